@@ -1,0 +1,23 @@
+# Everything comes from Debian 12's packages; docs/architecture.md says what each is for.
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(Boost 1.81 REQUIRED COMPONENTS json)
+find_package(ICU REQUIRED COMPONENTS uc i18n)
+find_package(OpenSSL REQUIRED)
+find_package(GTest REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(PkgConfig REQUIRED)
+
+function(sibyl_imported name header library)
+  string(TOUPPER ${library} upper)
+  find_path(${upper}_INCLUDE_DIR ${header} REQUIRED)
+  find_library(${upper}_LIBRARY ${library} REQUIRED)
+  add_library(${name} UNKNOWN IMPORTED)
+  set_target_properties(${name} PROPERTIES IMPORTED_LOCATION ${${upper}_LIBRARY}
+                        INTERFACE_INCLUDE_DIRECTORIES ${${upper}_INCLUDE_DIR})
+endfunction()
+sibyl_imported(RocksDB::rocksdb rocksdb/db.h rocksdb)
+sibyl_imported(LZ4::LZ4 lz4.h lz4)
+sibyl_imported(Snappy::snappy snappy-c.h snappy)
+sibyl_imported(RapidCheck::rapidcheck rapidcheck.h rapidcheck)

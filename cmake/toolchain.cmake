@@ -1,0 +1,39 @@
+# Compiler settings that hold for every target.
+set(CMAKE_CXX_STANDARD 23)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+
+option(SIBYL_WERROR "Treat warnings as errors" ON)
+option(SIBYL_LIBFUZZER "Build the fuzz targets with libFuzzer (clang)" OFF)
+set(SIBYL_SANITIZE "" CACHE STRING "Sanitizers for every target, such as address,undefined")
+
+add_compile_options(-Wall -Wextra -Wpedantic -Wnon-virtual-dtor -Wno-missing-field-initializers -fno-omit-frame-pointer)
+if(SIBYL_WERROR)
+  add_compile_options(-Werror)
+endif()
+# Checks stay on in every build; NDEBUG would only silence libraries' own asserts.
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g1 -DNDEBUG")
+set(CMAKE_CXX_FLAGS_DEBUG "-O0 -g1")
+
+if(SIBYL_SANITIZE)
+  add_compile_options(-fsanitize=${SIBYL_SANITIZE} -fno-sanitize-recover=all -O1)
+  add_link_options(-fsanitize=${SIBYL_SANITIZE})
+  # g++ 12 reports false positives in std::variant and std::string under sanitizers.
+  add_compile_options(-Wno-maybe-uninitialized -Wno-restrict)
+endif()
+if(SIBYL_LIBFUZZER)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+
+find_program(SIBYL_CCACHE ccache)
+if(SIBYL_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${SIBYL_CCACHE})
+endif()
+find_program(SIBYL_MOLD mold)
+if(SIBYL_MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()

@@ -1,0 +1,80 @@
+// Bytes as the whole of Sibyl passes them around.
+//
+// A byte string is a std::string (small ones need no allocation and every library takes it); a borrowed one is a
+// std::string_view. Both compare as unsigned bytes, which is the order of records in every store.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace sibyl::base {
+
+using Bytes = std::string;
+using BytesView = std::string_view;
+
+// Fixed-width big-endian integers, the byte order of CQL values and of keys.
+template <typename Unsigned>
+inline void append_big_endian(Bytes& out, Unsigned value) {
+  for (int shift = (static_cast<int>(sizeof(Unsigned)) - 1) * 8; shift >= 0; shift -= 8)
+    out.push_back(static_cast<char>(static_cast<unsigned char>(value >> shift)));
+}
+
+// REQUIRES: at.size() >= sizeof(Unsigned).
+template <typename Unsigned>
+inline Unsigned read_big_endian(BytesView at) {
+  Unsigned value = 0;
+  for (size_t i = 0; i < sizeof(Unsigned); ++i)
+    value = static_cast<Unsigned>((static_cast<uint64_t>(value) << 8) | static_cast<unsigned char>(at[i]));
+  return value;
+}
+
+// LEB128: small numbers in few bytes. Signed ones go through zigzag.
+void append_varint(Bytes& out, uint64_t value);
+inline void append_signed_varint(Bytes& out, int64_t value) {
+  append_varint(out, (static_cast<uint64_t>(value) << 1) ^ static_cast<uint64_t>(value >> 63));
+}
+
+// Reads bytes front to back. Every read says whether the bytes were there; after a failed read the reader stays
+// failed, so that a decoder may check once at its end.
+class Reader {
+ public:
+  explicit Reader(BytesView bytes) : rest_(bytes) {}
+
+  template <typename Unsigned>
+  bool big_endian(Unsigned& value) {
+    BytesView taken;
+    if (!take(sizeof(Unsigned), taken)) return false;
+    value = read_big_endian<Unsigned>(taken);
+    return true;
+  }
+  bool take(size_t size, BytesView& bytes);
+  bool varint(uint64_t& value);
+  bool signed_varint(int64_t& value);
+  // A varint length, then that many bytes.
+  bool sized(BytesView& bytes);
+
+  bool ok() const { return ok_; }
+  bool at_end() const { return rest_.empty(); }
+  BytesView rest() const { return rest_; }
+
+ private:
+  bool fail() {
+    ok_ = false;
+    rest_ = {};
+    return false;
+  }
+  BytesView rest_;
+  bool ok_ = true;
+};
+
+inline void append_sized(Bytes& out, BytesView bytes) {
+  append_varint(out, bytes.size());
+  out.append(bytes);
+}
+
+// "0x" is not part of either form.
+std::string to_hex(BytesView bytes);
+bool from_hex(std::string_view text, Bytes& out);
+
+}  // namespace sibyl::base
