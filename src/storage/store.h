@@ -1,0 +1,134 @@
+// The store contract: a sorted map of mergeable rows.
+//
+// What every store promises, without a word of any engine:
+//  1. Order. Keys are compared as unsigned bytes; iterators visit them in that order, or backwards.
+//  2. Merging. merge(key, fragment) adds a fragment to a record; readers see row::merge of everything added to it
+//     since the last put or erase that covers the key. A plain write never reads first.
+//  3. Atomicity. A WriteSet takes effect wholly or not at all, across tables, also after a crash; no reader sees half
+//     of one. Its operations apply in the order they were added.
+//  4. Durability. When commit() reports success the write set survives a crash of the process, and, with
+//     Durability::synced, of the machine. Write sets become visible to readers no later than success is reported, and
+//     in one order that all readers agree on.
+//  5. Failure. After commit() reports an error nothing of the write set is visible, now or later; the store serves
+//     reads on and accepts further commits as soon as its device does.
+//  6. Snapshots and iterators see one moment: that of their making. They may outlive later commits, not the store. An
+//     iterator's key() and value() are valid until it moves.
+//  7. Threads. A Store and a Snapshot may be used by any number of threads at once; an Iterator by one at a time.
+//     Callbacks run on a thread of the store's, and must not block.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/result.h"
+
+namespace sibyl::storage {
+
+using base::Bytes;
+using base::BytesView;
+
+class WriteSet {
+ public:
+  enum class Action : uint8_t { merge, put, erase, erase_range };
+  struct Operation {
+    Action action;
+    Bytes key;
+    Bytes value;  // erase_range: the end of the range, exclusive
+  };
+
+  void merge(Bytes key, Bytes fragment) { add(Action::merge, std::move(key), std::move(fragment)); }
+  // For records that are not rows: the catalogue's.
+  void put(Bytes key, Bytes value) { add(Action::put, std::move(key), std::move(value)); }
+  void erase(Bytes key) { add(Action::erase, std::move(key), {}); }
+  // Everything in [begin, end) goes at once, at a cost that does not depend on how much that is.
+  void erase_range(Bytes begin, Bytes end) { add(Action::erase_range, std::move(begin), std::move(end)); }
+
+  void append(WriteSet&& other);
+  bool empty() const { return operations_.empty(); }
+  size_t byte_size() const { return byte_size_; }
+  const std::vector<Operation>& operations() const { return operations_; }
+
+ private:
+  void add(Action action, Bytes key, Bytes value) {
+    byte_size_ += key.size() + value.size();
+    operations_.push_back({action, std::move(key), std::move(value)});
+  }
+  std::vector<Operation> operations_;
+  size_t byte_size_ = 0;
+};
+
+// Walks records in [begin, end) of its making. Starts nowhere: seek first. After an error valid() is false and
+// status() says why; a caller that reaches the end checks status() once.
+class Iterator {
+ public:
+  virtual ~Iterator() = default;
+  virtual bool valid() const = 0;
+  virtual void seek(BytesView key) = 0;           // the first record at or after key
+  virtual void seek_for_prev(BytesView key) = 0;  // the last record at or before key
+  virtual void seek_to_first() = 0;
+  virtual void seek_to_last() = 0;
+  virtual void next() = 0;  // REQUIRES: valid()
+  virtual void prev() = 0;  // REQUIRES: valid()
+  virtual BytesView key() const = 0;
+  virtual BytesView value() const = 0;
+  virtual base::Status status() const = 0;
+};
+
+class Snapshot {
+ public:
+  virtual ~Snapshot() = default;
+  // True when there is such a record.
+  virtual base::Result<bool> get(BytesView key, Bytes& value) const = 0;
+  virtual std::unique_ptr<Iterator> iterate(BytesView begin, BytesView end) const = 0;
+};
+
+// How long a table's tombstones must be kept, by table id; unknown ids belong to dropped tables and may go wholly.
+struct PurgePolicy {
+  struct Table {
+    uint32_t table_id = 0;
+    int64_t gc_grace_seconds = 864'000;
+  };
+  std::vector<Table> tables;  // sorted by table_id
+};
+
+struct StoreStatistics {
+  uint64_t bytes_on_disk = 0;
+  uint64_t bytes_in_memory = 0;
+  uint64_t commit_groups = 0;  // how many synced groups, and how many write sets they held
+  uint64_t commits = 0;
+};
+
+class Store {
+ public:
+  using Done = std::move_only_function<void(base::Status)>;
+
+  virtual ~Store() = default;
+
+  // Hands the write set over and returns; `done` is called exactly once, perhaps before commit() returns. Concurrent commits share one sync.
+  virtual void commit(WriteSet writes, Done done) = 0;
+  // The same, waiting. REQUIRES: not called from a Done callback.
+  base::Status commit(WriteSet writes);
+
+  // The newest record, and several of them from one moment (values[i] is nullopt where there is none).
+  virtual base::Result<bool> get(BytesView key, Bytes& value) const = 0;
+  virtual base::Status get_many(std::span<const Bytes> keys, std::span<std::optional<Bytes>> values) const = 0;
+  // Records of [begin, end) as of now.
+  virtual std::unique_ptr<Iterator> iterate(BytesView begin, BytesView end) const = 0;
+  virtual std::shared_ptr<const Snapshot> snapshot() const = 0;
+
+  // Writes memory tables to disk; rewrites [begin, end) purging what is expired or shadowed. Both may take long.
+  virtual base::Status flush() = 0;
+  virtual base::Status compact(BytesView begin, BytesView end) = 0;
+  virtual void set_purge_policy(std::shared_ptr<const PurgePolicy> policy) = 0;
+
+  virtual uint64_t approximate_size(BytesView begin, BytesView end) const = 0;
+  virtual StoreStatistics statistics() const = 0;
+};
+
+}  // namespace sibyl::storage
