@@ -5,6 +5,9 @@
 // bitwise complement. Encodings are part of the storage format: docs/storage-format.md.
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "base/bytes.h"
 #include "base/result.h"
 #include "types/type.h"

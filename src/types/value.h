@@ -4,7 +4,6 @@
 // from validate() and are treated as opaque (compared bytewise) by compare().
 #pragma once
 
-#include <boost/multiprecision/fwd.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -40,7 +39,7 @@ base::Status validate(const Type& type, BytesView bytes);
 // Cassandra's order of two values of one type: negative, zero or positive. Total on any bytes.
 int compare(const Type& type, BytesView left, BytesView right);
 
-// --- Scalars. Encoders give the CQL bytes; decoders require validated, non-empty bytes.
+// --- Scalars. Encoders give the CQL bytes; decoders require validated, non-empty bytes. varint and decimal: number.h.
 Bytes encode_boolean(bool value);
 Bytes encode_int8(int8_t value);    // tinyint
 Bytes encode_int16(int16_t value);  // smallint
@@ -49,8 +48,6 @@ Bytes encode_int64(int64_t value);  // bigint, counter, timestamp (ms), time (ns
 Bytes encode_float(float value);
 Bytes encode_double(double value);
 Bytes encode_date(int32_t days_since_1970);
-Bytes encode_varint(const boost::multiprecision::cpp_int& value);
-Bytes encode_decimal(const boost::multiprecision::cpp_int& unscaled, int32_t scale);
 struct Duration {
   int32_t months = 0;
   int32_t days = 0;
@@ -63,8 +60,6 @@ int64_t decode_integer(Kind kind, BytesView bytes);  // tinyint, smallint, int, 
 float decode_float(BytesView bytes);
 double decode_double(BytesView bytes);
 int32_t decode_date(BytesView bytes);  // days since 1970
-boost::multiprecision::cpp_int decode_varint(BytesView bytes);
-void decode_decimal(BytesView bytes, boost::multiprecision::cpp_int& unscaled, int32_t& scale);
 Duration decode_duration(BytesView bytes);
 
 // --- Collections and tuples. A null element is nullopt.
