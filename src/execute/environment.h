@@ -1,0 +1,72 @@
+// What execution works in, and what a request brings.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "base/bytes.h"
+#include "base/clock.h"
+#include "base/result.h"
+#include "execute/result_set.h"
+#include "storage/store.h"
+#include "types/value.h"
+
+namespace sibyl::execute {
+
+// The native protocol's numbers.
+enum class Consistency : uint16_t {
+  any = 0,
+  one = 1,
+  two = 2,
+  three = 3,
+  quorum = 4,
+  all = 5,
+  local_quorum = 6,
+  each_quorum = 7,
+  serial = 8,
+  local_serial = 9,
+  local_one = 10,
+};
+
+struct Request {
+  std::span<const types::ValueView> values;  // borrowed: must live until the request completes
+  int32_t page_size = 0;                     // 0 or less: everything at once
+  std::optional<Bytes> paging_state;
+  std::optional<int64_t> timestamp_micros;   // the client's default timestamp
+  std::optional<int32_t> now_seconds;        // v5
+  Consistency consistency = Consistency::one;
+  Consistency serial_consistency = Consistency::serial;
+};
+
+// Called exactly once, on any thread, perhaps before the call that was given it returns.
+using Completion = std::move_only_function<void(base::Result<ResultSet>)>;
+
+// Write timestamps: microseconds that never repeat or go back within the process.
+class TimestampSource {
+ public:
+  explicit TimestampSource(base::Clock& clock) : clock_(clock) {}
+  int64_t next();
+
+ private:
+  base::Clock& clock_;
+  std::atomic<int64_t> last_{0};
+};
+
+class PartitionLocks;  // locks.h: striped locks for statements that read before they write
+
+// Shared by all requests; everything in it is thread-safe.
+struct Environment {
+  storage::Store& store;         // users' tables
+  storage::Store& system_store;  // virtual tables: the server fills them
+  base::Clock& clock;
+  TimestampSource& timestamps;
+  PartitionLocks& locks;
+
+  storage::Store& store_of(const schema::Table& table) const { return table.is_virtual ? system_store : store; }
+};
+
+}  // namespace sibyl::execute

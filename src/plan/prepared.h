@@ -1,0 +1,66 @@
+// Prepared statements: names bound, types checked, restrictions turned into key ranges. Immutable, shared by threads.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "cql/ast.h"
+#include "schema/schema.h"
+#include "types/type.h"
+
+namespace sibyl::plan {
+
+// A column of a result, or a bind marker (the column it stands for).
+struct ColumnSpec {
+  std::string keyspace, table, name;
+  types::TypePtr type;
+};
+
+struct ResultMetadata {
+  std::vector<ColumnSpec> columns;
+};
+using ResultMetadataPtr = std::shared_ptr<const ResultMetadata>;
+
+struct Select;        // select.h
+struct Modification;  // modify.h: INSERT, UPDATE, DELETE
+struct Batch;         // modify.h
+struct Truncate {
+  schema::TablePtr table;
+};
+struct Use {
+  std::string keyspace;
+};
+// Definitions are planned against the newest schema when they run, one after another (definitions.h).
+struct Definition {
+  std::shared_ptr<const cql::Statement> statement;
+};
+// DESCRIBE answers from the schema alone.
+struct Describe {
+  std::shared_ptr<const cql::Statement> statement;
+};
+
+struct Prepared {
+  std::string text;      // as the client sent it
+  std::string keyspace;  // the session's when it was prepared; may be empty
+  schema::SnapshotPtr schema;
+  std::vector<schema::TablePtr> tables;  // those it reads or writes: when one is replaced, prepare again
+  std::vector<ColumnSpec> markers;
+  std::vector<uint16_t> partition_key_markers;  // markers that give the partition key, in key order; empty if not all
+  ResultMetadataPtr result;                     // nullptr when it returns no rows
+  std::vector<std::string> warnings;
+  std::variant<std::shared_ptr<const Select>, std::shared_ptr<const Modification>, std::shared_ptr<const Batch>,
+               Truncate, Use, Definition, Describe>
+      plan;
+};
+using PreparedPtr = std::shared_ptr<const Prepared>;
+
+// Parses nothing and touches no data. `keyspace` is the session's, or empty. Errors are Cassandra's, with positions.
+// Statements that are not built yet (indexes, views, functions, roles, conditions...) are refused here, saying so.
+base::Result<PreparedPtr> prepare(std::shared_ptr<const cql::Statement> statement, std::string text,
+                                  std::string keyspace, schema::SnapshotPtr schema);
+
+}  // namespace sibyl::plan
