@@ -1,10 +1,11 @@
 // What the database knows of its keyspaces, tables and types: immutable snapshots.
 //
-// A change makes a new Snapshot that shares every unchanged Keyspace and Table with the old one, so a pointer compare
-// says whether a table changed. Snapshots may be read by any number of threads.
+// A change makes a new Snapshot that shares every unchanged Keyspace and Table with the old one, so a pointer
+// compare says whether a table changed. Snapshots may be read by any number of threads.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -28,8 +29,8 @@ struct Column {
   std::string name;
   TypePtr type;
   ColumnKind kind = ColumnKind::regular;
-  uint32_t id = 0;         // names the column in records; never reused within the table
-  int position = -1;       // within the partition key or the clustering columns; -1 for others
+  uint32_t id = 0;          // names the column in records; never reused within the table
+  int position = -1;        // within the partition key or the clustering columns; -1 for others
   bool descending = false;  // clustering columns
 
   bool is_partition_key() const { return kind == ColumnKind::partition_key; }
@@ -76,12 +77,13 @@ struct TableOptions {
 struct Table {
   std::string keyspace;
   std::string name;
-  Bytes id;                   // the uuid drivers see
-  uint32_t storage_id = 0;    // names the table in records; never reused
-  bool is_virtual = false;    // its rows are made by the server (system tables)
+  Bytes id;                 // the uuid drivers see
+  uint32_t storage_id = 0;  // names the table in records; never reused
+  bool is_virtual = false;  // its rows are made by the server (system tables)
   bool is_counter = false;
   uint32_t next_column_id = 1;
-  // Partition key, clustering columns, then static and regular columns each in name order: `SELECT *`'s order.
+  // Partition key, clustering columns, then static and regular columns each in name order: `SELECT *`'s
+  // order.
   std::vector<Column> columns;
   size_t partition_key_count = 0;
   size_t clustering_count = 0;
@@ -98,12 +100,17 @@ struct Table {
   // Index of a column of this table in `columns`.
   size_t index_of(const Column& column) const { return static_cast<size_t>(&column - columns.data()); }
 
-  // Sorts the columns into the order above, sets positions and counts, and builds the indexes behind find().
-  // Call once after filling `columns`; key columns keep the order they were added in.
+  // Sorts the columns into the order above, sets positions, counts and is_counter, raises next_column_id
+  // above every id, and builds the indexes behind find(). Call after each change of `columns`; key columns
+  // keep the order they were added in. REQUIRES: a partition key column; names and ids without duplicates.
   void finish();
 
  private:
-  std::unordered_map<std::string, size_t> by_name_;
+  struct NameHash {
+    using is_transparent = void;
+    size_t operator()(std::string_view name) const { return std::hash<std::string_view>{}(name); }
+  };
+  std::unordered_map<std::string, size_t, NameHash, std::equal_to<>> by_name_;
   std::unordered_map<uint32_t, size_t> by_id_;
 };
 using TablePtr = std::shared_ptr<const Table>;

@@ -1,0 +1,80 @@
+#include "schema/schema.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace sibyl::schema {
+
+const char* to_string(ColumnKind kind) {
+  switch (kind) {
+    case ColumnKind::partition_key:
+      return "partition_key";
+    case ColumnKind::clustering:
+      return "clustering";
+    case ColumnKind::static_:
+      return "static";
+    case ColumnKind::regular:
+      return "regular";
+  }
+  return "regular";
+}
+
+const Column* Table::find(std::string_view column) const {
+  auto found = by_name_.find(column);
+  return found == by_name_.end() ? nullptr : &columns[found->second];
+}
+
+const Column* Table::find_by_id(uint32_t id) const {
+  auto found = by_id_.find(id);
+  return found == by_id_.end() ? nullptr : &columns[found->second];
+}
+
+void Table::finish() {
+  std::stable_sort(columns.begin(), columns.end(), [](const Column& left, const Column& right) {
+    if (left.kind != right.kind) return left.kind < right.kind;
+    return !left.is_primary_key() && left.name < right.name;
+  });
+  partition_key_count = clustering_count = static_count = 0;
+  is_counter = false;
+  by_name_.clear();
+  by_id_.clear();
+  for (size_t i = 0; i < columns.size(); ++i) {
+    Column& column = columns[i];
+    column.position = -1;
+    if (column.is_partition_key()) column.position = static_cast<int>(partition_key_count++);
+    if (column.is_clustering()) column.position = static_cast<int>(clustering_count++);
+    if (column.is_static()) ++static_count;
+    if (!column.is_primary_key() && column.type->is_counter()) is_counter = true;
+    next_column_id = std::max(next_column_id, column.id + 1);
+    SIBYL_CHECK(by_name_.emplace(column.name, i).second);
+    SIBYL_CHECK(by_id_.emplace(column.id, i).second);
+  }
+  SIBYL_CHECK(partition_key_count > 0);
+}
+
+TypePtr UserType::as_type(bool frozen) const {
+  return types::udt_of(keyspace, name, field_names, field_types, frozen);
+}
+
+TablePtr Keyspace::find_table(std::string_view table) const {
+  auto found = tables.find(table);
+  return found == tables.end() ? nullptr : found->second;
+}
+
+UserTypePtr Keyspace::find_type(std::string_view type) const {
+  auto found = types.find(type);
+  return found == types.end() ? nullptr : found->second;
+}
+
+KeyspacePtr Snapshot::find_keyspace(std::string_view keyspace) const {
+  auto found = keyspaces.find(keyspace);
+  return found == keyspaces.end() ? nullptr : found->second;
+}
+
+TablePtr Snapshot::find_table(std::string_view keyspace, std::string_view table) const {
+  auto found = keyspaces.find(keyspace);
+  return found == keyspaces.end() ? nullptr : found->second->find_table(table);
+}
+
+}  // namespace sibyl::schema
