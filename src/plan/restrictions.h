@@ -59,4 +59,10 @@ class Restrictions {
 };
 using RestrictionsPtr = std::shared_ptr<const Restrictions>;
 
+// Binds a WHERE clause. `only_static_columns`: the statement reads or writes no regular column, so that rows need not
+// be named.
+base::Result<RestrictionsPtr> bind_restrictions(Binder& binder, const schema::TablePtr& table,
+                                                const std::vector<cql::Relation>& where, Purpose purpose,
+                                                bool only_static_columns, bool allow_filtering);
+
 }  // namespace sibyl::plan

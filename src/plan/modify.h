@@ -1,0 +1,101 @@
+// INSERT, UPDATE, DELETE and BATCH, bound: which rows they name and what they do to each column.
+//
+// Immutable after preparation; column pointers borrow from `table`.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "plan/restrictions.h"
+#include "plan/term.h"
+
+namespace sibyl::plan {
+
+// USING TIMESTAMP x AND TTL y.
+struct Attributes {
+  TermPtr timestamp;     // nullptr: not written
+  TermPtr time_to_live;  // nullptr: the table's default
+};
+
+// What a statement does to one column.
+struct Operation {
+  enum class Kind : uint8_t {
+    set,               // c = x: one cell, or, for a multi-cell column, all of its elements replaced
+    append,            // list: l = l + x
+    prepend,           // list: l = x + l
+    add_elements,      // set: s = s + x; map: m = m + x
+    remove_values,     // list: l = l - x (reads first)
+    remove_elements,   // set: s = s - x; map: m = m - keys
+    set_index,         // l[i] = x (reads first)
+    set_element,       // m[k] = x
+    set_field,         // u.f = x
+    remove,            // DELETE c
+    remove_index,      // DELETE l[i] (reads first)
+    remove_element,    // DELETE m[k], DELETE s[x]
+    remove_field,      // DELETE u.f
+    add_to_counter,    // n = n + x (reads first)
+    subtract_counter,  // n = n - x (reads first)
+  };
+  Kind kind = Kind::set;
+  const schema::Column* column = nullptr;
+  TermPtr value;       // what is set, added or removed
+  TermPtr element;     // the index, key or set element
+  uint16_t field = 0;  // the user type's field
+
+  bool reads_first() const {
+    return kind == Kind::remove_values || kind == Kind::set_index || kind == Kind::remove_index ||
+           kind == Kind::add_to_counter || kind == Kind::subtract_counter;
+  }
+};
+
+// INSERT INTO t JSON: the columns' values come out of one text.
+struct JsonValues {
+  TermPtr text;
+  bool default_unset = false;  // columns that are not named stay as they are, else become null
+};
+
+struct Modification {
+  enum class Kind : uint8_t { insert, update, delete_ };
+  Kind kind = Kind::insert;
+  schema::TablePtr table;
+  Attributes attributes;
+
+  // The rows. Either every key column has one term (the common case: partition_key and clustering are full,
+  // or clustering is empty when only the partition is named), or `where` says which, or `json` does.
+  std::vector<TermPtr> partition_key;
+  std::vector<TermPtr> clustering;
+  RestrictionsPtr where;
+  std::unique_ptr<const JsonValues> json;
+
+  // In the order of column ids. A DELETE without any deletes whole rows, ranges or partitions.
+  std::vector<Operation> static_operations;
+  std::vector<Operation> row_operations;
+
+  bool names_rows = true;  // false: only the partition (static columns, partition deletion) or ranges of rows
+  bool reads_first = false;  // some operation reads before it writes
+  bool is_counter = false;   // of a counter table
+
+  bool deletes_rows() const {
+    return kind == Kind::delete_ && static_operations.empty() && row_operations.empty();
+  }
+};
+
+struct Batch {
+  cql::Batch::Kind kind = cql::Batch::Kind::logged;
+  TermPtr timestamp;  // nullptr: not written
+  std::vector<std::shared_ptr<const Modification>> statements;
+};
+
+// Bind a statement and fill in `prepared`'s plan, tables, partition key markers and result; the caller fills
+// in the rest (text, schema, markers and warnings, which the binder gathered).
+base::Status prepare_modification(const cql::Insert& insert, Binder& binder, Prepared& prepared);
+base::Status prepare_modification(const cql::Update& update, Binder& binder, Prepared& prepared);
+base::Status prepare_modification(const cql::Delete& statement, Binder& binder, Prepared& prepared);
+base::Status prepare_batch(const cql::Batch& batch, Binder& binder, Prepared& prepared);
+
+// The rules of what may stand together in a batch, for CQL's BATCH and the protocol's.
+base::Status check_batch(cql::Batch::Kind kind, bool has_timestamp,
+                         const std::vector<std::shared_ptr<const Modification>>& statements);
+
+}  // namespace sibyl::plan
