@@ -1,3 +1,5 @@
+add_custom_target(fuzzers)
+
 # sibyl_room(NAME [IN folder] [USES room...] [LINKS target...])
 #
 # One static library per room of src/, from every .cc in its folder. Beside the code lie x_test.cc
@@ -58,4 +60,25 @@ function(sibyl_fuzz_target source target)
     set_tests_properties(${name} PROPERTIES LABELS fuzz TIMEOUT 120)
   endif()
   target_link_libraries(${name} PRIVATE ${target})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+  add_dependencies(fuzzers ${name})
+endfunction()
+
+# Every header compiles by itself: one small translation unit each, built by the target `headers`.
+function(sibyl_header_check)
+  file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
+       ${PROJECT_SOURCE_DIR}/src/*.h ${PROJECT_SOURCE_DIR}/apps/*.h ${PROJECT_SOURCE_DIR}/include/*.h)
+  set(units)
+  foreach(header IN LISTS headers)
+    set(unit ${PROJECT_BINARY_DIR}/headers/${header}.cc)
+    if(NOT EXISTS ${unit})
+      file(WRITE ${unit} "#include \"${header}\"\n")
+    endif()
+    list(APPEND units ${unit})
+  endforeach()
+  add_library(headers OBJECT EXCLUDE_FROM_ALL ${units})
+  target_include_directories(headers PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/apps
+                             ${PROJECT_SOURCE_DIR}/include)
+  target_link_libraries(headers PRIVATE GTest::gtest RapidCheck::rapidcheck CLI11::CLI11 fmt::fmt)
+  target_compile_options(headers PRIVATE -O0 -g0)
 endfunction()
