@@ -9,16 +9,17 @@
 
 namespace sibyl::types {
 
-// The value of a quoted string for a scalar type, as Cassandra's AbstractType.fromString reads it: dates, times,
-// timestamps in every accepted pattern and zone, inet, uuid, numbers, blobs... Errors carry Cassandra's text
+// The value of a quoted string for a scalar type, as Cassandra's AbstractType.fromString reads it: dates,
+// times, timestamps in every accepted pattern and zone, inet, uuid, numbers, blobs... Errors carry
+// Cassandra's text
 // ("Unable to coerce '2011-13-01' to a formatted date (long)", "unable to make int from 'x'", ...).
 base::Result<Bytes> from_string(const Type& type, std::string_view text);
 
 // Pieces that the parser and functions also need.
-bool parse_uuid(std::string_view text, Bytes& out);            // 8-4-4-4-12 hex digits
-base::Result<Bytes> parse_duration(std::string_view text);     // all four spellings of T5, negatives
-base::Result<Bytes> parse_varint(std::string_view digits);     // decimal digits, optional minus
-base::Result<Bytes> parse_decimal(std::string_view text);      // 1.5, -3e10, 1E-7
+bool parse_uuid(std::string_view text, Bytes& out);         // 8-4-4-4-12 hex digits
+base::Result<Bytes> parse_duration(std::string_view text);  // all four spellings of T5, negatives
+base::Result<Bytes> parse_varint(std::string_view digits);  // decimal digits, optional minus
+base::Result<Bytes> parse_decimal(std::string_view text);   // 1.5, -3e10, 1E-7
 base::Result<int64_t> parse_timestamp_millis(std::string_view text);
 
 }  // namespace sibyl::types

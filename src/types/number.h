@@ -1,5 +1,5 @@
-// The two types without a largest value, as numbers. Apart from value.h because boost's header is heavy: include it
-// in .cc files only.
+// The two types without a largest value, as numbers. Apart from value.h because boost's header is heavy:
+// include it in .cc files only.
 #pragma once
 
 #include <boost/multiprecision/cpp_int.hpp>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "types/type.h"
 #include "types/value.h"
@@ -26,7 +27,8 @@ std::string format_time(int64_t nanoseconds);
 std::string format_duration(const Duration& duration);
 std::string format_decimal(BytesView bytes);
 std::string format_varint(BytesView bytes);
-std::string format_double(double value);  // shortest that reads back, Java's spelling: 1.0, 1.0E10, NaN, Infinity
+std::string format_double(
+    double value);  // shortest that reads back, Java's spelling: 1.0, 1.0E10, NaN, Infinity
 std::string format_float(float value);
 
 // A quoted identifier when it needs quotes: `name` or `"Name"`. Reserved words are quoted too.

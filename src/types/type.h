@@ -1,8 +1,9 @@
 // CQL types.
 //
-// A Type is immutable and shared; two types are equal when they are spelled the same. Values are never objects:
-// a value of any type is its bytes in CQL's native serialisation (protocol v3 and later), from the socket to the
-// record and back, and the functions of value.h, key.h, literal.h and print.h work on those bytes.
+// A Type is immutable and shared; two types are equal when they are spelled the same. Values are never
+// objects: a value of any type is its bytes in CQL's native serialisation (protocol v3 and later), from the
+// socket to the record and back, and the functions of value.h, key.h, literal.h and print.h work on those
+// bytes.
 #pragma once
 
 #include <cstdint>
@@ -45,6 +46,8 @@ enum class Kind : uint16_t {
   empty = 0x8002,  // Cassandra's EmptyType: dense tables' value column; no literals
 };
 
+inline constexpr uint32_t max_type_depth = 64;
+
 class Type;
 using TypePtr = std::shared_ptr<const Type>;
 
@@ -58,10 +61,10 @@ class Type {
   const TypePtr& map_key() const { return parameters_[0]; }
   const TypePtr& map_value() const { return parameters_[1]; }
 
-  uint32_t dimension() const { return dimension_; }                                // vector
-  const std::string& keyspace() const { return keyspace_; }                        // udt
-  const std::string& name() const { return name_; }                                // udt; custom: the class name
-  const std::vector<std::string>& field_names() const { return field_names_; }    // udt
+  uint32_t dimension() const { return dimension_; }                             // vector
+  const std::string& keyspace() const { return keyspace_; }                     // udt
+  const std::string& name() const { return name_; }                             // udt; custom: the class name
+  const std::vector<std::string>& field_names() const { return field_names_; }  // udt
   // The index of a udt's field, or -1.
   int field_index(std::string_view field) const;
 
@@ -71,6 +74,12 @@ class Type {
   // Stored as one cell per element (unfrozen collection) or per field (unfrozen udt).
   bool is_multi_cell() const { return (is_collection() || kind_ == Kind::udt) && !frozen_; }
   bool is_counter() const { return kind_ == Kind::counter; }
+  // How deep types nest in this one: 1 for scalars. Whoever takes types from users refuses more than
+  // max_type_depth, because everything here walks a type by recursion.
+  uint32_t depth() const { return depth_; }
+  // The size that every non-empty value has where Cassandra declares one (it decides a vector's layout), or
+  // -1.
+  int64_t fixed_size() const { return fixed_size_; }
   // Whether a counter, or a duration, occurs in the type at any depth.
   bool references(Kind kind) const;
   // Whether the named user type occurs in the type at any depth.
@@ -79,7 +88,9 @@ class Type {
   // As CQL spells it: `frozen<map<text, int>>`, `vector<float, 3>`, a udt as its (quoted if needed) name.
   // Tuples print as Cassandra prints them: `frozen<tuple<int, text>>` in schema tables.
   std::string cql_name() const;
-  // Cassandra's marshal class name, such as `org.apache.cassandra.db.marshal.Int32Type`.
+  // Cassandra's marshal class name, such as `org.apache.cassandra.db.marshal.Int32Type`, as
+  // AbstractType.toString() gives it: frozen types inside FrozenType(...), names of user types and their
+  // fields in hex.
   std::string class_name() const;
 
  private:
@@ -87,6 +98,8 @@ class Type {
   Kind kind_ = Kind::blob;
   bool frozen_ = false;
   uint32_t dimension_ = 0;
+  uint32_t depth_ = 1;
+  int64_t fixed_size_ = -1;
   std::vector<TypePtr> parameters_;
   std::string keyspace_, name_;
   std::vector<std::string> field_names_;
@@ -99,6 +112,7 @@ const TypePtr& scalar(Kind kind);
 // The scalar with this CQL name ("int", "varchar", ...), lower case; nullptr when there is none.
 TypePtr scalar_by_name(std::string_view name);
 
+// What is inside a frozen collection, a tuple or a vector is frozen by these.
 TypePtr list_of(TypePtr element, bool frozen);
 TypePtr set_of(TypePtr element, bool frozen);
 TypePtr map_of(TypePtr key, TypePtr value, bool frozen);
@@ -107,8 +121,13 @@ TypePtr vector_of(TypePtr element, uint32_t dimension);
 TypePtr udt_of(std::string keyspace, std::string name, std::vector<std::string> field_names,
                std::vector<TypePtr> field_types, bool frozen);
 TypePtr custom_of(std::string class_name);
-// The same type, frozen (deeply: Cassandra freezes what is inside a frozen type) or not (top level only).
+// The same type, frozen (deeply, except that a udt's fields stay as they were declared) or not (top level
+// only).
 TypePtr freeze(const TypePtr& type);
 TypePtr unfreeze(const TypePtr& type);
+
+// The inverse of class_name(); also takes names without a package and ReversedType(x) as x. Other classes
+// become custom types. nullptr when the text is malformed or nests deeper than max_type_depth.
+TypePtr parse_class_name(std::string_view text);
 
 }  // namespace sibyl::types

@@ -1,7 +1,7 @@
 // Values as bytes: validation, order, taking apart and putting together.
 //
-// Threads: all functions are pure. None throws on any bytes; bytes that do not belong to the type give an Error
-// from validate() and are treated as opaque (compared bytewise) by compare().
+// Threads: all functions are pure. None throws on any bytes; bytes that do not belong to the type give an
+// Error from validate() and are treated as opaque (compared bytewise) by compare().
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ namespace sibyl::types {
 using base::Bytes;
 using base::BytesView;
 
-// A value that a statement works with: null, unset (leave the column alone), or bytes. Zero-length bytes are a value
-// of their own ("empty"), different from null.
+// A value that a statement works with: null, unset (leave the column alone), or bytes. Zero-length bytes are
+// a value of their own ("empty"), different from null.
 struct ValueView {
   enum class State : uint8_t { null, unset, present };
   State state = State::null;
@@ -39,7 +39,8 @@ base::Status validate(const Type& type, BytesView bytes);
 // Cassandra's order of two values of one type: negative, zero or positive. Total on any bytes.
 int compare(const Type& type, BytesView left, BytesView right);
 
-// --- Scalars. Encoders give the CQL bytes; decoders require validated, non-empty bytes. varint and decimal: number.h.
+// --- Scalars. Encoders give the CQL bytes; decoders require validated, non-empty bytes. varint and decimal:
+// number.h.
 Bytes encode_boolean(bool value);
 Bytes encode_int8(int8_t value);    // tinyint
 Bytes encode_int16(int16_t value);  // smallint
@@ -56,7 +57,8 @@ struct Duration {
 Bytes encode_duration(const Duration& value);
 
 bool decode_boolean(BytesView bytes);
-int64_t decode_integer(Kind kind, BytesView bytes);  // tinyint, smallint, int, bigint, counter, timestamp, time
+int64_t decode_integer(Kind kind,
+                       BytesView bytes);  // tinyint, smallint, int, bigint, counter, timestamp, time
 float decode_float(BytesView bytes);
 double decode_double(BytesView bytes);
 int32_t decode_date(BytesView bytes);  // days since 1970
@@ -64,22 +66,23 @@ Duration decode_duration(BytesView bytes);
 
 // --- Collections and tuples. A null element is nullopt.
 using Elements = std::vector<std::optional<BytesView>>;
-// list, set: the elements; map: key, value, key, value...; tuple, udt: the components (missing trailing ones are
-// null); vector: the elements. The views point into `bytes`.
+// list, set: the elements; map: key, value, key, value...; tuple, udt: the components (missing trailing ones
+// are null); vector: the elements. The views point into `bytes`.
 base::Result<Elements> split(const Type& type, BytesView bytes);
 // The inverse. For sets and maps the caller gives elements in order and without duplicates.
 Bytes join(const Type& type, const Elements& elements);
-// Sorts set elements (or map entries by key) in the type's order and drops duplicates (the last one stays).
+// Sorts set elements (or map entries by key) in the type's order and drops duplicates. Of equal elements or
+// keys the first one's spelling stays (1.0 before 1.00); of a map's values the last one.
 void normalise(const Type& type, Elements& elements);
 
 // --- UUIDs, 16 bytes.
-Bytes random_uuid();                                      // version 4
-Bytes time_uuid(int64_t hundred_nanos_since_1582);        // version 1, this process's node and clock sequence
-Bytes next_time_uuid(int64_t now_micros);                 // unique and increasing within the process
-int64_t uuid_unix_millis(BytesView timeuuid);             // REQUIRES: version 1
+Bytes random_uuid();                                // version 4
+Bytes time_uuid(int64_t hundred_nanos_since_1582);  // version 1, this process's node and clock sequence
+Bytes next_time_uuid(int64_t now_micros);           // unique and increasing within the process
+int64_t uuid_unix_millis(BytesView timeuuid);       // REQUIRES: version 1
 int64_t uuid_unix_micros(BytesView timeuuid);
 int uuid_version(BytesView uuid);
-Bytes min_time_uuid(int64_t unix_millis);                 // smallest and largest timeuuid of a millisecond, in
-Bytes max_time_uuid(int64_t unix_millis);                 // Cassandra's order
+Bytes min_time_uuid(int64_t unix_millis);  // smallest and largest timeuuid of a millisecond, in
+Bytes max_time_uuid(int64_t unix_millis);  // Cassandra's order
 
 }  // namespace sibyl::types

@@ -1,0 +1,32 @@
+// How the first eight bytes of a UUID are turned so that comparing numbers orders them. All of it can be
+// undone.
+#pragma once
+
+#include <cstdint>
+
+namespace sibyl::types {
+
+// A version 1 UUID holds its time low, middle, high: to high, middle, low and back.
+inline constexpr uint64_t reorder_time_high(uint64_t high) {
+  return (high << 48) | ((high << 16) & 0xffff'0000'0000u) | (high >> 32);
+}
+inline constexpr uint64_t restore_time_high(uint64_t ordered) {
+  return (ordered << 32) | ((ordered >> 16) & 0xffff'0000u) | (ordered >> 48);
+}
+
+// timeuuid compares the last eight bytes as signed ones.
+inline constexpr uint64_t signed_bytes_mask = 0x8080'8080'8080'8080u;
+
+// uuid orders by version first, then by time for version 1 and by bytes for the others.
+inline constexpr uint64_t sortable_uuid_high(uint64_t high) {
+  const uint64_t version = (high >> 12) & 0xf;
+  if (version == 1) return reorder_time_high(high);
+  return (version << 60) | ((high >> 4) & 0x0fff'ffff'ffff'f000u) | (high & 0xfff);
+}
+inline constexpr uint64_t restore_uuid_high(uint64_t sortable) {
+  const uint64_t version = sortable >> 60;
+  if (version == 1) return restore_time_high(sortable);
+  return ((sortable << 4) & 0xffff'ffff'ffff'0000u) | (version << 12) | (sortable & 0xfff);
+}
+
+}  // namespace sibyl::types
