@@ -1,0 +1,213 @@
+#include "schema/codec.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <limits>
+
+namespace sibyl::schema {
+namespace {
+
+using testing::HasSubstr;
+using types::Kind;
+
+constexpr Kind scalars[] = {Kind::ascii,   Kind::bigint,    Kind::blob,     Kind::boolean, Kind::counter,
+                            Kind::decimal, Kind::date,      Kind::double_,  Kind::float_,  Kind::int_,
+                            Kind::text,    Kind::timestamp, Kind::uuid,     Kind::varint,  Kind::timeuuid,
+                            Kind::inet,    Kind::time,      Kind::smallint, Kind::tinyint, Kind::duration};
+
+std::string some_text() {
+  return *rc::gen::container<std::string>(rc::gen::arbitrary<char>());
+}
+bool some_flag() {
+  return *rc::gen::arbitrary<bool>();
+}
+
+TypePtr some_type(int depth) {
+  auto inner = [&] { return some_type(depth - 1); };
+  switch (depth <= 0 ? 0 : *rc::gen::inRange(0, 8)) {
+    case 1:
+      return types::list_of(inner(), some_flag());
+    case 2:
+      return types::set_of(inner(), some_flag());
+    case 3:
+      return types::map_of(inner(), inner(), some_flag());
+    case 4:
+      return types::tuple_of({inner(), inner()});
+    case 5:
+      return types::vector_of(inner(), *rc::gen::inRange<uint32_t>(1, 8192));
+    case 6:
+      return types::udt_of(some_text(), some_text(), {"f", some_text() + "g"}, {inner(), inner()},
+                           some_flag());
+    case 7:
+      return types::custom_of("org.example." + some_text());
+    default:
+      return types::scalar(*rc::gen::elementOf(std::vector<Kind>(std::begin(scalars), std::end(scalars))));
+  }
+}
+
+std::map<std::string, std::string> some_map() {
+  return *rc::gen::container<std::map<std::string, std::string>>(rc::gen::arbitrary<std::string>(),
+                                                                 rc::gen::arbitrary<std::string>());
+}
+
+TableOptions some_options() {
+  TableOptions options;
+  options.additional_write_policy = some_text();
+  options.allow_auto_snapshot = some_flag();
+  options.bloom_filter_fp_chance = *rc::gen::arbitrary<double>();
+  options.caching = some_map();
+  options.cdc = some_flag();
+  options.comment = some_text();
+  options.compaction = some_map();
+  options.compression = some_map();
+  options.crc_check_chance = *rc::gen::arbitrary<double>();
+  options.default_time_to_live = *rc::gen::arbitrary<int32_t>();
+  options.extensions = some_map();
+  options.gc_grace_seconds = *rc::gen::arbitrary<int32_t>();
+  options.incremental_backups = some_flag();
+  options.max_index_interval = *rc::gen::arbitrary<int32_t>();
+  options.memtable_flush_period_in_ms = *rc::gen::arbitrary<int32_t>();
+  options.memtable = some_text();
+  options.min_index_interval = *rc::gen::arbitrary<int32_t>();
+  options.read_repair = some_text();
+  options.speculative_retry = some_text();
+  return options;
+}
+
+Table some_table() {
+  Table table;
+  table.keyspace = some_text();
+  table.name = some_text();
+  table.id = some_text();
+  table.storage_id = *rc::gen::arbitrary<uint32_t>();
+  table.columns.push_back({.name = "key", .type = some_type(2), .kind = ColumnKind::partition_key, .id = 1});
+  const ColumnKind kinds[] = {ColumnKind::partition_key, ColumnKind::clustering, ColumnKind::static_,
+                              ColumnKind::regular};
+  for (uint32_t id = 2, end = *rc::gen::inRange(2u, 9u); id < end; ++id) {
+    table.columns.push_back({.name = some_text() + std::to_string(id),
+                             .type = some_type(3),
+                             .kind = kinds[*rc::gen::inRange(0, 4)],
+                             .id = id * 1000,
+                             .descending = some_flag()});
+    table.dropped_columns.push_back({.name = some_text(),
+                                     .type = some_type(2),
+                                     .kind = kinds[*rc::gen::inRange(0, 4)],
+                                     .dropped_micros = *rc::gen::arbitrary<int64_t>()});
+  }
+  table.options = some_options();
+  table.finish();
+  return table;
+}
+
+TEST(Codec, TablesRoundTrip) {
+  EXPECT_TRUE(rc::check("decode(encode(table)) encodes alike", [] {
+    Table table = some_table();
+    std::string text = encode(table);
+    auto decoded = decode_table(text);
+    RC_ASSERT(decoded.has_value());
+    RC_ASSERT(encode(*decoded) == text);
+    RC_ASSERT(decoded->columns.size() == table.columns.size());
+    for (size_t i = 0; i < table.columns.size(); ++i) {
+      const Column &expected = table.columns[i], &got = decoded->columns[i];
+      RC_ASSERT(got.name == expected.name);
+      RC_ASSERT(*got.type == *expected.type);
+      RC_ASSERT(got.type->is_frozen() == expected.type->is_frozen());
+      RC_ASSERT(got.kind == expected.kind);
+      RC_ASSERT(got.id == expected.id);
+      RC_ASSERT(got.position == expected.position);
+      RC_ASSERT(got.descending == expected.descending);
+    }
+    RC_ASSERT(decoded->next_column_id == table.next_column_id);
+    RC_ASSERT(decoded->options.comment == table.options.comment);
+    RC_ASSERT(decoded->options.crc_check_chance == table.options.crc_check_chance);
+    RC_ASSERT(decoded->options.extensions == table.options.extensions);
+    RC_ASSERT(decoded->dropped_columns.size() == table.dropped_columns.size());
+  }));
+}
+
+TEST(Codec, KeyspacesAndTypesRoundTrip) {
+  EXPECT_TRUE(rc::check("decode(encode(x)) == x", [] {
+    Keyspace keyspace;
+    keyspace.name = some_text();
+    keyspace.replication = some_map();
+    keyspace.durable_writes = some_flag();
+    auto decoded = decode_keyspace(encode(keyspace));
+    RC_ASSERT(decoded.has_value());
+    RC_ASSERT(decoded->name == keyspace.name);
+    RC_ASSERT(decoded->replication == keyspace.replication);
+    RC_ASSERT(decoded->durable_writes == keyspace.durable_writes);
+
+    UserType type{some_text(), some_text(), {"a", "b"}, {some_type(3), some_type(3)}};
+    auto back = decode_type(encode(type));
+    RC_ASSERT(back.has_value());
+    RC_ASSERT(back->keyspace == type.keyspace);
+    RC_ASSERT(back->name == type.name);
+    RC_ASSERT(back->field_names == type.field_names);
+    RC_ASSERT(*back->field_types[0] == *type.field_types[0]);
+    RC_ASSERT(*back->field_types[1] == *type.field_types[1]);
+  }));
+}
+
+Table small_table() {
+  Table table;
+  table.keyspace = "k";
+  table.name = "t";
+  table.id = std::string(16, '\7');
+  table.storage_id = 1024;
+  table.columns = {
+      {.name = "p", .type = types::scalar(Kind::int_), .kind = ColumnKind::partition_key, .id = 1}};
+  table.finish();
+  return table;
+}
+
+// The message that decoding gives after `from` is replaced by `to` in a good record.
+std::string broken(const std::string& from, const std::string& to) {
+  std::string text = encode(small_table());
+  size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << text;
+  text.replace(at, from.size(), to);
+  auto decoded = decode_table(text);
+  EXPECT_FALSE(decoded.has_value());
+  return decoded ? "" : decoded.error().message();
+}
+
+TEST(Codec, RefusesWhatItDidNotWrite) {
+  EXPECT_THAT(broken("\"version\":1", "\"version\":2"), HasSubstr("version 2"));
+  EXPECT_THAT(broken("\"record\":\"table\"", "\"record\":\"type\""), HasSubstr("in the place of a table"));
+  EXPECT_THAT(broken("\"name\":\"t\",", ""), HasSubstr("no field 'name'"));
+  EXPECT_THAT(broken("\"cdc\"", "\"cdcs\""), HasSubstr("no field 'cdc'"));
+  EXPECT_THAT(broken("\"cdc\":", "\"new\":1,\"cdc\":"), HasSubstr("unknown field 'new'"));
+  EXPECT_THAT(broken("\"cdc\":false", "\"cdc\":0"),
+              HasSubstr("'cdc' of the options of a table is not true or false"));
+  EXPECT_THAT(broken("\"storage_id\":1024", "\"storage_id\":-1"), HasSubstr("'storage_id'"));
+  EXPECT_THAT(broken("\"type\":\"int\"", "\"type\":\"integer\""), HasSubstr("no type 'integer'"));
+  EXPECT_THAT(broken("partition_key", "regular"), HasSubstr("no partition key"));
+  EXPECT_THAT(broken("\"next_column_id\":2", "\"next_column_id\":1"), HasSubstr("not given out"));
+  EXPECT_THAT(broken("07070707", "0707070x"), HasSubstr("hexadecimal"));
+  EXPECT_THAT(broken("{", "["), HasSubstr("not JSON"));
+}
+
+TEST(Codec, RefusesEveryTruncation) {
+  std::string text = encode(small_table());
+  for (size_t size = 0; size < text.size(); ++size)
+    EXPECT_FALSE(decode_table(std::string_view(text).substr(0, size)).has_value());
+  EXPECT_FALSE(decode_keyspace("{}").has_value());
+  EXPECT_FALSE(decode_type("[1]").has_value());
+  EXPECT_FALSE(decode_type(std::string(5000, '[')).has_value());
+}
+
+TEST(Codec, DeeplyNestedTypes) {
+  Table table = small_table();
+  TypePtr type = types::scalar(Kind::int_);
+  for (int i = 0; i < 200; ++i) type = types::list_of(type, true);
+  table.columns.push_back({.name = "deep", .type = type, .id = 2});
+  table.finish();
+  auto decoded = decode_table(encode(table));
+  ASSERT_TRUE(decoded.has_value()) << decoded.error().message();
+  EXPECT_EQ(decoded->find("deep")->type->cql_name(), type->cql_name());
+}
+
+}  // namespace
+}  // namespace sibyl::schema
