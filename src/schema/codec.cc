@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <boost/json.hpp>
-#include <limits>
+#include <charconv>
 #include <set>
 #include <type_traits>
 
@@ -68,18 +68,23 @@ json::object encode_map(const std::map<std::string, std::string>& map) {
   return out;
 }
 
+// Fractions are kept as text: boost's parser may miss the nearest double.
+std::string encode_number(double value) {
+  return fmt::format("{}", value);
+}
+
 json::object encode_options(const TableOptions& options) {
   json::object extensions;
   for (const auto& [key, value] : options.extensions) extensions[key] = base::to_hex(value);
   return {{"additional_write_policy", options.additional_write_policy},
           {"allow_auto_snapshot", options.allow_auto_snapshot},
-          {"bloom_filter_fp_chance", options.bloom_filter_fp_chance},
+          {"bloom_filter_fp_chance", encode_number(options.bloom_filter_fp_chance)},
           {"caching", encode_map(options.caching)},
           {"cdc", options.cdc},
           {"comment", options.comment},
           {"compaction", encode_map(options.compaction)},
           {"compression", encode_map(options.compression)},
-          {"crc_check_chance", options.crc_check_chance},
+          {"crc_check_chance", encode_number(options.crc_check_chance)},
           {"default_time_to_live", options.default_time_to_live},
           {"extensions", std::move(extensions)},
           {"gc_grace_seconds", options.gc_grace_seconds},
@@ -131,11 +136,10 @@ class ObjectReader {
     }
   }
   void read(std::string_view name, double& out) {
-    const json::value* value = field(name);
-    if (value == nullptr) return;
-    json::error_code error;
-    out = value->to_number<double>(error);
-    if (error) wrong_type(name, "a number");
+    std::string text;
+    read(name, text);
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+    if (error != std::errc() || end != text.data() + text.size()) wrong_type(name, "a number");
   }
   template <typename Integer>
     requires std::is_integral_v<Integer>
