@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace sibyl::base {
 
@@ -51,6 +52,8 @@ struct ErrorDetails {
   std::optional<Position> position;  // where in the statement, when known
   std::string keyspace, table;       // already_exists: what exists (table empty for a keyspace)
   std::string statement_id;          // unprepared: the id the client sent
+  std::string function;              // function_failure: its name, keyspace above, and the types it was called with
+  std::vector<std::string> argument_types;
 };
 
 class [[nodiscard]] Error {

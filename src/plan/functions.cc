@@ -1,0 +1,360 @@
+#include "plan/functions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "plan/term_nodes.h"
+
+namespace sibyl::plan {
+
+using base::invalid;
+using types::TypePtr;
+
+// --- The registry
+
+std::string Function::signature() const {
+  std::string text;
+  for (const TypePtr& argument : arguments) {
+    if (!text.empty()) text += ", ";
+    text += argument->cql_name();
+  }
+  const bool quoted = !name.empty() && name.front() == '_';
+  return fmt::format("system.{0}{1}{0} : ({2}) -> {3}", quoted ? "\"" : "", name, text, returns->cql_name());
+}
+
+FunctionRegistry::FunctionRegistry() {
+  add_time_functions(*this);
+  add_conversion_functions(*this);
+  add_cast_functions(*this);
+  add_operations(*this);
+}
+
+const FunctionRegistry& FunctionRegistry::instance() {
+  static const FunctionRegistry registry;
+  return registry;
+}
+
+namespace {
+template <typename Entries>
+auto lower_bound(Entries& entries, std::string_view name) {
+  return std::lower_bound(entries.begin(), entries.end(), name,
+                          [](const auto& entry, std::string_view wanted) { return entry.first < wanted; });
+}
+}  // namespace
+
+const FunctionEntry* FunctionRegistry::find(std::string_view name) const {
+  const auto at = lower_bound(entries_, name);
+  return at != entries_.end() && at->first == name ? &at->second : nullptr;
+}
+
+void FunctionRegistry::add(Function function) {
+  auto at = lower_bound(entries_, function.name);
+  if (at == entries_.end() || at->first != function.name)
+    at = entries_.insert(at, {function.name, FunctionEntry{}});
+  at->second.functions.push_back(std::make_shared<const Function>(std::move(function)));
+}
+
+void FunctionRegistry::add_factory(std::string name, Factory factory) {
+  auto at = lower_bound(entries_, name);
+  if (at == entries_.end() || at->first != name) at = entries_.insert(at, {std::move(name), FunctionEntry{}});
+  at->second.factory = factory;
+}
+
+// --- Arithmetic is calls
+
+const char* operation_name(cql::ArithmeticOperator op) {
+  switch (op) {
+    case cql::ArithmeticOperator::add:
+      return "_add";
+    case cql::ArithmeticOperator::subtract:
+      return "_substract";
+    case cql::ArithmeticOperator::multiply:
+      return "_multiply";
+    case cql::ArithmeticOperator::divide:
+      return "_divide";
+    case cql::ArithmeticOperator::modulo:
+      return "_modulo";
+  }
+  return "";
+}
+
+char operation_symbol(std::string_view name) {
+  if (name == "_add") return '+';
+  if (name == "_substract") return '-';
+  if (name == "_multiply") return '*';
+  if (name == "_divide") return '/';
+  return name == "_modulo" ? '%' : '\0';
+}
+
+bool is_operation(std::string_view name) {
+  return operation_symbol(name) != '\0';
+}
+
+base::Error function_failure(const Function& function, std::string message) {
+  base::ErrorDetails details;
+  details.code = base::ErrorCode::function_failure;
+  details.message = std::move(message);
+  details.keyspace = "system";
+  details.function = function.name;
+  for (const TypePtr& argument : function.arguments) details.argument_types.push_back(argument->cql_name());
+  return base::Error(std::move(details));
+}
+
+// --- Bound calls
+
+namespace {
+
+class CallTerm final : public Term {
+ public:
+  CallTerm(FunctionPtr function, std::vector<TermPtr> arguments)
+      : Term(function->returns), function_(std::move(function)), arguments_(std::move(arguments)) {}
+
+  base::Result<ValueView> evaluate(const Bindings& bindings, Scratch& scratch) const override {
+    std::vector<ValueView> values;
+    values.reserve(arguments_.size());
+    bool has_null = false;
+    for (size_t i = 0; i < arguments_.size(); ++i) {
+      SIBYL_ASSIGN(ValueView value, arguments_[i]->evaluate(bindings, scratch));
+      if (value.is_unset())
+        return invalid(
+            fmt::format("Invalid unset value for argument in call to function {}", function_->name));
+      // Functions read no empty numbers: an empty value of a type without such is null to them.
+      if (value.is_present() && value.bytes.empty() && !may_be_empty(*function_->arguments[i])) value = {};
+      has_null = has_null || value.is_null();
+      values.push_back(value);
+    }
+    if (has_null && !function_->takes_nulls) return ValueView::null();
+    return function_->evaluate(*function_, values, bindings, scratch);
+  }
+
+  bool is_constant() const override {
+    return function_->is_pure && std::all_of(arguments_.begin(), arguments_.end(),
+                                             [](const TermPtr& term) { return term->is_constant(); });
+  }
+  bool has_marker() const override {
+    return std::any_of(arguments_.begin(), arguments_.end(),
+                       [](const TermPtr& term) { return term->has_marker(); });
+  }
+
+ private:
+  static bool may_be_empty(const types::Type& type) {
+    const types::Kind kind = type.kind();
+    return kind == types::Kind::text || kind == types::Kind::ascii || kind == types::Kind::blob ||
+           kind == types::Kind::custom || kind == types::Kind::tuple || kind == types::Kind::udt;
+  }
+
+  FunctionPtr function_;
+  std::vector<TermPtr> arguments_;
+};
+
+}  // namespace
+
+TermPtr make_call(FunctionPtr function, std::vector<TermPtr> arguments) {
+  TermPtr call = std::make_shared<CallTerm>(std::move(function), std::move(arguments));
+  // A call that fails stays a call: it fails when it runs, as Cassandra's do.
+  auto folded = fold(call);
+  return folded ? *folded : call;
+}
+
+// --- Resolving a call
+
+// A call, whatever its spelling: name and arguments.
+struct Resolution {
+  std::string keyspace, name;
+  std::vector<const cql::Expression*> arguments;
+
+  // False when the expression is no call.
+  static base::Result<bool> take(Binder& binder, const cql::Expression& expression, Resolution& call) {
+    if (const auto* written = std::get_if<cql::FunctionCall>(&expression.node)) {
+      call.keyspace = written->function.keyspace;
+      call.name = written->function.name;
+      for (const cql::ExpressionPtr& argument : written->arguments) call.arguments.push_back(argument.get());
+      const bool counts_rows =
+          call.name == "count" &&
+          (written->star ||
+           (call.arguments.size() == 1 && std::holds_alternative<cql::Literal>(call.arguments[0]->node)));
+      if (counts_rows) {
+        call.name = "count_rows";
+        call.arguments.clear();
+      }
+      return true;
+    }
+    if (const auto* arithmetic = std::get_if<cql::Arithmetic>(&expression.node)) {
+      call.name = operation_name(arithmetic->op);
+      call.arguments = {arithmetic->left.get(), arithmetic->right.get()};
+    } else if (const auto* negation = std::get_if<cql::Negation>(&expression.node)) {
+      call.name = negation_name;
+      call.arguments = {negation->of.get()};
+    } else if (const auto* cast = std::get_if<cql::Cast>(&expression.node)) {
+      SIBYL_ASSIGN(const TypePtr type, binder.type(cast->type, binder.keyspace()));
+      call.name = cast_name(*type);
+      if (call.name.empty())
+        return invalid(fmt::format("{} cannot be cast to {}", text_of(*cast->of), type->cql_name()));
+      call.arguments = {cast->of.get()};
+    } else {
+      return false;
+    }
+    call.keyspace = "system";
+    return true;
+  }
+
+  std::string written_name() const { return keyspace.empty() ? name : keyspace + "." + name; }
+};
+
+namespace {
+
+ColumnSpec argument_spec(const ColumnSpec& receiver, const Function& function, size_t index) {
+  return {receiver.keyspace, receiver.table, fmt::format("arg{}({})", index, function.qualified_name()),
+          function.arguments[index]};
+}
+
+base::Status check_single(Binder& binder, const Resolution& call, const Function& function,
+                          const ColumnSpec& receiver) {
+  if (call.arguments.size() != function.arguments.size())
+    return invalid(
+        fmt::format("Invalid number of arguments in call to function {}: {} required but {} provided",
+                    function.qualified_name(), function.arguments.size(), call.arguments.size()));
+  for (size_t i = 0; i < call.arguments.size(); ++i) {
+    const ColumnSpec expected = argument_spec(receiver, function, i);
+    SIBYL_ASSIGN(const Fit fits, binder.fit(*call.arguments[i], expected));
+    if (fits == Fit::none)
+      return invalid(fmt::format("Type error: {} cannot be passed as argument {} of function {} of type {}",
+                                 text_of(*call.arguments[i]), i, function.qualified_name(),
+                                 expected.type->cql_name()));
+  }
+  return {};
+}
+
+base::Result<Fit> match(Binder& binder, const Resolution& call, const Function& function,
+                        const ColumnSpec& receiver) {
+  if (call.arguments.size() != function.arguments.size()) return Fit::none;
+  Fit all = Fit::exact;
+  for (size_t i = 0; i < call.arguments.size(); ++i) {
+    SIBYL_ASSIGN(const Fit one, binder.fit(*call.arguments[i], argument_spec(receiver, function, i)));
+    if (one == Fit::none) return Fit::none;
+    if (one == Fit::weak) all = Fit::weak;
+  }
+  return all;
+}
+
+std::string signatures(const std::vector<FunctionPtr>& functions) {
+  std::string text;
+  for (const FunctionPtr& function : functions) {
+    if (!text.empty()) text += ", ";
+    text += function->signature();
+  }
+  return text;
+}
+
+base::Result<FunctionPtr> ambiguous(const Resolution& call, const std::vector<FunctionPtr>& fitting,
+                                    const TypePtr& receiver) {
+  if (is_operation(call.name)) {
+    const bool has_marker = std::any_of(
+        call.arguments.begin(), call.arguments.end(),
+        [](const cql::Expression* e) { return std::holds_alternative<cql::BindMarker>(e->node); });
+    if (receiver != nullptr && !has_marker)
+      for (const FunctionPtr& candidate : fitting)
+        if (*candidate->arguments[0] == *receiver && *candidate->arguments[1] == *receiver) return candidate;
+    return invalid(fmt::format(
+        "Ambiguous '{}' operation with args {} and {}: use type hint to disambiguate, example '(int) ?'",
+        operation_symbol(call.name), text_of(*call.arguments[0]), text_of(*call.arguments[1])));
+  }
+  if (call.name == negation_name) return invalid("Ambiguous negation: use type casts to disambiguate");
+  return invalid(
+      fmt::format("Ambiguous call to function {} (can be matched by following signatures: {}): use type "
+                  "casts to disambiguate",
+                  call.written_name(), signatures(fitting)));
+}
+
+base::Result<FunctionPtr> best_match(Binder& binder, const Resolution& call,
+                                     const std::vector<FunctionPtr>& candidates, const ColumnSpec& receiver) {
+  std::vector<FunctionPtr> fitting;
+  for (const FunctionPtr& candidate : candidates) {
+    if (receiver.type != nullptr && fit_of(*candidate->returns, *receiver.type) == Fit::none) continue;
+    SIBYL_ASSIGN(const Fit fits, match(binder, call, *candidate, receiver));
+    if (fits == Fit::exact) return candidate;
+    if (fits == Fit::weak) fitting.push_back(candidate);
+  }
+  if (fitting.size() == 1) return fitting[0];
+  if (fitting.size() > 1) return ambiguous(call, fitting, receiver.type);
+  if (is_operation(call.name))
+    return invalid(fmt::format("the '{}' operation is not supported between {} and {}",
+                               operation_symbol(call.name), text_of(*call.arguments[0]),
+                               text_of(*call.arguments[1])));
+  return invalid(fmt::format(
+      "Invalid call to function {}, none of its type signatures match (known type signatures: {})",
+      call.written_name(), signatures(candidates)));
+}
+
+base::Result<FunctionPtr> from_factory(Binder& binder, const Resolution& call, Factory factory,
+                                       const ColumnSpec& receiver) {
+  FactoryCall made{call.name, {}, {}, {}, receiver.type, nullptr};
+  for (const cql::Expression* argument : call.arguments) {
+    SIBYL_ASSIGN(TypePtr type, binder.preferred_type(*argument));
+    made.argument_types.push_back(std::move(type));
+    made.argument_texts.push_back(text_of(*argument));
+    const auto* list = std::get_if<cql::ListLiteral>(&argument->node);
+    made.array_sizes.push_back(list == nullptr ? 0 : list->elements.size());
+  }
+  const schema::TablePtr table = binder.schema().find_table(receiver.keyspace, receiver.table);
+  made.table = table.get();
+  return factory(made);
+}
+
+}  // namespace
+
+base::Result<FunctionPtr> Binder::resolve(const cql::Expression& expression, const ColumnSpec& receiver,
+                                          bool typed_by_receiver) {
+  Resolution call;
+  SIBYL_ASSIGN(const bool is_call, Resolution::take(*this, expression, call));
+  if (!is_call) return nullptr;
+  if (!call.keyspace.empty() && call.keyspace != "system") return nullptr;
+  const FunctionEntry* entry = FunctionRegistry::instance().find(call.name);
+  if (entry == nullptr) return nullptr;
+  ColumnSpec target = receiver;
+  if (!typed_by_receiver) target.type = nullptr;
+  std::vector<FunctionPtr> candidates = entry->functions;
+  if (entry->factory != nullptr) {
+    SIBYL_ASSIGN(FunctionPtr made, from_factory(*this, call, entry->factory, target));
+    if (made != nullptr) candidates.push_back(std::move(made));
+  }
+  if (candidates.empty()) return nullptr;
+  if (candidates.size() > 1) return best_match(*this, call, candidates, target);
+  SIBYL_TRY(check_single(*this, call, *candidates[0], target));
+  return candidates[0];
+}
+
+base::Result<TermPtr> Binder::call(const cql::Expression& expression, const ColumnSpec& receiver,
+                                   bool typed_by_receiver) {
+  Resolution call;
+  SIBYL_ASSIGN(const bool is_call, Resolution::take(*this, expression, call));
+  if (!is_call)
+    return base::fail(base::Error(base::ErrorCode::invalid,
+                                  fmt::format("Invalid value {} for {}", text_of(expression), receiver.name))
+                          .with_hint("text is written in single quotes: 'abc'"));
+  SIBYL_ASSIGN(const FunctionPtr function, resolve(expression, receiver, typed_by_receiver));
+  if (function == nullptr)
+    return invalid(typed_by_receiver && scope_ == nullptr
+                       ? fmt::format("Unknown function {} called", call.written_name())
+                       : fmt::format("Unknown function '{}'", call.written_name()));
+  if (function->is_aggregate() && scope_ == nullptr)
+    return invalid("Aggregation function are not supported in the where clause");
+  if (typed_by_receiver && fit_of(*function->returns, *receiver.type) == Fit::none) {
+    const bool operation = is_operation(function->name);
+    return invalid(
+        fmt::format("Type error: cannot assign result of {} {} (type {}) to {} (type {})",
+                    operation ? "operation" : "function",
+                    operation ? std::string(1, operation_symbol(function->name)) : function->qualified_name(),
+                    function->returns->cql_name(), receiver.name, receiver.type->cql_name()));
+  }
+  std::vector<TermPtr> arguments;
+  for (size_t i = 0; i < call.arguments.size(); ++i) {
+    SIBYL_ASSIGN(TermPtr argument, term(*call.arguments[i], argument_spec(receiver, *function, i)));
+    arguments.push_back(std::move(argument));
+  }
+  if (function->is_aggregate()) return scope_->aggregate(function, std::move(arguments));
+  return make_call(function, std::move(arguments));
+}
+
+}  // namespace sibyl::plan

@@ -1,0 +1,265 @@
+// Arithmetic: + - * / % between numbers, dates and durations, texts.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+
+#include "plan/functions.h"
+#include "plan/functions_number.h"
+
+namespace sibyl::plan {
+
+using types::Kind;
+using types::TypePtr;
+
+namespace {
+
+// Scales beyond this would let one statement ask for gigabytes of digits.
+constexpr int32_t max_scale_difference = 10'000;
+
+base::Error operation_failure(const Function& function, std::string_view why) {
+  return function_failure(
+      function, fmt::format("the operation '{} {} {}' failed: {}", function.arguments[0]->cql_name(),
+                            operation_symbol(function.name), function.arguments[1]->cql_name(), why));
+}
+
+base::Result<int64_t> on_integers(const Function& function, int64_t left, int64_t right) {
+  // Unsigned arithmetic wraps as Java's does.
+  const auto a = static_cast<uint64_t>(left), b = static_cast<uint64_t>(right);
+  switch (operation_symbol(function.name)) {
+    case '+':
+      return static_cast<int64_t>(a + b);
+    case '-':
+      return static_cast<int64_t>(a - b);
+    case '*':
+      return static_cast<int64_t>(a * b);
+    default:
+      break;
+  }
+  if (right == 0) return base::fail(operation_failure(function, "/ by zero"));
+  const bool divides = operation_symbol(function.name) == '/';
+  if (right == -1) return divides ? static_cast<int64_t>(0 - a) : 0;
+  return divides ? left / right : left % right;
+}
+
+double on_doubles(char symbol, double left, double right) {
+  switch (symbol) {
+    case '+':
+      return left + right;
+    case '-':
+      return left - right;
+    case '*':
+      return left * right;
+    case '/':
+      return left / right;
+    default:
+      return std::fmod(left, right);
+  }
+}
+
+base::Result<BigInteger> on_bigs(const Function& function, const BigInteger& left, const BigInteger& right) {
+  switch (operation_symbol(function.name)) {
+    case '+':
+      return BigInteger(left + right);
+    case '-':
+      return BigInteger(left - right);
+    case '*':
+      return BigInteger(left * right);
+    default:
+      break;
+  }
+  if (right == 0) return base::fail(operation_failure(function, "BigInteger divide by zero"));
+  return operation_symbol(function.name) == '/' ? BigInteger(left / right) : BigInteger(left % right);
+}
+
+base::Result<Decimal> on_decimals(const Function& function, const Decimal& left, const Decimal& right) {
+  const int64_t difference = int64_t{left.scale} - right.scale;
+  if (difference > max_scale_difference || difference < -max_scale_difference)
+    return base::fail(operation_failure(function, "the operands' scales are too far apart"));
+  switch (operation_symbol(function.name)) {
+    case '+':
+      return add(left, right);
+    case '-':
+      return subtract(left, right);
+    case '*':
+      return Decimal{left.unscaled * right.unscaled, left.scale + right.scale};
+    case '/': {
+      if (right.unscaled == 0) return base::fail(operation_failure(function, "BigInteger divide by zero"));
+      constexpr int32_t min_digits = 32, max_scale = 1000;
+      const int32_t first_digit =
+          (precision_of(left.unscaled) - left.scale) - (precision_of(right.unscaled) - right.scale);
+      int32_t scale = std::max({min_digits - first_digit, left.scale, right.scale, min_digits});
+      scale = std::min(scale, max_scale);
+      return strip_trailing_zeros(divide(left, right, scale, Rounding::half_up));
+    }
+    default: {
+      if (right.unscaled == 0) return base::fail(operation_failure(function, "Division by zero"));
+      const Decimal a = rescaled(left, std::max(left.scale, right.scale), Rounding::half_up);
+      const Decimal b = rescaled(right, std::max(left.scale, right.scale), Rounding::half_up);
+      return Decimal{a.unscaled % b.unscaled, a.scale};
+    }
+  }
+}
+
+base::Result<ValueView> numeric(const Function& function, std::span<const ValueView> arguments,
+                                const Bindings&, Scratch& scratch) {
+  const Number left = read_number(function.arguments[0]->kind(), arguments[0].bytes);
+  const Number right = read_number(function.arguments[1]->kind(), arguments[1].bytes);
+  Number result;
+  switch (function.returns->kind()) {
+    case Kind::float_: {
+      const auto a = static_cast<float>(left.to_double()), b = static_cast<float>(right.to_double());
+      result = number_of(on_doubles(operation_symbol(function.name), a, b));
+      break;
+    }
+    case Kind::double_:
+      result = number_of(on_doubles(operation_symbol(function.name), left.to_double(), right.to_double()));
+      break;
+    case Kind::varint: {
+      SIBYL_ASSIGN(BigInteger value, on_bigs(function, left.to_big(), right.to_big()));
+      result = number_of(std::move(value));
+      break;
+    }
+    case Kind::decimal: {
+      SIBYL_ASSIGN(const Decimal a, left.to_decimal());
+      SIBYL_ASSIGN(const Decimal b, right.to_decimal());
+      SIBYL_ASSIGN(Decimal value, on_decimals(function, a, b));
+      result = number_of(std::move(value));
+      break;
+    }
+    default: {
+      SIBYL_ASSIGN(const int64_t value, on_integers(function, left.to_int64(), right.to_int64()));
+      result = number_of(value);
+    }
+  }
+  SIBYL_ASSIGN(Bytes bytes, write_number(function.returns->kind(), result));
+  return kept(scratch, std::move(bytes));
+}
+
+base::Result<ValueView> negate(const Function& function, std::span<const ValueView> arguments,
+                               const Bindings&, Scratch& scratch) {
+  Number number = read_number(function.arguments[0]->kind(), arguments[0].bytes);
+  number.integer = static_cast<int64_t>(0 - static_cast<uint64_t>(number.integer));
+  number.floating = -number.floating;
+  number.decimal.unscaled = -number.decimal.unscaled;
+  SIBYL_ASSIGN(Bytes bytes, write_number(function.returns->kind(), number));
+  return kept(scratch, std::move(bytes));
+}
+
+base::Result<ValueView> concatenate(const Function&, std::span<const ValueView> arguments, const Bindings&,
+                                    Scratch& scratch) {
+  Bytes both(arguments[0].bytes);
+  both.append(arguments[1].bytes);
+  return kept(scratch, std::move(both));
+}
+
+// A timestamp or date moved by a duration: months by the calendar (days of the month clamped), then days,
+// then time.
+base::Result<ValueView> move_time(const Function& function, std::span<const ValueView> arguments,
+                                  const Bindings&, Scratch& scratch) {
+  using namespace std::chrono;
+  const bool is_date = function.returns->kind() == Kind::date;
+  types::Duration by = types::decode_duration(arguments[1].bytes);
+  if (is_date && by.nanoseconds != 0)
+    return base::fail(operation_failure(
+        function, "The duration must have a day precision. Was: nanoseconds are not allowed for dates"));
+  if (!is_date && by.nanoseconds % 1'000'000 != 0)
+    return base::fail(
+        operation_failure(function, "The duration must have a millisecond precision. Was: nanoseconds"));
+  const int64_t sign = operation_symbol(function.name) == '-' ? -1 : 1;
+  constexpr int64_t day_millis = 86'400'000;
+  const int64_t millis = is_date ? int64_t{types::decode_date(arguments[0].bytes)} * day_millis
+                                 : types::decode_integer(Kind::timestamp, arguments[0].bytes);
+  const auto point = sys_time<milliseconds>(milliseconds(millis));
+  const sys_days day = floor<days>(point);
+  const milliseconds within = point - day;
+  const year_month_day from{day};
+  const year_month month = year_month{from.year(), from.month()} + months{static_cast<int>(sign * by.months)};
+  const std::chrono::day last = (month / std::chrono::last).day();
+  const sys_days moved =
+      sys_days{month / std::min(from.day(), last)} + days{static_cast<int>(sign * by.days)};
+  const int64_t result =
+      milliseconds(moved.time_since_epoch()).count() + within.count() + sign * (by.nanoseconds / 1'000'000);
+  if (is_date) return kept(scratch, types::encode_date(static_cast<int32_t>(result / day_millis)));
+  return kept(scratch, types::encode_int64(result));
+}
+
+int size_of(Kind kind) {
+  switch (kind) {
+    case Kind::tinyint:
+      return 1;
+    case Kind::smallint:
+      return 2;
+    case Kind::int_:
+    case Kind::float_:
+      return 4;
+    case Kind::bigint:
+    case Kind::counter:
+    case Kind::double_:
+      return 8;
+    default:
+      return 1000;
+  }
+}
+
+Kind result_kind(Kind left, Kind right) {
+  const auto is_floating = [](Kind kind) {
+    return kind == Kind::float_ || kind == Kind::double_ || kind == Kind::decimal;
+  };
+  const int size = std::max(size_of(left), size_of(right));
+  if (is_floating(left) || is_floating(right)) {
+    if (size <= 4) return Kind::float_;
+    return size == 8 ? Kind::double_ : Kind::decimal;
+  }
+  switch (size) {
+    case 1:
+      return Kind::tinyint;
+    case 2:
+      return Kind::smallint;
+    case 4:
+      return Kind::int_;
+    case 8:
+      return Kind::bigint;
+    default:
+      return Kind::varint;
+  }
+}
+
+void add_binary(FunctionRegistry& registry, const char* name, Kind returns, Kind left, Kind right,
+                Function::Evaluate evaluate) {
+  Function function;
+  function.name = name;
+  function.returns = types::scalar(returns);
+  function.arguments = {types::scalar(left), types::scalar(right)};
+  function.evaluate = evaluate;
+  registry.add(std::move(function));
+}
+
+}  // namespace
+
+void add_operations(FunctionRegistry& registry) {
+  static constexpr Kind numeric_kinds[] = {Kind::tinyint, Kind::smallint, Kind::int_,
+                                           Kind::bigint,  Kind::float_,   Kind::double_,
+                                           Kind::decimal, Kind::varint,   Kind::counter};
+  for (const char* name : {"_add", "_substract", "_multiply", "_divide", "_modulo"})
+    for (const Kind left : numeric_kinds)
+      for (const Kind right : numeric_kinds)
+        add_binary(registry, name, result_kind(left, right), left, right, numeric);
+  for (const Kind kind : numeric_kinds) {
+    Function function;
+    function.name = negation_name;
+    function.returns = types::scalar(kind);
+    function.arguments = {types::scalar(kind)};
+    function.evaluate = negate;
+    registry.add(std::move(function));
+  }
+  for (const char* name : {"_add", "_substract"})
+    for (const Kind kind : {Kind::timestamp, Kind::date})
+      add_binary(registry, name, kind, kind, Kind::duration, move_time);
+  add_binary(registry, "_add", Kind::text, Kind::text, Kind::text, concatenate);
+  add_binary(registry, "_add", Kind::ascii, Kind::ascii, Kind::ascii, concatenate);
+  add_binary(registry, "_add", Kind::text, Kind::ascii, Kind::text, concatenate);
+  add_binary(registry, "_add", Kind::text, Kind::text, Kind::ascii, concatenate);
+}
+
+}  // namespace sibyl::plan

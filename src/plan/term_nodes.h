@@ -1,0 +1,56 @@
+// The kinds of terms that binding makes. Private to this room.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "plan/term.h"
+
+namespace sibyl::plan {
+
+class ConstantTerm final : public Term {
+ public:
+  ConstantTerm(types::TypePtr type, Bytes bytes)
+      : Term(std::move(type)), bytes_(std::move(bytes)), present_(true) {}
+  explicit ConstantTerm(types::TypePtr type) : Term(std::move(type)) {}  // null
+
+  base::Result<ValueView> evaluate(const Bindings&, Scratch&) const override {
+    return present_ ? ValueView::of(bytes_) : ValueView::null();
+  }
+  bool is_constant() const override { return true; }
+
+ private:
+  Bytes bytes_;
+  bool present_ = false;
+};
+
+class MarkerTerm final : public Term {
+ public:
+  MarkerTerm(types::TypePtr type, uint32_t index) : Term(std::move(type)), index_(index) {}
+  base::Result<ValueView> evaluate(const Bindings& bindings, Scratch& scratch) const override;
+  int marker_index() const override { return static_cast<int>(index_); }
+  bool has_marker() const override { return true; }
+
+ private:
+  uint32_t index_;
+};
+
+// A collection, tuple, vector or user type put together from its parts (for maps: key, value, key, value...).
+class CompositeTerm final : public Term {
+ public:
+  CompositeTerm(types::TypePtr type, std::vector<TermPtr> parts)
+      : Term(std::move(type)), parts_(std::move(parts)) {}
+  base::Result<ValueView> evaluate(const Bindings& bindings, Scratch& scratch) const override;
+  bool is_constant() const override;
+  bool has_marker() const override;
+  const std::vector<TermPtr>& parts() const { return parts_; }
+
+ private:
+  base::Result<ValueView> part(size_t index, const Bindings& bindings, Scratch& scratch) const;
+  std::vector<TermPtr> parts_;
+};
+
+// A constant term evaluated once; others as they are.
+base::Result<TermPtr> fold(TermPtr term);
+
+}  // namespace sibyl::plan
