@@ -24,7 +24,7 @@ std::string format_inet(BytesView bytes);
 std::string format_timestamp(int64_t unix_millis);  // ISO 8601 in UTC: 2011-02-03T04:05:06.789Z
 std::string format_date(int32_t days_since_1970);
 std::string format_time(int64_t nanoseconds);
-std::string format_duration(const Duration& duration);
+std::string format_duration(const Duration& duration);  // 1y2mo3d4h5m6s7ms8us9ns; "" when it is zero
 std::string format_decimal(BytesView bytes);
 std::string format_varint(BytesView bytes);
 std::string format_double(

@@ -1,0 +1,47 @@
+// Days and dates of the proleptic Gregorian calendar, which is ISO 8601's and Java's.
+#pragma once
+
+#include <cstdint>
+
+namespace sibyl::types {
+
+struct CivilDate {
+  int64_t year = 1970;
+  int month = 1;  // from 1
+  int day = 1;    // from 1
+};
+
+// Both count days from 1970-01-01 and hold for any year of 32 bits. Years are taken to begin in March, so
+// that the leap day is the last one.
+inline constexpr int64_t days_from_civil(const CivilDate& date) {
+  const int64_t year = date.year - (date.month <= 2 ? 1 : 0);
+  const int64_t era = (year >= 0 ? year : year - 399) / 400;
+  const int64_t year_of_era = year - era * 400;
+  const int64_t day_of_year = (153 * (date.month + (date.month > 2 ? -3 : 9)) + 2) / 5 + date.day - 1;
+  const int64_t day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+  return era * 146097 + day_of_era - 719468;
+}
+
+inline constexpr CivilDate civil_from_days(int64_t days) {
+  days += 719468;
+  const int64_t era = (days >= 0 ? days : days - 146096) / 146097;
+  const int64_t day_of_era = days - era * 146097;
+  const int64_t year_of_era =
+      (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
+  const int64_t day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+  const int64_t shifted_month = (5 * day_of_year + 2) / 153;
+  const auto day = static_cast<int>(day_of_year - (153 * shifted_month + 2) / 5 + 1);
+  const auto month = static_cast<int>(shifted_month < 10 ? shifted_month + 3 : shifted_month - 9);
+  return {year_of_era + era * 400 + (month <= 2 ? 1 : 0), month, day};
+}
+
+inline constexpr bool is_leap_year(int64_t year) {
+  return (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+}
+
+inline constexpr int days_in_month(int64_t year, int month) {
+  if (month == 2) return is_leap_year(year) ? 29 : 28;
+  return month == 4 || month == 6 || month == 9 || month == 11 ? 30 : 31;
+}
+
+}  // namespace sibyl::types

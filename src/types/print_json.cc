@@ -1,0 +1,154 @@
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "types/print.h"
+
+namespace sibyl::types {
+namespace {
+
+void append_quoted(std::string_view text, std::string& out) {
+  out += '"';
+  for (const char c : text) {
+    switch (c) {
+      case '"':
+        out += "\\\"";
+        break;
+      case '\\':
+        out += "\\\\";
+        break;
+      case '\b':
+        out += "\\b";
+        break;
+      case '\f':
+        out += "\\f";
+        break;
+      case '\n':
+        out += "\\n";
+        break;
+      case '\r':
+        out += "\\r";
+        break;
+      case '\t':
+        out += "\\t";
+        break;
+      default:
+        if (static_cast<unsigned char>(c) < 0x20)
+          out += fmt::format("\\u{:04X}", static_cast<unsigned char>(c));
+        else
+          out += c;
+    }
+  }
+  out += '"';
+}
+
+std::string quoted(std::string_view text) {
+  std::string out;
+  append_quoted(text, out);
+  return out;
+}
+
+// All eight groups, as Java writes addresses.
+std::string long_inet(BytesView bytes) {
+  if (bytes.size() != 16) return format_inet(bytes);
+  std::string text;
+  for (size_t i = 0; i < 16; i += 2) {
+    if (i > 0) text += ':';
+    text += fmt::format("{:x}", base::read_big_endian<uint16_t>(bytes.substr(i)));
+  }
+  return text;
+}
+
+std::string json_float(double value, std::string text) {
+  return std::isfinite(value) ? text : "null";
+}
+
+// A case-sensitive name carries its quotes, so that JSON written by Cassandra can be read back by it.
+std::string field_name(const std::string& name) {
+  for (const char c : name)
+    if (c >= 'A' && c <= 'Z') return quoted('"' + name + '"');
+  return quoted(name);
+}
+
+std::string json_elements(const Type& type, BytesView bytes) {
+  const base::Result<Elements> elements = split(type, bytes);
+  if (!elements) return quoted("0x" + base::to_hex(bytes));
+  const bool object = type.kind() == Kind::map || type.kind() == Kind::udt;
+  std::string text = object ? "{" : "[";
+  const size_t width = type.parameters().size();
+  for (size_t i = 0; i < elements->size(); ++i) {
+    const bool map = type.kind() == Kind::map;
+    if (i > 0) text += map && i % 2 == 1 ? ": " : ", ";
+    if (type.kind() == Kind::udt) text += field_name(type.field_names()[i]) + ": ";
+    const auto& element = (*elements)[i];
+    std::string value = element ? to_json(*type.parameters()[i % width], *element) : "null";
+    const bool key = map && i % 2 == 0;
+    text += key && !value.starts_with('"') ? quoted(value) : value;
+  }
+  return text + (object ? "}" : "]");
+}
+
+std::string json_scalar(const Type& type, BytesView bytes) {
+  switch (type.kind()) {
+    case Kind::boolean:
+    case Kind::tinyint:
+    case Kind::smallint:
+    case Kind::int_:
+    case Kind::bigint:
+    case Kind::counter:
+    case Kind::varint:
+    case Kind::decimal:
+      return to_literal(type, bytes);
+    case Kind::float_: {
+      const float value = decode_float(bytes);
+      return json_float(static_cast<double>(value), format_float(value));
+    }
+    case Kind::double_: {
+      const double value = decode_double(bytes);
+      return json_float(value, format_double(value));
+    }
+    case Kind::uuid:
+    case Kind::timeuuid:
+      return quoted(format_uuid(bytes));
+    case Kind::inet:
+      return quoted(long_inet(bytes));
+    case Kind::date:
+      return quoted(format_date(decode_date(bytes)));
+    case Kind::time:
+      return quoted(format_time(decode_integer(Kind::time, bytes)));
+    case Kind::timestamp: {
+      std::string text = format_timestamp(decode_integer(Kind::timestamp, bytes));
+      text[text.find('T')] = ' ';
+      return quoted(text);
+    }
+    case Kind::duration:
+      return quoted(format_duration(decode_duration(bytes)));
+    default:
+      return quoted("0x" + base::to_hex(bytes));
+  }
+}
+
+}  // namespace
+
+std::string to_json(const Type& type, BytesView bytes) {
+  switch (type.kind()) {
+    case Kind::text:
+    case Kind::ascii:
+      return quoted(bytes);
+    case Kind::blob:
+    case Kind::custom:
+      return quoted("0x" + base::to_hex(bytes));
+    case Kind::list:
+    case Kind::set:
+    case Kind::map:
+    case Kind::tuple:
+    case Kind::udt:
+    case Kind::vector:
+      return json_elements(type, bytes);
+    default:
+      if (bytes.empty()) return "\"\"";
+      return validate(type, bytes) ? json_scalar(type, bytes) : quoted("0x" + base::to_hex(bytes));
+  }
+}
+
+}  // namespace sibyl::types
