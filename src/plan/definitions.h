@@ -19,8 +19,8 @@ struct DefinitionContext {
 };
 
 struct DefinitionResult {
-  schema::SnapshotPtr schema;              // the same pointer when nothing changed (IF NOT EXISTS and such)
-  std::vector<schema::Change> changes;     // first the one that answers the client
+  schema::SnapshotPtr schema;           // the same pointer when nothing changed (IF NOT EXISTS and such)
+  std::vector<schema::Change> changes;  // first the one that answers the client
   std::vector<uint32_t> dropped_storage_ids;  // tables whose records go
   std::vector<std::string> warnings;
 };

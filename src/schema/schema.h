@@ -72,6 +72,8 @@ struct TableOptions {
   int32_t min_index_interval = 128;
   std::string read_repair = "BLOCKING";
   std::string speculative_retry = "99p";
+
+  bool operator==(const TableOptions&) const = default;
 };
 
 struct Table {

@@ -1,0 +1,71 @@
+// What the parts of define() share.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "plan/definitions.h"
+
+namespace sibyl::plan {
+
+// One definition being made: the schema before it, and what it has changed so far.
+class Draft {
+ public:
+  Draft(schema::SnapshotPtr before, const DefinitionContext& context)
+      : before_(std::move(before)), context_(context) {}
+
+  const schema::Snapshot& schema() const { return *before_; }
+  const DefinitionContext& context() const { return context_; }
+
+  // The keyspace a name belongs to: its own, or the session's.
+  base::Result<std::string> keyspace_name(const cql::QualifiedName& name) const;
+
+  // Refuses keyspaces that are not the users' and names that cannot be keyspaces'. `action` is CREATE, ALTER
+  // or DROP; `resource` as Cassandra names it (<table ks.t>).
+  base::Status may_change(const std::string& keyspace, const char* action, const std::string& resource) const;
+
+  // Copies of what is going to be changed, so that the old snapshot stays as it is.
+  std::shared_ptr<schema::Keyspace> change(const schema::Keyspace& keyspace) const {
+    return std::make_shared<schema::Keyspace>(keyspace);
+  }
+
+  // A storage id that no table has had.
+  uint32_t new_storage_id() { return before_->next_storage_id + used_storage_ids_++; }
+
+  DefinitionResult unchanged() { return {before_, {}, {}, std::move(warnings)}; }
+  // The next schema, with this keyspace new or changed.
+  DefinitionResult with(std::shared_ptr<schema::Keyspace> keyspace, schema::Change change);
+  DefinitionResult without(const std::string& keyspace, schema::Change change);
+
+  std::vector<std::string> warnings;
+  std::vector<schema::Change> further_changes;
+  std::vector<uint32_t> dropped_storage_ids;
+
+ private:
+  std::shared_ptr<schema::Snapshot> next() const;
+  DefinitionResult finish(std::shared_ptr<schema::Snapshot> next, schema::Change change);
+
+  schema::SnapshotPtr before_;
+  const DefinitionContext& context_;
+  uint32_t used_storage_ids_ = 0;
+};
+
+base::Result<DefinitionResult> define_keyspace(const cql::CreateKeyspace& statement, Draft& draft);
+base::Result<DefinitionResult> define_keyspace(const cql::AlterKeyspace& statement, Draft& draft);
+base::Result<DefinitionResult> define_keyspace(const cql::DropKeyspace& statement, Draft& draft);
+base::Result<DefinitionResult> define_table(const cql::CreateTable& statement, Draft& draft);
+base::Result<DefinitionResult> define_table(const cql::AlterTable& statement, Draft& draft);
+base::Result<DefinitionResult> define_table(const cql::DropTable& statement, Draft& draft);
+base::Result<DefinitionResult> define_type(const cql::CreateType& statement, Draft& draft);
+base::Result<DefinitionResult> define_type(const cql::AlterType& statement, Draft& draft);
+base::Result<DefinitionResult> define_type(const cql::DropType& statement, Draft& draft);
+
+inline schema::Change change_of(schema::Change::Kind kind, schema::Change::Target target,
+                                std::string keyspace, std::string name) {
+  return {kind, target, std::move(keyspace), std::move(name), {}};
+}
+
+// Refuses MASKED WITH, as a Cassandra without dynamic data masking does.
+std::unexpected<base::Error> masking_disabled();
+
+}  // namespace sibyl::plan
