@@ -1,0 +1,265 @@
+#include "engine/engine.h"
+
+#include <mutex>
+
+#include "base/check.h"
+#include "engine/catalogue.h"
+#include "engine/describe.h"
+#include "engine/estimates.h"
+#include "engine/open_store.h"
+#include "engine/statements.h"
+#include "engine/system_tables.h"
+#include "execute/locks.h"
+#include "plan/definitions.h"
+#include "row/record_key.h"
+#include "types/literal.h"
+#include "types/value.h"
+
+namespace sibyl::engine {
+namespace {
+
+using base::Bytes;
+using execute::Completion;
+using execute::Request;
+using execute::ResultSet;
+using plan::PreparedPtr;
+
+Bytes inet_bytes(const std::string& address) {
+  auto bytes = types::from_string(*types::scalar(types::Kind::inet), address);
+  return bytes ? *bytes : Bytes(4, '\0');
+}
+
+SystemRow client_row(const Client& client) {
+  SystemRow row = {{"address", inet_bytes(client.address)},
+                   {"port", types::encode_int32(client.port)},
+                   {"client_options", text_map(client.options)},
+                   {"connection_stage", client.stage},
+                   {"hostname", client.address},
+                   {"protocol_version", types::encode_int32(client.protocol_version)},
+                   {"request_count", types::encode_int64(static_cast<int64_t>(client.request_count))},
+                   {"ssl_enabled", types::encode_boolean(false)},
+                   {"username", "anonymous"}};
+  if (!client.driver_name.empty()) row.emplace_back("driver_name", client.driver_name);
+  if (!client.driver_version.empty()) row.emplace_back("driver_version", client.driver_version);
+  if (!client.keyspace.empty()) row.emplace_back("keyspace_name", client.keyspace);
+  return row;
+}
+
+class EngineImpl final : public Engine {
+ public:
+  EngineImpl(const Options& options, std::unique_ptr<base::Clock> own_clock, base::Clock& clock,
+             std::unique_ptr<storage::Store> store, Catalogue catalogue)
+      : options_(options),
+        own_clock_(std::move(own_clock)),
+        clock_(clock),
+        store_(std::move(store)),
+        system_store_(make_system_store(clock_)),
+        timestamps_(clock_),
+        environment_{*store_, *system_store_, clock_, timestamps_, locks_},
+        system_tables_(*system_store_, clock_),
+        catalogue_(std::move(catalogue)),
+        statements_(catalogue_.schema()) {}
+
+  base::Status start() {
+    set_sources();
+    SIBYL_TRY(system_tables_.show_node({.host_id = catalogue_.host_id(),
+                                        .cluster_name = options_.cluster_name,
+                                        .started_seconds = clock_.now_seconds()}));
+    SIBYL_TRY(show_settings());
+    return system_tables_.show_schema(nullptr, *catalogue_.schema());
+  }
+
+  base::Result<PreparedStatement> prepare(std::string_view text, const std::string& keyspace) override {
+    SIBYL_ASSIGN(Statements::Prepared prepared, statements_.prepare(text, keyspace));
+    return PreparedStatement{std::move(prepared.id), std::move(prepared.plan)};
+  }
+  base::Result<PreparedPtr> find_prepared(std::string_view id) override {
+    return statements_.find_prepared(id);
+  }
+  base::Result<PreparedPtr> plan_query(std::string_view text, const std::string& keyspace) override {
+    return statements_.plan_query(text, keyspace);
+  }
+
+  void execute(PreparedPtr plan, const Request& request, Completion done) override {
+    std::visit([&](const auto& what) { run(what, plan, request, std::move(done)); }, plan->plan);
+  }
+  void execute_batch(cql::Batch::Kind kind, std::vector<execute::BatchItem> items, const Request& request,
+                     Completion done) override {
+    execute::batch(kind, items, request, environment_, std::move(done));
+  }
+
+  schema::SnapshotPtr schema() const override { return statements_.schema(); }
+
+  uint64_t subscribe(Listener listener) override {
+    std::lock_guard lock(listeners_mutex_);
+    listeners_[++last_token_] = std::move(listener);
+    return last_token_;
+  }
+  void unsubscribe(uint64_t token) override {
+    std::lock_guard lock(listeners_mutex_);
+    listeners_.erase(token);
+  }
+
+  void set_endpoint(const std::string& address, uint16_t port) override {
+    Node node = system_tables_.node();
+    // A server that listens everywhere has no single address to show.
+    bool everywhere = address == "0.0.0.0" || address == "::";
+    node.address = everywhere ? "127.0.0.1" : address;
+    node.port = port;
+    SIBYL_CHECK(system_tables_.show_node(std::move(node)).has_value());
+    SIBYL_CHECK(show_settings().has_value());
+  }
+  void set_clients(Clients clients) override {
+    std::lock_guard lock(clients_mutex_);
+    clients_ = std::move(clients);
+  }
+
+  storage::Store& store() override { return *store_; }
+  base::Clock& clock() override { return clock_; }
+  base::Status flush() override { return store_->flush(); }
+  base::Status compact() override {
+    return store_->compact(row::table_begin(row::catalogue_table_id), Bytes(8, '\xff'));
+  }
+
+ private:
+  // --- One for each kind of plan.
+  void run(const std::shared_ptr<const plan::Select>&, const PreparedPtr& plan, const Request& request,
+           Completion done) {
+    for (const schema::TablePtr& table : plan->tables) {
+      if (!table->is_virtual) continue;
+      if (base::Status status = system_tables_.refresh(*table); !status)
+        return done(base::fail(std::move(status.error())));
+    }
+    done(execute::select(*plan, request, environment_));
+  }
+  void run(const std::shared_ptr<const plan::Modification>&, const PreparedPtr& plan, const Request& request,
+           Completion done) {
+    execute::modify(*plan, request, environment_, std::move(done));
+  }
+  void run(const std::shared_ptr<const plan::Batch>&, const PreparedPtr& plan, const Request& request,
+           Completion done) {
+    execute::batch(*plan, request, environment_, std::move(done));
+  }
+  void run(const plan::Truncate&, const PreparedPtr& plan, const Request&, Completion done) {
+    execute::truncate(*plan, environment_, std::move(done));
+  }
+  void run(const plan::Use& use, const PreparedPtr&, const Request&, Completion done) {
+    if (!schema()->find_keyspace(use.keyspace))
+      return done(base::invalid("Keyspace '" + use.keyspace + "' does not exist"));
+    ResultSet result;
+    result.kind = ResultSet::Kind::set_keyspace;
+    result.keyspace = use.keyspace;
+    done(std::move(result));
+  }
+  void run(const plan::Definition& definition, const PreparedPtr& plan, const Request&, Completion done) {
+    done(define(*definition.statement, plan->keyspace));
+  }
+  void run(const plan::Describe& statement, const PreparedPtr& plan, const Request& request,
+           Completion done) {
+    done(describe(std::get<cql::Describe>(statement.statement->node), plan->keyspace, *schema(),
+                  system_tables_.node(), request));
+  }
+
+  base::Result<ResultSet> define(const cql::Statement& statement, const std::string& keyspace) {
+    std::lock_guard lock(definition_mutex_);
+    schema::SnapshotPtr before = catalogue_.schema();
+    SIBYL_ASSIGN(plan::DefinitionResult made,
+                 plan::define(statement, before, {.keyspace = keyspace, .now_micros = timestamps_.next()}));
+    ResultSet result;
+    result.warnings = std::move(made.warnings);
+    if (made.schema == before) return result;
+    SIBYL_TRY(catalogue_.change(*made.schema, made.dropped_storage_ids));
+    schema::SnapshotPtr after = catalogue_.schema();
+    SIBYL_TRY(system_tables_.show_schema(before.get(), *after));
+    statements_.set_schema(after);
+    notify(made.changes);
+    if (!made.changes.empty()) {
+      result.kind = ResultSet::Kind::schema_change;
+      result.change = made.changes.front();
+    }
+    return result;
+  }
+
+  void notify(const std::vector<schema::Change>& changes) {
+    std::lock_guard lock(listeners_mutex_);
+    for (const schema::Change& change : changes)
+      for (const auto& [token, listener] : listeners_) listener(change);
+  }
+
+  // --- System tables
+
+  base::Status show_settings() {
+    Node node = system_tables_.node();
+    bool periodic = options_.commitlog_sync == Options::Sync::periodic;
+    return system_tables_.show_settings({{"authenticator", "AllowAllAuthenticator"},
+                                         {"authorizer", "AllowAllAuthorizer"},
+                                         {"cluster_name", options_.cluster_name},
+                                         {"commitlog_sync", periodic ? "periodic" : "group"},
+                                         {"data_file_directories", "[" + options_.data + "]"},
+                                         {"endpoint_snitch", "SimpleSnitch"},
+                                         {"native_transport_port", std::to_string(node.port)},
+                                         {"num_tokens", "1"},
+                                         {"partitioner", partitioner_class},
+                                         {"rpc_address", node.address}});
+  }
+
+  void set_sources() {
+    system_tables_.set_source("system", "prepared_statements", [this] { return prepared_rows(); });
+    system_tables_.set_source("system", "size_estimates",
+                              [this] { return size_estimate_rows(*store_, *schema()); });
+    system_tables_.set_source("system", "table_estimates",
+                              [this] { return table_estimate_rows(*store_, *schema()); });
+    system_tables_.set_source("system_views", "disk_usage",
+                              [this] { return disk_usage_rows(*store_, *schema()); });
+    system_tables_.set_source("system_views", "clients", [this] {
+      std::vector<SystemRow> rows;
+      std::lock_guard lock(clients_mutex_);
+      if (clients_)
+        for (const Client& client : clients_()) rows.push_back(client_row(client));
+      return rows;
+    });
+  }
+
+  std::vector<SystemRow> prepared_rows() const {
+    std::vector<SystemRow> rows;
+    statements_.prepared().for_each([&](const std::string& id, const plan::Prepared& plan) {
+      rows.push_back({{"prepared_id", id}, {"query_string", plan.text}});
+      if (!plan.keyspace.empty()) rows.back().emplace_back("logged_keyspace", plan.keyspace);
+    });
+    return rows;
+  }
+
+  Options options_;
+  std::unique_ptr<base::Clock> own_clock_;  // when the options bring none
+  base::Clock& clock_;
+  // Destroyed in reverse order: what borrows a store goes before it.
+  std::unique_ptr<storage::Store> store_, system_store_;
+  execute::TimestampSource timestamps_;
+  execute::PartitionLocks locks_;
+  execute::Environment environment_;
+  SystemTables system_tables_;
+  std::mutex definition_mutex_;  // one definition after another
+  Catalogue catalogue_;          // guarded by definition_mutex_ once started
+  Statements statements_;
+  std::mutex listeners_mutex_;
+  std::map<uint64_t, Listener> listeners_;
+  uint64_t last_token_ = 0;
+  std::mutex clients_mutex_;
+  Clients clients_;
+};
+
+}  // namespace
+
+base::Result<std::unique_ptr<Engine>> Engine::open(const Options& options) {
+  std::unique_ptr<base::Clock> own_clock;
+  if (options.clock == nullptr) own_clock = std::make_unique<base::SystemClock>();
+  base::Clock& clock = options.clock ? *options.clock : *own_clock;
+  SIBYL_ASSIGN(std::unique_ptr<storage::Store> store, open_store(options, clock));
+  SIBYL_ASSIGN(Catalogue catalogue, Catalogue::load(*store));
+  auto engine = std::make_unique<EngineImpl>(options, std::move(own_clock), clock, std::move(store),
+                                             std::move(catalogue));
+  SIBYL_TRY(engine->start());
+  return engine;
+}
+
+}  // namespace sibyl::engine

@@ -1,0 +1,18 @@
+// The only place that names the engines a store may have.
+#pragma once
+
+#include <memory>
+
+#include "base/result.h"
+#include "engine/engine.h"
+#include "storage/store.h"
+
+namespace sibyl::engine {
+
+// The store for users' tables: in memory for ":memory:", else in that directory, made with its parents when
+// missing.
+base::Result<std::unique_ptr<storage::Store>> open_store(const Options& options, base::Clock& clock);
+// The store for the rows of system tables.
+std::unique_ptr<storage::Store> make_system_store(base::Clock& clock);
+
+}  // namespace sibyl::engine

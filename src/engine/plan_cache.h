@@ -1,0 +1,72 @@
+// Plans by key, bounded: prepared statements by id, and plans of repeated texts.
+//
+// Lookups are on the way of every request: the map is cut into shards, each with a lock that readers share.
+// Which entry was used last is known to the granularity of insertions, which is enough to evict the least
+// recently used.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <shared_mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "plan/prepared.h"
+
+namespace sibyl::engine {
+
+// Thread-safe.
+class PlanCache {
+ public:
+  struct Limits {
+    size_t entries;
+    size_t bytes;  // of statement texts
+  };
+  explicit PlanCache(Limits limits);
+
+  struct Found {
+    plan::PreparedPtr plan;  // nullptr: not here
+    uint64_t generation = 0;
+  };
+  // `generation` is the schema's that the plan was last checked against.
+  Found find(std::string_view key) const;
+  // Adds or replaces; evicts others when a limit is crossed.
+  void put(std::string_view key, plan::PreparedPtr plan, uint64_t generation);
+  void erase(std::string_view key);
+
+  size_t size() const;
+  void for_each(const std::function<void(const std::string& key, const plan::Prepared& plan)>& visit) const;
+
+ private:
+  static constexpr size_t shard_count = 16;
+
+  struct Entry {
+    plan::PreparedPtr plan;
+    uint64_t generation = 0;
+    size_t bytes = 0;
+    mutable std::atomic<uint64_t> used{0};
+  };
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(std::string_view key) const { return std::hash<std::string_view>{}(key); }
+  };
+  struct Shard {
+    mutable std::shared_mutex mutex;
+    std::unordered_map<std::string, Entry, Hash, std::equal_to<>> entries;
+    size_t bytes = 0;
+    std::atomic<uint64_t> insertions{1};
+  };
+  void evict_one(Shard& shard, const Entry* but_not);
+  Shard& shard_of(std::string_view key) { return shards_[Hash{}(key) % shard_count]; }
+  const Shard& shard_of(std::string_view key) const { return shards_[Hash{}(key) % shard_count]; }
+
+  Limits per_shard_;
+  std::array<Shard, shard_count> shards_;
+};
+
+}  // namespace sibyl::engine

@@ -1,0 +1,144 @@
+#include "engine/statements.h"
+
+#include <fmt/format.h>
+#include <openssl/evp.h>
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "cql/parser.h"
+
+namespace sibyl::engine {
+namespace {
+
+using base::Bytes;
+using plan::PreparedPtr;
+
+constexpr size_t max_kept_text = 16u << 10;  // longer queries are planned each time
+
+struct IsFullyQualified {
+  bool operator()(const cql::Select& select) const { return !select.table.keyspace.empty(); }
+  bool operator()(const cql::Insert& insert) const { return !insert.table.keyspace.empty(); }
+  bool operator()(const cql::Update& update) const { return !update.table.keyspace.empty(); }
+  bool operator()(const cql::Delete& deletion) const { return !deletion.table.keyspace.empty(); }
+  bool operator()(const cql::Truncate& truncate) const { return !truncate.table.keyspace.empty(); }
+  bool operator()(const cql::Batch& batch) const {
+    return std::all_of(batch.statements.begin(), batch.statements.end(),
+                       [this](const cql::Modification& statement) { return std::visit(*this, statement); });
+  }
+  template <typename Other>
+  bool operator()(const Other&) const {
+    return false;
+  }
+};
+
+bool holds_for(const plan::Prepared& plan, const schema::Snapshot& schema) {
+  return std::all_of(plan.tables.begin(), plan.tables.end(), [&](const schema::TablePtr& table) {
+    return schema.find_table(table->keyspace, table->name) == table;
+  });
+}
+
+// Definitions and the like run once; keeping them would push out what repeats.
+bool worth_keeping(const plan::Prepared& plan) {
+  return std::holds_alternative<std::shared_ptr<const plan::Select>>(plan.plan) ||
+         std::holds_alternative<std::shared_ptr<const plan::Modification>>(plan.plan) ||
+         std::holds_alternative<std::shared_ptr<const plan::Batch>>(plan.plan);
+}
+
+base::Error not_prepared(std::string_view id) {
+  base::ErrorDetails details;
+  details.code = base::ErrorCode::unprepared;
+  details.message = fmt::format(
+      "Prepared query with ID {} not found (either the query was not prepared on this host (maybe the host "
+      "has been "
+      "restarted?) or you have prepared too many queries and it has been evicted from the internal cache)",
+      base::to_hex(id));
+  details.statement_id = id;
+  return base::Error(std::move(details));
+}
+
+}  // namespace
+
+Bytes statement_id(std::string_view keyspace, std::string_view text) {
+  Bytes hashed(keyspace), digest(16, '\0');
+  hashed += text;
+  unsigned int size = 0;
+  SIBYL_CHECK(EVP_Digest(hashed.data(), hashed.size(), reinterpret_cast<unsigned char*>(digest.data()), &size,
+                         EVP_md5(), nullptr) == 1);
+  return digest;
+}
+
+schema::SnapshotPtr Statements::schema() const {
+  std::lock_guard lock(schema_mutex_);
+  return schema_;
+}
+
+void Statements::set_schema(schema::SnapshotPtr schema) {
+  {
+    std::lock_guard lock(schema_mutex_);
+    schema_.swap(schema);
+  }
+  generation_.fetch_add(1, std::memory_order_release);
+}
+
+base::Result<PreparedPtr> Statements::make_plan(std::string_view text, const std::string& keyspace) {
+  SIBYL_ASSIGN(std::unique_ptr<cql::Statement> statement, cql::parse_statement(text));
+  return plan::prepare(std::move(statement), std::string(text), keyspace, schema());
+}
+
+base::Result<PreparedPtr> Statements::current(PlanCache& cache, std::string_view key, uint64_t generation) {
+  PlanCache::Found found = cache.find(key);
+  if (!found.plan || found.generation == generation) return found.plan;
+  if (!holds_for(*found.plan, *schema())) {
+    auto again = make_plan(found.plan->text, found.plan->keyspace);
+    if (!again) {
+      cache.erase(key);
+      return again;
+    }
+    found.plan = std::move(*again);
+  }
+  cache.put(key, found.plan, generation);
+  return found.plan;
+}
+
+base::Result<Statements::Prepared> Statements::prepare(std::string_view text, const std::string& keyspace) {
+  uint64_t generation = generation_.load(std::memory_order_acquire);
+  SIBYL_ASSIGN(std::unique_ptr<cql::Statement> statement, cql::parse_statement(text));
+  bool qualified = std::visit(IsFullyQualified{}, statement->node);
+  Bytes id = statement_id(qualified ? std::string_view() : std::string_view(keyspace), text);
+  auto found = current(prepared_, id, generation);
+  // Two pairs of keyspace and text may run together to the same bytes.
+  if (found && *found && (*found)->text == text && (qualified || (*found)->keyspace == keyspace))
+    return Prepared{std::move(id), std::move(*found)};
+  SIBYL_ASSIGN(PreparedPtr plan, plan::prepare(std::move(statement), std::string(text), keyspace, schema()));
+  prepared_.put(id, plan, generation);
+  return Prepared{std::move(id), std::move(plan)};
+}
+
+base::Result<PreparedPtr> Statements::find_prepared(std::string_view id) {
+  auto found = current(prepared_, id, generation_.load(std::memory_order_acquire));
+  // A statement that can no longer be made is forgotten; preparing it again tells the client why.
+  if (!found || !*found) return base::fail(not_prepared(id));
+  return found;
+}
+
+bool Statements::seen_before(std::string_view key) {
+  uint64_t hash = std::hash<std::string_view>{}(key) | 1;  // never the initial zero
+  return seen_[(hash >> 1) % seen_.size()].exchange(hash, std::memory_order_relaxed) == hash;
+}
+
+base::Result<PreparedPtr> Statements::plan_query(std::string_view text, const std::string& keyspace) {
+  if (text.size() > max_kept_text) return make_plan(text, keyspace);
+  uint64_t generation = generation_.load(std::memory_order_acquire);
+  std::string key;
+  key.reserve(keyspace.size() + 1 + text.size());
+  key.append(keyspace).push_back('\0');
+  key.append(text);
+  SIBYL_ASSIGN(PreparedPtr plan, current(queries_, key, generation));
+  if (plan) return plan;
+  SIBYL_ASSIGN(plan, make_plan(text, keyspace));
+  if (worth_keeping(*plan) && seen_before(key)) queries_.put(key, plan, generation);
+  return plan;
+}
+
+}  // namespace sibyl::engine

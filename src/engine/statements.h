@@ -1,0 +1,62 @@
+// From text to plans, kept: prepared statements by id, and plans of texts that are sent again and again.
+//
+// Thread-safe. A plan is checked against the schema once after each change of the schema, and made again when
+// one of its tables was replaced.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "engine/plan_cache.h"
+#include "plan/prepared.h"
+#include "schema/schema.h"
+
+namespace sibyl::engine {
+
+class Statements {
+ public:
+  static constexpr size_t max_prepared = 16'384;
+  static constexpr size_t max_prepared_bytes = 64u << 20;
+  static constexpr size_t max_query_plans = 512;
+  static constexpr size_t max_query_plan_bytes = 4u << 20;
+
+  explicit Statements(schema::SnapshotPtr schema) : schema_(std::move(schema)) {}
+
+  schema::SnapshotPtr schema() const;
+  // From now on plans are made against this one.
+  void set_schema(schema::SnapshotPtr schema);
+
+  struct Prepared {
+    base::Bytes id;
+    plan::PreparedPtr plan;
+  };
+  base::Result<Prepared> prepare(std::string_view text, const std::string& keyspace);
+  base::Result<plan::PreparedPtr> find_prepared(std::string_view id);
+  base::Result<plan::PreparedPtr> plan_query(std::string_view text, const std::string& keyspace);
+
+  const PlanCache& prepared() const { return prepared_; }
+
+ private:
+  base::Result<plan::PreparedPtr> make_plan(std::string_view text, const std::string& keyspace);
+  // The found plan when it holds for the schema of `generation`; else a new one, kept. nullptr: nothing was
+  // found.
+  base::Result<plan::PreparedPtr> current(PlanCache& cache, std::string_view key, uint64_t generation);
+  bool seen_before(std::string_view key);
+
+  mutable std::mutex schema_mutex_;
+  schema::SnapshotPtr schema_;           // guarded by schema_mutex_
+  std::atomic<uint64_t> generation_{1};  // of schema_; raised after it is set
+  PlanCache prepared_{{max_prepared, max_prepared_bytes}};
+  PlanCache queries_{{max_query_plans, max_query_plan_bytes}};
+  // Hashes of texts met once: only a text that comes again is worth keeping.
+  std::array<std::atomic<uint64_t>, 4096> seen_{};
+};
+
+// Cassandra's id of a prepared statement: MD5 of the keyspace (unless every table is qualified) and the text.
+base::Bytes statement_id(std::string_view keyspace, std::string_view text);
+
+}  // namespace sibyl::engine
