@@ -1,9 +1,9 @@
 // Row fragments: the one mergeable value that every store holds.
 //
-// A fragment is what one write says about one record: perhaps a row marker, perhaps a deletion, perhaps cells, each
-// with its timestamp. Fragments of one record merge by a law that is associative, commutative, idempotent, total and
-// needs no schema (merge.h). A plain row, a partition's own record (its deletion and static row) and a range
-// deletion are all fragments; the record's key says which (record_key.h).
+// A fragment is what one write says about one record: perhaps a row marker, perhaps a deletion, perhaps
+// cells, each with its timestamp. Fragments of one record merge by a law that is associative, commutative,
+// idempotent, total and needs no schema (merge.h). A plain row, a partition's own record (its deletion and
+// static row) and a range deletion are all fragments; the record's key says which (record_key.h).
 //
 // The encoding is documented in docs/storage-format.md and begins with a version byte. It is canonical: equal
 // contents have equal bytes, cells are sorted by (column, path), and a decoder refuses anything else.
@@ -35,8 +35,8 @@ struct Deletion {
 // The row marker that INSERT leaves: the row exists even when all its columns are null.
 struct Marker {
   int64_t timestamp = no_timestamp;
-  int32_t time_to_live = 0;      // seconds; 0: forever
-  int64_t expires_seconds = 0;   // when time_to_live != 0
+  int32_t time_to_live = 0;     // seconds; 0: forever
+  int64_t expires_seconds = 0;  // when time_to_live != 0
   bool exists() const { return timestamp != no_timestamp; }
   bool is_live(int64_t now_seconds) const {
     return exists() && (time_to_live == 0 || now_seconds < expires_seconds);
@@ -54,8 +54,8 @@ enum class CellKind : uint8_t {
 struct Cell {
   uint32_t column = 0;  // the column's id, never reused within its table
   CellKind kind = CellKind::live;
-  // Multi-cell columns: which element, in order-preserving key bytes: set element, map key, list position (timeuuid
-  // bytes), user type field (16-bit index). Empty for plain columns.
+  // Multi-cell columns: which element, in order-preserving key bytes: set element, map key, list position
+  // (timeuuid bytes), user type field (16-bit index). Empty for plain columns.
   BytesView path;
   int64_t timestamp = 0;
   int32_t time_to_live = 0;
@@ -79,26 +79,39 @@ struct ColumnDeletion {
 // A decoded fragment. Views point into the bytes it was decoded from (or into whoever built it).
 struct Fragment {
   Marker marker;
-  Deletion deletion;                             // of the row; of the partition in its own record
-  bool has_range_deletions = false;              // partition record: some range deletion exists in the partition
+  Deletion deletion;  // of the row; of the partition in its own record
+  // Partition record: some range deletion exists in the partition. Whoever writes a range deletion sets it in
+  // the same write set; a reader that does not find it need not look for range deletions.
+  bool has_range_deletions = false;
   BytesView original_clustering;                 // the clustering key's bytes where the record key lost them
   std::vector<ColumnDeletion> column_deletions;  // sorted by column
   std::vector<Cell> cells;                       // sorted by (column, path), no duplicates
 
   bool empty() const {
-    return !marker.exists() && !deletion.exists() && !has_range_deletions && column_deletions.empty() && cells.empty();
+    return !marker.exists() && !deletion.exists() && !has_range_deletions && column_deletions.empty() &&
+           cells.empty();
   }
 };
 
-// Sorts what is unsorted, then encodes. Duplicate cells are merged by the law.
-void encode(Fragment& fragment, Bytes& out);
+// The form that is encoded: sorted by (column, path), duplicates merged by the law, nothing that the
+// fragment's own deletions cover. Keeps what is already so.
+void normalise(Fragment& fragment) noexcept;
 
-// False on anything that encode() could not have written. Never throws.
+// Normalises, then replaces `out` by the fragment's bytes. Fields that a cell's kind does not have (a
+// tombstone's value, a plain cell's expiry) are not written.
+void encode(Fragment& fragment, Bytes& out) noexcept;
+
+// False on anything that encode() could not have written. Never throws. The fragment's vectors keep their
+// capacity: a caller that decodes many records keeps one Fragment.
 bool decode(BytesView bytes, Fragment& fragment) noexcept;
 
-// The fragment as a reader sees it at `now`: drops what `covering` (a partition or range deletion) or the fragment's
-// own deletions shadow, what has expired, and all tombstones; true when something is left: a live marker or cell.
-// For rows that UPDATE alone made, cells are enough to exist.
+// Whether the passing of time, or a purge, can ever change the record: it holds an expiry, a deletion or a
+// tombstone. Cheap: looks at two bytes. False also for bytes that are no fragment.
+bool is_perishable(BytesView bytes) noexcept;
+
+// The fragment as a reader sees it at `now`: drops what `covering` (a partition or range deletion) or the
+// fragment's own deletions shadow, what has expired, and all tombstones; true when something is left: a live
+// marker or cell. For rows that UPDATE alone made, cells are enough to exist.
 bool visible_at(Fragment& fragment, const Deletion& covering, int64_t now_seconds);
 
 }  // namespace sibyl::row

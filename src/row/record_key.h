@@ -1,15 +1,17 @@
 // Record keys: table id · token · partition key · kind · clustering key, compared as bytes.
 //
-// A partition is one contiguous run of records, a clustering slice one sub-run. Layout (docs/storage-format.md):
+// A partition is one contiguous run of records, a clustering slice one sub-run. Layout
+// (docs/storage-format.md):
 //   4 bytes  table id, big-endian; 0 is the catalogue's, never a table's
 //   8 bytes  token, biased
 //   …        partition key: types::encode_raw_key of the serialised key
 //   1 byte   kind
 //   …        row: the clustering key's order-preserving bytes (types::encode_key of each component)
-//            range deletion: types::encode_raw_key(begin), then encode_raw_key(end) or nothing for "to the end"
+//            range deletion: types::encode_raw_key(begin), then encode_raw_key(end) or nothing for "to the
+//            end"
 //
-// A clustering interval is a half-open interval [begin, end) of clustering bytes. No encoded component is a prefix of
-// another, so "all rows with this prefix" is [prefix, after(prefix)).
+// A clustering interval is a half-open interval [begin, end) of clustering bytes. No encoded component is a
+// prefix of another, so "all rows with this prefix" is [prefix, after(prefix)).
 #pragma once
 
 #include <cstdint>
@@ -23,7 +25,7 @@ using base::Bytes;
 using base::BytesView;
 
 enum class RecordKind : uint8_t {
-  partition = 0,       // the partition's deletion and its static row
+  partition = 0,  // the partition's deletion and its static row
   range_deletion = 1,
   row = 2,
 };
@@ -41,7 +43,7 @@ Bytes range_deletion_record_key(BytesView partition_prefix, BytesView begin, std
 // The smallest byte string above every string that begins with `prefix`; nullopt when there is none.
 std::optional<Bytes> after(BytesView prefix);
 
-// Bounds of scans. Token bounds are inclusive.
+// Bounds of scans. Token bounds are inclusive. REQUIRES: not the largest table id, which is never given out.
 Bytes table_begin(uint32_t table_id);
 Bytes table_end(uint32_t table_id);
 Bytes token_begin(uint32_t table_id, int64_t token);

@@ -385,6 +385,14 @@ json::object record(const char* kind) {
 
 }  // namespace
 
+std::string encode(const Header& header) {
+  json::object out = record("header");
+  out["host_id"] = base::to_hex(header.host_id);
+  out["schema_version"] = base::to_hex(header.version);
+  out["next_storage_id"] = header.next_storage_id;
+  return json::serialize(out);
+}
+
 std::string encode(const Keyspace& keyspace) {
   json::object out = record("keyspace");
   out["name"] = keyspace.name;
@@ -425,6 +433,18 @@ std::string encode(const UserType& type) {
   out["field_names"] = encode_names(type.field_names);
   out["field_types"] = encode_types(type.field_types);
   return json::serialize(out);
+}
+
+base::Result<Header> decode_header(base::BytesView text) {
+  SIBYL_ASSIGN(json::value value, parse(text));
+  ObjectReader reader(value, "the header");
+  check_kind(reader, "header");
+  Header header;
+  reader.read_hex("host_id", header.host_id);
+  reader.read_hex("schema_version", header.version);
+  reader.read("next_storage_id", header.next_storage_id);
+  SIBYL_TRY(reader.finish());
+  return header;
 }
 
 base::Result<Keyspace> decode_keyspace(base::BytesView text) {

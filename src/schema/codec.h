@@ -14,11 +14,20 @@ namespace sibyl::schema {
 
 inline constexpr int codec_version = 1;
 
+// What belongs to no keyspace.
+struct Header {
+  Bytes host_id;  // uuid, made once for a store
+  Bytes version;  // Snapshot's
+  uint32_t next_storage_id = 0;
+};
+
+std::string encode(const Header& header);
 // The keyspace's own properties; its tables and types are records of their own.
 std::string encode(const Keyspace& keyspace);
 std::string encode(const Table& table);
 std::string encode(const UserType& type);
 
+base::Result<Header> decode_header(base::BytesView text);
 base::Result<Keyspace> decode_keyspace(base::BytesView text);
 base::Result<Table> decode_table(base::BytesView text);  // finished
 base::Result<UserType> decode_type(base::BytesView text);

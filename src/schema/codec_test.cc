@@ -127,7 +127,7 @@ TEST(Codec, TablesRoundTrip) {
   }));
 }
 
-TEST(Codec, KeyspacesAndTypesRoundTrip) {
+TEST(Codec, TheOthersRoundTrip) {
   EXPECT_TRUE(rc::check("decode(encode(x)) == x", [] {
     Keyspace keyspace;
     keyspace.name = some_text();
@@ -138,6 +138,13 @@ TEST(Codec, KeyspacesAndTypesRoundTrip) {
     RC_ASSERT(decoded->name == keyspace.name);
     RC_ASSERT(decoded->replication == keyspace.replication);
     RC_ASSERT(decoded->durable_writes == keyspace.durable_writes);
+
+    Header header{some_text(), some_text(), *rc::gen::arbitrary<uint32_t>()};
+    auto head = decode_header(encode(header));
+    RC_ASSERT(head.has_value());
+    RC_ASSERT(head->host_id == header.host_id);
+    RC_ASSERT(head->version == header.version);
+    RC_ASSERT(head->next_storage_id == header.next_storage_id);
 
     UserType type{some_text(), some_text(), {"a", "b"}, {some_type(3), some_type(3)}};
     auto back = decode_type(encode(type));

@@ -2,18 +2,23 @@
 //
 // What every store promises, without a word of any engine:
 //  1. Order. Keys are compared as unsigned bytes; iterators visit them in that order, or backwards.
-//  2. Merging. merge(key, fragment) adds a fragment to a record; readers see row::merge of everything added to it
+//  2. Merging. merge(key, fragment) adds a fragment to a record; readers see row::merge of everything added
+//  to it
 //     since the last put or erase that covers the key. A plain write never reads first.
-//  3. Atomicity. A WriteSet takes effect wholly or not at all, across tables, also after a crash; no reader sees half
+//  3. Atomicity. A WriteSet takes effect wholly or not at all, across tables, also after a crash; no reader
+//  sees half
 //     of one. Its operations apply in the order they were added.
 //  4. Durability. When commit() reports success the write set survives a crash of the process, and, with
-//     Durability::synced, of the machine. Write sets become visible to readers no later than success is reported, and
-//     in one order that all readers agree on.
-//  5. Failure. After commit() reports an error nothing of the write set is visible, now or later; the store serves
+//     Durability::synced, of the machine. Write sets become visible to readers no later than success is
+//     reported, and in one order that all readers agree on.
+//  5. Failure. After commit() reports an error nothing of the write set is visible, now or later; the store
+//  serves
 //     reads on and accepts further commits as soon as its device does.
-//  6. Snapshots and iterators see one moment: that of their making. They may outlive later commits, not the store. An
+//  6. Snapshots and iterators see one moment: that of their making. They may outlive later commits, not the
+//  store. An
 //     iterator's key() and value() are valid until it moves.
-//  7. Threads. A Store and a Snapshot may be used by any number of threads at once; an Iterator by one at a time.
+//  7. Threads. A Store and a Snapshot may be used by any number of threads at once; an Iterator by one at a
+//  time.
 //     Callbacks run on a thread of the store's, and must not block.
 #pragma once
 
@@ -53,6 +58,7 @@ class WriteSet {
   bool empty() const { return operations_.empty(); }
   size_t byte_size() const { return byte_size_; }
   const std::vector<Operation>& operations() const { return operations_; }
+  std::vector<Operation> take() && { return std::move(operations_); }
 
  private:
   void add(Action action, Bytes key, Bytes value) {
@@ -63,8 +69,8 @@ class WriteSet {
   size_t byte_size_ = 0;
 };
 
-// Walks records in [begin, end) of its making. Starts nowhere: seek first. After an error valid() is false and
-// status() says why; a caller that reaches the end checks status() once.
+// Walks records in [begin, end) of its making. Starts nowhere: seek first. After an error valid() is false
+// and status() says why; a caller that reaches the end checks status() once.
 class Iterator {
  public:
   virtual ~Iterator() = default;
@@ -88,8 +94,11 @@ class Snapshot {
   virtual std::unique_ptr<Iterator> iterate(BytesView begin, BytesView end) const = 0;
 };
 
-// How long a table's tombstones must be kept, by table id; unknown ids belong to dropped tables and may go wholly.
+// How long a table's tombstones must be kept, by table id. Unknown ids from first_table_id on belong to
+// dropped tables and may go wholly: set a policy that knows a new table before its first write. The catalogue
+// and unknown ids below are left alone, and everything is until a policy has been set.
 struct PurgePolicy {
+  static constexpr uint32_t first_table_id = 1024;
   struct Table {
     uint32_t table_id = 0;
     int64_t gc_grace_seconds = 864'000;
@@ -110,19 +119,22 @@ class Store {
 
   virtual ~Store() = default;
 
-  // Hands the write set over and returns; `done` is called exactly once, perhaps before commit() returns. Concurrent commits share one sync.
+  // Hands the write set over and returns; `done` is called exactly once, perhaps before commit() returns.
+  // Concurrent commits share one sync.
   virtual void commit(WriteSet writes, Done done) = 0;
   // The same, waiting. REQUIRES: not called from a Done callback.
   base::Status commit(WriteSet writes);
 
   // The newest record, and several of them from one moment (values[i] is nullopt where there is none).
   virtual base::Result<bool> get(BytesView key, Bytes& value) const = 0;
-  virtual base::Status get_many(std::span<const Bytes> keys, std::span<std::optional<Bytes>> values) const = 0;
-  // Records of [begin, end) as of now.
+  virtual base::Status get_many(std::span<const Bytes> keys,
+                                std::span<std::optional<Bytes>> values) const = 0;
+  // Records of [begin, end) as of now; an empty end is beyond every key.
   virtual std::unique_ptr<Iterator> iterate(BytesView begin, BytesView end) const = 0;
   virtual std::shared_ptr<const Snapshot> snapshot() const = 0;
 
-  // Writes memory tables to disk; rewrites [begin, end) purging what is expired or shadowed. Both may take long.
+  // Writes memory tables to disk; rewrites [begin, end) purging what is expired or shadowed. Both may take
+  // long.
   virtual base::Status flush() = 0;
   virtual base::Status compact(BytesView begin, BytesView end) = 0;
   virtual void set_purge_policy(std::shared_ptr<const PurgePolicy> policy) = 0;

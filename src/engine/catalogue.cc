@@ -1,0 +1,209 @@
+#include "engine/catalogue.h"
+
+#include <algorithm>
+
+#include "engine/system_tables.h"
+#include "row/record_key.h"
+#include "schema/codec.h"
+#include "types/key.h"
+#include "types/value.h"
+
+namespace sibyl::engine {
+namespace {
+
+using base::Bytes;
+using base::BytesView;
+using schema::Keyspace;
+using schema::Snapshot;
+using storage::WriteSet;
+
+enum class RecordType : char { header = 'h', keyspace = 'k', type = 't', table = 'w' };
+
+Bytes catalogue_begin() {
+  return row::table_begin(row::catalogue_table_id);
+}
+
+Bytes record_key(RecordType record, BytesView keyspace = {}, BytesView name = {}) {
+  Bytes key = catalogue_begin();
+  key.push_back(static_cast<char>(record));
+  if (record == RecordType::header) return key;
+  types::encode_raw_key(keyspace, key);
+  if (record != RecordType::keyspace) types::encode_raw_key(name, key);
+  return key;
+}
+
+base::Error not_ours(const std::string& why) {
+  return base::Error(base::ErrorCode::server, "The data directory was not written by Sibyl: " + why)
+      .with_hint("choose an empty or a new directory");
+}
+
+bool same_properties(const Keyspace& left, const Keyspace& right) {
+  return left.replication == right.replication && left.durable_writes == right.durable_writes;
+}
+
+// Writes what differs between two maps of tables or types. `before` may be null.
+template <typename Map>
+void write_elements(RecordType record, const std::string& keyspace, const Map* before, const Map& after,
+                    WriteSet& writes) {
+  if (before != nullptr)
+    for (const auto& [name, element] : *before)
+      if (!after.contains(name)) writes.erase(record_key(record, keyspace, name));
+  for (const auto& [name, element] : after) {
+    if (before != nullptr) {
+      auto found = before->find(name);
+      if (found != before->end() && found->second == element) continue;
+    }
+    writes.put(record_key(record, keyspace, name), schema::encode(*element));
+  }
+}
+
+void write_keyspace(const Keyspace* before, const Keyspace& after, WriteSet& writes) {
+  if (before == nullptr || !same_properties(*before, after))
+    writes.put(record_key(RecordType::keyspace, after.name), schema::encode(after));
+  write_elements(RecordType::table, after.name, before ? &before->tables : nullptr, after.tables, writes);
+  write_elements(RecordType::type, after.name, before ? &before->types : nullptr, after.types, writes);
+}
+
+void erase_keyspace(const Keyspace& keyspace, WriteSet& writes) {
+  writes.erase(record_key(RecordType::keyspace, keyspace.name));
+  for (const auto& [name, table] : keyspace.tables)
+    writes.erase(record_key(RecordType::table, keyspace.name, name));
+  for (const auto& [name, type] : keyspace.types)
+    writes.erase(record_key(RecordType::type, keyspace.name, name));
+}
+
+WriteSet difference(const Snapshot& before, const Snapshot& after) {
+  WriteSet writes;
+  for (const auto& [name, keyspace] : before.keyspaces)
+    if (!keyspace->is_system && !after.find_keyspace(name)) erase_keyspace(*keyspace, writes);
+  for (const auto& [name, keyspace] : after.keyspaces) {
+    schema::KeyspacePtr old = before.find_keyspace(name);
+    if (!keyspace->is_system && old != keyspace) write_keyspace(old.get(), *keyspace, writes);
+  }
+  return writes;
+}
+
+using MutableKeyspaces = std::map<std::string, std::shared_ptr<Keyspace>>;
+
+// Records come in the order of RecordType, so that a keyspace precedes what is in it.
+base::Status read_record(RecordType type, BytesView value, MutableKeyspaces& keyspaces) {
+  auto missing = [](const std::string& keyspace) {
+    return base::fail(base::ErrorCode::server,
+                      "The catalogue cannot be read: keyspace '" + keyspace + "' is missing");
+  };
+  switch (type) {
+    case RecordType::keyspace: {
+      SIBYL_ASSIGN(Keyspace keyspace, schema::decode_keyspace(value));
+      std::string name = keyspace.name;
+      keyspaces[name] = std::make_shared<Keyspace>(std::move(keyspace));
+      return {};
+    }
+    case RecordType::type: {
+      SIBYL_ASSIGN(schema::UserType decoded, schema::decode_type(value));
+      auto found = keyspaces.find(decoded.keyspace);
+      if (found == keyspaces.end()) return missing(decoded.keyspace);
+      std::string name = decoded.name;
+      found->second->types[name] = std::make_shared<schema::UserType>(std::move(decoded));
+      return {};
+    }
+    case RecordType::table: {
+      SIBYL_ASSIGN(schema::Table decoded, schema::decode_table(value));
+      auto found = keyspaces.find(decoded.keyspace);
+      if (found == keyspaces.end()) return missing(decoded.keyspace);
+      std::string name = decoded.name;
+      found->second->tables[name] = std::make_shared<schema::Table>(std::move(decoded));
+      return {};
+    }
+    default:
+      return base::fail(base::ErrorCode::server, "The catalogue cannot be read: a record of unknown type");
+  }
+}
+
+void add_system_keyspaces(Snapshot& snapshot) {
+  for (const schema::KeyspacePtr& keyspace : system_schema_keyspaces())
+    snapshot.keyspaces[keyspace->name] = keyspace;
+}
+
+}  // namespace
+
+base::Result<Catalogue> Catalogue::load(storage::Store& store) {
+  Catalogue catalogue(store);
+  Bytes value;
+  SIBYL_ASSIGN(bool found, store.get(record_key(RecordType::header), value));
+  if (!found) {
+    SIBYL_TRY(catalogue.begin());
+  } else {
+    SIBYL_ASSIGN(schema::Header header, schema::decode_header(value));
+    auto snapshot = std::make_shared<Snapshot>();
+    snapshot->version = header.version;
+    snapshot->next_storage_id = header.next_storage_id;
+    catalogue.host_id_ = header.host_id;
+    catalogue.schema_ = std::move(snapshot);
+    SIBYL_TRY(catalogue.read_records());
+  }
+  catalogue.set_purge_policy();
+  return catalogue;
+}
+
+base::Status Catalogue::begin() {
+  auto records = store_->iterate({}, Bytes(16, '\xff'));
+  records->seek_to_first();
+  if (records->valid()) return base::fail(not_ours("it holds records but no catalogue"));
+  SIBYL_TRY(records->status());
+  auto snapshot = std::make_shared<Snapshot>();
+  snapshot->version = types::random_uuid();
+  add_system_keyspaces(*snapshot);
+  host_id_ = types::random_uuid();
+  WriteSet writes;
+  writes.put(record_key(RecordType::header),
+             schema::encode(schema::Header{host_id_, snapshot->version, snapshot->next_storage_id}));
+  SIBYL_TRY(store_->commit(std::move(writes)));
+  schema_ = std::move(snapshot);
+  return {};
+}
+
+base::Status Catalogue::read_records() {
+  MutableKeyspaces keyspaces;
+  Bytes begin = catalogue_begin();
+  auto records = store_->iterate(begin, row::table_end(row::catalogue_table_id));
+  for (records->seek_to_first(); records->valid(); records->next()) {
+    BytesView rest = records->key().substr(begin.size());
+    if (rest.empty()) return base::fail(not_ours("a record of the catalogue has no type"));
+    auto type = static_cast<RecordType>(rest[0]);
+    if (type == RecordType::header) continue;
+    SIBYL_TRY(read_record(type, records->value(), keyspaces));
+  }
+  SIBYL_TRY(records->status());
+  auto snapshot = std::make_shared<Snapshot>(*schema_);
+  for (auto& [name, keyspace] : keyspaces) snapshot->keyspaces[name] = std::move(keyspace);
+  add_system_keyspaces(*snapshot);
+  schema_ = std::move(snapshot);
+  return {};
+}
+
+base::Status Catalogue::change(const Snapshot& next, const std::vector<uint32_t>& dropped_storage_ids) {
+  auto snapshot = std::make_shared<Snapshot>(next);
+  snapshot->version = types::random_uuid();
+  WriteSet writes = difference(*schema_, *snapshot);
+  writes.put(record_key(RecordType::header),
+             schema::encode(schema::Header{host_id_, snapshot->version, snapshot->next_storage_id}));
+  for (uint32_t id : dropped_storage_ids) writes.erase_range(row::table_begin(id), row::table_end(id));
+  SIBYL_TRY(store_->commit(std::move(writes)));
+  schema_ = std::move(snapshot);
+  set_purge_policy();
+  return {};
+}
+
+void Catalogue::set_purge_policy() {
+  auto policy = std::make_shared<storage::PurgePolicy>();
+  for (const auto& [name, keyspace] : schema_->keyspaces) {
+    if (keyspace->is_system) continue;
+    for (const auto& [table_name, table] : keyspace->tables)
+      policy->tables.push_back({table->storage_id, table->options.gc_grace_seconds});
+  }
+  std::sort(policy->tables.begin(), policy->tables.end(),
+            [](const auto& left, const auto& right) { return left.table_id < right.table_id; });
+  store_->set_purge_policy(std::move(policy));
+}
+
+}  // namespace sibyl::engine

@@ -1,0 +1,41 @@
+// The schema as the store keeps it: records of the catalogue's table id, one per keyspace, table and type,
+// and a header.
+//
+// Threads: not synchronised; the engine serialises definitions. The newest schema is published by whoever
+// owns this.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/result.h"
+#include "schema/schema.h"
+#include "storage/store.h"
+
+namespace sibyl::engine {
+
+class Catalogue {
+ public:
+  // Reads the catalogue, or begins one in an empty store. A store that holds records but no catalogue is not
+  // ours and refused. The system keyspaces are part of the schema but not of the records.
+  static base::Result<Catalogue> load(storage::Store& store);
+
+  const schema::SnapshotPtr& schema() const { return schema_; }
+  const base::Bytes& host_id() const { return host_id_; }
+
+  // Makes `next` the schema, with a version of its own: durable when it returns. Records of dropped tables go
+  // in the same atomic commit. After an error nothing has changed.
+  base::Status change(const schema::Snapshot& next, const std::vector<uint32_t>& dropped_storage_ids);
+
+ private:
+  explicit Catalogue(storage::Store& store) : store_(&store) {}
+  base::Status begin();
+  base::Status read_records();
+  void set_purge_policy();
+
+  storage::Store* store_;
+  base::Bytes host_id_;
+  schema::SnapshotPtr schema_;
+};
+
+}  // namespace sibyl::engine

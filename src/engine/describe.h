@@ -1,0 +1,27 @@
+// DESCRIBE: the schema as the statements that make it, with Cassandra's columns and text.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "cql/ast.h"
+#include "engine/system_tables.h"
+#include "execute/environment.h"
+#include "execute/result_set.h"
+#include "schema/schema.h"
+
+namespace sibyl::engine {
+
+// The statements; running them on an empty schema makes the same one. `with_internals` adds the table's id
+// and its dropped columns, so that old data files could be read again.
+std::string describe_keyspace(const schema::Keyspace& keyspace);
+std::string describe_type(const schema::UserType& type);
+std::string describe_table(const schema::Table& table, bool is_virtual, bool with_internals);
+
+// Answers one page. `keyspace` is the session's, or empty.
+base::Result<execute::ResultSet> describe(const cql::Describe& statement, const std::string& keyspace,
+                                          const schema::Snapshot& schema, const Node& node,
+                                          const execute::Request& request);
+
+}  // namespace sibyl::engine

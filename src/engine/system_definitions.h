@@ -1,0 +1,25 @@
+// The system keyspaces and their tables, as Cassandra 5.0 has them: names, columns and types are what drivers
+// read.
+//
+// Here are the tables that clients ask for and those that Sibyl can fill truthfully; Cassandra's private ones
+// are not.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace sibyl::engine {
+
+struct SystemKeyspace {
+  const char* name;
+  const char* strategy;
+  int replication_factor;  // 0: none (LocalStrategy)
+  bool is_virtual;
+  int32_t gc_grace_seconds;
+  int32_t memtable_flush_period_in_ms;
+  const char* tables;  // CREATE TABLE statements, each ended by `;` and a line break
+};
+
+const std::vector<SystemKeyspace>& system_keyspaces();
+
+}  // namespace sibyl::engine

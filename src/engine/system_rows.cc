@@ -1,0 +1,110 @@
+#include "engine/system_rows.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "row/fragment.h"
+#include "row/record_key.h"
+#include "types/key.h"
+#include "types/value.h"
+
+namespace sibyl::engine {
+namespace {
+
+using types::Kind;
+using types::scalar;
+
+const Bytes& key_value(const SystemRow& row, const schema::Column& column) {
+  auto found =
+      std::find_if(row.begin(), row.end(), [&](const auto& entry) { return entry.first == column.name; });
+  SIBYL_CHECK(found != row.end());
+  return found->second;
+}
+
+// Cells borrow from `paths`, which must not move.
+void add_cells(const schema::Column& column, BytesView value, int64_t timestamp, std::vector<Bytes>& paths,
+               row::Fragment& fragment) {
+  if (!column.type->is_multi_cell()) {
+    fragment.cells.push_back({.column = column.id, .timestamp = timestamp, .value = value});
+    return;
+  }
+  SIBYL_CHECK(column.type->kind() == Kind::set || column.type->kind() == Kind::map);
+  auto elements = types::split(*column.type, value);
+  SIBYL_CHECK(elements.has_value());
+  size_t stride = column.type->kind() == Kind::map ? 2 : 1;
+  for (size_t i = 0; i + stride <= elements->size(); i += stride) {
+    types::encode_key(*column.type->element(), *(*elements)[i], false, paths.emplace_back());
+    fragment.cells.push_back({.column = column.id,
+                              .path = paths.back(),
+                              .timestamp = timestamp,
+                              .value = stride == 2 ? *(*elements)[i + 1] : BytesView()});
+  }
+}
+
+Bytes join_texts(const types::TypePtr& type, const std::vector<std::string>& texts) {
+  types::Elements elements;
+  for (const std::string& text : texts) elements.push_back(text);
+  return types::join(*type, elements);
+}
+
+}  // namespace
+
+void put_row(const schema::Table& table, const SystemRow& row, int64_t timestamp_micros,
+             storage::WriteSet& writes) {
+  std::vector<BytesView> partition_key;
+  Bytes clustering;
+  for (size_t i = 0; i < table.partition_key_count; ++i)
+    partition_key.push_back(key_value(row, table.partition_key(i)));
+  for (size_t i = 0; i < table.clustering_count; ++i) {
+    const schema::Column& column = table.clustering(i);
+    types::encode_key(*column.type, key_value(row, column), column.descending, clustering);
+  }
+
+  row::Fragment fragment;
+  fragment.marker.timestamp = timestamp_micros;
+  std::vector<Bytes> paths;
+  size_t most_elements = 0;
+  for (const auto& entry : row) most_elements += entry.second.size() / 4;  // each takes four bytes or more
+  paths.reserve(most_elements);
+  for (const auto& [name, value] : row) {
+    const schema::Column* column = table.find(name);
+    SIBYL_CHECK(column != nullptr);
+    if (!column->is_primary_key()) add_cells(*column, value, timestamp_micros, paths, fragment);
+  }
+  Bytes encoded;
+  row::encode(fragment, encoded);
+  Bytes prefix = row::partition_prefix(table.storage_id, types::serialise_partition_key(partition_key));
+  writes.put(row::row_record_key(prefix, clustering), std::move(encoded));
+}
+
+void erase_partition(const schema::Table& table, BytesView key, storage::WriteSet& writes) {
+  Bytes prefix = row::partition_prefix(table.storage_id, key);
+  writes.erase_range(prefix, *row::after(prefix));
+}
+
+void erase_table(const schema::Table& table, storage::WriteSet& writes) {
+  writes.erase_range(row::table_begin(table.storage_id), row::table_end(table.storage_id));
+}
+
+Bytes text_list(const std::vector<std::string>& elements) {
+  static const types::TypePtr type = types::list_of(scalar(Kind::text), true);
+  return join_texts(type, elements);
+}
+
+Bytes text_set(std::vector<std::string> elements) {
+  static const types::TypePtr type = types::set_of(scalar(Kind::text), true);
+  std::sort(elements.begin(), elements.end());
+  return join_texts(type, elements);
+}
+
+Bytes text_map(const std::map<std::string, std::string>& map) {
+  static const types::TypePtr type = types::map_of(scalar(Kind::text), scalar(Kind::text), true);
+  types::Elements elements;
+  for (const auto& [key, value] : map) {
+    elements.push_back(key);
+    elements.push_back(value);
+  }
+  return types::join(*type, elements);
+}
+
+}  // namespace sibyl::engine

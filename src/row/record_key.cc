@@ -1,0 +1,139 @@
+#include "row/record_key.h"
+
+#include <cstring>
+#include <limits>
+
+#include "base/check.h"
+#include "types/key.h"
+
+namespace sibyl::row {
+namespace {
+
+constexpr size_t table_id_size = 4;
+constexpr size_t token_size = 8;
+constexpr size_t partition_key_at = table_id_size + token_size;
+
+// Where a raw component ends (types::encode_raw_key: a zero byte is followed by 0xff inside, by 0x01 at its
+// end); npos when it does not.
+size_t raw_component_end(BytesView key, size_t at) {
+  while (at < key.size()) {
+    const void* zero = std::memchr(key.data() + at, 0, key.size() - at);
+    if (zero == nullptr) return BytesView::npos;
+    at = static_cast<size_t>(static_cast<const char*>(zero) - key.data()) + 1;
+    if (at == key.size()) return BytesView::npos;
+    const auto next = static_cast<uint8_t>(key[at++]);
+    if (next == 0x01) return at;
+    if (next != 0xff) return BytesView::npos;
+  }
+  return BytesView::npos;
+}
+
+Bytes with_kind(BytesView partition_prefix, RecordKind kind, size_t room) {
+  Bytes key;
+  key.reserve(partition_prefix.size() + 1 + room);
+  key.append(partition_prefix);
+  key.push_back(static_cast<char>(kind));
+  return key;
+}
+
+}  // namespace
+
+Bytes partition_prefix(uint32_t table_id, BytesView serialised_partition_key) {
+  return partition_prefix(table_id, types::murmur3_token(serialised_partition_key), serialised_partition_key);
+}
+
+Bytes partition_prefix(uint32_t table_id, int64_t token, BytesView serialised_partition_key) {
+  Bytes key;
+  // Room for the kind and a short clustering key too: most prefixes become a record key.
+  key.reserve(partition_key_at + serialised_partition_key.size() + 24);
+  base::append_big_endian(key, table_id);
+  types::encode_token(token, key);
+  types::encode_raw_key(serialised_partition_key, key);
+  return key;
+}
+
+Bytes partition_record_key(BytesView partition_prefix) {
+  return with_kind(partition_prefix, RecordKind::partition, 0);
+}
+
+Bytes row_record_key(BytesView partition_prefix, BytesView clustering) {
+  Bytes key = with_kind(partition_prefix, RecordKind::row, clustering.size());
+  key.append(clustering);
+  return key;
+}
+
+Bytes range_deletion_record_key(BytesView partition_prefix, BytesView begin, std::optional<BytesView> end) {
+  Bytes key =
+      with_kind(partition_prefix, RecordKind::range_deletion, begin.size() + (end ? end->size() : 0) + 4);
+  types::encode_raw_key(begin, key);
+  if (end) types::encode_raw_key(*end, key);
+  return key;
+}
+
+std::optional<Bytes> after(BytesView prefix) {
+  const size_t last = prefix.find_last_not_of('\xff');
+  if (last == BytesView::npos) return std::nullopt;
+  Bytes next(prefix.substr(0, last + 1));
+  next.back() = static_cast<char>(static_cast<uint8_t>(next.back()) + 1);
+  return next;
+}
+
+Bytes table_begin(uint32_t table_id) {
+  Bytes key;
+  base::append_big_endian(key, table_id);
+  return key;
+}
+
+Bytes table_end(uint32_t table_id) {
+  SIBYL_CHECK(table_id != std::numeric_limits<uint32_t>::max());
+  return table_begin(table_id + 1);
+}
+
+Bytes token_begin(uint32_t table_id, int64_t token) {
+  Bytes key = table_begin(table_id);
+  types::encode_token(token, key);
+  return key;
+}
+
+Bytes token_end(uint32_t table_id, int64_t token) {
+  const auto end = after(token_begin(table_id, token));
+  return end ? *end : table_end(table_id);
+}
+
+bool parse_record_key(BytesView key, RecordKey& parsed) noexcept {
+  const size_t end = raw_component_end(key, partition_key_at);
+  if (end == BytesView::npos || end >= key.size()) return false;
+  const auto kind = static_cast<uint8_t>(key[end]);
+  if (kind > static_cast<uint8_t>(RecordKind::row)) return false;
+  parsed.table_id = base::read_big_endian<uint32_t>(key);
+  parsed.token = types::decode_token(key.substr(table_id_size, token_size));
+  parsed.prefix_size = end;
+  parsed.kind = static_cast<RecordKind>(kind);
+  parsed.rest = key.substr(end + 1);
+  return true;
+}
+
+bool decode_partition_key(BytesView partition_prefix, Bytes& serialised) noexcept {
+  if (raw_component_end(partition_prefix, partition_key_at) != partition_prefix.size()) return false;
+  BytesView rest = partition_prefix.substr(partition_key_at);
+  auto decoded = types::decode_raw_key(rest);
+  if (!decoded) return false;
+  serialised = std::move(*decoded);
+  return true;
+}
+
+bool decode_range_bounds(BytesView rest, Bytes& begin, std::optional<Bytes>& end) noexcept {
+  if (raw_component_end(rest, 0) == BytesView::npos) return false;
+  auto decoded_begin = types::decode_raw_key(rest);
+  if (!decoded_begin) return false;
+  begin = std::move(*decoded_begin);
+  end.reset();
+  if (rest.empty()) return true;
+  if (raw_component_end(rest, 0) != rest.size()) return false;
+  auto decoded_end = types::decode_raw_key(rest);
+  if (!decoded_end) return false;
+  end = std::move(*decoded_end);
+  return true;
+}
+
+}  // namespace sibyl::row

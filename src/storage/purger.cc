@@ -1,0 +1,167 @@
+#include "storage/purger.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "row/merge.h"
+
+namespace sibyl::storage {
+namespace {
+
+// How far to look for something that a deletion shadows, and how many range deletions of a partition to
+// remember.
+constexpr size_t max_records_looked_at = 1024;
+constexpr size_t max_ranges_remembered = 4096;
+
+// Deletions and tombstones count too: the same pass drops them as shadowed, and they may hide a later
+// fragment with an earlier timestamp, which only the covering deletion would then keep from coming back.
+bool holds_covered(const row::Fragment& fragment, const row::Deletion& deletion) {
+  if (fragment.marker.exists() && deletion.covers(fragment.marker.timestamp)) return true;
+  if (fragment.deletion.exists() && deletion.covers(fragment.deletion.timestamp)) return true;
+  return std::any_of(
+             fragment.column_deletions.begin(), fragment.column_deletions.end(),
+             [&](const row::ColumnDeletion& each) { return deletion.covers(each.deletion.timestamp); }) ||
+         std::any_of(fragment.cells.begin(), fragment.cells.end(),
+                     [&](const row::Cell& cell) { return deletion.covers(cell.timestamp); });
+}
+
+}  // namespace
+
+Purger::Purger(std::shared_ptr<const PurgePolicy> policy, int64_t now_seconds, std::unique_ptr<View> view)
+    : policy_(std::move(policy)), now_seconds_(now_seconds), view_(std::move(view)) {}
+
+Purger::Verdict Purger::visit_whole(BytesView key, BytesView value, Bytes& changed) {
+  return visit(key, value, true, changed);
+}
+
+Purger::Verdict Purger::visit_part(BytesView key, BytesView value, Bytes& changed) {
+  return visit(key, value, false, changed);
+}
+
+Purger::Verdict Purger::visit(BytesView key, BytesView value, bool whole, Bytes& changed) {
+  row::RecordKey parsed;
+  if (!policy_ || !row::parse_record_key(key, parsed)) return Verdict::keep;
+  bool dropped_table = false;
+  const auto gc_before_seconds = gc_before(parsed.table_id, dropped_table);
+  if (dropped_table) return Verdict::remove;
+  if (!gc_before_seconds) return Verdict::keep;
+
+  enter(key, parsed);
+  if (!row::is_perishable(value) && !covering_may_exist(parsed)) return Verdict::keep;
+  if (!row::decode(value, fragment_)) return Verdict::keep;
+  remember(parsed);
+
+  // A later fragment may be hidden behind this record's tombstones: then they stay until it is merged in.
+  const bool may_forget = whole && row::is_perishable(value) && view_->is_whole(key, value);
+  bool may_drop = false;
+  if (may_forget) {
+    may_drop = may_drop_deletion(key, parsed, *gc_before_seconds);
+    // A later range deletion brings the flag again, in a later fragment.
+    if (fragment_.has_range_deletions && parsed.kind == row::RecordKind::partition) {
+      Bytes begin = prefix_, end = prefix_;
+      begin.push_back(static_cast<char>(row::RecordKind::range_deletion));
+      end.push_back(static_cast<char>(row::RecordKind::row));
+      fragment_.has_range_deletions = has_records(begin, end);
+    }
+  }
+  if (!row::purge(fragment_, covering(parsed), now_seconds_,
+                  may_forget ? *gc_before_seconds : row::keep_deletions, may_drop))
+    return Verdict::remove;
+  row::encode(fragment_, changed);
+  return BytesView(changed) == value ? Verdict::keep : Verdict::change;
+}
+
+std::optional<int64_t> Purger::gc_before(uint32_t table_id, bool& dropped_table) const {
+  if (table_id == row::catalogue_table_id) return std::nullopt;
+  const auto& tables = policy_->tables;
+  const auto found =
+      std::lower_bound(tables.begin(), tables.end(), table_id,
+                       [](const PurgePolicy::Table& table, uint32_t id) { return table.table_id < id; });
+  if (found != tables.end() && found->table_id == table_id) {
+    int64_t before = 0;
+    if (__builtin_sub_overflow(now_seconds_, found->gc_grace_seconds, &before))
+      before = std::numeric_limits<int64_t>::min();
+    return before;
+  }
+  dropped_table = table_id >= PurgePolicy::first_table_id;
+  return std::nullopt;
+}
+
+void Purger::enter(BytesView key, const row::RecordKey& parsed) {
+  if (parsed.prefix(key) == BytesView(prefix_)) return;
+  prefix_.assign(parsed.prefix(key));
+  partition_deletion_ = {};
+  ranges_.clear();
+  active_ranges_.clear();
+  next_range_ = 0;
+}
+
+void Purger::remember(const row::RecordKey& parsed) {
+  if (!fragment_.deletion.exists()) return;
+  if (parsed.kind == row::RecordKind::partition)
+    partition_deletion_ = row::reconcile(partition_deletion_, fragment_.deletion);
+  if (parsed.kind == row::RecordKind::range_deletion && ranges_.size() < max_ranges_remembered) {
+    RangeDeletion range;
+    if (!row::decode_range_bounds(parsed.rest, range.begin, range.end)) return;
+    range.deletion = fragment_.deletion;
+    ranges_.push_back(std::move(range));
+  }
+}
+
+bool Purger::covering_may_exist(const row::RecordKey& parsed) const {
+  if (parsed.kind == row::RecordKind::partition) return false;
+  return partition_deletion_.exists() || (parsed.kind == row::RecordKind::row && !ranges_.empty());
+}
+
+// Rows come in order, and so do the ranges: each begins once and ends once.
+row::Deletion Purger::covering(const row::RecordKey& parsed) {
+  if (parsed.kind == row::RecordKind::partition) return {};
+  row::Deletion result = partition_deletion_;
+  if (parsed.kind != row::RecordKind::row) return result;
+  while (next_range_ < ranges_.size() && BytesView(ranges_[next_range_].begin) <= parsed.rest)
+    active_ranges_.push_back(next_range_++);
+  std::erase_if(active_ranges_,
+                [&](size_t i) { return ranges_[i].end && BytesView(*ranges_[i].end) <= parsed.rest; });
+  for (const size_t i : active_ranges_) result = row::reconcile(result, ranges_[i].deletion);
+  return result;
+}
+
+bool Purger::may_drop_deletion(BytesView key, const row::RecordKey& parsed, int64_t gc_before_seconds) {
+  if (parsed.kind == row::RecordKind::row) return true;  // its scope is the record itself
+  if (!fragment_.deletion.exists() || fragment_.deletion.local_seconds >= gc_before_seconds) return false;
+  if (parsed.kind == row::RecordKind::partition) {
+    // The static row is in the same record; rows follow it, and range deletions hold nothing to shadow.
+    const auto end = row::after(prefix_);
+    return end && shadows_nothing(row::row_record_key(prefix_, {}), *end, fragment_.deletion);
+  }
+  Bytes begin;
+  std::optional<Bytes> end;
+  if (!row::decode_range_bounds(parsed.rest, begin, end)) return false;
+  const auto last = end ? std::optional(row::row_record_key(prefix_, *end)) : row::after(parsed.prefix(key));
+  return last && shadows_nothing(row::row_record_key(prefix_, begin), *last, fragment_.deletion);
+}
+
+bool Purger::shadows_nothing(BytesView begin, BytesView end, const row::Deletion& deletion) {
+  Iterator& records = view_iterator();
+  size_t looked_at = 0;
+  for (records.seek(begin); records.valid() && records.key() < end; records.next()) {
+    // What cannot be read or looked through may be shadowed.
+    if (++looked_at > max_records_looked_at || !row::decode(records.value(), other_)) return false;
+    if (holds_covered(other_, deletion)) return false;
+  }
+  return records.status().has_value();
+}
+
+bool Purger::has_records(BytesView begin, BytesView end) {
+  Iterator& records = view_iterator();
+  records.seek(begin);
+  if (records.valid()) return records.key() < end;
+  return !records.status().has_value();
+}
+
+Iterator& Purger::view_iterator() {
+  if (!iterator_) iterator_ = view_->iterate();
+  return *iterator_;
+}
+
+}  // namespace sibyl::storage
