@@ -60,10 +60,10 @@ struct SetLiteral {  // `{}` is an empty set; it may turn out to be an empty map
 struct MapLiteral {
   std::vector<std::pair<ExpressionPtr, ExpressionPtr>> entries;
 };
-struct UserTypeLiteral {
+struct UserTypeLiteral {  // `{a: 1}`; in a selector it may turn out to be a map keyed by columns
   std::vector<std::pair<std::string, ExpressionPtr>> fields;
 };
-struct TupleLiteral {
+struct TupleLiteral {  // with one element also mere parentheses: `(a + b) * 2`; a tuple only where one is expected
   std::vector<ExpressionPtr> elements;
 };
 struct FunctionCall {  // also token(...), writetime(c), maxwritetime(c), ttl(c), count(*)
@@ -145,7 +145,7 @@ struct Relation {
   ExpressionPtr element_key;            // element
   QualifiedName custom_index;           // custom
   Operator op = Operator::equal;
-  ExpressionPtr value;                  // everything but a written list; `IN ?` too
+  ExpressionPtr value;                  // everything but a written list; `IN ?` too; null for IS NOT NULL
   std::vector<ExpressionPtr> values;    // IN (x, y), NOT IN (x, y), BETWEEN x AND y
   bool has_value_list = false;          // true when `values` was written, even if empty: IN ()
   Position position;
@@ -304,39 +304,47 @@ struct CreateTable {
   QualifiedName table;
   bool if_not_exists = false;
   std::vector<ColumnDefinition> columns;
-  std::vector<std::vector<std::string>> partition_keys;  // one entry per PRIMARY KEY clause written, normally one
+  std::vector<std::vector<std::string>> partition_keys;  // one entry per PRIMARY KEY (...) clause, normally one;
+                                                         // none for `c int PRIMARY KEY`, see the column
   std::vector<std::string> clustering_columns;
   std::vector<ClusteringOrder> clustering_order;
   bool compact_storage = false;
   Properties properties;  // `id` included
 };
+struct AlterTableAdd {
+  std::vector<ColumnDefinition> columns;
+  bool if_not_exists = false;
+};
+struct AlterTableDrop {
+  std::vector<std::string> columns;
+  bool if_exists = false;
+  std::optional<int64_t> timestamp;
+};
+struct AlterTableRename {
+  std::vector<std::pair<std::string, std::string>> names;
+  bool if_exists = false;
+};
+struct AlterTableAlterType {
+  std::string column;
+  RawType type;
+};
+struct AlterTableMask {
+  std::string column;
+  bool if_exists = false;
+  std::unique_ptr<ColumnMask> mask;  // absent: DROP MASKED
+};
+struct AlterTableWith {
+  Properties properties;
+};
+struct AlterTableDropCompactStorage {};
 struct AlterTable {
-  struct Add {
-    std::vector<ColumnDefinition> columns;
-    bool if_not_exists = false;
-  };
-  struct Drop {
-    std::vector<std::string> columns;
-    bool if_exists = false;
-    std::optional<int64_t> timestamp;
-  };
-  struct Rename {
-    std::vector<std::pair<std::string, std::string>> names;
-    bool if_exists = false;
-  };
-  struct AlterType {
-    std::string column;
-    RawType type;
-  };
-  struct Mask {
-    std::string column;
-    bool if_exists = false;
-    std::unique_ptr<ColumnMask> mask;  // absent: DROP MASKED
-  };
-  struct With {
-    Properties properties;
-  };
-  struct DropCompactStorage {};
+  using Add = AlterTableAdd;
+  using Drop = AlterTableDrop;
+  using Rename = AlterTableRename;
+  using AlterType = AlterTableAlterType;
+  using Mask = AlterTableMask;
+  using With = AlterTableWith;
+  using DropCompactStorage = AlterTableDropCompactStorage;
   QualifiedName table;
   bool if_exists = false;
   std::variant<Add, Drop, Rename, AlterType, Mask, With, DropCompactStorage> action;
@@ -351,20 +359,23 @@ struct CreateType {
   bool if_not_exists = false;
   std::vector<std::pair<std::string, RawType>> fields;
 };
+struct AlterTypeAdd {
+  std::string field;
+  RawType type;
+  bool if_not_exists = false;
+};
+struct AlterTypeRename {
+  std::vector<std::pair<std::string, std::string>> names;
+  bool if_exists = false;
+};
+struct AlterTypeAlter {
+  std::string field;
+  RawType type;
+};
 struct AlterType {
-  struct Add {
-    std::string field;
-    RawType type;
-    bool if_not_exists = false;
-  };
-  struct Rename {
-    std::vector<std::pair<std::string, std::string>> names;
-    bool if_exists = false;
-  };
-  struct Alter {
-    std::string field;
-    RawType type;
-  };
+  using Add = AlterTypeAdd;
+  using Rename = AlterTypeRename;
+  using Alter = AlterTypeAlter;
   QualifiedName type;
   bool if_exists = false;
   std::variant<Add, Rename, Alter> action;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "cql/ast.h"
 
@@ -10,5 +11,10 @@ namespace sibyl::cql {
 std::string print(const Statement& statement);
 std::string print(const Expression& expression);
 std::string print(const RawType& type);
+
+// A name as CQL takes it: in double quotes when it is not lower case, or a reserved word.
+std::string print_name(std::string_view name);
+// A text in single quotes.
+std::string print_string(std::string_view text);
 
 }  // namespace sibyl::cql

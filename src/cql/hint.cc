@@ -1,0 +1,70 @@
+// Our own advice behind Cassandra's error texts.
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "cql/parser.h"
+#include "cql/statement_parser.h"
+
+namespace sibyl::cql {
+namespace {
+
+constexpr std::array statement_words = {"SELECT", "INSERT", "UPDATE",   "DELETE", "BEGIN",  "CREATE",
+                                        "ALTER",  "DROP",   "USE",      "GRANT",  "REVOKE", "TRUNCATE",
+                                        "LIST",   "ADD",    "DESCRIBE", "EXPLAIN"};
+
+std::string upper(std::string text) {
+  for (char& c : text) {
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 32);
+  }
+  return text;
+}
+
+// How many letters must be added, removed, changed or swapped with their neighbour.
+size_t distance(const std::string& a, const std::string& b) {
+  std::vector<std::vector<size_t>> cost(a.size() + 1, std::vector<size_t>(b.size() + 1));
+  for (size_t i = 0; i <= a.size(); ++i) {
+    for (size_t j = 0; j <= b.size(); ++j) {
+      if (i == 0 || j == 0) {
+        cost[i][j] = i + j;
+        continue;
+      }
+      const size_t change = a[i - 1] == b[j - 1] ? 0 : 1;
+      cost[i][j] = std::min({cost[i - 1][j] + 1, cost[i][j - 1] + 1, cost[i - 1][j - 1] + change});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        cost[i][j] = std::min(cost[i][j], cost[i - 2][j - 2] + 1);
+      }
+    }
+  }
+  return cost[a.size()][b.size()];
+}
+
+}  // namespace
+
+std::string Parser::hint_for(const Token& at, const Token& shown) const {
+  const std::string_view text = lexer_.text();
+  if (shown.kind == TokenKind::quoted_name && at.offset != shown.offset) {
+    return "strings take single quotes: '" + text_of(shown) + "'; double quotes are for names";
+  }
+  if (at.kind == TokenKind::end) return "";
+  const std::string word = upper(std::string(lexer_.raw(at)));
+  if (at.offset == shown.offset &&
+      text.substr(0, at.offset).find_first_not_of(" \t\r\n") == std::string_view::npos &&
+      at.kind == TokenKind::identifier && word.size() <= 16) {
+    for (const char* candidate : statement_words) {
+      if (distance(word, candidate) <= 2) return std::string("did you mean ") + candidate + "?";
+    }
+    return "";
+  }
+  if (at.kind == TokenKind::kw_or_)
+    return "CQL has no OR: use IN for several values of a column, or several statements";
+  if (at.kind == TokenKind::identifier && word == "JOIN")
+    return "CQL has no joins: store what is read together in one table";
+  if (at.kind >= TokenKind::kw_access && !is_name(at.kind)) {
+    const std::string name = folded(at);
+    return name + " is a reserved word; as a name, write \"" + name + "\"";
+  }
+  return "";
+}
+
+}  // namespace sibyl::cql

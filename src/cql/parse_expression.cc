@@ -1,0 +1,480 @@
+// Terms (values in statements) and selectors (what SELECT computes): one grammar, the second wider than the
+// first.
+#include <utility>
+
+#include "cql/statement_parser.h"
+
+namespace sibyl::cql {
+
+ExpressionPtr Parser::make(base::Position at, decltype(Expression::node) node) const {
+  return std::make_unique<Expression>(Expression{at, std::move(node)});
+}
+
+// `a -1` is lexed as a name and a number: between two operands the sign is an operator. Cassandra refuses it.
+bool Parser::split_negative_number() {
+  if (!is(TokenKind::integer) && !is(TokenKind::floating)) return false;
+  if (lexer_.raw(token_).front() != '-' || token_.length < 2) return false;
+  const char next = lexer_.raw(token_)[1];
+  if (next < '0' || next > '9') return false;
+  ++token_.offset;
+  ++token_.column;
+  --token_.length;
+  return true;
+}
+
+ExpressionPtr Parser::sum(Context context) {
+  ExpressionPtr left = product(context);
+  for (uint32_t levels = 1;; ++levels) {
+    ArithmeticOperator op;
+    if (is(TokenKind::plus)) {
+      if (stop_before_column_ && (is_name(ahead(1).kind) || is_ahead(1, TokenKind::empty_quoted_name)) &&
+          !is_ahead(2, TokenKind::left_parenthesis) && !is_ahead(2, TokenKind::dot)) {
+        return left;
+      }
+      advance();
+      op = ArithmeticOperator::add;
+    } else if (is(TokenKind::minus)) {
+      advance();
+      op = ArithmeticOperator::subtract;
+    } else if (split_negative_number()) {
+      op = ArithmeticOperator::subtract;
+    } else {
+      return left;
+    }
+    check_nesting(depth_ + levels);
+    const base::Position at = left->position;
+    ExpressionPtr right = product(context);
+    left = make(at, Arithmetic{op, std::move(left), std::move(right)});
+  }
+}
+
+ExpressionPtr Parser::product(Context context) {
+  ExpressionPtr left = signed_operand(context);
+  for (uint32_t levels = 1;; ++levels) {
+    ArithmeticOperator op;
+    switch (kind()) {
+      case TokenKind::star:
+        op = ArithmeticOperator::multiply;
+        break;
+      case TokenKind::slash:
+        op = ArithmeticOperator::divide;
+        break;
+      case TokenKind::percent:
+        op = ArithmeticOperator::modulo;
+        break;
+      default:
+        return left;
+    }
+    advance();
+    check_nesting(depth_ + levels);
+    const base::Position at = left->position;
+    ExpressionPtr right = signed_operand(context);
+    left = make(at, Arithmetic{op, std::move(left), std::move(right)});
+  }
+}
+
+ExpressionPtr Parser::signed_operand(Context context) {
+  if (!is(TokenKind::minus)) return operand(context);
+  const Nesting nesting(*this);
+  const base::Position at = position();
+  advance();
+  return make(at, Negation{context == Context::selector ? signed_operand(context) : operand(context)});
+}
+
+ExpressionPtr Parser::operand(Context context) {
+  ExpressionPtr result = primary(context);
+  return context == Context::selector ? with_modifiers(std::move(result)) : std::move(result);
+}
+
+ExpressionPtr Parser::with_modifiers(ExpressionPtr of) {
+  for (uint32_t levels = 1;; ++levels) {
+    if (!is(TokenKind::dot) && !is(TokenKind::left_bracket)) return of;
+    check_nesting(depth_ + levels);
+    if (accept(TokenKind::dot)) {
+      const base::Position at = of->position;
+      of = make(at, FieldSelection{std::move(of), name()});
+    } else {
+      of = sub_selection(std::move(of));
+    }
+  }
+}
+
+ExpressionPtr Parser::sub_selection(ExpressionPtr of) {
+  const base::Position at = of->position;
+  expect(TokenKind::left_bracket);
+  ExpressionPtr from;
+  if (!is(TokenKind::range)) from = term();
+  if (from != nullptr && !is(TokenKind::range)) {
+    expect(TokenKind::right_bracket);
+    return make(at, ElementSelection{std::move(of), std::move(from)});
+  }
+  advance();
+  ExpressionPtr to;
+  if (from == nullptr || !is(TokenKind::right_bracket)) to = term();
+  expect(TokenKind::right_bracket);
+  return make(at, SliceSelection{std::move(of), std::move(from), std::move(to)});
+}
+
+bool Parser::at_literal() const {
+  switch (kind()) {
+    case TokenKind::string:
+    case TokenKind::integer:
+    case TokenKind::floating:
+    case TokenKind::boolean:
+    case TokenKind::duration:
+    case TokenKind::uuid:
+    case TokenKind::blob:
+    case TokenKind::kw_positive_nan:
+    case TokenKind::kw_positive_infinity:
+      return true;
+    default:
+      return false;
+  }
+}
+
+ExpressionPtr Parser::primary(Context context) {
+  const Nesting nesting(*this);
+  if (at_literal()) return literal();
+  switch (kind()) {
+    case TokenKind::kw_null: {
+      const base::Position at = position();
+      advance();
+      return make(at, Literal{Literal::Kind::null, "null"});
+    }
+    case TokenKind::question_mark:
+    case TokenKind::colon:
+      return marker();
+    case TokenKind::left_bracket:
+      return list(context);
+    case TokenKind::left_brace:
+      return braces(context);
+    case TokenKind::left_parenthesis:
+      return parentheses(context);
+    case TokenKind::kw_cast:
+      if (is_ahead(1, TokenKind::left_parenthesis)) return cast(context);
+      return primary_name(context);
+    case TokenKind::kw_ttl:
+    case TokenKind::kw_writetime:
+    case TokenKind::kw_maxwritetime:
+      if (context == Context::selector && is_ahead(1, TokenKind::left_parenthesis)) return cell_property();
+      return primary_name(context);
+    default:
+      return primary_name(context);
+  }
+}
+
+ExpressionPtr Parser::literal() {
+  const base::Position at = position();
+  Literal result{Literal::Kind::string, ""};
+  switch (kind()) {
+    case TokenKind::string:
+      result.text = text_of(token_);
+      break;
+    case TokenKind::integer:
+      result = {Literal::Kind::integer, text_of(token_)};
+      break;
+    case TokenKind::floating: {
+      result = {Literal::Kind::floating, text_of(token_)};
+      const char first = result.text[result.text.size() - 1];
+      if (first == 'n' || first == 'N') result.text = "NaN";
+      if (first == 'y' || first == 'Y') result.text = "-Infinity";
+      break;
+    }
+    case TokenKind::boolean:
+      result = {Literal::Kind::boolean, folded(token_)};
+      break;
+    case TokenKind::duration:
+      result = {Literal::Kind::duration, text_of(token_)};
+      break;
+    case TokenKind::uuid:
+      result = {Literal::Kind::uuid, text_of(token_)};
+      break;
+    case TokenKind::blob:
+      result = {Literal::Kind::blob, text_of(token_)};
+      break;
+    case TokenKind::kw_positive_nan:
+      result = {Literal::Kind::floating, "NaN"};
+      break;
+    case TokenKind::kw_positive_infinity:
+      result = {Literal::Kind::floating, "Infinity"};
+      break;
+    default:
+      no_viable_alternative();
+  }
+  advance();
+  return make(at, std::move(result));
+}
+
+ExpressionPtr Parser::marker() {
+  const base::Position at = position();
+  BindMarker result;
+  if (accept(TokenKind::colon)) {
+    result.name = name();
+  } else if (!accept(TokenKind::question_mark)) {
+    no_viable_alternative();
+  }
+  result.index = markers_++;
+  return make(at, std::move(result));
+}
+
+ExpressionPtr Parser::integer_or_marker() {
+  return is(TokenKind::integer) ? literal() : marker();
+}
+
+std::vector<ExpressionPtr> Parser::expressions_until(Context context, TokenKind close) {
+  std::vector<ExpressionPtr> result;
+  if (!is(close)) {
+    do result.push_back(sum(context));
+    while (accept(TokenKind::comma));
+  }
+  expect(close);
+  return result;
+}
+
+ExpressionPtr Parser::list(Context context) {
+  const base::Position at = position();
+  advance();
+  return make(at, ListLiteral{expressions_until(context, TokenKind::right_bracket)});
+}
+
+ExpressionPtr Parser::braces(Context context) {
+  const base::Position at = position();
+  advance();
+  if (accept(TokenKind::right_brace)) return make(at, SetLiteral{});
+  if (is_name(kind()) && is_ahead(1, TokenKind::colon)) return user_type_or_map(context, at);
+
+  ExpressionPtr first = sum(context);
+  if (!is(TokenKind::colon)) {
+    SetLiteral result;
+    result.elements.push_back(std::move(first));
+    while (accept(TokenKind::comma)) result.elements.push_back(sum(context));
+    expect(TokenKind::right_brace);
+    return make(at, std::move(result));
+  }
+  advance();
+  MapLiteral result;
+  result.entries.emplace_back(std::move(first), sum(context));
+  while (accept(TokenKind::comma)) {
+    ExpressionPtr key = sum(context);
+    expect(TokenKind::colon);
+    result.entries.emplace_back(std::move(key), sum(context));
+  }
+  expect(TokenKind::right_brace);
+  return make(at, std::move(result));
+}
+
+// `{a: 1, b: 2}`. In a selector a later key may show that it was a map keyed by columns all along.
+ExpressionPtr Parser::user_type_or_map(Context context, base::Position at) {
+  UserTypeLiteral fields;
+  MapLiteral map;
+  do {
+    const base::Position key_at = position();
+    if (map.entries.empty() && is_name(kind()) &&
+        (context == Context::term || is_ahead(1, TokenKind::colon))) {
+      std::string field = name();
+      expect(TokenKind::colon);
+      fields.fields.emplace_back(std::move(field), sum(context));
+      continue;
+    }
+    if (context == Context::term) no_viable_alternative();
+    if (map.entries.empty()) {
+      for (auto& [field, value] : fields.fields) {
+        map.entries.emplace_back(make(key_at, ColumnReference{std::move(field)}), std::move(value));
+      }
+    }
+    ExpressionPtr key = sum(context);
+    expect(TokenKind::colon);
+    map.entries.emplace_back(std::move(key), sum(context));
+  } while (accept(TokenKind::comma));
+  expect(TokenKind::right_brace);
+  if (map.entries.empty()) return make(at, std::move(fields));
+  return make(at, std::move(map));
+}
+
+ExpressionPtr Parser::parentheses(Context context) {
+  const base::Position at = position();
+  if (at_type_hint(context)) {
+    advance();
+    RawType hint = type();
+    expect(TokenKind::right_parenthesis);
+    return make(at, TypeHint{std::move(hint), primary(context)});
+  }
+  advance();
+  if (is(TokenKind::right_parenthesis)) no_viable_alternative();
+  return make(at, TupleLiteral{expressions_until(context, TokenKind::right_parenthesis)});
+}
+
+// At `(`: does a type stand between the parentheses, and an operand behind them? Looks ahead and comes back.
+bool Parser::at_type_hint(Context context) {
+  if (!is_name(ahead(1).kind) && !is_ahead(1, TokenKind::string) && !is_ahead(1, TokenKind::kw_set))
+    return false;
+  // `(f(`, `(a,`, `(a +` and the like cannot be types: decide them without a copy of the state.
+  switch (ahead(2).kind) {
+    case TokenKind::dot:
+    case TokenKind::less:
+    case TokenKind::right_parenthesis:
+      break;
+    default:
+      return false;
+  }
+  const Parser saved = *this;
+  advance();
+  uint32_t open = 0;
+  bool fits = true;
+  while (fits && (open > 0 || !is(TokenKind::right_parenthesis))) {
+    switch (kind()) {
+      case TokenKind::less:
+        ++open;
+        break;
+      case TokenKind::greater:
+        fits = open-- > 0;
+        break;
+      case TokenKind::comma:
+      case TokenKind::integer:
+        fits = open > 0;
+        break;
+      case TokenKind::dot:
+      case TokenKind::string:
+      case TokenKind::kw_set:
+        break;
+      default:
+        fits = is_name(kind());
+        break;
+    }
+    advance();
+  }
+  if (fits) {
+    advance();
+    fits = at_operand_of_hint(context);
+  }
+  const uint32_t seen = seen_;
+  *this = saved;
+  seen_ = seen;
+  return fits;
+}
+
+bool Parser::at_operand_of_hint(Context context) {
+  if (at_literal()) return true;
+  switch (kind()) {
+    case TokenKind::kw_null:
+    case TokenKind::question_mark:
+    case TokenKind::colon:
+    case TokenKind::left_parenthesis:
+    case TokenKind::left_bracket:
+    case TokenKind::left_brace:
+      return true;
+    case TokenKind::kw_token:
+      return true;
+    case TokenKind::kw_as:  // `(a) AS b`
+      if (context == Context::selector) return is_ahead(1, TokenKind::left_parenthesis);
+      break;
+    case TokenKind::kw_per:  // GROUP BY (a) PER PARTITION LIMIT 1
+      if (is_ahead(1, TokenKind::kw_partition)) return false;
+      break;
+    default:
+      break;
+  }
+  if (!is_name(kind())) return false;
+  return context == Context::selector || at_function_call() || is(TokenKind::kw_cast);
+}
+
+ExpressionPtr Parser::cast(Context context) {
+  const base::Position at = position();
+  advance();
+  expect(TokenKind::left_parenthesis);
+  ExpressionPtr of = context == Context::selector ? selector_expression() : primary(context);
+  expect(TokenKind::kw_as);
+  RawType to = native_type();
+  expect(TokenKind::right_parenthesis);
+  return make(at, Cast{std::move(of), std::move(to)});
+}
+
+// writetime(c), ttl(c[1]), maxwritetime(c.field)
+ExpressionPtr Parser::cell_property() {
+  const base::Position at = position();
+  FunctionCall result;
+  result.function.name = folded(token_);
+  result.function.position = at;
+  advance();
+  expect(TokenKind::left_parenthesis);
+  const base::Position column_at = position();
+  result.arguments.push_back(with_modifiers(make(column_at, ColumnReference{name()})));
+  expect(TokenKind::right_parenthesis);
+  return make(at, std::move(result));
+}
+
+bool Parser::at_function_call() {
+  if (is_function_name(kind()) && is_ahead(1, TokenKind::left_parenthesis)) return true;
+  return is_name(kind()) && is_ahead(1, TokenKind::dot) && is_function_name(ahead(2).kind) &&
+         is_ahead(3, TokenKind::left_parenthesis);
+}
+
+ExpressionPtr Parser::primary_name(Context context) {
+  if (at_function_call()) return function_call(context);
+  if (context == Context::selector) {
+    const base::Position at = position();
+    const Token first = token_;
+    ColumnReference column{name()};
+    check_after_column(first);
+    return make(at, std::move(column));
+  }
+  if (!is_name(kind()) && !is_function_name(kind())) no_viable_alternative();
+  const Token first = token_;
+  if (is_ahead(1, TokenKind::dot)) {
+    advance();
+    advance();
+    if (is_function_name(kind())) advance();
+  } else {
+    advance();
+  }
+  no_viable_alternative(token_, first);
+}
+
+ExpressionPtr Parser::function_call(Context context) {
+  const base::Position at = position();
+  FunctionCall result;
+  const bool count = is(TokenKind::kw_count);
+  result.function = function_name();
+  expect(TokenKind::left_parenthesis);
+  if (count && context == Context::selector && is(TokenKind::star)) {
+    advance();
+    result.star = true;
+    expect(TokenKind::right_parenthesis);
+  } else {
+    result.arguments = expressions_until(context, TokenKind::right_parenthesis);
+  }
+  return make(at, std::move(result));
+}
+
+// Whether anything may follow a column in a selector; else the error shows the column.
+void Parser::check_after_column(const Token& column) {
+  switch (kind()) {
+    case TokenKind::end:
+    case TokenKind::semicolon:
+    case TokenKind::comma:
+    case TokenKind::dot:
+    case TokenKind::colon:
+    case TokenKind::left_bracket:
+    case TokenKind::right_bracket:
+    case TokenKind::right_brace:
+    case TokenKind::right_parenthesis:
+    case TokenKind::plus:
+    case TokenKind::minus:
+    case TokenKind::star:
+    case TokenKind::slash:
+    case TokenKind::percent:
+    case TokenKind::integer:
+    case TokenKind::floating:
+    case TokenKind::kw_as:
+    case TokenKind::kw_from:
+    case TokenKind::kw_order:
+    case TokenKind::kw_per:
+    case TokenKind::kw_limit:
+    case TokenKind::kw_allow:
+      return;
+    default:
+      no_viable_alternative(token_, column);
+  }
+}
+
+}  // namespace sibyl::cql

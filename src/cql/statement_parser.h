@@ -1,0 +1,255 @@
+// The recursive-descent parser behind parser.h: one function for each rule of the grammar.
+//
+// A rule that cannot go on throws SyntaxFailure; parse_statement() and parse_type() catch it, so it never
+// leaves the room. The texts follow Cassandra's generated parser, which says "mismatched input" where a
+// single token could follow and "no viable alternative" where it had to choose.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "cql/ast.h"
+#include "cql/lexer.h"
+
+namespace sibyl::cql {
+
+struct SyntaxFailure {
+  base::Error error;
+};
+
+// Deeper expressions, types and parentheses are refused: no statement written by people comes near.
+inline constexpr uint32_t max_nesting = 250;
+inline constexpr uint32_t max_bind_markers = 65535;
+
+// Where the error lies: `at` is the token that does not fit, `shown` the one in [brackets], and `seen` the
+// offset of the last token that was looked at.
+struct SyntaxErrorPlace {
+  Token at;
+  Token shown;
+  uint32_t seen = 0;
+};
+// "line 1:9 <what> (SELECT * [FORM]...)".
+base::Error make_syntax_error(std::string_view text, const SyntaxErrorPlace& place, std::string_view what);
+// 'FROM', with line ends escaped.
+std::string shown_token(std::string_view text, const Token& token);
+
+class Parser {
+ public:
+  // The text must outlive the parser and be valid UTF-8.
+  explicit Parser(std::string_view text);
+
+  std::unique_ptr<Statement> whole_statement();
+  RawType whole_type();
+
+ private:
+  // Terms are values in a statement; selectors are what SELECT can compute, so they may name columns.
+  enum class Context : uint8_t { term, selector };
+
+  // --- Tokens (parser.cc)
+  TokenKind kind() const { return token_.kind; }
+  const Token& ahead(size_t distance);  // 1: the token behind the current one; at most 3
+  bool is(TokenKind kind) const { return token_.kind == kind; }
+  bool is_ahead(size_t distance, TokenKind kind) { return ahead(distance).kind == kind; }
+  void advance();
+  bool accept(TokenKind kind);
+  Token expect(TokenKind kind);
+  std::string expect_string();
+  std::string text_of(const Token& token) const;  // strings and quoted names unquoted
+  std::string folded(const Token& token) const;   // of a name: lower case unless quoted
+  base::Position position() const { return token_.position(); }
+
+  // --- Errors (parser.cc)
+  [[noreturn]] void no_viable_alternative();  // at the current token
+  [[noreturn]] void no_viable_alternative(const Token& at, const Token& shown);
+  [[noreturn]] void mismatched(std::string_view expecting);
+  [[noreturn]] void refuse(const Token& at, const Token& shown, std::string_view what);
+  [[noreturn]] void refuse_character();           // the lexer stopped
+  [[noreturn]] void reject(std::string message);  // a text without a position in it
+  std::string hint_for(const Token& at, const Token& shown) const;
+
+  class Nesting {
+   public:
+    explicit Nesting(Parser& parser) : parser_(parser) { parser.check_nesting(++parser.depth_); }
+    ~Nesting() { --parser_.depth_; }
+    Nesting(const Nesting&) = delete;
+    Nesting& operator=(const Nesting&) = delete;
+
+   private:
+    Parser& parser_;
+  };
+  void check_nesting(uint32_t depth);
+
+  // --- Names (parser.cc)
+  std::string name();         // a column, alias, property
+  std::string column_name();  // "" too
+  std::string keyspace_name();
+  QualifiedName table_name();
+  QualifiedName index_name();
+  QualifiedName function_name();
+  std::string plain_function_name();
+  QualifiedName user_type_name();
+  std::string role_name();
+  std::string name_or_refuse_marker(std::string_view of_what);
+  bool accept_if_exists();
+  bool accept_if_not_exists();
+
+  // --- Statements (parser.cc)
+  std::unique_ptr<Statement> statement();
+  void create(Statement& result);
+  void alter(Statement& result);
+  void drop(Statement& result);
+  Use use();
+  Truncate truncate();
+
+  // --- Expressions (parse_expression.cc)
+  ExpressionPtr make(base::Position at, decltype(Expression::node) node) const;
+  ExpressionPtr term() { return sum(Context::term); }
+  ExpressionPtr selector_expression() { return sum(Context::selector); }
+  ExpressionPtr sum(Context context);
+  ExpressionPtr product(Context context);
+  ExpressionPtr signed_operand(Context context);
+  ExpressionPtr operand(Context context);
+  ExpressionPtr with_modifiers(ExpressionPtr of);
+  ExpressionPtr sub_selection(ExpressionPtr of);
+  ExpressionPtr primary(Context context);
+  ExpressionPtr primary_name(Context context);
+  ExpressionPtr literal();
+  ExpressionPtr marker();
+  ExpressionPtr list(Context context);
+  ExpressionPtr braces(Context context);
+  ExpressionPtr user_type_or_map(Context context, base::Position at);
+  ExpressionPtr parentheses(Context context);
+  ExpressionPtr cast(Context context);
+  ExpressionPtr function_call(Context context);
+  ExpressionPtr cell_property();  // writetime, maxwritetime, ttl
+  ExpressionPtr integer_or_marker();
+  std::vector<ExpressionPtr> expressions_until(Context context, TokenKind close);
+  bool at_function_call();
+  bool at_type_hint(Context context);
+  bool at_literal() const;
+  bool at_operand_of_hint(Context context);
+  bool split_negative_number();
+  void check_after_column(const Token& column);
+
+  // --- Types (parse_type.cc)
+  RawType type();
+  RawType parameterised_type();
+  RawType frozen_type();
+  RawType native_type();
+  uint32_t vector_dimension();
+  std::vector<RawType> type_list_in_parentheses();
+
+  // --- SELECT and WHERE (parse_select.cc)
+  Select select();
+  void select_clause(Select& result);
+  std::vector<Selector> selectors();
+  bool at_modifier_keyword(TokenKind keyword);
+  Ordering ordering();
+  std::vector<Relation> where_clause();
+  Relation relation();
+  Relation relation_in_parentheses();
+  void column_relation(Relation& result);
+  void token_relation(Relation& result);
+  void tuple_relation(Relation& result);
+  void custom_index_relation(Relation& result);
+  void between_terms(Relation& result);
+  bool at_custom_index_expression();
+  std::optional<Operator> accept_comparison();
+  template <typename Target>
+  void in_values(Target& result);
+  void tuple_in_values(Relation& result);
+  ExpressionPtr tuple_or_marker();
+  std::vector<std::string> columns_in_parentheses();
+
+  // --- INSERT, UPDATE, DELETE, BATCH (parse_modification.cc)
+  Insert insert();
+  void insert_values(Insert& result);
+  void insert_json(Insert& result);
+  Update update();
+  Assignment assignment();
+  void assigned_value(Assignment& result);
+  void check_assignments(const std::vector<Assignment>& assignments);
+  Delete delete_();
+  DeleteTarget delete_target();
+  Batch batch();
+  void using_clause(Attributes& result);
+  void if_clause(bool& if_exists, std::vector<Condition>& conditions);
+  Condition condition();
+
+  // --- Definitions (parse_definition.cc)
+  CreateKeyspace create_keyspace();
+  AlterKeyspace alter_keyspace();
+  CreateTable create_table();
+  void table_column(CreateTable& result);
+  void table_property(CreateTable& result);
+  std::vector<std::string> partition_key();
+  std::vector<ClusteringOrder> clustering_order();
+  AlterTable alter_table();
+  decltype(AlterTable::action) alter_table_action();
+  decltype(AlterTable::action) alter_column();
+  decltype(AlterTable::action) add_columns();
+  decltype(AlterTable::action) drop_columns();
+  ColumnDefinition added_column();
+  std::unique_ptr<ColumnMask> column_mask();
+  CreateType create_type();
+  AlterType alter_type();
+  std::vector<std::pair<std::string, std::string>> renames();
+  CreateIndex create_index();
+  IndexTarget index_target();
+  CreateView create_view();
+  AlterView alter_view();
+  Properties properties();
+  void property(Properties& result);
+  std::string property_value(bool& quoted);
+  std::vector<std::pair<std::string, std::string>> property_map();
+
+  // --- Functions, aggregates, triggers (parse_function.cc)
+  CreateFunction create_function(bool or_replace);
+  CreateAggregate create_aggregate(bool or_replace);
+  DropFunction drop_function();
+  DropAggregate drop_aggregate();
+  CreateTrigger create_trigger();
+  DropTrigger drop_trigger();
+
+  // --- Roles and permissions (parse_role.cc)
+  CreateRole create_role();
+  AlterRole alter_role();
+  DropRole drop_role();
+  CreateRole create_user();
+  AlterRole alter_user();
+  DropRole drop_user();
+  std::string user_name(std::string_view complaint);
+  void user_options(RoleOptions& options);
+  void role_options(RoleOptions& options);
+  void role_option(RoleOptions& options);
+  void access_option(RoleOptions& options);
+  void check_passwords(const RoleOptions& options);
+  void grant_or_revoke(Statement& result, bool revoke);
+  void list(Statement& result);
+  bool at_permissions();
+  std::vector<std::string> permissions();
+  Resource resource();
+  Resource resource_of_all();
+  AddIdentity add_identity();
+  DropIdentity drop_identity();
+
+  // --- DESCRIBE (parse_describe.cc)
+  Describe describe();
+  void described_thing(Describe& result);
+
+  Lexer lexer_;
+  Token token_;
+  Token ahead_[3];
+  uint8_t ahead_count_ = 0;
+  uint32_t seen_ = 0;  // offset of the last token looked at
+  uint32_t depth_ = 0;
+  uint32_t markers_ = 0;
+  bool stop_before_column_ = false;  // in `c = x + c`: the sum ends before `+ c`
+};
+
+}  // namespace sibyl::cql
