@@ -27,6 +27,17 @@ struct TokenRange {
 
 enum class Purpose { select, update, delete_ };
 
+// What a row must satisfy beyond lying in the intervals, for one request. Values borrow from bindings and
+// scratch.
+struct Filter {
+  const schema::Column* column = nullptr;
+  cql::Operator op = cql::Operator::equal;  // =, <, <=, >, >=, IN, CONTAINS, CONTAINS KEY
+  bool is_entry = false;                    // column[key] = value
+  BytesView key;
+  BytesView value;                // all but IN
+  std::vector<BytesView> values;  // IN
+};
+
 class Restrictions {
  public:
   virtual ~Restrictions() = default;
@@ -37,30 +48,56 @@ class Restrictions {
     range,  // all partitions, or those of token_range()
   };
   virtual Partitions partitions() const = 0;
-  virtual bool has_partition_in() const = 0;           // some component by IN
-  virtual bool restricts_clustering() const = 0;       // any relation on a clustering column
-  virtual bool names_whole_row() const = 0;            // every clustering column by = or IN
+  virtual bool has_partition_in() const = 0;      // some component by IN
+  virtual bool restricts_clustering() const = 0;  // any relation on a clustering column
+  virtual bool names_whole_row() const = 0;       // every clustering column by = or IN
+  virtual bool restricts_regular() const = 0;     // any relation on a regular column
   virtual bool needs_filtering() const = 0;
+  // The refusal of clustering restrictions on a scan of partitions, unless ALLOW FILTERING was written. Apart
+  // from bind_restrictions() because Cassandra finds a SELECT's other mistakes first.
+  virtual base::Status check_scan() const = 0;
+  virtual bool has_clustering_in() const = 0;
+  virtual bool is_equal_restricted(const schema::Column& column) const = 0;  // by =
+  // Columns that filters() looks at, of any kind.
+  virtual const std::vector<const schema::Column*>& filtered_columns() const = 0;
   virtual const std::vector<uint16_t>& partition_key_markers() const = 0;
 
   // --- Evaluated for a request. Errors are Cassandra's (null in a key, too long a key, ...).
-  // Serialised partition keys, in token order, without duplicates. REQUIRES: partitions() == keys.
-  virtual base::Result<std::vector<Bytes>> partition_keys(const Bindings& bindings, Scratch& scratch) const = 0;
+  // Serialised partition keys in the order of their values, without duplicates. REQUIRES: partitions() ==
+  // keys.
+  virtual base::Result<std::vector<Bytes>> partition_keys(const Bindings& bindings,
+                                                          Scratch& scratch) const = 0;
   virtual base::Result<TokenRange> token_range(const Bindings& bindings, Scratch& scratch) const = 0;
   // Disjoint, in storage order. One unbounded interval when clustering is not restricted.
   virtual base::Result<std::vector<Interval>> intervals(const Bindings& bindings, Scratch& scratch) const = 0;
-  // The clustering values of the single rows named. REQUIRES: names_whole_row(). One entry per row: the clustering
-  // bytes and, where those lose the original, the values' original bytes.
+  // The clustering values of the single rows named. REQUIRES: names_whole_row(). One entry per row: the
+  // clustering bytes and, where those lose the original, the values' original bytes.
   struct NamedRow {
     Bytes clustering;
     Bytes original;  // serialise_clustering() of the values; empty when the bytes are lossless
   };
+  // In storage order, without duplicates.
   virtual base::Result<std::vector<NamedRow>> rows(const Bindings& bindings, Scratch& scratch) const = 0;
+  virtual base::Result<std::vector<Filter>> filters(const Bindings& bindings, Scratch& scratch) const = 0;
 };
 using RestrictionsPtr = std::shared_ptr<const Restrictions>;
 
-// Binds a WHERE clause. `only_static_columns`: the statement reads or writes no regular column, so that rows need not
-// be named.
+// `only_static`: the statement reads or writes static columns alone, so no clustering column may be
+// restricted. DELETE of single columns needs names_whole_row(): the caller checks that.
+base::Result<RestrictionsPtr> bind_restrictions(Binder& binder, const schema::TablePtr& table,
+                                                const std::vector<cql::Relation>& relations, Purpose purpose,
+                                                bool allow_filtering = false, bool only_static = false);
+
+// "Undefined column name x in table k.t", when there is none.
+base::Result<const schema::Column*> existing_column(const schema::Table& table, const std::string& name);
+
+// --- Sorted lists of disjoint intervals.
+std::vector<Interval> intersect(const std::vector<Interval>& left, const std::vector<Interval>& right);
+// Sorts, drops empty ones and joins those that touch.
+void coalesce(std::vector<Interval>& intervals);
+
+// Binds a WHERE clause. `only_static_columns`: the statement reads or writes no regular column, so that rows
+// need not be named.
 base::Result<RestrictionsPtr> bind_restrictions(Binder& binder, const schema::TablePtr& table,
                                                 const std::vector<cql::Relation>& where, Purpose purpose,
                                                 bool only_static_columns, bool allow_filtering);
