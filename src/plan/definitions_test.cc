@@ -1,0 +1,282 @@
+#include "plan/definitions.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "cql/parser.h"
+#include "fmt/format.h"
+
+namespace sibyl::plan {
+namespace {
+
+using schema::Change;
+
+// A schema that definitions are applied to one after another, as the engine does.
+class Database {
+ public:
+  Database() {
+    auto snapshot = std::make_shared<schema::Snapshot>();
+    for (const char* name : {"system", "system_schema", "system_auth", "system_distributed", "system_traces",
+                             "system_views", "system_virtual_schema"}) {
+      auto keyspace = std::make_shared<schema::Keyspace>();
+      keyspace->name = name;
+      keyspace->is_system = true;
+      snapshot->keyspaces[name] = keyspace;
+    }
+    schema = snapshot;
+  }
+
+  base::Result<DefinitionResult> run(const std::string& text) {
+    auto statement = cql::parse_statement(text);
+    if (!statement) return base::fail(statement.error());
+    if (const auto* use = std::get_if<cql::Use>(&(*statement)->node)) {
+      context.keyspace = use->keyspace;
+      return DefinitionResult{schema, {}, {}, {}};
+    }
+    auto result = define(**statement, schema, context);
+    if (result) schema = result->schema;
+    return result;
+  }
+  void must(const std::string& text) {
+    auto result = run(text);
+    ASSERT_TRUE(result) << text << ": " << result.error().text();
+  }
+  schema::TablePtr table(const std::string& name) const { return schema->find_table("m", name); }
+
+  schema::SnapshotPtr schema;
+  DefinitionContext context{"", 1'700'000'000'000'000};
+};
+
+Database with_keyspace() {
+  Database database;
+  database.must("CREATE KEYSPACE m WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}");
+  database.context.keyspace = "m";
+  return database;
+}
+
+std::string print(const Change& change) {
+  static const char* kinds[] = {"CREATED", "UPDATED", "DROPPED"};
+  static const char* targets[] = {"KEYSPACE", "TABLE", "TYPE", "FUNCTION", "AGGREGATE"};
+  return fmt::format("{} {} {}{}{}", kinds[static_cast<int>(change.kind)],
+                     targets[static_cast<int>(change.target)], change.keyspace,
+                     change.name.empty() ? "" : ".", change.name);
+}
+
+// An answer as the recorded transcripts spell it.
+std::string print(const base::Result<DefinitionResult>& result) {
+  static const std::map<base::ErrorCode, const char*> names = {
+      {base::ErrorCode::syntax, "SyntaxError"},
+      {base::ErrorCode::invalid, "InvalidRequest"},
+      {base::ErrorCode::config, "ConfigError"},
+      {base::ErrorCode::unauthorized, "Unauthorized"},
+      {base::ErrorCode::already_exists, "AlreadyExists"}};
+  if (!result) {
+    const base::Error& error = result.error();
+    auto name = names.find(error.code());
+    std::string text = fmt::format("ERROR 0x{:04x} {}: {}", static_cast<int>(error.code()),
+                                   name == names.end() ? "?" : name->second, error.message());
+    if (error.code() == base::ErrorCode::already_exists)
+      text += fmt::format(" [keyspace='{}' table='{}']", error.details().keyspace, error.details().table);
+    return text + "\n";
+  }
+  std::string text =
+      result->changes.empty() ? "OK (void)\n" : "OK (schema change " + print(result->changes[0]) + ")\n";
+  for (const std::string& warning : result->warnings) text += "  WARNING: " + warning + "\n";
+  return text;
+}
+
+std::filesystem::path data_file(const std::string& name) {
+  for (std::filesystem::path start : {std::filesystem::absolute(__FILE__), std::filesystem::current_path()}) {
+    for (std::filesystem::path at = start; at != at.root_path(); at = at.parent_path())
+      if (std::filesystem::exists(at / "tests/data" / name)) return at / "tests/data" / name;
+  }
+  return name;
+}
+
+// Every statement below was put to Cassandra 5.0 in this order; the answers must be the same.
+TEST(Definitions, AnswersAsCassandraDid) {
+  std::ifstream file(data_file("definitions.txt"));
+  ASSERT_TRUE(file) << "tests/data/definitions.txt not found";
+  Database database;
+  size_t statements = 0;
+  std::string line, statement, expected;
+  while (std::getline(file, line)) {
+    if (line.starts_with("> ")) {
+      statement = line.substr(2);
+    } else if (!line.empty()) {
+      expected += line + "\n";
+    } else if (!statement.empty()) {
+      if (expected.starts_with("OK (set keyspace")) expected = "OK (void)\n";
+      EXPECT_EQ(print(database.run(statement)), expected) << statement;
+      ++statements;
+      statement.clear();
+      expected.clear();
+    }
+  }
+  EXPECT_GT(statements, 400u);
+}
+
+TEST(Definitions, UntouchedPartsAreShared) {
+  Database database = with_keyspace();
+  database.must("CREATE TABLE a (k int PRIMARY KEY, v int)");
+  database.must("CREATE TABLE b (k int PRIMARY KEY, v int)");
+  database.must(
+      "CREATE KEYSPACE other WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}");
+  const schema::SnapshotPtr before = database.schema;
+  database.must("ALTER TABLE a ADD w text");
+  EXPECT_NE(before->version, database.schema->version);
+  EXPECT_EQ(before->find_keyspace("other"), database.schema->find_keyspace("other"));
+  EXPECT_EQ(before->find_table("m", "b"), database.schema->find_table("m", "b"));
+  EXPECT_NE(before->find_table("m", "a"), database.schema->find_table("m", "a"));
+  EXPECT_EQ(before->find_table("m", "a")->find("w"), nullptr);
+
+  const schema::SnapshotPtr same = database.schema;
+  database.must("ALTER TABLE IF EXISTS nothing ADD w text");
+  EXPECT_EQ(same, database.schema);
+}
+
+TEST(Definitions, ColumnsAreOrderedAndNumbered) {
+  Database database = with_keyspace();
+  database.must(
+      "CREATE TABLE t (z int, s text static, b int, a int, c timeuuid, y text, PRIMARY KEY ((b, a), c)) WITH "
+      "CLUSTERING ORDER BY (c DESC)");
+  const schema::TablePtr table = database.table("t");
+  std::vector<std::string> names;
+  std::set<uint32_t> ids;
+  for (const schema::Column& column : table->columns) {
+    names.push_back(column.name);
+    ids.insert(column.id);
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"b", "a", "c", "s", "y", "z"}));
+  EXPECT_EQ(ids.size(), names.size());
+  EXPECT_TRUE(table->find("c")->descending);
+  EXPECT_EQ(table->partition_key_count, 2u);
+  EXPECT_EQ(table->clustering_count, 1u);
+  EXPECT_EQ(table->static_count, 1u);
+  EXPECT_EQ(table->id.size(), 16u);
+}
+
+TEST(Definitions, AReaddedColumnIsANewColumn) {
+  Database database = with_keyspace();
+  database.must("CREATE TABLE t (k int PRIMARY KEY, v int, w int)");
+  const uint32_t first = database.table("t")->find("w")->id;
+  database.must("ALTER TABLE t DROP w");
+  ASSERT_EQ(database.table("t")->dropped_columns.size(), 1u);
+  EXPECT_EQ(database.table("t")->dropped_columns[0].dropped_micros, database.context.now_micros);
+  database.must("ALTER TABLE t ADD w int");
+  EXPECT_GT(database.table("t")->find("w")->id, first);
+  database.must("ALTER TABLE t DROP w USING TIMESTAMP 12");
+  ASSERT_EQ(database.table("t")->dropped_columns.size(), 1u);
+  EXPECT_EQ(database.table("t")->dropped_columns[0].dropped_micros, 12);
+}
+
+TEST(Definitions, StorageIdsAreNeverReused) {
+  Database database = with_keyspace();
+  std::set<uint32_t> ids;
+  for (int round = 0; round < 4; ++round) {
+    database.must("CREATE TABLE t (k int PRIMARY KEY)");
+    EXPECT_TRUE(ids.insert(database.table("t")->storage_id).second);
+    const uint32_t id = database.table("t")->storage_id;
+    auto dropped = database.run("DROP TABLE t");
+    ASSERT_TRUE(dropped);
+    EXPECT_EQ(dropped->dropped_storage_ids, std::vector<uint32_t>{id});
+  }
+}
+
+TEST(Definitions, AlteringATypeReachesAllThatUseIt) {
+  Database database = with_keyspace();
+  database.must("CREATE TYPE inner (a int)");
+  database.must("CREATE TYPE outer (i frozen<inner>, l frozen<list<frozen<inner>>>)");
+  database.must("CREATE TABLE direct (k int PRIMARY KEY, u inner)");
+  database.must("CREATE TABLE nested (k int PRIMARY KEY, m map<int, frozen<outer>>)");
+  database.must("CREATE TABLE apart (k int PRIMARY KEY, v int)");
+  const schema::TablePtr apart = database.table("apart");
+  auto result = database.run("ALTER TYPE inner ADD b text");
+  ASSERT_TRUE(result);
+  EXPECT_EQ(database.table("apart"), apart);
+  const types::Type& direct = *database.table("direct")->find("u")->type;
+  EXPECT_EQ(direct.field_names(), (std::vector<std::string>{"a", "b"}));
+  EXPECT_TRUE(direct.is_multi_cell());
+  const types::Type& outer = *database.table("nested")->find("m")->type->map_value();
+  EXPECT_EQ(outer.parameters()[0]->field_names().size(), 2u);
+  EXPECT_EQ(outer.parameters()[1]->element()->field_names().size(), 2u);
+  std::vector<std::string> changes;
+  for (const Change& change : result->changes) changes.push_back(print(change));
+  EXPECT_EQ(changes, (std::vector<std::string>{"UPDATED TYPE m.inner", "UPDATED TYPE m.outer",
+                                               "UPDATED TABLE m.direct", "UPDATED TABLE m.nested"}));
+}
+
+TEST(Definitions, DroppingAKeyspaceDropsWhatItHolds) {
+  Database database = with_keyspace();
+  database.must("CREATE TYPE u (a int)");
+  database.must("CREATE TABLE t (k int PRIMARY KEY, v frozen<u>)");
+  const uint32_t id = database.table("t")->storage_id;
+  auto result = database.run("DROP KEYSPACE m");
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->dropped_storage_ids, std::vector<uint32_t>{id});
+  ASSERT_EQ(result->changes.size(), 3u);
+  EXPECT_EQ(print(result->changes[0]), "DROPPED KEYSPACE m");
+  EXPECT_EQ(print(result->changes[1]), "DROPPED TABLE m.t");
+  EXPECT_EQ(print(result->changes[2]), "DROPPED TYPE m.u");
+  EXPECT_EQ(database.schema->find_keyspace("m"), nullptr);
+}
+
+TEST(Definitions, OptionsTakeTheFormOfTheSchemaTables) {
+  Database database = with_keyspace();
+  database.must(
+      "CREATE TABLE t (k int PRIMARY KEY) WITH compaction = {'class': 'LeveledCompactionStrategy', "
+      "'sstable_size_in_mb': 64} AND compression = {'class': 'ZstdCompressor', 'compression_level': '5', "
+      "'min_compress_ratio': 1.1} AND caching = {'keys': 'none', 'rows_per_partition': '007'} AND "
+      "speculative_retry = "
+      "'max(99percentile, 100MS)' AND additional_write_policy = '99.0P' AND read_repair = 'none' AND comment "
+      "= 'c' AND "
+      "gc_grace_seconds = 100 AND cdc = 'yes' AND id = 5a1c395e-b41f-11e5-9f22-ba0be0483c18");
+  const schema::TableOptions& options = database.table("t")->options;
+  EXPECT_EQ(options.compaction, (std::map<std::string, std::string>{
+                                    {"class", "org.apache.cassandra.db.compaction.LeveledCompactionStrategy"},
+                                    {"max_threshold", "32"},
+                                    {"min_threshold", "4"},
+                                    {"sstable_size_in_mb", "64"}}));
+  EXPECT_EQ(options.compression,
+            (std::map<std::string, std::string>{{"chunk_length_in_kb", "16"},
+                                                {"class", "org.apache.cassandra.io.compress.ZstdCompressor"},
+                                                {"compression_level", "5"},
+                                                {"min_compress_ratio", "1.1"}}));
+  EXPECT_EQ(options.caching.at("rows_per_partition"), "7");
+  EXPECT_EQ(options.bloom_filter_fp_chance, 0.1);
+  EXPECT_EQ(options.speculative_retry, "MAX(99p,100ms)");
+  EXPECT_EQ(options.additional_write_policy, "99p");
+  EXPECT_EQ(options.read_repair, "NONE");
+  EXPECT_TRUE(options.cdc);
+  EXPECT_EQ(base::to_hex(database.table("t")->id), "5a1c395eb41f11e59f22ba0be0483c18");
+  auto twice =
+      database.run("CREATE TABLE t2 (k int PRIMARY KEY) WITH id = 5a1c395e-b41f-11e5-9f22-ba0be0483c18");
+  ASSERT_FALSE(twice);
+  EXPECT_EQ(twice.error().code(), base::ErrorCode::config);
+}
+
+TEST(Definitions, ReplicationIsNormalised) {
+  Database database;
+  database.must(
+      "CREATE KEYSPACE a WITH replication = {'class': 'NetworkTopologyStrategy', 'replication_factor': 1}");
+  using Map = std::map<std::string, std::string>;
+  EXPECT_EQ(database.schema->find_keyspace("a")->replication,
+            (Map{{"class", "org.apache.cassandra.locator.NetworkTopologyStrategy"}, {"datacenter1", "1"}}));
+  database.must("ALTER KEYSPACE a WITH replication = {'class': 'SimpleStrategy'}");
+  EXPECT_EQ(database.schema->find_keyspace("a")->replication,
+            (Map{{"class", "org.apache.cassandra.locator.SimpleStrategy"}, {"replication_factor", "1"}}));
+}
+
+TEST(Definitions, ATableWithoutAKeyGetsAHint) {
+  Database database = with_keyspace();
+  auto result = database.run("CREATE TABLE t (id text, name text)");
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().message(), "No PRIMARY KEY specifed for table 't' (exactly one required)");
+  EXPECT_NE(result.error().hint().find("PRIMARY KEY (id)"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace sibyl::plan
