@@ -97,17 +97,20 @@ class Drawing {
       rule();
       first += columns_;
     } while (first < partition.cells.size());
-    size_t bytes = partition.key_bytes + partition.value_bytes;
-    out_ +=
-        fmt::format("  token {}: {} rows in {} records, {} bytes ({} of keys, {} of values)", partition.token,
-                    partition.rows, partition.records, bytes, partition.key_bytes, partition.value_bytes);
-    if (partition.rows_left != 0) out_ += fmt::format("; {} more rows not shown", partition.rows_left);
-    out_ += "\n";
   }
 
   size_t key_width_, cell_width_, columns_;
   std::string out_;
 };
+
+std::string statistics(const LayoutPartition& partition) {
+  std::string out =
+      fmt::format("{}: token {}, {} rows in {} records, {} bytes ({} of keys, {} of values)", partition.key,
+                  partition.token, partition.rows, partition.records,
+                  partition.key_bytes + partition.value_bytes, partition.key_bytes, partition.value_bytes);
+  if (partition.rows_left != 0) out += fmt::format("; {} more rows are not shown", partition.rows_left);
+  return out + "\n";
+}
 
 // --- Finding the partition
 
@@ -189,6 +192,7 @@ base::Result<std::string> render_layout(Engine& engine, const std::string& keysp
   std::string out = heading(*table);
   if (partitions.empty()) return out + (partition ? "The partition is empty.\n" : "The table is empty.\n");
   out += Drawing(partitions, options).draw(partitions);
+  for (const LayoutPartition& shown : partitions) out += statistics(shown);
   if (more) out += "There are more partitions; name one to see it.\n";
   return out;
 }
