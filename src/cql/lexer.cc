@@ -154,6 +154,9 @@ LexicalError Lexer::error() const {
     case Problem::comment_end:
       result.message = "mismatched character " + found + " expecting '*'";
       break;
+    case Problem::hexadecimal:
+      result.message = "mismatched character " + found + " expecting set null";
+      break;
     case Problem::exponent_digits:
       result.message = "required (...)+ loop did not match anything at character " + found;
       break;
@@ -211,6 +214,10 @@ Token Lexer::number(Token token) {
     }
     kind = TokenKind::floating;
     end = skip_digits(power);
+  } else if (kind == TokenKind::integer && digits == offset_ && is(at(end), hex_bit)) {
+    // Digits with hexadecimal letters behind them can only begin a UUID, and this is none.
+    while (end < text_.size() && is(text_[end], hex_bit)) ++end;
+    return fail(token, Problem::hexadecimal, end);
   }
   return finish(token, kind, end);
 }

@@ -58,7 +58,8 @@ class Lexer {
     dollar_end,
     comment_end,
     exponent,
-    exponent_digits
+    exponent_digits,
+    hexadecimal
   };
 
   char at(uint32_t offset) const { return offset < text_.size() ? text_[offset] : '\0'; }

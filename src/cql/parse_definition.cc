@@ -48,7 +48,10 @@ std::string Parser::property_value(bool& quoted) {
 std::vector<std::pair<std::string, std::string>> Parser::property_map() {
   std::vector<std::pair<std::string, std::string>> result;
   expect(TokenKind::left_brace);
-  if (accept(TokenKind::right_brace)) return result;
+  if (!at_expression()) {
+    expect(TokenKind::right_brace);
+    return result;
+  }
   const auto marker_note = [](const Expression& e) {
     return std::holds_alternative<BindMarker>(e.node) ? " (bind variables are not supported in DDL queries)"
                                                       : "";
@@ -148,8 +151,10 @@ ColumnDefinition Parser::added_column() {
 
 std::unique_ptr<ColumnMask> Parser::column_mask() {
   auto result = std::make_unique<ColumnMask>();
-  expect(TokenKind::kw_masked);
-  expect(TokenKind::kw_with);
+  const Token first = expect(TokenKind::kw_masked);
+  if (!is(TokenKind::kw_with)) no_viable_alternative(token_, first);
+  advance();
+  if (!is_name(kind()) && !is_function_name(kind())) no_viable_alternative(token_, first);
   if (is(TokenKind::kw_default_) && !is_ahead(1, TokenKind::left_parenthesis) &&
       !is_ahead(1, TokenKind::dot)) {
     result->function.name = "mask_default";
@@ -158,8 +163,9 @@ std::unique_ptr<ColumnMask> Parser::column_mask() {
     return result;
   }
   result->function = function_name();
-  expect(TokenKind::left_parenthesis);
-  result->arguments = expressions_until(Context::term, TokenKind::right_parenthesis);
+  const Token open = expect(TokenKind::left_parenthesis);
+  if (!at_expression() && !is(TokenKind::right_parenthesis)) no_viable_alternative(token_, open);
+  result->arguments = optional_expressions_until(Context::term, TokenKind::right_parenthesis);
   return result;
 }
 
@@ -240,6 +246,7 @@ decltype(AlterTable::action) Parser::alter_table_action() {
 
 // ALTER c TYPE t, ALTER [IF EXISTS] c MASKED WITH ..., ALTER [IF EXISTS] c DROP MASKED
 decltype(AlterTable::action) Parser::alter_column() {
+  const Token first = token_;
   advance();
   const bool if_exists = accept_if_exists();
   std::string column = column_name();
@@ -253,7 +260,7 @@ decltype(AlterTable::action) Parser::alter_column() {
   } else if (is(TokenKind::kw_masked)) {
     result.mask = column_mask();
   } else {
-    no_viable_alternative();
+    no_viable_alternative(token_, if_exists ? token_ : first);
   }
   return result;
 }
@@ -273,7 +280,11 @@ decltype(AlterTable::action) Parser::add_columns() {
 }
 
 decltype(AlterTable::action) Parser::drop_columns() {
+  const Token first = token_;
   advance();
+  if (!is_name(kind()) && !is(TokenKind::kw_if_) && !is(TokenKind::left_parenthesis)) {
+    no_viable_alternative(token_, first);
+  }
   if (is(TokenKind::kw_compact) && is_ahead(1, TokenKind::kw_storage)) {
     advance();
     advance();
@@ -374,7 +385,9 @@ CreateIndex Parser::create_index() {
   expect(TokenKind::kw_on);
   result.table = table_name();
   expect(TokenKind::left_parenthesis);
-  if (!is(TokenKind::right_parenthesis)) {
+  const bool targets = is_name(kind()) || is(TokenKind::empty_quoted_name) || is(TokenKind::kw_entries) ||
+                       is(TokenKind::kw_full);
+  if (targets) {
     do result.targets.push_back(index_target());
     while (accept(TokenKind::comma));
   }

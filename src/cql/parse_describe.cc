@@ -102,8 +102,13 @@ void Parser::described_thing(Describe& result) {
       break;
   }
   result.kind = Kind::anything;
+  const Token first = token_;
   result.name.name = name();
-  if (!accept(TokenKind::dot)) return;
+  if (!accept(TokenKind::dot)) {
+    if (!is(TokenKind::end) && !is(TokenKind::semicolon) && !is(TokenKind::kw_with))
+      no_viable_alternative(token_, first);
+    return;
+  }
   result.name.keyspace = std::move(result.name.name);
   result.name.name = name();
 }

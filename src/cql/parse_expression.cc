@@ -10,12 +10,15 @@ ExpressionPtr Parser::make(base::Position at, decltype(Expression::node) node) c
   return std::make_unique<Expression>(Expression{at, std::move(node)});
 }
 
+bool Parser::at_negative_number() const {
+  if (!is(TokenKind::integer) && !is(TokenKind::floating)) return false;
+  const std::string_view text = lexer_.raw(token_);
+  return text.front() == '-' && text[1] >= '0' && text[1] <= '9';
+}
+
 // `a -1` is lexed as a name and a number: between two operands the sign is an operator. Cassandra refuses it.
 bool Parser::split_negative_number() {
-  if (!is(TokenKind::integer) && !is(TokenKind::floating)) return false;
-  if (lexer_.raw(token_).front() != '-' || token_.length < 2) return false;
-  const char next = lexer_.raw(token_)[1];
-  if (next < '0' || next > '9') return false;
+  if (!at_negative_number()) return false;
   ++token_.offset;
   ++token_.column;
   --token_.length;
@@ -63,6 +66,7 @@ ExpressionPtr Parser::product(Context context) {
         op = ArithmeticOperator::modulo;
         break;
       default:
+        if (context == Context::term) check_after_term();
         return left;
     }
     advance();
@@ -81,18 +85,60 @@ ExpressionPtr Parser::signed_operand(Context context) {
   return make(at, Negation{context == Context::selector ? signed_operand(context) : operand(context)});
 }
 
-ExpressionPtr Parser::operand(Context context) {
-  ExpressionPtr result = primary(context);
-  return context == Context::selector ? with_modifiers(std::move(result)) : std::move(result);
+// Whether anything in the grammar may follow a term; else the parser had no way on, whatever it expects here.
+void Parser::check_after_term() {
+  switch (kind()) {
+    case TokenKind::end:
+    case TokenKind::semicolon:
+    case TokenKind::colon:
+    case TokenKind::comma:
+    case TokenKind::range:
+    case TokenKind::right_parenthesis:
+    case TokenKind::right_bracket:
+    case TokenKind::right_brace:
+    case TokenKind::plus:
+    case TokenKind::minus:
+    case TokenKind::kw_allow:
+    case TokenKind::kw_and_:
+    case TokenKind::kw_apply:
+    case TokenKind::kw_asc:
+    case TokenKind::kw_delete_:
+    case TokenKind::kw_desc:
+    case TokenKind::kw_group:
+    case TokenKind::kw_if_:
+    case TokenKind::kw_insert:
+    case TokenKind::kw_limit:
+    case TokenKind::kw_order:
+    case TokenKind::kw_per:
+    case TokenKind::kw_primary:
+    case TokenKind::kw_update:
+    case TokenKind::kw_where:
+      glance();
+      return;
+    default:
+      break;
+  }
+  if (!at_negative_number()) no_viable_alternative();
 }
 
-ExpressionPtr Parser::with_modifiers(ExpressionPtr of) {
+ExpressionPtr Parser::operand(Context context) {
+  if (context == Context::term) return primary(context);
+  const Token first = token_;
+  ExpressionPtr result = with_modifiers(primary(context), first);
+  if (std::holds_alternative<Literal>(result->node) || std::holds_alternative<ColumnReference>(result->node))
+    glance();
+  return result;
+}
+
+ExpressionPtr Parser::with_modifiers(ExpressionPtr of, const Token& first) {
   for (uint32_t levels = 1;; ++levels) {
     if (!is(TokenKind::dot) && !is(TokenKind::left_bracket)) return of;
     check_nesting(depth_ + levels);
     if (accept(TokenKind::dot)) {
       const base::Position at = of->position;
+      if (!is_name(kind())) no_viable_alternative(token_, first);
       of = make(at, FieldSelection{std::move(of), name()});
+      if (levels == 1) check_after_column(first);
     } else {
       of = sub_selection(std::move(of));
     }
@@ -223,24 +269,47 @@ ExpressionPtr Parser::integer_or_marker() {
 
 std::vector<ExpressionPtr> Parser::expressions_until(Context context, TokenKind close) {
   std::vector<ExpressionPtr> result;
-  if (!is(close)) {
-    do result.push_back(sum(context));
-    while (accept(TokenKind::comma));
-  }
+  do result.push_back(sum(context));
+  while (accept(TokenKind::comma));
   expect(close);
   return result;
+}
+
+std::vector<ExpressionPtr> Parser::optional_expressions_until(Context context, TokenKind close) {
+  if (at_expression()) return expressions_until(context, close);
+  expect(close);
+  return {};
+}
+
+bool Parser::at_expression() const {
+  if (at_literal() || is_name(kind())) return true;
+  switch (kind()) {
+    case TokenKind::kw_null:
+    case TokenKind::kw_token:
+    case TokenKind::question_mark:
+    case TokenKind::colon:
+    case TokenKind::left_bracket:
+    case TokenKind::left_brace:
+    case TokenKind::left_parenthesis:
+    case TokenKind::minus:
+      return true;
+    default:
+      return false;
+  }
 }
 
 ExpressionPtr Parser::list(Context context) {
   const base::Position at = position();
   advance();
-  return make(at, ListLiteral{expressions_until(context, TokenKind::right_bracket)});
+  return make(at, ListLiteral{optional_expressions_until(context, TokenKind::right_bracket)});
 }
 
 ExpressionPtr Parser::braces(Context context) {
   const base::Position at = position();
+  const Token open = token_;
   advance();
   if (accept(TokenKind::right_brace)) return make(at, SetLiteral{});
+  check_inside(context, open);
   if (is_name(kind()) && is_ahead(1, TokenKind::colon)) return user_type_or_map(context, at);
 
   ExpressionPtr first = sum(context);
@@ -299,9 +368,19 @@ ExpressionPtr Parser::parentheses(Context context) {
     expect(TokenKind::right_parenthesis);
     return make(at, TypeHint{std::move(hint), primary(context)});
   }
+  const Token open = token_;
   advance();
-  if (is(TokenKind::right_parenthesis)) no_viable_alternative();
+  check_inside(context, open);
   return make(at, TupleLiteral{expressions_until(context, TokenKind::right_parenthesis)});
+}
+
+// An error right behind `(` or `{` shows the bracket in terms, where it had to choose between tuples and
+// types, or sets and maps.
+void Parser::check_inside(Context context, const Token& open) {
+  if (at_expression()) return;
+  if (context == Context::term) no_viable_alternative(token_, open);
+  glance();
+  no_viable_alternative();
 }
 
 // At `(`: does a type stand between the parentheses, and an operand behind them? Looks ahead and comes back.
@@ -366,7 +445,7 @@ bool Parser::at_operand_of_hint(Context context) {
     case TokenKind::kw_token:
       return true;
     case TokenKind::kw_as:  // `(a) AS b`
-      if (context == Context::selector) return is_ahead(1, TokenKind::left_parenthesis);
+      if (context == Context::selector) return !is_name(ahead(1).kind);
       break;
     case TokenKind::kw_per:  // GROUP BY (a) PER PARTITION LIMIT 1
       if (is_ahead(1, TokenKind::kw_partition)) return false;
@@ -397,8 +476,10 @@ ExpressionPtr Parser::cell_property() {
   result.function.position = at;
   advance();
   expect(TokenKind::left_parenthesis);
-  const base::Position column_at = position();
-  result.arguments.push_back(with_modifiers(make(column_at, ColumnReference{name()})));
+  const Token column = token_;
+  ColumnReference reference{name()};
+  result.arguments.push_back(with_modifiers(make(column.position(), std::move(reference)), column));
+  if (is(TokenKind::semicolon) || at_expression()) no_viable_alternative();
   expect(TokenKind::right_parenthesis);
   return make(at, std::move(result));
 }
@@ -434,6 +515,7 @@ ExpressionPtr Parser::function_call(Context context) {
   const base::Position at = position();
   FunctionCall result;
   const bool count = is(TokenKind::kw_count);
+  const Token first = token_;
   result.function = function_name();
   expect(TokenKind::left_parenthesis);
   if (count && context == Context::selector && is(TokenKind::star)) {
@@ -441,7 +523,11 @@ ExpressionPtr Parser::function_call(Context context) {
     result.star = true;
     expect(TokenKind::right_parenthesis);
   } else {
-    result.arguments = expressions_until(context, TokenKind::right_parenthesis);
+    const bool choice = count || context == Context::term;
+    if (choice && !at_expression() && !is(TokenKind::right_parenthesis)) {
+      no_viable_alternative(token_, first);
+    }
+    result.arguments = optional_expressions_until(context, TokenKind::right_parenthesis);
   }
   return make(at, std::move(result));
 }
@@ -463,8 +549,6 @@ void Parser::check_after_column(const Token& column) {
     case TokenKind::star:
     case TokenKind::slash:
     case TokenKind::percent:
-    case TokenKind::integer:
-    case TokenKind::floating:
     case TokenKind::kw_as:
     case TokenKind::kw_from:
     case TokenKind::kw_order:
@@ -473,6 +557,8 @@ void Parser::check_after_column(const Token& column) {
     case TokenKind::kw_allow:
       return;
     default:
+      if (at_negative_number()) return;
+      glance();
       no_viable_alternative(token_, column);
   }
 }

@@ -12,7 +12,7 @@ CreateFunction Parser::create_function(bool or_replace) {
   result.if_not_exists = accept_if_not_exists();
   result.function = function_name();
   expect(TokenKind::left_parenthesis);
-  if (!is(TokenKind::right_parenthesis)) {
+  if (is_name(kind())) {
     do {
       std::string argument = name();
       result.arguments.emplace_back(std::move(argument), type());

@@ -25,7 +25,6 @@ void Parser::insert_values(Insert& result) {
   result.columns = columns_in_parentheses();
   expect(TokenKind::kw_values);
   expect(TokenKind::left_parenthesis);
-  if (is(TokenKind::right_parenthesis)) no_viable_alternative();
   result.values = expressions_until(Context::term, TokenKind::right_parenthesis);
 }
 

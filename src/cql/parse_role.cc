@@ -256,9 +256,14 @@ std::vector<std::string> Parser::permissions() {
 }
 
 void Parser::grant_or_revoke(Statement& result, bool revoke) {
+  const Token first = token_;
   advance();
   const TokenKind direction = revoke ? TokenKind::kw_from : TokenKind::kw_to;
   if (!at_permissions()) {
+    if (!is_name(kind()) && !is(TokenKind::string) && !is(TokenKind::question_mark))
+      no_viable_alternative(token_, first);
+    const bool undecided = is(TokenKind::kw_all) || is_permission(kind());
+    if (undecided && !is_ahead(1, direction)) no_viable_alternative(ahead(1), first);
     GrantRole node;
     node.revoke = revoke;
     node.role = role_name();
@@ -308,7 +313,7 @@ Resource Parser::resource() {
   const auto names_resource = [this] { return is_name(ahead(1).kind) || is_ahead(1, TokenKind::string); };
   switch (kind()) {
     case TokenKind::kw_all:
-      if (is_name(ahead(1).kind)) return resource_of_all();
+      if (!is_ahead(1, TokenKind::dot) && !follows_table_name(ahead(1).kind)) return resource_of_all();
       break;
     case TokenKind::kw_keyspace:
     case TokenKind::kw_schema:
@@ -374,7 +379,9 @@ Resource Parser::resource_of_all() {
   }
   advance();
   const bool tables = result.kind == Resource::Kind::all_tables;
-  if (!tables && (result.kind != Resource::Kind::all_functions || !is(TokenKind::kw_in))) return result;
+  const bool functions = result.kind == Resource::Kind::all_functions;
+  if (functions && !is(TokenKind::kw_in) && !follows_table_name(kind())) no_viable_alternative(token_, first);
+  if (!tables && (!functions || !is(TokenKind::kw_in))) return result;
   expect(TokenKind::kw_in);
   if (!accept(TokenKind::kw_schema)) expect(TokenKind::kw_keyspace);
   if (!tables) result.kind = Resource::Kind::all_functions_in_keyspace;

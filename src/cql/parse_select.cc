@@ -127,6 +127,28 @@ Relation Parser::relation() {
   return result;
 }
 
+// What may follow the column of a relation.
+static bool begins_relation(TokenKind kind) {
+  switch (kind) {
+    case TokenKind::equal:
+    case TokenKind::not_equal:
+    case TokenKind::less:
+    case TokenKind::less_or_equal:
+    case TokenKind::greater:
+    case TokenKind::greater_or_equal:
+    case TokenKind::left_bracket:
+    case TokenKind::kw_between:
+    case TokenKind::kw_contains:
+    case TokenKind::kw_in:
+    case TokenKind::kw_is:
+    case TokenKind::kw_like:
+    case TokenKind::kw_not_:
+      return true;
+    default:
+      return false;
+  }
+}
+
 // `(a, b) > (1, 2)` or `(a = 1)`.
 Relation Parser::relation_in_parentheses() {
   const bool column = is_name(ahead(1).kind) || is_ahead(1, TokenKind::empty_quoted_name);
@@ -136,6 +158,9 @@ Relation Parser::relation_in_parentheses() {
     tuple_relation(result);
     return result;
   }
+  if (column && !begins_relation(ahead(2).kind)) no_viable_alternative(ahead(2), token_);
+  const bool inner = column || is_ahead(1, TokenKind::left_parenthesis) || is_ahead(1, TokenKind::kw_token);
+  if (!inner) no_viable_alternative(ahead(1), token_);
   const Nesting nesting(*this);
   advance();
   Relation result = relation();
@@ -178,7 +203,7 @@ void Parser::in_values(Target& result) {
     return;
   }
   expect(TokenKind::left_parenthesis);
-  result.values = expressions_until(Context::term, TokenKind::right_parenthesis);
+  result.values = optional_expressions_until(Context::term, TokenKind::right_parenthesis);
   result.has_value_list = true;
 }
 template void Parser::in_values(Relation& result);
@@ -279,8 +304,10 @@ std::vector<std::string> Parser::columns_in_parentheses() {
 void Parser::tuple_relation(Relation& result) {
   result.target = Relation::Target::columns;
   result.columns = columns_in_parentheses();
+  const Token comparison = token_;
   if (const std::optional<Operator> op = accept_comparison()) {
     result.op = *op;
+    if (!at_tuple_or_marker()) no_viable_alternative(token_, comparison);
     result.value = tuple_or_marker();
     return;
   }
@@ -300,11 +327,14 @@ void Parser::tuple_relation(Relation& result) {
   tuple_in_values(result);
 }
 
+bool Parser::at_tuple_or_marker() const {
+  return is(TokenKind::left_parenthesis) || is(TokenKind::question_mark) || is(TokenKind::colon);
+}
+
 ExpressionPtr Parser::tuple_or_marker() {
   if (!is(TokenKind::left_parenthesis)) return marker();
   const base::Position at = position();
   advance();
-  if (is(TokenKind::right_parenthesis)) no_viable_alternative();
   return make(at, TupleLiteral{expressions_until(Context::term, TokenKind::right_parenthesis)});
 }
 
@@ -315,11 +345,16 @@ void Parser::tuple_in_values(Relation& result) {
     return;
   }
   if (!is(TokenKind::left_parenthesis)) no_viable_alternative();
+  const Token open = token_;
   advance();
   result.has_value_list = true;
   if (accept(TokenKind::right_parenthesis)) return;
-  do result.values.push_back(tuple_or_marker());
-  while (accept(TokenKind::comma));
+  const bool tuples = is(TokenKind::left_parenthesis);
+  if (!at_tuple_or_marker()) no_viable_alternative(token_, open);
+  do {
+    if (tuples && !is(TokenKind::left_parenthesis)) mismatched("'('");
+    result.values.push_back(tuple_or_marker());
+  } while (accept(TokenKind::comma));
   expect(TokenKind::right_parenthesis);
 }
 

@@ -29,11 +29,47 @@ RawType Parser::type() {
     result.name = expect_string();
     return result;
   }
-  if (is_native_type(kind()) && !is_ahead(1, TokenKind::dot)) return native_type();
+  const Token first = token_;
+  const bool keyword = is_unreserved_keyword(kind()) && !is_ahead(1, TokenKind::dot);
+  if (keyword && is_native_type(kind())) {
+    result = native_type();
+    check_after_type(first);
+    return result;
+  }
+  if (keyword && !is_type_name(kind())) {
+    advance();
+    mismatched("'.'");
+  }
   QualifiedName name = user_type_name();
+  if (keyword) check_after_type(first);
   result.keyspace = std::move(name.keyspace);
   result.name = std::move(name.name);
   return result;
+}
+
+bool Parser::at_type() const {
+  return is_name(kind()) || is(TokenKind::string) || is(TokenKind::kw_set);
+}
+
+// Whether anything in the grammar may follow a type; else an error behind a keyword shows the keyword.
+void Parser::check_after_type(const Token& name) {
+  switch (kind()) {
+    case TokenKind::end:
+    case TokenKind::semicolon:
+    case TokenKind::comma:
+    case TokenKind::greater:
+    case TokenKind::right_parenthesis:
+    case TokenKind::kw_finalfunc:
+    case TokenKind::kw_initcond:
+    case TokenKind::kw_language:
+    case TokenKind::kw_masked:
+    case TokenKind::kw_primary:
+    case TokenKind::kw_static_:
+      glance();
+      return;
+    default:
+      no_viable_alternative(token_, name);
+  }
 }
 
 RawType Parser::native_type() {
@@ -103,7 +139,7 @@ RawType Parser::frozen_type() {
 std::vector<RawType> Parser::type_list_in_parentheses() {
   std::vector<RawType> result;
   expect(TokenKind::left_parenthesis);
-  if (!is(TokenKind::right_parenthesis)) {
+  if (at_type()) {
     do result.push_back(type());
     while (accept(TokenKind::comma));
   }

@@ -77,7 +77,11 @@ void Parser::refuse_character() {
 }
 
 void Parser::refuse(const Token& at, const Token& shown, std::string_view what) {
-  const uint32_t seen = std::max({seen_, at.offset, shown.offset});
+  uint32_t seen = std::max({seen_, at.offset, shown.offset});
+  if (at.offset == glance_ && glance_ != 0) {
+    Lexer behind = lexer_;
+    seen = std::max(seen, ahead_count_ > 0 ? ahead_[0].offset : behind.next().offset);
+  }
   base::Error error = make_syntax_error(lexer_.text(), {at, shown, seen}, what);
   std::string hint = hint_for(at, shown);
   throw SyntaxFailure{hint.empty() ? std::move(error) : error.with_hint(std::move(hint))};
@@ -132,7 +136,7 @@ std::string Parser::keyspace_name() {
 
 // Whether anything in the grammar may follow a table's name; else the error shows the name, not what follows
 // it.
-static bool follows_table_name(TokenKind kind) {
+bool follows_table_name(TokenKind kind) {
   switch (kind) {
     case TokenKind::end:
     case TokenKind::semicolon:
@@ -167,9 +171,11 @@ QualifiedName Parser::table_name() {
   QualifiedName result;
   result.position = position();
   const Token first = token_;
+  if (!is_name(kind()) && !is(TokenKind::question_mark)) no_viable_alternative();
   result.name = name_or_refuse_marker(is_ahead(1, TokenKind::dot) ? "keyspace" : "table");
   if (!is(TokenKind::dot)) {
     if (!follows_table_name(kind())) no_viable_alternative(token_, first);
+    glance();
     return result;
   }
   advance();
@@ -182,6 +188,7 @@ QualifiedName Parser::index_name() {
   QualifiedName result;
   result.position = position();
   const Token first = token_;
+  if (!is_name(kind()) && !is(TokenKind::question_mark)) no_viable_alternative();
   result.name = name_or_refuse_marker(is_ahead(1, TokenKind::dot) ? "keyspace" : "index");
   if (accept(TokenKind::dot)) {
     result.keyspace = std::move(result.name);
@@ -202,11 +209,18 @@ std::string Parser::plain_function_name() {
 QualifiedName Parser::function_name() {
   QualifiedName result;
   result.position = position();
+  const Token first = token_;
+  if (!is_name(kind()) && !is_function_name(kind())) no_viable_alternative();
   if (is_ahead(1, TokenKind::dot)) {
     result.keyspace = keyspace_name();
     advance();
+    result.name = plain_function_name();
+    return result;
   }
   result.name = plain_function_name();
+  const bool follows = is(TokenKind::left_parenthesis) || is(TokenKind::end) || is(TokenKind::semicolon) ||
+                       is(TokenKind::kw_with);
+  if (!follows) no_viable_alternative(token_, first);
   return result;
 }
 

@@ -162,7 +162,8 @@ void Writer::attributes(const Attributes& attributes) {
     expression(*time_to_live);
   };
   // In the order they were written, so that bind markers keep theirs.
-  const bool swapped = timestamp && time_to_live && time_to_live->position.offset < timestamp->position.offset;
+  const bool swapped =
+      timestamp && time_to_live && time_to_live->position.offset < timestamp->position.offset;
   const char* glue = " USING ";
   if (timestamp && !swapped) {
     put_timestamp(glue);

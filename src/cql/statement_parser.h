@@ -38,6 +38,10 @@ base::Error make_syntax_error(std::string_view text, const SyntaxErrorPlace& pla
 // 'FROM', with line ends escaped.
 std::string shown_token(std::string_view text, const Token& token);
 
+// Whether anything in the grammar may follow a table's name. If not, an error shows the name, not what
+// follows it.
+bool follows_table_name(TokenKind kind);
+
 class Parser {
  public:
   // The text must outlive the parser and be valid UTF-8.
@@ -64,6 +68,9 @@ class Parser {
   base::Position position() const { return token_.position(); }
 
   // --- Errors (parser.cc)
+  void glance() {
+    glance_ = token_.offset;
+  }  // an error here shows one more token, as Cassandra has looked so far
   [[noreturn]] void no_viable_alternative();  // at the current token
   [[noreturn]] void no_viable_alternative(const Token& at, const Token& shown);
   [[noreturn]] void mismatched(std::string_view expecting);
@@ -114,7 +121,7 @@ class Parser {
   ExpressionPtr product(Context context);
   ExpressionPtr signed_operand(Context context);
   ExpressionPtr operand(Context context);
-  ExpressionPtr with_modifiers(ExpressionPtr of);
+  ExpressionPtr with_modifiers(ExpressionPtr of, const Token& first);
   ExpressionPtr sub_selection(ExpressionPtr of);
   ExpressionPtr primary(Context context);
   ExpressionPtr primary_name(Context context);
@@ -128,7 +135,12 @@ class Parser {
   ExpressionPtr function_call(Context context);
   ExpressionPtr cell_property();  // writetime, maxwritetime, ttl
   ExpressionPtr integer_or_marker();
-  std::vector<ExpressionPtr> expressions_until(Context context, TokenKind close);
+  std::vector<ExpressionPtr> expressions_until(Context context, TokenKind close);           // at least one
+  std::vector<ExpressionPtr> optional_expressions_until(Context context, TokenKind close);  // perhaps none
+  bool at_expression() const;
+  bool at_negative_number() const;
+  void check_after_term();
+  void check_inside(Context context, const Token& open);
   bool at_function_call();
   bool at_type_hint(Context context);
   bool at_literal() const;
@@ -141,6 +153,8 @@ class Parser {
   RawType parameterised_type();
   RawType frozen_type();
   RawType native_type();
+  bool at_type() const;
+  void check_after_type(const Token& name);
   uint32_t vector_dimension();
   std::vector<RawType> type_list_in_parentheses();
 
@@ -163,6 +177,7 @@ class Parser {
   template <typename Target>
   void in_values(Target& result);
   void tuple_in_values(Relation& result);
+  bool at_tuple_or_marker() const;
   ExpressionPtr tuple_or_marker();
   std::vector<std::string> columns_in_parentheses();
 
@@ -247,6 +262,7 @@ class Parser {
   Token ahead_[3];
   uint8_t ahead_count_ = 0;
   uint32_t seen_ = 0;  // offset of the last token looked at
+  uint32_t glance_ = 0;
   uint32_t depth_ = 0;
   uint32_t markers_ = 0;
   bool stop_before_column_ = false;  // in `c = x + c`: the sum ends before `+ c`
