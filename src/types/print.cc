@@ -27,6 +27,20 @@ std::string format_civil(const CivilDate& date) {
   return fmt::format("{}-{:02}-{:02}", format_year(date.year), date.month, date.day);
 }
 
+// d.dddde±xx. Where one digit is enough Java still takes the nearer number of two: 4.9E-324, not 5.0E-324.
+template <typename Float>
+std::string shortest_digits(Float value) {
+  std::array<char, 64> buffer;
+  char* const begin = buffer.data();
+  char* const limit = begin + buffer.size();
+  const std::string shortest(begin, std::to_chars(begin, limit, value, std::chars_format::scientific).ptr);
+  if (shortest.find('.') != std::string::npos) return shortest;
+  const std::string longer(begin, std::to_chars(begin, limit, value, std::chars_format::scientific, 1).ptr);
+  Float back = 0;
+  std::from_chars(longer.data(), longer.data() + longer.size(), back);
+  return back == value && longer[longer.find('.') + 1] != '0' ? longer : shortest;
+}
+
 // Java's spelling of the shortest digits: plain from 10^-3 up to 10^7, else d.dddE0; always a digit after the
 // point.
 template <typename Float>
@@ -34,10 +48,8 @@ std::string format_java(Float value) {
   if (std::isnan(value)) return "NaN";
   if (std::isinf(value)) return value < 0 ? "-Infinity" : "Infinity";
   if (value == 0) return std::signbit(value) ? "-0.0" : "0.0";
-  std::array<char, 64> buffer;
-  const auto end =
-      std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::scientific).ptr;
-  std::string_view text(buffer.data(), static_cast<size_t>(end - buffer.data()));
+  const std::string written = shortest_digits(value);
+  std::string_view text = written;
   std::string out;
   if (text.starts_with('-')) {
     out += '-';
