@@ -1,0 +1,311 @@
+#include "plan/modify.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "plan/attributes.h"
+#include "plan/modify_operations.h"
+
+namespace sibyl::plan {
+
+using base::ErrorCode;
+using ModificationPtr = std::shared_ptr<const Modification>;
+
+namespace {
+
+std::unexpected<base::Error> conditions_not_built() {
+  return base::fail(base::Error(ErrorCode::invalid, "Conditional updates (IF) are not supported yet")
+                        .with_hint("leave the IF clause out: the write is then unconditional"));
+}
+
+base::Result<const schema::Column*> existing_column(const schema::Table& table, const std::string& name) {
+  const schema::Column* column = table.find(name);
+  if (!column)
+    return base::invalid(
+        fmt::format("Undefined column name {} in table {}.{}", name, table.keyspace, table.name));
+  return column;
+}
+
+// Builds one modification; what INSERT, UPDATE and DELETE have in common.
+class ModificationBuilder {
+ public:
+  ModificationBuilder(Binder& binder, Modification::Kind kind)
+      : binder_(binder), plan_(std::make_shared<Modification>()) {
+    plan_->kind = kind;
+  }
+
+  base::Status open(const cql::QualifiedName& name, const cql::Attributes& attributes) {
+    SIBYL_ASSIGN(plan_->table, binder_.table(name));
+    const schema::Table& table = *plan_->table;
+    SIBYL_ASSIGN(plan_->attributes, bind_attributes(attributes, binder_, table.keyspace, table.name));
+    const schema::KeyspacePtr keyspace = binder_.schema().find_keyspace(table.keyspace);
+    if (table.is_virtual || (keyspace && (keyspace->is_virtual || keyspace->is_system)))
+      return base::invalid(
+          fmt::format("Modification is not supported by table {}.{}", table.keyspace, table.name));
+    return {};
+  }
+
+  const schema::Table& table() const { return *plan_->table; }
+  Modification& plan() { return *plan_; }
+
+  void add(Operation operation) {
+    plan_->reads_first = plan_->reads_first || operation.reads_first();
+    (operation.column->is_static() ? plan_->static_operations : plan_->row_operations)
+        .push_back(std::move(operation));
+  }
+
+  bool only_static() const { return plan_->row_operations.empty() && !plan_->static_operations.empty(); }
+
+  // The rows of UPDATE and DELETE.
+  base::Status bind_where(const std::vector<cql::Relation>& where) {
+    if (names_whole_key(where)) return bind_key_terms(where);
+    const Purpose purpose = plan_->kind == Modification::Kind::delete_ ? Purpose::delete_ : Purpose::update;
+    SIBYL_ASSIGN(plan_->where,
+                 bind_restrictions(binder_, plan_->table, where, purpose, only_static(), false));
+    plan_->names_rows = !only_static() && (table().clustering_count == 0 || plan_->where->names_whole_row());
+    return {};
+  }
+
+  base::Result<std::shared_ptr<Modification>> finish() {
+    const schema::Table& table = *plan_->table;
+    plan_->is_counter = table.is_counter;
+    if (plan_->is_counter && plan_->attributes.timestamp)
+      return base::invalid("Cannot provide custom timestamp for counter updates");
+    if (plan_->is_counter && plan_->attributes.time_to_live)
+      return base::invalid("Cannot provide custom TTL for counter updates");
+    const auto by_id = [](const Operation& left, const Operation& right) {
+      return left.column->id < right.column->id;
+    };
+    std::stable_sort(plan_->static_operations.begin(), plan_->static_operations.end(), by_id);
+    std::stable_sort(plan_->row_operations.begin(), plan_->row_operations.end(), by_id);
+    return std::move(plan_);
+  }
+
+ private:
+  // Every key column exactly once by `=`; clustering columns all or none, as what is written needs.
+  bool names_whole_key(const std::vector<cql::Relation>& where) const {
+    std::set<std::string> seen;
+    size_t partition = 0, clustering = 0;
+    for (const cql::Relation& relation : where) {
+      if (relation.target != cql::Relation::Target::column || relation.op != cql::Operator::equal ||
+          !relation.value || relation.columns.size() != 1)
+        return false;
+      const schema::Column* column = table().find(relation.columns[0]);
+      if (!column || !column->is_primary_key() || !seen.insert(column->name).second) return false;
+      ++(column->is_partition_key() ? partition : clustering);
+    }
+    if (partition != table().partition_key_count) return false;
+    if (only_static()) return clustering == 0;
+    if (clustering == table().clustering_count) return true;
+    return clustering == 0 && plan_->deletes_rows();
+  }
+
+  base::Status bind_key_terms(const std::vector<cql::Relation>& where) {
+    plan_->partition_key.resize(table().partition_key_count);
+    const bool names_rows =
+        where.size() == table().partition_key_count + table().clustering_count && !only_static();
+    if (names_rows) plan_->clustering.resize(table().clustering_count);
+    for (const cql::Relation& relation : where) {
+      const schema::Column& column = *table().find(relation.columns[0]);
+      SIBYL_ASSIGN(TermPtr term, binder_.term(*relation.value, spec_of(table(), column)));
+      const auto position = static_cast<size_t>(column.position);
+      (column.is_partition_key() ? plan_->partition_key : plan_->clustering)[position] = std::move(term);
+    }
+    plan_->names_rows = names_rows;
+    return {};
+  }
+
+  Binder& binder_;
+  std::shared_ptr<Modification> plan_;
+};
+
+std::string join(const std::vector<std::string>& names) {
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+// The key columns of an INSERT.
+base::Status bind_insert_keys(const cql::Insert& insert, ModificationBuilder& builder, Binder& binder) {
+  const schema::Table& table = builder.table();
+  Modification& plan = builder.plan();
+  plan.partition_key.resize(table.partition_key_count);
+  plan.clustering.resize(table.clustering_count);
+  bool sets_clustering = false;
+  for (size_t i = 0; i < insert.columns.size(); ++i) {
+    const schema::Column& column = *table.find(insert.columns[i]);
+    if (!column.is_primary_key()) continue;
+    SIBYL_ASSIGN(TermPtr term, binder.term(*insert.values[i], spec_of(table, column)));
+    const auto position = static_cast<size_t>(column.position);
+    (column.is_partition_key() ? plan.partition_key : plan.clustering)[position] = std::move(term);
+    sets_clustering = sets_clustering || column.is_clustering();
+  }
+  const auto missing = [&](const std::vector<TermPtr>& terms, size_t first) {
+    std::vector<std::string> names;
+    for (size_t i = 0; i < terms.size(); ++i)
+      if (!terms[i]) names.push_back(table.columns[first + i].name);
+    return names;
+  };
+  if (auto names = missing(plan.partition_key, 0); !names.empty())
+    return base::invalid("Some partition key parts are missing: " + join(names));
+  if (!sets_clustering && builder.only_static()) {
+    plan.clustering.clear();
+    plan.names_rows = false;
+    return {};
+  }
+  if (auto names = missing(plan.clustering, table.partition_key_count); !names.empty())
+    return base::invalid("Some clustering keys are missing: " + join(names));
+  return {};
+}
+
+base::Result<std::shared_ptr<Modification>> bind_insert_json(const cql::Insert& insert,
+                                                             ModificationBuilder& builder, Binder& binder) {
+  const schema::Table& table = builder.table();
+  const ColumnSpec receiver{table.keyspace, table.name, "[json]", types::scalar(types::Kind::text)};
+  auto json = std::make_unique<JsonValues>();
+  SIBYL_ASSIGN(json->text, binder.term(*insert.json, receiver));
+  json->default_unset = insert.default_unset;
+  builder.plan().json = std::move(json);
+  return builder.finish();
+}
+
+base::Result<std::shared_ptr<Modification>> bind(const cql::Insert& insert, Binder& binder) {
+  ModificationBuilder builder(binder, Modification::Kind::insert);
+  SIBYL_TRY(builder.open(insert.table, insert.attributes));
+  const schema::Table& table = builder.table();
+  if (table.is_counter)
+    return base::invalid("INSERT statements are not allowed on counter tables, use UPDATE instead");
+  if (insert.if_not_exists) return conditions_not_built();
+  if (insert.json) return bind_insert_json(insert, builder, binder);
+  if (insert.columns.size() != insert.values.size()) return base::invalid("Unmatched column names/values");
+  std::set<std::string_view> seen;
+  for (const std::string& name : insert.columns)
+    if (!seen.insert(name).second) return base::invalid("The column names contains duplicates");
+  for (size_t i = 0; i < insert.columns.size(); ++i) {
+    SIBYL_ASSIGN(const schema::Column* column, existing_column(table, insert.columns[i]));
+    if (column->is_primary_key()) continue;
+    SIBYL_ASSIGN(Operation operation, bind_set(*insert.values[i], table, *column, binder));
+    builder.add(std::move(operation));
+  }
+  SIBYL_TRY(bind_insert_keys(insert, builder, binder));
+  return builder.finish();
+}
+
+base::Result<std::shared_ptr<Modification>> bind(const cql::Update& update, Binder& binder) {
+  for (size_t i = 0; i < update.assignments.size(); ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      if (update.assignments[i].column == update.assignments[j].column &&
+          !may_stand_together(update.assignments[j], update.assignments[i]))
+        return base::fail(ErrorCode::syntax,
+                          "Multiple incompatible setting of column " + update.assignments[i].column);
+    }
+  }
+  ModificationBuilder builder(binder, Modification::Kind::update);
+  SIBYL_TRY(builder.open(update.table, update.attributes));
+  if (update.if_exists || !update.conditions.empty()) return conditions_not_built();
+  const schema::Table& table = builder.table();
+  for (const cql::Assignment& assignment : update.assignments) {
+    SIBYL_ASSIGN(const schema::Column* column, existing_column(table, assignment.column));
+    if (column->is_primary_key())
+      return base::invalid(fmt::format("PRIMARY KEY part {} found in SET part", column->name));
+    SIBYL_ASSIGN(Operation operation, bind_assignment(assignment, table, *column, binder));
+    builder.add(std::move(operation));
+  }
+  SIBYL_TRY(builder.bind_where(update.where));
+  return builder.finish();
+}
+
+base::Result<std::shared_ptr<Modification>> bind(const cql::Delete& statement, Binder& binder) {
+  ModificationBuilder builder(binder, Modification::Kind::delete_);
+  SIBYL_TRY(builder.open(statement.table, statement.attributes));
+  if (statement.if_exists || !statement.conditions.empty()) return conditions_not_built();
+  const schema::Table& table = builder.table();
+  for (const cql::DeleteTarget& target : statement.targets) {
+    SIBYL_ASSIGN(const schema::Column* column, existing_column(table, target.column));
+    if (column->is_primary_key()) {
+      return base::invalid(
+          fmt::format("Invalid identifier {} for deletion (should not be a PRIMARY KEY part)", column->name));
+    }
+    SIBYL_ASSIGN(Operation operation, bind_removal(target, table, *column, binder));
+    builder.add(std::move(operation));
+  }
+  SIBYL_TRY(builder.bind_where(statement.where));
+  if (!builder.plan().row_operations.empty() && !builder.plan().names_rows)
+    return base::invalid("Range deletions are not supported for specific columns");
+  return builder.finish();
+}
+
+std::vector<uint16_t> partition_key_markers(const Modification& plan) {
+  if (plan.where) return plan.where->partition_key_markers();
+  std::vector<uint16_t> markers;
+  for (const TermPtr& term : plan.partition_key) {
+    if (!term || term->marker_index() < 0) return {};
+    markers.push_back(static_cast<uint16_t>(term->marker_index()));
+  }
+  return markers;
+}
+
+template <typename Statement>
+base::Status prepare(const Statement& statement, Binder& binder, Prepared& prepared) {
+  SIBYL_ASSIGN(ModificationPtr plan, bind(statement, binder));
+  prepared.tables = {plan->table};
+  prepared.partition_key_markers = partition_key_markers(*plan);
+  prepared.plan = std::move(plan);
+  return {};
+}
+
+}  // namespace
+
+base::Status prepare_modification(const cql::Insert& insert, Binder& binder, Prepared& prepared) {
+  return prepare(insert, binder, prepared);
+}
+base::Status prepare_modification(const cql::Update& update, Binder& binder, Prepared& prepared) {
+  return prepare(update, binder, prepared);
+}
+base::Status prepare_modification(const cql::Delete& statement, Binder& binder, Prepared& prepared) {
+  return prepare(statement, binder, prepared);
+}
+
+base::Status prepare_batch(const cql::Batch& batch, Binder& binder, Prepared& prepared) {
+  auto plan = std::make_shared<Batch>();
+  plan->kind = batch.kind;
+  SIBYL_ASSIGN(Attributes attributes, bind_attributes(batch.attributes, binder, "[batch]", "[batch]"));
+  for (const cql::Modification& statement : batch.statements) {
+    SIBYL_ASSIGN(ModificationPtr bound,
+                 std::visit([&](const auto& node) { return bind(node, binder); }, statement));
+    plan->statements.push_back(std::move(bound));
+  }
+  if (attributes.time_to_live) return base::invalid("Global TTL on the BATCH statement is not supported.");
+  plan->timestamp = std::move(attributes.timestamp);
+  SIBYL_TRY(check_batch(plan->kind, plan->timestamp != nullptr, plan->statements));
+
+  std::set<schema::TablePtr> tables;
+  for (const ModificationPtr& statement : plan->statements) tables.insert(statement->table);
+  prepared.tables.assign(tables.begin(), tables.end());
+  if (tables.size() == 1) prepared.partition_key_markers = partition_key_markers(*plan->statements.front());
+  prepared.plan = std::shared_ptr<const Batch>(std::move(plan));
+  return {};
+}
+
+base::Status check_batch(cql::Batch::Kind kind, bool has_timestamp,
+                         const std::vector<std::shared_ptr<const Modification>>& statements) {
+  const bool is_counter = kind == cql::Batch::Kind::counter;
+  if (has_timestamp && is_counter) return base::invalid("Cannot provide custom timestamp for counter BATCH");
+  bool has_counters = false, has_others = false;
+  for (const ModificationPtr& statement : statements) {
+    if (has_timestamp && statement->attributes.timestamp)
+      return base::invalid("Timestamp must be set either on BATCH or individual statements");
+    (statement->is_counter ? has_counters : has_others) = true;
+  }
+  if (has_timestamp && has_counters)
+    return base::invalid("Cannot provide custom timestamp for a BATCH containing counters");
+  if (is_counter && has_others)
+    return base::invalid("Cannot include non-counter statement in a counter batch");
+  if (has_counters && has_others)
+    return base::invalid("Counter and non-counter mutations cannot exist in the same batch");
+  if (kind == cql::Batch::Kind::logged && has_counters)
+    return base::invalid("Cannot include a counter statement in a logged batch");
+  return {};
+}
+
+}  // namespace sibyl::plan
