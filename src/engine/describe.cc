@@ -113,7 +113,7 @@ class Describer {
       case Describe::Kind::aggregates:
         return listing();
       case Describe::Kind::keyspace: {
-        SIBYL_ASSIGN(const Keyspace* keyspace, find(statement_.name.name));
+        SIBYL_ASSIGN(const Keyspace* keyspace, find(statement_.name.keyspace));
         Elements out;
         add_keyspace(*keyspace, statement_.only, out);
         return out;
