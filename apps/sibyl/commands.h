@@ -1,0 +1,16 @@
+// The binary's commands. Each lives in a file of its own, adds itself to the command line, and when chosen
+// runs in its callback; a status other than 0 leaves it as CLI::RuntimeError.
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace sibyl {
+
+inline constexpr const char* default_data_directory = "sibyl-data";
+
+void add_shell_command(CLI::App& app);
+void add_layout_command(CLI::App& app);
+
+}  // namespace sibyl

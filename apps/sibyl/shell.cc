@@ -1,0 +1,181 @@
+#include "sibyl/shell.h"
+
+#include <fmt/format.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "sibyl/shell_error.h"
+#include "sibyl/shell_interrupt.h"
+
+namespace sibyl::shell {
+namespace {
+
+constexpr int32_t page_rows_for_people = 100;  // cqlsh's
+constexpr int32_t page_rows_for_programs = 5000;
+constexpr size_t read_size = 1u << 16;
+
+size_t count_lines(std::string_view text) {
+  return static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+// One key from the terminal, without waiting for Enter; 0 when there is none.
+char read_key() {
+  termios before{};
+  if (tcgetattr(STDIN_FILENO, &before) != 0) return 0;
+  termios raw = before;
+  raw.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
+  tcsetattr(STDIN_FILENO, TCSADRAIN, &raw);
+  char key = 0;
+  const ssize_t count = ::read(STDIN_FILENO, &key, 1);
+  tcsetattr(STDIN_FILENO, TCSADRAIN, &before);
+  return count == 1 ? key : '\0';
+}
+
+}  // namespace
+
+Shell::Shell(Session& session, const ShellOptions& options, std::FILE* out, std::FILE* errors)
+    : session_(session),
+      options_(options),
+      palette_(options.colour),
+      out_(out),
+      errors_(errors),
+      page_size_(options.interactive ? page_rows_for_people : page_rows_for_programs),
+      expand_(options.format == Format::expanded) {}
+
+Shell::~Shell() {
+  if (capture_ != nullptr) std::fclose(capture_);
+}
+
+void Shell::print(std::string_view text) {
+  std::FILE* target = capture_ != nullptr ? capture_ : out_;
+  std::fwrite(text.data(), 1, text.size(), target);
+}
+
+void Shell::say(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), out_);
+  std::fputc('\n', out_);
+}
+
+bool Shell::report(const base::Error& error, std::string_view statement, const Origin& origin) {
+  failed_ = true;
+  std::fflush(out_);
+  std::string place;
+  if (!origin.name.empty()) {
+    const size_t inside = error.position() && error.position()->line > 1 ? error.position()->line - 1 : 0;
+    place = fmt::format("{}:{}: ", origin.name, origin.line + inside);
+  }
+  const std::string text = render_error(error, statement, place, palette_);
+  std::fwrite(text.data(), 1, text.size(), errors_);
+  std::fflush(errors_);
+  return false;
+}
+
+StatementOptions Shell::statement_options() const {
+  StatementOptions options;
+  options.page_size = paging_ ? page_size_ : 0;
+  options.consistency = consistency_;
+  options.serial_consistency = serial_consistency_;
+  return options;
+}
+
+bool Shell::run_text(std::string_view text, const std::string& name) {
+  size_t consumed = 0;
+  return run_pieces(text, name, 1, true, consumed);
+}
+
+bool Shell::run_stream(int input, const std::string& name) {
+  std::string pending;
+  size_t line = 1;
+  bool at_end = false;
+  std::array<char, read_size> buffer;
+  while (!at_end && !exiting_) {
+    const ssize_t count = ::read(input, buffer.data(), buffer.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) {
+      const std::string message = fmt::format("Could not read: {}", std::strerror(errno));
+      return report(base::Error(base::ErrorCode::server, message), {}, {name, line});
+    }
+    at_end = count == 0;
+    pending.append(buffer.data(), static_cast<size_t>(count));
+    // A command's line must be here as a whole before it runs.
+    const size_t ready = at_end ? pending.size() : pending.rfind('\n') + 1;
+    size_t consumed = 0;
+    if (!run_pieces(std::string_view(pending).substr(0, ready), name, line, at_end, consumed)) return false;
+    line += count_lines(std::string_view(pending).substr(0, consumed));
+    pending.erase(0, consumed);
+  }
+  return true;
+}
+
+bool Shell::run_pieces(std::string_view text, const std::string& name, size_t line, bool at_end,
+                       size_t& consumed) {
+  size_t counted = 0;
+  for (const Statement& statement : split_statements(text)) {
+    if (!statement.complete && !at_end) break;
+    line += count_lines(text.substr(counted, statement.offset - counted));
+    counted = statement.offset;
+    consumed = statement.end;
+    const bool succeeded = run(statement, {name, line});
+    if (exiting_) return true;
+    if (interrupts() != 0 || (!succeeded && !options_.keep_going && !options_.interactive)) return false;
+  }
+  return true;
+}
+
+bool Shell::run(const Statement& statement, const Origin& origin) {
+  const std::optional<Command> command = parse_command(statement.text);
+  const bool succeeded = command ? run_command(*command, statement, origin) : run_cql(statement, origin);
+  std::fflush(capture_ != nullptr ? capture_ : out_);
+  return succeeded;
+}
+
+bool Shell::run_cql(const Statement& statement, const Origin& origin) {
+  const StatementOptions options = statement_options();
+  base::Result<StatementResult> result = session_.execute(statement.text, options);
+  if (!result) return report(result.error(), statement.text, origin);
+  const std::vector<std::string> warnings = result->warnings;
+  if (result->kind == StatementResult::Kind::rows &&
+      !print_pages(std::move(*result), statement, options, origin))
+    return false;
+  print(render_warnings(warnings));
+  return true;
+}
+
+bool Shell::print_pages(StatementResult result, const Statement& statement, const StatementOptions& options,
+                        const Origin& origin) {
+  static const SchemaNames no_names;
+  const bool tabular = options_.format == Format::table || options_.format == Format::expanded;
+  const Format format = !tabular ? options_.format : expand_ ? Format::expanded : Format::table;
+  ResultPrinter printer(format, palette_, palette_.enabled() ? session_.names() : no_names);
+  const bool waits = options_.interactive && options_.pager && capture_ == nullptr;
+  StatementOptions next = options;
+  for (bool first = true; true; first = false) {
+    print(printer.page(result, first || waits));
+    if (!result.paging_state) break;
+    if (interrupts() != 0 || (waits && !wait_for_more())) return true;
+    next.paging_state = std::move(result.paging_state);
+    base::Result<StatementResult> page = session_.execute(statement.text, next);
+    if (!page) return report(page.error(), statement.text, origin);
+    result = std::move(*page);
+  }
+  print(printer.end());
+  return true;
+}
+
+bool Shell::wait_for_more() {
+  constexpr std::string_view question = "\n---MORE---";
+  constexpr std::string_view wipe = "\r          \r";
+  std::fwrite(question.data(), 1, question.size(), out_);
+  std::fflush(out_);
+  const char key = read_key();
+  std::fwrite(wipe.data(), 1, wipe.size(), out_);
+  return interrupts() == 0 && key != 0 && key != 'q' && key != 'Q' && key != 4;
+}
+
+}  // namespace sibyl::shell

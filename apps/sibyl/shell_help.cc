@@ -1,0 +1,106 @@
+#include "sibyl/shell_help.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "sibyl/shell_text.h"
+
+namespace sibyl::shell {
+namespace {
+
+struct Topic {
+  std::string_view name, usage, text;
+};
+
+constexpr std::array commands = {
+    Topic{"CAPTURE", "CAPTURE ['file' | OFF]",
+          "Appends results to a file instead of showing them. Without an argument: whether it does."},
+    Topic{"CLEAR", "CLEAR", "Clears the screen. CLS is the same."},
+    Topic{"CONSISTENCY", "CONSISTENCY [level]",
+          "Shows or sets the consistency level of statements: ANY, ONE, TWO, THREE, QUORUM, ALL, LOCAL_ONE,\n"
+          "LOCAL_QUORUM, EACH_QUORUM, SERIAL or LOCAL_SERIAL. The first is ONE."},
+    Topic{
+        "DESCRIBE",
+        "DESCRIBE KEYSPACES | TABLES | TYPES | [FULL] SCHEMA | CLUSTER | KEYSPACE [name] | TABLE name | name",
+        "Shows definitions as CQL that creates them again. DESC is the same."},
+    Topic{"EXIT", "EXIT", "Leaves the shell. QUIT and Ctrl-D do the same."},
+    Topic{"EXPAND", "EXPAND [ON | OFF]", "Shows each row as a list of its columns, for wide tables."},
+    Topic{"HELP", "HELP [topic]", "Shows this list, or what is known of a command or a statement."},
+    Topic{"LOGIN", "LOGIN user [password]", "Accepted for cqlsh's sake: servers do not ask who you are yet."},
+    Topic{"PAGING", "PAGING [ON | OFF | rows]",
+          "Fetches and shows results page by page: any key shows the next one, q stops. The first size is "
+          "100 rows."},
+    Topic{"SERIAL CONSISTENCY", "SERIAL CONSISTENCY [SERIAL | LOCAL_SERIAL]",
+          "Shows or sets the consistency level of the condition of a conditional write."},
+    Topic{"SHOW", "SHOW VERSION | HOST", "Shows the server's versions, or where the shell is connected."},
+    Topic{"SOURCE", "SOURCE 'file'", "Runs the statements of a file. ~ is the home directory."},
+    Topic{"TRACING", "TRACING [ON | OFF]", "Accepted for cqlsh's sake: nothing is traced yet."},
+};
+
+constexpr std::array statements = {
+    Topic{"USE", "USE keyspace", ""},
+    Topic{"CREATE KEYSPACE",
+          "CREATE KEYSPACE [IF NOT EXISTS] name\n  WITH replication = {'class': 'SimpleStrategy', "
+          "'replication_factor': 1}",
+          ""},
+    Topic{"CREATE TABLE",
+          "CREATE TABLE [IF NOT EXISTS] [keyspace.]name (\n  column type [STATIC], ...,\n"
+          "  PRIMARY KEY ((partition column, ...), clustering column, ...)\n"
+          ") [WITH CLUSTERING ORDER BY (column DESC, ...) AND option = value ...]",
+          "The partition key says where rows live, and a query must give it whole. The clustering columns "
+          "sort the\n"
+          "rows of a partition; a query may give them from the left, the last one as a range."},
+    Topic{"CREATE TYPE", "CREATE TYPE [IF NOT EXISTS] name (field type, ...)", ""},
+    Topic{"ALTER TABLE",
+          "ALTER TABLE name ADD column type | DROP column | RENAME key column TO name | WITH option = value",
+          ""},
+    Topic{"SELECT",
+          "SELECT * | column, ... FROM table\n  [WHERE column = value AND ...] [ORDER BY clustering column "
+          "[DESC]]\n"
+          "  [PER PARTITION LIMIT n] [LIMIT n] [ALLOW FILTERING]",
+          ""},
+    Topic{"INSERT",
+          "INSERT INTO table (column, ...) VALUES (value, ...) [USING TTL seconds AND TIMESTAMP micros]", ""},
+    Topic{"UPDATE",
+          "UPDATE table [USING TTL seconds] SET column = value, ... WHERE key column = value AND ...", ""},
+    Topic{"DELETE",
+          "DELETE [column, ...] FROM table [USING TIMESTAMP micros] WHERE key column = value AND ...", ""},
+    Topic{"BATCH", "BEGIN [UNLOGGED | COUNTER] BATCH\n  INSERT ...; UPDATE ...; DELETE ...;\nAPPLY BATCH",
+          ""},
+    Topic{"TRUNCATE", "TRUNCATE [TABLE] table", "Deletes all rows."},
+};
+
+bool names_topic(const Topic& topic, std::string_view wanted) {
+  const std::string upper = to_upper(wanted);
+  if (upper == "DESC") return topic.name == "DESCRIBE";
+  if (upper == "QUIT") return topic.name == "EXIT";
+  if (upper == "CLS") return topic.name == "CLEAR";
+  return topic.name == upper || topic.name.starts_with(upper + " ");
+}
+
+}  // namespace
+
+std::string help_overview() {
+  std::string text = "\nShell commands, with or without a semicolon:\n\n";
+  for (const Topic& topic : commands) text += fmt::format("  {}\n", topic.usage);
+  text += "\nStatements, which end with a semicolon; HELP shows how each is written:\n\n  ";
+  for (size_t i = 0; i < statements.size(); ++i)
+    text += fmt::format("{}{}", i == 0 ? "" : i % 6 == 0 ? ",\n  " : ", ", statements[i].name);
+  text += "\n\nTAB completes keywords and names, Ctrl-R searches the history, Ctrl-C drops what was typed.\n";
+  return text;
+}
+
+std::string help_topic(std::string_view wanted) {
+  std::string text;
+  const auto add = [&](const Topic& topic) {
+    if (!names_topic(topic, wanted)) return;
+    text += fmt::format("\n{}\n", topic.usage);
+    if (!topic.text.empty()) text += fmt::format("\n{}\n", topic.text);
+  };
+  for (const Topic& topic : commands) add(topic);
+  for (const Topic& topic : statements) add(topic);
+  return text;
+}
+
+}  // namespace sibyl::shell

@@ -1,0 +1,222 @@
+#include "sibyl/shell_input.h"
+
+#include <fcntl.h>
+#include <histedit.h>
+#include <langinfo.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <clocale>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <vector>
+
+#include "sibyl/shell_text.h"
+
+namespace sibyl::shell {
+namespace {
+
+constexpr int history_size = 2000;
+constexpr size_t most_shown = 120;  // candidates listed at once
+
+size_t count_characters(std::string_view text) {
+  return static_cast<size_t>(std::count_if(
+      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+}
+
+// The editor decodes what is typed by the locale; ours is UTF-8 even where the environment names none.
+void use_utf8() {
+  std::setlocale(LC_CTYPE, "");
+  if (std::strcmp(nl_langinfo(CODESET), "UTF-8") != 0) std::setlocale(LC_CTYPE, "C.UTF-8");
+}
+
+// Input that is already there was pasted: a TAB in it is white space.
+bool more_is_waiting() {
+  pollfd waiting{STDIN_FILENO, POLLIN, 0};
+  return poll(&waiting, 1, 0) > 0;
+}
+
+}  // namespace
+
+struct LineEditor::Impl {
+  std::string history_file;
+  Complete complete;
+  std::string prompt;
+  bool interrupted = false;
+  EditLine* editor = nullptr;
+  History* history = nullptr;
+
+  static Impl& of(EditLine* editor) {
+    void* data = nullptr;
+    el_get(editor, EL_CLIENTDATA, &data);
+    return *static_cast<Impl*>(data);
+  }
+  static char* prompt_of(EditLine* editor) { return of(editor).prompt.data(); }
+  static unsigned char cancel(EditLine* editor, int) {
+    of(editor).interrupted = true;
+    std::fputs("^C", stdout);
+    return CC_NEWLINE;
+  }
+  static unsigned char on_tab(EditLine* editor, int) { return of(editor).complete_line(); }
+
+  unsigned char complete_line();
+  void list(const Completions& completions) const;
+  void add(const std::string& entry);
+  void load_history();
+};
+
+unsigned char LineEditor::Impl::complete_line() {
+  if (more_is_waiting()) return el_insertstr(editor, " ") == 0 ? CC_REFRESH : CC_ERROR;
+  const LineInfo* info = el_line(editor);
+  const std::string line(info->buffer, static_cast<size_t>(info->lastchar - info->buffer));
+  const auto cursor = static_cast<size_t>(info->cursor - info->buffer);
+  const Completions completions = complete(line, cursor);
+  if (completions.candidates.empty()) return CC_ERROR;
+
+  const std::string typed = line.substr(completions.start, cursor - completions.start);
+  std::string wanted = completions.common_prefix();
+  const bool only = completions.candidates.size() == 1;
+  if (only && completions.candidates[0].follow != 0 &&
+      (cursor == line.size() || line[cursor] != completions.candidates[0].follow))
+    wanted += completions.candidates[0].follow;
+  if (wanted.size() <= typed.size() && !only) {
+    list(completions);
+    return CC_REDISPLAY;
+  }
+  el_deletestr(editor, static_cast<int>(count_characters(typed)));
+  el_insertstr(editor, wanted.c_str());
+  return CC_REFRESH;
+}
+
+void LineEditor::Impl::list(const Completions& completions) const {
+  std::vector<std::string> names;
+  for (const Candidate& candidate : completions.candidates) {
+    if (names.size() == most_shown) break;
+    names.push_back(escape_controls(candidate.text));
+  }
+  std::string text = "\n" + in_columns(names, terminal_width());
+  if (completions.candidates.size() > names.size())
+    text += "... and " + std::to_string(completions.candidates.size() - names.size()) + " more\n";
+  std::fputs(text.c_str(), stdout);
+  std::fflush(stdout);
+}
+
+void LineEditor::Impl::add(const std::string& entry) {
+  HistEvent event;
+  ::history(history, &event, H_ENTER, entry.c_str());
+}
+
+void LineEditor::Impl::load_history() {
+  std::ifstream file(history_file);
+  std::vector<std::string> entries;
+  for (std::string line; std::getline(file, line);) entries.push_back(std::move(line));
+  const bool too_long = entries.size() > 2 * static_cast<size_t>(history_size);
+  if (entries.size() > history_size) entries.erase(entries.begin(), entries.end() - history_size);
+  for (const std::string& entry : entries) add(entry);
+  if (!too_long) return;
+  std::ofstream rewritten(history_file, std::ios::trunc);
+  for (const std::string& entry : entries) rewritten << entry << '\n';
+}
+
+LineEditor::LineEditor(std::string history_file, Complete complete) : impl_(std::make_unique<Impl>()) {
+  use_utf8();
+  impl_->history_file = std::move(history_file);
+  impl_->complete = std::move(complete);
+  impl_->history = history_init();
+  HistEvent event;
+  ::history(impl_->history, &event, H_SETSIZE, history_size);
+  ::history(impl_->history, &event, H_SETUNIQUE, 1);
+
+  EditLine* editor = el_init("sibyl", stdin, stdout, stderr);
+  impl_->editor = editor;
+  el_set(editor, EL_CLIENTDATA, impl_.get());
+  el_set(editor, EL_PROMPT, &Impl::prompt_of);
+  el_set(editor, EL_SIGNAL, 1);
+  el_set(editor, EL_EDITOR, "emacs");
+  el_set(editor, EL_HIST, ::history, impl_->history);
+  el_set(editor, EL_ADDFN, "sibyl-complete", "Complete the word", &Impl::on_tab);
+  el_set(editor, EL_ADDFN, "sibyl-cancel", "Drop the line", &Impl::cancel);
+  el_set(editor, EL_BIND, "^I", "sibyl-complete", nullptr);
+  el_set(editor, EL_BIND, "^R", "em-inc-search-prev", nullptr);
+  el_set(editor, EL_SETTY, "-d", "intr=", nullptr);  // while a line is edited Ctrl-C is a key, not a signal
+  el_set(editor, EL_BIND, "^C", "sibyl-cancel", nullptr);
+  el_source(editor, nullptr);
+  impl_->load_history();
+}
+
+LineEditor::~LineEditor() {
+  el_end(impl_->editor);
+  history_end(impl_->history);
+}
+
+LineEditor::Input LineEditor::read(const std::string& prompt) {
+  impl_->prompt = prompt;
+  impl_->interrupted = false;
+  int count = 0;
+  const char* line = el_gets(impl_->editor, &count);
+  if (impl_->interrupted) return {Input::Event::interrupted, {}};
+  if (line == nullptr || count <= 0) return {Input::Event::end, {}};
+  std::string text(line, static_cast<size_t>(count));
+  while (text.ends_with('\n') || text.ends_with('\r')) text.pop_back();
+  return {Input::Event::line, std::move(text)};
+}
+
+void LineEditor::remember(std::string_view statement) {
+  const std::string joined = join_lines(statement);
+  std::string appended;
+  for (size_t start = 0; start < joined.size();) {
+    const size_t end = std::min(joined.find('\n', start), joined.size());
+    const std::string entry = joined.substr(start, end - start);
+    if (entry.find_first_not_of(" \t") != std::string::npos) {
+      impl_->add(entry);
+      appended += entry + '\n';
+    }
+    start = end + 1;
+  }
+  if (impl_->history_file.empty() || appended.empty()) return;
+  const int file = open(impl_->history_file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  if (file < 0) return;
+  // History is a convenience: a full disk must not end the session.
+  [[maybe_unused]] const ssize_t written = write(file, appended.data(), appended.size());
+  close(file);
+}
+
+std::string history_file_path() {
+  if (const char* path = std::getenv("SIBYL_HISTORY")) return path;
+  std::filesystem::path folder;
+  if (const char* state = std::getenv("XDG_STATE_HOME"); state != nullptr && *state != '\0') {
+    folder = state;
+  } else if (const char* home = std::getenv("HOME"); home != nullptr && *home != '\0') {
+    folder = std::filesystem::path(home) / ".local" / "state";
+  } else {
+    return {};
+  }
+  folder /= "sibyl";
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  return error ? std::string() : (folder / "history").string();
+}
+
+std::string join_lines(std::string_view statement) {
+  while (!statement.empty() && std::isspace(static_cast<unsigned char>(statement.back())) != 0)
+    statement.remove_suffix(1);
+  std::string joined;
+  char quote = 0;
+  for (size_t i = 0; i < statement.size(); ++i) {
+    const char c = statement[i];
+    const bool comment = statement.substr(i).starts_with("--") || statement.substr(i).starts_with("//");
+    if ((quote != 0 && c == '\n') || (quote == 0 && comment)) return std::string(statement);
+    if (quote == c) {
+      quote = 0;
+    } else if (quote == 0 && (c == '\'' || c == '"')) {
+      quote = c;
+    }
+    joined += c == '\n' ? ' ' : c;
+  }
+  return joined;
+}
+
+}  // namespace sibyl::shell

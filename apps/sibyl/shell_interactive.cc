@@ -1,0 +1,83 @@
+// Shell: the loop at a terminal.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sibyl/shell.h"
+#include "sibyl/shell_complete.h"
+#include "sibyl/shell_input.h"
+#include "sibyl/shell_interrupt.h"
+
+namespace sibyl::shell {
+namespace {
+
+bool is_blank(std::string_view text) {
+  return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
+}
+
+// Where an unfinished statement begins in the input; its end when everything is complete.
+size_t unfinished(std::string_view text) {
+  const std::vector<Statement> statements = split_statements(text);
+  return statements.empty() || statements.back().complete ? text.size() : statements.back().offset;
+}
+
+}  // namespace
+
+std::string Shell::prompt(bool continued) const {
+  const std::string first =
+      session_.keyspace().empty() ? "sibyl> " : fmt::format("sibyl:{}> ", session_.keyspace());
+  if (!continued) return first;
+  return std::string(display_width(first) - 4, ' ') + "... ";
+}
+
+void Shell::introduce() {
+  const ServerVersions versions = session_.versions();
+  say(fmt::format("Connected to {} at {}", palette_.paint(Colour::blue, versions.cluster_name),
+                  session_.place()));
+  say(fmt::format("[Cassandra {} | CQL spec {} | Native protocol v{}]", versions.release, versions.cql,
+                  versions.protocol));
+  say("Use HELP for help.");
+}
+
+void Shell::run_interactive() {
+  std::string pending;  // an unfinished statement's lines
+  std::string entry;    // the same from its first line on, for the history
+  size_t blank_lines = 0;
+  LineEditor editor(history_file_path(), [&](std::string_view line, size_t cursor) {
+    Completions completions =
+        complete(pending + std::string(line), pending.size() + cursor, session_.names(), session_.keyspace());
+    // The word at the cursor never spans lines, so its start lies in this one.
+    completions.start = std::max(completions.start, pending.size()) - pending.size();
+    return completions;
+  });
+  catch_interrupts();
+  introduce();
+  while (!exiting_) {
+    clear_interrupts();
+    const LineEditor::Input input = editor.read(prompt(!pending.empty()));
+    if (input.event == LineEditor::Input::Event::end) {
+      say("");
+      return;
+    }
+    if (input.event == LineEditor::Input::Event::interrupted) {
+      pending.clear();
+      entry.clear();
+      continue;
+    }
+    pending += input.line + '\n';
+    entry += input.line + '\n';
+    blank_lines = is_blank(input.line) ? blank_lines + 1 : 0;
+    const size_t rest = unfinished(pending);
+    const std::string ready = pending.substr(0, rest);
+    pending.erase(0, rest);
+    if (pending.empty()) {
+      editor.remember(entry);
+      entry.clear();
+    } else if (blank_lines == 2) {
+      say("A statement ends with a semicolon (;). Ctrl-C drops it.");
+    }
+    run_text(ready, "");
+  }
+}
+
+}  // namespace sibyl::shell

@@ -1,0 +1,12 @@
+// Ctrl-C while a statement runs: the statement's output ends, the shell goes on.
+#pragma once
+
+namespace sibyl::shell {
+
+// From here on SIGINT is counted; a second one before the first was looked at ends the process as usual.
+void catch_interrupts();
+// How often it came since the last clear_interrupts(). Always 0 without catch_interrupts().
+int interrupts();
+void clear_interrupts();
+
+}  // namespace sibyl::shell
