@@ -1,4 +1,5 @@
-// Prepared statements: names bound, types checked, restrictions turned into key ranges. Immutable, shared by threads.
+// Prepared statements: names bound, types checked, restrictions turned into key ranges. Immutable, shared by
+// threads.
 #pragma once
 
 #include <cstdint>
@@ -49,17 +50,19 @@ struct Prepared {
   schema::SnapshotPtr schema;
   std::vector<schema::TablePtr> tables;  // those it reads or writes: when one is replaced, prepare again
   std::vector<ColumnSpec> markers;
-  std::vector<uint16_t> partition_key_markers;  // markers that give the partition key, in key order; empty if not all
-  ResultMetadataPtr result;                     // nullptr when it returns no rows
+  std::vector<uint16_t>
+      partition_key_markers;  // markers that give the partition key, in key order; empty if not all
+  ResultMetadataPtr result;   // nullptr when it returns no rows
   std::vector<std::string> warnings;
-  std::variant<std::shared_ptr<const Select>, std::shared_ptr<const Modification>, std::shared_ptr<const Batch>,
-               Truncate, Use, Definition, Describe>
+  std::variant<std::shared_ptr<const Select>, std::shared_ptr<const Modification>,
+               std::shared_ptr<const Batch>, Truncate, Use, Definition, Describe>
       plan;
 };
 using PreparedPtr = std::shared_ptr<const Prepared>;
 
-// Parses nothing and touches no data. `keyspace` is the session's, or empty. Errors are Cassandra's, with positions.
-// Statements that are not built yet (indexes, views, functions, roles, conditions...) are refused here, saying so.
+// Parses nothing and touches no data. `keyspace` is the session's, or empty. Errors are Cassandra's, with
+// positions. Statements that are not built yet (indexes, views, functions, roles, conditions...) are refused
+// here, saying so.
 base::Result<PreparedPtr> prepare(std::shared_ptr<const cql::Statement> statement, std::string text,
                                   std::string keyspace, schema::SnapshotPtr schema);
 

@@ -279,6 +279,12 @@ base::Status BoundRestrictions::check_scan() const {
   return base::fail(filtering_refused());
 }
 
+bool BoundRestrictions::restricts_partition() const {
+  return token_.exists() ||
+         std::any_of(partition_.begin(), partition_.end(),
+                     [](const RestrictionPtr& restriction) { return restriction != nullptr; });
+}
+
 bool BoundRestrictions::is_equal_restricted(const schema::Column& column) const {
   const std::vector<RestrictionPtr>* list = column.is_partition_key() ? &partition_
                                             : column.is_clustering()  ? &clustering_

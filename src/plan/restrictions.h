@@ -48,6 +48,7 @@ class Restrictions {
     range,  // all partitions, or those of token_range()
   };
   virtual Partitions partitions() const = 0;
+  virtual bool restricts_partition() const = 0;   // any relation on the partition key, token() included
   virtual bool has_partition_in() const = 0;      // some component by IN
   virtual bool restricts_clustering() const = 0;  // any relation on a clustering column
   virtual bool names_whole_row() const = 0;       // every clustering column by = or IN

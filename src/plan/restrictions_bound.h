@@ -81,6 +81,7 @@ class BoundRestrictions final : public Restrictions {
         clustering_(table_->clustering_count) {}
 
   Partitions partitions() const override { return names_partitions_ ? Partitions::keys : Partitions::range; }
+  bool restricts_partition() const override;
   bool has_partition_in() const override { return has_partition_in_; }
   bool restricts_clustering() const override { return restricts_clustering_; }
   bool restricts_regular() const override { return restricts_regular_; }

@@ -82,6 +82,12 @@ bool CompositeTerm::has_marker() const {
   return false;
 }
 
+bool CompositeTerm::has_aggregate() const {
+  for (const TermPtr& part : parts_)
+    if (part->has_aggregate()) return true;
+  return false;
+}
+
 base::Result<TermPtr> fold(TermPtr term) {
   if (!term->is_constant()) return term;
   Scratch scratch;

@@ -53,8 +53,9 @@ class Term {
   virtual int marker_index() const { return -1; }
   // Whether every evaluation gives the same value: a literal, or a pure function of literals.
   virtual bool is_constant() const { return false; }
-  // Whether a bind marker occurs in it.
+  // Whether a bind marker, or an aggregate, occurs in it.
   virtual bool has_marker() const { return false; }
+  virtual bool has_aggregate() const { return false; }
 
  protected:
   explicit Term(types::TypePtr type) : type_(std::move(type)) {}

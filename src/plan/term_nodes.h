@@ -43,6 +43,7 @@ class CompositeTerm final : public Term {
   base::Result<ValueView> evaluate(const Bindings& bindings, Scratch& scratch) const override;
   bool is_constant() const override;
   bool has_marker() const override;
+  bool has_aggregate() const override;
   const std::vector<TermPtr>& parts() const { return parts_; }
 
  private:

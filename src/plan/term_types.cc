@@ -282,7 +282,8 @@ base::Result<TypePtr> Binder::exact_type(const cql::Expression& expression) {
     return types::map_of(types::freeze(key), types::freeze(value), false);
   }
   if (const auto* tuple = std::get_if<cql::TupleLiteral>(&expression.node)) {
-    if (scope_ != nullptr && tuple->elements.size() == 1) return exact_type(*tuple->elements[0]);
+    // One element in parentheses may be a tuple or just be in parentheses.
+    if (tuple->elements.size() == 1) return nullptr;
     std::vector<TypePtr> components;
     for (const cql::ExpressionPtr& element : tuple->elements) {
       SIBYL_ASSIGN(TypePtr own, exact_type(*element));

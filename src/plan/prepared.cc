@@ -1,0 +1,136 @@
+#include "plan/prepared.h"
+
+#include <fmt/format.h>
+
+#include "plan/modify.h"
+#include "plan/select.h"
+#include "plan/term.h"
+
+namespace sibyl::plan {
+
+using base::invalid;
+
+namespace {
+
+std::unexpected<base::Error> not_built(const char* what, std::string hint = {}) {
+  base::Error error(base::ErrorCode::invalid, fmt::format("{} are not supported yet", what));
+  return base::fail(hint.empty() ? error : error.with_hint(std::move(hint)));
+}
+
+struct Planner {
+  const std::shared_ptr<const cql::Statement>& statement;
+  Binder& binder;
+  Prepared& prepared;
+
+  base::Status operator()(const cql::Select& select) const {
+    return prepare_select(select, binder, prepared);
+  }
+  base::Status operator()(const cql::Insert& insert) const {
+    if (insert.if_not_exists) return conditions();
+    return prepare_modification(insert, binder, prepared);
+  }
+  base::Status operator()(const cql::Update& update) const {
+    if (update.if_exists || !update.conditions.empty()) return conditions();
+    return prepare_modification(update, binder, prepared);
+  }
+  base::Status operator()(const cql::Delete& statement) const {
+    if (statement.if_exists || !statement.conditions.empty()) return conditions();
+    return prepare_modification(statement, binder, prepared);
+  }
+  base::Status operator()(const cql::Batch& batch) const {
+    for (const cql::Modification& modification : batch.statements)
+      if (std::visit([](const auto& one) { return is_conditional(one); }, modification)) return conditions();
+    return prepare_batch(batch, binder, prepared);
+  }
+
+  base::Status operator()(const cql::Use& use) const {
+    if (prepared.schema->find_keyspace(use.keyspace) == nullptr)
+      return invalid(fmt::format("Keyspace '{}' does not exist", use.keyspace));
+    prepared.plan = Use{use.keyspace};
+    return {};
+  }
+  base::Status operator()(const cql::Truncate& truncate) const {
+    SIBYL_ASSIGN(schema::TablePtr table, binder.table(truncate.table));
+    if (table->is_virtual) return invalid("Cannot truncate virtual tables");
+    prepared.tables = {table};
+    prepared.plan = Truncate{std::move(table)};
+    return {};
+  }
+  base::Status operator()(const cql::Describe&) const {
+    prepared.plan = Describe{statement};
+    return {};
+  }
+
+  base::Status operator()(const cql::CreateKeyspace&) const { return definition(); }
+  base::Status operator()(const cql::AlterKeyspace&) const { return definition(); }
+  base::Status operator()(const cql::DropKeyspace&) const { return definition(); }
+  base::Status operator()(const cql::CreateTable&) const { return definition(); }
+  base::Status operator()(const cql::AlterTable&) const { return definition(); }
+  base::Status operator()(const cql::DropTable&) const { return definition(); }
+  base::Status operator()(const cql::CreateType&) const { return definition(); }
+  base::Status operator()(const cql::AlterType&) const { return definition(); }
+  base::Status operator()(const cql::DropType&) const { return definition(); }
+
+  base::Status operator()(const cql::CreateIndex& index) const {
+    SIBYL_ASSIGN(const schema::TablePtr table, binder.table(index.table));
+    const std::string column = index.targets.empty() ? std::string("the column") : index.targets[0].column;
+    return not_built(
+        "Secondary indexes",
+        fmt::format("keep a second table whose partition key is {} and write to both in one BATCH, or read "
+                    "with ALLOW FILTERING where the table is small",
+                    column));
+  }
+  base::Status operator()(const cql::DropIndex&) const { return not_built("Secondary indexes"); }
+  base::Status operator()(const cql::CreateView&) const {
+    return not_built("Materialized views", "keep a second table and write to both in one BATCH");
+  }
+  base::Status operator()(const cql::AlterView&) const { return not_built("Materialized views"); }
+  base::Status operator()(const cql::DropView&) const { return not_built("Materialized views"); }
+  base::Status operator()(const cql::CreateFunction&) const { return not_built("User functions"); }
+  base::Status operator()(const cql::DropFunction&) const { return not_built("User functions"); }
+  base::Status operator()(const cql::CreateAggregate&) const { return not_built("User aggregates"); }
+  base::Status operator()(const cql::DropAggregate&) const { return not_built("User aggregates"); }
+  base::Status operator()(const cql::CreateTrigger&) const { return not_built("Triggers (Java classes)"); }
+  base::Status operator()(const cql::DropTrigger&) const { return not_built("Triggers (Java classes)"); }
+  base::Status operator()(const cql::CreateRole&) const { return not_built("Roles"); }
+  base::Status operator()(const cql::AlterRole&) const { return not_built("Roles"); }
+  base::Status operator()(const cql::DropRole&) const { return not_built("Roles"); }
+  base::Status operator()(const cql::GrantRole&) const { return not_built("Roles"); }
+  base::Status operator()(const cql::ListRoles&) const { return not_built("Roles"); }
+  base::Status operator()(const cql::GrantPermission&) const { return not_built("Permissions"); }
+  base::Status operator()(const cql::ListPermissions&) const { return not_built("Permissions"); }
+  base::Status operator()(const cql::AddIdentity&) const { return not_built("Identities"); }
+  base::Status operator()(const cql::DropIdentity&) const { return not_built("Identities"); }
+  base::Status operator()(const cql::Explain&) const { return not_built("EXPLAIN statements"); }
+
+ private:
+  static bool is_conditional(const cql::Insert& insert) { return insert.if_not_exists; }
+  static bool is_conditional(const cql::Update& update) {
+    return update.if_exists || !update.conditions.empty();
+  }
+  static bool is_conditional(const cql::Delete& one) { return one.if_exists || !one.conditions.empty(); }
+  static base::Status conditions() { return not_built("Conditions (IF)"); }
+
+  base::Status definition() const {
+    if (statement->bind_markers > 0) return invalid("Bind variables are not allowed in schema statements");
+    prepared.plan = Definition{statement};
+    return {};
+  }
+};
+
+}  // namespace
+
+base::Result<PreparedPtr> prepare(std::shared_ptr<const cql::Statement> statement, std::string text,
+                                  std::string keyspace, schema::SnapshotPtr schema) {
+  auto prepared = std::make_shared<Prepared>();
+  prepared->text = std::move(text);
+  prepared->keyspace = std::move(keyspace);
+  prepared->schema = std::move(schema);
+  Binder binder(*prepared->schema, prepared->keyspace, statement->bind_markers);
+  SIBYL_TRY(std::visit(Planner{statement, binder, *prepared}, statement->node));
+  prepared->markers = binder.take_markers();
+  for (std::string& warning : binder.take_warnings()) prepared->warnings.push_back(std::move(warning));
+  return prepared;
+}
+
+}  // namespace sibyl::plan

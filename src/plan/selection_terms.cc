@@ -1,0 +1,160 @@
+#include "plan/selection_terms.h"
+
+#include <fmt/format.h>
+
+#include "plan/functions.h"
+#include "plan/selection.h"
+
+namespace sibyl::plan {
+
+using base::invalid;
+using types::Kind;
+
+base::Result<ValueView> FieldTerm::evaluate(const Bindings& bindings, Scratch& scratch) const {
+  SIBYL_ASSIGN(const ValueView value, of_->evaluate(bindings, scratch));
+  if (!value.is_present()) return ValueView::null();
+  SIBYL_ASSIGN(const types::Elements fields, types::split(*of_->type(), value.bytes));
+  return field_ < fields.size() && fields[field_] ? ValueView::of(*fields[field_]) : ValueView::null();
+}
+
+base::Result<ValueView> ElementTerm::evaluate(const Bindings& bindings, Scratch& scratch) const {
+  SIBYL_ASSIGN(const ValueView key, key_->evaluate(bindings, scratch));
+  if (key.is_null()) return invalid(fmt::format("Invalid null value for element selection on {}", name_));
+  if (key.is_unset()) return invalid(fmt::format("Invalid unset value for element selection on {}", name_));
+  SIBYL_ASSIGN(const ValueView value, of_->evaluate(bindings, scratch));
+  if (!value.is_present()) return ValueView::null();
+  const types::Type& type = *of_->type();
+  SIBYL_ASSIGN(const types::Elements elements, types::split(type, value.bytes));
+  const size_t step = type.kind() == Kind::map ? 2 : 1;
+  for (size_t i = 0; i < elements.size(); i += step) {
+    if (!elements[i] || types::compare(*type.parameters()[0], *elements[i], key.bytes) != 0) continue;
+    const auto& found = elements[i + step - 1];
+    return found ? ValueView::of(*found) : ValueView::null();
+  }
+  return ValueView::null();
+}
+
+base::Result<ValueView> SliceTerm::evaluate(const Bindings& bindings, Scratch& scratch) const {
+  const auto bound = [&](const TermPtr& term) -> base::Result<ValueView> {
+    if (term == nullptr) return ValueView::unset();
+    SIBYL_ASSIGN(const ValueView value, term->evaluate(bindings, scratch));
+    if (value.is_null()) return invalid(fmt::format("Invalid null value for slice selection on {}", name_));
+    return value;
+  };
+  SIBYL_ASSIGN(const ValueView from, bound(from_));
+  SIBYL_ASSIGN(const ValueView to, bound(to_));
+  SIBYL_ASSIGN(const ValueView value, of_->evaluate(bindings, scratch));
+  if (!value.is_present()) return ValueView::null();
+  SIBYL_ASSIGN(const types::Elements elements, types::split(*type_, value.bytes));
+  const size_t step = type_->kind() == Kind::map ? 2 : 1;
+  const types::Type& key_type = *type_->parameters()[0];
+  types::Elements kept_elements;
+  for (size_t i = 0; i < elements.size(); i += step) {
+    if (!elements[i]) continue;
+    if (from.is_present() && types::compare(key_type, *elements[i], from.bytes) < 0) continue;
+    if (to.is_present() && types::compare(key_type, *elements[i], to.bytes) > 0) continue;
+    for (size_t j = 0; j < step; ++j) kept_elements.push_back(elements[i + j]);
+  }
+  if (kept_elements.empty() && type_->is_multi_cell()) return ValueView::null();
+  return kept(scratch, types::join(*type_, kept_elements));
+}
+
+// --- Names
+
+namespace {
+
+struct Namer {
+  const schema::Table& table;
+
+  std::string name(const cql::Expression& expression) const { return std::visit(*this, expression.node); }
+  std::string list(const std::vector<cql::ExpressionPtr>& elements) const {
+    std::string text;
+    for (const cql::ExpressionPtr& element : elements) text += (text.empty() ? "" : ", ") + name(*element);
+    return text;
+  }
+
+  std::string operator()(const cql::Literal& literal) const {
+    cql::Expression expression;
+    expression.node = literal;
+    return text_of(expression);
+  }
+  std::string operator()(const cql::BindMarker&) const { return "?"; }
+  std::string operator()(const cql::ListLiteral& node) const {
+    return fmt::format("[{}]", list(node.elements));
+  }
+  std::string operator()(const cql::SetLiteral& node) const {
+    return fmt::format("{{{}}}", list(node.elements));
+  }
+  std::string operator()(const cql::TupleLiteral& node) const {
+    return fmt::format("({})", list(node.elements));
+  }
+  std::string operator()(const cql::MapLiteral& node) const {
+    std::string text;
+    for (const auto& [key, value] : node.entries)
+      text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", name(*key), name(*value));
+    return fmt::format("{{{}}}", text);
+  }
+  std::string operator()(const cql::UserTypeLiteral& node) const {
+    std::string text;
+    for (const auto& [field, value] : node.fields)
+      text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", field, name(*value));
+    return fmt::format("{{{}}}", text);
+  }
+  std::string operator()(const cql::FunctionCall& call) const {
+    const std::string& function = call.function.name;
+    const bool of_literal =
+        call.arguments.size() == 1 && std::holds_alternative<cql::Literal>(call.arguments[0]->node);
+    const bool counts_rows = function == "count" && (call.star || of_literal);
+    if (counts_rows) return "count";
+    const bool is_metadata = call.function.keyspace.empty() &&
+                             (function == "writetime" || function == "maxwritetime" || function == "ttl");
+    return fmt::format("{}{}({})", is_metadata ? "" : "system.", function, list(call.arguments));
+  }
+  std::string operator()(const cql::ColumnReference& column) const { return column.name; }
+  std::string operator()(const cql::FieldSelection& field) const {
+    return fmt::format("{}.{}", name(*field.of), field.field);
+  }
+  std::string operator()(const cql::ElementSelection& element) const {
+    return fmt::format("{}[{}]", name(*element.of), name(*element.key));
+  }
+  std::string operator()(const cql::SliceSelection& slice) const {
+    return fmt::format("{}[{}..{}]", name(*slice.of), slice.from ? name(*slice.from) : "",
+                       slice.to ? name(*slice.to) : "");
+  }
+  std::string operator()(const cql::Cast& cast) const {
+    const types::TypePtr to = types::scalar_by_name(cast.type.name);
+    if (const auto* column = std::get_if<cql::ColumnReference>(&cast.of->node)) {
+      const schema::Column* found = table.find(column->name);
+      if (to != nullptr && found != nullptr && *found->type == *to) return name(*cast.of);
+    }
+    return fmt::format("cast({} as {})", name(*cast.of), to == nullptr ? cast.type.name : to->cql_name());
+  }
+  std::string operator()(const cql::TypeHint& hint) const {
+    const bool is_user_type =
+        hint.type.parameters.empty() && !hint.type.custom && types::scalar_by_name(hint.type.name) == nullptr;
+    const std::string type = is_user_type ? table.keyspace + "." + hint.type.name : type_text(hint.type);
+    return fmt::format("({}){}", type, name(*hint.of));
+  }
+  std::string operator()(const cql::Arithmetic& node) const {
+    return fmt::format("{} {} {}", name(*node.left), operation_symbol(operation_name(node.op)),
+                       name(*node.right));
+  }
+  std::string operator()(const cql::Negation& node) const { return fmt::format("-{}", name(*node.of)); }
+
+ private:
+  static std::string type_text(const cql::RawType& type) {
+    std::string text = type.name;
+    for (size_t i = 0; i < type.parameters.size(); ++i)
+      text += (i == 0 ? "<" : ", ") + type_text(type.parameters[i]);
+    if (!type.parameters.empty()) text += type.dimension != 0 ? fmt::format(", {}>", type.dimension) : ">";
+    return type.frozen ? fmt::format("frozen<{}>", text) : text;
+  }
+};
+
+}  // namespace
+
+std::string result_name(const cql::Expression& expression, const schema::Table& table) {
+  return Namer{table}.name(expression);
+}
+
+}  // namespace sibyl::plan
