@@ -1,6 +1,7 @@
 #include "sibyl/shell.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -33,6 +34,11 @@ char read_key() {
   tcsetattr(STDIN_FILENO, TCSADRAIN, &raw);
   char key = 0;
   const ssize_t count = ::read(STDIN_FILENO, &key, 1);
+  if (count == 1 && key == '\033') {  // an arrow or a function key sends more than one byte
+    std::array<char, 16> rest;
+    pollfd waiting{STDIN_FILENO, POLLIN, 0};
+    if (poll(&waiting, 1, 0) > 0 && ::read(STDIN_FILENO, rest.data(), rest.size()) < 0) key = 0;
+  }
   tcsetattr(STDIN_FILENO, TCSADRAIN, &before);
   return count == 1 ? key : '\0';
 }

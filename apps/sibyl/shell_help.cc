@@ -10,32 +10,33 @@ namespace sibyl::shell {
 namespace {
 
 struct Topic {
-  std::string_view name, usage, text;
+  std::string_view name, usage;
+  std::string_view text;  // its first line is what the overview shows of a command
 };
 
 constexpr std::array commands = {
     Topic{"CAPTURE", "CAPTURE ['file' | OFF]",
-          "Appends results to a file instead of showing them. Without an argument: whether it does."},
-    Topic{"CLEAR", "CLEAR", "Clears the screen. CLS is the same."},
+          "Append results to a file instead of showing them.\nWithout an argument: says whether it does."},
+    Topic{"CLEAR", "CLEAR", "Clear the screen. CLS is the same."},
     Topic{"CONSISTENCY", "CONSISTENCY [level]",
-          "Shows or sets the consistency level of statements: ANY, ONE, TWO, THREE, QUORUM, ALL, LOCAL_ONE,\n"
-          "LOCAL_QUORUM, EACH_QUORUM, SERIAL or LOCAL_SERIAL. The first is ONE."},
-    Topic{
-        "DESCRIBE",
-        "DESCRIBE KEYSPACES | TABLES | TYPES | [FULL] SCHEMA | CLUSTER | KEYSPACE [name] | TABLE name | name",
-        "Shows definitions as CQL that creates them again. DESC is the same."},
-    Topic{"EXIT", "EXIT", "Leaves the shell. QUIT and Ctrl-D do the same."},
-    Topic{"EXPAND", "EXPAND [ON | OFF]", "Shows each row as a list of its columns, for wide tables."},
-    Topic{"HELP", "HELP [topic]", "Shows this list, or what is known of a command or a statement."},
-    Topic{"LOGIN", "LOGIN user [password]", "Accepted for cqlsh's sake: servers do not ask who you are yet."},
+          "Show or set the consistency level of statements.\n"
+          "ANY, ONE, TWO, THREE, QUORUM, ALL, LOCAL_ONE, LOCAL_QUORUM, EACH_QUORUM, SERIAL or LOCAL_SERIAL;\n"
+          "ONE at the start."},
+    Topic{"DESCRIBE",
+          "DESCRIBE KEYSPACES | TABLES | TYPES | [FULL] SCHEMA | CLUSTER\n"
+          "DESCRIBE KEYSPACE [name] | TABLE name | TYPE name | name",
+          "Show definitions as CQL that creates them again. DESC is the same."},
+    Topic{"EXIT", "EXIT", "Leave the shell. QUIT and Ctrl-D do the same."},
+    Topic{"EXPAND", "EXPAND [ON | OFF]", "Show each row as a list of its columns, for wide tables."},
+    Topic{"HELP", "HELP [topic]", "Show this list, or how a command or a statement is written."},
+    Topic{"LOGIN", "LOGIN user [password]", "Accepted as cqlsh's: servers do not ask who you are yet."},
     Topic{"PAGING", "PAGING [ON | OFF | rows]",
-          "Fetches and shows results page by page: any key shows the next one, q stops. The first size is "
-          "100 rows."},
+          "Show results page by page: any key goes on, q stops.\nA page has 100 rows at the start."},
     Topic{"SERIAL CONSISTENCY", "SERIAL CONSISTENCY [SERIAL | LOCAL_SERIAL]",
-          "Shows or sets the consistency level of the condition of a conditional write."},
-    Topic{"SHOW", "SHOW VERSION | HOST", "Shows the server's versions, or where the shell is connected."},
-    Topic{"SOURCE", "SOURCE 'file'", "Runs the statements of a file. ~ is the home directory."},
-    Topic{"TRACING", "TRACING [ON | OFF]", "Accepted for cqlsh's sake: nothing is traced yet."},
+          "Show or set the consistency level of conditions."},
+    Topic{"SHOW", "SHOW VERSION | HOST", "Show the server's versions, or where the shell is connected."},
+    Topic{"SOURCE", "SOURCE 'file'", "Run the statements of a file. ~ is the home directory."},
+    Topic{"TRACING", "TRACING [ON | OFF]", "Accepted as cqlsh's: nothing is traced yet."},
 };
 
 constexpr std::array statements = {
@@ -83,8 +84,9 @@ bool names_topic(const Topic& topic, std::string_view wanted) {
 
 std::string help_overview() {
   std::string text = "\nShell commands, with or without a semicolon:\n\n";
-  for (const Topic& topic : commands) text += fmt::format("  {}\n", topic.usage);
-  text += "\nStatements, which end with a semicolon; HELP shows how each is written:\n\n  ";
+  for (const Topic& topic : commands)
+    text += fmt::format("  {:<20}{}\n", topic.name, topic.text.substr(0, topic.text.find('\n')));
+  text += "\nStatements, which end with a semicolon (HELP CREATE TABLE shows how one is written):\n\n  ";
   for (size_t i = 0; i < statements.size(); ++i)
     text += fmt::format("{}{}", i == 0 ? "" : i % 6 == 0 ? ",\n  " : ", ", statements[i].name);
   text += "\n\nTAB completes keywords and names, Ctrl-R searches the history, Ctrl-C drops what was typed.\n";

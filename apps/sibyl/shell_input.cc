@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <clocale>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -57,8 +58,12 @@ struct LineEditor::Impl {
   static char* prompt_of(EditLine* editor) { return of(editor).prompt.data(); }
   static unsigned char cancel(EditLine* editor, int) {
     of(editor).interrupted = true;
-    std::fputs("^C", stdout);
+    std::fputs("^C\n", stdout);
     return CC_NEWLINE;
+  }
+  static unsigned char suspend(EditLine*, int) {
+    kill(getpid(), SIGTSTP);
+    return CC_REDISPLAY;
   }
   static unsigned char on_tab(EditLine* editor, int) { return of(editor).complete_line(); }
 
@@ -139,10 +144,13 @@ LineEditor::LineEditor(std::string history_file, Complete complete) : impl_(std:
   el_set(editor, EL_HIST, ::history, impl_->history);
   el_set(editor, EL_ADDFN, "sibyl-complete", "Complete the word", &Impl::on_tab);
   el_set(editor, EL_ADDFN, "sibyl-cancel", "Drop the line", &Impl::cancel);
+  el_set(editor, EL_ADDFN, "sibyl-suspend", "Suspend the shell", &Impl::suspend);
   el_set(editor, EL_BIND, "^I", "sibyl-complete", nullptr);
   el_set(editor, EL_BIND, "^R", "em-inc-search-prev", nullptr);
-  el_set(editor, EL_SETTY, "-d", "intr=", nullptr);  // while a line is edited Ctrl-C is a key, not a signal
+  // While a line is edited Ctrl-C and Ctrl-Z are keys, not signals.
+  el_set(editor, EL_SETTY, "-d", "-isig", nullptr);
   el_set(editor, EL_BIND, "^C", "sibyl-cancel", nullptr);
+  el_set(editor, EL_BIND, "^Z", "sibyl-suspend", nullptr);
   el_source(editor, nullptr);
   impl_->load_history();
 }
@@ -201,8 +209,6 @@ std::string history_file_path() {
 }
 
 std::string join_lines(std::string_view statement) {
-  while (!statement.empty() && std::isspace(static_cast<unsigned char>(statement.back())) != 0)
-    statement.remove_suffix(1);
   std::string joined;
   char quote = 0;
   for (size_t i = 0; i < statement.size(); ++i) {
@@ -214,8 +220,14 @@ std::string join_lines(std::string_view statement) {
     } else if (quote == 0 && (c == '\'' || c == '"')) {
       quote = c;
     }
-    joined += c == '\n' ? ' ' : c;
+    const bool blank = quote == 0 && (c == '\n' || c == ' ' || c == '\t');
+    if (!blank) {
+      joined += c;
+    } else if (!joined.empty() && joined.back() != ' ') {
+      joined += ' ';
+    }
   }
+  while (joined.ends_with(' ')) joined.pop_back();
   return joined;
 }
 
