@@ -49,7 +49,7 @@ Purger::Verdict Purger::visit(BytesView key, BytesView value, bool whole, Bytes&
   enter(key, parsed);
   if (!row::is_perishable(value) && !covering_may_exist(parsed)) return Verdict::keep;
   if (!row::decode(value, fragment_)) return Verdict::keep;
-  remember(parsed);
+  remember(key, parsed);
 
   // A later fragment may be hidden behind this record's tombstones: then they stay until it is merged in.
   const bool may_forget = whole && row::is_perishable(value) && view_->is_whole(key, value);
@@ -96,16 +96,22 @@ void Purger::enter(BytesView key, const row::RecordKey& parsed) {
   next_range_ = 0;
 }
 
-void Purger::remember(const row::RecordKey& parsed) {
-  if (!fragment_.deletion.exists()) return;
-  if (parsed.kind == row::RecordKind::partition)
-    partition_deletion_ = row::reconcile(partition_deletion_, fragment_.deletion);
-  if (parsed.kind == row::RecordKind::range_deletion && ranges_.size() < max_ranges_remembered) {
-    RangeDeletion range;
-    if (!row::decode_range_bounds(parsed.rest, range.begin, range.end)) return;
-    range.deletion = fragment_.deletion;
-    ranges_.push_back(std::move(range));
+// What the pass meets may have been erased since; what counts is the deletion that the view holds.
+void Purger::remember(BytesView key, const row::RecordKey& parsed) {
+  if (parsed.kind == row::RecordKind::row || !fragment_.deletion.exists()) return;
+  Iterator& records = view_iterator();
+  records.seek(key);
+  if (!records.valid() || records.key() != key || !row::decode(records.value(), other_)) return;
+  if (parsed.kind == row::RecordKind::partition) {
+    partition_deletion_ = other_.deletion;
+    return;
   }
+  RangeDeletion range;
+  if (ranges_.size() == max_ranges_remembered || !other_.deletion.exists() ||
+      !row::decode_range_bounds(parsed.rest, range.begin, range.end))
+    return;
+  range.deletion = other_.deletion;
+  ranges_.push_back(std::move(range));
 }
 
 bool Purger::covering_may_exist(const row::RecordKey& parsed) const {

@@ -5,9 +5,9 @@
 //
 // Always safe, whatever lies elsewhere, because the merge law gives the same to every reader from now on:
 //  - the value of an expired cell (row::purge says why the cell itself stays);
-//  - what a partition or range deletion shadows that was met earlier in the same pass: that deletion is still
-//  in the
-//    store, and leaves it only when nothing is left that it shadows.
+//  - what a partition or range deletion shadows that was met earlier in the same pass and is in the view: it
+//  leaves the
+//    store only when nothing is left that it shadows.
 //
 // Safe only when nothing shadowed is left:
 //  - a record's own deletions, tombstones and expired cells, past the table's grace: only of a whole record,
@@ -67,7 +67,7 @@ class Purger {
   // nullopt: the record is not to be touched.
   std::optional<int64_t> gc_before(uint32_t table_id, bool& dropped_table) const;
   void enter(BytesView key, const row::RecordKey& parsed);
-  void remember(const row::RecordKey& parsed);
+  void remember(BytesView key, const row::RecordKey& parsed);
   bool covering_may_exist(const row::RecordKey& parsed) const;
   row::Deletion covering(const row::RecordKey& parsed);
   bool may_drop_deletion(BytesView key, const row::RecordKey& parsed, int64_t gc_before_seconds);

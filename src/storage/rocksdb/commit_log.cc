@@ -1,0 +1,406 @@
+#include "storage/rocksdb/commit_log.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <random>
+
+#include "storage/rocksdb/crc32c.h"
+
+namespace sibyl::storage::rocksdb {
+namespace {
+
+using base::BytesView;
+
+constexpr char magic[] = "SIBYLLOG";
+constexpr uint32_t log_version = 1;
+constexpr size_t segment_header_size = 48;
+constexpr size_t group_header_size = 16;
+
+uint64_t aligned(uint64_t offset) {
+  return (offset + 7) & ~uint64_t{7};
+}
+
+template <typename Unsigned>
+void put(char* at, Unsigned value) {
+  for (size_t i = 0; i < sizeof(Unsigned); ++i) at[i] = static_cast<char>(value >> (8 * i));
+}
+template <typename Unsigned>
+Unsigned take(const char* at) {
+  Unsigned value = 0;
+  for (size_t i = 0; i < sizeof(Unsigned); ++i)
+    value |= static_cast<Unsigned>(static_cast<Unsigned>(static_cast<uint8_t>(at[i])) << (8 * i));
+  return value;
+}
+
+// `header` is the group's, whose first four bytes are to hold the result.
+uint32_t group_crc(uint64_t salt, uint64_t offset, const char* header, BytesView group) {
+  char place[16];
+  put(place, salt);
+  put(place + 8, offset);
+  uint32_t crc = crc32c(0, {place, sizeof place});
+  crc = crc32c(crc, {header + 4, group_header_size - 4});
+  return crc32c(crc, group);
+}
+
+// The group at `offset` of a segment's bytes; false when there is none.
+bool read_group(BytesView bytes, uint64_t offset, uint64_t salt, BytesView& group, uint64_t& synced) {
+  if (offset + group_header_size > bytes.size()) return false;
+  const char* header = bytes.data() + offset;
+  const auto size = take<uint32_t>(header + 4);
+  if (size == 0 || size > bytes.size() - offset - group_header_size) return false;
+  group = bytes.substr(offset + group_header_size, size);
+  if (take<uint32_t>(header) != group_crc(salt, offset, header, group)) return false;
+  synced = take<uint64_t>(header + 8);
+  return true;
+}
+
+// Whether some group beyond a broken one was written when the broken one was already on the device.
+bool was_synced(BytesView bytes, uint64_t broken, uint64_t salt) {
+  for (uint64_t offset = broken + 8; offset + group_header_size <= bytes.size(); offset += 8) {
+    BytesView group;
+    uint64_t synced = 0;
+    if (read_group(bytes, offset, salt, group, synced) && synced > broken) return true;
+  }
+  return false;
+}
+
+bool read_file(int file, base::Bytes& bytes) {
+  struct stat status{};
+  if (::fstat(file, &status) != 0) return false;
+  bytes.resize(static_cast<size_t>(status.st_size));
+  size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t got = ::pread(file, bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    done += static_cast<size_t>(got);
+  }
+  return true;
+}
+
+bool number_of(const std::string& name, uint64_t& number) {
+  if (name.size() < 5 || !name.ends_with(".log")) return false;
+  const char* end = name.data() + name.size() - 4;
+  return std::from_chars(name.data(), end, number).ptr == end;
+}
+
+}  // namespace
+
+struct CommitLog::Header {
+  uint64_t number = 0;
+  uint64_t salt = 0;
+  uint64_t previous_end = 0;
+  uint64_t oldest = 0;
+
+  void encode(char* out) const {
+    std::memcpy(out, magic, 8);
+    put(out + 8, log_version);
+    put(out + 16, number);
+    put(out + 24, salt);
+    put(out + 32, previous_end);
+    put(out + 40, oldest);
+    put(out + 12, crc32c(0, {out + 16, segment_header_size - 16}));
+  }
+  // An empty text, or what is wrong.
+  std::string decode(BytesView bytes) {
+    if (bytes.size() < segment_header_size || bytes.substr(0, 8) != BytesView(magic, 8))
+      return "it has no header";
+    if (const auto version = take<uint32_t>(bytes.data() + 8); version != log_version)
+      return fmt::format("it has version {}, and this is version {}", version, log_version);
+    if (take<uint32_t>(bytes.data() + 12) != crc32c(0, bytes.substr(16, segment_header_size - 16)))
+      return "its header's checksum is wrong";
+    number = take<uint64_t>(bytes.data() + 16);
+    salt = take<uint64_t>(bytes.data() + 24);
+    previous_end = take<uint64_t>(bytes.data() + 32);
+    oldest = take<uint64_t>(bytes.data() + 40);
+    return {};
+  }
+};
+
+base::Result<std::unique_ptr<CommitLog>> CommitLog::open(Options options, const Replay& replay) {
+  std::unique_ptr<CommitLog> log(new CommitLog(std::move(options)));
+  SIBYL_TRY(log->recover(replay));
+  return log;
+}
+
+CommitLog::~CommitLog() {
+  for (const auto* files : {&segments_, &spares_})
+    for (const Segment& segment : *files) ::close(segment.file);
+  if (pending_) ::close(pending_->file);
+}
+
+base::Status CommitLog::recover(const Replay& replay) {
+  std::vector<Header> headers;
+  SIBYL_TRY(open_segments(headers));
+  for (size_t i = 0; i < headers.size(); ++i) {
+    const bool last = i + 1 == headers.size();
+    const auto expected_end = last ? std::nullopt : std::optional(headers[i + 1].previous_end);
+    SIBYL_ASSIGN(end_, replay_segment(segments_[i], expected_end, replay));
+    replay.end_of_segment(segments_[i].number);
+  }
+  synced_ = 0;
+  count_bytes();
+  // What lies beyond the last whole group never was, and a new group must not end just before it. Besides,
+  // groups that a crash left in the kernel's hands are on the device before anything is built on them.
+  if (segments_.empty()) return {};
+  must_take_back_ = true;
+  next_number_ = segments_.back().number + 1;
+  return sync();
+}
+
+// Opens the segments that are needed, in order, and removes the others.
+base::Status CommitLog::open_segments(std::vector<Header>& headers) {
+  std::vector<uint64_t> numbers;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(options_.directory, error)) {
+    uint64_t number = 0;
+    if (number_of(entry.path().filename().string(), number))
+      numbers.push_back(number);
+    else
+      ::unlink(entry.path().c_str());  // a spare, or one that was never finished
+  }
+  if (error) return failed("read the directory", error.value());
+  std::sort(numbers.rbegin(), numbers.rend());
+  uint64_t oldest = 0;
+  for (const uint64_t number : numbers) {
+    if (!segments_.empty() && number < oldest) {
+      ::unlink(path_of(number).c_str());
+      continue;
+    }
+    if (!segments_.empty() && number + 1 != segments_.front().number)
+      return damaged(segments_.front().number - 1, "it is missing");
+    Segment segment{number, ::open(path_of(number).c_str(), O_RDWR | O_CLOEXEC), 0, 0};
+    if (segment.file < 0) return failed("open a segment", errno);
+    segments_.push_front(segment);
+    char bytes[segment_header_size];
+    const ssize_t got = ::pread(segment.file, bytes, sizeof bytes, 0);
+    Header header;
+    const std::string wrong = header.decode({bytes, got < 0 ? 0 : static_cast<size_t>(got)});
+    if (!wrong.empty()) return damaged(number, wrong);
+    if (header.number != number) return damaged(number, fmt::format("its header says {}", header.number));
+    if (segments_.size() == 1) oldest = header.oldest;
+    struct stat status{};
+    if (::fstat(segment.file, &status) != 0) return failed("open a segment", errno);
+    segments_.front().size = static_cast<uint64_t>(status.st_size);
+    segments_.front().salt = header.salt;
+    headers.insert(headers.begin(), header);
+  }
+  if (!segments_.empty() && segments_.front().number > oldest) return damaged(oldest, "it is missing");
+  return {};
+}
+
+// Where the segment's groups end.
+base::Result<uint64_t> CommitLog::replay_segment(const Segment& segment, std::optional<uint64_t> expected_end,
+                                                 const Replay& replay) {
+  base::Bytes bytes;
+  if (!read_file(segment.file, bytes)) return base::fail(failed("read a segment", errno).error());
+  uint64_t offset = segment_header_size;
+  while (!expected_end || offset < *expected_end) {
+    BytesView group;
+    uint64_t synced = 0;
+    if (!read_group(bytes, offset, segment.salt, group, synced)) break;
+    SIBYL_TRY(replay.group(group));
+    offset = aligned(offset + group_header_size + group.size());
+  }
+  if (expected_end ? offset != *expected_end : was_synced(bytes, offset, segment.salt))
+    return base::fail(
+        damaged(segment.number, fmt::format("the group at byte {} was acknowledged and is broken", offset))
+            .error());
+  return offset;
+}
+
+base::Status CommitLog::append(BytesView group, bool durable) {
+  const uint64_t needed = group_header_size + group.size();
+  SIBYL_TRY(ready_for(needed));
+  const Segment& segment = segments_.back();
+  char header[group_header_size];
+  put(header + 4, static_cast<uint32_t>(group.size()));
+  put(header + 8, synced_);
+  put(header, group_crc(segment.salt, end_, header, group));
+  int error = options_.disk->write(segment.file, {header, sizeof header}, group, end_);
+  if (error == 0 && durable) error = options_.disk->sync(segment.file);
+  if (error != 0) {
+    must_take_back_ = true;
+    (void)take_back();
+    return failed("write", error);
+  }
+  last_begin_ = end_;
+  end_ = aligned(end_ + needed);
+  if (durable) synced_ = end_;
+  return {};
+}
+
+base::Status CommitLog::undo() {
+  end_ = last_begin_;
+  synced_ = std::min(synced_, end_);
+  must_take_back_ = true;
+  return take_back();
+}
+
+base::Status CommitLog::sync() {
+  if (segments_.empty() || synced_ == end_) return {};
+  if (const int error = options_.disk->sync(segments_.back().file); error != 0) return failed("sync", error);
+  synced_ = end_;
+  return {};
+}
+
+base::Status CommitLog::ready_for(uint64_t needed) {
+  if (needed > std::numeric_limits<uint32_t>::max()) return failed("write", EFBIG);
+  if (pending_) SIBYL_TRY(publish());
+  if (must_take_back_) SIBYL_TRY(take_back());
+  if (segments_.empty() || end_ + needed > segments_.back().size) return start_segment(needed, false);
+  return {};
+}
+
+// Either the place is made empty, or a new segment says that the old one ends before it.
+base::Status CommitLog::take_back() {
+  const Segment& segment = segments_.back();
+  static constexpr char nothing[group_header_size] = {};
+  if (end_ + group_header_size > segment.size) {
+    must_take_back_ = false;  // no group can begin there
+    return {};
+  }
+  int error = options_.disk->write(segment.file, {nothing, sizeof nothing}, {}, end_);
+  if (error == 0) error = options_.disk->sync(segment.file);
+  if (error != 0) return start_segment(0, false);
+  must_take_back_ = false;
+  synced_ = end_;
+  return {};
+}
+
+base::Status CommitLog::start_segment(uint64_t needed, bool forget_older) {
+  if (pending_) return publish();
+  SIBYL_TRY(sync());
+  if (forget_older && !segments_.empty()) released_ = segments_.back().number;
+  Segment segment;
+  segment.number = next_number_;
+  std::string path;
+  const uint64_t size = std::max(options_.segment_bytes, aligned(segment_header_size + needed));
+  if (const int error = make_file(segment, size, path); error != 0) return failed("make a segment", error);
+
+  Header header{segment.number, segment.salt, end_, segment.number};
+  for (const Segment& older : segments_)
+    if (older.number > released_) header.oldest = std::min(header.oldest, older.number);
+  char bytes[segment_header_size];
+  header.encode(bytes);
+  int error = options_.disk->write(segment.file, {bytes, sizeof bytes}, {}, 0);
+  if (error == 0) error = options_.disk->sync(segment.file);
+  if (error == 0 && ::rename(path.c_str(), path_of(segment.number).c_str()) != 0) error = errno;
+  if (error != 0) {
+    ::unlink(path.c_str());
+    ::close(segment.file);
+    return failed("make a segment", error);
+  }
+  pending_ = segment;
+  return publish();
+}
+
+// Once a segment has its name, a crash may find it, and then the one before ends where it says: nothing more
+// may be written there, even when the device does not confirm the name yet.
+base::Status CommitLog::publish() {
+  if (const int error = sync_directory(); error != 0) return failed("make a segment", error);
+  segments_.push_back(*pending_);
+  pending_.reset();
+  ++next_number_;
+  end_ = synced_ = last_begin_ = segment_header_size;
+  must_take_back_ = false;
+  retire_released();
+  count_bytes();
+  return {};
+}
+
+// A file with room for `size`, not yet under its final name.
+int CommitLog::make_file(Segment& segment, uint64_t size, std::string& path) {
+  std::random_device random;
+  segment.salt = (static_cast<uint64_t>(random()) << 32) | random();
+  for (auto spare = spares_.begin(); spare != spares_.end(); ++spare) {
+    if (spare->size < size) continue;
+    path = spare_path(spare->number);
+    segment.file = spare->file;
+    segment.size = spare->size;
+    spares_.erase(spare);
+    return 0;
+  }
+  path = spare_path(segment.number);
+  segment.file = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (segment.file < 0) return errno;
+  segment.size = size;
+  const int error = options_.disk->allocate(segment.file, size);
+  if (error != 0) {
+    ::close(segment.file);
+    ::unlink(path.c_str());
+  }
+  return error;
+}
+
+void CommitLog::release(uint64_t number) {
+  released_ = std::max(released_, number);
+}
+
+base::Status CommitLog::release_all() {
+  if (segments_.empty()) return {};
+  return start_segment(0, true);
+}
+
+// Only after a later segment has said on the device that they are not needed.
+void CommitLog::retire_released() {
+  while (segments_.size() > 1 && segments_.front().number <= released_) {
+    const Segment segment = segments_.front();
+    segments_.pop_front();
+    const bool keep = spares_.size() < options_.kept_segments && segment.size == options_.segment_bytes;
+    if (keep && ::rename(path_of(segment.number).c_str(), spare_path(segment.number).c_str()) == 0) {
+      spares_.push_back(segment);
+    } else {
+      ::unlink(path_of(segment.number).c_str());
+      ::close(segment.file);
+    }
+  }
+}
+
+void CommitLog::count_bytes() {
+  uint64_t bytes = 0;
+  for (const auto* files : {&segments_, &spares_})
+    for (const Segment& segment : *files) bytes += segment.size;
+  bytes_.store(bytes, std::memory_order_relaxed);
+}
+
+base::Status CommitLog::failed(const char* what, int error) const {
+  base::Error text(
+      base::ErrorCode::write_failure,
+      fmt::format("The commit log in {} failed to {}: {}", options_.directory, what, std::strerror(error)));
+  return base::fail(text.with_hint(error == ENOSPC
+                                       ? "free some disk space: writes go on by themselves"
+                                       : "look at the device's health; writes go on when it answers again"));
+}
+
+base::Status CommitLog::damaged(uint64_t number, const std::string& why) const {
+  return base::fail(
+      base::Error(base::ErrorCode::server,
+                  fmt::format("The commit log is damaged: segment {}: {}", path_of(number), why))
+          .with_hint("the store is not opened, because acknowledged writes would be lost; restore the file"));
+}
+
+std::string CommitLog::path_of(uint64_t number) const {
+  return fmt::format("{}/{:012}.log", options_.directory, number);
+}
+std::string CommitLog::spare_path(uint64_t number) const {
+  return fmt::format("{}/{:012}.spare", options_.directory, number);
+}
+
+int CommitLog::sync_directory() const {
+  const int directory = ::open(options_.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (directory < 0) return errno;
+  const int error = options_.disk->sync(directory);
+  ::close(directory);
+  return error;
+}
+
+}  // namespace sibyl::storage::rocksdb

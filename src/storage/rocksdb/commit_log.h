@@ -1,0 +1,121 @@
+// The commit log: what makes a write durable before it is in a table file.
+//
+// The engine's own write-ahead log is not used, for two promises of store.h that it does not keep: a group
+// whose write or sync failed must never come back, not even after a crash; and the store must go on by itself
+// as soon as the device does. Besides, a reserved and reused file syncs without touching its metadata.
+//
+// Groups are appended to segments of a fixed size, whose space is reserved when they are made: running out of
+// space is found before anything is written. Segments that the tables no longer need are reused. Layout, all
+// integers little-endian:
+//
+//   segment   "SIBYLLOG", version u32, crc u32, number u64, salt u64, previous_end u64, oldest u64; then
+//   groups, each
+//             on an 8-byte boundary
+//   group     crc u32, size u32, synced u64, bytes
+//
+// previous_end is where the last group of the segment before ends: what lies beyond never was. `oldest` is
+// the first segment that was still needed. `synced` is how far this segment was known to be on the device
+// when the group was written. A crc is CRC-32C of all the rest; a group's also of the segment's random salt
+// and the group's place, so that neither a reused segment's old groups nor values that look like groups
+// count.
+//
+// Recovery reads the segments from the last one's `oldest` on, and in the last one the groups up to the first
+// that is not whole. Where a segment is missing, ends early, or a later group says that the broken one had
+// been synced, the log is damaged and opening is refused: acknowledged writes are never dropped silently.
+//
+// Used by one thread at a time; bytes() by any.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "storage/rocksdb/disk.h"
+
+namespace sibyl::storage::rocksdb {
+
+class CommitLog {
+ public:
+  struct Options {
+    std::string directory;  // exists
+    uint64_t segment_bytes = 8 << 20;
+    size_t kept_segments = 2;  // released ones that wait to be reused
+    Disk* disk = &Disk::real();
+  };
+  // Called for each group, in order, and after the last one of a segment.
+  struct Replay {
+    std::function<base::Status(base::BytesView group)> group;
+    std::function<void(uint64_t segment)> end_of_segment;
+  };
+
+  static base::Result<std::unique_ptr<CommitLog>> open(Options options, const Replay& replay);
+  ~CommitLog();
+  CommitLog(const CommitLog&) = delete;
+  CommitLog& operator=(const CommitLog&) = delete;
+
+  // Adds a group, and waits for the device when `durable`. After an error the group is not in the log; should
+  // the device refuse even to take it back, every later append takes it back first.
+  base::Status append(base::BytesView group, bool durable);
+  // Takes back the group that append() added last.
+  base::Status undo();
+  // Waits for the device to have everything.
+  base::Status sync();
+
+  // The segment that append() added to.
+  uint64_t segment() const { return segments_.empty() ? 0 : segments_.back().number; }
+  // The groups of segments up to this one are needed no more. The current segment stays.
+  void release(uint64_t number);
+  // All groups are in the tables: the log begins anew.
+  base::Status release_all();
+
+  uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
+
+ private:
+  struct Segment {
+    uint64_t number = 0;
+    int file = -1;
+    uint64_t size = 0;
+    uint64_t salt = 0;
+  };
+
+  struct Header;
+
+  explicit CommitLog(Options options) : options_(std::move(options)) {}
+  base::Status recover(const Replay& replay);
+  base::Status open_segments(std::vector<Header>& headers);
+  base::Result<uint64_t> replay_segment(const Segment& segment, std::optional<uint64_t> expected_end,
+                                        const Replay& replay);
+  base::Status ready_for(uint64_t needed);
+  base::Status start_segment(uint64_t needed, bool forget_older);
+  base::Status publish();
+  base::Status take_back();
+  int make_file(Segment& segment, uint64_t size, std::string& path);
+  void retire_released();
+  void count_bytes();
+
+  base::Status failed(const char* what, int error) const;
+  base::Status damaged(uint64_t number, const std::string& why) const;
+  std::string path_of(uint64_t number) const;
+  std::string spare_path(uint64_t number) const;
+  int sync_directory() const;
+
+  const Options options_;
+  std::deque<Segment> segments_;    // the last one is written to; all others are only kept
+  std::deque<Segment> spares_;      // to be reused
+  std::optional<Segment> pending_;  // has its name, but perhaps not yet on the device
+  uint64_t released_ = 0;           // segments up to this number are not needed
+  uint64_t next_number_ = 1;
+  uint64_t end_ = 0;             // where the next group goes
+  uint64_t synced_ = 0;          // what of the current segment is on the device
+  uint64_t last_begin_ = 0;      // of the group added last
+  bool must_take_back_ = false;  // beyond end_ may lie a group that never was
+  std::atomic<uint64_t> bytes_ = 0;
+};
+
+}  // namespace sibyl::storage::rocksdb

@@ -1,0 +1,126 @@
+#include "storage/rocksdb/directory.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <string_view>
+#include <utility>
+
+namespace sibyl::storage::rocksdb {
+namespace {
+
+constexpr std::string_view format_name = "SIBYL_FORMAT";
+constexpr std::string_view unfinished_format_name = "SIBYL_FORMAT.new";
+constexpr std::string_view format_line = "sibyl store format ";
+
+base::Error refusal(const std::string& path, std::string_view why) {
+  return {base::ErrorCode::config, fmt::format("Cannot open the store in {}: {}", path, why)};
+}
+
+base::Error refusal(const std::string& path, const char* what, int error) {
+  return refusal(path, fmt::format("{}: {}", what, std::strerror(error)));
+}
+
+base::Status sync_directory(const std::string& path) {
+  const int directory = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (directory < 0) return base::fail(refusal(path, "open", errno));
+  const int error = ::fsync(directory) == 0 ? 0 : errno;
+  ::close(directory);
+  if (error != 0) return base::fail(refusal(path, "sync", error));
+  return {};
+}
+
+// Whether a new store may be made here: nothing but what an interrupted making or a new file system leaves.
+base::Result<bool> is_empty(const std::string& path) {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(path, error)) {
+    const std::string name = entry.path().filename().string();
+    if (name != unfinished_format_name && name != "lost+found") return false;
+  }
+  if (error) return base::fail(refusal(path, "read", error.value()));
+  return true;
+}
+
+base::Status write_format(const std::string& path) {
+  const std::string unfinished = fmt::format("{}/{}", path, unfinished_format_name);
+  const std::string text = fmt::format("{}{}\n", format_line, store_format);
+  const int file = ::open(unfinished.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (file < 0) return base::fail(refusal(path, "write", errno));
+  int error = ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size()) ? 0 : errno;
+  if (error == 0 && ::fsync(file) != 0) error = errno;
+  ::close(file);
+  if (error == 0 && ::rename(unfinished.c_str(), fmt::format("{}/{}", path, format_name).c_str()) != 0)
+    error = errno;
+  if (error != 0) return base::fail(refusal(path, "write", error));
+  return sync_directory(path);
+}
+
+base::Status check_format(const std::string& path, int file) {
+  char buffer[64];
+  const ssize_t got = ::pread(file, buffer, sizeof buffer, 0);
+  if (got < 0) return base::fail(refusal(path, "read", errno));
+  std::string_view text(buffer, static_cast<size_t>(got));
+  uint32_t version = 0;
+  const bool known =
+      text.starts_with(format_line) &&
+      std::from_chars(text.data() + format_line.size(), text.data() + text.size(), version).ec == std::errc();
+  if (!known) return base::fail(refusal(path, fmt::format("its {} is not a store's", format_name)));
+  if (version != store_format)
+    return base::fail(
+        refusal(path, fmt::format("it has store format {}, and this program reads and writes format {}",
+                                  version, store_format))
+            .with_hint(version > store_format ? "use the newer program that wrote it"
+                                              : "export its tables with the program that wrote it"));
+  return {};
+}
+
+base::Status make_directory(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) return base::fail(refusal(path, "make the directory", error.value()));
+  return {};
+}
+
+}  // namespace
+
+base::Result<Directory> Directory::open(const std::string& path) {
+  SIBYL_TRY(make_directory(path));
+  const std::string format_path = fmt::format("{}/{}", path, format_name);
+  int file = ::open(format_path.c_str(), O_RDWR | O_CLOEXEC);
+  if (file < 0 && errno == ENOENT) {
+    SIBYL_ASSIGN(const bool empty, is_empty(path));
+    if (!empty)
+      return base::fail(refusal(path, "the directory holds other files and no Sibyl store")
+                            .with_hint("name a new or an empty directory"));
+    SIBYL_TRY(write_format(path));
+    file = ::open(format_path.c_str(), O_RDWR | O_CLOEXEC);
+  }
+  if (file < 0) return base::fail(refusal(path, "open", errno));
+  Directory directory(path, file);
+  if (::flock(file, LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK) return base::fail(refusal(path, "lock", errno));
+    return base::fail(refusal(path, "another process has it open")
+                          .with_hint("stop the other server on this directory, or name another one"));
+  }
+  SIBYL_TRY(check_format(path, file));
+  for (const std::string& inner : {directory.records_path(), directory.log_path()})
+    SIBYL_TRY(make_directory(inner));
+  SIBYL_TRY(sync_directory(path));
+  return directory;
+}
+
+Directory::Directory(Directory&& other) noexcept
+    : path_(std::move(other.path_)), lock_(std::exchange(other.lock_, -1)) {}
+
+Directory::~Directory() {
+  if (lock_ >= 0) ::close(lock_);
+}
+
+}  // namespace sibyl::storage::rocksdb

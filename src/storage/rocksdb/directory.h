@@ -1,0 +1,34 @@
+// A store's directory: whose it is, which format it has, and that only one process has it open.
+//
+//   SIBYL_FORMAT   one line, "sibyl store format N"; whoever has the store open holds its lock
+//   records/       RocksDB's files
+//   log/           the commit log
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+
+namespace sibyl::storage::rocksdb {
+
+inline constexpr uint32_t store_format = 1;
+
+class Directory {
+ public:
+  // Makes a new store's directory when there is none, or an empty one; refuses one of another format, one
+  // that is not a store's, and one that is open already.
+  static base::Result<Directory> open(const std::string& path);
+  Directory(Directory&& other) noexcept;
+  Directory& operator=(Directory&&) = delete;
+  ~Directory();
+
+  std::string records_path() const { return path_ + "/records"; }
+  std::string log_path() const { return path_ + "/log"; }
+
+ private:
+  Directory(std::string path, int lock) : path_(std::move(path)), lock_(lock) {}
+  std::string path_;
+  int lock_;
+};
+
+}  // namespace sibyl::storage::rocksdb

@@ -1,0 +1,62 @@
+// A disk that fails when told to, and a directory that goes away: for tests.
+#pragma once
+
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "storage/rocksdb/disk.h"
+
+namespace sibyl::storage::rocksdb {
+
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "sibyl-XXXXXX").string();
+    if (::mkdtemp(pattern.data()) != nullptr) path_ = pattern;
+  }
+  ~TemporaryDirectory() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+// Each fault counts down: 0 fails now, negative never. A failing write writes half first, as a torn one does.
+class FaultyDisk final : public Disk {
+ public:
+  std::atomic<int> fail_write = -1;
+  std::atomic<int> fail_sync = -1;
+  std::atomic<int> fail_allocate = -1;
+  std::atomic<bool> fail_all = false;
+  std::atomic<int> error = EIO;
+  std::atomic<int> syncs = 0;
+
+  int write(int file, base::BytesView first, base::BytesView second, uint64_t offset) override {
+    if (!fails(fail_write)) return Disk::write(file, first, second, offset);
+    Disk::write(file, first, second.substr(0, second.size() / 2), offset);
+    return error;
+  }
+  int sync(int file) override {
+    ++syncs;
+    if (!fails(fail_sync)) return Disk::sync(file);
+    return error;
+  }
+  int allocate(int file, uint64_t size) override {
+    return fails(fail_allocate) ? error.load() : Disk::allocate(file, size);
+  }
+
+ private:
+  bool fails(std::atomic<int>& countdown) { return fail_all || (countdown >= 0 && countdown-- == 0); }
+};
+
+}  // namespace sibyl::storage::rocksdb

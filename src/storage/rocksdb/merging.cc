@@ -1,0 +1,228 @@
+#include "storage/rocksdb/merging.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "row/merge.h"
+#include "storage/purger.h"
+
+namespace sibyl::storage::rocksdb {
+namespace {
+
+using ::rocksdb::Slice;
+
+BytesView view_of(const Slice& slice) {
+  return {slice.data(), slice.size()};
+}
+Slice slice_of(BytesView bytes) {
+  return {bytes.data(), bytes.size()};
+}
+
+// Never fails: an operator that did would stop the store.
+class FragmentMerge final : public ::rocksdb::MergeOperator {
+ public:
+  const char* Name() const override { return "sibyl.row.merge.1"; }
+
+  bool FullMergeV2(const MergeOperationInput& input, MergeOperationOutput* output) const override {
+    if (input.existing_value == nullptr && input.operand_list.size() == 1) {
+      output->existing_operand = input.operand_list.front();
+      return true;
+    }
+    thread_local std::vector<BytesView> fragments;
+    fragments.clear();
+    if (input.existing_value != nullptr) fragments.push_back(view_of(*input.existing_value));
+    for (const Slice& operand : input.operand_list) fragments.push_back(view_of(operand));
+    row::merge(fragments, output->new_value);
+    return true;
+  }
+
+  bool PartialMergeMulti(const Slice&, const std::deque<Slice>& operands, std::string* merged,
+                         ::rocksdb::Logger*) const override {
+    std::vector<BytesView> fragments;
+    fragments.reserve(operands.size());
+    for (const Slice& operand : operands) fragments.push_back(view_of(operand));
+    row::merge(fragments, *merged);
+    return true;
+  }
+
+  bool PartialMerge(const Slice&, const Slice& left, const Slice& right, std::string* merged,
+                    ::rocksdb::Logger*) const override {
+    const BytesView fragments[] = {view_of(left), view_of(right)};
+    row::merge(fragments, *merged);
+    return true;
+  }
+};
+
+// The whole store at the moment when a compaction began.
+class DatabaseView final : public Purger::View {
+ public:
+  explicit DatabaseView(::rocksdb::DB& database) : database_(database), snapshot_(database.GetSnapshot()) {}
+  ~DatabaseView() override { database_.ReleaseSnapshot(snapshot_); }
+
+  // Comparing with what a reader sees would not do: a later fragment that the record's tombstones hide leaves
+  // it as it is. So the fragments themselves are asked for, and one more than expected is an error.
+  bool is_whole(BytesView key, BytesView value) override {
+    ::rocksdb::GetMergeOperandsOptions limits;
+    limits.expected_max_number_of_operands = 1;
+    ::rocksdb::PinnableSlice found[1];
+    int count = 0;
+    const auto status = database_.GetMergeOperands(read_options(), database_.DefaultColumnFamily(),
+                                                   slice_of(key), found, &limits, &count);
+    return status.ok() && count == 1 && view_of(found[0]) == value;
+  }
+  std::unique_ptr<Iterator> iterate() override { return make_iterator(database_, read_options(), {}, {}); }
+
+ private:
+  ::rocksdb::ReadOptions read_options() const {
+    ::rocksdb::ReadOptions options;
+    options.snapshot = snapshot_;
+    return options;
+  }
+  ::rocksdb::DB& database_;
+  const ::rocksdb::Snapshot* const snapshot_;
+};
+
+class PurgingFilter final : public ::rocksdb::CompactionFilter {
+ public:
+  explicit PurgingFilter(std::unique_ptr<Purger> purger) : purger_(std::move(purger)) {}
+  const char* Name() const override { return "sibyl.purge"; }
+
+  Decision FilterV2(int, const Slice& key, ValueType type, const Slice& value, std::string* changed,
+                    std::string*) const override {
+    Purger::Verdict verdict = Purger::Verdict::keep;
+    // A value replaces all that is older, so it is the whole record up to its moment; an operand is a part.
+    // RocksDB turns a removed value into a deletion, which goes on hiding what is older.
+    if (type == ValueType::kValue) verdict = purger_->visit_whole(view_of(key), view_of(value), *changed);
+    if (type == ValueType::kMergeOperand)
+      verdict = purger_->visit_part(view_of(key), view_of(value), *changed);
+    switch (verdict) {
+      case Purger::Verdict::keep:
+        return Decision::kKeep;
+      case Purger::Verdict::change:
+        return Decision::kChangeValue;
+      case Purger::Verdict::remove:
+        return Decision::kRemove;
+    }
+    return Decision::kKeep;
+  }
+
+ private:
+  const std::unique_ptr<Purger> purger_;  // RocksDB uses a filter on one thread, but calls it const
+};
+
+class PurgingFilterFactory final : public ::rocksdb::CompactionFilterFactory {
+ public:
+  explicit PurgingFilterFactory(std::shared_ptr<PurgeContext> context) : context_(std::move(context)) {}
+  const char* Name() const override { return "sibyl.purge"; }
+
+  std::unique_ptr<::rocksdb::CompactionFilter> CreateCompactionFilter(
+      const ::rocksdb::CompactionFilter::Context&) override {
+    // The order matters: a table that is in the compaction's files is in a policy set before they were
+    // chosen; and a reader older than the view is one that entered before it was made.
+    auto policy = context_->policy();
+    ::rocksdb::DB* database = context_->database();
+    if (!policy || database == nullptr) return nullptr;
+    auto view = std::make_unique<DatabaseView>(*database);
+    if (!context_->readers.wait_for_earlier()) return nullptr;
+    return std::make_unique<PurgingFilter>(
+        std::make_unique<Purger>(std::move(policy), context_->clock->now_seconds(), std::move(view)));
+  }
+
+ private:
+  const std::shared_ptr<PurgeContext> context_;
+};
+
+class RecordIterator final : public Iterator {
+ public:
+  RecordIterator(::rocksdb::DB& database, ::rocksdb::ReadOptions options, BytesView begin, BytesView end)
+      : begin_(begin), end_(end), lower_(begin_), upper_(end_) {
+    if (!begin_.empty()) options.iterate_lower_bound = &lower_;
+    if (!end_.empty()) options.iterate_upper_bound = &upper_;
+    iterator_.reset(database.NewIterator(options));
+  }
+
+  bool valid() const override { return iterator_->Valid(); }
+  void seek(BytesView key) override { iterator_->Seek(slice_of(key)); }
+  void seek_for_prev(BytesView key) override { iterator_->SeekForPrev(slice_of(key)); }
+  void seek_to_first() override { iterator_->SeekToFirst(); }
+  void seek_to_last() override { iterator_->SeekToLast(); }
+  void next() override { iterator_->Next(); }
+  void prev() override { iterator_->Prev(); }
+  BytesView key() const override { return view_of(iterator_->key()); }
+  BytesView value() const override { return view_of(iterator_->value()); }
+  base::Status status() const override {
+    const auto status = iterator_->status();
+    if (status.ok()) return {};
+    return base::fail(error_of(status, base::ErrorCode::read_failure));
+  }
+
+ private:
+  const Bytes begin_, end_;
+  const Slice lower_, upper_;
+  std::unique_ptr<::rocksdb::Iterator> iterator_;
+};
+
+}  // namespace
+
+std::shared_ptr<::rocksdb::MergeOperator> make_merge_operator() {
+  return std::make_shared<FragmentMerge>();
+}
+
+std::shared_ptr<::rocksdb::CompactionFilterFactory> make_purging_filter(
+    std::shared_ptr<PurgeContext> context) {
+  return std::make_shared<PurgingFilterFactory>(std::move(context));
+}
+
+std::unique_ptr<Iterator> make_iterator(::rocksdb::DB& database, ::rocksdb::ReadOptions options,
+                                        BytesView begin, BytesView end) {
+  return std::make_unique<RecordIterator>(database, std::move(options), begin, end);
+}
+
+uint64_t Readers::enter() {
+  const std::lock_guard lock(mutex_);
+  return *tickets_.insert(tickets_.end(), next_ticket_++);
+}
+
+void Readers::leave(uint64_t ticket) {
+  const std::lock_guard lock(mutex_);
+  tickets_.erase(ticket);
+  left_.notify_all();
+}
+
+bool Readers::wait_for_earlier() {
+  constexpr auto patience = std::chrono::seconds(1);
+  std::unique_lock lock(mutex_);
+  const uint64_t now = next_ticket_;
+  return left_.wait_for(lock, patience, [&] { return tickets_.empty() || *tickets_.begin() >= now; });
+}
+
+std::shared_ptr<const PurgePolicy> PurgeContext::policy() const {
+  const std::lock_guard lock(mutex_);
+  return policy_;
+}
+
+void PurgeContext::set_policy(std::shared_ptr<const PurgePolicy> policy) {
+  const std::lock_guard lock(mutex_);
+  policy_ = std::move(policy);
+}
+
+::rocksdb::DB* PurgeContext::database() const {
+  const std::lock_guard lock(mutex_);
+  return database_;
+}
+
+void PurgeContext::set_database(::rocksdb::DB* database) {
+  const std::lock_guard lock(mutex_);
+  database_ = database;
+}
+
+base::Error error_of(const ::rocksdb::Status& status, base::ErrorCode code) {
+  base::Error error(code, fmt::format("The store failed: {}", status.ToString()));
+  if (status.IsNoSpace()) return error.with_hint("free some disk space: the store goes on by itself");
+  if (status.IsCorruption())
+    return error.with_hint("a file of the store is damaged; restore it from a backup");
+  return error;
+}
+
+}  // namespace sibyl::storage::rocksdb

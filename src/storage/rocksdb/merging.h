@@ -1,0 +1,62 @@
+// The merge law and the purger, as RocksDB calls them.
+#pragma once
+
+#include <rocksdb/compaction_filter.h>
+#include <rocksdb/db.h>
+#include <rocksdb/merge_operator.h>
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <set>
+
+#include "base/clock.h"
+#include "storage/store.h"
+
+namespace sibyl::storage::rocksdb {
+
+std::shared_ptr<::rocksdb::MergeOperator> make_merge_operator();
+
+// Who reads an old moment. RocksDB's compaction filters do not respect its snapshots, so a compaction waits
+// for the readers that were there before it, and purges nothing when they stay.
+class Readers {
+ public:
+  uint64_t enter();
+  void leave(uint64_t ticket);
+  // Whether all who entered before this call have left, or do so soon.
+  bool wait_for_earlier();
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable left_;
+  uint64_t next_ticket_ = 0;
+  std::set<uint64_t> tickets_;
+};
+
+// What compactions ask while the store is open. Thread-safe.
+struct PurgeContext {
+  base::Clock* clock = nullptr;
+  Readers readers;
+
+  std::shared_ptr<const PurgePolicy> policy() const;
+  void set_policy(std::shared_ptr<const PurgePolicy> policy);
+  // Null until the store is open and again before it closes: then nothing is purged.
+  ::rocksdb::DB* database() const;
+  void set_database(::rocksdb::DB* database);
+
+ private:
+  mutable std::mutex mutex_;
+  std::shared_ptr<const PurgePolicy> policy_;
+  ::rocksdb::DB* database_ = nullptr;
+};
+
+std::shared_ptr<::rocksdb::CompactionFilterFactory> make_purging_filter(
+    std::shared_ptr<PurgeContext> context);
+
+// RocksDB's iterator as the store's. Keeps the bounds that it was given.
+std::unique_ptr<Iterator> make_iterator(::rocksdb::DB& database, ::rocksdb::ReadOptions options,
+                                        BytesView begin, BytesView end);
+
+base::Error error_of(const ::rocksdb::Status& status, base::ErrorCode code);
+
+}  // namespace sibyl::storage::rocksdb

@@ -1,0 +1,419 @@
+#include "storage/rocksdb/rocksdb_store.h"
+
+#include <fmt/format.h>
+#include <rocksdb/cache.h>
+#include <rocksdb/db.h>
+#include <rocksdb/filter_policy.h>
+#include <rocksdb/listener.h>
+#include <rocksdb/table.h>
+#include <rocksdb/write_batch.h>
+
+#include <array>
+#include <deque>
+#include <functional>
+
+#include "storage/rocksdb/commit_log.h"
+#include "storage/rocksdb/committer.h"
+#include "storage/rocksdb/directory.h"
+#include "storage/rocksdb/merging.h"
+
+namespace sibyl::storage::rocksdb {
+namespace {
+
+using ::rocksdb::Slice;
+
+Slice slice_of(BytesView bytes) {
+  return {bytes.data(), bytes.size()};
+}
+
+// How far the tables have been written to files: everything up to this sequence number needs no log.
+class FlushListener final : public ::rocksdb::EventListener {
+ public:
+  void OnFlushCompleted(::rocksdb::DB*, const ::rocksdb::FlushJobInfo& info) override {
+    uint64_t known = flushed_.load();
+    while (known < info.largest_seqno && !flushed_.compare_exchange_weak(known, info.largest_seqno)) {
+    }
+  }
+  uint64_t flushed() const { return flushed_.load(); }
+
+ private:
+  std::atomic<uint64_t> flushed_ = 0;
+};
+
+// Counts merges by a hash of their key, to find records that gather fragments faster than flushes merge them.
+class HotKeys {
+ public:
+  // Whether the record has had so many fragments that merging them now pays.
+  bool count(BytesView key) {
+    uint8_t& counter = counters_[std::hash<BytesView>{}(key) % counters_.size()];
+    if (++counter < limit) return false;
+    counter = 0;
+    return true;
+  }
+
+ private:
+  static constexpr uint8_t limit = 64;
+  std::array<uint8_t, 1 << 16> counters_{};
+};
+
+class RocksStore final : public Store {
+ public:
+  static base::Result<std::unique_ptr<Store>> open(const std::string& path, const Options& options);
+  ~RocksStore() override;
+
+  using Store::commit;
+  void commit(WriteSet writes, Done done) override {
+    if (writes.empty()) return done({});
+    committer_->submit(std::move(writes), std::move(done));
+  }
+
+  base::Result<bool> get(BytesView key, Bytes& value) const override {
+    return read(read_options_, key, value);
+  }
+  base::Status get_many(std::span<const Bytes> keys, std::span<std::optional<Bytes>> values) const override;
+  std::unique_ptr<Iterator> iterate(BytesView begin, BytesView end) const override {
+    return make_iterator(*database_, read_options_, begin, end);
+  }
+  std::shared_ptr<const Snapshot> snapshot() const override;
+
+  base::Status flush() override;
+  base::Status compact(BytesView begin, BytesView end) override;
+  void set_purge_policy(std::shared_ptr<const PurgePolicy> policy) override {
+    purge_->set_policy(std::move(policy));
+  }
+
+  uint64_t approximate_size(BytesView begin, BytesView end) const override;
+  StoreStatistics statistics() const override;
+
+ private:
+  class Moment;
+
+  RocksStore(Directory directory, const Options& options)
+      : directory_(std::move(directory)), options_(options) {}
+  base::Status open_tables();
+  base::Status open_log();
+  void start_committer();
+
+  base::Result<bool> read(const ::rocksdb::ReadOptions& options, BytesView key, Bytes& value) const;
+  base::Status write_group(std::span<Committer::Request> group);
+  base::Status apply(::rocksdb::WriteBatch& batch);
+  void merge_hot_keys();
+  void release_log();
+  uint64_t property(const std::string& name) const;
+
+  // In the order of their making; ended in reverse.
+  Directory directory_;
+  const Options options_;
+  base::SystemClock system_clock_;
+  std::shared_ptr<PurgeContext> purge_ = std::make_shared<PurgeContext>();
+  std::shared_ptr<FlushListener> listener_ = std::make_shared<FlushListener>();
+  ::rocksdb::ReadOptions read_options_;
+  std::unique_ptr<::rocksdb::DB> database_;
+  std::shared_ptr<::rocksdb::Cache> cache_;
+
+  // The committer's thread alone uses these once it runs.
+  std::unique_ptr<CommitLog> log_;
+  std::deque<std::pair<uint64_t, uint64_t>>
+      segments_;  // of the log, each with the last sequence number in it
+  ::rocksdb::WriteBatch batch_;
+  HotKeys hot_keys_;
+  std::vector<Bytes> hot_;
+  std::unique_ptr<Committer> committer_;
+};
+
+::rocksdb::BlockBasedTableOptions table_options(const std::shared_ptr<::rocksdb::Cache>& cache) {
+  ::rocksdb::BlockBasedTableOptions table;
+  table.block_cache = cache;
+  table.block_size = 8 << 10;
+  table.format_version = 5;
+  table.filter_policy.reset(::rocksdb::NewBloomFilterPolicy(10));
+  // So that memory is bounded by the cache however large the store is.
+  table.cache_index_and_filter_blocks = true;
+  table.cache_index_and_filter_blocks_with_high_priority = true;
+  table.pin_l0_filter_and_index_blocks_in_cache = true;
+  return table;
+}
+
+::rocksdb::Options database_options(const Options& options, const std::shared_ptr<::rocksdb::Cache>& cache) {
+  ::rocksdb::Options database;
+  database.create_if_missing = true;
+  if (options.environment != nullptr) database.env = options.environment;
+  database.table_factory.reset(::rocksdb::NewBlockBasedTableFactory(table_options(cache)));
+  database.merge_operator = make_merge_operator();
+
+  database.write_buffer_size = options.write_buffer_bytes;
+  database.max_write_buffer_number = 3;
+  database.memtable_whole_key_filtering = true;
+  database.memtable_prefix_bloom_size_ratio = 0.02;
+  database.allow_concurrent_memtable_write = false;  // the committer is the only writer
+  database.enable_write_thread_adaptive_yield = false;
+
+  database.compaction_style = ::rocksdb::kCompactionStyleLevel;
+  database.level_compaction_dynamic_level_bytes = true;
+  database.max_bytes_for_level_base = options.write_buffer_bytes * 4;
+  database.target_file_size_base = options.write_buffer_bytes;
+  database.compression_per_level = {::rocksdb::kNoCompression, ::rocksdb::kNoCompression,
+                                    ::rocksdb::kLZ4Compression};
+  database.bottommost_compression = ::rocksdb::kLZ4Compression;
+  // So that what has expired is purged even where nothing is written any more.
+  database.periodic_compaction_seconds = 10 * 86'400;
+
+  database.disable_auto_compactions = !options.automatic_compaction;
+  database.max_background_jobs = 2;
+  database.max_open_files = 512;
+  database.bytes_per_sync = 1 << 20;
+  database.avoid_unnecessary_blocking_io = true;
+  database.skip_stats_update_on_db_open = true;
+  database.skip_checking_sst_file_sizes_on_db_open = true;
+  database.stats_dump_period_sec = 0;
+  database.stats_persist_period_sec = 0;
+  database.info_log_level = ::rocksdb::WARN_LEVEL;
+  database.keep_log_file_num = 2;
+  database.max_log_file_size = 1 << 20;
+  database.max_manifest_file_size = 16 << 20;
+  return database;
+}
+
+base::Result<std::unique_ptr<Store>> RocksStore::open(const std::string& path, const Options& options) {
+  SIBYL_ASSIGN(Directory directory, Directory::open(path));
+  std::unique_ptr<RocksStore> store(new RocksStore(std::move(directory), options));
+  SIBYL_TRY(store->open_tables());
+  SIBYL_TRY(store->open_log());
+  store->start_committer();
+  return store;
+}
+
+base::Status RocksStore::open_tables() {
+  cache_ = ::rocksdb::NewLRUCache(options_.block_cache_bytes, -1, false, 0.5);
+  ::rocksdb::Options database = database_options(options_, cache_);
+  purge_->clock = options_.clock != nullptr ? options_.clock : &system_clock_;
+  database.compaction_filter_factory = make_purging_filter(purge_);
+  database.listeners = {listener_};
+  ::rocksdb::DB* opened = nullptr;
+  const auto status = ::rocksdb::DB::Open(database, directory_.records_path(), &opened);
+  if (!status.ok()) return base::fail(error_of(status, base::ErrorCode::server));
+  database_.reset(opened);
+  purge_->set_database(opened);
+  return {};
+}
+
+// What the log has is added again, in order. That changes nothing of what the tables have already: merging is
+// idempotent, and of puts and erasures the last one of a key decides.
+base::Status RocksStore::open_log() {
+  CommitLog::Options options;
+  options.directory = directory_.log_path();
+  options.segment_bytes = options_.log_segment_bytes;
+  if (options_.log_disk != nullptr) options.disk = options_.log_disk;
+  CommitLog::Replay replay;
+  replay.group = [this](BytesView group) {
+    ::rocksdb::WriteBatch batch{Bytes(group)};
+    return apply(batch);
+  };
+  replay.end_of_segment = [this](uint64_t segment) {
+    segments_.emplace_back(segment, database_->GetLatestSequenceNumber());
+  };
+  SIBYL_ASSIGN(log_, CommitLog::open(std::move(options), replay));
+  return {};
+}
+
+void RocksStore::start_committer() {
+  Committer::Work work;
+  work.write = [this](std::span<Committer::Request> group) { return write_group(group); };
+  work.queue_bytes = options_.queue_bytes;
+  if (options_.durability == Durability::periodic) {
+    work.interval = options_.sync_interval;
+    work.pause = [this] { (void)log_->sync(); };  // a device that fails now is met again by the next group
+  }
+  committer_ = std::make_unique<Committer>(std::move(work));
+}
+
+RocksStore::~RocksStore() {
+  committer_.reset();
+  purge_->set_database(nullptr);
+  if (log_ && database_->Flush({}).ok()) (void)log_->release_all();
+  log_.reset();
+  if (database_) (void)database_->Close();
+}
+
+base::Status RocksStore::write_group(std::span<Committer::Request> group) {
+  batch_.Clear();
+  for (const Committer::Request& request : group) {
+    for (const WriteSet::Operation& operation : request.writes.operations()) {
+      const Slice key = slice_of(operation.key);
+      const Slice value = slice_of(operation.value);
+      switch (operation.action) {
+        case WriteSet::Action::merge:
+          (void)batch_.Merge(key, value);
+          if (hot_keys_.count(operation.key)) hot_.push_back(operation.key);
+          break;
+        case WriteSet::Action::put:
+          (void)batch_.Put(key, value);
+          break;
+        case WriteSet::Action::erase:
+          (void)batch_.Delete(key);
+          break;
+        case WriteSet::Action::erase_range:
+          if (operation.key < operation.value) (void)batch_.DeleteRange(key, value);
+          break;
+      }
+    }
+  }
+  if (batch_.Count() == 0) return {};
+  SIBYL_TRY(log_->append(batch_.Data(), options_.durability == Durability::synced));
+  if (auto status = apply(batch_); !status) {
+    (void)log_->undo();
+    return status;
+  }
+  release_log();
+  merge_hot_keys();
+  return {};
+}
+
+base::Status RocksStore::apply(::rocksdb::WriteBatch& batch) {
+  ::rocksdb::WriteOptions options;
+  options.disableWAL = true;
+  auto status = database_->Write(options, &batch);
+  // A flush or compaction failed earlier, and RocksDB waits to be told that its files can be written again.
+  if (!status.ok() && database_->Resume().ok()) status = database_->Write(options, &batch);
+  if (!status.ok()) return base::fail(error_of(status, base::ErrorCode::write_failure));
+  return {};
+}
+
+// The segments whose groups are all in files are given back.
+void RocksStore::release_log() {
+  const uint64_t sequence = database_->GetLatestSequenceNumber();
+  if (segments_.empty() || segments_.back().first != log_->segment())
+    segments_.emplace_back(log_->segment(), 0);
+  segments_.back().second = sequence;
+  while (segments_.size() > 1 && segments_.front().second <= listener_->flushed()) {
+    log_->release(segments_.front().first);
+    segments_.pop_front();
+  }
+}
+
+// Replaces a record's fragments by their merge, so that reading a record that is written all the time stays
+// cheap. No reader sees a difference, nobody else writes meanwhile, and a crash that loses it loses nothing:
+// so no log.
+void RocksStore::merge_hot_keys() {
+  if (hot_.empty()) return;
+  batch_.Clear();
+  Bytes value;
+  for (const Bytes& key : hot_)
+    if (const auto found = get(key, value); found && *found) (void)batch_.Put(slice_of(key), slice_of(value));
+  hot_.clear();
+  ::rocksdb::WriteOptions options;
+  options.disableWAL = true;
+  if (batch_.Count() > 0) database_->Write(options, &batch_).PermitUncheckedError();
+}
+
+base::Result<bool> RocksStore::read(const ::rocksdb::ReadOptions& options, BytesView key,
+                                    Bytes& value) const {
+  ::rocksdb::PinnableSlice found;
+  const auto status = database_->Get(options, database_->DefaultColumnFamily(), slice_of(key), &found);
+  if (status.IsNotFound()) return false;
+  if (!status.ok()) return base::fail(error_of(status, base::ErrorCode::read_failure));
+  value.assign(found.data(), found.size());
+  return true;
+}
+
+base::Status RocksStore::get_many(std::span<const Bytes> keys, std::span<std::optional<Bytes>> values) const {
+  std::vector<Slice> slices(keys.begin(), keys.end());
+  std::vector<::rocksdb::PinnableSlice> found(keys.size());
+  std::vector<::rocksdb::Status> statuses(keys.size());
+  database_->MultiGet(read_options_, database_->DefaultColumnFamily(), keys.size(), slices.data(),
+                      found.data(), statuses.data());
+  for (size_t i = 0; i < keys.size(); ++i) {
+    if (statuses[i].ok())
+      values[i].emplace(found[i].data(), found[i].size());
+    else if (statuses[i].IsNotFound())
+      values[i].reset();
+    else
+      return base::fail(error_of(statuses[i], base::ErrorCode::read_failure));
+  }
+  return {};
+}
+
+class RocksStore::Moment final : public Snapshot {
+ public:
+  explicit Moment(const RocksStore& store)
+      : store_(store), ticket_(store.purge_->readers.enter()), options_(store.read_options_) {
+    options_.snapshot = store.database_->GetSnapshot();
+  }
+  ~Moment() override {
+    store_.database_->ReleaseSnapshot(options_.snapshot);
+    store_.purge_->readers.leave(ticket_);
+  }
+  base::Result<bool> get(BytesView key, Bytes& value) const override {
+    return store_.read(options_, key, value);
+  }
+  std::unique_ptr<Iterator> iterate(BytesView begin, BytesView end) const override {
+    return make_iterator(*store_.database_, options_, begin, end);
+  }
+
+ private:
+  const RocksStore& store_;
+  const uint64_t ticket_;
+  ::rocksdb::ReadOptions options_;
+};
+
+std::shared_ptr<const Snapshot> RocksStore::snapshot() const {
+  return std::make_shared<Moment>(*this);
+}
+
+base::Status RocksStore::flush() {
+  const auto status = database_->Flush({});
+  if (!status.ok()) return base::fail(error_of(status, base::ErrorCode::server));
+  return {};
+}
+
+base::Status RocksStore::compact(BytesView begin, BytesView end) {
+  ::rocksdb::CompactRangeOptions options;
+  options.bottommost_level_compaction = ::rocksdb::BottommostLevelCompaction::kForce;
+  options.exclusive_manual_compaction = false;
+  const Slice first = slice_of(begin);
+  const Slice last = slice_of(end);
+  // The first pass merges fragments into whole records, and what it merges it does not show to the purger;
+  // the second one does.
+  for (int pass = 0; pass < 2; ++pass) {
+    const auto status =
+        database_->CompactRange(options, begin.empty() ? nullptr : &first, end.empty() ? nullptr : &last);
+    if (!status.ok()) return base::fail(error_of(status, base::ErrorCode::server));
+  }
+  return {};
+}
+
+uint64_t RocksStore::approximate_size(BytesView begin, BytesView end) const {
+  static const Bytes beyond(64, '\xff');
+  const ::rocksdb::Range range(slice_of(begin), slice_of(end.empty() ? BytesView(beyond) : end));
+  ::rocksdb::SizeApproximationOptions options;
+  options.include_memtables = true;
+  options.include_files = true;
+  uint64_t size = 0;
+  if (!database_->GetApproximateSizes(options, database_->DefaultColumnFamily(), &range, 1, &size).ok())
+    return 0;
+  return size;
+}
+
+uint64_t RocksStore::property(const std::string& name) const {
+  uint64_t value = 0;
+  return database_->GetIntProperty(name, &value) ? value : 0;
+}
+
+StoreStatistics RocksStore::statistics() const {
+  using Properties = ::rocksdb::DB::Properties;
+  StoreStatistics statistics;
+  statistics.bytes_on_disk = property(Properties::kTotalSstFilesSize) + log_->bytes();
+  statistics.bytes_in_memory = property(Properties::kSizeAllMemTables) +
+                               property(Properties::kEstimateTableReadersMem) + cache_->GetUsage();
+  statistics.commit_groups = committer_->groups();
+  statistics.commits = committer_->commits();
+  return statistics;
+}
+
+}  // namespace
+
+base::Result<std::unique_ptr<Store>> open_store(const std::string& path, const Options& options) {
+  return RocksStore::open(path, options);
+}
+
+}  // namespace sibyl::storage::rocksdb
