@@ -41,29 +41,60 @@ size_t distance(const std::string& a, const std::string& b) {
 
 }  // namespace
 
+// A reserved word where a name was meant: what follows fits a name, not the keyword.
+bool Parser::looks_like_name(const Token& word) const {
+  if (word.kind < TokenKind::kw_access || is_name(word.kind)) return false;
+  if (expects_column_) return true;
+  Lexer lexer(lexer_.text().substr(word.offset + word.length));
+  switch (lexer.next().kind) {
+    case TokenKind::comma:
+    case TokenKind::right_parenthesis:
+    case TokenKind::equal:
+    case TokenKind::dot:
+    case TokenKind::kw_from:
+    case TokenKind::kw_as:
+      return true;
+    default:
+      return false;
+  }
+}
+
 std::string Parser::hint_for(const Token& at, const Token& shown) const {
-  const std::string_view text = lexer_.text();
   if (shown.kind == TokenKind::quoted_name && at.offset != shown.offset) {
     return "strings take single quotes: '" + text_of(shown) + "'; double quotes are for names";
   }
   if (at.kind == TokenKind::end) return "";
   const std::string word = upper(std::string(lexer_.raw(at)));
-  if (at.offset == shown.offset &&
-      text.substr(0, at.offset).find_first_not_of(" \t\r\n") == std::string_view::npos &&
-      at.kind == TokenKind::identifier && word.size() <= 16) {
+  const std::string_view before = lexer_.text().substr(0, at.offset);
+  if (at.kind == TokenKind::identifier && before.find_first_not_of(" \t\r\n") == std::string_view::npos) {
     for (const char* candidate : statement_words) {
-      if (distance(word, candidate) <= 2) return std::string("did you mean ") + candidate + "?";
+      if (word.size() <= 16 && distance(word, candidate) <= 2)
+        return std::string("did you mean ") + candidate + "?";
     }
     return "";
   }
+  if (at.kind == TokenKind::identifier && before.ends_with('\'')) {
+    return "a quote inside a string is written twice: 'it''s'";
+  }
   if (at.kind == TokenKind::kw_or_)
     return "CQL has no OR: use IN for several values of a column, or several statements";
-  if (at.kind == TokenKind::identifier && word == "JOIN")
+  if (at.kind == TokenKind::identifier && word == "JOIN") {
     return "CQL has no joins: store what is read together in one table";
-  if (at.kind >= TokenKind::kw_access && !is_name(at.kind)) {
+  }
+  if (at.kind == TokenKind::identifier && word == "OFFSET") {
+    return "CQL has no OFFSET: go on with the paging state, or from the last key read";
+  }
+  if (looks_like_name(at)) {
     const std::string name = folded(at);
     return name + " is a reserved word; as a name, write \"" + name + "\"";
   }
+  return "";
+}
+
+std::string Parser::hint_for(const LexicalError& error) const {
+  if (error.message.ends_with("expecting '''")) return "a quote inside a string is written twice: 'it''s'";
+  if (error.message.find("'`'") != std::string::npos)
+    return "names take double quotes, strings single quotes";
   return "";
 }
 

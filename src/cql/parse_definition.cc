@@ -110,9 +110,12 @@ CreateTable Parser::create_table() {
   expect(TokenKind::left_parenthesis);
   table_column(result);
   while (accept(TokenKind::comma)) {
-    if (is_name(kind()) || is(TokenKind::kw_primary)) table_column(result);
+    const bool column = is_name(kind()) || is(TokenKind::kw_primary);
+    expects_column_ = !column;
+    if (column) table_column(result);
   }
   expect(TokenKind::right_parenthesis);
+  expects_column_ = false;
   if (accept(TokenKind::kw_with)) {
     do table_property(result);
     while (accept(TokenKind::kw_and_));
@@ -337,9 +340,11 @@ CreateType Parser::create_type() {
   };
   field();
   while (accept(TokenKind::comma)) {
-    if (is_name(kind())) field();
+    expects_column_ = !is_name(kind());
+    if (!expects_column_) field();
   }
   expect(TokenKind::right_parenthesis);
+  expects_column_ = false;
   return result;
 }
 

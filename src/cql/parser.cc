@@ -72,8 +72,8 @@ void Parser::refuse_character() {
   const LexicalError problem = lexer_.error();
   const std::string line =
       std::to_string(problem.position.line) + ":" + std::to_string(problem.position.column);
-  throw SyntaxFailure{
-      base::Error(base::ErrorCode::syntax, "line " + line + " " + problem.message).at(problem.position)};
+  const base::Error error(base::ErrorCode::syntax, "line " + line + " " + problem.message);
+  throw SyntaxFailure{error.at(problem.position).with_hint(hint_for(problem))};
 }
 
 void Parser::refuse(const Token& at, const Token& shown, std::string_view what) {

@@ -293,7 +293,8 @@ void Writer::node(const ColumnReference& node) {
 
 void Writer::node(const FieldSelection& node) {
   operand(*node.of, modifier_binding);
-  put(".");
+  // `0.f` would be a number.
+  put(std::holds_alternative<Literal>(node.of->node) ? " ." : ".");
   name(node.field);
 }
 

@@ -75,9 +75,11 @@ class Parser {
   [[noreturn]] void no_viable_alternative(const Token& at, const Token& shown);
   [[noreturn]] void mismatched(std::string_view expecting);
   [[noreturn]] void refuse(const Token& at, const Token& shown, std::string_view what);
-  [[noreturn]] void refuse_character();           // the lexer stopped
-  [[noreturn]] void reject(std::string message);  // a text without a position in it
-  std::string hint_for(const Token& at, const Token& shown) const;
+  [[noreturn]] void refuse_character();                             // the lexer stopped
+  [[noreturn]] void reject(std::string message);                    // a text without a position in it
+  std::string hint_for(const Token& at, const Token& shown) const;  // these three: hint.cc
+  std::string hint_for(const LexicalError& error) const;
+  bool looks_like_name(const Token& word) const;
 
   class Nesting {
    public:
@@ -265,6 +267,7 @@ class Parser {
   uint32_t glance_ = 0;
   uint32_t depth_ = 0;
   uint32_t markers_ = 0;
+  bool expects_column_ = false;      // between the columns of CREATE TABLE and CREATE TYPE
   bool stop_before_column_ = false;  // in `c = x + c`: the sum ends before `+ c`
 };
 
