@@ -23,7 +23,7 @@ if(SIBYL_SANITIZE)
   add_compile_options(-fsanitize=${SIBYL_SANITIZE} -fno-sanitize-recover=all -O1)
   add_link_options(-fsanitize=${SIBYL_SANITIZE})
   # g++ 12 reports false positives in std::variant and std::string under sanitizers.
-  add_compile_options(-Wno-maybe-uninitialized -Wno-restrict)
+  add_compile_options($<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized> $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
 endif()
 if(SIBYL_LIBFUZZER)
   add_compile_options(-fsanitize=fuzzer-no-link)

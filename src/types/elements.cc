@@ -147,8 +147,9 @@ void normalise(const Type& type, Elements& elements) {
   std::vector<uint32_t> order(count);
   for (size_t i = 0; i < count; ++i) order[i] = static_cast<uint32_t>(i);
   const auto key = [&](uint32_t index) { return elements[index * width].value_or(BytesView()); };
-  std::stable_sort(order.begin(), order.end(), [&](uint32_t left, uint32_t right) {
-    return compare(*type.element(), key(left), key(right)) < 0;
+  std::sort(order.begin(), order.end(), [&](uint32_t left, uint32_t right) {
+    const int result = compare(*type.element(), key(left), key(right));
+    return result != 0 ? result < 0 : left < right;
   });
   Elements sorted;
   sorted.reserve(elements.size());
