@@ -36,8 +36,8 @@ struct Request {
   std::span<const types::ValueView> values;  // borrowed: must live until the request completes
   int32_t page_size = 0;                     // 0 or less: everything at once
   std::optional<Bytes> paging_state;
-  std::optional<int64_t> timestamp_micros;   // the client's default timestamp
-  std::optional<int32_t> now_seconds;        // v5
+  std::optional<int64_t> timestamp_micros;  // the client's default timestamp
+  std::optional<int32_t> now_seconds;       // v5
   Consistency consistency = Consistency::one;
   Consistency serial_consistency = Consistency::serial;
 };
@@ -66,7 +66,9 @@ struct Environment {
   TimestampSource& timestamps;
   PartitionLocks& locks;
 
-  storage::Store& store_of(const schema::Table& table) const { return table.is_virtual ? system_store : store; }
+  storage::Store& store_of(const schema::Table& table) const {
+    return table.is_virtual ? system_store : store;
+  }
 };
 
 }  // namespace sibyl::execute

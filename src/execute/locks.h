@@ -20,6 +20,7 @@ class PartitionLocks {
  public:
   // REQUIRES: stripes is a power of two.
   explicit PartitionLocks(size_t stripes = 4096);
+  ~PartitionLocks();
 
   // Held until destroyed or released, on any thread. REQUIRES: does not outlive the PartitionLocks.
   class Held {
@@ -42,8 +43,9 @@ class PartitionLocks {
   Held acquire(std::span<const base::Bytes> partition_prefixes);
 
  private:
+  struct Stripe;
   size_t mask_;
-  std::unique_ptr<std::binary_semaphore[]> stripes_;
+  std::unique_ptr<Stripe[]> stripes_;
 };
 
 }  // namespace sibyl::execute

@@ -1,0 +1,161 @@
+#include <fmt/format.h>
+
+#include <set>
+
+#include "execute/execute.h"
+#include "execute/modify_build.h"
+#include "execute/modify_commit.h"
+#include "plan/attributes.h"
+
+namespace sibyl::execute {
+
+using plan::Modification;
+
+namespace {
+
+// Cassandra's limits on batches that span partitions.
+constexpr size_t warn_bytes = 5 * 1024;
+constexpr size_t fail_bytes = 50 * 1024;
+constexpr size_t warn_unlogged_partitions = 10;
+
+struct Item {
+  const Modification* statement;
+  std::span<const types::ValueView> values;
+};
+
+// One batch on its way to one atomic write set.
+class BatchBuilder {
+ public:
+  BatchBuilder(cql::Batch::Kind kind, std::vector<Item> items, plan::TermPtr timestamp,
+               const Request& request, Environment& environment)
+      : kind_(kind),
+        items_(std::move(items)),
+        timestamp_(std::move(timestamp)),
+        request_(request),
+        environment_(environment),
+        now_micros_(environment.clock.now_micros()) {}
+
+  base::Status build() {
+    Workspace& space = workspace();
+    std::vector<Targets> targets(items_.size());
+    bool reads_first = false;
+    for (size_t i = 0; i < items_.size(); ++i) {
+      SIBYL_TRY(resolve_targets(*items_[i].statement, bindings_of(items_[i].values, now_micros_), space,
+                                targets[i]));
+      reads_first = reads_first || items_[i].statement->reads_first;
+      for (const Bytes& prefix : targets[i].prefixes) partitions_.insert(prefix);
+    }
+    if (reads_first) {
+      const std::vector<Bytes> prefixes(partitions_.begin(), partitions_.end());
+      held = environment_.locks.acquire(prefixes);
+    }
+    SIBYL_TRY(build_all(targets, space));
+    return check_size();
+  }
+
+  storage::WriteSet writes;
+  PartitionLocks::Held held;
+  std::vector<std::string> warnings;
+
+ private:
+  base::Status build_all(const std::vector<Targets>& targets, Workspace& space) {
+    SIBYL_ASSIGN(const std::optional<int64_t> batch_timestamp,
+                 plan::timestamp_of(timestamp_, bindings_of(request_.values, now_micros_), space.scratch));
+    // One for all: the statements of a batch are simultaneous.
+    const int64_t server_timestamp = environment_.timestamps.next();
+    Before before{ReadBefore(environment_.store, now_seconds_of(request_, now_micros_)), {}};
+    for (size_t i = 0; i < items_.size(); ++i) {
+      const plan::Bindings bindings = bindings_of(items_[i].values, now_micros_);
+      SIBYL_ASSIGN(const Moment moment, moment_of(*items_[i].statement, bindings, request_, batch_timestamp,
+                                                  server_timestamp, space.scratch));
+      SIBYL_TRY(build_writes(*items_[i].statement, targets[i], bindings, moment, &before, space, writes));
+    }
+    return before.counters.write(before.reads, server_timestamp, writes);
+  }
+
+  std::string table_names(std::string& plural) const {
+    std::set<std::string> names;
+    for (const Item& item : items_)
+      names.insert(item.statement->table->keyspace + "." + item.statement->table->name);
+    plural = names.size() == 1 ? "" : "s";
+    return fmt::format("[{}]", fmt::join(names, ", "));
+  }
+
+  base::Status check_size() {
+    if (partitions_.size() <= 1) return {};
+    std::string plural;
+    const std::string tables = table_names(plural);
+    if (const size_t size = writes.byte_size(); size > warn_bytes) {
+      if (size > fail_bytes) {
+        return base::fail(
+            base::Error(base::ErrorCode::invalid, "Batch too large")
+                .with_hint(fmt::format("it has {} bytes, and a batch over several partitions may have {}; "
+                                       "write the partitions one by one",
+                                       size, fail_bytes)));
+      }
+      warnings.push_back(fmt::format("Batch for {} is of size {}, exceeding specified threshold of {} by {}.",
+                                     tables, size, warn_bytes, size - warn_bytes));
+    }
+    if (kind_ != cql::Batch::Kind::logged && partitions_.size() > warn_unlogged_partitions) {
+      warnings.push_back(fmt::format(
+          "Unlogged batch covering {} partitions detected against table{} {}. You should use a logged batch "
+          "for atomicity, or asynchronous writes for performance.",
+          partitions_.size(), plural, tables));
+    }
+    return {};
+  }
+
+  cql::Batch::Kind kind_;
+  std::vector<Item> items_;
+  plan::TermPtr timestamp_;
+  const Request& request_;
+  Environment& environment_;
+  int64_t now_micros_;
+  std::set<Bytes> partitions_;
+};
+
+void run(BatchBuilder builder, Environment& environment, Completion done) {
+  if (auto status = builder.build(); !status) {
+    builder.held.release();
+    done(base::fail(std::move(status.error())));
+    return;
+  }
+  commit(environment, std::move(builder.writes), std::move(builder.held), std::move(builder.warnings),
+         std::move(done));
+}
+
+}  // namespace
+
+void batch(const plan::Prepared& prepared, const Request& request, Environment& environment,
+           Completion done) {
+  const plan::Batch& plan = *std::get<std::shared_ptr<const plan::Batch>>(prepared.plan);
+  std::vector<Item> items;
+  items.reserve(plan.statements.size());
+  for (const auto& statement : plan.statements) items.push_back({statement.get(), request.values});
+  run(BatchBuilder(plan.kind, std::move(items), plan.timestamp, request, environment), environment,
+      std::move(done));
+}
+
+void batch(cql::Batch::Kind kind, std::span<const BatchItem> items, const Request& request,
+           Environment& environment, Completion done) {
+  std::vector<Item> bound;
+  std::vector<std::shared_ptr<const Modification>> statements;
+  bound.reserve(items.size());
+  for (const BatchItem& item : items) {
+    const auto* statement = std::get_if<std::shared_ptr<const Modification>>(&item.statement->plan);
+    if (!statement) {
+      done(base::invalid(
+          "Invalid statement in batch: only UPDATE, INSERT and DELETE statements are allowed."));
+      return;
+    }
+    bound.push_back({statement->get(), item.values});
+    statements.push_back(*statement);
+  }
+  if (auto status = plan::check_batch(kind, false, statements); !status) {
+    done(base::fail(std::move(status.error())));
+    return;
+  }
+  run(BatchBuilder(kind, std::move(bound), nullptr, request, environment), environment, std::move(done));
+}
+
+}  // namespace sibyl::execute

@@ -1,0 +1,110 @@
+#include "execute/modify.h"
+
+#include "execute/execute.h"
+#include "execute/modify_build.h"
+#include "execute/modify_commit.h"
+#include "plan/attributes.h"
+
+namespace sibyl::execute {
+
+using plan::Modification;
+
+void commit(Environment& environment, storage::WriteSet writes, PartitionLocks::Held held,
+            std::vector<std::string> warnings, Completion done) {
+  ResultSet result;
+  result.warnings = std::move(warnings);
+  if (writes.empty()) {
+    held.release();
+    done(std::move(result));
+    return;
+  }
+  environment.store.commit(std::move(writes), [done = std::move(done), held = std::move(held),
+                                               result = std::move(result)](base::Status status) mutable {
+    held.release();
+    if (status) {
+      done(std::move(result));
+    } else {
+      done(base::fail(std::move(status.error())));
+    }
+  });
+}
+
+plan::Bindings bindings_of(std::span<const types::ValueView> values, int64_t now_micros) {
+  plan::Bindings bindings;
+  bindings.values = values;
+  bindings.now_micros = now_micros;
+  return bindings;
+}
+
+int64_t now_seconds_of(const Request& request, int64_t now_micros) {
+  return request.now_seconds ? *request.now_seconds : now_micros / 1'000'000;
+}
+
+base::Result<Moment> moment_of(const Modification& statement, const plan::Bindings& bindings,
+                               const Request& request, std::optional<int64_t> batch_timestamp,
+                               int64_t server_timestamp, plan::Scratch& scratch) {
+  Moment moment;
+  SIBYL_ASSIGN(std::optional<int64_t> timestamp,
+               plan::timestamp_of(statement.attributes.timestamp, bindings, scratch));
+  if (!timestamp) timestamp = batch_timestamp;
+  // Counters count by the server's clock alone: an increment must come after all it has seen.
+  if (!timestamp && !statement.is_counter) timestamp = request.timestamp_micros;
+  moment.timestamp = timestamp.value_or(server_timestamp);
+  moment.now_micros = bindings.now_micros;
+  moment.now_seconds = now_seconds_of(request, bindings.now_micros);
+  if (statement.kind != Modification::Kind::delete_ && !statement.is_counter) {
+    SIBYL_ASSIGN(moment.time_to_live, plan::time_to_live_of(statement.attributes.time_to_live,
+                                                            *statement.table, bindings, scratch));
+  }
+  return moment;
+}
+
+namespace {
+
+// Everything up to the commit. Takes the locks when the statement reads first.
+base::Result<storage::WriteSet> build(const Modification& statement, const Request& request,
+                                      Environment& environment, PartitionLocks::Held& held) {
+  Workspace& space = workspace();
+  const plan::Bindings bindings = bindings_of(request.values, environment.clock.now_micros());
+  Targets& targets = space.targets;
+  SIBYL_TRY(resolve_targets(statement, bindings, space, targets));
+  if (statement.reads_first) held = environment.locks.acquire(targets.prefixes);
+  SIBYL_ASSIGN(const Moment moment, moment_of(statement, bindings, request, std::nullopt,
+                                              environment.timestamps.next(), space.scratch));
+  storage::WriteSet writes;
+  if (!statement.reads_first) {
+    SIBYL_TRY(build_writes(statement, targets, bindings, moment, nullptr, space, writes));
+    return writes;
+  }
+  Before before{ReadBefore(environment.store_of(*statement.table), moment.now_seconds), {}};
+  SIBYL_TRY(build_writes(statement, targets, bindings, moment, &before, space, writes));
+  SIBYL_TRY(before.counters.write(before.reads, moment.timestamp, writes));
+  return writes;
+}
+
+}  // namespace
+
+void modify(const plan::Prepared& prepared, const Request& request, Environment& environment,
+            Completion done) {
+  const Modification& statement = *std::get<std::shared_ptr<const Modification>>(prepared.plan);
+  PartitionLocks::Held held;
+  auto writes = build(statement, request, environment, held);
+  if (!writes) {
+    held.release();
+    done(base::fail(std::move(writes.error())));
+    return;
+  }
+  commit(environment, std::move(*writes), std::move(held), {}, std::move(done));
+}
+
+bool modification_may_block(const plan::Prepared& prepared) {
+  if (const auto* one = std::get_if<std::shared_ptr<const Modification>>(&prepared.plan))
+    return (*one)->reads_first;
+  if (const auto* batch = std::get_if<std::shared_ptr<const plan::Batch>>(&prepared.plan)) {
+    for (const auto& statement : (*batch)->statements)
+      if (statement->reads_first) return true;
+  }
+  return false;
+}
+
+}  // namespace sibyl::execute

@@ -1,0 +1,240 @@
+#include "execute/modify_build.h"
+
+#include <fmt/format.h>
+
+#include "execute/modify_cells.h"
+#include "plan/keys.h"
+#include "row/record_key.h"
+
+namespace sibyl::execute {
+
+using plan::Modification;
+using plan::Operation;
+using types::ValueView;
+using NamedRow = plan::Restrictions::NamedRow;
+
+namespace {
+
+// The row that values of all clustering columns name.
+base::Result<NamedRow> named_row(const schema::Table& table, std::span<const ValueView> values,
+                                 Workspace& space) {
+  space.clustering_values.clear();
+  size_t size = 0;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (values[i].is_null())
+      return base::invalid("Invalid null value in condition for column " + table.clustering(i).name);
+    if (values[i].is_unset())
+      return base::invalid("Invalid unset value for column " + table.clustering(i).name);
+    size += values[i].bytes.size();
+    space.clustering_values.push_back(values[i].bytes);
+  }
+  if (size > plan::max_key_size)
+    return base::invalid(
+        fmt::format("Key length of {} is longer than maximum of {}", size, plan::max_key_size));
+  NamedRow row;
+  row.clustering = plan::clustering_of(table, space.clustering_values);
+  row.original = plan::original_clustering_of(table, space.clustering_values, row.clustering);
+  return row;
+}
+
+base::Status resolve_values(const Modification& statement, std::span<const ValueView> partition,
+                            std::span<const ValueView> clustering, Workspace& space, Targets& targets) {
+  const schema::Table& table = *statement.table;
+  SIBYL_ASSIGN(const Bytes key, plan::partition_key_of(table, partition));
+  targets.prefixes.push_back(row::partition_prefix(table.storage_id, key));
+  if (!statement.names_rows) return {};
+  SIBYL_ASSIGN(NamedRow row, named_row(table, clustering, space));
+  targets.rows.push_back(std::move(row));
+  return {};
+}
+
+base::Status resolve_terms(const Modification& statement, const plan::Bindings& bindings, Workspace& space,
+                           Targets& targets) {
+  space.key_values.clear();
+  for (const plan::TermPtr& term : statement.partition_key) {
+    SIBYL_ASSIGN(const ValueView value, term->evaluate(bindings, space.scratch));
+    space.key_values.push_back(value);
+  }
+  for (const plan::TermPtr& term : statement.clustering) {
+    SIBYL_ASSIGN(const ValueView value, term->evaluate(bindings, space.scratch));
+    space.key_values.push_back(value);
+  }
+  const std::span<const ValueView> values = space.key_values;
+  const size_t parts = statement.partition_key.size();
+  targets.deletes_partitions = statement.deletes_rows() && !statement.names_rows;
+  return resolve_values(statement, values.first(parts), values.subspan(parts), space, targets);
+}
+
+base::Status resolve_where(const Modification& statement, const plan::Bindings& bindings, Workspace& space,
+                           Targets& targets) {
+  const schema::Table& table = *statement.table;
+  SIBYL_ASSIGN(const std::vector<Bytes> keys, statement.where->partition_keys(bindings, space.scratch));
+  for (const Bytes& key : keys) targets.prefixes.push_back(row::partition_prefix(table.storage_id, key));
+  if (statement.names_rows) {
+    if (table.clustering_count == 0) {
+      targets.rows.emplace_back();
+      return {};
+    }
+    SIBYL_ASSIGN(targets.rows, statement.where->rows(bindings, space.scratch));
+    return {};
+  }
+  if (!statement.deletes_rows()) return {};
+  if (!statement.where->restricts_clustering()) {
+    targets.deletes_partitions = true;
+    return {};
+  }
+  SIBYL_ASSIGN(targets.ranges, statement.where->intervals(bindings, space.scratch));
+  return {};
+}
+
+base::Status resolve_json(const Modification& statement, const plan::Bindings& bindings, Workspace& space,
+                          Targets& targets) {
+  const schema::Table& table = *statement.table;
+  SIBYL_TRY(read_json(statement, bindings, space.scratch, targets.json_values));
+  const std::span<const ValueView> values = targets.json_values;
+  return resolve_values(statement, values.first(table.partition_key_count),
+                        values.subspan(table.partition_key_count, table.clustering_count), space, targets);
+}
+
+class Builder {
+ public:
+  Builder(const Modification& statement, const Targets& targets, const plan::Bindings& bindings,
+          const Moment& moment, Before* before, Workspace& space, storage::WriteSet& writes)
+      : statement_(statement),
+        targets_(targets),
+        bindings_(bindings),
+        moment_(moment),
+        before_(before),
+        space_(space),
+        writes_(writes),
+        cells_(moment, bindings, space.scratch, space.fragment) {}
+
+  base::Status build() {
+    for (const Bytes& prefix : targets_.prefixes) {
+      if (statement_.deletes_rows()) {
+        delete_rows(prefix);
+        continue;
+      }
+      for (const NamedRow& row : targets_.rows) SIBYL_TRY(write_row(prefix, row));
+      if (!statement_.static_operations.empty() || writes_static_json()) SIBYL_TRY(write_static(prefix));
+    }
+    return {};
+  }
+
+ private:
+  row::Fragment& fresh() {
+    row::Fragment& fragment = space_.fragment;
+    fragment.marker = {};
+    fragment.deletion = {};
+    fragment.has_range_deletions = false;
+    fragment.original_clustering = {};
+    fragment.column_deletions.clear();
+    fragment.cells.clear();
+    return fragment;
+  }
+
+  void merge(Bytes key) {
+    if (space_.fragment.empty()) return;
+    Bytes encoded;
+    row::encode(space_.fragment, encoded);
+    writes_.merge(std::move(key), std::move(encoded));
+  }
+
+  void delete_rows(const Bytes& prefix) {
+    if (targets_.deletes_partitions) {
+      fresh().deletion = moment_.deletion();
+      merge(row::partition_record_key(prefix));
+      return;
+    }
+    for (const NamedRow& row : targets_.rows) {
+      fresh().deletion = moment_.deletion();
+      merge(row::row_record_key(prefix, row.clustering));
+    }
+    for (const plan::Interval& range : targets_.ranges) {
+      fresh().deletion = moment_.deletion();
+      merge(row::range_deletion_record_key(prefix, range.begin,
+                                           range.end ? std::optional<BytesView>(*range.end) : std::nullopt));
+    }
+    if (!targets_.ranges.empty()) {
+      fresh().has_range_deletions = true;
+      merge(row::partition_record_key(prefix));
+    }
+  }
+
+  base::Status write_row(const Bytes& prefix, const NamedRow& row) {
+    row::Fragment& fragment = fresh();
+    fragment.original_clustering = row.original;
+    if (statement_.kind == Modification::Kind::insert) {
+      fragment.marker.timestamp = moment_.timestamp;
+      fragment.marker.time_to_live = moment_.time_to_live;
+      if (moment_.time_to_live != 0)
+        fragment.marker.expires_seconds = moment_.now_seconds + moment_.time_to_live;
+    }
+    SIBYL_TRY(apply(statement_.row_operations, prefix, &row));
+    if (statement_.json) SIBYL_TRY(apply_json(false));
+    merge(row::row_record_key(prefix, row.clustering));
+    return {};
+  }
+
+  base::Status write_static(const Bytes& prefix) {
+    fresh();
+    SIBYL_TRY(apply(statement_.static_operations, prefix, nullptr));
+    if (statement_.json) SIBYL_TRY(apply_json(true));
+    merge(row::partition_record_key(prefix));
+    return {};
+  }
+
+  base::Status apply(const std::vector<Operation>& operations, const Bytes& prefix, const NamedRow* row) {
+    for (const Operation& operation : operations) {
+      const row::Fragment* existing = nullptr;
+      if (operation.reads_first()) {
+        if (operation.column->type->is_counter()) {
+          SIBYL_TRY(before_->counters.add(operation, prefix, row, bindings_, space_.scratch));
+          continue;
+        }
+        SIBYL_ASSIGN(existing,
+                     row ? before_->reads.row(prefix, row->clustering) : before_->reads.static_row(prefix));
+      }
+      SIBYL_TRY(cells_.apply(operation, existing));
+    }
+    return {};
+  }
+
+  bool writes_static_json() const { return statement_.json && statement_.table->has_static(); }
+
+  base::Status apply_json(bool statics) {
+    const schema::Table& table = *statement_.table;
+    for (size_t i = 0; i < table.columns.size(); ++i) {
+      const schema::Column& column = table.columns[i];
+      if (column.is_primary_key() || column.is_static() != statics) continue;
+      SIBYL_TRY(cells_.set(column, targets_.json_values[i]));
+    }
+    return {};
+  }
+
+  const Modification& statement_;
+  const Targets& targets_;
+  const plan::Bindings& bindings_;
+  const Moment& moment_;
+  Before* before_;
+  Workspace& space_;
+  storage::WriteSet& writes_;
+  CellWriter cells_;
+};
+
+}  // namespace
+
+base::Status resolve_targets(const Modification& statement, const plan::Bindings& bindings, Workspace& space,
+                             Targets& targets) {
+  if (statement.json) return resolve_json(statement, bindings, space, targets);
+  if (statement.where) return resolve_where(statement, bindings, space, targets);
+  return resolve_terms(statement, bindings, space, targets);
+}
+
+base::Status build_writes(const Modification& statement, const Targets& targets,
+                          const plan::Bindings& bindings, const Moment& moment, Before* before,
+                          Workspace& space, storage::WriteSet& writes) {
+  return Builder(statement, targets, bindings, moment, before, space, writes).build();
+}
+
+}  // namespace sibyl::execute

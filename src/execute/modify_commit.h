@@ -1,0 +1,23 @@
+// The last step of every write. Private to this room.
+#pragma once
+
+#include "execute/environment.h"
+#include "execute/locks.h"
+#include "execute/modify_moment.h"
+
+namespace sibyl::execute {
+
+// Hands the write set to the store; answers when it is durable, with the locks given back.
+void commit(Environment& environment, storage::WriteSet writes, PartitionLocks::Held held,
+            std::vector<std::string> warnings, Completion done);
+
+// The request's time: what now() gives and expiry counts from.
+plan::Bindings bindings_of(std::span<const types::ValueView> values, int64_t now_micros);
+int64_t now_seconds_of(const Request& request, int64_t now_micros);
+
+// The timestamp of a statement: its own, the batch's or the client's, else the server's.
+base::Result<Moment> moment_of(const plan::Modification& statement, const plan::Bindings& bindings,
+                               const Request& request, std::optional<int64_t> batch_timestamp,
+                               int64_t server_timestamp, plan::Scratch& scratch);
+
+}  // namespace sibyl::execute

@@ -1,0 +1,75 @@
+#include "execute/modify_read.h"
+
+#include "row/record_key.h"
+
+namespace sibyl::execute {
+
+namespace {
+
+base::Error corrupt() {
+  return base::Error(base::ErrorCode::server, "A record of this row does not decode");
+}
+
+}  // namespace
+
+base::Result<ReadBefore::Partition*> ReadBefore::partition(BytesView partition_prefix) {
+  auto [found, is_new] = partitions_.try_emplace(Bytes(partition_prefix));
+  if (!is_new) return found->second.get();
+  found->second = std::make_unique<Partition>();
+  Partition& partition = *found->second;
+  Record& record = partition.statics;
+  SIBYL_ASSIGN(const bool exists, store_.get(row::partition_record_key(partition_prefix), record.bytes));
+  if (!exists) return &partition;
+  if (!row::decode(record.bytes, record.fragment)) return base::fail(corrupt());
+  partition.deletion = record.fragment.deletion;
+  partition.has_range_deletions = record.fragment.has_range_deletions;
+  row::visible_at(record.fragment, {}, now_seconds_);
+  return &partition;
+}
+
+base::Result<row::Deletion> ReadBefore::covering(BytesView partition_prefix, const Partition& partition,
+                                                 BytesView clustering) {
+  row::Deletion latest = partition.deletion;
+  if (!partition.has_range_deletions) return latest;
+  Bytes begin(partition_prefix), end(partition_prefix);
+  begin.push_back(static_cast<char>(row::RecordKind::range_deletion));
+  end.push_back(static_cast<char>(row::RecordKind::row));
+  const std::unique_ptr<storage::Iterator> records = store_.iterate(begin, end);
+  row::Fragment fragment;
+  for (records->seek_to_first(); records->valid(); records->next()) {
+    row::RecordKey key;
+    Bytes range_begin;
+    std::optional<Bytes> range_end;
+    if (!row::parse_record_key(records->key(), key) ||
+        !row::decode_range_bounds(key.rest, range_begin, range_end) ||
+        !row::decode(records->value(), fragment))
+      return base::fail(corrupt());
+    if (range_begin > clustering) break;
+    if (range_end && *range_end <= clustering) continue;
+    if (fragment.deletion.timestamp > latest.timestamp) latest = fragment.deletion;
+  }
+  SIBYL_TRY(records->status());
+  return latest;
+}
+
+base::Result<const row::Fragment*> ReadBefore::row(BytesView partition_prefix, BytesView clustering) {
+  const Bytes key = row::row_record_key(partition_prefix, clustering);
+  auto [found, is_new] = rows_.try_emplace(key);
+  if (!is_new) return &found->second->fragment;
+  found->second = std::make_unique<Record>();
+  Record& record = *found->second;
+  SIBYL_ASSIGN(const bool exists, store_.get(key, record.bytes));
+  if (!exists) return &record.fragment;
+  if (!row::decode(record.bytes, record.fragment)) return base::fail(corrupt());
+  SIBYL_ASSIGN(Partition * found_partition, partition(partition_prefix));
+  SIBYL_ASSIGN(const row::Deletion deletion, covering(partition_prefix, *found_partition, clustering));
+  row::visible_at(record.fragment, deletion, now_seconds_);
+  return &record.fragment;
+}
+
+base::Result<const row::Fragment*> ReadBefore::static_row(BytesView partition_prefix) {
+  SIBYL_ASSIGN(Partition * found, partition(partition_prefix));
+  return &found->statics.fragment;
+}
+
+}  // namespace sibyl::execute
