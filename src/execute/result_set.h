@@ -25,6 +25,11 @@ class RowBuffer {
     bytes_.append(value);
   }
   void end_row() { ++count_; }
+  // A whole row in this form.
+  void add_encoded_row(BytesView row) {
+    bytes_.append(row);
+    ++count_;
+  }
   size_t count() const { return count_; }
   const Bytes& bytes() const { return bytes_; }
   Bytes take_bytes() { return std::move(bytes_); }

@@ -28,6 +28,7 @@ FunctionRegistry::FunctionRegistry() {
   add_conversion_functions(*this);
   add_cast_functions(*this);
   add_operations(*this);
+  add_aggregates(*this);
 }
 
 const FunctionRegistry& FunctionRegistry::instance() {

@@ -81,6 +81,7 @@ void add_time_functions(FunctionRegistry& registry);
 void add_conversion_functions(FunctionRegistry& registry);
 void add_cast_functions(FunctionRegistry& registry);
 void add_operations(FunctionRegistry& registry);
+void add_aggregates(FunctionRegistry& registry);
 
 // Arithmetic is a call of these.
 const char* operation_name(cql::ArithmeticOperator op);  // "_add", ...
@@ -93,10 +94,12 @@ std::string cast_name(const types::Type& type);
 // The error that a function's own failure is: code 0x1400.
 base::Error function_failure(const Function& function, std::string message);
 
+// min, max, sum or avg (by the end of `name`) over elements of one type.
+std::unique_ptr<Accumulator> make_accumulator(std::string_view name, const types::TypePtr& element);
+
 // A bound call. Pure calls of constants are evaluated once, here.
 TermPtr make_call(FunctionPtr function, std::vector<TermPtr> arguments);
 
-// One signature of a call: what a factory checks.
 inline ValueView kept(Scratch& scratch, Bytes bytes) {
   return ValueView::of(scratch.keep(std::move(bytes)));
 }

@@ -217,6 +217,34 @@ ResultMetadataPtr result_of(const Select& plan) {
   return metadata;
 }
 
+// Says where each input comes from.
+void lay_out(Select& plan) {
+  for (size_t i = 0; i < plan.selection.inputs.size(); ++i) {
+    const schema::Column& column = *plan.selection.inputs[i].column;
+    const int input = static_cast<int>(i);
+    const auto position = static_cast<uint32_t>(column.position);
+    switch (column.kind) {
+      case schema::ColumnKind::partition_key:
+        plan.partition_inputs.push_back({position, input});
+        break;
+      case schema::ColumnKind::clustering:
+        plan.clustering_inputs.push_back({position, input});
+        break;
+      case schema::ColumnKind::static_:
+        plan.static_inputs.push_back({column.id, input});
+        break;
+      case schema::ColumnKind::regular:
+        plan.regular_inputs.push_back({column.id, input});
+        break;
+    }
+  }
+  for (auto* sources :
+       {&plan.partition_inputs, &plan.clustering_inputs, &plan.static_inputs, &plan.regular_inputs})
+    std::sort(
+        sources->begin(), sources->end(),
+        [](const Select::InputSource& left, const Select::InputSource& right) { return left.at < right.at; });
+}
+
 }  // namespace
 
 base::Status prepare_select(const cql::Select& select, Binder& binder, Prepared& prepared) {
@@ -237,6 +265,7 @@ base::Status prepare_select(const cql::Select& select, Binder& binder, Prepared&
   SIBYL_TRY(plan->where->check_scan());
   for (const schema::Column* column : plan->where->filtered_columns())
     plan->filter_inputs.push_back(value_input(plan->selection, *column));
+  lay_out(*plan);
   SIBYL_ASSIGN(plan->limit, bind_limit(binder, table, select.limit, "[limit]"));
   SIBYL_ASSIGN(plan->per_partition_limit,
                bind_limit(binder, table, select.per_partition_limit, "[per_partition_limit]"));

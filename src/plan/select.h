@@ -37,6 +37,13 @@ struct Select {
 
   // Rows become one, or one a group. Without aggregates a group gives its first row.
   bool aggregates() const { return group_by != nullptr || !selection.aggregates.empty(); }
+  // Where the inputs come from, so that a row is walked once: key columns by position, others by column id.
+  struct InputSource {
+    uint32_t at = 0;
+    int input = 0;
+  };
+  std::vector<InputSource> partition_inputs, clustering_inputs, static_inputs,
+      regular_inputs;  // each sorted by `at`
   // The input of each filtered column, in the order of where->filtered_columns().
   std::vector<int> filter_inputs;
 };

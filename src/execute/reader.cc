@@ -1,0 +1,412 @@
+#include "execute/reader.h"
+
+#include <algorithm>
+
+#include "row/record_key.h"
+
+namespace sibyl::execute {
+
+using base::Result;
+using row::Deletion;
+using row::Fragment;
+
+// --- Range deletions
+
+void RangeDeletions::add(Bytes begin, std::optional<Bytes> end, const Deletion& deletion) {
+  ranges_.push_back({std::move(begin), std::move(end), deletion});
+}
+
+namespace {
+Deletion later(const Deletion& left, const Deletion& right) {
+  return left.timestamp >= right.timestamp ? left : right;
+}
+}  // namespace
+
+void RangeDeletions::finish() {
+  std::vector<Bytes> bounds;
+  for (const Range& range : ranges_) {
+    bounds.push_back(range.begin);
+    if (range.end) bounds.push_back(*range.end);
+  }
+  std::sort(bounds.begin(), bounds.end());
+  bounds.erase(std::unique(bounds.begin(), bounds.end()), bounds.end());
+  std::sort(ranges_.begin(), ranges_.end(), [](const Range& a, const Range& b) { return a.begin < b.begin; });
+  std::vector<const Range*> open;  // a heap, the latest deletion on top
+  const auto earlier = [](const Range* a, const Range* b) {
+    return a->deletion.timestamp < b->deletion.timestamp;
+  };
+  segments_.clear();
+  size_t next = 0;
+  for (Bytes& bound : bounds) {
+    for (; next < ranges_.size() && ranges_[next].begin <= bound; ++next) {
+      open.push_back(&ranges_[next]);
+      std::push_heap(open.begin(), open.end(), earlier);
+    }
+    while (!open.empty() && open.front()->end && *open.front()->end <= bound) {
+      std::pop_heap(open.begin(), open.end(), earlier);
+      open.pop_back();
+    }
+    segments_.push_back({std::move(bound), open.empty() ? Deletion{} : open.front()->deletion});
+  }
+  ranges_.clear();
+}
+
+Deletion RangeDeletions::covering(BytesView clustering) const {
+  const auto after =
+      std::upper_bound(segments_.begin(), segments_.end(), clustering,
+                       [](BytesView key, const Segment& segment) { return key < segment.begin; });
+  return after == segments_.begin() ? Deletion{} : std::prev(after)->deletion;
+}
+
+namespace {
+
+base::Error corrupt() {
+  return base::Error(base::ErrorCode::server, "A stored record cannot be decoded: the data is damaged");
+}
+
+// A partition's own record: its deletion, its static row and whether range deletions exist.
+struct PartitionRecord {
+  Bytes bytes;
+  Fragment fragment;
+  Deletion deletion;
+  bool has_range_deletions = false;
+
+  void reset() {
+    bytes.clear();
+    fragment = {};
+    deletion = {};
+    has_range_deletions = false;
+  }
+  bool load(BytesView value, int64_t now_seconds) {
+    bytes.assign(value);
+    if (!row::decode(bytes, fragment)) return false;
+    deletion = fragment.deletion;
+    has_range_deletions = fragment.has_range_deletions;
+    row::visible_at(fragment, {}, now_seconds);
+    return true;
+  }
+};
+
+// --- Single rows: one get of everything.
+
+class PointReader final : public Reader {
+ public:
+  PointReader(const ReadPlan& plan) : plan_(plan) {}
+
+  // False when range deletions exist: then only an iterator sees everything in one moment.
+  Result<bool> load(const storage::Store& store) {
+    std::vector<Bytes> keys;
+    keys.reserve(plan_.keys.size() * (plan_.rows.size() + 1));
+    for (const Bytes& key : plan_.keys) {
+      const Bytes prefix = row::partition_prefix(plan_.table->storage_id, key);
+      keys.push_back(row::partition_record_key(prefix));
+      for (const Bytes& clustering : plan_.rows) keys.push_back(row::row_record_key(prefix, clustering));
+    }
+    values_.resize(keys.size());
+    SIBYL_TRY(store.get_many(keys, values_));
+    for (size_t i = 0; i < values_.size(); i += plan_.rows.size() + 1) {
+      if (!values_[i]) continue;
+      if (!row::decode(*values_[i], row_)) return base::fail(corrupt());
+      if (row_.has_range_deletions) return false;
+    }
+    return true;
+  }
+
+  Result<bool> next_partition() override {
+    while (++partition_ < static_cast<int64_t>(plan_.keys.size())) {
+      next_row_ = 0;
+      is_continued_ = false;
+      if (plan_.after && !reached_) {
+        if (key() != plan_.after->partition_key) continue;
+        reached_ = true;
+        if (!plan_.after->clustering) continue;
+        is_continued_ = true;
+      }
+      record_.reset();
+      const std::optional<Bytes>& value = values_[base_index()];
+      if (value && !record_.load(*value, plan_.now_seconds)) return base::fail(corrupt());
+      return true;
+    }
+    return false;
+  }
+
+  Result<bool> next_row() override {
+    while (next_row_ < plan_.rows.size()) {
+      const size_t index = plan_.reversed ? plan_.rows.size() - 1 - next_row_ : next_row_;
+      ++next_row_;
+      clustering_ = plan_.rows[index];
+      if (is_continued_ && !is_after_position()) continue;
+      const std::optional<Bytes>& value = values_[base_index() + 1 + index];
+      if (!value) continue;
+      if (!row::decode(*value, row_)) return base::fail(corrupt());
+      if (row::visible_at(row_, record_.deletion, plan_.now_seconds)) return true;
+    }
+    return false;
+  }
+
+  const Bytes& partition_key() const override { return key(); }
+  const Fragment& static_row() const override { return record_.fragment; }
+  BytesView clustering() const override { return clustering_; }
+  const Fragment& row() const override { return row_; }
+  bool is_continued() const override { return is_continued_; }
+
+ private:
+  const Bytes& key() const { return plan_.keys[static_cast<size_t>(partition_)]; }
+  size_t base_index() const { return static_cast<size_t>(partition_) * (plan_.rows.size() + 1); }
+  bool is_after_position() const {
+    const BytesView last = *plan_.after->clustering;
+    return plan_.reversed ? clustering_ < last : clustering_ > last;
+  }
+
+  const ReadPlan& plan_;
+  std::vector<std::optional<Bytes>> values_;
+  int64_t partition_ = -1;
+  size_t next_row_ = 0;
+  bool reached_ = false, is_continued_ = false;
+  PartitionRecord record_;
+  BytesView clustering_;
+  Fragment row_;
+};
+
+// --- Slices and scans
+
+class SliceReader final : public Reader {
+ public:
+  SliceReader(const storage::Store& store, const ReadPlan& plan) : store_(store), plan_(plan) {
+    if (plan_.names_rows)
+      for (const Bytes& clustering : plan_.rows) named_.push_back({clustering, row::after(clustering)});
+  }
+
+  Result<bool> next_partition() override { return plan_.is_range ? next_in_range() : next_named(); }
+  const Bytes& partition_key() const override { return partition_key_; }
+  const Fragment& static_row() const override { return record_.fragment; }
+  BytesView clustering() const override { return clustering_; }
+  const Fragment& row() const override { return row_; }
+  bool is_continued() const override { return is_continued_; }
+
+  Result<bool> next_row() override {
+    while (move()) {
+      row_bytes_ = iterator_->value();
+      if (!row::decode(row_bytes_, row_)) return base::fail(corrupt());
+      Deletion covering = record_.deletion;
+      if (!ranges_.empty()) covering = later(covering, ranges_.covering(clustering_));
+      if (row::visible_at(row_, covering, plan_.now_seconds)) return true;
+    }
+    SIBYL_TRY(iterator_->status());
+    return false;
+  }
+
+ private:
+  const std::vector<plan::Interval>& all_intervals() const {
+    return plan_.names_rows ? named_ : plan_.intervals;
+  }
+
+  // The rows of the current partition that are still to be read.
+  void choose_intervals() {
+    intervals_ = &all_intervals();
+    is_continued_ = false;
+    if (plan_.after && plan_.after->clustering && partition_key_ == plan_.after->partition_key) {
+      const Bytes& last = *plan_.after->clustering;
+      // No clustering key is a prefix of another: the next one is above the last with a zero byte.
+      const plan::Interval rest =
+          plan_.reversed ? plan::Interval{Bytes(), last} : plan::Interval{last + '\0', std::nullopt};
+      rest_ = plan::intersect(all_intervals(), {rest});
+      intervals_ = &rest_;
+      is_continued_ = true;
+    }
+    interval_ = 0;
+    is_positioned_ = false;
+  }
+
+  const plan::Interval& current() const {
+    return plan_.reversed ? (*intervals_)[intervals_->size() - 1 - interval_] : (*intervals_)[interval_];
+  }
+
+  bool in_partition() const {
+    return iterator_->valid() && iterator_->key().size() > prefix_.size() &&
+           iterator_->key().starts_with(prefix_);
+  }
+  row::RecordKind kind() const { return static_cast<row::RecordKind>(iterator_->key()[prefix_.size()]); }
+
+  // Reads the partition's own record and its range deletions. The iterator stands on its first record.
+  Result<bool> load_header() {
+    record_.reset();
+    ranges_.clear();
+    if (in_partition() && kind() == row::RecordKind::partition) {
+      if (!record_.load(iterator_->value(), plan_.now_seconds)) return base::fail(corrupt());
+      // Where the first row is sought anyway there is no need to step onto it.
+      if (record_.has_range_deletions || starts_at_first_row()) iterator_->next();
+    }
+    if (record_.has_range_deletions) {
+      Fragment fragment;
+      Bytes begin;
+      std::optional<Bytes> end;
+      for (; in_partition() && kind() == row::RecordKind::range_deletion; iterator_->next()) {
+        const BytesView rest = iterator_->key().substr(prefix_.size() + 1);
+        if (!row::decode(iterator_->value(), fragment) || !row::decode_range_bounds(rest, begin, end))
+          return base::fail(corrupt());
+        ranges_.add(std::move(begin), std::move(end), fragment.deletion);
+      }
+      ranges_.finish();
+    }
+    SIBYL_TRY(iterator_->status());
+    return true;
+  }
+
+  bool starts_at_first_row() const {
+    return !plan_.reversed && !intervals_->empty() && intervals_->front().begin.empty();
+  }
+
+  // --- Partitions by name
+
+  Result<bool> next_named() {
+    while (++named_index_ < static_cast<int64_t>(plan_.keys.size())) {
+      partition_key_ = plan_.keys[static_cast<size_t>(named_index_)];
+      if (plan_.after && !reached_) {
+        if (partition_key_ != plan_.after->partition_key) continue;
+        reached_ = true;
+        if (!plan_.after->clustering) continue;
+      }
+      prefix_ = row::partition_prefix(plan_.table->storage_id, partition_key_);
+      choose_intervals();
+      open_partition();
+      SIBYL_ASSIGN(const bool loaded, load_header());
+      return loaded;
+    }
+    return false;
+  }
+
+  void open_partition() {
+    const Bytes begin = row::partition_record_key(prefix_);
+    Bytes end = row::after(prefix_).value_or(row::table_end(plan_.table->storage_id));
+    if (intervals_->empty()) end = row::row_record_key(prefix_, {});
+    if (!intervals_->empty() && intervals_->back().end)
+      end = row::row_record_key(prefix_, *intervals_->back().end);
+    if (plan_.keys.size() == 1) {
+      iterator_ = store_.iterate(begin, end);
+    } else {
+      if (snapshot_ == nullptr) snapshot_ = store_.snapshot();
+      iterator_ = snapshot_->iterate(begin, end);
+    }
+    iterator_->seek_to_first();
+  }
+
+  // --- Partitions by token
+
+  Result<bool> next_in_range() {
+    if (iterator_ == nullptr) {
+      if (plan_.tokens.empty()) return false;
+      const uint32_t table = plan_.table->storage_id;
+      iterator_ = store_.iterate(row::token_begin(table, plan_.tokens.first),
+                                 row::token_end(table, plan_.tokens.last));
+      if (plan_.after)
+        seek_position(table);
+      else
+        iterator_->seek_to_first();
+    } else if (in_partition()) {
+      seek_after_partition();
+    }
+    SIBYL_TRY(iterator_->status());
+    if (!iterator_->valid()) return false;
+    row::RecordKey parsed;
+    if (!row::parse_record_key(iterator_->key(), parsed)) return base::fail(corrupt());
+    prefix_.assign(parsed.prefix(iterator_->key()));
+    if (!row::decode_partition_key(prefix_, partition_key_)) return base::fail(corrupt());
+    choose_intervals();
+    return load_header();
+  }
+
+  void seek_position(uint32_t table) {
+    const Bytes prefix = row::partition_prefix(table, plan_.after->partition_key);
+    if (plan_.after->clustering) {
+      iterator_->seek(prefix);
+    } else if (const auto next = row::after(prefix)) {
+      iterator_->seek(*next);
+    }
+  }
+
+  void seek_after_partition() {
+    if (const auto next = row::after(prefix_)) iterator_->seek(*next);
+  }
+
+  // --- Rows
+
+  // Moves to the next stored row that lies in an interval; false at the end of the partition.
+  bool move() {
+    while (interval_ < intervals_->size()) {
+      if (!is_positioned_) {
+        position();
+        is_positioned_ = true;
+      } else if (plan_.reversed) {
+        iterator_->prev();
+      } else {
+        iterator_->next();
+      }
+      if (!in_partition() || kind() != row::RecordKind::row) return false;
+      clustering_ = iterator_->key().substr(prefix_.size() + 1);
+      const plan::Interval& interval = current();
+      const bool is_past =
+          plan_.reversed ? clustering_ < interval.begin : interval.end && clustering_ >= *interval.end;
+      if (!is_past) return true;
+      ++interval_;
+      is_positioned_ = false;
+    }
+    return false;
+  }
+
+  // Puts the iterator on the first candidate of the current interval, without a seek when it stands there
+  // already.
+  void position() {
+    const plan::Interval& interval = current();
+    if (!plan_.reversed) {
+      // Nothing between the end of the last interval, or the partition's beginning, and this row: it is the
+      // first.
+      const bool on_row = in_partition() && kind() == row::RecordKind::row;
+      if (on_row && iterator_->key().substr(prefix_.size() + 1) >= interval.begin) return;
+      iterator_->seek(row::row_record_key(prefix_, interval.begin));
+      return;
+    }
+    const std::optional<Bytes> end =
+        interval.end ? std::optional(row::row_record_key(prefix_, *interval.end)) : row::after(prefix_);
+    if (!end) {
+      iterator_->seek_to_last();
+      return;
+    }
+    iterator_->seek_for_prev(*end);
+    if (iterator_->valid() && iterator_->key() == *end) iterator_->prev();
+  }
+
+  const storage::Store& store_;
+  const ReadPlan& plan_;
+  std::shared_ptr<const storage::Snapshot> snapshot_;
+  std::unique_ptr<storage::Iterator> iterator_;
+
+  std::vector<plan::Interval> named_, rest_;
+  const std::vector<plan::Interval>* intervals_ = nullptr;
+  size_t interval_ = 0;
+  bool is_positioned_ = false;
+
+  int64_t named_index_ = -1;
+  bool reached_ = false, is_continued_ = false;
+  Bytes partition_key_, prefix_;
+  PartitionRecord record_;
+  RangeDeletions ranges_;
+  BytesView clustering_, row_bytes_;
+  Fragment row_;
+};
+
+// Up to so many single records are fetched at once rather than sought.
+constexpr size_t max_point_reads = 128;
+
+}  // namespace
+
+base::Result<std::unique_ptr<Reader>> open_reader(const storage::Store& store, const ReadPlan& plan) {
+  if (plan.names_rows && !plan.is_range && plan.keys.size() * (plan.rows.size() + 1) <= max_point_reads) {
+    auto reader = std::make_unique<PointReader>(plan);
+    SIBYL_ASSIGN(const bool complete, reader->load(store));
+    if (complete) return reader;
+  }
+  return std::make_unique<SliceReader>(store, plan);
+}
+
+}  // namespace sibyl::execute

@@ -1,0 +1,346 @@
+#include <algorithm>
+#include <limits>
+
+#include "base/check.h"
+#include "execute/execute.h"
+#include "execute/paging.h"
+#include "execute/reader.h"
+#include "execute/select_output.h"
+#include "execute/select_row.h"
+#include "plan/modify.h"
+#include "plan/select.h"
+#include "types/key.h"
+
+namespace sibyl::execute {
+
+using base::invalid;
+
+namespace {
+
+constexpr int64_t unlimited = std::numeric_limits<int32_t>::max();
+// A page ends early rather than grow beyond this; a result that may not be cut is refused beyond the other.
+constexpr size_t max_page_bytes = 64u << 20;
+constexpr size_t max_result_bytes = 256u << 20;
+
+class Selecting {
+ public:
+  Selecting(const plan::Prepared& prepared, const plan::Select& plan, const Request& request,
+            Environment& environment)
+      : plan_(plan),
+        request_(request),
+        store_(environment.store_of(*plan.table)),
+        bindings_{request.values, now_micros(request, environment), {}, {}},
+        writer_(plan, bindings_),
+        inputs_(plan, bindings_, bindings_.now_micros / 1'000'000) {
+    result_.kind = ResultSet::Kind::rows;
+    result_.metadata = prepared.result;
+  }
+
+  base::Result<ResultSet> run() {
+    SIBYL_TRY(read_limits());
+    SIBYL_TRY(read_paging_state());
+    SIBYL_ASSIGN(const bool may_match, make_read_plan());
+    if (may_match) SIBYL_TRY(read());
+    if (plan_.aggregates()) SIBYL_TRY(finish_groups());
+    if (sorted_) sorted_->write(remaining_, result_.rows);
+    warn();
+    return std::move(result_);
+  }
+
+ private:
+  static int64_t now_micros(const Request& request, Environment& environment) {
+    return request.now_seconds ? int64_t{*request.now_seconds} * 1'000'000 : environment.clock.now_micros();
+  }
+
+  // --- Before reading
+
+  base::Result<int64_t> limit(const plan::TermPtr& term) {
+    if (term == nullptr) return unlimited;
+    SIBYL_ASSIGN(const ValueView value, term->evaluate(bindings_, scratch_));
+    if (value.is_null()) return invalid("Invalid null value of limit");
+    if (value.is_unset()) return unlimited;
+    if (value.bytes.size() != 4) return invalid("Invalid limit value");
+    const int64_t count = types::decode_integer(types::Kind::int_, value.bytes);
+    if (count <= 0) return invalid("LIMIT must be strictly positive");
+    return count;
+  }
+
+  base::Status read_limits() {
+    SIBYL_ASSIGN(remaining_, limit(plan_.limit));
+    SIBYL_ASSIGN(partition_limit_, limit(plan_.per_partition_limit));
+    if (plan_.distinct) partition_limit_ = 1;
+    remaining_in_partition_ = partition_limit_;
+    // Without groups an aggregate is one row, whatever was read for it.
+    is_single_ = plan_.aggregates() && plan_.group_by == nullptr;
+    is_paged_ = request_.page_size > 0 && !is_single_;
+    if (!plan_.sort.empty()) {
+      if (is_paged_)
+        return invalid(
+            "Cannot page queries with both ORDER BY and a IN restriction on the partition key; you must "
+            "either remove "
+            "the ORDER BY or the IN and sort client side, or disable paging for this query");
+      sorted_.emplace(plan_);
+    }
+    if (plan_.aggregates()) groups_.emplace(plan_, bindings_);
+    return {};
+  }
+
+  base::Status read_paging_state() {
+    if (!request_.paging_state || request_.paging_state->empty() || is_single_) return {};
+    SIBYL_ASSIGN(PagingState state, decode_paging_state(*plan_.table, *request_.paging_state));
+    remaining_ = std::min(remaining_, state.remaining);
+    continued_in_partition_ = std::min(partition_limit_, state.remaining_in_partition);
+    read_.after = std::move(state.position);
+    return {};
+  }
+
+  // False when nothing can match.
+  base::Result<bool> make_read_plan() {
+    const plan::Restrictions& where = *plan_.where;
+    read_.table = plan_.table.get();
+    read_.now_seconds = bindings_.now_micros / 1'000'000;
+    read_.reversed = plan_.reversed;
+    read_.is_range = where.partitions() == plan::Restrictions::Partitions::range;
+    if (read_.is_range) {
+      SIBYL_ASSIGN(read_.tokens, where.token_range(bindings_, scratch_));
+    } else {
+      SIBYL_ASSIGN(read_.keys, where.partition_keys(bindings_, scratch_));
+    }
+    read_.names_rows = where.names_whole_row() && !plan_.distinct;
+    if (read_.names_rows) {
+      SIBYL_ASSIGN(const std::vector<plan::Restrictions::NamedRow> rows, where.rows(bindings_, scratch_));
+      for (const auto& row : rows) read_.rows.push_back(row.clustering);
+    } else {
+      SIBYL_ASSIGN(read_.intervals, where.intervals(bindings_, scratch_));
+    }
+    SIBYL_TRY(make_filters());
+    const bool no_partition = read_.is_range ? read_.tokens.empty() : read_.keys.empty();
+    const bool no_row = read_.names_rows ? read_.rows.empty() : read_.intervals.empty();
+    return !no_partition && !no_row;
+  }
+
+  base::Status make_filters() {
+    if (!plan_.where->needs_filtering()) return {};
+    SIBYL_ASSIGN(std::vector<plan::Filter> filters, plan_.where->filters(bindings_, scratch_));
+    const std::vector<const schema::Column*>& columns = plan_.where->filtered_columns();
+    for (plan::Filter& filter : filters) {
+      const auto at = std::find(columns.begin(), columns.end(), filter.column) - columns.begin();
+      const bool of_partition = filter.column->is_partition_key() || filter.column->is_static();
+      const auto input = static_cast<size_t>(plan_.filter_inputs[static_cast<size_t>(at)]);
+      (of_partition ? partition_filters_ : row_filters_).push_back({std::move(filter), input});
+    }
+    return {};
+  }
+
+  // --- Reading
+
+  struct InputFilter {
+    plan::Filter filter;
+    size_t input;
+  };
+
+  bool passes(const std::vector<InputFilter>& filters) const {
+    for (const InputFilter& one : filters)
+      if (!satisfies(one.filter, inputs_.values()[one.input])) return false;
+    return true;
+  }
+
+  base::Status read() {
+    SIBYL_ASSIGN(reader_, open_reader(store_, read_));
+    while (!done_) {
+      SIBYL_ASSIGN(const bool more, reader_->next_partition());
+      if (!more) return {};
+      SIBYL_TRY(read_partition());
+    }
+    return {};
+  }
+
+  // How many rows of the partition may be taken; groups have a count of their own.
+  int64_t rows_of_partition() const {
+    if (groups_) return plan_.distinct ? 1 : unlimited;
+    const int64_t rows = reader_->is_continued() ? continued_in_partition_ : partition_limit_;
+    // Within a partition rows come in order: beyond the limit none can be among the first when sorted.
+    return sorted_ ? std::min(rows, remaining_) : rows;
+  }
+
+  base::Status read_partition() {
+    remaining_in_partition_ = rows_of_partition();
+    SIBYL_TRY(inputs_.start_partition(reader_->partition_key(), reader_->static_row()));
+    if (!passes(partition_filters_)) return {};
+    bool has_rows = reader_->is_continued();
+    while (!done_ && remaining_in_partition_ > 0) {
+      SIBYL_ASSIGN(const bool more, reader_->next_row());
+      if (!more) break;
+      has_rows = true;
+      SIBYL_TRY(inputs_.fill(reader_->clustering(), reader_->row()));
+      if (!passes(row_filters_)) continue;
+      SIBYL_TRY(take(reader_->clustering()));
+    }
+    const bool only_static = !has_rows && !reader_->static_row().cells.empty() &&
+                             !plan_.where->restricts_clustering() && !plan_.where->restricts_regular();
+    if (!only_static || done_) return {};
+    inputs_.fill_static_only();
+    return take(std::nullopt);
+  }
+
+  // One row that matches; without clustering it is a partition's static columns alone.
+  base::Status take(std::optional<BytesView> clustering) {
+    if (groups_) return take_into_group(clustering);
+    if (sorted_) {
+      RowBuffer row;
+      SIBYL_TRY(writer_.write(inputs_.values(), {}, row));
+      sorted_->add(inputs_.values(), std::move(row));
+      --remaining_in_partition_;
+      return sorted_->byte_size() > max_result_bytes ? too_large() : base::Status();
+    }
+    SIBYL_TRY(writer_.write(inputs_.values(), {}, result_.rows));
+    return count_row(clustering);
+  }
+
+  // After a result row: is the page, the partition or the whole done?
+  base::Status count_row(std::optional<BytesView> last) {
+    --remaining_;
+    --remaining_in_partition_;
+    const size_t bytes = result_.rows.bytes().size();
+    if (remaining_ == 0) {
+      done_ = true;
+      return {};
+    }
+    if (!is_paged_) return bytes > max_result_bytes ? too_large() : base::Status();
+    if (static_cast<int64_t>(result_.rows.count()) < request_.page_size && bytes < max_page_bytes) return {};
+    done_ = true;
+    PagingState state;
+    state.position.partition_key = reader_->partition_key();
+    if (last && remaining_in_partition_ > 0) state.position.clustering = Bytes(*last);
+    state.remaining = remaining_;
+    state.remaining_in_partition = std::max<int64_t>(remaining_in_partition_, 0);
+    result_.paging_state = encode_paging_state(*plan_.table, state);
+    return {};
+  }
+
+  static base::Status too_large() {
+    return base::fail(base::Error(base::ErrorCode::invalid, "The result is larger than 256 MiB")
+                          .with_hint("read it page by page, or use a LIMIT"));
+  }
+
+  // --- Groups
+
+  base::Status take_into_group(std::optional<BytesView> clustering) {
+    SIBYL_ASSIGN(const bool continues,
+                 groups_->continues(reader_->partition_key(), clustering, inputs_.values()));
+    if (!continues) {
+      if (groups_->has_group()) SIBYL_TRY(finish_group());
+      if (done_) return {};
+      if (group_partition_ != reader_->partition_key()) {
+        group_partition_ = reader_->partition_key();
+        groups_in_partition_ = reader_->is_continued() ? continued_in_partition_ : partition_limit_;
+      }
+      if (groups_in_partition_ == 0) {
+        remaining_in_partition_ = 0;
+        return {};
+      }
+      SIBYL_TRY(groups_->start(reader_->partition_key(), clustering, inputs_.values()));
+    }
+    --remaining_in_partition_;
+    last_partition_.assign(reader_->partition_key());
+    last_clustering_ = clustering ? std::optional<Bytes>(*clustering) : std::nullopt;
+    return groups_->add(inputs_.values());
+  }
+
+  // Writes the group that has just ended, and ends the page after it when it is full.
+  base::Status finish_group() {
+    SIBYL_TRY(groups_->finish(writer_, result_.rows));
+    --remaining_;
+    --groups_in_partition_;
+    if (remaining_ == 0) {
+      done_ = true;
+      return {};
+    }
+    const size_t bytes = result_.rows.bytes().size();
+    if (!is_paged_) return bytes > max_result_bytes ? too_large() : base::Status();
+    if (static_cast<int64_t>(result_.rows.count()) < request_.page_size && bytes < max_page_bytes) return {};
+    done_ = true;
+    PagingState state;
+    state.position.partition_key = last_partition_;
+    if (groups_in_partition_ > 0) state.position.clustering = last_clustering_;
+    state.remaining = remaining_;
+    state.remaining_in_partition = groups_in_partition_;
+    result_.paging_state = encode_paging_state(*plan_.table, state);
+    return {};
+  }
+
+  base::Status finish_groups() {
+    if (groups_->has_group()) return finish_group();
+    return is_single_ ? groups_->finish(writer_, result_.rows) : base::Status();
+  }
+
+  void warn() {
+    if (!plan_.aggregates()) return;
+    if (!plan_.where->restricts_partition())
+      result_.warnings.push_back("Aggregation query used without partition key");
+    else if (plan_.where->has_partition_in())
+      result_.warnings.push_back("Aggregation query used on multiple partition keys (IN restriction)");
+  }
+
+  const plan::Select& plan_;
+  const Request& request_;
+  const storage::Store& store_;
+  plan::Bindings bindings_;
+  plan::Scratch scratch_;
+  RowWriter writer_;
+  RowInputs inputs_;
+  ReadPlan read_;
+  std::unique_ptr<Reader> reader_;
+  std::vector<InputFilter> partition_filters_, row_filters_;
+  ResultSet result_;
+
+  bool is_paged_ = false, is_single_ = false, done_ = false;
+  int64_t remaining_ = unlimited, partition_limit_ = unlimited;
+  int64_t remaining_in_partition_ = unlimited, continued_in_partition_ = unlimited;
+
+  std::optional<SortedRows> sorted_;
+  std::optional<Groups> groups_;
+  Bytes group_partition_, last_partition_;
+  std::optional<Bytes> last_clustering_;
+  int64_t groups_in_partition_ = unlimited;
+};
+
+}  // namespace
+
+base::Result<ResultSet> select(const plan::Prepared& prepared, const Request& request,
+                               Environment& environment) {
+  const auto* plan = std::get_if<std::shared_ptr<const plan::Select>>(&prepared.plan);
+  SIBYL_CHECK(plan != nullptr);
+  if (request.values.size() != prepared.markers.size()) return invalid("Invalid amount of bind variables");
+  return Selecting(prepared, **plan, request, environment).run();
+}
+
+namespace {
+
+struct Blocking {
+  bool operator()(const std::shared_ptr<const plan::Select>& select) const {
+    const plan::Restrictions& where = *select->where;
+    const bool one_partition =
+        where.partitions() == plan::Restrictions::Partitions::keys && !where.has_partition_in();
+    return !one_partition || where.needs_filtering() || (select->aggregates() && !where.names_whole_row());
+  }
+  bool operator()(const std::shared_ptr<const plan::Modification>& modification) const {
+    return modification->reads_first;
+  }
+  bool operator()(const std::shared_ptr<const plan::Batch>& batch) const {
+    return std::any_of(batch->statements.begin(), batch->statements.end(),
+                       [](const auto& statement) { return statement->reads_first; });
+  }
+  bool operator()(const plan::Use&) const { return false; }
+  bool operator()(const plan::Truncate&) const { return true; }
+  bool operator()(const plan::Definition&) const { return true; }
+  bool operator()(const plan::Describe&) const { return true; }
+};
+
+}  // namespace
+
+bool may_block(const plan::Prepared& prepared) {
+  return std::visit(Blocking{}, prepared.plan);
+}
+
+}  // namespace sibyl::execute
