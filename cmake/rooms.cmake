@@ -1,11 +1,11 @@
 add_custom_target(fuzzers)
 
-# sibyl_room(NAME [IN folder] [USES room...] [LINKS target...])
+# sibyl_room(NAME [IN folder] [USES room...] [LINKS target...] [TEST_USES room...])
 #
 # One static library per room of src/, from every .cc in its folder. Beside the code lie x_test.cc
 # (gathered into NAME_test), x_benchmark.cc (NAME_benchmark) and x_fuzz.cc (one fuzz target each).
 function(sibyl_room name)
-  cmake_parse_arguments(ROOM "" "IN" "USES;LINKS" ${ARGN})
+  cmake_parse_arguments(ROOM "" "IN" "USES;LINKS;TEST_USES" ${ARGN})
   if(NOT ROOM_IN)
     set(ROOM_IN ${name})
   endif()
@@ -19,6 +19,7 @@ function(sibyl_room name)
   endif()
 
   list(TRANSFORM ROOM_USES PREPEND sibyl_ OUTPUT_VARIABLE uses)
+  list(TRANSFORM ROOM_TEST_USES PREPEND sibyl_ OUTPUT_VARIABLE test_uses)
   set(target sibyl_${name})
   if(sources)
     add_library(${target} STATIC ${sources})
@@ -32,7 +33,7 @@ function(sibyl_room name)
 
   if(tests)
     add_executable(${name}_test ${tests})
-    target_link_libraries(${name}_test PRIVATE ${target} GTest::gmock GTest::gtest_main RapidCheck::rapidcheck)
+    target_link_libraries(${name}_test PRIVATE ${target} ${test_uses} GTest::gmock GTest::gtest_main RapidCheck::rapidcheck)
     target_compile_definitions(${name}_test PRIVATE SIBYL_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
     add_test(NAME ${name}_test COMMAND ${name}_test)
     set_tests_properties(${name}_test PROPERTIES LABELS unit TIMEOUT 600)
@@ -43,7 +44,7 @@ function(sibyl_room name)
   if(benchmarks)
     find_package(benchmark REQUIRED)
     add_executable(${name}_benchmark EXCLUDE_FROM_ALL ${benchmarks})
-    target_link_libraries(${name}_benchmark PRIVATE ${target} benchmark::benchmark_main)
+    target_link_libraries(${name}_benchmark PRIVATE ${target} ${test_uses} benchmark::benchmark_main)
   endif()
 endfunction()
 

@@ -65,11 +65,6 @@ struct KeyspaceProperties {
   }
 };
 
-template <typename Statement>
-base::Result<DefinitionResult> not_built(const Statement&, const char* what) {
-  return base::fail(base::Error(ErrorCode::invalid, fmt::format("{} are not supported", what)));
-}
-
 struct Definer {
   Draft& draft;
 
@@ -79,39 +74,6 @@ struct Definer {
     if constexpr (requires { define_table(statement, draft); }) return define_table(statement, draft);
     if constexpr (requires { define_type(statement, draft); }) return define_type(statement, draft);
     return base::invalid("This statement does not change the schema");
-  }
-  base::Result<DefinitionResult> operator()(const cql::CreateIndex& s) const {
-    return not_built(s, "Secondary indexes");
-  }
-  base::Result<DefinitionResult> operator()(const cql::DropIndex& s) const {
-    return not_built(s, "Secondary indexes");
-  }
-  base::Result<DefinitionResult> operator()(const cql::CreateView& s) const {
-    return not_built(s, "Materialized views");
-  }
-  base::Result<DefinitionResult> operator()(const cql::AlterView& s) const {
-    return not_built(s, "Materialized views");
-  }
-  base::Result<DefinitionResult> operator()(const cql::DropView& s) const {
-    return not_built(s, "Materialized views");
-  }
-  base::Result<DefinitionResult> operator()(const cql::CreateFunction& s) const {
-    return not_built(s, "User-defined functions");
-  }
-  base::Result<DefinitionResult> operator()(const cql::DropFunction& s) const {
-    return not_built(s, "User-defined functions");
-  }
-  base::Result<DefinitionResult> operator()(const cql::CreateAggregate& s) const {
-    return not_built(s, "User-defined aggregates");
-  }
-  base::Result<DefinitionResult> operator()(const cql::DropAggregate& s) const {
-    return not_built(s, "User-defined aggregates");
-  }
-  base::Result<DefinitionResult> operator()(const cql::CreateTrigger& s) const {
-    return not_built(s, "Triggers");
-  }
-  base::Result<DefinitionResult> operator()(const cql::DropTrigger& s) const {
-    return not_built(s, "Triggers");
   }
 };
 

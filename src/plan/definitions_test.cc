@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -88,17 +87,9 @@ std::string print(const base::Result<DefinitionResult>& result) {
   return text;
 }
 
-std::filesystem::path data_file(const std::string& name) {
-  for (std::filesystem::path start : {std::filesystem::absolute(__FILE__), std::filesystem::current_path()}) {
-    for (std::filesystem::path at = start; at != at.root_path(); at = at.parent_path())
-      if (std::filesystem::exists(at / "tests/data" / name)) return at / "tests/data" / name;
-  }
-  return name;
-}
-
 // Every statement below was put to Cassandra 5.0 in this order; the answers must be the same.
 TEST(Definitions, AnswersAsCassandraDid) {
-  std::ifstream file(data_file("definitions.txt"));
+  std::ifstream file(SIBYL_SOURCE_DIR "/tests/data/definitions.txt");
   ASSERT_TRUE(file) << "tests/data/definitions.txt not found";
   Database database;
   size_t statements = 0;

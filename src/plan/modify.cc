@@ -15,11 +15,6 @@ using ModificationPtr = std::shared_ptr<const Modification>;
 
 namespace {
 
-std::unexpected<base::Error> conditions_not_built() {
-  return base::fail(base::Error(ErrorCode::invalid, "Conditional updates (IF) are not supported yet")
-                        .with_hint("leave the IF clause out: the write is then unconditional"));
-}
-
 base::Result<const schema::Column*> existing_column(const schema::Table& table, const std::string& name) {
   const schema::Column* column = table.find(name);
   if (!column)
@@ -62,6 +57,12 @@ class ModificationBuilder {
   base::Status bind_where(const std::vector<cql::Relation>& where) {
     if (names_whole_key(where)) return bind_key_terms(where);
     const Purpose purpose = plan_->kind == Modification::Kind::delete_ ? Purpose::delete_ : Purpose::update;
+    if (only_static() && restricts_clustering(where)) {
+      return base::invalid(fmt::format(
+          "Invalid restrictions on clustering columns since the {} statement modifies only static "
+          "columns",
+          purpose == Purpose::delete_ ? "DELETE" : "UPDATE"));
+    }
     SIBYL_ASSIGN(plan_->where,
                  bind_restrictions(binder_, plan_->table, where, purpose, only_static(), false));
     plan_->names_rows = !only_static() && (table().clustering_count == 0 || plan_->where->names_whole_row());
@@ -100,6 +101,16 @@ class ModificationBuilder {
     if (only_static()) return clustering == 0;
     if (clustering == table().clustering_count) return true;
     return clustering == 0 && plan_->deletes_rows();
+  }
+
+  bool restricts_clustering(const std::vector<cql::Relation>& where) const {
+    for (const cql::Relation& relation : where) {
+      for (const std::string& name : relation.columns) {
+        const schema::Column* column = table().find(name);
+        if (column && column->is_clustering()) return true;
+      }
+    }
+    return false;
   }
 
   base::Status bind_key_terms(const std::vector<cql::Relation>& where) {
@@ -175,7 +186,6 @@ base::Result<std::shared_ptr<Modification>> bind(const cql::Insert& insert, Bind
   const schema::Table& table = builder.table();
   if (table.is_counter)
     return base::invalid("INSERT statements are not allowed on counter tables, use UPDATE instead");
-  if (insert.if_not_exists) return conditions_not_built();
   if (insert.json) return bind_insert_json(insert, builder, binder);
   if (insert.columns.size() != insert.values.size()) return base::invalid("Unmatched column names/values");
   std::set<std::string_view> seen;
@@ -202,7 +212,6 @@ base::Result<std::shared_ptr<Modification>> bind(const cql::Update& update, Bind
   }
   ModificationBuilder builder(binder, Modification::Kind::update);
   SIBYL_TRY(builder.open(update.table, update.attributes));
-  if (update.if_exists || !update.conditions.empty()) return conditions_not_built();
   const schema::Table& table = builder.table();
   for (const cql::Assignment& assignment : update.assignments) {
     SIBYL_ASSIGN(const schema::Column* column, existing_column(table, assignment.column));
@@ -218,7 +227,6 @@ base::Result<std::shared_ptr<Modification>> bind(const cql::Update& update, Bind
 base::Result<std::shared_ptr<Modification>> bind(const cql::Delete& statement, Binder& binder) {
   ModificationBuilder builder(binder, Modification::Kind::delete_);
   SIBYL_TRY(builder.open(statement.table, statement.attributes));
-  if (statement.if_exists || !statement.conditions.empty()) return conditions_not_built();
   const schema::Table& table = builder.table();
   for (const cql::DeleteTarget& target : statement.targets) {
     SIBYL_ASSIGN(const schema::Column* column, existing_column(table, target.column));
