@@ -1,10 +1,12 @@
 // Bytes as the whole of Sibyl passes them around.
 //
-// A byte string is a std::string (small ones need no allocation and every library takes it); a borrowed one is a
-// std::string_view. Both compare as unsigned bytes, which is the order of records in every store.
+// A byte string is a std::string (small ones need no allocation and every library takes it); a borrowed one
+// is a std::string_view. Both compare as unsigned bytes, which is the order of records in every store.
 #pragma once
 
+#include <bit>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 
@@ -15,18 +17,25 @@ using BytesView = std::string_view;
 
 // Fixed-width big-endian integers, the byte order of CQL values and of keys.
 template <typename Unsigned>
+inline Unsigned to_big_endian(Unsigned value) {
+  if constexpr (std::endian::native == std::endian::little) return std::byteswap(value);
+  return value;
+}
+
+template <typename Unsigned>
 inline void append_big_endian(Bytes& out, Unsigned value) {
-  for (int shift = (static_cast<int>(sizeof(Unsigned)) - 1) * 8; shift >= 0; shift -= 8)
-    out.push_back(static_cast<char>(static_cast<unsigned char>(value >> shift)));
+  value = to_big_endian(value);
+  char bytes[sizeof(Unsigned)];
+  std::memcpy(bytes, &value, sizeof bytes);
+  out.append(bytes, sizeof bytes);
 }
 
 // REQUIRES: at.size() >= sizeof(Unsigned).
 template <typename Unsigned>
 inline Unsigned read_big_endian(BytesView at) {
   Unsigned value = 0;
-  for (size_t i = 0; i < sizeof(Unsigned); ++i)
-    value = static_cast<Unsigned>((static_cast<uint64_t>(value) << 8) | static_cast<unsigned char>(at[i]));
-  return value;
+  std::memcpy(&value, at.data(), sizeof value);
+  return to_big_endian(value);
 }
 
 // LEB128: small numbers in few bytes. Signed ones go through zigzag.
@@ -35,8 +44,8 @@ inline void append_signed_varint(Bytes& out, int64_t value) {
   append_varint(out, (static_cast<uint64_t>(value) << 1) ^ static_cast<uint64_t>(value >> 63));
 }
 
-// Reads bytes front to back. Every read says whether the bytes were there; after a failed read the reader stays
-// failed, so that a decoder may check once at its end.
+// Reads bytes front to back. Every read says whether the bytes were there; after a failed read the reader
+// stays failed, so that a decoder may check once at its end.
 class Reader {
  public:
   explicit Reader(BytesView bytes) : rest_(bytes) {}

@@ -1,5 +1,5 @@
-// Checks that stay on in every build. SIBYL_CHECK guards the program's own invariants and ends the process: it is
-// for states after which no answer could be trusted. User input never trips it: bad input is an Error.
+// Checks that stay on in every build. SIBYL_CHECK guards the program's own invariants and ends the process:
+// it is for states after which no answer could be trusted. User input never trips it: bad input is an Error.
 #pragma once
 
 namespace sibyl::base {

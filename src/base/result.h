@@ -1,8 +1,8 @@
 // What an operation that can fail returns: a value, or an Error.
 //
-// Codes are those of Cassandra's native protocol, so an error travels from the place that found it to the client
-// without translation. An Error is a small shared handle: copying one is cheap and a Result<T> stays small.
-// No exception crosses a room's boundary.
+// Codes are those of Cassandra's native protocol, so an error travels from the place that found it to the
+// client without translation. An Error is a small shared handle: copying one is cheap and a Result<T> stays
+// small. No exception crosses a room's boundary.
 #pragma once
 
 #include <cstdint>
@@ -52,7 +52,7 @@ struct ErrorDetails {
   std::optional<Position> position;  // where in the statement, when known
   std::string keyspace, table;       // already_exists: what exists (table empty for a keyspace)
   std::string statement_id;          // unprepared: the id the client sent
-  std::string function;              // function_failure: its name, keyspace above, and the types it was called with
+  std::string function;  // function_failure: its name, keyspace above, and the types it was called with
   std::vector<std::string> argument_types;
 };
 
@@ -72,9 +72,7 @@ class [[nodiscard]] Error {
   const ErrorDetails& details() const { return *details_; }
 
   // The text a client sees: Cassandra's message, then the hint.
-  std::string text() const {
-    return hint().empty() ? message() : message() + " [hint: " + hint() + "]";
-  }
+  std::string text() const { return hint().empty() ? message() : message() + " [hint: " + hint() + "]"; }
 
   // The same error with a hint or a position; `this` is unchanged.
   Error with_hint(std::string hint) const {
@@ -99,22 +97,27 @@ using Status = Result<void>;
 inline std::unexpected<Error> fail(ErrorCode code, std::string message) {
   return std::unexpected<Error>(Error(code, std::move(message)));
 }
-inline std::unexpected<Error> fail(Error error) { return std::unexpected<Error>(std::move(error)); }
+inline std::unexpected<Error> fail(Error error) {
+  return std::unexpected<Error>(std::move(error));
+}
 // The commonest refusal: code 0x2200.
-inline std::unexpected<Error> invalid(std::string message) { return fail(ErrorCode::invalid, std::move(message)); }
+inline std::unexpected<Error> invalid(std::string message) {
+  return fail(ErrorCode::invalid, std::move(message));
+}
 
 }  // namespace sibyl::base
 
 // Early return on failure. SIBYL_ASSIGN declares or assigns `lhs` from a Result.
 #define SIBYL_CONCAT_INNER(a, b) a##b
 #define SIBYL_CONCAT(a, b) SIBYL_CONCAT_INNER(a, b)
-#define SIBYL_TRY(expression)                                                          \
-  do {                                                                                 \
-    if (auto sibyl_status = (expression); !sibyl_status)                               \
-      return std::unexpected<::sibyl::base::Error>(std::move(sibyl_status.error()));   \
+#define SIBYL_TRY(expression)                                                        \
+  do {                                                                               \
+    if (auto sibyl_status = (expression); !sibyl_status)                             \
+      return std::unexpected<::sibyl::base::Error>(std::move(sibyl_status.error())); \
   } while (false)
-#define SIBYL_ASSIGN(lhs, expression) SIBYL_ASSIGN_INNER(SIBYL_CONCAT(sibyl_result_, __LINE__), lhs, expression)
-#define SIBYL_ASSIGN_INNER(result, lhs, expression)                                              \
-  auto result = (expression);                                                                    \
-  if (!result) return std::unexpected<::sibyl::base::Error>(std::move(result.error()));         \
+#define SIBYL_ASSIGN(lhs, expression) \
+  SIBYL_ASSIGN_INNER(SIBYL_CONCAT(sibyl_result_, __LINE__), lhs, expression)
+#define SIBYL_ASSIGN_INNER(result, lhs, expression)                                     \
+  auto result = (expression);                                                           \
+  if (!result) return std::unexpected<::sibyl::base::Error>(std::move(result.error())); \
   lhs = std::move(*result)

@@ -40,12 +40,7 @@ template <typename Unsigned>
 void append_number(Unsigned value, Bytes& out) {
   char buffer[1 + sizeof(Unsigned)];
   buffer[0] = header_present;
-  if constexpr (sizeof(Unsigned) == 8)
-    value = __builtin_bswap64(value);
-  else if constexpr (sizeof(Unsigned) == 4)
-    value = __builtin_bswap32(value);
-  else if constexpr (sizeof(Unsigned) == 2)
-    value = __builtin_bswap16(value);
+  value = base::to_big_endian(value);
   std::memcpy(buffer + 1, &value, sizeof(Unsigned));
   out.append(buffer, sizeof buffer);
 }

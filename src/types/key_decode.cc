@@ -205,13 +205,17 @@ bool decode_decimal_key(KeyReader& reader, Bytes& out) {
   return append_canonical_decimal(negative, exponent, std::move(digits), out);
 }
 
+void write_count(Bytes& out, size_t at, size_t count) {
+  const uint32_t value = base::to_big_endian(static_cast<uint32_t>(count));
+  std::memcpy(out.data() + at, &value, sizeof value);
+}
+
 // Writes an element after its size, which is known only then.
 bool decode_element(const Type& type, KeyReader& reader, Bytes& out) {
   const size_t start = out.size();
   out.append(4, '\0');
   if (!decode(type, reader, out)) return false;
-  const auto size = static_cast<uint32_t>(out.size() - start - 4);
-  for (int i = 0; i < 4; ++i) out[start + static_cast<size_t>(i)] = static_cast<char>(size >> (24 - 8 * i));
+  write_count(out, start, out.size() - start - 4);
   return true;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 
 #include "types/key.h"
 
@@ -32,7 +33,15 @@ inline constexpr uint32_t varint_long_positive = 0xf8;
 inline constexpr uint32_t varint_long_negative = 0x08;
 
 inline void complement(Bytes& bytes, size_t start) {
-  for (size_t i = start; i < bytes.size(); ++i) bytes[i] = static_cast<char>(~bytes[i]);
+  char* at = bytes.data() + start;
+  char* const end = bytes.data() + bytes.size();
+  for (; end - at >= 8; at += 8) {
+    uint64_t word = 0;
+    std::memcpy(&word, at, 8);
+    word = ~word;
+    std::memcpy(at, &word, 8);
+  }
+  for (; at < end; ++at) *at = static_cast<char>(~*at);
 }
 
 void append_raw(BytesView value, Bytes& out);
