@@ -43,6 +43,17 @@ int binding_of(const Expression& expression) {
   return primary_binding;
 }
 
+// `(t)[0]` reads as a list that is hinted to be of type t: what ends so needs more parentheses before a
+// bracket.
+bool reads_as_hint(const Expression& expression) {
+  if (const auto* hint = std::get_if<TypeHint>(&expression.node)) return reads_as_hint(*hint->of);
+  const auto* tuple = std::get_if<TupleLiteral>(&expression.node);
+  if (tuple == nullptr || tuple->elements.size() != 1) return false;
+  const auto& inner = tuple->elements[0]->node;
+  return std::holds_alternative<ColumnReference>(inner) || std::holds_alternative<FieldSelection>(inner) ||
+         std::holds_alternative<Literal>(inner);
+}
+
 // A column, an element, slice or field of one: what writetime() and ttl() take.
 bool is_column_path(const Expression& expression) {
   if (std::holds_alternative<ColumnReference>(expression.node)) return true;
@@ -215,6 +226,13 @@ void Writer::operand(const Expression& expression, int binding) {
   if (enclose) put(")");
 }
 
+void Writer::bracketed(const Expression& expression) {
+  const bool enclose = reads_as_hint(expression);
+  if (enclose) put("(");
+  operand(expression, modifier_binding);
+  if (enclose) put(")");
+}
+
 void Writer::node(const Literal& node) {
   if (node.kind == Literal::Kind::string) {
     string(node.text);
@@ -299,14 +317,14 @@ void Writer::node(const FieldSelection& node) {
 }
 
 void Writer::node(const ElementSelection& node) {
-  operand(*node.of, modifier_binding);
+  bracketed(*node.of);
   put("[");
   expression(*node.key);
   put("]");
 }
 
 void Writer::node(const SliceSelection& node) {
-  operand(*node.of, modifier_binding);
+  bracketed(*node.of);
   put("[");
   if (node.from) {
     expression(*node.from);

@@ -60,6 +60,7 @@ class Writer {
   void node(const Arithmetic& node);
   void node(const Negation& node);
   void operand(const Expression& expression, int binding);
+  void bracketed(const Expression& expression);  // before `[`
 
   // --- Data statements (print_data.cc)
   void node(const Select& node);
