@@ -112,7 +112,7 @@ base::Result<std::unique_ptr<engine::Engine>> open_engine(const std::string& dat
   engine::Options options;
   options.data = data;
   auto engine = engine::Engine::open(options);
-  if (!engine && engine.error().message().find("in use") != std::string::npos)
+  if (!engine && engine.error().message().find("another process has it open") != std::string::npos)
     return base::fail(engine.error().with_hint(
         "A server works on it: connect with `sibyl shell HOST:PORT`, or stop the server first."));
   return engine;
