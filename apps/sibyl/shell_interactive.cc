@@ -21,6 +21,13 @@ size_t unfinished(std::string_view text) {
   return statements.empty() || statements.back().complete ? text.size() : statements.back().offset;
 }
 
+// A line by itself that people type when they are lost in an unfinished statement.
+bool wants_out(std::string_view line) {
+  const std::optional<Command> command = parse_command(line);
+  return command && command->arguments.empty() &&
+         (command->kind == Command::Kind::exit || command->kind == Command::Kind::help);
+}
+
 }  // namespace
 
 std::string Shell::prompt(bool continued) const {
@@ -73,7 +80,7 @@ void Shell::run_interactive() {
     if (pending.empty()) {
       editor.remember(entry);
       entry.clear();
-    } else if (blank_lines == 2) {
+    } else if (blank_lines == 2 || (pending.size() > input.line.size() + 1 && wants_out(input.line))) {
       say("A statement ends with a semicolon (;). Ctrl-C drops it.");
     }
     run_text(ready, "");

@@ -58,16 +58,24 @@ std::string render_name_lists(const StatementResult& result, bool keyspace_in_us
   return text.empty() ? text : text + '\n';
 }
 
+// The texts of a list of them, joined by commas.
+std::string join_texts(const types::Type& type, std::string_view bytes) {
+  std::string joined;
+  const auto elements = types::split(type, bytes);
+  if (!elements) return joined;
+  for (const auto& element : *elements)
+    joined += (joined.empty() ? "" : ", ") + plain_value(*type.element(), element.value_or(""));
+  return joined;
+}
+
 // A map from a token range's end to the addresses that hold it.
 std::string render_ownership(const types::Type& type, std::string_view bytes) {
-  auto entries = types::split(type, bytes);
+  const auto entries = types::split(type, bytes);
   if (!entries) return {};
   std::string text = "Range ownership:\n";
-  for (size_t i = 0; i + 1 < entries->size(); i += 2) {
-    const std::string token = plain_value(*type.map_key(), (*entries)[i].value_or(""));
-    const std::string holders = types::to_display(*type.map_value(), (*entries)[i + 1].value_or(""));
-    text += fmt::format(" {:>39}  {}\n", token, holders);
-  }
+  for (size_t i = 0; i + 1 < entries->size(); i += 2)
+    text += fmt::format(" {:>39}  [{}]\n", plain_value(*type.map_key(), (*entries)[i].value_or("")),
+                        join_texts(*type.map_value(), (*entries)[i + 1].value_or("")));
   return text + '\n';
 }
 

@@ -114,6 +114,22 @@ TEST(ShellResult, DescriptionsOfDefinitions) {
             "\nCREATE TABLE t (\n    a int\n);\n\nCREATE TYPE u ();\n");
 }
 
+TEST(ShellResult, DescriptionOfTheCluster) {
+  const types::TypePtr text = types::scalar(Kind::text);
+  const types::TypePtr hosts = types::list_of(text, true);
+  const types::TypePtr ownership = types::map_of(text, hosts, true);
+  const Bytes here = types::join(*hosts, {"/127.0.0.1:7000", "/[::1]:7000"});
+  StatementResult result;
+  result.columns = {{"", "", "cluster", text},
+                    {"", "", "partitioner", text},
+                    {"", "", "snitch", text},
+                    {"", "", "range_ownership", ownership}};
+  result.rows = {{"Sibyl", "Murmur3Partitioner", "Simple", types::join(*ownership, {"0", here})}};
+  EXPECT_EQ(render_description(result, "cluster", true, 80),
+            "\nCluster: Sibyl\nPartitioner: Murmur3Partitioner\nSnitch: Simple\n\nRange ownership:\n"
+            "                                       0  [/127.0.0.1:7000, /[::1]:7000]\n\n");
+}
+
 TEST(ShellResult, Warnings) {
   EXPECT_EQ(render_warnings({}), "");
   EXPECT_EQ(render_warnings({"slow"}), "\nWarnings :\nslow\n\n");
