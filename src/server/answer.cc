@@ -1,0 +1,104 @@
+// Results to bytes.
+#include <fmt/format.h>
+
+#include "protocol/error_message.h"
+#include "protocol/response.h"
+#include "server/connection.h"
+
+namespace sibyl::server {
+
+using protocol::ColumnView;
+using protocol::Direction;
+using protocol::FrameWriter;
+using protocol::Opcode;
+
+namespace {
+
+// Valid until the next call on this thread with the same `slot`.
+std::span<const ColumnView> views(const std::vector<plan::ColumnSpec>& columns, size_t slot) {
+  thread_local std::vector<ColumnView> scratch[2];
+  auto& list = scratch[slot];
+  list.clear();
+  for (const auto& column : columns)
+    list.push_back({column.keyspace, column.table, column.name, column.type.get()});
+  return list;
+}
+
+protocol::SchemaChange to_protocol(const schema::Change& change) {
+  return {static_cast<protocol::SchemaChange::Kind>(change.kind),
+          static_cast<protocol::SchemaChange::Target>(change.target), change.keyspace, change.name,
+          change.argument_types};
+}
+
+}  // namespace
+
+void Connection::answer_error(int16_t stream, const base::Error& error) {
+  FrameWriter frame(out_, Direction::response, {version_, 0, stream, Opcode::error});
+  protocol::append_error(out_, version_, protocol::to_message(error));
+  frame.finish(compression_);
+}
+
+void Connection::answer_empty(int16_t stream, Opcode opcode) {
+  FrameWriter frame(out_, Direction::response, {version_, 0, stream, opcode});
+  frame.finish();
+}
+
+void Connection::answer_result(const Call& call, execute::ResultSet& result) {
+  using Kind = execute::ResultSet::Kind;
+  constexpr size_t metadata_room = 4u << 20;
+  if (result.rows.bytes().size() > protocol::largest_body - metadata_room) {
+    answer_error(call.stream,
+                 base::Error(base::ErrorCode::invalid,
+                             fmt::format("Result of {} bytes is too large for one message; use paging",
+                                         result.rows.bytes().size())));
+    return;
+  }
+  std::vector<std::string> warnings = std::move(result.warnings);
+  if (call.is_query && call.plan)
+    warnings.insert(warnings.begin(), call.plan->warnings.begin(), call.plan->warnings.end());
+  const bool warn = !warnings.empty() && protocol::has_warnings_and_payload(version_);
+  const uint8_t flags = warn ? protocol::flag::warning : 0;
+  FrameWriter frame(out_, Direction::response, {version_, flags, call.stream, Opcode::result});
+  if (warn) protocol::append_string_list(out_, warnings);
+  switch (result.kind) {
+    case Kind::nothing:
+      protocol::append_void_result(out_);
+      break;
+    case Kind::rows: {
+      protocol::RowsHeader header;
+      header.columns = views(result.metadata->columns, 0);
+      header.skip_metadata = call.skip_metadata;
+      if (result.paging_state) header.paging_state = *result.paging_state;
+      header.row_count = static_cast<uint32_t>(result.rows.count());
+      protocol::append_rows_header(out_, version_, header);
+      out_.append(result.rows.bytes());
+      break;
+    }
+    case Kind::set_keyspace:
+      keyspace_ = result.keyspace;
+      reactor_.shared().clients.update(client_, [&](engine::Client& client) { client.keyspace = keyspace_; });
+      protocol::append_set_keyspace_result(out_, result.keyspace);
+      break;
+    case Kind::schema_change:
+      protocol::append_schema_change_result(out_, version_, to_protocol(result.change));
+      break;
+  }
+  frame.finish(compression_);
+}
+
+void Connection::answer_prepared(int16_t stream, const engine::Engine::PreparedStatement& statement) {
+  const plan::Prepared& plan = *statement.plan;
+  const bool warn = !plan.warnings.empty() && protocol::has_warnings_and_payload(version_);
+  const uint8_t flags = warn ? protocol::flag::warning : 0;
+  FrameWriter frame(out_, Direction::response, {version_, flags, stream, Opcode::result});
+  if (warn) protocol::append_string_list(out_, plan.warnings);
+  protocol::PreparedHeader header;
+  header.id = statement.id;
+  header.markers = views(plan.markers, 0);
+  header.partition_key_markers = plan.partition_key_markers;
+  if (plan.result) header.result = views(plan.result->columns, 1);
+  protocol::append_prepared_result(out_, version_, header);
+  frame.finish(compression_);
+}
+
+}  // namespace sibyl::server

@@ -1,0 +1,50 @@
+// One request on its way: from the frame it came in to the answer that is sent for it.
+//
+// A Call is made, started and finished on its reactor's thread; in between the engine may complete it on any
+// thread. It holds what its values point into, and is used again after it finished, with the memory it has.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/engine.h"
+#include "protocol/frame.h"
+#include "protocol/request.h"
+#include "server/receive_buffer.h"
+
+namespace sibyl::server {
+
+class Connection;
+class Reactor;
+using ConnectionPtr = boost::intrusive_ptr<Connection>;
+
+struct Call {
+  Call* next = nullptr;  // in the reactor's list of completed calls
+  Reactor* reactor = nullptr;
+  ConnectionPtr connection;
+  ChunkPtr chunk;
+  base::Bytes decompressed;
+  size_t frame_bytes = 0;
+  int16_t stream = 0;
+  bool is_query = false;          // a QUERY: its plan's warnings go with its answer
+  bool is_starting = false;       // inside engine.execute() on the reactor's thread
+  bool completed_inline = false;  // completed there and then
+
+  protocol::Query query;
+  protocol::Execute execute;
+  protocol::Batch batch;
+
+  plan::PreparedPtr plan;  // nullptr for a batch
+  std::vector<types::ValueView> ordered_values;
+  std::vector<execute::BatchItem> items;
+  execute::Request request;
+  bool skip_metadata = false;
+  std::optional<base::Result<execute::ResultSet>> result;
+
+  // What execute::Request and the messages borrow goes; vectors keep their memory unless it is large.
+  void reset();
+};
+
+}  // namespace sibyl::server

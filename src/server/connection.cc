@@ -1,0 +1,231 @@
+#include "server/connection.h"
+
+#include <spdlog/spdlog.h>
+
+#include <boost/asio/buffer.hpp>
+
+namespace sibyl::server {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+using protocol::FrameStep;
+
+namespace {
+
+constexpr size_t kept_output_bytes = 256u << 10;
+constexpr size_t sent_prefix_kept = 1u << 20;
+
+}  // namespace
+
+Connection::Connection(Reactor& reactor, asio::ip::tcp::socket socket)
+    : reactor_(reactor),
+      socket_(std::move(socket)),
+      deadline_(std::chrono::steady_clock::now() + reactor.shared().limits.handshake_timeout) {}
+
+Connection::~Connection() {
+  reactor_.shared().clients.remove(client_);
+}
+
+void Connection::start() {
+  error_code ignored;
+  socket_.non_blocking(true, ignored);
+  socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
+  socket_.set_option(asio::socket_base::keep_alive(true), ignored);
+  error_code gone;
+  const auto peer = socket_.remote_endpoint(gone);
+  if (gone) return close();
+  client_.description.address = peer.address().to_string();
+  client_.description.port = peer.port();
+  client_.description.stage = "established";
+  reactor_.shared().clients.add(client_);
+  reactor_.arm_timer(deadline_);
+  read();
+}
+
+void Connection::read() {
+  if (is_reading_ || is_stopped_ || stage_ == Stage::closed) return;
+  in_.prepare(frame_wanted_);
+  is_reading_ = true;
+  socket_.async_read_some(asio::buffer(in_.free_space(), in_.free_size()),
+                          [self = ConnectionPtr(this)](const error_code& error, size_t size) {
+                            self->is_reading_ = false;
+                            if (error) {
+                              self->close();
+                            } else {
+                              self->received(size);
+                            }
+                          });
+}
+
+void Connection::received(size_t size) {
+  in_.received(size);
+  parse();
+  reactor_.mark_unsent(*this);
+  reactor_.send_marked();
+  read();
+}
+
+void Connection::parse() {
+  while (true) {
+    if (stage_ == Stage::lingering || is_draining_) discard_ = in_.unread().size();
+    if (discard_ > 0) {
+      const size_t skipped = std::min(discard_, in_.unread().size());
+      in_.consume(skipped);
+      discard_ -= skipped;
+    }
+    if (discard_ > 0 || in_.unread().empty() || stage_ == Stage::closed) break;
+    const FrameStep step = protocol::next_frame(in_.unread(), protocol::Direction::request,
+                                                reactor_.shared().limits.frame_body_bytes);
+    if (step.kind == FrameStep::Kind::incomplete) {
+      frame_wanted_ = step.size;
+      return;
+    }
+    if (must_stop()) return;
+    take_frame(step);
+  }
+  frame_wanted_ = 0;
+}
+
+void Connection::take_frame(const FrameStep& step) {
+  switch (step.kind) {
+    case FrameStep::Kind::incomplete:
+      break;
+    case FrameStep::Kind::frame:
+      handle(step);
+      in_.consume(step.size);
+      break;
+    case FrameStep::Kind::refused:
+      answer_error(step.header.stream, *step.error);
+      discard_ = step.size;
+      break;
+    case FrameStep::Kind::fatal:
+      protocol::append_refusal(out_, step.answer_version, step.header.stream, *step.error);
+      linger();
+      break;
+  }
+}
+
+bool Connection::is_over(size_t divisor) const {
+  const Limits& limits = reactor_.shared().limits;
+  return calls_ >= limits.requests_in_flight / divisor || call_bytes_ >= limits.bytes_in_flight / divisor ||
+         unsent() >= limits.unsent_bytes / divisor;
+}
+
+// Having stopped at a limit, a connection goes on at half of it, so that it does not stop and go for every
+// request.
+bool Connection::must_stop() {
+  if (is_over(is_stopped_ ? 2 : 1)) {
+    is_stopped_ = true;
+  } else if (reactor_.shared().bytes_in_flight() >= reactor_.shared().limits.total_bytes_in_flight) {
+    is_stopped_ = true;
+    reactor_.mark_starved(*this);
+  } else {
+    is_stopped_ = false;
+  }
+  return is_stopped_;
+}
+
+void Connection::resume() {
+  if (!is_stopped_ || stage_ == Stage::closed || must_stop()) return;
+  parse();
+  reactor_.mark_unsent(*this);
+  read();
+}
+
+void Connection::send() {
+  if (stage_ == Stage::closed || is_waiting_writable_) return;
+  while (unsent() > 0) {
+    error_code error;
+    const size_t size = socket_.write_some(asio::buffer(out_.data() + out_sent_, unsent()), error);
+    if (error == asio::error::would_block) {
+      wait_writable();
+      break;
+    }
+    if (error) {
+      close();
+      return;
+    }
+    out_sent_ += size;
+  }
+  overloaded_.store(unsent() >= reactor_.shared().limits.unsent_bytes_overload, std::memory_order_relaxed);
+  if (unsent() == 0) {
+    sent_all();
+  } else if (out_sent_ >= sent_prefix_kept && out_sent_ >= out_.size() / 2) {
+    out_.erase(0, out_sent_);
+    out_sent_ = 0;
+  }
+  if (is_stopped_) resume();
+}
+
+void Connection::sent_all() {
+  out_sent_ = 0;
+  if (out_.capacity() > kept_output_bytes) {
+    base::Bytes().swap(out_);
+  } else {
+    out_.clear();
+  }
+  if (is_draining_ && calls_ == 0 && stage_ != Stage::lingering) linger();
+  if (stage_ == Stage::lingering) {
+    error_code ignored;
+    socket_.shutdown(asio::socket_base::shutdown_send, ignored);
+  }
+}
+
+void Connection::wait_writable() {
+  is_waiting_writable_ = true;
+  socket_.async_wait(asio::socket_base::wait_write, [self = ConnectionPtr(this)](const error_code& error) {
+    self->is_waiting_writable_ = false;
+    if (error) {
+      self->close();
+    } else {
+      self->reactor_.mark_unsent(*self);
+      self->reactor_.send_marked();
+    }
+  });
+}
+
+// Closing at once could lose our last words: the client must have read them, or its own bytes that we did not
+// read would turn the close into a reset. So the rest is read and thrown away until the client closes or time
+// is up.
+void Connection::linger() {
+  stage_ = Stage::lingering;
+  is_stopped_ = false;
+  deadline_ = std::chrono::steady_clock::now() + reactor_.shared().limits.linger_timeout;
+  reactor_.arm_timer(deadline_);
+}
+
+void Connection::check_deadline(std::chrono::steady_clock::time_point now) {
+  if (stage_ == Stage::ready || stage_ == Stage::closed) return;
+  if (now >= deadline_) {
+    close();
+  } else {
+    reactor_.arm_timer(deadline_);
+  }
+}
+
+void Connection::begin_drain() {
+  is_draining_ = true;
+  reactor_.mark_unsent(*this);
+}
+
+void Connection::close() {
+  if (stage_ == Stage::closed) return;
+  stage_ = Stage::closed;
+  reactor_.shared().clients.remove(client_);
+  overloaded_.store(true, std::memory_order_relaxed);
+  error_code ignored;
+  socket_.close(ignored);
+  const ConnectionPtr keep(this);
+  reactor_.remove(*this);
+}
+
+void Connection::publish(const protocol::SchemaChange& change) {
+  if (!wants_schema_events_ || stage_ != Stage::ready || is_overloaded()) return;
+  protocol::FrameWriter frame(out_, protocol::Direction::response,
+                              {version_, 0, -1, protocol::Opcode::event});
+  protocol::append_event(out_, version_, change);
+  frame.finish(compression_);
+  reactor_.mark_unsent(*this);
+}
+
+}  // namespace sibyl::server

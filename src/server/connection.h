@@ -1,0 +1,119 @@
+// One client. Lives on its reactor's thread.
+//
+// It is destroyed when the reactor has removed it and its last call and socket operation have finished.
+#pragma once
+
+#include <atomic>
+#include <boost/asio/ip/tcp.hpp>
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "protocol/compression.h"
+#include "protocol/frame.h"
+#include "protocol/response.h"
+#include "protocol/version.h"
+#include "server/call.h"
+#include "server/reactor.h"
+#include "server/receive_buffer.h"
+
+namespace sibyl::server {
+
+class Connection {
+ public:
+  Connection(Reactor& reactor, boost::asio::ip::tcp::socket socket);
+  ~Connection();
+
+  void start();
+  // The reactor's tick: closes connections that took too long to say hello or to read our last words.
+  void check_deadline(std::chrono::steady_clock::time_point now);
+  void publish(const protocol::SchemaChange& change);
+  void begin_drain();
+  void close();
+  // Goes on parsing and reading where a limit stopped it.
+  void resume();
+
+  // A call has its result: appends the answer. The reactor sends at the end of the round.
+  void finish(Call* call);
+  void send();
+
+  // Whether a call that has not started yet should be refused. Any thread.
+  bool is_overloaded() const { return overloaded_.load(std::memory_order_relaxed); }
+
+  friend void intrusive_ptr_add_ref(Connection* connection) { ++connection->references_; }
+  friend void intrusive_ptr_release(Connection* connection) {
+    if (--connection->references_ == 0) delete connection;
+  }
+
+ private:
+  enum class Stage : uint8_t { expecting_startup, ready, lingering, closed };
+
+  // connection.cc: bytes.
+  void read();
+  void received(size_t size);
+  void parse();
+  void take_frame(const protocol::FrameStep& step);
+  bool is_over(size_t divisor) const;
+  bool must_stop();
+  void wait_writable();
+  void sent_all();
+  void linger();
+  size_t unsent() const { return out_.size() - out_sent_; }
+
+  // session.cc: messages.
+  void handle(const protocol::FrameStep& step);
+  base::Status check_stage(const protocol::Header& header);
+  base::Status open_body(const protocol::Header& header, protocol::BytesView& body,
+                         base::Bytes& decompressed) const;
+  void handle_startup(const protocol::Header& header, protocol::BytesView body);
+  base::Status apply_startup(protocol::BytesView body);
+  void handle_options(const protocol::Header& header);
+  void handle_register(const protocol::Header& header, protocol::BytesView body);
+  void handle_prepare(const protocol::Header& header, protocol::BytesView body);
+  void start_call(const protocol::FrameStep& step);
+  base::Status begin_query(Call& call, protocol::BytesView body);
+  base::Status begin_execute(Call& call, protocol::BytesView body);
+  base::Status begin_batch(Call& call, protocol::BytesView body, bool& may_block);
+  base::Status fill_request(Call& call, const protocol::QueryParameters& parameters);
+  void run(Call* call, bool may_block);
+
+  // answer.cc: results to bytes.
+  void answer_error(int16_t stream, const base::Error& error);
+  void answer_empty(int16_t stream, protocol::Opcode opcode);
+  void answer_result(const Call& call, execute::ResultSet& result);
+  void answer_prepared(int16_t stream, const engine::Engine::PreparedStatement& statement);
+
+  Reactor& reactor_;
+  boost::asio::ip::tcp::socket socket_;
+  uint32_t references_ = 0;
+
+  ReceiveBuffer in_;
+  size_t discard_ = 0;       // bytes of a refused frame still to come
+  size_t frame_wanted_ = 0;  // size of the incomplete frame at the front
+  base::Bytes out_;
+  size_t out_sent_ = 0;
+  size_t calls_ = 0;
+  size_t call_bytes_ = 0;
+  bool is_reading_ = false;
+  bool is_stopped_ = false;  // a limit was reached: neither parse nor read
+  bool is_waiting_writable_ = false;
+  bool is_marked_unsent_ = false;
+  bool is_marked_starved_ = false;
+  bool is_draining_ = false;
+  std::atomic<bool> overloaded_{false};
+  std::chrono::steady_clock::time_point deadline_;
+
+  Stage stage_ = Stage::expecting_startup;
+  bool wants_schema_events_ = false;
+  protocol::Version version_ = protocol::newest_version;
+  protocol::Compression compression_ = protocol::Compression::none;
+  std::string keyspace_;
+  ClientList::Entry client_;
+
+  friend class Reactor;
+};
+
+// On a thread of the pool: runs a call that may block.
+void run_blocking(Call& call);
+
+}  // namespace sibyl::server

@@ -1,0 +1,214 @@
+// An engine for tests of the server: statements are commands that say how to answer.
+//
+//   void | rows COUNT BYTES | fail TEXT | warn TEXT | use NAME | values (echoes its values, two markers a and
+//   b) later NAME (answered when the test calls release(NAME)) | block NAME (the same, on a thread that may
+//   wait) create NAME (a schema change)
+#pragma once
+
+#include <condition_variable>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "engine/engine.h"
+#include "types/type.h"
+
+namespace sibyl::server {
+
+class FakeEngine final : public engine::Engine {
+ public:
+  ~FakeEngine() override {
+    for (auto& thread : threads_) thread.join();
+  }
+
+  base::Result<PreparedStatement> prepare(std::string_view text, const std::string& keyspace) override {
+    auto plan = plan_query(text, keyspace);
+    if (!plan) return base::fail(plan.error());
+    const std::lock_guard lock(mutex_);
+    const std::string id = "id-" + std::string(text);
+    prepared_[id] = *plan;
+    return PreparedStatement{id, *plan};
+  }
+
+  base::Result<plan::PreparedPtr> find_prepared(std::string_view id) override {
+    const std::lock_guard lock(mutex_);
+    const auto found = prepared_.find(std::string(id));
+    if (found != prepared_.end()) return found->second;
+    base::ErrorDetails details;
+    details.code = base::ErrorCode::unprepared;
+    details.message = "Prepared query with ID " + base::to_hex(id) + " not found";
+    details.statement_id = std::string(id);
+    return base::fail(base::Error(std::move(details)));
+  }
+
+  base::Result<plan::PreparedPtr> plan_query(std::string_view text, const std::string& keyspace) override {
+    auto plan = std::make_shared<plan::Prepared>();
+    plan->text = std::string(text);
+    plan->keyspace = keyspace;
+    const std::string command = first_word(plan->text);
+    static const std::set<std::string> known = {"void",   "rows",  "fail",  "warn",  "use",
+                                                "values", "later", "block", "create"};
+    if (!known.contains(command))
+      return base::fail(base::ErrorCode::syntax, "line 1:0 no viable alternative at input '" + command + "'");
+    if (command == "values") {
+      plan->markers = {{"ks", "t", "a", types::scalar(types::Kind::blob)},
+                       {"ks", "t", "b", types::scalar(types::Kind::blob)}};
+      plan->partition_key_markers = {0};
+    }
+    if (command == "warn") plan->warnings = {plan->text.substr(5)};
+    // What may_block() reads: a definition may block, USE may not.
+    if (command == "block" || command == "create") {
+      plan->plan = plan::Definition{};
+    } else {
+      plan->plan = plan::Use{};
+    }
+    return plan;
+  }
+
+  void execute(plan::PreparedPtr plan, const execute::Request& request, execute::Completion done) override {
+    std::istringstream words(plan->text);
+    std::string command, argument;
+    words >> command >> argument;
+    execute::ResultSet result;
+    if (command == "fail") return done(base::invalid(plan->text.substr(5)));
+    if (command == "rows") {
+      size_t size = 0;
+      words >> size;
+      fill_rows(result, std::stoul(argument), size);
+    } else if (command == "values") {
+      echo(result, request);
+    } else if (command == "use") {
+      result.kind = execute::ResultSet::Kind::set_keyspace;
+      result.keyspace = argument;
+    } else if (command == "later") {
+      return wait_elsewhere(argument, std::move(done));
+    } else if (command == "block") {
+      wait_for(argument);
+    } else if (command == "create") {
+      result.kind = execute::ResultSet::Kind::schema_change;
+      result.change = {schema::Change::Kind::created, schema::Change::Target::table, "ks", argument, {}};
+      tell(result.change);
+    }
+    done(std::move(result));
+  }
+
+  void execute_batch(cql::Batch::Kind, std::vector<execute::BatchItem> items, const execute::Request&,
+                     execute::Completion done) override {
+    execute::ResultSet result;
+    execute::RowBuffer rows;
+    for (const auto& item : items) {
+      rows.add(item.statement->text + "/" + std::to_string(item.values.size()));
+      rows.end_row();
+    }
+    result.kind = execute::ResultSet::Kind::rows;
+    result.rows = std::move(rows);
+    result.metadata = one_column();
+    done(std::move(result));
+  }
+
+  // Lets statements that wait under this name complete, now and later.
+  void release(const std::string& name) {
+    {
+      const std::lock_guard lock(mutex_);
+      released_.insert(name);
+    }
+    changed_.notify_all();
+  }
+  // Waits until `count` statements have begun to wait.
+  void await_waiting(size_t count) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return began_waiting_ >= count; });
+  }
+
+  schema::SnapshotPtr schema() const override { return nullptr; }
+  uint64_t subscribe(Listener listener) override {
+    const std::lock_guard lock(mutex_);
+    listener_ = std::move(listener);
+    return 1;
+  }
+  void unsubscribe(uint64_t) override {
+    const std::lock_guard lock(mutex_);
+    listener_ = nullptr;
+  }
+  void set_endpoint(const std::string&, uint16_t port) override { port_ = port; }
+  uint16_t port() const { return port_; }
+  void set_clients(Clients clients) override { clients_ = std::move(clients); }
+  std::vector<engine::Client> clients() const { return clients_(); }
+  storage::Store& store() override { std::abort(); }
+  base::Clock& clock() override { return clock_; }
+  base::Status flush() override { return {}; }
+  base::Status compact() override { return {}; }
+
+ private:
+  static std::string first_word(const std::string& text) { return text.substr(0, text.find(' ')); }
+
+  static plan::ResultMetadataPtr one_column() {
+    auto metadata = std::make_shared<plan::ResultMetadata>();
+    metadata->columns = {{"ks", "t", "v", types::scalar(types::Kind::blob)}};
+    return metadata;
+  }
+  static void fill_rows(execute::ResultSet& result, size_t count, size_t size) {
+    result.kind = execute::ResultSet::Kind::rows;
+    result.metadata = one_column();
+    const std::string value(size, 'v');
+    for (size_t i = 0; i < count; ++i) {
+      result.rows.add(value);
+      result.rows.end_row();
+    }
+  }
+  static void echo(execute::ResultSet& result, const execute::Request& request) {
+    result.kind = execute::ResultSet::Kind::rows;
+    result.metadata = one_column();
+    for (const auto& value : request.values) {
+      if (value.is_present()) {
+        result.rows.add(value.bytes);
+      } else {
+        result.rows.add(value.is_unset() ? "unset" : "null");
+      }
+      result.rows.end_row();
+    }
+    if (request.page_size > 0) result.paging_state = "page " + std::to_string(request.page_size);
+  }
+  void wait_for(const std::string& name) {
+    std::unique_lock lock(mutex_);
+    ++began_waiting_;
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return released_.contains(name); });
+  }
+  void wait_elsewhere(const std::string& name, execute::Completion done) {
+    const std::lock_guard lock(mutex_);
+    threads_.emplace_back([this, name, done = std::move(done)]() mutable {
+      wait_for(name);
+      done(execute::ResultSet{});
+    });
+  }
+  void tell(const schema::Change& change) {
+    Listener listener;
+    {
+      const std::lock_guard lock(mutex_);
+      listener = listener_;
+    }
+    if (listener) listener(change);
+  }
+
+  base::SystemClock clock_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<std::string, plan::PreparedPtr> prepared_;
+  std::set<std::string> released_;
+  std::vector<std::thread> threads_;
+  Listener listener_;
+  size_t began_waiting_ = 0;
+  uint16_t port_ = 0;
+  Clients clients_;
+};
+
+}  // namespace sibyl::server

@@ -1,0 +1,256 @@
+#include "server/reactor.h"
+
+#include <pthread.h>
+#include <spdlog/spdlog.h>
+
+#include <boost/asio/post.hpp>
+
+#include "server/connection.h"
+
+namespace sibyl::server {
+
+namespace asio = boost::asio;
+
+namespace {
+
+thread_local Reactor* current_reactor = nullptr;
+
+constexpr size_t kept_calls = 1024;
+constexpr std::chrono::milliseconds starved_interval{10};
+
+protocol::SchemaChange to_protocol(const schema::Change& change) {
+  return {static_cast<protocol::SchemaChange::Kind>(change.kind),
+          static_cast<protocol::SchemaChange::Target>(change.target), change.keyspace, change.name,
+          change.argument_types};
+}
+
+}  // namespace
+
+void Call::reset() {
+  constexpr size_t kept_elements = 256;
+  const auto clear = [](auto& vector) {
+    if (vector.capacity() > kept_elements) {
+      vector = {};
+    } else {
+      vector.clear();
+    }
+  };
+  chunk.reset();
+  base::Bytes().swap(decompressed);
+  is_query = is_starting = completed_inline = skip_metadata = false;
+  clear(query.parameters.values);
+  clear(query.parameters.names);
+  clear(execute.parameters.values);
+  clear(execute.parameters.names);
+  clear(batch.statements);
+  clear(batch.values);
+  clear(ordered_values);
+  clear(items);
+  plan.reset();
+  request.paging_state.reset();
+  result.reset();
+}
+
+size_t Shared::bytes_in_flight() const {
+  size_t sum = 0;
+  for (const auto& reactor : reactors) sum += reactor->bytes_in_flight();
+  return sum;
+}
+
+size_t Shared::calls() const {
+  size_t sum = 0;
+  for (const auto& reactor : reactors) sum += reactor->calls();
+  return sum;
+}
+
+void Shared::tell_gone() {
+  if (!is_stopping.load(std::memory_order_relaxed)) return;
+  {
+    const std::lock_guard lock(mutex);
+  }
+  gone.notify_all();
+}
+
+Reactor::Reactor(Shared& shared, unsigned number)
+    : shared_(shared), work_(asio::make_work_guard(context_)), timer_(context_) {
+  thread_ = std::thread([this] { run(); });
+  pthread_setname_np(thread_.native_handle(), ("sibyl-react-" + std::to_string(number)).c_str());
+}
+
+Reactor::~Reactor() {
+  join();
+}
+
+Reactor* Reactor::current() {
+  return current_reactor;
+}
+
+void Reactor::run() {
+  current_reactor = this;
+  context_.run();
+}
+
+void Reactor::join() {
+  if (!thread_.joinable()) return;
+  asio::post(context_, [this] {
+    timer_.cancel();
+    work_.reset();
+  });
+  thread_.join();
+}
+
+void Reactor::adopt(asio::ip::tcp::socket socket) {
+  asio::post(context_, [this, socket = std::move(socket)]() mutable {
+    auto* connection = new Connection(*this, std::move(socket));
+    intrusive_ptr_add_ref(connection);
+    connections_.insert(connection);
+    if (is_draining_) {
+      connection->close();
+      return;
+    }
+    connection->start();
+  });
+}
+
+void Reactor::publish(const schema::Change& change) {
+  asio::post(context_, [this, change = to_protocol(change)] {
+    for (Connection* connection : connections_) connection->publish(change);
+    send_marked();
+  });
+}
+
+void Reactor::begin_drain() {
+  asio::post(context_, [this] {
+    is_draining_ = true;
+    const std::vector<Connection*> all(connections_.begin(), connections_.end());
+    for (Connection* connection : all) connection->begin_drain();
+    send_marked();
+  });
+}
+
+void Reactor::abandon() {
+  asio::post(context_, [this] {
+    const std::vector<Connection*> all(connections_.begin(), connections_.end());
+    for (Connection* connection : all) connection->close();
+  });
+}
+
+void Reactor::completed(Call& call) {
+  Call* head = completed_.load(std::memory_order_relaxed);
+  do {
+    call.next = head;
+  } while (
+      !completed_.compare_exchange_weak(head, &call, std::memory_order_release, std::memory_order_relaxed));
+  // Whoever finds the list empty wakes the reactor; the others' calls are taken with it.
+  if (head == nullptr) asio::post(context_, [this] { drain_completed(); });
+}
+
+void Reactor::drain_completed() {
+  Call* newest = completed_.exchange(nullptr, std::memory_order_acquire);
+  Call* oldest = nullptr;
+  while (newest != nullptr) {
+    Call* next = newest->next;
+    newest->next = oldest;
+    oldest = newest;
+    newest = next;
+  }
+  while (oldest != nullptr) {
+    Call* next = oldest->next;
+    Connection& connection = *oldest->connection;
+    mark_unsent(connection);
+    connection.finish(oldest);
+    oldest = next;
+  }
+  if (!starved_.empty()) retry_starved();
+  send_marked();
+}
+
+// Sending may let a connection go on that a limit had stopped, which then has more to send.
+void Reactor::send_marked() {
+  while (!unsent_.empty()) {
+    scratch_.swap(unsent_);
+    for (auto& connection : scratch_) {
+      connection->is_marked_unsent_ = false;
+      connection->send();
+    }
+    scratch_.clear();
+  }
+}
+
+void Reactor::mark_unsent(Connection& connection) {
+  if (connection.is_marked_unsent_) return;
+  connection.is_marked_unsent_ = true;
+  unsent_.emplace_back(&connection);
+}
+
+void Reactor::mark_starved(Connection& connection) {
+  if (connection.is_marked_starved_) return;
+  connection.is_marked_starved_ = true;
+  starved_.emplace_back(&connection);
+  arm_timer(std::chrono::steady_clock::now() + starved_interval);
+}
+
+void Reactor::retry_starved() {
+  std::vector<ConnectionPtr> waiting;
+  waiting.swap(starved_);
+  for (auto& connection : waiting) {
+    connection->is_marked_starved_ = false;
+    connection->resume();
+  }
+}
+
+void Reactor::arm_timer(std::chrono::steady_clock::time_point deadline) {
+  if (is_timer_armed_ && timer_.expiry() <= deadline) return;
+  is_timer_armed_ = true;
+  timer_.expires_at(deadline);
+  timer_.async_wait([this](const boost::system::error_code& error) {
+    if (error) return;
+    is_timer_armed_ = false;
+    tick();
+  });
+}
+
+void Reactor::tick() {
+  const auto now = std::chrono::steady_clock::now();
+  const std::vector<Connection*> all(connections_.begin(), connections_.end());
+  for (Connection* connection : all) connection->check_deadline(now);
+  if (!starved_.empty()) retry_starved();
+  send_marked();
+}
+
+void Reactor::remove(Connection& connection) {
+  if (connections_.erase(&connection) == 0) return;
+  shared_.connections.fetch_sub(1);
+  shared_.tell_gone();
+  intrusive_ptr_release(&connection);
+}
+
+Call* Reactor::take_call() {
+  if (free_calls_.empty()) {
+    auto* call = new Call;
+    call->reactor = this;
+    return call;
+  }
+  Call* call = free_calls_.back().release();
+  free_calls_.pop_back();
+  return call;
+}
+
+void Reactor::give_back(Call* call) {
+  std::unique_ptr<Call> owned(call);
+  owned->reset();
+  if (free_calls_.size() < kept_calls) free_calls_.push_back(std::move(owned));
+}
+
+void Reactor::count_call(size_t bytes) {
+  calls_.store(calls_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  bytes_in_flight_.store(bytes_in_flight_.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
+}
+
+void Reactor::discount_call(size_t bytes) {
+  bytes_in_flight_.store(bytes_in_flight_.load(std::memory_order_relaxed) - bytes, std::memory_order_relaxed);
+  calls_.store(calls_.load(std::memory_order_relaxed) - 1, std::memory_order_release);
+  shared_.tell_gone();
+}
+
+}  // namespace sibyl::server

@@ -1,0 +1,110 @@
+// A thread with its connections.
+#pragma once
+
+#include <atomic>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <unordered_set>
+#include <vector>
+
+#include "engine/engine.h"
+#include "server/blocking_pool.h"
+#include "server/call.h"
+#include "server/client_list.h"
+#include "server/server.h"
+
+namespace sibyl::server {
+
+class Reactor;
+
+// What all reactors share.
+struct Shared {
+  engine::Engine& engine;
+  const Limits limits;
+  std::unique_ptr<BlockingPool> pool;
+  std::vector<std::unique_ptr<Reactor>> reactors;
+  std::atomic<size_t> connections{0};
+  ClientList clients;
+
+  // Stopping: told when a connection or a call has gone.
+  std::atomic<bool> is_stopping{false};
+  std::mutex mutex;
+  std::condition_variable gone;
+
+  size_t bytes_in_flight() const;
+  size_t calls() const;
+  void tell_gone();
+};
+
+class Reactor {
+ public:
+  explicit Reactor(Shared& shared, unsigned number);
+  ~Reactor();
+
+  boost::asio::io_context& context() { return context_; }
+  Shared& shared() { return shared_; }
+  // The reactor whose thread this is, or nullptr.
+  static Reactor* current();
+
+  // --- Any thread.
+  void adopt(boost::asio::ip::tcp::socket socket);
+  void publish(const schema::Change& change);
+  // Reads nothing more; connections close as their requests are answered.
+  void begin_drain();
+  // Closes every connection at once.
+  void abandon();
+  // Ends the thread. REQUIRES: no calls are in flight.
+  void join();
+  // A call has its result: it is finished on this reactor's thread, with others that completed meanwhile.
+  void completed(Call& call);
+
+  // Requests started and not finished, and the bytes of their frames.
+  size_t calls() const { return calls_.load(std::memory_order_relaxed); }
+  size_t bytes_in_flight() const { return bytes_in_flight_.load(std::memory_order_relaxed); }
+
+  // --- This reactor's thread.
+  Call* take_call();
+  void give_back(Call* call);
+  void count_call(size_t bytes);
+  void discount_call(size_t bytes);
+  void remove(Connection& connection);
+  // The connection has answers to send at the end of this round.
+  void mark_unsent(Connection& connection);
+  // Ends a round.
+  void send_marked();
+  // All connections together hold too much: try this one again later.
+  void mark_starved(Connection& connection);
+  // Some connection has a deadline: it is checked then.
+  void arm_timer(std::chrono::steady_clock::time_point deadline);
+
+ private:
+  void run();
+  void drain_completed();
+  void retry_starved();
+  void tick();
+
+  Shared& shared_;
+  boost::asio::io_context context_{1};
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
+  boost::asio::steady_timer timer_;
+  std::atomic<Call*> completed_{nullptr};
+  std::unordered_set<Connection*> connections_;  // each counted once by reference
+  std::vector<ConnectionPtr> unsent_, starved_, scratch_;
+  std::vector<std::unique_ptr<Call>> free_calls_;
+  bool is_draining_ = false;
+  bool is_timer_armed_ = false;
+  // Written by this reactor's thread alone, so that counting costs no locked instruction.
+  alignas(64) std::atomic<size_t> calls_{0};
+  std::atomic<size_t> bytes_in_flight_{0};
+  std::thread thread_;
+};
+
+}  // namespace sibyl::server

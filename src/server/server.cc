@@ -1,0 +1,222 @@
+#include "server/server.h"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <charconv>
+#include <future>
+
+#include "server/connection.h"
+#include "server/reactor.h"
+
+namespace sibyl::server {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+using tcp = asio::ip::tcp;
+
+namespace {
+
+constexpr std::chrono::milliseconds accept_retry{100};
+
+std::string to_text(const tcp::endpoint& endpoint) {
+  const std::string address = endpoint.address().to_string();
+  if (endpoint.address().is_v6()) return fmt::format("[{}]:{}", address, endpoint.port());
+  return fmt::format("{}:{}", address, endpoint.port());
+}
+
+base::Error listen_error(const std::string& where, const error_code& error) {
+  return base::Error(base::ErrorCode::server, fmt::format("Cannot listen on {}: {}", where, error.message()));
+}
+
+// Clients are told to connect here, so a wildcard will not do: the first address that others can reach.
+std::string reachable_address(const asio::ip::address& listening) {
+  if (!listening.is_unspecified()) return listening.to_string();
+  std::string found = "127.0.0.1";
+  ifaddrs* interfaces = nullptr;
+  if (getifaddrs(&interfaces) != 0) return found;
+  for (const ifaddrs* at = interfaces; at != nullptr; at = at->ifa_next) {
+    if (at->ifa_addr == nullptr || at->ifa_addr->sa_family != AF_INET) continue;
+    if ((at->ifa_flags & IFF_UP) == 0 || (at->ifa_flags & IFF_LOOPBACK) != 0) continue;
+    char text[INET_ADDRSTRLEN];
+    const auto* address = reinterpret_cast<const sockaddr_in*>(at->ifa_addr);
+    if (inet_ntop(AF_INET, &address->sin_addr, text, sizeof text) != nullptr) {
+      found = text;
+      break;
+    }
+  }
+  freeifaddrs(interfaces);
+  return found;
+}
+
+}  // namespace
+
+struct Server::Impl {
+  Impl(engine::Engine& engine, const Options& options) : shared{engine, options.limits, {}, {}} {}
+
+  base::Status listen(const Options& options);
+  void start(const Options& options);
+  void accept();
+  void accepted(const error_code& error, tcp::socket socket);
+  void stop(std::chrono::milliseconds patience);
+
+  Shared shared;
+  std::unique_ptr<tcp::acceptor> acceptor;
+  std::unique_ptr<asio::steady_timer> retry;
+  tcp::endpoint endpoint;
+  size_t next_reactor = 0;
+  uint64_t subscription = 0;
+  bool is_stopped = false;
+};
+
+base::Status Server::Impl::listen(const Options& options) {
+  const std::string where = fmt::format("{}:{}", options.host, options.port);
+  shared.reactors.push_back(std::make_unique<Reactor>(shared, 0));
+  asio::io_context& context = shared.reactors[0]->context();
+  error_code error;
+  tcp::resolver resolver(context);
+  const auto found = resolver.resolve(options.host, std::to_string(options.port),
+                                      tcp::resolver::passive | tcp::resolver::numeric_service, error);
+  if (error || found.empty()) return base::fail(listen_error(where, error));
+  const tcp::endpoint wanted = *found.begin();
+  acceptor = std::make_unique<tcp::acceptor>(context);
+  retry = std::make_unique<asio::steady_timer>(context);
+  acceptor->open(wanted.protocol(), error);
+  if (!error) acceptor->set_option(tcp::acceptor::reuse_address(true), error);
+  if (!error) acceptor->bind(wanted, error);
+  if (!error) acceptor->listen(1024, error);
+  if (!error) endpoint = acceptor->local_endpoint(error);
+  if (error) return base::fail(listen_error(where, error));
+  return {};
+}
+
+void Server::Impl::start(const Options& options) {
+  unsigned threads = options.threads;
+  if (threads == 0) threads = std::clamp(std::thread::hardware_concurrency(), 1u, 4u);
+  for (unsigned i = 1; i < threads; ++i) shared.reactors.push_back(std::make_unique<Reactor>(shared, i));
+  shared.pool = std::make_unique<BlockingPool>(std::max(options.blocking_threads, 1u),
+                                               options.limits.blocking_queue, run_blocking);
+  shared.engine.set_endpoint(reachable_address(endpoint.address()), endpoint.port());
+  subscription = shared.engine.subscribe([this](const schema::Change& change) {
+    for (auto& reactor : shared.reactors) reactor->publish(change);
+  });
+  shared.engine.set_clients([this] { return shared.clients.list(); });
+  asio::post(acceptor->get_executor(), [this] { accept(); });
+}
+
+void Server::Impl::accept() {
+  if (!acceptor->is_open()) return;
+  Reactor& reactor = *shared.reactors[next_reactor % shared.reactors.size()];
+  acceptor->async_accept(reactor.context(), [this](const error_code& error, tcp::socket socket) {
+    accepted(error, std::move(socket));
+  });
+}
+
+void Server::Impl::accepted(const error_code& error, tcp::socket socket) {
+  if (error == asio::error::operation_aborted) return;
+  if (error) {
+    // Out of descriptors, most likely: trying again at once would spin.
+    spdlog::warn("cannot accept a connection: {}", error.message());
+    retry->expires_after(accept_retry);
+    retry->async_wait([this](const error_code& cancelled) {
+      if (!cancelled) accept();
+    });
+    return;
+  }
+  if (shared.connections.load() >= shared.limits.connections) {
+    spdlog::warn("refused a connection: {} are open", shared.limits.connections);
+  } else {
+    shared.connections.fetch_add(1);
+    shared.reactors[next_reactor++ % shared.reactors.size()]->adopt(std::move(socket));
+  }
+  accept();
+}
+
+void Server::Impl::stop(std::chrono::milliseconds patience) {
+  if (is_stopped) return;
+  is_stopped = true;
+  shared.is_stopping = true;
+  if (shared.pool) {
+    shared.engine.unsubscribe(subscription);
+    shared.engine.set_clients({});
+  }
+  if (acceptor) {
+    std::promise<void> closed;
+    asio::post(acceptor->get_executor(), [&] {
+      error_code ignored;
+      acceptor->close(ignored);
+      retry->cancel();
+      closed.set_value();
+    });
+    closed.get_future().wait();
+  }
+  for (auto& reactor : shared.reactors) reactor->begin_drain();
+  {
+    std::unique_lock lock(shared.mutex);
+    shared.gone.wait_for(lock, patience, [this] { return shared.connections == 0 && shared.calls() == 0; });
+  }
+  for (auto& reactor : shared.reactors) reactor->abandon();
+  shared.pool.reset();
+  {
+    // The engine completes every request; until then its completions need the reactors.
+    std::unique_lock lock(shared.mutex);
+    shared.gone.wait(lock, [this] { return shared.connections == 0 && shared.calls() == 0; });
+  }
+  for (auto& reactor : shared.reactors) reactor->join();
+}
+
+Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+Server::~Server() {
+  impl_->stop(std::chrono::milliseconds(0));
+}
+
+base::Result<std::unique_ptr<Server>> Server::start(engine::Engine& engine, const Options& options) {
+  auto impl = std::make_unique<Impl>(engine, options);
+  if (const auto listening = impl->listen(options); !listening) {
+    impl->stop(std::chrono::milliseconds(0));
+    return base::fail(listening.error());
+  }
+  impl->start(options);
+  return std::unique_ptr<Server>(new Server(std::move(impl)));
+}
+
+std::string Server::address() const {
+  return to_text(impl_->endpoint);
+}
+
+uint16_t Server::port() const {
+  return impl_->endpoint.port();
+}
+
+void Server::stop(std::chrono::milliseconds patience) {
+  impl_->stop(patience);
+}
+
+base::Status parse_listen_address(const std::string& text, Options& options) {
+  std::string host = text;
+  std::string port;
+  const size_t bracket = text.find(']');
+  const size_t colon = text.rfind(':');
+  if (colon != std::string::npos &&
+      (bracket == std::string::npos ? text.find(':') == colon : colon > bracket)) {
+    host = text.substr(0, colon);
+    port = text.substr(colon + 1);
+  }
+  if (host.size() >= 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
+  if (!host.empty()) options.host = host;
+  if (port.empty()) return {};
+  const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), options.port);
+  if (error != std::errc() || end != port.data() + port.size())
+    return base::fail(base::ErrorCode::server, fmt::format("Invalid port '{}' in '{}'", port, text));
+  return {};
+}
+
+}  // namespace sibyl::server

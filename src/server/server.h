@@ -1,0 +1,73 @@
+// The native protocol over TCP.
+//
+// A few reactor threads each own their connections: they read large pieces, cut them into frames in place,
+// run cheap requests inline and send the answers of one burst together. What may block runs on a pool with a
+// bounded queue. Every queue and buffer has a limit (Limits); crossing one slows that client down or fails
+// that request.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "engine/engine.h"
+
+namespace sibyl::server {
+
+struct Limits {
+  size_t connections = 4096;
+  size_t frame_body_bytes = 16u << 20;
+  // Of one connection: when reached, nothing more is read from it until half has been answered.
+  size_t requests_in_flight = 2048;
+  size_t bytes_in_flight = 32u << 20;
+  // Of all connections together.
+  size_t total_bytes_in_flight = 256u << 20;
+  // Answers that a client does not take: above the first, nothing more is read from it; above the second, its
+  // requests that have not started are answered OVERLOADED.
+  size_t unsent_bytes = 1u << 20;
+  size_t unsent_bytes_overload = 32u << 20;
+  // Requests that wait for a thread that may block; beyond it they are answered OVERLOADED.
+  size_t blocking_queue = 4096;
+  std::chrono::milliseconds handshake_timeout{30'000};
+  // How long a connection that is being closed may take to read our last words.
+  std::chrono::milliseconds linger_timeout{2'000};
+};
+
+struct Options {
+  std::string host = "127.0.0.1";
+  uint16_t port = 9042;           // 0: any free one
+  unsigned threads = 0;           // 0: as many as cores, at most four
+  unsigned blocking_threads = 8;  // how many requests may wait for the disk at once
+  Limits limits;
+};
+
+class Server {
+ public:
+  // Listens and serves from the moment it returns. The engine must outlive the server.
+  static base::Result<std::unique_ptr<Server>> start(engine::Engine& engine, const Options& options);
+  // Stops as stop() with no patience, unless stopped before.
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  // Where it listens, as "127.0.0.1:9042" or "[::1]:9042".
+  std::string address() const;
+  uint16_t port() const;
+
+  // Accepts and reads nothing more, answers what is in flight for at most `patience`, closes all connections
+  // and returns when the engine has finished every request.
+  void stop(std::chrono::milliseconds patience);
+
+ private:
+  struct Impl;
+  explicit Server(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+// "host:port", "[::1]:port", "host" or ":port"; what is missing stays as it is in `options`.
+base::Status parse_listen_address(const std::string& text, Options& options);
+
+}  // namespace sibyl::server

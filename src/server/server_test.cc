@@ -1,0 +1,711 @@
+#include "server/server.h"
+
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <future>
+
+#include "protocol/error_message.h"
+#include "protocol/frame.h"
+#include "protocol/request.h"
+#include "protocol/response.h"
+#include "server/fake_engine.h"
+
+namespace sibyl::server {
+namespace {
+
+using protocol::Opcode;
+using protocol::Version;
+using testing::HasSubstr;
+
+struct Answer {
+  protocol::Header header;
+  std::string body;
+};
+
+// A client that sends any bytes and reads frames.
+class Client {
+ public:
+  explicit Client(uint16_t port, int receive_buffer = 0) {
+    socket_ = ::socket(AF_INET, SOCK_STREAM, 0);
+    if (receive_buffer > 0)
+      ::setsockopt(socket_, SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof receive_buffer);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    connected_ = ::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+  }
+  ~Client() { ::close(socket_); }
+  Client(const Client&) = delete;
+
+  bool connected() const { return connected_; }
+
+  void send_raw(std::string_view bytes) {
+    while (!bytes.empty()) {
+      const ssize_t sent = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      if (sent <= 0) return;
+      bytes.remove_prefix(static_cast<size_t>(sent));
+    }
+  }
+  // As much as goes without waiting.
+  size_t send_some(std::string_view bytes) {
+    const ssize_t sent = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    return sent > 0 ? static_cast<size_t>(sent) : 0;
+  }
+  bool is_writable(int milliseconds) {
+    pollfd entry{socket_, POLLOUT, 0};
+    return ::poll(&entry, 1, milliseconds) == 1 && (entry.revents & POLLOUT) != 0;
+  }
+  bool has_answer(int milliseconds) {
+    pollfd entry{socket_, POLLIN, 0};
+    return ::poll(&entry, 1, milliseconds) == 1;
+  }
+
+  static std::string frame(Opcode opcode, int16_t stream, std::string_view body,
+                           Version version = Version::v4, uint8_t flags = 0) {
+    std::string out;
+    protocol::FrameWriter writer(out, protocol::Direction::request, {version, flags, stream, opcode});
+    out += body;
+    writer.finish();
+    return out;
+  }
+  static std::string query_frame(std::string_view text, int16_t stream, Version version = Version::v4) {
+    protocol::Query query;
+    query.text = text;
+    std::string body;
+    protocol::append_query(body, version, query);
+    return frame(Opcode::query, stream, body, version);
+  }
+  static std::string startup_body(const protocol::StringMap& more = {}) {
+    protocol::StringMap options = {{"CQL_VERSION", "3.0.0"}};
+    options.insert(options.end(), more.begin(), more.end());
+    std::string body;
+    protocol::append_startup(body, options);
+    return body;
+  }
+
+  void startup(Version version = Version::v4, const protocol::StringMap& more = {}) {
+    send_raw(frame(Opcode::startup, 0, startup_body(more), version));
+    EXPECT_EQ(read().header.opcode, Opcode::ready);
+  }
+  Answer ask(Opcode opcode, std::string_view body, int16_t stream = 1) {
+    send_raw(frame(opcode, stream, body));
+    return read();
+  }
+  Answer query(std::string_view text, int16_t stream = 1) {
+    send_raw(query_frame(text, stream));
+    return read();
+  }
+
+  // The next frame; an empty opcode-error answer with stream -99 when the connection ended.
+  Answer read() {
+    while (true) {
+      const auto step =
+          protocol::next_frame(received_, protocol::Direction::response, protocol::largest_body);
+      if (step.kind == protocol::FrameStep::Kind::frame) {
+        Answer answer{step.header, std::string(step.body)};
+        received_.erase(0, step.size);
+        return answer;
+      }
+      char buffer[65536];
+      const ssize_t size = ::recv(socket_, buffer, sizeof buffer, 0);
+      if (size <= 0) return {{Version::v4, 0, -99, Opcode::error}, ""};
+      received_.append(buffer, static_cast<size_t>(size));
+    }
+  }
+  bool is_closed() { return read().header.stream == -99; }
+  std::string read_raw(size_t size) {
+    while (received_.size() < size) {
+      char buffer[4096];
+      const ssize_t got = ::recv(socket_, buffer, sizeof buffer, 0);
+      if (got <= 0) break;
+      received_.append(buffer, static_cast<size_t>(got));
+    }
+    return std::exchange(received_, "");
+  }
+
+ private:
+  int socket_ = -1;
+  bool connected_ = false;
+  std::string received_;
+};
+
+class ServerTest : public testing::Test {
+ protected:
+  void start(Limits limits = {}) {
+    Options options;
+    options.port = 0;
+    options.threads = 2;
+    options.limits = limits;
+    options.limits.linger_timeout = std::chrono::milliseconds(200);
+    auto started = Server::start(engine_, options);
+    ASSERT_TRUE(started) << started.error().message();
+    server_ = std::move(*started);
+  }
+  void SetUp() override { start(); }
+  void restart(Limits limits) {
+    server_.reset();
+    start(limits);
+  }
+  uint16_t port() { return server_->port(); }
+
+  FakeEngine engine_;
+  std::unique_ptr<Server> server_;
+};
+
+protocol::ErrorMessage error_of(const Answer& answer) {
+  EXPECT_EQ(answer.header.opcode, Opcode::error);
+  const auto message = protocol::decode_error(answer.body, answer.header.version);
+  EXPECT_TRUE(message);
+  return message ? *message : protocol::ErrorMessage{};
+}
+
+protocol::ResultMessage result_of(const Answer& answer) {
+  EXPECT_EQ(answer.header.opcode, Opcode::result) << answer.body;
+  const auto result = protocol::decode_result(answer.body, answer.header.version);
+  EXPECT_TRUE(result);
+  return result ? *result : protocol::ResultMessage{};
+}
+
+std::vector<std::string> values_of(const Answer& answer) {
+  const auto rows = std::get<protocol::RowsResult>(result_of(answer));
+  protocol::WireReader reader(rows.rows);
+  std::vector<std::string> values;
+  while (!reader.at_end()) values.emplace_back(reader.bytes().value_or("null"));
+  return values;
+}
+
+TEST_F(ServerTest, OptionsThenStartupThenQuery) {
+  Client client(port());
+  const Answer supported = client.ask(Opcode::options, "", 7);
+  EXPECT_EQ(supported.header.stream, 7);
+  const auto options = protocol::decode_supported(supported.body);
+  ASSERT_TRUE(options);
+  EXPECT_EQ((*options)[0].second, (std::vector<std::string>{"3/v3", "4/v4"}));
+  client.startup();
+  EXPECT_TRUE(std::holds_alternative<protocol::VoidResult>(result_of(client.query("void"))));
+  EXPECT_EQ(values_of(client.query("rows 2 3")), (std::vector<std::string>{"vvv", "vvv"}));
+  EXPECT_EQ(engine_.port(), port());
+}
+
+TEST_F(ServerTest, RequestsBeforeStartupAreProtocolErrors) {
+  Client client(port());
+  const auto error = error_of(client.query("void", 9));
+  EXPECT_EQ(error.code, base::ErrorCode::protocol);
+  EXPECT_EQ(error.message, "Unexpected message QUERY, expecting STARTUP or OPTIONS");
+  client.startup();
+  EXPECT_EQ(error_of(client.ask(Opcode::startup, Client::startup_body())).message,
+            "Unexpected message STARTUP, the connection is already initialized");
+}
+
+TEST_F(ServerTest, StartupIsChecked) {
+  Client client(port());
+  EXPECT_EQ(error_of(client.ask(Opcode::startup, std::string(2, '\0'))).message,
+            "Missing value CQL_VERSION in STARTUP message");
+  EXPECT_EQ(error_of(client.ask(Opcode::startup, Client::startup_body({{"COMPRESSION", "zstd"}}))).message,
+            "Unknown compression algorithm: zstd");
+  std::string body;
+  protocol::append_startup(body, {{"CQL_VERSION", "2.0.0"}});
+  EXPECT_THAT(error_of(client.ask(Opcode::startup, body)).message,
+              HasSubstr("CQL version 2.0.0 is not supported"));
+  client.startup();
+}
+
+TEST_F(ServerTest, UnsupportedVersionsAreRefusedOnTheirStream) {
+  for (const int version : {5, 66}) {
+    Client client(port());
+    std::string frame = Client::frame(Opcode::options, 9, "");
+    frame[0] = static_cast<char>(version);
+    client.send_raw(frame);
+    const Answer answer = client.read();
+    EXPECT_EQ(answer.header.version, Version::v4);
+    EXPECT_EQ(answer.header.stream, 9);
+    const auto error = error_of(answer);
+    EXPECT_EQ(error.code, base::ErrorCode::protocol);
+    EXPECT_EQ(error.message, "Invalid or unsupported protocol version (" + std::to_string(version) +
+                                 "); supported versions are (3/v3, 4/v4)");
+    EXPECT_TRUE(client.is_closed());
+  }
+  Client old(port());
+  old.send_raw(std::string("\x02\x00\x09\x01\x00\x00\x00\x00", 8));
+  const std::string answer = old.read_raw(90);
+  EXPECT_EQ(answer.substr(0, 4), std::string("\x82\x00\x09\x00", 4));
+}
+
+TEST_F(ServerTest, VersionsDoNotMixOnAConnection) {
+  Client client(port());
+  client.startup(Version::v3);
+  client.send_raw(Client::query_frame("void", 3, Version::v3));
+  EXPECT_EQ(client.read().header.version, Version::v3);
+  client.send_raw(Client::query_frame("void", 3, Version::v4));
+  EXPECT_EQ(error_of(client.read()).message,
+            "Invalid message version. Got 4/v4 but previous messages on this connection had version 3/v3");
+}
+
+TEST_F(ServerTest, PipelinedRequestsAreAnsweredAsTheyFinish) {
+  Client client(port());
+  client.startup();
+  std::string burst = Client::query_frame("later slow", 1);
+  for (int16_t stream = 2; stream < 1000; ++stream) burst += Client::query_frame("void", stream);
+  client.send_raw(burst);
+  std::set<int16_t> streams;
+  for (int i = 2; i < 1000; ++i) streams.insert(client.read().header.stream);
+  EXPECT_EQ(streams.size(), 998u);
+  EXPECT_FALSE(streams.contains(1));
+  engine_.release("slow");
+  EXPECT_EQ(client.read().header.stream, 1);
+}
+
+TEST_F(ServerTest, FramesMayComeOneByteAtATime) {
+  Client client(port());
+  std::string bytes = Client::frame(Opcode::startup, 0, Client::startup_body());
+  bytes += Client::query_frame("rows 1 5", 4);
+  for (const char byte : bytes) client.send_raw(std::string_view(&byte, 1));
+  EXPECT_EQ(client.read().header.opcode, Opcode::ready);
+  EXPECT_EQ(values_of(client.read()), std::vector<std::string>{"vvvvv"});
+}
+
+TEST_F(ServerTest, LargeFramesAndLargeResults) {
+  Client client(port());
+  client.startup();
+  protocol::Query query;
+  const std::string large(5u << 20, 'x');
+  query.text = "values";
+  query.parameters.values = {types::ValueView::of(large), types::ValueView::null()};
+  std::string body;
+  protocol::append_query(body, Version::v4, query);
+  EXPECT_EQ(values_of(client.ask(Opcode::query, body)), (std::vector<std::string>{large, "null"}));
+  EXPECT_EQ(values_of(client.query("rows 3 4000000"))[2].size(), 4'000'000u);
+}
+
+TEST_F(ServerTest, ValuesByPositionAndByName) {
+  Client client(port());
+  client.startup();
+  protocol::Query query;
+  query.text = "values";
+  query.parameters.values = {types::ValueView::of("1"), types::ValueView::unset()};
+  std::string body;
+  protocol::append_query(body, Version::v4, query);
+  EXPECT_EQ(values_of(client.ask(Opcode::query, body)), (std::vector<std::string>{"1", "unset"}));
+  query.parameters.names = {"b", "a"};
+  body.clear();
+  protocol::append_query(body, Version::v4, query);
+  EXPECT_EQ(values_of(client.ask(Opcode::query, body)), (std::vector<std::string>{"unset", "1"}));
+  query.parameters.names = {"b", "c"};
+  body.clear();
+  protocol::append_query(body, Version::v4, query);
+  EXPECT_EQ(error_of(client.ask(Opcode::query, body)).message, "Invalid amount of bind variables");
+}
+
+TEST_F(ServerTest, PrepareExecuteAndUnprepared) {
+  Client client(port());
+  client.startup();
+  std::string body;
+  protocol::append_prepare(body, Version::v4, {"values", std::nullopt});
+  const auto prepared = std::get<protocol::PreparedResult>(result_of(client.ask(Opcode::prepare, body)));
+  EXPECT_EQ(prepared.markers.size(), 2u);
+  EXPECT_EQ(prepared.partition_key_markers, std::vector<uint16_t>{0});
+  protocol::Execute execute;
+  execute.id = prepared.id;
+  execute.parameters.values = {types::ValueView::of("x"), types::ValueView::of("y")};
+  execute.parameters.page_size = 10;
+  execute.parameters.skip_metadata = true;
+  body.clear();
+  protocol::append_execute(body, Version::v4, execute);
+  const auto rows = std::get<protocol::RowsResult>(result_of(client.ask(Opcode::execute, body)));
+  EXPECT_TRUE(rows.columns.empty());
+  EXPECT_EQ(rows.column_count, 1u);
+  EXPECT_EQ(rows.paging_state, "page 10");
+  execute.parameters.values.pop_back();
+  body.clear();
+  protocol::append_execute(body, Version::v4, execute);
+  EXPECT_EQ(error_of(client.ask(Opcode::execute, body)).message,
+            "There were 2 markers(?) in CQL but 1 bound variables");
+  execute.id = "unknown";
+  body.clear();
+  protocol::append_execute(body, Version::v4, execute);
+  const auto error = error_of(client.ask(Opcode::execute, body));
+  EXPECT_EQ(error.code, base::ErrorCode::unprepared);
+  EXPECT_EQ(error.statement_id, "unknown");
+  execute.id = prepared.id;
+  execute.parameters.page_size = 0;
+  body.clear();
+  protocol::append_execute(body, Version::v4, execute);
+  EXPECT_EQ(error_of(client.ask(Opcode::execute, body)).message, "The page size cannot be 0");
+}
+
+TEST_F(ServerTest, BatchesMixTextsAndIds) {
+  Client client(port());
+  client.startup();
+  std::string body;
+  protocol::append_prepare(body, Version::v4, {"values", std::nullopt});
+  client.ask(Opcode::prepare, body);
+  protocol::Batch batch;
+  batch.values = {types::ValueView::of("1"), types::ValueView::null()};
+  batch.statements = {{false, "void", 0, 0}, {true, "id-values", 0, 2}};
+  body.clear();
+  protocol::append_batch(body, Version::v4, batch);
+  EXPECT_EQ(values_of(client.ask(Opcode::batch, body)), (std::vector<std::string>{"void/0", "values/2"}));
+  batch.statements[1].value_count = 1;
+  body.clear();
+  protocol::append_batch(body, Version::v4, batch);
+  EXPECT_EQ(error_of(client.ask(Opcode::batch, body)).message,
+            "There were 2 markers(?) in CQL but 1 bound variables");
+  batch.statements[1] = {true, "nothing", 0, 0};
+  body.clear();
+  protocol::append_batch(body, Version::v4, batch);
+  EXPECT_EQ(error_of(client.ask(Opcode::batch, body)).code, base::ErrorCode::unprepared);
+}
+
+TEST_F(ServerTest, UseSetsTheKeyspaceOfTheConnection) {
+  Client client(port());
+  client.startup();
+  EXPECT_EQ(std::get<protocol::SetKeyspaceResult>(result_of(client.query("use shop"))).keyspace, "shop");
+}
+
+TEST_F(ServerTest, ClientsAreListed) {
+  Client client(port());
+  client.startup(Version::v4, {{"DRIVER_NAME", "tester"}});
+  client.query("use shop");
+  client.query("void");
+  const auto clients = engine_.clients();
+  ASSERT_EQ(clients.size(), 1u);
+  EXPECT_EQ(clients[0].address, "127.0.0.1");
+  EXPECT_EQ(clients[0].driver_name, "tester");
+  EXPECT_EQ(clients[0].keyspace, "shop");
+  EXPECT_EQ(clients[0].request_count, 2u);
+  EXPECT_EQ(clients[0].protocol_version, 4);
+}
+
+TEST_F(ServerTest, WarningsComeBeforeTheResult) {
+  Client client(port());
+  client.startup();
+  const Answer answer = client.query("warn careful now");
+  EXPECT_EQ(answer.header.flags, protocol::flag::warning);
+  protocol::BytesView body = answer.body;
+  protocol::Envelope envelope;
+  ASSERT_TRUE(protocol::take_envelope(answer.header, protocol::Direction::response, body, envelope));
+  EXPECT_EQ(envelope.warnings, std::vector<std::string>{"careful now"});
+  Client old(port());
+  old.startup(Version::v3);
+  old.send_raw(Client::query_frame("warn careful now", 1, Version::v3));
+  EXPECT_EQ(old.read().header.flags, 0);
+}
+
+TEST_F(ServerTest, SchemaChangesReachThoseWhoRegistered) {
+  Client watcher(port()), other(port()), maker(port());
+  watcher.startup();
+  other.startup();
+  maker.startup();
+  std::string body;
+  protocol::append_register(body, {"SCHEMA_CHANGE", "STATUS_CHANGE"});
+  EXPECT_EQ(watcher.ask(Opcode::register_, body).header.opcode, Opcode::ready);
+  body.clear();
+  protocol::append_register(body, {"FOO"});
+  EXPECT_EQ(error_of(other.ask(Opcode::register_, body)).message, "Invalid value 'FOO' for Type");
+  const auto change = std::get<protocol::SchemaChange>(result_of(maker.query("create users")));
+  EXPECT_EQ(change.name, "users");
+  const Answer event = watcher.read();
+  EXPECT_EQ(event.header.opcode, Opcode::event);
+  EXPECT_EQ(event.header.stream, -1);
+  EXPECT_EQ(std::get<protocol::SchemaChange>(*protocol::decode_event(event.body, Version::v4)).name, "users");
+  EXPECT_EQ(other.query("void", 5).header.stream, 5);
+}
+
+TEST_F(ServerTest, CompressionBothWays) {
+  for (const auto& [name, compression] :
+       {std::pair{"lz4", protocol::Compression::lz4}, std::pair{"snappy", protocol::Compression::snappy}}) {
+    Client client(port());
+    client.startup(Version::v4, {{"COMPRESSION", name}});
+    std::string compressed;
+    protocol::Query query;
+    query.text = "rows 1 5000";
+    std::string body;
+    protocol::append_query(body, Version::v4, query);
+    protocol::compress(compression, body, compressed);
+    client.send_raw(Client::frame(Opcode::query, 3, compressed, Version::v4, protocol::flag::compression));
+    Answer answer = client.read();
+    EXPECT_EQ(answer.header.flags, protocol::flag::compression);
+    const auto plain = protocol::decompress(compression, answer.body, protocol::largest_body);
+    ASSERT_TRUE(plain);
+    answer.body = *plain;
+    EXPECT_EQ(values_of(answer)[0].size(), 5000u);
+    client.send_raw(Client::frame(Opcode::query, 3, "garbage", Version::v4, protocol::flag::compression));
+    EXPECT_EQ(error_of(client.read()).code, base::ErrorCode::protocol);
+  }
+  Client plain(port());
+  plain.startup();
+  plain.send_raw(Client::frame(Opcode::query, 3, "garbage", Version::v4, protocol::flag::compression));
+  EXPECT_EQ(error_of(plain.read()).code, base::ErrorCode::protocol);
+}
+
+TEST_F(ServerTest, CustomPayloadAndTracingAreAccepted) {
+  Client client(port());
+  client.startup();
+  std::string body;
+  protocol::append_bytes_map(body, {{"key", std::string("value")}});
+  protocol::Query query;
+  query.text = "void";
+  protocol::append_query(body, Version::v4, query);
+  client.send_raw(Client::frame(Opcode::query, 3, body, Version::v4,
+                                protocol::flag::custom_payload | protocol::flag::tracing));
+  const Answer answer = client.read();
+  EXPECT_EQ(answer.header.opcode, Opcode::result);
+  EXPECT_EQ(answer.header.flags, 0);
+}
+
+TEST_F(ServerTest, MalformedBodiesFailTheRequestAlone) {
+  Client client(port());
+  client.startup();
+  const std::string good = Client::query_frame("void", 2).substr(protocol::header_size);
+  for (const Opcode opcode :
+       {Opcode::query, Opcode::execute, Opcode::batch, Opcode::prepare, Opcode::register_}) {
+    for (size_t size = 0; size < 4 && !(opcode == Opcode::register_ && size > 1); ++size) {
+      const auto error = error_of(client.ask(opcode, good.substr(0, size), 6));
+      EXPECT_EQ(error.code, base::ErrorCode::protocol) << static_cast<int>(opcode) << " " << size;
+    }
+  }
+  EXPECT_EQ(error_of(client.ask(Opcode::query, std::string("\0\0\0\2\xff\xfe\0\1\0", 9))).message,
+            "Cannot decode string as UTF8: 'fffe'");
+  EXPECT_EQ(error_of(client.ask(Opcode::auth_response, std::string(4, '\xff'))).code,
+            base::ErrorCode::protocol);
+  EXPECT_EQ(error_of(client.ask(static_cast<Opcode>(0x33), "body is skipped", 8)).message,
+            "Unknown opcode 51");
+  EXPECT_EQ(error_of(client.ask(Opcode::result, "", 8)).code, base::ErrorCode::protocol);
+  EXPECT_EQ(client.query("void").header.opcode, Opcode::result);
+}
+
+TEST_F(ServerTest, ErrorsOfTheEngineReachTheClient) {
+  Client client(port());
+  client.startup();
+  const auto error = error_of(client.query("fail no such table"));
+  EXPECT_EQ(error.code, base::ErrorCode::invalid);
+  EXPECT_EQ(error.message, "no such table");
+  EXPECT_EQ(error_of(client.query("SELEKT")).code, base::ErrorCode::syntax);
+}
+
+TEST_F(ServerTest, TooLongFramesAreRefusedAndSkipped) {
+  Limits limits;
+  limits.frame_body_bytes = 1000;
+  restart(limits);
+  Client client(port());
+  client.startup();
+  client.send_raw(Client::frame(Opcode::query, 4, std::string(100'000, 'x')) +
+                  Client::query_frame("void", 5));
+  const Answer answer = client.read();
+  EXPECT_EQ(answer.header.stream, 4);
+  EXPECT_EQ(error_of(answer).message,
+            "Request is too big: length 100009 exceeds maximum allowed length 1009.");
+  EXPECT_EQ(client.read().header.stream, 5);
+}
+
+TEST_F(ServerTest, AbsurdLengthsAreRefusedAtOnceAndEndTheConnection) {
+  for (const uint32_t claim : {256u << 20, 0x7fffffffu, 0xffffffffu}) {
+    Client client(port());
+    client.startup();
+    std::string frame = Client::frame(Opcode::query, 4, "");
+    protocol::store_int(frame.data() + 5, claim);
+    client.send_raw(frame);
+    const Answer answer = client.read();
+    EXPECT_EQ(answer.header.stream, 4);
+    EXPECT_EQ(error_of(answer).code, base::ErrorCode::invalid);
+    EXPECT_TRUE(client.is_closed());
+  }
+}
+
+TEST_F(ServerTest, BlockingRequestsDoNotHoldUpOthers) {
+  Client client(port());
+  client.startup();
+  std::string burst;
+  for (int16_t i = 0; i < 8; ++i) burst += Client::query_frame("block gate", i);
+  client.send_raw(burst);
+  engine_.await_waiting(8);
+  EXPECT_EQ(client.query("void", 100).header.stream, 100);
+  engine_.release("gate");
+  std::set<int16_t> streams;
+  for (int i = 0; i < 8; ++i) streams.insert(client.read().header.stream);
+  EXPECT_EQ(streams.size(), 8u);
+}
+
+TEST_F(ServerTest, AFullQueueAnswersOverloaded) {
+  Limits limits;
+  limits.blocking_queue = 4;
+  restart(limits);
+  Client client(port());
+  client.startup();
+  std::string burst;
+  for (int16_t i = 0; i < 8; ++i) burst += Client::query_frame("block gate", i);
+  client.send_raw(burst);
+  // The first may be refused if the threads are slow to take theirs: count only what is certain.
+  std::string more;
+  for (int16_t i = 8; i < 40; ++i) more += Client::query_frame("block gate", i);
+  client.send_raw(more);
+  const auto error = error_of(client.read());
+  EXPECT_EQ(error.code, base::ErrorCode::overloaded);
+  engine_.release("gate");
+  for (int i = 0; i < 39; ++i) EXPECT_NE(client.read().header.stream, -99);
+  EXPECT_EQ(client.query("void", 50).header.stream, 50);
+}
+
+TEST_F(ServerTest, ReadingStopsAtTheLimitOfRequestsInFlight) {
+  Limits limits;
+  limits.requests_in_flight = 10;
+  restart(limits);
+  Client client(port());
+  client.startup();
+  std::string burst;
+  for (int16_t i = 0; i < 50; ++i) burst += Client::query_frame("later gate", i);
+  client.send_raw(burst);
+  engine_.await_waiting(10);
+  EXPECT_FALSE(client.has_answer(50));
+  engine_.release("gate");
+  std::set<int16_t> streams;
+  for (int i = 0; i < 50; ++i) streams.insert(client.read().header.stream);
+  EXPECT_EQ(streams.size(), 50u);
+}
+
+TEST_F(ServerTest, ReadingStopsWhenAllTogetherHoldTooMuch) {
+  Limits limits;
+  limits.total_bytes_in_flight = 100;
+  restart(limits);
+  Client first(port()), second(port());
+  first.startup();
+  second.startup();
+  std::string burst;
+  for (int16_t i = 0; i < 10; ++i) burst += Client::query_frame("later gate", i);
+  first.send_raw(burst);
+  engine_.await_waiting(4);
+  second.send_raw(Client::query_frame("void", 3));
+  EXPECT_FALSE(second.has_answer(50));
+  engine_.release("gate");
+  EXPECT_EQ(second.read().header.stream, 3);
+  for (int i = 0; i < 10; ++i) EXPECT_NE(first.read().header.stream, -99);
+}
+
+TEST_F(ServerTest, SlowReadersAreNotReadFrom) {
+  Limits limits;
+  limits.unsent_bytes = 64u << 10;
+  restart(limits);
+  Client client(port(), 4096);
+  client.startup();
+  // Each asks for 100 kB and reads nothing: soon the server takes no more requests, whatever we send.
+  const std::string request = Client::query_frame("rows 1 100000", 1);
+  std::string many;
+  for (int i = 0; i < 1000; ++i) many += request;
+  size_t sent = 0;
+  while (client.is_writable(300)) {
+    const size_t now = client.send_some(std::string_view(many).substr(sent % many.size()));
+    if (now == 0) break;
+    sent += now;
+    ASSERT_LT(sent, 64u << 20);
+  }
+  Client other(port());
+  other.startup();
+  EXPECT_EQ(other.query("void", 2).header.stream, 2);
+  for (size_t i = 0; i < 100; ++i) ASSERT_EQ(client.read().body.size(), 100'032u) << i;
+}
+
+TEST_F(ServerTest, ManyConnections) {
+  std::vector<std::unique_ptr<Client>> clients;
+  for (int i = 0; i < 300; ++i) {
+    clients.push_back(std::make_unique<Client>(port()));
+    ASSERT_TRUE(clients.back()->connected());
+    clients.back()->startup();
+  }
+  for (auto& client : clients) client->send_raw(Client::query_frame("rows 1 10", 1));
+  for (auto& client : clients) EXPECT_EQ(values_of(client->read()).size(), 1u);
+}
+
+TEST_F(ServerTest, ConnectionsBeyondTheLimitAreClosed) {
+  Limits limits;
+  limits.connections = 2;
+  restart(limits);
+  auto first = std::make_unique<Client>(port());
+  Client second(port());
+  first->startup();
+  second.startup();
+  Client third(port());
+  EXPECT_TRUE(third.is_closed());
+  EXPECT_EQ(second.query("void", 2).header.stream, 2);
+}
+
+TEST_F(ServerTest, SilentConnectionsAreClosed) {
+  Limits limits;
+  limits.handshake_timeout = std::chrono::milliseconds(1);
+  restart(limits);
+  Client client(port());
+  EXPECT_TRUE(client.is_closed());
+}
+
+TEST_F(ServerTest, ClientsMayLeaveWithRequestsInFlight) {
+  {
+    Client client(port());
+    client.startup();
+    client.send_raw(Client::query_frame("later gate", 1) + Client::query_frame("block gate", 2));
+    engine_.await_waiting(2);
+  }
+  Client other(port());
+  other.startup();
+  EXPECT_EQ(other.query("void", 2).header.stream, 2);
+  engine_.release("gate");
+  server_->stop(std::chrono::seconds(5));
+}
+
+TEST_F(ServerTest, StoppingAnswersWhatIsInFlight) {
+  Client client(port());
+  client.startup();
+  client.send_raw(Client::query_frame("later gate", 1) + Client::query_frame("block gate", 2));
+  engine_.await_waiting(2);
+  auto stopped = std::async(std::launch::async, [&] { server_->stop(std::chrono::seconds(10)); });
+  while (Client(port()).connected()) std::this_thread::yield();
+  engine_.release("gate");
+  std::set<int16_t> streams;
+  streams.insert(client.read().header.stream);
+  streams.insert(client.read().header.stream);
+  EXPECT_EQ(streams, (std::set<int16_t>{1, 2}));
+  EXPECT_TRUE(client.is_closed());
+  stopped.get();
+}
+
+TEST_F(ServerTest, StoppingWithoutPatienceClosesAtOnce) {
+  Client client(port());
+  client.startup();
+  server_->stop(std::chrono::milliseconds(0));
+  EXPECT_TRUE(client.is_closed());
+}
+
+TEST_F(ServerTest, APortInUseIsRefusedClearly) {
+  Options options;
+  options.port = port();
+  const auto second = Server::start(engine_, options);
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().message(),
+            "Cannot listen on 127.0.0.1:" + std::to_string(port()) + ": Address already in use");
+}
+
+TEST(ListenAddress, Forms) {
+  struct Case {
+    std::string text, host;
+    uint16_t port;
+  };
+  for (const Case& c :
+       {Case{"0.0.0.0:1", "0.0.0.0", 1}, Case{"localhost", "localhost", 9042}, Case{":7", "127.0.0.1", 7},
+        Case{"[::1]:8", "::1", 8}, Case{"::1", "::1", 9042}, Case{"[::]", "::", 9042}}) {
+    Options options;
+    ASSERT_TRUE(parse_listen_address(c.text, options)) << c.text;
+    EXPECT_EQ(options.host, c.host);
+    EXPECT_EQ(options.port, c.port);
+  }
+  Options options;
+  EXPECT_FALSE(parse_listen_address("host:port", options));
+  EXPECT_FALSE(parse_listen_address("host:70000", options));
+}
+
+}  // namespace
+}  // namespace sibyl::server

@@ -1,0 +1,319 @@
+// Messages: what a connection may ask, and starting it.
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "server/connection.h"
+
+namespace sibyl::server {
+
+using protocol::BytesView;
+using protocol::Direction;
+using protocol::FrameStep;
+using protocol::Header;
+using protocol::Opcode;
+using protocol::protocol_error;
+
+void Connection::handle(const FrameStep& step) {
+  if (const auto status = check_stage(step.header); !status)
+    return answer_error(step.header.stream, status.error());
+  switch (step.header.opcode) {
+    case Opcode::query:
+    case Opcode::execute:
+    case Opcode::batch:
+      return start_call(step);
+    default:
+      break;
+  }
+  base::Bytes decompressed;
+  BytesView body = step.body;
+  if (const auto status = open_body(step.header, body, decompressed); !status)
+    return answer_error(step.header.stream, status.error());
+  switch (step.header.opcode) {
+    case Opcode::startup:
+      return handle_startup(step.header, body);
+    case Opcode::options:
+      return handle_options(step.header);
+    case Opcode::register_:
+      return handle_register(step.header, body);
+    case Opcode::prepare:
+      return handle_prepare(step.header, body);
+    default:
+      return answer_error(step.header.stream, protocol_error(fmt::format(
+                                                  "Unexpected message {}, no authentication is in progress",
+                                                  protocol::opcode_name(step.header.opcode))));
+  }
+}
+
+base::Status Connection::check_stage(const Header& header) {
+  if (stage_ == Stage::expecting_startup) {
+    version_ = header.version;
+    if (header.opcode == Opcode::startup || header.opcode == Opcode::options) return {};
+    return base::fail(protocol_error(fmt::format("Unexpected message {}, expecting STARTUP or OPTIONS",
+                                                 protocol::opcode_name(header.opcode))));
+  }
+  if (header.opcode == Opcode::startup)
+    return base::fail(protocol_error("Unexpected message STARTUP, the connection is already initialized"));
+  if (header.version != version_)
+    return base::fail(protocol_error(
+        fmt::format("Invalid message version. Got {} but previous messages on this connection had version {}",
+                    protocol::version_name(header.version), protocol::version_name(version_))));
+  return {};
+}
+
+base::Status Connection::open_body(const Header& header, BytesView& body, base::Bytes& decompressed) const {
+  if ((header.flags & protocol::flag::compression) != 0) {
+    SIBYL_ASSIGN(decompressed,
+                 protocol::decompress(compression_, body, reactor_.shared().limits.frame_body_bytes));
+    body = decompressed;
+  }
+  if ((header.flags & protocol::flag::custom_payload) == 0) return {};
+  protocol::Envelope ignored;
+  return protocol::take_envelope(header, Direction::request, body, ignored);
+}
+
+void Connection::handle_startup(const Header& header, BytesView body) {
+  if (const auto status = apply_startup(body); !status) return answer_error(header.stream, status.error());
+  stage_ = Stage::ready;
+  answer_empty(header.stream, Opcode::ready);
+}
+
+base::Status Connection::apply_startup(BytesView body) {
+  protocol::Startup startup;
+  SIBYL_TRY(protocol::decode_startup(body, startup));
+  const std::string* cql_version = startup.find("CQL_VERSION");
+  if (cql_version == nullptr)
+    return base::fail(protocol_error("Missing value CQL_VERSION in STARTUP message"));
+  int major = 0;
+  const auto [end, error] =
+      std::from_chars(cql_version->data(), cql_version->data() + cql_version->size(), major);
+  if (error != std::errc() || (end != cql_version->data() + cql_version->size() && *end != '.'))
+    return base::fail(protocol_error("Invalid version value: " + *cql_version));
+  if (major < 3)
+    return base::fail(protocol_error(
+        fmt::format("CQL version {} is not supported by the binary protocol (supported version are >= 3.0.0)",
+                    *cql_version)));
+  if (const std::string* name = startup.find("COMPRESSION")) {
+    SIBYL_ASSIGN(compression_, protocol::compression_by_name(*name));
+  }
+  const auto option = [&](const char* key) { return startup.find(key) ? *startup.find(key) : std::string(); };
+  reactor_.shared().clients.update(client_, [&](engine::Client& client) {
+    client.stage = "ready";
+    client.driver_name = option("DRIVER_NAME");
+    client.driver_version = option("DRIVER_VERSION");
+    client.protocol_version = static_cast<int32_t>(version_);
+    client.options.insert(startup.options.begin(), startup.options.end());
+  });
+  return {};
+}
+
+void Connection::handle_options(const Header& header) {
+  protocol::StringMultimap options = {
+      {"PROTOCOL_VERSIONS", {}}, {"COMPRESSION", {"snappy", "lz4"}}, {"CQL_VERSION", {engine::cql_version}}};
+  for (auto v = static_cast<uint8_t>(protocol::oldest_version); protocol::is_supported(v); ++v)
+    options[0].second.push_back(protocol::version_name(static_cast<protocol::Version>(v)));
+  protocol::FrameWriter frame(out_, Direction::response, {version_, 0, header.stream, Opcode::supported});
+  protocol::append_supported(out_, options);
+  frame.finish(compression_);
+}
+
+void Connection::handle_register(const Header& header, BytesView body) {
+  const auto names = protocol::decode_register(body);
+  if (!names) return answer_error(header.stream, names.error());
+  bool schema_events = wants_schema_events_;
+  for (std::string name : *names) {
+    std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::toupper(c); });
+    if (name == "SCHEMA_CHANGE") {
+      schema_events = true;
+    } else if (name != "TOPOLOGY_CHANGE" && name != "STATUS_CHANGE") {
+      return answer_error(header.stream, protocol_error(fmt::format("Invalid value '{}' for Type", name)));
+    }
+  }
+  // One node has no topology: only schema changes are ever sent.
+  wants_schema_events_ = schema_events;
+  answer_empty(header.stream, Opcode::ready);
+}
+
+void Connection::handle_prepare(const Header& header, BytesView body) {
+  protocol::Prepare message;
+  if (const auto status = protocol::decode_prepare(body, version_, message); !status)
+    return answer_error(header.stream, status.error());
+  const auto prepared = reactor_.shared().engine.prepare(message.text, keyspace_);
+  if (!prepared) return answer_error(header.stream, prepared.error());
+  answer_prepared(header.stream, *prepared);
+}
+
+void Connection::start_call(const FrameStep& step) {
+  Call* call = reactor_.take_call();
+  call->connection = ConnectionPtr(this);
+  call->chunk = in_.chunk();
+  call->stream = step.header.stream;
+  call->frame_bytes = step.size;
+  client_.count_request();
+  ++calls_;
+  call_bytes_ += step.size;
+  reactor_.count_call(step.size);
+
+  BytesView body = step.body;
+  auto status = open_body(step.header, body, call->decompressed);
+  bool may_block = false;
+  if (status) {
+    switch (step.header.opcode) {
+      case Opcode::query:
+        status = begin_query(*call, body);
+        break;
+      case Opcode::execute:
+        status = begin_execute(*call, body);
+        break;
+      default:
+        status = begin_batch(*call, body, may_block);
+        break;
+    }
+  }
+  if (!status) {
+    call->result = base::fail(status.error());
+    finish(call);
+    return;
+  }
+  if (call->plan) may_block = execute::may_block(*call->plan);
+  run(call, may_block);
+}
+
+base::Status Connection::fill_request(Call& call, const protocol::QueryParameters& parameters) {
+  if (parameters.page_size == 0) return base::fail(protocol_error("The page size cannot be 0"));
+  call.skip_metadata = parameters.skip_metadata;
+  execute::Request& request = call.request;
+  request.page_size = parameters.page_size.value_or(0);
+  if (parameters.paging_state) request.paging_state.emplace(*parameters.paging_state);
+  request.timestamp_micros = parameters.timestamp_micros;
+  request.now_seconds = parameters.now_seconds;
+  request.consistency = static_cast<execute::Consistency>(parameters.consistency);
+  request.serial_consistency = static_cast<execute::Consistency>(parameters.serial_consistency);
+  request.values = parameters.values;
+  if (parameters.names.empty()) return {};
+  // Named values are put in the order of the markers; what no marker asks for is left out.
+  for (const auto& marker : call.plan->markers) {
+    const auto found = std::find(parameters.names.begin(), parameters.names.end(), marker.name);
+    if (found != parameters.names.end())
+      call.ordered_values.push_back(parameters.values[static_cast<size_t>(found - parameters.names.begin())]);
+  }
+  request.values = call.ordered_values;
+  return {};
+}
+
+base::Status Connection::begin_query(Call& call, BytesView body) {
+  call.is_query = true;
+  SIBYL_TRY(protocol::decode_query(body, version_, call.query));
+  SIBYL_ASSIGN(call.plan, reactor_.shared().engine.plan_query(call.query.text, keyspace_));
+  SIBYL_TRY(fill_request(call, call.query.parameters));
+  if (call.request.values.size() != call.plan->markers.size())
+    return base::invalid("Invalid amount of bind variables");
+  return {};
+}
+
+namespace {
+
+base::Status check_marker_count(const plan::Prepared& plan, size_t values) {
+  if (plan.markers.size() == values) return {};
+  return base::invalid(
+      fmt::format("There were {} markers(?) in CQL but {} bound variables", plan.markers.size(), values));
+}
+
+}  // namespace
+
+base::Status Connection::begin_execute(Call& call, BytesView body) {
+  SIBYL_TRY(protocol::decode_execute(body, version_, call.execute));
+  SIBYL_ASSIGN(call.plan, reactor_.shared().engine.find_prepared(call.execute.id));
+  SIBYL_TRY(fill_request(call, call.execute.parameters));
+  return check_marker_count(*call.plan, call.request.values.size());
+}
+
+base::Status Connection::begin_batch(Call& call, BytesView body, bool& may_block) {
+  engine::Engine& engine = reactor_.shared().engine;
+  SIBYL_TRY(protocol::decode_batch(body, version_, call.batch));
+  for (const auto& statement : call.batch.statements) {
+    auto plan = statement.is_prepared ? engine.find_prepared(statement.text_or_id)
+                                      : engine.plan_query(statement.text_or_id, keyspace_);
+    if (!plan) return base::fail(plan.error());
+    SIBYL_TRY(check_marker_count(**plan, statement.value_count));
+    may_block |= execute::may_block(**plan);
+    const std::span<const types::ValueView> values(call.batch.values);
+    call.items.push_back({std::move(*plan), values.subspan(statement.first_value, statement.value_count)});
+  }
+  call.batch.parameters.values.clear();
+  call.batch.parameters.names.clear();
+  return fill_request(call, call.batch.parameters);
+}
+
+namespace {
+
+void complete(Call* call, base::Result<execute::ResultSet> result) {
+  call->result.emplace(std::move(result));
+  if (call->is_starting && Reactor::current() == call->reactor) {
+    call->completed_inline = true;
+  } else {
+    call->reactor->completed(*call);
+  }
+}
+
+void execute_now(Call& call) {
+  engine::Engine& engine = call.reactor->shared().engine;
+  auto done = [&call](base::Result<execute::ResultSet> result) { complete(&call, std::move(result)); };
+  if (call.plan) {
+    engine.execute(call.plan, call.request, std::move(done));
+  } else {
+    static constexpr std::array kinds = {cql::Batch::Kind::logged, cql::Batch::Kind::unlogged,
+                                         cql::Batch::Kind::counter};
+    engine.execute_batch(kinds[static_cast<size_t>(call.batch.kind)], std::move(call.items), call.request,
+                         std::move(done));
+  }
+}
+
+base::Error overloaded(std::string why) {
+  return base::Error(base::ErrorCode::overloaded, std::move(why));
+}
+
+}  // namespace
+
+void run_blocking(Call& call) {
+  if (call.connection->is_overloaded()) {
+    complete(&call, base::fail(overloaded("Request refused: the connection does not read its answers")));
+    return;
+  }
+  execute_now(call);
+}
+
+void Connection::run(Call* call, bool may_block) {
+  if (may_block) {
+    if (reactor_.shared().pool->submit(*call)) return;
+    call->result = base::fail(overloaded("Request refused: too many requests wait for a thread"));
+    finish(call);
+    return;
+  }
+  // Set before and read after on this thread alone: a completion elsewhere takes the other way.
+  call->is_starting = true;
+  execute_now(*call);
+  if (call->completed_inline) finish(call);
+}
+
+void Connection::finish(Call* call) {
+  if (stage_ != Stage::closed) {
+    if (call->result->has_value()) {
+      answer_result(*call, **call->result);
+    } else {
+      answer_error(call->stream, call->result->error());
+    }
+  }
+  --calls_;
+  call_bytes_ -= call->frame_bytes;
+  const size_t bytes = call->frame_bytes;
+  const ConnectionPtr keep = std::move(call->connection);
+  Reactor& reactor = reactor_;
+  reactor.give_back(call);
+  reactor.discount_call(bytes);
+}
+
+}  // namespace sibyl::server
