@@ -1,14 +1,21 @@
 #include "engine/open_store.h"
 
-#include <filesystem>
-
 #include "storage/memory/memory_store.h"
+#include "storage/rocksdb/rocksdb_store.h"
 
 namespace sibyl::engine {
 
 base::Result<std::unique_ptr<storage::Store>> open_store(const Options& options, base::Clock& clock) {
   if (options.data == ":memory:") return storage::memory::make_store({.clock = &clock});
-  return base::fail(base::ErrorCode::server, "no store yet");
+  if (options.data.empty())
+    return base::fail(base::Error(base::ErrorCode::config, "No data directory is named")
+                          .with_hint("use :memory: for none"));
+  storage::rocksdb::Options store;
+  store.durability = options.commitlog_sync == Options::Sync::group ? storage::rocksdb::Durability::synced
+                                                                    : storage::rocksdb::Durability::periodic;
+  store.block_cache_bytes = options.block_cache_bytes;
+  store.clock = &clock;
+  return storage::rocksdb::open_store(options.data, store);
 }
 
 std::unique_ptr<storage::Store> make_system_store(base::Clock& clock) {

@@ -1,0 +1,51 @@
+// What an operation that can fail returns: a value, or an Error. Nothing in this library throws on bad input,
+// a full disk or a missing table; only running out of memory does.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <string>
+
+namespace sibyl {
+
+// The codes of Cassandra's native protocol.
+enum class ErrorCode : int32_t {
+  server = 0x0000,
+  protocol = 0x000A,
+  bad_credentials = 0x0100,
+  unavailable = 0x1000,
+  overloaded = 0x1001,
+  bootstrapping = 0x1002,
+  truncate = 0x1003,
+  write_timeout = 0x1100,
+  read_timeout = 0x1200,
+  read_failure = 0x1300,
+  function_failure = 0x1400,
+  write_failure = 0x1500,
+  cdc_write_failure = 0x1600,
+  cas_write_unknown = 0x1700,
+  syntax = 0x2000,
+  unauthorized = 0x2100,
+  invalid = 0x2200,
+  config = 0x2300,
+  already_exists = 0x2400,
+  unprepared = 0x2500,
+};
+
+struct Error {
+  ErrorCode code = ErrorCode::server;
+  std::string message;  // as Cassandra words it
+  std::string hint;     // what to do instead; may be empty
+  // Where in the statement: the line from 1, the column from 0; line 0 when unknown.
+  uint32_t line = 0;
+  uint32_t column = 0;
+
+  // The message, and the hint when there is one.
+  std::string text() const { return hint.empty() ? message : message + " [hint: " + hint + "]"; }
+};
+
+template <typename T>
+using Result = std::expected<T, Error>;
+using Status = Result<void>;
+
+}  // namespace sibyl

@@ -1,0 +1,89 @@
+// What the public API's handles hold.
+#pragma once
+
+#include <sibyl/database.h>
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "engine/embedded_value.h"
+#include "engine/engine.h"
+
+namespace sibyl::engine {
+
+// Values for a plan's markers, with the bytes they borrow. Does not move.
+class BoundValues {
+ public:
+  static Result<std::unique_ptr<BoundValues>> encode(const plan::Prepared& plan,
+                                                     const std::vector<Value>& values);
+  std::span<const types::ValueView> views() const { return views_; }
+
+ private:
+  std::vector<EncodedValue> values_;
+  std::vector<types::ValueView> views_;
+};
+
+// Runs and waits.
+Result<execute::ResultSet> run(Engine& engine, const plan::PreparedPtr& plan,
+                               const execute::Request& request);
+
+std::vector<Column> public_columns(const std::vector<plan::ColumnSpec>& specs);
+
+}  // namespace sibyl::engine
+
+namespace sibyl {
+
+struct Row::Page {
+  std::vector<Column> columns;
+  std::vector<types::TypePtr> types;
+  base::Bytes bytes;
+  std::vector<std::optional<std::string_view>> cells;  // of all rows, in `bytes`
+  size_t rows = 0;
+};
+
+struct Rows::Impl {
+  std::shared_ptr<engine::Engine> engine;
+  plan::PreparedPtr plan;
+  std::unique_ptr<engine::BoundValues> values;
+  execute::Request request;
+  std::vector<std::string> warnings;
+  std::shared_ptr<const Row::Page> page;
+  size_t next = 0;    // row of the page
+  bool more = false;  // pages after this one
+  std::optional<Error> error;
+
+  void take(execute::ResultSet result);
+  // Makes the next page the current one; false at the end or after an error.
+  bool turn();
+};
+
+struct Statement::Impl {
+  std::shared_ptr<engine::Engine> engine;
+  base::Bytes id;
+  std::string keyspace;
+  plan::PreparedPtr plan;  // as first prepared
+  std::vector<Column> parameters, columns;
+
+  // The newest plan; prepared again when the engine has forgotten it.
+  Result<plan::PreparedPtr> current() const;
+};
+
+struct Session::Impl {
+  std::shared_ptr<engine::Engine> engine;
+  mutable std::mutex mutex;
+  std::string keyspace;  // guarded by mutex
+
+  std::string current_keyspace() const {
+    std::lock_guard lock(mutex);
+    return keyspace;
+  }
+  Result<Rows> start(plan::PreparedPtr plan, const std::vector<Value>& values, const Request& request);
+};
+
+struct Database::Impl {
+  std::shared_ptr<engine::Engine> engine;
+};
+
+}  // namespace sibyl

@@ -1,0 +1,121 @@
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "engine/embedded_impl.h"
+#include "types/print.h"
+
+namespace sibyl {
+
+size_t Row::size() const {
+  return page_->columns.size();
+}
+
+std::optional<std::string_view> Row::raw(size_t column) const {
+  return column < size() ? page_->cells[index_ * size() + column] : std::nullopt;
+}
+
+Result<Value> Row::value(size_t column) const {
+  if (column >= size()) {
+    Error error;
+    error.code = ErrorCode::invalid;
+    error.message =
+        fmt::format("There is no column {}: the row has {} columns, counted from 0", column, size());
+    return std::unexpected(std::move(error));
+  }
+  std::optional<std::string_view> bytes = raw(column);
+  return bytes ? engine::decode_value(*page_->types[column], *bytes) : Value();
+}
+
+std::string Row::text(size_t column) const {
+  std::optional<std::string_view> bytes = raw(column);
+  return bytes ? types::to_display(*page_->types[column], *bytes) : "null";
+}
+
+Result<size_t> Row::find(std::string_view name) const {
+  for (size_t i = 0; i < size(); ++i)
+    if (page_->columns[i].name == name) return i;
+  Error error;
+  error.code = ErrorCode::invalid;
+  error.message = fmt::format("There is no column '{}' in the result", name);
+  return std::unexpected(std::move(error));
+}
+
+Error Row::explain(size_t column, Error error) const {
+  error.message = fmt::format("Column '{}' ({}): {}", page_->columns[column].name,
+                              page_->columns[column].type, error.message);
+  return error;
+}
+
+void Rows::Impl::take(execute::ResultSet result) {
+  auto taken = std::make_shared<Row::Page>();
+  if (page) {
+    taken->columns = page->columns;
+    taken->types = page->types;
+  } else if (result.metadata) {
+    taken->columns = engine::public_columns(result.metadata->columns);
+    for (const plan::ColumnSpec& spec : result.metadata->columns) taken->types.push_back(spec.type);
+  }
+  taken->rows = result.rows.count();
+  taken->bytes = result.rows.take_bytes();
+  base::Reader reader(taken->bytes);
+  taken->cells.reserve(taken->rows * taken->columns.size());
+  for (size_t i = 0; i < taken->rows * taken->columns.size(); ++i) {
+    uint32_t size = 0;
+    base::BytesView value;
+    SIBYL_CHECK(reader.big_endian(size));
+    if (static_cast<int32_t>(size) < 0) {
+      taken->cells.push_back(std::nullopt);
+    } else {
+      SIBYL_CHECK(reader.take(size, value));
+      taken->cells.push_back(value);
+    }
+  }
+  for (std::string& warning : result.warnings) warnings.push_back(std::move(warning));
+  request.paging_state = std::move(result.paging_state);
+  more = request.paging_state.has_value();
+  page = std::move(taken);
+  next = 0;
+}
+
+bool Rows::Impl::turn() {
+  if (!more || error) return false;
+  Result<execute::ResultSet> result = engine::run(*engine, plan, request);
+  if (!result) {
+    error = std::move(result.error());
+    return false;
+  }
+  take(std::move(*result));
+  return true;
+}
+
+Rows::Rows(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Rows::Rows(Rows&&) noexcept = default;
+Rows& Rows::operator=(Rows&&) noexcept = default;
+Rows::~Rows() = default;
+
+const std::vector<Column>& Rows::columns() const {
+  return impl_->page->columns;
+}
+const std::vector<std::string>& Rows::warnings() const {
+  return impl_->warnings;
+}
+
+std::optional<Row> Rows::next() {
+  while (impl_->next == impl_->page->rows)
+    if (!impl_->turn()) return std::nullopt;
+  return Row(impl_->page, impl_->next++);
+}
+
+Status Rows::status() const {
+  if (impl_->error) return std::unexpected(*impl_->error);
+  return {};
+}
+
+Result<std::vector<Row>> Rows::all() {
+  std::vector<Row> rows;
+  while (std::optional<Row> row = next()) rows.push_back(std::move(*row));
+  if (impl_->error) return std::unexpected(*impl_->error);
+  return rows;
+}
+
+}  // namespace sibyl
