@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <rocksdb/cache.h>
 #include <rocksdb/db.h>
+#include <rocksdb/env.h>
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/listener.h>
 #include <rocksdb/table.h>
@@ -16,6 +17,7 @@
 #include "storage/rocksdb/committer.h"
 #include "storage/rocksdb/directory.h"
 #include "storage/rocksdb/merging.h"
+#include "storage/rocksdb/retrying_files.h"
 
 namespace sibyl::storage::rocksdb {
 namespace {
@@ -108,6 +110,7 @@ class RocksStore final : public Store {
   std::shared_ptr<PurgeContext> purge_ = std::make_shared<PurgeContext>();
   std::shared_ptr<FlushListener> listener_ = std::make_shared<FlushListener>();
   ::rocksdb::ReadOptions read_options_;
+  std::unique_ptr<::rocksdb::Env> environment_;
   std::unique_ptr<::rocksdb::DB> database_;
   std::shared_ptr<::rocksdb::Cache> cache_;
 
@@ -137,7 +140,6 @@ class RocksStore final : public Store {
 ::rocksdb::Options database_options(const Options& options, const std::shared_ptr<::rocksdb::Cache>& cache) {
   ::rocksdb::Options database;
   database.create_if_missing = true;
-  if (options.environment != nullptr) database.env = options.environment;
   database.table_factory.reset(::rocksdb::NewBlockBasedTableFactory(table_options(cache)));
   database.merge_operator = make_merge_operator();
 
@@ -186,6 +188,9 @@ base::Result<std::unique_ptr<Store>> RocksStore::open(const std::string& path, c
 base::Status RocksStore::open_tables() {
   cache_ = ::rocksdb::NewLRUCache(options_.block_cache_bytes, -1, false, 0.5);
   ::rocksdb::Options database = database_options(options_, cache_);
+  environment_ = make_retrying_environment(options_.environment != nullptr ? *options_.environment
+                                                                           : *::rocksdb::Env::Default());
+  database.env = environment_.get();
   purge_->clock = options_.clock != nullptr ? options_.clock : &system_clock_;
   database.compaction_filter_factory = make_purging_filter(purge_);
   database.listeners = {listener_};
@@ -361,7 +366,8 @@ std::shared_ptr<const Snapshot> RocksStore::snapshot() const {
 }
 
 base::Status RocksStore::flush() {
-  const auto status = database_->Flush({});
+  auto status = database_->Flush({});
+  if (!status.ok() && database_->Resume().ok()) status = database_->Flush({});
   if (!status.ok()) return base::fail(error_of(status, base::ErrorCode::server));
   return {};
 }

@@ -1,0 +1,453 @@
+// The RocksDB store when its files fail, when it is killed, and when it is asked too much.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <rocksdb/env.h>
+#include <rocksdb/file_system.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <condition_variable>
+#include <csignal>
+#include <fstream>
+#include <future>
+#include <mutex>
+#include <thread>
+
+#include "row/fragment.h"
+#include "storage/rocksdb/directory.h"
+#include "storage/rocksdb/faulty_disk.h"
+#include "storage/rocksdb/rocksdb_store.h"
+
+namespace sibyl::storage::rocksdb {
+namespace {
+
+// RocksDB's own files (tables, manifest), failing on demand.
+class FaultyFileSystem final : public ::rocksdb::FileSystemWrapper {
+ public:
+  FaultyFileSystem() : FileSystemWrapper(::rocksdb::FileSystem::Default()) {}
+  const char* Name() const override { return "FaultyFileSystem"; }
+
+  ::rocksdb::IOStatus NewWritableFile(const std::string& name, const ::rocksdb::FileOptions& options,
+                                      std::unique_ptr<::rocksdb::FSWritableFile>* result,
+                                      ::rocksdb::IODebugContext* context) override {
+    if (fail_) return failure();
+    auto status = target()->NewWritableFile(name, options, result, context);
+    if (status.ok()) *result = std::make_unique<File>(std::move(*result), *this);
+    return status;
+  }
+
+  void fail(bool fail, bool no_space = false) {
+    no_space_ = no_space;
+    fail_ = fail;
+  }
+
+ private:
+  class File final : public ::rocksdb::FSWritableFileOwnerWrapper {
+   public:
+    File(std::unique_ptr<::rocksdb::FSWritableFile> file, FaultyFileSystem& system)
+        : FSWritableFileOwnerWrapper(std::move(file)), system_(system) {}
+    ::rocksdb::IOStatus Append(const ::rocksdb::Slice& data, const ::rocksdb::IOOptions& options,
+                               ::rocksdb::IODebugContext* context) override {
+      return system_.fail_ ? system_.failure() : FSWritableFileOwnerWrapper::Append(data, options, context);
+    }
+    ::rocksdb::IOStatus Append(const ::rocksdb::Slice& data, const ::rocksdb::IOOptions& options,
+                               const ::rocksdb::DataVerificationInfo& verification,
+                               ::rocksdb::IODebugContext* context) override {
+      return system_.fail_ ? system_.failure()
+                           : FSWritableFileOwnerWrapper::Append(data, options, verification, context);
+    }
+    ::rocksdb::IOStatus Sync(const ::rocksdb::IOOptions& options,
+                             ::rocksdb::IODebugContext* context) override {
+      return system_.fail_ ? system_.failure() : FSWritableFileOwnerWrapper::Sync(options, context);
+    }
+
+   private:
+    FaultyFileSystem& system_;
+  };
+
+  ::rocksdb::IOStatus failure() const {
+    if (no_space_) {
+      auto status = ::rocksdb::IOStatus::NoSpace("injected");
+      status.SetRetryable(true);  // as RocksDB's own file system says
+      return status;
+    }
+    return ::rocksdb::IOStatus::IOError("injected");
+  }
+  std::atomic<bool> fail_ = false;
+  std::atomic<bool> no_space_ = false;
+};
+
+base::Status put(Store& store, const std::string& key, const std::string& value) {
+  WriteSet writes;
+  writes.put(key, value);
+  return store.commit(std::move(writes));
+}
+
+std::string get(const Store& store, const std::string& key) {
+  Bytes value;
+  const auto found = store.get(key, value);
+  if (!found) return "error: " + found.error().message();
+  return *found ? value : "none";
+}
+
+std::unique_ptr<Store> opened(const std::string& path, const Options& options = {}) {
+  auto store = open_store(path, options);
+  EXPECT_TRUE(store.has_value()) << store.error().text();
+  return store ? std::move(*store) : nullptr;
+}
+
+template <typename Condition>
+bool eventually(Condition condition) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return true;
+}
+
+class TableFaults : public testing::TestWithParam<bool> {};
+
+// Table files fail while writes go on: what is acknowledged stays readable and survives, what is refused does
+// not appear, and the store goes on by itself.
+TEST_P(TableFaults, TheStoreGoesOnByItself) {
+  TemporaryDirectory directory;
+  const auto files = std::make_shared<FaultyFileSystem>();
+  const auto environment = ::rocksdb::NewCompositeEnv(files);
+  Options options;
+  options.environment = environment.get();
+  options.write_buffer_bytes = 128 << 10;
+  options.log_segment_bytes = 64 << 10;
+  auto store = opened(directory.path(), options);
+  ASSERT_NE(store, nullptr);
+  std::vector<std::string> acknowledged, refused;
+  const auto write_some = [&](const std::string& name, int count) {
+    for (int i = 0; i < count; i += 10) {
+      WriteSet writes;
+      std::vector<std::string> keys;
+      for (int j = i; j < i + 10; ++j)
+        writes.put(keys.emplace_back(name + std::to_string(j)), Bytes(1000, 'v'));
+      auto& outcome = store->commit(std::move(writes)) ? acknowledged : refused;
+      outcome.insert(outcome.end(), keys.begin(), keys.end());
+    }
+  };
+  const auto check = [&] {
+    for (const auto& key : acknowledged) ASSERT_EQ(get(*store, key).size(), 1000u) << key;
+    for (const auto& key : refused) ASSERT_EQ(get(*store, key), "none") << key;
+  };
+  write_some("before", 50);
+  EXPECT_TRUE(refused.empty());
+  files->fail(true, GetParam());
+  write_some("during", 400);
+  EXPECT_FALSE(store->flush().has_value());
+  check();
+  files->fail(false);
+  EXPECT_TRUE(eventually([&] { return put(*store, "after", "v").has_value(); }));
+  write_some("later", 400);
+  EXPECT_TRUE(eventually([&] { return store->flush().has_value(); }));
+  check();
+  store.reset();
+  store = opened(directory.path(), options);
+  ASSERT_NE(store, nullptr);
+  check();
+}
+INSTANTIATE_TEST_SUITE_P(RocksDB, TableFaults, testing::Bool());
+
+// The same without a chance to go on: the process ends while its table files fail.
+TEST(RocksdbStore, WhatWasAcknowledgedWhileTableFilesFailedIsReplayed) {
+  TemporaryDirectory directory;
+  const auto files = std::make_shared<FaultyFileSystem>();
+  const auto environment = ::rocksdb::NewCompositeEnv(files);
+  Options options;
+  options.environment = environment.get();
+  auto store = opened(directory.path(), options);
+  ASSERT_NE(store, nullptr);
+  ASSERT_TRUE(put(*store, "a", "1").has_value());
+  files->fail(true);
+  ASSERT_TRUE(put(*store, "b", "2").has_value());
+  store.reset();
+  files->fail(false);
+  store = opened(directory.path(), options);
+  ASSERT_NE(store, nullptr);
+  EXPECT_EQ(get(*store, "a"), "1");
+  EXPECT_EQ(get(*store, "b"), "2");
+}
+
+TEST(RocksdbStore, AGroupFailsAsOneAndIsNeverSeen) {
+  TemporaryDirectory directory;
+  FaultyDisk disk;
+  Options options;
+  options.log_disk = &disk;
+  auto store = opened(directory.path(), options);
+  ASSERT_NE(store, nullptr);
+  ASSERT_TRUE(put(*store, "a", "1").has_value());
+  disk.fail_sync = 0;
+  const auto status = put(*store, "b", "2");
+  ASSERT_FALSE(status.has_value());
+  EXPECT_EQ(status.error().code(), base::ErrorCode::write_failure);
+  EXPECT_NE(status.error().message().find("Input/output error"), std::string::npos)
+      << status.error().message();
+  EXPECT_EQ(get(*store, "b"), "none");
+  ASSERT_TRUE(put(*store, "c", "3").has_value());
+  store = nullptr;
+  store = opened(directory.path(), options);
+  ASSERT_NE(store, nullptr);
+  EXPECT_EQ(get(*store, "b"), "none");
+  EXPECT_EQ(get(*store, "c"), "3");
+}
+
+// A disk whose syncs wait for the test.
+class GatedDisk final : public Disk {
+ public:
+  int sync(int file) override {
+    std::unique_lock lock(mutex_);
+    ++waiting_;
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return open_; });
+    --waiting_;
+    return Disk::sync(file);
+  }
+  void set_open(bool open) {
+    const std::lock_guard lock(mutex_);
+    open_ = open;
+    changed_.notify_all();
+  }
+  void wait_until_one_waits() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return waiting_ > 0; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool open_ = true;
+  int waiting_ = 0;
+};
+
+TEST(RocksdbStore, WhatWaitsForASyncBecomesOneGroupAndTooMuchIsRefused) {
+  TemporaryDirectory directory;
+  GatedDisk disk;
+  Options options;
+  options.log_disk = &disk;
+  options.queue_bytes = 10'000;
+  auto store = opened(directory.path(), options);
+  ASSERT_NE(store, nullptr);
+  ASSERT_TRUE(put(*store, "first", "1").has_value());
+  const uint64_t groups_before = store->statistics().commit_groups;
+
+  disk.set_open(false);
+  std::atomic<int> done = 0, overloaded = 0, failed = 0;
+  const auto submit = [&](const std::string& key) {
+    WriteSet writes;
+    writes.put(key, Bytes(1000, 'v'));
+    store->commit(std::move(writes), [&](base::Status status) {
+      if (status)
+        ++done;
+      else
+        ++(status.error().code() == base::ErrorCode::overloaded ? overloaded : failed);
+    });
+  };
+  submit("blocked");
+  disk.wait_until_one_waits();
+  for (int i = 0; i < 20; ++i) submit("k" + std::to_string(i));
+  EXPECT_EQ(done, 0);
+  EXPECT_EQ(overloaded, 13);  // seven of 1 KiB and their overhead fit in 10,000 bytes
+  disk.set_open(true);
+  EXPECT_TRUE(eventually([&] { return done == 8; }));
+  EXPECT_EQ(failed, 0);
+  EXPECT_EQ(store->statistics().commit_groups, groups_before + 2);
+  EXPECT_EQ(get(*store, "k6").size(), 1000u);
+  EXPECT_EQ(get(*store, "k7"), "none");
+}
+
+TEST(RocksdbStore, PeriodicDurabilitySyncsLater) {
+  TemporaryDirectory directory;
+  FaultyDisk disk;
+  Options options;
+  options.log_disk = &disk;
+  options.durability = Durability::periodic;
+  options.sync_interval = std::chrono::milliseconds(50);
+  auto store = opened(directory.path(), options);
+  ASSERT_NE(store, nullptr);
+  ASSERT_TRUE(put(*store, "a", "1").has_value());
+  ASSERT_TRUE(eventually([&] { return disk.syncs > 2; }));  // the new segment's two, and the interval's
+  const int before = disk.syncs;
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(put(*store, std::to_string(i), "v").has_value());
+  EXPECT_LE(disk.syncs, before + 20);
+  ASSERT_TRUE(eventually([&] { return disk.syncs > before; }));
+  store.reset();
+  store = opened(directory.path(), options);
+  ASSERT_NE(store, nullptr);
+  EXPECT_EQ(get(*store, "99"), "v");
+}
+
+TEST(RocksdbStore, TheLogIsGivenBackAsTablesAreWritten) {
+  TemporaryDirectory directory;
+  Options options;
+  options.write_buffer_bytes = 128 << 10;
+  options.log_segment_bytes = 64 << 10;
+  auto store = opened(directory.path(), options);
+  ASSERT_NE(store, nullptr);
+  for (int i = 0; i < 5000; i += 50) {
+    WriteSet writes;
+    for (int j = i; j < i + 50; ++j) writes.put(std::to_string(j), Bytes(1000, 'v'));
+    ASSERT_TRUE(store->commit(std::move(writes)).has_value());
+  }
+  uint64_t log_bytes = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(directory.path() + "/log"))
+    log_bytes += entry.file_size();
+  EXPECT_LT(log_bytes, 2u << 20);  // of more than five that were written
+  for (int i = 0; i < 5000; i += 100) EXPECT_EQ(get(*store, std::to_string(i)).size(), 1000u);
+}
+
+TEST(RocksdbStore, ASecondOpenIsRefused) {
+  TemporaryDirectory directory;
+  auto store = opened(directory.path());
+  const auto second = open_store(directory.path());
+  ASSERT_FALSE(second.has_value());
+  EXPECT_EQ(second.error().message(),
+            "Cannot open the store in " + directory.path() + ": another process has it open");
+  store.reset();
+  EXPECT_TRUE(open_store(directory.path()).has_value());
+}
+
+TEST(RocksdbStore, AnotherFormatIsRefusedByName) {
+  TemporaryDirectory directory;
+  opened(directory.path());
+  std::ofstream(directory.path() + "/SIBYL_FORMAT") << "sibyl store format 7\n";
+  const auto store = open_store(directory.path());
+  ASSERT_FALSE(store.has_value());
+  EXPECT_EQ(store.error().message(),
+            "Cannot open the store in " + directory.path() +
+                ": it has store format 7, and this program reads and writes format 1");
+  std::ofstream(directory.path() + "/SIBYL_FORMAT") << "something else";
+  EXPECT_FALSE(open_store(directory.path()).has_value());
+}
+
+TEST(RocksdbStore, SomeoneElsesDirectoryIsRefusedAndLeftAlone) {
+  TemporaryDirectory directory;
+  std::ofstream(directory.path() + "/thesis.txt") << "years of work";
+  const auto store = open_store(directory.path());
+  ASSERT_FALSE(store.has_value());
+  EXPECT_EQ(store.error().message(), "Cannot open the store in " + directory.path() +
+                                         ": the directory holds other files and no Sibyl store");
+  EXPECT_FALSE(std::filesystem::exists(directory.path() + "/SIBYL_FORMAT"));
+  EXPECT_FALSE(open_store(directory.path() + "/thesis.txt").has_value());
+}
+
+TEST(RocksdbStore, AnInterruptedMakingIsFinished) {
+  TemporaryDirectory directory;
+  std::ofstream(directory.path() + "/SIBYL_FORMAT.new") << "sib";
+  EXPECT_NE(opened(directory.path()), nullptr);
+}
+
+TEST(RocksdbStore, MakesTheDirectoryAndOpensQuickly) {
+  TemporaryDirectory directory;
+  const auto begin = std::chrono::steady_clock::now();
+  const auto store = opened(directory.path() + "/deep/inside");
+  const auto took = std::chrono::steady_clock::now() - begin;
+  ASSERT_NE(store, nullptr);
+  RecordProperty("open_milliseconds", static_cast<int>(took / std::chrono::milliseconds(1)));
+  EXPECT_LT(took, std::chrono::seconds(2));  // fifty milliseconds when nothing else runs
+}
+
+// --- kill -9
+// -----------------------------------------------------------------------------------------------------
+
+constexpr const char* crash_directory_variable = "SIBYL_CRASH_DIRECTORY";
+constexpr int crash_pipe = 87;
+
+Bytes crash_value(uint64_t number) {
+  return "value of " + std::to_string(number) + Bytes(number % 700, '.');
+}
+
+Options crash_options() {
+  Options options;
+  options.write_buffer_bytes = 128 << 10;  // so that flushes, compactions and log segments all happen
+  options.log_segment_bytes = 64 << 10;
+  return options;
+}
+
+// The child: commits until it is killed, sixteen at a time, and reports every acknowledged number.
+TEST(RocksdbCrash, DISABLED_Child) {
+  const char* directory = std::getenv(crash_directory_variable);
+  ASSERT_NE(directory, nullptr);
+  const auto store = opened(directory, crash_options());
+  ASSERT_NE(store, nullptr);
+  Bytes begun;
+  uint64_t next = 0;
+  if (const auto found = store->get("next", begun); found && *found) next = std::stoull(begun);
+  std::mutex mutex;
+  std::condition_variable changed;
+  int in_flight = 0;
+  for (uint64_t number = next;; ++number) {
+    WriteSet writes;
+    writes.put("left " + std::to_string(number), crash_value(number));
+    writes.put("right " + std::to_string(number), crash_value(number));
+    writes.put("next", std::to_string(number + 1));
+    if (number % 10 == 9) writes.erase("left " + std::to_string(number - 5));
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return in_flight < 16; });
+    ++in_flight;
+    lock.unlock();
+    store->commit(std::move(writes), [&, number](base::Status status) {
+      if (status && ::write(crash_pipe, &number, sizeof number) != sizeof number) std::abort();
+      const std::lock_guard done(mutex);
+      --in_flight;
+      changed.notify_all();
+    });
+  }
+}
+
+// Runs the child for a while, kills it, and gives the highest number that it reported.
+uint64_t run_and_kill(const std::string& directory, std::chrono::milliseconds duration) {
+  int ends[2];
+  if (::pipe(ends) != 0) return 0;
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
+  const std::string variable = std::string(crash_directory_variable) + "=" + directory;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::dup2(ends[1], crash_pipe);
+    ::dup2(::open("/dev/null", O_WRONLY), STDOUT_FILENO);
+    const char* arguments[] = {self.c_str(), "--gtest_filter=RocksdbCrash.DISABLED_Child",
+                               "--gtest_also_run_disabled_tests", nullptr};
+    const char* variables[] = {variable.c_str(), nullptr};
+    ::execve(self.c_str(), const_cast<char**>(arguments), const_cast<char**>(variables));
+    ::_exit(127);
+  }
+  ::close(ends[1]);
+  uint64_t highest = 0, number = 0;
+  std::optional<std::chrono::steady_clock::time_point> end;
+  while (::read(ends[0], &number, sizeof number) == sizeof number) {
+    highest = std::max(highest, number);
+    if (!end) end = std::chrono::steady_clock::now() + duration;  // from its first commit on
+    if (std::chrono::steady_clock::now() > *end) ::kill(child, SIGKILL);
+  }
+  ::close(ends[0]);
+  ::waitpid(child, nullptr, 0);
+  return highest;
+}
+
+TEST(RocksdbCrash, EveryAcknowledgedWriteIsThereAfterKill) {
+  TemporaryDirectory directory;
+  uint64_t acknowledged = 0;
+  for (int round = 0; round < 6; ++round) {
+    const uint64_t reached = run_and_kill(directory.path(), std::chrono::milliseconds(20 + 37 * round));
+    ASSERT_GT(reached, acknowledged);
+    acknowledged = reached;
+    const auto store = opened(directory.path(), crash_options());
+    ASSERT_NE(store, nullptr);
+    const uint64_t next = std::stoull(get(*store, "next"));
+    EXPECT_GT(next, acknowledged);
+    for (uint64_t number = 0; number < next; ++number) {
+      ASSERT_EQ(get(*store, "right " + std::to_string(number)), crash_value(number))
+          << number << " of " << next;
+      const bool erased = number % 10 == 4 && number + 5 < next;
+      ASSERT_EQ(get(*store, "left " + std::to_string(number)), erased ? "none" : crash_value(number));
+    }
+    ASSERT_EQ(get(*store, "right " + std::to_string(next)), "none");
+  }
+}
+
+}  // namespace
+}  // namespace sibyl::storage::rocksdb
