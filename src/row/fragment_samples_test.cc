@@ -11,11 +11,11 @@
 namespace sibyl::row {
 namespace {
 
-// The tests' data, found from wherever the test runs.
+// The tests' data, found from the source or from wherever the test runs.
 std::filesystem::path data_folder() {
-  for (auto folder = std::filesystem::path(__FILE__).parent_path(); folder.has_relative_path();
-       folder = folder.parent_path())
-    if (std::filesystem::exists(folder / "tests/data")) return folder / "tests/data";
+  for (auto folder : {std::filesystem::path(__FILE__), std::filesystem::current_path()})
+    for (; folder.has_relative_path(); folder = folder.parent_path())
+      if (std::filesystem::exists(folder / "tests/data")) return folder / "tests/data";
   return {};
 }
 
