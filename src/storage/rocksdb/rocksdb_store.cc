@@ -127,13 +127,17 @@ class RocksStore final : public Store {
 ::rocksdb::BlockBasedTableOptions table_options(const std::shared_ptr<::rocksdb::Cache>& cache) {
   ::rocksdb::BlockBasedTableOptions table;
   table.block_cache = cache;
-  table.block_size = 8 << 10;
+  table.block_size = 4 << 10;
   table.format_version = 5;
   table.filter_policy.reset(::rocksdb::NewBloomFilterPolicy(10));
-  // So that memory is bounded by the cache however large the store is.
+  // So that memory is bounded by the cache however large the store is; in small parts, so that a small cache
+  // holds the parts that are in use.
   table.cache_index_and_filter_blocks = true;
   table.cache_index_and_filter_blocks_with_high_priority = true;
-  table.pin_l0_filter_and_index_blocks_in_cache = true;
+  table.pin_top_level_index_and_filter = true;
+  table.index_type = ::rocksdb::BlockBasedTableOptions::kTwoLevelIndexSearch;
+  table.partition_filters = true;
+  table.metadata_block_size = 4 << 10;
   return table;
 }
 
@@ -186,7 +190,8 @@ base::Result<std::unique_ptr<Store>> RocksStore::open(const std::string& path, c
 }
 
 base::Status RocksStore::open_tables() {
-  cache_ = ::rocksdb::NewLRUCache(options_.block_cache_bytes, -1, false, 0.5);
+  constexpr int shard_bits = 3;  // many small shards evict what is in use
+  cache_ = ::rocksdb::NewLRUCache(options_.block_cache_bytes, shard_bits, false, 0.5);
   ::rocksdb::Options database = database_options(options_, cache_);
   environment_ = make_retrying_environment(options_.environment != nullptr ? *options_.environment
                                                                            : *::rocksdb::Env::Default());
