@@ -42,6 +42,13 @@ class DigitParser {
   std::vector<BigInteger> powers_;
 };
 
+// As many digits as surely fit into max_number_bytes: 8 bits are 2.408 digits.
+constexpr size_t max_digits = max_number_bytes * 2408 / 1000;
+
+std::unexpected<base::Error> too_long(size_t digits) {
+  return base::invalid(fmt::format("A number may have at most {} digits ({})", max_digits, digits));
+}
+
 BigInteger from_digits(std::string_view digits, bool negative) {
   BigInteger value = DigitParser().parse(digits);
   if (negative) value = -value;
@@ -160,6 +167,7 @@ base::Result<Bytes> parse_varint(std::string_view digits) {
   std::string_view found;
   if (!scanner.digits(1, std::numeric_limits<size_t>::max(), found) || !scanner.at_end())
     return base::invalid(fmt::format("unable to make int from '{}'", digits));
+  if (found.size() > max_digits) return too_long(found.size());
   return encode_varint(from_digits(found, negative));
 }
 
@@ -177,6 +185,7 @@ base::Result<Bytes> parse_decimal(std::string_view text) {
     return unable();
   const int64_t scale = static_cast<int64_t>(fraction.size()) - exponent;
   if (scale != static_cast<int32_t>(scale)) return unable();
+  if (whole.size() + fraction.size() > max_digits) return too_long(whole.size() + fraction.size());
   std::string digits(whole);
   digits += fraction;
   return encode_decimal(from_digits(digits, negative), static_cast<int32_t>(scale));

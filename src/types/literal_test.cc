@@ -99,6 +99,15 @@ TEST(Literal, LongNumbers) {
   EXPECT_EQ(format_varint(parse_varint(std::string(1000, '0') + "7").value()), "7");
 }
 
+TEST(Literal, NumbersHaveALimit) {
+  const std::string most(157808, '9');
+  EXPECT_TRUE(validate(*scalar(Kind::varint), parse_varint(most).value()).has_value());
+  EXPECT_TRUE(validate(*scalar(Kind::decimal), parse_decimal("-0." + most.substr(1)).value()).has_value());
+  EXPECT_EQ(parse_varint(most + "9").error().message(), "A number may have at most 157808 digits (157809)");
+  EXPECT_EQ(parse_decimal(most + ".5").error().message(), "A number may have at most 157808 digits (157809)");
+  EXPECT_FALSE(parse_varint(std::string(100'000'000, '9')).has_value());
+}
+
 TEST(Literal, Uuids) {
   EXPECT_EQ(read(Kind::uuid, "x"), "! Unable to make UUID from 'x'");
   EXPECT_EQ(read(Kind::uuid, "6ba7b8109dad11d180b400c04fd430c8"),

@@ -17,6 +17,11 @@ Status sized(BytesView bytes, size_t size, bool empty_allowed, const char* messa
   return invalid(fmt::format("{} ({})", message, bytes.size()));
 }
 
+Status validate_number_size(size_t size) {
+  if (size <= max_number_bytes) return {};
+  return invalid(fmt::format("A number may have at most {} bytes ({})", max_number_bytes, size));
+}
+
 Status validate_ascii(BytesView bytes) {
   for (const char c : bytes)
     if (static_cast<signed char>(c) < 0)
@@ -144,8 +149,9 @@ Status validate(const Type& type, BytesView bytes) {
   switch (type.kind()) {
     case Kind::custom:
     case Kind::blob:
-    case Kind::varint:
       return {};
+    case Kind::varint:
+      return validate_number_size(bytes.size());
     case Kind::ascii:
       return validate_ascii(bytes);
     case Kind::text:
@@ -175,7 +181,7 @@ Status validate(const Type& type, BytesView bytes) {
     case Kind::decimal:
       if (!bytes.empty() && bytes.size() < 4)
         return invalid(fmt::format("Expected 0 or at least 4 bytes ({})", bytes.size()));
-      return {};
+      return validate_number_size(bytes.size() < 4 ? 0 : bytes.size() - 4);
     case Kind::uuid:
       return sized(bytes, 16, true, "UUID should be 16 or 0 bytes");
     case Kind::timeuuid:

@@ -33,6 +33,10 @@ struct ValueView {
   bool is_present() const { return state == State::present; }
 };
 
+// varint and decimal have no bound in Cassandra. Here numbers may be this long (about 157,000 digits), since
+// printing and comparing them takes time in the square of their length.
+inline constexpr size_t max_number_bytes = 65535;
+
 // Whether the bytes are a value of the type; messages are Cassandra's ("Expected 4 or 0 byte int (3)", ...).
 base::Status validate(const Type& type, BytesView bytes);
 

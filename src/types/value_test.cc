@@ -137,6 +137,15 @@ TEST(Validate, ScalarsOfTheWrongSize) {
     check(kind, "", "valid");
 }
 
+TEST(Validate, NumbersHaveALimit) {
+  EXPECT_EQ(refusal(*scalar(Kind::varint), Bytes(65535, 'a')), "valid");
+  EXPECT_EQ(refusal(*scalar(Kind::varint), Bytes(65536, 'a')),
+            "A number may have at most 65535 bytes (65536)");
+  EXPECT_EQ(refusal(*scalar(Kind::decimal), Bytes(65539, 'a')), "valid");
+  EXPECT_EQ(refusal(*scalar(Kind::decimal), Bytes(65540, 'a')),
+            "A number may have at most 65535 bytes (65536)");
+}
+
 TEST(Validate, Durations) {
   const Type& type = *scalar(Kind::duration);
   EXPECT_EQ(refusal(type, "ab"), "Expected at least 3 bytes for a duration (2)");
