@@ -28,8 +28,8 @@ struct QualifiedName {
 
 // A type as written: `int`, `frozen<list<text>>`, `ks.address`, `vector<float, 3>`, `'org.apache...Type'`.
 struct RawType {
-  std::string keyspace;             // of a user type, when written
-  std::string name;                 // lower case for unquoted: int, list, set, map, tuple, vector, or a user type's
+  std::string keyspace;  // of a user type, when written
+  std::string name;      // lower case for unquoted: int, list, set, map, tuple, vector, or a user type's
   std::vector<RawType> parameters;  // of list, set, map, tuple, vector
   uint32_t dimension = 0;           // of vector
   bool frozen = false;              // frozen<...> around it
@@ -63,7 +63,8 @@ struct MapLiteral {
 struct UserTypeLiteral {  // `{a: 1}`; in a selector it may turn out to be a map keyed by columns
   std::vector<std::pair<std::string, ExpressionPtr>> fields;
 };
-struct TupleLiteral {  // with one element also mere parentheses: `(a + b) * 2`; a tuple only where one is expected
+struct TupleLiteral {  // with one element also mere parentheses: `(a + b) * 2`; a tuple only where one is
+                       // expected
   std::vector<ExpressionPtr> elements;
 };
 struct FunctionCall {  // also token(...), writetime(c), maxwritetime(c), ttl(c), count(*)
@@ -105,8 +106,9 @@ struct Negation {
 
 struct Expression {
   Position position;
-  std::variant<Literal, BindMarker, ListLiteral, SetLiteral, MapLiteral, UserTypeLiteral, TupleLiteral, FunctionCall,
-               ColumnReference, FieldSelection, ElementSelection, SliceSelection, Cast, TypeHint, Arithmetic, Negation>
+  std::variant<Literal, BindMarker, ListLiteral, SetLiteral, MapLiteral, UserTypeLiteral, TupleLiteral,
+               FunctionCall, ColumnReference, FieldSelection, ElementSelection, SliceSelection, Cast,
+               TypeHint, Arithmetic, Negation>
       node;
 };
 
@@ -142,12 +144,12 @@ struct Relation {
   };
   Target target = Target::column;
   std::vector<std::string> columns;
-  ExpressionPtr element_key;            // element
-  QualifiedName custom_index;           // custom
+  ExpressionPtr element_key;   // element
+  QualifiedName custom_index;  // custom
   Operator op = Operator::equal;
-  ExpressionPtr value;                  // everything but a written list; `IN ?` too; null for IS NOT NULL
-  std::vector<ExpressionPtr> values;    // IN (x, y), NOT IN (x, y), BETWEEN x AND y
-  bool has_value_list = false;          // true when `values` was written, even if empty: IN ()
+  ExpressionPtr value;                // everything but a written list; `IN ?` too; null for IS NOT NULL
+  std::vector<ExpressionPtr> values;  // IN (x, y), NOT IN (x, y), BETWEEN x AND y
+  bool has_value_list = false;        // true when `values` was written, even if empty: IN ()
   Position position;
 };
 
@@ -304,8 +306,8 @@ struct CreateTable {
   QualifiedName table;
   bool if_not_exists = false;
   std::vector<ColumnDefinition> columns;
-  std::vector<std::vector<std::string>> partition_keys;  // one entry per PRIMARY KEY (...) clause, normally one;
-                                                         // none for `c int PRIMARY KEY`, see the column
+  std::vector<std::vector<std::string>> partition_keys;  // one entry per PRIMARY KEY (...) clause, normally
+                                                         // one; none for `c int PRIMARY KEY`, see the column
   std::vector<std::string> clustering_columns;
   std::vector<ClusteringOrder> clustering_order;
   bool compact_storage = false;
@@ -577,11 +579,11 @@ struct Explain {
 struct Statement {
   Position position;
   uint32_t bind_markers = 0;  // how many in the whole statement
-  std::variant<Select, Insert, Update, Delete, Batch, Use, Truncate, CreateKeyspace, AlterKeyspace, DropKeyspace,
-               CreateTable, AlterTable, DropTable, CreateType, AlterType, DropType, CreateIndex, DropIndex, CreateView,
-               AlterView, DropView, CreateFunction, DropFunction, CreateAggregate, DropAggregate, CreateTrigger,
-               DropTrigger, CreateRole, AlterRole, DropRole, GrantRole, ListRoles, GrantPermission, ListPermissions,
-               AddIdentity, DropIdentity, Describe, Explain>
+  std::variant<Select, Insert, Update, Delete, Batch, Use, Truncate, CreateKeyspace, AlterKeyspace,
+               DropKeyspace, CreateTable, AlterTable, DropTable, CreateType, AlterType, DropType, CreateIndex,
+               DropIndex, CreateView, AlterView, DropView, CreateFunction, DropFunction, CreateAggregate,
+               DropAggregate, CreateTrigger, DropTrigger, CreateRole, AlterRole, DropRole, GrantRole,
+               ListRoles, GrantPermission, ListPermissions, AddIdentity, DropIdentity, Describe, Explain>
       node;
 };
 

@@ -61,7 +61,8 @@ bool Parser::looks_like_name(const Token& word) const {
 
 std::string Parser::hint_for(const Token& at, const Token& shown) const {
   if (shown.kind == TokenKind::quoted_name && at.offset != shown.offset) {
-    return "strings take single quotes: '" + text_of(shown) + "'; double quotes are for names";
+    const std::string text = shown.length <= 100 ? text_of(shown) : "...";
+    return "strings take single quotes: '" + text + "'; double quotes are for names";
   }
   if (at.kind == TokenKind::end) return "";
   const std::string word = upper(std::string(lexer_.raw(at)));

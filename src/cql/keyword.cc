@@ -101,83 +101,54 @@ bool has_use(TokenKind kind, uint8_t use) {
   return (uses[static_cast<size_t>(kind)] & use) != 0;
 }
 
+struct PlainName {
+  TokenKind kind;
+  const char* name;
+};
+constexpr PlainName plain_names[] = {
+    {TokenKind::end, "EOF"},
+    {TokenKind::identifier, "IDENT"},
+    {TokenKind::quoted_name, "QUOTED_NAME"},
+    {TokenKind::empty_quoted_name, "EMPTY_QUOTED_NAME"},
+    {TokenKind::string, "STRING_LITERAL"},
+    {TokenKind::integer, "INTEGER"},
+    {TokenKind::floating, "FLOAT"},
+    {TokenKind::boolean, "BOOLEAN"},
+    {TokenKind::duration, "DURATION"},
+    {TokenKind::uuid, "UUID"},
+    {TokenKind::blob, "HEXNUMBER"},
+    {TokenKind::question_mark, "QMARK"},
+    {TokenKind::colon, "':'"},
+    {TokenKind::semicolon, "';'"},
+    {TokenKind::comma, "','"},
+    {TokenKind::dot, "'.'"},
+    {TokenKind::range, "RANGE"},
+    {TokenKind::left_parenthesis, "'('"},
+    {TokenKind::right_parenthesis, "')'"},
+    {TokenKind::left_bracket, "'['"},
+    {TokenKind::right_bracket, "']'"},
+    {TokenKind::left_brace, "'{'"},
+    {TokenKind::right_brace, "'}'"},
+    {TokenKind::equal, "'='"},
+    {TokenKind::not_equal, "'!='"},
+    {TokenKind::less, "'<'"},
+    {TokenKind::less_or_equal, "'<='"},
+    {TokenKind::greater, "'>'"},
+    {TokenKind::greater_or_equal, "'>='"},
+    {TokenKind::plus, "'+'"},
+    {TokenKind::plus_equal, "'+='"},
+    {TokenKind::minus, "'-'"},
+    {TokenKind::minus_equal, "'-='"},
+    {TokenKind::star, "'*'"},
+    {TokenKind::slash, "'/'"},
+    {TokenKind::percent, "'%'"},
+};
+
 const char* plain_name(TokenKind kind) {
-  switch (kind) {
-    case TokenKind::end:
-      return "EOF";
-    case TokenKind::identifier:
-      return "IDENT";
-    case TokenKind::quoted_name:
-      return "QUOTED_NAME";
-    case TokenKind::empty_quoted_name:
-      return "EMPTY_QUOTED_NAME";
-    case TokenKind::string:
-      return "STRING_LITERAL";
-    case TokenKind::integer:
-      return "INTEGER";
-    case TokenKind::floating:
-      return "FLOAT";
-    case TokenKind::boolean:
-      return "BOOLEAN";
-    case TokenKind::duration:
-      return "DURATION";
-    case TokenKind::uuid:
-      return "UUID";
-    case TokenKind::blob:
-      return "HEXNUMBER";
-    case TokenKind::question_mark:
-      return "QMARK";
-    case TokenKind::colon:
-      return "':'";
-    case TokenKind::semicolon:
-      return "';'";
-    case TokenKind::comma:
-      return "','";
-    case TokenKind::dot:
-      return "'.'";
-    case TokenKind::range:
-      return "RANGE";
-    case TokenKind::left_parenthesis:
-      return "'('";
-    case TokenKind::right_parenthesis:
-      return "')'";
-    case TokenKind::left_bracket:
-      return "'['";
-    case TokenKind::right_bracket:
-      return "']'";
-    case TokenKind::left_brace:
-      return "'{'";
-    case TokenKind::right_brace:
-      return "'}'";
-    case TokenKind::equal:
-      return "'='";
-    case TokenKind::not_equal:
-      return "'!='";
-    case TokenKind::less:
-      return "'<'";
-    case TokenKind::less_or_equal:
-      return "'<='";
-    case TokenKind::greater:
-      return "'>'";
-    case TokenKind::greater_or_equal:
-      return "'>='";
-    case TokenKind::plus:
-      return "'+'";
-    case TokenKind::plus_equal:
-      return "'+='";
-    case TokenKind::minus:
-      return "'-'";
-    case TokenKind::minus_equal:
-      return "'-='";
-    case TokenKind::star:
-      return "'*'";
-    case TokenKind::slash:
-      return "'/'";
-    case TokenKind::percent:
-      return "'%'";
-    default:
-      return nullptr;
+  for (const PlainName& entry : plain_names) {
+    if (entry.kind == kind) return entry.name;
   }
+  return nullptr;
 }
 
 }  // namespace

@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "cql/statement_parser.h"
 
 namespace sibyl::cql {
@@ -5,7 +7,9 @@ namespace sibyl::cql {
 Describe Parser::describe() {
   Describe result;
   advance();
-  described_thing(result);
+  result.name.position = position();
+  if (!describe_all(result) && !describe_keyspaces(result) && !describe_one(result))
+    describe_anything(result);
   if (accept(TokenKind::kw_with)) {
     expect(TokenKind::kw_internals);
     result.with_internals = true;
@@ -13,104 +17,98 @@ Describe Parser::describe() {
   return result;
 }
 
-void Parser::described_thing(Describe& result) {
-  using Kind = Describe::Kind;
-  result.name.position = position();
-  // A word that asks for all things of a kind, unless a dot shows that it is a keyspace's name.
-  const auto all = [&](Kind kind) {
-    if (is_ahead(1, TokenKind::dot)) return false;
-    advance();
-    result.kind = kind;
-    return true;
-  };
-  // A word that asks for one thing, if its name follows.
-  const auto one = [&](Kind kind) {
-    const TokenKind next = ahead(1).kind;
-    if (!is_name(next) && !(is_function_name(next) && (kind == Kind::function || kind == Kind::aggregate)))
-      return false;
-    advance();
-    result.kind = kind;
-    return true;
-  };
+// A word that asks for all things of a kind, unless a dot shows that it is a keyspace's name.
+bool Parser::describe_all(Describe& result) {
   switch (kind()) {
     case TokenKind::kw_cluster:
-      if (all(Kind::cluster)) return;
+      result.kind = Describe::Kind::cluster;
       break;
-    case TokenKind::kw_full:
-      advance();
-      result.full = true;
-      if (!is(TokenKind::kw_schema)) mismatched("K_SCHEMA");
-      [[fallthrough]];
-    case TokenKind::kw_schema:
-      advance();
-      result.kind = Kind::schema;
-      return;
     case TokenKind::kw_keyspaces:
-      if (all(Kind::keyspaces)) return;
+      result.kind = Describe::Kind::keyspaces;
       break;
-    case TokenKind::kw_only:
-      if (!is_ahead(1, TokenKind::kw_keyspace)) break;
-      advance();
-      result.only = true;
-      [[fallthrough]];
-    case TokenKind::kw_keyspace:
-      advance();
-      result.kind = Kind::keyspace;
-      if (is_name(kind()) || is(TokenKind::question_mark)) result.name.keyspace = keyspace_name();
-      return;
     case TokenKind::kw_tables:
-      if (all(Kind::tables)) return;
+      result.kind = Describe::Kind::tables;
       break;
+    case TokenKind::kw_types:
+      result.kind = Describe::Kind::types;
+      break;
+    case TokenKind::kw_functions:
+      result.kind = Describe::Kind::functions;
+      break;
+    case TokenKind::kw_aggregates:
+      result.kind = Describe::Kind::aggregates;
+      break;
+    default:
+      return false;
+  }
+  if (is_ahead(1, TokenKind::dot)) return false;
+  advance();
+  return true;
+}
+
+// [FULL] SCHEMA, [ONLY] KEYSPACE [name]
+bool Parser::describe_keyspaces(Describe& result) {
+  result.full = accept(TokenKind::kw_full);
+  if (result.full && !is(TokenKind::kw_schema)) mismatched("K_SCHEMA");
+  if (accept(TokenKind::kw_schema)) {
+    result.kind = Describe::Kind::schema;
+    return true;
+  }
+  result.only = is(TokenKind::kw_only) && is_ahead(1, TokenKind::kw_keyspace);
+  if (result.only) advance();
+  if (!accept(TokenKind::kw_keyspace)) return false;
+  result.kind = Describe::Kind::keyspace;
+  if (is_name(kind()) || is(TokenKind::question_mark)) result.name.keyspace = keyspace_name();
+  return true;
+}
+
+// A word that asks for one thing. TYPE, FUNCTION and AGGREGATE may also be names: then none follows.
+bool Parser::describe_one(Describe& result) {
+  switch (kind()) {
     case TokenKind::kw_columnfamily:
       advance();
-      result.kind = Kind::table;
+      result.kind = Describe::Kind::table;
       result.name = table_name();
-      return;
+      return true;
     case TokenKind::kw_index:
       advance();
-      result.kind = Kind::index;
+      result.kind = Describe::Kind::index;
       result.name = table_name();
-      return;
+      return true;
     case TokenKind::kw_materialized:
       advance();
       expect(TokenKind::kw_view);
-      result.kind = Kind::view;
+      result.kind = Describe::Kind::view;
       result.name = table_name();
-      return;
-    case TokenKind::kw_types:
-      if (all(Kind::types)) return;
-      break;
+      return true;
     case TokenKind::kw_type:
-      if (!one(Kind::type)) break;
+      if (!is_name(ahead(1).kind)) return false;
+      advance();
+      result.kind = Describe::Kind::type;
       result.name = user_type_name();
-      return;
-    case TokenKind::kw_functions:
-      if (all(Kind::functions)) return;
-      break;
+      return true;
     case TokenKind::kw_function:
-      if (!one(Kind::function)) break;
-      result.name = function_name();
-      return;
-    case TokenKind::kw_aggregates:
-      if (all(Kind::aggregates)) return;
-      break;
     case TokenKind::kw_aggregate:
-      if (!one(Kind::aggregate)) break;
+      if (!is_function_name(ahead(1).kind) && !is_name(ahead(1).kind)) return false;
+      result.kind = is(TokenKind::kw_function) ? Describe::Kind::function : Describe::Kind::aggregate;
+      advance();
       result.name = function_name();
-      return;
+      return true;
     default:
-      break;
+      return false;
   }
-  result.kind = Kind::anything;
+}
+
+void Parser::describe_anything(Describe& result) {
+  result.kind = Describe::Kind::anything;
   const Token first = token_;
   result.name.name = name();
-  if (!accept(TokenKind::dot)) {
-    if (!is(TokenKind::end) && !is(TokenKind::semicolon) && !is(TokenKind::kw_with))
-      no_viable_alternative(token_, first);
-    return;
+  if (accept(TokenKind::dot)) {
+    result.name.keyspace = std::move(result.name.name);
+    result.name.name = name();
+  } else if (!is(TokenKind::end) && !is(TokenKind::semicolon) && !is(TokenKind::kw_with)) {
+    no_viable_alternative(token_, first);
   }
-  result.name.keyspace = std::move(result.name.name);
-  result.name.name = name();
 }
 
 }  // namespace sibyl::cql

@@ -101,7 +101,7 @@ void Parser::mismatched(std::string_view expecting) {
 }
 
 void Parser::reject(std::string message) {
-  throw SyntaxFailure{base::Error(base::ErrorCode::syntax, std::move(message)).at(position())};
+  throw SyntaxFailure{base::Error(base::ErrorCode::syntax, bounded(std::move(message))).at(position())};
 }
 
 void Parser::check_nesting(uint32_t depth) {

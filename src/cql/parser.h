@@ -11,16 +11,18 @@
 
 namespace sibyl::cql {
 
-// Parses exactly one statement; one `;` may follow it. Errors have code 0x2000, Cassandra's text where it has one
-// ("line 1:7 no viable alternative at input ..."), a position, and often a hint. Never throws; nesting deeper than a
-// fixed limit and more than 65,535 bind markers are errors.
+// Parses exactly one statement; one `;` may follow it. Errors have code 0x2000, Cassandra's text where it has
+// one
+// ("line 1:7 no viable alternative at input ..."), a position, and often a hint. Never throws; nesting deeper
+// than a fixed limit and more than 65,535 bind markers are errors.
 base::Result<std::unique_ptr<Statement>> parse_statement(std::string_view text);
 
 // A type alone, as written in schema tables: `frozen<map<text, int>>`.
 base::Result<RawType> parse_type(std::string_view text);
 
-// Cuts a script into statements at `;` outside of strings, comments, $$ bodies and BATCHes. `complete` is false for
-// a last piece without its `;`, so that a shell can ask for more. Each piece has its text and offset in the script.
+// Cuts a script into statements at `;` outside of strings, comments, $$ bodies and BATCHes. `complete` is
+// false for a last piece without its `;`, so that a shell can ask for more. Each piece has its text and
+// offset in the script.
 struct ScriptPiece {
   std::string text;
   size_t offset = 0;

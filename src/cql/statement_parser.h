@@ -6,8 +6,8 @@
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +33,8 @@ struct SyntaxErrorPlace {
   Token shown;
   uint32_t seen = 0;
 };
+// An error text no longer than a protocol string can take, whatever long literal it quotes.
+std::string bounded(std::string message);
 // "line 1:9 <what> (SELECT * [FORM]...)".
 base::Error make_syntax_error(std::string_view text, const SyntaxErrorPlace& place, std::string_view what);
 // 'FROM', with line ends escaped.
@@ -68,9 +70,8 @@ class Parser {
   base::Position position() const { return token_.position(); }
 
   // --- Errors (parser.cc)
-  void glance() {
-    glance_ = token_.offset;
-  }  // an error here shows one more token, as Cassandra has looked so far
+  // An error at this token shows one more behind it: so far has Cassandra looked here.
+  void glance() { glance_ = token_.offset; }
   [[noreturn]] void no_viable_alternative();  // at the current token
   [[noreturn]] void no_viable_alternative(const Token& at, const Token& shown);
   [[noreturn]] void mismatched(std::string_view expecting);
@@ -257,7 +258,10 @@ class Parser {
 
   // --- DESCRIBE (parse_describe.cc)
   Describe describe();
-  void described_thing(Describe& result);
+  bool describe_all(Describe& result);
+  bool describe_one(Describe& result);
+  bool describe_keyspaces(Describe& result);
+  void describe_anything(Describe& result);
 
   Lexer lexer_;
   Token token_;

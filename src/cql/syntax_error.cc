@@ -134,6 +134,15 @@ std::string snippet(std::string_view text, const Token& shown, uint32_t seen) {
 
 }  // namespace
 
+std::string bounded(std::string message) {
+  constexpr size_t most = 4096;
+  if (message.size() <= most) return message;
+  size_t end = most;
+  while ((static_cast<unsigned char>(message[end]) & 0xC0) == 0x80) --end;
+  message.resize(end);
+  return message + "...";
+}
+
 std::string shown_token(std::string_view text, const Token& token) {
   if (token.kind == TokenKind::end) return "'<EOF>'";
   std::string result = "'";
@@ -164,7 +173,7 @@ base::Error make_syntax_error(std::string_view text, const SyntaxErrorPlace& pla
              : "line " + std::to_string(place.at.line) + ":" + std::to_string(place.at.column) + " ";
   message += what;
   message += snippet(text, place.shown, place.seen);
-  return base::Error(base::ErrorCode::syntax, std::move(message)).at(place.at.position());
+  return base::Error(base::ErrorCode::syntax, bounded(std::move(message))).at(place.at.position());
 }
 
 }  // namespace sibyl::cql

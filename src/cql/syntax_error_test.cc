@@ -455,6 +455,17 @@ TEST(SyntaxError, PointsIntoTheText) {
   EXPECT_EQ(end.offset, 13u);
 }
 
+TEST(SyntaxError, LongLiteralsDoNotMakeLongTexts) {
+  const std::string text(100'000, 'x');
+  for (const std::string& statement :
+       {"SELECT '" + text + "' '" + text + "'", "SELECT \"" + text + "\" " + text,
+        "CREATE TABLE t (a \"" + text + "\" b", "USE '" + text + "é'"}) {
+    const auto result = parse_statement(statement);
+    ASSERT_FALSE(result.has_value());
+    EXPECT_LT(result.error().text().size(), 10'000u) << statement.substr(0, 30);
+  }
+}
+
 TEST(SyntaxError, InvalidUtf8IsASyntaxError) {
   const auto result = parse_statement("SELECT *\nFROM t WHERE é = '\xff'");
   ASSERT_FALSE(result.has_value());
