@@ -3,11 +3,11 @@
 
 #include "base/check.h"
 #include "execute/execute.h"
+#include "execute/modify.h"
 #include "execute/paging.h"
 #include "execute/reader.h"
 #include "execute/select_output.h"
 #include "execute/select_row.h"
-#include "plan/modify.h"
 #include "plan/select.h"
 #include "types/key.h"
 
@@ -318,18 +318,19 @@ base::Result<ResultSet> select(const plan::Prepared& prepared, const Request& re
 namespace {
 
 struct Blocking {
+  const plan::Prepared& prepared;
+
+  bool operator()(const std::shared_ptr<const plan::Modification>&) const {
+    return modification_may_block(prepared);
+  }
+  bool operator()(const std::shared_ptr<const plan::Batch>&) const {
+    return modification_may_block(prepared);
+  }
   bool operator()(const std::shared_ptr<const plan::Select>& select) const {
     const plan::Restrictions& where = *select->where;
     const bool one_partition =
         where.partitions() == plan::Restrictions::Partitions::keys && !where.has_partition_in();
     return !one_partition || where.needs_filtering() || (select->aggregates() && !where.names_whole_row());
-  }
-  bool operator()(const std::shared_ptr<const plan::Modification>& modification) const {
-    return modification->reads_first;
-  }
-  bool operator()(const std::shared_ptr<const plan::Batch>& batch) const {
-    return std::any_of(batch->statements.begin(), batch->statements.end(),
-                       [](const auto& statement) { return statement->reads_first; });
   }
   bool operator()(const plan::Use&) const { return false; }
   bool operator()(const plan::Truncate&) const { return true; }
@@ -340,7 +341,7 @@ struct Blocking {
 }  // namespace
 
 bool may_block(const plan::Prepared& prepared) {
-  return std::visit(Blocking{}, prepared.plan);
+  return std::visit(Blocking{prepared}, prepared.plan);
 }
 
 }  // namespace sibyl::execute

@@ -28,6 +28,9 @@ FunctionRegistry::FunctionRegistry() {
   add_conversion_functions(*this);
   add_cast_functions(*this);
   add_operations(*this);
+  add_math_functions(*this);
+  add_collection_functions(*this);
+  add_json_functions(*this);
   add_aggregates(*this);
 }
 

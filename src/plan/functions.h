@@ -81,6 +81,9 @@ void add_time_functions(FunctionRegistry& registry);
 void add_conversion_functions(FunctionRegistry& registry);
 void add_cast_functions(FunctionRegistry& registry);
 void add_operations(FunctionRegistry& registry);
+void add_math_functions(FunctionRegistry& registry);
+void add_collection_functions(FunctionRegistry& registry);
+void add_json_functions(FunctionRegistry& registry);
 void add_aggregates(FunctionRegistry& registry);
 
 // Arithmetic is a call of these.

@@ -101,6 +101,15 @@ base::Result<Decimal> on_decimals(const Function& function, const Decimal& left,
   }
 }
 
+// Cassandra makes decimals of all other numbers but varints through double: an integer gets one digit after
+// the point.
+base::Result<Decimal> operand(const Number& number) {
+  if (number.form == Number::Form::integer) return Decimal{BigInteger(number.integer) * 10, 1};
+  Number copy = number;
+  copy.is_single = false;
+  return copy.to_decimal();
+}
+
 base::Result<ValueView> numeric(const Function& function, std::span<const ValueView> arguments,
                                 const Bindings&, Scratch& scratch) {
   const Number left = read_number(function.arguments[0]->kind(), arguments[0].bytes);
@@ -121,8 +130,8 @@ base::Result<ValueView> numeric(const Function& function, std::span<const ValueV
       break;
     }
     case Kind::decimal: {
-      SIBYL_ASSIGN(const Decimal a, left.to_decimal());
-      SIBYL_ASSIGN(const Decimal b, right.to_decimal());
+      SIBYL_ASSIGN(const Decimal a, operand(left));
+      SIBYL_ASSIGN(const Decimal b, operand(right));
       SIBYL_ASSIGN(Decimal value, on_decimals(function, a, b));
       result = number_of(std::move(value));
       break;

@@ -246,6 +246,11 @@ base::Result<Fit> Binder::fit(const cql::Expression& expression, const ColumnSpe
 }
 
 base::Result<Fit> Binder::fit_call(const cql::Expression& expression, const ColumnSpec& receiver) {
+  if (scope_ != nullptr) {
+    // Selectors have types of their own, whatever they are used for.
+    SIBYL_ASSIGN(const FunctionPtr own, resolve(expression, receiver, false));
+    return own == nullptr ? Fit::weak : fit_of(*own->returns, *receiver.type);
+  }
   const auto function = resolve(expression, receiver, true);
   // A call that cannot be resolved may fit: binding it gives the better error.
   if (!function || *function == nullptr) return Fit::weak;

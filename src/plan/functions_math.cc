@@ -1,0 +1,98 @@
+// abs, exp, log, log10, round.
+#include <boost/multiprecision/cpp_dec_float.hpp>
+#include <cmath>
+
+#include "plan/functions.h"
+#include "plan/functions_number.h"
+#include "types/literal.h"
+#include "types/print.h"
+
+namespace sibyl::plan {
+
+using types::Kind;
+
+namespace {
+
+using Precise = boost::multiprecision::number<boost::multiprecision::cpp_dec_float<64>>;
+
+constexpr int significant_digits = 32;
+
+// Decimals have no largest value, but e to the power of one may be too large to be written down.
+base::Result<Decimal> on_decimal(const Function& function, const Decimal& input) {
+  const std::string text = types::format_decimal(types::encode_decimal(input.unscaled, input.scale));
+  const Precise value(text);
+  Precise result;
+  if (function.name == "exp") {
+    if (abs(value) > 100'000)
+      return base::fail(base::ErrorCode::server, "java.lang.ArithmeticException: Overflow");
+    result = exp(value);
+  } else if (value <= 0) {
+    const char* what = function.name == "log" ? "Natural log" : "Log10";
+    return base::fail(base::ErrorCode::server,
+                      std::string("java.lang.ArithmeticException: ") + what + " of number zero or less");
+  } else {
+    result = function.name == "log" ? Precise(log(value)) : Precise(log10(value));
+  }
+  SIBYL_ASSIGN(const Bytes bytes,
+               types::parse_decimal(result.str(significant_digits - 1, std::ios_base::scientific)));
+  Decimal decimal;
+  types::decode_decimal(bytes, decimal.unscaled, decimal.scale);
+  return decimal;
+}
+
+double on_double(const Function& function, double value) {
+  if (function.name == "exp") return std::exp(value);
+  if (function.name == "log") return std::log(value);
+  if (function.name == "log10") return std::log10(value);
+  return std::floor(value + 0.5);  // round: halves go up
+}
+
+base::Result<ValueView> absolute(const Function& function, std::span<const ValueView> arguments,
+                                 const Bindings&, Scratch& scratch) {
+  Number number = read_number(function.arguments[0]->kind(), arguments[0].bytes);
+  if (number.integer < 0) number.integer = static_cast<int64_t>(0 - static_cast<uint64_t>(number.integer));
+  number.floating = std::fabs(number.floating);
+  if (number.decimal.unscaled < 0) number.decimal.unscaled = -number.decimal.unscaled;
+  SIBYL_ASSIGN(Bytes bytes, write_number(function.returns->kind(), number));
+  return kept(scratch, std::move(bytes));
+}
+
+base::Result<ValueView> compute(const Function& function, std::span<const ValueView> arguments,
+                                const Bindings&, Scratch& scratch) {
+  const Kind kind = function.arguments[0]->kind();
+  const Number number = read_number(kind, arguments[0].bytes);
+  const bool rounds = function.name == "round";
+  const bool is_big = kind == Kind::decimal || kind == Kind::varint;
+  Number result;
+  if (is_big && rounds) {
+    SIBYL_ASSIGN(const Decimal decimal, number.to_decimal());
+    result = number_of(rescaled(decimal, 0, Rounding::half_up));
+  } else if (is_big) {
+    SIBYL_ASSIGN(const Decimal decimal, number.to_decimal());
+    SIBYL_ASSIGN(Decimal computed, on_decimal(function, decimal));
+    result = number_of(std::move(computed));
+  } else if (rounds && number.form == Number::Form::integer) {
+    return arguments[0];
+  } else {
+    result = number_of(on_double(function, number.to_double()));
+  }
+  SIBYL_ASSIGN(Bytes bytes, write_number(kind, result));
+  return kept(scratch, std::move(bytes));
+}
+
+}  // namespace
+
+void add_math_functions(FunctionRegistry& registry) {
+  for (const char* name : {"abs", "exp", "log", "log10", "round"})
+    for (const Kind kind : {Kind::tinyint, Kind::smallint, Kind::int_, Kind::float_, Kind::bigint,
+                            Kind::double_, Kind::varint, Kind::decimal, Kind::counter}) {
+      Function function;
+      function.name = name;
+      function.arguments = {types::scalar(kind)};
+      function.returns = types::scalar(kind);
+      function.evaluate = function.name == "abs" ? absolute : compute;
+      registry.add(std::move(function));
+    }
+}
+
+}  // namespace sibyl::plan
