@@ -73,18 +73,17 @@ class BatchBuilder {
     return before.counters.write(before.reads, server_timestamp, writes);
   }
 
-  std::string table_names(std::string& plural) const {
+  std::set<std::string> table_names() const {
     std::set<std::string> names;
     for (const Item& item : items_)
-      names.insert(item.statement->table->keyspace + "." + item.statement->table->name);
-    plural = names.size() == 1 ? "" : "s";
-    return fmt::format("[{}]", fmt::join(names, ", "));
+      names.insert(fmt::format("{}.{}", item.statement->table->keyspace, item.statement->table->name));
+    return names;
   }
 
   base::Status check_size() {
     if (partitions_.size() <= 1) return {};
-    std::string plural;
-    const std::string tables = table_names(plural);
+    const std::set<std::string> names = table_names();
+    const std::string tables = fmt::format("[{}]", fmt::join(names, ", "));
     if (const size_t size = writes.byte_size(); size > warn_bytes) {
       if (size > fail_bytes) {
         return base::fail(
@@ -100,7 +99,7 @@ class BatchBuilder {
       warnings.push_back(fmt::format(
           "Unlogged batch covering {} partitions detected against table{} {}. You should use a logged batch "
           "for atomicity, or asynchronous writes for performance.",
-          partitions_.size(), plural, tables));
+          partitions_.size(), names.size() == 1 ? "" : "s", tables));
     }
     return {};
   }

@@ -2,7 +2,6 @@
 
 #include <thread>
 
-#include "execute/modify.h"
 #include "execute/modify_fixture_test.h"
 #include "plan/modify.h"
 #include "row/counter.h"
@@ -494,7 +493,7 @@ TEST(Modify, OnlyWhatReadsFirstMayBlock) {
   const auto blocks = [&](const std::string& text) {
     auto prepared = database.prepare(text);
     EXPECT_TRUE(prepared) << text;
-    return prepared && modification_may_block(**prepared);
+    return prepared && may_block(**prepared);
   };
   EXPECT_FALSE(blocks("INSERT INTO t (k, v) VALUES (?, ?)"));
   EXPECT_FALSE(blocks("UPDATE t SET l = l + ? WHERE k = ?"));
