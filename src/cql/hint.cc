@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "cql/parser.h"
+#include "cql/printer.h"
 #include "cql/statement_parser.h"
 
 namespace sibyl::cql {
@@ -60,9 +61,12 @@ bool Parser::looks_like_name(const Token& word) const {
 }
 
 std::string Parser::hint_for(const Token& at, const Token& shown) const {
-  if (shown.kind == TokenKind::quoted_name && at.offset != shown.offset) {
-    const std::string text = shown.length <= 100 ? text_of(shown) : "...";
-    return "strings take single quotes: '" + text + "'; double quotes are for names";
+  if (expects_value_ && shown.length <= 100) {
+    const std::string text = print_string(text_of(shown));
+    if (shown.kind == TokenKind::quoted_name) {
+      return "strings take single quotes: " + text + "; double quotes are for names";
+    }
+    return "a column cannot be a value here; a string takes single quotes: " + text;
   }
   if (at.kind == TokenKind::end) return "";
   const std::string word = upper(std::string(lexer_.raw(at)));

@@ -508,6 +508,7 @@ ExpressionPtr Parser::primary_name(Context context) {
   } else {
     advance();
   }
+  expects_value_ = true;
   no_viable_alternative(token_, first);
 }
 

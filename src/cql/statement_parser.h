@@ -271,6 +271,7 @@ class Parser {
   uint32_t glance_ = 0;
   uint32_t depth_ = 0;
   uint32_t markers_ = 0;
+  bool expects_value_ = false;       // where a name stands for no value
   bool expects_column_ = false;      // between the columns of CREATE TABLE and CREATE TYPE
   bool stop_before_column_ = false;  // in `c = x + c`: the sum ends before `+ c`
 };

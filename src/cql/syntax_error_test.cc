@@ -425,6 +425,9 @@ TEST(SyntaxError, HintsAtWhatWasMeant) {
             "strings take single quotes: 'x'; double quotes are for names");
   EXPECT_EQ(hint_of("SELECT * FROM t WHERE a = \"x\" AND b = 1"),
             "strings take single quotes: 'x'; double quotes are for names");
+  EXPECT_EQ(hint_of("SELECT * FROM t WHERE size = large"),
+            "a column cannot be a value here; a string takes single quotes: 'large'");
+  EXPECT_EQ(hint_of("SELECT a b FROM t"), "");
   EXPECT_EQ(hint_of("SELEKT * FROM t"), "did you mean SELECT?");
   EXPECT_EQ(hint_of("INSRET INTO t (a) VALUES (1)"), "did you mean INSERT?");
   EXPECT_EQ(hint_of("CREATE TABLE t (a int PRIMARY KEY, order text)"),
