@@ -45,6 +45,15 @@ SystemRow client_row(const Client& client) {
   return row;
 }
 
+// What preparing had to say is told with every answer.
+Completion with_warnings(PreparedPtr plan, Completion done) {
+  return [plan = std::move(plan), done = std::move(done)](base::Result<ResultSet> result) mutable {
+    if (result)
+      result->warnings.insert(result->warnings.begin(), plan->warnings.begin(), plan->warnings.end());
+    done(std::move(result));
+  };
+}
+
 class EngineImpl final : public Engine {
  public:
   EngineImpl(const Options& options, std::unique_ptr<base::Clock> own_clock, base::Clock& clock,
@@ -81,6 +90,7 @@ class EngineImpl final : public Engine {
   }
 
   void execute(PreparedPtr plan, const Request& request, Completion done) override {
+    if (!plan->warnings.empty()) done = with_warnings(plan, std::move(done));
     std::visit([&](const auto& what) { run(what, plan, request, std::move(done)); }, plan->plan);
   }
   void execute_batch(cql::Batch::Kind kind, std::vector<execute::BatchItem> items, const Request& request,
