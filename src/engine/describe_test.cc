@@ -10,6 +10,8 @@
 namespace sibyl::engine {
 namespace {
 
+constexpr const char* recorded_answers = SIBYL_SOURCE_DIR "/tests/data/describe.txt";
+
 using execute::Request;
 using execute::ResultSet;
 
@@ -54,7 +56,7 @@ std::string answer(const schema::Snapshot& schema, const std::string& keyspace, 
 
 // Every recorded answer of Cassandra is ours.
 TEST(Describe, AnswersAsCassandraDid) {
-  std::ifstream file(test_data("describe.txt"));
+  std::ifstream file(recorded_answers);
   ASSERT_TRUE(file) << "tests/data/describe.txt not found";
   schema::SnapshotPtr schema = system_snapshot();
   std::string keyspace, question, expected, line;
@@ -84,7 +86,7 @@ TEST(Describe, AnswersAsCassandraDid) {
 }
 
 schema::SnapshotPtr recorded_schema() {
-  std::ifstream file(test_data("describe.txt"));
+  std::ifstream file(recorded_answers);
   schema::SnapshotPtr schema = system_snapshot();
   for (std::string line; std::getline(file, line);)
     if (line.starts_with("= ")) schema = define(schema, line.substr(2));

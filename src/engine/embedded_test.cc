@@ -146,7 +146,7 @@ TEST_F(EmbeddedTest, TypesAreChecked) {
   EXPECT_THAT(row.get<int>(9).error().message, HasSubstr("There is no column 9"));
   EXPECT_TRUE(row.is_null(2));
   EXPECT_TRUE(check(row.get<std::vector<int>>("l")).empty());
-  EXPECT_FALSE(row.get<std::map<int, int>>("v").has_value());
+  EXPECT_FALSE((row.get<std::map<int, int>>("v").has_value()));
 
   EXPECT_EQ(refusal("INSERT INTO n (k, ti) VALUES (1, ?)", {300}),
             "Parameter 0 ('ti'): 300 does not fit into tinyint");

@@ -57,8 +57,9 @@ TEST_F(LayoutTest, WideRowsAsOnTheWhiteboard) {
       "| Pulp Fiction | 9                      | 10                     | 6                      |\n"
       "|              | @17                    | @17                    | @17                    |\n"
       "+--------------+------------------------+------------------------+------------------------+\n"
-      "Futurama: token -1926459105398219786, 3 rows in 3 records, 148 bytes (117 of keys, 31 of values)\n"
-      "Pulp Fiction: token -8, 3 rows in 3 records, 160 bytes (129 of keys, 31 of values)\n");
+      "Futurama: token 7458274283937874077, 3 rows in 3 records, 147 bytes (96 of keys, 51 of values)\n"
+      "Pulp Fiction: token 8969981387711879302, 3 rows in 3 records, 159 bytes (108 of keys, 51 of "
+      "values)\n");
 }
 
 TEST_F(LayoutTest, NamesOfTextInQuotes) {
@@ -88,11 +89,21 @@ TEST_F(LayoutTest, DeletionsAndExpiryAreCells) {
   EXPECT_THAT(drawing, AllOf(HasSubstr("static:\"s\""), HasSubstr("@6 ttl 3600 until "), HasSubstr("2:\"v\""),
                              HasSubstr("(deleted)"), HasSubstr("(row deleted)"), HasSubstr("(rows deleted)"),
                              HasSubstr("(row marker)"), HasSubstr("(partition)")));
-  EXPECT_THAT(drawing, HasSubstr("10 <.. 20"));
-  size_t partition = drawing.find("(partition)"), range = drawing.find("10 <.. 20"),
+  EXPECT_THAT(drawing, HasSubstr("11 ..< 21"));
+  size_t partition = drawing.find("(partition)"), range = drawing.find("11 ..< 21"),
          row = drawing.find("1:\"v\"");
   EXPECT_LT(partition, range);
   EXPECT_LT(range, row);
+}
+
+TEST_F(LayoutTest, BoundsOfRangeDeletions) {
+  must("CREATE TABLE t (k int, c text, d int, PRIMARY KEY (k, c, d))");
+  must("DELETE FROM t WHERE k = 1 AND c > 'a' AND c <= 'b'");
+  EXPECT_THAT(layout("t", "1"), HasSubstr("| \"a\" <.. \"b\" "));
+  must("DELETE FROM t WHERE k = 2 AND c = 'x' AND d >= 5");
+  EXPECT_THAT(layout("t", "2"), HasSubstr("| \"x\":5 .. \"x\" "));
+  must("DELETE FROM t WHERE k = 3 AND c < 'm'");
+  EXPECT_THAT(layout("t", "3"), HasSubstr("| ..< \"m\" "));
 }
 
 TEST_F(LayoutTest, CollectionsAreOneCellPerElement) {
@@ -137,7 +148,9 @@ TEST_F(LayoutTest, LimitsAreTold) {
   EXPECT_THAT(drawing, HasSubstr("xxx..."));
   size_t begin = 0;
   for (size_t end; (end = drawing.find('\n', begin)) != drawing.npos; begin = end + 1)
-    if (drawing[begin] == '|' || drawing[begin] == '+') EXPECT_LE(end - begin, 80u);
+    if (drawing[begin] == '|' || drawing[begin] == '+') {
+      EXPECT_LE(end - begin, 80u);
+    }
 }
 
 TEST_F(LayoutTest, Refusals) {

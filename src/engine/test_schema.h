@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -35,13 +34,6 @@ inline schema::SnapshotPtr define(const schema::SnapshotPtr& before, std::string
     return before;
   }
   return made->schema;
-}
-
-// A file of tests/data, wherever in the tree the test runs.
-inline std::filesystem::path test_data(const std::string& name) {
-  for (auto at = std::filesystem::path(__FILE__).parent_path(); at != at.root_path(); at = at.parent_path())
-    if (std::filesystem::exists(at / "tests/data" / name)) return at / "tests/data" / name;
-  return name;
 }
 
 }  // namespace sibyl::engine
