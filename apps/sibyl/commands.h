@@ -10,6 +10,8 @@ namespace sibyl {
 
 inline constexpr const char* default_data_directory = "sibyl-data";
 
+void add_serve_command(CLI::App& app);
+void add_bench_command(CLI::App& app);
 void add_shell_command(CLI::App& app);
 void add_layout_command(CLI::App& app);
 

@@ -1,0 +1,21 @@
+// The one binary: `sibyl serve`, `sibyl shell`, `sibyl bench`, `sibyl layout`.
+#include <CLI/CLI.hpp>
+
+#include "sibyl/commands.h"
+
+int main(int argc, char** argv) {
+  CLI::App app("Sibyl: a wide-column database that speaks Cassandra's CQL and native protocol", "sibyl");
+  app.set_version_flag("--version", "sibyl " SIBYL_VERSION);
+  app.require_subcommand(1);
+  app.failure_message(CLI::FailureMessage::help);
+  sibyl::add_serve_command(app);
+  sibyl::add_shell_command(app);
+  sibyl::add_bench_command(app);
+  sibyl::add_layout_command(app);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error);
+  }
+  return 0;
+}
