@@ -82,7 +82,7 @@ class Session {
 
   // The keyspace that USE set, or empty.
   const std::string& keyspace() const { return keyspace_; }
-  // Where statements go, for people: "127.0.0.1:9042", "the directory ./data (no server)".
+  // Where statements go, for people: "at 127.0.0.1:9042", "on the directory ./data, without a server".
   virtual std::string place() const = 0;
   virtual ServerVersions versions() = 0;
   // The schema as it is now, or as it was moments ago; empty when it cannot be had.

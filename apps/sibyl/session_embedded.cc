@@ -86,8 +86,8 @@ class EmbeddedSession : public Session {
   }
 
   std::string place() const override {
-    return data_ == ":memory:" ? "a database in memory, which ends with this shell"
-                               : fmt::format("the directory {} (no server)", data_);
+    return data_ == ":memory:" ? "in memory, until this shell ends"
+                               : fmt::format("on the directory {}, without a server", data_);
   }
 
   ServerVersions versions() override { return {"Sibyl", engine::release_version, engine::cql_version, "4"}; }

@@ -245,7 +245,7 @@ bool Shell::show(const Invocation& invocation) {
     return refuse(invocation, "Improper SHOW command.", "SHOW VERSION or SHOW HOST");
   const ServerVersions versions = session_.versions();
   if (what == "HOST") {
-    say(fmt::format("Connected to {} at {}", versions.cluster_name, session_.place()));
+    say(fmt::format("Connected to {} {}", versions.cluster_name, session_.place()));
   } else {
     say(fmt::format("[Cassandra {} | CQL spec {} | Native protocol v{}]", versions.release, versions.cql,
                     versions.protocol));

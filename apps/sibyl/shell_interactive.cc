@@ -39,7 +39,7 @@ std::string Shell::prompt(bool continued) const {
 
 void Shell::introduce() {
   const ServerVersions versions = session_.versions();
-  say(fmt::format("Connected to {} at {}", palette_.paint(Colour::blue, versions.cluster_name),
+  say(fmt::format("Connected to {} {}", palette_.paint(Colour::blue, versions.cluster_name),
                   session_.place()));
   say(fmt::format("[Cassandra {} | CQL spec {} | Native protocol v{}]", versions.release, versions.cql,
                   versions.protocol));

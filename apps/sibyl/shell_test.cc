@@ -32,7 +32,7 @@ class FakeSession : public Session {
     answers.pop_front();
     return result;
   }
-  std::string place() const override { return "nowhere"; }
+  std::string place() const override { return "at nowhere"; }
   ServerVersions versions() override { return {"Fake", "5.0.2", "3.4.7", "4"}; }
   const SchemaNames& names() override { return names_; }
 
