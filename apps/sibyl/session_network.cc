@@ -120,8 +120,7 @@ base::Status NetworkSession::refresh() {
   }
   SIBYL_TRY(connect());
   if (keyspace_.empty()) return {};
-  auto used =
-      ask("USE \"" + keyspace_ + '"', {});  // a quote in a keyspace's name is not allowed by any server
+  auto used = ask("USE " + types::quote_identifier(keyspace_), {});
   if (used) return {};
   keyspace_.clear();
   return base::fail(used.error());

@@ -122,8 +122,9 @@ bool Shell::run_stream(int input, const std::string& name) {
 bool Shell::run_pieces(std::string_view text, const std::string& name, size_t line, bool at_end,
                        size_t& consumed) {
   size_t counted = 0;
-  for (const Statement& statement : split_statements(text)) {
+  for (Statement& statement : split_statements(text)) {
     if (!statement.complete && !at_end) break;
+    if (!statement.complete) statement.text += '\n';  // Cassandra wants a line comment at the end to have its end
     line += count_lines(text.substr(counted, statement.offset - counted));
     counted = statement.offset;
     consumed = statement.end;

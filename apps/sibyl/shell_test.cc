@@ -95,7 +95,7 @@ class ShellTest : public testing::Test {
 TEST_F(ShellTest, RunsStatementsInOrder) {
   session.answers = {numbers({1, 22})};
   EXPECT_TRUE(run("SELECT n FROM t;\nSELECT 2"));
-  EXPECT_THAT(session.texts, ElementsAre("SELECT n FROM t", "SELECT 2"));
+  EXPECT_THAT(session.texts, ElementsAre("SELECT n FROM t", "SELECT 2\n"));
   EXPECT_EQ(out.text(), "\n n\n----\n  1\n 22\n\n(2 rows)\n");
   EXPECT_FALSE(failed);
 }
