@@ -2,6 +2,7 @@
 #include "engine/layout.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -58,7 +59,7 @@ int run(const Arguments& arguments) {
 void add_layout_command(CLI::App& app) {
   auto arguments = std::make_shared<Arguments>();
   arguments->data = default_data_directory;
-  arguments->options.width = shell::terminal_width();
+  if (isatty(STDOUT_FILENO) != 0) arguments->options.width = shell::terminal_width();
   CLI::App* command = app.add_subcommand("layout", "Draw how a table's partitions lie on disk");
   command->add_option("table", arguments->table, "KEYSPACE.TABLE")->required();
   command->add_option("partition", arguments->partition,
@@ -69,7 +70,7 @@ void add_layout_command(CLI::App& app) {
       ->capture_default_str();
   command->add_option("--partitions", arguments->options.max_partitions, "The most partitions")
       ->capture_default_str();
-  command->add_option("--width", arguments->options.width, "Of the drawing, in characters (the terminal's)");
+  command->add_option("--width", arguments->options.width, "Of the drawing, in characters (the terminal's, or 100)");
   command->add_flag("--markers", arguments->options.markers, "Show row markers even of rows that have cells");
   command->callback([arguments] {
     if (const int status = run(*arguments); status != 0) throw CLI::RuntimeError(status);
