@@ -7,6 +7,7 @@
 #include "execute/reader.h"
 #include "execute/select_output.h"
 #include "execute/select_row.h"
+#include "plan/modify.h"
 #include "plan/select.h"
 #include "types/key.h"
 
@@ -317,13 +318,12 @@ base::Result<ResultSet> select(const plan::Prepared& prepared, const Request& re
 namespace {
 
 struct Blocking {
-  const plan::Prepared& prepared;
-
-  bool operator()(const std::shared_ptr<const plan::Modification>&) const {
-    return modification_may_block(prepared);
+  bool operator()(const std::shared_ptr<const plan::Modification>& modification) const {
+    return modification->reads_first;
   }
-  bool operator()(const std::shared_ptr<const plan::Batch>&) const {
-    return modification_may_block(prepared);
+  bool operator()(const std::shared_ptr<const plan::Batch>& batch) const {
+    return std::any_of(batch->statements.begin(), batch->statements.end(),
+                       [](const auto& statement) { return statement->reads_first; });
   }
   bool operator()(const std::shared_ptr<const plan::Select>& select) const {
     const plan::Restrictions& where = *select->where;
@@ -340,7 +340,7 @@ struct Blocking {
 }  // namespace
 
 bool may_block(const plan::Prepared& prepared) {
-  return std::visit(Blocking{prepared}, prepared.plan);
+  return std::visit(Blocking{}, prepared.plan);
 }
 
 }  // namespace sibyl::execute
