@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "plan/restrictions.h"
 #include "plan/selection_terms.h"
@@ -83,7 +84,7 @@ class SelectionScope final : public RowScope {
     if (const auto* element = std::get_if<cql::ElementSelection>(&expression.node)) {
       SIBYL_ASSIGN(TypePtr type, type_of(expression));
       SIBYL_ASSIGN(TermPtr of, inner(*element->of));
-      SIBYL_ASSIGN(TermPtr key, binder_.term(*element->key, element_spec(*element->of, of->type())));
+      SIBYL_ASSIGN(TermPtr key, key(*element->key, element_spec(*element->of, of->type())));
       return std::make_shared<ElementTerm>(std::move(type), std::move(of), std::move(key),
                                            text_of(*element->of));
     }
@@ -92,10 +93,10 @@ class SelectionScope final : public RowScope {
       const ColumnSpec spec = element_spec(*slice->of, of->type());
       TermPtr from, to;
       if (slice->from) {
-        SIBYL_ASSIGN(from, binder_.term(*slice->from, spec));
+        SIBYL_ASSIGN(from, key(*slice->from, spec));
       }
       if (slice->to) {
-        SIBYL_ASSIGN(to, binder_.term(*slice->to, spec));
+        SIBYL_ASSIGN(to, key(*slice->to, spec));
       }
       return std::make_shared<SliceTerm>(std::move(of), std::move(from), std::move(to), text_of(*slice->of));
     }
@@ -114,6 +115,10 @@ class SelectionScope final : public RowScope {
     TypePtr type = function->returns;
     selection_.aggregates.push_back({std::move(function), std::move(arguments)});
     return std::make_shared<AggregateTerm>(std::move(type), selection_.aggregates.size() - 1);
+  }
+
+  std::string marker_name(const ColumnSpec& receiver) const override {
+    return binds_key_ ? receiver.name : "[selection]";
   }
 
   // A whole selector.
@@ -151,6 +156,14 @@ class SelectionScope final : public RowScope {
   }
 
   base::Result<TermPtr> inner(const cql::Expression& expression) { return selector(expression); }
+
+  // A key in brackets.
+  base::Result<TermPtr> key(const cql::Expression& expression, const ColumnSpec& receiver) {
+    const bool outer = std::exchange(binds_key_, true);
+    auto bound = binder_.term(expression, receiver);
+    binds_key_ = outer;
+    return bound;
+  }
 
   base::Result<TypePtr> field_type(const cql::FieldSelection& field) {
     SIBYL_ASSIGN(const TypePtr of, binder_.exact_type(*field.of));
@@ -209,19 +222,19 @@ class SelectionScope final : public RowScope {
       input.field = static_cast<uint16_t>(input.column->type->field_index(field->field));
       return {};
     }
-    const ColumnSpec key = element_spec(column, input.column->type);
+    const ColumnSpec receiver = element_spec(column, input.column->type);
     if (const auto* element = std::get_if<cql::ElementSelection>(&of.node)) {
       input.part = Input::Part::element;
-      SIBYL_ASSIGN(input.from, binder_.term(*element->key, key));
+      SIBYL_ASSIGN(input.from, key(*element->key, receiver));
       return {};
     }
     const auto& slice = std::get<cql::SliceSelection>(of.node);
     input.part = Input::Part::slice;
     if (slice.from) {
-      SIBYL_ASSIGN(input.from, binder_.term(*slice.from, key));
+      SIBYL_ASSIGN(input.from, key(*slice.from, receiver));
     }
     if (slice.to) {
-      SIBYL_ASSIGN(input.to, binder_.term(*slice.to, key));
+      SIBYL_ASSIGN(input.to, key(*slice.to, receiver));
     }
     return {};
   }
@@ -236,6 +249,7 @@ class SelectionScope final : public RowScope {
   Binder& binder_;
   const schema::Table& table_;
   Selection& selection_;
+  bool binds_key_ = false;
 };
 
 void add_output(Selection& selection, TermPtr term) {

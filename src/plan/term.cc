@@ -181,6 +181,7 @@ base::Result<TermPtr> Binder::term(const cql::Expression& expression, const Colu
 
 base::Result<TermPtr> Binder::marker(const cql::BindMarker& marker, const ColumnSpec& receiver) {
   ColumnSpec spec = receiver;
+  if (scope_ != nullptr) spec.name = scope_->marker_name(receiver);
   if (!marker.name.empty()) spec.name = marker.name;
   set_marker(marker.index, std::move(spec));
   return std::make_shared<MarkerTerm>(receiver.type, marker.index);

@@ -78,6 +78,8 @@ class RowScope {
   virtual base::Result<types::TypePtr> type_of(const cql::Expression& expression) = 0;
   virtual base::Result<TermPtr> bind(const cql::Expression& expression) = 0;
   virtual base::Result<TermPtr> aggregate(FunctionPtr function, std::vector<TermPtr> arguments) = 0;
+  // The name of a marker that stands for the receiver.
+  virtual std::string marker_name(const ColumnSpec& receiver) const = 0;
 };
 
 // Binds names and types while a statement is prepared; gathers its markers.
