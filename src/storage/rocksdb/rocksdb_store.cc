@@ -12,6 +12,7 @@
 #include <array>
 #include <deque>
 #include <functional>
+#include <thread>
 
 #include "storage/rocksdb/commit_log.h"
 #include "storage/rocksdb/committer.h"
@@ -240,7 +241,7 @@ void RocksStore::start_committer() {
 RocksStore::~RocksStore() {
   committer_.reset();
   purge_->set_database(nullptr);
-  if (log_ && database_->Flush({}).ok()) (void)log_->release_all();
+  if (log_ && flush()) (void)log_->release_all();
   log_.reset();
   if (database_) (void)database_->Close();
 }
@@ -370,11 +371,25 @@ std::shared_ptr<const Snapshot> RocksStore::snapshot() const {
   return std::make_shared<Moment>(*this);
 }
 
+// While it recovers from an error RocksDB reports a flush as done that is yet to come, so what counts is what
+// the listener heard of.
 base::Status RocksStore::flush() {
-  auto status = database_->Flush({});
-  if (!status.ok() && database_->Resume().ok()) status = database_->Flush({});
-  if (!status.ok()) return base::fail(error_of(status, base::ErrorCode::server));
-  return {};
+  constexpr auto patience = std::chrono::seconds(5);
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  const uint64_t wanted = database_->GetLatestSequenceNumber();
+  for (;;) {
+    auto status = database_->Flush({});
+    if (!status.ok() && database_->Resume().ok()) status = database_->Flush({});
+    if (!status.ok()) return base::fail(error_of(status, base::ErrorCode::server));
+    using Properties = ::rocksdb::DB::Properties;
+    if (listener_->flushed() >= wanted ||
+        property(Properties::kNumEntriesActiveMemTable) + property(Properties::kNumEntriesImmMemTables) == 0)
+      return {};
+    if (std::chrono::steady_clock::now() > deadline)
+      return base::fail(base::ErrorCode::server,
+                        "The store failed: its tables could not be written to files");
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
 }
 
 base::Status RocksStore::compact(BytesView begin, BytesView end) {
