@@ -1,5 +1,3 @@
-#include "execute/modify.h"
-
 #include "execute/execute.h"
 #include "execute/modify_build.h"
 #include "execute/modify_commit.h"
@@ -95,16 +93,6 @@ void modify(const plan::Prepared& prepared, const Request& request, Environment&
     return;
   }
   commit(environment, std::move(*writes), std::move(held), {}, std::move(done));
-}
-
-bool modification_may_block(const plan::Prepared& prepared) {
-  if (const auto* one = std::get_if<std::shared_ptr<const Modification>>(&prepared.plan))
-    return (*one)->reads_first;
-  if (const auto* batch = std::get_if<std::shared_ptr<const plan::Batch>>(&prepared.plan)) {
-    for (const auto& statement : (*batch)->statements)
-      if (statement->reads_first) return true;
-  }
-  return false;
 }
 
 }  // namespace sibyl::execute

@@ -3,7 +3,6 @@
 
 #include "base/check.h"
 #include "execute/execute.h"
-#include "execute/modify.h"
 #include "execute/paging.h"
 #include "execute/reader.h"
 #include "execute/select_output.h"
