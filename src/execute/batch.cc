@@ -128,6 +128,10 @@ void run(BatchBuilder builder, Environment& environment, Completion done) {
 void batch(const plan::Prepared& prepared, const Request& request, Environment& environment,
            Completion done) {
   const plan::Batch& plan = *std::get<std::shared_ptr<const plan::Batch>>(prepared.plan);
+  if (request.values.size() != prepared.markers.size()) {
+    done(base::invalid("Invalid amount of bind variables"));
+    return;
+  }
   std::vector<Item> items;
   items.reserve(plan.statements.size());
   for (const auto& statement : plan.statements) items.push_back({statement.get(), request.values});
@@ -145,6 +149,11 @@ void batch(cql::Batch::Kind kind, std::span<const BatchItem> items, const Reques
     if (!statement) {
       done(base::invalid(
           "Invalid statement in batch: only UPDATE, INSERT and DELETE statements are allowed."));
+      return;
+    }
+    if (item.values.size() != item.statement->markers.size()) {
+      done(base::invalid(fmt::format("There were {} markers(?) in CQL but {} bound variables",
+                                     item.statement->markers.size(), item.values.size())));
       return;
     }
     bound.push_back({statement->get(), item.values});

@@ -85,6 +85,10 @@ base::Result<storage::WriteSet> build(const Modification& statement, const Reque
 void modify(const plan::Prepared& prepared, const Request& request, Environment& environment,
             Completion done) {
   const Modification& statement = *std::get<std::shared_ptr<const Modification>>(prepared.plan);
+  if (request.values.size() != prepared.markers.size()) {
+    done(base::invalid("Invalid amount of bind variables"));
+    return;
+  }
   PartitionLocks::Held held;
   auto writes = build(statement, request, environment, held);
   if (!writes) {

@@ -227,7 +227,8 @@ base::Status CellWriter::set_element(const Operation& operation) {
   const bool is_set = column.type->kind() == Kind::set;
   SIBYL_ASSIGN(const ValueView key, operation.element->evaluate(bindings_, scratch_));
   if (key.is_null()) return base::invalid(is_set ? "Invalid null set element" : "Invalid null map key");
-  if (key.is_unset()) return base::invalid(is_set ? "Invalid unset set element" : "Invalid unset map key");
+  if (key.is_unset() && is_set) return {};
+  if (key.is_unset()) return base::invalid("Invalid unset map key");
   ValueView value;
   if (operation.kind == Operation::Kind::set_element) {
     SIBYL_ASSIGN(value, operation.value->evaluate(bindings_, scratch_));
@@ -252,6 +253,7 @@ base::Status CellWriter::change_index(const Operation& operation, const row::Fra
     SIBYL_ASSIGN(value, operation.value->evaluate(bindings_, scratch_));
   }
   if (index_value.is_null()) return base::invalid("Invalid null value for list index");
+  if (index_value.is_unset() && !sets) return {};
   if (index_value.is_unset()) return base::invalid("Invalid unset value for list index");
   if (index_value.bytes.size() != 4) return base::invalid("Invalid null value for list index");
   const auto index = types::decode_integer(Kind::int_, index_value.bytes);

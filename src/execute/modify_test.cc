@@ -233,8 +233,6 @@ TEST(Modify, ListsKeepTheirOrder) {
   EXPECT_EQ(database.error_of("DELETE l[-1] FROM t WHERE k = 1"),
             "List index -1 out of bound, list has size 4");
   const Bytes zero = types::encode_int32(0);
-  EXPECT_EQ(database.error_of("DELETE l[?] FROM t WHERE k = 1", {ValueView::unset()}),
-            "Invalid unset value for list index");
   database.must("UPDATE t SET l = [] WHERE k = 1");
   EXPECT_EQ(list_of(database, "t", "l"), List{});
   EXPECT_EQ(database.error_of("DELETE l[?] FROM t WHERE k = 1", {ValueView::of(zero)}),
@@ -516,6 +514,88 @@ TEST(Modify, MarkersOfTheKeyAreKnown) {
   EXPECT_EQ(markers("UPDATE t SET v = ? WHERE b = ? AND a = ? AND c = ?"), (std::vector<uint16_t>{2, 1}));
   EXPECT_EQ(markers("UPDATE t SET v = ? WHERE b = 1 AND a = ? AND c = ?"), (std::vector<uint16_t>{}));
   EXPECT_EQ(markers("DELETE FROM t WHERE a = ? AND b = ?"), (std::vector<uint16_t>{0, 1}));
+}
+
+TEST(Modify, BoundNullUnsetAndEmptyAsCassandraTakesThem) {
+  WriteFixture database;
+  database.must("CREATE TYPE ty (a int, b text)");
+  database.must(
+      "CREATE TABLE t (k int PRIMARY KEY, v int, l list<int>, s set<int>, m map<text, int>, u ty, fl "
+      "frozen<list<int>>, tp tuple<int, text>)");
+  database.must("CREATE TABLE p (a int, b int, c int, v int, s int static, PRIMARY KEY ((a, b), c))");
+  database.must("CREATE TABLE n (k int PRIMARY KEY, n counter)");
+  database.must("UPDATE t SET l = [1, 2] WHERE k = 1");
+  const ValueView null = ValueView::null(), unset = ValueView::unset(), empty = ValueView::of({});
+  struct Case {
+    const char* statement;
+    ValueView value;
+    const char* error;
+  };
+  const Case cases[] = {
+      {"INSERT INTO p (a, b, c) VALUES (1, 1, ?)", null, "Invalid null value in condition for column c"},
+      {"INSERT INTO p (a, b, c) VALUES (1, 1, ?)", unset, "Invalid unset value for column c"},
+      {"INSERT INTO p (a, b, c) VALUES (1, 1, ?)", empty, ""},
+      {"INSERT INTO p (a, b, c) VALUES (1, ?, 1)", empty, ""},
+      {"UPDATE p SET v = 1 WHERE a = 1 AND b = 1 AND c = ?", null,
+       "Invalid null value in condition for column c"},
+      {"UPDATE p SET v = 1 WHERE a = 1 AND b = 1 AND c = ?", unset, "Invalid unset value for column c"},
+      {"UPDATE p SET v = 1 WHERE a = ? AND b = 1 AND c = 1", unset, "Invalid unset value for column a"},
+      {"UPDATE p SET v = 1 WHERE a = 1 AND b = 1 AND c IN ?", null, "Invalid null value for column c"},
+      {"DELETE FROM p WHERE a = 1 AND b = 1 AND c > ?", unset, "Invalid unset value for column c"},
+      {"DELETE FROM p WHERE a = 1 AND b = ?", null, "Invalid null value in condition for column b"},
+      {"DELETE FROM p WHERE a = 1 AND b = ?", unset, "Invalid unset value for column b"},
+      {"UPDATE t SET l = l + ? WHERE k = 1", null, ""},
+      {"UPDATE t SET l = l - ? WHERE k = 1", null, ""},
+      {"UPDATE t SET l = l - ? WHERE k = 1", unset, ""},
+      {"UPDATE t SET l = ? + l WHERE k = 1", null, ""},
+      {"UPDATE t SET l = ? + l WHERE k = 1", unset, ""},
+      {"UPDATE t SET l[?] = 3 WHERE k = 1", null, "Invalid null value for list index"},
+      {"UPDATE t SET l[?] = 3 WHERE k = 1", unset, "Invalid unset value for list index"},
+      {"UPDATE t SET l[0] = ? WHERE k = 1", unset, ""},
+      {"DELETE l[?] FROM t WHERE k = 1", null, "Invalid null value for list index"},
+      {"DELETE l[?] FROM t WHERE k = 1", unset, ""},
+      {"UPDATE t SET m[?] = 3 WHERE k = 1", null, "Invalid null map key"},
+      {"UPDATE t SET m[?] = 3 WHERE k = 1", unset, "Invalid unset map key"},
+      {"DELETE m[?] FROM t WHERE k = 1", null, "Invalid null map key"},
+      {"DELETE m[?] FROM t WHERE k = 1", unset, "Invalid unset map key"},
+      {"DELETE s[?] FROM t WHERE k = 1", null, "Invalid null set element"},
+      {"DELETE s[?] FROM t WHERE k = 1", unset, ""},
+      {"UPDATE t SET s = s + ? WHERE k = 1", null, ""},
+      {"UPDATE t SET s = s - ? WHERE k = 1", null, ""},
+      {"UPDATE t SET s = s + ? WHERE k = 1", unset, ""},
+      {"UPDATE t SET m = m + ? WHERE k = 1", null, ""},
+      {"UPDATE t SET m = m - ? WHERE k = 1", null, ""},
+      {"UPDATE t SET m = m + ? WHERE k = 1", unset, ""},
+      {"UPDATE t SET m = m - ? WHERE k = 1", unset, ""},
+      {"UPDATE t SET u.a = ? WHERE k = 1", unset, ""},
+      {"UPDATE t SET u.a = ? WHERE k = 1", null, ""},
+      {"UPDATE t SET u = ? WHERE k = 1", null, ""},
+      {"UPDATE t SET u = ? WHERE k = 1", unset, ""},
+      {"UPDATE t SET l = [?, 2] WHERE k = 1", null,
+       "Invalid list literal for l: bind variables are not supported inside collection literals"},
+      {"UPDATE t SET l = [?, 2] WHERE k = 1", unset,
+       "Invalid list literal for l: bind variables are not supported inside collection literals"},
+      {"UPDATE t SET s = {?, 2} WHERE k = 1", unset,
+       "Invalid set literal for s: bind variables are not supported inside collection literals"},
+      {"UPDATE t SET m = {?: 2} WHERE k = 1", unset,
+       "Invalid map literal for m: bind variables are not supported inside collection literals"},
+      {"UPDATE t SET m = {'a': ?} WHERE k = 1", unset,
+       "Invalid map literal for m: bind variables are not supported inside collection literals"},
+      {"UPDATE t SET tp = (?, 'a') WHERE k = 1", unset, "Invalid unset value for tuple field number 0"},
+      {"UPDATE t SET u = {a: ?} WHERE k = 1", unset, ""},
+      {"UPDATE t USING TTL ? SET v = 1 WHERE k = 1", null, ""},
+      {"UPDATE t USING TTL ? SET v = 1 WHERE k = 1", unset, ""},
+      {"UPDATE t USING TTL ? SET v = 1 WHERE k = 1", empty, ""},
+      {"UPDATE t USING TIMESTAMP ? SET v = 1 WHERE k = 1", null, "Invalid null value of timestamp"},
+      {"UPDATE t USING TIMESTAMP ? SET v = 1 WHERE k = 1", unset, ""},
+      {"UPDATE n SET n = n + ? WHERE k = 1", null, "Invalid null value for counter increment"},
+      {"UPDATE n SET n = n + ? WHERE k = 1", unset, ""},
+      {"UPDATE n SET n = n - ? WHERE k = 1", null, "Invalid null value for counter increment"},
+      {"UPDATE n SET n = n - ? WHERE k = 1", unset, ""},
+      {"INSERT INTO t JSON ?", null, "Got null for INSERT JSON values"},
+  };
+  for (const Case& one : cases)
+    EXPECT_EQ(database.error_of(one.statement, {one.value}), one.error) << one.statement;
 }
 
 }  // namespace

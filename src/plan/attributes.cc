@@ -43,7 +43,7 @@ base::Result<int32_t> time_to_live_of(const TermPtr& term, const schema::Table& 
   if (!term) return table.options.default_time_to_live;
   SIBYL_ASSIGN(const ValueView value, term->evaluate(bindings, scratch));
   if (value.is_unset()) return table.options.default_time_to_live;
-  if (value.is_null()) return 0;
+  if (value.is_null() || value.bytes.empty()) return 0;
   if (value.bytes.size() != 4) return base::invalid("Invalid timestamp value: " + base::to_hex(value.bytes));
   const auto seconds = static_cast<int32_t>(types::decode_integer(types::Kind::int_, value.bytes));
   if (seconds < 0)
