@@ -6,12 +6,9 @@ file(GLOB shell_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/shell*.cc ${
      ${CMAKE_CURRENT_LIST_DIR}/layout.cc)
 file(GLOB shell_tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/shell*_test.cc ${CMAKE_CURRENT_LIST_DIR}/session*_test.cc)
 list(REMOVE_ITEM shell_sources ${shell_tests})
-if(NOT TARGET sibyl_client)
-  list(REMOVE_ITEM shell_sources ${CMAKE_CURRENT_LIST_DIR}/session_network.cc)
-endif()
 add_library(sibyl_shell STATIC ${shell_sources})
 target_include_directories(sibyl_shell PUBLIC ${PROJECT_SOURCE_DIR}/apps ${EDIT_INCLUDE_DIR})
-target_link_libraries(sibyl_shell PUBLIC sibyl_engine sibyl_cql $<TARGET_NAME_IF_EXISTS:sibyl_client> ${EDIT_LIBRARY} ICU::uc CLI11::CLI11 fmt::fmt)
+target_link_libraries(sibyl_shell PUBLIC sibyl_engine sibyl_cql sibyl_client ${EDIT_LIBRARY} ICU::uc CLI11::CLI11 fmt::fmt)
 
 add_executable(shell_test ${shell_tests})
 target_link_libraries(shell_test PRIVATE sibyl_shell GTest::gmock GTest::gtest_main RapidCheck::rapidcheck)
