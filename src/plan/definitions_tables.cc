@@ -108,7 +108,8 @@ class TableBuilder {
   base::Status resolve_types() {
     for (const cql::ColumnDefinition& column : statement_.columns) {
       auto type = resolve_type(column.type, keyspace_);
-      if (!type) return base::fail(type.error().at(column.type.position));
+      if (!type)
+        return base::fail(type.error().position() ? type.error() : type.error().at(column.type.position));
       columns_.emplace(column.name, Entry{&column, std::move(*type)});
     }
     for (const auto& [name, entry] : columns_) {

@@ -132,7 +132,11 @@ class Resolver {
                       keyspace_.name, raw.keyspace));
     }
     schema::UserTypePtr type = keyspace_.find_type(raw.name);
-    if (!type) return base::invalid(fmt::format("Unknown type {}.{}", keyspace_.name, raw.name));
+    if (!type) {
+      return base::fail(
+          base::Error(ErrorCode::invalid, fmt::format("Unknown type {}.{}", keyspace_.name, raw.name))
+              .at(raw.position));
+    }
     return type->as_type(frozen);
   }
 

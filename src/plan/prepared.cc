@@ -51,7 +51,8 @@ struct Planner {
   }
   base::Status operator()(const cql::Truncate& truncate) const {
     SIBYL_ASSIGN(schema::TablePtr table, binder.table(truncate.table));
-    if (table->is_virtual) return invalid("Cannot truncate virtual tables");
+    if (table->is_virtual)
+      return invalid(fmt::format("Truncation is not supported by table {}.{}", table->keyspace, table->name));
     prepared.tables = {table};
     prepared.plan = Truncate{std::move(table)};
     return {};
