@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <unordered_set>
 
 #include "types/key.h"
 #include "types/value.h"
@@ -54,9 +55,11 @@ std::unexpected<base::Error> null_in_collection() {
 }  // namespace
 
 Workspace& workspace() {
+  constexpr size_t kept_cells = 4096;
   thread_local Workspace space;
   space.scratch.clear();
   space.targets.clear();
+  if (space.fragment.cells.capacity() > kept_cells) space.fragment = {};
   return space;
 }
 
@@ -214,11 +217,11 @@ base::Status CellWriter::remove_elements(const Operation& operation, BytesView b
 
 base::Status CellWriter::remove_values(const schema::Column& column, BytesView list,
                                        const row::Fragment* existing) {
-  SIBYL_ASSIGN(const types::Elements values, elements_of(*column.type, list));
-  for (const row::Cell* cell : cells_of(existing, column.id)) {
-    if (std::find(values.begin(), values.end(), std::optional(cell->value)) != values.end())
-      add_tombstone(column, cell->path, cell->original_path);
-  }
+  SIBYL_ASSIGN(const types::Elements elements, elements_of(*column.type, list));
+  std::unordered_set<BytesView> values;
+  for (const auto& element : elements) values.insert(*element);
+  for (const row::Cell* cell : cells_of(existing, column.id))
+    if (values.contains(cell->value)) add_tombstone(column, cell->path, cell->original_path);
   return {};
 }
 

@@ -202,14 +202,7 @@ base::Result<std::shared_ptr<Modification>> bind(const cql::Insert& insert, Bind
 }
 
 base::Result<std::shared_ptr<Modification>> bind(const cql::Update& update, Binder& binder) {
-  for (size_t i = 0; i < update.assignments.size(); ++i) {
-    for (size_t j = 0; j < i; ++j) {
-      if (update.assignments[i].column == update.assignments[j].column &&
-          !may_stand_together(update.assignments[j], update.assignments[i]))
-        return base::fail(ErrorCode::syntax,
-                          "Multiple incompatible setting of column " + update.assignments[i].column);
-    }
-  }
+  SIBYL_TRY(check_compatible(update.assignments));
   ModificationBuilder builder(binder, Modification::Kind::update);
   SIBYL_TRY(builder.open(update.table, update.attributes));
   const schema::Table& table = builder.table();

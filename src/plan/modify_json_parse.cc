@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <iterator>
+#include <unordered_set>
+
 #include "plan/modify_json.h"
 
 namespace sibyl::plan {
@@ -69,11 +72,20 @@ class JsonParser {
       if (!take(':')) return fail("expected a colon");
       JsonNode member;
       SIBYL_TRY(value(member, depth + 1));
-      std::erase_if(node.members, [&](const auto& other) { return other.first == name; });
       node.members.emplace_back(std::move(name), std::move(member));
     } while (take(','));
     if (!take('}')) return fail("expected a comma or a closing brace");
+    drop_repeated(node.members);
     return {};
+  }
+
+  // Of members of one name the last stays.
+  static void drop_repeated(std::vector<std::pair<std::string, JsonNode>>& members) {
+    std::unordered_set<std::string> seen;
+    std::vector<std::pair<std::string, JsonNode>> kept;
+    for (auto member = members.rbegin(); member != members.rend(); ++member)
+      if (seen.insert(member->first).second) kept.push_back(std::move(*member));
+    members.assign(std::make_move_iterator(kept.rbegin()), std::make_move_iterator(kept.rend()));
   }
 
   base::Status array(JsonNode& node, int depth) {

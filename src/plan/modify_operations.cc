@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <unordered_map>
+#include <unordered_set>
+
 namespace sibyl::plan {
 
 using types::Kind;
@@ -207,13 +210,25 @@ base::Result<Operation> bind_removal(const cql::DeleteTarget& target, const sche
   return operation;
 }
 
-bool may_stand_together(const cql::Assignment& left, const cql::Assignment& right) {
-  const auto is_whole = [](const cql::Assignment& assignment) {
-    return assignment.kind == cql::Assignment::Kind::set && !assignment.element_key &&
-           assignment.field.empty();
+base::Status check_compatible(const std::vector<cql::Assignment>& assignments) {
+  struct Seen {
+    bool is_whole = false;
+    std::unordered_set<std::string_view> fields;
   };
-  if (is_whole(left) || is_whole(right)) return false;
-  return left.field.empty() || left.field != right.field;
+  std::unordered_map<std::string_view, Seen> columns;
+  for (const cql::Assignment& assignment : assignments) {
+    const bool is_whole =
+        assignment.kind == cql::Assignment::Kind::set && !assignment.element_key && assignment.field.empty();
+    auto [found, is_first] = columns.try_emplace(assignment.column);
+    Seen& seen = found->second;
+    const bool is_field_again = !assignment.field.empty() && !seen.fields.insert(assignment.field).second;
+    if ((!is_first && (is_whole || seen.is_whole)) || is_field_again) {
+      return base::fail(base::ErrorCode::syntax,
+                        fmt::format("Multiple incompatible setting of column {}", assignment.column));
+    }
+    seen.is_whole = is_whole;
+  }
+  return {};
 }
 
 }  // namespace sibyl::plan

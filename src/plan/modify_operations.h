@@ -12,7 +12,8 @@ base::Result<Operation> bind_set(const cql::Expression& value, const schema::Tab
 base::Result<Operation> bind_removal(const cql::DeleteTarget& target, const schema::Table& table,
                                      const schema::Column& column, Binder& binder);
 
-// Whether two assignments to one column may stand in one UPDATE.
-bool may_stand_together(const cql::Assignment& left, const cql::Assignment& right);
+// Refuses assignments that cannot stand in one UPDATE: a whole column beside anything else of it, one field
+// twice.
+base::Status check_compatible(const std::vector<cql::Assignment>& assignments);
 
 }  // namespace sibyl::plan
