@@ -3,6 +3,12 @@
 
 #include "sibyl/commands.h"
 
+namespace {
+
+constexpr int exit_usage = 2;
+
+}  // namespace
+
 int main(int argc, char** argv) {
   CLI::App app("Sibyl: a wide-column database that speaks Cassandra's CQL and native protocol", "sibyl");
   app.set_version_flag("--version", "sibyl " SIBYL_VERSION);
@@ -14,8 +20,10 @@ int main(int argc, char** argv) {
   sibyl::add_layout_command(app);
   try {
     app.parse(argc, argv);
+  } catch (const CLI::RuntimeError& status) {
+    return status.get_exit_code();
   } catch (const CLI::ParseError& error) {
-    return app.exit(error);
+    return app.exit(error) == 0 ? 0 : exit_usage;
   }
   return 0;
 }
