@@ -11,7 +11,7 @@
 namespace sibyl::engine {
 namespace {
 
-constexpr size_t sampled_records = 10'000;
+constexpr size_t sampled_records = 2'000;
 
 // The node's ring, cut at its token, as Cassandra cuts it: ( token, minimum ] and ( minimum, token ].
 struct Range {
