@@ -70,7 +70,8 @@ void add_layout_command(CLI::App& app) {
       ->capture_default_str();
   command->add_option("--partitions", arguments->options.max_partitions, "The most partitions")
       ->capture_default_str();
-  command->add_option("--width", arguments->options.width, "Of the drawing, in characters (the terminal's, or 100)");
+  command->add_option("--width", arguments->options.width,
+                      "Of the drawing, in characters (the terminal's, or 100)");
   command->add_flag("--markers", arguments->options.markers, "Show row markers even of rows that have cells");
   command->callback([arguments] {
     if (const int status = run(*arguments); status != 0) throw CLI::RuntimeError(status);

@@ -124,7 +124,7 @@ bool Shell::run_pieces(std::string_view text, const std::string& name, size_t li
   size_t counted = 0;
   for (Statement& statement : split_statements(text)) {
     if (!statement.complete && !at_end) break;
-    if (!statement.complete) statement.text += '\n';  // Cassandra wants a line comment at the end to have its end
+    if (!statement.complete) statement.text += '\n';  // Cassandra wants an end for a line comment at the end
     line += count_lines(text.substr(counted, statement.offset - counted));
     counted = statement.offset;
     consumed = statement.end;
@@ -142,9 +142,14 @@ bool Shell::run(const Statement& statement, const Origin& origin) {
   return succeeded;
 }
 
+base::Result<StatementResult> Shell::ask(std::string_view text, const StatementOptions& options) {
+  const WaitingForAnswer waiting;
+  return session_.execute(text, options);
+}
+
 bool Shell::run_cql(const Statement& statement, const Origin& origin) {
   const StatementOptions options = statement_options();
-  base::Result<StatementResult> result = session_.execute(statement.text, options);
+  base::Result<StatementResult> result = ask(statement.text, options);
   if (!result) return report(result.error(), statement.text, origin);
   const std::vector<std::string> warnings = result->warnings;
   if (result->kind == StatementResult::Kind::rows &&
@@ -167,7 +172,7 @@ bool Shell::print_pages(StatementResult result, const Statement& statement, cons
     if (!result.paging_state) break;
     if (interrupts() != 0 || (waits && !wait_for_more())) return true;
     next.paging_state = std::move(result.paging_state);
-    base::Result<StatementResult> page = session_.execute(statement.text, next);
+    base::Result<StatementResult> page = ask(statement.text, next);
     if (!page) return report(page.error(), statement.text, origin);
     result = std::move(*page);
   }

@@ -53,6 +53,7 @@ class Shell {
   bool run_pieces(std::string_view text, const std::string& name, size_t line, bool at_end, size_t& consumed);
   bool run(const Statement& statement, const Origin& origin);
   bool run_cql(const Statement& statement, const Origin& origin);
+  base::Result<StatementResult> ask(std::string_view text, const StatementOptions& options);
   bool print_pages(StatementResult result, const Statement& statement, const StatementOptions& options,
                    const Origin& origin);
   // Waits at "---MORE---"; false when the rest is not wanted.

@@ -114,7 +114,7 @@ bool Shell::run_command(const Command& command, const Statement& statement, cons
 bool Shell::describe(const Invocation& invocation) {
   StatementOptions options;
   options.consistency = Consistency::local_one;
-  base::Result<StatementResult> result = session_.execute(invocation.statement.text, options);
+  base::Result<StatementResult> result = ask(invocation.statement.text, options);
   if (!result) return report(result.error(), invocation.statement.text, invocation.origin);
   if (options_.format == Format::csv || options_.format == Format::json)
     return print_pages(std::move(*result), invocation.statement, options, invocation.origin);

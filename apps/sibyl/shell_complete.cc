@@ -7,79 +7,13 @@
 #include <span>
 
 #include "cql/parser.h"
+#include "sibyl/shell_scan.h"
 #include "sibyl/shell_script.h"
 #include "sibyl/shell_text.h"
 #include "types/print.h"
 
 namespace sibyl::shell {
 namespace {
-
-struct Token {
-  enum class Kind { word, quoted_name, string, number, symbol };
-  Kind kind = Kind::symbol;
-  std::string text;  // words as written, quoted names without quotes
-  size_t start = 0, end = 0;
-
-  bool is(std::string_view keyword) const { return kind == Kind::word && equal_ignoring_case(text, keyword); }
-  bool is(char symbol) const { return kind == Kind::symbol && text[0] == symbol; }
-  bool is_name() const { return kind == Kind::word || kind == Kind::quoted_name; }
-  std::string name() const { return kind == Kind::word ? to_lower(text) : text; }
-};
-
-bool is_word(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-}
-
-// The end of what the quote at `start` opens, or npos when it does not end.
-size_t quoted_end(std::string_view text, size_t start, std::string_view quote) {
-  const size_t end = text.find(quote, start + quote.size());
-  return end == std::string_view::npos ? end : end + quote.size();
-}
-
-// Reads tokens until the text ends or a quote or comment does not: then `open` is where that begins.
-struct Scan {
-  std::vector<Token> tokens;
-  size_t open = std::string_view::npos;
-};
-
-Scan scan(std::string_view text) {
-  Scan result;
-  for (size_t offset = 0; true;) {
-    const size_t before = offset;
-    offset = skip_blank(text, offset);
-    if (offset == std::string_view::npos) {
-      result.open = before;
-      return result;
-    }
-    if (offset >= text.size()) {
-      // A word typed here would vanish in a line comment.
-      const std::string typed = std::string(text.substr(before)) + 'x';
-      if (skip_blank(typed, 0) == typed.size()) result.open = before;
-      return result;
-    }
-    Token token;
-    token.start = offset;
-    const char c = text[offset];
-    if (c == '\'' || c == '"' || text.substr(offset).starts_with("$$")) {
-      token.kind = c == '"' ? Token::Kind::quoted_name : Token::Kind::string;
-      token.end = quoted_end(text, offset, c == '$' ? "$$" : text.substr(offset, 1));
-      if (token.end == std::string_view::npos) {
-        result.open = offset;
-        return result;
-      }
-      token.text = text.substr(offset + 1, token.end - offset - 2);
-    } else {
-      token.end = offset + 1;
-      if (is_word(c))
-        while (token.end < text.size() && is_word(text[token.end])) ++token.end;
-      const bool digit = std::isdigit(static_cast<unsigned char>(c)) != 0;
-      token.kind = digit ? Token::Kind::number : is_word(c) ? Token::Kind::word : Token::Kind::symbol;
-      token.text = text.substr(offset, token.end - offset);
-    }
-    offset = token.end;
-    result.tokens.push_back(std::move(token));
-  }
-}
 
 constexpr std::array type_names = {
     "ascii", "bigint",    "blob",     "boolean", "counter", "date", "decimal", "double",   "duration",

@@ -1,18 +1,24 @@
 #include "sibyl/shell_interrupt.h"
 
+#include <unistd.h>
+
 #include <csignal>
+#include <string_view>
 
 namespace sibyl::shell {
 namespace {
 
 volatile std::sig_atomic_t count = 0;
+volatile std::sig_atomic_t waiting = 0;
 
 void on_interrupt(int signal) {
+  constexpr std::string_view note = "\nThe statement is still running; Ctrl-C again leaves the shell.\n";
   if (count == 1) {
     std::signal(signal, SIG_DFL);
     std::raise(signal);
   }
   count = count + 1;
+  if (waiting != 0 && ::write(STDERR_FILENO, note.data(), note.size()) < 0) return;
 }
 
 }  // namespace
@@ -29,6 +35,13 @@ int interrupts() {
 }
 void clear_interrupts() {
   count = 0;
+}
+
+WaitingForAnswer::WaitingForAnswer() {
+  waiting = 1;
+}
+WaitingForAnswer::~WaitingForAnswer() {
+  waiting = 0;
 }
 
 }  // namespace sibyl::shell

@@ -9,4 +9,13 @@ void catch_interrupts();
 int interrupts();
 void clear_interrupts();
 
+// While it lives the shell waits for an answer that Ctrl-C cannot call back, and Ctrl-C says so.
+class WaitingForAnswer {
+ public:
+  WaitingForAnswer();
+  ~WaitingForAnswer();
+  WaitingForAnswer(const WaitingForAnswer&) = delete;
+  WaitingForAnswer& operator=(const WaitingForAnswer&) = delete;
+};
+
 }  // namespace sibyl::shell

@@ -1,5 +1,6 @@
 """`sibyl shell` and `sibyl layout` as people and scripts use them: on a pseudo-terminal, in pipes, with and without a
 server."""
+import signal
 import socket
 import subprocess
 import uuid
@@ -304,6 +305,32 @@ def test_control_characters_of_data_do_not_reach_the_terminal(address, movies, t
     terminal.send("SELECT title FROM movies;\n")
     shown = terminal.expect("rows)")
     assert "\x1b[41m" not in shown and "\\x1b[41m" in plain(shown)
+
+
+def interrupt(terminal, answer, attempts=10):
+    """Ctrl-C is a signal only once the editor has given the terminal back, which the screen does not show."""
+    for _ in range(attempts):
+        terminal.send("\x03")
+        try:
+            return terminal.expect(answer, seconds=2)
+        except AssertionError:
+            pass
+    raise AssertionError(f"no {answer!r}")
+
+
+def test_control_c_twice_leaves_a_statement_without_an_answer(own_server, tmp_path):
+    address = f"{own_server.host}:{own_server.port}"
+    with Terminal([BINARY, "shell", address], {"SIBYL_HISTORY": str(tmp_path / "history")}) as started:
+        started.expect("sibyl> ")
+        own_server.process.send_signal(signal.SIGSTOP)
+        try:
+            started.send("SELECT * FROM system.local;\n")
+            started.expect("SELECT * FROM system.local;\r\n")
+            interrupt(started, "Ctrl-C again leaves the shell.")
+            started.send("\x03")
+            assert started.wait() == -signal.SIGINT
+        finally:
+            own_server.process.send_signal(signal.SIGCONT)
 
 
 def test_a_restarted_server_is_connected_again(own_server, tmp_path):
