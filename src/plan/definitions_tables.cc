@@ -80,6 +80,10 @@ base::Error missing_primary_key(const cql::CreateTable& statement) {
                       column));
 }
 
+std::unexpected<base::Error> refuse(std::string message, std::string hint) {
+  return base::fail(base::Error(ErrorCode::invalid, std::move(message)).with_hint(std::move(hint)));
+}
+
 // Builds the columns of a new table, in Cassandra's order of checks.
 class TableBuilder {
  public:
@@ -116,7 +120,9 @@ class TableBuilder {
       if (!entry.type->is_multi_cell() || entry.type->is_collection()) continue;
       for (const types::TypePtr& field : entry.type->parameters())
         if (field->is_multi_cell())
-          return base::invalid("Non-frozen UDTs with nested non-frozen collections are not supported");
+          return refuse("Non-frozen UDTs with nested non-frozen collections are not supported",
+                        fmt::format("write {} frozen<{}>: the value is then replaced as a whole",
+                                    types::quote_identifier(name), entry.type->cql_name()));
     }
     return {};
   }
@@ -135,19 +141,21 @@ class TableBuilder {
     const std::string& table = statement_.table.name;
     auto found = columns_.find(name);
     if (found == columns_.end())
-      return base::invalid(
-          fmt::format("Unknown column '{}' referenced in PRIMARY KEY for table '{}'", name, table));
+      return refuse(
+          fmt::format("Unknown column '{}' referenced in PRIMARY KEY for table '{}'", name, table),
+          fmt::format("declare {} with its type in the list of columns", types::quote_identifier(name)));
     if (!keys_.insert(name).second)
       return base::invalid(
           fmt::format("Duplicate column '{}' in PRIMARY KEY clause for table '{}'", name, table));
     const types::Type& type = *found->second.type;
     if (type.is_multi_cell() && type.is_collection())
-      return base::invalid(fmt::format("Invalid non-frozen collection type {} for PRIMARY KEY column '{}'",
-                                       type.cql_name(), name));
+      return refuse(fmt::format("Invalid non-frozen collection type {} for PRIMARY KEY column '{}'",
+                                type.cql_name(), name),
+                    fmt::format("write frozen<{}>", type.cql_name()));
     if (type.is_multi_cell()) {
-      return base::invalid(
-          fmt::format("Invalid non-frozen user-defined type \"{}.{}\" for PRIMARY KEY column '{}'",
-                      type.keyspace(), type.name(), name));
+      return refuse(fmt::format("Invalid non-frozen user-defined type \"{}.{}\" for PRIMARY KEY column '{}'",
+                                type.keyspace(), type.name(), name),
+                    fmt::format("write frozen<{}>", type.cql_name()));
     }
     if (type.is_counter())
       return base::invalid(fmt::format("counter type is not supported for PRIMARY KEY column '{}'", name));
@@ -197,7 +205,9 @@ class TableBuilder {
       ++(entry.type->is_counter() ? counters : others);
     }
     if (counters == 0) return {};
-    if (others != 0) return base::invalid("Cannot mix counter and non counter columns in the same table");
+    if (others != 0)
+      return refuse("Cannot mix counter and non counter columns in the same table",
+                    "keep the counters in a table of their own with the same key");
     if (table_.options.default_time_to_live > 0)
       return base::invalid("Cannot set default_time_to_live on a table with counters");
     return {};

@@ -269,5 +269,23 @@ TEST(Definitions, ATableWithoutAKeyGetsAHint) {
   EXPECT_NE(result.error().hint().find("PRIMARY KEY (id)"), std::string::npos);
 }
 
+TEST(Definitions, CommonMistakesGetHints) {
+  Database database = with_keyspace();
+  database.must("CREATE TYPE address (street text, phones set<text>)");
+  const auto hint_of = [&](const std::string& text) {
+    auto result = database.run(text);
+    return result ? "none" : result.error().hint();
+  };
+  EXPECT_EQ(hint_of("CREATE TABLE customer (name text PRIMARY KEY, address address)"),
+            "write address frozen<address>: the value is then replaced as a whole");
+  EXPECT_EQ(hint_of("CREATE TABLE p (year text, price decimal, PRIMARY KEY (year, price, color))"),
+            "declare color with its type in the list of columns");
+  EXPECT_EQ(hint_of("CREATE TABLE t (k int PRIMARY KEY, l list<list<int>>)"),
+            "write frozen<list<int>>: an element is then replaced as a whole");
+  EXPECT_EQ(hint_of("CREATE TABLE t (k set<int> PRIMARY KEY)"), "write frozen<set<int>>");
+  EXPECT_EQ(hint_of("CREATE TABLE t (k int PRIMARY KEY, n counter, v int)"),
+            "keep the counters in a table of their own with the same key");
+}
+
 }  // namespace
 }  // namespace sibyl::plan

@@ -77,11 +77,13 @@ class Resolver {
     if (is_scalar_named(inner, "counter"))
       return base::invalid("Counters are not allowed inside collections: " + spell(outer));
     if (frozen || inner.frozen) return {};
-    if (is_collection(inner))
-      return base::invalid("Non-frozen collections are not allowed inside collections: " + spell(outer));
-    if (is_user_type(inner))
-      return base::invalid("Non-frozen UDTs are not allowed inside collections: " + spell(outer));
-    return {};
+    const char* what = is_collection(inner) ? "collections" : is_user_type(inner) ? "UDTs" : nullptr;
+    if (!what) return {};
+    return base::fail(
+        base::Error(ErrorCode::invalid,
+                    fmt::format("Non-frozen {} are not allowed inside collections: {}", what, spell(outer)))
+            .with_hint(
+                fmt::format("write frozen<{}>: an element is then replaced as a whole", spell(inner))));
   }
 
   base::Result<TypePtr> collection(const cql::RawType& raw, bool frozen) {
