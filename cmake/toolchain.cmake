@@ -8,6 +8,7 @@ if(NOT CMAKE_BUILD_TYPE)
 endif()
 
 option(SIBYL_WERROR "Treat warnings as errors" ON)
+option(SIBYL_TESTS "Build the tests (needs GoogleTest and RapidCheck)" ON)
 option(SIBYL_LIBFUZZER "Build the fuzz targets with libFuzzer (clang)" OFF)
 set(SIBYL_SANITIZE "" CACHE STRING "Sanitizers for every target, such as address,undefined")
 

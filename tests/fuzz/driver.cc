@@ -1,5 +1,5 @@
-// Runs a libFuzzer target without libFuzzer: every file of the corpus folders, then seeded mutations of them until
-// the time is up. A failure prints the seed; `--seed N` replays it.
+// Runs a libFuzzer target without libFuzzer: every file of the corpus folders, then seeded mutations of them
+// until the time is up. A failure prints the seed; `--seed N` replays it.
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -39,11 +39,21 @@ std::string mutate(const std::vector<std::string>& corpus, std::mt19937_64& rand
   for (size_t i = 0; i < changes; ++i) {
     const size_t at = input.empty() ? 0 : random() % input.size();
     switch (random() % 6) {
-      case 0: if (!input.empty()) input[at] = static_cast<char>(random()); break;
-      case 1: if (!input.empty()) input[at] = static_cast<char>(input[at] ^ (1 << (random() % 8))); break;
-      case 2: input.insert(at, 1 + random() % 4, static_cast<char>(random())); break;
-      case 3: if (!input.empty()) input.erase(at, 1 + random() % 8); break;
-      case 4: input.resize(at); break;
+      case 0:
+        if (!input.empty()) input[at] = static_cast<char>(random());
+        break;
+      case 1:
+        if (!input.empty()) input[at] = static_cast<char>(input[at] ^ (1 << (random() % 8)));
+        break;
+      case 2:
+        input.insert(at, 1 + random() % 4, static_cast<char>(random()));
+        break;
+      case 3:
+        if (!input.empty()) input.erase(at, 1 + random() % 8);
+        break;
+      case 4:
+        input.resize(at);
+        break;
       default:
         if (!corpus.empty()) {
           const std::string& other = corpus[random() % corpus.size()];
@@ -88,6 +98,7 @@ int main(int argc, char** argv) {
     ++seed;
     ++runs;
   } while (!one_seed && std::chrono::steady_clock::now() < end);
-  std::printf("%zu corpus files, %llu mutations, no failure\n", corpus.size(), static_cast<unsigned long long>(runs));
+  std::printf("%zu corpus files, %llu mutations, no failure\n", corpus.size(),
+              static_cast<unsigned long long>(runs));
   return 0;
 }

@@ -1,0 +1,158 @@
+// Runs CQL scripts and compares the answers with their recorded transcripts.
+//
+//   cql_script [--store memory|rocksdb|rocksdb-restart] [--server HOST:PORT] [--prepared] [--page-size N]
+//   FILE.cql... cql_script --record HOST:PORT FILE.cql...     write FILE.expected from what the server
+//   answers cql_script --print [...] FILE.cql...          only print the transcript
+//
+// Each script runs in a fresh keyspace of its own name and the keyspace is dropped afterwards.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+
+#include "script/target.h"
+#include "script/transcript.h"
+
+namespace {
+
+using sibyl::script::Mode;
+using sibyl::script::Outcome;
+using sibyl::script::ScriptStatement;
+using sibyl::script::Target;
+
+struct Options {
+  std::string store = "memory";
+  std::string server;
+  std::string record;
+  bool print = false;
+  Mode mode;
+  std::vector<std::string> files;
+};
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+std::unique_ptr<Target> make_target(const Options& options, const std::filesystem::path& scratch) {
+  if (!options.record.empty()) return sibyl::script::network_target(options.record);
+  if (!options.server.empty()) return sibyl::script::network_target(options.server);
+  if (options.store == "memory") return sibyl::script::memory_target();
+  return sibyl::script::directory_target(scratch.string());
+}
+
+void must(Target& target, const std::string& statement) {
+  const Outcome outcome = target.run(statement, Mode());
+  if (!outcome.error) return;
+  std::cerr << statement << ": " << outcome.error->text() << "\n";
+  std::exit(2);
+}
+
+struct Answers {
+  std::vector<std::string> blocks;
+  std::vector<std::string> problems;  // hints that are missing
+};
+
+Answers run_script(Target& target, const std::vector<ScriptStatement>& script, const std::string& keyspace,
+                   const Options& options) {
+  must(target, "DROP KEYSPACE IF EXISTS " + keyspace);
+  must(target, "CREATE KEYSPACE " + keyspace +
+                   " WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}");
+  must(target, "USE " + keyspace);
+  Answers answers;
+  for (const auto& statement : script) {
+    if (options.store == "rocksdb-restart") target.restart();
+    Outcome outcome = target.run(statement.text, options.mode);
+    if (outcome.error) outcome.error = sibyl::script::split_hint(*outcome.error);
+    answers.blocks.push_back(render(statement, outcome));
+    if (!options.record.empty()) continue;
+    for (const auto& hint : statement.hints)
+      if (!outcome.error || outcome.error->hint().find(hint) == std::string::npos)
+        answers.problems.push_back(fmt::format("line {}: no hint '{}' but '{}'", statement.line, hint,
+                                               outcome.error ? outcome.error->hint() : "no error at all"));
+  }
+  must(target, "DROP KEYSPACE IF EXISTS " + keyspace);
+  return answers;
+}
+
+std::vector<std::string> split_blocks(const std::string& transcript) {
+  std::vector<std::string> blocks;
+  size_t start = 0;
+  while (start < transcript.size()) {
+    const size_t end = transcript.find("\n\n> ", start);
+    const size_t stop = end == std::string::npos ? transcript.size() : end + 2;
+    blocks.push_back(transcript.substr(start, stop - start));
+    start = stop;
+  }
+  return blocks;
+}
+
+int compare(const std::string& file, const std::vector<ScriptStatement>& script, const Answers& answers) {
+  const std::string expected_file = std::filesystem::path(file).replace_extension(".expected").string();
+  const auto expected = split_blocks(read_file(expected_file));
+  int failures = 0;
+  for (size_t i = 0; i < std::max(expected.size(), answers.blocks.size()); ++i) {
+    const std::string want = i < expected.size() ? expected[i] : "(nothing recorded)\n";
+    const std::string got = i < answers.blocks.size() ? answers.blocks[i] : "(no statement)\n";
+    if (want == got) continue;
+    ++failures;
+    std::cout << fmt::format("{}:{}: differs\n--- expected\n{}--- got\n{}\n", file,
+                             i < script.size() ? script[i].line : 0, want, got);
+  }
+  for (const auto& problem : answers.problems) {
+    ++failures;
+    std::cout << file << ": " << problem << "\n";
+  }
+  return failures;
+}
+
+int run_file(const std::string& file, const Options& options) {
+  const auto script = sibyl::script::read_script(read_file(file));
+  if (script.empty()) {
+    std::cout << file << ": no statements\n";
+    return 1;
+  }
+  const std::string keyspace = "script_" + std::filesystem::path(file).stem().string();
+  char scratch[] = "/tmp/sibyl-script-XXXXXX";
+  if (mkdtemp(scratch) == nullptr) return 1;
+  const std::filesystem::path directory = std::filesystem::path(scratch) / "data";
+  int failures = 0;
+  {
+    const auto target = make_target(options, directory);
+    const Answers answers = run_script(*target, script, keyspace, options);
+    std::string transcript;
+    for (const auto& block : answers.blocks) transcript += block;
+    if (options.print) {
+      std::cout << transcript;
+    } else if (!options.record.empty()) {
+      std::ofstream(std::filesystem::path(file).replace_extension(".expected"), std::ios::binary)
+          << transcript;
+    } else {
+      failures = compare(file, script, answers);
+    }
+  }
+  std::filesystem::remove_all(scratch);
+  std::cout << fmt::format("{}: {} statements, {} differ\n", file, script.size(), failures);
+  return failures;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  CLI::App app{"Runs CQL scripts against their recorded answers"};
+  app.add_option("--store", options.store)->check(CLI::IsMember({"memory", "rocksdb", "rocksdb-restart"}));
+  app.add_option("--server", options.server);
+  app.add_option("--record", options.record);
+  app.add_flag("--print", options.print);
+  app.add_flag("--prepared", options.mode.prepared);
+  app.add_option("--page-size", options.mode.page_size);
+  app.add_option("files", options.files)->required();
+  CLI11_PARSE(app, argc, argv);
+  int failures = 0;
+  for (const auto& file : options.files) failures += run_file(file, options);
+  return failures == 0 ? 0 : 1;
+}

@@ -1,0 +1,113 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <future>
+
+#include "base/bytes.h"
+#include "engine/engine.h"
+#include "script/target.h"
+
+namespace sibyl::script {
+namespace {
+
+std::string note_of(const execute::ResultSet& result) {
+  if (result.kind == execute::ResultSet::Kind::set_keyspace) return "KEYSPACE " + result.keyspace;
+  if (result.kind != execute::ResultSet::Kind::schema_change) return {};
+  const auto& change = result.change;
+  return describe_change(static_cast<int>(change.kind), static_cast<int>(change.target), change.keyspace,
+                         change.name);
+}
+
+void add_rows(const execute::ResultSet& result, Outcome& outcome) {
+  if (!outcome.has_rows)
+    for (const auto& column : result.metadata->columns) outcome.columns.push_back({column.name, column.type});
+  outcome.has_rows = true;
+  base::Reader reader(result.rows.bytes());
+  for (size_t i = 0; i < result.rows.count(); ++i) {
+    std::vector<std::optional<std::string>> row(outcome.columns.size());
+    for (auto& cell : row) {
+      uint32_t size = 0;
+      base::BytesView bytes;
+      reader.big_endian(size);
+      if (size == 0xffffffffu) continue;
+      reader.take(size, bytes);
+      cell.emplace(bytes);
+    }
+    outcome.rows.push_back(std::move(row));
+  }
+}
+
+class EngineTarget final : public Target {
+ public:
+  explicit EngineTarget(std::string data) : data_(std::move(data)) { open(); }
+
+  Outcome run(const std::string& statement, const Mode& mode) override {
+    Outcome outcome;
+    auto plan = plan_of(statement, mode);
+    if (!plan) {
+      outcome.error = plan.error();
+      return outcome;
+    }
+    execute::Request request;
+    request.page_size = mode.page_size;
+    while (true) {
+      std::promise<base::Result<execute::ResultSet>> promise;
+      engine_->execute(*plan, request, [&](base::Result<execute::ResultSet> result) {
+        promise.set_value(std::move(result));
+      });
+      auto result = promise.get_future().get();
+      if (!result) {
+        outcome = Outcome();
+        outcome.error = result.error();
+        return outcome;
+      }
+      for (const auto& warning : result->warnings) outcome.warnings.push_back(warning);
+      outcome.note = note_of(*result);
+      if (result->kind == execute::ResultSet::Kind::set_keyspace) keyspace_ = result->keyspace;
+      if (result->kind != execute::ResultSet::Kind::rows) return outcome;
+      add_rows(*result, outcome);
+      if (!result->paging_state) return outcome;
+      request.paging_state = result->paging_state;
+    }
+  }
+
+  void restart() override {
+    if (data_ == ":memory:") return;
+    engine_.reset();
+    open();
+  }
+
+ private:
+  base::Result<plan::PreparedPtr> plan_of(const std::string& statement, const Mode& mode) {
+    if (!mode.prepared) return engine_->plan_query(statement, keyspace_);
+    SIBYL_ASSIGN(const auto prepared, engine_->prepare(statement, keyspace_));
+    return engine_->find_prepared(prepared.id);
+  }
+
+  void open() {
+    engine::Options options;
+    options.data = data_;
+    auto engine = engine::Engine::open(options);
+    if (!engine) {
+      std::fprintf(stderr, "cannot open %s: %s\n", data_.c_str(), engine.error().text().c_str());
+      std::exit(2);
+    }
+    engine_ = std::move(*engine);
+  }
+
+  std::string data_;
+  std::string keyspace_;
+  std::unique_ptr<engine::Engine> engine_;
+};
+
+}  // namespace
+
+std::unique_ptr<Target> memory_target() {
+  return std::make_unique<EngineTarget>(":memory:");
+}
+std::unique_ptr<Target> directory_target(std::string directory) {
+  return std::make_unique<EngineTarget>(std::move(directory));
+}
+
+}  // namespace sibyl::script

@@ -1,0 +1,29 @@
+// Something that answers CQL: an engine in this process, or a server over the network.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "script/transcript.h"
+
+namespace sibyl::script {
+
+struct Mode {
+  bool prepared = false;  // prepare every statement, then execute it
+  int page_size = 0;      // fetch rows in pages of this size; 0: all at once
+  bool restart = false;   // close and open the store again between statements
+};
+
+class Target {
+ public:
+  virtual ~Target() = default;
+  virtual Outcome run(const std::string& statement, const Mode& mode) = 0;
+  // Closes and opens again; the keyspace in use stays in use.
+  virtual void restart() = 0;
+};
+
+std::unique_ptr<Target> memory_target();
+std::unique_ptr<Target> directory_target(std::string directory);
+std::unique_ptr<Target> network_target(const std::string& host_and_port);
+
+}  // namespace sibyl::script

@@ -1,0 +1,131 @@
+#include "script/transcript.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cql/parser.h"
+#include "types/print.h"
+
+namespace sibyl::script {
+namespace {
+
+std::string one_line(std::string_view text) {
+  std::string folded;
+  for (const char c : text) {
+    const bool space = c == ' ' || c == '\n' || c == '\t' || c == '\r';
+    if (space && (folded.empty() || folded.back() == ' ')) continue;
+    folded.push_back(space ? ' ' : c);
+  }
+  while (!folded.empty() && folded.back() == ' ') folded.pop_back();
+  return folded;
+}
+
+// A type as the protocol tells it: whether it is frozen does not travel.
+std::string wire_name(const types::Type& type) {
+  static constexpr std::string_view frozen = "frozen<";
+  std::string name = type.cql_name();
+  for (size_t at = name.find(frozen); at != std::string::npos; at = name.find(frozen, at)) {
+    int depth = 1;
+    size_t end = at + frozen.size();
+    for (; depth > 0 && end < name.size(); ++end) depth += name[end] == '<' ? 1 : name[end] == '>' ? -1 : 0;
+    name.erase(end - 1, 1).erase(at, frozen.size());
+  }
+  return name;
+}
+
+// Cassandra lists a function's signatures in no particular order: sorted, two lists compare.
+std::string sort_signatures(std::string message) {
+  static constexpr std::string_view opening = "(known type signatures: ";
+  const size_t at = message.find(opening);
+  if (at == std::string::npos || message.back() != ')') return message;
+  std::string_view list = std::string_view(message).substr(at + opening.size());
+  list.remove_suffix(1);
+  std::vector<std::string> signatures;
+  for (size_t start = 0; start < list.size();) {
+    const size_t end = std::min(list.find(", system.", start), list.size());
+    signatures.emplace_back(list.substr(start, end - start));
+    start = end + 2;
+  }
+  std::sort(signatures.begin(), signatures.end());
+  return fmt::format("{}{}{})", message.substr(0, at), opening, fmt::join(signatures, ", "));
+}
+
+// Notes the directives among the comments that stand before a statement.
+void read_directives(std::string_view comments, ScriptStatement& statement) {
+  while (!comments.empty()) {
+    const size_t end = std::min(comments.find('\n'), comments.size());
+    const std::string_view line = comments.substr(0, end);
+    if (line.starts_with("--! hint ")) statement.hints.emplace_back(line.substr(9));
+    if (line.starts_with("--! unordered")) statement.unordered = true;
+    if (line.starts_with("--! columns-only")) statement.columns_only = true;
+    comments.remove_prefix(std::min(end + 1, comments.size()));
+  }
+}
+
+void render_rows(const ScriptStatement& statement, const Outcome& outcome, std::string& out) {
+  std::vector<std::string> names;
+  for (const auto& column : outcome.columns)
+    names.push_back(fmt::format("{} {}", types::quote_identifier(column.name), wire_name(*column.type)));
+  out += fmt::format("{}\n", fmt::join(names, " | "));
+  if (statement.columns_only) return;
+  std::vector<std::string> lines;
+  for (const auto& row : outcome.rows) {
+    std::vector<std::string> cells;
+    for (size_t i = 0; i < row.size(); ++i)
+      cells.push_back(row[i] ? types::to_literal(*outcome.columns[i].type, *row[i]) : "null");
+    lines.push_back(fmt::format("{}", fmt::join(cells, " | ")));
+  }
+  if (statement.unordered) std::sort(lines.begin(), lines.end());
+  for (const auto& line : lines) out += line + "\n";
+  out += fmt::format("({} rows)\n", outcome.rows.size());
+}
+
+}  // namespace
+
+std::vector<ScriptStatement> read_script(std::string_view text) {
+  std::vector<ScriptStatement> statements;
+  size_t end_of_last = 0;
+  for (const auto& piece : cql::split_script(text)) {
+    ScriptStatement statement;
+    read_directives(text.substr(end_of_last, piece.offset - end_of_last), statement);
+    end_of_last = piece.offset + piece.text.size();
+    statement.text = piece.text;
+    statement.line = 1 + static_cast<size_t>(
+                             std::count(text.begin(), text.begin() + static_cast<long>(piece.offset), '\n'));
+    statements.push_back(std::move(statement));
+  }
+  return statements;
+}
+
+std::string render(const ScriptStatement& statement, const Outcome& outcome) {
+  std::string out = fmt::format("> {}\n", one_line(statement.text));
+  if (outcome.error) {
+    out += fmt::format("ERROR {:04X} {}\n", static_cast<int>(outcome.error->code()),
+                       sort_signatures(outcome.error->message()));
+  } else if (outcome.has_rows) {
+    render_rows(statement, outcome, out);
+  } else {
+    out += outcome.note.empty() ? "OK\n" : fmt::format("OK {}\n", outcome.note);
+  }
+  for (const auto& warning : outcome.warnings) out += fmt::format("WARNING {}\n", one_line(warning));
+  return out + "\n";
+}
+
+std::string describe_change(int kind, int target, const std::string& keyspace, const std::string& name) {
+  static constexpr const char* kinds[] = {"CREATED", "UPDATED", "DROPPED"};
+  static constexpr const char* targets[] = {"KEYSPACE", "TABLE", "TYPE", "FUNCTION", "AGGREGATE"};
+  return fmt::format("{} {} {}{}{}", kinds[kind], targets[target], keyspace, name.empty() ? "" : ".", name);
+}
+
+base::Error split_hint(const base::Error& error) {
+  const std::string& message = error.message();
+  const size_t at = message.rfind(" [hint: ");
+  if (at == std::string::npos || message.back() != ']') return error;
+  base::ErrorDetails details = error.details();
+  details.hint = message.substr(at + 8, message.size() - at - 9);
+  details.message = message.substr(0, at);
+  return base::Error(std::move(details));
+}
+
+}  // namespace sibyl::script
