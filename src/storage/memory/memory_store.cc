@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <mutex>
 
 #include "row/merge.h"
@@ -131,7 +132,12 @@ class MemoryStore final : public Store {
   StoreStatistics statistics() const override;
 
  private:
+  // Writing sweeps the store slowly, so that what expires goes without anybody asking.
+  static constexpr uint64_t commits_per_sweep = 256;
+  static constexpr size_t records_per_sweep = 1024;
+
   base::Status apply_all(WriteSet writes);
+  Bytes purge(BytesView begin, BytesView end, size_t limit);
   Tree newest() const {
     const std::lock_guard lock(publishing_);
     return tree_;
@@ -143,9 +149,10 @@ class MemoryStore final : public Store {
 
   const Options options_;
   base::SystemClock system_clock_;
-  std::mutex writing_;  // held by the one who makes the next tree; guards policy_, attempts_
+  std::mutex writing_;  // held by the one who makes the next tree; guards policy_, attempts_, sweep_from_
   std::shared_ptr<const PurgePolicy> policy_;
   uint64_t attempts_ = 0;
+  Bytes sweep_from_;
   mutable std::mutex publishing_;  // guards tree_, commits_
   Tree tree_;
   uint64_t commits_ = 0;
@@ -159,6 +166,7 @@ base::Status MemoryStore::apply_all(WriteSet writes) {
   Tree tree = newest();
   for (WriteSet::Operation& operation : std::move(writes).take()) apply(std::move(operation), tree);
   publish(std::move(tree));
+  if (policy_ && attempts_ % commits_per_sweep == 0) sweep_from_ = purge(sweep_from_, {}, records_per_sweep);
   const std::lock_guard counting(publishing_);
   ++commits_;
   return {};
@@ -166,12 +174,18 @@ base::Status MemoryStore::apply_all(WriteSet writes) {
 
 base::Status MemoryStore::compact(BytesView begin, BytesView end) {
   const std::lock_guard lock(writing_);
+  purge(begin, end, std::numeric_limits<size_t>::max());
+  return {};
+}
+
+// Visits up to `limit` records and gives the key to go on from; empty at the end.
+Bytes MemoryStore::purge(BytesView begin, BytesView end, size_t limit) {
   base::Clock& clock = options_.clock != nullptr ? *options_.clock : system_clock_;
   Tree tree = newest();
   Purger purger(policy_, clock.now_seconds(), std::make_unique<TreeView>(tree));
   TreeIterator records(tree, begin, end);
   Bytes changed;
-  for (records.seek_to_first(); records.valid(); records.next()) {
+  for (records.seek_to_first(); records.valid() && limit > 0; records.next(), --limit) {
     switch (purger.visit_whole(records.key(), records.value(), changed)) {
       case Purger::Verdict::keep:
         break;
@@ -184,7 +198,7 @@ base::Status MemoryStore::compact(BytesView begin, BytesView end) {
     }
   }
   publish(std::move(tree));
-  return {};
+  return records.valid() ? Bytes(records.key()) : Bytes();
 }
 
 uint64_t MemoryStore::approximate_size(BytesView begin, BytesView end) const {

@@ -47,6 +47,25 @@ TEST(MemoryStore, FailuresComeFromTheSeed) {
   EXPECT_NE(run(1).find('x'), std::string::npos);
 }
 
+TEST(MemoryStore, WritingSweepsOutWhatHasExpired) {
+  MemoryHarness harness;
+  harness.clock().set_micros(1'000'000'000);
+  harness.store().set_purge_policy(purge_policy());
+  WriteSet writes;
+  for (int i = 0; i < 3000; ++i)
+    writes.merge(row_key("r" + std::to_string(i)), encoded(one_tombstone(10, 1000)));
+  ASSERT_TRUE(harness.store().commit(std::move(writes)).has_value());
+  harness.clock().set_micros(2'000'000'000);
+  size_t commits = 0;
+  while (harness.store().approximate_size({}, {}) > 100 && commits < 10'000) {
+    WriteSet one;
+    one.put("other", "v");
+    ASSERT_TRUE(harness.store().commit(std::move(one)).has_value());
+    ++commits;
+  }
+  EXPECT_LT(commits, 10'000u);
+}
+
 TEST(MemoryStore, ACallbackMayCommitAgain) {
   const auto store = memory::make_store();
   WriteSet first;
