@@ -64,6 +64,16 @@ base::Error corrupt() {
   return base::Error(base::ErrorCode::server, "A stored record cannot be decoded: the data is damaged");
 }
 
+// row::visible_at(), and without the cells of columns that were dropped: a row that had nothing else is gone
+// too.
+bool make_visible(Fragment& fragment, const Deletion& covering, const ReadPlan& plan) {
+  if (!row::visible_at(fragment, covering, plan.now_seconds)) return false;
+  if (plan.table->dropped_columns.empty()) return true;
+  std::erase_if(fragment.cells,
+                [&](const row::Cell& cell) { return plan.table->find_by_id(cell.column) == nullptr; });
+  return fragment.marker.is_live(plan.now_seconds) || !fragment.cells.empty();
+}
+
 // A partition's own record: its deletion, its static row and whether range deletions exist.
 struct PartitionRecord {
   Bytes bytes;
@@ -77,12 +87,12 @@ struct PartitionRecord {
     deletion = {};
     has_range_deletions = false;
   }
-  bool load(BytesView value, int64_t now_seconds) {
+  bool load(BytesView value, const ReadPlan& plan) {
     bytes.assign(value);
     if (!row::decode(bytes, fragment)) return false;
     deletion = fragment.deletion;
     has_range_deletions = fragment.has_range_deletions;
-    row::visible_at(fragment, {}, now_seconds);
+    make_visible(fragment, {}, plan);
     return true;
   }
 };
@@ -124,7 +134,7 @@ class PointReader final : public Reader {
       }
       record_.reset();
       const std::optional<Bytes>& value = values_[base_index()];
-      if (value && !record_.load(*value, plan_.now_seconds)) return base::fail(corrupt());
+      if (value && !record_.load(*value, plan_)) return base::fail(corrupt());
       return true;
     }
     return false;
@@ -139,7 +149,7 @@ class PointReader final : public Reader {
       const std::optional<Bytes>& value = values_[base_index() + 1 + index];
       if (!value) continue;
       if (!row::decode(*value, row_)) return base::fail(corrupt());
-      if (row::visible_at(row_, record_.deletion, plan_.now_seconds)) return true;
+      if (make_visible(row_, record_.deletion, plan_)) return true;
     }
     return false;
   }
@@ -190,7 +200,7 @@ class SliceReader final : public Reader {
       if (!row::decode(row_bytes_, row_)) return base::fail(corrupt());
       Deletion covering = record_.deletion;
       if (!ranges_.empty()) covering = later(covering, ranges_.covering(clustering_));
-      if (row::visible_at(row_, covering, plan_.now_seconds)) return true;
+      if (make_visible(row_, covering, plan_)) return true;
     }
     SIBYL_TRY(iterator_->status());
     return false;
@@ -233,7 +243,7 @@ class SliceReader final : public Reader {
     record_.reset();
     ranges_.clear();
     if (in_partition() && kind() == row::RecordKind::partition) {
-      if (!record_.load(iterator_->value(), plan_.now_seconds)) return base::fail(corrupt());
+      if (!record_.load(iterator_->value(), plan_)) return base::fail(corrupt());
       // Where the first row is sought anyway there is no need to step onto it.
       if (record_.has_range_deletions || starts_at_first_row()) iterator_->next();
     }

@@ -60,6 +60,21 @@ TEST_P(Histories, ReadBackAsCassandraDid) {
   EXPECT_GT(reads, 50u);
 }
 
+TEST(WriteHistory, CellsOfADroppedColumnAreGone) {
+  WriteFixture database;
+  database.must("CREATE TABLE t (k int, c int, v int, w int, PRIMARY KEY (k, c))");
+  database.must("UPDATE t SET v = 1 WHERE k = 1 AND c = 1");
+  database.must("INSERT INTO t (k, c, v) VALUES (1, 2, 2)");
+  database.must("UPDATE t SET w = 1 WHERE k = 1 AND c = 3");
+  database.must("ALTER TABLE t DROP v");
+  EXPECT_EQ(answer_of(database, "SELECT JSON * FROM t"),
+            "  row: '{\"k\": 1, \"c\": 2, \"w\": null}'\n  row: '{\"k\": 1, \"c\": 3, \"w\": 1}'\n");
+  database.must("ALTER TABLE t ADD v int");
+  EXPECT_EQ(answer_of(database, "SELECT JSON * FROM t"),
+            "  row: '{\"k\": 1, \"c\": 2, \"v\": null, \"w\": null}'\n"
+            "  row: '{\"k\": 1, \"c\": 3, \"v\": null, \"w\": 1}'\n");
+}
+
 INSTANTIATE_TEST_SUITE_P(Recorded, Histories, testing::Values(1, 2, 3, 4));
 
 }  // namespace
