@@ -10,11 +10,14 @@
 
 namespace sibyl::execute {
 
-// Reads. Returns one page and, when there is more, the paging state that continues after it (usable after a restart).
-base::Result<ResultSet> select(const plan::Prepared& prepared, const Request& request, Environment& environment);
+// Reads. Returns one page and, when there is more, the paging state that continues after it (usable after a
+// restart).
+base::Result<ResultSet> select(const plan::Prepared& prepared, const Request& request,
+                               Environment& environment);
 
 // Writes complete when they are durable as the store is configured.
-void modify(const plan::Prepared& prepared, const Request& request, Environment& environment, Completion done);
+void modify(const plan::Prepared& prepared, const Request& request, Environment& environment,
+            Completion done);
 void batch(const plan::Prepared& prepared, const Request& request, Environment& environment, Completion done);
 
 // A protocol BATCH: statements with values of their own, one atomic write.
@@ -22,8 +25,8 @@ struct BatchItem {
   plan::PreparedPtr statement;
   std::span<const types::ValueView> values;
 };
-void batch(cql::Batch::Kind kind, std::span<const BatchItem> items, const Request& request, Environment& environment,
-           Completion done);
+void batch(cql::Batch::Kind kind, std::span<const BatchItem> items, const Request& request,
+           Environment& environment, Completion done);
 
 void truncate(const plan::Prepared& prepared, Environment& environment, Completion done);
 

@@ -15,8 +15,8 @@ namespace sibyl::execute {
 using base::Bytes;
 using base::BytesView;
 
-// Rows one after another in one buffer: for each column a 32-bit big-endian length (-1: null) and the value's bytes.
-// That is also how the native protocol writes them, so that a result is copied once.
+// Rows one after another in one buffer: for each column a 32-bit big-endian length (-1: null) and the value's
+// bytes. That is also how the native protocol writes them, so that a result is copied once.
 class RowBuffer {
  public:
   void add_null() { bytes_.append("\xff\xff\xff\xff", 4); }
@@ -42,7 +42,7 @@ class RowBuffer {
 struct ResultSet {
   enum class Kind { nothing, rows, set_keyspace, schema_change };
   Kind kind = Kind::nothing;
-  plan::ResultMetadataPtr metadata;   // rows
+  plan::ResultMetadataPtr metadata;  // rows
   RowBuffer rows;
   std::optional<Bytes> paging_state;  // rows: there is more
   std::string keyspace;               // set_keyspace

@@ -312,6 +312,8 @@ base::Result<ResultSet> select(const plan::Prepared& prepared, const Request& re
   const auto* plan = std::get_if<std::shared_ptr<const plan::Select>>(&prepared.plan);
   SIBYL_CHECK(plan != nullptr);
   if (request.values.size() != prepared.markers.size()) return invalid("Invalid amount of bind variables");
+  if (request.consistency == Consistency::any)
+    return invalid("ANY ConsistencyLevel is only supported for writes");
   return Selecting(prepared, **plan, request, environment).run();
 }
 

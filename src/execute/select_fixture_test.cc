@@ -63,9 +63,32 @@ std::string printed_decimal(BytesView bytes) {
   return fmt::format("decimal({} scale {})", unscaled.str(), scale);
 }
 
-std::string printed_double(double value) {
-  if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
-  return types::format_double(value);
+std::string printed_floating(double value, std::string finite) {
+  if (std::isnan(value)) return "nan";
+  return std::isinf(value) ? (value < 0 ? "-inf" : "inf") : std::move(finite);
+}
+
+// Python knows the years 1 to 9999.
+constexpr int64_t first_day = -719'162, last_day = 2'932'896;
+
+std::string printed_date(BytesView bytes) {
+  const int32_t days = types::decode_date(bytes);
+  return days < first_day || days > last_day ? fmt::format("date({} days)", days) : types::format_date(days);
+}
+
+std::string printed_timestamp(BytesView bytes) {
+  const int64_t millis = types::decode_integer(Kind::timestamp, bytes);
+  constexpr int64_t day = 86'400'000;
+  if (millis < first_day * day || millis >= (last_day + 1) * day)
+    return fmt::format("timestamp({}ms)", millis);
+  std::string text = types::format_timestamp(millis);
+  text[10] = ' ';
+  return text;
+}
+
+std::string printed_duration(BytesView bytes) {
+  const types::Duration value = types::decode_duration(bytes);
+  return fmt::format("duration(months={},days={},nanos={})", value.months, value.days, value.nanoseconds);
 }
 
 std::string printed_parts(const types::Type& type, BytesView bytes) {
@@ -99,18 +122,24 @@ std::string printed(const types::Type& type, BytesView bytes) {
     case Kind::decimal:
       return printed_decimal(bytes);
     case Kind::double_:
-      return printed_double(types::decode_double(bytes));
+      return printed_floating(types::decode_double(bytes), types::format_double(types::decode_double(bytes)));
+    case Kind::float_:
+      return printed_floating(types::decode_float(bytes), types::format_float(types::decode_float(bytes))) +
+             "f";
     case Kind::boolean:
       return types::decode_boolean(bytes) ? "True" : "False";
-    case Kind::float_:
-      return types::format_float(types::decode_float(bytes)) + "f";
     case Kind::counter:
       return fmt::format("{}", types::decode_integer(Kind::counter, bytes));
-    case Kind::timestamp: {
-      std::string text = types::format_timestamp(types::decode_integer(Kind::timestamp, bytes));
-      if (text.size() > 10 && text[10] == 'T') text[10] = ' ';
-      return text;
-    }
+    case Kind::timestamp:
+      return printed_timestamp(bytes);
+    case Kind::date:
+      return printed_date(bytes);
+    case Kind::time:
+      return types::format_time(types::decode_integer(Kind::time, bytes));
+    case Kind::inet:
+      return types::format_inet(bytes);
+    case Kind::duration:
+      return printed_duration(bytes);
     default:
       return types::to_literal(type, bytes);
   }
@@ -133,7 +162,8 @@ std::vector<std::string> printed_rows(const ResultSet& result) {
         continue;
       }
       EXPECT_TRUE(reader.take(size, value));
-      const bool is_text = column.type->kind() == Kind::text || column.type->kind() == Kind::ascii;
+      const Kind kind = column.type->kind();
+      const bool is_text = kind == Kind::text || kind == Kind::ascii || kind == Kind::blob;
       row += value.empty() && !is_text ? "EMPTY" : printed(*column.type, value);
     }
     rows.push_back(std::move(row));

@@ -6,6 +6,7 @@
 
 #include "plan/functions.h"
 #include "plan/functions_number.h"
+#include "types/print.h"
 
 namespace sibyl::plan {
 
@@ -171,10 +172,10 @@ base::Result<ValueView> move_time(const Function& function, std::span<const Valu
   types::Duration by = types::decode_duration(arguments[1].bytes);
   if (is_date && by.nanoseconds != 0)
     return base::fail(operation_failure(
-        function, "The duration must have a day precision. Was: nanoseconds are not allowed for dates"));
+        function, "The duration must have a day precision. Was: " + types::format_duration(by)));
   if (!is_date && by.nanoseconds % 1'000'000 != 0)
-    return base::fail(
-        operation_failure(function, "The duration must have a millisecond precision. Was: nanoseconds"));
+    return base::fail(operation_failure(
+        function, "The duration must have a millisecond precision. Was: " + types::format_duration(by)));
   const int64_t sign = operation_symbol(function.name) == '-' ? -1 : 1;
   constexpr int64_t day_millis = 86'400'000;
   const int64_t millis = is_date ? int64_t{types::decode_date(arguments[0].bytes)} * day_millis

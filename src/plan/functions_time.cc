@@ -191,6 +191,9 @@ void add_time_functions(FunctionRegistry& registry) {
   };
   conversions({"to_date", "todate"}, Kind::date, {Kind::timeuuid, Kind::timestamp});
   conversions({"to_timestamp", "totimestamp"}, Kind::timestamp, {Kind::timeuuid, Kind::date});
+  // Gone from Cassandra 5.0, but in much code that is older.
+  conversions({"dateof"}, Kind::timestamp, {Kind::timeuuid});
+  conversions({"unixtimestampof"}, Kind::bigint, {Kind::timeuuid});
   conversions({"to_unix_timestamp", "tounixtimestamp"}, Kind::bigint,
               {Kind::timeuuid, Kind::timestamp, Kind::date});
   add_floor(registry);

@@ -15,7 +15,7 @@ using types::TypePtr;
 base::Result<const schema::Column*> existing_column(const schema::Table& table, const std::string& name) {
   if (const schema::Column* column = table.find(name); column != nullptr) return column;
   return invalid(fmt::format("Undefined column name {} in table {}.{}", types::quote_identifier(name),
-                             table.keyspace, table.name));
+                             types::quote_identifier(table.keyspace), types::quote_identifier(table.name)));
 }
 
 namespace {

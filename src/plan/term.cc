@@ -251,7 +251,7 @@ base::Result<TermPtr> Binder::literal(const cql::Literal& literal, const ColumnS
   if (literal.kind == cql::Literal::Kind::blob) {
     Bytes bytes;
     if (!base::from_hex(std::string_view(literal.text).substr(2), bytes))
-      return invalid(fmt::format("Invalid HEX constant ({})", literal.text));
+      return invalid(fmt::format("cannot parse '{}' as hex bytes", literal.text.substr(2)));
     return std::make_shared<ConstantTerm>(receiver.type, std::move(bytes));
   }
   const types::Type& read_as = type.is_counter() ? *types::scalar(Kind::bigint) : type;
