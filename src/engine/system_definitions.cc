@@ -2,15 +2,16 @@
 
 namespace sibyl::engine {
 
-const std::vector<SystemKeyspace>& system_keyspaces() {
-  static const std::vector<SystemKeyspace> keyspaces = {
-      {.name = "system",
-       .strategy = "LocalStrategy",
-       .replication_factor = 0,
-       .is_virtual = false,
-       .gc_grace_seconds = 0,
-       .memtable_flush_period_in_ms = 3600000,
-       .tables = R"cql(
+namespace {
+
+constexpr SystemKeyspace keyspaces[] = {
+    {.name = "system",
+     .strategy = "LocalStrategy",
+     .replication_factor = 0,
+     .is_virtual = false,
+     .gc_grace_seconds = 0,
+     .memtable_flush_period_in_ms = 3600000,
+     .tables = R"cql(
 CREATE TABLE built_views (keyspace_name text, view_name text, status_replicated boolean, PRIMARY KEY (keyspace_name,
   view_name));
 CREATE TABLE compaction_history (id timeuuid PRIMARY KEY, bytes_in bigint, bytes_out bigint, columnfamily_name text,
@@ -34,13 +35,13 @@ CREATE TABLE table_estimates (keyspace_name text, table_name text, range_type te
   text, mean_partition_size bigint, partitions_count bigint, PRIMARY KEY (keyspace_name, table_name, range_type,
   range_start, range_end));
 )cql"},
-      {.name = "system_schema",
-       .strategy = "LocalStrategy",
-       .replication_factor = 0,
-       .is_virtual = false,
-       .gc_grace_seconds = 604800,
-       .memtable_flush_period_in_ms = 3600000,
-       .tables = R"cql(
+    {.name = "system_schema",
+     .strategy = "LocalStrategy",
+     .replication_factor = 0,
+     .is_virtual = false,
+     .gc_grace_seconds = 604800,
+     .memtable_flush_period_in_ms = 3600000,
+     .tables = R"cql(
 CREATE TABLE aggregates (keyspace_name text, aggregate_name text, argument_types frozen<list<text>>, final_func
   text, initcond text, return_type text, state_func text, state_type text, PRIMARY KEY (keyspace_name,
   aggregate_name, argument_types));
@@ -77,37 +78,37 @@ CREATE TABLE views (keyspace_name text, view_name text, additional_write_policy 
   memtable text, memtable_flush_period_in_ms int, min_index_interval int, read_repair text, read_repair_chance
   double, speculative_retry text, where_clause text, PRIMARY KEY (keyspace_name, view_name));
 )cql"},
-      {.name = "system_virtual_schema",
-       .strategy = "LocalStrategy",
-       .replication_factor = 0,
-       .is_virtual = true,
-       .gc_grace_seconds = 864000,
-       .memtable_flush_period_in_ms = 0,
-       .tables = R"cql(
+    {.name = "system_virtual_schema",
+     .strategy = "LocalStrategy",
+     .replication_factor = 0,
+     .is_virtual = true,
+     .gc_grace_seconds = 864000,
+     .memtable_flush_period_in_ms = 0,
+     .tables = R"cql(
 CREATE TABLE columns (keyspace_name text, table_name text, column_name text, clustering_order text,
   column_name_bytes blob, kind text, position int, type text, PRIMARY KEY (keyspace_name, table_name, column_name));
 CREATE TABLE keyspaces (keyspace_name text PRIMARY KEY);
 CREATE TABLE tables (keyspace_name text, table_name text, comment text, PRIMARY KEY (keyspace_name, table_name));
 )cql"},
-      {.name = "system_traces",
-       .strategy = "SimpleStrategy",
-       .replication_factor = 2,
-       .is_virtual = false,
-       .gc_grace_seconds = 0,
-       .memtable_flush_period_in_ms = 0,
-       .tables = R"cql(
+    {.name = "system_traces",
+     .strategy = "SimpleStrategy",
+     .replication_factor = 2,
+     .is_virtual = false,
+     .gc_grace_seconds = 0,
+     .memtable_flush_period_in_ms = 0,
+     .tables = R"cql(
 CREATE TABLE events (session_id uuid, event_id timeuuid, activity text, source inet, source_elapsed int, source_port
   int, thread text, PRIMARY KEY (session_id, event_id));
 CREATE TABLE sessions (session_id uuid PRIMARY KEY, client inet, command text, coordinator inet, coordinator_port
   int, duration int, request text, started_at timestamp, parameters map<text, text>);
 )cql"},
-      {.name = "system_auth",
-       .strategy = "SimpleStrategy",
-       .replication_factor = 1,
-       .is_virtual = false,
-       .gc_grace_seconds = 7776000,
-       .memtable_flush_period_in_ms = 0,
-       .tables = R"cql(
+    {.name = "system_auth",
+     .strategy = "SimpleStrategy",
+     .replication_factor = 1,
+     .is_virtual = false,
+     .gc_grace_seconds = 7776000,
+     .memtable_flush_period_in_ms = 0,
+     .tables = R"cql(
 CREATE TABLE cidr_groups (cidr_group text PRIMARY KEY, cidrs frozen<set<frozen<tuple<inet, smallint>>>>);
 CREATE TABLE cidr_permissions (role text PRIMARY KEY, cidr_groups frozen<set<text>>);
 CREATE TABLE identity_to_role (identity text PRIMARY KEY, role text);
@@ -118,13 +119,13 @@ CREATE TABLE role_permissions (role text, resource text, permissions set<text>, 
 CREATE TABLE roles (role text PRIMARY KEY, can_login boolean, is_superuser boolean, salted_hash text, member_of
   set<text>);
 )cql"},
-      {.name = "system_distributed",
-       .strategy = "SimpleStrategy",
-       .replication_factor = 3,
-       .is_virtual = false,
-       .gc_grace_seconds = 864000,
-       .memtable_flush_period_in_ms = 0,
-       .tables = R"cql(
+    {.name = "system_distributed",
+     .strategy = "SimpleStrategy",
+     .replication_factor = 3,
+     .is_virtual = false,
+     .gc_grace_seconds = 864000,
+     .memtable_flush_period_in_ms = 0,
+     .tables = R"cql(
 CREATE TABLE parent_repair_history (parent_id timeuuid PRIMARY KEY, exception_message text, exception_stacktrace
   text, finished_at timestamp, keyspace_name text, started_at timestamp, columnfamily_names set<text>, options
   map<text, text>, requested_ranges set<text>, successful_ranges set<text>);
@@ -136,13 +137,13 @@ CREATE TABLE repair_history (keyspace_name text, columnfamily_name text, id time
 CREATE TABLE view_build_status (keyspace_name text, view_name text, host_id uuid, status text, PRIMARY KEY
   ((keyspace_name, view_name), host_id));
 )cql"},
-      {.name = "system_views",
-       .strategy = "LocalStrategy",
-       .replication_factor = 0,
-       .is_virtual = true,
-       .gc_grace_seconds = 864000,
-       .memtable_flush_period_in_ms = 0,
-       .tables = R"cql(
+    {.name = "system_views",
+     .strategy = "LocalStrategy",
+     .replication_factor = 0,
+     .is_virtual = true,
+     .gc_grace_seconds = 864000,
+     .memtable_flush_period_in_ms = 0,
+     .tables = R"cql(
 CREATE TABLE clients (address inet, port int, client_options frozen<map<text, text>>, connection_stage text,
   driver_name text, driver_version text, hostname text, keyspace_name text, protocol_version int, request_count
   bigint, ssl_cipher_suite text, ssl_enabled boolean, ssl_protocol text, username text, PRIMARY KEY (address,
@@ -165,7 +166,11 @@ CREATE TABLE streaming (id timeuuid PRIMARY KEY, bytes_received bigint, bytes_se
   status_init_timestamp timestamp, status_start_timestamp timestamp, status_success_timestamp timestamp,
   success_message text);
 )cql"},
-  };
+};
+
+}  // namespace
+
+std::span<const SystemKeyspace> system_keyspaces() {
   return keyspaces;
 }
 

@@ -6,7 +6,7 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
+#include <span>
 
 namespace sibyl::engine {
 
@@ -20,6 +20,6 @@ struct SystemKeyspace {
   const char* tables;  // CREATE TABLE statements, each ended by `;` and a line break
 };
 
-const std::vector<SystemKeyspace>& system_keyspaces();
+std::span<const SystemKeyspace> system_keyspaces();
 
 }  // namespace sibyl::engine

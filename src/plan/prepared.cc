@@ -44,7 +44,7 @@ struct Planner {
   }
 
   base::Status operator()(const cql::Use& use) const {
-    if (prepared.schema->find_keyspace(use.keyspace) == nullptr)
+    if (binder.schema().find_keyspace(use.keyspace) == nullptr)
       return invalid(fmt::format("Keyspace '{}' does not exist", use.keyspace));
     prepared.plan = Use{use.keyspace};
     return {};
@@ -129,8 +129,7 @@ base::Result<PreparedPtr> prepare(std::shared_ptr<const cql::Statement> statemen
   auto prepared = std::make_shared<Prepared>();
   prepared->text = std::move(text);
   prepared->keyspace = std::move(keyspace);
-  prepared->schema = std::move(schema);
-  Binder binder(*prepared->schema, prepared->keyspace, statement->bind_markers);
+  Binder binder(*schema, prepared->keyspace, statement->bind_markers);
   SIBYL_TRY(std::visit(Planner{statement, binder, *prepared}, statement->node));
   prepared->markers = binder.take_markers();
   for (std::string& warning : binder.take_warnings()) prepared->warnings.push_back(std::move(warning));
