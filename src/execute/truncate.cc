@@ -7,9 +7,7 @@ namespace sibyl::execute {
 
 void truncate(const plan::Prepared& prepared, Environment& environment, Completion done) {
   const schema::Table& table = *std::get<plan::Truncate>(prepared.plan).table;
-  const schema::KeyspacePtr keyspace =
-      prepared.schema ? prepared.schema->find_keyspace(table.keyspace) : nullptr;
-  if (table.is_virtual || (keyspace && keyspace->is_system)) {
+  if (table.is_virtual) {
     done(
         base::invalid(fmt::format("Truncation is not supported by table {}.{}", table.keyspace, table.name)));
     return;
