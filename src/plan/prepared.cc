@@ -74,7 +74,7 @@ struct Planner {
 
   base::Status operator()(const cql::CreateIndex& index) const {
     SIBYL_ASSIGN(const schema::TablePtr table, binder.table(index.table));
-    if (const auto keyspace = prepared.schema->find_keyspace(table->keyspace); keyspace->is_system)
+    if (const auto keyspace = binder.schema().find_keyspace(table->keyspace); keyspace->is_system)
       return base::fail(base::ErrorCode::unauthorized,
                         fmt::format("{} keyspace is not user-modifiable.", table->keyspace));
     const std::string column = index.targets.empty() ? std::string("the column") : index.targets[0].column;

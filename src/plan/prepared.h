@@ -45,8 +45,8 @@ struct Describe {
 };
 
 struct Prepared {
-  std::string text;      // as the client sent it
-  std::string keyspace;  // the session's when it was prepared; may be empty
+  std::string text;                      // as the client sent it
+  std::string keyspace;                  // the session's when it was prepared; may be empty
   std::vector<schema::TablePtr> tables;  // those it reads or writes: when one is replaced, prepare again
   std::vector<ColumnSpec> markers;
   std::vector<uint16_t>
