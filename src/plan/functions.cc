@@ -308,25 +308,34 @@ base::Result<FunctionPtr> from_factory(Binder& binder, const Resolution& call, F
 
 }  // namespace
 
-base::Result<FunctionPtr> Binder::resolve(const cql::Expression& expression, const ColumnSpec& receiver,
-                                          bool typed_by_receiver) {
+base::Result<FunctionPtr> Binder::find_function(const cql::Expression& expression,
+                                                const ColumnSpec& receiver) {
   Resolution call;
   SIBYL_ASSIGN(const bool is_call, Resolution::take(*this, expression, call));
   if (!is_call) return nullptr;
   if (!call.keyspace.empty() && call.keyspace != "system") return nullptr;
   const FunctionEntry* entry = FunctionRegistry::instance().find(call.name);
   if (entry == nullptr) return nullptr;
-  ColumnSpec target = receiver;
-  if (!typed_by_receiver) target.type = nullptr;
   std::vector<FunctionPtr> candidates = entry->functions;
   if (entry->factory != nullptr) {
-    SIBYL_ASSIGN(FunctionPtr made, from_factory(*this, call, entry->factory, target));
+    SIBYL_ASSIGN(FunctionPtr made, from_factory(*this, call, entry->factory, receiver));
     if (made != nullptr) candidates.push_back(std::move(made));
   }
   if (candidates.empty()) return nullptr;
-  if (candidates.size() > 1) return best_match(*this, call, candidates, target);
-  SIBYL_TRY(check_single(*this, call, *candidates[0], target));
+  if (candidates.size() > 1) return best_match(*this, call, candidates, receiver);
+  SIBYL_TRY(check_single(*this, call, *candidates[0], receiver));
   return candidates[0];
+}
+
+base::Result<FunctionPtr> Binder::resolve(const cql::Expression& expression, const ColumnSpec& receiver,
+                                          bool typed_by_receiver) {
+  ColumnSpec target = receiver;
+  if (!typed_by_receiver) target.type = nullptr;
+  const auto key = std::pair(&expression, target.type);
+  if (const auto found = resolved_.find(key); found != resolved_.end()) return found->second;
+  auto function = find_function(expression, target);
+  resolved_.emplace(key, function);
+  return function;
 }
 
 base::Result<TermPtr> Binder::call(const cql::Expression& expression, const ColumnSpec& receiver,

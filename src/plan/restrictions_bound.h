@@ -16,6 +16,7 @@ namespace sibyl::plan {
 struct RowTerm {
   std::vector<TermPtr> parts;
   TermPtr whole;
+  std::string name;  // of the whole: `(c,d)`
 
   base::Result<std::vector<ValueView>> evaluate(const Bindings& bindings, Scratch& scratch) const;
 };

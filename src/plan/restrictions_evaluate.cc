@@ -39,8 +39,7 @@ base::Result<Row> RowTerm::evaluate(const Bindings& bindings, Scratch& scratch) 
   if (whole != nullptr) {
     SIBYL_ASSIGN(const ValueView value, whole->evaluate(bindings, scratch));
     if (!value.is_present())
-      return invalid(value.is_null() ? "Invalid null value in condition for tuple"
-                                     : "Invalid unset value for tuple");
+      return invalid(fmt::format("Invalid {} value for tuple {}", value.is_null() ? "null" : "unset", name));
     return split_row(*whole->type(), value);
   }
   row.reserve(parts.size());

@@ -230,7 +230,9 @@ Result<RowTerm> bind_row(Binder& binder, const schema::Table& table, const cql::
   RowTerm row;
   const auto* tuple = std::get_if<cql::TupleLiteral>(&value.node);
   if (tuple == nullptr) {
-    SIBYL_ASSIGN(row.whole, binder.term(value, tuple_spec(table, restriction, false)));
+    const ColumnSpec spec = tuple_spec(table, restriction, false);
+    SIBYL_ASSIGN(row.whole, binder.term(value, spec));
+    row.name = spec.name;
     return row;
   }
   if (tuple->elements.size() != restriction.columns.size())

@@ -117,6 +117,7 @@ class SelectionScope final : public RowScope {
     return std::make_shared<AggregateTerm>(std::move(type), selection_.aggregates.size() - 1);
   }
 
+  ColumnSpec receiver() const override { return spec("[selection]", nullptr); }
   std::string marker_name(const ColumnSpec& receiver) const override {
     return binds_key_ ? receiver.name : "[selection]";
   }

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 #include <deque>
-#include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -78,6 +78,8 @@ class RowScope {
   virtual base::Result<types::TypePtr> type_of(const cql::Expression& expression) = 0;
   virtual base::Result<TermPtr> bind(const cql::Expression& expression) = 0;
   virtual base::Result<TermPtr> aggregate(FunctionPtr function, std::vector<TermPtr> arguments) = 0;
+  // The statement's table, for calls without another receiver.
+  virtual ColumnSpec receiver() const = 0;
   // The name of a marker that stands for the receiver.
   virtual std::string marker_name(const ColumnSpec& receiver) const = 0;
 };
@@ -133,16 +135,18 @@ class Binder {
   base::Result<Fit> fit_all(const std::vector<cql::ExpressionPtr>& elements, const ColumnSpec& receiver);
   base::Result<Fit> fit_literal(const cql::Expression& expression, const ColumnSpec& receiver);
   base::Result<Fit> fit_call(const cql::Expression& expression, const ColumnSpec& receiver);
-  // nullptr when there is no function of that name.
+  // nullptr when there is no function of that name. Remembered: whether a call fits is asked for each of the
+  // signatures of the call around it, so nested calls would else cost exponentially.
   base::Result<FunctionPtr> resolve(const cql::Expression& call, const ColumnSpec& receiver,
                                     bool typed_by_receiver);
-  friend struct Resolution;
+  base::Result<FunctionPtr> find_function(const cql::Expression& call, const ColumnSpec& receiver);
 
   const schema::Snapshot& schema_;
   std::string keyspace_;
   std::vector<ColumnSpec> markers_;
   std::vector<std::string> warnings_;
   RowScope* scope_ = nullptr;
+  std::map<std::pair<const cql::Expression*, types::TypePtr>, base::Result<FunctionPtr>> resolved_;
 };
 
 // The receiver for a column's value.

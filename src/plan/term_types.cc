@@ -310,7 +310,7 @@ base::Result<TypePtr> Binder::exact_type(const cql::Expression& expression) {
                        std::holds_alternative<cql::Negation>(expression.node) ||
                        std::holds_alternative<cql::Cast>(expression.node);
   if (!is_call) return nullptr;
-  const auto function = resolve(expression, {}, false);
+  const auto function = resolve(expression, scope_ == nullptr ? ColumnSpec() : scope_->receiver(), false);
   return function && *function != nullptr ? (*function)->returns : nullptr;
 }
 
