@@ -43,7 +43,7 @@ void Connection::answer_empty(int16_t stream, Opcode opcode) {
   frame.finish();
 }
 
-void Connection::answer_result(const Call& call, execute::ResultSet& result) {
+void Connection::answer_result(const Call& call, const execute::ResultSet& result) {
   using Kind = execute::ResultSet::Kind;
   constexpr size_t metadata_room = 4u << 20;
   if (result.rows.bytes().size() > protocol::largest_body - metadata_room) {
@@ -53,13 +53,10 @@ void Connection::answer_result(const Call& call, execute::ResultSet& result) {
                                          result.rows.bytes().size())));
     return;
   }
-  std::vector<std::string> warnings = std::move(result.warnings);
-  if (call.is_query && call.plan)
-    warnings.insert(warnings.begin(), call.plan->warnings.begin(), call.plan->warnings.end());
-  const bool warn = !warnings.empty() && protocol::has_warnings_and_payload(version_);
+  const bool warn = !result.warnings.empty() && protocol::has_warnings_and_payload(version_);
   const uint8_t flags = warn ? protocol::flag::warning : 0;
   FrameWriter frame(out_, Direction::response, {version_, flags, call.stream, Opcode::result});
-  if (warn) protocol::append_string_list(out_, warnings);
+  if (warn) protocol::append_string_list(out_, result.warnings);
   switch (result.kind) {
     case Kind::nothing:
       protocol::append_void_result(out_);

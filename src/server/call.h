@@ -28,7 +28,6 @@ struct Call {
   base::Bytes decompressed;
   size_t frame_bytes = 0;
   int16_t stream = 0;
-  bool is_query = false;          // a QUERY: its plan's warnings go with its answer
   bool is_starting = false;       // inside engine.execute() on the reactor's thread
   bool completed_inline = false;  // completed there and then
 

@@ -80,7 +80,7 @@ class Connection {
   // answer.cc: results to bytes.
   void answer_error(int16_t stream, const base::Error& error);
   void answer_empty(int16_t stream, protocol::Opcode opcode);
-  void answer_result(const Call& call, execute::ResultSet& result);
+  void answer_result(const Call& call, const execute::ResultSet& result);
   void answer_prepared(int16_t stream, const engine::Engine::PreparedStatement& statement);
 
   Reactor& reactor_;

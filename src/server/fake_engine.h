@@ -78,6 +78,7 @@ class FakeEngine final : public engine::Engine {
     std::string command, argument;
     words >> command >> argument;
     execute::ResultSet result;
+    result.warnings = plan->warnings;
     if (command == "fail") return done(base::invalid(plan->text.substr(5)));
     if (command == "rows") {
       size_t size = 0;

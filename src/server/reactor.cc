@@ -37,7 +37,7 @@ void Call::reset() {
   };
   chunk.reset();
   base::Bytes().swap(decompressed);
-  is_query = is_starting = completed_inline = skip_metadata = false;
+  is_starting = completed_inline = skip_metadata = false;
   clear(query.parameters.values);
   clear(query.parameters.names);
   clear(execute.parameters.values);

@@ -205,7 +205,6 @@ base::Status Connection::fill_request(Call& call, const protocol::QueryParameter
 }
 
 base::Status Connection::begin_query(Call& call, BytesView body) {
-  call.is_query = true;
   SIBYL_TRY(protocol::decode_query(body, version_, call.query));
   SIBYL_ASSIGN(call.plan, reactor_.shared().engine.plan_query(call.query.text, keyspace_));
   SIBYL_TRY(fill_request(call, call.query.parameters));

@@ -1,0 +1,302 @@
+// The binary as its users run it: processes, signals, exit codes, and statements over the network to a real
+// engine.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "client/connection.h"
+#include "types/value.h"
+
+namespace sibyl {
+namespace {
+
+using client::Connection;
+using client::Row;
+using client::ValueView;
+using testing::HasSubstr;
+using testing::MatchesRegex;
+
+// A child process whose output is read through pipes.
+class Process {
+ public:
+  explicit Process(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), SIBYL_BINARY);
+    int out[2], error[2];
+    EXPECT_EQ(::pipe2(out, O_CLOEXEC), 0);
+    EXPECT_EQ(::pipe2(error, O_CLOEXEC), 0);
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      ::dup2(out[1], STDOUT_FILENO);
+      ::dup2(error[1], STDERR_FILENO);
+      std::vector<char*> pointers;
+      for (auto& argument : arguments) pointers.push_back(argument.data());
+      pointers.push_back(nullptr);
+      ::execv(pointers[0], pointers.data());
+      ::_exit(127);
+    }
+    ::close(out[1]);
+    ::close(error[1]);
+    out_ = out[0];
+    error_ = error[0];
+  }
+  ~Process() {
+    if (pid_ > 0) {
+      ::kill(pid_, SIGKILL);
+      wait();
+    }
+    ::close(out_);
+    ::close(error_);
+  }
+  Process(const Process&) = delete;
+
+  void signal(int number) { ::kill(pid_, number); }
+  // The exit status, or minus the signal that ended it.
+  int wait() {
+    int status = 0;
+    ::waitpid(pid_, &status, 0);
+    pid_ = -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  }
+  std::string read_line() {
+    std::string line;
+    char c = 0;
+    while (::read(out_, &c, 1) == 1) {
+      line.push_back(c);
+      if (c == '\n') break;
+    }
+    return line;
+  }
+  // Everything until the process closes it.
+  std::string rest_of_output() { return read_all(out_); }
+  std::string rest_of_errors() { return read_all(error_); }
+
+ private:
+  static std::string read_all(int descriptor) {
+    std::string text;
+    char buffer[4096];
+    ssize_t size = 0;
+    while ((size = ::read(descriptor, buffer, sizeof buffer)) > 0)
+      text.append(buffer, static_cast<size_t>(size));
+    return text;
+  }
+  pid_t pid_ = -1;
+  int out_ = -1, error_ = -1;
+};
+
+class ServeTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = testing::TempDir() + "sibyl-serve-XXXXXX";
+    directory_ = ::mkdtemp(pattern.data());
+  }
+  void TearDown() override { std::filesystem::remove_all(directory_); }
+
+  std::string data() const { return directory_ + "/data"; }
+  std::unique_ptr<Process> serve(const std::string& data, std::vector<std::string> more = {}) {
+    std::vector<std::string> arguments = {"serve", "--data", data, "--listen", "127.0.0.1:0"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    auto process = std::make_unique<Process>(arguments);
+    const std::string line = process->read_line();
+    EXPECT_THAT(line, MatchesRegex("ready on 127\\.0\\.0\\.1:[0-9]+\n"));
+    if (line.size() > 19) port_ = static_cast<uint16_t>(std::stoi(line.substr(19)));
+    return process;
+  }
+  std::unique_ptr<Connection> connect() {
+    client::Options options;
+    options.port = port_;
+    auto connection = Connection::connect(options);
+    EXPECT_TRUE(connection) << connection.error().message();
+    return connection ? std::move(*connection) : nullptr;
+  }
+  static void run(Connection& connection, const std::string& text) {
+    const auto result = connection.query(text);
+    ASSERT_TRUE(result) << text << ": " << result.error().text();
+  }
+  static void make_table(Connection& connection) {
+    run(connection,
+        "CREATE KEYSPACE ks WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}");
+    run(connection, "CREATE TABLE ks.t (k int, c int, v text, PRIMARY KEY (k, c))");
+  }
+
+  std::string directory_;
+  uint16_t port_ = 0;
+};
+
+TEST_F(ServeTest, OneReadyLineThenAnswersThenACleanEnd) {
+  auto server = serve(data());
+  auto connection = connect();
+  auto result = connection->query("SELECT release_version FROM system.local");
+  ASSERT_TRUE(result) << result.error().text();
+  Row row;
+  ASSERT_TRUE(result->next(row));
+  EXPECT_EQ(row[0]->substr(0, 2), "5.");
+  server->signal(SIGTERM);
+  EXPECT_EQ(server->wait(), 0);
+  EXPECT_EQ(server->rest_of_output(), "");
+}
+
+TEST_F(ServeTest, InterruptStopsItToo) {
+  auto server = serve(":memory:");
+  server->signal(SIGINT);
+  EXPECT_EQ(server->wait(), 0);
+}
+
+TEST_F(ServeTest, ASecondServerOnTheDirectoryIsRefused) {
+  auto first = serve(data());
+  Process second({"serve", "--data", data(), "--listen", "127.0.0.1:0"});
+  EXPECT_EQ(second.wait(), 2);
+  EXPECT_EQ(second.rest_of_output(), "");
+  EXPECT_THAT(second.rest_of_errors(), HasSubstr("sibyl serve: "));
+  EXPECT_NE(connect(), nullptr);
+}
+
+TEST_F(ServeTest, AnAddressInUseIsRefused) {
+  auto first = serve(":memory:");
+  const std::string address = "127.0.0.1:" + std::to_string(port_);
+  Process second({"serve", "--data", ":memory:", "--listen", address});
+  EXPECT_EQ(second.wait(), 3);
+  EXPECT_THAT(second.rest_of_errors(), HasSubstr("Cannot listen on " + address + ": Address already in use"));
+}
+
+TEST_F(ServeTest, WritesSurviveAKill) {
+  {
+    auto server = serve(data());
+    auto connection = connect();
+    make_table(*connection);
+    std::vector<Connection::Ticket> tickets;
+    for (int i = 0; i < 200; ++i)
+      tickets.push_back(
+          *connection->start_query("INSERT INTO ks.t (k, c, v) VALUES (1, " + std::to_string(i) + ", 'x')"));
+    for (const auto ticket : tickets) ASSERT_TRUE(connection->finish(ticket));
+    server->signal(SIGKILL);
+    EXPECT_EQ(server->wait(), -SIGKILL);
+  }
+  auto server = serve(data());
+  auto connection = connect();
+  EXPECT_EQ(connection->query("SELECT c FROM ks.t WHERE k = 1")->row_count(), 200u);
+}
+
+TEST_F(ServeTest, PreparedStatementsPagesAndBatches) {
+  auto server = serve(":memory:");
+  auto connection = connect();
+  make_table(*connection);
+  auto insert = connection->prepare("INSERT INTO ks.t (k, c, v) VALUES (?, ?, ?)");
+  ASSERT_TRUE(insert) << insert.error().text();
+  EXPECT_EQ(insert->partition_key_markers, std::vector<uint16_t>{0});
+  const std::string key = types::encode_int32(7);
+  for (int i = 0; i < 25; ++i) {
+    const std::string position = types::encode_int32(i);
+    const std::vector<ValueView> values = {ValueView::of(key), ValueView::of(position), ValueView::of("v")};
+    ASSERT_TRUE(connection->execute(*insert, values));
+  }
+  auto select = connection->prepare("SELECT c FROM ks.t WHERE k = ?");
+  ASSERT_TRUE(select);
+  client::StatementOptions options;
+  options.page_size = 10;
+  std::vector<uint32_t> pages;
+  do {
+    const std::vector<ValueView> values = {ValueView::of(key)};
+    auto page = connection->execute(*select, values, options);
+    ASSERT_TRUE(page) << page.error().text();
+    pages.push_back(page->row_count());
+    options.paging_state = page->paging_state;
+  } while (options.paging_state);
+  EXPECT_EQ(pages, (std::vector<uint32_t>{10, 10, 5}));
+
+  const std::string position = types::encode_int32(100);
+  const std::vector<ValueView> values = {ValueView::of(key), ValueView::of(position), ValueView::null()};
+  const std::vector<client::BatchStatement> batch = {{"DELETE FROM ks.t WHERE k = 7 AND c = 0", nullptr, {}},
+                                                     {"", &*insert, values}};
+  ASSERT_TRUE(connection->batch(protocol::Batch::Kind::logged, batch));
+  EXPECT_EQ(connection->query("SELECT c FROM ks.t WHERE k = 7")->row_count(), 25u);
+}
+
+TEST_F(ServeTest, ManyRequestsInFlightOnManyConnections) {
+  auto server = serve(data());
+  make_table(*connect());
+  std::vector<std::unique_ptr<Connection>> connections;
+  std::vector<std::vector<Connection::Ticket>> tickets(20);
+  for (int i = 0; i < 20; ++i) {
+    connections.push_back(connect());
+    for (int n = 0; n < 100; ++n) {
+      const auto ticket = connections.back()->start_query(
+          "INSERT INTO ks.t (k, c, v) VALUES (" + std::to_string(i) + ", " + std::to_string(n) + ", 'x')");
+      ASSERT_TRUE(ticket);
+      tickets[static_cast<size_t>(i)].push_back(*ticket);
+    }
+  }
+  for (size_t i = 0; i < connections.size(); ++i)
+    for (const auto ticket : tickets[i]) ASSERT_TRUE(connections[i]->finish(ticket));
+  EXPECT_EQ(connections[0]->query("SELECT k, c FROM ks.t")->row_count(), 2000u);
+}
+
+TEST_F(ServeTest, SchemaEventsAndUse) {
+  auto server = serve(":memory:");
+  auto watcher = connect();
+  ASSERT_TRUE(watcher->register_events({"SCHEMA_CHANGE"}));
+  auto connection = connect();
+  make_table(*connection);
+  const auto created = watcher->next_event(std::chrono::seconds(10));
+  ASSERT_TRUE(created && *created);
+  EXPECT_EQ(std::get<protocol::SchemaChange>(**created).keyspace, "ks");
+  const auto table = watcher->next_event(std::chrono::seconds(10));
+  ASSERT_TRUE(table && *table);
+  EXPECT_EQ(std::get<protocol::SchemaChange>(**table).name, "t");
+  run(*connection, "USE ks");
+  run(*connection, "SELECT * FROM t");
+  EXPECT_FALSE(watcher->query("SELECT * FROM t"));
+}
+
+TEST_F(ServeTest, StoppingAnswersWritesInFlight) {
+  auto server = serve(data());
+  auto connection = connect();
+  make_table(*connection);
+  std::vector<Connection::Ticket> tickets;
+  for (int i = 0; i < 500; ++i)
+    tickets.push_back(
+        *connection->start_query("INSERT INTO ks.t (k, c, v) VALUES (1, " + std::to_string(i) + ", 'x')"));
+  ASSERT_TRUE(connection->finish(tickets[0]));
+  server->signal(SIGTERM);
+  size_t acknowledged = 1;
+  for (size_t i = 1; i < tickets.size(); ++i)
+    acknowledged += connection->finish(tickets[i]).has_value() ? 1 : 0;
+  connection.reset();
+  EXPECT_EQ(server->wait(), 0);
+  auto again = serve(data());
+  EXPECT_GE(connect()->query("SELECT c FROM ks.t WHERE k = 1")->row_count(), acknowledged);
+}
+
+TEST_F(ServeTest, BenchRunsEveryWorkload) {
+  auto server = serve(":memory:");
+  for (const std::string workload : {"write", "read", "slice", "mixed"}) {
+    Process bench({"bench", "--host", "127.0.0.1:" + std::to_string(port_), "--workload", workload,
+                   "--operations", "500", "--keys", "2000", "--partition-rows", "100", "--slice-rows", "10",
+                   "--connections", "3", "--threads", "2", "--json", "--quiet"});
+    const std::string output = bench.rest_of_output();
+    EXPECT_EQ(bench.wait(), 0) << bench.rest_of_errors();
+    EXPECT_THAT(output, HasSubstr("\"operations\": 500, \"errors\": 0")) << workload;
+    EXPECT_THAT(output, HasSubstr("\"empty_reads\": 0")) << workload;
+    EXPECT_THAT(output, HasSubstr("\"cpu_us_per_operation\": ")) << workload;
+  }
+  Process nobody({"bench", "--host", "127.0.0.1:1", "--operations", "1"});
+  EXPECT_EQ(nobody.wait(), 2);
+}
+
+TEST(Binary, VersionAndUsage) {
+  Process version({"--version"});
+  EXPECT_THAT(version.rest_of_output(), MatchesRegex("sibyl [0-9.]+\n"));
+  EXPECT_EQ(version.wait(), 0);
+  Process nothing({});
+  EXPECT_NE(nothing.wait(), 0);
+}
+
+}  // namespace
+}  // namespace sibyl
