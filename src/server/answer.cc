@@ -33,13 +33,15 @@ protocol::SchemaChange to_protocol(const schema::Change& change) {
 }  // namespace
 
 void Connection::answer_error(int16_t stream, const base::Error& error) {
-  FrameWriter frame(out_, Direction::response, {version_, 0, stream, Opcode::error});
-  protocol::append_error(out_, version_, protocol::to_message(error));
+  base::Bytes& out = output();
+  FrameWriter frame(out, Direction::response, {version_, 0, stream, Opcode::error});
+  protocol::append_error(out, version_, protocol::to_message(error));
   frame.finish(compression_);
 }
 
 void Connection::answer_empty(int16_t stream, Opcode opcode) {
-  FrameWriter frame(out_, Direction::response, {version_, 0, stream, opcode});
+  base::Bytes& out = output();
+  FrameWriter frame(out, Direction::response, {version_, 0, stream, opcode});
   frame.finish();
 }
 
@@ -55,11 +57,12 @@ void Connection::answer_result(const Call& call, const execute::ResultSet& resul
   }
   const bool warn = !result.warnings.empty() && protocol::has_warnings_and_payload(version_);
   const uint8_t flags = warn ? protocol::flag::warning : 0;
-  FrameWriter frame(out_, Direction::response, {version_, flags, call.stream, Opcode::result});
-  if (warn) protocol::append_string_list(out_, result.warnings);
+  base::Bytes& out = output();
+  FrameWriter frame(out, Direction::response, {version_, flags, call.stream, Opcode::result});
+  if (warn) protocol::append_string_list(out, result.warnings);
   switch (result.kind) {
     case Kind::nothing:
-      protocol::append_void_result(out_);
+      protocol::append_void_result(out);
       break;
     case Kind::rows: {
       protocol::RowsHeader header;
@@ -67,17 +70,17 @@ void Connection::answer_result(const Call& call, const execute::ResultSet& resul
       header.skip_metadata = call.skip_metadata;
       if (result.paging_state) header.paging_state = *result.paging_state;
       header.row_count = static_cast<uint32_t>(result.rows.count());
-      protocol::append_rows_header(out_, version_, header);
-      out_.append(result.rows.bytes());
+      protocol::append_rows_header(out, version_, header);
+      out.append(result.rows.bytes());
       break;
     }
     case Kind::set_keyspace:
       keyspace_ = result.keyspace;
       reactor_.shared().clients.update(client_, [&](engine::Client& client) { client.keyspace = keyspace_; });
-      protocol::append_set_keyspace_result(out_, result.keyspace);
+      protocol::append_set_keyspace_result(out, result.keyspace);
       break;
     case Kind::schema_change:
-      protocol::append_schema_change_result(out_, version_, to_protocol(result.change));
+      protocol::append_schema_change_result(out, version_, to_protocol(result.change));
       break;
   }
   frame.finish(compression_);
@@ -87,14 +90,15 @@ void Connection::answer_prepared(int16_t stream, const engine::Engine::PreparedS
   const plan::Prepared& plan = *statement.plan;
   const bool warn = !plan.warnings.empty() && protocol::has_warnings_and_payload(version_);
   const uint8_t flags = warn ? protocol::flag::warning : 0;
-  FrameWriter frame(out_, Direction::response, {version_, flags, stream, Opcode::result});
-  if (warn) protocol::append_string_list(out_, plan.warnings);
+  base::Bytes& out = output();
+  FrameWriter frame(out, Direction::response, {version_, flags, stream, Opcode::result});
+  if (warn) protocol::append_string_list(out, plan.warnings);
   protocol::PreparedHeader header;
   header.id = statement.id;
   header.markers = views(plan.markers, 0);
   header.partition_key_markers = plan.partition_key_markers;
   if (plan.result) header.result = views(plan.result->columns, 1);
-  protocol::append_prepared_result(out_, version_, header);
+  protocol::append_prepared_result(out, version_, header);
   frame.finish(compression_);
 }
 

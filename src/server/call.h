@@ -28,8 +28,7 @@ struct Call {
   base::Bytes decompressed;
   size_t frame_bytes = 0;
   int16_t stream = 0;
-  bool is_starting = false;       // inside engine.execute() on the reactor's thread
-  bool completed_inline = false;  // completed there and then
+  bool completed_inline = false;  // while it was being started: the reactor finishes it there and then
 
   protocol::Query query;
   protocol::Execute execute;

@@ -12,7 +12,6 @@ using protocol::FrameStep;
 
 namespace {
 
-constexpr size_t kept_output_bytes = 256u << 10;
 constexpr size_t sent_prefix_kept = 1u << 20;
 
 }  // namespace
@@ -99,7 +98,7 @@ void Connection::take_frame(const FrameStep& step) {
       discard_ = step.size;
       break;
     case FrameStep::Kind::fatal:
-      protocol::append_refusal(out_, step.answer_version, step.header.stream, *step.error);
+      protocol::append_refusal(output(), step.answer_version, step.header.stream, *step.error);
       linger();
       break;
   }
@@ -159,15 +158,12 @@ void Connection::send() {
 
 void Connection::sent_all() {
   out_sent_ = 0;
-  if (out_.capacity() > kept_output_bytes) {
-    base::Bytes().swap(out_);
-  } else {
-    out_.clear();
-  }
+  if (!out_.empty()) reactor_.give_buffer(std::exchange(out_, {}));
   if (is_draining_ && calls_ == 0 && stage_ != Stage::lingering) linger();
   if (stage_ == Stage::lingering) {
     error_code ignored;
     socket_.shutdown(asio::socket_base::shutdown_send, ignored);
+    read();
   }
 }
 
@@ -221,9 +217,9 @@ void Connection::close() {
 
 void Connection::publish(const protocol::SchemaChange& change) {
   if (!wants_schema_events_ || stage_ != Stage::ready || is_overloaded()) return;
-  protocol::FrameWriter frame(out_, protocol::Direction::response,
-                              {version_, 0, -1, protocol::Opcode::event});
-  protocol::append_event(out_, version_, change);
+  base::Bytes& out = output();
+  protocol::FrameWriter frame(out, protocol::Direction::response, {version_, 0, -1, protocol::Opcode::event});
+  protocol::append_event(out, version_, change);
   frame.finish(compression_);
   reactor_.mark_unsent(*this);
 }

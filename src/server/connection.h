@@ -58,6 +58,11 @@ class Connection {
   void wait_writable();
   void sent_all();
   void linger();
+  // Where answers are appended.
+  base::Bytes& output() {
+    if (out_.empty()) out_ = reactor_.take_buffer();
+    return out_;
+  }
   size_t unsent() const { return out_.size() - out_sent_; }
 
   // session.cc: messages.

@@ -16,6 +16,8 @@ namespace {
 thread_local Reactor* current_reactor = nullptr;
 
 constexpr size_t kept_calls = 1024;
+constexpr size_t kept_buffers = 32;
+constexpr size_t largest_kept_buffer = 256u << 10;
 constexpr std::chrono::milliseconds starved_interval{10};
 
 protocol::SchemaChange to_protocol(const schema::Change& change) {
@@ -37,7 +39,7 @@ void Call::reset() {
   };
   chunk.reset();
   base::Bytes().swap(decompressed);
-  is_starting = completed_inline = skip_metadata = false;
+  completed_inline = skip_metadata = false;
   clear(query.parameters.values);
   clear(query.parameters.names);
   clear(execute.parameters.values);
@@ -223,6 +225,19 @@ void Reactor::remove(Connection& connection) {
   shared_.connections.fetch_sub(1);
   shared_.tell_gone();
   intrusive_ptr_release(&connection);
+}
+
+base::Bytes Reactor::take_buffer() {
+  if (spare_buffers_.empty()) return {};
+  base::Bytes buffer = std::move(spare_buffers_.back());
+  spare_buffers_.pop_back();
+  return buffer;
+}
+
+void Reactor::give_buffer(base::Bytes buffer) {
+  if (buffer.capacity() > largest_kept_buffer || spare_buffers_.size() >= kept_buffers) return;
+  buffer.clear();
+  spare_buffers_.push_back(std::move(buffer));
 }
 
 Call* Reactor::take_call() {

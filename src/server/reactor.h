@@ -73,6 +73,11 @@ class Reactor {
   // --- This reactor's thread.
   Call* take_call();
   void give_back(Call* call);
+  // Memory for answers, so that connections with nothing to send hold none.
+  base::Bytes take_buffer();
+  void give_buffer(base::Bytes buffer);
+  // The call that is inside engine.execute() on this thread, or nullptr.
+  Call* starting = nullptr;
   void count_call(size_t bytes);
   void discount_call(size_t bytes);
   void remove(Connection& connection);
@@ -99,6 +104,7 @@ class Reactor {
   std::unordered_set<Connection*> connections_;  // each counted once by reference
   std::vector<ConnectionPtr> unsent_, starved_, scratch_;
   std::vector<std::unique_ptr<Call>> free_calls_;
+  std::vector<base::Bytes> spare_buffers_;
   bool is_draining_ = false;
   bool is_timer_armed_ = false;
   // Written by this reactor's thread alone, so that counting costs no locked instruction.

@@ -72,6 +72,7 @@ struct Server::Impl {
   std::unique_ptr<asio::steady_timer> retry;
   tcp::endpoint endpoint;
   size_t next_reactor = 0;
+  size_t refused = 0;
   uint64_t subscription = 0;
   bool is_stopped = false;
 };
@@ -131,7 +132,10 @@ void Server::Impl::accepted(const error_code& error, tcp::socket socket) {
     return;
   }
   if (shared.connections.load() >= shared.limits.connections) {
-    spdlog::warn("refused a connection: {} are open", shared.limits.connections);
+    constexpr size_t told_of_every = 1000;
+    if (refused++ % told_of_every == 0)
+      spdlog::warn("refused a connection: {} are open ({} refused so far)", shared.limits.connections,
+                   refused);
   } else {
     shared.connections.fetch_add(1);
     shared.reactors[next_reactor++ % shared.reactors.size()]->adopt(std::move(socket));

@@ -115,8 +115,9 @@ void Connection::handle_options(const Header& header) {
       {"PROTOCOL_VERSIONS", {}}, {"COMPRESSION", {"snappy", "lz4"}}, {"CQL_VERSION", {engine::cql_version}}};
   for (auto v = static_cast<uint8_t>(protocol::oldest_version); protocol::is_supported(v); ++v)
     options[0].second.push_back(protocol::version_name(static_cast<protocol::Version>(v)));
-  protocol::FrameWriter frame(out_, Direction::response, {version_, 0, header.stream, Opcode::supported});
-  protocol::append_supported(out_, options);
+  base::Bytes& out = output();
+  protocol::FrameWriter frame(out, Direction::response, {version_, 0, header.stream, Opcode::supported});
+  protocol::append_supported(out, options);
   frame.finish(compression_);
 }
 
@@ -251,7 +252,8 @@ namespace {
 
 void complete(Call* call, base::Result<execute::ResultSet> result) {
   call->result.emplace(std::move(result));
-  if (call->is_starting && Reactor::current() == call->reactor) {
+  Reactor* here = Reactor::current();
+  if (here != nullptr && here->starting == call) {
     call->completed_inline = true;
   } else {
     call->reactor->completed(*call);
@@ -292,9 +294,10 @@ void Connection::run(Call* call, bool may_block) {
     finish(call);
     return;
   }
-  // Set before and read after on this thread alone: a completion elsewhere takes the other way.
-  call->is_starting = true;
+  reactor_.starting = call;
   execute_now(*call);
+  reactor_.starting = nullptr;
+  // Completed elsewhere, the call is finished by this thread too, but not before this returns.
   if (call->completed_inline) finish(call);
 }
 
