@@ -16,6 +16,7 @@ namespace {
 using Precise = boost::multiprecision::number<boost::multiprecision::cpp_dec_float<64>>;
 
 constexpr int significant_digits = 32;
+constexpr int32_t max_zeros = 100'000;
 
 // Decimals have no largest value, but e to the power of one may be too large to be written down.
 base::Result<Decimal> on_decimal(const Function& function, const Decimal& input) {
@@ -23,13 +24,11 @@ base::Result<Decimal> on_decimal(const Function& function, const Decimal& input)
   const Precise value(text);
   Precise result;
   if (function.name == "exp") {
-    if (abs(value) > 100'000)
-      return base::fail(base::ErrorCode::server, "java.lang.ArithmeticException: Overflow");
+    if (abs(value) > 100'000) return base::invalid("The result of exp is too large");
     result = exp(value);
   } else if (value <= 0) {
-    const char* what = function.name == "log" ? "Natural log" : "Log10";
-    return base::fail(base::ErrorCode::server,
-                      std::string("java.lang.ArithmeticException: ") + what + " of number zero or less");
+    return base::invalid(function.name == "log" ? "Natural log of number zero or less"
+                                                : "Log10 of number zero or less");
   } else {
     result = function.name == "log" ? Precise(log(value)) : Precise(log10(value));
   }
@@ -66,7 +65,9 @@ base::Result<ValueView> compute(const Function& function, std::span<const ValueV
   Number result;
   if (is_big && rounds) {
     SIBYL_ASSIGN(const Decimal decimal, number.to_decimal());
-    result = number_of(rescaled(decimal, 0, Rounding::half_up));
+    if (decimal.scale < -max_zeros) return base::invalid("The result of round is too large");
+    const bool is_zero = decimal.scale > precision_of(decimal.unscaled) + 1;
+    result = number_of(is_zero ? Decimal{} : rescaled(decimal, 0, Rounding::half_up));
   } else if (is_big) {
     SIBYL_ASSIGN(const Decimal decimal, number.to_decimal());
     SIBYL_ASSIGN(Decimal computed, on_decimal(function, decimal));

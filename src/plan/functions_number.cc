@@ -104,7 +104,14 @@ double double_of(const Decimal& decimal) {
 
 }  // namespace
 
+namespace {
+// Above so many zeros nothing is left of the low 64 bits; below so many digits after the point nothing of a
+// number that fits in memory.
+constexpr int32_t all_zeros = -64, all_fraction = 200'000;
+}  // namespace
+
 int64_t Number::to_int64() const {
+  if (form == Form::decimal && decimal.scale < all_zeros) return 0;
   switch (form) {
     case Form::integer:
       return integer;
@@ -135,6 +142,7 @@ BigInteger Number::to_big() const {
     case Form::big:
       return decimal.unscaled;
     case Form::decimal:
+      if (decimal.scale > all_fraction || decimal.scale < -all_fraction) return 0;
       return decimal.scale >= 0
                  ? BigInteger(decimal.unscaled / power_of_ten(static_cast<uint32_t>(decimal.scale)))
                  : BigInteger(decimal.unscaled * power_of_ten(static_cast<uint32_t>(-decimal.scale)));

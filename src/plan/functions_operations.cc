@@ -1,10 +1,10 @@
 // Arithmetic: + - * / % between numbers, dates and durations, texts.
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cmath>
 
 #include "plan/functions.h"
+#include "plan/functions_calendar.h"
 #include "plan/functions_number.h"
 #include "types/print.h"
 
@@ -82,15 +82,22 @@ base::Result<Decimal> on_decimals(const Function& function, const Decimal& left,
       return add(left, right);
     case '-':
       return subtract(left, right);
-    case '*':
-      return Decimal{left.unscaled * right.unscaled, left.scale + right.scale};
+    case '*': {
+      int32_t scale = 0;
+      if (__builtin_add_overflow(left.scale, right.scale, &scale))
+        return base::fail(operation_failure(function, "the result is out of range"));
+      return Decimal{left.unscaled * right.unscaled, scale};
+    }
     case '/': {
       if (right.unscaled == 0) return base::fail(operation_failure(function, "BigInteger divide by zero"));
       constexpr int32_t min_digits = 32, max_scale = 1000;
-      const int32_t first_digit =
-          (precision_of(left.unscaled) - left.scale) - (precision_of(right.unscaled) - right.scale);
-      int32_t scale = std::max({min_digits - first_digit, left.scale, right.scale, min_digits});
-      scale = std::min(scale, max_scale);
+      const auto first_digit =
+          static_cast<int32_t>(precision_of(left.unscaled) - precision_of(right.unscaled) - difference);
+      const int32_t scale =
+          std::min(std::max({min_digits - first_digit, left.scale, right.scale, min_digits}), max_scale);
+      // The quotient needs so many digits more than its operands have.
+      if (int64_t{scale} - difference > max_scale_difference)
+        return base::fail(operation_failure(function, "the result is out of range"));
       return strip_trailing_zeros(divide(left, right, scale, Rounding::half_up));
     }
     default: {
@@ -167,7 +174,6 @@ base::Result<ValueView> concatenate(const Function&, std::span<const ValueView> 
 // then time.
 base::Result<ValueView> move_time(const Function& function, std::span<const ValueView> arguments,
                                   const Bindings&, Scratch& scratch) {
-  using namespace std::chrono;
   const bool is_date = function.returns->kind() == Kind::date;
   types::Duration by = types::decode_duration(arguments[1].bytes);
   if (is_date && by.nanoseconds != 0)
@@ -177,21 +183,15 @@ base::Result<ValueView> move_time(const Function& function, std::span<const Valu
     return base::fail(operation_failure(
         function, "The duration must have a millisecond precision. Was: " + types::format_duration(by)));
   const int64_t sign = operation_symbol(function.name) == '-' ? -1 : 1;
-  constexpr int64_t day_millis = 86'400'000;
-  const int64_t millis = is_date ? int64_t{types::decode_date(arguments[0].bytes)} * day_millis
-                                 : types::decode_integer(Kind::timestamp, arguments[0].bytes);
-  const auto point = sys_time<milliseconds>(milliseconds(millis));
-  const sys_days day = floor<days>(point);
-  const milliseconds within = point - day;
-  const year_month_day from{day};
-  const year_month month = year_month{from.year(), from.month()} + months{static_cast<int>(sign * by.months)};
-  const std::chrono::day last = (month / std::chrono::last).day();
-  const sys_days moved =
-      sys_days{month / std::min(from.day(), last)} + days{static_cast<int>(sign * by.days)};
-  const int64_t result =
-      milliseconds(moved.time_since_epoch()).count() + within.count() + sign * (by.nanoseconds / 1'000'000);
-  if (is_date) return kept(scratch, types::encode_date(static_cast<int32_t>(result / day_millis)));
-  return kept(scratch, types::encode_int64(result));
+  const int64_t from = is_date ? int64_t{types::decode_date(arguments[0].bytes)} * millis_per_day
+                               : types::decode_integer(Kind::timestamp, arguments[0].bytes);
+  const int64_t more = sign * (by.days * millis_per_day + by.nanoseconds / 1'000'000);
+  const auto result = moved(from, sign * by.months, more);
+  const int64_t days = result ? floor_divide(*result, millis_per_day) : 0;
+  if (!result || (is_date && (days < INT32_MIN || days > INT32_MAX)))
+    return base::fail(operation_failure(function, "the result is out of range"));
+  return kept(scratch,
+              is_date ? types::encode_date(static_cast<int32_t>(days)) : types::encode_int64(*result));
 }
 
 int size_of(Kind kind) {

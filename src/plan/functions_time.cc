@@ -1,9 +1,8 @@
 // now(), conversions between the types of time, floor().
 #include <fmt/format.h>
 
-#include <chrono>
-
 #include "plan/functions.h"
+#include "plan/functions_calendar.h"
 #include "types/print.h"
 
 namespace sibyl::plan {
@@ -14,12 +13,7 @@ using types::TypePtr;
 
 namespace {
 
-constexpr int64_t millis_per_day = 86'400'000;
 constexpr int64_t nanos_per_day = 86'400'000'000'000;
-
-int64_t floor_divide(int64_t value, int64_t by) {
-  return value / by - (value % by != 0 && (value < 0) != (by < 0));
-}
 
 // Milliseconds since 1970 of any type of time.
 int64_t millis_of(const types::Type& type, BytesView bytes) {
@@ -72,39 +66,27 @@ base::Result<ValueView> random_uuid(const Function&, std::span<const ValueView>,
 
 // --- floor
 
-// A point in time moved by a number of months and milliseconds, days of the month clamped.
-int64_t moved(int64_t millis, int64_t months, int64_t more_millis) {
-  using namespace std::chrono;
-  const int64_t day = floor_divide(millis, millis_per_day);
-  const year_month_day date{sys_days{days{day}}};
-  const int64_t month_index =
-      (int64_t{static_cast<int>(date.year())} * 12 + (unsigned{date.month()} - 1)) + months;
-  const year_month target =
-      year{static_cast<int>(floor_divide(month_index, 12))} /
-      month{static_cast<unsigned>(month_index - floor_divide(month_index, 12) * 12 + 1)};
-  const auto last = (target / std::chrono::last).day();
-  const sys_days landed{target / std::min(date.day(), last)};
-  return int64_t{landed.time_since_epoch().count()} * millis_per_day + (millis - day * millis_per_day) +
-         more_millis;
-}
-
-// The latest start + n * duration that is not after `time`.
+// The latest start + n * duration that is not after `time`. REQUIRES: start <= time, a positive duration.
 int64_t floor_by_calendar(int64_t time, const types::Duration& duration, int64_t start) {
   const int64_t more = duration.days * millis_per_day + duration.nanoseconds / 1'000'000;
-  const auto at = [&](int64_t n) { return moved(start, n * duration.months, n * more); };
-  const int64_t longest = int64_t{duration.months} * 31 * millis_per_day + more;
-  int64_t low = (time - start) / longest;  // never too many: months are at most 31 days
-  int64_t high = low + 1;
-  while (at(high) <= time) {
-    const int64_t step = (high - low) * 2;
+  // Out of range is after any time.
+  const auto is_past = [&](int64_t n) {
+    int64_t months = 0, millis = 0;
+    if (__builtin_mul_overflow(n, int64_t{duration.months}, &months)) return true;
+    if (__builtin_mul_overflow(n, more, &millis)) return true;
+    const auto at = moved(start, months, millis);
+    return !at || *at > time;
+  };
+  int64_t low = 0, high = 1;
+  while (!is_past(high)) {
     low = high;
-    high += step;
+    high *= 2;
   }
   while (high - low > 1) {
     const int64_t middle = low + (high - low) / 2;
-    (at(middle) <= time ? low : high) = middle;
+    (is_past(middle) ? high : low) = middle;
   }
-  return at(low);
+  return moved(start, low * duration.months, low * more).value_or(start);
 }
 
 base::Result<ValueView> floor_time(const Function& function, std::span<const ValueView> arguments,
@@ -135,7 +117,8 @@ base::Result<ValueView> floor_time(const Function& function, std::span<const Val
   if (duration.months != 0)
     result = floor_by_calendar(time, duration, start);
   else if (step != 0)
-    result = start + (time - start) / step * step;
+    result = time - static_cast<int64_t>((static_cast<uint64_t>(time) - static_cast<uint64_t>(start)) %
+                                         static_cast<uint64_t>(step));
   return kept(scratch, from_millis(*function.returns, result));
 }
 

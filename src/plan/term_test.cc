@@ -83,6 +83,23 @@ TEST_F(TermTest, CallsAndArithmeticFindTheirSignature) {
   EXPECT_EQ(value("nofun(1)", "int"), "Unknown function nofun called");
 }
 
+TEST_F(TermTest, NumbersAndTimesFarOutCostNothingAndDoNotOverflow) {
+  EXPECT_EQ(value("round(1e-2000000000)", "decimal"), "0");
+  EXPECT_EQ(value("round(1e2000000000)", "decimal"), "The result of round is too large");
+  EXPECT_NE(value("1e2000000000 + 1.5", "decimal"), "");
+  EXPECT_NE(value("1e2000000000 / 3.5", "decimal"), "");
+  EXPECT_NE(value("1e2000000000 * 1e2000000000", "decimal"), "");
+  EXPECT_NE(value("exp(1e2000000000)", "decimal"), "");
+  EXPECT_EQ(value("(timestamp) 9223372036854775807 + 1y", "timestamp"),
+            "the operation 'timestamp + duration' failed: the result is out of range");
+  EXPECT_NE(value("floor((timestamp) 9223372036854775807, 1mo)", "timestamp"), "");
+  EXPECT_NE(value("floor((timestamp) 9223372036854775807, 2d, (timestamp) -9223372036854775807)", "timestamp"), "");
+  EXPECT_NE(value("floor((timestamp) 0, 178956970y7mo)", "timestamp"), "");
+  EXPECT_EQ(value("(date) '2020-01-31' + 1mo", "date"), "'2020-02-29'");
+  EXPECT_EQ(value("(date) '2020-03-31' - 1mo", "date"), "'2020-02-29'");
+  EXPECT_EQ(value("(date) '-0001-03-31' - 13mo", "date"), "'-0002-02-28'");
+}
+
 // Whether a call fits is asked once for each signature of the call around it.
 TEST_F(TermTest, DeepArithmeticIsNotExponential) {
   std::string sum = "1";
