@@ -32,7 +32,9 @@ endif()
 
 find_program(SIBYL_CCACHE ccache)
 if(SIBYL_CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${SIBYL_CCACHE})
+  # Paths relative to this checkout: another checkout of the same sources finds what this one compiled.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
+      ${SIBYL_CCACHE})
 endif()
 find_program(SIBYL_MOLD mold)
 if(SIBYL_MOLD)

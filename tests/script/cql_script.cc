@@ -65,7 +65,9 @@ Answers run_script(Target& target, const std::vector<ScriptStatement>& script, c
   Answers answers;
   for (const auto& statement : script) {
     if (options.store == "rocksdb-restart") target.restart();
-    Outcome outcome = target.run(statement.text, options.mode);
+    Mode mode = options.mode;
+    if (statement.one_page) mode.page_size = 0;
+    Outcome outcome = target.run(statement.text, mode);
     if (outcome.error) outcome.error = sibyl::script::split_hint(*outcome.error);
     answers.blocks.push_back(render(statement, outcome));
     if (!options.record.empty()) continue;

@@ -62,7 +62,7 @@ class EngineTarget final : public Target {
         outcome.error = result.error();
         return outcome;
       }
-      for (const auto& warning : result->warnings) outcome.warnings.push_back(warning);
+      add_warnings(result->warnings, outcome);
       outcome.note = note_of(*result);
       if (result->kind == execute::ResultSet::Kind::set_keyspace) keyspace_ = result->keyspace;
       if (result->kind != execute::ResultSet::Kind::rows) return outcome;

@@ -42,7 +42,7 @@ class NetworkTarget final : public Target {
         outcome.error = result.error();
         return outcome;
       }
-      for (const auto& warning : result->warnings) outcome.warnings.push_back(warning);
+      add_warnings(result->warnings, outcome);
       outcome.note = note_of(*result);
       if (result->kind != client::Result::Kind::rows) return outcome;
       add_rows(*result, outcome);

@@ -57,6 +57,7 @@ void read_directives(std::string_view comments, ScriptStatement& statement) {
     const size_t end = std::min(comments.find('\n'), comments.size());
     const std::string_view line = comments.substr(0, end);
     if (line.starts_with("--! hint ")) statement.hints.emplace_back(line.substr(9));
+    if (line.starts_with("--! one-page")) statement.one_page = true;
     if (line.starts_with("--! unordered")) statement.unordered = true;
     if (line.starts_with("--! columns-only")) statement.columns_only = true;
     comments.remove_prefix(std::min(end + 1, comments.size()));
@@ -82,6 +83,12 @@ void render_rows(const ScriptStatement& statement, const Outcome& outcome, std::
 }
 
 }  // namespace
+
+void add_warnings(const std::vector<std::string>& warnings, Outcome& outcome) {
+  for (const auto& warning : warnings)
+    if (std::find(outcome.warnings.begin(), outcome.warnings.end(), warning) == outcome.warnings.end())
+      outcome.warnings.push_back(warning);
+}
 
 std::vector<ScriptStatement> read_script(std::string_view text) {
   std::vector<ScriptStatement> statements;

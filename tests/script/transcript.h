@@ -4,6 +4,8 @@
 // gave (or, under tests/cql/own, the one that is ours alone). Lines that begin with `--!` are directives for
 // the statement after them:
 //   --! hint TEXT        Sibyl's error must carry a hint that contains TEXT
+//   --! one-page         never fetched in pages: Cassandra refuses that for ORDER BY with IN on the partition
+//   key
 //   --! unordered        rows are compared without their order
 //   --! columns-only     only the result's columns are compared (values that no two runs share: now(),
 //   uuid())
@@ -33,11 +35,15 @@ struct Outcome {
   std::vector<std::string> warnings;
 };
 
+// Every page of a result repeats its warnings; one is enough.
+void add_warnings(const std::vector<std::string>& warnings, Outcome& outcome);
+
 struct ScriptStatement {
   std::string text;
   size_t line = 0;
   std::vector<std::string> hints;
   bool unordered = false;
+  bool one_page = false;
   bool columns_only = false;
 };
 
