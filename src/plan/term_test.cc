@@ -93,7 +93,8 @@ TEST_F(TermTest, NumbersAndTimesFarOutCostNothingAndDoNotOverflow) {
   EXPECT_EQ(value("(timestamp) 9223372036854775807 + 1y", "timestamp"),
             "the operation 'timestamp + duration' failed: the result is out of range");
   EXPECT_NE(value("floor((timestamp) 9223372036854775807, 1mo)", "timestamp"), "");
-  EXPECT_NE(value("floor((timestamp) 9223372036854775807, 2d, (timestamp) -9223372036854775807)", "timestamp"), "");
+  EXPECT_NE(
+      value("floor((timestamp) 9223372036854775807, 2d, (timestamp) -9223372036854775807)", "timestamp"), "");
   EXPECT_NE(value("floor((timestamp) 0, 178956970y7mo)", "timestamp"), "");
   EXPECT_EQ(value("(date) '2020-01-31' + 1mo", "date"), "'2020-02-29'");
   EXPECT_EQ(value("(date) '2020-03-31' - 1mo", "date"), "'2020-02-29'");
