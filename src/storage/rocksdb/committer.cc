@@ -46,27 +46,10 @@ void Committer::submit(WriteSet writes, Store::Done done) {
   if (wake) woken_.notify_one();
 }
 
-void Committer::run(const std::function<void()>& work) {
-  std::unique_lock lock(mutex_);
-  errands_.push_back(&work);
-  sleeping_ = false;
-  woken_.notify_one();
-  errand_done_.wait(lock,
-                    [&] { return std::find(errands_.begin(), errands_.end(), &work) == errands_.end(); });
-}
-
 void Committer::loop() {
   std::vector<Request> group;
   std::unique_lock lock(mutex_);
   while (wait_for_work(lock)) {
-    if (!errands_.empty()) {
-      const auto* errand = errands_.front();
-      lock.unlock();
-      (*errand)();
-      lock.lock();
-      errands_.erase(errands_.begin());
-      errand_done_.notify_all();
-    }
     take_group(group);
     if (group.empty() && std::chrono::steady_clock::now() < next_pause_) continue;
     lock.unlock();
@@ -83,7 +66,7 @@ void Committer::loop() {
 // False when there is nothing left to do.
 bool Committer::wait_for_work(std::unique_lock<std::mutex>& lock) {
   for (;;) {
-    if (queue_begin_ < queue_.size() || !errands_.empty()) return true;
+    if (queue_begin_ < queue_.size()) return true;
     if (stopping_) return false;
     sleeping_ = true;
     if (next_pause_ == std::chrono::steady_clock::time_point::max()) {

@@ -39,8 +39,6 @@ class Committer {
   ~Committer();
 
   void submit(WriteSet writes, Store::Done done);
-  // Runs `work` on the committer's thread, between two groups, and waits for it.
-  void run(const std::function<void()>& work);
 
   uint64_t groups() const { return groups_.load(std::memory_order_relaxed); }
   uint64_t commits() const { return commits_.load(std::memory_order_relaxed); }
@@ -57,8 +55,6 @@ class Committer {
   std::vector<Request> queue_;  // from queue_begin_ on; guarded by mutex_, as all up to the thread
   size_t queue_begin_ = 0;
   uint64_t queued_bytes_ = 0;
-  std::vector<const std::function<void()>*> errands_;
-  std::condition_variable errand_done_;
   bool sleeping_ = false;
   bool stopping_ = false;
   std::chrono::steady_clock::time_point next_pause_ = std::chrono::steady_clock::time_point::max();

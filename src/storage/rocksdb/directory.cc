@@ -81,11 +81,16 @@ base::Status check_format(const std::string& path, int file) {
   return {};
 }
 
+// Each new name is on the device before what it names is used.
 base::Status make_directory(const std::string& path) {
   std::error_code error;
-  std::filesystem::create_directories(path, error);
-  if (error) return base::fail(refusal(path, "make the directory", error.value()));
-  return {};
+  const auto absolute = std::filesystem::absolute(path, error);
+  if (!error && std::filesystem::is_directory(absolute, error)) return {};
+  const auto parent = absolute.parent_path();
+  if (!parent.empty() && parent != absolute) SIBYL_TRY(make_directory(parent.string()));
+  if (!std::filesystem::create_directory(absolute, error) && error)
+    return base::fail(refusal(path, "make the directory", error.value()));
+  return sync_directory(parent.string());
 }
 
 }  // namespace
@@ -112,7 +117,6 @@ base::Result<Directory> Directory::open(const std::string& path) {
   SIBYL_TRY(check_format(path, file));
   for (const std::string& inner : {directory.records_path(), directory.log_path()})
     SIBYL_TRY(make_directory(inner));
-  SIBYL_TRY(sync_directory(path));
   return directory;
 }
 

@@ -6,6 +6,7 @@
 
 #include "row/merge.h"
 #include "storage/purger.h"
+#include "storage/rocksdb/recoverable_files.h"
 
 namespace sibyl::storage::rocksdb {
 namespace {
@@ -218,8 +219,9 @@ void PurgeContext::set_database(::rocksdb::DB* database) {
 }
 
 base::Error error_of(const ::rocksdb::Status& status, base::ErrorCode code) {
-  base::Error error(code, fmt::format("The store failed: {}", status.ToString()));
-  if (status.IsNoSpace()) return error.with_hint("free some disk space: the store goes on by itself");
+  const Reason reason = reason_of(status);
+  base::Error error(code, fmt::format("The store failed: {}", reason.text));
+  if (reason.device_is_full) return error.with_hint("free some disk space: the store goes on by itself");
   if (status.IsCorruption())
     return error.with_hint("a file of the store is damaged; restore it from a backup");
   return error;

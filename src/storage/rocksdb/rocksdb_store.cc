@@ -18,7 +18,7 @@
 #include "storage/rocksdb/committer.h"
 #include "storage/rocksdb/directory.h"
 #include "storage/rocksdb/merging.h"
-#include "storage/rocksdb/retrying_files.h"
+#include "storage/rocksdb/recoverable_files.h"
 
 namespace sibyl::storage::rocksdb {
 namespace {
@@ -29,18 +29,24 @@ Slice slice_of(BytesView bytes) {
   return {bytes.data(), bytes.size()};
 }
 
-// How far the tables have been written to files: everything up to this sequence number needs no log.
-class FlushListener final : public ::rocksdb::EventListener {
+// What RocksDB does in the background: how far the tables have been written to files (everything up to this
+// sequence number needs no log), and whether writing one failed.
+class BackgroundListener final : public ::rocksdb::EventListener {
  public:
   void OnFlushCompleted(::rocksdb::DB*, const ::rocksdb::FlushJobInfo& info) override {
     uint64_t known = flushed_.load();
     while (known < info.largest_seqno && !flushed_.compare_exchange_weak(known, info.largest_seqno)) {
     }
   }
+  void OnBackgroundError(::rocksdb::BackgroundErrorReason, ::rocksdb::Status*) override { failed_ = true; }
+
   uint64_t flushed() const { return flushed_.load(); }
+  bool failed() const { return failed_.load(std::memory_order_relaxed); }
+  void forget_failure() { failed_ = false; }
 
  private:
   std::atomic<uint64_t> flushed_ = 0;
+  std::atomic<bool> failed_ = false;
 };
 
 // Counts merges by a hash of their key, to find records that gather fragments faster than flushes merge them.
@@ -90,6 +96,7 @@ class RocksStore final : public Store {
 
  private:
   class Moment;
+  static constexpr size_t max_kept_batch = 8 << 20;  // a larger one's memory is given back
 
   RocksStore(Directory directory, const Options& options)
       : directory_(std::move(directory)), options_(options) {}
@@ -100,6 +107,7 @@ class RocksStore final : public Store {
   base::Result<bool> read(const ::rocksdb::ReadOptions& options, BytesView key, Bytes& value) const;
   base::Status write_group(std::span<Committer::Request> group);
   base::Status apply(::rocksdb::WriteBatch& batch);
+  void resume_after_failure();
   void merge_hot_keys();
   void release_log();
   uint64_t property(const std::string& name) const;
@@ -109,7 +117,7 @@ class RocksStore final : public Store {
   const Options options_;
   base::SystemClock system_clock_;
   std::shared_ptr<PurgeContext> purge_ = std::make_shared<PurgeContext>();
-  std::shared_ptr<FlushListener> listener_ = std::make_shared<FlushListener>();
+  std::shared_ptr<BackgroundListener> listener_ = std::make_shared<BackgroundListener>();
   ::rocksdb::ReadOptions read_options_;
   std::unique_ptr<::rocksdb::Env> environment_;
   std::unique_ptr<::rocksdb::DB> database_;
@@ -122,6 +130,7 @@ class RocksStore final : public Store {
   ::rocksdb::WriteBatch batch_;
   HotKeys hot_keys_;
   std::vector<Bytes> hot_;
+  std::chrono::steady_clock::time_point next_resume_;
   std::unique_ptr<Committer> committer_;
 };
 
@@ -166,6 +175,9 @@ class RocksStore final : public Store {
   database.periodic_compaction_seconds = 10 * 86'400;
 
   database.disable_auto_compactions = !options.automatic_compaction;
+  // The committer resumes after errors: RocksDB's own way may leave it waiting for itself when it is closed
+  // meanwhile.
+  database.max_bgerror_resume_count = 0;
   database.max_background_jobs = 2;
   database.max_open_files = 512;
   database.bytes_per_sync = 1 << 20;
@@ -194,8 +206,8 @@ base::Status RocksStore::open_tables() {
   constexpr int shard_bits = 3;  // many small shards evict what is in use
   cache_ = ::rocksdb::NewLRUCache(options_.block_cache_bytes, shard_bits, false, 0.5);
   ::rocksdb::Options database = database_options(options_, cache_);
-  environment_ = make_retrying_environment(options_.environment != nullptr ? *options_.environment
-                                                                           : *::rocksdb::Env::Default());
+  environment_ = make_recoverable_environment(options_.environment != nullptr ? *options_.environment
+                                                                              : *::rocksdb::Env::Default());
   database.env = environment_.get();
   purge_->clock = options_.clock != nullptr ? options_.clock : &system_clock_;
   database.compaction_filter_factory = make_purging_filter(purge_);
@@ -270,21 +282,35 @@ base::Status RocksStore::write_group(std::span<Committer::Request> group) {
     }
   }
   if (batch_.Count() == 0) return {};
+  resume_after_failure();
   SIBYL_TRY(log_->append(batch_.Data(), options_.durability == Durability::synced));
   if (auto status = apply(batch_); !status) {
     (void)log_->undo();
     return status;
   }
+  if (batch_.GetDataSize() > max_kept_batch) batch_ = ::rocksdb::WriteBatch();
   release_log();
   merge_hot_keys();
   return {};
+}
+
+// A table file could not be written, by a compaction perhaps: RocksDB is told to go on, but not with every
+// group.
+void RocksStore::resume_after_failure() {
+  if (!listener_->failed()) return;
+  constexpr auto pause = std::chrono::milliseconds(100);
+  const auto now = std::chrono::steady_clock::now();
+  if (now < next_resume_) return;
+  next_resume_ = now + pause;
+  listener_->forget_failure();
+  database_->Resume().PermitUncheckedError();
 }
 
 base::Status RocksStore::apply(::rocksdb::WriteBatch& batch) {
   ::rocksdb::WriteOptions options;
   options.disableWAL = true;
   auto status = database_->Write(options, &batch);
-  // A flush or compaction failed earlier, and RocksDB waits to be told that its files can be written again.
+  // RocksDB refuses writes after it failed to flush, until it is told that its files can be written again.
   if (!status.ok() && database_->Resume().ok()) status = database_->Write(options, &batch);
   if (!status.ok()) return base::fail(error_of(status, base::ErrorCode::write_failure));
   return {};

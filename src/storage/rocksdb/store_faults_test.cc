@@ -144,7 +144,12 @@ TEST_P(TableFaults, TheStoreGoesOnByItself) {
   EXPECT_TRUE(refused.empty());
   files->fail(true, GetParam());
   write_some("during", 400);
-  EXPECT_FALSE(store->flush().has_value());
+  const auto flushed = store->flush();
+  ASSERT_FALSE(flushed.has_value());
+  EXPECT_NE(flushed.error().message().find("injected"), std::string::npos) << flushed.error().message();
+  EXPECT_EQ(flushed.error().hint().find("free some disk space") != std::string::npos, GetParam())
+      << flushed.error().text();
+  EXPECT_EQ(flushed.error().message().find("No space left") != std::string::npos, GetParam());
   check("while files fail");
   files->fail(false);
   EXPECT_TRUE(eventually([&] { return put(*store, "after", "v").has_value(); }));
