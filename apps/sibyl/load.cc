@@ -26,6 +26,7 @@ using protocol::Opcode;
 constexpr size_t receive_bytes = 256u << 10;
 constexpr size_t noise_bytes = 1u << 20;
 constexpr std::chrono::seconds drain_patience{10};
+constexpr int32_t driver_page_size = 5000;
 
 // What all threads share.
 struct Run {
@@ -55,6 +56,7 @@ Template make_template(const Operation& operation, const client::Prepared& prepa
   protocol::Execute message;
   message.id = prepared.id;
   message.parameters.skip_metadata = true;
+  if (operation.reads) message.parameters.page_size = driver_page_size;
   for (const auto value : operation.values) {
     const std::string& bytes = value == Operation::Value::bytes      ? row
                                : value == Operation::Value::position ? four
@@ -65,7 +67,8 @@ Template make_template(const Operation& operation, const client::Prepared& prepa
                               {load.server.version, 0, 0, Opcode::execute});
   protocol::append_execute(result.frame, load.server.version, message);
   frame.finish();
-  size_t at = result.frame.size();
+  // The values lie at the end, before the page size.
+  size_t at = result.frame.size() - (message.parameters.page_size ? sizeof(driver_page_size) : 0);
   for (size_t i = operation.values.size(); i-- > 0;) {
     at -= message.parameters.values[i].bytes.size();
     result.slots.push_back({operation.values[i], at});

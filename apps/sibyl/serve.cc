@@ -8,11 +8,14 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <fstream>
 #include <memory>
 #include <string>
 
@@ -33,7 +36,7 @@ struct Arguments {
   std::string sync = "group";
   unsigned threads = 0;
   size_t connections = server::Limits{}.connections;
-  uint64_t cache_megabytes = 32;
+  uint64_t cache_megabytes = 0;  // 0: by the machine's memory
   bool verbose = false;
 };
 
@@ -62,6 +65,17 @@ void raise_descriptor_limit() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+// An eighth of what this process may use, within bounds. It is taken as blocks are read, not at the start.
+uint64_t default_cache_bytes() {
+  constexpr uint64_t least = 32u << 20, most = 1u << 30;
+  uint64_t memory =
+      static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  uint64_t group_limit = 0;
+  if (std::ifstream file("/sys/fs/cgroup/memory.max"); file >> group_limit)
+    memory = std::min(memory, group_limit);
+  return std::clamp(memory / 8, least, most);
+}
+
 void start_log(const Arguments& arguments) {
   auto log = spdlog::stderr_color_mt("sibyl");
   log->set_pattern("%Y-%m-%d %H:%M:%S.%e %^%l%$ %v");
@@ -87,7 +101,8 @@ int serve(const Arguments& arguments) {
 
   engine::Options engine_options;
   engine_options.data = arguments.data;
-  engine_options.block_cache_bytes = arguments.cache_megabytes << 20;
+  engine_options.block_cache_bytes =
+      arguments.cache_megabytes > 0 ? arguments.cache_megabytes << 20 : default_cache_bytes();
   engine_options.commitlog_sync =
       arguments.sync == "periodic" ? engine::Options::Sync::periodic : engine::Options::Sync::group;
   auto engine = engine::Engine::open(engine_options);
@@ -126,7 +141,8 @@ void add_serve_command(CLI::App& app) {
   command->add_option("--threads", arguments->threads, "Threads that serve connections (cores, at most 4)");
   command->add_option("--connections", arguments->connections, "The most connections at once")
       ->capture_default_str();
-  command->add_option("--cache", arguments->cache_megabytes, "Block cache in MiB")->capture_default_str();
+  command->add_option("--cache", arguments->cache_megabytes,
+                      "Cache for blocks of data files, in MiB (an eighth of memory, 32 to 1024)");
   command->add_flag("--verbose", arguments->verbose, "Log more");
   command->callback([arguments] {
     if (const int status = serve(*arguments); status != 0) throw CLI::RuntimeError(status);

@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 
+#include "plan/select.h"
 #include "server/connection.h"
 
 namespace sibyl::server {
@@ -147,6 +148,18 @@ void Connection::handle_prepare(const Header& header, BytesView body) {
   answer_prepared(header.stream, *prepared);
 }
 
+namespace {
+
+// A run of rows without pages, or with large ones, would hold up the reactor's other connections.
+bool may_take_long(const Call& call) {
+  constexpr int32_t quick_page = 5000;  // what drivers ask for
+  if (call.request.page_size > 0 && call.request.page_size <= quick_page) return false;
+  const auto* select = std::get_if<std::shared_ptr<const plan::Select>>(&call.plan->plan);
+  return select != nullptr && !(*select)->where->names_whole_row();
+}
+
+}  // namespace
+
 void Connection::start_call(const FrameStep& step) {
   Call* call = reactor_.take_call();
   call->connection = ConnectionPtr(this);
@@ -179,7 +192,7 @@ void Connection::start_call(const FrameStep& step) {
     finish(call);
     return;
   }
-  if (call->plan) may_block = execute::may_block(*call->plan);
+  if (call->plan) may_block = execute::may_block(*call->plan) || may_take_long(*call);
   run(call, may_block);
 }
 
