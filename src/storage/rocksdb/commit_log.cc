@@ -177,7 +177,7 @@ base::Status CommitLog::open_segments(std::vector<Header>& headers) {
     }
     if (!segments_.empty() && number + 1 != segments_.front().number)
       return damaged(segments_.front().number - 1, "it is missing");
-    Segment segment{number, ::open(path_of(number).c_str(), O_RDWR | O_CLOEXEC), 0, 0};
+    Segment segment{number, ::open(path_of(number).c_str(), O_RDWR | O_CLOEXEC)};
     if (segment.file < 0) return failed("open a segment", errno);
     segments_.push_front(segment);
     char bytes[segment_header_size];
@@ -191,6 +191,7 @@ base::Status CommitLog::open_segments(std::vector<Header>& headers) {
     if (::fstat(segment.file, &status) != 0) return failed("open a segment", errno);
     segments_.front().size = static_cast<uint64_t>(status.st_size);
     segments_.front().salt = header.salt;
+    segments_.front().oldest = header.oldest;
     headers.insert(headers.begin(), header);
   }
   if (!segments_.empty() && segments_.front().number > oldest) return damaged(oldest, "it is missing");
@@ -289,6 +290,7 @@ base::Status CommitLog::start_segment(uint64_t needed, bool forget_older) {
   Header header{segment.number, segment.salt, end_, segment.number};
   for (const Segment& older : segments_)
     if (older.number > released_) header.oldest = std::min(header.oldest, older.number);
+  segment.oldest = header.oldest;
   char bytes[segment_header_size];
   header.encode(bytes);
   int error = options_.disk->write(segment.file, {bytes, sizeof bytes}, {}, 0);
@@ -350,9 +352,10 @@ base::Status CommitLog::release_all() {
   return start_segment(0, true);
 }
 
-// Only after a later segment has said on the device that they are not needed.
+// Only after a later segment has said on the device that they are not needed: one that was released since the
+// newest header was written still counts as needed to a recovery that starts from that header.
 void CommitLog::retire_released() {
-  while (segments_.size() > 1 && segments_.front().number <= released_) {
+  while (segments_.size() > 1 && segments_.front().number < segments_.back().oldest) {
     const Segment segment = segments_.front();
     segments_.pop_front();
     const bool keep = spares_.size() < options_.kept_segments && segment.size == options_.segment_bytes;

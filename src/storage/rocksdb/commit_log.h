@@ -82,6 +82,7 @@ class CommitLog {
     int file = -1;
     uint64_t size = 0;
     uint64_t salt = 0;
+    uint64_t oldest = 0;  // the first segment that was still needed when this one's header was written
   };
 
   struct Header;

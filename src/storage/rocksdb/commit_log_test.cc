@@ -232,6 +232,21 @@ TEST(CommitLogReuse, OldGroupsOfAReusedSegmentDoNotCount) {
   }
 }
 
+// A segment that is released while the next one waits for its name to reach the device is still named as
+// needed in that one's header, and must not go with it.
+TEST_F(CommitLogTest, ASegmentReleasedWhileTheNextWaitsForItsNameStays) {
+  while (log_->segment() < 2) ASSERT_TRUE(log_->append(Bytes(1000, 'a'), true).has_value());
+  disk_.fail_sync = 2;  // the old segment's, the new header's, then the directory's
+  while (log_->append(Bytes(1000, 'b'), false).has_value()) continue;
+  ASSERT_EQ(log_->segment(), 2u);
+  log_->release(1);
+  ASSERT_TRUE(log_->append("c", true).has_value());
+  ASSERT_EQ(log_->segment(), 3u);
+  log_.reset();
+  const auto opened = open();
+  EXPECT_TRUE(opened.has_value()) << opened.error().message();
+}
+
 // Appends, faults, releases and crashes in any order: every acknowledged group is replayed, in order, and no
 // failed one.
 TEST(CommitLogProperty, AcknowledgedGroupsAreThereAndFailedOnesAreNot) {
