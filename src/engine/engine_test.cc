@@ -289,7 +289,7 @@ TEST_P(EngineTest, SystemLocal) {
                     "release_version, rpc_address, "
                     "rpc_port, tokens, truncated_at FROM system.local WHERE key = 'local'"),
       ElementsAre(
-          "local|COMPLETED|127.0.0.2|7000|Sibyl|3.4.7|datacenter1|127.0.0.2|7000|5|org.apache.cassandra.dht."
+          "local|COMPLETED|127.0.0.2|7000|Sibyl|3.4.7|datacenter1|127.0.0.2|7000|4|org.apache.cassandra.dht."
           "Murmur3Partitioner|rack1|" +
           std::string(release_version) + "|127.0.0.2|19042|{'0'}|null"));
   auto versions = client_->rows("SELECT schema_version, host_id FROM system.local");
