@@ -67,7 +67,7 @@ void raise_descriptor_limit() {
 
 // An eighth of what this process may use, within bounds. It is taken as blocks are read, not at the start.
 uint64_t default_cache_bytes() {
-  constexpr uint64_t least = 32u << 20, most = 1u << 30;
+  constexpr uint64_t least = 32u << 20, most = 256u << 20;
   uint64_t memory =
       static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   uint64_t group_limit = 0;
@@ -142,7 +142,7 @@ void add_serve_command(CLI::App& app) {
   command->add_option("--connections", arguments->connections, "The most connections at once")
       ->capture_default_str();
   command->add_option("--cache", arguments->cache_megabytes,
-                      "Cache for blocks of data files, in MiB (an eighth of memory, 32 to 1024)");
+                      "Cache for blocks of data files, in MiB (an eighth of memory, 32 to 256)");
   command->add_flag("--verbose", arguments->verbose, "Log more");
   command->callback([arguments] {
     if (const int status = serve(*arguments); status != 0) throw CLI::RuntimeError(status);
