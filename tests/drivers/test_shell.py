@@ -307,12 +307,13 @@ def test_control_characters_of_data_do_not_reach_the_terminal(address, movies, t
     assert "\x1b[41m" not in shown and "\\x1b[41m" in plain(shown)
 
 
-def interrupt(terminal, answer, attempts=10):
-    """Ctrl-C is a signal only once the editor has given the terminal back, which the screen does not show."""
+def interrupt(terminal, answer, attempts=4):
+    """Ctrl-C is a signal only once the editor has given the terminal back, which the screen does not show. The wait is
+    long, because a second signal would end the shell."""
     for _ in range(attempts):
         terminal.send("\x03")
         try:
-            return terminal.expect(answer, seconds=2)
+            return terminal.expect(answer, seconds=20)
         except AssertionError:
             pass
     raise AssertionError(f"no {answer!r}")
