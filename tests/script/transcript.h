@@ -1,7 +1,7 @@
 // What a server answered to a CQL script, as text that a person can read and a test can compare.
 //
 // A script is a .cql file of statements; beside it lies NAME.expected, the transcript that a real Cassandra
-// gave (or, under tests/cql/own, the one that is ours alone). Lines that begin with `--!` are directives for
+// gave (or, under tests/compat/own, the one that is ours alone). Lines that begin with `--!` are directives for
 // the statement after them:
 //   --! hint TEXT        Sibyl's error must carry a hint that contains TEXT
 //   --! one-page         never fetched in pages: Cassandra refuses that for ORDER BY with IN on the partition
