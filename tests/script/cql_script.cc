@@ -67,6 +67,8 @@ Answers run_script(Target& target, const std::vector<ScriptStatement>& script, c
     if (options.store == "rocksdb-restart") target.restart();
     Mode mode = options.mode;
     if (statement.one_page) mode.page_size = 0;
+    if (statement.page_size > 0) mode.page_size = statement.page_size;
+    mode.values = statement.values;
     Outcome outcome = target.run(statement.text, mode);
     if (outcome.error) outcome.error = sibyl::script::split_hint(*outcome.error);
     answers.blocks.push_back(render(statement, outcome));

@@ -51,6 +51,8 @@ class EngineTarget final : public Target {
     }
     execute::Request request;
     request.page_size = mode.page_size;
+    const auto values = views_of(mode.values);
+    request.values = values;
     while (true) {
       std::promise<base::Result<execute::ResultSet>> promise;
       engine_->execute(*plan, request, [&](base::Result<execute::ResultSet> result) {
@@ -68,6 +70,7 @@ class EngineTarget final : public Target {
       if (result->kind != execute::ResultSet::Kind::rows) return outcome;
       add_rows(*result, outcome);
       if (!result->paging_state) return outcome;
+      outcome.page_ends.push_back(outcome.rows.size());
       request.paging_state = result->paging_state;
     }
   }
@@ -80,7 +83,7 @@ class EngineTarget final : public Target {
 
  private:
   base::Result<plan::PreparedPtr> plan_of(const std::string& statement, const Mode& mode) {
-    if (!mode.prepared) return engine_->plan_query(statement, keyspace_);
+    if (!mode.prepared && mode.values.empty()) return engine_->plan_query(statement, keyspace_);
     SIBYL_ASSIGN(const auto prepared, engine_->prepare(statement, keyspace_));
     return engine_->find_prepared(prepared.id);
   }
@@ -102,6 +105,12 @@ class EngineTarget final : public Target {
 };
 
 }  // namespace
+
+std::vector<types::ValueView> views_of(const std::vector<BoundValue>& values) {
+  std::vector<types::ValueView> views;
+  for (const auto& value : values) views.push_back({value.state, value.bytes});
+  return views;
+}
 
 std::unique_ptr<Target> memory_target() {
   return std::make_unique<EngineTarget>(":memory:");

@@ -47,6 +47,7 @@ class NetworkTarget final : public Target {
       if (result->kind != client::Result::Kind::rows) return outcome;
       add_rows(*result, outcome);
       if (!result->paging_state) return outcome;
+      outcome.page_ends.push_back(outcome.rows.size());
       options.paging_state = result->paging_state;
     }
   }
@@ -57,9 +58,9 @@ class NetworkTarget final : public Target {
  private:
   base::Result<client::Result> ask(const std::string& statement, const Mode& mode,
                                    const client::StatementOptions& options) {
-    if (!mode.prepared) return connection_->query(statement, {}, options);
+    if (!mode.prepared && mode.values.empty()) return connection_->query(statement, {}, options);
     SIBYL_ASSIGN(auto prepared, connection_->prepare(statement));
-    return connection_->execute(prepared, {}, options);
+    return connection_->execute(prepared, views_of(mode.values), options);
   }
 
   void connect() {

@@ -3,15 +3,16 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "script/transcript.h"
 
 namespace sibyl::script {
 
 struct Mode {
-  bool prepared = false;  // prepare every statement, then execute it
-  int page_size = 0;      // fetch rows in pages of this size; 0: all at once
-  bool restart = false;   // close and open the store again between statements
+  bool prepared = false;           // prepare every statement, then execute it
+  int page_size = 0;               // fetch rows in pages of this size; 0: all at once
+  std::vector<BoundValue> values;  // bound to the statement's markers; then it is always prepared
 };
 
 class Target {
@@ -21,6 +22,9 @@ class Target {
   // Closes and opens again; the keyspace in use stays in use.
   virtual void restart() = 0;
 };
+
+// Views of the values; they live as long as `values` does.
+std::vector<types::ValueView> views_of(const std::vector<BoundValue>& values);
 
 std::unique_ptr<Target> memory_target();
 std::unique_ptr<Target> directory_target(std::string directory);

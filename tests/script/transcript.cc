@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 
+#include "base/bytes.h"
 #include "cql/parser.h"
 #include "types/print.h"
 
@@ -51,12 +53,29 @@ std::string sort_signatures(std::string message) {
   return fmt::format("{}{}{})", message.substr(0, at), opening, fmt::join(signatures, ", "));
 }
 
+// "0x01, null, unset".
+std::vector<BoundValue> read_values(std::string_view list) {
+  std::vector<BoundValue> values;
+  while (!list.empty()) {
+    const size_t end = std::min(list.find(','), list.size());
+    const std::string word = one_line(list.substr(0, end));
+    list.remove_prefix(std::min(end + 1, list.size()));
+    BoundValue& value = values.emplace_back();
+    if (word == "unset") value.state = types::ValueView::State::unset;
+    if (word.starts_with("0x") && base::from_hex(std::string_view(word).substr(2), value.bytes))
+      value.state = types::ValueView::State::present;
+  }
+  return values;
+}
+
 // Notes the directives among the comments that stand before a statement.
 void read_directives(std::string_view comments, ScriptStatement& statement) {
   while (!comments.empty()) {
     const size_t end = std::min(comments.find('\n'), comments.size());
     const std::string_view line = comments.substr(0, end);
     if (line.starts_with("--! hint ")) statement.hints.emplace_back(line.substr(9));
+    if (line.starts_with("--! pages ")) statement.page_size = std::atoi(std::string(line.substr(10)).c_str());
+    if (line.starts_with("--! values ")) statement.values = read_values(line.substr(11));
     if (line.starts_with("--! one-page")) statement.one_page = true;
     if (line.starts_with("--! unordered")) statement.unordered = true;
     if (line.starts_with("--! columns-only")) statement.columns_only = true;
@@ -78,7 +97,12 @@ void render_rows(const ScriptStatement& statement, const Outcome& outcome, std::
     lines.push_back(fmt::format("{}", fmt::join(cells, " | ")));
   }
   if (statement.unordered) std::sort(lines.begin(), lines.end());
-  for (const auto& line : lines) out += line + "\n";
+  for (size_t i = 0; i < lines.size(); ++i) {
+    out += lines[i] + "\n";
+    const auto& ends = outcome.page_ends;
+    if (statement.page_size > 0 && std::find(ends.begin(), ends.end(), i + 1) != ends.end())
+      out += "(page)\n";
+  }
   out += fmt::format("({} rows)\n", outcome.rows.size());
 }
 
