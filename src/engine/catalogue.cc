@@ -17,7 +17,16 @@ using schema::Keyspace;
 using schema::Snapshot;
 using storage::WriteSet;
 
-enum class RecordType : char { header = 'h', keyspace = 'k', type = 't', table = 'w' };
+// Their order is the order of reading: what a record needs comes before it.
+enum class RecordType : char {
+  header = 'h',
+  keyspace = 'k',
+  type = 't',
+  table = 'w',
+  view = 'x',
+  function = 'y',
+  aggregate = 'z',
+};
 
 Bytes catalogue_begin() {
   return row::table_begin(row::catalogue_table_id);
@@ -62,14 +71,23 @@ void write_keyspace(const Keyspace* before, const Keyspace& after, WriteSet& wri
     writes.put(record_key(RecordType::keyspace, after.name), schema::encode(after));
   write_elements(RecordType::table, after.name, before ? &before->tables : nullptr, after.tables, writes);
   write_elements(RecordType::type, after.name, before ? &before->types : nullptr, after.types, writes);
+  write_elements(RecordType::view, after.name, before ? &before->views : nullptr, after.views, writes);
+  write_elements(RecordType::function, after.name, before ? &before->functions : nullptr, after.functions,
+                 writes);
+  write_elements(RecordType::aggregate, after.name, before ? &before->aggregates : nullptr, after.aggregates,
+                 writes);
 }
 
 void erase_keyspace(const Keyspace& keyspace, WriteSet& writes) {
   writes.erase(record_key(RecordType::keyspace, keyspace.name));
-  for (const auto& [name, table] : keyspace.tables)
-    writes.erase(record_key(RecordType::table, keyspace.name, name));
-  for (const auto& [name, type] : keyspace.types)
-    writes.erase(record_key(RecordType::type, keyspace.name, name));
+  auto erase = [&](RecordType type, const auto& elements) {
+    for (const auto& [name, element] : elements) writes.erase(record_key(type, keyspace.name, name));
+  };
+  erase(RecordType::table, keyspace.tables);
+  erase(RecordType::type, keyspace.types);
+  erase(RecordType::view, keyspace.views);
+  erase(RecordType::function, keyspace.functions);
+  erase(RecordType::aggregate, keyspace.aggregates);
 }
 
 WriteSet difference(const Snapshot& before, const Snapshot& after) {
@@ -85,12 +103,49 @@ WriteSet difference(const Snapshot& before, const Snapshot& after) {
 
 using MutableKeyspaces = std::map<std::string, std::shared_ptr<Keyspace>>;
 
+std::unexpected<base::Error> unreadable(const std::string& why) {
+  return base::fail(base::ErrorCode::server, "The catalogue cannot be read: " + why);
+}
+
+base::Result<Keyspace*> find(const MutableKeyspaces& keyspaces, const std::string& name) {
+  auto found = keyspaces.find(name);
+  if (found == keyspaces.end()) return unreadable("keyspace '" + name + "' is missing");
+  return found->second.get();
+}
+
+// An element of a keyspace, into one of its maps.
+template <typename Element>
+base::Status read_element(
+    base::Result<Element> decoded, const MutableKeyspaces& keyspaces,
+    std::map<std::string, std::shared_ptr<const Element>, std::less<>> Keyspace::* elements,
+    std::string (*key_of)(const Element&)) {
+  if (!decoded) return base::fail(std::move(decoded.error()));
+  SIBYL_ASSIGN(Keyspace * keyspace, find(keyspaces, decoded->keyspace));
+  std::string key = key_of(*decoded);
+  (keyspace->*elements)[std::move(key)] = std::make_shared<const Element>(std::move(*decoded));
+  return {};
+}
+
+template <typename Element>
+std::string name_of(const Element& element) {
+  return element.name;
+}
+template <typename Function>
+std::string signature(const Function& function) {
+  return schema::signature_of(function.name, function.argument_types);
+}
+
+base::Status read_view(BytesView value, const MutableKeyspaces& keyspaces) {
+  SIBYL_ASSIGN(schema::Table view, schema::decode_table(value));
+  SIBYL_ASSIGN(Keyspace * keyspace, find(keyspaces, view.keyspace));
+  if (!view.is_view() || !keyspace->tables.contains(view.view->base_table))
+    return unreadable("the view '" + view.name + "' has no base table");
+  keyspace->put_view(std::make_shared<const schema::Table>(std::move(view)));
+  return {};
+}
+
 // Records come in the order of RecordType, so that a keyspace precedes what is in it.
 base::Status read_record(RecordType type, BytesView value, MutableKeyspaces& keyspaces) {
-  auto missing = [](const std::string& keyspace) {
-    return base::fail(base::ErrorCode::server,
-                      "The catalogue cannot be read: keyspace '" + keyspace + "' is missing");
-  };
   switch (type) {
     case RecordType::keyspace: {
       SIBYL_ASSIGN(Keyspace keyspace, schema::decode_keyspace(value));
@@ -98,24 +153,18 @@ base::Status read_record(RecordType type, BytesView value, MutableKeyspaces& key
       keyspaces[name] = std::make_shared<Keyspace>(std::move(keyspace));
       return {};
     }
-    case RecordType::type: {
-      SIBYL_ASSIGN(schema::UserType decoded, schema::decode_type(value));
-      auto found = keyspaces.find(decoded.keyspace);
-      if (found == keyspaces.end()) return missing(decoded.keyspace);
-      std::string name = decoded.name;
-      found->second->types[name] = std::make_shared<schema::UserType>(std::move(decoded));
-      return {};
-    }
-    case RecordType::table: {
-      SIBYL_ASSIGN(schema::Table decoded, schema::decode_table(value));
-      auto found = keyspaces.find(decoded.keyspace);
-      if (found == keyspaces.end()) return missing(decoded.keyspace);
-      std::string name = decoded.name;
-      found->second->tables[name] = std::make_shared<schema::Table>(std::move(decoded));
-      return {};
-    }
+    case RecordType::type:
+      return read_element(schema::decode_type(value), keyspaces, &Keyspace::types, name_of);
+    case RecordType::table:
+      return read_element(schema::decode_table(value), keyspaces, &Keyspace::tables, name_of);
+    case RecordType::view:
+      return read_view(value, keyspaces);
+    case RecordType::function:
+      return read_element(schema::decode_function(value), keyspaces, &Keyspace::functions, signature);
+    case RecordType::aggregate:
+      return read_element(schema::decode_aggregate(value), keyspaces, &Keyspace::aggregates, signature);
     default:
-      return base::fail(base::ErrorCode::server, "The catalogue cannot be read: a record of unknown type");
+      return unreadable("a record of unknown type");
   }
 }
 
@@ -198,8 +247,13 @@ void Catalogue::set_purge_policy() {
   auto policy = std::make_shared<storage::PurgePolicy>();
   for (const auto& [name, keyspace] : schema_->keyspaces) {
     if (keyspace->is_system) continue;
-    for (const auto& [table_name, table] : keyspace->tables)
+    for (const auto& [table_name, table] : keyspace->tables) {
       policy->tables.push_back({table->storage_id, table->options.gc_grace_seconds});
+      for (const schema::Index& index : table->indexes)
+        policy->tables.push_back({index.storage_id, table->options.gc_grace_seconds});
+    }
+    for (const auto& [view_name, view] : keyspace->views)
+      policy->tables.push_back({view->storage_id, view->options.gc_grace_seconds});
   }
   std::sort(policy->tables.begin(), policy->tables.end(),
             [](const auto& left, const auto& right) { return left.table_id < right.table_id; });

@@ -1,5 +1,5 @@
-// The schema as the store keeps it: records of the catalogue's table id, one per keyspace, table and type,
-// and a header.
+// The schema as the store keeps it: records of the catalogue's table id, one per keyspace, table, view,
+// type, function and aggregate, and a header.
 //
 // Threads: not synchronised; the engine serialises definitions. The newest schema is published by whoever
 // owns this.

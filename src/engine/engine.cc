@@ -45,6 +45,27 @@ SystemRow client_row(const Client& client) {
   return row;
 }
 
+// Cassandra's "IndexInfo" calls a keyspace a table.
+std::vector<SystemRow> built_index_rows(const schema::Snapshot& schema) {
+  std::vector<SystemRow> rows;
+  for (const auto& [name, keyspace] : schema.keyspaces)
+    for (const auto& [table_name, table] : keyspace->tables)
+      for (const schema::Index& index : table->indexes)
+        if (index.is_built) rows.push_back({{"table_name", name}, {"index_name", index.name}});
+  return rows;
+}
+
+std::vector<SystemRow> built_view_rows(const schema::Snapshot& schema) {
+  std::vector<SystemRow> rows;
+  for (const auto& [name, keyspace] : schema.keyspaces)
+    for (const auto& [view_name, view] : keyspace->views)
+      if (view->view->is_built)
+        rows.push_back({{"keyspace_name", name},
+                        {"view_name", view_name},
+                        {"status_replicated", types::encode_boolean(true)}});
+  return rows;
+}
+
 // What preparing had to say is told with every answer.
 Completion with_warnings(PreparedPtr plan, Completion done) {
   return [plan = std::move(plan), done = std::move(done)](base::Result<ResultSet> result) mutable {
@@ -219,6 +240,8 @@ class EngineImpl final : public Engine {
                               [this] { return size_estimate_rows(*store_, *schema()); });
     system_tables_.set_source("system", "table_estimates",
                               [this] { return table_estimate_rows(*store_, *schema()); });
+    system_tables_.set_source("system", "IndexInfo", [this] { return built_index_rows(*schema()); });
+    system_tables_.set_source("system", "built_views", [this] { return built_view_rows(*schema()); });
     system_tables_.set_source("system_views", "disk_usage",
                               [this] { return disk_usage_rows(*store_, *schema()); });
     system_tables_.set_source("system_views", "clients", [this] {

@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "cql/parser.h"
 #include "engine/engine.h"
+#include "engine/schema_rows.h"
 #include "engine/system_definitions.h"
 #include "types/literal.h"
 #include "types/value.h"
@@ -101,6 +102,13 @@ std::vector<schema::KeyspacePtr> build_keyspaces() {
   return keyspaces;
 }
 
+Bytes inet(const std::string& address) {
+  auto bytes = types::from_string(*types::scalar(types::Kind::inet), address);
+  return bytes ? *bytes : Bytes("\x7f\x00\x00\x01", 4);
+}
+
+}  // namespace
+
 const Table& system_table(std::string_view keyspace, std::string_view name) {
   for (const schema::KeyspacePtr& candidate : system_schema_keyspaces())
     if (candidate->name == keyspace) {
@@ -111,135 +119,6 @@ const Table& system_table(std::string_view keyspace, std::string_view name) {
   SIBYL_CHECK(!"no such system keyspace");
   __builtin_unreachable();
 }
-
-// --- Rows about the schema
-
-constexpr const char* schema_tables[] = {"keyspaces", "tables",     "columns",         "types",
-                                         "functions", "aggregates", "dropped_columns", "views",
-                                         "triggers",  "indexes",    "column_masks"};
-constexpr const char* virtual_schema_tables[] = {"keyspaces", "tables", "columns"};
-
-const char* clustering_order(const Column& column) {
-  if (!column.is_clustering()) return "none";
-  return column.descending ? "desc" : "asc";
-}
-
-SystemRow column_row(const Table& table, const Column& column) {
-  return {{"keyspace_name", table.keyspace},
-          {"table_name", table.name},
-          {"column_name", column.name},
-          {"clustering_order", clustering_order(column)},
-          {"column_name_bytes", column.name},
-          {"kind", schema::to_string(column.kind)},
-          {"position", types::encode_int32(column.position)},
-          {"type", column.type->cql_name()}};
-}
-
-SystemRow dropped_row(const Table& table, const schema::DroppedColumn& column) {
-  return {{"keyspace_name", table.keyspace},
-          {"table_name", table.name},
-          {"column_name", column.name},
-          {"dropped_time", types::encode_int64(column.dropped_micros / 1000)},
-          {"kind", schema::to_string(column.kind)},
-          {"type", column.type->cql_name()}};
-}
-
-SystemRow table_row(const Table& table) {
-  const schema::TableOptions& options = table.options;
-  std::vector<std::string> flags = {"compound"};
-  if (table.is_counter) flags.push_back("counter");
-  SystemRow row = {{"keyspace_name", table.keyspace},
-                   {"table_name", table.name},
-                   {"additional_write_policy", options.additional_write_policy},
-                   {"bloom_filter_fp_chance", types::encode_double(options.bloom_filter_fp_chance)},
-                   {"caching", text_map(options.caching)},
-                   {"comment", options.comment},
-                   {"compaction", text_map(options.compaction)},
-                   {"compression", text_map(options.compression)},
-                   {"crc_check_chance", types::encode_double(options.crc_check_chance)},
-                   {"dclocal_read_repair_chance", types::encode_double(0)},
-                   {"default_time_to_live", types::encode_int32(options.default_time_to_live)},
-                   {"extensions", text_map(options.extensions)},
-                   {"flags", text_set(std::move(flags))},
-                   {"gc_grace_seconds", types::encode_int32(options.gc_grace_seconds)},
-                   {"id", table.id},
-                   {"max_index_interval", types::encode_int32(options.max_index_interval)},
-                   {"memtable_flush_period_in_ms", types::encode_int32(options.memtable_flush_period_in_ms)},
-                   {"min_index_interval", types::encode_int32(options.min_index_interval)},
-                   {"read_repair", options.read_repair},
-                   {"read_repair_chance", types::encode_double(0)},
-                   {"speculative_retry", options.speculative_retry}};
-  // Cassandra leaves these null at their defaults.
-  if (!options.allow_auto_snapshot) row.emplace_back("allow_auto_snapshot", types::encode_boolean(false));
-  if (options.cdc) row.emplace_back("cdc", types::encode_boolean(true));
-  if (!options.incremental_backups) row.emplace_back("incremental_backups", types::encode_boolean(false));
-  if (options.memtable != "default") row.emplace_back("memtable", options.memtable);
-  return row;
-}
-
-SystemRow type_row(const schema::UserType& type) {
-  std::vector<std::string> field_types;
-  for (const TypePtr& field : type.field_types) field_types.push_back(field->cql_name());
-  return {{"keyspace_name", type.keyspace},
-          {"type_name", type.name},
-          {"field_names", text_list(type.field_names)},
-          {"field_types", text_list(field_types)}};
-}
-
-class SchemaRows {
- public:
-  SchemaRows(storage::WriteSet& writes, int64_t timestamp) : writes_(writes), timestamp_(timestamp) {}
-
-  void erase(const Keyspace& keyspace) {
-    if (keyspace.is_virtual) {
-      for (const char* name : virtual_schema_tables)
-        erase_partition(system_table("system_virtual_schema", name), keyspace.name, writes_);
-    } else {
-      for (const char* name : schema_tables)
-        erase_partition(system_table("system_schema", name), keyspace.name, writes_);
-    }
-  }
-
-  void put(const Keyspace& keyspace) {
-    where_ = keyspace.is_virtual ? "system_virtual_schema" : "system_schema";
-    SystemRow row = {{"keyspace_name", keyspace.name}};
-    if (!keyspace.is_virtual) {
-      row.emplace_back("durable_writes", types::encode_boolean(keyspace.durable_writes));
-      row.emplace_back("replication", text_map(keyspace.replication));
-    }
-    add("keyspaces", row);
-    for (const auto& [name, table] : keyspace.tables) put(*table, keyspace.is_virtual);
-    for (const auto& [name, type] : keyspace.types) add("types", type_row(*type));
-  }
-
- private:
-  void put(const Table& table, bool is_virtual) {
-    if (is_virtual) {
-      add("tables", {{"keyspace_name", table.keyspace},
-                     {"table_name", table.name},
-                     {"comment", table.options.comment}});
-    } else {
-      add("tables", table_row(table));
-    }
-    for (const Column& column : table.columns) add("columns", column_row(table, column));
-    for (const schema::DroppedColumn& column : table.dropped_columns)
-      add("dropped_columns", dropped_row(table, column));
-  }
-  void add(const char* table, const SystemRow& row) {
-    put_row(system_table(where_, table), row, timestamp_, writes_);
-  }
-
-  storage::WriteSet& writes_;
-  int64_t timestamp_;
-  const char* where_ = nullptr;
-};
-
-Bytes inet(const std::string& address) {
-  auto bytes = types::from_string(*types::scalar(types::Kind::inet), address);
-  return bytes ? *bytes : Bytes("\x7f\x00\x00\x01", 4);
-}
-
-}  // namespace
 
 const std::vector<schema::KeyspacePtr>& system_schema_keyspaces() {
   static const std::vector<schema::KeyspacePtr> keyspaces = build_keyspaces();

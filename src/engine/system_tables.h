@@ -38,6 +38,8 @@ struct Node {
 
 // Made once; their storage ids are below those of users' tables.
 const std::vector<schema::KeyspacePtr>& system_schema_keyspaces();
+// REQUIRES: there is one of that name.
+const schema::Table& system_table(std::string_view keyspace, std::string_view name);
 
 class SystemTables {
  public:

@@ -191,6 +191,12 @@ base::Result<DefinitionResult> define_keyspace(const cql::DropKeyspace& statemen
   }
   for (const auto& [name, table] : old->tables) {
     draft.dropped_storage_ids.push_back(table->storage_id);
+    for (const schema::Index& index : table->indexes) draft.dropped_storage_ids.push_back(index.storage_id);
+    draft.further_changes.push_back(
+        change_of(Change::Kind::dropped, Change::Target::table, statement.name, name));
+  }
+  for (const auto& [name, view] : old->views) {
+    draft.dropped_storage_ids.push_back(view->storage_id);
     draft.further_changes.push_back(
         change_of(Change::Kind::dropped, Change::Target::table, statement.name, name));
   }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/json.hpp>
 #include <charconv>
 #include <set>
@@ -122,6 +123,10 @@ class ObjectReader {
     if (found == nullptr) wrong(fmt::format("{} has no field '{}'", what_, name));
     asked_.emplace(name);
     return found;
+  }
+  // nullptr when there is none, which is no mistake.
+  const json::value* optional_field(std::string_view name) {
+    return object_ != nullptr && object_->contains(name) ? field(name) : nullptr;
   }
   void read(std::string_view name, std::string& out) {
     if (const json::value* value = field(name)) take_string(name, *value, out);
@@ -277,6 +282,13 @@ bool parse_column_kind(std::string_view text, ColumnKind& kind) {
   return false;
 }
 
+base::Status read_type(ObjectReader& reader, std::string_view name, TypePtr& out) {
+  const json::value* value = reader.field(name);
+  if (value == nullptr) return reader.finish();
+  SIBYL_ASSIGN(out, decode_column_type(*value));
+  return {};
+}
+
 // The name, type and kind that columns and dropped columns share.
 template <typename SomeColumn>
 base::Status read_column(ObjectReader& reader, SomeColumn& column) {
@@ -338,6 +350,66 @@ base::Result<TableOptions> decode_options(const json::value& value) {
   return options;
 }
 
+constexpr std::pair<Index::Target, std::string_view> index_targets[] = {{Index::Target::simple, "simple"},
+                                                                        {Index::Target::values, "values"},
+                                                                        {Index::Target::keys, "keys"},
+                                                                        {Index::Target::entries, "entries"},
+                                                                        {Index::Target::full, "full"}};
+
+json::object encode_index(const Index& index) {
+  std::string_view target;
+  for (const auto& [candidate, name] : index_targets)
+    if (candidate == index.target) target = name;
+  return {{"name", index.name},
+          {"is_custom", index.is_custom},
+          {"options", encode_map(index.options)},
+          {"column_id", index.column_id},
+          {"target", target},
+          {"storage_id", index.storage_id},
+          {"is_built", index.is_built}};
+}
+
+base::Result<Index> decode_index(const json::value& value) {
+  ObjectReader reader(value, "an index");
+  Index index;
+  std::string target;
+  reader.read("name", index.name);
+  reader.read("is_custom", index.is_custom);
+  reader.read("options", index.options);
+  reader.read("column_id", index.column_id);
+  reader.read("target", target);
+  reader.read("storage_id", index.storage_id);
+  reader.read("is_built", index.is_built);
+  const auto* found = std::find_if(std::begin(index_targets), std::end(index_targets),
+                                   [&](const auto& one) { return one.second == target; });
+  if (found == std::end(index_targets))
+    reader.wrong_type("target", "a target of an index");
+  else
+    index.target = found->first;
+  SIBYL_TRY(reader.finish());
+  return index;
+}
+
+json::object encode_view(const ViewDefinition& view) {
+  return {{"base_table", view.base_table},
+          {"base_id", base::to_hex(view.base_id)},
+          {"include_all_columns", view.include_all_columns},
+          {"where_clause", view.where_clause},
+          {"is_built", view.is_built}};
+}
+
+base::Result<ViewDefinition> decode_view(const json::value& value) {
+  ObjectReader reader(value, "a view's definition");
+  ViewDefinition view;
+  reader.read("base_table", view.base_table);
+  reader.read_hex("base_id", view.base_id);
+  reader.read("include_all_columns", view.include_all_columns);
+  reader.read("where_clause", view.where_clause);
+  reader.read("is_built", view.is_built);
+  SIBYL_TRY(reader.finish());
+  return view;
+}
+
 // What finish() relies on; a record that breaks it would end the process instead of the opening.
 base::Status check_columns(const Table& table) {
   std::set<std::string_view> names;
@@ -351,6 +423,8 @@ base::Status check_columns(const Table& table) {
     has_key = has_key || column.is_partition_key();
   }
   if (!has_key) return corrupted("table '" + table.name + "' has no partition key");
+  for (const Index& index : table.indexes)
+    if (!ids.contains(index.column_id)) return corrupted("index '" + index.name + "' is of no column");
   return {};
 }
 
@@ -367,16 +441,17 @@ base::Result<json::value> parse(base::BytesView text) {
 }
 
 // Every record begins with what it is and by which version of this file it was written.
-void check_kind(ObjectReader& reader, std::string_view expected) {
+int check_kind(ObjectReader& reader, std::string_view expected) {
   int version = 0;
   std::string kind;
   reader.read("version", version);
   reader.read("record", kind);
-  if (version != codec_version)
+  if (version < 1 || version > codec_version)
     reader.wrong(fmt::format("it was written in version {} of the format, this program knows version {}",
                              version, codec_version));
   if (kind != expected)
     reader.wrong(fmt::format("a record of kind '{}' is in the place of a {}", kind, expected));
+  return version;
 }
 
 json::object record(const char* kind) {
@@ -423,6 +498,9 @@ std::string encode(const Table& table) {
   out["columns"] = std::move(columns);
   out["options"] = encode_options(table.options);
   out["dropped_columns"] = std::move(dropped);
+  json::array& indexes = out["indexes"].emplace_array();
+  for (const Index& index : table.indexes) indexes.push_back(encode_index(index));
+  if (table.view) out["view"] = encode_view(*table.view);
   return json::serialize(out);
 }
 
@@ -432,6 +510,32 @@ std::string encode(const UserType& type) {
   out["name"] = type.name;
   out["field_names"] = encode_names(type.field_names);
   out["field_types"] = encode_types(type.field_types);
+  return json::serialize(out);
+}
+
+std::string encode(const UserFunction& function) {
+  json::object out = record("function");
+  out["keyspace"] = function.keyspace;
+  out["name"] = function.name;
+  out["argument_names"] = encode_names(function.argument_names);
+  out["argument_types"] = encode_types(function.argument_types);
+  out["return_type"] = encode_type(*function.return_type);
+  out["called_on_null_input"] = function.called_on_null_input;
+  out["language"] = function.language;
+  out["body"] = function.body;
+  return json::serialize(out);
+}
+
+std::string encode(const UserAggregate& aggregate) {
+  json::object out = record("aggregate");
+  out["keyspace"] = aggregate.keyspace;
+  out["name"] = aggregate.name;
+  out["argument_types"] = encode_types(aggregate.argument_types);
+  out["state_function"] = aggregate.state_function;
+  out["state_type"] = encode_type(*aggregate.state_type);
+  out["final_function"] = aggregate.final_function;
+  if (aggregate.initial_condition) out["initial_condition"] = base::to_hex(*aggregate.initial_condition);
+  out["return_type"] = encode_type(*aggregate.return_type);
   return json::serialize(out);
 }
 
@@ -462,7 +566,7 @@ base::Result<Keyspace> decode_keyspace(base::BytesView text) {
 base::Result<Table> decode_table(base::BytesView text) {
   SIBYL_ASSIGN(json::value value, parse(text));
   ObjectReader reader(value, "a table");
-  check_kind(reader, "table");
+  const int version = check_kind(reader, "table");
   Table table;
   reader.read("keyspace", table.keyspace);
   reader.read("name", table.name);
@@ -479,6 +583,16 @@ base::Result<Table> decode_table(base::BytesView text) {
   for (const json::value& element : reader.array("dropped_columns")) {
     SIBYL_ASSIGN(DroppedColumn column, decode_dropped_column(element));
     table.dropped_columns.push_back(std::move(column));
+  }
+  if (version >= 2) {
+    for (const json::value& element : reader.array("indexes")) {
+      SIBYL_ASSIGN(Index index, decode_index(element));
+      table.indexes.push_back(std::move(index));
+    }
+    if (const json::value* view = reader.optional_field("view")) {
+      SIBYL_ASSIGN(ViewDefinition definition, decode_view(*view));
+      table.view = std::make_shared<const ViewDefinition>(std::move(definition));
+    }
   }
   SIBYL_TRY(reader.finish());
   SIBYL_TRY(check_columns(table));
@@ -499,6 +613,43 @@ base::Result<UserType> decode_type(base::BytesView text) {
     reader.wrong("a user type's field names and types differ in number");
   SIBYL_TRY(reader.finish());
   return type;
+}
+
+base::Result<UserFunction> decode_function(base::BytesView text) {
+  SIBYL_ASSIGN(json::value value, parse(text));
+  ObjectReader reader(value, "a function");
+  check_kind(reader, "function");
+  UserFunction function;
+  reader.read("keyspace", function.keyspace);
+  reader.read("name", function.name);
+  reader.read("argument_names", function.argument_names);
+  SIBYL_ASSIGN(function.argument_types, decode_types(reader.array("argument_types")));
+  SIBYL_TRY(read_type(reader, "return_type", function.return_type));
+  reader.read("called_on_null_input", function.called_on_null_input);
+  reader.read("language", function.language);
+  reader.read("body", function.body);
+  if (function.argument_names.size() != function.argument_types.size())
+    reader.wrong("a function's argument names and types differ in number");
+  SIBYL_TRY(reader.finish());
+  return function;
+}
+
+base::Result<UserAggregate> decode_aggregate(base::BytesView text) {
+  SIBYL_ASSIGN(json::value value, parse(text));
+  ObjectReader reader(value, "an aggregate");
+  check_kind(reader, "aggregate");
+  UserAggregate aggregate;
+  reader.read("keyspace", aggregate.keyspace);
+  reader.read("name", aggregate.name);
+  SIBYL_ASSIGN(aggregate.argument_types, decode_types(reader.array("argument_types")));
+  reader.read("state_function", aggregate.state_function);
+  SIBYL_TRY(read_type(reader, "state_type", aggregate.state_type));
+  reader.read("final_function", aggregate.final_function);
+  if (reader.optional_field("initial_condition") != nullptr)
+    reader.read_hex("initial_condition", aggregate.initial_condition.emplace());
+  SIBYL_TRY(read_type(reader, "return_type", aggregate.return_type));
+  SIBYL_TRY(reader.finish());
+  return aggregate;
 }
 
 }  // namespace sibyl::schema

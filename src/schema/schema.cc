@@ -57,9 +57,62 @@ TypePtr UserType::as_type(bool frozen) const {
   return types::udt_of(keyspace, name, field_names, field_types, frozen);
 }
 
+const Index* Table::find_index(std::string_view index) const {
+  auto found =
+      std::find_if(indexes.begin(), indexes.end(), [&](const Index& one) { return one.name == index; });
+  return found == indexes.end() ? nullptr : &*found;
+}
+
+std::string signature_of(std::string_view name, const std::vector<TypePtr>& argument_types) {
+  std::string out(name);
+  out += '(';
+  for (size_t i = 0; i < argument_types.size(); ++i) {
+    if (i != 0) out += ", ";
+    out += argument_types[i]->cql_name();
+  }
+  return out + ')';
+}
+
+namespace {
+
+// The base table of a view, with the view of this name taken out of it.
+std::shared_ptr<Table> base_without(const Keyspace& keyspace, const Table& view) {
+  const TablePtr base = keyspace.find_table(view.view->base_table);
+  SIBYL_CHECK(base != nullptr);
+  auto changed = std::make_shared<Table>(*base);
+  std::erase_if(changed->views, [&](const TablePtr& other) { return other->name == view.name; });
+  return changed;
+}
+
+}  // namespace
+
+void Keyspace::put_view(TablePtr view) {
+  auto base = base_without(*this, *view);
+  auto place = std::find_if(base->views.begin(), base->views.end(),
+                            [&](const TablePtr& other) { return other->name > view->name; });
+  base->views.insert(place, view);
+  tables[base->name] = std::move(base);
+  views[view->name] = std::move(view);
+}
+
+void Keyspace::erase_view(std::string_view view) {
+  auto found = views.find(view);
+  SIBYL_CHECK(found != views.end());
+  auto base = base_without(*this, *found->second);
+  tables[base->name] = std::move(base);
+  views.erase(found);
+}
+
+TablePtr Keyspace::find_indexed_table(std::string_view index) const {
+  for (const auto& [table_name, table] : tables)
+    if (table->find_index(index) != nullptr) return table;
+  return nullptr;
+}
+
 TablePtr Keyspace::find_table(std::string_view table) const {
-  auto found = tables.find(table);
-  return found == tables.end() ? nullptr : found->second;
+  if (auto found = tables.find(table); found != tables.end()) return found->second;
+  auto found = views.find(table);
+  return found == views.end() ? nullptr : found->second;
 }
 
 UserTypePtr Keyspace::find_type(std::string_view type) const {

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -76,6 +77,34 @@ struct TableOptions {
   bool operator==(const TableOptions&) const = default;
 };
 
+// A secondary index of a table. Its entries are records of `storage_id`, written with the rows they point to.
+struct Index {
+  enum class Target : uint8_t { simple, values, keys, entries, full };
+  std::string name;
+  bool is_custom = false;                      // CREATE CUSTOM INDEX, or USING a class
+  std::map<std::string, std::string> options;  // as system_schema.indexes shows them: target, class_name, ...
+  uint32_t column_id = 0;
+  Target target = Target::simple;
+  uint32_t storage_id = 0;
+  bool is_built = false;  // rows from before the index have their entries; until then queries cannot use it
+
+  bool operator==(const Index&) const = default;
+};
+
+struct Table;
+using TablePtr = std::shared_ptr<const Table>;
+
+// What makes a table a materialized view.
+struct ViewDefinition {
+  std::string base_table;  // of the same keyspace
+  Bytes base_id;
+  bool include_all_columns = false;  // SELECT *: columns added to the base are added here
+  std::string where_clause;          // as system_schema.views shows it: CQL relations joined by AND
+  bool is_built = false;             // rows from before the view are in it
+
+  bool operator==(const ViewDefinition&) const = default;
+};
+
 struct Table {
   std::string keyspace;
   std::string name;
@@ -92,6 +121,14 @@ struct Table {
   size_t static_count = 0;
   TableOptions options;
   std::vector<DroppedColumn> dropped_columns;
+  std::vector<Index> indexes;                  // in name order
+  std::vector<TablePtr> views;                 // those over this table, in name order; Keyspace keeps them so
+  std::shared_ptr<const ViewDefinition> view;  // set: this table is a view, written by the server alone
+
+  bool is_view() const { return view != nullptr; }
+  // Whether a write must look after indexes or views, and so reads first.
+  bool needs_upkeep() const { return !indexes.empty() || !views.empty(); }
+  const Index* find_index(std::string_view index) const;
 
   // nullptr when there is none.
   const Column* find(std::string_view column) const;
@@ -115,7 +152,6 @@ struct Table {
   std::unordered_map<std::string, size_t, NameHash, std::equal_to<>> by_name_;
   std::unordered_map<uint32_t, size_t> by_id_;
 };
-using TablePtr = std::shared_ptr<const Table>;
 
 struct UserType {
   std::string keyspace;
@@ -127,6 +163,34 @@ struct UserType {
 };
 using UserTypePtr = std::shared_ptr<const UserType>;
 
+// A function in a language of its own (LANGUAGE lua).
+struct UserFunction {
+  std::string keyspace;
+  std::string name;
+  std::vector<std::string> argument_names;
+  std::vector<TypePtr> argument_types;
+  TypePtr return_type;
+  bool called_on_null_input = false;
+  std::string language;
+  std::string body;
+};
+using UserFunctionPtr = std::shared_ptr<const UserFunction>;
+
+struct UserAggregate {
+  std::string keyspace;
+  std::string name;
+  std::vector<TypePtr> argument_types;
+  std::string state_function;  // (state, arguments...) -> state, of the same keyspace
+  TypePtr state_type;
+  std::string final_function;              // (state) -> result; empty: none
+  std::optional<Bytes> initial_condition;  // a value of state_type
+  TypePtr return_type;
+};
+using UserAggregatePtr = std::shared_ptr<const UserAggregate>;
+
+// Names an overload: `name(int, text)`, types as CQL prints them.
+std::string signature_of(std::string_view name, const std::vector<TypePtr>& argument_types);
+
 struct Keyspace {
   std::string name;
   std::map<std::string, std::string> replication;  // "class" included, fully qualified
@@ -135,7 +199,18 @@ struct Keyspace {
   bool is_system = false;   // may not be changed by users
   std::map<std::string, TablePtr, std::less<>> tables;
   std::map<std::string, UserTypePtr, std::less<>> types;
+  std::map<std::string, TablePtr, std::less<>> views;               // see put_view
+  std::map<std::string, UserFunctionPtr, std::less<>> functions;    // by signature_of
+  std::map<std::string, UserAggregatePtr, std::less<>> aggregates;  // by signature_of
 
+  // A view, new or changed: here and in its base table, which is replaced by one that knows the view.
+  // REQUIRES: the base table exists.
+  void put_view(TablePtr view);
+  void erase_view(std::string_view view);
+  // The table that has an index of this name; nullptr when none has.
+  TablePtr find_indexed_table(std::string_view index) const;
+
+  // A table or a view.
   TablePtr find_table(std::string_view table) const;
   UserTypePtr find_type(std::string_view type) const;
 };

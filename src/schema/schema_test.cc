@@ -90,5 +90,31 @@ TEST(Snapshot, FindsWhatIsThere) {
   EXPECT_EQ(type->field_index("f"), 0);
 }
 
+TablePtr view_over(const std::string& base, const std::string& name) {
+  auto view = std::make_shared<Table>();
+  view->name = name;
+  view->view = std::make_shared<ViewDefinition>(ViewDefinition{.base_table = base});
+  return view;
+}
+
+TEST(Keyspace, ViewsAreKnownToTheirBase) {
+  Keyspace keyspace;
+  auto base = std::make_shared<Table>();
+  base->name = "t";
+  keyspace.tables["t"] = base;
+  keyspace.put_view(view_over("t", "w"));
+  keyspace.put_view(view_over("t", "v"));
+  TablePtr changed = view_over("t", "w");
+  keyspace.put_view(changed);
+  ASSERT_EQ(keyspace.find_table("t")->views.size(), 2u);
+  EXPECT_EQ(keyspace.find_table("t")->views[0]->name, "v");
+  EXPECT_EQ(keyspace.find_table("t")->views[1], changed);
+  EXPECT_EQ(keyspace.find_table("w"), changed);
+  EXPECT_TRUE(base->views.empty()) << "the old table stays as it is";
+  keyspace.erase_view("w");
+  EXPECT_EQ(keyspace.find_table("w"), nullptr);
+  EXPECT_EQ(keyspace.find_table("t")->views.size(), 1u);
+}
+
 }  // namespace
 }  // namespace sibyl::schema
