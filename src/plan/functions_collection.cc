@@ -6,6 +6,7 @@
 #include "plan/functions.h"
 #include "plan/functions_number.h"
 #include "plan/modify_json.h"
+#include "plan/similarity.h"
 #include "types/print.h"
 
 namespace sibyl::plan {
@@ -104,27 +105,14 @@ base::Result<FunctionPtr> make_aggregation(const FactoryCall& call) {
 
 base::Result<ValueView> similarity(const Function& function, std::span<const ValueView> arguments,
                                    const Bindings&, Scratch& scratch) {
-  SIBYL_ASSIGN(const types::Elements left, types::split(*function.arguments[0], arguments[0].bytes));
-  SIBYL_ASSIGN(const types::Elements right, types::split(*function.arguments[1], arguments[1].bytes));
-  double product = 0, left_square = 0, right_square = 0, distance = 0;
-  for (size_t i = 0; i < left.size() && i < right.size(); ++i) {
-    const double a = types::decode_float(*left[i]), b = types::decode_float(*right[i]);
-    product += a * b;
-    left_square += a * a;
-    right_square += b * b;
-    distance += (a - b) * (a - b);
-  }
-  double result = 0;
-  if (function.name == "similarity_cosine") {
-    if (left_square == 0 || right_square == 0)
-      return invalid(fmt::format("Function {} doesn't support all-zero vectors.", function.qualified_name()));
-    result = (1 + product / std::sqrt(left_square * right_square)) / 2;
-  } else if (function.name == "similarity_dot_product") {
-    result = (1 + product) / 2;
-  } else {
-    result = 1 / (1 + distance);
-  }
-  return kept(scratch, types::encode_float(static_cast<float>(result)));
+  const std::optional<Similarity> kind =
+      similarity_of(std::string_view(function.name).substr(std::string_view("similarity_").size()));
+  const std::vector<float> left = decode_floats(arguments[0].bytes),
+                           right = decode_floats(arguments[1].bytes);
+  if (*kind == Similarity::cosine && (is_all_zero(left) || is_all_zero(right)))
+    return invalid(fmt::format("Function {} doesn't support all-zero vectors.", function.qualified_name()));
+  const float result = similarity_between(*kind, left, right);
+  return kept(scratch, types::encode_float(result));
 }
 
 base::Result<FunctionPtr> make_similarity(const FactoryCall& call) {
