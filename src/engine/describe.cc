@@ -23,10 +23,14 @@ struct Element {
   const Keyspace* keyspace;
   const schema::Table* table = nullptr;  // one of these, or neither: the keyspace itself
   const schema::UserType* type = nullptr;
+  const schema::Index* index = nullptr;  // of `table`
 
-  const std::string& name() const { return table ? table->name : type ? type->name : keyspace->name; }
-  const char* kind() const { return table ? "table" : type ? "type" : "keyspace"; }
+  const std::string& name() const {
+    return index ? index->name : table ? table->name : type ? type->name : keyspace->name;
+  }
+  const char* kind() const { return index ? "index" : table ? "table" : type ? "type" : "keyspace"; }
   std::string text(bool with_internals) const {
+    if (index) return describe_index(*table, *index);
     if (table) return describe_table(*table, keyspace->is_virtual, with_internals);
     return type ? describe_type(*type) : describe_keyspace(*keyspace);
   }
@@ -70,13 +74,24 @@ void add_type(const Keyspace& keyspace, const schema::UserType& type, std::set<s
   if (added.insert(type.name).second) out.push_back({.keyspace = &keyspace, .type = &type});
 }
 
+// A table and its indexes.
+void add_table(const Keyspace& keyspace, const schema::Table& table, Elements& out) {
+  out.push_back({.keyspace = &keyspace, .table = &table});
+  std::vector<const schema::Index*> indexes;
+  for (const schema::Index& index : table.indexes) indexes.push_back(&index);
+  std::stable_sort(indexes.begin(), indexes.end(), [](const schema::Index* left, const schema::Index* right) {
+    return lower(left->name) < lower(right->name);
+  });
+  for (const schema::Index* index : indexes)
+    out.push_back({.keyspace = &keyspace, .table = &table, .index = index});
+}
+
 void add_keyspace(const Keyspace& keyspace, bool only, Elements& out) {
   out.push_back({.keyspace = &keyspace});
   if (only) return;
   std::set<std::string> added;
   for (const auto& [name, type] : keyspace.types) add_type(keyspace, *type, added, out);
-  for (const auto& table : by_name(keyspace.tables))
-    out.push_back({.keyspace = &keyspace, .table = table.get()});
+  for (const auto& table : by_name(keyspace.tables)) add_table(keyspace, *table, out);
 }
 
 class Describer {
@@ -166,14 +181,19 @@ class Describer {
     const std::string &name = statement_.name.name, &where = keyspace->name;
     switch (statement_.kind) {
       case Describe::Kind::table:
-        if (auto table = keyspace->find_table(name))
-          return Elements{{.keyspace = keyspace, .table = table.get()}};
+        if (auto table = keyspace->find_table(name)) {
+          Elements out;
+          add_table(*keyspace, *table, out);
+          return out;
+        }
         return base::invalid(fmt::format("Table '{}' not found in keyspace '{}'", name, where));
       case Describe::Kind::type:
         if (auto type = keyspace->find_type(name))
           return Elements{{.keyspace = keyspace, .type = type.get()}};
         return base::invalid(fmt::format("User defined type '{}' not found in '{}'", name, where));
       case Describe::Kind::index:
+        if (auto table = keyspace->find_indexed_table(name))
+          return Elements{{.keyspace = keyspace, .table = table.get(), .index = table->find_index(name)}};
         return base::invalid(fmt::format("Table for existing index '{}' not found in '{}'", name, where));
       case Describe::Kind::view:
         return base::invalid(fmt::format("Materialized view '{}' not found in '{}'", name, where));
@@ -197,8 +217,13 @@ class Describer {
       where = session_.empty() ? name : session_;
     }
     SIBYL_ASSIGN(const Keyspace* keyspace, find(where));
-    if (auto table = keyspace->find_table(name))
-      return Elements{{.keyspace = keyspace, .table = table.get()}};
+    if (auto table = keyspace->find_table(name)) {
+      Elements out;
+      add_table(*keyspace, *table, out);
+      return out;
+    }
+    if (auto table = keyspace->find_indexed_table(name))
+      return Elements{{.keyspace = keyspace, .table = table.get(), .index = table->find_index(name)}};
     return base::invalid(fmt::format("'{}' not found in keyspace '{}'", name, where));
   }
 

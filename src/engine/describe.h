@@ -18,6 +18,7 @@ namespace sibyl::engine {
 std::string describe_keyspace(const schema::Keyspace& keyspace);
 std::string describe_type(const schema::UserType& type);
 std::string describe_table(const schema::Table& table, bool is_virtual, bool with_internals);
+std::string describe_index(const schema::Table& table, const schema::Index& index);
 
 // Answers one page. `keyspace` is the session's, or empty.
 base::Result<execute::ResultSet> describe(const cql::Describe& statement, const std::string& keyspace,

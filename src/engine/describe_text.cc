@@ -162,6 +162,18 @@ std::string describe_type(const schema::UserType& type) {
   return out + "\n);";
 }
 
+std::string describe_index(const Table& table, const schema::Index& index) {
+  std::map<std::string, std::string> options = index.options;
+  const std::string target = options["target"], class_name = options["class_name"];
+  options.erase("target");
+  options.erase("class_name");
+  std::string out = fmt::format("CREATE {}INDEX {} ON {} ({})", index.is_custom ? "CUSTOM " : "",
+                                quote_identifier(index.name), qualified(table.keyspace, table.name), target);
+  if (index.is_custom) out += " USING " + quote_string(class_name);
+  if (!options.empty()) out += " WITH OPTIONS = " + print_map(options);
+  return out + ";";
+}
+
 std::string describe_table(const Table& table, bool is_virtual, bool with_internals) {
   std::vector<DroppedColumn> dropped;
   if (with_internals) dropped = sorted_dropped_columns(table);

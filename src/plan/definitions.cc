@@ -73,6 +73,7 @@ struct Definer {
     if constexpr (requires { define_keyspace(statement, draft); }) return define_keyspace(statement, draft);
     if constexpr (requires { define_table(statement, draft); }) return define_table(statement, draft);
     if constexpr (requires { define_type(statement, draft); }) return define_type(statement, draft);
+    if constexpr (requires { define_index(statement, draft); }) return define_index(statement, draft);
     return base::invalid("This statement does not change the schema");
   }
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "plan/definitions_indexes.h"
 #include "plan/definitions_internal.h"
 #include "plan/definitions_types.h"
 #include "plan/options.h"
@@ -60,6 +61,9 @@ class TableChange {
             "Cannot rename column {} to {} in table '{}'; another column with that name already exists", from,
             to, qualified(old_)));
       }
+      if (const std::string indexes = dependent_indexes(old_, *column); !indexes.empty())
+        return base::invalid(fmt::format(
+            "Can't rename column {} because it has dependent secondary indexes ({})", from, indexes));
       if (schema::Column* found = find(from)) found->name = to;
     }
     return !rename.names.empty();
@@ -175,6 +179,9 @@ class TableChange {
       return base::invalid(
           fmt::format("Cannot drop non-frozen column {} of user type {}", name, column->type->cql_name()));
     }
+    if (const std::string indexes = dependent_indexes(old_, *column); !indexes.empty())
+      return base::invalid(fmt::format(
+          "Cannot drop column {} because it has dependent secondary indexes ({})", name, indexes));
     if (std::erase_if(table_.columns, [&](const schema::Column& entry) { return entry.name == name; }) == 0)
       return false;
     std::erase_if(table_.dropped_columns,

@@ -59,6 +59,8 @@ base::Result<DefinitionResult> define_table(const cql::DropTable& statement, Dra
 base::Result<DefinitionResult> define_type(const cql::CreateType& statement, Draft& draft);
 base::Result<DefinitionResult> define_type(const cql::AlterType& statement, Draft& draft);
 base::Result<DefinitionResult> define_type(const cql::DropType& statement, Draft& draft);
+base::Result<DefinitionResult> define_index(const cql::CreateIndex& statement, Draft& draft);
+base::Result<DefinitionResult> define_index(const cql::DropIndex& statement, Draft& draft);
 
 inline schema::Change change_of(schema::Change::Kind kind, schema::Change::Target target,
                                 std::string keyspace, std::string name) {

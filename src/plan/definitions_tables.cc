@@ -327,6 +327,7 @@ base::Result<DefinitionResult> define_table(const cql::DropTable& statement, Dra
     return base::invalid(fmt::format("Table '{}.{}' doesn't exist", keyspace_name, name));
   }
   draft.dropped_storage_ids.push_back(table->storage_id);
+  for (const schema::Index& index : table->indexes) draft.dropped_storage_ids.push_back(index.storage_id);
   auto keyspace = draft.change(*old);
   keyspace->tables.erase(name);
   return draft.with(std::move(keyspace),

@@ -72,19 +72,9 @@ struct Planner {
   base::Status operator()(const cql::AlterType&) const { return definition(); }
   base::Status operator()(const cql::DropType&) const { return definition(); }
 
-  base::Status operator()(const cql::CreateIndex& index) const {
-    SIBYL_ASSIGN(const schema::TablePtr table, binder.table(index.table));
-    if (const auto keyspace = binder.schema().find_keyspace(table->keyspace); keyspace->is_system)
-      return base::fail(base::ErrorCode::unauthorized,
-                        fmt::format("{} keyspace is not user-modifiable.", table->keyspace));
-    const std::string column = index.targets.empty() ? std::string("the column") : index.targets[0].column;
-    return not_built(
-        "Secondary indexes",
-        fmt::format("keep a second table whose partition key is {} and write to both in one BATCH, or read "
-                    "with ALLOW FILTERING where the table is small",
-                    column));
-  }
-  base::Status operator()(const cql::DropIndex&) const { return not_built("Secondary indexes"); }
+  base::Status operator()(const cql::CreateIndex&) const { return definition(); }
+  base::Status operator()(const cql::DropIndex&) const { return definition(); }
+
   base::Status operator()(const cql::CreateView&) const {
     return not_built("Materialized views", "keep a second table and write to both in one BATCH");
   }

@@ -1,0 +1,91 @@
+#include "schema/index.h"
+
+#include <algorithm>
+
+#include "types/print.h"
+
+namespace sibyl::schema {
+
+using types::Kind;
+
+namespace {
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return out;
+}
+
+bool is_true(const Index& index, const char* option, bool otherwise) {
+  const auto found = index.options.find(option);
+  return found == index.options.end() ? otherwise : lower(found->second) == "true";
+}
+
+}  // namespace
+
+std::optional<IndexClass> index_class_by_name(std::string_view name) {
+  const std::string small = lower(name);
+  if (small == "sai" || small == "storageattachedindex" ||
+      name == "org.apache.cassandra.index.sai.StorageAttachedIndex")
+    return IndexClass::attached;
+  if (name == "org.apache.cassandra.index.sasi.SASIIndex") return IndexClass::sasi;
+  return std::nullopt;
+}
+
+IndexClass class_of(const Index& index) {
+  if (!index.is_custom) return IndexClass::regular;
+  const auto name = index.options.find(index_class_option);
+  return name == index.options.end() ? IndexClass::regular
+                                     : index_class_by_name(name->second).value_or(IndexClass::regular);
+}
+
+const char* target_name(Index::Target target) {
+  switch (target) {
+    case Index::Target::simple:
+      return "";
+    case Index::Target::values:
+      return "values";
+    case Index::Target::keys:
+      return "keys";
+    case Index::Target::entries:
+      return "entries";
+    case Index::Target::full:
+      return "full";
+  }
+  return "";
+}
+
+std::string target_text(Index::Target target, const std::string& column) {
+  const std::string name = types::quote_identifier(column);
+  return target == Index::Target::simple ? name : std::string(target_name(target)) + "(" + name + ")";
+}
+
+const types::TypePtr& indexed_type(const Column& column, Index::Target target) {
+  if (!column.type->is_collection() || !column.type->is_multi_cell()) return column.type;
+  if (column.type->kind() != Kind::map || target == Index::Target::keys) return column.type->parameters()[0];
+  return column.type->parameters()[1];
+}
+
+TextAnalysis analysis_of(const Index& index) {
+  TextAnalysis analysis;
+  const IndexClass kind = class_of(index);
+  if (kind == IndexClass::attached) {
+    if (!is_true(index, "case_sensitive", true)) analysis.letters = TextAnalysis::Case::lower;
+    analysis.normalise = is_true(index, "normalize", false);
+    analysis.ascii = is_true(index, "ascii", false);
+  } else if (kind == IndexClass::sasi && index.options.contains("analyzer_class") &&
+             is_true(index, "analyzed", true)) {
+    if (!is_true(index, "case_sensitive", true) || is_true(index, "normalize_lowercase", false))
+      analysis.letters = TextAnalysis::Case::lower;
+    else if (is_true(index, "normalize_uppercase", false))
+      analysis.letters = TextAnalysis::Case::upper;
+  }
+  return analysis;
+}
+
+bool is_vector_index(const Table& table, const Index& index) {
+  const Column* column = table.find_by_id(index.column_id);
+  return class_of(index) == IndexClass::attached && column != nullptr && column->type->kind() == Kind::vector;
+}
+
+}  // namespace sibyl::schema
