@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "execute/execute.h"
 #include "execute/modify_build.h"
 #include "execute/modify_commit.h"
+#include "execute/upkeep.h"
 #include "plan/attributes.h"
 
 namespace sibyl::execute {
@@ -50,7 +52,8 @@ class BatchBuilder {
       held = environment_.locks.acquire(prefixes);
     }
     SIBYL_TRY(build_all(targets, space));
-    return check_size();
+    SIBYL_TRY(check_size());
+    return add_upkeep();
   }
 
   storage::WriteSet writes;
@@ -71,6 +74,16 @@ class BatchBuilder {
       SIBYL_TRY(build_writes(*items_[i].statement, targets[i], bindings, moment, &before, space, writes));
     }
     return before.counters.write(before.reads, server_timestamp, writes);
+  }
+
+  base::Status add_upkeep() {
+    std::vector<const schema::Table*> tables;
+    for (const Item& item : items_)
+      if (item.statement->table->needs_upkeep()) tables.push_back(item.statement->table.get());
+    std::sort(tables.begin(), tables.end());
+    tables.erase(std::unique(tables.begin(), tables.end()), tables.end());
+    if (tables.empty()) return {};
+    return execute::add_upkeep(tables, environment_.store, writes);
   }
 
   std::set<std::string> table_names() const {

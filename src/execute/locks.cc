@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <new>
+#include <numeric>
 #include <string_view>
 
 #include "base/check.h"
@@ -45,6 +46,15 @@ PartitionLocks::Held PartitionLocks::acquire(std::span<const base::Bytes> partit
     held.stripes_.push_back(std::hash<std::string_view>()(prefix) & mask_);
   std::sort(held.stripes_.begin(), held.stripes_.end());
   held.stripes_.erase(std::unique(held.stripes_.begin(), held.stripes_.end()), held.stripes_.end());
+  for (const size_t stripe : held.stripes_) stripes_[stripe].free.acquire();
+  return held;
+}
+
+PartitionLocks::Held PartitionLocks::acquire_all() {
+  Held held;
+  held.locks_ = this;
+  held.stripes_.resize(mask_ + 1);
+  std::iota(held.stripes_.begin(), held.stripes_.end(), size_t{0});
   for (const size_t stripe : held.stripes_) stripes_[stripe].free.acquire();
   return held;
 }

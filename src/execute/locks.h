@@ -41,6 +41,8 @@ class PartitionLocks {
   // Waits for the locks of all these partitions (row::partition_prefix). Stripes are taken in one order by
   // everyone, so no two callers wait for each other. A caller that holds locks must not ask for more.
   Held acquire(std::span<const base::Bytes> partition_prefixes);
+  // Waits until nobody holds any, and keeps everybody out: for rare statements over whole tables.
+  Held acquire_all();
 
  private:
   struct Stripe;

@@ -1,6 +1,7 @@
 #include "execute/execute.h"
 #include "execute/modify_build.h"
 #include "execute/modify_commit.h"
+#include "execute/upkeep.h"
 #include "plan/attributes.h"
 
 namespace sibyl::execute {
@@ -77,6 +78,8 @@ base::Result<storage::WriteSet> build(const Modification& statement, const Reque
   Before before{ReadBefore(environment.store_of(*statement.table), moment.now_seconds), {}};
   SIBYL_TRY(build_writes(statement, targets, bindings, moment, &before, space, writes));
   SIBYL_TRY(before.counters.write(before.reads, moment.timestamp, writes));
+  const schema::Table* const table = statement.table.get();
+  if (table->needs_upkeep()) SIBYL_TRY(add_upkeep({&table, 1}, environment.store, writes));
   return writes;
 }
 

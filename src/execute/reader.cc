@@ -68,6 +68,8 @@ base::Error corrupt() {
 // too.
 bool make_visible(Fragment& fragment, const Deletion& covering, const ReadPlan& plan) {
   if (!row::visible_at(fragment, covering, plan.now_seconds)) return false;
+  // The marker of a view's row says how long it lives; cells may live longer than the row's key.
+  if (plan.table->is_view() && !fragment.marker.exists()) return false;
   if (plan.table->dropped_columns.empty()) return true;
   std::erase_if(fragment.cells,
                 [&](const row::Cell& cell) { return plan.table->find_by_id(cell.column) == nullptr; });

@@ -1,7 +1,8 @@
 #include <fmt/format.h>
 
 #include "execute/execute.h"
-#include "row/record_key.h"
+#include "execute/locks.h"
+#include "execute/upkeep.h"
 
 namespace sibyl::execute {
 
@@ -13,15 +14,20 @@ void truncate(const plan::Prepared& prepared, Environment& environment, Completi
     return;
   }
   // The store applies write sets in one order: what commits after this one survives it.
+  // Whoever has read rows to look after indexes and views must have committed.
+  PartitionLocks::Held held;
+  if (table.needs_upkeep()) held = environment.locks.acquire_all();
   storage::WriteSet writes;
-  writes.erase_range(row::table_begin(table.storage_id), row::table_end(table.storage_id));
-  environment.store.commit(std::move(writes), [done = std::move(done)](base::Status status) mutable {
-    if (status) {
-      done(ResultSet());
-    } else {
-      done(base::fail(base::ErrorCode::truncate, "Error during truncate: " + status.error().message()));
-    }
-  });
+  erase_all(table, writes);
+  environment.store.commit(
+      std::move(writes), [done = std::move(done), held = std::move(held)](base::Status status) mutable {
+        held.release();
+        if (status) {
+          done(ResultSet());
+        } else {
+          done(base::fail(base::ErrorCode::truncate, "Error during truncate: " + status.error().message()));
+        }
+      });
 }
 
 }  // namespace sibyl::execute

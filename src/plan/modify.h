@@ -73,7 +73,7 @@ struct Modification {
   std::vector<Operation> row_operations;
 
   bool names_rows = true;  // false: only the partition (static columns, partition deletion) or ranges of rows
-  bool reads_first = false;  // some operation reads before it writes
+  bool reads_first = false;  // some operation reads before it writes, or indexes or views do
   bool is_counter = false;   // of a counter table
 
   bool deletes_rows() const {

@@ -77,17 +77,6 @@ int order_markers(const Marker& left, const Marker& right) {
   return order(left.time_to_live, right.time_to_live);
 }
 
-// Adds the parts of `from` to `into`, leaving order and shadowing to normalise().
-void gather(const Fragment& from, Fragment& into) {
-  into.marker = reconcile(into.marker, from.marker);
-  into.deletion = reconcile(into.deletion, from.deletion);
-  into.has_range_deletions |= from.has_range_deletions;
-  into.original_clustering = std::max(into.original_clustering, from.original_clustering);
-  into.column_deletions.insert(into.column_deletions.end(), from.column_deletions.begin(),
-                               from.column_deletions.end());
-  into.cells.insert(into.cells.end(), from.cells.begin(), from.cells.end());
-}
-
 // Fragments whose vectors are kept from one merge of a thread to the next.
 struct Scratch {
   Fragment merged;
@@ -104,6 +93,16 @@ struct Scratch {
 };
 
 }  // namespace
+
+void add(const Fragment& from, Fragment& into) {
+  into.marker = reconcile(into.marker, from.marker);
+  into.deletion = reconcile(into.deletion, from.deletion);
+  into.has_range_deletions |= from.has_range_deletions;
+  into.original_clustering = std::max(into.original_clustering, from.original_clustering);
+  into.column_deletions.insert(into.column_deletions.end(), from.column_deletions.begin(),
+                               from.column_deletions.end());
+  into.cells.insert(into.cells.end(), from.cells.begin(), from.cells.end());
+}
 
 const Cell& reconcile(const Cell& left, const Cell& right) noexcept {
   return order_cells(left, right) >= 0 ? left : right;
@@ -133,7 +132,7 @@ void merge(std::span<const BytesView> fragments, Bytes& out) noexcept {
       largest_invalid = std::max(largest_invalid, bytes);
       continue;
     }
-    if (some_valid) gather(scratch.next, scratch.merged);
+    if (some_valid) add(scratch.next, scratch.merged);
     some_valid = true;
   }
   if (some_valid)

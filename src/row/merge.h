@@ -25,6 +25,10 @@ namespace sibyl::row {
 // empty bytes, one gives itself.
 void merge(std::span<const BytesView> fragments, Bytes& out) noexcept;
 
+// Adds the parts of `from` to `into`, borrowing its views. `into` is what merging both gives once it is
+// normalised.
+void add(const Fragment& from, Fragment& into);
+
 // Of two cells of one column and path, the one that stays.
 const Cell& reconcile(const Cell& left, const Cell& right) noexcept;
 

@@ -1,0 +1,146 @@
+// A view's row is a copy of its base row's selected cells under another key, replaced whole. Its marker says
+// how long the row lives: as long as the base's cell that is part of the view's key, or else as long as
+// anything of the base row. Readers of views go by the marker alone (reader.cc).
+#include <algorithm>
+
+#include "execute/upkeep.h"
+#include "execute/view_plan.h"
+#include "row/merge.h"
+#include "row/record_key.h"
+
+namespace sibyl::execute {
+
+namespace {
+
+using row::Fragment;
+
+const row::Cell* find_cell(const Fragment& row, uint32_t column) {
+  const auto found = std::lower_bound(row.cells.begin(), row.cells.end(), column,
+                                      [](const row::Cell& cell, uint32_t id) { return cell.column < id; });
+  return found != row.cells.end() && found->column == column ? &*found : nullptr;
+}
+
+row::Marker marker_of(const row::Cell& cell) {
+  const bool expires = cell.kind == row::CellKind::expiring;
+  return {cell.timestamp, expires ? cell.time_to_live : 0, expires ? cell.expires_seconds : 0};
+}
+
+// Of two, the one that lives longer.
+const row::Marker& longer(const row::Marker& left, const row::Marker& right) {
+  if (!left.exists() || !right.exists()) return left.exists() ? left : right;
+  const bool left_expires = left.time_to_live != 0;
+  const bool right_expires = right.time_to_live != 0;
+  if (left_expires != right_expires) return left_expires ? right : left;
+  if (left_expires && left.expires_seconds != right.expires_seconds)
+    return left.expires_seconds > right.expires_seconds ? left : right;
+  return row::reconcile(left, right);
+}
+
+row::Marker life_of(const ViewPlan& plan, const Fragment& row) {
+  if (plan.key_cell()) return marker_of(*find_cell(row, *plan.key_cell()));
+  row::Marker life = row.marker;
+  for (const row::Cell& cell : row.cells) life = longer(life, marker_of(cell));
+  return life;
+}
+
+// The values of a base row's key, taken apart once for before and after.
+struct BaseKey {
+  std::vector<Bytes> partition, clustering;
+};
+
+// The record that the view has for a base row.
+struct ViewRecord {
+  Bytes key;       // empty: none
+  Bytes original;  // of the clustering
+};
+
+class ViewWriter {
+ public:
+  ViewWriter(const schema::TablePtr& view, const RowChange& change)
+      : view_(*view), change_(change), plan_(view_plan_of(view, change.table)) {}
+
+  base::Status write(storage::WriteSet& writes) {
+    SIBYL_TRY(read_key());
+    ViewRecord before = record_of(change_.before);
+    ViewRecord after = record_of(change_.after);
+    if (!before.key.empty() && before.key != after.key) writes.erase(std::move(before.key));
+    if (!after.key.empty()) writes.put(std::move(after.key), encoded(after.original));
+    return {};
+  }
+
+ private:
+  base::Status read_key() {
+    const schema::Table& table = change_.table;
+    SIBYL_ASSIGN(base_.partition,
+                 types::split_partition_key(change_.partition_key, table.partition_key_count));
+    const Fragment& any = exists(change_.after) ? change_.after : change_.before;
+    SIBYL_ASSIGN(base_.clustering,
+                 plan::clustering_values(table, change_.clustering, any.original_clustering));
+    return {};
+  }
+
+  ViewRecord record_of(const Fragment& row) {
+    ViewRecord record;
+    if (!exists(row)) return record;
+    values_.clear();
+    for (const ViewPlan::Source& source : plan_.key_sources()) {
+      switch (source.from) {
+        case ViewPlan::Source::From::partition_key:
+          values_.emplace_back(base_.partition[source.index]);
+          break;
+        case ViewPlan::Source::From::clustering:
+          values_.emplace_back(base_.clustering[source.index]);
+          break;
+        case ViewPlan::Source::From::cell:
+          const row::Cell* cell = find_cell(row, source.index);
+          if (cell == nullptr) return record;
+          values_.emplace_back(cell->value);
+          break;
+      }
+    }
+    return place();
+  }
+
+  // The record of values_, the view's key.
+  ViewRecord place() {
+    ViewRecord record;
+    const std::span<const BytesView> values = values_;
+    const size_t parts = view_.partition_key_count;
+    const Bytes partition_key =
+        types::serialise_partition_key(std::vector<BytesView>(values.begin(), values.begin() + parts));
+    if (partition_key.empty() || partition_key.size() > plan::max_key_size) return record;
+    const Bytes clustering = plan::clustering_of(view_, values.subspan(parts));
+    if (!plan_.matches(partition_key, clustering, values)) return record;
+    record.original = plan::original_clustering_of(view_, values.subspan(parts), clustering);
+    record.key = row::row_record_key(row::partition_prefix(view_.storage_id, partition_key), clustering);
+    return record;
+  }
+
+  Bytes encoded(BytesView original_clustering) {
+    const Fragment& row = change_.after;
+    Fragment fragment;
+    fragment.marker = life_of(plan_, row);
+    fragment.original_clustering = original_clustering;
+    fragment.cells.reserve(row.cells.size());
+    for (const row::Cell& cell : row.cells)
+      if (plan_.selects(cell.column)) fragment.cells.push_back(cell);
+    Bytes bytes;
+    row::encode(fragment, bytes);
+    return bytes;
+  }
+
+  const schema::Table& view_;
+  const RowChange& change_;
+  const ViewPlan& plan_;
+  BaseKey base_;
+  std::vector<BytesView> values_;
+};
+
+}  // namespace
+
+base::Status write_view_change(const schema::TablePtr& view, const RowChange& change,
+                               storage::WriteSet& writes) {
+  return ViewWriter(view, change).write(writes);
+}
+
+}  // namespace sibyl::execute
