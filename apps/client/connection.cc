@@ -86,6 +86,7 @@ base::Status Connection::handshake(Deadline deadline) {
   protocol::append_startup(body, startup);
   SIBYL_ASSIGN(const Answer answer, ask(Opcode::startup, body, deadline));
   compression_ = options_.compression;
+  has_segments_ = protocol::has_segments(options_.version);
   if (answer.header.opcode == Opcode::ready) return {};
   if (answer.header.opcode == Opcode::authenticate) return authenticate(deadline);
   return base::fail(lost("unexpected answer to STARTUP"));
@@ -150,14 +151,21 @@ base::Result<Connection::Ticket> Connection::send(Opcode opcode, BytesView body)
   protocol::FrameWriter frame(out, protocol::Direction::request,
                               {options_.version, 0, ticket.stream, opcode});
   out.append(body);
-  frame.finish(compression_);
+  if (has_segments_) {
+    frame.finish();
+    Bytes segments;
+    protocol::append_segments(segments, out, compression_);
+    out = std::move(segments);
+  } else {
+    frame.finish(compression_);
+  }
   under_way_.emplace(ticket.stream, std::nullopt);
   SIBYL_TRY(write_all(out));
   return ticket;
 }
 
-// Reads what there is, at least something, and files the frames that are complete.
-base::Status Connection::read_frames(Deadline deadline) {
+// Reads what there is, and waits for at least something.
+base::Status Connection::read_some(Deadline deadline) {
   SIBYL_TRY(wait_for(POLLIN, deadline));
   constexpr size_t read_size = 64u << 10;
   const size_t held = received_.size();
@@ -170,22 +178,60 @@ base::Status Connection::read_frames(Deadline deadline) {
     if (error == EINTR || error == EAGAIN) return {};
     return base::fail(lost(std::strerror(error)));
   }
-  size_t consumed = 0;
-  while (true) {
-    const auto step = protocol::next_frame(BytesView(received_).substr(consumed),
-                                           protocol::Direction::response, protocol::largest_body);
-    if (step.kind == protocol::FrameStep::Kind::incomplete) break;
-    if (step.kind != protocol::FrameStep::Kind::frame) return base::fail(lost(step.error->message()));
-    SIBYL_TRY(keep(step));
-    consumed += step.size;
-  }
+  return {};
+}
+
+// Reads, and files the frames that are complete.
+base::Status Connection::read_frames(Deadline deadline) {
+  SIBYL_TRY(read_some(deadline));
+  SIBYL_ASSIGN(const size_t consumed, has_segments_ ? keep_segments(received_) : keep_frames(received_));
   received_.erase(0, consumed);
   return {};
 }
 
+// How many bytes were taken from the front.
+base::Result<size_t> Connection::keep_frames(BytesView bytes) {
+  size_t consumed = 0;
+  while (true) {
+    const auto step =
+        protocol::next_frame(bytes.substr(consumed), protocol::Direction::response, protocol::largest_body);
+    if (step.kind == protocol::FrameStep::Kind::incomplete) return consumed;
+    if (step.kind != protocol::FrameStep::Kind::frame) return base::fail(lost(step.error->message()));
+    SIBYL_TRY(keep(step));
+    consumed += step.size;
+    const bool ends_startup =
+        step.header.opcode == Opcode::ready || step.header.opcode == Opcode::authenticate;
+    // What follows is in segments.
+    if (!has_segments_ && ends_startup && protocol::has_segments(step.header.version)) return consumed;
+  }
+}
+
+base::Result<size_t> Connection::keep_segments(BytesView bytes) {
+  size_t consumed = 0;
+  while (true) {
+    const auto step = protocol::next_segment(bytes.substr(consumed), compression_);
+    if (step.kind == protocol::SegmentStep::Kind::incomplete) return consumed;
+    if (step.kind == protocol::SegmentStep::Kind::corrupt) return base::fail(lost(step.error->message()));
+    Bytes plain(step.plain_size, '\0');
+    if (step.plain_size > 0) SIBYL_TRY(protocol::open_payload(step, plain.data()));
+    BytesView payload = step.plain_size > 0 ? BytesView(plain) : step.payload;
+    consumed += step.size;
+    if (!step.is_self_contained) {
+      using Progress = protocol::LargeFrame::Progress;
+      const Progress progress = large_.add(payload, protocol::Direction::response, protocol::largest_body);
+      if (progress == Progress::more) continue;
+      if (progress != Progress::complete) return base::fail(lost(large_.step().error->message()));
+      plain = large_.take();
+      payload = plain;
+    }
+    SIBYL_ASSIGN(const size_t kept, keep_frames(payload));
+    if (kept != payload.size()) return base::fail(lost("a segment ends within a message"));
+  }
+}
+
 base::Status Connection::keep(const protocol::FrameStep& step) {
   Answer answer{step.header, {}};
-  if ((step.header.flags & protocol::flag::compression) != 0) {
+  if ((step.header.flags & protocol::flag::compression) != 0 && !has_segments_) {
     SIBYL_ASSIGN(answer.body, protocol::decompress(compression_, step.body, protocol::largest_body));
   } else {
     answer.body = Bytes(step.body);
@@ -259,6 +305,8 @@ void fill(protocol::QueryParameters& parameters, std::span<const ValueView> valu
   if (options.page_size > 0) parameters.page_size = options.page_size;
   if (options.paging_state) parameters.paging_state = *options.paging_state;
   parameters.timestamp_micros = options.timestamp_micros;
+  parameters.keyspace = options.keyspace;
+  parameters.now_seconds = options.now_seconds;
 }
 
 }  // namespace
@@ -279,6 +327,7 @@ base::Result<Connection::Ticket> Connection::start_execute(const Prepared& prepa
                                                            const StatementOptions& options) {
   protocol::Execute message;
   message.id = prepared.id;
+  message.result_metadata_id = prepared.result_metadata_id;
   fill(message.parameters, values, options);
   Bytes body;
   protocol::append_execute(body, options_.version, message);
@@ -306,8 +355,12 @@ base::Result<Prepared> Connection::prepare(std::string_view text) {
   SIBYL_ASSIGN(auto message, protocol::decode_result(rest, answer.header.version));
   auto* prepared = std::get_if<protocol::PreparedResult>(&message);
   if (prepared == nullptr) return base::fail(lost("unexpected answer to PREPARE"));
-  return Prepared{std::string(text), std::move(prepared->id), std::move(prepared->markers),
-                  std::move(prepared->partition_key_markers), std::move(prepared->result)};
+  return Prepared{std::string(text),
+                  std::move(prepared->id),
+                  std::move(prepared->result_metadata_id),
+                  std::move(prepared->markers),
+                  std::move(prepared->partition_key_markers),
+                  std::move(prepared->result)};
 }
 
 base::Result<Result> Connection::execute(Prepared& prepared, std::span<const ValueView> values,

@@ -26,6 +26,7 @@
 #include "protocol/frame.h"
 #include "protocol/request.h"
 #include "protocol/response.h"
+#include "protocol/segment.h"
 #include "types/value.h"
 
 namespace sibyl::client {
@@ -53,7 +54,9 @@ struct StatementOptions {
   int32_t page_size = 0;              // 0: everything at once
   std::optional<Bytes> paging_state;  // continues where the page that gave it ended
   std::optional<int64_t> timestamp_micros;
-  std::vector<std::string_view> names;  // of the values, when they are given by name
+  std::vector<std::string_view> names;       // of the values, when they are given by name
+  std::optional<std::string_view> keyspace;  // v5: instead of the connection's
+  std::optional<int32_t> now_seconds;        // v5: the moment that decides what has expired
 };
 
 // A row: one entry for each column, nullopt for null. Points into its Result.
@@ -86,6 +89,7 @@ class Result {
 struct Prepared {
   std::string text;
   Bytes id;
+  Bytes result_metadata_id;  // v5
   std::vector<Column> markers;
   std::vector<uint16_t> partition_key_markers;  // empty when they do not give the whole partition key
   std::vector<Column> result;
@@ -152,7 +156,10 @@ class Connection {
   base::Result<Ticket> send(protocol::Opcode opcode, BytesView body);
   base::Result<Answer> receive(Ticket ticket, Deadline deadline);
   base::Result<Answer> ask(protocol::Opcode opcode, BytesView body, Deadline deadline);
+  base::Status read_some(Deadline deadline);
   base::Status read_frames(Deadline deadline);
+  base::Result<size_t> keep_frames(BytesView bytes);
+  base::Result<size_t> keep_segments(BytesView bytes);
   base::Status write_all(BytesView bytes);
   base::Status wait_for(short events, Deadline deadline);
   base::Status keep(const protocol::FrameStep& step);
@@ -164,6 +171,8 @@ class Connection {
   std::string server_;  // for error texts
   int socket_ = -1;
   protocol::Compression compression_ = protocol::Compression::none;
+  bool has_segments_ = false;
+  protocol::LargeFrame large_;
   int16_t next_stream_ = 0;
   std::map<int16_t, std::optional<Answer>> under_way_;
   std::deque<Event> events_;

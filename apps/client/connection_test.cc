@@ -164,5 +164,35 @@ TEST(Connect, NobodyThere) {
   EXPECT_EQ(connection.error().message(), "127.0.0.1:1: Connection refused");
 }
 
+TEST_F(ConnectionTest, SegmentsOfVersionFive) {
+  for (const auto compression : {protocol::Compression::none, protocol::Compression::lz4}) {
+    Options options;
+    options.version = protocol::Version::v5;
+    options.compression = compression;
+    auto connection = connect(options);
+    ASSERT_NE(connection, nullptr);
+    EXPECT_EQ(connection->query("void")->kind, Result::Kind::nothing);
+    EXPECT_EQ(connection->query("fail because").error().message(), "because");
+    auto large = connection->query("rows 3 1000000");
+    ASSERT_TRUE(large);
+    EXPECT_EQ(values_of(*large)[2].size(), 1'000'000u);
+    auto prepared = connection->prepare("values");
+    ASSERT_TRUE(prepared);
+    const std::string value(500'000, 'x');
+    const std::vector<ValueView> values = {ValueView::of(value), ValueView::null()};
+    auto echoed = connection->execute(*prepared, values);
+    ASSERT_TRUE(echoed);
+    EXPECT_EQ(values_of(*echoed), (std::vector<std::string>{value, "null"}));
+    std::vector<Connection::Ticket> tickets;
+    for (int i = 0; i < 1000; ++i) tickets.push_back(*connection->start_query("rows 1 200"));
+    for (const auto ticket : tickets) EXPECT_EQ(connection->finish(ticket)->row_count(), 1u);
+    StatementOptions in_shop;
+    in_shop.keyspace = "shop";
+    auto keyspace = connection->query("keyspace", {}, in_shop);
+    ASSERT_TRUE(keyspace);
+    EXPECT_EQ(values_of(*keyspace), std::vector<std::string>{"shop"});
+  }
+}
+
 }  // namespace
 }  // namespace sibyl::client

@@ -207,6 +207,9 @@ TEST_P(EngineTest, PreparedStatementsSurviveAlter) {
   auto again = engine_->find_prepared(prepared->id);
   ASSERT_TRUE(again.has_value());
   EXPECT_NE(*again, prepared->plan);
+  EXPECT_NE((*again)->result_id, prepared->plan->result_id);
+  EXPECT_FALSE(prepared->plan->result_changed);
+  EXPECT_TRUE((*again)->result_changed);
   EXPECT_THAT(client_->print(client_->run(*again)), ElementsAre("1|1|x|null"));
   EXPECT_EQ(*engine_->find_prepared(prepared->id), *again);
   // A change elsewhere keeps the plan.
@@ -289,7 +292,7 @@ TEST_P(EngineTest, SystemLocal) {
                     "release_version, rpc_address, "
                     "rpc_port, tokens, truncated_at FROM system.local WHERE key = 'local'"),
       ElementsAre(
-          "local|COMPLETED|127.0.0.2|7000|Sibyl|3.4.7|datacenter1|127.0.0.2|7000|4|org.apache.cassandra.dht."
+          "local|COMPLETED|127.0.0.2|7000|Sibyl|3.4.7|datacenter1|127.0.0.2|7000|5|org.apache.cassandra.dht."
           "Murmur3Partitioner|rack1|" +
           std::string(release_version) + "|127.0.0.2|19042|{'0'}|null"));
   auto versions = client_->rows("SELECT schema_version, host_id FROM system.local");

@@ -45,6 +45,14 @@ bool worth_keeping(const plan::Prepared& plan) {
          std::holds_alternative<std::shared_ptr<const plan::Batch>>(plan.plan);
 }
 
+// What takes the place of a plan that no longer holds.
+PreparedPtr replaced(const plan::Prepared& before, PreparedPtr after) {
+  if (!before.result_changed && before.result_id == after->result_id) return after;
+  auto changed = std::make_shared<plan::Prepared>(*after);
+  changed->result_changed = true;
+  return changed;
+}
+
 base::Error not_prepared(std::string_view id) {
   base::ErrorDetails details;
   details.code = base::ErrorCode::unprepared;
@@ -95,7 +103,7 @@ base::Result<PreparedPtr> Statements::current(PlanCache& cache, std::string_view
       cache.erase(key);
       return again;
     }
-    found.plan = std::move(*again);
+    found.plan = replaced(*found.plan, std::move(*again));
   }
   cache.put(key, found.plan, generation);
   return found.plan;

@@ -176,7 +176,7 @@ void SystemTables::put_local(storage::WriteSet& writes) {
                    {"host_id", node_.host_id},
                    {"listen_address", address},
                    {"listen_port", types::encode_int32(storage_port)},
-                   {"native_protocol_version", "4"},
+                   {"native_protocol_version", "5"},
                    {"partitioner", partitioner_class},
                    {"rack", "rack1"},
                    {"release_version", release_version},

@@ -32,6 +32,8 @@ enum class Consistency : uint16_t {
   local_one = 10,
 };
 
+class Trace;  // trace.h
+
 struct Request {
   std::span<const types::ValueView> values;  // borrowed: must live until the request completes
   int32_t page_size = 0;                     // 0 or less: everything at once
@@ -40,6 +42,7 @@ struct Request {
   std::optional<int32_t> now_seconds;       // v5
   Consistency consistency = Consistency::one;
   Consistency serial_consistency = Consistency::serial;
+  Trace* trace = nullptr;  // told what is done for the request, if anybody asked; borrowed
 };
 
 // Called exactly once, on any thread, perhaps before the call that was given it returns.

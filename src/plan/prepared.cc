@@ -5,6 +5,7 @@
 #include "plan/modify.h"
 #include "plan/select.h"
 #include "plan/term.h"
+#include "types/key.h"
 
 namespace sibyl::plan {
 
@@ -114,6 +115,19 @@ struct Planner {
 
 }  // namespace
 
+base::Bytes metadata_id(const ResultMetadata& metadata) {
+  base::Bytes hashed(1, '\0'), id;
+  for (const ColumnSpec& column : metadata.columns)
+    hashed.append(
+        fmt::format("{}.{}.{} {}\n", column.keyspace, column.table, column.name, column.type->cql_name()));
+  // Two hashes of 64 bits, told apart by the first byte.
+  for (const char salt : {'\0', '\1'}) {
+    hashed[0] = salt;
+    types::encode_token(types::murmur3_token(hashed), id);
+  }
+  return id;
+}
+
 base::Result<PreparedPtr> prepare(std::shared_ptr<const cql::Statement> statement, std::string text,
                                   std::string keyspace, schema::SnapshotPtr schema) {
   auto prepared = std::make_shared<Prepared>();
@@ -123,6 +137,7 @@ base::Result<PreparedPtr> prepare(std::shared_ptr<const cql::Statement> statemen
   SIBYL_TRY(std::visit(Planner{statement, binder, *prepared}, statement->node));
   prepared->markers = binder.take_markers();
   for (std::string& warning : binder.take_warnings()) prepared->warnings.push_back(std::move(warning));
+  prepared->result_id = metadata_id(prepared->result ? *prepared->result : ResultMetadata{});
   return prepared;
 }
 

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/bytes.h"
 #include "base/result.h"
 #include "cql/ast.h"
 #include "schema/schema.h"
@@ -25,6 +26,8 @@ struct ResultMetadata {
   std::vector<ColumnSpec> columns;
 };
 using ResultMetadataPtr = std::shared_ptr<const ResultMetadata>;
+// 16 bytes that differ when the names or types of the columns do: v5 clients compare them.
+base::Bytes metadata_id(const ResultMetadata& metadata);
 
 struct Select;        // select.h
 struct Modification;  // modify.h: INSERT, UPDATE, DELETE
@@ -50,8 +53,10 @@ struct Prepared {
   std::vector<schema::TablePtr> tables;  // those it reads or writes: when one is replaced, prepare again
   std::vector<ColumnSpec> markers;
   std::vector<uint16_t>
-      partition_key_markers;  // markers that give the partition key, in key order; empty if not all
-  ResultMetadataPtr result;   // nullptr when it returns no rows
+      partition_key_markers;    // markers that give the partition key, in key order; empty if not all
+  ResultMetadataPtr result;     // nullptr when it returns no rows
+  base::Bytes result_id;        // metadata_id() of `result`, or of no columns
+  bool result_changed = false;  // since the text was first prepared: clients may know older columns
   std::vector<std::string> warnings;
   std::variant<std::shared_ptr<const Select>, std::shared_ptr<const Modification>,
                std::shared_ptr<const Batch>, Truncate, Use, Definition, Describe>

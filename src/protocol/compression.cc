@@ -12,11 +12,15 @@
 
 namespace sibyl::protocol {
 
-base::Result<Compression> compression_by_name(std::string_view name) {
+base::Result<Compression> compression_by_name(std::string_view name, Version version) {
   std::string lower(name);
   std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
   if (lower == "lz4") return Compression::lz4;
-  if (lower == "snappy") return Compression::snappy;
+  if (lower == "snappy") {
+    if (has_segments(version))
+      return base::fail(protocol_error("Snappy compression is not supported in protocol V5"));
+    return Compression::snappy;
+  }
   return base::fail(protocol_error(fmt::format("Unknown compression algorithm: {}", lower)));
 }
 

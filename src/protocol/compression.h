@@ -1,4 +1,5 @@
-// Bodies compressed with lz4 (its length before it, big-endian) or snappy, as v3 and v4 carry them.
+// Bodies compressed with lz4 (its length before it, big-endian) or snappy, as v3 and v4 carry them. What v5
+// compresses is in segment.h.
 #pragma once
 
 #include <cstdint>
@@ -6,13 +7,14 @@
 
 #include "base/bytes.h"
 #include "base/result.h"
+#include "protocol/version.h"
 
 namespace sibyl::protocol {
 
 enum class Compression : uint8_t { none, lz4, snappy };
 
-// The name in STARTUP and SUPPORTED, any case; an error for others.
-base::Result<Compression> compression_by_name(std::string_view name);
+// The name in STARTUP and SUPPORTED, any case; an error for others, and for snappy in v5.
+base::Result<Compression> compression_by_name(std::string_view name, Version version);
 
 // Appends the compressed form of `body`. REQUIRES: compression is not none.
 void compress(Compression compression, base::BytesView body, base::Bytes& out);

@@ -1,12 +1,15 @@
 // Cuts any bytes into frames, both ways, and decodes every message found, compressed ones too. What decodes
-// is encoded again and must decode to the same bytes.
+// is encoded again and must decode to the same bytes. The bytes are also taken as segments, and, since chance
+// finds no checksum, as what segments with right checksums hold.
 #include <cstdint>
 #include <cstdlib>
 
+#include "protocol/checksum.h"
 #include "protocol/error_message.h"
 #include "protocol/frame.h"
 #include "protocol/request.h"
 #include "protocol/response.h"
+#include "protocol/segment.h"
 
 using namespace sibyl::protocol;
 namespace base = sibyl::base;
@@ -131,11 +134,92 @@ void walk(BytesView bytes, Direction direction) {
   }
 }
 
+// A segment with right checksums around any payload. Under lz4 the payload claims `plain_size` bytes.
+Bytes sealed(BytesView payload, bool is_self_contained, Compression compression, uint64_t plain_size) {
+  const size_t header_bytes = compression == Compression::none ? 3 : 5;
+  uint64_t header = payload.size();
+  if (compression == Compression::none) {
+    header |= uint64_t{is_self_contained} << 17;
+  } else {
+    header |= plain_size << 17 | uint64_t{is_self_contained} << 34;
+  }
+  header |= uint64_t{crc24(header, header_bytes)} << (8 * header_bytes);
+  Bytes out;
+  for (size_t i = 0; i < header_bytes + 3; ++i) out.push_back(static_cast<char>(header >> (8 * i)));
+  out.append(payload);
+  for (size_t i = 0; i < 4; ++i) out.push_back(static_cast<char>(crc32(payload) >> (8 * i)));
+  return out;
+}
+
+void walk_segments(BytesView bytes, Compression compression, Direction direction) {
+  LargeFrame large;
+  while (true) {
+    const SegmentStep step = next_segment(bytes, compression);
+    if (step.kind == SegmentStep::Kind::incomplete) {
+      require(step.size > bytes.size());
+      return;
+    }
+    if (step.kind == SegmentStep::Kind::corrupt) return;
+    Bytes plain(step.plain_size, '\0');
+    if (step.plain_size > 0 && !open_payload(step, plain.data())) return;
+    const BytesView payload = step.plain_size > 0 ? BytesView(plain) : step.payload;
+    if (step.is_self_contained) {
+      walk(payload, direction);
+    } else {
+      const auto progress = large.add(payload, direction, body_limit);
+      if (progress == LargeFrame::Progress::fatal) return;
+      if (progress == LargeFrame::Progress::complete) walk(large.take(), direction);
+    }
+    bytes.remove_prefix(step.size);
+  }
+}
+
+// Two segments of one frame, or one with many, cut where the first byte says.
+void walk_sealed(BytesView bytes, Direction direction) {
+  if (bytes.empty() || bytes.size() > largest_payload) return;
+  const size_t cut = static_cast<uint8_t>(bytes[0]) % bytes.size();
+  for (const auto compression : {Compression::none, Compression::lz4}) {
+    walk_segments(sealed(bytes, true, compression, 0), compression, direction);
+    walk_segments(sealed(bytes.substr(0, cut), false, compression, 0) +
+                      sealed(bytes.substr(cut), false, compression, 0),
+                  compression, direction);
+  }
+  walk_segments(sealed(bytes.substr(1), true, Compression::lz4, 1 + cut * 64), Compression::lz4, direction);
+}
+
+// Whole frames come back from the segments that they were put in.
+void wrap_and_unwrap(BytesView bytes) {
+  size_t whole = 0;
+  while (true) {
+    const FrameStep step = next_frame(bytes.substr(whole), Direction::request, body_limit);
+    if (step.kind != FrameStep::Kind::frame) break;
+    whole += step.size;
+  }
+  for (const auto compression : {Compression::none, Compression::lz4}) {
+    Bytes out, back;
+    append_segments(out, bytes.substr(0, whole), compression);
+    for (BytesView rest = out; !rest.empty();) {
+      const SegmentStep step = next_segment(rest, compression);
+      require(step.kind == SegmentStep::Kind::segment);
+      Bytes plain(step.plain_size, '\0');
+      if (step.plain_size > 0) require(open_payload(step, plain.data()).has_value());
+      back.append(step.plain_size > 0 ? BytesView(plain) : step.payload);
+      rest.remove_prefix(step.size);
+    }
+    require(back == bytes.substr(0, whole));
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const BytesView bytes(reinterpret_cast<const char*>(data), size);
-  walk(bytes, Direction::request);
-  walk(bytes, Direction::response);
+  for (const auto direction : {Direction::request, Direction::response}) {
+    walk(bytes, direction);
+    walk_segments(bytes, Compression::none, direction);
+    walk_segments(bytes, Compression::lz4, direction);
+    walk_sealed(bytes, direction);
+  }
+  wrap_and_unwrap(bytes);
   return 0;
 }

@@ -39,18 +39,18 @@ TEST(Frame, NegativeStreamsAreKept) {
 }
 
 TEST(Frame, UnsupportedVersionsAreRefusedUnderOneThatIs) {
-  for (const int version : {0, 5, 6, 65, 66, 127}) {
+  for (const int version : {0, 6, 65, 66, 127}) {
     Bytes bytes = hex("000000090500000000");
     bytes[0] = static_cast<char>(version);
     const FrameStep step = next_frame(bytes, Direction::request, default_body_limit);
     ASSERT_EQ(step.kind, FrameStep::Kind::fatal);
-    EXPECT_EQ(step.answer_version, 4);
+    EXPECT_EQ(step.answer_version, 5);
     if (version >= 3) {
       EXPECT_EQ(step.header.stream, 9);
     }
     EXPECT_EQ(step.error->code(), base::ErrorCode::protocol);
     EXPECT_EQ(step.error->message(), "Invalid or unsupported protocol version (" + std::to_string(version) +
-                                         "); supported versions are (3/v3, 4/v4)");
+                                         "); supported versions are (3/v3, 4/v4, 5/v5)");
   }
 }
 
@@ -61,7 +61,8 @@ TEST(Frame, VersionTwoIsAnsweredWithItsShortHeader) {
   EXPECT_EQ(step.header.stream, 9);
   Bytes out;
   append_refusal(out, step.answer_version, step.header.stream, *step.error);
-  const std::string text = "Invalid or unsupported protocol version (2); supported versions are (3/v3, 4/v4)";
+  const std::string text =
+      "Invalid or unsupported protocol version (2); supported versions are (3/v3, 4/v4, 5/v5)";
   Bytes expected = hex("82000900");
   append_int(expected, static_cast<int32_t>(6 + text.size()));
   append_int(expected, 0x0A);
@@ -72,11 +73,11 @@ TEST(Frame, VersionTwoIsAnsweredWithItsShortHeader) {
 TEST(Frame, RefusalOfSixtySixMatchesRecordedAnswer) {
   // What Cassandra 5.0 sends, but for its list of versions.
   Bytes out;
-  append_refusal(out, 4, 9, unsupported_version(66));
+  append_refusal(out, 5, 9, unsupported_version(66));
   const FrameStep step = next_frame(out, Direction::response, default_body_limit);
   ASSERT_EQ(step.kind, FrameStep::Kind::frame);
-  EXPECT_EQ(base::to_hex(out.substr(0, 5)), "8400000900");
-  const auto message = decode_error(step.body, Version::v4);
+  EXPECT_EQ(base::to_hex(out.substr(0, 5)), "8500000900");
+  const auto message = decode_error(step.body, Version::v5);
   ASSERT_TRUE(message);
   EXPECT_EQ(message->code, base::ErrorCode::protocol);
 }
@@ -160,9 +161,13 @@ TEST(Compression, ClaimsAreNotBelieved) {
 }
 
 TEST(Compression, Names) {
-  EXPECT_EQ(*compression_by_name("LZ4"), Compression::lz4);
-  EXPECT_EQ(*compression_by_name("snappy"), Compression::snappy);
-  EXPECT_EQ(compression_by_name("zstd").error().message(), "Unknown compression algorithm: zstd");
+  for (const Version version : {Version::v3, Version::v4, Version::v5})
+    EXPECT_EQ(*compression_by_name("LZ4", version), Compression::lz4);
+  EXPECT_EQ(*compression_by_name("snappy", Version::v4), Compression::snappy);
+  EXPECT_EQ(compression_by_name("snappy", Version::v5).error().message(),
+            "Snappy compression is not supported in protocol V5");
+  EXPECT_EQ(compression_by_name("zstd", Version::v5).error().message(),
+            "Unknown compression algorithm: zstd");
 }
 
 TEST(Compression, RoundTripsAnything) {

@@ -51,9 +51,11 @@ void append_metadata(Bytes& out, Version version, const RowsHeader& header) {
   if (global) flags |= metadata_flag::global_tables_spec;
   if (header.paging_state) flags |= metadata_flag::has_more_pages;
   if (header.skip_metadata) flags |= metadata_flag::no_metadata;
+  if (header.new_metadata_id) flags |= metadata_flag::metadata_changed;
   append_int(out, flags);
   append_int(out, static_cast<int32_t>(header.columns.size()));
   if (header.paging_state) append_bytes(out, *header.paging_state);
+  if (header.new_metadata_id) append_short_bytes(out, *header.new_metadata_id);
   if (!header.skip_metadata) append_columns(out, version, header.columns, global);
 }
 
@@ -79,6 +81,7 @@ struct Metadata {
   uint32_t column_count = 0;
   std::vector<Column> columns;
   std::optional<Bytes> paging_state;
+  std::optional<Bytes> new_metadata_id;
 };
 
 int32_t read_column_count(WireReader& reader) {
@@ -96,7 +99,7 @@ Metadata read_metadata(WireReader& reader, Version version) {
     const auto state = reader.bytes();
     metadata.paging_state = state ? Bytes(*state) : Bytes();
   }
-  if ((flags & metadata_flag::metadata_changed) != 0) reader.short_bytes();
+  if ((flags & metadata_flag::metadata_changed) != 0) metadata.new_metadata_id = Bytes(reader.short_bytes());
   if ((flags & metadata_flag::no_metadata) == 0)
     metadata.columns = read_columns(reader, version, count, (flags & metadata_flag::global_tables_spec) != 0);
   return metadata;
@@ -108,6 +111,7 @@ RowsResult read_rows(WireReader& reader, Version version) {
   result.column_count = metadata.column_count;
   result.columns = std::move(metadata.columns);
   result.paging_state = std::move(metadata.paging_state);
+  result.new_metadata_id = std::move(metadata.new_metadata_id);
   const int32_t count = reader.int_();
   // A row without columns takes no bytes, so nothing else would bound its number.
   if (count < 0 || (count > 0 && result.column_count == 0))

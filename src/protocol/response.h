@@ -56,7 +56,8 @@ void append_schema_change_result(Bytes& out, Version version, const SchemaChange
 struct RowsHeader {
   std::span<const ColumnView> columns;
   bool skip_metadata = false;
-  std::optional<BytesView> paging_state;  // there is more
+  std::optional<BytesView> paging_state;     // there is more
+  std::optional<BytesView> new_metadata_id;  // v5: not what the client has; metadata must not be skipped
   uint32_t row_count = 0;
 };
 // After it the rows follow: for each row and column an [int] length (-1: null) and the bytes.
@@ -75,6 +76,7 @@ struct RowsResult {
   uint32_t column_count = 0;
   std::vector<Column> columns;  // empty when metadata was skipped
   std::optional<Bytes> paging_state;
+  std::optional<Bytes> new_metadata_id;
   uint32_t row_count = 0;
   Bytes rows;  // checked: row_count times column_count values
 };

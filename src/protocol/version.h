@@ -11,9 +11,9 @@ namespace sibyl::protocol {
 
 enum class Version : uint8_t { v3 = 3, v4 = 4, v5 = 5 };
 
-// What a server of ours speaks. Messages of v5 can be encoded and decoded; its frames are not built yet.
+// What a server of ours speaks.
 inline constexpr Version oldest_version = Version::v3;
-inline constexpr Version newest_version = Version::v4;
+inline constexpr Version newest_version = Version::v5;
 
 inline bool is_supported(uint8_t version) {
   return version >= static_cast<uint8_t>(oldest_version) && version <= static_cast<uint8_t>(newest_version);
@@ -37,6 +37,10 @@ inline bool has_failure_errors(Version version) {
 }
 inline bool has_function_events(Version version) {
   return version >= Version::v4;
+}
+// Once STARTUP is answered, frames travel in segments (segment.h), which are compressed instead of bodies.
+inline bool has_segments(Version version) {
+  return version >= Version::v5;
 }
 inline bool has_wide_query_flags(Version version) {
   return version >= Version::v5;

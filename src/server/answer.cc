@@ -30,6 +30,29 @@ protocol::SchemaChange to_protocol(const schema::Change& change) {
           change.argument_types};
 }
 
+// How much the rows say about their columns, which depends on what the client knows of them. `id` is lent to
+// the header.
+void choose_metadata(const Call& call, const execute::ResultSet& result, protocol::Version version,
+                     base::Bytes& id, protocol::RowsHeader& header) {
+  header.skip_metadata = call.skip_metadata;
+  if (!call.is_execute) return;
+  const bool is_as_prepared = result.metadata == call.plan->result;
+  if (!protocol::has_result_metadata_ids(version)) {
+    header.skip_metadata &= is_as_prepared && !call.plan->result_changed;
+    return;
+  }
+  // The columns of a conditional write differ from one time to the next: always told, never to be kept.
+  if (std::holds_alternative<std::shared_ptr<const plan::Modification>>(call.plan->plan) ||
+      std::holds_alternative<std::shared_ptr<const plan::Batch>>(call.plan->plan)) {
+    header.skip_metadata = false;
+    return;
+  }
+  id = is_as_prepared ? call.plan->result_id : plan::metadata_id(*result.metadata);
+  if (id == call.execute.result_metadata_id) return;
+  header.skip_metadata = false;
+  header.new_metadata_id = id;
+}
+
 }  // namespace
 
 void Connection::answer_error(int16_t stream, const base::Error& error) {
@@ -67,7 +90,8 @@ void Connection::answer_result(const Call& call, const execute::ResultSet& resul
     case Kind::rows: {
       protocol::RowsHeader header;
       header.columns = views(result.metadata->columns, 0);
-      header.skip_metadata = call.skip_metadata;
+      base::Bytes metadata_id;
+      choose_metadata(call, result, version_, metadata_id, header);
       if (result.paging_state) header.paging_state = *result.paging_state;
       header.row_count = static_cast<uint32_t>(result.rows.count());
       protocol::append_rows_header(out, version_, header);
@@ -95,6 +119,7 @@ void Connection::answer_prepared(int16_t stream, const engine::Engine::PreparedS
   if (warn) protocol::append_string_list(out, plan.warnings);
   protocol::PreparedHeader header;
   header.id = statement.id;
+  header.result_metadata_id = plan.result_id;
   header.markers = views(plan.markers, 0);
   header.partition_key_markers = plan.partition_key_markers;
   if (plan.result) header.result = views(plan.result->columns, 1);

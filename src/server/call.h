@@ -38,6 +38,7 @@ struct Call {
   std::vector<types::ValueView> ordered_values;
   std::vector<execute::BatchItem> items;
   execute::Request request;
+  bool is_execute = false;
   bool skip_metadata = false;
   std::optional<base::Result<execute::ResultSet>> result;
 

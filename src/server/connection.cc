@@ -1,14 +1,18 @@
 #include "server/connection.h"
 
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <boost/asio/buffer.hpp>
 
 namespace sibyl::server {
 
 namespace asio = boost::asio;
 using boost::system::error_code;
+using protocol::Direction;
 using protocol::FrameStep;
+using protocol::SegmentStep;
 
 namespace {
 
@@ -65,43 +69,124 @@ void Connection::received(size_t size) {
 }
 
 void Connection::parse() {
-  while (true) {
-    if (stage_ == Stage::lingering || is_draining_) discard_ = in_.unread().size();
-    if (discard_ > 0) {
-      const size_t skipped = std::min(discard_, in_.unread().size());
-      in_.consume(skipped);
-      discard_ -= skipped;
-    }
-    if (discard_ > 0 || in_.unread().empty() || stage_ == Stage::closed) break;
-    const FrameStep step = protocol::next_frame(in_.unread(), protocol::Direction::request,
-                                                reactor_.shared().limits.frame_body_bytes);
-    if (step.kind == FrameStep::Kind::incomplete) {
-      frame_wanted_ = step.size;
-      return;
-    }
-    if (must_stop()) return;
-    take_frame(step);
-  }
   frame_wanted_ = 0;
+  while (stage_ != Stage::closed) {
+    skip_discarded();
+    if (discard_ > 0) return;
+    const bool went_on = !payload_.empty() ? parse_payload()
+                         : has_segments_   ? parse_segment()
+                                           : parse_frame();
+    if (!went_on) return;
+  }
 }
 
-void Connection::take_frame(const FrameStep& step) {
+void Connection::skip_discarded() {
+  if (stage_ == Stage::lingering || is_draining_) {
+    discard_ = in_.unread().size();
+    payload_ = {};
+  }
+  const size_t skipped = std::min(discard_, in_.unread().size());
+  in_.consume(skipped);
+  discard_ -= skipped;
+}
+
+bool Connection::parse_frame() {
+  if (in_.unread().empty()) return false;
+  const FrameStep step =
+      protocol::next_frame(in_.unread(), Direction::request, reactor_.shared().limits.frame_body_bytes);
+  if (step.kind == FrameStep::Kind::incomplete) {
+    frame_wanted_ = step.size;
+    return false;
+  }
+  if (must_stop()) return false;
+  take_frame(step, in_.chunk());
+  discard_ = step.kind == FrameStep::Kind::fatal ? 0 : step.size;
+  return true;
+}
+
+bool Connection::parse_segment() {
+  const SegmentStep step = protocol::next_segment(in_.unread(), segment_compression_);
+  if (step.kind == SegmentStep::Kind::incomplete) {
+    frame_wanted_ = in_.unread().empty() ? 0 : step.size;
+    return false;
+  }
+  if (step.kind == SegmentStep::Kind::corrupt) {
+    fail(0, *step.error);
+    return true;
+  }
+  if (must_stop()) return false;
+  ChunkPtr chunk = in_.chunk();
+  protocol::BytesView payload = step.payload;
+  if (step.plain_size > 0) {
+    chunk = new Chunk(step.plain_size);
+    if (const auto status = protocol::open_payload(step, chunk->data()); !status) {
+      fail(0, status.error());
+      return true;
+    }
+    payload = {chunk->data(), step.plain_size};
+  }
+  if (step.is_self_contained) {
+    payload_chunk_ = std::move(chunk);
+    payload_ = payload;
+  } else {
+    take_large(payload);
+  }
+  in_.consume(step.size);
+  return true;
+}
+
+void Connection::take_large(protocol::BytesView payload) {
+  using Progress = protocol::LargeFrame::Progress;
+  const Progress progress =
+      large_.add(payload, Direction::request, reactor_.shared().limits.frame_body_bytes);
+  if (progress == Progress::complete) {
+    payload_chunk_ = new Chunk(large_.take());
+    payload_ = {payload_chunk_->data(), payload_chunk_->capacity()};
+  } else if (progress == Progress::refused) {
+    answer_error(large_.step().header.stream, *large_.step().error);
+  } else if (progress == Progress::fatal) {
+    fail(large_.step().header.stream, *large_.step().error);
+  }
+}
+
+// The frames of one segment. Its bytes stay where they are, for the requests hold its chunk.
+bool Connection::parse_payload() {
+  const FrameStep step =
+      protocol::next_frame(payload_, Direction::request, reactor_.shared().limits.frame_body_bytes);
+  if (step.kind == FrameStep::Kind::incomplete) {
+    fail(step.header.stream,
+         protocol::protocol_error(fmt::format("Invalid segment, a message of {} bytes is cut off after {}",
+                                              step.size, payload_.size())));
+    return true;
+  }
+  if (must_stop()) return false;
+  take_frame(step, payload_chunk_);
+  payload_.remove_prefix(std::min(step.size, payload_.size()));
+  if (payload_.empty()) payload_chunk_.reset();
+  return true;
+}
+
+void Connection::take_frame(const FrameStep& step, const ChunkPtr& chunk) {
   switch (step.kind) {
     case FrameStep::Kind::incomplete:
       break;
     case FrameStep::Kind::frame:
-      handle(step);
-      in_.consume(step.size);
+      handle(step, chunk);
       break;
     case FrameStep::Kind::refused:
       answer_error(step.header.stream, *step.error);
-      discard_ = step.size;
       break;
     case FrameStep::Kind::fatal:
+      if (has_segments_) return fail(step.header.stream, *step.error);
       protocol::append_refusal(output(), step.answer_version, step.header.stream, *step.error);
       linger();
       break;
   }
+}
+
+void Connection::fail(int16_t stream, const base::Error& error) {
+  answer_error(stream, error);
+  linger();
 }
 
 bool Connection::is_over(size_t divisor) const {
@@ -133,6 +218,7 @@ void Connection::resume() {
 
 void Connection::send() {
   if (stage_ == Stage::closed || is_waiting_writable_) return;
+  if (!frames_.empty()) wrap_frames();
   while (unsent() > 0) {
     error_code error;
     const size_t size = socket_.write_some(asio::buffer(out_.data() + out_sent_, unsent()), error);
@@ -154,6 +240,13 @@ void Connection::send() {
     out_sent_ = 0;
   }
   if (is_stopped_) resume();
+}
+
+// The answers of one round share segments.
+void Connection::wrap_frames() {
+  if (out_.empty()) out_ = reactor_.take_buffer();
+  protocol::append_segments(out_, frames_, segment_compression_);
+  reactor_.give_buffer(std::exchange(frames_, {}));
 }
 
 void Connection::sent_all() {

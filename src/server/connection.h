@@ -7,11 +7,14 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "protocol/compression.h"
 #include "protocol/frame.h"
 #include "protocol/response.h"
+#include "protocol/segment.h"
 #include "protocol/version.h"
 #include "server/call.h"
 #include "server/reactor.h"
@@ -52,7 +55,16 @@ class Connection {
   void read();
   void received(size_t size);
   void parse();
-  void take_frame(const protocol::FrameStep& step);
+  // Each takes one step; false: more bytes are needed, or a limit was reached.
+  bool parse_frame();
+  bool parse_payload();
+  bool parse_segment();
+  void take_large(protocol::BytesView payload);
+  void take_frame(const protocol::FrameStep& step, const ChunkPtr& chunk);
+  void skip_discarded();
+  // Last words: the connection ends.
+  void fail(int16_t stream, const base::Error& error);
+  void wrap_frames();
   bool is_over(size_t divisor) const;
   bool must_stop();
   void wait_writable();
@@ -60,13 +72,14 @@ class Connection {
   void linger();
   // Where answers are appended.
   base::Bytes& output() {
-    if (out_.empty()) out_ = reactor_.take_buffer();
-    return out_;
+    base::Bytes& out = has_segments_ ? frames_ : out_;
+    if (out.empty()) out = reactor_.take_buffer();
+    return out;
   }
-  size_t unsent() const { return out_.size() - out_sent_; }
+  size_t unsent() const { return out_.size() - out_sent_ + frames_.size(); }
 
   // session.cc: messages.
-  void handle(const protocol::FrameStep& step);
+  void handle(const protocol::FrameStep& step, const ChunkPtr& chunk);
   base::Status check_stage(const protocol::Header& header);
   base::Status open_body(const protocol::Header& header, protocol::BytesView& body,
                          base::Bytes& decompressed) const;
@@ -75,10 +88,11 @@ class Connection {
   void handle_options(const protocol::Header& header);
   void handle_register(const protocol::Header& header, protocol::BytesView body);
   void handle_prepare(const protocol::Header& header, protocol::BytesView body);
-  void start_call(const protocol::FrameStep& step);
+  void start_call(const protocol::FrameStep& step, const ChunkPtr& chunk);
   base::Status begin_query(Call& call, protocol::BytesView body);
   base::Status begin_execute(Call& call, protocol::BytesView body);
   base::Status begin_batch(Call& call, protocol::BytesView body, bool& may_block);
+  base::Result<std::string> keyspace_for(const std::optional<std::string_view>& named) const;
   base::Status fill_request(Call& call, const protocol::QueryParameters& parameters);
   void run(Call* call, bool may_block);
 
@@ -94,7 +108,13 @@ class Connection {
 
   ReceiveBuffer in_;
   size_t discard_ = 0;       // bytes of a refused frame still to come
-  size_t frame_wanted_ = 0;  // size of the incomplete frame at the front
+  size_t frame_wanted_ = 0;  // size of the incomplete frame or segment at the front
+  // v5, once STARTUP is answered: what is left of the segment that is being read, and the frame that the
+  // segments before it have begun.
+  ChunkPtr payload_chunk_;
+  protocol::BytesView payload_;
+  protocol::LargeFrame large_;
+  base::Bytes frames_;  // answers that are not in segments yet
   base::Bytes out_;
   size_t out_sent_ = 0;
   size_t calls_ = 0;
@@ -111,7 +131,9 @@ class Connection {
   Stage stage_ = Stage::expecting_startup;
   bool wants_schema_events_ = false;
   protocol::Version version_ = protocol::newest_version;
-  protocol::Compression compression_ = protocol::Compression::none;
+  bool has_segments_ = false;
+  protocol::Compression compression_ = protocol::Compression::none;          // of bodies
+  protocol::Compression segment_compression_ = protocol::Compression::none;  // of segments
   std::string keyspace_;
   ClientList::Entry client_;
 

@@ -2,7 +2,7 @@
 //
 //   void | rows COUNT BYTES | fail TEXT | warn TEXT | use NAME | values (echoes its values, two markers a and
 //   b) later NAME (answered when the test calls release(NAME)) | block NAME (the same, on a thread that may
-//   wait) create NAME (a schema change)
+//   wait) create NAME (a schema change) | keyspace (the one it was planned in)
 #pragma once
 
 #include <condition_variable>
@@ -54,14 +54,18 @@ class FakeEngine final : public engine::Engine {
     plan->text = std::string(text);
     plan->keyspace = keyspace;
     const std::string command = first_word(plan->text);
-    static const std::set<std::string> known = {"void",   "rows",  "fail",  "warn",  "use",
-                                                "values", "later", "block", "create"};
+    static const std::set<std::string> known = {"void",   "rows",  "fail",  "warn",   "use",
+                                                "values", "later", "block", "create", "keyspace"};
     if (!known.contains(command))
       return base::fail(base::ErrorCode::syntax, "line 1:0 no viable alternative at input '" + command + "'");
     if (command == "values") {
       plan->markers = {{"ks", "t", "a", types::scalar(types::Kind::blob)},
                        {"ks", "t", "b", types::scalar(types::Kind::blob)}};
       plan->partition_key_markers = {0};
+    }
+    if (command == "values" || command == "rows") {
+      plan->result = one_column();
+      plan->result_id = plan::metadata_id(*plan->result);
     }
     if (command == "warn") plan->warnings = {plan->text.substr(5)};
     // What may_block() reads: a definition may block, USE may not.
@@ -86,6 +90,11 @@ class FakeEngine final : public engine::Engine {
       fill_rows(result, std::stoul(argument), size);
     } else if (command == "values") {
       echo(result, request);
+    } else if (command == "keyspace") {
+      result.kind = execute::ResultSet::Kind::rows;
+      result.metadata = one_column();
+      result.rows.add(plan->keyspace);
+      result.rows.end_row();
     } else if (command == "use") {
       result.kind = execute::ResultSet::Kind::set_keyspace;
       result.keyspace = argument;
@@ -129,7 +138,11 @@ class FakeEngine final : public engine::Engine {
     changed_.wait(lock, [&] { return began_waiting_ >= count; });
   }
 
-  schema::SnapshotPtr schema() const override { return nullptr; }
+  schema::SnapshotPtr schema() const override {
+    auto snapshot = std::make_shared<schema::Snapshot>();
+    snapshot->keyspaces["shop"] = std::make_shared<schema::Keyspace>();
+    return snapshot;
+  }
   uint64_t subscribe(Listener listener) override {
     const std::lock_guard lock(mutex_);
     listener_ = std::move(listener);
@@ -152,8 +165,8 @@ class FakeEngine final : public engine::Engine {
   static std::string first_word(const std::string& text) { return text.substr(0, text.find(' ')); }
 
   static plan::ResultMetadataPtr one_column() {
-    auto metadata = std::make_shared<plan::ResultMetadata>();
-    metadata->columns = {{"ks", "t", "v", types::scalar(types::Kind::blob)}};
+    static const auto metadata = std::make_shared<const plan::ResultMetadata>(
+        plan::ResultMetadata{{{"ks", "t", "v", types::scalar(types::Kind::blob)}}});
     return metadata;
   }
   static void fill_rows(execute::ResultSet& result, size_t count, size_t size) {

@@ -39,7 +39,7 @@ void Call::reset() {
   };
   chunk.reset();
   base::Bytes().swap(decompressed);
-  completed_inline = skip_metadata = false;
+  completed_inline = is_execute = skip_metadata = false;
   clear(query.parameters.values);
   clear(query.parameters.names);
   clear(execute.parameters.values);

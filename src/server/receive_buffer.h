@@ -11,16 +11,23 @@
 #include <cstring>
 #include <memory>
 #include <string_view>
+#include <utility>
 
 #include <boost/smart_ptr/intrusive_ptr.hpp>
+
+#include "base/bytes.h"
 
 namespace sibyl::server {
 
 class Chunk {
  public:
-  explicit Chunk(size_t capacity) : data_(new char[capacity]), capacity_(capacity) {}
+  explicit Chunk(size_t capacity) : owned_(new char[capacity]), data_(owned_.get()), capacity_(capacity) {}
+  // Takes over bytes that were put together elsewhere.
+  explicit Chunk(base::Bytes bytes)
+      : bytes_(std::move(bytes)), data_(bytes_.data()), capacity_(bytes_.size()) {}
+  Chunk(const Chunk&) = delete;
 
-  char* data() { return data_.get(); }
+  char* data() { return data_; }
   size_t capacity() const { return capacity_; }
   bool is_shared() const { return references_ > 1; }
 
@@ -30,7 +37,9 @@ class Chunk {
   }
 
  private:
-  std::unique_ptr<char[]> data_;
+  std::unique_ptr<char[]> owned_;
+  base::Bytes bytes_;
+  char* data_;
   size_t capacity_;
   uint32_t references_ = 0;
 };

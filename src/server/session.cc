@@ -18,14 +18,14 @@ using protocol::Header;
 using protocol::Opcode;
 using protocol::protocol_error;
 
-void Connection::handle(const FrameStep& step) {
+void Connection::handle(const FrameStep& step, const ChunkPtr& chunk) {
   if (const auto status = check_stage(step.header); !status)
     return answer_error(step.header.stream, status.error());
   switch (step.header.opcode) {
     case Opcode::query:
     case Opcode::execute:
     case Opcode::batch:
-      return start_call(step);
+      return start_call(step, chunk);
     default:
       break;
   }
@@ -66,7 +66,8 @@ base::Status Connection::check_stage(const Header& header) {
 }
 
 base::Status Connection::open_body(const Header& header, BytesView& body, base::Bytes& decompressed) const {
-  if ((header.flags & protocol::flag::compression) != 0) {
+  // v5 compresses segments; the flag means nothing there.
+  if ((header.flags & protocol::flag::compression) != 0 && !protocol::has_segments(header.version)) {
     SIBYL_ASSIGN(decompressed,
                  protocol::decompress(compression_, body, reactor_.shared().limits.frame_body_bytes));
     body = decompressed;
@@ -80,6 +81,7 @@ void Connection::handle_startup(const Header& header, BytesView body) {
   if (const auto status = apply_startup(body); !status) return answer_error(header.stream, status.error());
   stage_ = Stage::ready;
   answer_empty(header.stream, Opcode::ready);
+  has_segments_ = protocol::has_segments(version_);
 }
 
 base::Status Connection::apply_startup(BytesView body) {
@@ -98,7 +100,8 @@ base::Status Connection::apply_startup(BytesView body) {
         fmt::format("CQL version {} is not supported by the binary protocol (supported version are >= 3.0.0)",
                     *cql_version)));
   if (const std::string* name = startup.find("COMPRESSION")) {
-    SIBYL_ASSIGN(compression_, protocol::compression_by_name(*name));
+    auto& compression = protocol::has_segments(version_) ? segment_compression_ : compression_;
+    SIBYL_ASSIGN(compression, protocol::compression_by_name(*name, version_));
   }
   const auto option = [&](const char* key) { return startup.find(key) ? *startup.find(key) : std::string(); };
   reactor_.shared().clients.update(client_, [&](engine::Client& client) {
@@ -139,11 +142,21 @@ void Connection::handle_register(const Header& header, BytesView body) {
   answer_empty(header.stream, Opcode::ready);
 }
 
+// The keyspace of one request: that which it names (v5), or the connection's.
+base::Result<std::string> Connection::keyspace_for(const std::optional<std::string_view>& named) const {
+  if (!named) return keyspace_;
+  if (reactor_.shared().engine.schema()->find_keyspace(*named) == nullptr)
+    return base::invalid(fmt::format("Keyspace '{}' does not exist", *named));
+  return std::string(*named);
+}
+
 void Connection::handle_prepare(const Header& header, BytesView body) {
   protocol::Prepare message;
   if (const auto status = protocol::decode_prepare(body, version_, message); !status)
     return answer_error(header.stream, status.error());
-  const auto prepared = reactor_.shared().engine.prepare(message.text, keyspace_);
+  const auto keyspace = keyspace_for(message.keyspace);
+  if (!keyspace) return answer_error(header.stream, keyspace.error());
+  const auto prepared = reactor_.shared().engine.prepare(message.text, *keyspace);
   if (!prepared) return answer_error(header.stream, prepared.error());
   answer_prepared(header.stream, *prepared);
 }
@@ -160,10 +173,10 @@ bool may_take_long(const Call& call) {
 
 }  // namespace
 
-void Connection::start_call(const FrameStep& step) {
+void Connection::start_call(const FrameStep& step, const ChunkPtr& chunk) {
   Call* call = reactor_.take_call();
   call->connection = ConnectionPtr(this);
-  call->chunk = in_.chunk();
+  call->chunk = chunk;
   call->stream = step.header.stream;
   call->frame_bytes = step.size;
   client_.count_request();
@@ -220,7 +233,13 @@ base::Status Connection::fill_request(Call& call, const protocol::QueryParameter
 
 base::Status Connection::begin_query(Call& call, BytesView body) {
   SIBYL_TRY(protocol::decode_query(body, version_, call.query));
-  SIBYL_ASSIGN(call.plan, reactor_.shared().engine.plan_query(call.query.text, keyspace_));
+  engine::Engine& engine = reactor_.shared().engine;
+  if (call.query.parameters.keyspace) {
+    SIBYL_ASSIGN(const std::string keyspace, keyspace_for(call.query.parameters.keyspace));
+    SIBYL_ASSIGN(call.plan, engine.plan_query(call.query.text, keyspace));
+  } else {
+    SIBYL_ASSIGN(call.plan, engine.plan_query(call.query.text, keyspace_));
+  }
   SIBYL_TRY(fill_request(call, call.query.parameters));
   if (call.request.values.size() != call.plan->markers.size())
     return base::invalid("Invalid amount of bind variables");
@@ -239,6 +258,7 @@ base::Status check_marker_count(const plan::Prepared& plan, size_t values) {
 
 base::Status Connection::begin_execute(Call& call, BytesView body) {
   SIBYL_TRY(protocol::decode_execute(body, version_, call.execute));
+  call.is_execute = true;
   SIBYL_ASSIGN(call.plan, reactor_.shared().engine.find_prepared(call.execute.id));
   SIBYL_TRY(fill_request(call, call.execute.parameters));
   return check_marker_count(*call.plan, call.request.values.size());
@@ -247,9 +267,10 @@ base::Status Connection::begin_execute(Call& call, BytesView body) {
 base::Status Connection::begin_batch(Call& call, BytesView body, bool& may_block) {
   engine::Engine& engine = reactor_.shared().engine;
   SIBYL_TRY(protocol::decode_batch(body, version_, call.batch));
+  SIBYL_ASSIGN(const std::string keyspace, keyspace_for(call.batch.parameters.keyspace));
   for (const auto& statement : call.batch.statements) {
     auto plan = statement.is_prepared ? engine.find_prepared(statement.text_or_id)
-                                      : engine.plan_query(statement.text_or_id, keyspace_);
+                                      : engine.plan_query(statement.text_or_id, keyspace);
     if (!plan) return base::fail(plan.error());
     SIBYL_TRY(check_marker_count(**plan, statement.value_count));
     may_block |= execute::may_block(**plan);
