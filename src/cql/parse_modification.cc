@@ -221,6 +221,7 @@ void Parser::if_clause(bool& if_exists, std::vector<Condition>& conditions) {
 
 Condition Parser::condition() {
   Condition result;
+  const Token first = token_;
   result.position = position();
   result.column = column_name();
   bool whole = true;
@@ -247,7 +248,8 @@ Condition Parser::condition() {
     result.op = accept(TokenKind::kw_key) ? Operator::contains_key : Operator::contains;
     result.value = term();
   } else {
-    no_viable_alternative();
+    // Cassandra's parser is still choosing between IF EXISTS and a column of that name.
+    no_viable_alternative(token_, whole && first.kind == TokenKind::kw_exists ? first : token_);
   }
   return result;
 }

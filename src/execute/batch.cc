@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "execute/conditional.h"
 #include "execute/execute.h"
 #include "execute/modify_build.h"
 #include "execute/modify_commit.h"
@@ -20,24 +21,24 @@ constexpr size_t warn_bytes = 5 * 1024;
 constexpr size_t fail_bytes = 50 * 1024;
 constexpr size_t warn_unlogged_partitions = 10;
 
-struct Item {
-  const Modification* statement;
-  std::span<const types::ValueView> values;
-};
+using Item = BoundStatement;
 
 // One batch on its way to one atomic write set.
 class BatchBuilder {
  public:
-  BatchBuilder(cql::Batch::Kind kind, std::vector<Item> items, plan::TermPtr timestamp,
-               const Request& request, Environment& environment)
+  // `conditional` is the answer's shape when some statement has conditions, else nullptr.
+  BatchBuilder(cql::Batch::Kind kind, std::vector<Item> items, const plan::ConditionalResult* conditional,
+               plan::TermPtr timestamp, const Request& request, Environment& environment)
       : kind_(kind),
         items_(std::move(items)),
+        conditional_(conditional),
         timestamp_(std::move(timestamp)),
         request_(request),
         environment_(environment),
         now_micros_(environment.clock.now_micros()) {}
 
   base::Status build() {
+    if (conditional_) return build_conditional();
     Workspace& space = workspace();
     std::vector<Targets> targets(items_.size());
     bool reads_first = false;
@@ -58,9 +59,18 @@ class BatchBuilder {
 
   storage::WriteSet writes;
   PartitionLocks::Held held;
-  std::vector<std::string> warnings;
+  ResultSet result;
 
  private:
+  base::Status build_conditional() {
+    ConditionalBuilder builder(std::move(items_), *conditional_, true, request_, environment_);
+    const base::Status status = builder.build();
+    writes = std::move(builder.writes);
+    held = std::move(builder.held);
+    result = std::move(builder.result);
+    return status;
+  }
+
   base::Status build_all(const std::vector<Targets>& targets, Workspace& space) {
     SIBYL_ASSIGN(const std::optional<int64_t> batch_timestamp,
                  plan::timestamp_of(timestamp_, bindings_of(request_.values, now_micros_), space.scratch));
@@ -105,11 +115,12 @@ class BatchBuilder {
                                        "write the partitions one by one",
                                        size, fail_bytes)));
       }
-      warnings.push_back(fmt::format("Batch for {} is of size {}, exceeding specified threshold of {} by {}.",
-                                     tables, size, warn_bytes, size - warn_bytes));
+      result.warnings.push_back(
+          fmt::format("Batch for {} is of size {}, exceeding specified threshold of {} by {}.", tables, size,
+                      warn_bytes, size - warn_bytes));
     }
     if (kind_ != cql::Batch::Kind::logged && partitions_.size() > warn_unlogged_partitions) {
-      warnings.push_back(fmt::format(
+      result.warnings.push_back(fmt::format(
           "Unlogged batch covering {} partitions detected against table{} {}. You should use a logged batch "
           "for atomicity, or asynchronous writes for performance.",
           partitions_.size(), names.size() == 1 ? "" : "s", tables));
@@ -119,6 +130,7 @@ class BatchBuilder {
 
   cql::Batch::Kind kind_;
   std::vector<Item> items_;
+  const plan::ConditionalResult* conditional_;
   plan::TermPtr timestamp_;
   const Request& request_;
   Environment& environment_;
@@ -132,7 +144,7 @@ void run(BatchBuilder builder, Environment& environment, Completion done) {
     done(base::fail(std::move(status.error())));
     return;
   }
-  commit(environment, std::move(builder.writes), std::move(builder.held), std::move(builder.warnings),
+  commit(environment, std::move(builder.writes), std::move(builder.held), std::move(builder.result),
          std::move(done));
 }
 
@@ -148,8 +160,8 @@ void batch(const plan::Prepared& prepared, const Request& request, Environment& 
   std::vector<Item> items;
   items.reserve(plan.statements.size());
   for (const auto& statement : plan.statements) items.push_back({statement.get(), request.values});
-  run(BatchBuilder(plan.kind, std::move(items), plan.timestamp, request, environment), environment,
-      std::move(done));
+  run(BatchBuilder(plan.kind, std::move(items), plan.conditional.get(), plan.timestamp, request, environment),
+      environment, std::move(done));
 }
 
 void batch(cql::Batch::Kind kind, std::span<const BatchItem> items, const Request& request,
@@ -176,7 +188,11 @@ void batch(cql::Batch::Kind kind, std::span<const BatchItem> items, const Reques
     done(base::fail(std::move(status.error())));
     return;
   }
-  run(BatchBuilder(kind, std::move(bound), nullptr, request, environment), environment, std::move(done));
+  std::optional<plan::ConditionalResult> conditional;
+  if (plan::has_conditions(statements)) conditional = plan::conditional_result(statements, true);
+  run(BatchBuilder(kind, std::move(bound), conditional ? &*conditional : nullptr, nullptr, request,
+                   environment),
+      environment, std::move(done));
 }
 
 }  // namespace sibyl::execute

@@ -32,6 +32,10 @@ enum class Consistency : uint16_t {
   local_one = 10,
 };
 
+inline bool is_serial(Consistency consistency) {
+  return consistency == Consistency::serial || consistency == Consistency::local_serial;
+}
+
 class Trace;  // trace.h
 
 struct Request {

@@ -1,3 +1,4 @@
+#include "execute/conditional.h"
 #include "execute/execute.h"
 #include "execute/modify_build.h"
 #include "execute/modify_commit.h"
@@ -8,10 +9,8 @@ namespace sibyl::execute {
 
 using plan::Modification;
 
-void commit(Environment& environment, storage::WriteSet writes, PartitionLocks::Held held,
-            std::vector<std::string> warnings, Completion done) {
-  ResultSet result;
-  result.warnings = std::move(warnings);
+void commit(Environment& environment, storage::WriteSet writes, PartitionLocks::Held held, ResultSet result,
+            Completion done) {
   if (writes.empty()) {
     held.release();
     done(std::move(result));
@@ -60,9 +59,23 @@ base::Result<Moment> moment_of(const Modification& statement, const plan::Bindin
 
 namespace {
 
+base::Result<storage::WriteSet> build_conditional(const Modification& statement, const Request& request,
+                                                  Environment& environment, PartitionLocks::Held& held,
+                                                  ResultSet& result) {
+  ConditionalBuilder builder({{&statement, request.values}}, *statement.conditional, false, request,
+                             environment);
+  const base::Status status = builder.build();
+  held = std::move(builder.held);
+  result = std::move(builder.result);
+  if (!status) return base::fail(status.error());
+  return std::move(builder.writes);
+}
+
 // Everything up to the commit. Takes the locks when the statement reads first.
 base::Result<storage::WriteSet> build(const Modification& statement, const Request& request,
-                                      Environment& environment, PartitionLocks::Held& held) {
+                                      Environment& environment, PartitionLocks::Held& held,
+                                      ResultSet& result) {
+  if (statement.conditions) return build_conditional(statement, request, environment, held, result);
   Workspace& space = workspace();
   const plan::Bindings bindings = bindings_of(request.values, environment.clock.now_micros());
   Targets& targets = space.targets;
@@ -83,6 +96,16 @@ base::Result<storage::WriteSet> build(const Modification& statement, const Reque
   return writes;
 }
 
+base::Status check_consistency(const Modification& statement, Consistency consistency) {
+  if (statement.is_counter && consistency == Consistency::any) {
+    return base::invalid("Consistency level ANY is not yet supported for counter table " +
+                         statement.table->name);
+  }
+  if (!is_serial(consistency) || statement.conditions) return {};
+  return base::invalid(statement.is_counter ? "Counter operations are inherently non-serializable"
+                                            : "You must use conditional updates for serializable writes");
+}
+
 }  // namespace
 
 void modify(const plan::Prepared& prepared, const Request& request, Environment& environment,
@@ -92,14 +115,19 @@ void modify(const plan::Prepared& prepared, const Request& request, Environment&
     done(base::invalid("Invalid amount of bind variables"));
     return;
   }
+  if (auto status = check_consistency(statement, request.consistency); !status) {
+    done(base::fail(std::move(status.error())));
+    return;
+  }
   PartitionLocks::Held held;
-  auto writes = build(statement, request, environment, held);
+  ResultSet result;
+  auto writes = build(statement, request, environment, held, result);
   if (!writes) {
     held.release();
     done(base::fail(std::move(writes.error())));
     return;
   }
-  commit(environment, std::move(*writes), std::move(held), {}, std::move(done));
+  commit(environment, std::move(*writes), std::move(held), std::move(result), std::move(done));
 }
 
 }  // namespace sibyl::execute

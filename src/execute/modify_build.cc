@@ -142,16 +142,17 @@ class Builder {
 
   void delete_rows(const Bytes& prefix) {
     if (targets_.deletes_partitions) {
-      fresh().deletion = moment_.deletion();
+      fresh().deletion = moment_.wide_deletion();
       merge(row::partition_record_key(prefix));
       return;
     }
+    const bool is_whole_partition = statement_.table->clustering_count == 0;
     for (const NamedRow& row : targets_.rows) {
-      fresh().deletion = moment_.deletion();
+      fresh().deletion = is_whole_partition ? moment_.wide_deletion() : moment_.deletion();
       merge(row::row_record_key(prefix, row.clustering));
     }
     for (const plan::Interval& range : targets_.ranges) {
-      fresh().deletion = moment_.deletion();
+      fresh().deletion = moment_.wide_deletion();
       merge(row::range_deletion_record_key(prefix, range.begin,
                                            range.end ? std::optional<BytesView>(*range.end) : std::nullopt));
     }

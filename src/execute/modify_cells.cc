@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <unordered_set>
 
+#include "plan/functions.h"
 #include "types/key.h"
 #include "types/value.h"
 
@@ -82,6 +84,8 @@ base::Status CellWriter::apply(const Operation& operation, const row::Fragment* 
     case Operation::Kind::set_field:
     case Operation::Kind::remove_field:
       return set_field(operation);
+    case Operation::Kind::add_value:
+      return add_value(operation, existing);
     default:
       break;
   }
@@ -290,6 +294,19 @@ base::Status CellWriter::set_field(const Operation& operation) {
     add_cell(*operation.column, path, {}, value.bytes);
   }
   return {};
+}
+
+base::Status CellWriter::add_value(const Operation& operation, const row::Fragment* existing) {
+  const schema::Column& column = *operation.column;
+  SIBYL_ASSIGN(const ValueView added, operation.value->evaluate(bindings_, scratch_));
+  if (added.is_unset()) return {};
+  if (added.is_null()) return base::invalid("Invalid null value to add to column " + column.name);
+  // Nothing plus something stays nothing.
+  const std::vector<const row::Cell*> cells = cells_of(existing, column.id);
+  if (cells.empty()) return {};
+  const std::array<ValueView, 2> arguments = {ValueView::of(cells[0]->value), added};
+  SIBYL_ASSIGN(const ValueView sum, operation.sum->evaluate(*operation.sum, arguments, bindings_, scratch_));
+  return set(column, sum);
 }
 
 BytesView CellWriter::element_path(const types::Type& type, BytesView element, BytesView& original) {

@@ -32,6 +32,7 @@ class CellWriter {
   base::Status set_element(const plan::Operation& operation);
   base::Status change_index(const plan::Operation& operation, const row::Fragment* existing);
   base::Status set_field(const plan::Operation& operation);
+  base::Status add_value(const plan::Operation& operation, const row::Fragment* existing);
   void set_fields(const schema::Column& column, const types::Elements& fields);
 
   // The path of a set element or map key; `original` is what it loses.

@@ -18,8 +18,12 @@ struct Moment {
   int64_t now_micros = 0;
   int64_t now_seconds = 0;
   int32_t time_to_live = 0;
+  bool is_conditional = false;
 
   row::Deletion deletion() const { return {timestamp, now_seconds}; }
+  // Of partitions and ranges. In a conditional batch it leaves what the batch itself writes, since all of its
+  // statements have one timestamp.
+  row::Deletion wide_deletion() const { return {is_conditional ? timestamp - 1 : timestamp, now_seconds}; }
 };
 
 // The records that a statement names.

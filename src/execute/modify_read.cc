@@ -1,5 +1,7 @@
 #include "execute/modify_read.h"
 
+#include <algorithm>
+
 #include "row/record_key.h"
 
 namespace sibyl::execute {
@@ -10,7 +12,23 @@ base::Error corrupt() {
   return base::Error(base::ErrorCode::server, "A record of this row does not decode");
 }
 
+int64_t latest_of(const row::Fragment& fragment) {
+  int64_t latest = std::max(fragment.marker.timestamp, fragment.deletion.timestamp);
+  for (const row::ColumnDeletion& one : fragment.column_deletions)
+    latest = std::max(latest, one.deletion.timestamp);
+  for (const row::Cell& cell : fragment.cells) latest = std::max(latest, cell.timestamp);
+  return latest;
+}
+
 }  // namespace
+
+base::Result<bool> ReadBefore::read(BytesView key, Record& record) const {
+  SIBYL_ASSIGN(const bool exists, get(key, record.bytes));
+  if (!exists) return false;
+  if (!row::decode(record.bytes, record.fragment)) return base::fail(corrupt());
+  record.latest = latest_of(record.fragment);
+  return true;
+}
 
 base::Result<ReadBefore::Partition*> ReadBefore::partition(BytesView partition_prefix) {
   auto [found, is_new] = partitions_.try_emplace(Bytes(partition_prefix));
@@ -18,9 +36,8 @@ base::Result<ReadBefore::Partition*> ReadBefore::partition(BytesView partition_p
   found->second = std::make_unique<Partition>();
   Partition& partition = *found->second;
   Record& record = partition.statics;
-  SIBYL_ASSIGN(const bool exists, store_.get(row::partition_record_key(partition_prefix), record.bytes));
+  SIBYL_ASSIGN(const bool exists, read(row::partition_record_key(partition_prefix), record));
   if (!exists) return &partition;
-  if (!row::decode(record.bytes, record.fragment)) return base::fail(corrupt());
   partition.deletion = record.fragment.deletion;
   partition.has_range_deletions = record.fragment.has_range_deletions;
   row::visible_at(record.fragment, {}, now_seconds_);
@@ -34,7 +51,7 @@ base::Result<row::Deletion> ReadBefore::covering(BytesView partition_prefix, con
   Bytes begin(partition_prefix), end(partition_prefix);
   begin.push_back(static_cast<char>(row::RecordKind::range_deletion));
   end.push_back(static_cast<char>(row::RecordKind::row));
-  const std::unique_ptr<storage::Iterator> records = store_.iterate(begin, end);
+  const std::unique_ptr<storage::Iterator> records = iterate(begin, end);
   row::Fragment fragment;
   for (records->seek_to_first(); records->valid(); records->next()) {
     row::RecordKey key;
@@ -58,9 +75,8 @@ base::Result<const row::Fragment*> ReadBefore::row(BytesView partition_prefix, B
   if (!is_new) return &found->second->fragment;
   found->second = std::make_unique<Record>();
   Record& record = *found->second;
-  SIBYL_ASSIGN(const bool exists, store_.get(key, record.bytes));
+  SIBYL_ASSIGN(const bool exists, read(key, record));
   if (!exists) return &record.fragment;
-  if (!row::decode(record.bytes, record.fragment)) return base::fail(corrupt());
   SIBYL_ASSIGN(Partition * found_partition, partition(partition_prefix));
   SIBYL_ASSIGN(const row::Deletion deletion, covering(partition_prefix, *found_partition, clustering));
   row::visible_at(record.fragment, deletion, now_seconds_);
@@ -70,6 +86,16 @@ base::Result<const row::Fragment*> ReadBefore::row(BytesView partition_prefix, B
 base::Result<const row::Fragment*> ReadBefore::static_row(BytesView partition_prefix) {
   SIBYL_ASSIGN(Partition * found, partition(partition_prefix));
   return &found->statics.fragment;
+}
+
+base::Result<int64_t> ReadBefore::latest(BytesView partition_prefix, std::optional<BytesView> clustering) {
+  SIBYL_ASSIGN(const Partition* found, partition(partition_prefix));
+  int64_t latest = found->statics.latest;
+  if (!clustering) return latest;
+  SIBYL_TRY(row(partition_prefix, *clustering));
+  latest = std::max(latest, rows_.at(row::row_record_key(partition_prefix, *clustering))->latest);
+  SIBYL_ASSIGN(const row::Deletion deletion, covering(partition_prefix, *found, *clustering));
+  return std::max(latest, deletion.timestamp);
 }
 
 }  // namespace sibyl::execute

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <unordered_map>
 
 #include "execute/modify_moment.h"
@@ -13,7 +14,10 @@ namespace sibyl::execute {
 // each other's writes.
 class ReadBefore {
  public:
-  ReadBefore(const storage::Store& store, int64_t now_seconds) : store_(store), now_seconds_(now_seconds) {}
+  ReadBefore(const storage::Store& store, int64_t now_seconds) : store_(&store), now_seconds_(now_seconds) {}
+  // All of it as of the snapshot's moment.
+  ReadBefore(std::shared_ptr<const storage::Snapshot> snapshot, int64_t now_seconds)
+      : snapshot_(std::move(snapshot)), now_seconds_(now_seconds) {}
 
   // The row as a reader sees it; an empty fragment when there is none. The reference and its views stay
   // valid.
@@ -21,10 +25,16 @@ class ReadBefore {
   // The static row.
   base::Result<const row::Fragment*> static_row(BytesView partition_prefix);
 
+  // The latest timestamp of anything that was written to the row, its static row or what covers them,
+  // deletions and what has expired included: a write that is later wins against all of it. row::no_timestamp
+  // when there is nothing. `clustering` is nullopt for the static row alone.
+  base::Result<int64_t> latest(BytesView partition_prefix, std::optional<BytesView> clustering);
+
  private:
   struct Record {
     Bytes bytes;
     row::Fragment fragment;
+    int64_t latest = row::no_timestamp;
   };
   struct Partition {
     row::Deletion deletion;
@@ -32,12 +42,20 @@ class ReadBefore {
     Record statics;
   };
 
+  base::Result<bool> get(BytesView key, Bytes& value) const {
+    return snapshot_ ? snapshot_->get(key, value) : store_->get(key, value);
+  }
+  std::unique_ptr<storage::Iterator> iterate(BytesView begin, BytesView end) const {
+    return snapshot_ ? snapshot_->iterate(begin, end) : store_->iterate(begin, end);
+  }
+  base::Result<bool> read(BytesView key, Record& record) const;
   base::Result<Partition*> partition(BytesView partition_prefix);
   // The latest deletion that covers a row.
   base::Result<row::Deletion> covering(BytesView partition_prefix, const Partition& partition,
                                        BytesView clustering);
 
-  const storage::Store& store_;
+  const storage::Store* store_ = nullptr;
+  std::shared_ptr<const storage::Snapshot> snapshot_;
   int64_t now_seconds_;
   std::unordered_map<Bytes, std::unique_ptr<Partition>> partitions_;
   std::unordered_map<Bytes, std::unique_ptr<Record>> rows_;

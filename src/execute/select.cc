@@ -314,6 +314,9 @@ base::Result<ResultSet> select(const plan::Prepared& prepared, const Request& re
   if (request.values.size() != prepared.markers.size()) return invalid("Invalid amount of bind variables");
   if (request.consistency == Consistency::any)
     return invalid("ANY ConsistencyLevel is only supported for writes");
+  // What is read is what was committed last, at every level; Cassandra needs a round of its own a partition.
+  if (is_serial(request.consistency) && (*plan)->where->has_partition_in())
+    return invalid("SERIAL/LOCAL_SERIAL consistency may only be requested for one partition at a time");
   return Selecting(prepared, **plan, request, environment).run();
 }
 
@@ -321,11 +324,11 @@ namespace {
 
 struct Blocking {
   bool operator()(const std::shared_ptr<const plan::Modification>& modification) const {
-    return modification->reads_first;
+    return modification->reads_first || modification->conditions;
   }
   bool operator()(const std::shared_ptr<const plan::Batch>& batch) const {
     return std::any_of(batch->statements.begin(), batch->statements.end(),
-                       [](const auto& statement) { return statement->reads_first; });
+                       [](const auto& statement) { return statement->reads_first || statement->conditions; });
   }
   bool operator()(const std::shared_ptr<const plan::Select>& select) const {
     const plan::Restrictions& where = *select->where;

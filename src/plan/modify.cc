@@ -43,6 +43,20 @@ class ModificationBuilder {
     return {};
   }
 
+  base::Status set_conditions(const std::vector<cql::Condition>& conditions, bool if_exists) {
+    if (if_exists) set_existence(Conditions::Kind::exists);
+    if (conditions.empty()) return {};
+    if (plan_->attributes.timestamp) return refuse_timestamp();
+    SIBYL_ASSIGN(plan_->conditions, bind_conditions(conditions, table(), binder_));
+    return {};
+  }
+  void set_existence(Conditions::Kind kind) {
+    auto conditions = std::make_unique<Conditions>();
+    conditions->kind = kind;
+    plan_->conditions = std::move(conditions);
+  }
+  bool is_conditional() const { return plan_->conditions != nullptr; }
+
   const schema::Table& table() const { return *plan_->table; }
   Modification& plan() { return *plan_; }
 
@@ -52,7 +66,30 @@ class ModificationBuilder {
         .push_back(std::move(operation));
   }
 
-  bool only_static() const { return plan_->row_operations.empty() && !plan_->static_operations.empty(); }
+  // What is written and asked about is of the static row alone.
+  bool only_static() const {
+    const bool asks_rows = plan_->conditions && !plan_->conditions->regular.empty();
+    return plan_->row_operations.empty() && !plan_->static_operations.empty() && !asks_rows;
+  }
+
+  // What conditions cannot stand with.
+  base::Status check_conditions() const {
+    if (!plan_->conditions) return {};
+    if (table().is_counter) return base::invalid("Conditional updates are not supported on counter tables");
+    if (plan_->attributes.timestamp) return refuse_timestamp();
+    if (plan_->kind != Modification::Kind::delete_ || plan_->names_rows) return {};
+    if (plan_->deletes_rows() || !plan_->row_operations.empty()) {
+      return base::invalid(
+          "DELETE statements must restrict all PRIMARY KEY columns with equality relations in order to "
+          "delete non static columns");
+    }
+    if (!plan_->conditions->regular.empty()) {
+      return base::invalid(
+          "DELETE statements must restrict all PRIMARY KEY columns with equality relations in order to use "
+          "IF condition on non static columns");
+    }
+    return {};
+  }
 
   // The rows of UPDATE and DELETE.
   base::Status bind_where(const std::vector<cql::Relation>& where) {
@@ -65,12 +102,13 @@ class ModificationBuilder {
           purpose == Purpose::delete_ ? "DELETE" : "UPDATE"));
     }
     SIBYL_ASSIGN(plan_->where,
-                 bind_restrictions(binder_, plan_->table, where, purpose, only_static(), false));
+                 bind_restrictions(binder_, plan_->table, where, purpose, false, only_static()));
     plan_->names_rows = !only_static() && (table().clustering_count == 0 || plan_->where->names_whole_row());
     return {};
   }
 
   base::Result<std::shared_ptr<Modification>> finish() {
+    SIBYL_TRY(check_conditions());
     const schema::Table& table = *plan_->table;
     plan_->is_counter = table.is_counter;
     if (plan_->is_counter && plan_->attributes.timestamp)
@@ -86,6 +124,10 @@ class ModificationBuilder {
   }
 
  private:
+  static std::unexpected<base::Error> refuse_timestamp() {
+    return base::invalid("Cannot provide custom timestamp for conditional updates");
+  }
+
   // Every key column exactly once by `=`; clustering columns all or none, as what is written needs.
   bool names_whole_key(const std::vector<cql::Relation>& where) const {
     std::set<std::string> seen;
@@ -185,6 +227,7 @@ base::Result<std::shared_ptr<Modification>> bind(const cql::Insert& insert, Bind
   ModificationBuilder builder(binder, Modification::Kind::insert);
   SIBYL_TRY(builder.open(insert.table, insert.attributes));
   const schema::Table& table = builder.table();
+  if (insert.if_not_exists) builder.set_existence(Conditions::Kind::not_exists);
   if (table.is_counter)
     return base::invalid("INSERT statements are not allowed on counter tables, use UPDATE instead");
   if (insert.json) return bind_insert_json(insert, builder, binder);
@@ -206,12 +249,14 @@ base::Result<std::shared_ptr<Modification>> bind(const cql::Update& update, Bind
   SIBYL_TRY(check_compatible(update.assignments));
   ModificationBuilder builder(binder, Modification::Kind::update);
   SIBYL_TRY(builder.open(update.table, update.attributes));
+  SIBYL_TRY(builder.set_conditions(update.conditions, update.if_exists));
   const schema::Table& table = builder.table();
   for (const cql::Assignment& assignment : update.assignments) {
     SIBYL_ASSIGN(const schema::Column* column, existing_column(table, assignment.column));
     if (column->is_primary_key())
       return base::invalid(fmt::format("PRIMARY KEY part {} found in SET part", column->name));
-    SIBYL_ASSIGN(Operation operation, bind_assignment(assignment, table, *column, binder));
+    SIBYL_ASSIGN(Operation operation,
+                 bind_assignment(assignment, table, *column, binder, builder.is_conditional()));
     builder.add(std::move(operation));
   }
   SIBYL_TRY(builder.bind_where(update.where));
@@ -221,6 +266,7 @@ base::Result<std::shared_ptr<Modification>> bind(const cql::Update& update, Bind
 base::Result<std::shared_ptr<Modification>> bind(const cql::Delete& statement, Binder& binder) {
   ModificationBuilder builder(binder, Modification::Kind::delete_);
   SIBYL_TRY(builder.open(statement.table, statement.attributes));
+  SIBYL_TRY(builder.set_conditions(statement.conditions, statement.if_exists));
   const schema::Table& table = builder.table();
   for (const cql::DeleteTarget& target : statement.targets) {
     SIBYL_ASSIGN(const schema::Column* column, existing_column(table, target.column));
@@ -232,6 +278,7 @@ base::Result<std::shared_ptr<Modification>> bind(const cql::Delete& statement, B
     builder.add(std::move(operation));
   }
   SIBYL_TRY(builder.bind_where(statement.where));
+  SIBYL_TRY(builder.check_conditions());
   if (!builder.plan().row_operations.empty() && !builder.plan().names_rows)
     return base::invalid("Range deletions are not supported for specific columns");
   return builder.finish();
@@ -249,10 +296,12 @@ std::vector<uint16_t> partition_key_markers(const Modification& plan) {
 
 template <typename Statement>
 base::Status prepare(const Statement& statement, Binder& binder, Prepared& prepared) {
-  SIBYL_ASSIGN(ModificationPtr plan, bind(statement, binder));
+  SIBYL_ASSIGN(std::shared_ptr<Modification> plan, bind(statement, binder));
+  if (plan->conditions)
+    plan->conditional = std::make_unique<ConditionalResult>(conditional_result({plan}, false));
   prepared.tables = {plan->table};
   prepared.partition_key_markers = partition_key_markers(*plan);
-  prepared.plan = std::move(plan);
+  prepared.plan = ModificationPtr(std::move(plan));
   return {};
 }
 
@@ -280,6 +329,8 @@ base::Status prepare_batch(const cql::Batch& batch, Binder& binder, Prepared& pr
   if (attributes.time_to_live) return base::invalid("Global TTL on the BATCH statement is not supported.");
   plan->timestamp = std::move(attributes.timestamp);
   SIBYL_TRY(check_batch(plan->kind, plan->timestamp != nullptr, plan->statements));
+  if (has_conditions(plan->statements))
+    plan->conditional = std::make_unique<ConditionalResult>(conditional_result(plan->statements, true));
 
   std::set<schema::TablePtr> tables;
   for (const ModificationPtr& statement : plan->statements) tables.insert(statement->table);
@@ -289,9 +340,19 @@ base::Status prepare_batch(const cql::Batch& batch, Binder& binder, Prepared& pr
   return {};
 }
 
+bool has_conditions(const std::vector<ModificationPtr>& statements) {
+  const auto is_conditional = [](const ModificationPtr& statement) {
+    return statement->conditions != nullptr;
+  };
+  return std::any_of(statements.begin(), statements.end(), is_conditional);
+}
+
 base::Status check_batch(cql::Batch::Kind kind, bool has_timestamp,
                          const std::vector<std::shared_ptr<const Modification>>& statements) {
   const bool is_counter = kind == cql::Batch::Kind::counter;
+  const bool is_conditional = has_conditions(statements);
+  if (has_timestamp && is_conditional)
+    return base::invalid("Cannot provide custom timestamp for conditional BATCH");
   if (has_timestamp && is_counter) return base::invalid("Cannot provide custom timestamp for counter BATCH");
   bool has_counters = false, has_others = false;
   for (const ModificationPtr& statement : statements) {
@@ -307,6 +368,12 @@ base::Status check_batch(cql::Batch::Kind kind, bool has_timestamp,
     return base::invalid("Counter and non-counter mutations cannot exist in the same batch");
   if (kind == cql::Batch::Kind::logged && has_counters)
     return base::invalid("Cannot include a counter statement in a logged batch");
+  const auto is_other_table = [&](const ModificationPtr& statement) {
+    const schema::Table &one = *statement->table, &first = *statements.front()->table;
+    return one.keyspace != first.keyspace || one.name != first.name;
+  };
+  if (is_conditional && std::any_of(statements.begin(), statements.end(), is_other_table))
+    return base::invalid("Batch with conditions cannot span multiple tables");
   return {};
 }
 

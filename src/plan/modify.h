@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "plan/conditions.h"
 #include "plan/restrictions.h"
 #include "plan/term.h"
 
@@ -36,16 +37,18 @@ struct Operation {
     remove_field,      // DELETE u.f
     add_to_counter,    // n = n + x (reads first)
     subtract_counter,  // n = n - x (reads first)
+    add_value,         // v = v + x of a number or text: conditional statements alone (reads first)
   };
   Kind kind = Kind::set;
   const schema::Column* column = nullptr;
   TermPtr value;       // what is set, added or removed
   TermPtr element;     // the index, key or set element
   uint16_t field = 0;  // the user type's field
+  FunctionPtr sum;     // add_value: what adds the two
 
   bool reads_first() const {
     return kind == Kind::remove_values || kind == Kind::set_index || kind == Kind::remove_index ||
-           kind == Kind::add_to_counter || kind == Kind::subtract_counter;
+           kind == Kind::add_to_counter || kind == Kind::subtract_counter || kind == Kind::add_value;
   }
 };
 
@@ -76,6 +79,15 @@ struct Modification {
   bool reads_first = false;  // some operation reads before it writes, or indexes or views do
   bool is_counter = false;   // of a counter table
 
+  std::unique_ptr<const Conditions> conditions;          // nullptr: none
+  std::unique_ptr<const ConditionalResult> conditional;  // the answer's shape, with conditions
+
+  // Whether some row, or range of rows, is named, rather than the partition alone.
+  bool updates_rows() const {
+    if (table->clustering_count == 0 || json) return true;
+    return where ? where->restricts_clustering() : !clustering.empty();
+  }
+  bool updates_statics() const { return !static_operations.empty() || (json && table->has_static()); }
   bool deletes_rows() const {
     return kind == Kind::delete_ && static_operations.empty() && row_operations.empty();
   }
@@ -85,6 +97,7 @@ struct Batch {
   cql::Batch::Kind kind = cql::Batch::Kind::logged;
   TermPtr timestamp;  // nullptr: not written
   std::vector<std::shared_ptr<const Modification>> statements;
+  std::unique_ptr<const ConditionalResult> conditional;  // nullptr: no statement has conditions
 };
 
 // Bind a statement and fill in `prepared`'s plan, tables, partition key markers and result; the caller fills
@@ -95,6 +108,7 @@ base::Status prepare_modification(const cql::Delete& statement, Binder& binder, 
 base::Status prepare_batch(const cql::Batch& batch, Binder& binder, Prepared& prepared);
 
 // The rules of what may stand together in a batch, for CQL's BATCH and the protocol's.
+bool has_conditions(const std::vector<std::shared_ptr<const Modification>>& statements);
 base::Status check_batch(cql::Batch::Kind kind, bool has_timestamp,
                          const std::vector<std::shared_ptr<const Modification>>& statements);
 

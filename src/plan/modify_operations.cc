@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
+
+#include "plan/functions.h"
 
 namespace sibyl::plan {
 
@@ -34,12 +37,13 @@ std::string spell(const cql::Assignment& assignment) {
 class AssignmentBinder {
  public:
   AssignmentBinder(const cql::Assignment& assignment, const schema::Table& table,
-                   const schema::Column& column, Binder& binder)
+                   const schema::Column& column, Binder& binder, bool is_conditional)
       : assignment_(assignment),
         column_(column),
         type_(*column.type),
         receiver_(spec_of(table, column)),
-        binder_(binder) {
+        binder_(binder),
+        is_conditional_(is_conditional) {
     operation_.column = &column;
   }
 
@@ -105,6 +109,7 @@ class AssignmentBinder {
   base::Result<Operation> bind_addition() {
     if (!type_.is_collection()) {
       if (type_.kind() == Kind::tuple || type_.kind() == Kind::udt) return refuse_for("tuple");
+      if (is_conditional_ && !type_.is_counter()) return bind_value_addition();
       if (!type_.is_counter()) return refuse_for("non counter");
       SIBYL_ASSIGN(operation_.value, binder_.term(*assignment_.value, receiver_));
       return finish(Operation::Kind::add_to_counter);
@@ -117,6 +122,22 @@ class AssignmentBinder {
     }
     SIBYL_ASSIGN(operation_.value, std::move(value));
     return finish(type_.kind() == Kind::list ? Operation::Kind::append : Operation::Kind::add_elements);
+  }
+
+  base::Result<Operation> bind_value_addition() {
+    const FunctionEntry* entry =
+        FunctionRegistry::instance().find(operation_name(cql::ArithmeticOperator::add));
+    const auto adds = [&](const FunctionPtr& one) {
+      return *one->arguments[0] == type_ && *one->arguments[1] == type_ && *one->returns == type_;
+    };
+    const auto found = std::find_if(entry->functions.begin(), entry->functions.end(), adds);
+    if (found == entry->functions.end()) {
+      return refuse(fmt::format("Invalid operation ({}) for non-numeric and non-text type {}",
+                                spell(assignment_), column_.name));
+    }
+    operation_.sum = *found;
+    SIBYL_ASSIGN(operation_.value, binder_.term(*assignment_.value, receiver_));
+    return finish(Operation::Kind::add_value);
   }
 
   base::Result<Operation> bind_subtraction() {
@@ -157,14 +178,15 @@ class AssignmentBinder {
   const types::Type& type_;
   const ColumnSpec receiver_;
   Binder& binder_;
+  const bool is_conditional_;
   Operation operation_;
 };
 
 }  // namespace
 
 base::Result<Operation> bind_assignment(const cql::Assignment& assignment, const schema::Table& table,
-                                        const schema::Column& column, Binder& binder) {
-  return AssignmentBinder(assignment, table, column, binder).bind();
+                                        const schema::Column& column, Binder& binder, bool is_conditional) {
+  return AssignmentBinder(assignment, table, column, binder, is_conditional).bind();
 }
 
 base::Result<Operation> bind_set(const cql::Expression& value, const schema::Table& table,

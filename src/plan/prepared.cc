@@ -27,22 +27,15 @@ struct Planner {
     return prepare_select(select, binder, prepared);
   }
   base::Status operator()(const cql::Insert& insert) const {
-    if (insert.if_not_exists) return conditions();
     return prepare_modification(insert, binder, prepared);
   }
   base::Status operator()(const cql::Update& update) const {
-    if (update.if_exists || !update.conditions.empty()) return conditions();
     return prepare_modification(update, binder, prepared);
   }
   base::Status operator()(const cql::Delete& statement) const {
-    if (statement.if_exists || !statement.conditions.empty()) return conditions();
     return prepare_modification(statement, binder, prepared);
   }
-  base::Status operator()(const cql::Batch& batch) const {
-    for (const cql::Modification& modification : batch.statements)
-      if (std::visit([](const auto& one) { return is_conditional(one); }, modification)) return conditions();
-    return prepare_batch(batch, binder, prepared);
-  }
+  base::Status operator()(const cql::Batch& batch) const { return prepare_batch(batch, binder, prepared); }
 
   base::Status operator()(const cql::Use& use) const {
     if (binder.schema().find_keyspace(use.keyspace) == nullptr)
@@ -99,13 +92,6 @@ struct Planner {
   base::Status operator()(const cql::Explain&) const { return not_built("EXPLAIN statements"); }
 
  private:
-  static bool is_conditional(const cql::Insert& insert) { return insert.if_not_exists; }
-  static bool is_conditional(const cql::Update& update) {
-    return update.if_exists || !update.conditions.empty();
-  }
-  static bool is_conditional(const cql::Delete& one) { return one.if_exists || !one.conditions.empty(); }
-  static base::Status conditions() { return not_built("Conditions (IF)"); }
-
   base::Status definition() const {
     if (statement->bind_markers > 0) return invalid("Bind variables are not allowed in schema statements");
     prepared.plan = Definition{statement};

@@ -65,7 +65,7 @@ struct Prepared {
 using PreparedPtr = std::shared_ptr<const Prepared>;
 
 // Parses nothing and touches no data. `keyspace` is the session's, or empty. Errors are Cassandra's, with
-// positions. Statements that are not built yet (indexes, views, functions, roles, conditions...) are refused
+// positions. Statements that are not built yet (indexes, views, functions, roles...) are refused
 // here, saying so.
 base::Result<PreparedPtr> prepare(std::shared_ptr<const cql::Statement> statement, std::string text,
                                   std::string keyspace, schema::SnapshotPtr schema);

@@ -97,10 +97,4 @@ std::vector<Interval> intersect(const std::vector<Interval>& left, const std::ve
 // Sorts, drops empty ones and joins those that touch.
 void coalesce(std::vector<Interval>& intervals);
 
-// Binds a WHERE clause. `only_static_columns`: the statement reads or writes no regular column, so that rows
-// need not be named.
-base::Result<RestrictionsPtr> bind_restrictions(Binder& binder, const schema::TablePtr& table,
-                                                const std::vector<cql::Relation>& where, Purpose purpose,
-                                                bool only_static_columns, bool allow_filtering);
-
 }  // namespace sibyl::plan
