@@ -1,6 +1,7 @@
 #include "engine/engine.h"
 
 #include <mutex>
+#include <set>
 
 #include "base/check.h"
 #include "engine/catalogue.h"
@@ -10,6 +11,7 @@
 #include "engine/statements.h"
 #include "engine/system_tables.h"
 #include "execute/locks.h"
+#include "execute/vector_indexes.h"
 #include "plan/definitions.h"
 #include "row/record_key.h"
 #include "types/literal.h"
@@ -66,6 +68,17 @@ std::vector<SystemRow> built_view_rows(const schema::Snapshot& schema) {
   return rows;
 }
 
+// The storage ids of indexes on vectors.
+std::set<uint32_t> vector_indexes(const schema::Snapshot& schema) {
+  std::set<uint32_t> ids;
+  for (const auto& [name, keyspace] : schema.keyspaces)
+    for (const auto& [table_name, table] : keyspace->tables)
+      for (const schema::Index& index : table->indexes)
+        if (table->find_by_id(index.column_id)->type->kind() == types::Kind::vector)
+          ids.insert(index.storage_id);
+  return ids;
+}
+
 // What preparing had to say is told with every answer.
 Completion with_warnings(PreparedPtr plan, Completion done) {
   return [plan = std::move(plan), done = std::move(done)](base::Result<ResultSet> result) mutable {
@@ -85,12 +98,13 @@ class EngineImpl final : public Engine {
         store_(std::move(store)),
         system_store_(make_system_store(clock_)),
         timestamps_(clock_),
-        environment_{*store_, *system_store_, clock_, timestamps_, locks_},
+        environment_{*store_, *system_store_, clock_, timestamps_, locks_, &vectors_},
         system_tables_(*system_store_, clock_),
         catalogue_(std::move(catalogue)),
         statements_(catalogue_.schema()) {}
 
   base::Status start() {
+    vectors_.watch(vector_indexes(*catalogue_.schema()));
     set_sources();
     SIBYL_TRY(system_tables_.show_node({.host_id = catalogue_.host_id(),
                                         .cluster_name = options_.cluster_name,
@@ -202,6 +216,7 @@ class EngineImpl final : public Engine {
     SIBYL_TRY(catalogue_.change(*made.schema, made.dropped_storage_ids));
     schema::SnapshotPtr after = catalogue_.schema();
     SIBYL_TRY(system_tables_.show_schema(before.get(), *after));
+    vectors_.watch(vector_indexes(*after));
     statements_.set_schema(after);
     notify(made.changes);
     if (!made.changes.empty()) {
@@ -269,6 +284,7 @@ class EngineImpl final : public Engine {
   std::unique_ptr<storage::Store> store_, system_store_;
   execute::TimestampSource timestamps_;
   execute::PartitionLocks locks_;
+  execute::VectorIndexes vectors_;
   execute::Environment environment_;
   SystemTables system_tables_;
   std::mutex definition_mutex_;  // one definition after another

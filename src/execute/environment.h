@@ -63,6 +63,7 @@ class TimestampSource {
   std::atomic<int64_t> last_{0};
 };
 
+class VectorIndexes;   // vector_indexes.h: near neighbours
 class PartitionLocks;  // locks.h: striped locks for statements that read before they write
 
 // Shared by all requests; everything in it is thread-safe.
@@ -72,6 +73,7 @@ struct Environment {
   base::Clock& clock;
   TimestampSource& timestamps;
   PartitionLocks& locks;
+  VectorIndexes* vectors = nullptr;  // nullptr: vectors are compared one by one
 
   storage::Store& store_of(const schema::Table& table) const {
     return table.is_virtual ? system_store : store;

@@ -3,6 +3,7 @@
 #include "execute/modify_build.h"
 #include "execute/modify_commit.h"
 #include "execute/upkeep.h"
+#include "execute/vector_indexes.h"
 #include "plan/attributes.h"
 
 namespace sibyl::execute {
@@ -16,8 +17,13 @@ void commit(Environment& environment, storage::WriteSet writes, PartitionLocks::
     done(std::move(result));
     return;
   }
-  environment.store.commit(std::move(writes), [done = std::move(done), held = std::move(held),
+  VectorIndexes* vectors = environment.vectors;
+  std::vector<VectorIndexes::Change> changes;
+  if (vectors != nullptr) changes = vectors->changes_of(writes);
+  environment.store.commit(std::move(writes), [done = std::move(done), held = std::move(held), vectors,
+                                               changes = std::move(changes),
                                                result = std::move(result)](base::Status status) mutable {
+    if (status && !changes.empty()) vectors->committed(std::move(changes));
     held.release();
     if (status) {
       done(std::move(result));

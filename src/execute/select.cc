@@ -5,6 +5,7 @@
 #include "execute/execute.h"
 #include "execute/paging.h"
 #include "execute/reader.h"
+#include "execute/select_nearest.h"
 #include "execute/select_output.h"
 #include "execute/select_row.h"
 #include "plan/modify.h"
@@ -317,6 +318,7 @@ base::Result<ResultSet> select(const plan::Prepared& prepared, const Request& re
   // What is read is what was committed last, at every level; Cassandra needs a round of its own a partition.
   if (is_serial(request.consistency) && (*plan)->where->has_partition_in())
     return invalid("SERIAL/LOCAL_SERIAL consistency may only be requested for one partition at a time");
+  if ((*plan)->nearest) return select_nearest(prepared, **plan, request, environment);
   return Selecting(prepared, **plan, request, environment).run();
 }
 

@@ -3,6 +3,7 @@
 #include "execute/execute.h"
 #include "execute/locks.h"
 #include "execute/upkeep.h"
+#include "execute/vector_indexes.h"
 
 namespace sibyl::execute {
 
@@ -19,15 +20,19 @@ void truncate(const plan::Prepared& prepared, Environment& environment, Completi
   if (table.needs_upkeep()) held = environment.locks.acquire_all();
   storage::WriteSet writes;
   erase_all(table, writes);
-  environment.store.commit(
-      std::move(writes), [done = std::move(done), held = std::move(held)](base::Status status) mutable {
-        held.release();
-        if (status) {
-          done(ResultSet());
-        } else {
-          done(base::fail(base::ErrorCode::truncate, "Error during truncate: " + status.error().message()));
-        }
-      });
+  VectorIndexes* vectors = environment.vectors;
+  std::vector<VectorIndexes::Change> changes;
+  if (vectors != nullptr) changes = vectors->changes_of(writes);
+  environment.store.commit(std::move(writes), [done = std::move(done), held = std::move(held), vectors,
+                                               changes = std::move(changes)](base::Status status) mutable {
+    if (status && !changes.empty()) vectors->committed(std::move(changes));
+    held.release();
+    if (status) {
+      done(ResultSet());
+    } else {
+      done(base::fail(base::ErrorCode::truncate, "Error during truncate: " + status.error().message()));
+    }
+  });
 }
 
 }  // namespace sibyl::execute

@@ -1,6 +1,7 @@
 #include "execute/vector_indexes.h"
 
 #include "base/check.h"
+#include "execute/upkeep.h"
 #include "row/fragment.h"
 #include "row/record_key.h"
 
@@ -28,6 +29,42 @@ plan::Similarity similarity_of(const schema::Index& index) {
 
 Bytes vector_entry_key(const schema::Index& index, BytesView partition_key, BytesView clustering) {
   return row::row_record_key(row::partition_prefix(index.storage_id, partition_key), clustering);
+}
+
+namespace {
+
+const row::Cell* vector_of(const schema::Index& index, const row::Fragment& row) {
+  for (const row::Cell& cell : row.cells)
+    if (cell.column == index.column_id && !cell.value.empty()) return &cell;
+  return nullptr;
+}
+
+bool is_same(const row::Cell* left, const row::Cell* right) {
+  if (left == nullptr || right == nullptr) return left == right;
+  return left->value == right->value && left->kind == right->kind &&
+         left->expires_seconds == right->expires_seconds;
+}
+
+}  // namespace
+
+base::Status write_vector_change(const schema::Index& index, const RowChange& change,
+                                 storage::WriteSet& writes) {
+  const schema::Column& column = *change.table.find_by_id(index.column_id);
+  if (column.is_static() != change.is_static) return {};
+  const row::Cell* after = vector_of(index, change.after);
+  if (is_same(vector_of(index, change.before), after)) return {};
+  Bytes key = vector_entry_key(index, change.partition_key, change.clustering);
+  if (after == nullptr) {
+    writes.erase(std::move(key));
+    return {};
+  }
+  SIBYL_TRY(plan::check_indexable(similarity_of(index), plan::decode_floats(after->value)));
+  row::Fragment entry;
+  entry.cells.push_back(*after);
+  Bytes encoded;
+  row::encode(entry, encoded);
+  writes.put(std::move(key), std::move(encoded));
+  return {};
 }
 
 struct VectorIndexes::Graph {

@@ -28,6 +28,11 @@ plan::Similarity similarity_of(const schema::Index& index);
 // The record of a row's vector. `partition_key` is serialised.
 Bytes vector_entry_key(const schema::Index& index, BytesView partition_key, BytesView clustering);
 
+struct RowChange;  // upkeep.h
+// Keeps the entry of a row with its vector. Refuses vectors that cannot be indexed.
+base::Status write_vector_change(const schema::Index& index, const RowChange& change,
+                                 storage::WriteSet& writes);
+
 class VectorIndexes {
  public:
   VectorIndexes();

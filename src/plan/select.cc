@@ -16,18 +16,11 @@ struct BoundOrdering {
   bool descending;
 };
 
-base::Result<std::vector<BoundOrdering>> bind_orderings(Binder& binder, const schema::Table& table,
+base::Result<std::vector<BoundOrdering>> bind_orderings(const schema::Table& table,
                                                         const cql::Select& select) {
   std::vector<BoundOrdering> orderings;
   for (const cql::Ordering& ordering : select.order_by) {
     SIBYL_ASSIGN(const schema::Column* column, existing_column(table, ordering.column));
-    if (ordering.ann_of != nullptr) {
-      SIBYL_ASSIGN(const TermPtr vector, binder.term(*ordering.ann_of, spec_of(table, *column)));
-      const bool is_float_vector =
-          column->type->kind() == Kind::vector && column->type->element()->kind() == Kind::float_;
-      if (!is_float_vector) return invalid("ANN ordering is only supported on float vector indexes");
-      return invalid("ANN ordering by vector requires the column to be indexed");
-    }
     const auto same = [&](const BoundOrdering& one) { return one.column == column; };
     const auto existing = std::find_if(orderings.begin(), orderings.end(), same);
     if (existing == orderings.end())
@@ -252,15 +245,26 @@ base::Status prepare_select(const cql::Select& select, Binder& binder, Prepared&
   SIBYL_ASSIGN(plan->table, binder.table(select.table));
   const schema::Table& table = *plan->table;
   plan->distinct = select.distinct;
-  SIBYL_ASSIGN(const std::vector<BoundOrdering> orderings, bind_orderings(binder, table, select));
+  SIBYL_ASSIGN(std::unique_ptr<Nearest> nearest, bind_nearest(binder, table, select));
+  std::vector<BoundOrdering> orderings;
+  if (nearest == nullptr) {
+    SIBYL_ASSIGN(orderings, bind_orderings(table, select));
+  }
+  SIBYL_TRY(check_vector_relations(table, select, nearest != nullptr));
+  const bool allow_filtering = select.allow_filtering || nearest != nullptr;
   SIBYL_ASSIGN(plan->where, bind_restrictions(binder, plan->table, select.where, Purpose::select,
-                                              select.allow_filtering, selects_only_static(table, select)));
+                                              allow_filtering, selects_only_static(table, select)));
   SIBYL_ASSIGN(plan->selection, bind_selection(binder, table, select, {}));
   const size_t selected_inputs = plan->selection.inputs.size();
   if (select.distinct) SIBYL_TRY(check_distinct(*plan, select, selected_inputs));
   SIBYL_TRY(bind_grouping(binder, *plan, select));
   if (plan->group_by == nullptr && !plan->selection.aggregates.empty() && select.per_partition_limit)
     return invalid("PER PARTITION LIMIT is not allowed with aggregate queries.");
+  if (nearest != nullptr) {
+    nearest->input = value_input(plan->selection, *nearest->column);
+    plan->nearest = std::move(nearest);
+    SIBYL_TRY(check_nearest(*plan, select));
+  }
   SIBYL_TRY(bind_order(*plan, orderings));
   SIBYL_TRY(plan->where->check_scan());
   for (const schema::Column* column : plan->where->filtered_columns())

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "plan/nearest.h"
 #include "plan/restrictions.h"
 #include "plan/selection.h"
 
@@ -27,6 +28,9 @@ struct Select {
     bool descending = false;
   };
   std::vector<SortKey> sort;
+
+  // ORDER BY v ANN OF x; nullptr: not so ordered.
+  std::unique_ptr<const Nearest> nearest;
 
   // GROUP BY the partition key and this many clustering columns, the last one perhaps through a function.
   struct Grouping {

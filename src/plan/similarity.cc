@@ -42,6 +42,16 @@ float similarity_between(Similarity similarity, std::span<const float> left, std
   return static_cast<float>(result);
 }
 
+base::Status check_indexable(Similarity similarity, std::span<const float> vector) {
+  if (!std::all_of(vector.begin(), vector.end(), [](float one) { return std::isfinite(one); }))
+    return base::invalid("Vectors with NaN or infinite elements cannot be indexed or queried");
+  if (similarity == Similarity::cosine && is_all_zero(vector))
+    return base::fail(base::Error(base::ErrorCode::invalid,
+                                  "Zero vectors cannot be indexed or queried with cosine similarity")
+                          .with_hint("use an index WITH OPTIONS = {'similarity_function': 'euclidean'}"));
+  return {};
+}
+
 bool is_all_zero(std::span<const float> vector) {
   return std::all_of(vector.begin(), vector.end(), [](float one) { return one == 0; });
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/result.h"
 
 namespace sibyl::plan {
 
@@ -18,6 +19,9 @@ std::optional<Similarity> similarity_of(std::string_view name);
 
 // REQUIRES: both have as many elements. Cosine of a vector of zeros is not a number.
 float similarity_between(Similarity similarity, std::span<const float> left, std::span<const float> right);
+
+// Refuses vectors that have no place in an index: numbers that are not finite, for cosine no direction.
+base::Status check_indexable(Similarity similarity, std::span<const float> vector);
 
 bool is_all_zero(std::span<const float> vector);
 

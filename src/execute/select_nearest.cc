@@ -1,0 +1,272 @@
+#include "execute/select_nearest.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "execute/reader.h"
+#include "execute/select_output.h"
+#include "execute/select_row.h"
+#include "execute/vector_indexes.h"
+#include "types/key.h"
+
+namespace sibyl::execute {
+
+using base::invalid;
+
+namespace {
+
+// Beyond this many candidates looking at all rows is no worse.
+constexpr size_t max_candidates = 20'000;
+
+// Keeps the rows that are most alike.
+class BestRows {
+ public:
+  explicit BestRows(size_t count) : count_(count) {}
+
+  void add(float similarity, Bytes row) {
+    rows_.push_back({similarity, added_++, std::move(row)});
+    if (rows_.size() >= 2 * count_ + 16) shrink();
+  }
+  size_t size() const { return std::min(rows_.size(), count_); }
+  void clear() { rows_.clear(); }
+  void write(RowBuffer& out) {
+    shrink();
+    for (const Row& row : rows_) out.add_encoded_row(row.bytes);
+  }
+
+ private:
+  struct Row {
+    float similarity;
+    size_t order;  // of equals the first found comes first
+    Bytes bytes;
+  };
+  void shrink() {
+    std::sort(rows_.begin(), rows_.end(), [](const Row& left, const Row& right) {
+      return left.similarity != right.similarity ? left.similarity > right.similarity
+                                                 : left.order < right.order;
+    });
+    if (rows_.size() > count_) rows_.resize(count_);
+  }
+
+  size_t count_, added_ = 0;
+  std::vector<Row> rows_;
+};
+
+const char* name_of(Consistency consistency) {
+  switch (consistency) {
+    case Consistency::two:
+      return "TWO";
+    case Consistency::three:
+      return "THREE";
+    case Consistency::quorum:
+      return "QUORUM";
+    case Consistency::all:
+      return "ALL";
+    case Consistency::local_quorum:
+      return "LOCAL_QUORUM";
+    case Consistency::each_quorum:
+      return "EACH_QUORUM";
+    case Consistency::serial:
+      return "SERIAL";
+    case Consistency::local_serial:
+      return "LOCAL_SERIAL";
+    default:
+      return nullptr;  // one copy is all that is asked for
+  }
+}
+
+class SelectingNearest {
+ public:
+  SelectingNearest(const plan::Prepared& prepared, const plan::Select& plan, const Request& request,
+                   Environment& environment)
+      : plan_(plan),
+        request_(request),
+        environment_(environment),
+        bindings_{
+            request.values,
+            request.now_seconds ? int64_t{*request.now_seconds} * 1'000'000 : environment.clock.now_micros(),
+            {},
+            {}},
+        writer_(plan, bindings_),
+        inputs_(plan, bindings_, bindings_.now_micros / 1'000'000) {
+    result_.kind = ResultSet::Kind::rows;
+    result_.metadata = prepared.result;
+  }
+
+  base::Result<ResultSet> run() {
+    SIBYL_TRY(read_limit());
+    SIBYL_TRY(check_consistency());
+    SIBYL_TRY(read_query());
+    SIBYL_ASSIGN(const bool may_match, make_read_plan());
+    BestRows best(limit_);
+    if (may_match) {
+      SIBYL_ASSIGN(const bool is_complete, look_at_candidates(best));
+      if (!is_complete) SIBYL_TRY(look_at_all(best));
+    }
+    best.write(result_.rows);
+    return std::move(result_);
+  }
+
+ private:
+  base::Status read_limit() {
+    constexpr const char* no_limit =
+        "Top-K queries must have a limit specified and the limit must be less than the query page size";
+    if (plan_.limit == nullptr) return invalid(no_limit);
+    SIBYL_ASSIGN(const ValueView value, plan_.limit->evaluate(bindings_, scratch_));
+    if (value.is_null()) return invalid("Invalid null value of limit");
+    if (value.is_unset()) return invalid(no_limit);
+    const int64_t limit = types::decode_integer(types::Kind::int_, value.bytes);
+    if (limit <= 0) return invalid("LIMIT must be strictly positive");
+    if (limit > plan::Nearest::max_limit)
+      return invalid(fmt::format(
+          "Use of ANN OF in an ORDER BY clause requires a LIMIT that is not greater than {}. LIMIT was {}",
+          plan::Nearest::max_limit, limit));
+    if (request_.page_size > 0 && request_.page_size < limit)
+      result_.warnings.push_back(fmt::format(
+          "Top-K queries do not support paging and the page size is set to {}, which is less than "
+          "LIMIT {}. The page size has been set to {} to match the LIMIT.",
+          request_.page_size, limit, limit));
+    limit_ = static_cast<size_t>(limit);
+    return {};
+  }
+
+  base::Status check_consistency() {
+    const char* name = name_of(request_.consistency);
+    if (name == nullptr) return {};
+    const bool is_serial =
+        request_.consistency == Consistency::serial || request_.consistency == Consistency::local_serial;
+    if (is_serial)
+      return invalid(
+          fmt::format("Top-K queries can only be run with consistency level ONE/LOCAL_ONE. "
+                      "Consistency level {} was used.",
+                      name));
+    result_.warnings.push_back(
+        fmt::format("Top-K queries can only be run with consistency level ONE / LOCAL_ONE / NODE_LOCAL. "
+                    "Consistency level {} was requested. Downgrading the consistency level to {}.",
+                    name, request_.consistency == Consistency::local_quorum ? "LOCAL_ONE" : "ONE"));
+    return {};
+  }
+
+  base::Status read_query() {
+    const plan::Nearest& nearest = *plan_.nearest;
+    SIBYL_ASSIGN(const ValueView value, nearest.vector->evaluate(bindings_, scratch_));
+    if (value.is_null()) return invalid("Unsupported null value for column " + nearest.column->name);
+    if (value.is_unset()) return invalid("Unsupported unset value for column " + nearest.column->name);
+    query_ = plan::decode_floats(value.bytes);
+    return plan::check_indexable(nearest.similarity, query_);
+  }
+
+  // False when nothing can match.
+  base::Result<bool> make_read_plan() {
+    const plan::Restrictions& where = *plan_.where;
+    read_.table = plan_.table.get();
+    read_.now_seconds = bindings_.now_micros / 1'000'000;
+    read_.is_range = where.partitions() == plan::Restrictions::Partitions::range;
+    if (read_.is_range) {
+      SIBYL_ASSIGN(read_.tokens, where.token_range(bindings_, scratch_));
+    } else {
+      SIBYL_ASSIGN(read_.keys, where.partition_keys(bindings_, scratch_));
+    }
+    SIBYL_ASSIGN(read_.intervals, where.intervals(bindings_, scratch_));
+    SIBYL_ASSIGN(std::vector<plan::Filter> filters, where.filters(bindings_, scratch_));
+    const std::vector<const schema::Column*>& columns = where.filtered_columns();
+    for (plan::Filter& filter : filters) {
+      const auto at = std::find(columns.begin(), columns.end(), filter.column) - columns.begin();
+      filter_inputs_.push_back(static_cast<size_t>(plan_.filter_inputs[static_cast<size_t>(at)]));
+      filters_.push_back(std::move(filter));
+    }
+    return (read_.is_range ? !read_.tokens.empty() : !read_.keys.empty()) && !read_.intervals.empty();
+  }
+
+  bool passes() const {
+    for (size_t i = 0; i < filters_.size(); ++i)
+      if (!satisfies(filters_[i], inputs_.values()[filter_inputs_[i]])) return false;
+    return true;
+  }
+
+  // Every row that the plan gives.
+  base::Status look_at(const ReadPlan& plan, BestRows& best) {
+    SIBYL_ASSIGN(const std::unique_ptr<Reader> reader,
+                 open_reader(environment_.store_of(*plan_.table), plan));
+    while (true) {
+      SIBYL_ASSIGN(const bool more_partitions, reader->next_partition());
+      if (!more_partitions) return {};
+      SIBYL_TRY(inputs_.start_partition(reader->partition_key(), reader->static_row()));
+      while (true) {
+        SIBYL_ASSIGN(const bool more_rows, reader->next_row());
+        if (!more_rows) break;
+        SIBYL_TRY(inputs_.fill(reader->clustering(), reader->row()));
+        if (passes()) SIBYL_TRY(take(best));
+      }
+    }
+  }
+
+  base::Status take(BestRows& best) {
+    const ValueView vector = inputs_.values()[static_cast<size_t>(plan_.nearest->input)];
+    if (!vector.is_present()) return {};
+    const std::vector<float> floats = plan::decode_floats(vector.bytes);
+    if (floats.size() != query_.size()) return {};
+    RowBuffer row;
+    SIBYL_TRY(writer_.write(inputs_.values(), {}, row));
+    best.add(plan::similarity_between(plan_.nearest->similarity, floats, query_), row.take_bytes());
+    return {};
+  }
+
+  base::Status look_at_all(BestRows& best) {
+    best.clear();
+    return look_at(read_, best);
+  }
+
+  // True when `best` has all that is wanted.
+  base::Result<bool> look_at_candidates(BestRows& best) {
+    const bool by_graph = read_.is_range && plan_.nearest->index->is_built && environment_.vectors != nullptr;
+    if (!by_graph) return false;
+    for (size_t wanted = 2 * limit_ + 16; wanted <= max_candidates; wanted *= 4) {
+      SIBYL_ASSIGN(const std::vector<VectorIndexes::Row> rows,
+                   environment_.vectors->nearest(environment_.store, *plan_.table, *plan_.nearest->index,
+                                                 query_, wanted, read_.now_seconds));
+      best.clear();
+      for (const VectorIndexes::Row& row : rows) SIBYL_TRY(look_at(read_of(row), best));
+      if (best.size() == limit_) return true;
+      if (rows.size() < wanted) return false;  // there are few: comparing all of them misses none
+    }
+    return false;
+  }
+
+  ReadPlan read_of(const VectorIndexes::Row& row) const {
+    ReadPlan one;
+    one.table = read_.table;
+    one.now_seconds = read_.now_seconds;
+    const int64_t token = types::murmur3_token(row.partition_key);
+    if (token >= read_.tokens.first && token <= read_.tokens.last) one.keys = {row.partition_key};
+    one.names_rows = true;
+    one.rows = {row.clustering};
+    return one;
+  }
+
+  const plan::Select& plan_;
+  const Request& request_;
+  Environment& environment_;
+  plan::Bindings bindings_;
+  plan::Scratch scratch_;
+  RowWriter writer_;
+  RowInputs inputs_;
+  ReadPlan read_;
+  std::vector<plan::Filter> filters_;
+  std::vector<size_t> filter_inputs_;  // of each
+  std::vector<float> query_;
+  size_t limit_ = 0;
+  ResultSet result_;
+};
+
+}  // namespace
+
+base::Result<ResultSet> select_nearest(const plan::Prepared& prepared, const plan::Select& plan,
+                                       const Request& request, Environment& environment) {
+  return SelectingNearest(prepared, plan, request, environment).run();
+}
+
+}  // namespace sibyl::execute
