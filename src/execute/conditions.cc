@@ -161,6 +161,20 @@ base::Result<bool> satisfies(const Condition& condition, const ValueView& curren
   }
 }
 
+// IN ?. The list is taken as it came: unlike other lists it may hold nulls.
+base::Status bind_list(const Condition& condition, const plan::Bindings& bindings, BoundCondition& bound) {
+  const auto marker = static_cast<size_t>(condition.list->marker_index());
+  const ValueView list = marker < bindings.values.size() ? bindings.values[marker] : ValueView::unset();
+  if (list.is_unset()) return refuse_unset();
+  if (list.is_null()) return base::invalid("Invalid null list in IN condition");
+  SIBYL_ASSIGN(const types::Elements elements, types::split(*condition.list->type(), list.bytes));
+  for (const auto& element : elements) {
+    if (element) SIBYL_TRY(types::validate(*condition.list->type()->element(), *element));
+    bound.values.push_back(of_element(element));
+  }
+  return {};
+}
+
 }  // namespace
 
 ValueView column_value(const schema::Column& column, const row::Fragment& row, plan::Scratch& scratch) {
@@ -177,11 +191,7 @@ base::Result<BoundCondition> bind_condition(const Condition& condition, const pl
     SIBYL_ASSIGN(bound.element, condition.element->evaluate(bindings, scratch));
   }
   if (condition.list) {
-    SIBYL_ASSIGN(const ValueView list, condition.list->evaluate(bindings, scratch));
-    if (list.is_unset()) return refuse_unset();
-    if (list.is_null()) return base::invalid("Invalid null list in IN condition");
-    SIBYL_ASSIGN(const types::Elements elements, types::split(*condition.list->type(), list.bytes));
-    for (const auto& element : elements) bound.values.push_back(of_element(element));
+    SIBYL_TRY(bind_list(condition, bindings, bound));
     return bound;
   }
   for (const plan::TermPtr& term : condition.values) {
