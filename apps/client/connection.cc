@@ -139,7 +139,7 @@ base::Status Connection::write_all(BytesView bytes) {
   return {};
 }
 
-base::Result<Connection::Ticket> Connection::send(Opcode opcode, BytesView body) {
+base::Result<Connection::Ticket> Connection::send(Opcode opcode, BytesView body, bool trace) {
   if (!is_connected()) return base::fail(lost("not connected"));
   constexpr size_t most_streams = 30'000;
   if (under_way_.size() >= most_streams)
@@ -148,8 +148,9 @@ base::Result<Connection::Ticket> Connection::send(Opcode opcode, BytesView body)
   const Ticket ticket{next_stream_};
   next_stream_ = static_cast<int16_t>((next_stream_ + 1) & 0x7fff);
   Bytes out;
-  protocol::FrameWriter frame(out, protocol::Direction::request,
-                              {options_.version, 0, ticket.stream, opcode});
+  protocol::FrameWriter frame(
+      out, protocol::Direction::request,
+      {options_.version, trace ? protocol::flag::tracing : uint8_t{0}, ticket.stream, opcode});
   out.append(body);
   if (has_segments_) {
     frame.finish();
@@ -277,6 +278,7 @@ base::Result<Result> Connection::to_result(Answer answer) const {
   SIBYL_ASSIGN(auto message, protocol::decode_result(body, answer.header.version));
   Result result;
   result.warnings = std::move(envelope.warnings);
+  result.trace_id = Bytes(envelope.tracing_id);
   if (auto* rows = std::get_if<protocol::RowsResult>(&message)) {
     result.kind = Result::Kind::rows;
     result.columns = std::move(rows->columns);
@@ -319,7 +321,7 @@ base::Result<Connection::Ticket> Connection::start_query(std::string_view text,
   fill(message.parameters, values, options);
   Bytes body;
   protocol::append_query(body, options_.version, message);
-  return send(Opcode::query, body);
+  return send(Opcode::query, body, options.trace);
 }
 
 base::Result<Connection::Ticket> Connection::start_execute(const Prepared& prepared,
@@ -331,7 +333,7 @@ base::Result<Connection::Ticket> Connection::start_execute(const Prepared& prepa
   fill(message.parameters, values, options);
   Bytes body;
   protocol::append_execute(body, options_.version, message);
-  return send(Opcode::execute, body);
+  return send(Opcode::execute, body, options.trace);
 }
 
 base::Result<Result> Connection::finish(Ticket ticket) {
@@ -387,8 +389,8 @@ base::Result<Result> Connection::batch(protocol::Batch::Kind kind, std::span<con
   fill(message.parameters, {}, options);
   Bytes body;
   protocol::append_batch(body, options_.version, message);
-  SIBYL_ASSIGN(Answer answer, ask(Opcode::batch, body, request_deadline()));
-  return to_result(std::move(answer));
+  SIBYL_ASSIGN(const Ticket ticket, send(Opcode::batch, body, options.trace));
+  return finish(ticket);
 }
 
 base::Status Connection::register_events(const std::vector<std::string>& types) {

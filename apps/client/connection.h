@@ -57,6 +57,7 @@ struct StatementOptions {
   std::vector<std::string_view> names;       // of the values, when they are given by name
   std::optional<std::string_view> keyspace;  // v5: instead of the connection's
   std::optional<int32_t> now_seconds;        // v5: the moment that decides what has expired
+  bool trace = false;                        // Result::trace_id then names what system_traces tells
 };
 
 // A row: one entry for each column, nullopt for null. Points into its Result.
@@ -73,6 +74,7 @@ class Result {
   std::string keyspace;               // set_keyspace
   protocol::SchemaChange change;      // schema_change
   std::vector<std::string> warnings;
+  Bytes trace_id;  // a timeuuid; empty when no trace was asked for
 
   uint32_t row_count() const { return row_count_; }
   // The next row, from the first one on; false after the last.
@@ -153,7 +155,7 @@ class Connection {
   base::Status open(Deadline deadline);
   base::Status handshake(Deadline deadline);
   base::Status authenticate(Deadline deadline);
-  base::Result<Ticket> send(protocol::Opcode opcode, BytesView body);
+  base::Result<Ticket> send(protocol::Opcode opcode, BytesView body, bool trace = false);
   base::Result<Answer> receive(Ticket ticket, Deadline deadline);
   base::Result<Answer> ask(protocol::Opcode opcode, BytesView body, Deadline deadline);
   base::Status read_some(Deadline deadline);

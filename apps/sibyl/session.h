@@ -29,6 +29,7 @@ struct StatementOptions {
   Consistency consistency = Consistency::one;
   Consistency serial_consistency = Consistency::serial;
   std::optional<Bytes> paging_state;  // continues where the page that gave it ended
+  bool trace = false;                 // the result's trace_id then names what system_traces tells
 };
 
 struct ResultColumn {
@@ -45,6 +46,7 @@ struct StatementResult {
   std::optional<Bytes> paging_state;  // there is more
   std::string keyspace;               // set_keyspace
   std::vector<std::string> warnings;
+  Bytes trace_id;  // empty: not traced
 };
 
 // The names that completion offers and headers are coloured by.

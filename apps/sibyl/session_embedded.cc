@@ -68,9 +68,15 @@ class EmbeddedSession : public Session {
       : engine_(std::move(engine)), data_(std::move(data)) {}
 
   base::Result<StatementResult> execute(std::string_view text, const StatementOptions& options) override {
-    SIBYL_ASSIGN(plan::PreparedPtr plan, engine_->plan_query(text, keyspace_));
+    std::optional<engine::RequestTrace> trace;
+    if (options.trace)
+      trace.emplace(
+          engine::RequestTrace::Start{"Execute CQL3 query", "127.0.0.1", {{"query", std::string(text)}}},
+          engine_->clock());
+    SIBYL_ASSIGN(plan::PreparedPtr plan, engine_->plan_query(text, keyspace_, trace ? &*trace : nullptr));
     if (!plan->markers.empty()) return base::invalid("Invalid amount of bind variables");
     execute::Request request;
+    request.trace = trace ? &*trace : nullptr;
     request.page_size = options.page_size;
     request.paging_state = options.paging_state;
     request.consistency = options.consistency;
@@ -82,7 +88,13 @@ class EmbeddedSession : public Session {
     base::Result<execute::ResultSet> set = done.get();
     if (!set) return base::fail(set.error());
     if (set->kind == execute::ResultSet::Kind::set_keyspace) keyspace_ = set->keyspace;
-    return take_result(std::move(*set));
+    StatementResult result = take_result(std::move(*set));
+    if (trace) {
+      trace->stop();
+      engine_->show_trace(*trace);
+      result.trace_id = trace->id();
+    }
+    return result;
   }
 
   std::string place() const override {
@@ -90,7 +102,7 @@ class EmbeddedSession : public Session {
                                : fmt::format("on the directory {}, without a server", data_);
   }
 
-  ServerVersions versions() override { return {"Sibyl", engine::release_version, engine::cql_version, "4"}; }
+  ServerVersions versions() override { return {"Sibyl", engine::release_version, engine::cql_version, "5"}; }
 
   const SchemaNames& names() override {
     const schema::SnapshotPtr now = engine_->schema();

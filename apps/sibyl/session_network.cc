@@ -27,6 +27,7 @@ client::StatementOptions client_options(const StatementOptions& options) {
   result.serial_consistency = static_cast<client::Consistency>(options.serial_consistency);
   result.page_size = options.page_size;
   result.paging_state = options.paging_state;
+  result.trace = options.trace;
   return result;
 }
 
@@ -53,6 +54,7 @@ StatementResult take_result(client::Result answer) {
   result.paging_state = std::move(answer.paging_state);
   result.keyspace = std::move(answer.keyspace);
   result.warnings = std::move(answer.warnings);
+  result.trace_id = std::move(answer.trace_id);
   return result;
 }
 

@@ -87,6 +87,7 @@ StatementOptions Shell::statement_options() const {
   options.page_size = paging_ ? page_size_ : 0;
   options.consistency = consistency_;
   options.serial_consistency = serial_consistency_;
+  options.trace = tracing_;
   return options;
 }
 
@@ -152,10 +153,12 @@ bool Shell::run_cql(const Statement& statement, const Origin& origin) {
   base::Result<StatementResult> result = ask(statement.text, options);
   if (!result) return report(result.error(), statement.text, origin);
   const std::vector<std::string> warnings = result->warnings;
+  const Bytes trace_id = result->trace_id;
   if (result->kind == StatementResult::Kind::rows &&
       !print_pages(std::move(*result), statement, options, origin))
     return false;
   print(render_warnings(warnings));
+  if (!trace_id.empty()) print_trace(trace_id);
   return true;
 }
 

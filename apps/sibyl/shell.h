@@ -58,6 +58,8 @@ class Shell {
                    const Origin& origin);
   // Waits at "---MORE---"; false when the rest is not wanted.
   bool wait_for_more();
+  // shell_trace.cc: what the server did, step by step.
+  void print_trace(const Bytes& id);
   StatementOptions statement_options() const;
   bool report(const base::Error& error, std::string_view statement, const Origin& origin);
   void print(std::string_view text);  // results: captured when CAPTURE is on

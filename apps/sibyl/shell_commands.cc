@@ -215,10 +215,7 @@ bool Shell::on_off(const Invocation& invocation, bool& value) {
 }
 
 bool Shell::tracing(const Invocation& invocation) {
-  const bool before = tracing_;
-  if (!on_off(invocation, tracing_)) return false;
-  if (tracing_ && !before) say("Nothing is traced yet: statements run as before.");
-  return true;
+  return on_off(invocation, tracing_);
 }
 
 bool Shell::paging(const Invocation& invocation) {

@@ -218,7 +218,7 @@ TEST_F(ShellTest, ShowAndTracing) {
   EXPECT_TRUE(run("SHOW HOST\nSHOW VERSION\nTRACING ON\nTRACING ON\nLOGIN me"));
   EXPECT_EQ(out.text(),
             "Connected to Fake at nowhere\n[Cassandra 5.0.2 | CQL spec 3.4.7 | Native protocol v4]\n"
-            "TRACING set to ON\nNothing is traced yet: statements run as before.\nTRACING is already ON\n"
+            "TRACING set to ON\nTRACING is already ON\n"
             "LOGIN is not needed: this server does not ask who you are.\n");
 }
 

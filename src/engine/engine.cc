@@ -1,5 +1,7 @@
 #include "engine/engine.h"
 
+#include <fmt/format.h>
+
 #include <mutex>
 #include <set>
 
@@ -10,9 +12,14 @@
 #include "engine/open_store.h"
 #include "engine/statements.h"
 #include "engine/system_tables.h"
+#include "engine/traces.h"
 #include "execute/locks.h"
+#include "execute/trace.h"
 #include "execute/vector_indexes.h"
 #include "plan/definitions.h"
+#include "plan/modify.h"
+#include "plan/restrictions.h"
+#include "plan/select.h"
 #include "row/record_key.h"
 #include "types/literal.h"
 #include "types/value.h"
@@ -88,6 +95,55 @@ Completion with_warnings(PreparedPtr plan, Completion done) {
   };
 }
 
+// What is about to be done, for a trace.
+struct DescribeRun {
+  std::string operator()(const std::shared_ptr<const plan::Select>& select) const {
+    const plan::Restrictions& where = *select->where;
+    const std::string& table = select->table->name;
+    if (where.partitions() == plan::Restrictions::Partitions::range)
+      return fmt::format("Executing a scan of {}{}", table,
+                         where.restricts_partition() ? ", within a range of tokens" : "");
+    return fmt::format(fmt::runtime(where.has_partition_in() ? "Executing a query on several partitions of {}"
+                                                             : "Executing single-partition query on {}"),
+                       table);
+  }
+  std::string operator()(const std::shared_ptr<const plan::Modification>& write) const {
+    return fmt::format("Executing a write on {}{}", write->table->name,
+                       write->reads_first ? ", which reads first, under its partition's lock" : "");
+  }
+  std::string operator()(const std::shared_ptr<const plan::Batch>&) const { return "Executing a batch"; }
+  std::string operator()(const plan::Truncate& truncate) const {
+    return fmt::format("Truncating {}", truncate.table->name);
+  }
+  std::string operator()(const plan::Definition&) const { return "Changing the schema"; }
+  template <typename Other>
+  std::string operator()(const Other&) const {
+    return "Executing the statement";
+  }
+};
+
+std::string describe_run(const plan::Prepared& plan) {
+  return std::visit(DescribeRun{}, plan.plan);
+}
+
+// A step now, and one that says how it ended.
+Completion with_steps(std::string first, execute::Trace& trace, Completion done) {
+  trace.step(std::move(first));
+  return [&trace, done = std::move(done)](base::Result<ResultSet> result) mutable {
+    if (!result) {
+      trace.step("Failed: " + result.error().message());
+    } else if (result->kind == ResultSet::Kind::rows) {
+      trace.step(fmt::format("Returning {} rows of {} bytes{}", result->rows.count(),
+                             result->rows.bytes().size(), result->paging_state ? "; there are more" : ""));
+    } else if (result->kind == ResultSet::Kind::nothing) {
+      trace.step("Done and durable: the commit's group is synced");
+    } else {
+      trace.step("Done");
+    }
+    done(std::move(result));
+  };
+}
+
 class EngineImpl final : public Engine {
  public:
   EngineImpl(const Options& options, std::unique_ptr<base::Clock> own_clock, base::Clock& clock,
@@ -120,18 +176,25 @@ class EngineImpl final : public Engine {
   base::Result<PreparedPtr> find_prepared(std::string_view id) override {
     return statements_.find_prepared(id);
   }
-  base::Result<PreparedPtr> plan_query(std::string_view text, const std::string& keyspace) override {
-    return statements_.plan_query(text, keyspace);
+  base::Result<PreparedPtr> plan_query(std::string_view text, const std::string& keyspace,
+                                       execute::Trace* trace) override {
+    return statements_.plan_query(text, keyspace, trace);
   }
 
   void execute(PreparedPtr plan, const Request& request, Completion done) override {
+    if (request.trace != nullptr) done = with_steps(describe_run(*plan), *request.trace, std::move(done));
     if (!plan->warnings.empty()) done = with_warnings(plan, std::move(done));
     std::visit([&](const auto& what) { run(what, plan, request, std::move(done)); }, plan->plan);
   }
   void execute_batch(cql::Batch::Kind kind, std::vector<execute::BatchItem> items, const Request& request,
                      Completion done) override {
+    if (request.trace != nullptr)
+      done = with_steps(fmt::format("Executing a batch of {} statements", items.size()), *request.trace,
+                        std::move(done));
     execute::batch(kind, items, request, environment_, std::move(done));
   }
+
+  void show_trace(const RequestTrace& trace) override { traces_.show(trace); }
 
   schema::SnapshotPtr schema() const override { return statements_.schema(); }
 
@@ -287,6 +350,7 @@ class EngineImpl final : public Engine {
   execute::VectorIndexes vectors_;
   execute::Environment environment_;
   SystemTables system_tables_;
+  Traces traces_{system_tables_};
   std::mutex definition_mutex_;  // one definition after another
   Catalogue catalogue_;          // guarded by definition_mutex_ once started
   Statements statements_;

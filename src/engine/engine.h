@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "engine/traces.h"
 #include "execute/environment.h"
 #include "execute/execute.h"
 #include "execute/result_set.h"
@@ -62,12 +63,16 @@ class Engine {
   virtual base::Result<plan::PreparedPtr> find_prepared(std::string_view id) = 0;
   // A plan for text that runs once: parsed and bound, cached for repeats but not kept as a prepared
   // statement.
-  virtual base::Result<plan::PreparedPtr> plan_query(std::string_view text, const std::string& keyspace) = 0;
+  virtual base::Result<plan::PreparedPtr> plan_query(std::string_view text, const std::string& keyspace,
+                                                     execute::Trace* trace = nullptr) = 0;
 
   // Runs any plan. When execute::may_block() says so the caller uses a thread that may wait.
   virtual void execute(plan::PreparedPtr plan, const execute::Request& request, execute::Completion done) = 0;
   virtual void execute_batch(cql::Batch::Kind kind, std::vector<execute::BatchItem> items,
                              const execute::Request& request, execute::Completion done) = 0;
+
+  // Shows a request's trace, which has ended, in system_traces.
+  virtual void show_trace(const RequestTrace& trace) = 0;
 
   virtual schema::SnapshotPtr schema() const = 0;
   // Called after each change is durable and visible, in order, one at a time. A listener must not define

@@ -89,8 +89,11 @@ void Statements::set_schema(schema::SnapshotPtr schema) {
   generation_.fetch_add(1, std::memory_order_release);
 }
 
-base::Result<PreparedPtr> Statements::make_plan(std::string_view text, const std::string& keyspace) {
+base::Result<PreparedPtr> Statements::make_plan(std::string_view text, const std::string& keyspace,
+                                                execute::Trace* trace) {
+  if (trace != nullptr) trace->step(fmt::format("Parsing {}", text));
   SIBYL_ASSIGN(std::unique_ptr<cql::Statement> statement, cql::parse_statement(text));
+  if (trace != nullptr) trace->step("Preparing statement");
   return plan::prepare(std::move(statement), std::string(text), keyspace, schema());
 }
 
@@ -135,16 +138,20 @@ bool Statements::seen_before(std::string_view key) {
   return seen_[(hash >> 1) % seen_.size()].exchange(hash, std::memory_order_relaxed) == hash;
 }
 
-base::Result<PreparedPtr> Statements::plan_query(std::string_view text, const std::string& keyspace) {
-  if (text.size() > max_kept_text) return make_plan(text, keyspace);
+base::Result<PreparedPtr> Statements::plan_query(std::string_view text, const std::string& keyspace,
+                                                 execute::Trace* trace) {
+  if (text.size() > max_kept_text) return make_plan(text, keyspace, trace);
   uint64_t generation = generation_.load(std::memory_order_acquire);
   std::string key;
   key.reserve(keyspace.size() + 1 + text.size());
   key.append(keyspace).push_back('\0');
   key.append(text);
   SIBYL_ASSIGN(PreparedPtr plan, current(queries_, key, generation));
-  if (plan) return plan;
-  SIBYL_ASSIGN(plan, make_plan(text, keyspace));
+  if (plan) {
+    if (trace != nullptr) trace->step("Found the plan of the same statement");
+    return plan;
+  }
+  SIBYL_ASSIGN(plan, make_plan(text, keyspace, trace));
   if (worth_keeping(*plan) && seen_before(key)) queries_.put(key, plan, generation);
   return plan;
 }

@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "engine/plan_cache.h"
+#include "execute/trace.h"
 #include "plan/prepared.h"
 #include "schema/schema.h"
 
@@ -36,12 +37,15 @@ class Statements {
   };
   base::Result<Prepared> prepare(std::string_view text, const std::string& keyspace);
   base::Result<plan::PreparedPtr> find_prepared(std::string_view id);
-  base::Result<plan::PreparedPtr> plan_query(std::string_view text, const std::string& keyspace);
+  // A trace is told what had to be done.
+  base::Result<plan::PreparedPtr> plan_query(std::string_view text, const std::string& keyspace,
+                                             execute::Trace* trace = nullptr);
 
   const PlanCache& prepared() const { return prepared_; }
 
  private:
-  base::Result<plan::PreparedPtr> make_plan(std::string_view text, const std::string& keyspace);
+  base::Result<plan::PreparedPtr> make_plan(std::string_view text, const std::string& keyspace,
+                                            execute::Trace* trace = nullptr);
   // The found plan when it holds for the schema of `generation`; else a new one, kept. nullptr: nothing was
   // found.
   base::Result<plan::PreparedPtr> current(PlanCache& cache, std::string_view key, uint64_t generation);

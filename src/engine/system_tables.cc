@@ -187,6 +187,21 @@ void SystemTables::put_local(storage::WriteSet& writes) {
   put_row(system_table("system", "local"), row, clock_.now_micros(), writes);
 }
 
+void SystemTables::show_trace(const SystemRow& session, const std::vector<SystemRow>& events,
+                              const std::vector<Bytes>& gone) {
+  static const Table& session_table = system_table("system_traces", "sessions");
+  static const Table& event_table = system_table("system_traces", "events");
+  storage::WriteSet writes;
+  const int64_t now = clock_.now_micros();
+  for (const SystemRow& event : events) put_row(event_table, event, now, writes);
+  put_row(session_table, session, now, writes);
+  for (const Bytes& id : gone) {
+    erase_partition(session_table, id, writes);
+    erase_partition(event_table, id, writes);
+  }
+  SIBYL_CHECK(store_.commit(std::move(writes)).has_value());
+}
+
 void SystemTables::set_source(std::string_view keyspace, std::string_view table, Source source) {
   uint32_t id = system_table(keyspace, table).storage_id;
   std::lock_guard lock(mutex_);

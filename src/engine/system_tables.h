@@ -53,6 +53,10 @@ class SystemTables {
   base::Status show_settings(const std::map<std::string, std::string>& settings);
   Node node() const;
 
+  // Adds rows of system_traces, and forgets the sessions that are named in `gone`.
+  void show_trace(const SystemRow& session, const std::vector<SystemRow>& events,
+                  const std::vector<Bytes>& gone);
+
   // The rows of a table that are made when it is read.
   using Source = std::function<std::vector<SystemRow>()>;
   // Before the first read; REQUIRES: a system table of that name.

@@ -37,6 +37,7 @@ class BatchBuilder {
         environment_(environment),
         now_micros_(environment.clock.now_micros()) {}
 
+  Trace* trace() const { return request_.trace; }
   base::Status build() {
     if (conditional_) return build_conditional();
     Workspace& space = workspace();
@@ -145,7 +146,7 @@ void run(BatchBuilder builder, Environment& environment, Completion done) {
     return;
   }
   commit(environment, std::move(builder.writes), std::move(builder.held), std::move(builder.result),
-         std::move(done));
+         std::move(done), builder.trace());
 }
 
 }  // namespace

@@ -1,7 +1,10 @@
+#include <fmt/format.h>
+
 #include "execute/conditional.h"
 #include "execute/execute.h"
 #include "execute/modify_build.h"
 #include "execute/modify_commit.h"
+#include "execute/trace.h"
 #include "execute/upkeep.h"
 #include "execute/vector_indexes.h"
 #include "plan/attributes.h"
@@ -11,7 +14,10 @@ namespace sibyl::execute {
 using plan::Modification;
 
 void commit(Environment& environment, storage::WriteSet writes, PartitionLocks::Held held, ResultSet result,
-            Completion done) {
+            Completion done, Trace* trace) {
+  if (trace != nullptr)
+    trace->step(fmt::format("Committing {} records of {} bytes together", writes.operations().size(),
+                            writes.byte_size()));
   if (writes.empty()) {
     held.release();
     done(std::move(result));
@@ -133,7 +139,7 @@ void modify(const plan::Prepared& prepared, const Request& request, Environment&
     done(base::fail(std::move(writes.error())));
     return;
   }
-  commit(environment, std::move(*writes), std::move(held), std::move(result), std::move(done));
+  commit(environment, std::move(*writes), std::move(held), std::move(result), std::move(done), request.trace);
 }
 
 }  // namespace sibyl::execute

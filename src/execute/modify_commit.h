@@ -9,7 +9,7 @@ namespace sibyl::execute {
 
 // Hands the write set to the store; answers with `result` when it is durable, with the locks given back.
 void commit(Environment& environment, storage::WriteSet writes, PartitionLocks::Held held, ResultSet result,
-            Completion done);
+            Completion done, Trace* trace = nullptr);
 
 // The request's time: what now() gives and expiry counts from.
 plan::Bindings bindings_of(std::span<const types::ValueView> values, int64_t now_micros);

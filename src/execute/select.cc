@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 
@@ -8,6 +10,7 @@
 #include "execute/select_nearest.h"
 #include "execute/select_output.h"
 #include "execute/select_row.h"
+#include "execute/trace.h"
 #include "plan/modify.h"
 #include "plan/select.h"
 #include "types/key.h"
@@ -150,9 +153,13 @@ class Selecting {
     SIBYL_ASSIGN(reader_, open_reader(store_, read_));
     while (!done_) {
       SIBYL_ASSIGN(const bool more, reader_->next_partition());
-      if (!more) return {};
+      if (!more) break;
+      ++partitions_read_;
       SIBYL_TRY(read_partition());
     }
+    if (request_.trace != nullptr)
+      request_.trace->step(fmt::format("Read {} rows of {} partitions of {}", rows_read_, partitions_read_,
+                                       plan_.table->name));
     return {};
   }
 
@@ -172,6 +179,7 @@ class Selecting {
     while (!done_ && remaining_in_partition_ > 0) {
       SIBYL_ASSIGN(const bool more, reader_->next_row());
       if (!more) break;
+      ++rows_read_;
       has_rows = true;
       SIBYL_TRY(inputs_.fill(reader_->clustering(), reader_->row()));
       if (!passes(row_filters_)) continue;
@@ -296,6 +304,7 @@ class Selecting {
   ResultSet result_;
 
   bool is_paged_ = false, is_single_ = false, done_ = false;
+  size_t partitions_read_ = 0, rows_read_ = 0;
   int64_t remaining_ = unlimited, partition_limit_ = unlimited;
   int64_t remaining_in_partition_ = unlimited, continued_in_partition_ = unlimited;
 

@@ -220,6 +220,76 @@ TEST(Request, RegisterAndAuthResponse) {
   EXPECT_FALSE(decode_auth_response(hex("00000002aa")));
 }
 
+TEST(Request, VersionFiveHasWideFlagsKeyspaceAndNow) {
+  Query query;
+  query.text = "x";
+  query.parameters.values = {ValueView::of("1")};
+  query.parameters.page_size = 5;
+  query.parameters.keyspace = "ks";
+  query.parameters.now_seconds = 1'000;
+  Bytes out;
+  append_query(out, Version::v5, query);
+  EXPECT_EQ(base::to_hex(out),
+            "0000000178"
+            "000100000185"
+            "00010000000131"
+            "00000005"
+            "00026b73"
+            "000003e8");
+  Query decoded;
+  ASSERT_TRUE(decode_query(out, Version::v5, decoded));
+  EXPECT_EQ(decoded.parameters.keyspace, "ks");
+  EXPECT_EQ(decoded.parameters.now_seconds, 1'000);
+  for (size_t size = 0; size < out.size(); ++size)
+    EXPECT_FALSE(decode_query(BytesView(out).substr(0, size), Version::v5, decoded)) << size;
+  // The smallest number stands for none.
+  ASSERT_TRUE(decode_query(hex("0000000178"
+                               "000100000100"
+                               "80000000"),
+                           Version::v5, decoded));
+  EXPECT_FALSE(decoded.parameters.now_seconds);
+  // Older versions send neither.
+  Bytes four;
+  append_query(four, Version::v4, query);
+  EXPECT_EQ(base::to_hex(four), "00000001780001050001000000013100000005");
+}
+
+TEST(Request, ExecuteOfVersionFiveNamesItsMetadata) {
+  Execute message;
+  message.id = "abcd";
+  message.result_metadata_id = "ef";
+  message.parameters.skip_metadata = true;
+  Bytes out;
+  append_execute(out, Version::v5, message);
+  EXPECT_EQ(base::to_hex(out),
+            "0004616263640002656600010000"
+            "0002");
+  Execute decoded;
+  ASSERT_TRUE(decode_execute(out, Version::v5, decoded));
+  EXPECT_EQ(decoded.result_metadata_id, "ef");
+  for (size_t size = 0; size < out.size(); ++size)
+    EXPECT_FALSE(decode_execute(BytesView(out).substr(0, size), Version::v5, decoded)) << size;
+}
+
+TEST(Request, BatchOfVersionFive) {
+  Batch message;
+  message.statements = {{true, "id", 0, 0}};
+  message.parameters.keyspace = "ks";
+  message.parameters.now_seconds = -1;
+  Bytes out;
+  append_batch(out, Version::v5, message);
+  EXPECT_EQ(base::to_hex(out),
+            "000001"
+            "01000269640000"
+            "000100000180"
+            "00026b73"
+            "ffffffff");
+  Batch decoded;
+  ASSERT_TRUE(decode_batch(out, Version::v5, decoded));
+  EXPECT_EQ(decoded.parameters.keyspace, "ks");
+  EXPECT_EQ(decoded.parameters.now_seconds, -1);
+}
+
 TEST(Request, ParametersRoundTripInEveryVersion) {
   EXPECT_TRUE(
       rc::check([](const std::vector<std::string>& values, int32_t page_size, int64_t timestamp, bool skip) {

@@ -112,6 +112,62 @@ TEST(Response, PreparedWriteHasNoResultMetadata) {
             "547970650000000400000000");
 }
 
+// Recorded from Cassandra 5.0 under v5: SELECT * FROM v5probe.t WHERE k=? prepared, and executed with another
+// metadata id.
+TEST(Response, PreparedOfVersionFiveMatchesRecordedBytes) {
+  const std::vector<ColumnView> markers = {{"v5probe", "t", "k", int_type.get()}};
+  const std::vector<ColumnView> result = {{"v5probe", "t", "k", int_type.get()},
+                                          {"v5probe", "t", "v", text_type.get()}};
+  const Bytes metadata_id = hex("20b7fe8510d99228eec24d9ecd5a2ff1");
+  const Bytes id = hex("5ada76b737f63e8513d4910141f5f18e");
+  PreparedHeader header = recorded_header(markers, result, id);
+  header.result_metadata_id = metadata_id;
+  Bytes out;
+  append_prepared_result(out, Version::v5, header);
+  EXPECT_EQ(base::to_hex(out),
+            "0000000400105ada76b737f63e8513d4910141f5f18e001020b7fe8510d99228eec24d9ecd5a2ff1"
+            "0000000100000001000000010000"
+            "0007763570726f6265000174"
+            "00016b0009"
+            "0000000100000002"
+            "0007763570726f6265000174"
+            "00016b0009000176000d");
+  const auto decoded = decode_result(out, Version::v5);
+  ASSERT_TRUE(decoded);
+  EXPECT_EQ(std::get<PreparedResult>(*decoded).result_metadata_id, metadata_id);
+  expect_prefixes_fail(out, [](BytesView body) { return decode_result(body, Version::v5); });
+}
+
+TEST(Response, ChangedMetadataMatchesRecordedBytes) {
+  const std::vector<ColumnView> columns = {{"v5probe", "t", "k", int_type.get()},
+                                           {"v5probe", "t", "v", text_type.get()}};
+  const Bytes metadata_id = hex("20b7fe8510d99228eec24d9ecd5a2ff1");
+  RowsHeader header;
+  header.columns = columns;
+  header.new_metadata_id = metadata_id;
+  Bytes out;
+  append_rows_header(out, Version::v5, header);
+  EXPECT_EQ(base::to_hex(out),
+            "00000002"
+            "0000000900000002"
+            "001020b7fe8510d99228eec24d9ecd5a2ff1"
+            "0007763570726f6265000174"
+            "00016b0009000176000d"
+            "00000000");
+  const auto decoded = decode_result(out, Version::v5);
+  ASSERT_TRUE(decoded);
+  EXPECT_EQ(std::get<RowsResult>(*decoded).new_metadata_id, metadata_id);
+  // With a paging state too, which comes first.
+  header.paging_state = "pq";
+  Bytes paged;
+  append_rows_header(paged, Version::v5, header);
+  EXPECT_EQ(base::to_hex(paged.substr(0, 36)),
+            "00000002"
+            "0000000b00000002"
+            "000000027071"
+            "001020b7fe8510d99228eec24d9ecd5a2ff1");
+}
+
 TEST(Response, MarkersOfSeveralTablesNameNoPartition) {
   const std::vector<ColumnView> markers = {{"ks", "a", "k", int_type.get()},
                                            {"ks", "b", "k", int_type.get()}};
@@ -290,6 +346,48 @@ TEST(Error, BodiesOfEveryCode) {
     expect_prefixes_fail(out, [](BytesView body) { return decode_error(body, Version::v4); });
   }
   EXPECT_FALSE(decode_error(hex("000099990000"), Version::v4));
+}
+
+TEST(Error, BodiesThatVersionFiveChanged) {
+  ErrorMessage message;
+  message.message = "m";
+  message.consistency = Consistency::serial;
+  message.received = 1;
+  message.required = 2;
+  message.failure_reasons = {{hex("7f000001"), 1}, {hex("20010db8000000000000000000000001"), 0}};
+  message.contentions = 7;
+  message.write_type = "CAS";
+  const std::string reasons =
+      "00000002"
+      "047f0000010001"
+      "1020010db80000000000000000000000010000";
+  const std::vector<std::pair<base::ErrorCode, std::string>> bodies = {
+      {base::ErrorCode::read_failure, "00080000000100000002" + reasons + "00"},
+      {base::ErrorCode::write_failure, "00080000000100000002" + reasons + "0003434153"},
+      {base::ErrorCode::write_timeout,
+       "000800000001000000020003434153"
+       "0007"},
+      {base::ErrorCode::cas_write_unknown, "00080000000100000002"},
+  };
+  for (const auto& [code, tail] : bodies) {
+    message.code = code;
+    Bytes out;
+    append_error(out, Version::v5, message);
+    Bytes expected;
+    append_int(expected, static_cast<int32_t>(code));
+    append_string(expected, "m");
+    EXPECT_EQ(base::to_hex(out), base::to_hex(expected) + tail);
+    const auto decoded = decode_error(out, Version::v5);
+    ASSERT_TRUE(decoded);
+    EXPECT_EQ(decoded->code, code);
+    if (code == base::ErrorCode::read_failure) {
+      EXPECT_EQ(decoded->failure_reasons, message.failure_reasons);
+    }
+    if (code == base::ErrorCode::write_timeout) {
+      EXPECT_EQ(decoded->contentions, 7);
+    }
+    expect_prefixes_fail(out, [](BytesView body) { return decode_error(body, Version::v5); });
+  }
 }
 
 TEST(Error, AreTranslatedForOlderVersions) {

@@ -39,7 +39,7 @@ void append_little_endian(Bytes& out, uint64_t value, size_t count) {
 SegmentStep corrupt(SegmentStep step, std::string_view where, uint32_t read, uint32_t computed) {
   step.kind = SegmentStep::Kind::corrupt;
   step.error = protocol_error(
-      fmt::format("Invalid segment, unrecoverable CRC mismatch detected in its {}. Read {}, Computed {}",
+      fmt::format("Segment is invalid, unrecoverable CRC mismatch detected in frame {}. Read {}, Computed {}",
                   where, static_cast<int32_t>(read), static_cast<int32_t>(computed)));
   return step;
 }
@@ -70,7 +70,7 @@ SegmentStep next_segment(BytesView bytes, Compression compression) {
   step.payload = bytes.substr(header_end, length);
   const auto trailer = static_cast<uint32_t>(read_little_endian(bytes.substr(header_end + length, 4)));
   const uint32_t payload_crc = crc32(step.payload);
-  if (trailer != payload_crc) return corrupt(step, "payload", trailer, payload_crc);
+  if (trailer != payload_crc) return corrupt(step, "body", trailer, payload_crc);
   step.kind = SegmentStep::Kind::segment;
   return step;
 }

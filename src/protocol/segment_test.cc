@@ -140,11 +140,11 @@ TEST(Segment, EveryFlippedBitIsFound) {
 TEST(Segment, CorruptionIsSaidWhere) {
   Bytes bytes = hex("090002a4c8c1050000010500000000b5557487");
   EXPECT_EQ(next_segment(bytes, Compression::none).error->message(),
-            "Invalid segment, unrecoverable CRC mismatch detected in its payload. Read -2022419019, "
+            "Segment is invalid, unrecoverable CRC mismatch detected in frame body. Read -2022419019, "
             "Computed -2039196235");
   bytes[0] = '\x08';
-  EXPECT_EQ(next_segment(bytes, Compression::none).error->message().substr(0, 67),
-            "Invalid segment, unrecoverable CRC mismatch detected in its header.");
+  EXPECT_EQ(next_segment(bytes, Compression::none).error->message().substr(0, 72),
+            "Segment is invalid, unrecoverable CRC mismatch detected in frame header.");
 }
 
 TEST(Segment, FalseLz4IsRefused) {

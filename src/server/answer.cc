@@ -30,6 +30,11 @@ protocol::SchemaChange to_protocol(const schema::Change& change) {
           change.argument_types};
 }
 
+uint8_t flags_of(bool warn, const engine::RequestTrace* trace) {
+  return static_cast<uint8_t>((warn ? protocol::flag::warning : 0) |
+                              (trace != nullptr ? protocol::flag::tracing : 0));
+}
+
 // How much the rows say about their columns, which depends on what the client knows of them. `id` is lent to
 // the header.
 void choose_metadata(const Call& call, const execute::ResultSet& result, protocol::Version version,
@@ -55,9 +60,11 @@ void choose_metadata(const Call& call, const execute::ResultSet& result, protoco
 
 }  // namespace
 
-void Connection::answer_error(int16_t stream, const base::Error& error) {
+void Connection::answer_error(int16_t stream, const base::Error& error, const engine::RequestTrace* trace) {
   base::Bytes& out = output();
-  FrameWriter frame(out, Direction::response, {version_, 0, stream, Opcode::error});
+  const uint8_t flags = trace != nullptr ? protocol::flag::tracing : 0;
+  FrameWriter frame(out, Direction::response, {version_, flags, stream, Opcode::error});
+  if (trace != nullptr) out.append(trace->id());
   protocol::append_error(out, version_, protocol::to_message(error));
   frame.finish(compression_);
 }
@@ -79,9 +86,10 @@ void Connection::answer_result(const Call& call, const execute::ResultSet& resul
     return;
   }
   const bool warn = !result.warnings.empty() && protocol::has_warnings_and_payload(version_);
-  const uint8_t flags = warn ? protocol::flag::warning : 0;
+  const uint8_t flags = flags_of(warn, call.trace.get());
   base::Bytes& out = output();
   FrameWriter frame(out, Direction::response, {version_, flags, call.stream, Opcode::result});
+  if (call.trace) out.append(call.trace->id());
   if (warn) protocol::append_string_list(out, result.warnings);
   switch (result.kind) {
     case Kind::nothing:
@@ -110,12 +118,14 @@ void Connection::answer_result(const Call& call, const execute::ResultSet& resul
   frame.finish(compression_);
 }
 
-void Connection::answer_prepared(int16_t stream, const engine::Engine::PreparedStatement& statement) {
+void Connection::answer_prepared(int16_t stream, const engine::Engine::PreparedStatement& statement,
+                                 const engine::RequestTrace* trace) {
   const plan::Prepared& plan = *statement.plan;
   const bool warn = !plan.warnings.empty() && protocol::has_warnings_and_payload(version_);
-  const uint8_t flags = warn ? protocol::flag::warning : 0;
+  const uint8_t flags = flags_of(warn, trace);
   base::Bytes& out = output();
   FrameWriter frame(out, Direction::response, {version_, flags, stream, Opcode::result});
+  if (trace != nullptr) out.append(trace->id());
   if (warn) protocol::append_string_list(out, plan.warnings);
   protocol::PreparedHeader header;
   header.id = statement.id;

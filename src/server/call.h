@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,6 +42,7 @@ struct Call {
   bool is_execute = false;
   bool skip_metadata = false;
   std::optional<base::Result<execute::ResultSet>> result;
+  std::unique_ptr<engine::RequestTrace> trace;  // when the request asks for one
 
   // What execute::Request and the messages borrow goes; vectors keep their memory unless it is large.
   void reset();

@@ -93,14 +93,16 @@ class Connection {
   base::Status begin_execute(Call& call, protocol::BytesView body);
   base::Status begin_batch(Call& call, protocol::BytesView body, bool& may_block);
   base::Result<std::string> keyspace_for(const std::optional<std::string_view>& named) const;
+  void begin_trace(Call& call, protocol::Opcode opcode);
   base::Status fill_request(Call& call, const protocol::QueryParameters& parameters);
   void run(Call* call, bool may_block);
 
   // answer.cc: results to bytes.
-  void answer_error(int16_t stream, const base::Error& error);
+  void answer_error(int16_t stream, const base::Error& error, const engine::RequestTrace* trace = nullptr);
   void answer_empty(int16_t stream, protocol::Opcode opcode);
   void answer_result(const Call& call, const execute::ResultSet& result);
-  void answer_prepared(int16_t stream, const engine::Engine::PreparedStatement& statement);
+  void answer_prepared(int16_t stream, const engine::Engine::PreparedStatement& statement,
+                       const engine::RequestTrace* trace);
 
   Reactor& reactor_;
   boost::asio::ip::tcp::socket socket_;

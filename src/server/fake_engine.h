@@ -49,7 +49,9 @@ class FakeEngine final : public engine::Engine {
     return base::fail(base::Error(std::move(details)));
   }
 
-  base::Result<plan::PreparedPtr> plan_query(std::string_view text, const std::string& keyspace) override {
+  base::Result<plan::PreparedPtr> plan_query(std::string_view text, const std::string& keyspace,
+                                             execute::Trace* trace = nullptr) override {
+    if (trace != nullptr) trace->step("planned");
     auto plan = std::make_shared<plan::Prepared>();
     plan->text = std::string(text);
     plan->keyspace = keyspace;
@@ -138,6 +140,15 @@ class FakeEngine final : public engine::Engine {
     changed_.wait(lock, [&] { return began_waiting_ >= count; });
   }
 
+  void show_trace(const engine::RequestTrace& trace) override {
+    const std::lock_guard lock(mutex_);
+    shown_.push_back(trace);
+  }
+  std::vector<engine::RequestTrace> shown() {
+    const std::lock_guard lock(mutex_);
+    return shown_;
+  }
+
   schema::SnapshotPtr schema() const override {
     auto snapshot = std::make_shared<schema::Snapshot>();
     snapshot->keyspaces["shop"] = std::make_shared<schema::Keyspace>();
@@ -218,6 +229,7 @@ class FakeEngine final : public engine::Engine {
   std::condition_variable changed_;
   std::map<std::string, plan::PreparedPtr> prepared_;
   std::set<std::string> released_;
+  std::vector<engine::RequestTrace> shown_;
   std::vector<std::thread> threads_;
   Listener listener_;
   size_t began_waiting_ = 0;

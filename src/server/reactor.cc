@@ -50,6 +50,8 @@ void Call::reset() {
   clear(items);
   plan.reset();
   request.paging_state.reset();
+  request.trace = nullptr;
+  trace.reset();
   result.reset();
 }
 

@@ -132,6 +132,64 @@ TEST_F(ServerTest, ValuesByPositionAndByName) {
   EXPECT_EQ(error_of(client.ask(Opcode::query, body)).message, "Invalid amount of bind variables");
 }
 
+TEST_F(ServerTest, TracesAreShownAndNamedInTheAnswer) {
+  Client client(port());
+  client.startup();
+  const auto ask = [&](Opcode opcode, const std::string& body) {
+    client.send_raw(Client::frame(opcode, 5, body, Version::v4, protocol::flag::tracing));
+    const Answer answer = client.read();
+    EXPECT_EQ(answer.header.flags, protocol::flag::tracing);
+    return answer;
+  };
+  protocol::Query query;
+  query.text = "values";
+  query.parameters.values = {types::ValueView::of("1"), types::ValueView::unset()};
+  query.parameters.page_size = 50;
+  std::string body;
+  protocol::append_query(body, Version::v4, query);
+  const Answer traced = ask(Opcode::query, body);
+  ASSERT_EQ(engine_.shown().size(), 1u);
+  const engine::RequestTrace shown = engine_.shown()[0];
+  EXPECT_EQ(traced.body.substr(0, 16), shown.id());
+  EXPECT_EQ(shown.start().request, "Execute CQL3 query");
+  EXPECT_EQ(shown.start().client, "127.0.0.1");
+  EXPECT_EQ(shown.start().parameters,
+            (std::map<std::string, std::string>{{"consistency_level", "ONE"},
+                                                {"page_size", "50"},
+                                                {"query", "values"},
+                                                {"serial_consistency_level", "SERIAL"}}));
+  ASSERT_EQ(shown.steps().size(), 1u);
+  EXPECT_EQ(shown.steps()[0].activity, "planned");
+  EXPECT_THAT(shown.steps()[0].thread, HasSubstr("sibyl-react"));
+
+  body.clear();
+  protocol::append_prepare(body, Version::v4, {"values", std::nullopt});
+  const Answer prepared = ask(Opcode::prepare, body);
+  EXPECT_EQ(engine_.shown()[1].start().request, "Preparing CQL3 query");
+  protocol::Execute execute;
+  execute.id = "id-values";
+  execute.parameters.values = {types::ValueView::of("\x01"), types::ValueView::unset()};
+  body.clear();
+  protocol::append_execute(body, Version::v4, execute);
+  ask(Opcode::execute, body);
+  const auto parameters = engine_.shown()[2].start().parameters;
+  EXPECT_EQ(parameters.at("bound_var_0_a"), "0x01");
+  EXPECT_EQ(parameters.at("bound_var_1_b"), "<unset>");
+
+  // Errors name their trace too; what cannot be traced is answered without.
+  query.text = "fail because";
+  query.parameters.values.clear();
+  body.clear();
+  protocol::append_query(body, Version::v4, query);
+  const Answer failed = ask(Opcode::query, body);
+  EXPECT_EQ(failed.header.opcode, Opcode::error);
+  EXPECT_EQ(failed.body.substr(0, 16), engine_.shown()[3].id());
+  client.send_raw(Client::frame(Opcode::options, 5, "", Version::v4, protocol::flag::tracing));
+  EXPECT_EQ(client.read().header.flags, 0);
+  client.query("void");
+  EXPECT_EQ(engine_.shown().size(), 4u);
+}
+
 TEST_F(ServerTest, PrepareExecuteAndUnprepared) {
   Client client(port());
   client.startup();
@@ -286,7 +344,7 @@ TEST_F(ServerTest, CustomPayloadAndTracingAreAccepted) {
                                 protocol::flag::custom_payload | protocol::flag::tracing));
   const Answer answer = client.read();
   EXPECT_EQ(answer.header.opcode, Opcode::result);
-  EXPECT_EQ(answer.header.flags, 0);
+  EXPECT_EQ(answer.header.flags, protocol::flag::tracing);
 }
 
 TEST_F(ServerTest, MalformedBodiesFailTheRequestAlone) {

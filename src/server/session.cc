@@ -8,6 +8,8 @@
 
 #include "plan/select.h"
 #include "server/connection.h"
+#include "types/print.h"
+#include "types/value.h"
 
 namespace sibyl::server {
 
@@ -150,18 +152,53 @@ base::Result<std::string> Connection::keyspace_for(const std::optional<std::stri
   return std::string(*named);
 }
 
-void Connection::handle_prepare(const Header& header, BytesView body) {
-  protocol::Prepare message;
-  if (const auto status = protocol::decode_prepare(body, version_, message); !status)
-    return answer_error(header.stream, status.error());
-  const auto keyspace = keyspace_for(message.keyspace);
-  if (!keyspace) return answer_error(header.stream, keyspace.error());
-  const auto prepared = reactor_.shared().engine.prepare(message.text, *keyspace);
-  if (!prepared) return answer_error(header.stream, prepared.error());
-  answer_prepared(header.stream, *prepared);
+namespace {
+
+constexpr std::string_view consistency_names[] = {"ANY",    "ONE",          "TWO",          "THREE",
+                                                  "QUORUM", "ALL",          "LOCAL_QUORUM", "EACH_QUORUM",
+                                                  "SERIAL", "LOCAL_SERIAL", "LOCAL_ONE"};
+
+std::string name_of(protocol::Consistency consistency) {
+  return std::string(consistency_names[static_cast<size_t>(consistency)]);
 }
 
-namespace {
+std::string request_name(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::query:
+      return "Execute CQL3 query";
+    case Opcode::execute:
+      return "Execute CQL3 prepared query";
+    case Opcode::batch:
+      return "Execute batch of CQL3 queries";
+    default:
+      return "Preparing CQL3 query";
+  }
+}
+
+// What system_traces.sessions says of a request.
+void tell_parameters(const protocol::QueryParameters& parameters, std::string_view text,
+                     engine::RequestTrace& trace) {
+  if (parameters.page_size.value_or(0) > 0)
+    trace.set_parameter("page_size", std::to_string(*parameters.page_size));
+  trace.set_parameter("consistency_level", name_of(parameters.consistency));
+  trace.set_parameter("serial_consistency_level", name_of(parameters.serial_consistency));
+  if (!text.empty()) trace.set_parameter("query", std::string(text));
+}
+
+// REQUIRES: as many values as markers.
+void tell_values(const plan::Prepared& plan, std::span<const types::ValueView> values,
+                 engine::RequestTrace& trace) {
+  constexpr size_t most_shown = 1000;
+  for (size_t i = 0; i < values.size(); ++i) {
+    std::string text = values[i].is_unset() ? "<unset>" : "null";
+    if (values[i].is_present()) {
+      const types::Type& type = *plan.markers[i].type;
+      text = types::validate(type, values[i].bytes) ? types::to_literal(type, values[i].bytes) : "<invalid>";
+    }
+    if (text.size() > most_shown) text = text.substr(0, most_shown) + "...'";
+    trace.set_parameter(fmt::format("bound_var_{}_{}", i, plan.markers[i].name), std::move(text));
+  }
+}
 
 // A run of rows without pages, or with large ones, would hold up the reactor's other connections.
 bool may_take_long(const Call& call) {
@@ -184,6 +221,7 @@ void Connection::start_call(const FrameStep& step, const ChunkPtr& chunk) {
   call_bytes_ += step.size;
   reactor_.count_call(step.size);
 
+  if ((step.header.flags & protocol::flag::tracing) != 0) begin_trace(*call, step.header.opcode);
   BytesView body = step.body;
   auto status = open_body(step.header, body, call->decompressed);
   bool may_block = false;
@@ -207,6 +245,35 @@ void Connection::start_call(const FrameStep& step, const ChunkPtr& chunk) {
   }
   if (call->plan) may_block = execute::may_block(*call->plan) || may_take_long(*call);
   run(call, may_block);
+}
+
+void Connection::handle_prepare(const Header& header, BytesView body) {
+  protocol::Prepare message;
+  if (const auto status = protocol::decode_prepare(body, version_, message); !status)
+    return answer_error(header.stream, status.error());
+  engine::Engine& engine = reactor_.shared().engine;
+  std::unique_ptr<engine::RequestTrace> trace;
+  if ((header.flags & protocol::flag::tracing) != 0)
+    trace = std::make_unique<engine::RequestTrace>(
+        engine::RequestTrace::Start{
+            request_name(header.opcode), client_.description.address, {{"query", std::string(message.text)}}},
+        engine.clock());
+  const auto keyspace = keyspace_for(message.keyspace);
+  const auto prepared = keyspace ? engine.prepare(message.text, *keyspace) : base::fail(keyspace.error());
+  if (trace) {
+    trace->step(prepared ? "Prepared statement" : "Failed: " + prepared.error().message());
+    trace->stop();
+    engine.show_trace(*trace);
+  }
+  if (!prepared) return answer_error(header.stream, prepared.error(), trace.get());
+  answer_prepared(header.stream, *prepared, trace.get());
+}
+
+void Connection::begin_trace(Call& call, Opcode opcode) {
+  call.trace = std::make_unique<engine::RequestTrace>(
+      engine::RequestTrace::Start{request_name(opcode), client_.description.address, {}},
+      reactor_.shared().engine.clock());
+  call.request.trace = call.trace.get();
 }
 
 base::Status Connection::fill_request(Call& call, const protocol::QueryParameters& parameters) {
@@ -233,12 +300,13 @@ base::Status Connection::fill_request(Call& call, const protocol::QueryParameter
 
 base::Status Connection::begin_query(Call& call, BytesView body) {
   SIBYL_TRY(protocol::decode_query(body, version_, call.query));
+  if (call.trace) tell_parameters(call.query.parameters, call.query.text, *call.trace);
   engine::Engine& engine = reactor_.shared().engine;
   if (call.query.parameters.keyspace) {
     SIBYL_ASSIGN(const std::string keyspace, keyspace_for(call.query.parameters.keyspace));
-    SIBYL_ASSIGN(call.plan, engine.plan_query(call.query.text, keyspace));
+    SIBYL_ASSIGN(call.plan, engine.plan_query(call.query.text, keyspace, call.trace.get()));
   } else {
-    SIBYL_ASSIGN(call.plan, engine.plan_query(call.query.text, keyspace_));
+    SIBYL_ASSIGN(call.plan, engine.plan_query(call.query.text, keyspace_, call.trace.get()));
   }
   SIBYL_TRY(fill_request(call, call.query.parameters));
   if (call.request.values.size() != call.plan->markers.size())
@@ -261,16 +329,22 @@ base::Status Connection::begin_execute(Call& call, BytesView body) {
   call.is_execute = true;
   SIBYL_ASSIGN(call.plan, reactor_.shared().engine.find_prepared(call.execute.id));
   SIBYL_TRY(fill_request(call, call.execute.parameters));
-  return check_marker_count(*call.plan, call.request.values.size());
+  SIBYL_TRY(check_marker_count(*call.plan, call.request.values.size()));
+  if (call.trace) {
+    tell_parameters(call.execute.parameters, call.plan->text, *call.trace);
+    tell_values(*call.plan, call.request.values, *call.trace);
+  }
+  return {};
 }
 
 base::Status Connection::begin_batch(Call& call, BytesView body, bool& may_block) {
   engine::Engine& engine = reactor_.shared().engine;
   SIBYL_TRY(protocol::decode_batch(body, version_, call.batch));
+  if (call.trace) tell_parameters(call.batch.parameters, "", *call.trace);
   SIBYL_ASSIGN(const std::string keyspace, keyspace_for(call.batch.parameters.keyspace));
   for (const auto& statement : call.batch.statements) {
     auto plan = statement.is_prepared ? engine.find_prepared(statement.text_or_id)
-                                      : engine.plan_query(statement.text_or_id, keyspace);
+                                      : engine.plan_query(statement.text_or_id, keyspace, call.trace.get());
     if (!plan) return base::fail(plan.error());
     SIBYL_TRY(check_marker_count(**plan, statement.value_count));
     may_block |= execute::may_block(**plan);
@@ -323,6 +397,7 @@ void run_blocking(Call& call) {
 
 void Connection::run(Call* call, bool may_block) {
   if (may_block) {
+    if (call->trace) call->trace->step("Handed to a thread that may wait");
     if (reactor_.shared().pool->submit(*call)) return;
     call->result = base::fail(overloaded("Request refused: too many requests wait for a thread"));
     finish(call);
@@ -336,11 +411,15 @@ void Connection::run(Call* call, bool may_block) {
 }
 
 void Connection::finish(Call* call) {
+  if (call->trace) {
+    call->trace->stop();
+    reactor_.shared().engine.show_trace(*call->trace);
+  }
   if (stage_ != Stage::closed) {
     if (call->result->has_value()) {
       answer_result(*call, **call->result);
     } else {
-      answer_error(call->stream, call->result->error());
+      answer_error(call->stream, call->result->error(), call->trace.get());
     }
   }
   --calls_;

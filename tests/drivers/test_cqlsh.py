@@ -89,6 +89,18 @@ TRACING OFF
     assert "150" in out and "149" in out and "(2 rows)" in out
 
 
+def test_tracing(cqlsh, server):
+    out, err = run(cqlsh, server, SETUP + """
+CREATE TABLE t (k int PRIMARY KEY, v text);
+TRACING ON
+INSERT INTO t (k, v) VALUES (1, 'x');
+SELECT v FROM t WHERE k = 1;
+""")
+    assert err == ""
+    assert out.count("Tracing session: ") == 2 and out.count("Request complete") == 2
+    assert "Parsing SELECT v FROM t WHERE k = 1" in out
+
+
 def test_errors_are_shown_and_set_the_exit_code(cqlsh, server):
     _, err = run(cqlsh, server, SETUP + "SELECT * FROM missing;\n", code=2)
     assert "table missing does not exist" in err

@@ -7,7 +7,7 @@ import uuid
 
 import pytest
 from cassandra import InvalidRequest
-from cassandra.query import SimpleStatement
+from cassandra.query import BatchStatement, SimpleStatement
 
 from conftest import connect
 
@@ -123,3 +123,23 @@ def test_warnings_and_custom_payload(v5):
     future = v5.execute_async("SELECT count(*) FROM t")
     future.result()
     assert any("Aggregation query used without partition key" in warning for warning in future.warnings)
+
+
+def test_traces(v5):
+    v5.execute("CREATE TABLE t (k int, c int, v text, PRIMARY KEY (k, c))")
+    insert = v5.prepare("INSERT INTO t (k, c, v) VALUES (?, ?, ?)")
+    trace = v5.execute(insert, (1, 2, "x"), trace=True).get_query_trace()
+    assert trace.request_type == "Execute CQL3 prepared query"
+    assert trace.parameters["query"] == "INSERT INTO t (k, c, v) VALUES (?, ?, ?)"
+    assert (trace.parameters["bound_var_1_c"], trace.parameters["bound_var_2_v"]) == ("2", "'x'")
+    assert trace.duration.total_seconds() > 0 and trace.client
+    assert trace.events and all(event.thread_name for event in trace.events)
+    elapsed = [event.source_elapsed for event in trace.events]
+    assert elapsed == sorted(elapsed) and elapsed[-1] <= trace.duration
+    read = v5.execute("SELECT * FROM t WHERE k = 1", trace=True).get_query_trace()
+    assert read.request_type == "Execute CQL3 query"
+    assert read.events[0].description == "Parsing SELECT * FROM t WHERE k = 1"
+    batch = BatchStatement()
+    batch.add(insert, (1, 3, "y"))
+    batch.add("INSERT INTO t (k, c, v) VALUES (1, 4, 'z')")
+    assert v5.execute(batch, trace=True).get_query_trace().request_type == "Execute batch of CQL3 queries"

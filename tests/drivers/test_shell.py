@@ -136,6 +136,23 @@ def test_source_and_describe(address, movies, tmp_path):
     assert f"\nCREATE TABLE {movies}.movies (\n    title text,\n    time timestamp,\n    rating int,\n" in out
 
 
+def traced(out):
+    assert out.count("Tracing session: ") == 1
+    table = out[out.index("Tracing session: "):]
+    assert " activity " in table and " source_elapsed " in table
+    assert "Execute CQL3 query |" in table and "Parsing SELECT rating" in table and "Request complete |" in table
+
+
+def test_tracing(address, movies, tmp_path):
+    out, err = shell(address, "-k", movies, text="TRACING ON\nSELECT rating FROM movies LIMIT 1;TRACING OFF\nSELECT rating FROM movies;")
+    assert err == ""
+    traced(out)
+    out, err = shell("--data", ":memory:", text="CREATE KEYSPACE k WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1};"
+                     "CREATE TABLE k.t (k int PRIMARY KEY, rating int);TRACING ON\nSELECT rating FROM k.t;")
+    assert err == ""
+    traced(out)
+
+
 def test_results_larger_than_a_page(address, keyspace):
     inserts = "".join(f"INSERT INTO many (k, c) VALUES (1, {i});\n" for i in range(250))
     out, _ = shell(address, "-k", keyspace, text="CREATE TABLE many (k int, c int, PRIMARY KEY (k, c));" + inserts +

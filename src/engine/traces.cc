@@ -1,0 +1,118 @@
+#include "engine/traces.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "types/literal.h"
+#include "types/value.h"
+
+namespace sibyl::engine {
+namespace {
+
+void cut(std::string& text) {
+  if (text.size() <= RequestTrace::most_text) return;
+  size_t size = RequestTrace::most_text;
+  while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xc0) == 0x80) --size;
+  text.resize(size);
+  text += "...";
+}
+
+std::string thread_name() {
+  char name[16] = {};
+  pthread_getname_np(pthread_self(), name, sizeof name);
+  return name;
+}
+
+Bytes inet(const std::string& address) {
+  auto bytes = types::from_string(*types::scalar(types::Kind::inet), address);
+  return bytes ? *bytes : Bytes("\x7f\x00\x00\x01", 4);
+}
+
+size_t size_of(const std::vector<SystemRow>& rows) {
+  size_t bytes = 0;
+  for (const SystemRow& row : rows)
+    for (const auto& entry : row) bytes += entry.second.size();
+  return bytes;
+}
+
+SystemRow session_row(const RequestTrace& trace, const Node& node) {
+  return {{"session_id", trace.id()},
+          {"client", inet(trace.start().client)},
+          {"command", "QUERY"},
+          {"coordinator", inet(node.address)},
+          {"coordinator_port", types::encode_int32(storage_port)},
+          {"duration", types::encode_int32(trace.duration_micros())},
+          {"request", trace.start().request},
+          {"started_at", types::encode_int64(trace.started_micros() / 1000)},
+          {"parameters", text_map(trace.start().parameters)}};
+}
+
+std::vector<SystemRow> event_rows(const RequestTrace& trace, const Node& node) {
+  std::vector<SystemRow> rows;
+  for (const RequestTrace::Step& step : trace.steps())
+    rows.push_back({{"session_id", trace.id()},
+                    {"event_id", step.id},
+                    {"activity", step.activity},
+                    {"source", inet(node.address)},
+                    {"source_elapsed", types::encode_int32(step.elapsed_micros)},
+                    {"source_port", types::encode_int32(storage_port)},
+                    {"thread", step.thread}});
+  return rows;
+}
+
+}  // namespace
+
+RequestTrace::RequestTrace(Start start, base::Clock& clock)
+    : start_(std::move(start)),
+      clock_(clock),
+      id_(types::next_time_uuid(clock.now_micros())),
+      started_micros_(clock.now_micros()),
+      started_(std::chrono::steady_clock::now()) {
+  for (auto& [name, value] : start_.parameters) cut(value);
+}
+
+int32_t RequestTrace::elapsed() const {
+  const auto micros =
+      std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - started_);
+  return static_cast<int32_t>(std::min<int64_t>(micros.count(), std::numeric_limits<int32_t>::max()));
+}
+
+void RequestTrace::step(std::string activity) {
+  if (steps_.size() == most_steps) return;
+  if (steps_.size() + 1 == most_steps) activity = "Further steps are left out";
+  cut(activity);
+  steps_.push_back(
+      {types::next_time_uuid(clock_.now_micros()), std::move(activity), thread_name(), elapsed()});
+}
+
+void RequestTrace::set_parameter(const std::string& name, std::string value) {
+  cut(value);
+  start_.parameters[name] = std::move(value);
+}
+
+void RequestTrace::stop() {
+  duration_micros_ = elapsed();
+}
+
+void Traces::show(const RequestTrace& trace) {
+  const Node node = tables_.node();
+  std::vector<SystemRow> rows = event_rows(trace, node);
+  std::vector<SystemRow> session = {session_row(trace, node)};
+  const size_t bytes = size_of(rows) + size_of(session);
+  std::vector<Bytes> gone;
+  {
+    const std::lock_guard lock(mutex_);
+    shown_.push_back({trace.id(), bytes});
+    bytes_ += bytes;
+    while (shown_.size() > most_sessions || (bytes_ > most_bytes && shown_.size() > 1)) {
+      bytes_ -= shown_.front().bytes;
+      gone.push_back(std::move(shown_.front().id));
+      shown_.pop_front();
+    }
+  }
+  tables_.show_trace(session[0], rows, gone);
+}
+
+}  // namespace sibyl::engine
