@@ -1,0 +1,157 @@
+"""Runs statements on two servers at once and says where their answers differ."""
+import re
+
+from known import explain
+from tree import ProtocolBatch
+from wire import Connection
+
+MOST_PAGES = 200
+HINT = re.compile(r" \[hint: .*\]$", re.S)
+SIGNATURES = re.compile(r"(?<=known type signatures: ).*(?=\))|(?<=can be matched by following signatures: ).*(?=\))", re.S)
+NAMES = re.compile(r"'[^']*'|\bdifferential_[\d_]+|\b[kvcstufa]\d+\b|-?\b\d+(\.\d+)?\b|0x[0-9a-f]*")
+
+
+class Difference:
+    def __init__(self, statement, cassandra, sibyl):
+        self.statement, self.cassandra, self.sibyl = statement, cassandra, sibyl
+
+    def signature(self):
+        """Equal for differences that probably have one cause."""
+        theirs, ours = self.cassandra, self.sibyl
+        if theirs.kind != ours.kind or theirs.kind == "error":
+            return f"{_sketch(theirs)} / {_sketch(ours)}"
+        parts = [name for name in ("columns", "rows", "detail", "warnings") if getattr(theirs, name) != getattr(ours, name)]
+        if (theirs.paging_state is None) != (ours.paging_state is None):
+            parts.append("paging")
+        return f"{theirs.kind} differ in {', '.join(parts)}"
+
+    def changes_state(self):
+        """Whether what is stored may differ from here on."""
+        kinds = {self.cassandra.kind, self.sibyl.kind}
+        return kinds != {"error"} and not kinds & {"prepared"} and (self.statement.kind == "write" or kinds == {"rows"})
+
+
+def _sketch(answer):
+    if answer.kind == "error":
+        return f"{answer.code:04X} " + SIGNATURES.sub("_", NAMES.sub("_", answer.message))
+    return answer.kind + (" with warnings" if answer.warnings else "")
+
+
+def sort_signatures(message):
+    """Cassandra lists a function's signatures in the order of a hash table."""
+    return SIGNATURES.sub(lambda match: ", ".join(sorted(re.split(r", (?=\w+\.\w+ :)", match.group()))), message)
+
+
+class Side:
+    """One server, with what it has prepared."""
+
+    def __init__(self, address, version):
+        self.connection = Connection(address, version)
+        self.prepared = {}
+
+    def use(self, keyspace):
+        self.prepared = {}
+        return self.now(f"USE {keyspace}")
+
+    def now(self, text):
+        return self.connection.receive(self.connection.query(text))
+
+    def texts_to_prepare(self, statement):
+        parts = statement.parts if isinstance(statement, ProtocolBatch) else [statement]
+        return [part.text()[0] for part in parts if part.prepare or (isinstance(statement, ProtocolBatch) and part.bind)]
+
+    def send(self, statement, paging_state=None):
+        """A ticket, or None when its preparation failed."""
+        common = dict(timestamp=statement.timestamp, now=statement.now, serial=statement.serial)
+        if isinstance(statement, ProtocolBatch):
+            parts = []
+            for part in statement.parts:
+                text, bound = part.text()
+                prepared = self.prepared.get(text) if part.prepare or part.bind else text
+                if prepared is None:
+                    return None
+                parts.append((prepared, bound or []))
+            return self.connection.batch(statement.batch_kind, parts, **common)
+        text, bound = statement.text()
+        common.update(values=bound, page_size=statement.page_size, paging_state=paging_state)
+        if not statement.prepare:
+            return self.connection.query(text, **common)
+        prepared = self.prepared.get(text)
+        return self.connection.execute(prepared, **common) if prepared else None
+
+
+class Pair:
+    """A Cassandra and a Sibyl that are asked the same."""
+
+    def __init__(self, cassandra, sibyl, version):
+        self.sides = (Side(cassandra, version), Side(sibyl, version))
+        self.asked = self.refused = 0
+        self.explained = {}
+
+    def close(self):
+        for side in self.sides:
+            side.connection.close()
+
+    def definition(self, text):
+        answers = [side.now(text) for side in self.sides]
+        return answers
+
+    def use(self, keyspace):
+        for side in self.sides:
+            answer = side.use(keyspace)
+            assert answer.kind == "keyspace", answer.message
+
+    def run(self, statements):
+        """Asks both, all statements in flight at once; returns the first difference of each that has one."""
+        differences = {}
+        self._prepare(statements, differences)
+        todo = {i: [None, None] for i in range(len(statements)) if i not in differences}
+        self.asked += len(statements)
+        for page in range(MOST_PAGES):
+            tickets = {i: [side.send(statements[i], state) for side, state in zip(self.sides, states)] for i, states in todo.items()}
+            for side in self.sides:
+                side.connection.flush()
+            following = {}
+            for i, pair in tickets.items():
+                if None in pair:
+                    continue
+                answers = [side.connection.receive(ticket) for side, ticket in zip(self.sides, pair)]
+                self.refused += page == 0 and answers[0].kind == "error"
+                if self._differ(statements[i], answers):
+                    differences[i] = Difference(statements[i], *answers)
+                elif all(answer.paging_state is not None for answer in answers):
+                    following[i] = [answer.paging_state for answer in answers]
+            todo = following
+            if not todo:
+                break
+        return [differences[i] for i in sorted(differences)]
+
+    def _prepare(self, statements, differences):
+        wanted = {}
+        for i, statement in enumerate(statements):
+            for text in self.sides[0].texts_to_prepare(statement):
+                if text not in self.sides[0].prepared:
+                    wanted.setdefault(text, []).append(i)
+        tickets = {text: [side.connection.prepare(text) for side in self.sides] for text in wanted}
+        for text, pair in tickets.items():
+            answers = [side.connection.receive(ticket) for side, ticket in zip(self.sides, pair)]
+            for side, answer in zip(self.sides, answers):
+                if answer.kind == "prepared":
+                    side.prepared[text] = answer.prepared_id
+                self.refused += side is self.sides[0] and answer.kind == "error"
+            if self._differ(statements[wanted[text][0]], answers):
+                differences[wanted[text][0]] = Difference(statements[wanted[text][0]], *answers)
+
+    def _differ(self, statement, answers):
+        cassandra, sibyl = answers
+        if sibyl.kind == "error":
+            sibyl.message = sort_signatures(HINT.sub("", sibyl.message))
+        if cassandra.kind == "error":
+            cassandra.message = sort_signatures(cassandra.message)
+        if cassandra.key() == sibyl.key():
+            return False
+        reason = explain(statement, cassandra, sibyl)
+        if reason is None:
+            return True
+        self.explained[reason] = self.explained.get(reason, 0) + 1
+        return False

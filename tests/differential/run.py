@@ -1,0 +1,240 @@
+#!/usr/bin/env python3
+"""The random differential tester: the same statements on a real Cassandra and on Sibyl, compared byte for byte.
+
+    run.py [--seed N] [--statements N] [--workers N] [--cassandra HOST:PORT] [--sibyl PATH] [--only FEATURES]
+
+Everything follows from the seed: schemas, data, statements. Answers are compared raw: columns and their types, rows, pages,
+warnings, error code and text. What differs and is not in known.py is cut down to a script that can be pasted into
+tests/compat, and printed. Exit: 0 nothing differs, 1 something does, 77 skipped since there is no Cassandra to be had.
+"""
+import argparse
+import multiprocessing
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "compat"))
+
+import cassandra as reference  # noqa: E402
+from compare import Pair  # noqa: E402
+from known import describe  # noqa: E402
+from schema import random_schema  # noqa: E402
+from shrink import Shrinker, create  # noqa: E402
+from statements import Generator  # noqa: E402
+
+FEATURES = ("lwt", "ttl")
+PER_SCHEMA = 1500
+WINDOW = 24
+PRINTED_PER_SIGNATURE = 1
+
+
+class Sibyl:
+    """A server on a free port, on the memory store or on RocksDB."""
+
+    def __init__(self, binary, store):
+        self.folder = tempfile.TemporaryDirectory(prefix="sibyl-differential-")
+        data = ":memory:" if store == "memory" else self.folder.name + "/data"
+        self.log = open(self.folder.name + "/log", "wb")
+        self.process = subprocess.Popen([binary, "serve", "--data", data, "--listen", "127.0.0.1:0", "--commitlog-sync", "periodic"],
+                                        stdout=subprocess.PIPE, stderr=self.log, text=True)
+        line = self.process.stdout.readline()
+        if not line.startswith("ready on "):
+            raise RuntimeError(f"{binary} did not start: {line}")
+        self.address = "127.0.0.1:" + line.rsplit(":", 1)[1].strip()
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(30)
+        self.process.stdout.close()
+        self.log.close()
+        self.folder.cleanup()
+
+
+def windows(statements):
+    """Runs of statements that may be in flight together: reads, or writes whose order does not matter."""
+    window = []
+    for statement in statements:
+        if window and (statement.ordered or window[-1].ordered or window[-1].kind != statement.kind or len(window) >= WINDOW):
+            yield window
+            window = []
+        window.append(statement)
+    if window:
+        yield window
+
+
+def run_schema(pair, seed, count, features, report):
+    """One keyspace: `count` statements, or fewer when what is stored begins to differ."""
+    rng = random.Random(seed)
+    schema = random_schema(rng)
+    keyspace = f"differential_{seed}"
+    for text, answers in create(pair, keyspace, schema):
+        report.definition(seed, text, answers)
+        return
+    history = []
+    try:
+        for window in windows(Generator(rng, schema, features).statements(count)):
+            found = pair.run(window)
+            for difference in found:
+                report.difference(pair, seed, schema, keyspace, history + [s for s in window if s.kind == "write"], difference)
+            if found:
+                pair.use(keyspace)
+            if any(difference.changes_state() for difference in found):
+                return
+            history += [statement for statement in window if statement.kind == "write"]
+    finally:
+        pair.definition(f"DROP KEYSPACE IF EXISTS {keyspace}")
+
+
+class Report:
+    """Collects in one worker; the main process prints."""
+
+    def __init__(self, queue, shrink):
+        self.queue, self.shrink, self.seen = queue, shrink, {}
+
+    def definition(self, seed, text, answers):
+        self.queue.put(("difference", "definition " + describe(answers[0]) + " / " + describe(answers[1]), f"seed {seed}\n{text}\n"
+                        f"-- cassandra: {describe(answers[0])}\n-- sibyl: {describe(answers[1])}\n"))
+
+    def difference(self, pair, seed, schema, keyspace, history, difference):
+        signature = difference.signature()
+        self.seen[signature] = self.seen.get(signature, 0) + 1
+        text = None
+        if self.seen[signature] <= PRINTED_PER_SIGNATURE:
+            statements = None
+            if self.shrink:
+                before = [s for s in history if s is not difference.statement]
+                asked, explained = pair.asked, dict(pair.explained)
+                statements, difference = Shrinker(pair, schema, keyspace).shrink(before, difference)
+                pair.asked, pair.explained = asked, explained
+            text = case(seed, schema, statements, difference)
+        self.queue.put(("difference", signature, text))
+
+
+def case(seed, schema, statements, difference):
+    """A script to paste, and the two answers as comments."""
+    body = "\n".join(statement.script() for statement in statements or [difference.statement])
+    used = [table for table in schema.tables if any(f"{word}{table.name}{end}" in body + " " for word in ("FROM ", "INTO ", "UPDATE ")
+                                                    for end in (" ", ";", "\n"))]
+    definitions = [text + ";" for text in schema.create() if text.startswith("CREATE TYPE") or any(f"TABLE {t.name} " in text for t in used)]
+    note = "" if statements else "-- could not be repeated alone\n"
+    return "\n".join([f"-- seed {seed}", *definitions, note + body, "-- cassandra: " + show(difference.cassandra),
+                      "-- sibyl:     " + show(difference.sibyl), ""])
+
+
+def show(answer):
+    if answer.kind != "rows":
+        text = describe(answer) + (f" {answer.detail}" if answer.detail else "")
+    else:
+        columns = [f"{c[2]}:{c[3].hex()}" for c in answer.columns] if isinstance(answer.columns, tuple) else answer.columns
+        rows = " | ".join(", ".join("null" if cell is None else "0x" + cell.hex() for cell in row) for row in answer.rows[:12])
+        text = f"rows {columns} ({len(answer.rows)}{', more' if answer.paging_state is not None else ''}) {rows}"
+    return text + "".join(f" WARNING {warning}" for warning in answer.warnings)
+
+
+def worker(number, options, cassandra, stores, deadline_statements, queue):
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    report = Report(queue, not options.no_shrink)
+    done, turn = 0, 0
+    pairs = [Pair(cassandra, address, options.protocol) for address in stores]
+    while done < deadline_statements:
+        seed = options.seed + number * 1_000_000 + turn
+        pair = pairs[turn % len(pairs)]
+        before = pair.asked, pair.refused
+        try:
+            run_schema(pair, seed, min(options.per_schema, deadline_statements - done), options.features, report)
+        except (ConnectionError, OSError) as problem:
+            queue.put(("difference", f"connection: {problem}", f"seed {seed}: {problem}\n"))
+            pairs[turn % len(pairs)] = Pair(cassandra, stores[turn % len(pairs)], options.protocol)
+        asked = pair.asked - before[0]
+        done += max(asked, 1)
+        turn += 1
+        queue.put(("progress", asked, pair.refused - before[1]))
+    explained = {}
+    for pair in pairs:
+        for reason, count in pair.explained.items():
+            explained[reason] = explained.get(reason, 0) + count
+    queue.put(("done", explained, None))
+
+
+def collect(workers, queue, out):
+    asked = refused = 0
+    signatures, explained = {}, {}
+    started, running = time.monotonic(), len(workers)
+    while running:
+        kind, first, second = queue.get()
+        if kind == "progress":
+            asked, refused = asked + first, refused + second
+            print(f"\r{asked} statements, {asked / (time.monotonic() - started):.0f}/s, {len(signatures)} kinds of difference ", end="",
+                  file=sys.stderr, flush=True)
+        elif kind == "difference":
+            if first not in signatures and second:
+                print(f"\n### {first}\n{second}", file=out, flush=True)
+            signatures[first] = signatures.get(first, 0) + 1
+        else:
+            running -= 1
+            for reason, count in first.items():
+                explained[reason] = explained.get(reason, 0) + count
+    print(file=sys.stderr)
+    print(f"{asked} statements ({refused} refused) in {time.monotonic() - started:.0f} s", file=out)
+    for reason, count in sorted(explained.items()):
+        print(f"{count:7} known: {reason}", file=out)
+    for signature, count in sorted(signatures.items(), key=lambda item: -item[1]):
+        print(f"{count:7} DIFFERENT: {signature}", file=out)
+    return 1 if signatures else 0
+
+
+def run(options, cassandra):
+    servers = [Sibyl(options.sibyl, store) for store in options.stores]
+    try:
+        queue = multiprocessing.Queue()
+        share = -(-options.statements // options.workers)
+        workers = [multiprocessing.Process(target=worker, args=(i, options, cassandra, [s.address for s in servers], share, queue))
+                   for i in range(options.workers)]
+        for process in workers:
+            process.start()
+        try:
+            return collect(workers, queue, sys.stdout)
+        finally:
+            for process in workers:
+                process.terminate()
+    finally:
+        for server in servers:
+            server.stop()
+
+
+def find_sibyl():
+    places = [reference.ROOT / "build" / preset / "sibyl" for preset in ("release", "debug")]
+    return next((str(place) for place in places if place.is_file()), str(places[0]))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seed", type=int, default=int(time.time()) % 1_000_000)
+    parser.add_argument("--statements", type=int, default=20_000)
+    parser.add_argument("--per-schema", type=int, default=PER_SCHEMA)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--protocol", type=int, default=5, choices=(4, 5))
+    parser.add_argument("--cassandra", help="one that runs already, HOST:PORT")
+    parser.add_argument("--sibyl", default=find_sibyl(), help="the binary")
+    parser.add_argument("--stores", default="memory,rocksdb", type=lambda text: text.split(","))
+    parser.add_argument("--features", default=",".join(FEATURES), type=lambda text: set(text.split(",")), help=f"of {','.join(FEATURES)}")
+    parser.add_argument("--no-shrink", action="store_true")
+    options = parser.parse_args()
+    print(f"seed {options.seed}", flush=True)
+    if options.cassandra:
+        return run(options, options.cassandra)
+    try:
+        with reference.Cassandra.start() as server:
+            return run(options, server.address)
+    except reference.Unavailable as reason:
+        print(f"skipped: {reason}")
+        return 77
+
+
+if __name__ == "__main__":
+    sys.exit(main())

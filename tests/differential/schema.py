@@ -1,0 +1,110 @@
+"""Random tables and user types."""
+from values import KEY_SCALARS, NUMBERS, Type, random_type, scalar
+
+
+class Column:
+    def __init__(self, name, type, role, domain=()):
+        self.name, self.type, self.role, self.domain = name, type, role, domain
+        self.descending = False
+
+
+class Table:
+    def __init__(self, name, columns, options=""):
+        self.name, self.columns, self.options = name, columns, options
+
+    def of(self, *roles):
+        return [column for column in self.columns if column.role in roles]
+
+    @property
+    def partition(self):
+        return self.of("partition")
+
+    @property
+    def clustering(self):
+        return self.of("clustering")
+
+    @property
+    def keys(self):
+        return self.of("partition", "clustering")
+
+    @property
+    def values(self):
+        return self.of("regular", "static")
+
+    @property
+    def is_counter(self):
+        return any(column.type.kind == "counter" for column in self.columns)
+
+    def create(self):
+        columns = [f"{c.name} {c.type.cql()}{' STATIC' if c.role == 'static' else ''}" for c in self.columns]
+        key = f"({', '.join(c.name for c in self.partition)})"
+        key = ", ".join([key, *(c.name for c in self.clustering)])
+        text = f"CREATE TABLE {self.name} ({', '.join(columns)}, PRIMARY KEY ({key}))"
+        if any(c.descending for c in self.clustering):
+            orders = ", ".join(f"{c.name} {'DESC' if c.descending else 'ASC'}" for c in self.clustering)
+            text += f" WITH CLUSTERING ORDER BY ({orders})"
+        return text
+
+
+class Schema:
+    """A keyspace's worth; `udts` come before the tables that use them."""
+
+    def __init__(self, udts, tables):
+        self.udts, self.tables = udts, tables
+
+    def create(self):
+        for udt in self.udts:
+            fields = ", ".join(f"{name} {part.cql()}" for name, part in zip(udt.fields, udt.parts))
+            yield f"CREATE TYPE {udt.name} ({fields})"
+        for table in self.tables:
+            yield table.create()
+
+
+def key_column(rng, name, role, udts):
+    type = random_type(rng, udts, frozen=True) if rng.random() < 0.25 else scalar(rng, rng.choice((KEY_SCALARS, ["int", "text"])))
+    # Few keys, so that statements meet; distinct ones, since an empty or repeated domain says little.
+    domain = {}
+    for _ in range(12):
+        value = type.value(rng)
+        if value.raw != b"" or role == "clustering":
+            domain.setdefault(value.raw, value)
+    limit = rng.randint(2, 3) if role == "partition" else rng.randint(2, 4)
+    return Column(name, type, role, list(domain.values())[:limit])
+
+
+def random_table(rng, name, udts):
+    columns = [key_column(rng, f"k{i}", "partition", udts) for i in range(rng.choice((1, 1, 1, 2, 2, 3)))]
+    clustering = [key_column(rng, f"c{i}", "clustering", udts) for i in range(rng.choice((0, 1, 1, 2, 2, 3)))]
+    for column in clustering:
+        column.descending = rng.random() < 0.4
+    columns += clustering
+    counter = rng.random() < 0.12
+    for i in range(rng.randint(1, 5) if not counter else rng.randint(1, 2)):
+        kind = Type("counter") if counter else value_type(rng, udts)
+        columns.append(Column(f"v{i}", kind, "regular"))
+    if clustering and rng.random() < 0.5:
+        for i in range(rng.randint(1, 2)):
+            columns.append(Column(f"s{i}", Type("counter") if counter else value_type(rng, udts), "static"))
+    return Table(name, columns)
+
+
+def value_type(rng, udts):
+    roll = rng.random()
+    if roll < 0.3:
+        return scalar(rng, NUMBERS)
+    if roll < 0.55:
+        inner = scalar(rng, ("int", "text", "int", "text", *KEY_SCALARS))
+        kind = rng.choice(("list", "set", "map"))
+        return Type(kind, (inner, scalar(rng)) if kind == "map" else (inner,))
+    if roll < 0.65 and udts:
+        chosen = rng.choice(udts)
+        return Type("udt", chosen.parts, False, chosen.name, chosen.fields)
+    return random_type(rng, udts)
+
+
+def random_schema(rng):
+    udts = []
+    for i in range(rng.choice((0, 1, 1, 2))):
+        parts = [random_type(rng, udts, frozen=True) for _ in range(rng.randint(1, 3))]
+        udts.append(Type("udt", parts, True, f"u{i}", [f"f{n}" for n in range(len(parts))]))
+    return Schema(udts, [random_table(rng, f"t{i}", udts) for i in range(3)])

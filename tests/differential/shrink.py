@@ -1,0 +1,101 @@
+"""Cuts a difference down: first the statements before it, then the pieces of each statement."""
+import itertools
+import time
+
+SECONDS = 30  # spent on one difference
+_numbers = itertools.count()
+
+
+class Shrinker:
+    """`pair` is in a keyspace where the difference shows."""
+
+    def __init__(self, pair, schema, keyspace):
+        self.pair, self.schema, self.keyspace = pair, schema, keyspace
+        self.deadline = time.monotonic() + SECONDS
+
+    def shrink(self, history, difference):
+        """(statements, difference), as small as the time allows; (None, difference) when it does not come back."""
+        wanted = difference.signature()
+        last = difference.statement
+        if last.kind == "read":
+            last, difference = self._simpler_read(last, difference, wanted)
+        holds = lambda statements: self._holds(statements, wanted)
+        if holds([last]):
+            statements = [last]
+        elif holds(history + [last]):
+            statements = self._fewer(history, last, holds) + [last]
+        else:
+            return None, difference
+        return self._simpler(statements, holds), difference
+
+    def replay(self, statements):
+        """Runs them one by one in a fresh keyspace; the difference of the last one, or None."""
+        name = f"{self.keyspace}_{next(_numbers)}"
+        create(self.pair, name, self.schema)
+        try:
+            for statement in statements[:-1]:
+                self.pair.run([statement])
+            found = self.pair.run(statements[-1:])
+            return found[0] if found else None
+        finally:
+            self.pair.definition(f"DROP KEYSPACE {name}")
+
+    def _holds(self, statements, wanted):
+        if time.monotonic() > self.deadline:
+            return False
+        found = self.replay(statements)
+        return found is not None and found.signature() == wanted
+
+    def _simpler_read(self, statement, difference, wanted):
+        """A read changes nothing, so it is cut down where it stands."""
+        progress = True
+        while progress:
+            progress = False
+            for less in statement.variants():
+                found = self.pair.run([less])
+                if found and found[0].signature() == wanted:
+                    statement, difference, progress = less, found[0], True
+                    break
+        return statement, difference
+
+    def _fewer(self, history, last, holds):
+        size = max(1, len(history) // 2)
+        while history:
+            at = 0
+            while at < len(history):
+                rest = history[:at] + history[at + size:]
+                if holds(rest + [last]):
+                    history = rest
+                else:
+                    at += size
+            if size == 1:
+                break
+            size //= 2
+        return history
+
+    def _simpler(self, statements, holds):
+        at = len(statements) - 1
+        if statements[at].kind == "read":
+            at -= 1
+        while at >= 0:
+            for less in statements[at].variants():
+                candidate = statements[:at] + [less] + statements[at + 1:]
+                if holds(candidate):
+                    statements = candidate
+                    break
+            else:
+                at -= 1
+        return statements
+
+
+def create(pair, keyspace, schema):
+    """The same keyspace on both sides; True when both took every definition."""
+    pair.definition(f"DROP KEYSPACE IF EXISTS {keyspace}")
+    pair.definition(f"CREATE KEYSPACE {keyspace} WITH replication = {{'class': 'SimpleStrategy', 'replication_factor': 1}}")
+    pair.use(keyspace)
+    differing = []
+    for text in schema.create():
+        answers = pair.definition(text)
+        if answers[0].key() != answers[1].key() or answers[0].kind == "error":
+            differing.append((text, answers))
+    return differing
