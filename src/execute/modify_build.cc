@@ -78,6 +78,10 @@ base::Status resolve_where(const Modification& statement, const plan::Bindings& 
     SIBYL_ASSIGN(targets.rows, statement.where->rows(bindings, space.scratch));
     return {};
   }
+  if (statement.kind == Modification::Kind::delete_ && !statement.row_operations.empty()) {
+    SIBYL_ASSIGN(const auto ranges, statement.where->intervals(bindings, space.scratch));
+    if (!ranges.empty()) return base::invalid("Range deletions are not supported for specific columns");
+  }
   if (!statement.deletes_rows()) return {};
   if (!statement.where->restricts_clustering()) {
     targets.deletes_partitions = true;

@@ -44,7 +44,10 @@ class Selecting {
     SIBYL_TRY(read_limits());
     SIBYL_TRY(read_paging_state());
     SIBYL_ASSIGN(const bool may_match, make_read_plan());
-    if (may_match) SIBYL_TRY(read());
+    if (may_match) {
+      SIBYL_TRY(check_sorting());
+      SIBYL_TRY(read());
+    }
     if (plan_.aggregates()) SIBYL_TRY(finish_groups());
     if (sorted_) sorted_->write(remaining_, result_.rows);
     warn();
@@ -77,16 +80,18 @@ class Selecting {
     // Without groups an aggregate is one row, whatever was read for it.
     is_single_ = plan_.aggregates() && plan_.group_by == nullptr;
     is_paged_ = request_.page_size > 0 && !is_single_;
-    if (!plan_.sort.empty()) {
-      if (is_paged_)
-        return invalid(
-            "Cannot page queries with both ORDER BY and a IN restriction on the partition key; you must "
-            "either remove "
-            "the ORDER BY or the IN and sort client side, or disable paging for this query");
-      sorted_.emplace(plan_);
-    }
+    if (!plan_.sort.empty()) sorted_.emplace(plan_);
     if (plan_.aggregates()) groups_.emplace(plan_, bindings_);
     return {};
+  }
+
+  // Rows of several partitions are sorted when all are there: they cannot be given page by page.
+  base::Status check_sorting() const {
+    const bool fits_one_page = !plan_.aggregates() && remaining_ <= request_.page_size;
+    if (!sorted_ || !is_paged_ || fits_one_page) return {};
+    return invalid(
+        "Cannot page queries with both ORDER BY and a IN restriction on the partition key; you must either "
+        "remove the ORDER BY or the IN and sort client side, or disable paging for this query");
   }
 
   base::Status read_paging_state() {
@@ -218,6 +223,7 @@ class Selecting {
     if (!is_paged_) return bytes > max_result_bytes ? too_large() : base::Status();
     if (static_cast<int64_t>(result_.rows.count()) < request_.page_size && bytes < max_page_bytes) return {};
     done_ = true;
+    if (is_last_row(last)) return {};
     PagingState state;
     state.position.partition_key = reader_->partition_key();
     if (last && remaining_in_partition_ > 0) state.position.clustering = Bytes(*last);
@@ -225,6 +231,12 @@ class Selecting {
     state.remaining_in_partition = std::max<int64_t>(remaining_in_partition_, 0);
     result_.paging_state = encode_paging_state(*plan_.table, state);
     return {};
+  }
+
+  // Whether it is clear without reading on that nothing follows.
+  bool is_last_row(std::optional<BytesView> clustering) const {
+    if (read_.is_range || reader_->partition_key() != read_.keys.back()) return false;
+    return !clustering || remaining_in_partition_ <= 0 || plan_.table->clustering_count == 0;
   }
 
   static base::Status too_large() {

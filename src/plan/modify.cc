@@ -279,8 +279,6 @@ base::Result<std::shared_ptr<Modification>> bind(const cql::Delete& statement, B
   }
   SIBYL_TRY(builder.bind_where(statement.where));
   SIBYL_TRY(builder.check_conditions());
-  if (!builder.plan().row_operations.empty() && !builder.plan().names_rows)
-    return base::invalid("Range deletions are not supported for specific columns");
   return builder.finish();
 }
 
@@ -335,7 +333,11 @@ base::Status prepare_batch(const cql::Batch& batch, Binder& binder, Prepared& pr
   std::set<schema::TablePtr> tables;
   for (const ModificationPtr& statement : plan->statements) tables.insert(statement->table);
   prepared.tables.assign(tables.begin(), tables.end());
-  if (tables.size() == 1) prepared.partition_key_markers = partition_key_markers(*plan->statements.front());
+  if (tables.size() == 1) {
+    for (const ModificationPtr& statement : plan->statements)
+      if (auto markers = partition_key_markers(*statement); !markers.empty())
+        prepared.partition_key_markers = std::move(markers);
+  }
   prepared.plan = std::shared_ptr<const Batch>(std::move(plan));
   return {};
 }

@@ -371,6 +371,7 @@ base::Result<RestrictionPtr> bind_relation(Binder& binder, const schema::Table& 
       return invalid(fmt::format("Unsupported restriction: {}", text_of(relation)));
     case cql::Operator::like: {
       SIBYL_ASSIGN(const schema::Column* column, existing_column(table, relation.columns[0]));
+      SIBYL_TRY(check_receiver(*column, relation));
       SIBYL_ASSIGN(const TermPtr term, binder.term(*relation.value, spec_of(table, *column)));
       return invalid(
           fmt::format("LIKE restriction is only supported on properly indexed columns. {} is not valid.",

@@ -70,28 +70,46 @@ struct NamedColumns {
   }
 };
 
-bool selects_only_static(const schema::Table& table, const cql::Select& select) {
+// Looks at the selectors as far as it must, twice, as Cassandra does: it tells their mistakes so far.
+base::Result<bool> selects_only_static(Binder& binder, const schema::Table& table,
+                                       const cql::Select& select) {
   if (!table.has_static() || select.selectors.empty()) return false;
   NamedColumns named{table};
-  for (const cql::Selector& selector : select.selectors) named.visit(selector.expression.get());
-  return named.has_static && !named.has_other;
+  for (const cql::Selector& selector : select.selectors) {
+    SIBYL_TRY(check_names(binder, table, *selector.expression));
+    named.visit(selector.expression.get());
+    if (named.has_static) break;
+  }
+  if (!named.has_static) return false;
+  named.has_other = false;
+  for (const cql::Selector& selector : select.selectors) {
+    SIBYL_TRY(check_names(binder, table, *selector.expression));
+    named.visit(selector.expression.get());
+    if (named.has_other) return false;
+  }
+  return true;
 }
 
-base::Status check_distinct(const Select& plan, const cql::Select& select, size_t selected_inputs) {
+base::Status check_distinct(const Select& plan, const cql::Select& select,
+                            const std::vector<BoundOrdering>& orderings) {
   if (select.per_partition_limit)
     return invalid("PER PARTITION LIMIT is not allowed with SELECT DISTINCT queries");
   if (plan.where->restricts_clustering() || plan.where->restricts_regular())
     return invalid(
         "SELECT DISTINCT with WHERE clause only supports restriction by partition key and/or static "
         "columns.");
+  std::vector<const schema::Column*> columns;
+  for (const Input& input : plan.selection.inputs) columns.push_back(input.column);
+  // With IN on the partition key the result is sorted afterwards, by columns that it must hold.
+  if (plan.where->has_partition_in())
+    for (const BoundOrdering& ordering : orderings) columns.push_back(ordering.column);
   std::vector<bool> requested(plan.table->partition_key_count);
-  for (size_t i = 0; i < selected_inputs; ++i) {
-    const schema::Column& column = *plan.selection.inputs[i].column;
-    if (!column.is_partition_key() && !column.is_static())
+  for (const schema::Column* column : columns) {
+    if (!column->is_partition_key() && !column->is_static())
       return invalid(fmt::format(
           "SELECT DISTINCT queries must only request partition key columns and/or static columns (not {})",
-          column.name));
-    if (column.is_partition_key()) requested[static_cast<size_t>(column.position)] = true;
+          column->name));
+    if (column->is_partition_key()) requested[static_cast<size_t>(column->position)] = true;
   }
   if (plan.where->partitions() == Restrictions::Partitions::keys) return {};
   for (size_t i = 0; i < requested.size(); ++i)
@@ -245,6 +263,7 @@ base::Status prepare_select(const cql::Select& select, Binder& binder, Prepared&
   SIBYL_ASSIGN(plan->table, binder.table(select.table));
   const schema::Table& table = *plan->table;
   plan->distinct = select.distinct;
+  SIBYL_ASSIGN(const bool only_static, selects_only_static(binder, table, select));
   SIBYL_ASSIGN(std::unique_ptr<Nearest> nearest, bind_nearest(binder, table, select));
   std::vector<BoundOrdering> orderings;
   if (nearest == nullptr) {
@@ -253,10 +272,9 @@ base::Status prepare_select(const cql::Select& select, Binder& binder, Prepared&
   SIBYL_TRY(check_vector_relations(table, select, nearest != nullptr));
   const bool allow_filtering = select.allow_filtering || nearest != nullptr;
   SIBYL_ASSIGN(plan->where, bind_restrictions(binder, plan->table, select.where, Purpose::select,
-                                              allow_filtering, selects_only_static(table, select)));
+                                              allow_filtering, only_static));
   SIBYL_ASSIGN(plan->selection, bind_selection(binder, table, select, {}));
-  const size_t selected_inputs = plan->selection.inputs.size();
-  if (select.distinct) SIBYL_TRY(check_distinct(*plan, select, selected_inputs));
+  if (select.distinct) SIBYL_TRY(check_distinct(*plan, select, orderings));
   SIBYL_TRY(bind_grouping(binder, *plan, select));
   if (plan->group_by == nullptr && !plan->selection.aggregates.empty() && select.per_partition_limit)
     return invalid("PER PARTITION LIMIT is not allowed with aggregate queries.");

@@ -122,6 +122,9 @@ class SelectionScope final : public RowScope {
     return binds_key_ ? receiver.name : "[selection]";
   }
 
+  // Whether a failure was of another kind than a name that is not there.
+  bool is_late() const { return is_late_; }
+
   // A whole selector.
   base::Result<TermPtr> selector(const cql::Expression& expression) {
     if (const auto* hint = std::get_if<cql::TypeHint>(&expression.node)) return hinted(expression, *hint);
@@ -131,17 +134,26 @@ class SelectionScope final : public RowScope {
                          std::holds_alternative<cql::Arithmetic>(expression.node) ||
                          std::holds_alternative<cql::Negation>(expression.node) ||
                          std::holds_alternative<cql::Cast>(expression.node);
-    if (is_call) return binder_.call(expression, spec(text_of(expression), nullptr), false);
+    if (is_call) {
+      auto bound = binder_.call(expression, spec(text_of(expression), nullptr), false);
+      if (!bound && std::holds_alternative<cql::Cast>(expression.node)) is_late_ = true;
+      return bound;
+    }
     SIBYL_ASSIGN(const TypePtr type, binder_.exact_type(expression));
     // A map of columns is not told from a user type's value without a type.
     if (type == nullptr || std::holds_alternative<cql::MapLiteral>(expression.node))
-      return invalid(
+      return late(
           fmt::format("Cannot infer type for term {} in selection clause (try using a cast to force a type)",
                       text_of(expression)));
     return binder_.term(expression, spec(text_of(expression), type));
   }
 
  private:
+  std::unexpected<base::Error> late(std::string message) {
+    is_late_ = true;
+    return invalid(std::move(message));
+  }
+
   ColumnSpec spec(std::string name, TypePtr type) const {
     return {table_.keyspace, table_.name, std::move(name), std::move(type)};
   }
@@ -151,8 +163,8 @@ class SelectionScope final : public RowScope {
     const ColumnSpec receiver = spec(text_of(expression), type);
     SIBYL_ASSIGN(const Fit fits, binder_.fit(*hint.of, receiver));
     if (fits == Fit::none)
-      return invalid(fmt::format("Cannot assign value {} to {} of type {}", receiver.name, receiver.name,
-                                 type->cql_name()));
+      return late(fmt::format("Cannot assign value {} to {} of type {}", receiver.name, receiver.name,
+                              type->cql_name()));
     return binder_.term(*hint.of, receiver);
   }
 
@@ -162,6 +174,7 @@ class SelectionScope final : public RowScope {
   base::Result<TermPtr> key(const cql::Expression& expression, const ColumnSpec& receiver) {
     const bool outer = std::exchange(binds_key_, true);
     auto bound = binder_.term(expression, receiver);
+    if (!bound) is_late_ = true;
     binds_key_ = outer;
     return bound;
   }
@@ -170,21 +183,20 @@ class SelectionScope final : public RowScope {
     SIBYL_ASSIGN(const TypePtr of, binder_.exact_type(*field.of));
     const std::string name = text_of(*field.of);
     if (of == nullptr || of->kind() != Kind::udt)
-      return invalid(fmt::format("Invalid field selection: {} of type {} is not a user type", name,
-                                 of == nullptr ? "unknown" : of->cql_name()));
+      return late(fmt::format("Invalid field selection: {} of type {} is not a user type", name,
+                              of == nullptr ? "unknown" : of->cql_name()));
     const int index = of->field_index(field.field);
-    if (index < 0)
-      return invalid(fmt::format("{} of type {} has no field {}", name, of->name(), field.field));
+    if (index < 0) return late(fmt::format("{} of type {} has no field {}", name, of->name(), field.field));
     return of->parameters()[static_cast<size_t>(index)];
   }
 
   base::Result<TypePtr> collection_type(const cql::Expression& of, const char* what, const char* title) {
     SIBYL_ASSIGN(TypePtr type, binder_.exact_type(of));
     if (type == nullptr || !type->is_collection())
-      return invalid(fmt::format("Invalid {} selection: {} is of type {} is not a collection", what,
-                                 text_of(of), type == nullptr ? "unknown" : type->cql_name()));
+      return late(fmt::format("Invalid {} selection: {} is of type {} is not a collection", what, text_of(of),
+                              type == nullptr ? "unknown" : type->cql_name()));
     if (type->kind() == Kind::list)
-      return invalid(
+      return late(
           fmt::format("{} selection is only allowed on sets and maps, but {} is a list", title, text_of(of)));
     return type;
   }
@@ -210,8 +222,8 @@ class SelectionScope final : public RowScope {
           fmt::format("Invalid call to function {}: {} is not a column", call.function.name, text_of(*of)));
     SIBYL_ASSIGN(input.column, existing_column(table_, column->name));
     if (input.column->is_primary_key())
-      return invalid(fmt::format("Cannot use selection function {} on PRIMARY KEY part {}",
-                                 call.function.name, input.column->name));
+      return late(fmt::format("Cannot use selection function {} on PRIMARY KEY part {}", call.function.name,
+                              input.column->name));
     if (part != nullptr) SIBYL_TRY(bind_part(*of, *part, input));
     return input;
   }
@@ -251,6 +263,7 @@ class SelectionScope final : public RowScope {
   const schema::Table& table_;
   Selection& selection_;
   bool binds_key_ = false;
+  bool is_late_ = false;
 };
 
 void add_output(Selection& selection, TermPtr term) {
@@ -266,6 +279,14 @@ base::Result<TermPtr> bind_over_row(Binder& binder, const schema::Table& table,
                                     const cql::Expression& expression, Selection& selection) {
   SelectionScope scope(binder, table, selection);
   return scope.selector(expression);
+}
+
+base::Status check_names(Binder& binder, const schema::Table& table, const cql::Expression& expression) {
+  Selection alone;
+  SelectionScope scope(binder, table, alone);
+  const auto bound = scope.selector(expression);
+  if (bound || scope.is_late()) return {};
+  return base::fail(bound.error().position() ? bound.error() : bound.error().at(expression.position));
 }
 
 base::Result<Selection> bind_selection(Binder& binder, const schema::Table& table, const cql::Select& select,

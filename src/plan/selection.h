@@ -53,6 +53,10 @@ std::string result_name(const cql::Expression& expression, const schema::Table& 
 // Adds an input for a column's value if there is none, and says which it is.
 int value_input(Selection& selection, const schema::Column& column);
 
+// Fails when the expression names a column or a function that is not there; what else may be wrong with it is
+// left for bind_selection(). Cassandra tells such mistakes before those of the WHERE clause.
+base::Status check_names(Binder& binder, const schema::Table& table, const cql::Expression& expression);
+
 // Binds one expression over the row's columns, for GROUP BY.
 base::Result<TermPtr> bind_over_row(Binder& binder, const schema::Table& table,
                                     const cql::Expression& expression, Selection& selection);

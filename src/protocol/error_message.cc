@@ -11,7 +11,9 @@ ErrorMessage to_message(const base::Error& error) {
   message.code = error.code();
   message.message = error.text();
   message.keyspace = error.details().keyspace;
-  message.name = error.details().table;
+  const bool is_function = error.code() == ErrorCode::function_failure;
+  message.name = is_function ? error.details().function : error.details().table;
+  message.argument_types = error.details().argument_types;
   message.statement_id = error.details().statement_id;
   return message;
 }
@@ -21,7 +23,8 @@ base::Error to_error(const ErrorMessage& message) {
   details.code = message.code;
   details.message = message.message;
   details.keyspace = message.keyspace;
-  details.table = message.name;
+  (message.code == ErrorCode::function_failure ? details.function : details.table) = message.name;
+  details.argument_types = message.argument_types;
   details.statement_id = message.statement_id;
   return base::Error(std::move(details));
 }

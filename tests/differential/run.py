@@ -41,7 +41,7 @@ class Sibyl:
         data = ":memory:" if store == "memory" else self.folder.name + "/data"
         self.log = open(self.folder.name + "/log", "wb")
         self.process = subprocess.Popen([binary, "serve", "--data", data, "--listen", "127.0.0.1:0", "--commitlog-sync", "periodic"],
-                                        stdout=subprocess.PIPE, stderr=self.log, text=True)
+                                        stdout=subprocess.PIPE, stderr=self.log, text=True, start_new_session=True)
         line = self.process.stdout.readline()
         if not line.startswith("ready on "):
             raise RuntimeError(f"{binary} did not start: {line}")
@@ -105,12 +105,10 @@ class Report:
         self.seen[signature] = self.seen.get(signature, 0) + 1
         text = None
         if self.seen[signature] <= PRINTED_PER_SIGNATURE:
-            statements = None
-            if self.shrink:
-                before = [s for s in history if s is not difference.statement]
-                asked, explained = pair.asked, dict(pair.explained)
-                statements, difference = Shrinker(pair, schema, keyspace).shrink(before, difference)
-                pair.asked, pair.explained = asked, explained
+            before = [s for s in history if s is not difference.statement] if self.shrink else None
+            asked, refused, explained = pair.asked, pair.refused, dict(pair.explained)
+            statements, difference = Shrinker(pair, schema, keyspace).shrink(before, difference)
+            pair.asked, pair.refused, pair.explained = asked, refused, explained
             text = case(seed, schema, statements, difference)
         self.queue.put(("difference", signature, text))
 
@@ -136,56 +134,65 @@ def show(answer):
     return text + "".join(f" WARNING {warning}" for warning in answer.warnings)
 
 
-def worker(number, options, cassandra, stores, deadline_statements, queue):
+def worker(number, options, cassandra, stores, share, queue):
+    """Schema after schema, on the stores in turn, until its share of the statements has run."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     report = Report(queue, not options.no_shrink)
-    done, turn = 0, 0
-    pairs = [Pair(cassandra, address, options.protocol) for address in stores]
-    while done < deadline_statements:
+    done = turn = 0
+    while done < share:
         seed = options.seed + number * 1_000_000 + turn
-        pair = pairs[turn % len(pairs)]
-        before = pair.asked, pair.refused
+        pair = Pair(cassandra, stores[turn % len(stores)], options.protocol)
         try:
-            run_schema(pair, seed, min(options.per_schema, deadline_statements - done), options.features, report)
-        except (ConnectionError, OSError) as problem:
+            run_schema(pair, seed, min(options.per_schema, share - done), options.features, report)
+        except OSError as problem:
             queue.put(("difference", f"connection: {problem}", f"seed {seed}: {problem}\n"))
-            pairs[turn % len(pairs)] = Pair(cassandra, stores[turn % len(pairs)], options.protocol)
-        asked = pair.asked - before[0]
-        done += max(asked, 1)
+        pair.close()
+        done += max(pair.asked, 1)
         turn += 1
-        queue.put(("progress", asked, pair.refused - before[1]))
-    explained = {}
-    for pair in pairs:
-        for reason, count in pair.explained.items():
-            explained[reason] = explained.get(reason, 0) + count
-    queue.put(("done", explained, None))
+        queue.put(("progress", (pair.asked, pair.refused, pair.explained), None))
+    queue.put(("done", None, None))
 
 
-def collect(workers, queue, out):
-    asked = refused = 0
-    signatures, explained = {}, {}
-    started, running = time.monotonic(), len(workers)
-    while running:
-        kind, first, second = queue.get()
+class Summary:
+    """What the workers tell, printed as it comes and summed up at the end."""
+
+    def __init__(self, running, out):
+        self.running, self.out = running, out
+        self.asked = self.refused = 0
+        self.signatures, self.explained = {}, {}
+        self.started = time.monotonic()
+
+    def collect(self, queue):
+        """Until every worker is done, or Ctrl-C."""
+        try:
+            while self.running:
+                self._take(*queue.get())
+        except KeyboardInterrupt:
+            pass
+        print(file=sys.stderr)
+
+    def _take(self, kind, first, second):
         if kind == "progress":
-            asked, refused = asked + first, refused + second
-            print(f"\r{asked} statements, {asked / (time.monotonic() - started):.0f}/s, {len(signatures)} kinds of difference ", end="",
-                  file=sys.stderr, flush=True)
+            asked, refused, explained = first
+            self.asked, self.refused = self.asked + asked, self.refused + refused
+            for reason, count in explained.items():
+                self.explained[reason] = self.explained.get(reason, 0) + count
+            rate = self.asked / (time.monotonic() - self.started)
+            print(f"\r{self.asked} statements, {rate:.0f}/s, {len(self.signatures)} kinds of difference ", end="", file=sys.stderr, flush=True)
         elif kind == "difference":
-            if first not in signatures and second:
-                print(f"\n### {first}\n{second}", file=out, flush=True)
-            signatures[first] = signatures.get(first, 0) + 1
+            if first not in self.signatures and second:
+                print(f"\n### {first}\n{second}", file=self.out, flush=True)
+            self.signatures[first] = self.signatures.get(first, 0) + 1
         else:
-            running -= 1
-            for reason, count in first.items():
-                explained[reason] = explained.get(reason, 0) + count
-    print(file=sys.stderr)
-    print(f"{asked} statements ({refused} refused) in {time.monotonic() - started:.0f} s", file=out)
-    for reason, count in sorted(explained.items()):
-        print(f"{count:7} known: {reason}", file=out)
-    for signature, count in sorted(signatures.items(), key=lambda item: -item[1]):
-        print(f"{count:7} DIFFERENT: {signature}", file=out)
-    return 1 if signatures else 0
+            self.running -= 1
+
+    def finish(self):
+        print(f"{self.asked} statements ({self.refused} refused) in {time.monotonic() - self.started:.0f} s", file=self.out)
+        for reason, count in sorted(self.explained.items()):
+            print(f"{count:7} known: {reason}", file=self.out)
+        for signature, count in sorted(self.signatures.items(), key=lambda item: -item[1]):
+            print(f"{count:7} DIFFERENT: {signature}", file=self.out)
+        return 1 if self.signatures else 0
 
 
 def run(options, cassandra):
@@ -198,7 +205,9 @@ def run(options, cassandra):
         for process in workers:
             process.start()
         try:
-            return collect(workers, queue, sys.stdout)
+            summary = Summary(len(workers), sys.stdout)
+            summary.collect(queue)
+            return summary.finish()
         finally:
             for process in workers:
                 process.terminate()
@@ -223,7 +232,7 @@ def main():
     parser.add_argument("--sibyl", default=find_sibyl(), help="the binary")
     parser.add_argument("--stores", default="memory,rocksdb", type=lambda text: text.split(","))
     parser.add_argument("--features", default=",".join(FEATURES), type=lambda text: set(text.split(",")), help=f"of {','.join(FEATURES)}")
-    parser.add_argument("--no-shrink", action="store_true")
+    parser.add_argument("--no-shrink", action="store_true", help="only cut down reads, where they stand (quick)")
     options = parser.parse_args()
     print(f"seed {options.seed}", flush=True)
     if options.cassandra:

@@ -67,7 +67,7 @@ def key_column(rng, name, role, udts):
     for _ in range(12):
         value = type.value(rng)
         if value.raw != b"" or role == "clustering":
-            domain.setdefault(value.raw, value)
+            domain.setdefault(value.literal, value)
     limit = rng.randint(2, 3) if role == "partition" else rng.randint(2, 4)
     return Column(name, type, role, list(domain.values())[:limit])
 

@@ -14,11 +14,14 @@ class Shrinker:
         self.deadline = time.monotonic() + SECONDS
 
     def shrink(self, history, difference):
-        """(statements, difference), as small as the time allows; (None, difference) when it does not come back."""
+        """(statements, difference), as small as the time allows; (None, difference) when it does not come back, or when
+        `history`, the writes before it, is None."""
         wanted = difference.signature()
         last = difference.statement
         if last.kind == "read":
             last, difference = self._simpler_read(last, difference, wanted)
+        if history is None:
+            return None, difference
         holds = lambda statements: self._holds(statements, wanted)
         if holds([last]):
             statements = [last]

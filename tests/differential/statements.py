@@ -223,7 +223,9 @@ class Generator:
         if self.chance(0.01):
             assignments.append([rng.choice(table.columns).name, " = ", Value("1", b"\0\0\0\1")])
         keys = table.partition if statics and self.chance(0.9) else table.keys
-        relations = [self.exact(c, bind, 0.05) for c in keys]
+        # Cassandra writes static columns once for each row that is named, which shows in counters and lists.
+        repeats = any(c.role == "static" and c.type.kind in ("counter", "list") for c in columns)
+        relations = [self.exact(c, bind, 0 if repeats else 0.05) for c in keys]
         if self.chance(0.03):
             relations[-1] = self.relation(keys[-1], bind)
         if self.chance(0.02):

@@ -2,7 +2,7 @@
 
 A tree is a string, a Value, a list of trees, a Group (a list whose items may be left out) or Pairs (names beside values).
 """
-from values import Value
+from values import LITERAL_ONLY, Value
 
 
 class Group:
@@ -25,7 +25,7 @@ def render(tree, bound):
     if isinstance(tree, str):
         return tree
     if isinstance(tree, Value):
-        if bound is None:
+        if bound is None or tree.raw is LITERAL_ONLY:
             return tree.literal if tree.literal is not None else "null"
         bound.append(tree.raw)
         return "?"

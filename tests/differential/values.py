@@ -7,6 +7,10 @@ import uuid
 from wire import UNSET
 
 
+# Bytes that must not be bound: Cassandra keeps a bound frozen set or map in the order in which it came, Sibyl sorts it.
+LITERAL_ONLY = object()
+
+
 class Value:
     """`literal` is None when only binding can say it (unset, empty)."""
 
@@ -154,25 +158,28 @@ class Type:
         return collection("[", self._elements(rng, self.parts[0]), "]")
 
     def _set(self, rng):
-        return collection("{", self._elements(rng, self.parts[0]), "}")
+        elements = self._elements(rng, self.parts[0])
+        return collection("{", elements, "}", self.frozen and len(elements) > 1)
 
     def _map(self, rng):
         keys = self._elements(rng, self.parts[0])
         values = [self.parts[1].value(rng) for _ in keys]
         literal = "{" + ", ".join(f"{k.literal}: {v.literal}" for k, v in zip(keys, values)) + "}"
-        raw = struct.pack(">i", len(keys)) + b"".join(sized(k.raw) + sized(v.raw) for k, v in zip(keys, values))
-        return Value(literal, raw)
+        if (self.frozen and len(keys) > 1) or not can_bind(keys + values):
+            return Value(literal, LITERAL_ONLY)
+        return Value(literal, struct.pack(">i", len(keys)) + b"".join(sized(k.raw) + sized(v.raw) for k, v in zip(keys, values)))
 
     def _tuple(self, rng):
         values = [part.value(rng) if rng.random() < 0.9 else NULL for part in self.parts]
         if rng.random() < 0.1:
             values = values[:rng.randint(1, len(values))]
-        return Value("(" + ", ".join(v.literal for v in values) + ")", b"".join(sized(v.raw) for v in values))
+        raw = b"".join(sized(v.raw) for v in values) if can_bind(values) else LITERAL_ONLY
+        return Value("(" + ", ".join(v.literal for v in values) + ")", raw)
 
     def _udt(self, rng):
         values = [part.value(rng) if rng.random() < 0.9 else NULL for part in self.parts]
         literal = "{" + ", ".join(f"{name}: {v.literal}" for name, v in zip(self.fields, values)) + "}"
-        return Value(literal, b"".join(sized(v.raw) for v in values))
+        return Value(literal, b"".join(sized(v.raw) for v in values) if can_bind(values) else LITERAL_ONLY)
 
     def _vector(self, rng):
         numbers = [rng.choice(("0.0", "1.0", "-1.5", "2.5")) for _ in range(self.size)]
@@ -183,9 +190,15 @@ def sized(raw):
     return b"\xff\xff\xff\xff" if raw is None else struct.pack(">i", len(raw)) + raw
 
 
-def collection(opening, values, closing):
-    return Value(opening + ", ".join(v.literal for v in values) + closing,
-                 struct.pack(">i", len(values)) + b"".join(sized(v.raw) for v in values))
+def can_bind(values):
+    return all(value.raw is not LITERAL_ONLY for value in values)
+
+
+def collection(opening, values, closing, literal_only=False):
+    literal = opening + ", ".join(v.literal for v in values) + closing
+    if literal_only or not can_bind(values):
+        return Value(literal, LITERAL_ONLY)
+    return Value(literal, struct.pack(">i", len(values)) + b"".join(sized(v.raw) for v in values))
 
 
 def scalar(rng, names=None):

@@ -1,0 +1,63 @@
+"""The tester's own parts, without any server."""
+import pathlib
+import random
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+
+import wire  # noqa: E402
+from known import explain  # noqa: E402
+from schema import random_schema  # noqa: E402
+from statements import Generator  # noqa: E402
+from tree import Group, Pairs, render, smaller  # noqa: E402
+from values import NULL, SCALARS, Type, Value, vint  # noqa: E402
+
+
+def texts(seed):
+    rng = random.Random(seed)
+    schema = random_schema(rng)
+    return [*schema.create(), *(s.text()[0] for s in Generator(rng, schema, {"lwt", "ttl"}).statements(300))]
+
+
+def test_a_seed_says_everything():
+    assert texts(7) == texts(7)
+    assert texts(7) != texts(8)
+
+
+def test_every_kind_of_statement_is_made():
+    made = " ".join(text for seed in range(20) for text in texts(seed))
+    for word in ("DISTINCT", "GROUP BY", "ORDER BY", "PER PARTITION LIMIT", "ALLOW FILTERING", "CONTAINS KEY", "token(", "IF EXISTS",
+                 "IF NOT EXISTS", "BEGIN COUNTER BATCH", "USING TTL", "JSON", "STATIC", "counter"):
+        assert word in made, word
+
+
+def test_pieces_go_one_at_a_time():
+    tree = ["SELECT ", Group(["a", "b"]), " FROM t", Group([["a = ", Value("1", b"\1")]], " AND ", " WHERE ", least=0)]
+    assert render(tree, None) == "SELECT a, b FROM t WHERE a = 1"
+    assert {render(less, None) for less in smaller(tree)} == {"SELECT b FROM t WHERE a = 1", "SELECT a FROM t WHERE a = 1",
+                                                              "SELECT a, b FROM t"}
+    bound = []
+    assert render(Pairs([("a", Value("1", b"\1")), ("b", NULL)]), bound) == "(a, b) VALUES (?, ?)"
+    assert bound == [b"\1", None]
+
+
+def test_values_have_two_spellings():
+    assert vint(0) == b"\x00" and vint(-1) == b"\x01" and vint(64) == b"\x80\x80" and vint(7200 * 10**9)[0] == 0xFC
+    assert {v.literal: v.raw for v in SCALARS["varint"]}["128"] == b"\x00\x80"
+    assert Type("tuple", (Type("int"),), True).value(random.Random(1)).raw
+
+
+def test_v5_frames():
+    frame = wire.v5_frame(b"hello")
+    assert frame[:3] == (5 | 1 << 17).to_bytes(3, "little") and len(frame) == 15
+    assert wire.crc24(frame[:3]) == int.from_bytes(frame[3:6], "little")
+    connection = wire.Connection.__new__(wire.Connection)
+    connection.incoming, connection.payload = frame + frame[:7], b""
+    connection._unframe()
+    assert connection.payload == b"hello" and connection.incoming == frame[:7]
+
+
+def test_what_is_not_in_the_table_is_a_difference():
+    theirs, ours = wire.Answer("error"), wire.Answer("rows")
+    theirs.code, theirs.message = 0x2200, "something else"
+    assert explain(None, theirs, ours) is None
