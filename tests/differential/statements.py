@@ -12,6 +12,8 @@ class Generator:
     def __init__(self, rng, schema, features):
         self.rng, self.schema, self.features = rng, schema, features
         self.clock = 1000  # the default timestamp of the next write
+        # Conditional writes take the server's clock, so with them everything does, one after the other.
+        self.is_conditional = "lwt" in features and rng.random() < 0.35
 
     def chance(self, share):
         return self.rng.random() < share
@@ -120,6 +122,13 @@ class Generator:
         return relations, filtering
 
     # --- SELECT.
+    def read(self):
+        """Write times are compared only where the statements say them."""
+        while True:
+            statement = self.select()
+            if not self.is_conditional or "writetime" not in statement.text()[0]:
+                return statement
+
     def select(self):
         rng = self.rng
         table = rng.choice(self.schema.tables)
@@ -177,7 +186,7 @@ class Generator:
     def using(self, counter=False, ttl=True):
         parts = []
         if not counter or self.chance(0.02):
-            if self.chance(0.5):
+            if self.chance(0.02 if self.is_conditional else 0.5):
                 parts.append(f"TIMESTAMP {self.rng.randint(1, 30)}")
             if ttl and "ttl" in self.features and self.chance(0.2):
                 parts.append(f"TTL {self.rng.choice((0, 1, 10, 100, 1000))}")
@@ -213,7 +222,7 @@ class Generator:
         return Statement([f"INSERT INTO {table.name} ", Pairs(pairs), condition, self.using()], "write", ordered)
 
     def conditional(self, share):
-        return "lwt" in self.features and self.chance(share)
+        return self.is_conditional and self.chance(share * 3)
 
     def update(self, table, bind):
         rng = self.rng
@@ -337,7 +346,8 @@ class Generator:
         """How it is sent: prepared or not, with which default timestamp and which now."""
         if statement.kind == "write":
             self.clock += self.rng.randint(0, 3)
-            statement.timestamp = self.clock
+            statement.timestamp = None if self.is_conditional else self.clock
+            statement.ordered = statement.ordered or self.is_conditional
         statement.bind = bind
         statement.prepare = bind and self.chance(0.8) or self.chance(0.1)
         if "ttl" in self.features:
@@ -353,4 +363,4 @@ class Generator:
                 yield self.batch() if self.chance(0.12) else self.write()
             for _ in range(self.rng.randint(8, 40)):
                 made += 1
-                yield self.select()
+                yield self.read()

@@ -68,6 +68,7 @@ Answers run_script(Target& target, const std::vector<ScriptStatement>& script, c
     Mode mode = options.mode;
     if (statement.one_page) mode.page_size = 0;
     if (statement.page_size > 0) mode.page_size = statement.page_size;
+    mode.now_seconds = statement.now_seconds;
     mode.values = statement.values;
     Outcome outcome = target.run(statement.text, mode);
     if (outcome.error) outcome.error = sibyl::script::split_hint(*outcome.error);

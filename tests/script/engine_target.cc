@@ -51,6 +51,7 @@ class EngineTarget final : public Target {
     }
     execute::Request request;
     request.page_size = mode.page_size;
+    request.now_seconds = mode.now_seconds;
     const auto values = views_of(mode.values);
     request.values = values;
     while (true) {

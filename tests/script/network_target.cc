@@ -35,6 +35,7 @@ class NetworkTarget final : public Target {
     Outcome outcome;
     client::StatementOptions options;
     options.page_size = mode.page_size;
+    options.now_seconds = mode.now_seconds;
     while (true) {
       auto result = ask(statement, mode, options);
       if (!result) {
@@ -80,6 +81,7 @@ class NetworkTarget final : public Target {
 
 std::unique_ptr<Target> network_target(const std::string& host_and_port) {
   client::Options options;
+  options.version = protocol::Version::v5;
   const size_t colon = host_and_port.rfind(':');
   options.host = host_and_port.substr(0, colon);
   if (colon != std::string::npos)

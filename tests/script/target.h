@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,8 +11,9 @@
 namespace sibyl::script {
 
 struct Mode {
-  bool prepared = false;           // prepare every statement, then execute it
-  int page_size = 0;               // fetch rows in pages of this size; 0: all at once
+  bool prepared = false;  // prepare every statement, then execute it
+  int page_size = 0;      // fetch rows in pages of this size; 0: all at once
+  std::optional<int32_t> now_seconds;
   std::vector<BoundValue> values;  // bound to the statement's markers; then it is always prepared
 };
 

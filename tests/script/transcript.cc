@@ -75,6 +75,7 @@ void read_directives(std::string_view comments, ScriptStatement& statement) {
     const std::string_view line = comments.substr(0, end);
     if (line.starts_with("--! hint ")) statement.hints.emplace_back(line.substr(9));
     if (line.starts_with("--! pages ")) statement.page_size = std::atoi(std::string(line.substr(10)).c_str());
+    if (line.starts_with("--! now ")) statement.now_seconds = std::atoi(std::string(line.substr(8)).c_str());
     if (line.starts_with("--! values ")) statement.values = read_values(line.substr(11));
     if (line.starts_with("--! one-page")) statement.one_page = true;
     if (line.starts_with("--! unordered")) statement.unordered = true;

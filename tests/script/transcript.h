@@ -5,6 +5,7 @@
 // for the statement after them:
 //   --! hint TEXT        Sibyl's error must carry a hint that contains TEXT
 //   --! pages N          fetched N rows at a time; the transcript shows where each page ended
+//   --! now SECONDS      the moment that decides what has expired, since 1970; without it, the clock
 //   --! values V, V...   prepared, and executed with these values: 0x… (the bytes), null or unset
 //   --! one-page         never fetched in pages (Cassandra refuses that for ORDER BY with IN on the partition
 //   key)
@@ -54,7 +55,8 @@ struct ScriptStatement {
   bool unordered = false;
   bool one_page = false;
   bool columns_only = false;
-  int page_size = 0;               // 0: as the run says
+  int page_size = 0;  // 0: as the run says
+  std::optional<int32_t> now_seconds;
   std::vector<BoundValue> values;  // given to the statement's markers
 };
 
