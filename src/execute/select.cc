@@ -87,8 +87,7 @@ class Selecting {
 
   // Rows of several partitions are sorted when all are there: they cannot be given page by page.
   base::Status check_sorting() const {
-    const bool fits_one_page = !plan_.aggregates() && remaining_ <= request_.page_size;
-    if (!sorted_ || !is_paged_ || fits_one_page) return {};
+    if (!sorted_ || !is_paged_) return {};
     return invalid(
         "Cannot page queries with both ORDER BY and a IN restriction on the partition key; you must either "
         "remove the ORDER BY or the IN and sort client side, or disable paging for this query");

@@ -95,12 +95,6 @@ class ModificationBuilder {
   base::Status bind_where(const std::vector<cql::Relation>& where) {
     if (names_whole_key(where)) return bind_key_terms(where);
     const Purpose purpose = plan_->kind == Modification::Kind::delete_ ? Purpose::delete_ : Purpose::update;
-    if (only_static() && restricts_clustering(where)) {
-      return base::invalid(fmt::format(
-          "Invalid restrictions on clustering columns since the {} statement modifies only static "
-          "columns",
-          purpose == Purpose::delete_ ? "DELETE" : "UPDATE"));
-    }
     SIBYL_ASSIGN(plan_->where,
                  bind_restrictions(binder_, plan_->table, where, purpose, false, only_static()));
     plan_->names_rows = !only_static() && (table().clustering_count == 0 || plan_->where->names_whole_row());
@@ -144,16 +138,6 @@ class ModificationBuilder {
     if (only_static()) return clustering == 0;
     if (clustering == table().clustering_count) return true;
     return clustering == 0 && plan_->deletes_rows();
-  }
-
-  bool restricts_clustering(const std::vector<cql::Relation>& where) const {
-    for (const cql::Relation& relation : where) {
-      for (const std::string& name : relation.columns) {
-        const schema::Column* column = table().find(name);
-        if (column && column->is_clustering()) return true;
-      }
-    }
-    return false;
   }
 
   base::Status bind_key_terms(const std::vector<cql::Relation>& where) {

@@ -126,7 +126,8 @@ def case(seed, schema, statements, difference):
 
 def show(answer):
     if answer.kind != "rows":
-        text = describe(answer) + (f" {answer.detail}" if answer.detail else "")
+        columns = f" {answer.columns}" if answer.columns else ""
+        text = describe(answer) + columns + (f" {answer.detail}" if answer.detail else "")
     else:
         columns = [f"{c[2]}:{c[3].hex()}" for c in answer.columns] if isinstance(answer.columns, tuple) else answer.columns
         rows = " | ".join(", ".join("null" if cell is None else "0x" + cell.hex() for cell in row) for row in answer.rows[:12])

@@ -27,7 +27,8 @@ class Generator:
             return NOT_SET
         if roll < 0.04 and bind:
             return EMPTY
-        if roll < 0.05:
+        # Cassandra takes any value for a tuple and stores what it cannot read.
+        if roll < 0.05 and "tuple" not in type.cql():
             return Type(self.rng.choice(list(SCALARS))).value(self.rng)
         return type.value(self.rng)
 
@@ -126,7 +127,7 @@ class Generator:
         """Write times are compared only where the statements say them."""
         while True:
             statement = self.select()
-            if not self.is_conditional or "writetime" not in statement.text()[0]:
+            if "writetime" not in statement.text()[0] or not (self.is_conditional or statement.counter):
                 return statement
 
     def select(self):
@@ -168,7 +169,9 @@ class Generator:
             tail.items.append("ALLOW FILTERING")
         tree = ["SELECT ", head, columns, f" FROM {table.name}", Group(relations, " AND ", " WHERE ", least=0), group, order, tail]
         statement = Statement(tree, "read")
-        if self.chance(0.35):
+        statement.counter = table.is_counter
+        # Cassandra loses its place between pages of groups when there are no clustering columns.
+        if self.chance(0.35) and (table.clustering or not group):
             statement.page_size = rng.choice((1, 2, 3, 5, 7, 100))
         return self.dress(statement, bind)
 
@@ -196,7 +199,9 @@ class Generator:
     def write(self):
         table = self.rng.choice(self.schema.tables)
         bind = self.chance(0.3)
-        return self.dress(self.write_on(table, bind), bind)
+        statement = self.write_on(table, bind)
+        statement.counter = table.is_counter
+        return self.dress(statement, bind)
 
     def write_on(self, table, bind):
         roll = self.rng.random()
@@ -337,17 +342,22 @@ class Generator:
         if self.chance(0.5):
             for part in parts:
                 part.bind = part.prepare = bind and self.chance(0.7)
-            return self.dress(ProtocolBatch(parts, kind), False)
+            batch = ProtocolBatch(parts, kind)
+            batch.counter = counter
+            return self.dress(batch, False)
         tree = [f"BEGIN {('', 'UNLOGGED ', 'COUNTER ')[kind]}BATCH", Group([" USING TIMESTAMP 5"] if self.chance(0.1) else [], least=0),
                 Group([part.tree for part in parts], "; ", " ", "; ", least=0), "APPLY BATCH"]
-        return self.dress(Statement(tree, "write", any(part.ordered for part in parts)), bind)
+        batch = Statement(tree, "write", any(part.ordered for part in parts))
+        batch.counter = counter
+        return self.dress(batch, bind)
 
     def dress(self, statement, bind):
         """How it is sent: prepared or not, with which default timestamp and which now."""
         if statement.kind == "write":
             self.clock += self.rng.randint(0, 3)
-            statement.timestamp = None if self.is_conditional else self.clock
-            statement.ordered = statement.ordered or self.is_conditional
+            by_server = self.is_conditional or statement.counter
+            statement.timestamp = None if by_server else self.clock
+            statement.ordered = statement.ordered or by_server
         statement.bind = bind
         statement.prepare = bind and self.chance(0.8) or self.chance(0.1)
         if "ttl" in self.features:

@@ -64,7 +64,7 @@ class Statement:
 
     def __init__(self, tree, kind, ordered=False):
         self.tree, self.kind, self.ordered = tree, kind, ordered
-        self.bind = self.prepare = False
+        self.bind = self.prepare = self.counter = False
         self.page_size = self.timestamp = self.now = self.serial = None
 
     def copy(self, **changes):
