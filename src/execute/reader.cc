@@ -107,21 +107,21 @@ class PointReader final : public Reader {
 
   // False when range deletions exist: then only an iterator sees everything in one moment.
   Result<bool> load(const storage::Store& store) {
-    std::vector<Bytes> keys;
-    keys.reserve(plan_.keys.size() * (plan_.rows.size() + 1));
-    for (const Bytes& key : plan_.keys) {
-      const Bytes prefix = row::partition_prefix(plan_.table->storage_id, key);
-      keys.push_back(row::partition_record_key(prefix));
-      for (const Bytes& clustering : plan_.rows) keys.push_back(row::row_record_key(prefix, clustering));
-    }
+    const std::vector<Bytes> keys = record_keys();
     values_.resize(keys.size());
     SIBYL_TRY(store.get_many(keys, values_));
-    for (size_t i = 0; i < values_.size(); i += plan_.rows.size() + 1) {
-      if (!values_[i]) continue;
-      if (!row::decode(*values_[i], row_)) return base::fail(corrupt());
-      if (row_.has_range_deletions) return false;
+    return is_complete();
+  }
+
+  Result<bool> load(const storage::Snapshot& snapshot) {
+    const std::vector<Bytes> keys = record_keys();
+    values_.resize(keys.size());
+    Bytes value;
+    for (size_t i = 0; i < keys.size(); ++i) {
+      SIBYL_ASSIGN(const bool found, snapshot.get(keys[i], value));
+      if (found) values_[i] = std::move(value);
     }
-    return true;
+    return is_complete();
   }
 
   Result<bool> next_partition() override {
@@ -163,6 +163,26 @@ class PointReader final : public Reader {
   bool is_continued() const override { return is_continued_; }
 
  private:
+  std::vector<Bytes> record_keys() const {
+    std::vector<Bytes> keys;
+    keys.reserve(plan_.keys.size() * (plan_.rows.size() + 1));
+    for (const Bytes& key : plan_.keys) {
+      const Bytes prefix = row::partition_prefix(plan_.table->storage_id, key);
+      keys.push_back(row::partition_record_key(prefix));
+      for (const Bytes& clustering : plan_.rows) keys.push_back(row::row_record_key(prefix, clustering));
+    }
+    return keys;
+  }
+
+  Result<bool> is_complete() {
+    for (size_t i = 0; i < values_.size(); i += plan_.rows.size() + 1) {
+      if (!values_[i]) continue;
+      if (!row::decode(*values_[i], row_)) return base::fail(corrupt());
+      if (row_.has_range_deletions) return false;
+    }
+    return true;
+  }
+
   const Bytes& key() const { return plan_.keys[static_cast<size_t>(partition_)]; }
   size_t base_index() const { return static_cast<size_t>(partition_) * (plan_.rows.size() + 1); }
   bool is_after_position() const {
@@ -184,7 +204,10 @@ class PointReader final : public Reader {
 
 class SliceReader final : public Reader {
  public:
-  SliceReader(const storage::Store& store, const ReadPlan& plan) : store_(store), plan_(plan) {
+  // With a snapshot everything is of its moment; without one, of the store's when reading begins.
+  SliceReader(const storage::Store* store, std::shared_ptr<const storage::Snapshot> snapshot,
+              const ReadPlan& plan)
+      : store_(store), plan_(plan), snapshot_(std::move(snapshot)) {
     if (plan_.names_rows)
       for (const Bytes& clustering : plan_.rows) named_.push_back({clustering, row::after(clustering)});
   }
@@ -288,18 +311,18 @@ class SliceReader final : public Reader {
     return false;
   }
 
+  std::unique_ptr<storage::Iterator> iterate(const Bytes& begin, const Bytes& end) const {
+    return snapshot_ != nullptr ? snapshot_->iterate(begin, end) : store_->iterate(begin, end);
+  }
+
   void open_partition() {
     const Bytes begin = row::partition_record_key(prefix_);
     Bytes end = row::after(prefix_).value_or(row::table_end(plan_.table->storage_id));
     if (intervals_->empty()) end = row::row_record_key(prefix_, {});
     if (!intervals_->empty() && intervals_->back().end)
       end = row::row_record_key(prefix_, *intervals_->back().end);
-    if (plan_.keys.size() == 1) {
-      iterator_ = store_.iterate(begin, end);
-    } else {
-      if (snapshot_ == nullptr) snapshot_ = store_.snapshot();
-      iterator_ = snapshot_->iterate(begin, end);
-    }
+    if (snapshot_ == nullptr && plan_.keys.size() > 1) snapshot_ = store_->snapshot();
+    iterator_ = iterate(begin, end);
     iterator_->seek_to_first();
   }
 
@@ -309,8 +332,8 @@ class SliceReader final : public Reader {
     if (iterator_ == nullptr) {
       if (plan_.tokens.empty()) return false;
       const uint32_t table = plan_.table->storage_id;
-      iterator_ = store_.iterate(row::token_begin(table, plan_.tokens.first),
-                                 row::token_end(table, plan_.tokens.last));
+      iterator_ =
+          iterate(row::token_begin(table, plan_.tokens.first), row::token_end(table, plan_.tokens.last));
       if (plan_.after)
         seek_position(table);
       else
@@ -388,7 +411,7 @@ class SliceReader final : public Reader {
     if (iterator_->valid() && iterator_->key() == *end) iterator_->prev();
   }
 
-  const storage::Store& store_;
+  const storage::Store* store_;
   const ReadPlan& plan_;
   std::shared_ptr<const storage::Snapshot> snapshot_;
   std::unique_ptr<storage::Iterator> iterator_;
@@ -412,13 +435,31 @@ constexpr size_t max_point_reads = 128;
 
 }  // namespace
 
+namespace {
+
+bool reads_points(const ReadPlan& plan) {
+  return plan.names_rows && !plan.is_range && plan.keys.size() * (plan.rows.size() + 1) <= max_point_reads;
+}
+
+}  // namespace
+
 base::Result<std::unique_ptr<Reader>> open_reader(const storage::Store& store, const ReadPlan& plan) {
-  if (plan.names_rows && !plan.is_range && plan.keys.size() * (plan.rows.size() + 1) <= max_point_reads) {
+  if (reads_points(plan)) {
     auto reader = std::make_unique<PointReader>(plan);
     SIBYL_ASSIGN(const bool complete, reader->load(store));
     if (complete) return reader;
   }
-  return std::make_unique<SliceReader>(store, plan);
+  return std::make_unique<SliceReader>(&store, nullptr, plan);
+}
+
+base::Result<std::unique_ptr<Reader>> open_reader(std::shared_ptr<const storage::Snapshot> snapshot,
+                                                  const ReadPlan& plan) {
+  if (reads_points(plan)) {
+    auto reader = std::make_unique<PointReader>(plan);
+    SIBYL_ASSIGN(const bool complete, reader->load(*snapshot));
+    if (complete) return reader;
+  }
+  return std::make_unique<SliceReader>(nullptr, std::move(snapshot), plan);
 }
 
 }  // namespace sibyl::execute

@@ -65,6 +65,9 @@ class Reader {
 
 // REQUIRES: the plan and the store outlive the reader.
 base::Result<std::unique_ptr<Reader>> open_reader(const storage::Store& store, const ReadPlan& plan);
+// The same, of the snapshot's moment.
+base::Result<std::unique_ptr<Reader>> open_reader(std::shared_ptr<const storage::Snapshot> snapshot,
+                                                  const ReadPlan& plan);
 
 // Overlapping range deletions of one partition, as the latest that covers each clustering.
 class RangeDeletions {

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "execute/execute.h"
+#include "execute/index_reader.h"
 #include "execute/paging.h"
 #include "execute/reader.h"
 #include "execute/select_nearest.h"
@@ -153,8 +154,22 @@ class Selecting {
     return true;
   }
 
+  // Through an index where there is one and it does not lead to too many rows.
+  base::Result<std::unique_ptr<Reader>> open() {
+    const std::vector<plan::IndexUse>& uses = plan_.where->index_uses();
+    if (uses.empty()) return open_reader(store_, read_);
+    std::vector<IndexLookup> lookups;
+    for (size_t i = 0; i < uses.size(); ++i) {
+      SIBYL_ASSIGN(plan::Interval terms, plan_.where->terms(i, bindings_, scratch_));
+      lookups.push_back({uses[i].index, std::move(terms)});
+    }
+    SIBYL_ASSIGN(std::unique_ptr<Reader> reader, open_index_reader(store_, read_, lookups));
+    if (reader != nullptr) return reader;
+    return open_reader(store_, read_);
+  }
+
   base::Status read() {
-    SIBYL_ASSIGN(reader_, open_reader(store_, read_));
+    SIBYL_ASSIGN(reader_, open());
     while (!done_) {
       SIBYL_ASSIGN(const bool more, reader_->next_partition());
       if (!more) break;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "plan/functions.h"
+#include "plan/index_terms.h"
 #include "row/counter.h"
 #include "types/key.h"
 
@@ -212,6 +213,27 @@ void RowInputs::fill_static_only() {
 
 namespace {
 
+// Both as the index that serves the filter sees them.
+bool is_equal(const plan::Filter& filter, const types::Type& type, BytesView value) {
+  if (filter.analysis.exists()) return plan::analysed(filter.analysis, value) == filter.value;
+  return types::compare(type, value, filter.value) == 0;
+}
+
+bool is_like(const plan::Filter& filter, BytesView value) {
+  const Bytes text = filter.analysis.exists() ? plan::analysed(filter.analysis, value) : Bytes(value);
+  switch (filter.place) {
+    case plan::Filter::Place::whole:
+      return text == filter.value;
+    case plan::Filter::Place::beginning:
+      return text.starts_with(filter.value);
+    case plan::Filter::Place::end:
+      return text.ends_with(filter.value);
+    case plan::Filter::Place::anywhere:
+      return text.find(filter.value) != Bytes::npos;
+  }
+  return false;
+}
+
 bool contains(const plan::Filter& filter, BytesView collection) {
   const types::Type& type = *filter.column->type;
   const auto elements = types::split(type, collection);
@@ -220,7 +242,7 @@ bool contains(const plan::Filter& filter, BytesView collection) {
   const bool by_key = filter.op == cql::Operator::contains_key;
   const types::Type& wanted = *type.parameters()[is_map && !by_key ? 1 : 0];
   for (size_t i = is_map && !by_key ? 1 : 0; i < elements->size(); i += is_map ? 2 : 1)
-    if ((*elements)[i] && types::compare(wanted, *(*elements)[i], filter.value) == 0) return true;
+    if ((*elements)[i] && is_equal(filter, wanted, *(*elements)[i])) return true;
   return false;
 }
 
@@ -242,7 +264,9 @@ bool satisfies(const plan::Filter& filter, const ValueView& value) {
   const types::Type& type = *filter.column->type;
   switch (filter.op) {
     case cql::Operator::equal:
-      return types::compare(type, value.bytes, filter.value) == 0;
+      return is_equal(filter, type, value.bytes);
+    case cql::Operator::like:
+      return is_like(filter, value.bytes);
     case cql::Operator::less:
       return types::compare(type, value.bytes, filter.value) < 0;
     case cql::Operator::less_or_equal:

@@ -79,7 +79,7 @@ base::Status BoundRestrictions::add(RestrictionPtr restriction, bool allow_filte
   const std::vector<RestrictionPtr> before = distinct(clustering_);
   std::vector<RestrictionPtr> after = clustering_;
   SIBYL_TRY(place(after, restriction));
-  if (!before.empty() && !allow_filtering) {
+  if (!before.empty() && !allow_filtering && !has_index(*table_, *restriction)) {
     const schema::Column& last = before.back()->first();
     if (before.back()->is_slice() && first.position > last.position)
       return base::fail(
@@ -140,7 +140,7 @@ base::Status BoundRestrictions::finish_partition(Purpose purpose, bool may_filte
       continue;
     }
     has_slice = has_slice || partition_[i]->is_slice();
-    has_contains = has_contains || partition_[i]->kind == Restriction::Kind::contains;
+    has_contains = has_contains || partition_[i]->is_filter();
     has_partition_in_ = has_partition_in_ || partition_[i]->kind == Restriction::Kind::in;
   }
   names_partitions_ = missing.empty() && !has_slice && !has_contains;
@@ -158,18 +158,21 @@ base::Status BoundRestrictions::finish_partition(Purpose purpose, bool may_filte
                       statement_name(purpose)));
     return {};
   }
-  if (none || names_partitions_) return {};
+  if (names_partitions_) return {};
+  uses_index_ = has_index_ && (!none || !token_.exists());
+  if (none) return {};
   needs_filtering_ = true;
-  if (!may_filter) return base::fail(filtering_refused());
+  if (!may_filter && !has_index_) return base::fail(filtering_refused());
   for (const RestrictionPtr& restriction : partition_)
     if (restriction != nullptr) filters_.push_back(restriction);
+  unkeyed_ = filters_;
   return {};
 }
 
 void BoundRestrictions::plan_clustering() {
   int position = 0;
   for (const RestrictionPtr& restriction : distinct(clustering_)) {
-    if (restriction->kind == Restriction::Kind::contains || restriction->first().position != position) {
+    if (restriction->is_filter() || restriction->first().position != position) {
       filters_.push_back(restriction);
       needs_filtering_ = true;
       continue;
@@ -202,7 +205,12 @@ base::Status BoundRestrictions::finish_clustering(Purpose purpose, bool allow_fi
       return invalid(fmt::format("Some clustering keys are missing: {}", listed(missing)));
     return {};
   }
-  if (allow_filtering) return {};
+  const bool filtered = clustering_needs_filtering();
+  uses_index_ = uses_index_ || (has_index_ && filtered);
+  const auto is_indexed = [&](const RestrictionPtr& one) { return has_index(*table_, *one); };
+  if (!names_partitions_ && std::any_of(all.begin(), all.end(), is_indexed)) uses_index_ = true;
+  if (uses_index_ || filtered) unkeyed_.insert(unkeyed_.end(), all.begin(), all.end());
+  if (allow_filtering || has_index_) return {};
   if (std::any_of(all.begin(), all.end(),
                   [](const RestrictionPtr& one) { return one->kind == Restriction::Kind::contains; }))
     return invalid(
@@ -236,8 +244,11 @@ base::Status BoundRestrictions::finish_others(Purpose purpose, bool may_filter) 
   }
   if (purpose != Purpose::select)
     return invalid(fmt::format("Non PRIMARY KEY columns found in where clause: {} ", listed(names)));
+  SIBYL_TRY(check_vectors());
   needs_filtering_ = true;
-  if (!may_filter) return base::fail(filtering_refused());
+  uses_index_ = has_index_;
+  if (!may_filter && !has_index_) return base::fail(filtering_refused());
+  for (const auto& [column, restriction] : others_) unkeyed_.push_back(restriction);
   return {};
 }
 
@@ -267,16 +278,29 @@ base::Status BoundRestrictions::finish(const schema::Snapshot& schema, Purpose p
   // Virtual tables are small and made on the spot: they filter without being asked.
   const schema::KeyspacePtr keyspace = schema.find_keyspace(table_->keyspace);
   may_filter_ = allow_filtering || (keyspace != nullptr && keyspace->is_virtual);
+  if (purpose == Purpose::select && !table_->indexes.empty()) {
+    const auto is_indexed = [&](const RestrictionPtr& one) {
+      return one != nullptr && has_index(*table_, *one);
+    };
+    has_index_ = std::any_of(partition_.begin(), partition_.end(), is_indexed) ||
+                 std::any_of(clustering_.begin(), clustering_.end(), is_indexed) ||
+                 std::any_of(others_.begin(), others_.end(),
+                             [&](const auto& other) { return is_indexed(other.second); });
+  }
   SIBYL_TRY(finish_partition(purpose, may_filter_));
   SIBYL_TRY(finish_clustering(purpose, allow_filtering, only_static));
   SIBYL_TRY(finish_others(purpose, may_filter_));
+  if (uses_index_ && has_partition_in_)
+    return invalid("Select on indexed columns and with IN clause for the PRIMARY KEY are not supported");
   summarise();
+  choose_indexes();
   return {};
 }
 
 base::Status BoundRestrictions::check_scan() const {
-  if (names_partitions_ || !restricts_clustering_ || may_filter_) return {};
-  return base::fail(filtering_refused());
+  if (may_filter_ || (names_partitions_ && !uses_index_)) return {};
+  const bool is_filtered = unkeyed_.empty() ? restricts_clustering_ : !are_served(*table_, unkeyed_);
+  return is_filtered ? base::Status(base::fail(filtering_refused())) : base::Status();
 }
 
 bool BoundRestrictions::restricts_partition() const {
@@ -305,6 +329,11 @@ base::Result<RestrictionsPtr> bind_restrictions(Binder& binder, const schema::Ta
       return invalid(
           fmt::format("Cannot use {} with {}", statement_name(purpose), cql::to_string(relation.op)));
     SIBYL_ASSIGN(RestrictionPtr bound, bind_relation(binder, *table, relation, restrictions->token()));
+    const bool is_like = relation.op == cql::Operator::like;
+    if (is_like && (purpose != Purpose::select || !has_index(*table, *bound)))
+      return invalid(
+          fmt::format("LIKE restriction is only supported on properly indexed columns. {} is not valid.",
+                      text_of(relation)));
     return bound == nullptr ? base::Status() : restrictions->add(std::move(bound), allow_filtering);
   };
   for (const cql::Relation& relation : relations)

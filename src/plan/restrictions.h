@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "plan/term.h"
+#include "schema/index.h"
 
 namespace sibyl::plan {
 
@@ -36,6 +37,19 @@ struct Filter {
   BytesView key;
   BytesView value;                // all but IN
   std::vector<BytesView> values;  // IN
+  // LIKE: where `value` must be found.
+  enum class Place : uint8_t { whole, beginning, end, anywhere };
+  Place place = Place::whole;
+  // As the index that serves the relation sees texts; `value` already is so.
+  schema::TextAnalysis analysis;
+};
+
+// An index that leads to the rows. Borrows from the table.
+struct IndexUse {
+  const schema::Index* index = nullptr;
+  const schema::Column* column = nullptr;
+  enum class Match : uint8_t { term, range };  // one term, or a range of them
+  Match match = Match::term;
 };
 
 class Restrictions {
@@ -62,6 +76,12 @@ class Restrictions {
   // Columns that filters() looks at, of any kind.
   virtual const std::vector<const schema::Column*>& filtered_columns() const = 0;
   virtual const std::vector<uint16_t>& partition_key_markers() const = 0;
+  // Some relation has an index that can serve it, so that Cassandra would go through an index.
+  virtual bool uses_index() const = 0;
+  // How to find the rows: through the first of these, and only rows that are in all of them. Empty: by the
+  // partitions and intervals alone. They find all rows that match and perhaps others, so filters() still
+  // hold. Built indexes only.
+  virtual const std::vector<IndexUse>& index_uses() const = 0;
 
   // --- Evaluated for a request. Errors are Cassandra's (null in a key, too long a key, ...).
   // Serialised partition keys in the order of their values, without duplicates. REQUIRES: partitions() ==
@@ -80,6 +100,9 @@ class Restrictions {
   // In storage order, without duplicates.
   virtual base::Result<std::vector<NamedRow>> rows(const Bindings& bindings, Scratch& scratch) const = 0;
   virtual base::Result<std::vector<Filter>> filters(const Bindings& bindings, Scratch& scratch) const = 0;
+  // The terms to look up, for index_uses()[use]: one (begin, no end), or those from begin up to before end;
+  // an end of no bytes is beyond all.
+  virtual base::Result<Interval> terms(size_t use, const Bindings& bindings, Scratch& scratch) const = 0;
 };
 using RestrictionsPtr = std::shared_ptr<const Restrictions>;
 

@@ -28,7 +28,7 @@ struct Bound {
 
 // What one or more relations say about one column, or about several at once.
 struct Restriction {
-  enum class Kind { equal, in, slice, contains };
+  enum class Kind { equal, in, slice, contains, like };
   struct Contained {
     cql::Operator op = cql::Operator::contains;
     TermPtr key;  // of an entry: column[key] = value
@@ -38,7 +38,7 @@ struct Restriction {
   Kind kind = Kind::equal;
   bool is_multi_column = false;
   std::vector<const schema::Column*> columns;
-  RowTerm value;                     // equal
+  RowTerm value;                     // equal, like
   std::vector<RowTerm> values;       // in
   TermPtr list;                      // in: one marker for the list
   std::optional<Bound> start, end;   // slice
@@ -47,6 +47,8 @@ struct Restriction {
   const schema::Column& first() const { return *columns.front(); }
   const schema::Column& last() const { return *columns.back(); }
   bool is_slice() const { return kind == Kind::slice; }
+  // Can only be checked row by row, whichever columns precede.
+  bool is_filter() const { return kind == Kind::contains || kind == Kind::like; }
 
   // The rows of values that an = or IN allows.
   base::Result<std::vector<std::vector<ValueView>>> allowed(const Bindings& bindings, Scratch& scratch) const;
@@ -74,6 +76,18 @@ base::Result<RestrictionPtr> bind_relation(Binder& binder, const schema::Table& 
 // As Cassandra's texts spell it.
 std::string text_of(const cql::Relation& relation);
 
+// --- What indexes serve (restrictions_index.cc)
+bool supports(const schema::Index& index, const schema::Column& column, cql::Operator op);
+// Any of a table's indexes serves the restriction.
+bool has_index(const schema::Table& table, const Restriction& restriction);
+// Some index, or the table's SAI indexes together, serve all of the restrictions.
+bool are_served(const schema::Table& table, const std::vector<RestrictionPtr>& restrictions);
+// How the index that serves a filter sees texts.
+schema::TextAnalysis analysis_for(const schema::Table& table, const Filter& filter);
+// LIKE's value and place, or Cassandra's refusal.
+base::Status bind_like(const schema::Table& table, const Restriction& restriction, const ValueView& value,
+                       Filter& filter);
+
 class BoundRestrictions final : public Restrictions {
  public:
   explicit BoundRestrictions(schema::TablePtr table)
@@ -99,6 +113,9 @@ class BoundRestrictions final : public Restrictions {
   base::Result<std::vector<Interval>> intervals(const Bindings& bindings, Scratch& scratch) const override;
   base::Result<std::vector<NamedRow>> rows(const Bindings& bindings, Scratch& scratch) const override;
   base::Result<std::vector<Filter>> filters(const Bindings& bindings, Scratch& scratch) const override;
+  bool uses_index() const override { return uses_index_; }
+  const std::vector<IndexUse>& index_uses() const override { return index_uses_; }
+  base::Result<Interval> terms(size_t use, const Bindings& bindings, Scratch& scratch) const override;
 
   // --- Building, while prepared.
   base::Status add(RestrictionPtr restriction, bool allow_filtering);
@@ -111,6 +128,9 @@ class BoundRestrictions final : public Restrictions {
   base::Status finish_clustering(Purpose purpose, bool allow_filtering, bool only_static);
   base::Status finish_others(Purpose purpose, bool may_filter);
   void plan_clustering();
+  base::Status check_vectors() const;
+  bool clustering_needs_filtering() const;
+  void choose_indexes();
   void summarise();
   base::Error filtering_refused() const;
   base::Status add_filters(const Restriction& restriction, const Bindings& bindings, Scratch& scratch,
@@ -129,6 +149,11 @@ class BoundRestrictions final : public Restrictions {
   bool restricts_regular_ = false, names_whole_row_ = false, needs_filtering_ = false,
        has_clustering_in_ = false;
   bool may_filter_ = false;
+  bool has_index_ = false;               // some relation has an index
+  bool uses_index_ = false;              // Cassandra would go through one
+  std::vector<RestrictionPtr> unkeyed_;  // those that Cassandra would filter by if no index serves them
+  std::vector<IndexUse> index_uses_;
+  std::vector<RestrictionPtr> used_;  // what each of index_uses_ serves
   std::vector<const schema::Column*> filtered_columns_;
   std::vector<uint16_t> partition_key_markers_;
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "plan/index_terms.h"
 #include "plan/keys.h"
 #include "plan/restrictions_bound.h"
 #include "row/record_key.h"
@@ -398,9 +399,10 @@ base::Result<std::vector<Restrictions::NamedRow>> BoundRestrictions::rows(const 
 
 namespace {
 
-base::Result<BytesView> filter_value(const schema::Column& column, const ValueView& value) {
-  if (value.is_null()) return invalid(fmt::format("Unsupported null value for column {}", column.name));
-  if (value.is_unset()) return invalid(fmt::format("Unsupported unset value for column {}", column.name));
+base::Result<BytesView> filter_value(const schema::Column& column, const ValueView& value,
+                                     std::string_view part = " value") {
+  if (value.is_null()) return invalid(fmt::format("Unsupported null{} for column {}", part, column.name));
+  if (value.is_unset()) return invalid(fmt::format("Unsupported unset{} for column {}", part, column.name));
   return value.bytes;
 }
 
@@ -452,16 +454,25 @@ base::Status BoundRestrictions::add_filters(const Restriction& restriction, cons
         Filter filter;
         filter.column = &restriction.first();
         filter.op = contained.op;
+        const char* part = " value";
         if (contained.key != nullptr) {
           filter.is_entry = true;
           SIBYL_ASSIGN(const ValueView key, contained.key->evaluate(bindings, scratch));
-          SIBYL_ASSIGN(filter.key, filter_value(*filter.column, key));
+          SIBYL_ASSIGN(filter.key, filter_value(*filter.column, key, " map key"));
+          part = " map value";
         }
         SIBYL_ASSIGN(const ValueView value, contained.value->evaluate(bindings, scratch));
-        SIBYL_ASSIGN(filter.value, filter_value(*filter.column, value));
+        SIBYL_ASSIGN(filter.value, filter_value(*filter.column, value, part));
         filters.push_back(std::move(filter));
       }
       return {};
+    case Restriction::Kind::like: {
+      SIBYL_ASSIGN(const Row row, restriction.value.evaluate(bindings, scratch));
+      Filter filter;
+      SIBYL_TRY(bind_like(*table_, restriction, row[0], filter));
+      filters.push_back(std::move(filter));
+      return {};
+    }
   }
   return {};
 }
@@ -471,6 +482,11 @@ base::Result<std::vector<Filter>> BoundRestrictions::filters(const Bindings& bin
   std::vector<Filter> filters;
   for (const RestrictionPtr& restriction : filters_)
     SIBYL_TRY(add_filters(*restriction, bindings, scratch, filters));
+  if (uses_index_)
+    for (Filter& filter : filters) {
+      filter.analysis = analysis_for(*table_, filter);
+      if (filter.analysis.exists()) filter.value = scratch.keep(analysed(filter.analysis, filter.value));
+    }
   return filters;
 }
 

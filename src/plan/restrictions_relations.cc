@@ -353,13 +353,28 @@ Status bind_token(Binder& binder, const schema::Table& table, const cql::Relatio
   return {};
 }
 
+// expr(index, x): no index here takes any.
+std::unexpected<base::Error> refuse_expression(const schema::Table& table, const cql::Relation& relation) {
+  const std::string& name = relation.custom_index.name;
+  const std::string& keyspace = relation.custom_index.keyspace;
+  if (!keyspace.empty() && keyspace != table.keyspace)
+    return invalid(
+        fmt::format("Target index {} cannot be used to query {}.{}", name, table.keyspace, table.name));
+  const schema::Index* index = table.find_index(name);
+  if (index == nullptr)
+    return invalid(fmt::format("Invalid index expression, index {} not found for {}.{}", name, table.keyspace,
+                               table.name));
+  if (!index->is_custom)
+    return invalid(
+        fmt::format("Only CUSTOM indexes may be used in custom index expressions, {} is not valid", name));
+  return invalid(fmt::format("Index {} does not support custom expressions", name));
+}
+
 }  // namespace
 
 base::Result<RestrictionPtr> bind_relation(Binder& binder, const schema::Table& table,
                                            const cql::Relation& relation, TokenRestriction& token) {
-  if (relation.target == cql::Relation::Target::custom)
-    return invalid(fmt::format("Invalid index expression, index {} not found for {}.{}",
-                               relation.custom_index.name, table.keyspace, table.name));
+  if (relation.target == cql::Relation::Target::custom) return refuse_expression(table, relation);
   switch (relation.op) {
     case cql::Operator::not_equal:
     case cql::Operator::not_in:
@@ -372,10 +387,12 @@ base::Result<RestrictionPtr> bind_relation(Binder& binder, const schema::Table& 
     case cql::Operator::like: {
       SIBYL_ASSIGN(const schema::Column* column, existing_column(table, relation.columns[0]));
       SIBYL_TRY(check_receiver(*column, relation));
-      SIBYL_ASSIGN(const TermPtr term, binder.term(*relation.value, spec_of(table, *column)));
-      return invalid(
-          fmt::format("LIKE restriction is only supported on properly indexed columns. {} is not valid.",
-                      text_of(relation)));
+      SIBYL_ASSIGN(TermPtr term, binder.term(*relation.value, spec_of(table, *column)));
+      auto like = std::make_shared<Restriction>();
+      like->kind = Restriction::Kind::like;
+      like->columns = {column};
+      like->value = single(std::move(term));
+      return like;
     }
     default:
       break;
@@ -431,6 +448,9 @@ base::Result<RestrictionPtr> merged(const RestrictionPtr& left, const Restrictio
     case Restriction::Kind::in:
       return invalid(
           fmt::format("{} cannot be restricted by more than one relation if it includes a IN", names));
+    case Restriction::Kind::like:
+      return invalid(
+          fmt::format("{} cannot be restricted by more than one relation if it includes a LIKE", names));
     case Restriction::Kind::slice:
       if (!right->is_slice())
         return invalid(fmt::format(

@@ -188,6 +188,8 @@ base::Status bind_grouping(Binder& binder, Select& plan, const cql::Select& sele
 
 base::Status bind_order(Select& plan, const std::vector<BoundOrdering>& orderings) {
   if (orderings.empty()) return {};
+  if (plan.where->uses_index())
+    return invalid("ORDER BY with 2ndary indexes is not supported, except for ANN queries.");
   if (plan.where->partitions() != Restrictions::Partitions::keys)
     return invalid("ORDER BY is only supported when the partition key is restricted by an EQ or an IN.");
   std::optional<bool> reversed;
