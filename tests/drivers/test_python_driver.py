@@ -123,6 +123,37 @@ def test_batches(session):
         session.execute(mixed)
 
 
+def test_conditional_writes(session):
+    session.execute("CREATE TABLE t (k int, c int, v int, w text, PRIMARY KEY (k, c))")
+    insert = session.prepare("INSERT INTO t (k, c, v) VALUES (?, ?, ?) IF NOT EXISTS")
+    update = session.prepare("UPDATE t SET v = ? WHERE k = ? AND c = ? IF v = ?")
+    # The columns of the answer differ from one time to the next.
+    for _ in range(2):
+        session.execute("TRUNCATE t")
+        assert session.execute(insert, (1, 1, 7)).was_applied
+        refused = session.execute(insert, (1, 1, 8))
+        assert not refused.was_applied
+        assert refused.one()._asdict() == {"applied": False, "k": 1, "c": 1, "v": 7, "w": None}
+        assert session.execute(update, (9, 1, 1, 7)).was_applied
+        assert session.execute(update, (9, 1, 1, 7)).one()._asdict() == {"applied": False, "v": 9}
+        assert session.execute(update, (9, 2, 2, 7)).one()._asdict() == {"applied": False}
+    batch = BatchStatement(serial_consistency_level=ConsistencyLevel.LOCAL_SERIAL)
+    batch.add(update, (10, 1, 1, 9))
+    batch.add(insert, (1, 2, 2))
+    batch.add("UPDATE t SET w = 'x' WHERE k = 1 AND c = 3")
+    assert session.execute(batch).was_applied
+    refused = session.execute(batch)
+    assert [tuple(row) for row in refused] == [(False, 1, 1, 10, None), (False, 1, 2, 2, None)]
+    serial = SimpleStatement("SELECT v FROM t WHERE k = 1 AND c = 1", consistency_level=ConsistencyLevel.SERIAL)
+    assert session.execute(serial).one().v == 10
+    with pytest.raises(InvalidRequest, match="cannot span multiple partitions"):
+        batch.add(insert, (2, 1, 1))
+        session.execute(batch)
+    with pytest.raises(InvalidRequest, match="conditional updates for serializable writes"):
+        session.execute(SimpleStatement("UPDATE t SET v = 1 WHERE k = 1 AND c = 1",
+                                        consistency_level=ConsistencyLevel.SERIAL))
+
+
 def test_counters_add_up_exactly_under_concurrency(session):
     session.execute("CREATE TABLE hits (k int PRIMARY KEY, n counter)")
     add = session.prepare("UPDATE hits SET n = n + ? WHERE k = ?")
