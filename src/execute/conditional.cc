@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "execute/modify_commit.h"
 #include "execute/reader.h"
+#include "execute/trace.h"
 #include "execute/upkeep.h"
 #include "plan/keys.h"
 #include "row/record_key.h"
@@ -45,6 +46,8 @@ base::Status ConditionalBuilder::build() {
   held = environment_.locks.acquire(std::span<const Bytes>(&prefix_, 1));
   Before before{ReadBefore(environment_.store.snapshot(), now_seconds_), {}};
   SIBYL_ASSIGN(const bool applied, applies(before.reads));
+  if (request_.trace != nullptr)
+    request_.trace->step(applied ? "The conditions hold" : "The conditions do not hold: nothing is written");
   result.kind = ResultSet::Kind::rows;
   if (!applied) return refuse(before.reads);
   result.metadata = shape_.applied;

@@ -15,7 +15,7 @@ using plan::Modification;
 
 void commit(Environment& environment, storage::WriteSet writes, PartitionLocks::Held held, ResultSet result,
             Completion done, Trace* trace) {
-  if (trace != nullptr)
+  if (trace != nullptr && !writes.empty())
     trace->step(fmt::format("Committing {} records of {} bytes together", writes.operations().size(),
                             writes.byte_size()));
   if (writes.empty()) {
