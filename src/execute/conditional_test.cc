@@ -306,6 +306,30 @@ TEST_F(Conditional, AdditionsUnderConditionsAreExact) {
   EXPECT_EQ(ask("UPDATE n SET v = 0 WHERE k = 1 IF v = -1"), (Lines{"[applied]|v", "False|400"}));
 }
 
+TEST_F(Conditional, IndexesAreKeptInTheSameWrite) {
+  must("CREATE TABLE x (k int PRIMARY KEY, v int)");
+  must("CREATE INDEX ON x (v)");
+  const uint32_t index = schema->find_table("e", "x")->indexes.at(0).storage_id;
+  const auto entries = [&] {
+    std::vector<Bytes> keys;
+    const auto iterator = store->iterate(row::table_begin(index), row::table_end(index));
+    for (iterator->seek_to_first(); iterator->valid(); iterator->next()) keys.emplace_back(iterator->key());
+    return keys;
+  };
+  EXPECT_EQ(ask("INSERT INTO x (k, v) VALUES (1, 1) IF NOT EXISTS"), applied);
+  const std::vector<Bytes> first = entries();
+  EXPECT_EQ(first.size(), 1u);
+  EXPECT_EQ(ask("UPDATE x SET v = 2 WHERE k = 1 IF v = 3"), (Lines{"[applied]|v", "False|1"}));
+  EXPECT_EQ(entries(), first);
+  EXPECT_EQ(ask("BEGIN BATCH UPDATE x SET v = 2 WHERE k = 1 IF v = 1; APPLY BATCH"), applied);
+  EXPECT_EQ(entries().size(), 1u);
+  EXPECT_NE(entries(), first);
+  EXPECT_EQ(ask("UPDATE x SET v = 1 WHERE k = 1 IF v = 2"), applied);
+  EXPECT_EQ(entries(), first);
+  EXPECT_EQ(ask("DELETE FROM x WHERE k = 1 IF EXISTS"), applied);
+  EXPECT_TRUE(entries().empty());
+}
+
 TEST_F(Conditional, WhatHasExpiredIsNotThere) {
   must("CREATE TABLE n (k int PRIMARY KEY, v int)");
   EXPECT_EQ(ask("INSERT INTO n (k, v) VALUES (1, 1) IF NOT EXISTS USING TTL 10"), applied);
