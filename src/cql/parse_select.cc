@@ -62,8 +62,11 @@ bool Parser::at_modifier_keyword(TokenKind keyword) {
 
 void Parser::select_clause(Select& result) {
   if (at_modifier_keyword(TokenKind::kw_distinct)) {
+    const Token distinct = token_;
     advance();
     result.distinct = true;
+    if (at_modifier_keyword(TokenKind::kw_json) || at_modifier_keyword(TokenKind::kw_distinct))
+      no_viable_alternative(token_, distinct);
   }
   result.selectors = selectors();
 }

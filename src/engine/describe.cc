@@ -24,12 +24,24 @@ struct Element {
   const schema::Table* table = nullptr;  // one of these, or neither: the keyspace itself
   const schema::UserType* type = nullptr;
   const schema::Index* index = nullptr;  // of `table`
+  const schema::UserFunction* function = nullptr;
+  const schema::UserAggregate* aggregate = nullptr;
 
+  std::string shown_name() const {
+    if (function) return function_signature(function->name, function->argument_types);
+    if (aggregate) return function_signature(aggregate->name, aggregate->argument_types);
+    return quote_identifier(name());
+  }
   const std::string& name() const {
     return index ? index->name : table ? table->name : type ? type->name : keyspace->name;
   }
-  const char* kind() const { return index ? "index" : table ? "table" : type ? "type" : "keyspace"; }
+  const char* kind() const {
+    if (function || aggregate) return function ? "function" : "aggregate";
+    return index ? "index" : table ? "table" : type ? "type" : "keyspace";
+  }
   std::string text(bool with_internals) const {
+    if (function) return describe_function(*function);
+    if (aggregate) return describe_aggregate(*aggregate);
     if (index) return describe_index(*table, *index);
     if (table) return describe_table(*table, keyspace->is_virtual, with_internals);
     return type ? describe_type(*type) : describe_keyspace(*keyspace);
@@ -52,6 +64,32 @@ auto by_name(const Map& map) {
     return lower(left->name) < lower(right->name);
   });
   return out;
+}
+
+// Functions or aggregates, those of one name by their arguments; of any name when it is empty.
+template <typename Map, typename Member>
+void add_functions(const Keyspace& keyspace, const Map& map, Member Element::* member,
+                   const std::string& name, Elements& out) {
+  std::vector<Element> found;
+  for (const auto& [signature, one] : map) {
+    if (!name.empty() && one->name != name) continue;
+    Element element{.keyspace = &keyspace};
+    element.*member = one.get();
+    found.push_back(element);
+  }
+  std::stable_sort(found.begin(), found.end(), [&](const Element& left, const Element& right) {
+    const std::string left_name = lower((left.*member)->name), right_name = lower((right.*member)->name);
+    return left_name != right_name ? left_name < right_name : left.shown_name() < right.shown_name();
+  });
+  out.insert(out.end(), found.begin(), found.end());
+}
+
+void add_functions(const Keyspace& keyspace, const std::string& name, Elements& out) {
+  add_functions(keyspace, keyspace.functions, &Element::function, name, out);
+}
+
+void add_aggregates(const Keyspace& keyspace, const std::string& name, Elements& out) {
+  add_functions(keyspace, keyspace.aggregates, &Element::aggregate, name, out);
 }
 
 // A type after those it is made of.
@@ -91,6 +129,8 @@ void add_keyspace(const Keyspace& keyspace, bool only, Elements& out) {
   if (only) return;
   std::set<std::string> added;
   for (const auto& [name, type] : keyspace.types) add_type(keyspace, *type, added, out);
+  add_functions(keyspace, {}, out);
+  add_aggregates(keyspace, {}, out);
   for (const auto& table : by_name(keyspace.tables)) add_table(keyspace, *table, out);
 }
 
@@ -164,6 +204,8 @@ class Describer {
     if (statement_.kind == Describe::Kind::types)
       for (const auto& type : by_name(keyspace.types))
         out.push_back({.keyspace = &keyspace, .type = type.get()});
+    if (statement_.kind == Describe::Kind::functions) add_functions(keyspace, {}, out);
+    if (statement_.kind == Describe::Kind::aggregates) add_aggregates(keyspace, {}, out);
   }
 
   base::Result<Elements> listing() {
@@ -198,8 +240,10 @@ class Describer {
       case Describe::Kind::view:
         return base::invalid(fmt::format("Materialized view '{}' not found in '{}'", name, where));
       case Describe::Kind::function:
+        if (Elements found; add_functions(*keyspace, name, found), !found.empty()) return found;
         return base::invalid(fmt::format("User defined function '{}' not found in '{}'", name, where));
       default:
+        if (Elements found; add_aggregates(*keyspace, name, found), !found.empty()) return found;
         return base::invalid(fmt::format("User defined aggregate '{}' not found in '{}'", name, where));
     }
   }
@@ -304,7 +348,7 @@ base::Result<ResultSet> describe(const Describe& statement, const std::string& k
     const Element& element = elements[i];
     result.rows.add(quote_identifier(element.keyspace->name));
     result.rows.add(element.kind());
-    result.rows.add(quote_identifier(element.name()));
+    result.rows.add(element.shown_name());
     if (describer.has_text()) result.rows.add(element.text(statement.with_internals));
     result.rows.end_row();
   }

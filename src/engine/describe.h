@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "cql/ast.h"
@@ -17,6 +18,10 @@ namespace sibyl::engine {
 // and its dropped columns, so that old data files could be read again.
 std::string describe_keyspace(const schema::Keyspace& keyspace);
 std::string describe_type(const schema::UserType& type);
+std::string describe_function(const schema::UserFunction& function);
+std::string describe_aggregate(const schema::UserAggregate& aggregate);
+// `name(int, text)`, as the answer's name column has it.
+std::string function_signature(const std::string& name, const std::vector<types::TypePtr>& argument_types);
 std::string describe_table(const schema::Table& table, bool is_virtual, bool with_internals);
 std::string describe_index(const schema::Table& table, const schema::Index& index);
 

@@ -32,12 +32,6 @@ struct IsFullyQualified {
   }
 };
 
-bool holds_for(const plan::Prepared& plan, const schema::Snapshot& schema) {
-  return std::all_of(plan.tables.begin(), plan.tables.end(), [&](const schema::TablePtr& table) {
-    return schema.find_table(table->keyspace, table->name) == table;
-  });
-}
-
 // Definitions and the like run once; keeping them would push out what repeats.
 bool worth_keeping(const plan::Prepared& plan) {
   return std::holds_alternative<std::shared_ptr<const plan::Select>>(plan.plan) ||
@@ -100,7 +94,7 @@ base::Result<PreparedPtr> Statements::make_plan(std::string_view text, const std
 base::Result<PreparedPtr> Statements::current(PlanCache& cache, std::string_view key, uint64_t generation) {
   PlanCache::Found found = cache.find(key);
   if (!found.plan || found.generation == generation) return found.plan;
-  if (!holds_for(*found.plan, *schema())) {
+  if (!plan::holds_for(*found.plan, *schema())) {
     auto again = make_plan(found.plan->text, found.plan->keyspace);
     if (!again) {
       cache.erase(key);

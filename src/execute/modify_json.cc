@@ -14,8 +14,6 @@ base::Status read_json(const plan::Modification& statement, const plan::Bindings
   SIBYL_ASSIGN(auto columns, plan::json_columns(table, text.bytes));
   const ValueView absent = statement.json->default_unset ? ValueView::unset() : ValueView::null();
   values.assign(table.columns.size(), absent);
-  for (size_t i = 0; i < table.partition_key_count + table.clustering_count; ++i)
-    values[i] = ValueView::null();
   for (auto& [index, value] : columns)
     values[index] = value ? ValueView::of(scratch.keep(std::move(*value))) : ValueView::null();
   return {};

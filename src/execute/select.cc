@@ -382,6 +382,10 @@ struct Blocking {
 }  // namespace
 
 bool may_block(const plan::Prepared& prepared) {
+  const bool calls_users_code =
+      std::any_of(prepared.functions.begin(), prepared.functions.end(),
+                  [](const plan::FunctionUse& use) { return !use.overloads.empty(); });
+  if (calls_users_code) return true;
   return std::visit(Blocking{}, prepared.plan);
 }
 

@@ -33,13 +33,6 @@ base::Status RowWriter::write(std::span<const ValueView> inputs, std::span<const
   return {};
 }
 
-namespace {
-bool is_empty_meaningful(const types::Type& type) {
-  return type.kind() == types::Kind::text || type.kind() == types::Kind::ascii ||
-         type.kind() == types::Kind::blob;
-}
-}  // namespace
-
 base::Status RowWriter::write_json(RowBuffer& rows) {
   static const types::TypePtr& text = types::scalar(types::Kind::text);
   Bytes json = "{";
@@ -52,7 +45,8 @@ base::Status RowWriter::write_json(RowBuffer& rows) {
         std::none_of(column.name.begin(), column.name.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
     json += types::to_json(*text, is_plain ? column.name : "\"" + column.name + "\"");
     json += ": ";
-    const bool is_null = !value.is_present() || (value.bytes.empty() && !is_empty_meaningful(*column.type));
+    const bool has_parts = !column.type->parameters().empty();
+    const bool is_null = !value.is_present() || (value.bytes.empty() && has_parts);
     json += is_null ? "null" : types::to_json(*column.type, value.bytes);
   }
   json += "}";

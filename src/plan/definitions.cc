@@ -74,6 +74,7 @@ struct Definer {
     if constexpr (requires { define_table(statement, draft); }) return define_table(statement, draft);
     if constexpr (requires { define_type(statement, draft); }) return define_type(statement, draft);
     if constexpr (requires { define_index(statement, draft); }) return define_index(statement, draft);
+    if constexpr (requires { define_function(statement, draft); }) return define_function(statement, draft);
     return base::invalid("This statement does not change the schema");
   }
 };
@@ -204,6 +205,10 @@ base::Result<DefinitionResult> define_keyspace(const cql::DropKeyspace& statemen
   for (const auto& [name, type] : old->types)
     draft.further_changes.push_back(
         change_of(Change::Kind::dropped, Change::Target::type, statement.name, name));
+  for (const auto& [signature, function] : old->functions)
+    draft.further_changes.push_back(function_change(Change::Kind::dropped, *function));
+  for (const auto& [signature, aggregate] : old->aggregates)
+    draft.further_changes.push_back(function_change(Change::Kind::dropped, *aggregate));
   return draft.without(statement.name,
                        change_of(Change::Kind::dropped, Change::Target::keyspace, statement.name, ""));
 }

@@ -61,11 +61,19 @@ base::Result<DefinitionResult> define_type(const cql::AlterType& statement, Draf
 base::Result<DefinitionResult> define_type(const cql::DropType& statement, Draft& draft);
 base::Result<DefinitionResult> define_index(const cql::CreateIndex& statement, Draft& draft);
 base::Result<DefinitionResult> define_index(const cql::DropIndex& statement, Draft& draft);
+base::Result<DefinitionResult> define_function(const cql::CreateFunction& statement, Draft& draft);
+base::Result<DefinitionResult> define_function(const cql::DropFunction& statement, Draft& draft);
+base::Result<DefinitionResult> define_function(const cql::CreateAggregate& statement, Draft& draft);
+base::Result<DefinitionResult> define_function(const cql::DropAggregate& statement, Draft& draft);
 
 inline schema::Change change_of(schema::Change::Kind kind, schema::Change::Target target,
                                 std::string keyspace, std::string name) {
   return {kind, target, std::move(keyspace), std::move(name), {}};
 }
+
+// The change of one function or aggregate, its arguments' types as CQL spells them.
+schema::Change function_change(schema::Change::Kind kind, const schema::UserFunction& function);
+schema::Change function_change(schema::Change::Kind kind, const schema::UserAggregate& aggregate);
 
 // Refuses MASKED WITH, as a Cassandra without dynamic data masking does.
 std::unexpected<base::Error> masking_disabled();

@@ -55,7 +55,34 @@ schema::TablePtr updated_table(const schema::Table& table, const schema::UserTyp
   return updated;
 }
 
-// Puts the changed type into every type and table of the keyspace that uses it, however deep.
+// Puts the changed type into the functions that use it. Their signatures name it only, and stay.
+void replace_in_functions(schema::Keyspace& keyspace, const schema::UserType& changed) {
+  const auto replace_all = [&](std::vector<types::TypePtr>& types) {
+    bool uses = false;
+    for (types::TypePtr& type : types) {
+      types::TypePtr replaced = replace_user_type(type, changed);
+      uses = uses || replaced != type;
+      type = std::move(replaced);
+    }
+    return uses;
+  };
+  for (auto& [signature, function] : keyspace.functions) {
+    auto updated = std::make_shared<schema::UserFunction>(*function);
+    updated->return_type = replace_user_type(function->return_type, changed);
+    if (replace_all(updated->argument_types) || updated->return_type != function->return_type)
+      function = std::move(updated);
+  }
+  for (auto& [signature, aggregate] : keyspace.aggregates) {
+    auto updated = std::make_shared<schema::UserAggregate>(*aggregate);
+    updated->return_type = replace_user_type(aggregate->return_type, changed);
+    updated->state_type = replace_user_type(aggregate->state_type, changed);
+    if (replace_all(updated->argument_types) || updated->return_type != aggregate->return_type ||
+        updated->state_type != aggregate->state_type)
+      aggregate = std::move(updated);
+  }
+}
+
+// Puts the changed type into everything of the keyspace that uses it, however deep.
 void replace_everywhere(schema::Keyspace& keyspace, const schema::UserTypePtr& changed, Draft& draft) {
   keyspace.types[changed->name] = changed;
   std::vector<schema::UserTypePtr> pending = {changed};
@@ -63,6 +90,7 @@ void replace_everywhere(schema::Keyspace& keyspace, const schema::UserTypePtr& c
   while (!pending.empty()) {
     const schema::UserTypePtr current = std::move(pending.back());
     pending.pop_back();
+    replace_in_functions(keyspace, *current);
     for (auto& [name, type] : keyspace.types) {
       if (name == current->name) continue;
       if (schema::UserTypePtr updated = updated_user_type(*type, *current)) {
@@ -151,6 +179,21 @@ base::Result<schema::UserTypePtr> rename_fields(const cql::AlterType::Rename& re
   }
   if (changed->field_names == type.field_names) return nullptr;
   return changed;
+}
+
+std::string functions_using(const schema::Keyspace& keyspace, const schema::UserType& type) {
+  std::string names;
+  const auto add_if = [&](const auto& function, const types::TypePtr& further) {
+    const auto uses = [&](const types::TypePtr& one) {
+      return one->references_udt(type.keyspace, type.name);
+    };
+    if (std::any_of(function.argument_types.begin(), function.argument_types.end(), uses) ||
+        uses(function.return_type) || uses(further))
+      names += fmt::format("{}{}.{}", names.empty() ? "" : ", ", keyspace.name, function.name);
+  };
+  for (const auto& [signature, function] : keyspace.functions) add_if(*function, function->return_type);
+  for (const auto& [signature, aggregate] : keyspace.aggregates) add_if(*aggregate, aggregate->state_type);
+  return names;
 }
 
 std::string users_of(const schema::Keyspace& keyspace, const schema::UserType& type, bool tables) {
@@ -245,6 +288,9 @@ base::Result<DefinitionResult> define_type(const cql::DropType& statement, Draft
     if (statement.if_exists) return draft.unchanged();
     return base::invalid(fmt::format("Type '{}.{}' doesn't exist", keyspace_name, name));
   }
+  if (const std::string functions = functions_using(*old, *type); !functions.empty())
+    return base::invalid(fmt::format("Cannot drop user type '{}.{}' as it is still used by functions {}",
+                                     keyspace_name, name, functions));
   for (const bool tables : {false, true}) {
     const std::string users = users_of(*old, *type, tables);
     if (!users.empty()) {

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "plan/functions_user.h"
 #include "plan/term_nodes.h"
+#include "types/print.h"
 
 namespace sibyl::plan {
 
@@ -13,14 +15,23 @@ using types::TypePtr;
 
 // --- The registry
 
+namespace {
+// Signatures leave out the outer frozen<>.
+std::string unfrozen_name(const types::Type& type) {
+  constexpr std::string_view frozen = "frozen<";
+  std::string name = type.cql_name();
+  return name.starts_with(frozen) ? name.substr(frozen.size(), name.size() - frozen.size() - 1) : name;
+}
+}  // namespace
+
 std::string Function::signature() const {
   std::string text;
   for (const TypePtr& argument : arguments) {
     if (!text.empty()) text += ", ";
-    text += argument->cql_name();
+    text += unfrozen_name(*argument);
   }
-  const bool quoted = !name.empty() && name.front() == '_';
-  return fmt::format("system.{0}{1}{0} : ({2}) -> {3}", quoted ? "\"" : "", name, text, returns->cql_name());
+  return fmt::format("{}.{} : ({}) -> {}", keyspace, types::quote_identifier(name), text,
+                     unfrozen_name(*returns));
 }
 
 FunctionRegistry::FunctionRegistry() {
@@ -31,6 +42,7 @@ FunctionRegistry::FunctionRegistry() {
   add_math_functions(*this);
   add_collection_functions(*this);
   add_json_functions(*this);
+  add_mask_functions(*this);
   add_aggregates(*this);
 }
 
@@ -99,7 +111,7 @@ base::Error function_failure(const Function& function, std::string message) {
   base::ErrorDetails details;
   details.code = base::ErrorCode::function_failure;
   details.message = std::move(message);
-  details.keyspace = "system";
+  details.keyspace = function.keyspace;
   details.function = function.name;
   for (const TypePtr& argument : function.arguments) details.argument_types.push_back(argument->cql_name());
   return base::Error(std::move(details));
@@ -175,7 +187,7 @@ struct Resolution {
       call.name = written->function.name;
       for (const cql::ExpressionPtr& argument : written->arguments) call.arguments.push_back(argument.get());
       const bool counts_rows =
-          call.name == "count" &&
+          call.name == "count" && binder.scope() != nullptr &&
           (written->star ||
            (call.arguments.size() == 1 && std::holds_alternative<cql::Literal>(call.arguments[0]->node)));
       if (counts_rows) {
@@ -193,8 +205,10 @@ struct Resolution {
     } else if (const auto* cast = std::get_if<cql::Cast>(&expression.node)) {
       SIBYL_ASSIGN(const TypePtr type, binder.type(cast->type, binder.keyspace()));
       call.name = cast_name(*type);
-      if (call.name.empty())
-        return invalid(fmt::format("{} cannot be cast to {}", text_of(*cast->of), type->cql_name()));
+      const bool is_alias = cast->type.name == "varchar";  // the one that no cast has
+      if (call.name.empty() || is_alias)
+        return invalid(fmt::format("{} cannot be cast to {}", text_of(*cast->of),
+                                   is_alias ? "varchar" : type->cql_name()));
       call.arguments = {cast->of.get()};
     } else {
       return false;
@@ -209,8 +223,10 @@ struct Resolution {
 namespace {
 
 ColumnSpec argument_spec(const ColumnSpec& receiver, const Function& function, size_t index) {
-  return {receiver.keyspace, receiver.table, fmt::format("arg{}({})", index, function.qualified_name()),
-          function.arguments[index]};
+  std::string name = fmt::format("arg{}({})", index, function.qualified_name());
+  for (char& c : name)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return {receiver.keyspace, receiver.table, std::move(name), function.arguments[index]};
 }
 
 base::Status check_single(Binder& binder, const Resolution& call, const Function& function,
@@ -224,7 +240,7 @@ base::Status check_single(Binder& binder, const Resolution& call, const Function
     SIBYL_ASSIGN(const Fit fits, binder.fit(*call.arguments[i], expected));
     if (fits == Fit::none)
       return invalid(fmt::format("Type error: {} cannot be passed as argument {} of function {} of type {}",
-                                 text_of(*call.arguments[i]), i, function.qualified_name(),
+                                 binder.text(*call.arguments[i]), i, function.qualified_name(),
                                  expected.type->cql_name()));
   }
   return {};
@@ -297,7 +313,7 @@ base::Result<FunctionPtr> from_factory(Binder& binder, const Resolution& call, F
   for (const cql::Expression* argument : call.arguments) {
     SIBYL_ASSIGN(TypePtr type, binder.preferred_type(*argument));
     made.argument_types.push_back(std::move(type));
-    made.argument_texts.push_back(text_of(*argument));
+    made.argument_texts.push_back(binder.text(*argument));
     const auto* list = std::get_if<cql::ListLiteral>(&argument->node);
     made.array_sizes.push_back(list == nullptr ? 0 : list->elements.size());
   }
@@ -313,11 +329,16 @@ base::Result<FunctionPtr> Binder::find_function(const cql::Expression& expressio
   Resolution call;
   SIBYL_ASSIGN(const bool is_call, Resolution::take(*this, expression, call));
   if (!is_call) return nullptr;
-  if (!call.keyspace.empty() && call.keyspace != "system") return nullptr;
-  const FunctionEntry* entry = FunctionRegistry::instance().find(call.name);
-  if (entry == nullptr) return nullptr;
-  std::vector<FunctionPtr> candidates = entry->functions;
-  if (entry->factory != nullptr) {
+  if (!receiver.keyspace.empty()) function_keyspace_ = receiver.keyspace;
+  std::vector<FunctionPtr> candidates;
+  if (call.keyspace != "system") {
+    const std::string& home = call.keyspace.empty() ? function_keyspace_ : call.keyspace;
+    SIBYL_ASSIGN(candidates, user_functions(schema_, home, call.name, uses_));
+  }
+  const bool may_be_native = call.keyspace.empty() || call.keyspace == "system";
+  const FunctionEntry* entry = may_be_native ? FunctionRegistry::instance().find(call.name) : nullptr;
+  if (entry != nullptr) candidates.insert(candidates.end(), entry->functions.begin(), entry->functions.end());
+  if (entry != nullptr && entry->factory != nullptr) {
     SIBYL_ASSIGN(FunctionPtr made, from_factory(*this, call, entry->factory, receiver));
     if (made != nullptr) candidates.push_back(std::move(made));
   }
@@ -336,6 +357,16 @@ base::Result<FunctionPtr> Binder::resolve(const cql::Expression& expression, con
   auto function = find_function(expression, target);
   resolved_.emplace(key, function);
   return function;
+}
+
+std::string Binder::text(const cql::Expression& expression) const {
+  return scope_ == nullptr ? text_of(expression) : scope_->text(expression);
+}
+
+FunctionPtr Binder::resolved(const cql::Expression& call) const {
+  const auto found = resolved_.lower_bound(std::pair(&call, TypePtr()));
+  if (found == resolved_.end() || found->first.first != &call || !found->second) return nullptr;
+  return *found->second;
 }
 
 base::Result<TermPtr> Binder::call(const cql::Expression& expression, const ColumnSpec& receiver,

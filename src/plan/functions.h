@@ -2,9 +2,9 @@
 //
 // A Function is one signature: argument types, result type, and either an evaluation (scalar) or an
 // accumulator (aggregate). Functions whose signature depends on the arguments (max of anything, map_keys,
-// to_json, token, CAST) have a factory that makes the signature for a call. All are of keyspace `system`;
-// their names are lower case, the old spellings (`totimestamp`, `blobasint`) entries of their own. Everything
-// here is immutable after start-up.
+// to_json, token, CAST) have a factory that makes the signature for a call. The registry's are of keyspace
+// `system`; their names are lower case, the old spellings (`totimestamp`, `blobasint`) entries of their own.
+// Users' functions are made from the schema (functions_user.h). Everything here is immutable.
 #pragma once
 
 #include <memory>
@@ -27,6 +27,9 @@ class Accumulator {
   virtual base::Result<ValueView> result() = 0;
 };
 
+class LuaFunction;       // lua.h
+struct UserAggregation;  // functions_user.h
+
 struct Function {
   using Evaluate = base::Result<ValueView> (*)(const Function& function, std::span<const ValueView> arguments,
                                                const Bindings& bindings, Scratch& scratch);
@@ -40,9 +43,12 @@ struct Function {
   bool is_pure = true;       // same arguments, same result
   bool takes_nulls = false;  // else a null argument makes the result null, without a call
   bool from_factory = false;
+  std::string keyspace = "system";
+  std::shared_ptr<const LuaFunction> lua;              // users' functions
+  std::shared_ptr<const UserAggregation> aggregation;  // users' aggregates
 
   bool is_aggregate() const { return accumulate != nullptr; }
-  std::string qualified_name() const { return "system." + name; }
+  std::string qualified_name() const { return keyspace + "." + name; }
   std::string signature() const;  // `system.sum : (int) -> int`
 };
 
@@ -84,6 +90,7 @@ void add_operations(FunctionRegistry& registry);
 void add_math_functions(FunctionRegistry& registry);
 void add_collection_functions(FunctionRegistry& registry);
 void add_json_functions(FunctionRegistry& registry);
+void add_mask_functions(FunctionRegistry& registry);
 void add_aggregates(FunctionRegistry& registry);
 
 // Arithmetic is a call of these.

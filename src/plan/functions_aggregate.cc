@@ -96,6 +96,9 @@ class FloatingSum final : public Computed {
     simple_ += value;
     const double corrected = value - compensation_;
     const double rounded = sum_ + corrected;
+    // An average of finite numbers is finite, however large their sum.
+    if (std::isinf(rounded) && std::isfinite(value) && !std::isinf(sum_)) overflow_ = true;
+    wide_ += value;
     compensation_ = (rounded - sum_) - corrected;
     sum_ = rounded;
     ++count_;
@@ -105,6 +108,7 @@ class FloatingSum final : public Computed {
     double value = sum_ + compensation_;
     if (std::isnan(value) && std::isinf(simple_)) value = simple_;
     if (average_) value = count_ == 0 ? 0 : value / static_cast<double>(count_);
+    if (average_ && overflow_) value = static_cast<double>(wide_ / static_cast<long double>(count_));
     SIBYL_ASSIGN(Bytes bytes, write_number(kind_, number_of(value)));
     return give(std::move(bytes));
   }
@@ -113,6 +117,8 @@ class FloatingSum final : public Computed {
   Kind kind_;
   bool average_;
   double sum_ = 0, compensation_ = 0, simple_ = 0;
+  long double wide_ = 0;  // cannot overflow
+  bool overflow_ = false;
   int64_t count_ = 0;
 };
 
@@ -218,13 +224,11 @@ std::unique_ptr<Accumulator> make_accumulator(std::string_view name, const TypeP
 }
 
 void add_aggregates(FunctionRegistry& registry) {
-  for (const char* name : {"count_rows", "countrows"}) {
-    Function rows;
-    rows.name = name;
-    rows.returns = types::scalar(Kind::bigint);
-    rows.accumulate = count;
-    registry.add(std::move(rows));
-  }
+  Function rows;
+  rows.name = "count_rows";
+  rows.returns = types::scalar(Kind::bigint);
+  rows.accumulate = count;
+  registry.add(std::move(rows));
   Function values;
   values.name = "count";
   values.arguments = {types::scalar(Kind::blob)};

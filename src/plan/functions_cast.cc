@@ -59,8 +59,7 @@ base::Result<ValueView> between_times(const Function& function, std::span<const 
       millis = types::decode_integer(Kind::timestamp, bytes);
   }
   if (function.returns->kind() == Kind::timestamp) return kept(scratch, types::encode_int64(millis));
-  const int64_t days = millis / day - (millis % day < 0 ? 1 : 0);
-  return kept(scratch, types::encode_date(static_cast<int32_t>(days)));
+  return kept(scratch, types::encode_date(static_cast<int32_t>(millis / day)));  // toward 1970, as Java does
 }
 
 void add_cast(FunctionRegistry& registry, Kind from, Kind to, Function::Evaluate evaluate) {

@@ -59,8 +59,8 @@ base::Result<ValueView> map_side(const Function& function, std::span<const Value
 base::Result<FunctionPtr> make_map_side(const FactoryCall& call) {
   SIBYL_ASSIGN(const TypePtr type, only_argument(call, "map"));
   if (type->kind() != Kind::map) return wrong_argument(call, 0, "map", type);
-  TypePtr returns = call.name == "map_keys" ? types::set_of(type->map_key(), false)
-                                            : types::list_of(type->map_value(), false);
+  TypePtr returns = call.name == "map_keys" ? types::set_of(type->map_key(), true)
+                                            : types::list_of(type->map_value(), true);
   return make(call, {type}, std::move(returns), map_side);
 }
 
@@ -167,8 +167,7 @@ base::Result<ValueView> parse(const Function& function, std::span<const ValueVie
   if (!value)
     return base::fail(function_failure(
         function,
-        fmt::format("execution of '{}[text]' failed: org.apache.cassandra.serializers.MarshalException: {}",
-                    function.qualified_name(), value.error().message())));
+        fmt::format("org.apache.cassandra.serializers.MarshalException: {}", value.error().message())));
   return *value ? kept(scratch, std::move(**value)) : ValueView::null();
 }
 

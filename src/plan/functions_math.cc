@@ -1,6 +1,8 @@
 // abs, exp, log, log10, round.
+#include <algorithm>
 #include <boost/multiprecision/cpp_dec_float.hpp>
 #include <cmath>
+#include <cstdint>
 
 #include "plan/functions.h"
 #include "plan/functions_number.h"
@@ -43,7 +45,17 @@ double on_double(const Function& function, double value) {
   if (function.name == "exp") return std::exp(value);
   if (function.name == "log") return std::log(value);
   if (function.name == "log10") return std::log10(value);
-  return std::floor(value + 0.5);  // round: halves go up
+  return value;
+}
+
+// Java's: halves go up, and the result passes through an integer, which saturates.
+double round_half_up(double value, bool is_single) {
+  if (std::isnan(value)) return 0;
+  const double floor = std::floor(value);
+  const double rounded = value - floor >= 0.5 ? floor + 1 : floor;
+  const double least = is_single ? INT32_MIN : static_cast<double>(INT64_MIN);
+  const double most = is_single ? INT32_MAX : static_cast<double>(INT64_MAX);
+  return std::min(std::max(rounded, least), most);
 }
 
 base::Result<ValueView> absolute(const Function& function, std::span<const ValueView> arguments,
@@ -74,6 +86,8 @@ base::Result<ValueView> compute(const Function& function, std::span<const ValueV
     result = number_of(std::move(computed));
   } else if (rounds && number.form == Number::Form::integer) {
     return arguments[0];
+  } else if (rounds) {
+    result = number_of(round_half_up(number.to_double(), kind == Kind::float_));
   } else {
     result = number_of(on_double(function, number.to_double()));
   }

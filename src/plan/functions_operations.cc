@@ -73,6 +73,20 @@ base::Result<BigInteger> on_bigs(const Function& function, const BigInteger& lef
   return operation_symbol(function.name) == '/' ? BigInteger(left / right) : BigInteger(left % right);
 }
 
+// Java's: what is left of `left` after the whole quotient, whose trailing zeros count for the result's scale.
+Decimal remainder(const Decimal& left, const Decimal& right) {
+  const int32_t scale = std::max(left.scale, right.scale);
+  const Decimal a = rescaled(left, scale, Rounding::half_up);
+  const Decimal b = rescaled(right, scale, Rounding::half_up);
+  BigInteger quotient = a.unscaled / b.unscaled;
+  const int32_t preferred = left.scale - right.scale;
+  int32_t quotient_scale = std::max(preferred, 0);
+  if (quotient == 0) quotient_scale = preferred;
+  for (; quotient_scale > preferred && quotient % 10 == 0; --quotient_scale) quotient /= 10;
+  return rescaled({a.unscaled % b.unscaled, scale}, std::max(left.scale, quotient_scale + right.scale),
+                  Rounding::half_up);
+}
+
 base::Result<Decimal> on_decimals(const Function& function, const Decimal& left, const Decimal& right) {
   const int64_t difference = int64_t{left.scale} - right.scale;
   if (difference > max_scale_difference || difference < -max_scale_difference)
@@ -102,9 +116,7 @@ base::Result<Decimal> on_decimals(const Function& function, const Decimal& left,
     }
     default: {
       if (right.unscaled == 0) return base::fail(operation_failure(function, "Division by zero"));
-      const Decimal a = rescaled(left, std::max(left.scale, right.scale), Rounding::half_up);
-      const Decimal b = rescaled(right, std::max(left.scale, right.scale), Rounding::half_up);
-      return Decimal{a.unscaled % b.unscaled, a.scale};
+      return remainder(left, right);
     }
   }
 }

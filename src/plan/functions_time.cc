@@ -28,8 +28,7 @@ int64_t millis_of(const types::Type& type, BytesView bytes) {
 }
 
 Bytes from_millis(const types::Type& type, int64_t millis) {
-  if (type.kind() == Kind::date)
-    return types::encode_date(static_cast<int32_t>(floor_divide(millis, millis_per_day)));
+  if (type.kind() == Kind::date) return types::encode_date(static_cast<int32_t>(millis / millis_per_day));
   return types::encode_int64(millis);
 }
 

@@ -7,6 +7,7 @@
 
 #include "plan/options.h"
 #include "types/literal.h"
+#include "types/print.h"
 
 namespace sibyl::plan {
 
@@ -54,6 +55,10 @@ std::string java_text(const JsonNode& node) {
       for (const auto& [name, member] : node.members)
         out += fmt::format("{}{}={}", out.empty() ? "" : ", ", name, java_text(member));
       return "{" + out + "}";
+    case JsonNode::Kind::floating: {
+      const auto bytes = types::from_string(*types::scalar(Kind::double_), node.text);
+      return bytes ? types::format_double(types::decode_double(*bytes)) : node.text;
+    }
     default:
       return node.text;
   }
@@ -135,7 +140,7 @@ Result<Value> scalar(const types::Type& type, const JsonNode& node) {
     case Kind::decimal: {
       auto bytes =
           is_string(node) || is_number(node) ? types::from_string(type, node.text) : base::invalid("");
-      if (!bytes) {
+      if (!bytes || (kind == Kind::varint && bytes->empty())) {
         return base::invalid(fmt::format("Value '{}' is not a valid representation of a {} value",
                                          java_text(node), type.cql_name()));
       }

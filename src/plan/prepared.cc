@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "plan/functions_user.h"
 #include "plan/modify.h"
 #include "plan/select.h"
 #include "plan/term.h"
@@ -74,10 +77,10 @@ struct Planner {
   }
   base::Status operator()(const cql::AlterView&) const { return not_built("Materialized views"); }
   base::Status operator()(const cql::DropView&) const { return not_built("Materialized views"); }
-  base::Status operator()(const cql::CreateFunction&) const { return not_built("User functions"); }
-  base::Status operator()(const cql::DropFunction&) const { return not_built("User functions"); }
-  base::Status operator()(const cql::CreateAggregate&) const { return not_built("User aggregates"); }
-  base::Status operator()(const cql::DropAggregate&) const { return not_built("User aggregates"); }
+  base::Status operator()(const cql::CreateFunction&) const { return definition(); }
+  base::Status operator()(const cql::DropFunction&) const { return definition(); }
+  base::Status operator()(const cql::CreateAggregate&) const { return definition(); }
+  base::Status operator()(const cql::DropAggregate&) const { return definition(); }
   base::Status operator()(const cql::CreateTrigger&) const { return not_built("Triggers (Java classes)"); }
   base::Status operator()(const cql::DropTrigger&) const { return not_built("Triggers (Java classes)"); }
   base::Status operator()(const cql::CreateRole&) const { return not_built("Roles"); }
@@ -114,6 +117,16 @@ base::Bytes metadata_id(const ResultMetadata& metadata) {
   return id;
 }
 
+bool holds_for(const Prepared& prepared, const schema::Snapshot& schema) {
+  return std::all_of(prepared.tables.begin(), prepared.tables.end(),
+                     [&](const schema::TablePtr& table) {
+                       return schema.find_table(table->keyspace, table->name) == table;
+                     }) &&
+         std::all_of(prepared.functions.begin(), prepared.functions.end(), [&](const FunctionUse& use) {
+           return overloads_of(schema, use.keyspace, use.name) == use.overloads;
+         });
+}
+
 base::Result<PreparedPtr> prepare(std::shared_ptr<const cql::Statement> statement, std::string text,
                                   std::string keyspace, schema::SnapshotPtr schema) {
   auto prepared = std::make_shared<Prepared>();
@@ -122,6 +135,7 @@ base::Result<PreparedPtr> prepare(std::shared_ptr<const cql::Statement> statemen
   Binder binder(*schema, prepared->keyspace, statement->bind_markers);
   SIBYL_TRY(std::visit(Planner{statement, binder, *prepared}, statement->node));
   prepared->markers = binder.take_markers();
+  prepared->functions = binder.take_uses();
   for (std::string& warning : binder.take_warnings()) prepared->warnings.push_back(std::move(warning));
   prepared->result_id = metadata_id(prepared->result ? *prepared->result : ResultMetadata{});
   return prepared;

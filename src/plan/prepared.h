@@ -47,10 +47,17 @@ struct Describe {
   std::shared_ptr<const cql::Statement> statement;
 };
 
+// A name that was called, and the users' functions and aggregates it meant (none: only the server's own).
+struct FunctionUse {
+  std::string keyspace, name;
+  std::vector<std::shared_ptr<const void>> overloads;  // schema::UserFunction, schema::UserAggregate
+};
+
 struct Prepared {
   std::string text;                      // as the client sent it
   std::string keyspace;                  // the session's when it was prepared; may be empty
   std::vector<schema::TablePtr> tables;  // those it reads or writes: when one is replaced, prepare again
+  std::vector<FunctionUse> functions;    // those it calls: when one changes, prepare again
   std::vector<ColumnSpec> markers;
   std::vector<uint16_t>
       partition_key_markers;    // markers that give the partition key, in key order; empty if not all
@@ -63,6 +70,9 @@ struct Prepared {
       plan;
 };
 using PreparedPtr = std::shared_ptr<const Prepared>;
+
+// Whether every table and function it names is still the one that it was prepared for.
+bool holds_for(const Prepared& prepared, const schema::Snapshot& schema);
 
 // Parses nothing and touches no data. `keyspace` is the session's, or empty. Errors are Cassandra's, with
 // positions. Statements that are not built yet (indexes, views, functions, roles...) are refused

@@ -65,6 +65,9 @@ class SelectionScope final : public RowScope {
       // A cast to the type it has already is nothing.
       SIBYL_ASSIGN(const TypePtr to, binder_.type(cast->type, binder_.keyspace()));
       SIBYL_ASSIGN(const TypePtr from, binder_.exact_type(*cast->of));
+      const bool is_constant = std::holds_alternative<cql::Literal>(cast->of->node) ||
+                               std::holds_alternative<cql::BindMarker>(cast->of->node);
+      if (is_constant) return cannot_infer(*cast->of);
       return from != nullptr && *from == *to ? to : nullptr;
     }
     return nullptr;
@@ -118,6 +121,9 @@ class SelectionScope final : public RowScope {
   }
 
   ColumnSpec receiver() const override { return spec("[selection]", nullptr); }
+  std::string text(const cql::Expression& expression) const override {
+    return result_name(expression, table_, binder_);
+  }
   std::string marker_name(const ColumnSpec& receiver) const override {
     return binds_key_ ? receiver.name : "[selection]";
   }
@@ -142,9 +148,7 @@ class SelectionScope final : public RowScope {
     SIBYL_ASSIGN(const TypePtr type, binder_.exact_type(expression));
     // A map of columns is not told from a user type's value without a type.
     if (type == nullptr || std::holds_alternative<cql::MapLiteral>(expression.node))
-      return late(
-          fmt::format("Cannot infer type for term {} in selection clause (try using a cast to force a type)",
-                      text_of(expression)));
+      return cannot_infer(expression);
     return binder_.term(expression, spec(text_of(expression), type));
   }
 
@@ -158,13 +162,19 @@ class SelectionScope final : public RowScope {
     return {table_.keyspace, table_.name, std::move(name), std::move(type)};
   }
 
+  std::unexpected<base::Error> cannot_infer(const cql::Expression& expression) {
+    return late(
+        fmt::format("Cannot infer type for term {} in selection clause (try using a cast to force a type)",
+                    text_of(expression)));
+  }
+
   base::Result<TermPtr> hinted(const cql::Expression& expression, const cql::TypeHint& hint) {
     SIBYL_ASSIGN(const TypePtr type, binder_.type(hint.type, table_.keyspace));
     const ColumnSpec receiver = spec(text_of(expression), type);
     SIBYL_ASSIGN(const Fit fits, binder_.fit(*hint.of, receiver));
     if (fits == Fit::none)
-      return late(fmt::format("Cannot assign value {} to {} of type {}", receiver.name, receiver.name,
-                              type->cql_name()));
+      return late(
+          fmt::format("Cannot assign value {0} to {0} of type {1}", text(expression), type->cql_name()));
     return binder_.term(*hint.of, receiver);
   }
 
@@ -307,7 +317,8 @@ base::Result<Selection> bind_selection(Binder& binder, const schema::Table& tabl
       if (!term)
         return base::fail(term.error().position() ? term.error()
                                                   : term.error().at(selector.expression->position));
-      std::string name = selector.alias.empty() ? result_name(*selector.expression, table) : selector.alias;
+      std::string name =
+          selector.alias.empty() ? result_name(*selector.expression, table, binder) : selector.alias;
       names->columns.push_back({table.keyspace, table.name, std::move(name), (*term)->type()});
       add_output(selection, std::move(*term));
     }

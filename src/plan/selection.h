@@ -47,8 +47,8 @@ struct Selection {
 base::Result<Selection> bind_selection(Binder& binder, const schema::Table& table, const cql::Select& select,
                                        const std::vector<const schema::Column*>& extra);
 
-// The name of a selector's result column.
-std::string result_name(const cql::Expression& expression, const schema::Table& table);
+// The name of a selector's result column. The binder has bound it.
+std::string result_name(const cql::Expression& expression, const schema::Table& table, const Binder& binder);
 
 // Adds an input for a column's value if there is none, and says which it is.
 int value_input(Selection& selection, const schema::Column& column);

@@ -65,8 +65,15 @@ namespace {
 
 struct Namer {
   const schema::Table& table;
+  const Binder& binder;
 
-  std::string name(const cql::Expression& expression) const { return std::visit(*this, expression.node); }
+  std::string name(const cql::Expression& expression) const {
+    if (const auto* call = std::get_if<cql::FunctionCall>(&expression.node)) {
+      const FunctionPtr function = binder.resolved(expression);
+      return call_name(*call, function == nullptr ? "system" : function->keyspace);
+    }
+    return std::visit(*this, expression.node);
+  }
   std::string list(const std::vector<cql::ExpressionPtr>& elements) const {
     std::string text;
     for (const cql::ExpressionPtr& element : elements) text += (text.empty() ? "" : ", ") + name(*element);
@@ -100,15 +107,19 @@ struct Namer {
       text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", field, name(*value));
     return fmt::format("{{{}}}", text);
   }
-  std::string operator()(const cql::FunctionCall& call) const {
+  std::string operator()(const cql::FunctionCall& call) const { return call_name(call, "system"); }
+  std::string call_name(const cql::FunctionCall& call, const std::string& keyspace) const {
     const std::string& function = call.function.name;
     const bool of_literal =
         call.arguments.size() == 1 && std::holds_alternative<cql::Literal>(call.arguments[0]->node);
     const bool counts_rows = function == "count" && (call.star || of_literal);
-    if (counts_rows) return "count";
+    if (counts_rows || function == "count_rows") return "count";
+    constexpr std::string_view cast = "cast_as_";
+    if (function.starts_with(cast) && keyspace == "system")
+      return fmt::format("cast({} as {})", list(call.arguments), function.substr(cast.size()));
     const bool is_metadata = call.function.keyspace.empty() &&
                              (function == "writetime" || function == "maxwritetime" || function == "ttl");
-    return fmt::format("{}{}({})", is_metadata ? "" : "system.", function, list(call.arguments));
+    return fmt::format("{}{}({})", is_metadata ? "" : keyspace + ".", function, list(call.arguments));
   }
   std::string operator()(const cql::ColumnReference& column) const { return column.name; }
   std::string operator()(const cql::FieldSelection& field) const {
@@ -153,8 +164,8 @@ struct Namer {
 
 }  // namespace
 
-std::string result_name(const cql::Expression& expression, const schema::Table& table) {
-  return Namer{table}.name(expression);
+std::string result_name(const cql::Expression& expression, const schema::Table& table, const Binder& binder) {
+  return Namer{table, binder}.name(expression);
 }
 
 }  // namespace sibyl::plan

@@ -129,7 +129,7 @@ ColumnSpec field_spec(const ColumnSpec& udt, size_t field) {
 // --- Binder
 
 Binder::Binder(const schema::Snapshot& schema, std::string keyspace, uint32_t markers)
-    : schema_(schema), keyspace_(std::move(keyspace)), markers_(markers) {}
+    : schema_(schema), keyspace_(std::move(keyspace)), markers_(markers), function_keyspace_(keyspace_) {}
 
 base::Result<schema::TablePtr> Binder::table(const cql::QualifiedName& name) const {
   const std::string& keyspace = name.keyspace.empty() ? keyspace_ : name.keyspace;

@@ -80,6 +80,8 @@ class RowScope {
   virtual base::Result<TermPtr> aggregate(FunctionPtr function, std::vector<TermPtr> arguments) = 0;
   // The statement's table, for calls without another receiver.
   virtual ColumnSpec receiver() const = 0;
+  // An expression as messages about selections spell it: calls by their full names.
+  virtual std::string text(const cql::Expression& expression) const = 0;
   // The name of a marker that stands for the receiver.
   virtual std::string marker_name(const ColumnSpec& receiver) const = 0;
 };
@@ -114,6 +116,11 @@ class Binder {
   // The same, and a preferred type for literals.
   base::Result<types::TypePtr> preferred_type(const cql::Expression& expression);
 
+  // An expression as messages spell it.
+  std::string text(const cql::Expression& expression) const;
+  // The function that a call was found to mean; nullptr when it was not asked for or is none.
+  FunctionPtr resolved(const cql::Expression& call) const;
+
   void set_scope(RowScope* scope) { scope_ = scope; }
   RowScope* scope() const { return scope_; }
 
@@ -122,6 +129,7 @@ class Binder {
   void set_marker(uint32_t index, ColumnSpec spec);
   void warn(std::string text) { warnings_.push_back(std::move(text)); }
   std::vector<std::string> take_warnings() { return std::move(warnings_); }
+  std::vector<FunctionUse> take_uses() { return std::move(uses_); }
 
  private:
   base::Result<TermPtr> literal(const cql::Literal& literal, const ColumnSpec& receiver);
@@ -145,6 +153,8 @@ class Binder {
   std::string keyspace_;
   std::vector<ColumnSpec> markers_;
   std::vector<std::string> warnings_;
+  std::vector<FunctionUse> uses_;
+  std::string function_keyspace_;  // where calls without a keyspace look: that of the statement's table
   RowScope* scope_ = nullptr;
   std::map<std::pair<const cql::Expression*, types::TypePtr>, base::Result<FunctionPtr>> resolved_;
 };

@@ -157,10 +157,32 @@ Fit weaker(Fit left, Fit right) {
 
 }  // namespace
 
+namespace {
+// Frozen or not is how a column is stored: it makes no difference to a value.
+bool same_value(const types::Type& left, const types::Type& right) {
+  if (same(left, right)) return true;
+  const bool has_cells = left.is_collection() || left.kind() == Kind::udt;
+  if (!has_cells || left.kind() != right.kind() || left.keyspace() != right.keyspace() ||
+      left.name() != right.name() || left.field_names() != right.field_names() ||
+      left.parameters().size() != right.parameters().size())
+    return false;
+  for (size_t i = 0; i < left.parameters().size(); ++i)
+    if (!same_value(*left.parameters()[i], *right.parameters()[i])) return false;
+  return true;
+}
+}  // namespace
+
 Fit fit_of(const types::Type& type, const types::Type& receiver) {
-  if (same(type, receiver)) return Fit::exact;
+  if (same(type, receiver) || (type.is_multi_cell() && same_value(type, receiver))) return Fit::exact;
   return value_compatible(receiver, type) ? Fit::weak : Fit::none;
 }
+
+namespace {
+// What a row holds fits whether it is frozen or not.
+Fit fit_of_selected(const types::Type& type, const types::Type& receiver) {
+  return same_value(type, receiver) ? Fit::exact : fit_of(type, receiver);
+}
+}  // namespace
 
 // --- Expressions against receivers
 
@@ -235,7 +257,7 @@ base::Result<Fit> Binder::fit(const cql::Expression& expression, const ColumnSpe
   }
   if (scope_ != nullptr) {
     SIBYL_ASSIGN(const TypePtr own, scope_->type_of(expression));
-    if (own != nullptr) return fit_of(*own, type);
+    if (own != nullptr) return fit_of_selected(*own, type);
   }
   if (const auto* hint = std::get_if<cql::TypeHint>(&expression.node)) {
     SIBYL_ASSIGN(const TypePtr own,
@@ -249,7 +271,7 @@ base::Result<Fit> Binder::fit_call(const cql::Expression& expression, const Colu
   if (scope_ != nullptr) {
     // Selectors have types of their own, whatever they are used for.
     SIBYL_ASSIGN(const FunctionPtr own, resolve(expression, receiver, false));
-    return own == nullptr ? Fit::weak : fit_of(*own->returns, *receiver.type);
+    return own == nullptr ? Fit::weak : fit_of_selected(*own->returns, *receiver.type);
   }
   const auto function = resolve(expression, receiver, true);
   // A call that cannot be resolved may fit: binding it gives the better error.
@@ -330,7 +352,10 @@ base::Result<TypePtr> Binder::preferred_type(const cql::Expression& expression) 
   if (const auto* literal = std::get_if<cql::Literal>(&expression.node))
     return preferred_literal_type(*literal);
   const std::vector<cql::ExpressionPtr>* elements = nullptr;
-  if (const auto* list = std::get_if<cql::ListLiteral>(&expression.node)) elements = &list->elements;
+  // Cassandra's terms and selectors infer different literals.
+  const bool selects = scope_ != nullptr;
+  if (const auto* list = std::get_if<cql::ListLiteral>(&expression.node); list != nullptr && selects)
+    elements = &list->elements;
   if (const auto* set = std::get_if<cql::SetLiteral>(&expression.node)) elements = &set->elements;
   if (elements != nullptr) {
     std::vector<TypePtr> known;
@@ -344,6 +369,7 @@ base::Result<TypePtr> Binder::preferred_type(const cql::Expression& expression) 
     return is_list ? types::list_of(common, false) : types::set_of(common, false);
   }
   if (const auto* map = std::get_if<cql::MapLiteral>(&expression.node)) {
+    if (selects) return nullptr;
     std::vector<TypePtr> keys, values;
     for (const auto& entry : map->entries) {
       SIBYL_ASSIGN(TypePtr key, preferred_type(*entry.first));
@@ -355,6 +381,7 @@ base::Result<TypePtr> Binder::preferred_type(const cql::Expression& expression) 
     if (key == nullptr || value == nullptr) return nullptr;
     return types::map_of(key, value, false);
   }
+  if (!selects && std::holds_alternative<cql::ListLiteral>(expression.node)) return nullptr;
   return exact_type(expression);
 }
 

@@ -36,21 +36,36 @@ std::string wire_name(const types::Type& type) {
   return name;
 }
 
+// Where the signature that begins at `start` ends: before a comma and the next `keyspace.name : (`.
+size_t end_of_signature(std::string_view list, size_t start) {
+  for (size_t comma = list.find(", ", start); comma != std::string_view::npos;
+       comma = list.find(", ", comma + 2)) {
+    const size_t colon = list.find(" : (", comma + 2);
+    if (colon == std::string_view::npos) break;
+    if (list.substr(comma + 2, colon - comma - 2).find_first_of(",)<>") == std::string_view::npos)
+      return comma;
+  }
+  return list.size();
+}
+
 // Cassandra lists a function's signatures in no particular order: sorted, two lists compare.
 std::string sort_signatures(std::string message) {
-  static constexpr std::string_view opening = "(known type signatures: ";
+  static constexpr std::string_view opening = "signatures: ";
   const size_t at = message.find(opening);
-  if (at == std::string::npos || message.back() != ')') return message;
-  std::string_view list = std::string_view(message).substr(at + opening.size());
-  list.remove_suffix(1);
+  const size_t close =
+      message.ends_with("): use type casts to disambiguate") ? message.rfind("): use") : message.size() - 1;
+  if (at == std::string::npos || message[close] != ')') return message;
+  const size_t start_of_list = at + opening.size();
+  const std::string_view list = std::string_view(message).substr(start_of_list, close - start_of_list);
   std::vector<std::string> signatures;
   for (size_t start = 0; start < list.size();) {
-    const size_t end = std::min(list.find(", system.", start), list.size());
+    const size_t end = end_of_signature(list, start);
     signatures.emplace_back(list.substr(start, end - start));
     start = end + 2;
   }
   std::sort(signatures.begin(), signatures.end());
-  return fmt::format("{}{}{})", message.substr(0, at), opening, fmt::join(signatures, ", "));
+  return fmt::format("{}{}{}", message.substr(0, start_of_list), fmt::join(signatures, ", "),
+                     message.substr(close));
 }
 
 // "0x01, null, unset".

@@ -1,0 +1,52 @@
+// Functions whose bodies are written in Lua: compiled once, called by any thread.
+//
+// docs/functions.md says what a body may do and how CQL's values look to it.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "plan/lua_machine.h"
+#include "types/value.h"
+
+namespace sibyl::plan {
+
+class LuaFunction {
+ public:
+  struct Definition {
+    std::string name;  // for messages
+    std::vector<std::string> argument_names;
+    std::vector<types::TypePtr> argument_types;
+    types::TypePtr returns;
+    std::string body;
+  };
+
+  // Compiles; errors say what is wrong with the names or the body.
+  static base::Result<std::shared_ptr<const LuaFunction>> compile(Definition definition,
+                                                                  LuaLimits limits = {});
+
+  // nullopt: null. Thread-safe: every call that runs has an interpreter to itself. Errors are function
+  // failures with the text alone; the caller knows which function of which keyspace it was.
+  base::Result<std::optional<base::Bytes>> call(std::span<const types::ValueView> arguments) const;
+
+ private:
+  LuaFunction(Definition definition, LuaLimits limits, std::string source)
+      : definition_(std::move(definition)), limits_(limits), source_(std::move(source)) {}
+  base::Result<std::unique_ptr<LuaMachine>> take_machine() const;
+  void give_back(std::unique_ptr<LuaMachine> machine) const;
+
+  static constexpr size_t max_idle_machines = 16;
+
+  Definition definition_;
+  LuaLimits limits_;
+  std::string source_;
+  mutable std::mutex mutex_;
+  mutable std::vector<std::unique_ptr<LuaMachine>> idle_;  // guarded by mutex_
+};
+
+}  // namespace sibyl::plan

@@ -1,0 +1,279 @@
+#include "plan/lua_library.h"
+
+#include <algorithm>
+#include <lua.hpp>
+#include <string_view>
+
+#include "plan/lua_machine.h"
+
+namespace sibyl::plan {
+
+namespace {
+
+// The key in the registry of the metatable that all tables of globals share.
+const char globals_metatable = 0;
+
+// --- Errors
+
+// Lua's, but errors that a limit raised cannot be caught.
+int protected_call(lua_State* lua) {
+  luaL_checkany(lua, 1);
+  const int status = lua_pcall(lua, lua_gettop(lua) - 1, LUA_MULTRET, 0);
+  if (LuaMachine::of(lua).is_exhausted()) return lua_error(lua);
+  lua_pushboolean(lua, status == LUA_OK);
+  lua_insert(lua, 1);
+  return lua_gettop(lua);
+}
+
+// The handler runs after the failed call has ended, not inside it: in there a limit would not be looked at.
+int protected_call_with_handler(lua_State* lua) {
+  luaL_checktype(lua, 2, LUA_TFUNCTION);
+  const int arguments = lua_gettop(lua) - 2;
+  lua_pushvalue(lua, 1);
+  lua_insert(lua, 3);
+  const int status = lua_pcall(lua, arguments, LUA_MULTRET, 0);
+  if (LuaMachine::of(lua).is_exhausted()) return lua_error(lua);
+  lua_pushboolean(lua, status == LUA_OK);
+  if (status == LUA_OK) {
+    lua_replace(lua, 2);
+    return lua_gettop(lua) - 1;
+  }
+  lua_replace(lua, 1);
+  lua_pcall(lua, 1, 1, 0);  // the handler is below the error
+  if (LuaMachine::of(lua).is_exhausted()) return lua_error(lua);
+  return 2;
+}
+
+// --- Metatables and texts
+
+// No finalizers: Lua runs them where no limit is looked at.
+int set_metatable(lua_State* lua) {
+  luaL_checktype(lua, 1, LUA_TTABLE);
+  const int type = lua_type(lua, 2);
+  luaL_argexpected(lua, type == LUA_TNIL || type == LUA_TTABLE, 2, "nil or table");
+  if (luaL_getmetafield(lua, 1, "__metatable") != LUA_TNIL)
+    return luaL_error(lua, "cannot change a protected metatable");
+  if (type == LUA_TTABLE) {
+    lua_pushliteral(lua, "__gc");
+    if (lua_rawget(lua, 2) != LUA_TNIL) return luaL_error(lua, "a metatable may not have __gc here");
+    lua_pop(lua, 1);
+  }
+  lua_settop(lua, 2);
+  lua_setmetatable(lua, 1);
+  return 1;
+}
+
+// Lua prints the addresses of what has no text; those are nobody's business.
+void push_text(lua_State* lua, int index) {
+  const int type = lua_type(lua, index);
+  const bool has_address = type == LUA_TTABLE || type == LUA_TFUNCTION || type == LUA_TUSERDATA;
+  if (!has_address) {
+    luaL_tolstring(lua, index, nullptr);
+    return;
+  }
+  const bool has_text = luaL_getmetafield(lua, index, "__tostring") != LUA_TNIL;
+  if (has_text) {
+    lua_pop(lua, 1);
+    luaL_tolstring(lua, index, nullptr);
+  } else {
+    lua_pushstring(lua, luaL_typename(lua, index));
+  }
+}
+
+int to_string(lua_State* lua) {
+  luaL_checkany(lua, 1);
+  push_text(lua, 1);
+  return 1;
+}
+
+int format(lua_State* lua) {
+  size_t size = 0;
+  const char* text = luaL_checklstring(lua, 1, &size);
+  const std::string_view pattern(text, size);
+  for (size_t i = 0; i + 1 < pattern.size(); ++i) {
+    if (pattern[i] != '%') continue;
+    i = std::min(pattern.find_first_not_of("-+ #0123456789.", i + 1), pattern.size());
+    if (i < pattern.size() && pattern[i] == 'p') return luaL_error(lua, "'%%p' is not allowed in 'format'");
+  }
+  for (int i = 2; i <= lua_gettop(lua); ++i) {
+    if (lua_type(lua, i) != LUA_TTABLE && lua_type(lua, i) != LUA_TFUNCTION) continue;
+    push_text(lua, i);
+    lua_replace(lua, i);
+  }
+  lua_pushvalue(lua, lua_upvalueindex(1));
+  lua_insert(lua, 1);
+  lua_call(lua, lua_gettop(lua) - 1, 1);
+  return 1;
+}
+
+int repeat(lua_State* lua) {
+  size_t size = 0, separator_size = 0;
+  luaL_checklstring(lua, 1, &size);
+  luaL_checkinteger(lua, 2);
+  luaL_optlstring(lua, 3, "", &separator_size);
+  if (size + separator_size == 0) {
+    lua_pushliteral(lua, "");
+    return 1;
+  }
+  lua_pushvalue(lua, lua_upvalueindex(1));
+  lua_insert(lua, 1);
+  lua_call(lua, lua_gettop(lua) - 1, 1);
+  return 1;
+}
+
+// --- Tables
+
+// A function that goes by a table's length, which must then be its true one.
+int with_true_length(lua_State* lua) {
+  luaL_checktype(lua, 1, LUA_TTABLE);
+  if (luaL_getmetafield(lua, 1, "__len") != LUA_TNIL)
+    return luaL_error(lua, "a table with __len is not allowed here");
+  LuaMachine::of(lua).charge(lua, static_cast<int64_t>(lua_rawlen(lua, 1) / 16));
+  lua_pushvalue(lua, lua_upvalueindex(1));
+  lua_insert(lua, 1);
+  lua_call(lua, lua_gettop(lua) - 1, LUA_MULTRET);
+  return lua_gettop(lua);
+}
+
+int move(lua_State* lua) {
+  const lua_Integer from = luaL_checkinteger(lua, 2), to = luaL_checkinteger(lua, 3);
+  if (to >= from) {
+    const uint64_t count = static_cast<uint64_t>(to) - static_cast<uint64_t>(from);
+    LuaMachine::of(lua).charge(lua, static_cast<int64_t>(std::min<uint64_t>(count, INT64_MAX / 2)));
+  }
+  lua_pushvalue(lua, lua_upvalueindex(1));
+  lua_insert(lua, 1);
+  lua_call(lua, lua_gettop(lua) - 1, 1);
+  return 1;
+}
+
+// --- Putting it together
+
+int read_only(lua_State* lua) {
+  return luaL_error(lua, "the libraries cannot be changed");
+}
+
+// Copies the named fields of the table on top into the one below it.
+template <size_t count>
+void copy_fields(lua_State* lua, const char* const (&names)[count]) {
+  for (const char* name : names) {
+    lua_getfield(lua, -1, name);
+    lua_setfield(lua, -3, name);
+  }
+}
+
+// In the table below the top: `name` becomes `function`, which has the original (of the table on top) as
+// upvalue.
+void replace_field(lua_State* lua, const char* name, lua_CFunction function) {
+  lua_getfield(lua, -1, name);
+  lua_pushcclosure(lua, function, 1);
+  lua_setfield(lua, -3, name);
+}
+
+// Takes the table on top; pushes an empty one that shows it and cannot be written.
+void protect(lua_State* lua) {
+  lua_newtable(lua);
+  lua_createtable(lua, 0, 3);
+  lua_pushvalue(lua, -3);
+  lua_setfield(lua, -2, "__index");
+  lua_pushcfunction(lua, read_only);
+  lua_setfield(lua, -2, "__newindex");
+  lua_pushboolean(lua, 0);
+  lua_setfield(lua, -2, "__metatable");
+  lua_setmetatable(lua, -2);
+  lua_remove(lua, -2);
+}
+
+// Leaves the real table of the string functions on the stack.
+void open_strings(lua_State* lua) {
+  lua_newtable(lua);
+  luaL_requiref(lua, LUA_STRLIBNAME, luaopen_string, 0);
+  copy_fields(lua, {"byte", "char", "len", "lower", "pack", "packsize", "reverse", "sub", "unpack", "upper"});
+  replace_field(lua, "format", format);
+  replace_field(lua, "rep", repeat);
+  lua_pop(lua, 1);
+  add_lua_patterns(lua);
+  // ("text"):upper() goes by the metatable of strings.
+  lua_pushliteral(lua, "");
+  lua_getmetatable(lua, -1);
+  lua_pushvalue(lua, -3);
+  lua_setfield(lua, -2, "__index");
+  lua_pushboolean(lua, 0);
+  lua_setfield(lua, -2, "__metatable");
+  lua_pop(lua, 2);
+}
+
+void open_tables(lua_State* lua) {
+  lua_newtable(lua);
+  luaL_requiref(lua, LUA_TABLIBNAME, luaopen_table, 0);
+  copy_fields(lua, {"pack"});
+  for (const char* name : {"concat", "insert", "remove", "sort", "unpack"})
+    replace_field(lua, name, with_true_length);
+  replace_field(lua, "move", move);
+  lua_pop(lua, 1);
+}
+
+void open_mathematics(lua_State* lua) {
+  lua_newtable(lua);
+  luaL_requiref(lua, LUA_MATHLIBNAME, luaopen_math, 0);
+  copy_fields(lua, {"abs",  "acos", "asin", "atan", "ceil",       "cos",  "deg",        "exp",  "floor",
+                    "fmod", "huge", "log",  "max",  "maxinteger", "min",  "mininteger", "modf", "pi",
+                    "rad",  "sin",  "sqrt", "tan",  "tointeger",  "type", "ult"});
+  lua_pop(lua, 1);
+}
+
+void open_unicode(lua_State* lua) {
+  lua_newtable(lua);
+  luaL_requiref(lua, LUA_UTF8LIBNAME, luaopen_utf8, 0);
+  copy_fields(lua, {"char", "charpattern", "codepoint", "codes", "len", "offset"});
+  lua_pop(lua, 1);
+}
+
+void add_library(lua_State* lua, const char* name, void (*open)(lua_State*)) {
+  open(lua);
+  protect(lua);
+  lua_setfield(lua, -2, name);
+}
+
+}  // namespace
+
+void open_lua_library(lua_State* lua) {
+  lua_newtable(lua);
+  luaL_requiref(lua, LUA_GNAME, luaopen_base, 0);
+  copy_fields(lua, {"assert", "error", "getmetatable", "ipairs", "next", "pairs", "rawequal", "rawget",
+                    "rawlen", "select", "tonumber", "type"});
+  lua_pop(lua, 1);
+  const luaL_Reg own[] = {{"pcall", protected_call},
+                          {"xpcall", protected_call_with_handler},
+                          {"setmetatable", set_metatable},
+                          {"tostring", to_string},
+                          {nullptr, nullptr}};
+  luaL_setfuncs(lua, own, 0);
+  add_library(lua, "string", open_strings);
+  add_library(lua, "table", open_tables);
+  add_library(lua, "math", open_mathematics);
+  add_library(lua, "utf8", open_unicode);
+
+  lua_createtable(lua, 0, 2);
+  lua_pushvalue(lua, -2);
+  lua_setfield(lua, -2, "__index");
+  lua_pushboolean(lua, 0);
+  lua_setfield(lua, -2, "__metatable");
+  lua_rawsetp(lua, LUA_REGISTRYINDEX, &globals_metatable);
+  lua_pop(lua, 1);
+  // Nothing is left of the libraries as Lua made them.
+  for (const char* key : {LUA_LOADED_TABLE, LUA_PRELOAD_TABLE}) {
+    lua_pushnil(lua);
+    lua_setfield(lua, LUA_REGISTRYINDEX, key);
+  }
+  lua_newtable(lua);
+  lua_rawseti(lua, LUA_REGISTRYINDEX, LUA_RIDX_GLOBALS);
+}
+
+void push_lua_globals(lua_State* lua) {
+  lua_newtable(lua);
+  lua_rawgetp(lua, LUA_REGISTRYINDEX, &globals_metatable);
+  lua_setmetatable(lua, -2);
+}
+
+}  // namespace sibyl::plan

@@ -1,0 +1,180 @@
+#include "plan/lua_machine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <ctime>
+#include <lua.hpp>
+
+#include "base/check.h"
+#include "plan/lua_library.h"
+#include "plan/lua_values.h"
+
+namespace sibyl::plan {
+
+namespace {
+
+constexpr int hook_interval = 1'000;        // instructions between two looks at the budget
+constexpr size_t small_allocation = 4'096;  // larger ones look at the budget themselves
+constexpr size_t bytes_per_step = 64;
+constexpr size_t idle_memory_bytes = 1u << 20;
+
+constexpr const char* too_many_steps = "the function took too many steps";
+constexpr const char* too_long = "the function took too long";
+
+int64_t processor_nanos() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+// Runs `body(lua)` where errors are caught. What it pushes is lost; an error's object stays on the stack.
+template <typename Body>
+int run_protected(lua_State* lua, Body& body) {
+  const auto run = [](lua_State* inner) {
+    (*static_cast<Body*>(lua_touserdata(inner, 1)))(inner);
+    return 0;
+  };
+  lua_pushcfunction(lua, run);
+  lua_pushlightuserdata(lua, &body);
+  return lua_pcall(lua, 1, 0, 0);
+}
+
+}  // namespace
+
+LuaMachine::LuaMachine(const LuaLimits& limits) : limits_(limits) {
+  renew();
+  lua_ = lua_newstate(allocate, this);
+  if (lua_ == nullptr) return;
+  *static_cast<LuaMachine**>(lua_getextraspace(lua_)) = this;
+  auto open = [](lua_State* lua) { open_lua_library(lua); };
+  if (run_protected(lua_, open) != LUA_OK) {
+    lua_close(lua_);
+    lua_ = nullptr;
+  }
+}
+
+LuaMachine::~LuaMachine() {
+  if (lua_ != nullptr) lua_close(lua_);
+}
+
+LuaMachine& LuaMachine::of(lua_State* lua) {
+  return **static_cast<LuaMachine**>(lua_getextraspace(lua));
+}
+
+void LuaMachine::renew() {
+  steps_left_ = limits_.steps;
+  deadline_nanos_ = processor_nanos() + limits_.processor_nanos;
+  exhausted_ = nullptr;
+}
+
+bool LuaMachine::is_reusable() const {
+  return lua_ != nullptr && exhausted_ == nullptr && memory_used_ < idle_memory_bytes;
+}
+
+void* LuaMachine::allocate(void* self, void* block, size_t old_size, size_t new_size) {
+  auto& machine = *static_cast<LuaMachine*>(self);
+  if (block == nullptr) old_size = 0;  // then it says what the block is for
+  if (new_size == 0) {
+    std::free(block);
+    machine.memory_used_ -= old_size;
+    return nullptr;
+  }
+  if (new_size > old_size) {
+    const size_t growth = new_size - old_size;
+    if (growth > machine.limits_.memory_bytes - std::min(machine.memory_used_, machine.limits_.memory_bytes))
+      return nullptr;
+    machine.steps_left_ -= static_cast<int64_t>(growth / bytes_per_step);
+    if (growth > small_allocation && machine.steps_left_ < 0) {
+      machine.exhausted_ = too_many_steps;
+      return nullptr;
+    }
+  }
+  void* moved = std::realloc(block, new_size);
+  if (moved != nullptr) machine.memory_used_ += new_size - old_size;
+  return moved;
+}
+
+void LuaMachine::count(lua_State* lua, lua_Debug*) {
+  of(lua).charge(lua, hook_interval);
+}
+
+void LuaMachine::charge(lua_State* lua, int64_t steps) {
+  if (exhausted_ == nullptr) {
+    steps_left_ -= steps;
+    if (steps_left_ < 0) {
+      exhausted_ = too_many_steps;
+    } else if (processor_nanos() > deadline_nanos_) {
+      exhausted_ = too_long;
+    }
+    if (exhausted_ == nullptr) return;
+  }
+  lua_pushnil(lua);  // failure() has the text: making a string may fail
+  lua_error(lua);
+}
+
+base::Error LuaMachine::failure() const {
+  if (exhausted_ == too_many_steps)
+    return {base::ErrorCode::function_failure,
+            fmt::format("{} (the limit is {})", exhausted_, limits_.steps)};
+  if (exhausted_ != nullptr)
+    return {base::ErrorCode::function_failure, fmt::format("{} (the limit is {} ms of processor time)",
+                                                           exhausted_, limits_.processor_nanos / 1'000'000)};
+  size_t size = 0;
+  const int type = lua_type(lua_, -1);
+  // Only strings: turning anything else into one runs code or allocates.
+  const char* text = type == LUA_TSTRING ? lua_tolstring(lua_, -1, &size) : nullptr;
+  if (text == nullptr)
+    return {base::ErrorCode::function_failure,
+            fmt::format("(the error is a {} value)", lua_typename(lua_, type))};
+  std::string message(text, size);
+  if (message == "not enough memory")
+    message += fmt::format(" (the limit is {} bytes)", limits_.memory_bytes);
+  return {base::ErrorCode::function_failure, std::move(message)};
+}
+
+base::Status LuaMachine::load(const std::string& name, const std::string& source) {
+  if (lua_ == nullptr)
+    return base::fail(base::ErrorCode::overloaded, "No memory for another Lua interpreter");
+  const std::string chunk = "=" + name;
+  auto load = [&](lua_State* lua) {
+    if (luaL_loadbufferx(lua, source.data(), source.size(), chunk.c_str(), "t") != LUA_OK) lua_error(lua);
+    lua_rawsetp(lua, LUA_REGISTRYINDEX, this);
+  };
+  if (run_protected(lua_, load) == LUA_OK) return {};
+  base::Error error = failure();
+  lua_settop(lua_, 0);
+  return base::fail(std::move(error));
+}
+
+base::Result<std::optional<base::Bytes>> LuaMachine::call(std::span<const types::TypePtr> argument_types,
+                                                          std::span<const types::ValueView> arguments,
+                                                          const types::Type& returns) {
+  SIBYL_CHECK(argument_types.size() == arguments.size());
+  renew();
+  base::Result<std::optional<base::Bytes>> result;
+  auto run = [&](lua_State* lua) {
+    luaL_checkstack(lua, static_cast<int>(arguments.size()) + 8, nullptr);
+    lua_rawgetp(lua, LUA_REGISTRYINDEX, this);
+    push_lua_globals(lua);
+    // A body without globals has no use for them.
+    if (lua_setupvalue(lua, -2, 1) == nullptr) lua_pop(lua, 1);
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      if (arguments[i].is_present())
+        push_lua_value(lua, *argument_types[i], arguments[i].bytes);
+      else
+        lua_pushnil(lua);
+    }
+    lua_call(lua, static_cast<int>(arguments.size()), 1);
+    result = read_lua_value(lua, returns);
+  };
+  lua_sethook(lua_, count, LUA_MASKCOUNT, hook_interval);
+  const int status = run_protected(lua_, run);
+  lua_sethook(lua_, nullptr, 0, 0);
+  if (status != LUA_OK) result = base::fail(failure());
+  lua_settop(lua_, 0);
+  return result;
+}
+
+}  // namespace sibyl::plan
