@@ -225,6 +225,51 @@ TEST_P(EngineTest, PreparedStatementsSurviveAlter) {
               StartsWith("Prepared query with ID " + base::to_hex(prepared->id) + " not found"));
 }
 
+TEST_P(EngineTest, PreparedStatementsFollowTheirFunctions) {
+  make_table();
+  Client& client = *client_;
+  client.must("CREATE TABLE n (k int PRIMARY KEY, v int)");
+  client.must("INSERT INTO n (k, v) VALUES (1, 10)");
+  client.must("CREATE FUNCTION f (a int) CALLED ON NULL INPUT RETURNS int LANGUAGE lua AS 'return a + 1'");
+  const auto prepared = engine_->prepare("SELECT f(v) FROM n WHERE k = 1", "ks");
+  ASSERT_TRUE(prepared.has_value());
+  const auto answer = [&] {
+    const auto plan = engine_->find_prepared(prepared->id);
+    return plan ? client.print(client.run(*plan)) : std::vector<std::string>{"unprepared"};
+  };
+  EXPECT_TRUE(execute::may_block(*prepared->plan));
+  EXPECT_THAT(answer(), ElementsAre("11"));
+  client.must("CREATE TABLE unrelated (k int PRIMARY KEY)");
+  EXPECT_EQ(*engine_->find_prepared(prepared->id), prepared->plan);
+  client.must(
+      "CREATE OR REPLACE FUNCTION f (a int) CALLED ON NULL INPUT RETURNS int LANGUAGE lua AS 'return a - 1'");
+  EXPECT_THAT(answer(), ElementsAre("9"));
+  // An overload that fits better takes over.
+  const auto native = engine_->prepare("SELECT abs(v) FROM n WHERE k = 1", "ks");
+  EXPECT_FALSE(execute::may_block(*native->plan));
+  client.must("CREATE FUNCTION abs (a int) CALLED ON NULL INPUT RETURNS int LANGUAGE lua AS 'return 7'");
+  EXPECT_THAT(client.print(client.run(*engine_->find_prepared(native->id))), ElementsAre("7"));
+  client.must("DROP FUNCTION f");
+  EXPECT_THAT(answer(), ElementsAre("unprepared"));
+}
+
+TEST_P(EngineTest, AggregatesFollowTheirFunctions) {
+  make_table();
+  Client& client = *client_;
+  client.must("CREATE TABLE n (k int PRIMARY KEY, v int)");
+  for (int k = 1; k <= 3; ++k) client.must("INSERT INTO n (k, v) VALUES (" + std::to_string(k) + ", 10)");
+  client.must(
+      "CREATE FUNCTION s (a int, v int) CALLED ON NULL INPUT RETURNS int LANGUAGE lua AS 'return a + v'");
+  client.must("CREATE AGGREGATE total (int) SFUNC s STYPE int INITCOND 0");
+  const auto prepared = engine_->prepare("SELECT total(v) FROM n", "ks");
+  ASSERT_TRUE(prepared.has_value());
+  EXPECT_THAT(client.print(client.run(*engine_->find_prepared(prepared->id))), ElementsAre("30"));
+  client.must(
+      "CREATE OR REPLACE FUNCTION s (a int, v int) CALLED ON NULL INPUT RETURNS int LANGUAGE lua AS 'return "
+      "a - v'");
+  EXPECT_THAT(client.print(client.run(*engine_->find_prepared(prepared->id))), ElementsAre("-30"));
+}
+
 TEST_P(EngineTest, StatementIdsAreCassandras) {
   make_table();
   // MD5 of keyspace and text; of the text alone when every table is qualified.

@@ -24,11 +24,12 @@ std::string unfrozen_name(const types::Type& type) {
 }
 }  // namespace
 
-std::string Function::signature() const {
+std::string Function::signature(const std::vector<bool>& constants) const {
   std::string text;
-  for (const TypePtr& argument : arguments) {
-    if (!text.empty()) text += ", ";
-    text += unfrozen_name(*argument);
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (i != 0) text += ", ";
+    text += unfrozen_name(*arguments[i]);
+    if (i < constants.size() && constants[i]) text += "(constant)";
   }
   return fmt::format("{}.{} : ({}) -> {}", keyspace, types::quote_identifier(name), text,
                      unfrozen_name(*returns));

@@ -43,13 +43,15 @@ struct Function {
   bool is_pure = true;       // same arguments, same result
   bool takes_nulls = false;  // else a null argument makes the result null, without a call
   bool from_factory = false;
+  bool is_monotonic = false;  // keeps the order of its first argument
   std::string keyspace = "system";
   std::shared_ptr<const LuaFunction> lua;              // users' functions
   std::shared_ptr<const UserAggregation> aggregation;  // users' aggregates
 
   bool is_aggregate() const { return accumulate != nullptr; }
   std::string qualified_name() const { return keyspace + "." + name; }
-  std::string signature() const;  // `system.sum : (int) -> int`
+  // `system.sum : (int) -> int`; arguments that are known to be constant are marked so.
+  std::string signature(const std::vector<bool>& constants = {}) const;
 };
 
 // What a factory may look at.

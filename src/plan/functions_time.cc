@@ -128,6 +128,7 @@ Function scalar(std::string name, TypePtr returns, std::vector<TypePtr> argument
   function.returns = std::move(returns);
   function.arguments = std::move(arguments);
   function.evaluate = evaluate;
+  function.is_monotonic = evaluate == convert || evaluate == floor_time;
   return function;
 }
 

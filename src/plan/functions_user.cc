@@ -16,10 +16,16 @@ using schema::UserFunctionPtr;
 
 namespace {
 
+// Lua's own messages begin with the name; those about limits and results do not.
+base::Error failure_of(const Function& function, const std::string& message) {
+  const std::string name = function.qualified_name() + ":";
+  return function_failure(function, message.starts_with(name) ? message : name + " " + message);
+}
+
 base::Result<ValueView> evaluate(const Function& function, std::span<const ValueView> arguments,
                                  const Bindings&, Scratch& scratch) {
   auto result = function.lua->call(arguments);
-  if (!result) return base::fail(function_failure(function, result.error().message()));
+  if (!result) return base::fail(failure_of(function, result.error().message()));
   return *result ? kept(scratch, std::move(**result)) : ValueView::null();
 }
 
@@ -55,7 +61,7 @@ class UserAccumulator final : public Accumulator {
   static base::Result<std::optional<Bytes>> call(const Function& function,
                                                  std::span<const ValueView> arguments) {
     auto result = function.lua->call(arguments);
-    if (!result) return base::fail(function_failure(function, result.error().message()));
+    if (!result) return base::fail(failure_of(function, result.error().message()));
     return result;
   }
 

@@ -65,7 +65,7 @@ LuaMachine& LuaMachine::of(lua_State* lua) {
 
 void LuaMachine::renew() {
   steps_left_ = limits_.steps;
-  deadline_nanos_ = processor_nanos() + limits_.processor_nanos;
+  deadline_nanos_ = 0;
   exhausted_ = nullptr;
 }
 
@@ -103,11 +103,12 @@ void LuaMachine::count(lua_State* lua, lua_Debug*) {
 void LuaMachine::charge(lua_State* lua, int64_t steps) {
   if (exhausted_ == nullptr) {
     steps_left_ -= steps;
-    if (steps_left_ < 0) {
+    const int64_t now = processor_nanos();
+    if (deadline_nanos_ == 0) deadline_nanos_ = now + limits_.processor_nanos;
+    if (steps_left_ < 0)
       exhausted_ = too_many_steps;
-    } else if (processor_nanos() > deadline_nanos_) {
+    else if (now > deadline_nanos_)
       exhausted_ = too_long;
-    }
     if (exhausted_ == nullptr) return;
   }
   lua_pushnil(lua);  // failure() has the text: making a string may fail

@@ -62,7 +62,7 @@ class LuaMachine {
 
   LuaLimits limits_;
   int64_t steps_left_ = 0;
-  int64_t deadline_nanos_ = 0;  // of the thread's processor time
+  int64_t deadline_nanos_ = 0;  // of the thread's processor time; 0: most calls end before anyone asks
   size_t memory_used_ = 0;
   const char* exhausted_ = nullptr;  // which limit was met
   lua_State* lua_ = nullptr;

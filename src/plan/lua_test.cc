@@ -201,7 +201,7 @@ TEST(LuaSandbox, MemoryHasALimit) {
   expect_failure("return table.concat({('x'):rep(400000), ('y'):rep(400000)}, ('z'):rep(100000))", limit);
   expect_failure("return (('x'):rep(1000):gsub('x', ('y'):rep(10000)))", limit);
   expect_failure("return string.pack('c100000000', 'x')", limit);
-  expect_failure("local function f() return f() + 1 end return f()", "stack overflow");
+  expect_failure("local function f() return f() + 1 end return f()", limit);
   EXPECT_EQ(run_small("local ok = pcall(function() return ('x'):rep(1e8) end) return tostring(ok)"),
             "'false'");
 }
@@ -249,8 +249,9 @@ TEST(LuaSandbox, AFailureLeavesTheNextCallAlone) {
 }
 
 TEST(LuaSandbox, DeepRecursionIsAnError) {
-  expect_failure("local function f(n) return 1 + f(n + 1) end return f(1)", "stack overflow");
-  expect_failure("local function f() return pcall(f) end local a, b = f() error(b)", "stack overflow");
+  EXPECT_EQ(run("local function f(n) return 1 + f(n + 1) end return f(1)"),
+            "error: not enough memory (the limit is 16777216 bytes)");
+  expect_failure("local function f() return select(-1, pcall(f)) end error(f())", "stack overflow");
   expect_failure(
       "local t = setmetatable({}, {}) getmetatable(t).__index = function(t, k) return t[k] end return t.x",
       "stack overflow");
@@ -405,7 +406,7 @@ TEST(LuaValues, WhatABodySees) {
   EXPECT_EQ(seen(Kind::date, "1970-01-11", "math.type(a) .. a"), "'integer10'");
   EXPECT_EQ(seen(Kind::time, "00:00:01", "math.type(a) .. a"), "'integer1000000000'");
   EXPECT_EQ(seen(Kind::duration, "1mo2d3ns", "a.months .. ',' .. a.days .. ',' .. a.nanoseconds"), "'1,2,3'");
-  EXPECT_EQ(seen(Kind::inet, "::1", "a"), "'0:0:0:0:0:0:0:1'");
+  EXPECT_EQ(seen(Kind::inet, "::1", "a"), "'::1'");
 }
 
 TEST(LuaValues, WhatABodyMayReturn) {

@@ -125,6 +125,39 @@ base::Status check_distinct(const Select& plan, const cql::Select& select,
 constexpr const char* group_order_refusal =
     "Group by currently only support groups of columns following their declared order in the PRIMARY KEY";
 
+std::vector<const cql::Expression*> arguments_of(const cql::Expression& call) {
+  std::vector<const cql::Expression*> arguments;
+  if (const auto* written = std::get_if<cql::FunctionCall>(&call.node))
+    for (const cql::ExpressionPtr& argument : written->arguments) arguments.push_back(argument.get());
+  if (const auto* arithmetic = std::get_if<cql::Arithmetic>(&call.node))
+    arguments = {arithmetic->left.get(), arithmetic->right.get()};
+  if (const auto* negation = std::get_if<cql::Negation>(&call.node)) arguments = {negation->of.get()};
+  if (const auto* cast = std::get_if<cql::Cast>(&call.node)) arguments = {cast->of.get()};
+  return arguments;
+}
+
+// Rows of a group must follow one another: only functions that keep the order may group them.
+base::Status check_monotonic(const Binder& binder, const cql::Expression& call) {
+  const FunctionPtr function = binder.resolved(call);
+  if (function == nullptr) return {};
+  const auto is_constant = [](const cql::Expression& one) {
+    return std::holds_alternative<cql::Literal>(one.node) ||
+           std::holds_alternative<cql::BindMarker>(one.node) ||
+           std::holds_alternative<cql::TypeHint>(one.node);
+  };
+  const std::vector<const cql::Expression*> arguments = arguments_of(call);
+  std::vector<bool> constants;
+  bool keeps_order = function->is_monotonic;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    constants.push_back(is_constant(*arguments[i]));
+    keeps_order = keeps_order && (i == 0 || constants[i]);
+  }
+  if (!keeps_order)
+    return invalid(fmt::format("Only monotonic functions are supported in the GROUP BY clause. Got: {} ",
+                               function->signature(constants)));
+  return arguments.empty() ? base::Status() : check_monotonic(binder, *arguments[0]);
+}
+
 base::Result<const schema::Column*> grouped_column(Binder& binder, Select& plan,
                                                    const cql::Expression& expression, TermPtr& function) {
   const schema::Table& table = *plan.table;
@@ -155,6 +188,7 @@ base::Result<const schema::Column*> grouped_column(Binder& binder, Select& plan,
   if (!column->is_clustering())
     return invalid(
         fmt::format("Group by functions are only supported on clustering columns, got {}", column->name));
+  SIBYL_TRY(check_monotonic(binder, expression));
   SIBYL_ASSIGN(function, bind_over_row(binder, table, expression, plan.selection));
   plan.selection.aggregates.resize(aggregates);
   return column;
