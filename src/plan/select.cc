@@ -188,7 +188,6 @@ base::Result<const schema::Column*> grouped_column(Binder& binder, Select& plan,
   if (!column->is_clustering())
     return invalid(
         fmt::format("Group by functions are only supported on clustering columns, got {}", column->name));
-  SIBYL_TRY(check_monotonic(binder, expression));
   SIBYL_ASSIGN(function, bind_over_row(binder, table, expression, plan.selection));
   plan.selection.aggregates.resize(aggregates);
   return column;
@@ -209,6 +208,7 @@ base::Status bind_grouping(Binder& binder, Select& plan, const cql::Select& sele
     }
     ++next;
   }
+  if (grouping->last != nullptr) SIBYL_TRY(check_monotonic(binder, *select.group_by.back()));
   if (next < table.partition_key_count)
     return invalid("Group by is not supported on only a part of the partition key");
   grouping->clustering_columns = next - table.partition_key_count;
