@@ -9,6 +9,7 @@
 #include "engine/catalogue.h"
 #include "engine/describe.h"
 #include "engine/estimates.h"
+#include "engine/index_rows.h"
 #include "engine/open_store.h"
 #include "engine/statements.h"
 #include "engine/system_tables.h"
@@ -320,6 +321,8 @@ class EngineImpl final : public Engine {
                               [this] { return table_estimate_rows(*store_, *schema()); });
     system_tables_.set_source("system", "IndexInfo", [this] { return built_index_rows(*schema()); });
     system_tables_.set_source("system", "built_views", [this] { return built_view_rows(*schema()); });
+    system_tables_.set_source("system_views", "sai_column_indexes",
+                              [this] { return attached_index_rows(*schema()); });
     system_tables_.set_source("system_views", "disk_usage",
                               [this] { return disk_usage_rows(*store_, *schema()); });
     system_tables_.set_source("system_views", "clients", [this] {

@@ -153,6 +153,8 @@ CREATE TABLE disk_usage (keyspace_name text, table_name text, mebibytes bigint, 
   table_name)));
 CREATE TABLE pending_hints (host_id uuid PRIMARY KEY, address inet, dc text, files int, newest timestamp, oldest
   timestamp, port int, rack text, status text);
+CREATE TABLE sai_column_indexes (keyspace_name text, index_name text, analyzer text, column_name text, is_building
+  boolean, is_queryable boolean, is_string boolean, table_name text, PRIMARY KEY (keyspace_name, index_name));
 CREATE TABLE settings (name text PRIMARY KEY, value text);
 CREATE TABLE snapshots (name text, keyspace_name text, table_name text, created_at timestamp, ephemeral boolean,
   expires_at timestamp, size_on_disk bigint, true_size bigint, PRIMARY KEY (name, keyspace_name, table_name));

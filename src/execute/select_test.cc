@@ -363,8 +363,10 @@ TEST(Select, HintsSayWhatToDo) {
     return result ? std::string() : result.error().hint();
   };
   EXPECT_EQ(hint("SELECT * FROM p WHERE a = 1"), "the partition key is (a, b): give b too");
-  EXPECT_EQ(hint("SELECT * FROM p WHERE v = 1"),
-            "v is not part of the primary key: keep a second table whose partition key is v");
+  EXPECT_EQ(
+      hint("SELECT * FROM p WHERE v = 1"),
+      "v is not part of the primary key: create an index on it, or keep a second table whose partition key "
+      "is v");
   EXPECT_EQ(hint("SELECT * FROM p WHERE c = 1"),
             "give the partition key (a, b) too, or keep a second table whose partition key is c");
   EXPECT_EQ(hint("SELECT * FROM p WHERE a = 1 AND b = 1 AND d = 1"),

@@ -115,6 +115,13 @@ base::Error BoundRestrictions::filtering_refused() const {
       some = true;
   }
   base::Error error(base::ErrorCode::invalid, filtering_refusal);
+  if (has_index_) {
+    std::vector<std::string> names;
+    for (const RestrictionPtr& restriction : unkeyed_)
+      for (const schema::Column* column : restriction->columns) names.push_back(column->name);
+    return error.with_hint(fmt::format(
+        "no index serves all of this; indexes USING 'sai' on each of {} are used together", listed(names)));
+  }
   if (some && !missing.empty())
     return error.with_hint(
         fmt::format("the partition key is ({}): give {} too", listed(key), listed(missing)));
@@ -123,8 +130,11 @@ base::Error BoundRestrictions::filtering_refused() const {
         "the partition key ({}) can only be compared by = and IN, or through token()", listed(key)));
   if (!others_.empty()) {
     const std::string& name = others_.front().first->name;
-    return error.with_hint(fmt::format(
-        "{} is not part of the primary key: keep a second table whose partition key is {}", name, name));
+    return error.with_hint(
+        fmt::format("{} is not part of the primary key: create an index on it, or keep a second table whose "
+                    "partition key "
+                    "is {}",
+                    name, name));
   }
   return error.with_hint(
       fmt::format("give the partition key ({}) too, or keep a second table whose partition key is {}",
