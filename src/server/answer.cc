@@ -36,7 +36,7 @@ uint8_t flags_of(bool warn, const engine::RequestTrace* trace) {
 }
 
 // How much the rows say about their columns, which depends on what the client knows of them. `id` is lent to
-// the header.
+// the header when the columns are not those of the plan.
 void choose_metadata(const Call& call, const execute::ResultSet& result, protocol::Version version,
                      base::Bytes& id, protocol::RowsHeader& header) {
   header.skip_metadata = call.skip_metadata;
@@ -52,10 +52,11 @@ void choose_metadata(const Call& call, const execute::ResultSet& result, protoco
     header.skip_metadata = false;
     return;
   }
-  id = is_as_prepared ? call.plan->result_id : plan::metadata_id(*result.metadata);
-  if (id == call.execute.result_metadata_id) return;
+  if (!is_as_prepared) id = plan::metadata_id(*result.metadata);
+  const base::Bytes& actual = is_as_prepared ? call.plan->result_id : id;
+  if (actual == call.execute.result_metadata_id) return;
   header.skip_metadata = false;
-  header.new_metadata_id = id;
+  header.new_metadata_id = actual;
 }
 
 }  // namespace

@@ -10,6 +10,7 @@ from cassandra import InvalidRequest
 from cassandra.query import BatchStatement, SimpleStatement
 
 from conftest import connect
+from raw_v5 import Connection
 
 PIPELINED = int(os.environ.get("SIBYL_PIPELINED", "20000"))
 
@@ -143,3 +144,28 @@ def test_traces(v5):
     batch.add(insert, (1, 3, "y"))
     batch.add("INSERT INTO t (k, c, v) VALUES (1, 4, 'z')")
     assert v5.execute(batch, trace=True).get_query_trace().request_type == "Execute batch of CQL3 queries"
+
+
+def test_now_of_a_request_decides_what_has_expired(v5, server):
+    """What the Python driver does not send. The times to live are a real Cassandra's."""
+    v5.execute("CREATE TABLE t (k int PRIMARY KEY, v text)")
+    raw = Connection(server, v5.keyspace)
+    raw.query("INSERT INTO t (k, v) VALUES (1, 'x') USING TTL 100", now=1000)
+    lives = {now: raw.query("SELECT ttl(v) FROM t WHERE k = 1", now=now) for now in (999, 1000, 1099, 1100, 1101)}
+    assert lives == {999: [[101]], 1000: [[100]], 1099: [[1]], 1100: [], 1101: []}
+    assert raw.query("SELECT ttl(v) FROM t WHERE k = 1") == []
+    assert raw.query("SELECT ttl(v) FROM t WHERE k = 1", now=-2**31) == []
+    raw.batch(["INSERT INTO t (k, v) VALUES (2, 'y') USING TTL 5"], now=2000)
+    assert raw.query("SELECT ttl(v) FROM t WHERE k = 2", now=2001) == [[4]]
+    raw.close()
+
+
+@pytest.mark.parametrize("spoil", [0, 8], ids=["header", "payload"])
+def test_corrupt_segments_are_refused_and_end_the_connection(server, spoil):
+    raw = Connection(server)
+    raw.send(5, b"", spoil=spoil)
+    code, text = raw.error()
+    assert code == 0x0A and "unrecoverable CRC mismatch" in text
+    with pytest.raises((EOFError, ConnectionResetError)):
+        raw.receive()
+    assert Connection(server).query("SELECT key FROM system.local WHERE key = 'local'") == [["local"]]

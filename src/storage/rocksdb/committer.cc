@@ -1,6 +1,7 @@
 #include "storage/rocksdb/committer.h"
 
 #include <fmt/format.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <iterator>
@@ -17,7 +18,9 @@ uint64_t cost_of(const WriteSet& writes) {
 
 }  // namespace
 
-Committer::Committer(Work work) : work_(std::move(work)), thread_([this] { loop(); }) {}
+Committer::Committer(Work work) : work_(std::move(work)), thread_([this] { loop(); }) {
+  pthread_setname_np(thread_.native_handle(), "sibyl-commit");
+}
 
 Committer::~Committer() {
   {
