@@ -101,6 +101,9 @@ struct DescribeRun {
   std::string operator()(const std::shared_ptr<const plan::Select>& select) const {
     const plan::Restrictions& where = *select->where;
     const std::string& table = select->table->name;
+    if (select->nearest != nullptr)
+      return fmt::format("Executing a search for the nearest rows of {}", table);
+    if (!where.index_uses().empty()) return fmt::format("Executing an indexed query on {}", table);
     if (where.partitions() == plan::Restrictions::Partitions::range)
       return fmt::format("Executing a scan of {}{}", table,
                          where.restricts_partition() ? ", within a range of tokens" : "");
@@ -128,16 +131,16 @@ std::string describe_run(const plan::Prepared& plan) {
 }
 
 // A step now, and one that says how it ended.
-Completion with_steps(std::string first, execute::Trace& trace, Completion done) {
+Completion with_steps(std::string first, const char* committed, execute::Trace& trace, Completion done) {
   trace.step(std::move(first));
-  return [&trace, done = std::move(done)](base::Result<ResultSet> result) mutable {
+  return [&trace, committed, done = std::move(done)](base::Result<ResultSet> result) mutable {
     if (!result) {
       trace.step("Failed: " + result.error().message());
     } else if (result->kind == ResultSet::Kind::rows) {
       trace.step(fmt::format("Returning {} rows of {} bytes{}", result->rows.count(),
                              result->rows.bytes().size(), result->paging_state ? "; there are more" : ""));
     } else if (result->kind == ResultSet::Kind::nothing) {
-      trace.step("Done and durable: the commit's group is synced");
+      trace.step(committed);
     } else {
       trace.step("Done");
     }
@@ -183,15 +186,16 @@ class EngineImpl final : public Engine {
   }
 
   void execute(PreparedPtr plan, const Request& request, Completion done) override {
-    if (request.trace != nullptr) done = with_steps(describe_run(*plan), *request.trace, std::move(done));
+    if (request.trace != nullptr)
+      done = with_steps(describe_run(*plan), committed(), *request.trace, std::move(done));
     if (!plan->warnings.empty()) done = with_warnings(plan, std::move(done));
     std::visit([&](const auto& what) { run(what, plan, request, std::move(done)); }, plan->plan);
   }
   void execute_batch(cql::Batch::Kind kind, std::vector<execute::BatchItem> items, const Request& request,
                      Completion done) override {
     if (request.trace != nullptr)
-      done = with_steps(fmt::format("Executing a batch of {} statements", items.size()), *request.trace,
-                        std::move(done));
+      done = with_steps(fmt::format("Executing a batch of {} statements", items.size()), committed(),
+                        *request.trace, std::move(done));
     execute::batch(kind, items, request, environment_, std::move(done));
   }
 
@@ -231,6 +235,13 @@ class EngineImpl final : public Engine {
   }
 
  private:
+  // What a trace says at the end of a write.
+  const char* committed() const {
+    if (options_.data == ":memory:") return "Committed in memory";
+    return options_.commitlog_sync == Options::Sync::group ? "Committed, and synced with all that waited"
+                                                           : "Committed; the log is synced within a moment";
+  }
+
   // --- One for each kind of plan.
   void run(const std::shared_ptr<const plan::Select>&, const PreparedPtr& plan, const Request& request,
            Completion done) {

@@ -81,7 +81,7 @@ TEST_F(TracesTest, StepsOfReadsAndWrites) {
   EXPECT_THAT(activities(write),
               ElementsAre("Parsing INSERT INTO ks.t (k, c, v) VALUES (1, 2, 'x')", "Preparing statement",
                           "Executing a write on t", StartsWith("Committing 1 records of"),
-                          "Done and durable: the commit's group is synced"));
+                          "Committed in memory"));
   RequestTrace read = begin();
   ASSERT_TRUE(run("SELECT * FROM ks.t WHERE k = 1", &read));
   EXPECT_THAT(activities(read),

@@ -154,6 +154,12 @@ class Selecting {
     return true;
   }
 
+  static std::string names_of(const std::vector<plan::IndexUse>& uses) {
+    std::string names;
+    for (const plan::IndexUse& use : uses) names += (names.empty() ? "" : ", ") + use.index->name;
+    return names;
+  }
+
   // Through an index where there is one and it does not lead to too many rows.
   base::Result<std::unique_ptr<Reader>> open() {
     const std::vector<plan::IndexUse>& uses = plan_.where->index_uses();
@@ -164,6 +170,10 @@ class Selecting {
       lookups.push_back({uses[i].index, std::move(terms)});
     }
     SIBYL_ASSIGN(std::unique_ptr<Reader> reader, open_index_reader(store_, read_, lookups));
+    if (request_.trace != nullptr)
+      request_.trace->step(reader != nullptr
+                               ? fmt::format("Reading through {}", names_of(uses))
+                               : fmt::format("{} would lead to too many rows: reading all", names_of(uses)));
     if (reader != nullptr) return reader;
     return open_reader(store_, read_);
   }
