@@ -121,6 +121,9 @@ base::Status Groups::add(std::span<const ValueView> inputs) {
     arguments_.clear();
     for (const plan::TermPtr& argument : plan_.selection.aggregates[i].arguments) {
       SIBYL_ASSIGN(const ValueView value, argument->evaluate(bindings_, scratch_));
+      if (value.is_unset())
+        return base::invalid("Invalid unset value for argument in call to function " +
+                             plan_.selection.aggregates[i].function->name);
       arguments_.push_back(value);
     }
     SIBYL_TRY(accumulators_[i]->add(arguments_));

@@ -126,11 +126,11 @@ struct Namer {
     return fmt::format("{}.{}", name(*field.of), field.field);
   }
   std::string operator()(const cql::ElementSelection& element) const {
-    return fmt::format("{}[{}]", name(*element.of), name(*element.key));
+    return fmt::format("{}[{}]", name(*element.of), text_of(*element.key));
   }
   std::string operator()(const cql::SliceSelection& slice) const {
-    return fmt::format("{}[{}..{}]", name(*slice.of), slice.from ? name(*slice.from) : "",
-                       slice.to ? name(*slice.to) : "");
+    return fmt::format("{}[{}..{}]", name(*slice.of), slice.from ? text_of(*slice.from) : "",
+                       slice.to ? text_of(*slice.to) : "");
   }
   std::string operator()(const cql::Cast& cast) const {
     const types::TypePtr to = types::scalar_by_name(cast.type.name);
