@@ -217,6 +217,10 @@ QualifiedName Parser::function_name() {
     result.name = plain_function_name();
     return result;
   }
+  if (!is_function_name(kind()) && is_ahead(1, TokenKind::left_parenthesis)) {
+    advance();  // a keyspace may have this name, a function not
+    expect(TokenKind::dot);
+  }
   result.name = plain_function_name();
   const bool follows = is(TokenKind::left_parenthesis) || is(TokenKind::end) || is(TokenKind::semicolon) ||
                        is(TokenKind::kw_with);

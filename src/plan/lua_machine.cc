@@ -29,6 +29,18 @@ int64_t processor_nanos() {
   return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
+// A body's own words, as a client can take them: of some length, and UTF-8.
+std::string readable(std::string_view text) {
+  constexpr size_t max_message = 1'000;
+  std::string message(text.substr(0, max_message));
+  const bool is_cut = text.size() > max_message;
+  const types::TypePtr& type = types::scalar(types::Kind::text);
+  if (is_cut || !types::validate(*type, message))
+    for (char& c : message)
+      if (static_cast<unsigned char>(c) >= 0x80) c = '?';
+  return is_cut ? message + "..." : message;
+}
+
 // Runs `body(lua)` where errors are caught. What it pushes is lost; an error's object stays on the stack.
 template <typename Body>
 int run_protected(lua_State* lua, Body& body) {
@@ -129,7 +141,7 @@ base::Error LuaMachine::failure() const {
   if (text == nullptr)
     return {base::ErrorCode::function_failure,
             fmt::format("(the error is a {} value)", lua_typename(lua_, type))};
-  std::string message(text, size);
+  std::string message = readable(std::string_view(text, size));
   if (message == "not enough memory")
     message += fmt::format(" (the limit is {} bytes)", limits_.memory_bytes);
   return {base::ErrorCode::function_failure, std::move(message)};
@@ -168,7 +180,8 @@ base::Result<std::optional<base::Bytes>> LuaMachine::call(std::span<const types:
         lua_pushnil(lua);
     }
     lua_call(lua, static_cast<int>(arguments.size()), 1);
-    result = read_lua_value(lua, returns);
+    size_t budget = limits_.memory_bytes;
+    result = read_lua_value(lua, returns, budget);
   };
   lua_sethook(lua_, count, LUA_MASKCOUNT, hook_interval);
   const int status = run_protected(lua_, run);

@@ -257,6 +257,23 @@ TEST(LuaSandbox, DeepRecursionIsAnError) {
       "stack overflow");
 }
 
+TEST(LuaSandbox, ResultsHaveALimit) {
+  const TypePtr list = types::list_of(types::scalar(Kind::text), false);
+  EXPECT_EQ(run("local s, t = ('x'):rep(1 << 20), {} for i = 1, 1000 do t[i] = s end return t", list),
+            "error: the result is too large");
+  TypePtr nested = types::scalar(Kind::int_);
+  for (int i = 0; i < 6; ++i) nested = types::list_of(types::freeze(nested), false);
+  EXPECT_EQ(run("local t = 1 for i = 1, 6 do local n = {} for j = 1, 100 do n[j] = t end t = n end return t",
+                nested),
+            "error: the result is too large");
+}
+
+TEST(LuaSandbox, MessagesAreShortAndReadable) {
+  EXPECT_EQ(run("error(('x'):rep(100000), 0)"), "error: " + std::string(1'000, 'x') + "...");
+  EXPECT_EQ(run("error('a\\xffb', 0)"), "error: a?b");
+  EXPECT_EQ(run("error('é', 0)"), "error: é");
+}
+
 TEST(LuaSandbox, ThreadsCallOneFunction) {
   const TypePtr number = types::scalar(Kind::int_);
   const auto function =

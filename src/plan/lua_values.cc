@@ -236,7 +236,7 @@ Bytes join_parts(const Type& type, const Parts& parts) {
 }
 
 // list, set, vector: t[1] to t[#t], and nothing else.
-base::Result<Bytes> read_sequence(lua_State* lua, const Type& type) {
+base::Result<Bytes> read_sequence(lua_State* lua, const Type& type, size_t& budget) {
   const auto count = static_cast<lua_Integer>(lua_rawlen(lua, -1));
   lua_Integer entries = 0;
   for (lua_pushnil(lua); lua_next(lua, -2) != 0; lua_pop(lua, 1)) ++entries;
@@ -249,19 +249,19 @@ base::Result<Bytes> read_sequence(lua_State* lua, const Type& type) {
   Parts parts;
   for (lua_Integer i = 1; i <= count; ++i) {
     lua_rawgeti(lua, -1, i);
-    SIBYL_ASSIGN(auto part, read_lua_value(lua, *type.element()));
+    SIBYL_ASSIGN(auto part, read_lua_value(lua, *type.element(), budget));
     lua_pop(lua, 1);
     parts.push_back(std::move(part));
   }
   return join_parts(type, parts);
 }
 
-base::Result<Bytes> read_map(lua_State* lua, const Type& type) {
+base::Result<Bytes> read_map(lua_State* lua, const Type& type, size_t& budget) {
   Parts parts;
   for (lua_pushnil(lua); lua_next(lua, -2) != 0; lua_pop(lua, 1)) {
-    SIBYL_ASSIGN(auto value, read_lua_value(lua, *type.map_value()));
+    SIBYL_ASSIGN(auto value, read_lua_value(lua, *type.map_value(), budget));
     lua_pushvalue(lua, -2);
-    SIBYL_ASSIGN(auto key, read_lua_value(lua, *type.map_key()));
+    SIBYL_ASSIGN(auto key, read_lua_value(lua, *type.map_key(), budget));
     lua_pop(lua, 1);
     parts.push_back(std::move(key));
     parts.push_back(std::move(value));
@@ -270,7 +270,7 @@ base::Result<Bytes> read_map(lua_State* lua, const Type& type) {
 }
 
 // tuple: by position; user type: by the fields' names. What is absent is null.
-base::Result<Bytes> read_fields(lua_State* lua, const Type& type) {
+base::Result<Bytes> read_fields(lua_State* lua, const Type& type, size_t& budget) {
   const size_t count = type.parameters().size();
   Parts parts(count);
   for (lua_pushnil(lua); lua_next(lua, -2) != 0; lua_pop(lua, 1)) {
@@ -287,26 +287,26 @@ base::Result<Bytes> read_fields(lua_State* lua, const Type& type) {
       return base::invalid(fmt::format("the table for a value of type {} has a key that is no {}",
                                        type.cql_name(),
                                        type.kind() == Kind::udt ? "field of it" : "position in it"));
-    SIBYL_ASSIGN(parts[*at], read_lua_value(lua, *type.parameters()[*at]));
+    SIBYL_ASSIGN(parts[*at], read_lua_value(lua, *type.parameters()[*at], budget));
   }
   return join_parts(type, parts);
 }
 
-base::Result<Bytes> read_table(lua_State* lua, const Type& type) {
+base::Result<Bytes> read_table(lua_State* lua, const Type& type, size_t& budget) {
   if (lua_type(lua, -1) != LUA_TTABLE) return refused(lua, type, "a table");
   if (lua_checkstack(lua, 8) == 0) return base::invalid("the value nests too deep");
   switch (type.kind()) {
     case Kind::map:
-      return read_map(lua, type);
+      return read_map(lua, type, budget);
     case Kind::tuple:
     case Kind::udt:
-      return read_fields(lua, type);
+      return read_fields(lua, type, budget);
     default:
-      return read_sequence(lua, type);
+      return read_sequence(lua, type, budget);
   }
 }
 
-base::Result<Bytes> read_present(lua_State* lua, const Type& type) {
+base::Result<Bytes> read_present(lua_State* lua, const Type& type, size_t& budget) {
   const bool is_text = lua_type(lua, -1) == LUA_TSTRING;
   switch (type.kind()) {
     case Kind::boolean:
@@ -344,7 +344,7 @@ base::Result<Bytes> read_present(lua_State* lua, const Type& type) {
     case Kind::tuple:
     case Kind::udt:
     case Kind::vector:
-      return read_table(lua, type);
+      return read_table(lua, type, budget);
     default:
       return read_integer(lua, type);
   }
@@ -352,9 +352,13 @@ base::Result<Bytes> read_present(lua_State* lua, const Type& type) {
 
 }  // namespace
 
-base::Result<std::optional<Bytes>> read_lua_value(lua_State* lua, const Type& type) {
+base::Result<std::optional<Bytes>> read_lua_value(lua_State* lua, const Type& type, size_t& budget) {
   if (lua_isnil(lua, -1)) return std::nullopt;
-  SIBYL_ASSIGN(Bytes bytes, read_present(lua, type));
+  constexpr size_t least = 64;  // what any value costs
+  const size_t size = least + (lua_type(lua, -1) == LUA_TSTRING ? lua_rawlen(lua, -1) : 0);
+  if (size > budget) return base::invalid("the result is too large");
+  budget -= size;
+  SIBYL_ASSIGN(Bytes bytes, read_present(lua, type, budget));
   SIBYL_TRY(types::validate(type, bytes));
   return bytes;
 }

@@ -15,7 +15,8 @@ namespace sibyl::plan {
 void push_lua_value(lua_State* lua, const types::Type& type, base::BytesView bytes);
 
 // Takes the value on top of the stack as one of `type`; nullopt: null. Runs no metamethods. Errors say what
-// was expected.
-base::Result<std::optional<base::Bytes>> read_lua_value(lua_State* lua, const types::Type& type);
+// was expected. `budget` is how many bytes it may make: a small table can hold one large string many times.
+base::Result<std::optional<base::Bytes>> read_lua_value(lua_State* lua, const types::Type& type,
+                                                        size_t& budget);
 
 }  // namespace sibyl::plan

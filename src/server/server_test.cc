@@ -213,7 +213,7 @@ TEST_F(ServerTest, PrepareExecuteAndUnprepared) {
   body.clear();
   protocol::append_execute(body, Version::v4, execute);
   EXPECT_EQ(error_of(client.ask(Opcode::execute, body)).message,
-            "There were 2 markers(?) in CQL but 1 bound variables");
+            "there were 2 markers(?) in CQL but 1 bound variables");
   execute.id = "unknown";
   body.clear();
   protocol::append_execute(body, Version::v4, execute);

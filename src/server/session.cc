@@ -316,10 +316,11 @@ base::Status Connection::begin_query(Call& call, BytesView body) {
 
 namespace {
 
-base::Status check_marker_count(const plan::Prepared& plan, size_t values) {
+// Cassandra writes its first word small, but large in a batch.
+base::Status check_marker_count(const plan::Prepared& plan, size_t values, const char* there) {
   if (plan.markers.size() == values) return {};
   return base::invalid(
-      fmt::format("There were {} markers(?) in CQL but {} bound variables", plan.markers.size(), values));
+      fmt::format("{} were {} markers(?) in CQL but {} bound variables", there, plan.markers.size(), values));
 }
 
 }  // namespace
@@ -329,7 +330,7 @@ base::Status Connection::begin_execute(Call& call, BytesView body) {
   call.is_execute = true;
   SIBYL_ASSIGN(call.plan, reactor_.shared().engine.find_prepared(call.execute.id));
   SIBYL_TRY(fill_request(call, call.execute.parameters));
-  SIBYL_TRY(check_marker_count(*call.plan, call.request.values.size()));
+  SIBYL_TRY(check_marker_count(*call.plan, call.request.values.size(), "there"));
   if (call.trace) {
     tell_parameters(call.execute.parameters, call.plan->text, *call.trace);
     tell_values(*call.plan, call.request.values, *call.trace);
@@ -346,7 +347,7 @@ base::Status Connection::begin_batch(Call& call, BytesView body, bool& may_block
     auto plan = statement.is_prepared ? engine.find_prepared(statement.text_or_id)
                                       : engine.plan_query(statement.text_or_id, keyspace, call.trace.get());
     if (!plan) return base::fail(plan.error());
-    SIBYL_TRY(check_marker_count(**plan, statement.value_count));
+    SIBYL_TRY(check_marker_count(**plan, statement.value_count, "There"));
     may_block |= execute::may_block(**plan);
     const std::span<const types::ValueView> values(call.batch.values);
     call.items.push_back({std::move(*plan), values.subspan(statement.first_value, statement.value_count)});
