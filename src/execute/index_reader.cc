@@ -119,18 +119,18 @@ class Sorted final : public Candidates {
 };
 
 // Half-open; no end: to the last row.
-struct SuffixRange {
+struct ByteRange {
   Bytes begin;
   std::optional<Bytes> end;
 };
 
 // Where the plan's rows lie.
-std::vector<SuffixRange> ranges_of(const ReadPlan& plan) {
-  std::vector<SuffixRange> ranges;
+std::vector<ByteRange> ranges_of(const ReadPlan& plan) {
+  std::vector<ByteRange> ranges;
   const uint32_t table = plan.table->storage_id;
   if (plan.is_range) {
     const Bytes end = row::token_end(table, plan.tokens.last);
-    SuffixRange range{row::token_begin(table, plan.tokens.first).substr(id_size), std::nullopt};
+    ByteRange range{row::token_begin(table, plan.tokens.first).substr(id_size), std::nullopt};
     if (plan.tokens.last != INT64_MAX) range.end = end.substr(id_size);
     ranges.push_back(std::move(range));
   } else {
@@ -143,9 +143,9 @@ std::vector<SuffixRange> ranges_of(const ReadPlan& plan) {
 }
 
 // Leaves out what earlier pages have given. The position's partition comes again when rows of it are left.
-void continue_after(const Position& position, bool by_partition, std::vector<SuffixRange>& ranges) {
+void continue_after(const Position& position, bool by_partition, std::vector<ByteRange>& ranges) {
   const Bytes prefix = row::partition_prefix(0, position.partition_key).substr(id_size);
-  const auto holds = [&](const SuffixRange& range) {
+  const auto holds = [&](const ByteRange& range) {
     return range.begin <= prefix && (!range.end || prefix < *range.end);
   };
   const auto at = std::find_if(ranges.begin(), ranges.end(), holds);
@@ -164,21 +164,28 @@ void continue_after(const Position& position, bool by_partition, std::vector<Suf
     ranges.erase(ranges.begin());
 }
 
+// The records of a range of terms.
+ByteRange records_of(const IndexLookup& lookup) {
+  const Bytes prefix = index_prefix(*lookup.index);
+  const Bytes& end = *lookup.terms.end;
+  return {prefix + lookup.terms.begin, end.empty() ? row::table_end(lookup.index->storage_id) : prefix + end};
+}
+
 // nullptr when there are too many.
 Result<std::unique_ptr<Candidates>> gather(const Snapshot& snapshot, const ReadPlan& plan,
-                                           const IndexLookup& lookup,
-                                           const std::vector<SuffixRange>& ranges) {
-  const Bytes prefix = index_prefix(*lookup.index);
+                                           const IndexLookup& lookup, const std::vector<ByteRange>& ranges) {
+  const ByteRange records = records_of(lookup);
+  if (*records.end <= records.begin)
+    return std::unique_ptr<Candidates>(std::make_unique<Sorted>(std::vector<Bytes>()));
+  const size_t prefix_size = index_prefix(*lookup.index).size();
   const plan::TermForm form = plan::TermForm::of(*plan.table, *lookup.index);
-  const Bytes end =
-      lookup.terms.end->empty() ? row::table_end(lookup.index->storage_id) : prefix + *lookup.terms.end;
-  const auto iterator = snapshot.iterate(prefix + lookup.terms.begin, end);
+  const auto iterator = snapshot.iterate(records.begin, *records.end);
   std::vector<Bytes> suffixes;
   size_t bytes = 0;
   for (iterator->seek_to_first(); iterator->valid(); iterator->next()) {
-    BytesView suffix = iterator->key().substr(prefix.size());
+    BytesView suffix = iterator->key().substr(prefix_size);
     if (!form.skip(suffix)) return base::fail(corrupt());
-    const bool is_wanted = std::any_of(ranges.begin(), ranges.end(), [&](const SuffixRange& range) {
+    const bool is_wanted = std::any_of(ranges.begin(), ranges.end(), [&](const ByteRange& range) {
       return suffix >= range.begin && (!range.end || suffix < *range.end);
     });
     if (!is_wanted) continue;
@@ -194,7 +201,7 @@ Result<std::unique_ptr<Candidates>> gather(const Snapshot& snapshot, const ReadP
 class IndexReader final : public Reader {
  public:
   IndexReader(std::shared_ptr<const Snapshot> snapshot, const ReadPlan& plan, bool by_partition,
-              std::vector<SuffixRange> ranges, std::unique_ptr<Candidates> candidates)
+              std::vector<ByteRange> ranges, std::unique_ptr<Candidates> candidates)
       : snapshot_(std::move(snapshot)),
         plan_(plan),
         by_partition_(by_partition),
@@ -264,7 +271,7 @@ class IndexReader final : public Reader {
       if (!from) return false;
     }
     for (; range_ < ranges_.size(); ++range_) {
-      const SuffixRange& range = ranges_[range_];
+      const ByteRange& range = ranges_[range_];
       SIBYL_ASSIGN(const bool found, candidates_->seek(from ? std::max(*from, range.begin) : range.begin));
       if (!found || (range.end && candidates_->suffix() >= *range.end)) continue;
       Bytes key(id_size, '\0');
@@ -304,7 +311,7 @@ class IndexReader final : public Reader {
   const std::shared_ptr<const Snapshot> snapshot_;
   const ReadPlan& plan_;
   const bool by_partition_;
-  const std::vector<SuffixRange> ranges_;
+  const std::vector<ByteRange> ranges_;
   const std::unique_ptr<Candidates> candidates_;
   std::vector<plan::Interval> named_;
 
@@ -322,7 +329,12 @@ base::Result<std::unique_ptr<Reader>> open_index_reader(const storage::Store& st
                                                         std::span<const IndexLookup> lookups) {
   SIBYL_CHECK(!plan.reversed && !lookups.empty());
   const bool by_partition = leads_to_partitions(*plan.table, *lookups[0].index);
-  std::vector<SuffixRange> ranges = ranges_of(plan);
+  if (lookups[0].terms.end) {
+    const ByteRange records = records_of(lookups[0]);
+    const bool is_empty = *records.end <= records.begin;
+    if (!is_empty && store.approximate_size(records.begin, *records.end) > max_gathered_bytes) return nullptr;
+  }
+  std::vector<ByteRange> ranges = ranges_of(plan);
   if (plan.after) continue_after(*plan.after, by_partition, ranges);
   std::shared_ptr<const Snapshot> snapshot = store.snapshot();
   std::unique_ptr<Candidates> candidates;

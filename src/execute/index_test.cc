@@ -195,7 +195,7 @@ std::string relation(Random& random) {
     case 2:
       return fmt::format("x > {}", n);
     case 3:
-      return fmt::format("x >= {} AND x < {}", n, n + 2);
+      return fmt::format("x >= {} AND x < {}", n, random.below(5));
     case 4:
       return fmt::format("s = {}", n);
     case 5:
