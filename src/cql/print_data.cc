@@ -71,7 +71,11 @@ void Writer::selectors(const std::vector<Selector>& list) {
 void Writer::where(const std::vector<Relation>& relations) {
   if (relations.empty()) return;
   put(" WHERE ");
-  separated(relations, " AND ", [this](const Relation& item) { relation(item); });
+  this->relations(relations);
+}
+
+void Writer::relations(const std::vector<Relation>& list) {
+  separated(list, " AND ", [this](const Relation& item) { relation(item); });
 }
 
 // The operator and what is on its right.

@@ -92,6 +92,12 @@ std::string print(const RawType& type) {
   return writer.take();
 }
 
+std::string print(const std::vector<Relation>& where) {
+  Writer writer;
+  writer.relations(where);
+  return writer.take();
+}
+
 const char* to_string(Operator op) {
   switch (op) {
     case Operator::equal:

@@ -11,6 +11,8 @@ namespace sibyl::cql {
 std::string print(const Statement& statement);
 std::string print(const Expression& expression);
 std::string print(const RawType& type);
+// Relations joined by AND, without WHERE.
+std::string print(const std::vector<Relation>& where);
 
 // A name as CQL takes it: in double quotes when it is not lower case, or a reserved word.
 std::string print_name(std::string_view name);

@@ -18,6 +18,7 @@ class Writer {
   void statement(const Statement& statement);
   void expression(const Expression& expression);
   void type(const RawType& type);
+  void relations(const std::vector<Relation>& list);
 
  private:
   // --- Pieces (printer.cc)

@@ -19,6 +19,7 @@ using storage::WriteSet;
 
 // Their order is the order of reading: what a record needs comes before it.
 enum class RecordType : char {
+  build_progress = 'b',
   header = 'h',
   keyspace = 'k',
   type = 't',
@@ -175,6 +176,13 @@ void add_system_keyspaces(Snapshot& snapshot) {
 
 }  // namespace
 
+Bytes build_progress_key(uint32_t storage_id) {
+  Bytes key = catalogue_begin();
+  key.push_back(static_cast<char>(RecordType::build_progress));
+  base::append_big_endian(key, storage_id);
+  return key;
+}
+
 base::Result<Catalogue> Catalogue::load(storage::Store& store) {
   Catalogue catalogue(store);
   Bytes value;
@@ -219,7 +227,7 @@ base::Status Catalogue::read_records() {
     BytesView rest = records->key().substr(begin.size());
     if (rest.empty()) return base::fail(not_ours("a record of the catalogue has no type"));
     auto type = static_cast<RecordType>(rest[0]);
-    if (type == RecordType::header) continue;
+    if (type == RecordType::header || type == RecordType::build_progress) continue;
     SIBYL_TRY(read_record(type, records->value(), keyspaces));
   }
   SIBYL_TRY(records->status());
@@ -236,7 +244,10 @@ base::Status Catalogue::change(const Snapshot& next, const std::vector<uint32_t>
   WriteSet writes = difference(*schema_, *snapshot);
   writes.put(record_key(RecordType::header),
              schema::encode(schema::Header{host_id_, snapshot->version, snapshot->next_storage_id}));
-  for (uint32_t id : dropped_storage_ids) writes.erase_range(row::table_begin(id), row::table_end(id));
+  for (uint32_t id : dropped_storage_ids) {
+    writes.erase_range(row::table_begin(id), row::table_end(id));
+    writes.erase(build_progress_key(id));
+  }
   SIBYL_TRY(store_->commit(std::move(writes)));
   schema_ = std::move(snapshot);
   set_purge_policy();

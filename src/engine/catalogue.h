@@ -14,6 +14,10 @@
 
 namespace sibyl::engine {
 
+// The record that says how far the index or view of this storage id is built (builder.h). It goes with the
+// index or view.
+base::Bytes build_progress_key(uint32_t storage_id);
+
 class Catalogue {
  public:
   // Reads the catalogue, or begins one in an empty store. A store that holds records but no catalogue is not

@@ -37,12 +37,15 @@ struct Element {
   }
   const char* kind() const {
     if (function || aggregate) return function ? "function" : "aggregate";
-    return index ? "index" : table ? "table" : type ? "type" : "keyspace";
+    if (index) return "index";
+    if (table) return table->is_view() ? "materialized_view" : "table";
+    return type ? "type" : "keyspace";
   }
   std::string text(bool with_internals) const {
     if (function) return describe_function(*function);
     if (aggregate) return describe_aggregate(*aggregate);
     if (index) return describe_index(*table, *index);
+    if (table && table->is_view()) return describe_view(*table, with_internals);
     if (table) return describe_table(*table, keyspace->is_virtual, with_internals);
     return type ? describe_type(*type) : describe_keyspace(*keyspace);
   }
@@ -112,7 +115,7 @@ void add_type(const Keyspace& keyspace, const schema::UserType& type, std::set<s
   if (added.insert(type.name).second) out.push_back({.keyspace = &keyspace, .type = &type});
 }
 
-// A table and its indexes.
+// A table, its indexes and its views.
 void add_table(const Keyspace& keyspace, const schema::Table& table, Elements& out) {
   out.push_back({.keyspace = &keyspace, .table = &table});
   std::vector<const schema::Index*> indexes;
@@ -122,6 +125,11 @@ void add_table(const Keyspace& keyspace, const schema::Table& table, Elements& o
   });
   for (const schema::Index* index : indexes)
     out.push_back({.keyspace = &keyspace, .table = &table, .index = index});
+  std::vector<schema::TablePtr> views = table.views;
+  std::stable_sort(views.begin(), views.end(), [](const auto& left, const auto& right) {
+    return lower(left->name) < lower(right->name);
+  });
+  for (const schema::TablePtr& view : views) out.push_back({.keyspace = &keyspace, .table = view.get()});
 }
 
 void add_keyspace(const Keyspace& keyspace, bool only, Elements& out) {
@@ -223,7 +231,7 @@ class Describer {
     const std::string &name = statement_.name.name, &where = keyspace->name;
     switch (statement_.kind) {
       case Describe::Kind::table:
-        if (auto table = keyspace->find_table(name)) {
+        if (auto table = keyspace->find_table(name); table && !table->is_view()) {
           Elements out;
           add_table(*keyspace, *table, out);
           return out;
@@ -238,6 +246,8 @@ class Describer {
           return Elements{{.keyspace = keyspace, .table = table.get(), .index = table->find_index(name)}};
         return base::invalid(fmt::format("Table for existing index '{}' not found in '{}'", name, where));
       case Describe::Kind::view:
+        if (auto view = keyspace->find_table(name); view && view->is_view())
+          return Elements{{.keyspace = keyspace, .table = view.get()}};
         return base::invalid(fmt::format("Materialized view '{}' not found in '{}'", name, where));
       case Describe::Kind::function:
         if (Elements found; add_functions(*keyspace, name, found), !found.empty()) return found;

@@ -23,6 +23,7 @@ std::string describe_aggregate(const schema::UserAggregate& aggregate);
 // `name(int, text)`, as the answer's name column has it.
 std::string function_signature(const std::string& name, const std::vector<types::TypePtr>& argument_types);
 std::string describe_table(const schema::Table& table, bool is_virtual, bool with_internals);
+std::string describe_view(const schema::Table& view, bool with_internals);
 std::string describe_index(const schema::Table& table, const schema::Index& index);
 
 // Answers one page. `keyspace` is the session's, or empty.

@@ -33,8 +33,8 @@ std::string print_extensions(const std::map<std::string, Bytes>& extensions) {
   return out + "}";
 }
 
-std::vector<std::string> print_options(const schema::TableOptions& options) {
-  return {
+std::vector<std::string> print_options(const schema::TableOptions& options, bool is_view) {
+  std::vector<std::string> lines = {
       "additional_write_policy = " + quote_string(options.additional_write_policy),
       fmt::format("allow_auto_snapshot = {}", options.allow_auto_snapshot),
       "bloom_filter_fp_chance = " + types::format_double(options.bloom_filter_fp_chance),
@@ -55,6 +55,9 @@ std::vector<std::string> print_options(const schema::TableOptions& options) {
       "read_repair = " + quote_string(options.read_repair),
       "speculative_retry = " + quote_string(options.speculative_retry),
   };
+  // A view's rows end when the base's do.
+  if (is_view) std::erase_if(lines, [](const std::string& line) { return line.starts_with("default_time"); });
+  return lines;
 }
 
 template <typename SomeColumn>
@@ -174,6 +177,23 @@ std::string describe_index(const Table& table, const schema::Index& index) {
   return out + ";";
 }
 
+std::string describe_view(const Table& view, bool with_internals) {
+  std::string selected = "*";
+  if (!view.view->include_all_columns) {
+    std::vector<std::string> names;
+    for (const Column& column : view.columns) names.push_back(quote_identifier(column.name));
+    selected = fmt::format("{}", fmt::join(names, ", "));
+  }
+  std::vector<std::string> options;
+  if (with_internals) options.push_back("ID = " + types::format_uuid(view.id));
+  if (view.clustering_count != 0) options.push_back(print_clustering_order(view));
+  for (std::string& option : print_options(view.options, true)) options.push_back(std::move(option));
+  return fmt::format(
+      "CREATE MATERIALIZED VIEW {} AS\n    SELECT {}\n    FROM {}\n    WHERE {}\n    {}\n WITH {};",
+      qualified(view.keyspace, view.name), selected, qualified(view.keyspace, view.view->base_table),
+      view.view->where_clause, print_primary_key(view), fmt::join(options, "\n    AND "));
+}
+
 std::string describe_table(const Table& table, bool is_virtual, bool with_internals) {
   std::vector<DroppedColumn> dropped;
   if (with_internals) dropped = sorted_dropped_columns(table);
@@ -183,7 +203,7 @@ std::string describe_table(const Table& table, bool is_virtual, bool with_intern
   if (is_virtual) {
     options.push_back("comment = " + quote_string(table.options.comment));
   } else {
-    for (std::string& option : print_options(table.options)) options.push_back(std::move(option));
+    for (std::string& option : print_options(table.options, false)) options.push_back(std::move(option));
   }
 
   std::string name = qualified(table.keyspace, table.name), out;

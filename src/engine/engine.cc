@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <mutex>
+#include <optional>
 #include <set>
 
 #include "base/check.h"
+#include "engine/builder.h"
 #include "engine/catalogue.h"
 #include "engine/describe.h"
 #include "engine/estimates.h"
@@ -14,6 +16,7 @@
 #include "engine/statements.h"
 #include "engine/system_tables.h"
 #include "engine/traces.h"
+#include "engine/write_gate.h"
 #include "execute/locks.h"
 #include "execute/trace.h"
 #include "execute/vector_indexes.h"
@@ -170,7 +173,12 @@ class EngineImpl final : public Engine {
                                         .cluster_name = options_.cluster_name,
                                         .started_seconds = clock_.now_seconds()}));
     SIBYL_TRY(show_settings());
-    return system_tables_.show_schema(nullptr, *catalogue_.schema());
+    SIBYL_TRY(system_tables_.show_schema(nullptr, *catalogue_.schema()));
+    builder_.emplace(environment_,
+                     Builder::Hooks{.schema = [this] { return schema(); },
+                                    .wait_for_writers = [this] { gate_.wait(); },
+                                    .finish = [this](uint32_t id) { return finish_building(id); }});
+    return {};
   }
 
   base::Result<PreparedStatement> prepare(std::string_view text, const std::string& keyspace) override {
@@ -196,6 +204,12 @@ class EngineImpl final : public Engine {
     if (request.trace != nullptr)
       done = with_steps(fmt::format("Executing a batch of {} statements", items.size()), committed(),
                         *request.trace, std::move(done));
+    const WriteGate::Pass pass = gate_.enter();
+    for (execute::BatchItem& item : items) {
+      auto current = statements_.renew(item.statement);
+      if (!current) return done(base::fail(std::move(current.error())));
+      item.statement = std::move(*current);
+    }
     execute::batch(kind, items, request, environment_, std::move(done));
   }
 
@@ -254,14 +268,20 @@ class EngineImpl final : public Engine {
   }
   void run(const std::shared_ptr<const plan::Modification>&, const PreparedPtr& plan, const Request& request,
            Completion done) {
-    execute::modify(*plan, request, environment_, std::move(done));
+    write(plan, std::move(done), [&](const plan::Prepared& current, Completion then) {
+      execute::modify(current, request, environment_, std::move(then));
+    });
   }
   void run(const std::shared_ptr<const plan::Batch>&, const PreparedPtr& plan, const Request& request,
            Completion done) {
-    execute::batch(*plan, request, environment_, std::move(done));
+    write(plan, std::move(done), [&](const plan::Prepared& current, Completion then) {
+      execute::batch(current, request, environment_, std::move(then));
+    });
   }
   void run(const plan::Truncate&, const PreparedPtr& plan, const Request&, Completion done) {
-    execute::truncate(*plan, environment_, std::move(done));
+    write(plan, std::move(done), [&](const plan::Prepared& current, Completion then) {
+      execute::truncate(current, environment_, std::move(then));
+    });
   }
   void run(const plan::Use& use, const PreparedPtr&, const Request&, Completion done) {
     if (!schema()->find_keyspace(use.keyspace))
@@ -280,7 +300,28 @@ class EngineImpl final : public Engine {
                   system_tables_.node(), request));
   }
 
+  // Runs what writes by a plan that knows the newest schema.
+  template <typename Run>
+  void write(const PreparedPtr& plan, Completion done, Run run) {
+    const WriteGate::Pass pass = gate_.enter();
+    base::Result<PreparedPtr> current = statements_.renew(plan);
+    if (!current) return done(base::fail(std::move(current.error())));
+    run(**current, std::move(done));
+  }
+
   base::Result<ResultSet> define(const cql::Statement& statement, const std::string& keyspace) {
+    base::Result<ResultSet> result = define_next(statement, keyspace);
+    if (!result || result->kind != ResultSet::Kind::schema_change) return result;
+    const bool needs_building = std::holds_alternative<cql::CreateIndex>(statement.node) ||
+                                std::holds_alternative<cql::CreateView>(statement.node);
+    if (!needs_building) return result;
+    // Small tables are done when the answer comes.
+    builder_->wake();
+    builder_->wait(std::chrono::seconds(1));
+    return result;
+  }
+
+  base::Result<ResultSet> define_next(const cql::Statement& statement, const std::string& keyspace) {
     std::lock_guard lock(definition_mutex_);
     schema::SnapshotPtr before = catalogue_.schema();
     SIBYL_ASSIGN(plan::DefinitionResult made,
@@ -299,6 +340,18 @@ class EngineImpl final : public Engine {
       result.change = made.changes.front();
     }
     return result;
+  }
+
+  // An index or view is complete: queries may use it from now on.
+  base::Status finish_building(uint32_t storage_id) {
+    std::lock_guard lock(definition_mutex_);
+    schema::SnapshotPtr before = catalogue_.schema();
+    schema::SnapshotPtr next = with_built(*before, storage_id);
+    if (!next) return {};
+    SIBYL_TRY(catalogue_.change(*next, {}));
+    SIBYL_TRY(system_tables_.show_schema(before.get(), *catalogue_.schema()));
+    statements_.set_schema(catalogue_.schema());
+    return {};
   }
 
   void notify(const std::vector<schema::Change>& changes) {
@@ -334,6 +387,8 @@ class EngineImpl final : public Engine {
     system_tables_.set_source("system", "built_views", [this] { return built_view_rows(*schema()); });
     system_tables_.set_source("system_views", "sai_column_indexes",
                               [this] { return attached_index_rows(*schema()); });
+    system_tables_.set_source("system", "view_builds_in_progress", [this] { return view_build_rows(); });
+    system_tables_.set_source("system_views", "sstable_tasks", [this] { return index_build_rows(); });
     system_tables_.set_source("system_views", "disk_usage",
                               [this] { return disk_usage_rows(*store_, *schema()); });
     system_tables_.set_source("system_views", "clients", [this] {
@@ -343,6 +398,30 @@ class EngineImpl final : public Engine {
         for (const Client& client : clients_()) rows.push_back(client_row(client));
       return rows;
     });
+  }
+
+  std::vector<SystemRow> view_build_rows() const {
+    const auto progress = builder_->progress();
+    if (!progress || !progress->is_view) return {};
+    return {{{"keyspace_name", progress->keyspace},
+             {"view_name", progress->name},
+             {"start_token", std::to_string(INT64_MIN)},
+             {"end_token", std::to_string(INT64_MIN)},
+             {"keys_built", types::encode_int64(static_cast<int64_t>(progress->partitions))},
+             {"last_token", std::to_string(progress->last_token)}}};
+  }
+  std::vector<SystemRow> index_build_rows() const {
+    const auto progress = builder_->progress();
+    if (!progress || progress->is_view) return {};
+    // Tokens are spread evenly, so the last one says how much is done.
+    const double ratio = (static_cast<double>(progress->last_token) - INT64_MIN) / 18446744073709551616.0;
+    return {{{"keyspace_name", progress->keyspace},
+             {"table_name", progress->table},
+             {"task_id", progress->task_id},
+             {"completion_ratio", types::encode_double(ratio)},
+             {"kind", "secondary index build"},
+             {"progress", types::encode_int64(static_cast<int64_t>(progress->partitions))},
+             {"unit", "keys"}}};
   }
 
   std::vector<SystemRow> prepared_rows() const {
@@ -373,6 +452,8 @@ class EngineImpl final : public Engine {
   uint64_t last_token_ = 0;
   std::mutex clients_mutex_;
   Clients clients_;
+  WriteGate gate_;
+  std::optional<Builder> builder_;  // last: it uses the others
 };
 
 }  // namespace

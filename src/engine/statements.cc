@@ -76,11 +76,10 @@ schema::SnapshotPtr Statements::schema() const {
 }
 
 void Statements::set_schema(schema::SnapshotPtr schema) {
-  {
-    std::lock_guard lock(schema_mutex_);
-    schema_.swap(schema);
-  }
-  generation_.fetch_add(1, std::memory_order_release);
+  std::lock_guard lock(schema_mutex_);
+  schema_.swap(schema);
+  // Before the lock is given back: whoever sees the schema may rely on plans being made for it.
+  generation_.fetch_add(1, std::memory_order_seq_cst);
 }
 
 base::Result<PreparedPtr> Statements::make_plan(std::string_view text, const std::string& keyspace,
@@ -125,6 +124,21 @@ base::Result<PreparedPtr> Statements::find_prepared(std::string_view id) {
   // A statement that can no longer be made is forgotten; preparing it again tells the client why.
   if (!found || !*found) return base::fail(not_prepared(id));
   return found;
+}
+
+base::Result<PreparedPtr> Statements::renew(PreparedPtr plan) {
+  // Plans that were looked at before are known by their address, which is theirs while they are kept here.
+  struct Checked {
+    PreparedPtr plan;
+    uint64_t generation = 0;
+  };
+  thread_local std::array<Checked, 64> checked;
+  Checked& known = checked[std::hash<const void*>{}(plan.get()) / alignof(plan::Prepared) % checked.size()];
+  const uint64_t generation = generation_.load(std::memory_order_seq_cst);
+  if (known.plan == plan && known.generation == generation) return plan;
+  if (!holds_for(*plan, *schema())) return make_plan(plan->text, plan->keyspace);
+  known = {plan, generation};
+  return plan;
 }
 
 bool Statements::seen_before(std::string_view key) {

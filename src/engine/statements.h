@@ -41,6 +41,10 @@ class Statements {
   base::Result<plan::PreparedPtr> plan_query(std::string_view text, const std::string& keyspace,
                                              execute::Trace* trace = nullptr);
 
+  // The plan itself when its tables are those of the newest schema, else one made again: for whoever is about
+  // to write, since indexes and views of the tables must be known.
+  base::Result<plan::PreparedPtr> renew(plan::PreparedPtr plan);
+
   const PlanCache& prepared() const { return prepared_; }
 
  private:

@@ -34,6 +34,8 @@ CREATE TABLE size_estimates (keyspace_name text, table_name text, range_start te
 CREATE TABLE table_estimates (keyspace_name text, table_name text, range_type text, range_start text, range_end
   text, mean_partition_size bigint, partitions_count bigint, PRIMARY KEY (keyspace_name, table_name, range_type,
   range_start, range_end));
+CREATE TABLE view_builds_in_progress (keyspace_name text, view_name text, start_token text, end_token text,
+  keys_built bigint, last_token text, PRIMARY KEY (keyspace_name, view_name, start_token, end_token));
 )cql"},
     {.name = "system_schema",
      .strategy = "LocalStrategy",

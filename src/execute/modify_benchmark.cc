@@ -31,6 +31,10 @@ struct Bench {
   Bench() {
     define("CREATE KEYSPACE e WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}");
     define("CREATE TABLE t (k text PRIMARY KEY, a text, b bigint, c text)");
+    define("CREATE TABLE viewed (k text PRIMARY KEY, a text, b bigint, c text)");
+    define(
+        "CREATE MATERIALIZED VIEW by_b AS SELECT * FROM viewed WHERE b IS NOT NULL AND k IS NOT NULL "
+        "PRIMARY KEY (b, k)");
     define("CREATE TABLE w (k uuid, c timestamp, v double, PRIMARY KEY (k, c))");
   }
   void define(const std::string& text) {
@@ -67,6 +71,12 @@ void insert_plain(benchmark::State& state) {
               {"key-0000001", Bytes(40, 'x'), types::encode_int64(5), Bytes(40, 'y')});
 }
 BENCHMARK(insert_plain);
+
+void insert_with_view(benchmark::State& state) {
+  Bench().run(state, "INSERT INTO viewed (k, a, b, c) VALUES (?, ?, ?, ?)",
+              {"key-0000001", Bytes(40, 'x'), types::encode_int64(5), Bytes(40, 'y')});
+}
+BENCHMARK(insert_with_view);
 
 void update_clustered(benchmark::State& state) {
   Bench().run(state, "UPDATE w SET v = ? WHERE k = ? AND c = ?",

@@ -74,9 +74,13 @@ bool is_same(const Fragment& left, const Fragment& right) {
                     [](const row::Cell& one, const row::Cell& other) { return is_same(one, other); });
 }
 
+// Kept from one write to the next of a thread, for its memory.
 class Upkeep {
  public:
-  Upkeep(const storage::Store& store, storage::WriteSet& out) : store_(store), out_(out) {}
+  void begin(const storage::Store& store, storage::WriteSet& out) {
+    store_ = &store;
+    out_ = &out;
+  }
 
   // The entries are of one partition, in the order of their keys.
   base::Status run(std::span<const Entry> entries) {
@@ -122,7 +126,7 @@ class Upkeep {
            rows_[next_entry_].key == rows_[next_entry_ - 1].key)
       ++next_entry_;
     values_.assign(keys_.size(), std::nullopt);
-    return store_.get_many(keys_, values_);
+    return store_->get_many(keys_, values_);
   }
 
   // Reads the partition's own record and its range deletions, before and after; leaves the static row in
@@ -147,7 +151,7 @@ class Upkeep {
     Bytes begin(prefix_), end(prefix_);
     begin.push_back(static_cast<char>(RecordKind::range_deletion));
     end.push_back(static_cast<char>(RecordKind::row));
-    const auto records = store_.iterate(begin, end);
+    const auto records = store_->iterate(begin, end);
     for (records->seek_to_first(); records->valid(); records->next())
       SIBYL_TRY(add_range(records->key().substr(prefix_.size() + 1), records->value(), true));
     return records->status();
@@ -222,7 +226,7 @@ class Upkeep {
 
   base::Status compare_stored(BytesView begin, const std::optional<Bytes>& end) {
     const Bytes last = end ? row::row_record_key(prefix_, *end) : row::after(prefix_).value_or(Bytes());
-    const auto records = store_.iterate(row::row_record_key(prefix_, begin), last);
+    const auto records = store_->iterate(row::row_record_key(prefix_, begin), last);
     for (records->seek_to_first(); records->valid(); records->next()) {
       const BytesView key = records->key();
       if (is_named(key)) continue;
@@ -250,14 +254,14 @@ class Upkeep {
   base::Status emit(BytesView clustering, bool is_static) {
     if (is_same(before_, after_)) return {};
     const RowChange change{*table_, partition_key_, clustering, is_static, before_, after_};
-    for (const schema::Index& index : table_->indexes) SIBYL_TRY(write_index_change(index, change, out_));
+    for (const schema::Index& index : table_->indexes) SIBYL_TRY(write_index_change(index, change, *out_));
     if (is_static) return {};
-    for (const schema::TablePtr& view : table_->views) SIBYL_TRY(write_view_change(view, change, out_));
+    for (const schema::TablePtr& view : table_->views) SIBYL_TRY(write_view_change(view, change, *out_));
     return {};
   }
 
-  const storage::Store& store_;
-  storage::WriteSet& out_;
+  const storage::Store* store_ = nullptr;
+  storage::WriteSet* out_ = nullptr;
 
   const schema::Table* table_ = nullptr;
   BytesView prefix_;
@@ -271,8 +275,10 @@ class Upkeep {
   Fragment before_, after_, written_;
 };
 
-std::vector<Entry> entries_of(std::span<const schema::Table* const> tables, const storage::WriteSet& writes) {
-  std::vector<Entry> entries;
+// The operations on tables that need upkeep, in the order of their keys.
+void gather(std::span<const schema::Table* const> tables, const storage::WriteSet& writes,
+            std::vector<Entry>& entries) {
+  entries.clear();
   row::RecordKey parsed;
   for (const storage::WriteSet::Operation& operation : writes.operations()) {
     if (operation.action != storage::WriteSet::Action::merge || !row::parse_record_key(operation.key, parsed))
@@ -286,21 +292,22 @@ std::vector<Entry> entries_of(std::span<const schema::Table* const> tables, cons
   const auto by_key = [](const Entry& left, const Entry& right) { return left.key < right.key; };
   if (!std::is_sorted(entries.begin(), entries.end(), by_key))
     std::sort(entries.begin(), entries.end(), by_key);
-  return entries;
 }
 
 }  // namespace
 
 base::Status add_upkeep(std::span<const schema::Table* const> tables, const storage::Store& store,
                         storage::WriteSet& writes) {
-  const std::vector<Entry> entries = entries_of(tables, writes);
+  thread_local std::vector<Entry> entries;
+  gather(tables, writes, entries);
   // Apart: the entries borrow from `writes`.
   storage::WriteSet added;
-  Upkeep upkeep(store, added);
+  thread_local Upkeep upkeep;
+  upkeep.begin(store, added);
   for (size_t begin = 0; begin < entries.size();) {
     size_t end = begin + 1;
     while (end < entries.size() && entries[end].prefix() == entries[begin].prefix()) ++end;
-    SIBYL_TRY(upkeep.run(std::span(entries).subspan(begin, end - begin)));
+    SIBYL_TRY(upkeep.run(std::span<const Entry>(entries).subspan(begin, end - begin)));
     begin = end;
   }
   writes.append(std::move(added));

@@ -43,7 +43,7 @@ row::Marker life_of(const ViewPlan& plan, const Fragment& row) {
   return life;
 }
 
-// The values of a base row's key, taken apart once for before and after.
+// The values of a base row's key.
 struct BaseKey {
   std::vector<Bytes> partition, clustering;
 };
@@ -60,22 +60,25 @@ class ViewWriter {
       : view_(*view), change_(change), plan_(view_plan_of(view, change.table)) {}
 
   base::Status write(storage::WriteSet& writes) {
-    SIBYL_TRY(read_key());
-    ViewRecord before = record_of(change_.before);
+    SIBYL_ASSIGN(base_.partition,
+                 types::split_partition_key(change_.partition_key, change_.table.partition_key_count));
+    SIBYL_TRY(read_clustering(change_.after));
+    if (!plan_.matches(change_.partition_key, change_.clustering, base_.partition, base_.clustering))
+      return {};
     ViewRecord after = record_of(change_.after);
+    // Values that the record's key does not tell apart may have changed with the row.
+    if (change_.before.original_clustering != change_.after.original_clustering)
+      SIBYL_TRY(read_clustering(change_.before));
+    ViewRecord before = record_of(change_.before);
     if (!before.key.empty() && before.key != after.key) writes.erase(std::move(before.key));
     if (!after.key.empty()) writes.put(std::move(after.key), encoded(after.original));
     return {};
   }
 
  private:
-  base::Status read_key() {
-    const schema::Table& table = change_.table;
-    SIBYL_ASSIGN(base_.partition,
-                 types::split_partition_key(change_.partition_key, table.partition_key_count));
-    const Fragment& any = exists(change_.after) ? change_.after : change_.before;
+  base::Status read_clustering(const Fragment& row) {
     SIBYL_ASSIGN(base_.clustering,
-                 plan::clustering_values(table, change_.clustering, any.original_clustering));
+                 plan::clustering_values(change_.table, change_.clustering, row.original_clustering));
     return {};
   }
 
@@ -108,9 +111,8 @@ class ViewWriter {
     const size_t parts = view_.partition_key_count;
     const Bytes partition_key =
         types::serialise_partition_key(std::vector<BytesView>(values.begin(), values.begin() + parts));
-    if (partition_key.empty() || partition_key.size() > plan::max_key_size) return record;
+    if (partition_key.size() > plan::max_key_size) return record;
     const Bytes clustering = plan::clustering_of(view_, values.subspan(parts));
-    if (!plan_.matches(partition_key, clustering, values)) return record;
     record.original = plan::original_clustering_of(view_, values.subspan(parts), clustering);
     record.key = row::row_record_key(row::partition_prefix(view_.storage_id, partition_key), clustering);
     return record;

@@ -25,7 +25,7 @@ base::Result<std::unique_ptr<ViewPlan>> ViewPlan::make(schema::TablePtr view, co
     }
   }
   std::sort(plan->selected_.begin(), plan->selected_.end());
-  SIBYL_ASSIGN(plan->filter_, plan::bind_view_filter(plan->view_));
+  SIBYL_ASSIGN(plan->filter_, plan::bind_view_filter(*plan->view_->view, base));
   return plan;
 }
 
@@ -33,9 +33,10 @@ bool ViewPlan::selects(uint32_t column) const {
   return std::binary_search(selected_.begin(), selected_.end(), column);
 }
 
-bool ViewPlan::matches(BytesView partition_key, BytesView clustering,
-                       std::span<const BytesView> values) const {
+bool ViewPlan::matches(BytesView partition_key, BytesView clustering, std::span<const Bytes> partition_values,
+                       std::span<const Bytes> clustering_values) const {
   if (!filter_) return true;
+  if (filter_->excludes_all) return false;
   if (const auto& keys = filter_->partition_keys) {
     if (!std::binary_search(keys->begin(), keys->end(), partition_key)) return false;
   } else if (const plan::TokenRange& tokens = filter_->tokens;
@@ -49,7 +50,9 @@ bool ViewPlan::matches(BytesView partition_key, BytesView clustering,
   });
   if (!within) return false;
   return std::all_of(filter_->filters.begin(), filter_->filters.end(), [&](const plan::Filter& filter) {
-    return satisfies(filter, types::ValueView::of(values[view_->index_of(*filter.column)]));
+    const schema::Column& column = *filter.column;
+    const auto& values = column.is_partition_key() ? partition_values : clustering_values;
+    return satisfies(filter, types::ValueView::of(values[static_cast<size_t>(column.position)]));
   });
 }
 

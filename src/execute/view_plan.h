@@ -35,8 +35,9 @@ class ViewPlan {
   std::optional<uint32_t> key_cell() const { return key_cell_; }
   // Whether the base's cells of this column are copied.
   bool selects(uint32_t column) const;
-  // Whether the WHERE clause lets a row of this key in. `values` are those of the view's key columns.
-  bool matches(BytesView partition_key, BytesView clustering, std::span<const BytesView> values) const;
+  // Whether the WHERE clause lets a base row of this key in: the key's bytes, and the values in it.
+  bool matches(BytesView partition_key, BytesView clustering, std::span<const Bytes> partition_values,
+               std::span<const Bytes> clustering_values) const;
 
  private:
   schema::TablePtr view_;

@@ -72,6 +72,7 @@ struct Definer {
   base::Result<DefinitionResult> operator()(const Statement& statement) const {
     if constexpr (requires { define_keyspace(statement, draft); }) return define_keyspace(statement, draft);
     if constexpr (requires { define_table(statement, draft); }) return define_table(statement, draft);
+    if constexpr (requires { define_view(statement, draft); }) return define_view(statement, draft);
     if constexpr (requires { define_type(statement, draft); }) return define_type(statement, draft);
     if constexpr (requires { define_index(statement, draft); }) return define_index(statement, draft);
     if constexpr (requires { define_function(statement, draft); }) return define_function(statement, draft);

@@ -5,6 +5,7 @@
 #include "plan/definitions_indexes.h"
 #include "plan/definitions_internal.h"
 #include "plan/definitions_types.h"
+#include "plan/definitions_views.h"
 #include "plan/options.h"
 
 namespace sibyl::plan {
@@ -92,6 +93,11 @@ class TableChange {
     SIBYL_TRY(read_table_options(properties, false, table_.options));
     if (table_.is_counter && table_.options.default_time_to_live > 0)
       return base::invalid("Cannot set default_time_to_live on a table with counters");
+    if (!old_.views.empty() && table_.options.gc_grace_seconds == 0)
+      return base::invalid(
+          "Cannot alter gc_grace_seconds of the base table of a materialized view to 0, since this value is "
+          "used to TTL undelivered updates. Setting gc_grace_seconds too low might cause undelivered updates "
+          "to expire before being replayed.");
     return !(table_.options == old_.options);
   }
 
@@ -182,6 +188,9 @@ class TableChange {
     if (const std::string indexes = dependent_indexes(old_, *column); !indexes.empty())
       return base::invalid(fmt::format(
           "Cannot drop column {} because it has dependent secondary indexes ({})", name, indexes));
+    if (!old_.views.empty())
+      return base::invalid(
+          fmt::format("Cannot drop column {} on base table {} with materialized views", name, old_.name));
     if (std::erase_if(table_.columns, [&](const schema::Column& entry) { return entry.name == name; }) == 0)
       return false;
     std::erase_if(table_.dropped_columns,
@@ -226,13 +235,17 @@ base::Result<DefinitionResult> define_table(const cql::AlterTable& statement, Dr
     if (statement.if_exists) return draft.unchanged();
     return base::invalid(fmt::format("Table '{}.{}' doesn't exist", keyspace_name, name));
   }
+  if (old_table->is_view())
+    return base::invalid(
+        "Cannot use ALTER TABLE on a materialized view; use ALTER MATERIALIZED VIEW instead");
   auto table = std::make_shared<schema::Table>(*old_table);
   SIBYL_ASSIGN(const bool changed,
                std::visit(TableChange(*old, *old_table, *table, draft.context()), statement.action));
   if (!changed) return draft.unchanged();
   table->finish();
   auto keyspace = draft.change(*old);
-  keyspace->tables[name] = std::move(table);
+  keyspace->tables[name] = table;
+  change_views(*old_table, *table, *keyspace);
   return draft.with(std::move(keyspace),
                     change_of(Change::Kind::updated, Change::Target::table, keyspace_name, name));
 }

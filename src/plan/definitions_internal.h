@@ -56,6 +56,9 @@ base::Result<DefinitionResult> define_keyspace(const cql::DropKeyspace& statemen
 base::Result<DefinitionResult> define_table(const cql::CreateTable& statement, Draft& draft);
 base::Result<DefinitionResult> define_table(const cql::AlterTable& statement, Draft& draft);
 base::Result<DefinitionResult> define_table(const cql::DropTable& statement, Draft& draft);
+base::Result<DefinitionResult> define_view(const cql::CreateView& statement, Draft& draft);
+base::Result<DefinitionResult> define_view(const cql::AlterView& statement, Draft& draft);
+base::Result<DefinitionResult> define_view(const cql::DropView& statement, Draft& draft);
 base::Result<DefinitionResult> define_type(const cql::CreateType& statement, Draft& draft);
 base::Result<DefinitionResult> define_type(const cql::AlterType& statement, Draft& draft);
 base::Result<DefinitionResult> define_type(const cql::DropType& statement, Draft& draft);
@@ -74,6 +77,10 @@ inline schema::Change change_of(schema::Change::Kind kind, schema::Change::Targe
 // The change of one function or aggregate, its arguments' types as CQL spells them.
 schema::Change function_change(schema::Change::Kind kind, const schema::UserFunction& function);
 schema::Change function_change(schema::Change::Kind kind, const schema::UserAggregate& aggregate);
+
+// Names of tables and views.
+base::Status check_table_name(const std::string& keyspace, const std::string& name);
+base::Error table_already_exists(const std::string& keyspace, const std::string& table);
 
 // Refuses MASKED WITH, as a Cassandra without dynamic data masking does.
 std::unexpected<base::Error> masking_disabled();

@@ -20,27 +20,6 @@ namespace {
 
 constexpr size_t max_table_name_length = 222;
 
-base::Status check_table_name(const std::string& keyspace, const std::string& name) {
-  const bool is_word = !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-  });
-  if (!is_word) {
-    return base::fail(
-        ErrorCode::config,
-        fmt::format("{}.{}: Table name must not be empty or not contain non-alphanumeric-underscore "
-                    "characters (got \"{}\")",
-                    keyspace, name, name));
-  }
-  if (name.size() > max_table_name_length) {
-    return base::fail(
-        ErrorCode::config,
-        fmt::format("{}.{}: Table name must not be more than {} characters long (got {} characters for "
-                    "\"{}\")",
-                    keyspace, name, max_table_name_length, name.size(), name));
-  }
-  return {};
-}
-
 // What can be said of the text alone, before any schema.
 base::Status check_written(const cql::CreateTable& statement) {
   const std::string& table = statement.table.name;
@@ -253,16 +232,6 @@ bool id_is_taken(const schema::Snapshot& schema, const base::Bytes& id) {
   return false;
 }
 
-base::Error already_exists(const std::string& keyspace, const std::string& table) {
-  base::ErrorDetails details;
-  details.code = ErrorCode::already_exists;
-  details.message =
-      fmt::format("Cannot add already existing table \"{}\" to keyspace \"{}\"", table, keyspace);
-  details.keyspace = keyspace;
-  details.table = table;
-  return base::Error(std::move(details));
-}
-
 base::Status check_features(const cql::CreateTable& statement) {
   if (statement.compact_storage) {
     return base::fail(
@@ -277,6 +246,37 @@ base::Status check_features(const cql::CreateTable& statement) {
 }
 
 }  // namespace
+
+base::Status check_table_name(const std::string& keyspace, const std::string& name) {
+  const bool is_word = !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  });
+  if (!is_word) {
+    return base::fail(
+        ErrorCode::config,
+        fmt::format("{}.{}: Table name must not be empty or not contain non-alphanumeric-underscore "
+                    "characters (got \"{}\")",
+                    keyspace, name, name));
+  }
+  if (name.size() > max_table_name_length) {
+    return base::fail(
+        ErrorCode::config,
+        fmt::format("{}.{}: Table name must not be more than {} characters long (got {} characters for "
+                    "\"{}\")",
+                    keyspace, name, max_table_name_length, name.size(), name));
+  }
+  return {};
+}
+
+base::Error table_already_exists(const std::string& keyspace, const std::string& table) {
+  base::ErrorDetails details;
+  details.code = ErrorCode::already_exists;
+  details.message =
+      fmt::format("Cannot add already existing table \"{}\" to keyspace \"{}\"", table, keyspace);
+  details.keyspace = keyspace;
+  details.table = table;
+  return base::Error(std::move(details));
+}
 
 base::Result<DefinitionResult> define_table(const cql::CreateTable& statement, Draft& draft) {
   SIBYL_TRY(check_written(statement));
@@ -296,7 +296,7 @@ base::Result<DefinitionResult> define_table(const cql::CreateTable& statement, D
   const std::string& name = statement.table.name;
   if (old->find_table(name)) {
     if (statement.if_not_exists) return draft.unchanged();
-    return base::fail(already_exists(keyspace_name, name));
+    return base::fail(table_already_exists(keyspace_name, name));
   }
   SIBYL_TRY(check_table_options(properties, table->options));
   table->keyspace = keyspace_name;
@@ -325,6 +325,17 @@ base::Result<DefinitionResult> define_table(const cql::DropTable& statement, Dra
   if (!table) {
     if (statement.if_exists) return draft.unchanged();
     return base::invalid(fmt::format("Table '{}.{}' doesn't exist", keyspace_name, name));
+  }
+  if (table->is_view())
+    return base::invalid(
+        "Cannot use DROP TABLE on a materialized view. Please use DROP MATERIALIZED VIEW instead.");
+  if (!table->views.empty()) {
+    std::vector<std::string> views;
+    for (const schema::TablePtr& view : table->views) views.push_back(types::quote_identifier(view->name));
+    // Cassandra prints the keyspace where its text promises the views.
+    return refuse(
+        fmt::format("Cannot drop a table when materialized views still depend on it ({})", keyspace_name),
+        fmt::format("first DROP MATERIALIZED VIEW {}", fmt::join(views, ", ")));
   }
   draft.dropped_storage_ids.push_back(table->storage_id);
   for (const schema::Index& index : table->indexes) draft.dropped_storage_ids.push_back(index.storage_id);

@@ -105,6 +105,12 @@ void replace_everywhere(schema::Keyspace& keyspace, const schema::UserTypePtr& c
         changed_tables.insert(name);
       }
     }
+    for (const auto& [name, view] : decltype(keyspace.views)(keyspace.views)) {
+      if (schema::TablePtr updated = updated_table(*view, *current)) {
+        keyspace.put_view(std::move(updated));
+        changed_tables.insert(name);
+      }
+    }
   }
   for (const std::string& name : changed_types)
     draft.further_changes.push_back(

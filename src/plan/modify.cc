@@ -39,6 +39,7 @@ class ModificationBuilder {
     if (table.is_virtual || (keyspace && (keyspace->is_virtual || keyspace->is_system)))
       return base::invalid(
           fmt::format("Modification is not supported by table {}.{}", table.keyspace, table.name));
+    if (table.is_view()) return base::invalid("Cannot directly modify a materialized view");
     plan_->reads_first = table.needs_upkeep();
     return {};
   }

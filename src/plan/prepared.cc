@@ -50,6 +50,8 @@ struct Planner {
     SIBYL_ASSIGN(schema::TablePtr table, binder.table(truncate.table));
     if (table->is_virtual)
       return invalid(fmt::format("Truncation is not supported by table {}.{}", table->keyspace, table->name));
+    if (table->is_view())
+      return invalid("Cannot TRUNCATE materialized view directly; must truncate base table instead");
     prepared.tables = {table};
     prepared.plan = Truncate{std::move(table)};
     return {};
@@ -73,10 +75,12 @@ struct Planner {
   base::Status operator()(const cql::DropIndex&) const { return definition(); }
 
   base::Status operator()(const cql::CreateView&) const {
-    return not_built("Materialized views", "keep a second table and write to both in one BATCH");
+    if (statement->bind_markers > 0)
+      return invalid("Bind variables are not allowed in CREATE MATERIALIZED VIEW statements");
+    return definition();
   }
-  base::Status operator()(const cql::AlterView&) const { return not_built("Materialized views"); }
-  base::Status operator()(const cql::DropView&) const { return not_built("Materialized views"); }
+  base::Status operator()(const cql::AlterView&) const { return definition(); }
+  base::Status operator()(const cql::DropView&) const { return definition(); }
   base::Status operator()(const cql::CreateFunction&) const { return definition(); }
   base::Status operator()(const cql::DropFunction&) const { return definition(); }
   base::Status operator()(const cql::CreateAggregate&) const { return definition(); }

@@ -9,9 +9,10 @@
 
 namespace sibyl::plan {
 
-// Which rows, by the values of the view's own key.
+// Which rows of the base table, by their key: nothing else may be restricted.
 struct ViewFilter {
   RestrictionsPtr where;
+  bool excludes_all = false;  // a comparison with null
   Scratch scratch;
   std::optional<std::vector<Bytes>> partition_keys;  // sorted; nullopt: those of `tokens`
   TokenRange tokens;
@@ -20,6 +21,7 @@ struct ViewFilter {
 };
 
 // nullptr when every row with a key is in the view: nothing but IS NOT NULL was written.
-base::Result<std::unique_ptr<const ViewFilter>> bind_view_filter(const schema::TablePtr& view);
+base::Result<std::unique_ptr<const ViewFilter>> bind_view_filter(const schema::ViewDefinition& view,
+                                                                 const schema::Table& base);
 
 }  // namespace sibyl::plan

@@ -1,0 +1,175 @@
+#include "engine/builder.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+
+#include "engine/catalogue.h"
+#include "execute/locks.h"
+#include "row/record_key.h"
+#include "types/value.h"
+
+namespace sibyl::engine {
+
+using base::Bytes;
+
+namespace {
+
+// After a failed step: the device may come back.
+constexpr std::chrono::seconds retry_after{1};
+
+}  // namespace
+
+Builder::Builder(execute::Environment environment, Hooks hooks)
+    : environment_(environment), hooks_(std::move(hooks)), thread_([this] { run(); }) {}
+
+Builder::~Builder() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void Builder::wake() {
+  {
+    std::lock_guard lock(mutex_);
+    ++wanted_;
+  }
+  changed_.notify_all();
+}
+
+void Builder::wait(std::chrono::milliseconds longest) {
+  std::unique_lock lock(mutex_);
+  const uint64_t wanted = wanted_;
+  changed_.wait_for(lock, longest, [&] { return stopping_ || considered_ >= wanted; });
+}
+
+std::optional<Builder::Progress> Builder::progress() const {
+  std::lock_guard lock(mutex_);
+  return progress_;
+}
+
+bool Builder::is_stopping() const {
+  std::lock_guard lock(mutex_);
+  return stopping_;
+}
+
+void Builder::run() {
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    if (considered_ == wanted_) {
+      changed_.wait(lock);
+      continue;
+    }
+    const uint64_t wanted = wanted_;
+    lock.unlock();
+    const std::optional<Job> job = next_job();
+    base::Status status = job ? build(*job) : base::Status();
+    lock.lock();
+    progress_.reset();
+    if (!job) {
+      considered_ = wanted;
+      changed_.notify_all();
+    } else if (!status) {
+      spdlog::warn("building {}.{} failed, trying again: {}", job->table->keyspace, job->name,
+                   status.error().text());
+      changed_.wait_for(lock, retry_after, [this] { return stopping_; });
+    }
+  }
+}
+
+std::optional<Builder::Job> Builder::next_job() const {
+  const schema::SnapshotPtr schema = hooks_.schema();
+  for (const auto& [keyspace_name, keyspace] : schema->keyspaces) {
+    for (const auto& [table_name, table] : keyspace->tables) {
+      for (const schema::Index& index : table->indexes)
+        if (!index.is_built) return Job{table, {.index = &index}, index.storage_id, index.name};
+      for (const schema::TablePtr& view : table->views)
+        if (!view->view->is_built) return Job{table, {.view = view}, view->storage_id, view->name};
+    }
+  }
+  return std::nullopt;
+}
+
+base::Status Builder::build(const Job& job) {
+  {
+    std::lock_guard lock(mutex_);
+    progress_ = Progress{job.table->keyspace, job.table->name, job.name, job.target.index == nullptr,
+                         types::next_time_uuid(environment_.clock.now_micros())};
+  }
+  Bytes position;
+  SIBYL_ASSIGN(const bool is_started, environment_.store.get(build_progress_key(job.storage_id), position));
+  if (!is_started) SIBYL_TRY(start(job));
+  while (!is_stopping()) {
+    // A dropped one is not worth a step more.
+    const std::optional<Job> current = next_job();
+    if (!current || current->storage_id != job.storage_id) return {};
+    SIBYL_ASSIGN(position, build_step(*current, position));
+    if (!position.empty()) continue;
+    SIBYL_TRY(hooks_.finish(job.storage_id));
+    storage::WriteSet writes;
+    writes.erase(build_progress_key(job.storage_id));
+    return environment_.store.commit(std::move(writes));
+  }
+  return {};
+}
+
+base::Status Builder::start(const Job& job) {
+  hooks_.wait_for_writers();
+  // Whoever knew of the definition may have written beside somebody who did not: what they left goes, while
+  // nobody else has read rows to look after.
+  execute::PartitionLocks::Held held = environment_.locks.acquire_all();
+  storage::WriteSet writes;
+  writes.erase_range(row::table_begin(job.storage_id), row::table_end(job.storage_id));
+  writes.put(build_progress_key(job.storage_id), {});
+  return environment_.store.commit(std::move(writes));
+}
+
+base::Result<Bytes> Builder::build_step(const Job& job, const Bytes& position) {
+  SIBYL_ASSIGN(execute::BuildStep step, execute::next_build_step(*job.table, environment_.store, position));
+  if (step.partitions.empty()) return Bytes();
+  execute::PartitionLocks::Held held = environment_.locks.acquire(step.partitions);
+  storage::WriteSet writes;
+  SIBYL_TRY(execute::add_existing(*job.table, job.target, environment_.store, step, writes));
+  if (!step.next.empty()) writes.put(build_progress_key(job.storage_id), step.next);
+  if (!writes.empty()) SIBYL_TRY(environment_.store.commit(std::move(writes)));
+  held.release();
+  row::RecordKey last;
+  std::lock_guard lock(mutex_);
+  progress_->partitions += step.partitions.size();
+  if (row::parse_record_key(row::partition_record_key(step.partitions.back()), last))
+    progress_->last_token = last.token;
+  return step.next;
+}
+
+schema::SnapshotPtr with_built(const schema::Snapshot& schema, uint32_t storage_id) {
+  for (const auto& [name, keyspace] : schema.keyspaces) {
+    for (const auto& [table_name, table] : keyspace->tables) {
+      const auto index = std::find_if(table->indexes.begin(), table->indexes.end(),
+                                      [&](const auto& one) { return one.storage_id == storage_id; });
+      const auto view = std::find_if(table->views.begin(), table->views.end(),
+                                     [&](const auto& one) { return one->storage_id == storage_id; });
+      if (index == table->indexes.end() && view == table->views.end()) continue;
+      auto changed = std::make_shared<schema::Keyspace>(*keyspace);
+      if (view != table->views.end()) {
+        auto built = std::make_shared<schema::Table>(**view);
+        auto definition = std::make_shared<schema::ViewDefinition>(*built->view);
+        definition->is_built = true;
+        built->view = std::move(definition);
+        changed->put_view(std::move(built));
+      } else {
+        auto built = std::make_shared<schema::Table>(*table);
+        built->indexes[static_cast<size_t>(index - table->indexes.begin())].is_built = true;
+        changed->tables[table_name] = std::move(built);
+      }
+      auto next = std::make_shared<schema::Snapshot>(schema);
+      next->keyspaces[name] = std::move(changed);
+      return next;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace sibyl::engine

@@ -1,0 +1,89 @@
+#include "execute/upkeep_build.h"
+
+#include <limits>
+
+#include "execute/reader.h"
+#include "row/record_key.h"
+
+namespace sibyl::execute {
+
+namespace {
+
+base::Error corrupt() {
+  return base::Error(base::ErrorCode::server, "A stored record cannot be decoded: the data is damaged");
+}
+
+base::Status write_change(const BuildTarget& target, const RowChange& change, storage::WriteSet& writes) {
+  if (target.index != nullptr) return write_index_change(*target.index, change, writes);
+  return change.is_static ? base::Status() : write_view_change(target.view, change, writes);
+}
+
+}  // namespace
+
+base::Result<BuildStep> next_build_step(const schema::Table& table, const storage::Store& store,
+                                        BytesView position) {
+  BuildStep step;
+  const Bytes end = row::table_end(table.storage_id);
+  const auto records =
+      store.iterate(position.empty() ? row::table_begin(table.storage_id) : Bytes(position), end);
+  // A row's key: some rows of its partition are done. Else the prefix of a partition.
+  row::RecordKey parsed, begins;
+  const bool is_within = row::parse_record_key(position, begins) && begins.kind == row::RecordKind::row;
+  size_t count = 0;
+  for (records->seek_to_first(); records->valid(); records->next(), ++count) {
+    const BytesView key = records->key();
+    if (!row::parse_record_key(key, parsed)) return base::fail(corrupt());
+    const BytesView prefix = parsed.prefix(key);
+    if (step.partitions.empty() || step.partitions.back() != prefix) {
+      // The rest of a partition that was built in pieces stands alone.
+      if (!step.from.empty()) {
+        step.next = Bytes(prefix);
+        return step;
+      }
+      step.partitions.emplace_back(prefix);
+      if (count == 0 && is_within && begins.prefix(position) == prefix) step.from = Bytes(begins.rest);
+    }
+    if (count < BuildStep::max_records) continue;
+    // A partition that does not fit is built alone, in pieces.
+    if (step.partitions.size() == 1) {
+      if (parsed.kind != row::RecordKind::row) continue;
+      step.to = Bytes(parsed.rest);
+      step.next = Bytes(key);
+    } else {
+      step.next = Bytes(step.partitions.back());
+      step.partitions.pop_back();
+    }
+    return step;
+  }
+  SIBYL_TRY(records->status());
+  return step;
+}
+
+base::Status add_existing(const schema::Table& table, const BuildTarget& target, const storage::Store& store,
+                          const BuildStep& step, storage::WriteSet& writes) {
+  ReadPlan plan;
+  plan.table = &table;
+  // Before every expiry: nothing has expired then.
+  plan.now_seconds = std::numeric_limits<int64_t>::min();
+  for (const Bytes& prefix : step.partitions)
+    if (!row::decode_partition_key(prefix, plan.keys.emplace_back())) return base::fail(corrupt());
+  plan.intervals.push_back({step.from, step.to});
+  SIBYL_ASSIGN(const std::unique_ptr<Reader> reader, open_reader(store, plan));
+  const row::Fragment nothing;
+  while (true) {
+    SIBYL_ASSIGN(const bool has_partition, reader->next_partition());
+    if (!has_partition) return {};
+    if (step.from.empty() && exists(reader->static_row()))
+      SIBYL_TRY(write_change(
+          target, {table, reader->partition_key(), {}, true, nothing, reader->static_row()}, writes));
+    while (true) {
+      SIBYL_ASSIGN(const bool has_row, reader->next_row());
+      if (!has_row) break;
+      SIBYL_TRY(write_change(
+          target, {table, reader->partition_key(), reader->clustering(), false, nothing, reader->row()},
+          writes));
+    }
+  }
+}
+
+}  // namespace sibyl::execute
