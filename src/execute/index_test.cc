@@ -392,6 +392,26 @@ TEST(Index, ManyMatchesOfARangeAreScannedFor) {
   EXPECT_EQ(database.rows_in_pages("SELECT k FROM t WHERE v > 5 AND v < 100", 2).size(), 4u);
 }
 
+TEST(Index, EntriesGoWithWhatHasExpired) {
+  ReadFixture database;
+  database.must("CREATE TABLE t (k int PRIMARY KEY, v int)");
+  database.must("CREATE INDEX ON t (v)");
+  mark_built(database);
+  database.must("INSERT INTO t (k, v) VALUES (1, 5) USING TTL 10");
+  database.must("INSERT INTO t (k, v) VALUES (2, 5)");
+  const schema::TablePtr table = database.schema->find_table("e", "t");
+  const schema::Index& index = table->indexes[0];
+  EXPECT_EQ(stored_entries(database, index).size(), 2u);
+  auto policy = std::make_shared<storage::PurgePolicy>();
+  policy->tables = {{table->storage_id, 0}, {index.storage_id, 0}};
+  database.store->set_purge_policy(std::move(policy));
+  // The store's clock is the system's, the database's stands years before.
+  ASSERT_TRUE(database.store->compact({}, {}));
+  EXPECT_EQ(stored_entries(database, index).size(), 1u);
+  database.clock.advance_seconds(100);
+  EXPECT_EQ(database.rows_in_pages("SELECT k FROM t WHERE v = 5", 0), std::vector<std::string>{"2"});
+}
+
 TEST(Index, LongValuesAreToldApart) {
   ReadFixture database;
   database.must("CREATE TABLE t (k int PRIMARY KEY, v text, l frozen<list<text>>)");
