@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <set>
 
 #include "engine/catalogue.h"
 #include "execute/locks.h"
@@ -15,8 +16,8 @@ using base::Bytes;
 
 namespace {
 
-// After a failed step: the device may come back.
-constexpr std::chrono::seconds retry_after{1};
+// After a failed step: the device may come back. The pause doubles up to the longest.
+constexpr std::chrono::seconds first_pause{1}, longest_pause{60};
 
 }  // namespace
 
@@ -57,6 +58,8 @@ bool Builder::is_stopping() const {
 }
 
 void Builder::run() {
+  std::chrono::seconds pause = first_pause;
+  std::set<uint32_t> failed;  // those that wait for another try, while others are built
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     if (considered_ == wanted_) {
@@ -65,29 +68,37 @@ void Builder::run() {
     }
     const uint64_t wanted = wanted_;
     lock.unlock();
-    const std::optional<Job> job = next_job();
-    base::Status status = job ? build(*job) : base::Status();
+    const std::optional<Job> job = find([&](uint32_t id) { return !failed.contains(id); });
+    const base::Status status = job ? build(*job) : base::Status();
     lock.lock();
     progress_.reset();
-    if (!job) {
+    if (!status) {
+      spdlog::warn("building {}.{} failed, to be tried again: {}", job->table->keyspace, job->name,
+                   status.error().text());
+      failed.insert(job->storage_id);
+    } else if (job) {
+      pause = first_pause;
+    } else if (failed.empty()) {
       considered_ = wanted;
       changed_.notify_all();
-    } else if (!status) {
-      spdlog::warn("building {}.{} failed, trying again: {}", job->table->keyspace, job->name,
-                   status.error().text());
-      changed_.wait_for(lock, retry_after, [this] { return stopping_; });
+    } else {
+      changed_.wait_for(lock, pause, [this] { return stopping_; });
+      pause = std::min(pause * 2, longest_pause);
+      failed.clear();
     }
   }
 }
 
-std::optional<Builder::Job> Builder::next_job() const {
+std::optional<Builder::Job> Builder::find(const std::function<bool(uint32_t)>& wanted) const {
   const schema::SnapshotPtr schema = hooks_.schema();
   for (const auto& [keyspace_name, keyspace] : schema->keyspaces) {
     for (const auto& [table_name, table] : keyspace->tables) {
       for (const schema::Index& index : table->indexes)
-        if (!index.is_built) return Job{table, {.index = &index}, index.storage_id, index.name};
+        if (!index.is_built && wanted(index.storage_id))
+          return Job{table, {.index = &index}, index.storage_id, index.name};
       for (const schema::TablePtr& view : table->views)
-        if (!view->view->is_built) return Job{table, {.view = view}, view->storage_id, view->name};
+        if (!view->view->is_built && wanted(view->storage_id))
+          return Job{table, {.view = view}, view->storage_id, view->name};
     }
   }
   return std::nullopt;
@@ -103,17 +114,21 @@ base::Status Builder::build(const Job& job) {
   SIBYL_ASSIGN(const bool is_started, environment_.store.get(build_progress_key(job.storage_id), position));
   if (!is_started) SIBYL_TRY(start(job));
   while (!is_stopping()) {
-    // A dropped one is not worth a step more.
-    const std::optional<Job> current = next_job();
-    if (!current || current->storage_id != job.storage_id) return {};
+    // By the newest definition of the table. A dropped one is not worth a step more.
+    const std::optional<Job> current = find([&](uint32_t id) { return id == job.storage_id; });
+    if (!current) return forget(job);
     SIBYL_ASSIGN(position, build_step(*current, position));
     if (!position.empty()) continue;
     SIBYL_TRY(hooks_.finish(job.storage_id));
-    storage::WriteSet writes;
-    writes.erase(build_progress_key(job.storage_id));
-    return environment_.store.commit(std::move(writes));
+    return forget(job);
   }
   return {};
+}
+
+base::Status Builder::forget(const Job& job) {
+  storage::WriteSet writes;
+  writes.erase(build_progress_key(job.storage_id));
+  return environment_.store.commit(std::move(writes));
 }
 
 base::Status Builder::start(const Job& job) {

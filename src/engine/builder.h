@@ -61,9 +61,11 @@ class Builder {
   };
 
   void run();
-  std::optional<Job> next_job() const;
+  // One that is not built, of those wanted.
+  std::optional<Job> find(const std::function<bool(uint32_t storage_id)>& wanted) const;
   base::Status build(const Job& job);
   base::Status start(const Job& job);
+  base::Status forget(const Job& job);  // how far it had come
   base::Result<base::Bytes> build_step(const Job& job, const base::Bytes& position);
   bool is_stopping() const;
 
