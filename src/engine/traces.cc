@@ -101,16 +101,15 @@ void Traces::show(const RequestTrace& trace) {
   std::vector<SystemRow> rows = event_rows(trace, node);
   std::vector<SystemRow> session = {session_row(trace, node)};
   const size_t bytes = size_of(rows) + size_of(session);
+  // Under the lock to the end: a session must not be forgotten before it is shown.
+  const std::lock_guard lock(mutex_);
   std::vector<Bytes> gone;
-  {
-    const std::lock_guard lock(mutex_);
-    shown_.push_back({trace.id(), bytes});
-    bytes_ += bytes;
-    while (shown_.size() > most_sessions || (bytes_ > most_bytes && shown_.size() > 1)) {
-      bytes_ -= shown_.front().bytes;
-      gone.push_back(std::move(shown_.front().id));
-      shown_.pop_front();
-    }
+  shown_.push_back({trace.id(), bytes});
+  bytes_ += bytes;
+  while (shown_.size() > most_sessions || (bytes_ > most_bytes && shown_.size() > 1)) {
+    bytes_ -= shown_.front().bytes;
+    gone.push_back(std::move(shown_.front().id));
+    shown_.pop_front();
   }
   tables_.show_trace(session[0], rows, gone);
 }

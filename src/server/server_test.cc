@@ -176,6 +176,16 @@ TEST_F(ServerTest, TracesAreShownAndNamedInTheAnswer) {
   EXPECT_EQ(parameters.at("bound_var_0_a"), "0x01");
   EXPECT_EQ(parameters.at("bound_var_1_b"), "<unset>");
 
+  // Long ones are cut, and what would be long to print is not printed.
+  const std::string long_value(600, 'x'), longer(5000, 'x');
+  execute.parameters.values = {types::ValueView::of(long_value), types::ValueView::of(longer)};
+  body.clear();
+  protocol::append_execute(body, Version::v4, execute);
+  ask(Opcode::execute, body);
+  const auto cut = engine_.shown()[3].start().parameters;
+  EXPECT_EQ(cut.at("bound_var_0_a").size(), 1004u);
+  EXPECT_EQ(cut.at("bound_var_1_b"), "<5000 bytes>");
+
   // Errors name their trace too; what cannot be traced is answered without.
   query.text = "fail because";
   query.parameters.values.clear();
@@ -183,11 +193,11 @@ TEST_F(ServerTest, TracesAreShownAndNamedInTheAnswer) {
   protocol::append_query(body, Version::v4, query);
   const Answer failed = ask(Opcode::query, body);
   EXPECT_EQ(failed.header.opcode, Opcode::error);
-  EXPECT_EQ(failed.body.substr(0, 16), engine_.shown()[3].id());
+  EXPECT_EQ(failed.body.substr(0, 16), engine_.shown()[4].id());
   client.send_raw(Client::frame(Opcode::options, 5, "", Version::v4, protocol::flag::tracing));
   EXPECT_EQ(client.read().header.flags, 0);
   client.query("void");
-  EXPECT_EQ(engine_.shown().size(), 4u);
+  EXPECT_EQ(engine_.shown().size(), 5u);
 }
 
 TEST_F(ServerTest, PrepareExecuteAndUnprepared) {

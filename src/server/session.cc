@@ -189,13 +189,23 @@ void tell_parameters(const protocol::QueryParameters& parameters, std::string_vi
 void tell_values(const plan::Prepared& plan, std::span<const types::ValueView> values,
                  engine::RequestTrace& trace) {
   constexpr size_t most_shown = 1000;
+  constexpr size_t most_printed = 4096;  // printing more would hold up the reactor
   for (size_t i = 0; i < values.size(); ++i) {
     std::string text = values[i].is_unset() ? "<unset>" : "null";
     if (values[i].is_present()) {
       const types::Type& type = *plan.markers[i].type;
-      text = types::validate(type, values[i].bytes) ? types::to_literal(type, values[i].bytes) : "<invalid>";
+      const BytesView bytes = values[i].bytes;
+      if (bytes.size() > most_printed) {
+        text = fmt::format("<{} bytes>", bytes.size());
+      } else {
+        text = types::validate(type, bytes) ? types::to_literal(type, bytes) : "<invalid>";
+      }
     }
-    if (text.size() > most_shown) text = text.substr(0, most_shown) + "...'";
+    if (text.size() > most_shown) {
+      size_t size = most_shown;
+      while ((static_cast<unsigned char>(text[size]) & 0xc0) == 0x80) --size;  // a character stays whole
+      text = text.substr(0, size) + "...'";
+    }
     trace.set_parameter(fmt::format("bound_var_{}_{}", i, plan.markers[i].name), std::move(text));
   }
 }
