@@ -81,10 +81,16 @@ ValueView times_of(const Input& input, std::span<const row::Cell> cells, int64_t
                    plan::Scratch& scratch) {
   if (cells.empty()) return ValueView::null();
   const bool is_ttl = input.kind == Input::Kind::time_to_live;
-  types::Elements times;
+  const bool has_fields = input.column->type->kind() == Kind::udt;
+  types::Elements times(has_fields ? input.column->type->parameters().size() : 0);
   for (const row::Cell& cell : cells) {
     const ValueView time = time_of(input, cell, now_seconds, scratch);
-    times.push_back(time.is_present() ? std::optional(time.bytes) : std::nullopt);
+    const auto bytes = time.is_present() ? std::optional(time.bytes) : std::nullopt;
+    uint16_t field = 0;
+    if (!has_fields)
+      times.push_back(bytes);
+    else if (base::Reader(cell.path).big_endian(field) && field < times.size())
+      times[field] = bytes;
   }
   const types::TypePtr list = types::list_of(types::scalar(is_ttl ? Kind::int_ : Kind::bigint), false);
   return plan::kept(scratch, types::join(*list, times));

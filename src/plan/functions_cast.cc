@@ -35,7 +35,7 @@ base::Result<ValueView> to_text(const Function& function, std::span<const ValueV
     case Kind::time:
       return kept(scratch, types::format_time(types::decode_integer(Kind::time, bytes)));
     case Kind::inet:
-      return kept(scratch, types::format_inet(bytes));
+      return kept(scratch, types::format_long_inet(bytes));
     case Kind::counter:
       return kept(scratch, fmt::format("{}", types::decode_integer(Kind::counter, bytes)));
     default:

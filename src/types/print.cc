@@ -90,6 +90,14 @@ std::string format_inet(BytesView bytes) {
   return base::to_hex(bytes);
 }
 
+std::string format_long_inet(BytesView bytes) {
+  if (bytes.size() != 16) return format_inet(bytes);
+  std::string text;
+  for (size_t i = 0; i < 16; i += 2)
+    text += fmt::format("{}{:x}", i > 0 ? ":" : "", base::read_big_endian<uint16_t>(bytes.substr(i)));
+  return text;
+}
+
 std::string format_timestamp(int64_t unix_millis) {
   int64_t days = unix_millis / millis_per_day;
   int64_t rest = unix_millis % millis_per_day;

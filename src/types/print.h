@@ -21,6 +21,7 @@ std::string to_json(const Type& type, BytesView bytes);
 
 std::string format_uuid(BytesView uuid);
 std::string format_inet(BytesView bytes);
+std::string format_long_inet(BytesView bytes);      // all eight groups, as Java writes addresses
 std::string format_timestamp(int64_t unix_millis);  // ISO 8601 in UTC: 2011-02-03T04:05:06.789Z
 std::string format_date(int32_t days_since_1970);
 std::string format_time(int64_t nanoseconds);

@@ -48,17 +48,6 @@ std::string quoted(std::string_view text) {
   return out;
 }
 
-// All eight groups, as Java writes addresses.
-std::string long_inet(BytesView bytes) {
-  if (bytes.size() != 16) return format_inet(bytes);
-  std::string text;
-  for (size_t i = 0; i < 16; i += 2) {
-    if (i > 0) text += ':';
-    text += fmt::format("{:x}", base::read_big_endian<uint16_t>(bytes.substr(i)));
-  }
-  return text;
-}
-
 std::string json_float(double value, std::string text) {
   return std::isfinite(value) ? text : "null";
 }
@@ -111,7 +100,7 @@ std::string json_scalar(const Type& type, BytesView bytes) {
     case Kind::timeuuid:
       return quoted(format_uuid(bytes));
     case Kind::inet:
-      return quoted(long_inet(bytes));
+      return quoted(format_long_inet(bytes));
     case Kind::date:
       return quoted(format_date(decode_date(bytes)));
     case Kind::time:

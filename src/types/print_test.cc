@@ -97,6 +97,7 @@ TEST(Print, UuidsAndAddresses) {
   EXPECT_EQ(format_uuid(hex("6ba7b8109dad11d180b400c04fd430c8")), "6ba7b810-9dad-11d1-80b4-00c04fd430c8");
   EXPECT_EQ(format_inet(hex("7f000001")), "127.0.0.1");
   EXPECT_EQ(format_inet(hex("20010db8000000000000000000000001")), "2001:db8::1");
+  EXPECT_EQ(format_long_inet(hex("20010db8000000000000000000000001")), "2001:db8:0:0:0:0:0:1");
 }
 
 TEST(Print, Names) {

@@ -13,12 +13,15 @@ KNOWN = [
     ("Cassandra fails inside itself", r"^error (1300|1500) Operation failed", r""),
     ("Cassandra does not know its own paging state: groups of a table without clustering columns",
      r"^error 000A Invalid value for the paging state", r"^rows"),
+    ("a tuple that lacks components has JSON too", r"^error 0000 java.lang.(IndexOutOfBounds|NullPointer)Exception", r"^rows"),
     (DESCENDING, r"^error 2200 Cannot use CONTAINS( KEY)? on non-(collection|map) column c\d", r""),
     (DESCENDING, r"^error 2200 Function system\.\w+ requires .*, but found argument c\d", r""),
     (DESCENDING, r"^error 0000 java.lang.ClassCastException: class org.apache.cassandra.db.marshal.MapType", r"^(void|prepared|rows)"),
     ("a cast that cannot be names the column that is cast", r"^error 2200 \w+ cannot be cast to (\w+)$", r"^error 2200 .* cannot be cast to {1}$"),
     ("a null in IN is refused in filters too; Cassandra forgets the values after it", r"^(rows|error 2200 Unsupported null value for column)",
      r"^error 2200 Invalid (null|unset) value (in condition )?for column"),
+    ("a tuple column takes no plain value", r"", r"^error 2200 cannot parse '.*' as frozen<tuple<"),
+    (DESCENDING, r"^error 2200 Column c\d cannot be used as a map", r"^error 2200 Map-entry equality predicates on frozen map column c\d"),
     ("a blob literal is no tinyint", r"", r"^error 2200 Invalid HEX constant .* of type tinyint$"),
 ]
 
@@ -35,7 +38,7 @@ def explain(statement, cassandra, sibyl):
         return explain_prepared(cassandra, sibyl)
     if cassandra.kind == sibyl.kind == "rows" and cassandra.rows == sibyl.rows:
         return explain_columns(cassandra, sibyl)
-    refused = re.match(r"error 2200 (?:Invalid call to function system\.cast_as_(\w+), none|c\d cannot be cast to (\w+))", describe(cassandra))
+    refused = re.match(r"error 2200 (?:Invalid call to function system\.cast_as_(\w+), none|\w+ cannot be cast to (\w+))", describe(cassandra))
     if refused and re.search(rf"CAST\(c\d AS {refused.group(1) or refused.group(2)}\)", statement.text()[0]):
         return DESCENDING
     if cassandra.kind == sibyl.kind == "error" and sorted(cassandra.message) == sorted(sibyl.message):

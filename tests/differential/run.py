@@ -21,7 +21,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "compat"))
 
 import cassandra as reference  # noqa: E402
-from compare import Pair  # noqa: E402
+from compare import NAMES, Pair  # noqa: E402
 from known import describe  # noqa: E402
 from schema import random_schema  # noqa: E402
 from shrink import Shrinker, create  # noqa: E402
@@ -102,14 +102,18 @@ class Report:
 
     def difference(self, pair, seed, schema, keyspace, history, difference):
         signature = difference.signature()
+        counts = pair.asked, pair.refused, dict(pair.explained)
+        shrinker = Shrinker(pair, schema, keyspace)
+        if signature.startswith("rows") and difference.statement.kind == "read":
+            difference = shrinker.simpler_read(difference)
+            signature += ": " + NAMES.sub("_", difference.statement.text()[0].split(" FROM ")[0]) + f" {len(difference.cassandra.rows)}/{len(difference.sibyl.rows)} rows"
         self.seen[signature] = self.seen.get(signature, 0) + 1
         text = None
         if self.seen[signature] <= PRINTED_PER_SIGNATURE:
             before = [s for s in history if s is not difference.statement] if self.shrink else None
-            asked, refused, explained = pair.asked, pair.refused, dict(pair.explained)
-            statements, difference = Shrinker(pair, schema, keyspace).shrink(before, difference)
-            pair.asked, pair.refused, pair.explained = asked, refused, explained
+            statements, difference = shrinker.shrink(before, difference)
             text = case(seed, schema, statements, difference)
+        pair.asked, pair.refused, pair.explained = counts
         self.queue.put(("difference", signature, text))
 
 

@@ -19,7 +19,8 @@ class Shrinker:
         wanted = difference.signature()
         last = difference.statement
         if last.kind == "read":
-            last, difference = self._simpler_read(last, difference, wanted)
+            difference = self.simpler_read(difference)
+            last = difference.statement
         if history is None:
             return None, difference
         holds = lambda statements: self._holds(statements, wanted)
@@ -49,17 +50,17 @@ class Shrinker:
         found = self.replay(statements)
         return found is not None and found.signature() == wanted
 
-    def _simpler_read(self, statement, difference, wanted):
+    def simpler_read(self, difference):
         """A read changes nothing, so it is cut down where it stands."""
-        progress = True
+        wanted, progress = difference.signature(), True
         while progress:
             progress = False
-            for less in statement.variants():
+            for less in difference.statement.variants():
                 found = self.pair.run([less])
                 if found and found[0].signature() == wanted:
-                    statement, difference, progress = less, found[0], True
+                    difference, progress = found[0], True
                     break
-        return statement, difference
+        return difference
 
     def _fewer(self, history, last, holds):
         size = max(1, len(history) // 2)

@@ -162,7 +162,7 @@ class Type:
         return collection("{", elements, "}", self.frozen and len(elements) > 1)
 
     def _map(self, rng):
-        keys = self._elements(rng, self.parts[0])
+        keys = list({key.literal: key for key in self._elements(rng, self.parts[0])}.values())  # which of two values stays is not said
         values = [self.parts[1].value(rng) for _ in keys]
         literal = "{" + ", ".join(f"{k.literal}: {v.literal}" for k, v in zip(keys, values)) + "}"
         if (self.frozen and len(keys) > 1) or not can_bind(keys + values):
