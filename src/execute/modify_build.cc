@@ -79,8 +79,8 @@ base::Status resolve_where(const Modification& statement, const plan::Bindings& 
     return {};
   }
   if (statement.kind == Modification::Kind::delete_ && !statement.row_operations.empty()) {
-    SIBYL_ASSIGN(const auto ranges, statement.where->intervals(bindings, space.scratch));
-    if (!ranges.empty()) return base::invalid("Range deletions are not supported for specific columns");
+    SIBYL_ASSIGN(targets.ranges, statement.where->intervals(bindings, space.scratch));
+    return {};
   }
   if (!statement.deletes_rows()) return {};
   if (!statement.where->restricts_clustering()) {
@@ -239,6 +239,10 @@ base::Status resolve_targets(const Modification& statement, const plan::Bindings
 base::Status build_writes(const Modification& statement, const Targets& targets,
                           const plan::Bindings& bindings, const Moment& moment, Before* before,
                           Workspace& space, storage::WriteSet& writes) {
+  if (!targets.ranges.empty() && !statement.row_operations.empty())
+    return base::invalid("Range deletions are not supported for specific columns");
+  if (statement.names_rows && targets.rows.empty())
+    return {};  // c IN (): static columns stay as they are too
   return Builder(statement, targets, bindings, moment, before, space, writes).build();
 }
 

@@ -88,7 +88,7 @@ class Selecting {
 
   // Rows of several partitions are sorted when all are there: they cannot be given page by page.
   base::Status check_sorting() const {
-    if (!sorted_ || !is_paged_) return {};
+    if (!sorted_ || request_.page_size <= 0) return {};
     return invalid(
         "Cannot page queries with both ORDER BY and a IN restriction on the partition key; you must either "
         "remove the ORDER BY or the IN and sort client side, or disable paging for this query");
@@ -110,6 +110,7 @@ class Selecting {
     read_.now_seconds = bindings_.now_micros / 1'000'000;
     read_.reversed = plan_.reversed;
     read_.is_range = where.partitions() == plan::Restrictions::Partitions::range;
+    SIBYL_TRY(make_filters());
     if (read_.is_range) {
       SIBYL_ASSIGN(read_.tokens, where.token_range(bindings_, scratch_));
     } else {
@@ -122,7 +123,6 @@ class Selecting {
     } else {
       SIBYL_ASSIGN(read_.intervals, where.intervals(bindings_, scratch_));
     }
-    SIBYL_TRY(make_filters());
     const bool no_partition = read_.is_range ? read_.tokens.empty() : read_.keys.empty();
     const bool no_row = read_.names_rows ? read_.rows.empty() : read_.intervals.empty();
     return !no_partition && !no_row;
@@ -305,6 +305,7 @@ class Selecting {
     if (!is_paged_) return bytes > max_result_bytes ? too_large() : base::Status();
     if (static_cast<int64_t>(result_.rows.count()) < request_.page_size && bytes < max_page_bytes) return {};
     done_ = true;
+    if (!read_.is_range && groups_in_partition_ <= 0 && last_partition_ == read_.keys.back()) return {};
     PagingState state;
     state.position.partition_key = last_partition_;
     if (groups_in_partition_ > 0) state.position.clustering = last_clustering_;

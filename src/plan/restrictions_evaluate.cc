@@ -248,7 +248,7 @@ std::vector<Interval> beyond(const Bytes& prefix, const std::vector<const schema
   return intervals;
 }
 
-// The bound of a slice on one column: null comes before every value.
+// The bound of a slice on one column: null comes before every value, in the order in which they are stored.
 enum class Reach { everything, nothing, bounded };
 
 base::Result<Reach> check_bound(const Restriction& restriction, const Row& row, bool is_start) {
@@ -258,7 +258,7 @@ base::Result<Reach> check_bound(const Restriction& restriction, const Row& row, 
     if (row[i].is_unset()) return invalid(fmt::format("Invalid unset value for column {}", name));
     if (restriction.is_multi_column)
       return invalid(fmt::format("Invalid null value in condition for column {}", name));
-    return is_start ? Reach::everything : Reach::nothing;
+    return is_start != restriction.columns[i]->descending ? Reach::everything : Reach::nothing;
   }
   return Reach::bounded;
 }
@@ -269,13 +269,14 @@ base::Result<std::vector<Interval>> slice(const Restriction& restriction, const 
   if (restriction.start) {
     SIBYL_ASSIGN(Row row, restriction.start->value.evaluate(bindings, scratch));
     SIBYL_ASSIGN(const Reach reach, check_bound(restriction, row, true));
+    if (reach == Reach::nothing) return std::vector<Interval>{};
     if (reach == Reach::bounded) start = std::move(row);
   }
   if (restriction.end) {
     SIBYL_ASSIGN(Row row, restriction.end->value.evaluate(bindings, scratch));
     SIBYL_ASSIGN(const Reach reach, check_bound(restriction, row, false));
     if (reach == Reach::nothing) return std::vector<Interval>{};
-    end = std::move(row);
+    if (reach == Reach::bounded) end = std::move(row);
   }
   std::vector<Interval> all;
   for (const Bytes& prefix : prefixes) {

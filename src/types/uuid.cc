@@ -105,7 +105,8 @@ Bytes next_time_uuid(int64_t now_micros) {
 }
 
 int64_t uuid_unix_millis(BytesView timeuuid) {
-  return floor_divide(uuid_time(timeuuid) - epoch_offset, 10'000);
+  // Towards 1970, as Java divides.
+  return (uuid_time(timeuuid) - epoch_offset) / 10'000;
 }
 int64_t uuid_unix_micros(BytesView timeuuid) {
   return floor_divide(uuid_time(timeuuid) - epoch_offset, 10);

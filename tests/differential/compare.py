@@ -86,6 +86,7 @@ class Pair:
     def __init__(self, cassandra, sibyl, version):
         self.sides = (Side(cassandra, version), Side(sibyl, version))
         self.asked = self.refused = 0
+        self.diverged = False  # a write that only one side took, for a known reason: what is stored differs from here on
         self.explained = {}
 
     def close(self):
@@ -148,10 +149,14 @@ class Pair:
             sibyl.message = sort_signatures(HINT.sub("", sibyl.message))
         if cassandra.kind == "error":
             cassandra.message = sort_signatures(cassandra.message)
+        if cassandra.kind == sibyl.kind == "error":
+            cassandra.warnings = sibyl.warnings = ()  # an error says what is wrong; Cassandra may warn beside it, twice
         if cassandra.key() == sibyl.key():
             return False
         reason = explain(statement, cassandra, sibyl)
         if reason is None:
             return True
         self.explained[reason] = self.explained.get(reason, 0) + 1
+        kinds = {cassandra.kind, sibyl.kind}
+        self.diverged = self.diverged or statement.kind == "write" and "error" in kinds and kinds & {"void", "rows"} != set()
         return False

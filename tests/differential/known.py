@@ -1,5 +1,6 @@
 """Differences that are meant (docs/differences.md), each with its reason. What is in no row of this table is a bug."""
 import re
+import struct
 
 DESCENDING = "a descending clustering column has the type that it was given"
 ROUTING = "IN (?, ?) on the partition key gives drivers no routing markers"
@@ -16,12 +17,14 @@ KNOWN = [
     ("a tuple that lacks components has JSON too", r"^error 0000 java.lang.(IndexOutOfBounds|NullPointer)Exception", r"^rows"),
     (DESCENDING, r"^error 2200 Cannot use CONTAINS( KEY)? on non-(collection|map) column c\d", r""),
     (DESCENDING, r"^error 2200 Function system\.\w+ requires .*, but found argument c\d", r""),
-    (DESCENDING, r"^error 0000 java.lang.ClassCastException: class org.apache.cassandra.db.marshal.MapType", r"^(void|prepared|rows)"),
+    (DESCENDING, r"^error 0000 java.lang.ClassCastException", r"^(void|prepared|rows)"),
+    (DESCENDING, r"^error 2200 .*\bc\d\.f\d", r"^(rows|prepared)"),
     ("a cast that cannot be names the column that is cast", r"^error 2200 \w+ cannot be cast to (\w+)$", r"^error 2200 .* cannot be cast to {1}$"),
     ("a null in IN is refused in filters too; Cassandra forgets the values after it", r"^(rows|error 2200 Unsupported null value for column)",
      r"^error 2200 Invalid (null|unset) value (in condition )?for column"),
     ("a tuple column takes no plain value", r"", r"^error 2200 cannot parse '.*' as frozen<tuple<"),
     (DESCENDING, r"^error 2200 Column c\d cannot be used as a map", r"^error 2200 Map-entry equality predicates on frozen map column c\d"),
+    ("bytes that are no collection are refused in other words", r"^error 2200 Not enough bytes to read a", r"^error 2200 "),
     ("a blob literal is no tinyint", r"", r"^error 2200 Invalid HEX constant .* of type tinyint$"),
 ]
 
@@ -35,12 +38,16 @@ def describe(answer):
 def explain(statement, cassandra, sibyl):
     """The reason why these two differ, or None."""
     if cassandra.kind == sibyl.kind == "prepared":
-        return explain_prepared(cassandra, sibyl)
-    if cassandra.kind == sibyl.kind == "rows" and cassandra.rows == sibyl.rows:
-        return explain_columns(cassandra, sibyl)
+        return explain_prepared(statement, cassandra, sibyl)
+    if cassandra.kind == sibyl.kind == "rows":
+        return explain_columns(cassandra, sibyl) if cassandra.rows == sibyl.rows else explain_rows(cassandra, sibyl)
     refused = re.match(r"error 2200 (?:Invalid call to function system\.cast_as_(\w+), none|\w+ cannot be cast to (\w+))", describe(cassandra))
     if refused and re.search(rf"CAST\(c\d AS {refused.group(1) or refused.group(2)}\)", statement.text()[0]):
         return DESCENDING
+    conditions = statement.text()[0].rpartition(" IF ")[2]
+    nulls = [bool(re.match("error 2200 Invalid comparison with (null|an empty)", describe(answer))) for answer in (cassandra, sibyl)]
+    if any(nulls) and {cassandra.kind, sibyl.kind} == {"error", "rows"} and " AND " in conditions:
+        return "conditions are looked at as they are written, not in the order of a hash table"
     if cassandra.kind == sibyl.kind == "error" and sorted(cassandra.message) == sorted(sibyl.message):
         return ORDER
     for reason, theirs, ours in KNOWN:
@@ -48,6 +55,39 @@ def explain(statement, cassandra, sibyl):
         if match and re.search(ours.replace("{1}", re.escape(match.group(1))) if "{1}" in ours else ours, describe(sibyl)):
             return reason
     return None
+
+
+def explain_rows(cassandra, sibyl):
+    """Why the values are not the same."""
+    if cassandra.columns != sibyl.columns or len(cassandra.rows) != len(sibyl.rows):
+        return None
+    if (cassandra.paging_state is None) != (sibyl.paging_state is None):
+        return None
+    names = [column[2] for column in cassandra.columns]
+    reason = None
+    for theirs, ours, name in ((a, b, n) for left, right in zip(cassandra.rows, sibyl.rows) for a, b, n in zip(left, right, names)):
+        if theirs == ours:
+            continue
+        if theirs is None or ours is None:
+            return None
+        if is_nan(theirs) and is_nan(ours):
+            reason = "NaN has no sign"
+        elif "similarity_" in name and is_near(theirs, ours):
+            reason = "similarities are added up in another order"
+        elif name == "[json]" and theirs.replace(b"to_json(", b"tojson(") == ours.replace(b"to_json(", b"tojson("):
+            reason = TO_JSON
+        else:
+            return None
+    return reason
+
+
+def is_nan(raw):
+    return len(raw) in (4, 8) and struct.unpack(">f" if len(raw) == 4 else ">d", raw)[0] != struct.unpack(">f" if len(raw) == 4 else ">d", raw)[0]
+
+
+def is_near(theirs, ours):
+    left, right = struct.unpack(">f", theirs)[0], struct.unpack(">f", ours)[0]
+    return abs(left - right) <= 1e-5 * max(1, abs(left))
 
 
 def explain_columns(cassandra, sibyl):
@@ -60,6 +100,8 @@ def explain_columns(cassandra, sibyl):
             reason = "the greatest timeuuid is a timeuuid"
         elif theirs[2].replace("to_json(", "tojson(") == ours[2].replace("to_json(", "tojson(") and theirs[3] == ours[3]:
             reason = TO_JSON
+        elif re.fullmatch(rf"cast\({ours[2]} as \w+\)", theirs[2]) and theirs[3] == ours[3]:
+            reason = DESCENDING
         elif sorted(theirs[2]) == sorted(ours[2]) and theirs[3] == ours[3]:
             reason = ORDER
         else:
@@ -67,13 +109,13 @@ def explain_columns(cassandra, sibyl):
     return reason if len(cassandra.columns) == len(sibyl.columns) else None
 
 
-def explain_prepared(cassandra, sibyl):
+def explain_prepared(statement, cassandra, sibyl):
     if cassandra.columns != sibyl.columns:
         return explain_columns(cassandra, sibyl)
     if cassandra.detail[0] != sibyl.detail[0] or cassandra.detail[2] != sibyl.detail[2]:
         return None
     if cassandra.detail[1] != sibyl.detail[1]:
-        return ROUTING if not sibyl.detail[1] else None
+        return ROUTING if not sibyl.detail[1] or " IN (" in statement.text()[0] else None
     if any(warning.startswith("`USE <keyspace>`") for warning in cassandra.warnings) and not sibyl.warnings:
         return USE
     return None

@@ -83,7 +83,7 @@ def run_schema(pair, seed, count, features, report):
                 report.difference(pair, seed, schema, keyspace, history + [s for s in window if s.kind == "write"], difference)
             if found:
                 pair.use(keyspace)
-            if any(difference.changes_state() for difference in found):
+            if pair.diverged or any(difference.changes_state() for difference in found):
                 return
             history += [statement for statement in window if statement.kind == "write"]
     finally:

@@ -66,7 +66,7 @@ def key_column(rng, name, role, udts):
     domain = {}
     for _ in range(12):
         value = type.value(rng)
-        if value.raw != b"" or role == "clustering":
+        if value.literal != "{}" and (value.raw != b"" or role == "clustering"):
             domain.setdefault(value.literal, value)
     limit = rng.randint(2, 3) if role == "partition" else rng.randint(2, 4)
     return Column(name, type, role, list(domain.values())[:limit])

@@ -9,7 +9,7 @@ import wire  # noqa: E402
 from known import explain  # noqa: E402
 from schema import random_schema  # noqa: E402
 from statements import Generator  # noqa: E402
-from tree import Group, Pairs, render, smaller  # noqa: E402
+from tree import Group, Pairs, Statement, render, smaller  # noqa: E402
 from values import NULL, SCALARS, Type, Value, vint  # noqa: E402
 
 
@@ -60,4 +60,4 @@ def test_v5_frames():
 def test_what_is_not_in_the_table_is_a_difference():
     theirs, ours = wire.Answer("error"), wire.Answer("rows")
     theirs.code, theirs.message = 0x2200, "something else"
-    assert explain(None, theirs, ours) is None
+    assert explain(Statement("SELECT * FROM t", "read"), theirs, ours) is None

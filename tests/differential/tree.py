@@ -87,6 +87,10 @@ class Statement:
             yield self.copy(prepare=False)
         for less in smaller(self.tree):
             yield self.copy(tree=less)
+        if self.ordered and self.kind == "write" and isinstance(self.tree, list) and str(self.tree[0]).startswith("BEGIN"):
+            statements = next(part for part in self.tree if isinstance(part, Group) and part.separator == "; ")
+            if len(statements.items) == 1:
+                yield self.copy(tree=statements.items[0])
 
     def script(self):
         """As a recorded case has it."""
