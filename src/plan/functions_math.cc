@@ -24,6 +24,10 @@ constexpr int32_t max_zeros = 100'000;
 base::Result<Decimal> on_decimal(const Function& function, const Decimal& input) {
   const std::string text = types::format_decimal(types::encode_decimal(input.unscaled, input.scale));
   const Precise value(text);
+  // Where the result is exact, Cassandra's library gives it without the digits after it.
+  if (function.name == "exp" && value == 0) return Decimal{1, 0};
+  if (function.name == "log" && value == 1) return Decimal{0, 0};
+  if (function.name == "log10" && value == 1) return Decimal{0, -significant_digits - 1};
   Precise result;
   if (function.name == "exp") {
     if (abs(value) > 100'000) return base::invalid("The result of exp is too large");
@@ -55,7 +59,7 @@ double round_half_up(double value, bool is_single) {
   const double rounded = value - floor >= 0.5 ? floor + 1 : floor;
   const double least = is_single ? INT32_MIN : static_cast<double>(INT64_MIN);
   const double most = is_single ? INT32_MAX : static_cast<double>(INT64_MAX);
-  return std::min(std::max(rounded, least), most);
+  return std::min(std::max(rounded, least), most) + 0.0;  // there is no -0
 }
 
 base::Result<ValueView> absolute(const Function& function, std::span<const ValueView> arguments,

@@ -121,11 +121,11 @@ base::Result<Decimal> on_decimals(const Function& function, const Decimal& left,
   }
 }
 
-// Cassandra makes decimals of all other numbers but varints through double: an integer gets one digit after
-// the point.
+// Cassandra makes decimals of all other numbers but varints through double: a small integer gets one digit
+// after the point, a large one as many as its text has.
 base::Result<Decimal> operand(const Number& number) {
-  if (number.form == Number::Form::integer) return Decimal{BigInteger(number.integer) * 10, 1};
-  Number copy = number;
+  const bool is_integer = number.form == Number::Form::integer;
+  Number copy = is_integer ? number_of(static_cast<double>(number.integer)) : number;
   copy.is_single = false;
   return copy.to_decimal();
 }

@@ -323,6 +323,11 @@ Status bind_token(Binder& binder, const schema::Table& table, const cql::Relatio
   SIBYL_TRY(check_token_columns(table, relation));
   const ColumnSpec spec{table.keyspace, table.name, "partition key token", types::scalar(Kind::bigint)};
   const std::string names = key_names(table);
+  SIBYL_ASSIGN(TermPtr first, binder.term(is_between ? *relation.values[0] : *relation.value, spec));
+  TermPtr last = first;
+  if (is_between) {
+    SIBYL_ASSIGN(last, binder.term(*relation.values[1], spec));
+  }
   if (token.equal != nullptr)
     return invalid(
         fmt::format("{} cannot be restricted by more than one relation if it includes an Equal", names));
@@ -330,7 +335,7 @@ Status bind_token(Binder& binder, const schema::Table& table, const cql::Relatio
     if (token.exists())
       return invalid(fmt::format(
           "Columns \"{}\" cannot be restricted by both an equality and an inequality relation", names));
-    SIBYL_ASSIGN(token.equal, binder.term(*relation.value, spec));
+    token.equal = std::move(first);
     return {};
   }
   const bool starts =
@@ -342,14 +347,8 @@ Status bind_token(Binder& binder, const schema::Table& table, const cql::Relatio
     return invalid(fmt::format("More than one restriction was found for the end bound on {}", names));
   const bool inclusive = is_between || relation.op == cql::Operator::greater_or_equal ||
                          relation.op == cql::Operator::less_or_equal;
-  if (starts) {
-    SIBYL_ASSIGN(TermPtr term, binder.term(is_between ? *relation.values[0] : *relation.value, spec));
-    token.start = TokenRestriction::Side{std::move(term), inclusive};
-  }
-  if (ends) {
-    SIBYL_ASSIGN(TermPtr term, binder.term(is_between ? *relation.values[1] : *relation.value, spec));
-    token.end = TokenRestriction::Side{std::move(term), inclusive};
-  }
+  if (starts) token.start = TokenRestriction::Side{std::move(first), inclusive};
+  if (ends) token.end = TokenRestriction::Side{std::move(last), inclusive};
   return {};
 }
 

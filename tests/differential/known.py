@@ -11,13 +11,11 @@ USE = "Cassandra warns once per connection of USE with prepared statements"
 # (reason, what Cassandra answers, what Sibyl answers): patterns for `describe()`. {1} is what the first caught.
 KNOWN = [
     ("bad input is the client's error, not a Java exception", r"^error 0000 (java\.|com\.|org\.|null)", r"^error (2200|1400) "),
-    ("Cassandra fails inside itself", r"^error (1300|1500) Operation failed", r""),
+    ("Cassandra fails inside itself", r"^error (1300|1500) Operation failed|^error 0000 java\.lang\.", r""),
     ("Cassandra does not know its own paging state: groups of a table without clustering columns",
      r"^error 000A Invalid value for the paging state", r"^rows"),
-    ("a tuple that lacks components has JSON too", r"^error 0000 java.lang.(IndexOutOfBounds|NullPointer)Exception", r"^rows"),
     (DESCENDING, r"^error 2200 Cannot use CONTAINS( KEY)? on non-(collection|map) column c\d", r""),
     (DESCENDING, r"^error 2200 Function system\.\w+ requires .*, but found argument c\d", r""),
-    (DESCENDING, r"^error 0000 java.lang.ClassCastException", r"^(void|prepared|rows)"),
     (DESCENDING, r"^error 2200 .*\bc\d\.f\d", r"^(rows|prepared)"),
     ("a cast that cannot be names the column that is cast", r"^error 2200 \w+ cannot be cast to (\w+)$", r"^error 2200 .* cannot be cast to {1}$"),
     ("a null in IN is refused in filters too; Cassandra forgets the values after it", r"^(rows|error 2200 Unsupported null value for column)",
@@ -74,6 +72,8 @@ def explain_rows(cassandra, sibyl):
             reason = "NaN has no sign"
         elif "similarity_" in name and is_near(theirs, ours):
             reason = "similarities are added up in another order"
+        elif "log10(" in name and ours[4:].strip(b"\0") and is_same_decimal(theirs, ours):
+            reason = "log10 of a power of ten has all its digits"
         elif name == "[json]" and theirs.replace(b"to_json(", b"tojson(") == ours.replace(b"to_json(", b"tojson("):
             reason = TO_JSON
         else:
@@ -83,6 +83,11 @@ def explain_rows(cassandra, sibyl):
 
 def is_nan(raw):
     return len(raw) in (4, 8) and struct.unpack(">f" if len(raw) == 4 else ">d", raw)[0] != struct.unpack(">f" if len(raw) == 4 else ">d", raw)[0]
+
+
+def is_same_decimal(theirs, ours):
+    left, right = (int.from_bytes(raw[4:], "big", signed=True) * 10 ** (100 - int.from_bytes(raw[:4], "big", signed=True)) for raw in (theirs, ours))
+    return left == right
 
 
 def is_near(theirs, ours):

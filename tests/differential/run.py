@@ -27,7 +27,7 @@ from schema import random_schema  # noqa: E402
 from shrink import Shrinker, create  # noqa: E402
 from statements import Generator  # noqa: E402
 
-FEATURES = ("lwt", "ttl")
+FEATURES = ("lwt", "ttl", "index")
 PER_SCHEMA = 1500
 WINDOW = 24
 PRINTED_PER_SIGNATURE = 1
@@ -70,7 +70,7 @@ def windows(statements):
 def run_schema(pair, seed, count, features, report):
     """One keyspace: `count` statements, or fewer when what is stored begins to differ."""
     rng = random.Random(seed)
-    schema = random_schema(rng)
+    schema = random_schema(rng, features)
     keyspace = f"differential_{seed}"
     for text, answers in create(pair, keyspace, schema):
         report.definition(seed, text, answers)
@@ -122,7 +122,7 @@ def case(seed, schema, statements, difference):
     body = "\n".join(statement.script() for statement in statements or [difference.statement])
     used = [table for table in schema.tables if any(f"{word}{table.name}{end}" in body + " " for word in ("FROM ", "INTO ", "UPDATE ")
                                                     for end in (" ", ";", "\n"))]
-    definitions = [text + ";" for text in schema.create() if text.startswith("CREATE TYPE") or any(f"TABLE {t.name} " in text for t in used)]
+    definitions = [text + ";" for text in schema.create() if text.startswith("CREATE TYPE") or any(f"TABLE {t.name} " in text or f"INDEX ON {t.name} " in text for t in used)]
     note = "" if statements else "-- could not be repeated alone\n"
     return "\n".join([f"-- seed {seed}", *definitions, note + body, "-- cassandra: " + show(difference.cassandra),
                       "-- sibyl:     " + show(difference.sibyl), ""])

@@ -49,8 +49,8 @@ class Table:
 class Schema:
     """A keyspace's worth; `udts` come before the tables that use them."""
 
-    def __init__(self, udts, tables):
-        self.udts, self.tables = udts, tables
+    def __init__(self, udts, tables, indexes=()):
+        self.udts, self.tables, self.indexes = udts, tables, indexes
 
     def create(self):
         for udt in self.udts:
@@ -58,6 +58,9 @@ class Schema:
             yield f"CREATE TYPE {udt.name} ({fields})"
         for table in self.tables:
             yield table.create()
+        for table, column in self.indexes:
+            if table in self.tables:
+                yield f"CREATE INDEX ON {table.name} ({column.name})"
 
 
 def key_column(rng, name, role, udts):
@@ -102,9 +105,21 @@ def value_type(rng, udts):
     return random_type(rng, udts)
 
 
-def random_schema(rng):
+def can_be_indexed(table, column):
+    """By the index that is Cassandra's default; on what it takes without a special target."""
+    sole_key = column.role == "partition" and len(table.partition) == 1
+    return not sole_key and (column.type.is_scalar and column.type.kind != "duration" or column.type.is_collection and not column.type.frozen)
+
+
+def random_schema(rng, features=()):
     udts = []
     for i in range(rng.choice((0, 1, 1, 2))):
         parts = [random_type(rng, udts, frozen=True) for _ in range(rng.randint(1, 3))]
         udts.append(Type("udt", parts, True, f"u{i}", [f"f{n}" for n in range(len(parts))]))
-    return Schema(udts, [random_table(rng, f"t{i}", udts) for i in range(3)])
+    tables = [random_table(rng, f"t{i}", udts) for i in range(3)]
+    indexes = []
+    if "index" in features:
+        for table in tables:
+            columns = [c for c in table.columns if can_be_indexed(table, c) and not table.is_counter and "duration" not in c.type.cql()]
+            indexes += [(table, column) for column in columns if rng.random() < 0.25]
+    return Schema(udts, tables, indexes)

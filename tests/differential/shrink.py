@@ -41,7 +41,7 @@ class Shrinker:
         """Most differences are in one table; definitions are what takes the time."""
         used = [table for table in self.schema.tables if re.search(rf"\b{table.name}\b", last.text()[0])]
         if used:
-            self.schema = Schema(self.schema.udts, used)
+            self.schema = Schema(self.schema.udts, used, self.schema.indexes)
 
     def _mentions(self, statement):
         return any(re.search(rf"\b{table.name}\b", statement.text()[0]) for table in self.schema.tables)

@@ -91,7 +91,8 @@ SCALARS = {
     "blob": [Value("0x" + raw.hex(), raw) for raw in (b"\x00", b"\x01", b"", b"\xff\x00", b"ab")],
     "boolean": [Value("true", b"\x01"), Value("false", b"\x00")],
     "date": [date_of(t) for t in ("1970-01-01", "1969-12-31", "2024-02-29", "0001-01-01")],
-    "decimal": [decimal("0", 0, 0), decimal("1.0", 10, 1), decimal("1.00", 100, 2), decimal("-2.5", -25, 1),
+    # None is equal to another and written differently: in sets and CONTAINS Cassandra tells 1.0 from 1.00, elsewhere not.
+    "decimal": [decimal("0", 0, 0), decimal("1.0", 10, 1), decimal("-2.5", -25, 1),
                 decimal("1e3", 1, -3), decimal("3", 3, 0), decimal("0.1", 1, 1)],
     "double": [Value(t, struct.pack(">d", float(t))) for t in ("0.0", "1.5", "-1.5", "2.0", "1e10", "NaN", "Infinity", "-0.0")],
     "duration": [duration("1d", 0, 1, 0), duration("1mo", 1, 0, 0), duration("2h", 0, 0, 7200 * 10**9), duration("-1d", 0, -1, 0),
