@@ -136,11 +136,12 @@ base::Result<int64_t> token_value(const TermPtr& term, const Bindings& bindings,
   return types::decode_integer(types::Kind::bigint, value.bytes);
 }
 
+// `open_minimum`: the least token as an end means no end. It does for ranges, not beside named keys.
 base::Result<TokenSet> allowed_tokens(const TokenRestriction& token, const Bindings& bindings,
-                                      Scratch& scratch) {
+                                      Scratch& scratch, bool open_minimum) {
   TokenSet set;
   if (!token.exists()) return set;
-  constexpr int64_t minimum = INT64_MIN;  // as an end it means no end
+  constexpr int64_t minimum = INT64_MIN;
   int64_t start = minimum, end = minimum;
   bool include_start = true, include_end = true;
   if (token.equal != nullptr) {
@@ -155,9 +156,15 @@ base::Result<TokenSet> allowed_tokens(const TokenRestriction& token, const Bindi
     SIBYL_ASSIGN(end, token_value(token.end->value, bindings, scratch));
     include_end = token.end->inclusive;
   }
-  const bool has_end = (token.end || token.equal != nullptr) && end != minimum;
+  const bool has_end = (token.end || token.equal != nullptr) && !(open_minimum && end == minimum);
   set.wraps = has_end && start != minimum && start > end;
-  const bool nothing = (has_end && start == end && (!include_start || !include_end)) ||
+  const bool nothing_before = has_end && end == minimum && !include_end;
+  if (set.wraps && nothing_before) {  // only what lies beyond the start
+    set.wraps = false;
+    set.range = {include_start || start == INT64_MAX ? start : start + 1, INT64_MAX};
+    return set;
+  }
+  const bool nothing = nothing_before || (has_end && start == end && (!include_start || !include_end)) ||
                        (!include_start && start == INT64_MAX && !has_end);
   if (nothing) {
     set.range = {1, 0};
@@ -171,7 +178,7 @@ base::Result<TokenSet> allowed_tokens(const TokenRestriction& token, const Bindi
 }  // namespace
 
 base::Result<TokenRange> BoundRestrictions::token_range(const Bindings& bindings, Scratch& scratch) const {
-  SIBYL_ASSIGN(const TokenSet set, allowed_tokens(token_, bindings, scratch));
+  SIBYL_ASSIGN(const TokenSet set, allowed_tokens(token_, bindings, scratch, true));
   return set.wraps ? TokenRange{1, 0} : set.range;
 }
 
@@ -209,7 +216,7 @@ base::Result<std::vector<Bytes>> BoundRestrictions::partition_keys(const Binding
                     [&](const Row& left, const Row& right) { return order(left, right) == 0; }),
         combinations.end());
   }
-  SIBYL_ASSIGN(const TokenSet tokens, allowed_tokens(token_, bindings, scratch));
+  SIBYL_ASSIGN(const TokenSet tokens, allowed_tokens(token_, bindings, scratch, false));
   std::vector<Bytes> keys;
   keys.reserve(combinations.size());
   for (const Row& combination : combinations) {

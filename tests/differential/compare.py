@@ -60,24 +60,23 @@ class Side:
         parts = statement.parts if isinstance(statement, ProtocolBatch) else [statement]
         return [part.text()[0] for part in parts if part.prepare or (isinstance(statement, ProtocolBatch) and part.bind)]
 
+    def has_prepared(self, statement):
+        return all(text in self.prepared for text in self.texts_to_prepare(statement))
+
     def send(self, statement, paging_state=None):
-        """A ticket, or None when its preparation failed."""
+        """A ticket. What must be prepared is."""
         common = dict(timestamp=statement.timestamp, now=statement.now, serial=statement.serial)
         if isinstance(statement, ProtocolBatch):
             parts = []
             for part in statement.parts:
                 text, bound = part.text()
-                prepared = self.prepared.get(text) if part.prepare or part.bind else text
-                if prepared is None:
-                    return None
-                parts.append((prepared, bound or []))
+                parts.append((self.prepared[text] if part.prepare or part.bind else text, bound or []))
             return self.connection.batch(statement.batch_kind, parts, **common)
         text, bound = statement.text()
         common.update(values=bound, page_size=statement.page_size, paging_state=paging_state)
         if not statement.prepare:
             return self.connection.query(text, **common)
-        prepared = self.prepared.get(text)
-        return self.connection.execute(prepared, **common) if prepared else None
+        return self.connection.execute(self.prepared[text], **common)
 
 
 class Pair:
@@ -106,7 +105,8 @@ class Pair:
         """Asks both, all statements in flight at once; returns the first difference of each that has one."""
         differences = {}
         self._prepare(statements, differences)
-        todo = {i: [None, None] for i in range(len(statements)) if i not in differences}
+        todo = {i: [None, None] for i, statement in enumerate(statements)
+                if i not in differences and all(side.has_prepared(statement) for side in self.sides)}
         self.asked += len(statements)
         for page in range(MOST_PAGES):
             tickets = {i: [side.send(statements[i], state) for side, state in zip(self.sides, states)] for i, states in todo.items()}
@@ -114,8 +114,6 @@ class Pair:
                 side.connection.flush()
             following = {}
             for i, pair in tickets.items():
-                if None in pair:
-                    continue
                 answers = [side.connection.receive(ticket) for side, ticket in zip(self.sides, pair)]
                 self.refused += page == 0 and answers[0].kind == "error"
                 if self._differ(statements[i], answers):
