@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "plan/functions_user.h"
 #include "plan/term_nodes.h"
@@ -268,8 +269,8 @@ std::string signatures(const std::vector<FunctionPtr>& functions) {
   return text;
 }
 
-base::Result<FunctionPtr> ambiguous(const Resolution& call, const std::vector<FunctionPtr>& fitting,
-                                    const TypePtr& receiver) {
+base::Result<FunctionPtr> ambiguous(const Binder& binder, const Resolution& call,
+                                    const std::vector<FunctionPtr>& fitting, const TypePtr& receiver) {
   if (is_operation(call.name)) {
     const bool has_marker = std::any_of(
         call.arguments.begin(), call.arguments.end(),
@@ -279,7 +280,7 @@ base::Result<FunctionPtr> ambiguous(const Resolution& call, const std::vector<Fu
         if (*candidate->arguments[0] == *receiver && *candidate->arguments[1] == *receiver) return candidate;
     return invalid(fmt::format(
         "Ambiguous '{}' operation with args {} and {}: use type hint to disambiguate, example '(int) ?'",
-        operation_symbol(call.name), text_of(*call.arguments[0]), text_of(*call.arguments[1])));
+        operation_symbol(call.name), binder.text(*call.arguments[0]), binder.text(*call.arguments[1])));
   }
   if (call.name == negation_name) return invalid("Ambiguous negation: use type casts to disambiguate");
   return invalid(
@@ -298,14 +299,48 @@ base::Result<FunctionPtr> best_match(Binder& binder, const Resolution& call,
     if (fits == Fit::weak) fitting.push_back(candidate);
   }
   if (fitting.size() == 1) return fitting[0];
-  if (fitting.size() > 1) return ambiguous(call, fitting, receiver.type);
+  if (fitting.size() > 1) return ambiguous(binder, call, fitting, receiver.type);
   if (is_operation(call.name))
     return invalid(fmt::format("the '{}' operation is not supported between {} and {}",
-                               operation_symbol(call.name), text_of(*call.arguments[0]),
-                               text_of(*call.arguments[1])));
+                               operation_symbol(call.name), binder.text(*call.arguments[0]),
+                               binder.text(*call.arguments[1])));
   return invalid(fmt::format(
       "Invalid call to function {}, none of its type signatures match (known type signatures: {})",
       call.written_name(), signatures(candidates)));
+}
+
+std::string written_name(const cql::Expression& expression) {
+  const auto* call = std::get_if<cql::FunctionCall>(&expression.node);
+  if (call == nullptr) return {};
+  return call->function.keyspace.empty() ? call->function.name
+                                         : call->function.keyspace + "." + call->function.name;
+}
+
+// The nearest calls in an expression. A cast is none: its type is known without asking what it casts.
+base::Status visit_calls(RowScope& scope, const cql::Expression& expression,
+                         const std::function<base::Status(const cql::Expression&)>& visit) {
+  const auto each = [&](const std::vector<cql::ExpressionPtr>& elements) -> base::Status {
+    for (const cql::ExpressionPtr& element : elements) SIBYL_TRY(visit_calls(scope, *element, visit));
+    return {};
+  };
+  const auto& node = expression.node;
+  if (std::holds_alternative<cql::FunctionCall>(node)) {
+    SIBYL_ASSIGN(const TypePtr own, scope.type_of(expression));
+    return own == nullptr ? visit(expression) : base::Status();
+  }
+  if (std::holds_alternative<cql::Arithmetic>(node) || std::holds_alternative<cql::Negation>(node))
+    return visit(expression);
+  if (const auto* cast = std::get_if<cql::Cast>(&node)) return visit_calls(scope, *cast->of, visit);
+  if (const auto* list = std::get_if<cql::ListLiteral>(&node)) return each(list->elements);
+  if (const auto* set = std::get_if<cql::SetLiteral>(&node)) return each(set->elements);
+  if (const auto* tuple = std::get_if<cql::TupleLiteral>(&node)) return each(tuple->elements);
+  if (const auto* field = std::get_if<cql::FieldSelection>(&node))
+    return visit_calls(scope, *field->of, visit);
+  if (const auto* element = std::get_if<cql::ElementSelection>(&node))
+    return visit_calls(scope, *element->of, visit);
+  if (const auto* slice = std::get_if<cql::SliceSelection>(&node))
+    return visit_calls(scope, *slice->of, visit);
+  return {};
 }
 
 base::Result<FunctionPtr> from_factory(Binder& binder, const Resolution& call, Factory factory,
@@ -330,6 +365,16 @@ base::Result<FunctionPtr> Binder::find_function(const cql::Expression& expressio
   Resolution call;
   SIBYL_ASSIGN(const bool is_call, Resolution::take(*this, expression, call));
   if (!is_call) return nullptr;
+  // In selections what is inside is refused before what is around it.
+  const std::function<base::Status(const cql::Expression&)> visit = [&](const cql::Expression& inner) {
+    return visit_calls(*scope_, inner, [&](const cql::Expression& one) -> base::Status {
+      SIBYL_ASSIGN(const FunctionPtr found, resolve(one, scope_->receiver(), false));
+      if (found == nullptr) return invalid(fmt::format("Unknown function '{}'", written_name(one)));
+      return {};
+    });
+  };
+  if (scope_ != nullptr)
+    for (const cql::Expression* argument : call.arguments) SIBYL_TRY(visit(*argument));
   if (!receiver.keyspace.empty()) function_keyspace_ = receiver.keyspace;
   std::vector<FunctionPtr> candidates;
   if (call.keyspace != "system") {
@@ -378,14 +423,31 @@ base::Result<TermPtr> Binder::call(const cql::Expression& expression, const Colu
     return base::fail(base::Error(base::ErrorCode::invalid,
                                   fmt::format("Invalid value {} for {}", text_of(expression), receiver.name))
                           .with_hint("text is written in single quotes: 'abc'"));
-  SIBYL_ASSIGN(const FunctionPtr function, resolve(expression, receiver, typed_by_receiver));
+  std::vector<TermPtr> arguments;
+  if (const auto* cast = std::get_if<cql::Cast>(&expression.node); cast != nullptr && scope_ != nullptr) {
+    const bool is_inner_call = std::holds_alternative<cql::FunctionCall>(cast->of->node) ||
+                               std::holds_alternative<cql::Arithmetic>(cast->of->node) ||
+                               std::holds_alternative<cql::Negation>(cast->of->node);
+    SIBYL_ASSIGN(const TypePtr selected, scope_->type_of(*cast->of));
+    if (is_inner_call && selected == nullptr) SIBYL_TRY(resolve(*cast->of, scope_->receiver(), false));
+    SIBYL_ASSIGN(const TypePtr own, exact_type(*cast->of));
+    if (own == nullptr)
+      return invalid(
+          fmt::format("Cannot infer type for term {} in selection clause (try using a cast to force a type)",
+                      text_of(*cast->of)));
+    SIBYL_ASSIGN(TermPtr argument,
+                 term(*cast->of, {receiver.keyspace, receiver.table, text(*cast->of), own}));
+    arguments.push_back(std::move(argument));
+  }
+  // Selectors have types of their own, whatever they are used for.
+  const bool is_typed = typed_by_receiver && scope_ == nullptr;
+  SIBYL_ASSIGN(const FunctionPtr function, resolve(expression, receiver, is_typed));
   if (function == nullptr)
-    return invalid(typed_by_receiver && scope_ == nullptr
-                       ? fmt::format("Unknown function {} called", call.written_name())
-                       : fmt::format("Unknown function '{}'", call.written_name()));
+    return invalid(is_typed ? fmt::format("Unknown function {} called", call.written_name())
+                            : fmt::format("Unknown function '{}'", call.written_name()));
   if (function->is_aggregate() && scope_ == nullptr)
     return invalid("Aggregation function are not supported in the where clause");
-  if (typed_by_receiver && fit_of(*function->returns, *receiver.type) == Fit::none) {
+  if (is_typed && fit_of(*function->returns, *receiver.type) == Fit::none) {
     const bool operation = is_operation(function->name);
     return invalid(
         fmt::format("Type error: cannot assign result of {} {} (type {}) to {} (type {})",
@@ -393,8 +455,7 @@ base::Result<TermPtr> Binder::call(const cql::Expression& expression, const Colu
                     operation ? std::string(1, operation_symbol(function->name)) : function->qualified_name(),
                     function->returns->cql_name(), receiver.name, receiver.type->cql_name()));
   }
-  std::vector<TermPtr> arguments;
-  for (size_t i = 0; i < call.arguments.size(); ++i) {
+  for (size_t i = arguments.size(); i < call.arguments.size(); ++i) {
     SIBYL_ASSIGN(TermPtr argument, term(*call.arguments[i], argument_spec(receiver, *function, i)));
     arguments.push_back(std::move(argument));
   }

@@ -123,7 +123,11 @@ base::Result<Decimal> on_decimals(const Function& function, const Decimal& left,
 
 // Cassandra makes decimals of all other numbers but varints through double: a small integer gets one digit
 // after the point, a large one as many as its text has.
-base::Result<Decimal> operand(const Number& number) {
+base::Result<Decimal> operand(const Function& function, const Number& number) {
+  if (number.form == Number::Form::floating && !std::isfinite(number.floating))
+    return base::fail(operation_failure(
+        function, std::isnan(number.floating) ? "A NaN cannot be converted into a decimal"
+                                              : "An infinite number cannot be converted into a decimal"));
   const bool is_integer = number.form == Number::Form::integer;
   Number copy = is_integer ? number_of(static_cast<double>(number.integer)) : number;
   copy.is_single = false;
@@ -150,8 +154,8 @@ base::Result<ValueView> numeric(const Function& function, std::span<const ValueV
       break;
     }
     case Kind::decimal: {
-      SIBYL_ASSIGN(const Decimal a, operand(left));
-      SIBYL_ASSIGN(const Decimal b, operand(right));
+      SIBYL_ASSIGN(const Decimal a, operand(function, left));
+      SIBYL_ASSIGN(const Decimal b, operand(function, right));
       SIBYL_ASSIGN(Decimal value, on_decimals(function, a, b));
       result = number_of(std::move(value));
       break;

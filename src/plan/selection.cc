@@ -65,9 +65,6 @@ class SelectionScope final : public RowScope {
       // A cast to the type it has already is nothing.
       SIBYL_ASSIGN(const TypePtr to, binder_.type(cast->type, binder_.keyspace()));
       SIBYL_ASSIGN(const TypePtr from, binder_.exact_type(*cast->of));
-      const bool is_constant = std::holds_alternative<cql::Literal>(cast->of->node) ||
-                               std::holds_alternative<cql::BindMarker>(cast->of->node);
-      if (is_constant) return cannot_infer(*cast->of);
       return from != nullptr && *from == *to ? to : nullptr;
     }
     return nullptr;
@@ -122,7 +119,7 @@ class SelectionScope final : public RowScope {
 
   ColumnSpec receiver() const override { return spec("[selection]", nullptr); }
   std::string text(const cql::Expression& expression) const override {
-    return result_name(expression, table_, binder_);
+    return selector_text(expression, table_, binder_);
   }
   std::string marker_name(const ColumnSpec& receiver) const override {
     return binds_key_ ? receiver.name : "[selection]";
@@ -173,8 +170,8 @@ class SelectionScope final : public RowScope {
     const ColumnSpec receiver = spec(text_of(expression), type);
     SIBYL_ASSIGN(const Fit fits, binder_.fit(*hint.of, receiver));
     if (fits == Fit::none)
-      return late(
-          fmt::format("Cannot assign value {0} to {0} of type {1}", text(expression), type->cql_name()));
+      return late(fmt::format("Cannot assign value {0} to {0} of type {1}", text(expression),
+                              types::freeze(type)->cql_name()));
     return binder_.term(*hint.of, receiver);
   }
 

@@ -49,6 +49,9 @@ base::Result<Selection> bind_selection(Binder& binder, const schema::Table& tabl
 
 // The name of a selector's result column. The binder has bound it.
 std::string result_name(const cql::Expression& expression, const schema::Table& table, const Binder& binder);
+// A selector as messages spell it: the same, but for casts to the type that is there already.
+std::string selector_text(const cql::Expression& expression, const schema::Table& table,
+                          const Binder& binder);
 
 // Adds an input for a column's value if there is none, and says which it is.
 int value_input(Selection& selection, const schema::Column& column);

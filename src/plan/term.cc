@@ -267,12 +267,15 @@ base::Result<TermPtr> Binder::hinted(const cql::Expression& expression, const Co
   cast.name = text_of(expression);
   cast.type = type;
   SIBYL_ASSIGN(const Fit inside, fit(*hint.of, cast));
+  if (inside == Fit::none && scope_ != nullptr)
+    return invalid(fmt::format("Cannot assign value {0} to {0} of type {1}", text(expression),
+                               types::freeze(type)->cql_name()));
   if (inside == Fit::none)
     return invalid(fmt::format("Cannot cast value {} to type {}", text_of(*hint.of), type->cql_name()));
   if (fit_of(*type, *receiver.type) == Fit::none)
     return invalid(fmt::format("Cannot assign value {} to {} of type {}", text_of(expression), receiver.name,
                                receiver.type->cql_name()));
-  return term(*hint.of, receiver);
+  return term(*hint.of, scope_ == nullptr ? receiver : cast);
 }
 
 }  // namespace sibyl::plan

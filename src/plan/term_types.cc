@@ -212,6 +212,7 @@ base::Result<Fit> Binder::fit(const cql::Expression& expression, const ColumnSpe
   if (std::holds_alternative<cql::BindMarker>(expression.node)) return Fit::weak;
   if (const auto* list = std::get_if<cql::ListLiteral>(&expression.node)) {
     const bool is_vector = type.kind() == Kind::vector;
+    if (!is_vector && type.kind() != Kind::list && scope_ != nullptr) return Fit::none;
     if (!is_vector && type.kind() != Kind::list)
       return invalid(
           fmt::format("Unexpected receiver type '{}'; only list and vector are expected", type.cql_name()));
@@ -262,12 +263,16 @@ base::Result<Fit> Binder::fit(const cql::Expression& expression, const ColumnSpe
   if (const auto* hint = std::get_if<cql::TypeHint>(&expression.node)) {
     SIBYL_ASSIGN(const TypePtr own,
                  this->type(hint->type, receiver.keyspace.empty() ? keyspace_ : receiver.keyspace));
-    return fit_of(*own, type);
+    return scope_ == nullptr ? fit_of(*own, type) : fit_of_selected(*own, type);
   }
   return fit_call(expression, receiver);
 }
 
 base::Result<Fit> Binder::fit_call(const cql::Expression& expression, const ColumnSpec& receiver) {
+  if (scope_ != nullptr && std::holds_alternative<cql::Cast>(expression.node)) {
+    SIBYL_ASSIGN(const TypePtr own, exact_type(expression));
+    if (own != nullptr) return fit_of_selected(*own, *receiver.type);
+  }
   if (scope_ != nullptr) {
     // Selectors have types of their own, whatever they are used for.
     SIBYL_ASSIGN(const FunctionPtr own, resolve(expression, receiver, false));
@@ -287,11 +292,20 @@ base::Result<TypePtr> Binder::exact_type(const cql::Expression& expression) {
     SIBYL_ASSIGN(TypePtr own, scope_->type_of(expression));
     if (own != nullptr) return own;
   }
-  if (const auto* hint = std::get_if<cql::TypeHint>(&expression.node)) return type(hint->type, keyspace_);
+  // What a selection puts together is frozen.
+  const bool frozen = scope_ != nullptr;
+  if (const auto* hint = std::get_if<cql::TypeHint>(&expression.node)) {
+    SIBYL_ASSIGN(const TypePtr own, type(hint->type, keyspace_));
+    return frozen ? types::freeze(own) : own;
+  }
+  if (const auto* cast = std::get_if<cql::Cast>(&expression.node); cast != nullptr && scope_ != nullptr) {
+    SIBYL_ASSIGN(const TypePtr own, type(cast->type, keyspace_));
+    if (!cast_name(*own).empty()) return own;
+  }
   if (const auto* set = std::get_if<cql::SetLiteral>(&expression.node)) {
     for (const cql::ExpressionPtr& element : set->elements) {
       SIBYL_ASSIGN(const TypePtr own, exact_type(*element));
-      if (own != nullptr) return types::set_of(types::freeze(own), false);
+      if (own != nullptr) return types::set_of(types::freeze(own), frozen);
     }
     return nullptr;
   }
@@ -323,7 +337,7 @@ base::Result<TypePtr> Binder::exact_type(const cql::Expression& expression) {
       list != nullptr && scope_ != nullptr) {
     for (const cql::ExpressionPtr& element : list->elements) {
       SIBYL_ASSIGN(const TypePtr own, exact_type(*element));
-      if (own != nullptr) return types::list_of(types::freeze(own), false);
+      if (own != nullptr) return types::list_of(types::freeze(own), frozen);
     }
     return nullptr;
   }
@@ -366,7 +380,7 @@ base::Result<TypePtr> Binder::preferred_type(const cql::Expression& expression) 
     const TypePtr common = common_type(known);
     if (common == nullptr) return nullptr;
     const bool is_list = std::holds_alternative<cql::ListLiteral>(expression.node);
-    return is_list ? types::list_of(common, false) : types::set_of(common, false);
+    return is_list ? types::list_of(common, selects) : types::set_of(common, selects);
   }
   if (const auto* map = std::get_if<cql::MapLiteral>(&expression.node)) {
     if (selects) return nullptr;
@@ -382,6 +396,16 @@ base::Result<TypePtr> Binder::preferred_type(const cql::Expression& expression) 
     return types::map_of(key, value, false);
   }
   if (!selects && std::holds_alternative<cql::ListLiteral>(expression.node)) return nullptr;
+  if (const auto* tuple = std::get_if<cql::TupleLiteral>(&expression.node);
+      tuple != nullptr && selects && tuple->elements.size() > 1) {
+    std::vector<TypePtr> components;
+    for (const cql::ExpressionPtr& element : tuple->elements) {
+      SIBYL_ASSIGN(const TypePtr own, preferred_type(*element));
+      if (own == nullptr) return nullptr;
+      components.push_back(types::freeze(own));
+    }
+    return types::tuple_of(std::move(components));
+  }
   return exact_type(expression);
 }
 
