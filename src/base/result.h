@@ -54,6 +54,12 @@ struct ErrorDetails {
   std::string statement_id;          // unprepared: the id the client sent
   std::string function;  // function_failure: its name, keyspace above, and the types it was called with
   std::vector<std::string> argument_types;
+  // unavailable, timeouts and failures: the consistency asked for (the protocol's number), and how many
+  // answers were needed, came (or could come), and were failures.
+  uint16_t consistency = 1;
+  int32_t required = 1, received = 0, failures = 0;
+  uint16_t failure_reason = 0;  // the protocol's number, of all failures
+  bool data_present = false;
 };
 
 class [[nodiscard]] Error {

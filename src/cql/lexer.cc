@@ -38,6 +38,10 @@ bool matches_word(std::string_view text, uint32_t from, std::string_view lower_c
   return end == text.size() || !is(text[end], word_bit);
 }
 
+bool is_uuid_dash(uint32_t index) {
+  return index == 8 || index == 13 || index == 18 || index == 23;
+}
+
 // The character at `offset`, as error texts show it.
 std::string shown_character(std::string_view text, size_t offset) {
   if (offset >= text.size()) return "<EOF>";
@@ -148,11 +152,15 @@ LexicalError Lexer::error() const {
     case Problem::name_end:
       result.message = "mismatched character " + found + " expecting '\"'";
       break;
+    case Problem::dollar:
     case Problem::dollar_end:
       result.message = "mismatched character " + found + " expecting '$'";
       break;
     case Problem::comment_end:
       result.message = "mismatched character " + found + " expecting '*'";
+      break;
+    case Problem::uuid_dash:
+      result.message = "mismatched character " + found + " expecting '-'";
       break;
     case Problem::hexadecimal:
       result.message = "mismatched character " + found + " expecting set null";
@@ -200,6 +208,7 @@ Token Lexer::number(Token token) {
     }
   }
   if (const uint32_t end = match_duration(digits)) return finish(token, TokenKind::duration, end);
+  if (digits == offset_ && can_only_be_uuid(offset_)) return broken_uuid(token);
 
   uint32_t end = skip_digits(digits);
   TokenKind kind = TokenKind::integer;
@@ -214,10 +223,6 @@ Token Lexer::number(Token token) {
     }
     kind = TokenKind::floating;
     end = skip_digits(power);
-  } else if (kind == TokenKind::integer && digits == offset_ && is(at(end), hex_bit)) {
-    // Digits with hexadecimal letters behind them can only begin a UUID, and this is none.
-    while (end < text_.size() && is(text_[end], hex_bit)) ++end;
-    return fail(token, Problem::hexadecimal, end);
   }
   return finish(token, kind, end);
 }
@@ -257,7 +262,7 @@ Token Lexer::quoted(Token token, char quote) {
 }
 
 Token Lexer::dollar_string(Token token) {
-  if (at(offset_ + 1) != '$') return fail(token, Problem::character, offset_ + 1);
+  if (at(offset_ + 1) != '$') return fail(token, Problem::dollar, offset_ + 1);
   token.dollar = true;
   const size_t close = text_.find("$$", offset_ + 2);
   if (close == std::string_view::npos)
@@ -331,16 +336,36 @@ Token Lexer::punctuation(Token token) {
   return fail(token, Problem::character, end);
 }
 
+// Digits with hexadecimal letters among the first eight, which are no number with an exponent.
+bool Lexer::can_only_be_uuid(uint32_t from) const {
+  const uint32_t letter = skip_digits(from);
+  uint32_t end = letter;
+  while (end < from + 8 && is(at(end), hex_bit)) ++end;
+  if (letter >= end) return false;
+  if (end == from + 8 && at(end) == '-') return true;
+  if (lower(text_[letter]) != 'e') return true;
+  const uint32_t power = skip_digits(letter + 1);
+  return power != letter + 1 && power < end;
+}
+
+Token Lexer::broken_uuid(Token token) {
+  uint32_t at_fault = 0;
+  while (fits_uuid(offset_, at_fault)) ++at_fault;
+  return fail(token, is_uuid_dash(at_fault) ? Problem::uuid_dash : Problem::hexadecimal, offset_ + at_fault);
+}
+
+bool Lexer::fits_uuid(uint32_t from, uint32_t index) const {
+  const char c = at(from + index);
+  return is_uuid_dash(index) ? c == '-' : is(c, hex_bit);
+}
+
 // Each match_ returns the end of what it found, or 0.
 
 uint32_t Lexer::match_uuid(uint32_t from) const {
   constexpr uint32_t length = 36;
   if (text_.size() - from < length) return 0;
-  for (uint32_t i = 0; i < length; ++i) {
-    const bool dash = i == 8 || i == 13 || i == 18 || i == 23;
-    const char c = text_[from + i];
-    if (dash ? c != '-' : !is(c, hex_bit)) return 0;
-  }
+  for (uint32_t i = 0; i < length; ++i)
+    if (!fits_uuid(from, i)) return 0;
   return from + length;
 }
 
@@ -405,10 +430,7 @@ uint32_t Lexer::match_iso_alternative(uint32_t from) const {
 std::string token_text(std::string_view text, const Token& token) {
   const std::string_view raw = text.substr(token.offset, token.length);
   if (token.kind == TokenKind::string && token.dollar) return std::string(raw.substr(2, raw.size() - 4));
-  if (token.kind != TokenKind::string && token.kind != TokenKind::quoted_name &&
-      token.kind != TokenKind::empty_quoted_name) {
-    return std::string(raw);
-  }
+  if (token.kind != TokenKind::string && token.kind != TokenKind::quoted_name) return std::string(raw);
   const std::string_view content = raw.substr(1, raw.size() - 2);
   if (!token.escaped) return std::string(content);
   const char quote = raw.front();

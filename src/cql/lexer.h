@@ -55,11 +55,13 @@ class Lexer {
     character,
     string_end,
     name_end,
+    dollar,
     dollar_end,
     comment_end,
     exponent,
     exponent_digits,
-    hexadecimal
+    hexadecimal,
+    uuid_dash
   };
 
   char at(uint32_t offset) const { return offset < text_.size() ? text_[offset] : '\0'; }
@@ -76,6 +78,9 @@ class Lexer {
   Token slash(Token token);
   Token line_comment(Token token);
   Token punctuation(Token token);
+  bool can_only_be_uuid(uint32_t from) const;
+  Token broken_uuid(Token token);
+  bool fits_uuid(uint32_t from, uint32_t index) const;
   uint32_t match_uuid(uint32_t from) const;
   uint32_t match_duration(uint32_t from) const;
   uint32_t match_iso_duration(uint32_t from) const;
@@ -89,7 +94,8 @@ class Lexer {
   Problem problem_ = Problem::none;
 };
 
-// What a token says: the content of a string or quoted name, anything else as it stands.
+// What a token says: the content of a string or quoted name, anything else (an empty quoted name too) as it
+// stands.
 std::string token_text(std::string_view text, const Token& token);
 
 // The first byte that is not valid UTF-8, or npos.

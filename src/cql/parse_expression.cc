@@ -1,10 +1,25 @@
 // Terms (values in statements) and selectors (what SELECT computes): one grammar, the second wider than the
 // first.
+#include <charconv>
 #include <utility>
 
 #include "cql/statement_parser.h"
 
 namespace sibyl::cql {
+namespace {
+
+// A number that Cassandra's parser cannot take: as a double it would be infinite.
+bool is_beyond_double(std::string_view text) {
+  if (text.starts_with('-')) text.remove_prefix(1);
+  double value = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (read.ec != std::errc::result_out_of_range) return false;
+  // What is too small to tell from zero is out of range too.
+  const size_t exponent = text.find_first_of("eE");
+  return exponent == std::string_view::npos ? !text.starts_with("0.") : text[exponent + 1] != '-';
+}
+
+}  // namespace
 
 ExpressionPtr Parser::make(base::Position at, decltype(Expression::node) node) const {
   return std::make_unique<Expression>(Expression{at, std::move(node)});
@@ -224,6 +239,11 @@ ExpressionPtr Parser::literal() {
       const char first = result.text[result.text.size() - 1];
       if (first == 'n' || first == 'N') result.text = "NaN";
       if (first == 'y' || first == 'Y') result.text = "-Infinity";
+      if (is_beyond_double(result.text)) {
+        reject("Failed parsing statement: [" + std::string(lexer_.text()) +
+               "] reason: NumberFormatException Character I is neither a decimal digit number, decimal "
+               "point, nor \"e\" notation exponential mark.");
+      }
       break;
     }
     case TokenKind::boolean:

@@ -235,7 +235,12 @@ QualifiedName Parser::user_type_name() {
     result.keyspace = name();
     advance();
   }
-  if (!is_type_name(kind())) no_viable_alternative();
+  if (!is_type_name(kind())) {
+    // A keyword that names no type may still name its keyspace.
+    if (!is_name(kind()) || !result.keyspace.empty()) no_viable_alternative();
+    advance();
+    mismatched("'.'");
+  }
   if (is(TokenKind::identifier)) {
     const std::string text = text_of(token_);
     if (is_reserved_type_name(text)) reject("Invalid (reserved) user type name " + text);

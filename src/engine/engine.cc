@@ -9,8 +9,10 @@
 #include "base/check.h"
 #include "engine/builder.h"
 #include "engine/catalogue.h"
+#include "engine/consistency.h"
 #include "engine/describe.h"
 #include "engine/estimates.h"
+#include "engine/explain_result.h"
 #include "engine/index_rows.h"
 #include "engine/open_store.h"
 #include "engine/statements.h"
@@ -91,10 +93,9 @@ std::set<uint32_t> vector_indexes(const schema::Snapshot& schema) {
 }
 
 // What preparing had to say is told with every answer.
-Completion with_warnings(PreparedPtr plan, Completion done) {
-  return [plan = std::move(plan), done = std::move(done)](base::Result<ResultSet> result) mutable {
-    if (result)
-      result->warnings.insert(result->warnings.begin(), plan->warnings.begin(), plan->warnings.end());
+Completion with_warnings(std::vector<std::string> warnings, Completion done) {
+  return [warnings = std::move(warnings), done = std::move(done)](base::Result<ResultSet> result) mutable {
+    if (result) result->warnings.insert(result->warnings.begin(), warnings.begin(), warnings.end());
     done(std::move(result));
   };
 }
@@ -161,10 +162,10 @@ class EngineImpl final : public Engine {
         store_(std::move(store)),
         system_store_(make_system_store(clock_)),
         timestamps_(clock_),
-        environment_{*store_, *system_store_, clock_, timestamps_, locks_, &vectors_},
+        environment_{*store_, *system_store_, clock_, timestamps_, locks_, &vectors_, &options_.guardrails},
         system_tables_(*system_store_, clock_),
         catalogue_(std::move(catalogue)),
-        statements_(catalogue_.schema()) {}
+        statements_(catalogue_.schema(), options_.guardrails) {}
 
   base::Status start() {
     vectors_.watch(vector_indexes(*catalogue_.schema()));
@@ -194,13 +195,21 @@ class EngineImpl final : public Engine {
   }
 
   void execute(PreparedPtr plan, const Request& request, Completion done) override {
+    std::vector<std::string> warnings;
+    if (base::Status status = check_request(*plan, request, *this, options_.guardrails, warnings); !status)
+      return done(base::fail(std::move(status.error())));
+    if (!warnings.empty()) done = with_warnings(std::move(warnings), std::move(done));
     if (request.trace != nullptr)
       done = with_steps(describe_run(*plan), committed(), *request.trace, std::move(done));
-    if (!plan->warnings.empty()) done = with_warnings(plan, std::move(done));
+    if (!plan->warnings.empty()) done = with_warnings(plan->warnings, std::move(done));
     std::visit([&](const auto& what) { run(what, plan, request, std::move(done)); }, plan->plan);
   }
   void execute_batch(cql::Batch::Kind kind, std::vector<execute::BatchItem> items, const Request& request,
                      Completion done) override {
+    std::vector<std::string> warnings;
+    if (base::Status status = check_request(items, request, *this, options_.guardrails, warnings); !status)
+      return done(base::fail(std::move(status.error())));
+    if (!warnings.empty()) done = with_warnings(std::move(warnings), std::move(done));
     if (request.trace != nullptr)
       done = with_steps(fmt::format("Executing a batch of {} statements", items.size()), committed(),
                         *request.trace, std::move(done));
@@ -300,6 +309,10 @@ class EngineImpl final : public Engine {
                   system_tables_.node(), request));
   }
 
+  void run(const plan::Explain& explain, const PreparedPtr& plan, const Request&, Completion done) {
+    done(explain_result(explain, *plan));
+  }
+
   // Runs what writes by a plan that knows the newest schema.
   template <typename Run>
   void write(const PreparedPtr& plan, Completion done, Run run) {
@@ -324,8 +337,10 @@ class EngineImpl final : public Engine {
   base::Result<ResultSet> define_next(const cql::Statement& statement, const std::string& keyspace) {
     std::lock_guard lock(definition_mutex_);
     schema::SnapshotPtr before = catalogue_.schema();
-    SIBYL_ASSIGN(plan::DefinitionResult made,
-                 plan::define(statement, before, {.keyspace = keyspace, .now_micros = timestamps_.next()}));
+    SIBYL_ASSIGN(plan::DefinitionResult made, plan::define(statement, before,
+                                                           {.keyspace = keyspace,
+                                                            .now_micros = timestamps_.next(),
+                                                            .guardrails = &options_.guardrails}));
     ResultSet result;
     result.warnings = std::move(made.warnings);
     if (made.schema == before) return result;
@@ -365,16 +380,18 @@ class EngineImpl final : public Engine {
   base::Status show_settings() {
     Node node = system_tables_.node();
     bool periodic = options_.commitlog_sync == Options::Sync::periodic;
-    return system_tables_.show_settings({{"authenticator", "AllowAllAuthenticator"},
-                                         {"authorizer", "AllowAllAuthorizer"},
-                                         {"cluster_name", options_.cluster_name},
-                                         {"commitlog_sync", periodic ? "periodic" : "group"},
-                                         {"data_file_directories", "[" + options_.data + "]"},
-                                         {"endpoint_snitch", "SimpleSnitch"},
-                                         {"native_transport_port", std::to_string(node.port)},
-                                         {"num_tokens", "1"},
-                                         {"partitioner", partitioner_class},
-                                         {"rpc_address", node.address}});
+    std::map<std::string, std::string> settings = {{"authenticator", "AllowAllAuthenticator"},
+                                                   {"authorizer", "AllowAllAuthorizer"},
+                                                   {"cluster_name", options_.cluster_name},
+                                                   {"commitlog_sync", periodic ? "periodic" : "group"},
+                                                   {"data_file_directories", "[" + options_.data + "]"},
+                                                   {"endpoint_snitch", "SimpleSnitch"},
+                                                   {"native_transport_port", std::to_string(node.port)},
+                                                   {"num_tokens", "1"},
+                                                   {"partitioner", partitioner_class},
+                                                   {"rpc_address", node.address}};
+    for (auto& [name, value] : plan::settings_of(options_.guardrails)) settings.emplace(name, value);
+    return system_tables_.show_settings(settings);
   }
 
   void set_sources() {

@@ -18,6 +18,7 @@
 #include "execute/environment.h"
 #include "execute/execute.h"
 #include "execute/result_set.h"
+#include "plan/guardrails.h"
 #include "plan/prepared.h"
 #include "schema/schema.h"
 
@@ -32,6 +33,7 @@ struct Options {
   uint64_t block_cache_bytes = 32u << 20;
   base::Clock* clock = nullptr;  // nullptr: the system's
   std::string cluster_name = "Sibyl";
+  plan::Guardrails guardrails;
 };
 
 // A connection, as system_views.clients shows it.

@@ -87,7 +87,7 @@ base::Result<PreparedPtr> Statements::make_plan(std::string_view text, const std
   if (trace != nullptr) trace->step(fmt::format("Parsing {}", text));
   SIBYL_ASSIGN(std::unique_ptr<cql::Statement> statement, cql::parse_statement(text));
   if (trace != nullptr) trace->step("Preparing statement");
-  return plan::prepare(std::move(statement), std::string(text), keyspace, schema());
+  return plan::prepare(std::move(statement), std::string(text), keyspace, schema(), guardrails_);
 }
 
 base::Result<PreparedPtr> Statements::current(PlanCache& cache, std::string_view key, uint64_t generation) {
@@ -114,7 +114,8 @@ base::Result<Statements::Prepared> Statements::prepare(std::string_view text, co
   // Two pairs of keyspace and text may run together to the same bytes.
   if (found && *found && (*found)->text == text && (qualified || (*found)->keyspace == keyspace))
     return Prepared{std::move(id), std::move(*found)};
-  SIBYL_ASSIGN(PreparedPtr plan, plan::prepare(std::move(statement), std::string(text), keyspace, schema()));
+  SIBYL_ASSIGN(PreparedPtr plan,
+               plan::prepare(std::move(statement), std::string(text), keyspace, schema(), guardrails_));
   prepared_.put(id, plan, generation);
   return Prepared{std::move(id), std::move(plan)};
 }

@@ -25,7 +25,10 @@ class Statements {
   static constexpr size_t max_query_plans = 512;
   static constexpr size_t max_query_plan_bytes = 4u << 20;
 
-  explicit Statements(schema::SnapshotPtr schema) : schema_(std::move(schema)) {}
+  // The guardrails must outlive it.
+  explicit Statements(schema::SnapshotPtr schema,
+                      const plan::Guardrails& guardrails = plan::default_guardrails)
+      : guardrails_(guardrails), schema_(std::move(schema)) {}
 
   schema::SnapshotPtr schema() const;
   // From now on plans are made against this one.
@@ -55,6 +58,7 @@ class Statements {
   base::Result<plan::PreparedPtr> current(PlanCache& cache, std::string_view key, uint64_t generation);
   bool seen_before(std::string_view key);
 
+  const plan::Guardrails& guardrails_;
   mutable std::mutex schema_mutex_;
   schema::SnapshotPtr schema_;           // guarded by schema_mutex_
   std::atomic<uint64_t> generation_{1};  // of schema_; raised after it is set

@@ -16,11 +16,6 @@ using plan::Modification;
 
 namespace {
 
-// Cassandra's limits on batches that span partitions.
-constexpr size_t warn_bytes = 5 * 1024;
-constexpr size_t fail_bytes = 50 * 1024;
-constexpr size_t warn_unlogged_partitions = 10;
-
 using Item = BoundStatement;
 
 // One batch on its way to one atomic write set.
@@ -41,6 +36,7 @@ class BatchBuilder {
   base::Status build() {
     if (conditional_) return build_conditional();
     Workspace& space = workspace();
+    space.guardrails = environment_.guardrails;
     std::vector<Targets> targets(items_.size());
     bool reads_first = false;
     for (size_t i = 0; i < items_.size(); ++i) {
@@ -84,6 +80,7 @@ class BatchBuilder {
                                                   server_timestamp, space.scratch));
       SIBYL_TRY(build_writes(*items_[i].statement, targets[i], bindings, moment, &before, space, writes));
     }
+    result.warnings = std::move(space.warnings);
     return before.counters.write(before.reads, server_timestamp, writes);
   }
 
@@ -106,6 +103,11 @@ class BatchBuilder {
 
   base::Status check_size() {
     if (partitions_.size() <= 1) return {};
+    const plan::Guardrails& guardrails = *environment_.guardrails;
+    const auto warn_bytes = static_cast<size_t>(guardrails.batch_size_warn_threshold);
+    const auto fail_bytes = static_cast<size_t>(guardrails.batch_size_fail_threshold);
+    const auto most_unlogged =
+        static_cast<size_t>(guardrails.unlogged_batch_across_partitions_warn_threshold);
     const std::set<std::string> names = table_names();
     const std::string tables = fmt::format("[{}]", fmt::join(names, ", "));
     if (const size_t size = writes.byte_size(); size > warn_bytes) {
@@ -120,7 +122,7 @@ class BatchBuilder {
           fmt::format("Batch for {} is of size {}, exceeding specified threshold of {} by {}.", tables, size,
                       warn_bytes, size - warn_bytes));
     }
-    if (kind_ != cql::Batch::Kind::logged && partitions_.size() > warn_unlogged_partitions) {
+    if (kind_ != cql::Batch::Kind::logged && partitions_.size() > most_unlogged) {
       result.warnings.push_back(fmt::format(
           "Unlogged batch covering {} partitions detected against table{} {}. You should use a logged batch "
           "for atomicity, or asynchronous writes for performance.",

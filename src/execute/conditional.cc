@@ -186,6 +186,7 @@ base::Result<int64_t> ConditionalBuilder::timestamp(ReadBefore& reads) {
 }
 
 base::Status ConditionalBuilder::write(Before& before) {
+  space_.guardrails = environment_.guardrails;
   SIBYL_ASSIGN(const int64_t ballot, timestamp(before.reads));
   for (size_t i = 0; i < statements_.size(); ++i) {
     const plan::Bindings bindings = bindings_of_statement(statements_[i]);
@@ -196,6 +197,7 @@ base::Status ConditionalBuilder::write(Before& before) {
     moment.is_conditional = true;
     SIBYL_TRY(build_writes(statement, targets_[i], bindings, moment, &before, space_, writes));
   }
+  result.warnings = std::move(space_.warnings);
   const schema::Table* const changed = &table();
   return changed->needs_upkeep() ? add_upkeep({&changed, 1}, environment_.store, writes) : base::Status();
 }

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "execute/result_set.h"
+#include "plan/guardrails.h"
 #include "storage/store.h"
 #include "types/value.h"
 
@@ -73,7 +74,8 @@ struct Environment {
   base::Clock& clock;
   TimestampSource& timestamps;
   PartitionLocks& locks;
-  VectorIndexes* vectors = nullptr;  // nullptr: vectors are compared one by one
+  VectorIndexes* vectors = nullptr;                                // nullptr: vectors are compared one by one
+  const plan::Guardrails* guardrails = &plan::default_guardrails;  // outlives the environment
 
   storage::Store& store_of(const schema::Table& table) const {
     return table.is_virtual ? system_store : store;

@@ -89,6 +89,7 @@ base::Result<storage::WriteSet> build(const Modification& statement, const Reque
                                       ResultSet& result) {
   if (statement.conditions) return build_conditional(statement, request, environment, held, result);
   Workspace& space = workspace();
+  space.guardrails = environment.guardrails;
   const plan::Bindings bindings = bindings_of(request.values, environment.clock.now_micros());
   Targets& targets = space.targets;
   SIBYL_TRY(resolve_targets(statement, bindings, space, targets));
@@ -98,10 +99,12 @@ base::Result<storage::WriteSet> build(const Modification& statement, const Reque
   storage::WriteSet writes;
   if (!statement.reads_first) {
     SIBYL_TRY(build_writes(statement, targets, bindings, moment, nullptr, space, writes));
+    result.warnings = std::move(space.warnings);
     return writes;
   }
   Before before{ReadBefore(environment.store_of(*statement.table), moment.now_seconds), {}};
   SIBYL_TRY(build_writes(statement, targets, bindings, moment, &before, space, writes));
+  result.warnings = std::move(space.warnings);
   SIBYL_TRY(before.counters.write(before.reads, moment.timestamp, writes));
   const schema::Table* const table = statement.table.get();
   if (table->needs_upkeep()) SIBYL_TRY(add_upkeep({&table, 1}, environment.store, writes));

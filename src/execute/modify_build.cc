@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "execute/modify_cells.h"
+#include "execute/modify_limits.h"
 #include "plan/keys.h"
 #include "row/record_key.h"
 
@@ -114,6 +115,8 @@ class Builder {
         cells_(moment, bindings, space.scratch, space.fragment) {}
 
   base::Status build() {
+    if (space_.guardrails != nullptr && space_.guardrails->limits_timestamps())
+      SIBYL_TRY(check_timestamp(*statement_.table, moment_, *space_.guardrails, space_.warnings));
     for (const Bytes& prefix : targets_.prefixes) {
       if (statement_.deletes_rows()) {
         delete_rows(prefix);
@@ -177,14 +180,21 @@ class Builder {
     }
     SIBYL_TRY(apply(statement_.row_operations, prefix, &row));
     if (statement_.json) SIBYL_TRY(apply_json(false));
+    SIBYL_TRY(guard_values());
     merge(row::row_record_key(prefix, row.clustering));
     return {};
+  }
+
+  base::Status guard_values() {
+    if (space_.guardrails == nullptr || !space_.guardrails->limits_values()) return {};
+    return check_values(*statement_.table, space_.fragment, *space_.guardrails, space_.warnings);
   }
 
   base::Status write_static(const Bytes& prefix) {
     fresh();
     SIBYL_TRY(apply(statement_.static_operations, prefix, nullptr));
     if (statement_.json) SIBYL_TRY(apply_json(true));
+    SIBYL_TRY(guard_values());
     merge(row::partition_record_key(prefix));
     return {};
   }

@@ -61,6 +61,8 @@ Workspace& workspace() {
   thread_local Workspace space;
   space.scratch.clear();
   space.targets.clear();
+  space.guardrails = nullptr;
+  space.warnings.clear();
   if (space.fragment.cells.capacity() > kept_cells) space.fragment = {};
   return space;
 }

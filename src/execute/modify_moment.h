@@ -51,6 +51,8 @@ struct Workspace {
   Targets targets;
   std::vector<types::ValueView> key_values;
   std::vector<BytesView> clustering_values;
+  const plan::Guardrails* guardrails = nullptr;  // nullptr: values are not looked at
+  std::vector<std::string> warnings;             // theirs
 };
 
 Workspace& workspace();

@@ -64,6 +64,46 @@ base::Error corrupt() {
   return base::Error(base::ErrorCode::server, "A stored record cannot be decoded: the data is damaged");
 }
 
+// As Cassandra counts: every dead cell, and a row that is deleted and has nothing alive.
+int64_t count_tombstones(const Fragment& fragment, const Deletion& covering, int64_t now_seconds) {
+  int64_t count = 0;
+  bool is_alive = fragment.marker.is_live(now_seconds) && !covering.covers(fragment.marker.timestamp);
+  for (const row::Cell& cell : fragment.cells) {
+    if (covering.covers(cell.timestamp)) continue;
+    cell.is_live(now_seconds) ? static_cast<void>(is_alive = true) : static_cast<void>(++count);
+  }
+  if (!is_alive && fragment.deletion.exists()) ++count;
+  return count;
+}
+
+base::Error too_many_tombstones() {
+  base::ErrorDetails details;
+  details.code = base::ErrorCode::read_failure;
+  details.message =
+      "Operation failed - received 0 responses and 1 failures: READ_TOO_MANY_TOMBSTONES from /127.0.0.1:7000";
+  details.failures = 1;
+  details.failure_reason = 1;  // the protocol's number for it
+  return base::Error(std::move(details));
+}
+
+// Deleted things met by one read.
+class TombstoneCount {
+ public:
+  base::Status add(BytesView bytes, const Fragment& fragment, const Deletion& covering,
+                   const ReadPlan& plan) {
+    if (!row::is_perishable(bytes)) return {};
+    return add(count_tombstones(fragment, covering, plan.now_seconds), plan);
+  }
+  base::Status add(int64_t count, const ReadPlan& plan) {
+    count_ += count;
+    return count_ > plan.max_tombstones ? base::fail(too_many_tombstones()) : base::Status();
+  }
+  int64_t count() const { return count_; }
+
+ private:
+  int64_t count_ = 0;
+};
+
 // row::visible_at(), and without the cells of columns that were dropped: a row that had nothing else is gone
 // too.
 bool make_visible(Fragment& fragment, const Deletion& covering, const ReadPlan& plan) {
@@ -151,6 +191,7 @@ class PointReader final : public Reader {
       const std::optional<Bytes>& value = values_[base_index() + 1 + index];
       if (!value) continue;
       if (!row::decode(*value, row_)) return base::fail(corrupt());
+      SIBYL_TRY(tombstones_.add(*value, row_, record_.deletion, plan_));
       if (make_visible(row_, record_.deletion, plan_)) return true;
     }
     return false;
@@ -161,6 +202,7 @@ class PointReader final : public Reader {
   BytesView clustering() const override { return clustering_; }
   const Fragment& row() const override { return row_; }
   bool is_continued() const override { return is_continued_; }
+  int64_t tombstones() const override { return tombstones_.count(); }
 
  private:
   std::vector<Bytes> record_keys() const {
@@ -198,6 +240,7 @@ class PointReader final : public Reader {
   PartitionRecord record_;
   BytesView clustering_;
   Fragment row_;
+  TombstoneCount tombstones_;
 };
 
 // --- Slices and scans
@@ -218,6 +261,7 @@ class SliceReader final : public Reader {
   BytesView clustering() const override { return clustering_; }
   const Fragment& row() const override { return row_; }
   bool is_continued() const override { return is_continued_; }
+  int64_t tombstones() const override { return tombstones_.count(); }
 
   Result<bool> next_row() override {
     while (move()) {
@@ -225,6 +269,7 @@ class SliceReader final : public Reader {
       if (!row::decode(row_bytes_, row_)) return base::fail(corrupt());
       Deletion covering = record_.deletion;
       if (!ranges_.empty()) covering = later(covering, ranges_.covering(clustering_));
+      SIBYL_TRY(tombstones_.add(row_bytes_, row_, covering, plan_));
       if (make_visible(row_, covering, plan_)) return true;
     }
     SIBYL_TRY(iterator_->status());
@@ -281,6 +326,7 @@ class SliceReader final : public Reader {
         if (!row::decode(iterator_->value(), fragment) || !row::decode_range_bounds(rest, begin, end))
           return base::fail(corrupt());
         ranges_.add(std::move(begin), std::move(end), fragment.deletion);
+        SIBYL_TRY(tombstones_.add(2, plan_));  // where it begins and where it ends
       }
       ranges_.finish();
     }
@@ -428,6 +474,7 @@ class SliceReader final : public Reader {
   RangeDeletions ranges_;
   BytesView clustering_, row_bytes_;
   Fragment row_;
+  TombstoneCount tombstones_;
 };
 
 // Up to so many single records are fetched at once rather than sought.

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -45,6 +46,9 @@ struct ReadPlan {
   std::vector<plan::Interval> intervals;
 
   std::optional<Position> after;  // continue there
+
+  // A read that meets more deleted rows and cells than this fails (READ_TOO_MANY_TOMBSTONES).
+  int64_t max_tombstones = std::numeric_limits<int64_t>::max();
 };
 
 class Reader {
@@ -61,6 +65,8 @@ class Reader {
   virtual const row::Fragment& row() const = 0;
   // Whether `after` named a row of this partition: rows of it were given before.
   virtual bool is_continued() const = 0;
+  // Deleted rows and cells, expired ones too, that were met so far.
+  virtual int64_t tombstones() const { return 0; }
 };
 
 // REQUIRES: the plan and the store outlive the reader.

@@ -32,6 +32,8 @@ class Selecting {
   Selecting(const plan::Prepared& prepared, const plan::Select& plan, const Request& request,
             Environment& environment)
       : plan_(plan),
+        text_(prepared.text),
+        guardrails_(*environment.guardrails),
         request_(request),
         store_(environment.store_of(*plan.table)),
         bindings_{request.values, now_micros(request, environment), {}, {}},
@@ -123,9 +125,26 @@ class Selecting {
     } else {
       SIBYL_ASSIGN(read_.intervals, where.intervals(bindings_, scratch_));
     }
+    if (!plan_.table->is_virtual) {
+      SIBYL_TRY(guard_keys());
+      if (guardrails_.tombstone_failure_threshold > 0)
+        read_.max_tombstones = guardrails_.tombstone_failure_threshold;
+    }
     const bool no_partition = read_.is_range ? read_.tokens.empty() : read_.keys.empty();
     const bool no_row = read_.names_rows ? read_.rows.empty() : read_.intervals.empty();
     return !no_partition && !no_row;
+  }
+
+  base::Status guard_keys() {
+    const plan::Restrictions& where = *plan_.where;
+    if (where.has_partition_in()) {
+      const auto keys = static_cast<int64_t>(read_.keys.size());
+      SIBYL_TRY(guard(guardrails_, plan::cartesian_product_guard, keys, "partition key", result_.warnings));
+      SIBYL_TRY(guard(guardrails_, plan::partition_keys_guard, keys, plan_.table->name, result_.warnings));
+    }
+    if (!where.has_clustering_in()) return {};
+    const auto rows = static_cast<int64_t>(read_.names_rows ? read_.rows.size() : read_.intervals.size());
+    return guard(guardrails_, plan::cartesian_product_guard, rows, "clustering key", result_.warnings);
   }
 
   base::Status make_filters() {
@@ -202,6 +221,7 @@ class Selecting {
 
   base::Status read_partition() {
     remaining_in_partition_ = rows_of_partition();
+    last_read_partition_.assign(reader_->partition_key());
     SIBYL_TRY(inputs_.start_partition(reader_->partition_key(), reader_->static_row()));
     if (!passes(partition_filters_)) return {};
     bool has_rows = reader_->is_continued();
@@ -210,6 +230,7 @@ class Selecting {
       if (!more) break;
       ++rows_read_;
       has_rows = true;
+      ++live_rows_;
       SIBYL_TRY(inputs_.fill(reader_->clustering(), reader_->row()));
       if (!passes(row_filters_)) continue;
       SIBYL_TRY(take(reader_->clustering()));
@@ -320,7 +341,19 @@ class Selecting {
     return is_single_ ? groups_->finish(writer_, result_.rows) : base::Status();
   }
 
+  // Cassandra's words, with the statement as it was sent.
+  void warn_of_tombstones() {
+    const int64_t threshold = guardrails_.tombstone_warn_threshold;
+    if (reader_ == nullptr || plan_.table->is_virtual || threshold <= 0 || reader_->tombstones() <= threshold)
+      return;
+    result_.warnings.push_back(
+        fmt::format("Read {} live rows and {} tombstone cells for query {:.512}; token {} (see "
+                    "tombstone_warn_threshold)",
+                    live_rows_, reader_->tombstones(), text_, types::murmur3_token(last_read_partition_)));
+  }
+
   void warn() {
+    warn_of_tombstones();
     if (!plan_.aggregates()) return;
     if (!plan_.where->restricts_partition())
       result_.warnings.push_back("Aggregation query used without partition key");
@@ -329,6 +362,8 @@ class Selecting {
   }
 
   const plan::Select& plan_;
+  const std::string& text_;
+  const plan::Guardrails& guardrails_;
   const Request& request_;
   const storage::Store& store_;
   plan::Bindings bindings_;
@@ -344,6 +379,9 @@ class Selecting {
   size_t partitions_read_ = 0, rows_read_ = 0;
   int64_t remaining_ = unlimited, partition_limit_ = unlimited;
   int64_t remaining_in_partition_ = unlimited, continued_in_partition_ = unlimited;
+
+  int64_t live_rows_ = 0;
+  Bytes last_read_partition_;
 
   std::optional<SortedRows> sorted_;
   std::optional<Groups> groups_;
@@ -388,6 +426,7 @@ struct Blocking {
   bool operator()(const plan::Truncate&) const { return true; }
   bool operator()(const plan::Definition&) const { return true; }
   bool operator()(const plan::Describe&) const { return true; }
+  bool operator()(const plan::Explain&) const { return false; }
 };
 
 }  // namespace

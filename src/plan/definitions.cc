@@ -6,6 +6,7 @@
 #include <array>
 
 #include "plan/definitions_internal.h"
+#include "plan/guardrails_check.h"
 #include "plan/options.h"
 #include "types/value.h"
 
@@ -74,6 +75,7 @@ struct Definer {
     if constexpr (requires { define_table(statement, draft); }) return define_table(statement, draft);
     if constexpr (requires { define_view(statement, draft); }) return define_view(statement, draft);
     if constexpr (requires { define_type(statement, draft); }) return define_type(statement, draft);
+    if constexpr (requires { define_trigger(statement, draft); }) return define_trigger(statement, draft);
     if constexpr (requires { define_index(statement, draft); }) return define_index(statement, draft);
     if constexpr (requires { define_function(statement, draft); }) return define_function(statement, draft);
     return base::invalid("This statement does not change the schema");
@@ -91,9 +93,12 @@ base::Result<std::string> Draft::keyspace_name(const cql::QualifiedName& name) c
 
 base::Status Draft::may_change(const std::string& keyspace, const char* action,
                                const std::string& resource) const {
+  std::string folded = keyspace;
+  std::transform(folded.begin(), folded.end(), folded.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
   const bool replicated = contains(replicated_system_keyspaces, keyspace);
   schema::KeyspacePtr found = before_->find_keyspace(keyspace);
-  const bool local = contains(local_system_keyspaces, keyspace) || (found && found->is_system && !replicated);
+  const bool local = contains(local_system_keyspaces, folded) || (found && found->is_system && !replicated);
   const bool is_keyspace = resource.starts_with("<keyspace ");
   if (local) {
     if (is_keyspace && std::string_view(action) == "CREATE")
@@ -217,7 +222,10 @@ base::Result<DefinitionResult> define_keyspace(const cql::DropKeyspace& statemen
 base::Result<DefinitionResult> define(const cql::Statement& statement, const schema::SnapshotPtr& schema,
                                       const DefinitionContext& context) {
   Draft draft(schema, context);
-  return std::visit(Definer{draft}, statement.node);
+  SIBYL_ASSIGN(DefinitionResult result, std::visit(Definer{draft}, statement.node));
+  if (result.schema != schema)
+    SIBYL_TRY(check_definition(statement, *schema, result, *context.guardrails, result.warnings));
+  return result;
 }
 
 }  // namespace sibyl::plan

@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "cql/ast.h"
+#include "plan/guardrails.h"
 #include "schema/schema.h"
 
 namespace sibyl::plan {
@@ -16,6 +17,7 @@ namespace sibyl::plan {
 struct DefinitionContext {
   std::string keyspace;    // the session's
   int64_t now_micros = 0;  // for dropped columns
+  const Guardrails* guardrails = &default_guardrails;
 };
 
 struct DefinitionResult {

@@ -59,6 +59,9 @@ base::Result<DefinitionResult> define_table(const cql::DropTable& statement, Dra
 base::Result<DefinitionResult> define_view(const cql::CreateView& statement, Draft& draft);
 base::Result<DefinitionResult> define_view(const cql::AlterView& statement, Draft& draft);
 base::Result<DefinitionResult> define_view(const cql::DropView& statement, Draft& draft);
+// Triggers are Java classes, of which none can be loaded.
+base::Result<DefinitionResult> define_trigger(const cql::CreateTrigger& statement, Draft& draft);
+base::Result<DefinitionResult> define_trigger(const cql::DropTrigger& statement, Draft& draft);
 base::Result<DefinitionResult> define_type(const cql::CreateType& statement, Draft& draft);
 base::Result<DefinitionResult> define_type(const cql::AlterType& statement, Draft& draft);
 base::Result<DefinitionResult> define_type(const cql::DropType& statement, Draft& draft);

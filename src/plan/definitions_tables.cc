@@ -280,7 +280,8 @@ base::Error table_already_exists(const std::string& keyspace, const std::string&
 
 base::Result<DefinitionResult> define_table(const cql::CreateTable& statement, Draft& draft) {
   SIBYL_TRY(check_written(statement));
-  SIBYL_ASSIGN(const PropertySet properties, PropertySet::of(statement.properties));
+  SIBYL_ASSIGN(const PropertySet properties,
+               PropertySet::of(statement.properties, draft.context().guardrails->table_properties.ignored));
   SIBYL_ASSIGN(const std::string keyspace_name, draft.keyspace_name(statement.table));
   const bool has_inline_key =
       std::any_of(statement.columns.begin(), statement.columns.end(),

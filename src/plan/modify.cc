@@ -15,14 +15,6 @@ using ModificationPtr = std::shared_ptr<const Modification>;
 
 namespace {
 
-base::Result<const schema::Column*> existing_column(const schema::Table& table, const std::string& name) {
-  const schema::Column* column = table.find(name);
-  if (!column)
-    return base::invalid(
-        fmt::format("Undefined column name {} in table {}.{}", name, table.keyspace, table.name));
-  return column;
-}
-
 // Builds one modification; what INSERT, UPDATE and DELETE have in common.
 class ModificationBuilder {
  public:

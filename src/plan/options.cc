@@ -137,9 +137,11 @@ bool parse_double(std::string_view text, double& value) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
-base::Result<PropertySet> PropertySet::of(const cql::Properties& properties) {
+base::Result<PropertySet> PropertySet::of(const cql::Properties& properties,
+                                          const std::set<std::string>& ignored) {
   PropertySet set;
   for (const cql::Property& property : properties) {
+    if (ignored.contains(property.name)) continue;
     if (!set.values_.emplace(property.name, &property).second)
       return syntax(fmt::format("Multiple definitions for property '{}'", property.name));
   }

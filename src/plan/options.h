@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,9 @@ inline constexpr const char* datacenter = "datacenter1";
 // Properties by name; a name given twice is refused.
 class PropertySet {
  public:
-  static base::Result<PropertySet> of(const cql::Properties& properties);
+  // Those named in `ignored` are as if they had not been given.
+  static base::Result<PropertySet> of(const cql::Properties& properties,
+                                      const std::set<std::string>& ignored = {});
 
   bool has(const std::string& name) const { return values_.contains(name); }
   // nullopt when it was not given; an error when it is of the other form.

@@ -181,6 +181,7 @@ base::Result<std::string> hybrid_policy(const std::string& whole, const std::str
                     "are of type {}",
                     whole, left_is_fixed ? "FIXED" : "PERCENTILE"));
   }
+  if (left_is_fixed) std::swap(left, right);
   return fmt::format("{}({},{})", folded.substr(0, 3), left, right);
 }
 

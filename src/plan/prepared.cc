@@ -4,10 +4,13 @@
 
 #include <algorithm>
 
+#include "plan/explain.h"
 #include "plan/functions_user.h"
+#include "plan/guardrails_check.h"
 #include "plan/modify.h"
 #include "plan/select.h"
 #include "plan/term.h"
+#include "plan/without_roles.h"
 #include "types/key.h"
 
 namespace sibyl::plan {
@@ -15,11 +18,6 @@ namespace sibyl::plan {
 using base::invalid;
 
 namespace {
-
-std::unexpected<base::Error> not_built(const char* what, std::string hint = {}) {
-  base::Error error(base::ErrorCode::invalid, fmt::format("{} are not supported yet", what));
-  return base::fail(hint.empty() ? error : error.with_hint(std::move(hint)));
-}
 
 struct Planner {
   const std::shared_ptr<const cql::Statement>& statement;
@@ -85,18 +83,33 @@ struct Planner {
   base::Status operator()(const cql::DropFunction&) const { return definition(); }
   base::Status operator()(const cql::CreateAggregate&) const { return definition(); }
   base::Status operator()(const cql::DropAggregate&) const { return definition(); }
-  base::Status operator()(const cql::CreateTrigger&) const { return not_built("Triggers (Java classes)"); }
-  base::Status operator()(const cql::DropTrigger&) const { return not_built("Triggers (Java classes)"); }
-  base::Status operator()(const cql::CreateRole&) const { return not_built("Roles"); }
-  base::Status operator()(const cql::AlterRole&) const { return not_built("Roles"); }
-  base::Status operator()(const cql::DropRole&) const { return not_built("Roles"); }
-  base::Status operator()(const cql::GrantRole&) const { return not_built("Roles"); }
-  base::Status operator()(const cql::ListRoles&) const { return not_built("Roles"); }
-  base::Status operator()(const cql::GrantPermission&) const { return not_built("Permissions"); }
-  base::Status operator()(const cql::ListPermissions&) const { return not_built("Permissions"); }
-  base::Status operator()(const cql::AddIdentity&) const { return not_built("Identities"); }
-  base::Status operator()(const cql::DropIdentity&) const { return not_built("Identities"); }
-  base::Status operator()(const cql::Explain&) const { return not_built("EXPLAIN statements"); }
+  base::Status operator()(const cql::CreateTrigger&) const { return definition(); }
+  base::Status operator()(const cql::DropTrigger&) const { return definition(); }
+  base::Status operator()(const cql::CreateRole& role) const { return refuse_without_login(role); }
+  base::Status operator()(const cql::AlterRole& role) const { return refuse_without_login(role); }
+  base::Status operator()(const cql::DropRole&) const { return refuse_without_login(); }
+  base::Status operator()(const cql::GrantRole&) const { return refuse_without_login(); }
+  base::Status operator()(const cql::ListRoles&) const { return refuse_without_login(); }
+  base::Status operator()(const cql::GrantPermission&) const { return refuse_without_login(); }
+  base::Status operator()(const cql::ListPermissions&) const { return refuse_without_login(); }
+  base::Status operator()(const cql::AddIdentity&) const { return refuse_without_login(); }
+  base::Status operator()(const cql::DropIdentity&) const { return refuse_without_login(); }
+  base::Status operator()(const cql::Explain& explain) const {
+    if (std::holds_alternative<cql::Explain>(explain.statement->node))
+      return invalid("EXPLAIN cannot be explained");
+    // Its markers are told, not bound: an EXPLAIN takes no values.
+    auto explained = std::make_shared<Prepared>();
+    // Lives as long as the EXPLAIN it is part of.
+    const std::shared_ptr<const cql::Statement> inner(statement, explain.statement.get());
+    Binder own(binder.schema(), binder.keyspace(), inner->bind_markers);
+    SIBYL_TRY(std::visit(Planner{inner, own, *explained}, inner->node));
+    explained->markers = own.take_markers();
+    explained->warnings = own.take_warnings();
+    prepared.tables = explained->tables;
+    prepared.result = explanation_columns();
+    prepared.plan = Explain{statement, std::move(explained)};
+    return {};
+  }
 
  private:
   base::Status definition() const {
@@ -132,15 +145,18 @@ bool holds_for(const Prepared& prepared, const schema::Snapshot& schema) {
 }
 
 base::Result<PreparedPtr> prepare(std::shared_ptr<const cql::Statement> statement, std::string text,
-                                  std::string keyspace, schema::SnapshotPtr schema) {
+                                  std::string keyspace, schema::SnapshotPtr schema,
+                                  const Guardrails& guardrails) {
   auto prepared = std::make_shared<Prepared>();
   prepared->text = std::move(text);
   prepared->keyspace = std::move(keyspace);
-  Binder binder(*schema, prepared->keyspace, statement->bind_markers);
+  const bool is_explain = std::holds_alternative<cql::Explain>(statement->node);
+  Binder binder(*schema, prepared->keyspace, is_explain ? 0 : statement->bind_markers);
   SIBYL_TRY(std::visit(Planner{statement, binder, *prepared}, statement->node));
   prepared->markers = binder.take_markers();
   prepared->functions = binder.take_uses();
   for (std::string& warning : binder.take_warnings()) prepared->warnings.push_back(std::move(warning));
+  SIBYL_TRY(check_statement(*statement, *prepared, guardrails, prepared->warnings));
   prepared->result_id = metadata_id(prepared->result ? *prepared->result : ResultMetadata{});
   return prepared;
 }

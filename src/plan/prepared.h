@@ -11,6 +11,7 @@
 #include "base/bytes.h"
 #include "base/result.h"
 #include "cql/ast.h"
+#include "plan/guardrails.h"
 #include "schema/schema.h"
 #include "types/type.h"
 
@@ -53,6 +54,13 @@ struct FunctionUse {
   std::vector<std::shared_ptr<const void>> overloads;  // schema::UserFunction, schema::UserAggregate
 };
 
+// EXPLAIN answers from the plan of the statement behind it, without running it (explain.h).
+struct Prepared;
+struct Explain {
+  std::shared_ptr<const cql::Statement> statement;  // EXPLAIN itself
+  std::shared_ptr<const Prepared> explained;
+};
+
 struct Prepared {
   std::string text;                      // as the client sent it
   std::string keyspace;                  // the session's when it was prepared; may be empty
@@ -66,7 +74,7 @@ struct Prepared {
   bool result_changed = false;  // since the text was first prepared: clients may know older columns
   std::vector<std::string> warnings;
   std::variant<std::shared_ptr<const Select>, std::shared_ptr<const Modification>,
-               std::shared_ptr<const Batch>, Truncate, Use, Definition, Describe>
+               std::shared_ptr<const Batch>, Truncate, Use, Definition, Describe, Explain>
       plan;
 };
 using PreparedPtr = std::shared_ptr<const Prepared>;
@@ -78,6 +86,7 @@ bool holds_for(const Prepared& prepared, const schema::Snapshot& schema);
 // positions. Statements that are not built yet (indexes, views, functions, roles...) are refused
 // here, saying so.
 base::Result<PreparedPtr> prepare(std::shared_ptr<const cql::Statement> statement, std::string text,
-                                  std::string keyspace, schema::SnapshotPtr schema);
+                                  std::string keyspace, schema::SnapshotPtr schema,
+                                  const Guardrails& guardrails = default_guardrails);
 
 }  // namespace sibyl::plan

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "plan/restrictions_bound.h"
+#include "types/print.h"
 
 namespace sibyl::plan {
 
@@ -33,6 +34,27 @@ std::string listed(const std::vector<std::string>& names) {
   std::string text;
   for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
   return text;
+}
+
+// "CREATE INDEX ... or ", to be pasted; nothing where an index would not serve the restriction.
+std::string index_advice(const schema::Table& table, const Restriction& restriction) {
+  const schema::Column& column = restriction.first();
+  const types::Kind kind = column.type->kind();
+  const bool has_index =
+      kind != types::Kind::duration && kind != types::Kind::vector && !column.type->is_counter();
+  if (!has_index || table.is_virtual || restriction.columns.size() > 1) return "";
+  std::string target = types::quote_identifier(column.name);
+  if (restriction.kind == Restriction::Kind::contains) {
+    const Restriction::Contained& contained = restriction.contained.front();
+    const char* part = contained.key != nullptr                      ? "ENTRIES"
+                       : contained.op == cql::Operator::contains_key ? "KEYS"
+                                                                     : "VALUES";
+    target = fmt::format("{}({})", part, target);
+  } else if (column.type->is_collection()) {
+    target = fmt::format("FULL({})", target);
+  }
+  return fmt::format("CREATE INDEX ON {}.{} ({}) USING 'sai'; or ", types::quote_identifier(table.keyspace),
+                     types::quote_identifier(table.name), target);
 }
 
 // Each restriction once, in the order of columns.
@@ -128,17 +150,22 @@ base::Error BoundRestrictions::filtering_refused() const {
   if (some && !names_partitions_)
     return error.with_hint(fmt::format(
         "the partition key ({}) can only be compared by = and IN, or through token()", listed(key)));
+  // Of several the first that has no index yet.
+  const auto found = std::find_if(others_.begin(), others_.end(), [&](const auto& other) {
+    return std::none_of(table_->indexes.begin(), table_->indexes.end(),
+                        [&](const schema::Index& index) { return index.column_id == other.first->id; });
+  });
   if (!others_.empty()) {
-    const std::string& name = others_.front().first->name;
+    const auto& [column, restriction] = found == others_.end() ? others_.front() : *found;
     return error.with_hint(
-        fmt::format("{} is not part of the primary key: create an index on it, or keep a second table whose "
-                    "partition key "
-                    "is {}",
-                    name, name));
+        fmt::format("{} is not part of the primary key: {}keep a second table whose partition "
+                    "key is {}",
+                    column->name, index_advice(*table_, *restriction), column->name));
   }
+  const Restriction& first = *distinct(clustering_).front();
   return error.with_hint(
-      fmt::format("give the partition key ({}) too, or keep a second table whose partition key is {}",
-                  listed(key), distinct(clustering_).front()->first().name));
+      fmt::format("give the partition key ({}) too, or {}keep a second table whose partition key is {}",
+                  listed(key), index_advice(*table_, first), first.first().name));
 }
 
 base::Status BoundRestrictions::finish_partition(Purpose purpose, bool may_filter) {

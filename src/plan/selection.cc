@@ -193,14 +193,16 @@ class SelectionScope final : public RowScope {
       return late(fmt::format("Invalid field selection: {} of type {} is not a user type", name,
                               of == nullptr ? "unknown" : of->cql_name()));
     const int index = of->field_index(field.field);
-    if (index < 0) return late(fmt::format("{} of type {} has no field {}", name, of->name(), field.field));
+    if (index < 0)
+      return late(fmt::format("{} of type {} has no field {}", name, of->cql_name(), field.field));
     return of->parameters()[static_cast<size_t>(index)];
   }
 
   base::Result<TypePtr> collection_type(const cql::Expression& of, const char* what, const char* title) {
     SIBYL_ASSIGN(TypePtr type, binder_.exact_type(of));
     if (type == nullptr || !type->is_collection())
-      return late(fmt::format("Invalid {} selection: {} is of type {} is not a collection", what, text_of(of),
+      return late(fmt::format("Invalid {} selection: {} {} {} is not a collection", what, text_of(of),
+                              std::string_view(what) == "element" ? "is of type" : "of type",
                               type == nullptr ? "unknown" : type->cql_name()));
     if (type->kind() == Kind::list)
       return late(

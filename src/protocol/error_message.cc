@@ -15,6 +15,14 @@ ErrorMessage to_message(const base::Error& error) {
   message.name = is_function ? error.details().function : error.details().table;
   message.argument_types = error.details().argument_types;
   message.statement_id = error.details().statement_id;
+  message.consistency = static_cast<Consistency>(error.details().consistency);
+  message.required = error.details().required;
+  message.received = error.details().received;
+  message.failures = error.details().failures;
+  message.data_present = error.details().data_present;
+  // There is one node to have failed.
+  for (int32_t i = 0; i < message.failures; ++i)
+    message.failure_reasons.emplace_back(Bytes("\x7f\0\0\1", 4), error.details().failure_reason);
   return message;
 }
 
@@ -26,6 +34,12 @@ base::Error to_error(const ErrorMessage& message) {
   (message.code == ErrorCode::function_failure ? details.function : details.table) = message.name;
   details.argument_types = message.argument_types;
   details.statement_id = message.statement_id;
+  details.consistency = static_cast<uint16_t>(message.consistency);
+  details.required = message.required;
+  details.received = message.received;
+  details.failures = message.failures;
+  details.data_present = message.data_present;
+  if (!message.failure_reasons.empty()) details.failure_reason = message.failure_reasons.front().second;
   return base::Error(std::move(details));
 }
 

@@ -1,0 +1,98 @@
+#include "engine/consistency.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "plan/select.h"
+
+namespace sibyl::engine {
+namespace {
+
+using execute::Consistency;
+
+int32_t factor_of(std::string_view text) {
+  int32_t factor = 0;
+  std::from_chars(text.data(), text.data() + text.size(), factor);
+  return factor;
+}
+
+// All datacenters together; keyspaces of the server's own have one copy.
+int32_t replication_factor(const schema::Keyspace& keyspace) {
+  int32_t factor = 0;
+  for (const auto& [name, value] : keyspace.replication)
+    if (name != "class") factor += factor_of(value);
+  return std::max(factor, 1);
+}
+
+base::Error unavailable(Consistency consistency, int32_t required) {
+  base::ErrorDetails details;
+  details.code = base::ErrorCode::unavailable;
+  details.message = fmt::format("Cannot achieve consistency level {}", to_string(consistency));
+  details.consistency = static_cast<uint16_t>(consistency);
+  details.required = required;
+  details.received = 1;
+  return base::Error(std::move(details));
+}
+
+base::Status check_replicas(const std::vector<schema::TablePtr>& tables, Consistency consistency,
+                            const Engine& engine) {
+  if (consistency != Consistency::two && consistency != Consistency::three) return {};
+  const int32_t required = consistency == Consistency::two ? 2 : 3;
+  const schema::SnapshotPtr schema = engine.schema();
+  for (const schema::TablePtr& table : tables) {
+    const schema::KeyspacePtr keyspace = schema->find_keyspace(table->keyspace);
+    if (keyspace && !keyspace->is_virtual && replication_factor(*keyspace) < required)
+      return base::fail(unavailable(consistency, required));
+  }
+  return {};
+}
+
+bool has_any(const plan::ValueSets& sets) {
+  return !sets.warned.empty() || !sets.disallowed.empty();
+}
+
+base::Status guard_level(bool reads, Consistency consistency, const plan::Guardrails& guardrails,
+                         std::vector<std::string>& warnings) {
+  const plan::ValueSets& sets =
+      reads ? guardrails.read_consistency_levels : guardrails.write_consistency_levels;
+  if (!has_any(sets)) return {};
+  SIBYL_TRY(plan::guard(guardrails, reads ? plan::read_consistency_guard : plan::write_consistency_guard,
+                        {to_string(consistency)}, warnings));
+  return {};
+}
+
+}  // namespace
+
+const char* to_string(Consistency consistency) {
+  static constexpr std::array names = {"ANY",    "ONE",          "TWO",          "THREE",
+                                       "QUORUM", "ALL",          "LOCAL_QUORUM", "EACH_QUORUM",
+                                       "SERIAL", "LOCAL_SERIAL", "LOCAL_ONE"};
+  return names[static_cast<size_t>(consistency)];
+}
+
+base::Status check_request(const plan::Prepared& plan, const execute::Request& request, const Engine& engine,
+                           const plan::Guardrails& guardrails, std::vector<std::string>& warnings) {
+  const auto* select = std::get_if<std::shared_ptr<const plan::Select>>(&plan.plan);
+  const bool writes = std::holds_alternative<std::shared_ptr<const plan::Modification>>(plan.plan) ||
+                      std::holds_alternative<std::shared_ptr<const plan::Batch>>(plan.plan);
+  if (select == nullptr && !writes) return {};
+  SIBYL_TRY(guard_level(select != nullptr, request.consistency, guardrails, warnings));
+  if (select != nullptr && request.page_size > 0)
+    SIBYL_TRY(
+        plan::guard(guardrails, plan::page_size_guard, request.page_size, (*select)->table->name, warnings));
+  return check_replicas(plan.tables, request.consistency, engine);
+}
+
+base::Status check_request(std::span<const execute::BatchItem> items, const execute::Request& request,
+                           const Engine& engine, const plan::Guardrails& guardrails,
+                           std::vector<std::string>& warnings) {
+  SIBYL_TRY(guard_level(false, request.consistency, guardrails, warnings));
+  for (const execute::BatchItem& item : items)
+    SIBYL_TRY(check_replicas(item.statement->tables, request.consistency, engine));
+  return {};
+}
+
+}  // namespace sibyl::engine
