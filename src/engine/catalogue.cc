@@ -264,7 +264,7 @@ void Catalogue::set_purge_policy() {
         policy->tables.push_back({index.storage_id, table->options.gc_grace_seconds});
     }
     for (const auto& [view_name, view] : keyspace->views)
-      policy->tables.push_back({view->storage_id, view->options.gc_grace_seconds});
+      policy->tables.push_back({view->storage_id, view->options.gc_grace_seconds, true});
   }
   std::sort(policy->tables.begin(), policy->tables.end(),
             [](const auto& left, const auto& right) { return left.table_id < right.table_id; });

@@ -81,6 +81,17 @@ std::vector<SystemRow> built_view_rows(const schema::Snapshot& schema) {
   return rows;
 }
 
+std::vector<SystemRow> view_status_rows(const schema::Snapshot& schema, const Bytes& host_id) {
+  std::vector<SystemRow> rows;
+  for (const auto& [name, keyspace] : schema.keyspaces)
+    for (const auto& [view_name, view] : keyspace->views)
+      rows.push_back({{"keyspace_name", name},
+                      {"view_name", view_name},
+                      {"host_id", host_id},
+                      {"status", view->view->is_built ? "SUCCESS" : "STARTED"}});
+  return rows;
+}
+
 // The storage ids of indexes on vectors.
 std::set<uint32_t> vector_indexes(const schema::Snapshot& schema) {
   std::set<uint32_t> ids;
@@ -405,6 +416,8 @@ class EngineImpl final : public Engine {
     system_tables_.set_source("system_views", "sai_column_indexes",
                               [this] { return attached_index_rows(*schema()); });
     system_tables_.set_source("system", "view_builds_in_progress", [this] { return view_build_rows(); });
+    system_tables_.set_source("system_distributed", "view_build_status",
+                              [this] { return view_status_rows(*schema(), catalogue_.host_id()); });
     system_tables_.set_source("system_views", "sstable_tasks", [this] { return index_build_rows(); });
     system_tables_.set_source("system_views", "disk_usage",
                               [this] { return disk_usage_rows(*store_, *schema()); });

@@ -10,11 +10,12 @@
 namespace sibyl::storage::conformance {
 
 inline constexpr uint32_t purged_table = 1024;
+inline constexpr uint32_t purged_view = 5000;
 inline constexpr int64_t grace = 3;
 
 inline std::shared_ptr<const PurgePolicy> purge_policy() {
   auto policy = std::make_shared<PurgePolicy>();
-  policy->tables = {{purged_table, grace}};
+  policy->tables = {{purged_table, grace}, {purged_view, grace, true}};
   return policy;
 }
 
@@ -243,6 +244,23 @@ TEST_P(StorePurge, ExpiredRowsGo) {
   at(1005 + grace + 1);
   purge();
   EXPECT_EQ(records(), State{});
+}
+
+TEST_P(StorePurge, RowsOfViewsGoWithTheirMarkers) {
+  row::Fragment fragment = one_cell(10);
+  fragment.marker = {10, 5, 1005};
+  const Bytes of_view = row::row_record_key(row::partition_prefix(purged_view, "partition"), "a");
+  WriteSet writes;
+  writes.put(of_view, encoded(fragment));
+  writes.put(row_key("a"), encoded(fragment));
+  ASSERT_TRUE(store().commit(std::move(writes)).has_value());
+  at(1005 + grace);
+  purge();
+  EXPECT_EQ(records().size(), 2u);
+  at(1006 + grace);
+  purge();
+  ASSERT_EQ(records().size(), 1u);
+  EXPECT_EQ(records().begin()->first, row_key("a"));
 }
 
 // The tombstone is past its grace, but a fragment that came later carries an earlier timestamp: only the

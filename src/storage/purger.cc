@@ -41,8 +41,9 @@ Purger::Verdict Purger::visit_part(BytesView key, BytesView value, Bytes& change
 Purger::Verdict Purger::visit(BytesView key, BytesView value, bool whole, Bytes& changed) {
   row::RecordKey parsed;
   if (!policy_ || !row::parse_record_key(key, parsed)) return Verdict::keep;
+  const PurgePolicy::Table* table = nullptr;
   bool dropped_table = false;
-  const auto gc_before_seconds = gc_before(parsed.table_id, dropped_table);
+  const auto gc_before_seconds = gc_before(parsed.table_id, table, dropped_table);
   if (dropped_table) return Verdict::remove;
   if (!gc_before_seconds) return Verdict::keep;
 
@@ -53,6 +54,9 @@ Purger::Verdict Purger::visit(BytesView key, BytesView value, bool whole, Bytes&
 
   // A later fragment may be hidden behind this record's tombstones: then they stay until it is merged in.
   const bool may_forget = whole && row::is_perishable(value) && view_->is_whole(key, value);
+  if (may_forget && table->rows_end_with_marker && parsed.kind == row::RecordKind::row &&
+      !fragment_.marker.is_live(now_seconds_) && fragment_.marker.expires_seconds < *gc_before_seconds)
+    return Verdict::remove;
   bool may_drop = false;
   if (may_forget) {
     may_drop = may_drop_deletion(key, parsed, *gc_before_seconds);
@@ -71,13 +75,15 @@ Purger::Verdict Purger::visit(BytesView key, BytesView value, bool whole, Bytes&
   return BytesView(changed) == value ? Verdict::keep : Verdict::change;
 }
 
-std::optional<int64_t> Purger::gc_before(uint32_t table_id, bool& dropped_table) const {
+std::optional<int64_t> Purger::gc_before(uint32_t table_id, const PurgePolicy::Table*& table,
+                                         bool& dropped_table) const {
   if (table_id == row::catalogue_table_id) return std::nullopt;
   const auto& tables = policy_->tables;
   const auto found =
       std::lower_bound(tables.begin(), tables.end(), table_id,
                        [](const PurgePolicy::Table& table, uint32_t id) { return table.table_id < id; });
   if (found != tables.end() && found->table_id == table_id) {
+    table = &*found;
     int64_t before = 0;
     if (__builtin_sub_overflow(now_seconds_, found->gc_grace_seconds, &before))
       before = std::numeric_limits<int64_t>::min();

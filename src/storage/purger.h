@@ -65,7 +65,8 @@ class Purger {
 
   Verdict visit(BytesView key, BytesView value, bool whole, Bytes& changed);
   // nullopt: the record is not to be touched.
-  std::optional<int64_t> gc_before(uint32_t table_id, bool& dropped_table) const;
+  std::optional<int64_t> gc_before(uint32_t table_id, const PurgePolicy::Table*& table,
+                                   bool& dropped_table) const;
   void enter(BytesView key, const row::RecordKey& parsed);
   void remember(BytesView key, const row::RecordKey& parsed);
   bool covering_may_exist(const row::RecordKey& parsed) const;

@@ -102,6 +102,8 @@ struct PurgePolicy {
   struct Table {
     uint32_t table_id = 0;
     int64_t gc_grace_seconds = 864'000;
+    // Rows are written whole and end with their markers, whatever cells they hold: those of views.
+    bool rows_end_with_marker = false;
   };
   std::vector<Table> tables;  // sorted by table_id
 };
