@@ -3,7 +3,9 @@
 
 Usage: kill_nine.py BINARY [ROUNDS]. Each round starts the server, writes from several clients until it has been killed
 at a random moment, starts it again and reads back. Plain writes, logged batches (both rows or neither) and counters
-(no acknowledged increment lost, none twice) are checked. The seed is printed; SEED=n replays the moments."""
+(no acknowledged increment lost, none twice) are checked, and that indexes lead to the very rows that have the value:
+one that is written all the time, and one that is being built when the server is killed. The seed is printed; SEED=n
+replays the moments."""
 import os
 import pathlib
 import random
@@ -18,6 +20,7 @@ import conftest  # noqa: E402
 from cassandra.cluster import NoHostAvailable  # noqa: E402
 
 WRITERS = 6
+VALUES = 5  # of the indexed column
 
 
 class Load:
@@ -28,6 +31,8 @@ class Load:
         self.pair = session.prepare("BEGIN BATCH INSERT INTO crash.a (w, n) VALUES (:w, :n); "
                                     "INSERT INTO crash.b (w, n) VALUES (:w2, :n2); APPLY BATCH")
         self.count = session.prepare("UPDATE crash.hits SET n = n + 1 WHERE w = ?")
+        self.change = session.prepare("UPDATE crash.indexed SET v = ?, tags = ? WHERE w = ? AND n = ?")
+        self.remove = session.prepare("DELETE FROM crash.indexed WHERE w = ? AND n = ?")
         self.session, self.number = session, number
         self.acknowledged, self.pairs, self.counted, self.count_attempts = [], [], 0, 0
 
@@ -44,6 +49,10 @@ class Load:
                     self.count_attempts += 1
                     self.session.execute(self.count, (self.number,))
                     self.counted += 1
+                if n % 11 == 0:
+                    self.session.execute(self.remove, (self.number, n % 50))
+                else:
+                    self.session.execute(self.change, (n % VALUES, {f"t{n % 3}"}, self.number, n % 50))
                 n += 1
         except Exception:  # the server is gone: whatever was under way was not acknowledged
             self.next = n + 1
@@ -70,6 +79,37 @@ def read_back(session, loads, totals):
     return problems
 
 
+def wait_until_built(session, names):
+    for _ in range(600):
+        built = {row.index_name for row in session.execute("SELECT index_name FROM system.\"IndexInfo\" WHERE table_name = 'crash'")}
+        if names <= built:
+            return []
+        time.sleep(0.1)
+    return [f"never built: {sorted(names - built)}"]
+
+
+def check_indexes(session):
+    session.execute("CREATE INDEX IF NOT EXISTS being_built ON crash.t (v)")  # the server may have died before it
+    problems = wait_until_built(session, {"by_value", "by_range", "by_tag", "being_built"})
+    rows = list(session.execute("SELECT w, n, v, tags FROM crash.indexed"))
+
+    def compare(query, wanted):
+        found = sorted((row.w, row.n) for row in session.execute(query))
+        expected = sorted((row.w, row.n) for row in rows if wanted(row))
+        if found != expected:
+            problems.append(f"{query}: {len(found)} rows instead of {len(expected)}")
+
+    for value in range(VALUES):
+        compare(f"SELECT w, n FROM crash.indexed WHERE v = {value}", lambda row: row.v == value)
+        compare(f"SELECT w, n FROM crash.indexed WHERE v > {value}", lambda row: row.v is not None and row.v > value)
+    for tag in ("t0", "t1", "t2"):
+        compare(f"SELECT w, n FROM crash.indexed WHERE tags CONTAINS '{tag}'", lambda row: tag in (row.tags or ()))
+    rows = list(session.execute("SELECT w, n, v FROM crash.t"))
+    for size in (1, 17, 299):
+        compare(f"SELECT w, n FROM crash.t WHERE v = '{'x' * size}'", lambda row: row.v == "x" * size)
+    return problems
+
+
 def connect(server):
     for _ in range(100):
         try:
@@ -92,6 +132,10 @@ def main():
     session.execute("CREATE TABLE crash.a (w int, n int, PRIMARY KEY (w, n))")
     session.execute("CREATE TABLE crash.b (w int, n int, PRIMARY KEY (w, n))")
     session.execute("CREATE TABLE crash.hits (w int PRIMARY KEY, n counter)")
+    session.execute("CREATE TABLE crash.indexed (w int, n int, v int, tags set<text>, PRIMARY KEY (w, n))")
+    session.execute("CREATE INDEX by_value ON crash.indexed (v)")
+    session.execute("CREATE INDEX by_range ON crash.indexed (v) USING 'sai'")
+    session.execute("CREATE INDEX by_tag ON crash.indexed (tags)")
     totals = {w: {"acknowledged": [], "pairs": [], "counted": 0, "attempts": 0} for w in range(WRITERS)}
     next_n = {w: 0 for w in range(WRITERS)}
     failures = 0
@@ -100,7 +144,10 @@ def main():
         threads = [threading.Thread(target=load.run, args=(next_n[load.number],)) for load in loads]
         for thread in threads:
             thread.start()
-        time.sleep(rng.uniform(0.1, 1.0))
+        time.sleep(rng.uniform(0.1, 0.7))
+        session.execute("DROP INDEX IF EXISTS crash.being_built")
+        session.execute_async("CREATE INDEX being_built ON crash.t (v)")
+        time.sleep(rng.uniform(0.0, 0.1))
         server.stop(signal.SIGKILL)
         for thread in threads:
             thread.join()
@@ -114,7 +161,7 @@ def main():
             next_n[load.number] = load.next
         server.start()
         cluster, session = connect(server)
-        problems = read_back(session, loads, totals)
+        problems = read_back(session, loads, totals) + check_indexes(session)
         failures += len(problems)
         written = sum(len(total["acknowledged"]) for total in totals.values())
         print(f"round {round_number}: {written} acknowledged writes so far; {'; '.join(problems) or 'all there'}", flush=True)
