@@ -457,11 +457,12 @@ bool Parser::at_operand_of_hint(Context context) {
   switch (kind()) {
     case TokenKind::kw_null:
     case TokenKind::question_mark:
-    case TokenKind::colon:
     case TokenKind::left_parenthesis:
     case TokenKind::left_bracket:
     case TokenKind::left_brace:
       return true;
+    case TokenKind::colon:  // a marker's name, or `{('a'): 1}`
+      return is_name(ahead(1).kind);
     case TokenKind::kw_token:
       return true;
     case TokenKind::kw_as:  // `(a) AS b`

@@ -93,6 +93,8 @@ TEST(Parser, HintsTuplesAndParentheses) {
   EXPECT_EQ(parse<Select>("SELECT (a) AS b FROM t").selectors[0].alias, "b");
   const Insert insert = parse<Insert>("INSERT INTO t (a, b) VALUES ((list<int>) [1], (1, 2))");
   EXPECT_EQ(as<TypeHint>(insert.values[0]).type.name, "list");
+  const auto keyed = parse<Insert>("INSERT INTO t (k) VALUES ({('a', 'b'): 1, ('c'): 2})");
+  EXPECT_EQ(as<MapLiteral>(keyed.values[0]).entries.size(), 2u);
   EXPECT_EQ(as<TupleLiteral>(insert.values[1]).elements.size(), 2u);
 }
 

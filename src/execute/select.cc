@@ -315,6 +315,13 @@ class Selecting {
 
   // Writes the group that has just ended, and ends the page after it when it is full.
   base::Status finish_group() {
+    if (sorted_) {
+      RowBuffer row;
+      SIBYL_TRY(groups_->finish(writer_, row));
+      sorted_->add(groups_->first(), std::move(row));
+      --groups_in_partition_;
+      return sorted_->byte_size() > max_result_bytes ? too_large() : base::Status();
+    }
     SIBYL_TRY(groups_->finish(writer_, result_.rows));
     --remaining_;
     --groups_in_partition_;

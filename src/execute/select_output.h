@@ -39,6 +39,8 @@ class Groups {
   // Writes the current group's row. Without a group: the aggregates of nothing.
   base::Status finish(RowWriter& writer, RowBuffer& rows);
   bool has_group() const { return has_group_; }
+  // The inputs of the first row of the group that was finished last.
+  std::span<const ValueView> first() const { return first_; }
 
  private:
   base::Result<Bytes> function_value(std::span<const ValueView> inputs);

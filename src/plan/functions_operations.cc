@@ -115,7 +115,9 @@ base::Result<Decimal> on_decimals(const Function& function, const Decimal& left,
       return strip_trailing_zeros(divide(left, right, scale, Rounding::half_up));
     }
     default: {
-      if (right.unscaled == 0) return base::fail(operation_failure(function, "Division by zero"));
+      if (right.unscaled == 0)
+        return base::fail(
+            operation_failure(function, left.unscaled == 0 ? "Division undefined" : "Division by zero"));
       return remainder(left, right);
     }
   }

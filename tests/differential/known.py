@@ -23,6 +23,8 @@ KNOWN = [
     ("a tuple column takes no plain value", r"", r"^error 2200 cannot parse '.*' as frozen<tuple<"),
     (DESCENDING, r"^error 2200 Column c\d cannot be used as a map", r"^error 2200 Map-entry equality predicates on frozen map column c\d"),
     ("bytes that are no collection are refused in other words", r"^error 2200 Not enough bytes to read a", r"^error 2200 "),
+    ("of an IN and a null in one condition's key the null is told", r"^error 2200 IN on the clustering key columns is not supported with conditional",
+     r"^error 2200 Invalid (null|unset) value"),
     ("a blob literal is no tinyint", r"", r"^error 2200 Invalid HEX constant .* of type tinyint$"),
 ]
 
@@ -76,6 +78,8 @@ def explain_rows(cassandra, sibyl):
             reason = "similarities are added up in another order"
         elif "log10(" in name and ours[4:].strip(b"\0") and is_same_decimal(theirs, ours):
             reason = "log10 of a power of ten has all its digits"
+        elif name.startswith(("[json]", "cast(", "system.to")) and shorter_floats(theirs) == shorter_floats(ours):
+            reason = "floats are written with the fewest digits that name them"
         elif name == "[json]" and b"similarity_" in theirs and re.sub(rb"[\d.]+", b"", theirs) == re.sub(rb"[\d.]+", b"", ours):
             reason = "similarities are added up in another order"
         elif name == "[json]" and theirs.replace(b"to_json(", b"tojson(") == ours.replace(b"to_json(", b"tojson("):
@@ -87,6 +91,11 @@ def explain_rows(cassandra, sibyl):
 
 def is_nan(raw):
     return len(raw) in (4, 8) and struct.unpack(">f" if len(raw) == 4 else ">d", raw)[0] != struct.unpack(">f" if len(raw) == 4 else ">d", raw)[0]
+
+
+def shorter_floats(text):
+    """Java 17 writes some floats with one digit more than it takes."""
+    return re.sub(rb"-?\d\.\d{6,}E-?\d+", lambda match: b"%.6e" % float(match.group()), text)
 
 
 def is_same_decimal(theirs, ours):
