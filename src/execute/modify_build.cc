@@ -251,8 +251,9 @@ base::Status build_writes(const Modification& statement, const Targets& targets,
                           Workspace& space, storage::WriteSet& writes) {
   if (!targets.ranges.empty() && !statement.row_operations.empty())
     return base::invalid("Range deletions are not supported for specific columns");
-  if (statement.names_rows && targets.rows.empty())
-    return {};  // c IN (): static columns stay as they are too
+  // Of no rows (c IN (), c > 1 AND c < 1) static columns stay as they are too.
+  const bool names_none = statement.names_rows ? targets.rows.empty() : !statement.row_operations.empty();
+  if (names_none) return {};
   return Builder(statement, targets, bindings, moment, before, space, writes).build();
 }
 

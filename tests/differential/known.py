@@ -11,7 +11,8 @@ USE = "Cassandra warns once per connection of USE with prepared statements"
 # (reason, what Cassandra answers, what Sibyl answers): patterns for `describe()`. {1} is what the first caught.
 KNOWN = [
     ("bad input is the client's error, not a Java exception", r"^error 0000 (java\.|com\.|org\.|null)", r"^error (2200|1400) "),
-    ("Cassandra fails inside itself", r"^error (1300|1500) Operation failed|^error 0000 java\.lang\.", r""),
+    ("Cassandra fails inside itself", r"^error (1300|1500) Operation failed|^error 1100 Operation timed out|^error 0000 java\.lang\.", r""),
+    ("an unset value in a tuple is told by its column", r"^error 2200 Invalid unset value for tuple field number", r"^error 2200 Invalid unset value for"),
     ("Cassandra does not know its own paging state: groups of a table without clustering columns",
      r"^error 000A Invalid value for the paging state", r"^rows"),
     (DESCENDING, r"^error 2200 Cannot use CONTAINS( KEY)? on non-(collection|map) column c\d", r""),

@@ -124,8 +124,11 @@ def case(seed, schema, statements, difference):
                                                     for end in (" ", ";", "\n"))]
     definitions = [text + ";" for text in schema.create() if text.startswith("CREATE TYPE") or any(f"TABLE {t.name} " in text or f"INDEX ON {t.name} " in text for t in used)]
     note = "" if statements else "-- could not be repeated alone\n"
-    return "\n".join([f"-- seed {seed}", *definitions, note + body, "-- cassandra: " + show(difference.cassandra),
-                      "-- sibyl:     " + show(difference.sibyl), ""])
+    theirs, ours = difference.cassandra, difference.sibyl
+    if theirs.kind == ours.kind == "rows":  # those that both have say nothing
+        common = set(theirs.rows) & set(ours.rows)
+        theirs.rows, ours.rows = ([row for row in answer.rows if row not in common] or answer.rows for answer in (theirs, ours))
+    return "\n".join([f"-- seed {seed}", *definitions, note + body, "-- cassandra: " + show(theirs), "-- sibyl:     " + show(ours), ""])
 
 
 def show(answer):
