@@ -33,9 +33,10 @@ std::unexpected<base::Error> wrong_count(const FactoryCall& call, const char* pa
       fmt::format("Invalid number of arguments for function system.{}({})", call.name, parameters));
 }
 
-// The type of the masked value, which may be any.
-base::Result<TypePtr> masked_type(const FactoryCall& call, const char* parameters) {
-  const TypePtr& type = call.argument_types[0] != nullptr ? call.argument_types[0] : call.receiver_type;
+// The type of the masked value, which may be any; `otherwise`: when it has none of its own.
+base::Result<TypePtr> masked_type(const FactoryCall& call, const char* parameters,
+                                  const TypePtr& otherwise = nullptr) {
+  const TypePtr& type = call.argument_types[0] != nullptr ? call.argument_types[0] : otherwise;
   if (type == nullptr)
     return invalid(fmt::format(
         "Cannot infer type of argument {} in call to function system.{}({}): use type casts to disambiguate",
@@ -62,7 +63,7 @@ base::Result<ValueView> give_replacement(const Function&, std::span<const ValueV
 
 base::Result<FunctionPtr> make_replace(const FactoryCall& call) {
   if (call.argument_types.size() != 2) return wrong_count(call, "any, any");
-  SIBYL_ASSIGN(const TypePtr type, masked_type(call, "any, any"));
+  SIBYL_ASSIGN(const TypePtr type, masked_type(call, "any, any", call.receiver_type));
   return make(call, {type, type}, type, give_replacement);
 }
 

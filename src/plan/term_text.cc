@@ -61,17 +61,17 @@ struct Printer {
                        slice.to ? text_of(*slice.to) : "");
   }
   std::string operator()(const cql::Cast& cast) const {
-    return fmt::format("cast({} as {})", text_of(*cast.of), cql::print(cast.type));
+    return fmt::format("system.cast_as_{}({})", cql::print(cast.type), text_of(*cast.of));
   }
   std::string operator()(const cql::TypeHint& hint) const {
     return fmt::format("({}){}", cql::print(hint.type), text_of(*hint.of));
   }
   std::string operator()(const cql::Arithmetic& arithmetic) const {
-    return fmt::format("system.{}({}, {})", operation_name(arithmetic.op), text_of(*arithmetic.left),
+    return fmt::format("system.\"{}\"({}, {})", operation_name(arithmetic.op), text_of(*arithmetic.left),
                        text_of(*arithmetic.right));
   }
   std::string operator()(const cql::Negation& negation) const {
-    return fmt::format("system.{}({})", negation_name, text_of(*negation.of));
+    return fmt::format("system.\"{}\"({})", negation_name, text_of(*negation.of));
   }
 };
 

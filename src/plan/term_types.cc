@@ -380,7 +380,7 @@ base::Result<TypePtr> Binder::preferred_type(const cql::Expression& expression) 
     const TypePtr common = common_type(known);
     if (common == nullptr) return nullptr;
     const bool is_list = std::holds_alternative<cql::ListLiteral>(expression.node);
-    return is_list ? types::list_of(common, selects) : types::set_of(common, selects);
+    return is_list ? types::list_of(common, true) : types::set_of(common, true);
   }
   if (const auto* map = std::get_if<cql::MapLiteral>(&expression.node)) {
     if (selects) return nullptr;
@@ -393,7 +393,7 @@ base::Result<TypePtr> Binder::preferred_type(const cql::Expression& expression) 
     }
     const TypePtr key = common_type(keys), value = common_type(values);
     if (key == nullptr || value == nullptr) return nullptr;
-    return types::map_of(key, value, false);
+    return types::map_of(key, value, true);
   }
   if (!selects && std::holds_alternative<cql::ListLiteral>(expression.node)) return nullptr;
   if (const auto* tuple = std::get_if<cql::TupleLiteral>(&expression.node);
