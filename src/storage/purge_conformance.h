@@ -10,7 +10,7 @@
 namespace sibyl::storage::conformance {
 
 inline constexpr uint32_t purged_table = 1024;
-inline constexpr uint32_t purged_view = 5000;
+inline constexpr uint32_t purged_view = 3000;
 inline constexpr int64_t grace = 3;
 
 inline std::shared_ptr<const PurgePolicy> purge_policy() {
