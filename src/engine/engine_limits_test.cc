@@ -171,6 +171,27 @@ TEST(EngineGuardrails, Definitions) {
             "type ty.");
 }
 
+TEST(EngineGuardrails, IndexesAndViews) {
+  Options options;
+  options.guardrails.secondary_indexes_per_table = {.warn = -1, .fail = 1};
+  options.guardrails.materialized_views_per_table = {.warn = -1, .fail = 1};
+  Database database(options);
+  database.must("CREATE TABLE t (k int PRIMARY KEY, v int, w int)");
+  database.must("CREATE INDEX one ON t (v)");
+  EXPECT_EQ(
+      database.refusal("CREATE INDEX two ON t (w)"),
+      "Guardrail secondary_indexes_per_table violated: Tables cannot have more than 1 secondary indexes, "
+      "aborting the creation of secondary index two");
+  database.must(
+      "CREATE MATERIALIZED VIEW a AS SELECT * FROM t WHERE v IS NOT NULL AND k IS NOT NULL PRIMARY KEY (v, "
+      "k)");
+  EXPECT_EQ(
+      database.refusal("CREATE MATERIALIZED VIEW b AS SELECT * FROM t WHERE w IS NOT NULL AND k IS NOT NULL "
+                       "PRIMARY KEY (w, k)"),
+      "Guardrail materialized_views_per_table violated: Tables cannot have more than 1 materialized views, "
+      "aborting the creation of materialized view b");
+}
+
 TEST(EngineGuardrails, Statements) {
   Options options;
   options.guardrails.group_by_enabled = false;

@@ -175,6 +175,17 @@ struct DefinitionChecker {
   base::Status operator()(const cql::DropTable&) const {
     return guard(guardrails, drop_truncate_guard, warnings);
   }
+  base::Status operator()(const cql::CreateIndex& statement) const {
+    SIBYL_TRY(guard(guardrails, secondary_index_guard, warnings));
+    return guard(guardrails, indexes_guard, static_cast<int64_t>(changed_table()->indexes.size()),
+                 statement.name, warnings);
+  }
+  base::Status operator()(const cql::CreateView& statement) const {
+    const schema::TablePtr view = changed_table();
+    const schema::TablePtr base = result.schema->find_table(view->keyspace, view->view->base_table);
+    return guard(guardrails, views_guard, static_cast<int64_t>(base->views.size()), statement.view.name,
+                 warnings);
+  }
   base::Status operator()(const cql::CreateType&) const { return type_fields(); }
   base::Status operator()(const cql::AlterType&) const { return type_fields(); }
   template <typename Other>
