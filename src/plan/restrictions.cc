@@ -86,7 +86,7 @@ base::Status place(std::vector<RestrictionPtr>& by_position, const RestrictionPt
 
 // --- Adding
 
-base::Status BoundRestrictions::add(RestrictionPtr restriction, bool allow_filtering) {
+base::Status BoundRestrictions::add(RestrictionPtr restriction, Purpose purpose, bool allow_filtering) {
   const schema::Column& first = restriction->first();
   if (first.is_partition_key()) return place(partition_, restriction);
   if (!first.is_clustering()) {
@@ -101,7 +101,8 @@ base::Status BoundRestrictions::add(RestrictionPtr restriction, bool allow_filte
   const std::vector<RestrictionPtr> before = distinct(clustering_);
   std::vector<RestrictionPtr> after = clustering_;
   SIBYL_TRY(place(after, restriction));
-  if (!before.empty() && !allow_filtering && !has_index(*table_, *restriction)) {
+  const bool may_use_index = purpose == Purpose::select && has_index(*table_, *restriction);
+  if (!before.empty() && !allow_filtering && !may_use_index) {
     const schema::Column& last = before.back()->first();
     if (before.back()->is_slice() && first.position > last.position)
       return base::fail(
@@ -371,7 +372,7 @@ base::Result<RestrictionsPtr> bind_restrictions(Binder& binder, const schema::Ta
       return invalid(
           fmt::format("LIKE restriction is only supported on properly indexed columns. {} is not valid.",
                       text_of(relation)));
-    return bound == nullptr ? base::Status() : restrictions->add(std::move(bound), allow_filtering);
+    return bound == nullptr ? base::Status() : restrictions->add(std::move(bound), purpose, allow_filtering);
   };
   for (const cql::Relation& relation : relations)
     if (auto status = bind(relation); !status)

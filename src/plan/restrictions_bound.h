@@ -118,7 +118,7 @@ class BoundRestrictions final : public Restrictions {
   base::Result<Interval> terms(size_t use, const Bindings& bindings, Scratch& scratch) const override;
 
   // --- Building, while prepared.
-  base::Status add(RestrictionPtr restriction, bool allow_filtering);
+  base::Status add(RestrictionPtr restriction, Purpose purpose, bool allow_filtering);
   base::Status finish(const schema::Snapshot& schema, Purpose purpose, bool allow_filtering,
                       bool only_static);
   TokenRestriction& token() { return token_; }

@@ -104,7 +104,7 @@ class Report:
         signature = difference.signature()
         counts = pair.asked, pair.refused, dict(pair.explained)
         shrinker = Shrinker(pair, schema, keyspace)
-        if signature.startswith("rows") and difference.statement.kind == "read":
+        if signature.startswith("rows differ") and difference.statement.kind == "read":
             difference = shrinker.simpler_read(difference)
             signature += ": " + NAMES.sub("_", difference.statement.text()[0].split(" FROM ")[0]) + f" {len(difference.cassandra.rows)}/{len(difference.sibyl.rows)} rows"
         self.seen[signature] = self.seen.get(signature, 0) + 1

@@ -172,8 +172,6 @@ class Type:
 
     def _tuple(self, rng):
         values = [part.value(rng) if rng.random() < 0.9 else NULL for part in self.parts]
-        if rng.random() < 0.1:
-            values = values[:rng.randint(1, len(values))]
         raw = b"".join(sized(v.raw) for v in values) if can_bind(values) else LITERAL_ONLY
         return Value("(" + ", ".join(v.literal for v in values) + ")", raw)
 
