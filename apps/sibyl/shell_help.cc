@@ -36,7 +36,8 @@ constexpr std::array commands = {
           "Show or set the consistency level of conditions."},
     Topic{"SHOW", "SHOW VERSION | HOST", "Show the server's versions, or where the shell is connected."},
     Topic{"SOURCE", "SOURCE 'file'", "Run the statements of a file. ~ is the home directory."},
-    Topic{"TRACING", "TRACING [ON | OFF]", "After each statement, what the server did for it, step by step, and when."},
+    Topic{"TRACING", "TRACING [ON | OFF]",
+          "After each statement, what the server did for it, step by step, and when."},
 };
 
 constexpr std::array statements = {

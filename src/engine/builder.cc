@@ -90,15 +90,25 @@ void Builder::run() {
 }
 
 std::optional<Builder::Job> Builder::find(const std::function<bool(uint32_t)>& wanted) const {
+  const auto job_of = [](const schema::TablePtr& table, uint32_t storage_id, const std::string& name,
+                         const schema::Index* index, const schema::TablePtr& view) {
+    Job job;
+    job.table = table;
+    job.target.index = index;
+    job.target.view = view;
+    job.storage_id = storage_id;
+    job.name = name;
+    return job;
+  };
   const schema::SnapshotPtr schema = hooks_.schema();
   for (const auto& [keyspace_name, keyspace] : schema->keyspaces) {
     for (const auto& [table_name, table] : keyspace->tables) {
       for (const schema::Index& index : table->indexes)
         if (!index.is_built && wanted(index.storage_id))
-          return Job{table, {.index = &index}, index.storage_id, index.name};
+          return job_of(table, index.storage_id, index.name, &index, nullptr);
       for (const schema::TablePtr& view : table->views)
         if (!view->view->is_built && wanted(view->storage_id))
-          return Job{table, {.view = view}, view->storage_id, view->name};
+          return job_of(table, view->storage_id, view->name, nullptr, view);
     }
   }
   return std::nullopt;

@@ -78,10 +78,9 @@ TEST_F(TracesTest, StepsOfReadsAndWrites) {
   make_table();
   RequestTrace write = begin();
   ASSERT_TRUE(run("INSERT INTO ks.t (k, c, v) VALUES (1, 2, 'x')", &write));
-  EXPECT_THAT(activities(write),
-              ElementsAre("Parsing INSERT INTO ks.t (k, c, v) VALUES (1, 2, 'x')", "Preparing statement",
-                          "Executing a write on t", StartsWith("Committing 1 records of"),
-                          "Committed in memory"));
+  EXPECT_THAT(activities(write), ElementsAre("Parsing INSERT INTO ks.t (k, c, v) VALUES (1, 2, 'x')",
+                                             "Preparing statement", "Executing a write on t",
+                                             StartsWith("Committing 1 records of"), "Committed in memory"));
   RequestTrace read = begin();
   ASSERT_TRUE(run("SELECT * FROM ks.t WHERE k = 1", &read));
   EXPECT_THAT(activities(read),

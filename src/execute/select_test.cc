@@ -365,10 +365,12 @@ TEST(Select, HintsSayWhatToDo) {
   EXPECT_EQ(hint("SELECT * FROM p WHERE a = 1"), "the partition key is (a, b): give b too");
   EXPECT_EQ(
       hint("SELECT * FROM p WHERE v = 1"),
-      "v is not part of the primary key: create an index on it, or keep a second table whose partition key "
-      "is v");
-  EXPECT_EQ(hint("SELECT * FROM p WHERE c = 1"),
-            "give the partition key (a, b) too, or keep a second table whose partition key is c");
+      "v is not part of the primary key: CREATE INDEX ON e.p (v) USING 'sai'; or keep a second table whose "
+      "partition key is v");
+  EXPECT_EQ(
+      hint("SELECT * FROM p WHERE c = 1"),
+      "give the partition key (a, b) too, or CREATE INDEX ON e.p (c) USING 'sai'; or keep a second table "
+      "whose partition key is c");
   EXPECT_EQ(hint("SELECT * FROM p WHERE a = 1 AND b = 1 AND d = 1"),
             "restrict c too, or keep a table that is clustered by d first");
   EXPECT_EQ(hint("SELECT * FROM p WHERE a = '1' AND b = 1"), "numbers are written without quotes");
