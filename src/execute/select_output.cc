@@ -163,7 +163,8 @@ void SortedRows::add(std::span<const ValueView> inputs, RowBuffer&& row) {
 bool SortedRows::less(const Row& left, const Row& right) const {
   for (size_t i = 0; i < plan_.sort.size(); ++i) {
     const bool descending = plan_.sort[i].descending;
-    if (left.present[i] != right.present[i]) return left.present[i] == descending;
+    // Rows without clustering (static columns alone) are first in the clustering order.
+    if (left.present[i] != right.present[i]) return left.present[i] == plan_.reversed;
     const int order = types::compare(*plan_.sort[i].type, left.keys[i], right.keys[i]);
     if (order != 0) return descending ? order > 0 : order < 0;
   }

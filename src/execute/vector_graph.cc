@@ -22,7 +22,7 @@ namespace {
 // nearer the truth.
 constexpr size_t links = 16;
 constexpr size_t candidates_when_built = 128;
-constexpr size_t candidates_when_searched = 128;
+constexpr size_t candidates_when_searched = 400;
 constexpr size_t first_capacity = 1024;
 
 std::unique_ptr<hnswlib::SpaceInterface<float>> space_of(plan::Similarity similarity, size_t dimension) {
