@@ -7,6 +7,7 @@
 #include <atomic>
 #include <filesystem>
 #include <future>
+#include <latch>
 #include <random>
 #include <thread>
 
@@ -173,6 +174,7 @@ class Registers {
     request.values = views;
     std::promise<Answer> promise;
     operation.called = ++clock_;
+    std::this_thread::yield();  // so that calls overlap on a busy machine too
     engine_.execute(plan, request, [&](Answer answer) { promise.set_value(std::move(answer)); });
     Answer answer = promise.get_future().get();
     operation.returned = ++clock_;
@@ -198,6 +200,7 @@ class Registers {
     }
     std::promise<Answer> promise;
     operation.called = ++clock_;
+    std::this_thread::yield();  // so that calls overlap on a busy machine too
     engine_.execute_batch(cql::Batch::Kind::logged, std::move(items), {},
                           [&](Answer answer) { promise.set_value(std::move(answer)); });
     Answer answer = promise.get_future().get();
@@ -274,8 +277,10 @@ TEST_P(Linearizability, OfConditionalWrites) {
   std::vector<std::vector<std::vector<Operation>>> histories(
       shape.threads, std::vector<std::vector<Operation>>(shape.partitions));
   std::vector<std::thread> threads;
+  std::latch start(static_cast<ptrdiff_t>(shape.threads));
   for (size_t thread = 0; thread < shape.threads; ++thread) {
     threads.emplace_back([&, thread] {
+      start.arrive_and_wait();
       std::mt19937 random(static_cast<uint32_t>(thread));
       std::vector<State> seen(shape.partitions);
       for (size_t i = 0; i < shape.operations; ++i) {
