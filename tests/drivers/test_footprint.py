@@ -36,15 +36,13 @@ def first_answer(server):
 
 def test_first_answer_on_an_empty_directory_within_100_ms():
     times = []
-    while len(times) < 20:  # what else the machine does is not the server's doing: once is enough
+    for _ in range(5):  # the best of five: what else the machine does is not the server's doing
         start = time.monotonic()
         server = Server()
         first_answer(server)
         times.append(time.monotonic() - start)
         server.close()
-        if times[-1] < 0.1:
-            return
-    assert False, f"never within 100 ms: {times}"
+    assert min(times) < 0.1, times
 
 
 def test_idle_memory_is_under_64_mib():
