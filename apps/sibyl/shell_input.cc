@@ -163,6 +163,9 @@ LineEditor::~LineEditor() {
 LineEditor::Input LineEditor::read(const std::string& prompt) {
   impl_->prompt = prompt;
   impl_->interrupted = false;
+  // The editor would show the prompt first and take the terminal over afterwards: a Ctrl-C or Ctrl-D between
+  // the two would not be a key and get lost.
+  el_set(impl_->editor, EL_PREP_TERM, 1);
   int count = 0;
   const char* line = el_gets(impl_->editor, &count);
   if (impl_->interrupted) return {Input::Event::interrupted, {}};
