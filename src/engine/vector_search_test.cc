@@ -47,6 +47,12 @@ class VectorSearch : public testing::Test {
     return std::move(*rows);
   }
 
+  size_t count(const std::string& text) {
+    size_t rows = 0;
+    for ([[maybe_unused]] const Row& row : must(text)) ++rows;
+    return rows;
+  }
+
   Vector some_vector() {
     Vector out(8);
     for (float& one : out) one = normal_(random_);
@@ -104,6 +110,24 @@ TEST_F(VectorSearch, FollowsWritesAndRestarts) {
   expect_nearest("after writes");
   open();
   expect_nearest("after a restart");
+}
+
+// Vectors that no index takes may be there before it: it is built without them, and they are never near.
+TEST_F(VectorSearch, LeavesOutWhatIsLikeNothing) {
+  for (int row = 0; row < 30; ++row) put(row);
+  for (const char* vector :
+       {"NaN, 0, 0, 0, 0, 0, 0, 0", "0, 0, 0, 0, 0, 0, 0, 0", "Infinity, 0, 0, 0, 0, 0, 0, 0"})
+    must(fmt::format("INSERT INTO e.t (p, c, n, v) VALUES (0, {}, 3, [{}])", 1000 + all_.size() + vector[0],
+                     vector));
+  must("CREATE INDEX ON e.t (v) USING 'sai'");
+  EXPECT_EQ(count("SELECT * FROM system.\"IndexInfo\" WHERE table_name = 'e'"), 1u);
+  const std::string nearest = fmt::format("ORDER BY v ANN OF [{}] LIMIT 100", fmt::join(some_vector(), ", "));
+  EXPECT_EQ(count("SELECT c FROM e.t " + nearest), 30u);
+  EXPECT_EQ(count("SELECT c FROM e.t WHERE p = 0 " + nearest), 2u);
+  auto refused =
+      database_->session().execute("UPDATE e.t SET v = [0, 0, 0, 0, 0, 0, 0, 0] WHERE p = 1 AND c = 1");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message, "Zero vectors cannot be indexed or queried with cosine similarity");
 }
 
 }  // namespace

@@ -209,6 +209,8 @@ class SelectingNearest {
     if (!vector.is_present()) return {};
     const std::vector<float> floats = plan::decode_floats(vector.bytes);
     if (floats.size() != query_.size()) return {};
+    // From before the index there may be vectors that are like nothing: they have no place in the order.
+    if (!plan::check_indexable(plan_.nearest->similarity, floats)) return {};
     RowBuffer row;
     SIBYL_TRY(writer_.write(inputs_.values(), {}, row));
     best.add(plan::similarity_between(plan_.nearest->similarity, floats, query_), row.take_bytes());

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "execute/reader.h"
+#include "execute/vector_indexes.h"
 #include "row/merge.h"
 #include "row/record_key.h"
 
@@ -254,7 +255,10 @@ class Upkeep {
   base::Status emit(BytesView clustering, bool is_static) {
     if (is_same(before_, after_)) return {};
     const RowChange change{*table_, partition_key_, clustering, is_static, before_, after_};
-    for (const schema::Index& index : table_->indexes) SIBYL_TRY(write_index_change(index, change, *out_));
+    for (const schema::Index& index : table_->indexes) {
+      SIBYL_TRY(check_vector_change(index, change));
+      SIBYL_TRY(write_index_change(index, change, *out_));
+    }
     if (is_static) return {};
     for (const schema::TablePtr& view : table_->views) SIBYL_TRY(write_view_change(view, change, *out_));
     return {};

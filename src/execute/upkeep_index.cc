@@ -16,7 +16,10 @@ bool end_together(const row::Marker& left, const row::Marker& right) {
 base::Status write_index_change(const schema::Index& index, const RowChange& change,
                                 storage::WriteSet& writes) {
   const schema::Column& column = *change.table.find_by_id(index.column_id);
-  if (column.type->kind() == types::Kind::vector) return write_vector_change(index, change, writes);
+  if (column.type->kind() == types::Kind::vector) {
+    write_vector_change(index, change, writes);
+    return {};
+  }
   const auto terms_of = [&](const row::Fragment& row) {
     return row_terms(change.table, index, change.partition_key, change.is_static, change.clustering, row);
   };

@@ -47,24 +47,31 @@ bool is_same(const row::Cell* left, const row::Cell* right) {
 
 }  // namespace
 
-base::Status write_vector_change(const schema::Index& index, const RowChange& change,
-                                 storage::WriteSet& writes) {
+base::Status check_vector_change(const schema::Index& index, const RowChange& change) {
   const schema::Column& column = *change.table.find_by_id(index.column_id);
-  if (column.is_static() != change.is_static) return {};
+  if (column.type->kind() != types::Kind::vector || column.is_static() != change.is_static) return {};
   const row::Cell* after = vector_of(index, change.after);
-  if (is_same(vector_of(index, change.before), after)) return {};
+  if (after == nullptr || is_same(vector_of(index, change.before), after)) return {};
+  return plan::check_indexable(similarity_of(index), plan::decode_floats(after->value));
+}
+
+void write_vector_change(const schema::Index& index, const RowChange& change, storage::WriteSet& writes) {
+  const schema::Column& column = *change.table.find_by_id(index.column_id);
+  if (column.is_static() != change.is_static) return;
+  const row::Cell* after = vector_of(index, change.after);
+  if (is_same(vector_of(index, change.before), after)) return;
   Bytes key = vector_entry_key(index, change.partition_key, change.clustering);
-  if (after == nullptr) {
+  const bool has_place =
+      after != nullptr && plan::check_indexable(similarity_of(index), plan::decode_floats(after->value));
+  if (!has_place) {
     writes.erase(std::move(key));
-    return {};
+    return;
   }
-  SIBYL_TRY(plan::check_indexable(similarity_of(index), plan::decode_floats(after->value)));
   row::Fragment entry;
   entry.cells.push_back(*after);
   Bytes encoded;
   row::encode(entry, encoded);
   writes.put(std::move(key), std::move(encoded));
-  return {};
 }
 
 struct VectorIndexes::Graph {

@@ -29,9 +29,11 @@ plan::Similarity similarity_of(const schema::Index& index);
 Bytes vector_entry_key(const schema::Index& index, BytesView partition_key, BytesView clustering);
 
 struct RowChange;  // upkeep.h
-// Keeps the entry of a row with its vector. Refuses vectors that cannot be indexed.
-base::Status write_vector_change(const schema::Index& index, const RowChange& change,
-                                 storage::WriteSet& writes);
+// Refuses a write that gives an indexed column a vector that is like nothing (plan::check_indexable).
+base::Status check_vector_change(const schema::Index& index, const RowChange& change);
+// Keeps the entry of a row with its vector. One that is like nothing has none: it may have been there before
+// the index.
+void write_vector_change(const schema::Index& index, const RowChange& change, storage::WriteSet& writes);
 
 class VectorIndexes {
  public:
