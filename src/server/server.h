@@ -14,24 +14,34 @@
 
 #include "base/result.h"
 #include "engine/engine.h"
+#include "server/tls.h"
 
 namespace sibyl::server {
 
 struct Limits {
-  size_t connections = 4096;
+  size_t connections = 16'384;
+  size_t connections_per_address = 0;  // 0: as many as `connections`
   size_t frame_body_bytes = 16u << 20;
   // Of one connection: when reached, nothing more is read from it until half has been answered.
   size_t requests_in_flight = 2048;
   size_t bytes_in_flight = 32u << 20;
   // Of all connections together.
   size_t total_bytes_in_flight = 256u << 20;
+  size_t total_unsent_bytes = 256u << 20;
+  size_t requests_per_second = 0;  // 0: any
   // Answers that a client does not take: above the first, nothing more is read from it; above the second, its
   // requests that have not started are answered OVERLOADED.
   size_t unsent_bytes = 1u << 20;
   size_t unsent_bytes_overload = 32u << 20;
   // Requests that wait for a thread that may block; beyond it they are answered OVERLOADED.
   size_t blocking_queue = 4096;
+  // A request that has waited longer for its turn is answered OVERLOADED instead of being run.
+  std::chrono::milliseconds queue_timeout{2'000};
   std::chrono::milliseconds handshake_timeout{30'000};
+  // Closes a connection that takes none of the answers that wait for it.
+  std::chrono::milliseconds unsent_timeout{30'000};
+  // Closes a connection that asks nothing; 0: never.
+  std::chrono::milliseconds idle_timeout{0};
   // How long a connection that is being closed may take to read our last words.
   std::chrono::milliseconds linger_timeout{2'000};
 };
@@ -42,6 +52,7 @@ struct Options {
   unsigned threads = 0;           // 0: as many as cores, at most four
   unsigned blocking_threads = 8;  // how many requests may wait for the disk at once
   Limits limits;
+  TlsOptions tls;
 };
 
 class Server {
