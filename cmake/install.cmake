@@ -3,7 +3,7 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-set(embedded_rooms base types cql schema row storage memory rocksdb plan execute engine)
+set(embedded_rooms base types cql schema row storage memory rocksdb auth plan execute engine)
 add_library(sibyl_embedded STATIC)
 foreach(room IN LISTS embedded_rooms)
   get_target_property(kind sibyl_${room} TYPE)

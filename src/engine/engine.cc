@@ -489,6 +489,7 @@ class EngineImpl final : public Engine {
 }  // namespace
 
 base::Result<std::unique_ptr<Engine>> Engine::open(const Options& options) {
+  SIBYL_TRY(auth::validate(options.auth));
   std::unique_ptr<base::Clock> own_clock;
   if (options.clock == nullptr) own_clock = std::make_unique<base::SystemClock>();
   base::Clock& clock = options.clock ? *options.clock : *own_clock;

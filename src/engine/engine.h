@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "auth/options.h"
 #include "base/clock.h"
 #include "base/result.h"
 #include "engine/traces.h"
@@ -34,6 +35,7 @@ struct Options {
   base::Clock* clock = nullptr;  // nullptr: the system's
   std::string cluster_name = "Sibyl";
   plan::Guardrails guardrails;
+  auth::Options auth;
 };
 
 // A connection, as system_views.clients shows it.

@@ -20,7 +20,7 @@ ALLOWED = {
     "engine": {"plan", "cql", "schema", "row", "auth", "storage", "execute", "advisor", "sibyl"},
     "protocol": set(),
     "server": {"engine", "protocol", "auth", "execute", "plan", "schema", "cql"},
-    "apps": {"sibyl", "server", "protocol", "advisor", "client", "engine", "execute", "plan", "schema", "cql"},
+    "apps": {"sibyl", "server", "protocol", "advisor", "client", "engine", "auth", "execute", "plan", "schema", "cql"},
     "include": {"sibyl"},
 }
 EVERYONE = {"base", "types"}
