@@ -32,15 +32,19 @@ base::Result<std::unique_ptr<Connection>> Connection::connect(const Options& opt
   std::unique_ptr<Connection> connection(new Connection(options));
   const Deadline deadline = Clock::now() + options.connect_timeout;
   SIBYL_TRY(connection->open(deadline));
+  if (options.tls.enabled) SIBYL_TRY(connection->encrypt(deadline));
   SIBYL_TRY(connection->handshake(deadline));
   return connection;
 }
 
 Connection::~Connection() {
+  if (tls_) tls_->shut_down();
   if (socket_ >= 0) ::close(socket_);
 }
 
 base::Error Connection::lost(std::string why) {
+  if (tls_ && !tls_->error().empty()) why = tls_->error();
+  tls_.reset();
   if (socket_ >= 0) ::close(socket_);
   socket_ = -1;
   return base::Error(base::ErrorCode::server, fmt::format("{}: {}", server_, why));
@@ -76,6 +80,26 @@ base::Status Connection::open(Deadline deadline) {
     error = lost(std::strerror(result));
   }
   return base::fail(std::move(error));
+}
+
+base::Status Connection::encrypt(Deadline deadline) {
+  auto stream = TlsStream::create(options_.tls, options_.host, socket_);
+  if (!stream) return base::fail(lost(stream.error().message()));
+  tls_ = std::move(*stream);
+  while (true) {
+    switch (tls_->handshake()) {
+      case TlsStream::Outcome::done:
+        return {};
+      case TlsStream::Outcome::wants_read:
+        SIBYL_TRY(wait_for(POLLIN, deadline));
+        break;
+      case TlsStream::Outcome::wants_write:
+        SIBYL_TRY(wait_for(POLLOUT, deadline));
+        break;
+      default:
+        return base::fail(lost("the server does not answer in TLS"));
+    }
+  }
 }
 
 base::Status Connection::handshake(Deadline deadline) {
@@ -122,16 +146,56 @@ base::Status Connection::wait_for(short events, Deadline deadline) {
   }
 }
 
+namespace {
+
+ssize_t as_system_call(TlsStream::Outcome outcome, size_t size) {
+  switch (outcome) {
+    case TlsStream::Outcome::done:
+      return static_cast<ssize_t>(size);
+    case TlsStream::Outcome::wants_read:
+    case TlsStream::Outcome::wants_write:
+      errno = EAGAIN;
+      return -1;
+    case TlsStream::Outcome::closed:
+      return 0;
+    default:
+      errno = ECONNRESET;
+      return -1;
+  }
+}
+
+}  // namespace
+
+ssize_t Connection::read_bytes(char* to, size_t size) {
+  if (!tls_) return ::recv(socket_, to, size, 0);
+  size_t got = 0;
+  const auto outcome = tls_->read(to, size, got);
+  return as_system_call(outcome, got);
+}
+
+ssize_t Connection::write_bytes(BytesView bytes) {
+  if (!tls_) return ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+  size_t sent = 0;
+  const auto outcome = tls_->write(bytes.data(), bytes.size(), sent);
+  if (outcome == TlsStream::Outcome::closed) return as_system_call(TlsStream::Outcome::failed, 0);
+  return as_system_call(outcome, sent);
+}
+
+bool Connection::is_readable(int milliseconds) const {
+  if (tls_ && tls_->has_pending()) return true;
+  pollfd entry{socket_, POLLIN, 0};
+  return ::poll(&entry, 1, milliseconds) > 0;
+}
+
 base::Status Connection::write_all(BytesView bytes) {
   while (!bytes.empty()) {
-    const ssize_t size = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    const ssize_t size = write_bytes(bytes);
     if (size > 0) {
       bytes.remove_prefix(static_cast<size_t>(size));
     } else if (errno == EAGAIN) {
       // A server that does not read may be waiting for us to read: take what has come meanwhile.
       SIBYL_TRY(wait_for(POLLOUT | POLLIN, request_deadline()));
-      pollfd entry{socket_, POLLIN, 0};
-      if (::poll(&entry, 1, 0) == 1) SIBYL_TRY(read_frames(request_deadline()));
+      if (is_readable(0)) SIBYL_TRY(read_frames(request_deadline()));
     } else if (errno != EINTR) {
       return base::fail(lost(std::strerror(errno)));
     }
@@ -167,11 +231,11 @@ base::Result<Connection::Ticket> Connection::send(Opcode opcode, BytesView body,
 
 // Reads what there is, and waits for at least something.
 base::Status Connection::read_some(Deadline deadline) {
-  SIBYL_TRY(wait_for(POLLIN, deadline));
+  if (!tls_ || !tls_->has_pending()) SIBYL_TRY(wait_for(POLLIN, deadline));
   constexpr size_t read_size = 64u << 10;
   const size_t held = received_.size();
   received_.resize(held + read_size);
-  const ssize_t size = ::recv(socket_, received_.data() + held, read_size, 0);
+  const ssize_t size = read_bytes(received_.data() + held, read_size);
   const int error = errno;
   received_.resize(held + static_cast<size_t>(std::max<ssize_t>(size, 0)));
   if (size == 0) return base::fail(lost("the server closed the connection"));
@@ -405,10 +469,11 @@ base::Result<std::optional<Event>> Connection::next_event(std::chrono::milliseco
   while (events_.empty()) {
     if (!is_connected()) return base::fail(lost("not connected"));
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
-    pollfd entry{socket_, POLLIN, 0};
-    const int ready = ::poll(&entry, 1, static_cast<int>(std::max<decltype(left)>(left, 0)));
-    if (ready == 0) return std::nullopt;
-    if (ready > 0) SIBYL_TRY(read_frames(deadline));
+    if (is_readable(static_cast<int>(std::max<decltype(left)>(left, 0)))) {
+      SIBYL_TRY(read_frames(deadline));
+    } else if (Clock::now() >= deadline) {
+      return std::nullopt;
+    }
   }
   Event event = std::move(events_.front());
   events_.pop_front();

@@ -7,6 +7,8 @@
 // on; a request that was under way may or may not have run.
 #pragma once
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <cstdint>
 #include <deque>
@@ -22,6 +24,7 @@
 
 #include "base/bytes.h"
 #include "base/result.h"
+#include "client/tls.h"
 #include "protocol/compression.h"
 #include "protocol/frame.h"
 #include "protocol/request.h"
@@ -43,6 +46,7 @@ struct Options {
   uint16_t port = 9042;
   protocol::Version version = protocol::Version::v4;
   protocol::Compression compression = protocol::Compression::none;
+  TlsOptions tls;
   std::string user, password;                        // sent when the server asks for them
   std::chrono::milliseconds connect_timeout{5'000};  // until the server has said that it is ready
   std::chrono::milliseconds request_timeout{0};      // 0: wait as long as it takes
@@ -138,7 +142,7 @@ class Connection {
   base::Result<protocol::StringMultimap> supported();
 
   // Hands over the socket, non-blocking, with the handshake done; the connection is closed for this object.
-  // REQUIRES: no request is under way.
+  // REQUIRES: no request is under way, and no TLS.
   int release_socket() { return std::exchange(socket_, -1); }
 
   bool is_connected() const { return socket_ >= 0; }
@@ -153,11 +157,17 @@ class Connection {
 
   explicit Connection(Options options) : options_(std::move(options)) {}
   base::Status open(Deadline deadline);
+  base::Status encrypt(Deadline deadline);
   base::Status handshake(Deadline deadline);
   base::Status authenticate(Deadline deadline);
   base::Result<Ticket> send(protocol::Opcode opcode, BytesView body, bool trace = false);
   base::Result<Answer> receive(Ticket ticket, Deadline deadline);
   base::Result<Answer> ask(protocol::Opcode opcode, BytesView body, Deadline deadline);
+  // As recv and send: -1 and errno, EAGAIN when the socket has to be waited for.
+  ssize_t read_bytes(char* to, size_t size);
+  ssize_t write_bytes(BytesView bytes);
+  // Whether there is something to read now.
+  bool is_readable(int milliseconds) const;
   base::Status read_some(Deadline deadline);
   base::Status read_frames(Deadline deadline);
   base::Result<size_t> keep_frames(BytesView bytes);
@@ -172,6 +182,7 @@ class Connection {
   Options options_;
   std::string server_;  // for error texts
   int socket_ = -1;
+  std::unique_ptr<TlsStream> tls_;
   protocol::Compression compression_ = protocol::Compression::none;
   bool has_segments_ = false;
   protocol::LargeFrame large_;

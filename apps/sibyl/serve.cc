@@ -1,8 +1,9 @@
 // `sibyl serve`: a server on a data directory.
 //
 // Standard output carries one line, "ready on HOST:PORT", once the server answers; the log goes to standard
-// error. SIGTERM and SIGINT stop it: what is in flight is answered, memory tables are flushed, and the exit
-// status is 0. A directory that cannot be opened exits with 2, an address that cannot be listened on with 3.
+// error. SIGHUP reads certificates again. SIGTERM and SIGINT stop it: what is in flight is answered, memory
+// tables are flushed, and the exit status is 0. A directory that cannot be opened exits with 2, an address
+// that cannot be listened on with 3.
 #include <fmt/format.h>
 #include <pthread.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
@@ -22,6 +23,7 @@
 #include "engine/engine.h"
 #include "server/server.h"
 #include "sibyl/commands.h"
+#include "sibyl/tls_flags.h"
 
 namespace sibyl {
 namespace {
@@ -38,22 +40,26 @@ struct Arguments {
   size_t connections = server::Limits{}.connections;
   uint64_t cache_megabytes = 0;  // 0: by the machine's memory
   bool verbose = false;
+  TlsFlags tls;
 };
 
 // Threads made later inherit the mask, so that only wait_for_stop() ever sees these signals.
-sigset_t block_stop_signals() {
+sigset_t block_signals() {
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
   return signals;
 }
 
-void wait_for_stop(const sigset_t& signals) {
+void wait_for_stop(const sigset_t& signals, server::Server& server) {
   int signal = 0;
-  while (sigwait(&signals, &signal) != 0) {
+  while (sigwait(&signals, &signal) != 0 || signal == SIGHUP) {
+    if (const auto reloaded = server.reload_tls(); !reloaded)
+      spdlog::error("{}; the certificate from before stays in use", reloaded.error().text());
   }
   spdlog::info("{}: stopping", signal == SIGINT ? "SIGINT" : "SIGTERM");
 }
@@ -89,7 +95,7 @@ int refuse(int status, const base::Error& error) {
 }
 
 int serve(const Arguments& arguments) {
-  const sigset_t signals = block_stop_signals();
+  const sigset_t signals = block_signals();
   start_log(arguments);
   raise_descriptor_limit();
 
@@ -98,6 +104,7 @@ int serve(const Arguments& arguments) {
     return refuse(exit_no_address, parsed.error());
   options.threads = arguments.threads;
   options.limits.connections = arguments.connections;
+  arguments.tls.apply(options.tls);
 
   engine::Options engine_options;
   engine_options.data = arguments.data;
@@ -114,7 +121,7 @@ int serve(const Arguments& arguments) {
   std::fflush(stdout);
   spdlog::info("serving {} on {}", arguments.data, (*server)->address());
 
-  wait_for_stop(signals);
+  wait_for_stop(signals, **server);
   (*server)->stop(drain_patience);
   server->reset();
   if (const auto flushed = (*engine)->flush(); !flushed)
@@ -143,6 +150,7 @@ void add_serve_command(CLI::App& app) {
       ->capture_default_str();
   command->add_option("--cache", arguments->cache_megabytes,
                       "Cache for blocks of data files, in MiB (an eighth of memory, 32 to 256)");
+  arguments->tls.add_to(*command);
   command->add_flag("--verbose", arguments->verbose, "Log more");
   command->callback([arguments] {
     if (const int status = serve(*arguments); status != 0) throw CLI::RuntimeError(status);

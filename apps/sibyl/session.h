@@ -19,6 +19,10 @@
 #include "schema/schema.h"
 #include "types/type.h"
 
+namespace sibyl::client {
+struct Options;
+}
+
 namespace sibyl::shell {
 
 using base::Bytes;
@@ -95,7 +99,7 @@ class Session {
 };
 
 // Errors say what to do about them in their hint.
-base::Result<std::unique_ptr<Session>> connect_session(const std::string& host, uint16_t port);
+base::Result<std::unique_ptr<Session>> connect_session(const client::Options& options);
 // `data` is a directory, created when missing, or ":memory:". Refused while a server uses it.
 base::Result<std::unique_ptr<Session>> open_session(const std::string& data);
 

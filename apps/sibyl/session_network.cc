@@ -204,11 +204,8 @@ void NetworkSession::load_columns(std::string_view table) {
 
 }  // namespace
 
-base::Result<std::unique_ptr<Session>> connect_session(const std::string& host, uint16_t port) {
-  client::Options options;
-  options.host = host;
-  options.port = port;
-  auto session = std::make_unique<NetworkSession>(std::move(options));
+base::Result<std::unique_ptr<Session>> connect_session(const client::Options& options) {
+  auto session = std::make_unique<NetworkSession>(options);
   SIBYL_TRY(session->connect());
   return session;
 }

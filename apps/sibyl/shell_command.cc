@@ -12,10 +12,12 @@
 #include <string>
 #include <vector>
 
+#include "client/connection.h"
 #include "sibyl/commands.h"
 #include "sibyl/session.h"
 #include "sibyl/shell.h"
 #include "sibyl/shell_error.h"
+#include "sibyl/tls_flags.h"
 #include "types/print.h"
 
 namespace sibyl {
@@ -36,6 +38,7 @@ struct Arguments {
   bool no_color = false;
   bool no_pager = false;
   bool keep_going = false;
+  client::TlsOptions tls;
 };
 
 int refuse(const base::Error& error) {
@@ -54,7 +57,11 @@ base::Result<std::unique_ptr<shell::Session>> open(const Arguments& arguments) {
     return base::fail(
         base::Error(base::ErrorCode::server, fmt::format("'{}' is not an address", arguments.address))
             .with_hint("Write HOST or HOST:PORT, such as 127.0.0.1:9042."));
-  return shell::connect_session(address->host, address->port);
+  client::Options options;
+  options.host = address->host;
+  options.port = address->port;
+  options.tls = arguments.tls;
+  return shell::connect_session(options);
 }
 
 bool wants_colour(const Arguments& arguments) {
@@ -128,6 +135,7 @@ void add_shell_command(CLI::App& app) {
   command->add_flag("--no-color", arguments->no_color, "No colours");
   command->add_flag("--no-pager", arguments->no_pager, "Do not wait after each page");
   command->add_flag("--keep-going", arguments->keep_going, "In scripts, go on after a failed statement");
+  add_ssl_flags(*command, arguments->tls);
   command->footer("Exit status: 0 all statements ran, 1 a statement failed, 2 wrong usage or no connection.");
   command->callback([arguments] {
     if (const int status = run(*arguments); status != 0) throw CLI::RuntimeError(status);

@@ -52,10 +52,14 @@ SystemRow client_row(const Client& client) {
                    {"hostname", client.address},
                    {"protocol_version", types::encode_int32(client.protocol_version)},
                    {"request_count", types::encode_int64(static_cast<int64_t>(client.request_count))},
-                   {"ssl_enabled", types::encode_boolean(false)},
+                   {"ssl_enabled", types::encode_boolean(!client.tls_protocol.empty())},
                    {"username", "anonymous"}};
   if (!client.driver_name.empty()) row.emplace_back("driver_name", client.driver_name);
   if (!client.driver_version.empty()) row.emplace_back("driver_version", client.driver_version);
+  if (!client.tls_protocol.empty()) {
+    row.emplace_back("ssl_cipher_suite", client.tls_cipher_suite);
+    row.emplace_back("ssl_protocol", client.tls_protocol);
+  }
   if (!client.keyspace.empty()) row.emplace_back("keyspace_name", client.keyspace);
   return row;
 }

@@ -48,6 +48,7 @@ struct Client {
   int32_t protocol_version = 0;
   uint64_t request_count = 0;
   std::map<std::string, std::string> options;  // STARTUP's
+  std::string tls_protocol, tls_cipher_suite;  // empty: not encrypted
 };
 
 class Engine {

@@ -4,6 +4,7 @@
 // thread. It holds what its values point into, and is used again after it finished, with the memory it has.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -29,6 +30,8 @@ struct Call {
   base::Bytes decompressed;
   size_t frame_bytes = 0;
   int16_t stream = 0;
+  size_t result_bytes = 0;                       // of a result that waits for its reactor
+  std::chrono::steady_clock::time_point queued;  // for a thread of the pool
   bool completed_inline = false;  // while it was being started: the reactor finishes it there and then
 
   protocol::Query query;

@@ -1,7 +1,9 @@
 #include "server/connection.h"
 
 #include <fmt/format.h>
+#include <netinet/tcp.h>
 #include <spdlog/spdlog.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <boost/asio/buffer.hpp>
@@ -18,12 +20,29 @@ namespace {
 
 constexpr size_t sent_prefix_kept = 1u << 20;
 
+// A client that vanished without a word: one that is silent is asked after a minute whether it is still
+// there, and one that acknowledges nothing is given up.
+void notice_lost_peer(asio::ip::tcp::socket& socket, std::chrono::milliseconds give_up) {
+  const int file = socket.native_handle();
+  const auto set = [file](int level, int name, int value) {
+    ::setsockopt(file, level, name, &value, sizeof value);
+  };
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, 60);
+  set(IPPROTO_TCP, TCP_KEEPINTVL, 15);
+  set(IPPROTO_TCP, TCP_KEEPCNT, 4);
+  set(IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(give_up.count()));
+}
+
 }  // namespace
 
-Connection::Connection(Reactor& reactor, asio::ip::tcp::socket socket)
+Connection::Connection(Reactor& reactor, asio::ip::tcp::socket socket, std::string address)
     : reactor_(reactor),
       socket_(std::move(socket)),
-      deadline_(std::chrono::steady_clock::now() + reactor.shared().limits.handshake_timeout) {}
+      deadline_(std::chrono::steady_clock::now() + reactor.shared().limits.handshake_timeout),
+      heard_(coarse_now()) {
+  client_.description.address = std::move(address);
+}
 
 Connection::~Connection() {
   reactor_.shared().clients.remove(client_);
@@ -33,26 +52,30 @@ void Connection::start() {
   error_code ignored;
   socket_.non_blocking(true, ignored);
   socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
-  socket_.set_option(asio::socket_base::keep_alive(true), ignored);
+  notice_lost_peer(socket_, reactor_.shared().limits.unsent_timeout);
   error_code gone;
   const auto peer = socket_.remote_endpoint(gone);
   if (gone) return close();
-  client_.description.address = peer.address().to_string();
   client_.description.port = peer.port();
   client_.description.stage = "established";
   reactor_.shared().clients.add(client_);
   reactor_.arm_timer(deadline_);
+  if (reactor_.shared().tls) return look_for_tls();
   read();
 }
 
 void Connection::read() {
   if (is_reading_ || is_stopped_ || stage_ == Stage::closed) return;
+  if (tls_) return read_encrypted();
   in_.prepare(frame_wanted_);
   is_reading_ = true;
   socket_.async_read_some(asio::buffer(in_.free_space(), in_.free_size()),
                           [self = ConnectionPtr(this)](const error_code& error, size_t size) {
                             self->is_reading_ = false;
-                            if (error) {
+                            const bool is_resting = std::exchange(self->is_resting_, false);
+                            if (is_resting && error == asio::error::operation_aborted) {
+                              self->wait_readable();
+                            } else if (error) {
                               self->close();
                             } else {
                               self->received(size);
@@ -62,6 +85,8 @@ void Connection::read() {
 
 void Connection::received(size_t size) {
   in_.received(size);
+  heard_ = coarse_now();
+  reactor_.heard(heard_);
   parse();
   reactor_.mark_unsent(*this);
   reactor_.send_marked();
@@ -191,8 +216,9 @@ void Connection::fail(int16_t stream, const base::Error& error) {
 
 bool Connection::is_over(size_t divisor) const {
   const Limits& limits = reactor_.shared().limits;
-  return calls_ >= limits.requests_in_flight / divisor || call_bytes_ >= limits.bytes_in_flight / divisor ||
-         unsent() >= limits.unsent_bytes / divisor;
+  if (unsent() >= limits.unsent_bytes / divisor || is_overloaded()) return true;
+  if (throws_on_overload_) return false;
+  return calls_ >= limits.requests_in_flight / divisor || call_bytes_ >= limits.bytes_in_flight / divisor;
 }
 
 // Having stopped at a limit, a connection goes on at half of it, so that it does not stop and go for every
@@ -200,7 +226,8 @@ bool Connection::is_over(size_t divisor) const {
 bool Connection::must_stop() {
   if (is_over(is_stopped_ ? 2 : 1)) {
     is_stopped_ = true;
-  } else if (reactor_.shared().bytes_in_flight() >= reactor_.shared().limits.total_bytes_in_flight) {
+  } else if (!throws_on_overload_ &&
+             (reactor_.shared().is_full() || paused_until_ > std::chrono::steady_clock::now())) {
     is_stopped_ = true;
     reactor_.mark_starved(*this);
   } else {
@@ -217,22 +244,24 @@ void Connection::resume() {
 }
 
 void Connection::send() {
-  if (stage_ == Stage::closed || is_waiting_writable_) return;
+  if (stage_ == Stage::closed) return;
+  if (is_waiting_writable_) return count_unsent();
   if (!frames_.empty()) wrap_frames();
   while (unsent() > 0) {
-    error_code error;
-    const size_t size = socket_.write_some(asio::buffer(out_.data() + out_sent_, unsent()), error);
-    if (error == asio::error::would_block) {
+    size_t size = 0;
+    const Sent sent = write_some(size);
+    if (sent == Sent::would_block) {
       wait_writable();
       break;
     }
-    if (error) {
+    if (sent == Sent::failed) {
       close();
       return;
     }
     out_sent_ += size;
+    sent_while_watched_ += size;
   }
-  overloaded_.store(unsent() >= reactor_.shared().limits.unsent_bytes_overload, std::memory_order_relaxed);
+  if (unsent() != counted_unsent_) count_unsent();
   if (unsent() == 0) {
     sent_all();
   } else if (out_sent_ >= sent_prefix_kept && out_sent_ >= out_.size() / 2) {
@@ -240,6 +269,19 @@ void Connection::send() {
     out_sent_ = 0;
   }
   if (is_stopped_) resume();
+}
+
+Connection::Sent Connection::write_some(size_t& size) {
+  const char* from = out_.data() + out_sent_;
+  if (tls_) {
+    const TlsStream::Outcome outcome = tls_->write(from, unsent(), size);
+    if (outcome == TlsStream::Outcome::done) return Sent::some;
+    return outcome == TlsStream::Outcome::wants_write ? Sent::would_block : Sent::failed;
+  }
+  error_code error;
+  size = socket_.write_some(asio::buffer(from, unsent()), error);
+  if (!error) return Sent::some;
+  return error == asio::error::would_block ? Sent::would_block : Sent::failed;
 }
 
 // The answers of one round share segments.
@@ -254,6 +296,7 @@ void Connection::sent_all() {
   if (!out_.empty()) reactor_.give_buffer(std::exchange(out_, {}));
   if (is_draining_ && calls_ == 0 && stage_ != Stage::lingering) linger();
   if (stage_ == Stage::lingering) {
+    if (tls_) tls_->shut_down();
     error_code ignored;
     socket_.shutdown(asio::socket_base::shutdown_send, ignored);
     read();
@@ -283,15 +326,6 @@ void Connection::linger() {
   reactor_.arm_timer(deadline_);
 }
 
-void Connection::check_deadline(std::chrono::steady_clock::time_point now) {
-  if (stage_ == Stage::ready || stage_ == Stage::closed) return;
-  if (now >= deadline_) {
-    close();
-  } else {
-    reactor_.arm_timer(deadline_);
-  }
-}
-
 void Connection::begin_drain() {
   is_draining_ = true;
   reactor_.mark_unsent(*this);
@@ -302,6 +336,9 @@ void Connection::close() {
   stage_ = Stage::closed;
   reactor_.shared().clients.remove(client_);
   overloaded_.store(true, std::memory_order_relaxed);
+  reactor_.count_unsent(counted_unsent_, 0);
+  counted_unsent_ = 0;
+  if (tls_) tls_->shut_down();
   error_code ignored;
   socket_.close(ignored);
   const ConnectionPtr keep(this);

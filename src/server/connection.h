@@ -7,6 +7,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,16 +20,19 @@
 #include "server/call.h"
 #include "server/reactor.h"
 #include "server/receive_buffer.h"
+#include "server/tls_stream.h"
 
 namespace sibyl::server {
 
 class Connection {
  public:
-  Connection(Reactor& reactor, boost::asio::ip::tcp::socket socket);
+  // `address`: the client's, numeric.
+  Connection(Reactor& reactor, boost::asio::ip::tcp::socket socket, std::string address);
   ~Connection();
 
   void start();
-  // The reactor's tick: closes connections that took too long to say hello or to read our last words.
+  // The reactor's tick: closes connections that took too long to say hello, to read what we say or to ask
+  // anything, and takes the memory of those that rest.
   void check_deadline(std::chrono::steady_clock::time_point now);
   void publish(const protocol::SchemaChange& change);
   void begin_drain();
@@ -42,6 +46,10 @@ class Connection {
 
   // Whether a call that has not started yet should be refused. Any thread.
   bool is_overloaded() const { return overloaded_.load(std::memory_order_relaxed); }
+  // Numeric, without the port.
+  const std::string& address() const { return client_.description.address; }
+  // Who the client's certificate says it is; empty without one.
+  const PeerCertificate& peer_certificate() const { return peer_; }
 
   friend void intrusive_ptr_add_ref(Connection* connection) { ++connection->references_; }
   friend void intrusive_ptr_release(Connection* connection) {
@@ -68,6 +76,8 @@ class Connection {
   bool is_over(size_t divisor) const;
   bool must_stop();
   void wait_writable();
+  enum class Sent { some, would_block, failed };
+  Sent write_some(size_t& size);
   void sent_all();
   void linger();
   // Where answers are appended.
@@ -77,6 +87,24 @@ class Connection {
     return out;
   }
   size_t unsent() const { return out_.size() - out_sent_ + frames_.size(); }
+
+  // connection_tls.cc: the encrypted way in and out.
+  void look_for_tls();
+  void choose_tls();
+  void refuse_plain(std::string_view start);
+  void shake_hands();
+  void begin_encrypted();
+  void read_encrypted();
+  void receive_encrypted();
+
+  // connection_watch.cc: who takes too long.
+  void watch(std::chrono::steady_clock::time_point now);
+  void watch_unsent(std::chrono::steady_clock::time_point now);
+  void rest();
+  void wait_readable();
+  void count_unsent();
+  // Why a request must not start now: a limit was crossed and the client prefers to be told.
+  std::optional<base::Error> refusal();
 
   // session.cc: messages.
   void handle(const protocol::FrameStep& step, const ChunkPtr& chunk);
@@ -127,11 +155,22 @@ class Connection {
   bool is_marked_unsent_ = false;
   bool is_marked_starved_ = false;
   bool is_draining_ = false;
+  bool is_resting_ = false;  // waits without memory to receive into
   std::atomic<bool> overloaded_{false};
   std::chrono::steady_clock::time_point deadline_;
+  std::chrono::steady_clock::time_point heard_;         // when bytes last came
+  std::chrono::steady_clock::time_point paused_until_;  // by the limit of requests per second
+  std::chrono::steady_clock::time_point unsent_since_;  // watched from then on, unless zero
+  size_t sent_while_watched_ = 0;
+  size_t counted_unsent_ = 0;  // what the reactor's sum holds of this connection
+
+  std::unique_ptr<TlsStream> tls_;  // nullptr: plain
+  bool tls_has_more_ = false;       // it may hold bytes that it has taken from the socket already
+  PeerCertificate peer_;
 
   Stage stage_ = Stage::expecting_startup;
   bool wants_schema_events_ = false;
+  bool throws_on_overload_ = false;  // STARTUP said so: errors instead of back-pressure
   protocol::Version version_ = protocol::newest_version;
   bool has_segments_ = false;
   protocol::Compression compression_ = protocol::Compression::none;          // of bodies

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <boost/asio/post.hpp>
 
 #include "server/connection.h"
@@ -39,6 +40,7 @@ void Call::reset() {
   };
   chunk.reset();
   base::Bytes().swap(decompressed);
+  result_bytes = 0;
   completed_inline = is_execute = skip_metadata = false;
   clear(query.parameters.values);
   clear(query.parameters.names);
@@ -67,6 +69,16 @@ size_t Shared::calls() const {
   return sum;
 }
 
+size_t Shared::unsent_bytes() const {
+  size_t sum = 0;
+  for (const auto& reactor : reactors) sum += reactor->unsent_bytes();
+  return sum;
+}
+
+bool Shared::is_full() const {
+  return bytes_in_flight() >= limits.total_bytes_in_flight || calls() >= limits.total_requests_in_flight;
+}
+
 void Shared::tell_gone() {
   if (!is_stopping.load(std::memory_order_relaxed)) return;
   {
@@ -76,7 +88,11 @@ void Shared::tell_gone() {
 }
 
 Reactor::Reactor(Shared& shared, unsigned number)
-    : shared_(shared), work_(asio::make_work_guard(context_)), timer_(context_) {
+    : shared_(shared),
+      work_(asio::make_work_guard(context_)),
+      timer_(context_),
+      probe_(context_, shared.limits.queue_timeout) {
+  probe_.start();
   thread_ = std::thread([this] { run(); });
   pthread_setname_np(thread_.native_handle(), ("sibyl-react-" + std::to_string(number)).c_str());
 }
@@ -98,14 +114,15 @@ void Reactor::join() {
   if (!thread_.joinable()) return;
   asio::post(context_, [this] {
     timer_.cancel();
+    probe_.stop();
     work_.reset();
   });
   thread_.join();
 }
 
-void Reactor::adopt(asio::ip::tcp::socket socket) {
-  asio::post(context_, [this, socket = std::move(socket)]() mutable {
-    auto* connection = new Connection(*this, std::move(socket));
+void Reactor::adopt(asio::ip::tcp::socket socket, std::string address) {
+  asio::post(context_, [this, socket = std::move(socket), address = std::move(address)]() mutable {
+    auto* connection = new Connection(*this, std::move(socket), std::move(address));
     intrusive_ptr_add_ref(connection);
     connections_.insert(connection);
     if (is_draining_) {
@@ -140,6 +157,10 @@ void Reactor::abandon() {
 }
 
 void Reactor::completed(Call& call) {
+  if (call.result->has_value()) {
+    call.result_bytes = (*call.result)->rows.bytes().size();
+    result_bytes_.fetch_add(call.result_bytes, std::memory_order_relaxed);
+  }
   Call* head = completed_.load(std::memory_order_relaxed);
   do {
     call.next = head;
@@ -161,6 +182,7 @@ void Reactor::drain_completed() {
   while (oldest != nullptr) {
     Call* next = oldest->next;
     Connection& connection = *oldest->connection;
+    result_bytes_.fetch_sub(oldest->result_bytes, std::memory_order_relaxed);
     mark_unsent(connection);
     connection.finish(oldest);
     oldest = next;
@@ -214,6 +236,20 @@ void Reactor::arm_timer(std::chrono::steady_clock::time_point deadline) {
   });
 }
 
+void Reactor::arm_sweep(std::chrono::steady_clock::time_point now) {
+  // On a grid, or the deadlines of many connections would have it look at all of them all the time.
+  const Limits& limits = shared_.limits;
+  const bool has_timeout = limits.idle_timeout.count() > 0;
+  const std::chrono::steady_clock::duration interval =
+      has_timeout ? std::min(limits.rest_after, limits.idle_timeout) : limits.rest_after;
+  arm_timer(now + interval - now.time_since_epoch() % interval);
+}
+
+void Reactor::heard(std::chrono::steady_clock::time_point now) {
+  probe_.tick(now);
+  arm_sweep(now);
+}
+
 void Reactor::tick() {
   const auto now = std::chrono::steady_clock::now();
   const std::vector<Connection*> all(connections_.begin(), connections_.end());
@@ -225,6 +261,7 @@ void Reactor::tick() {
 void Reactor::remove(Connection& connection) {
   if (connections_.erase(&connection) == 0) return;
   shared_.connections.fetch_sub(1);
+  if (shared_.limits.connections_per_address > 0) shared_.per_address.leave(connection.address());
   shared_.tell_gone();
   intrusive_ptr_release(&connection);
 }
@@ -262,6 +299,11 @@ void Reactor::give_back(Call* call) {
 void Reactor::count_call(size_t bytes) {
   calls_.store(calls_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   bytes_in_flight_.store(bytes_in_flight_.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
+}
+
+void Reactor::count_unsent(size_t before, size_t now) {
+  unsent_bytes_.store(unsent_bytes_.load(std::memory_order_relaxed) + now - before,
+                      std::memory_order_relaxed);
 }
 
 void Reactor::discount_call(size_t bytes) {

@@ -19,7 +19,10 @@
 #include "server/blocking_pool.h"
 #include "server/call.h"
 #include "server/client_list.h"
+#include "server/connection_counts.h"
+#include "server/pressure.h"
 #include "server/server.h"
+#include "server/tls_context.h"
 
 namespace sibyl::server {
 
@@ -31,8 +34,12 @@ struct Shared {
   const Limits limits;
   std::unique_ptr<BlockingPool> pool;
   std::vector<std::unique_ptr<Reactor>> reactors;
+  std::unique_ptr<TlsContexts> tls;  // nullptr: plain connections alone
   std::atomic<size_t> connections{0};
+  ConnectionCounts per_address;
   ClientList clients;
+  RateLimiter rate{limits.requests_per_second};
+  Occasionally refusals_told;
 
   // Stopping: told when a connection or a call has gone.
   std::atomic<bool> is_stopping{false};
@@ -41,6 +48,10 @@ struct Shared {
 
   size_t bytes_in_flight() const;
   size_t calls() const;
+  // Answers that wait for their clients or for their reactor.
+  size_t unsent_bytes() const;
+  // All connections together hold as much as they may.
+  bool is_full() const;
   void tell_gone();
 };
 
@@ -55,7 +66,8 @@ class Reactor {
   static Reactor* current();
 
   // --- Any thread.
-  void adopt(boost::asio::ip::tcp::socket socket);
+  // `address`: the client's.
+  void adopt(boost::asio::ip::tcp::socket socket, std::string address);
   void publish(const schema::Change& change);
   // Reads nothing more; connections close as their requests are answered.
   void begin_drain();
@@ -69,6 +81,9 @@ class Reactor {
   // Requests started and not finished, and the bytes of their frames.
   size_t calls() const { return calls_.load(std::memory_order_relaxed); }
   size_t bytes_in_flight() const { return bytes_in_flight_.load(std::memory_order_relaxed); }
+  size_t unsent_bytes() const {
+    return unsent_bytes_.load(std::memory_order_relaxed) + result_bytes_.load(std::memory_order_relaxed);
+  }
 
   // --- This reactor's thread.
   Call* take_call();
@@ -80,6 +95,11 @@ class Reactor {
   Call* starting = nullptr;
   void count_call(size_t bytes);
   void discount_call(size_t bytes);
+  void count_unsent(size_t before, size_t now);
+  // A burst of requests has come.
+  void heard(std::chrono::steady_clock::time_point now);
+  // Requests have waited too long for this thread: those that come now are refused.
+  bool is_late() const { return probe_.is_late(); }
   void remove(Connection& connection);
   // The connection has answers to send at the end of this round.
   void mark_unsent(Connection& connection);
@@ -89,6 +109,8 @@ class Reactor {
   void mark_starved(Connection& connection);
   // Some connection has a deadline: it is checked then.
   void arm_timer(std::chrono::steady_clock::time_point deadline);
+  // All connections are looked at within the time after which they rest.
+  void arm_sweep(std::chrono::steady_clock::time_point now);
 
  private:
   void run();
@@ -100,6 +122,7 @@ class Reactor {
   boost::asio::io_context context_{1};
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
   boost::asio::steady_timer timer_;
+  LagProbe probe_;
   std::atomic<Call*> completed_{nullptr};
   std::unordered_set<Connection*> connections_;  // each counted once by reference
   std::vector<ConnectionPtr> unsent_, starved_, scratch_;
@@ -110,6 +133,9 @@ class Reactor {
   // Written by this reactor's thread alone, so that counting costs no locked instruction.
   alignas(64) std::atomic<size_t> calls_{0};
   std::atomic<size_t> bytes_in_flight_{0};
+  std::atomic<size_t> unsent_bytes_{0};
+  // Of results that wait in completed_. Any thread.
+  alignas(64) std::atomic<size_t> result_bytes_{0};
   std::thread thread_;
 };
 

@@ -68,6 +68,14 @@ class ReceiveBuffer {
     begin_ = 0;
     end_ = held;
   }
+  bool holds_memory() const { return chunk_ != nullptr; }
+  // Gives the memory back. REQUIRES: nothing is unread.
+  void release() {
+    chunk_.reset();
+    begin_ = end_ = 0;
+    wanted_ = initial;
+    small_reads_ = 0;
+  }
   char* free_space() { return chunk_->data() + end_; }
   size_t free_size() const { return chunk_->capacity() - end_; }
 

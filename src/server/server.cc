@@ -59,12 +59,13 @@ std::string reachable_address(const asio::ip::address& listening) {
 }  // namespace
 
 struct Server::Impl {
-  Impl(engine::Engine& engine, const Options& options) : shared{engine, options.limits, {}, {}} {}
+  Impl(engine::Engine& engine, const Options& options) : shared{engine, options.limits} {}
 
   base::Status listen(const Options& options);
   void start(const Options& options);
   void accept();
   void accepted(const error_code& error, tcp::socket socket);
+  void admit(tcp::socket socket);
   void stop(std::chrono::milliseconds patience);
 
   Shared shared;
@@ -72,7 +73,6 @@ struct Server::Impl {
   std::unique_ptr<asio::steady_timer> retry;
   tcp::endpoint endpoint;
   size_t next_reactor = 0;
-  size_t refused = 0;
   uint64_t subscription = 0;
   bool is_stopped = false;
 };
@@ -131,16 +131,26 @@ void Server::Impl::accepted(const error_code& error, tcp::socket socket) {
     });
     return;
   }
-  if (shared.connections.load() >= shared.limits.connections) {
-    constexpr size_t told_of_every = 1000;
-    if (refused++ % told_of_every == 0)
-      spdlog::warn("refused a connection: {} are open ({} refused so far)", shared.limits.connections,
-                   refused);
-  } else {
-    shared.connections.fetch_add(1);
-    shared.reactors[next_reactor++ % shared.reactors.size()]->adopt(std::move(socket));
-  }
+  admit(std::move(socket));
   accept();
+}
+
+void Server::Impl::admit(tcp::socket socket) {
+  const Limits& limits = shared.limits;
+  error_code gone;
+  const tcp::endpoint peer = socket.remote_endpoint(gone);
+  if (gone) return;
+  std::string address = peer.address().to_string();
+  const bool is_full = shared.connections.load() >= limits.connections;
+  const size_t of_one = limits.connections_per_address;
+  if (is_full || (of_one > 0 && !shared.per_address.enter(address, of_one))) {
+    if (const auto more = shared.refusals_told.admit(std::chrono::steady_clock::now()))
+      spdlog::warn("refused a connection of {}: {} are open{} ({} more not told)", address,
+                   is_full ? limits.connections : of_one, is_full ? "" : " from there", *more);
+    return;
+  }
+  shared.connections.fetch_add(1);
+  shared.reactors[next_reactor++ % shared.reactors.size()]->adopt(std::move(socket), std::move(address));
 }
 
 void Server::Impl::stop(std::chrono::milliseconds patience) {
@@ -184,6 +194,9 @@ Server::~Server() {
 
 base::Result<std::unique_ptr<Server>> Server::start(engine::Engine& engine, const Options& options) {
   auto impl = std::make_unique<Impl>(engine, options);
+  if (options.tls.mode != TlsOptions::Mode::off) {
+    SIBYL_ASSIGN(impl->shared.tls, TlsContexts::open(options.tls));
+  }
   if (const auto listening = impl->listen(options); !listening) {
     impl->stop(std::chrono::milliseconds(0));
     return base::fail(listening.error());
@@ -202,6 +215,11 @@ uint16_t Server::port() const {
 
 void Server::stop(std::chrono::milliseconds patience) {
   impl_->stop(patience);
+}
+
+base::Status Server::reload_tls() {
+  if (!impl_->shared.tls) return {};
+  return impl_->shared.tls->reload();
 }
 
 base::Status parse_listen_address(const std::string& text, Options& options) {

@@ -27,6 +27,7 @@ struct Limits {
   size_t bytes_in_flight = 32u << 20;
   // Of all connections together.
   size_t total_bytes_in_flight = 256u << 20;
+  size_t total_requests_in_flight = 32'768;
   size_t total_unsent_bytes = 256u << 20;
   size_t requests_per_second = 0;  // 0: any
   // Answers that a client does not take: above the first, nothing more is read from it; above the second, its
@@ -36,12 +37,14 @@ struct Limits {
   // Requests that wait for a thread that may block; beyond it they are answered OVERLOADED.
   size_t blocking_queue = 4096;
   // A request that has waited longer for its turn is answered OVERLOADED instead of being run.
-  std::chrono::milliseconds queue_timeout{2'000};
+  std::chrono::milliseconds queue_timeout{3'000};
   std::chrono::milliseconds handshake_timeout{30'000};
-  // Closes a connection that takes none of the answers that wait for it.
+  // Closes a connection that in this time takes less than 64 KiB of the answers that wait for it.
   std::chrono::milliseconds unsent_timeout{30'000};
   // Closes a connection that asks nothing; 0: never.
   std::chrono::milliseconds idle_timeout{0};
+  // When a connection that asks nothing gives back the memory that it receives into.
+  std::chrono::milliseconds rest_after{5'000};
   // How long a connection that is being closed may take to read our last words.
   std::chrono::milliseconds linger_timeout{2'000};
 };
@@ -71,6 +74,10 @@ class Server {
   // Accepts and reads nothing more, answers what is in flight for at most `patience`, closes all connections
   // and returns when the engine has finished every request.
   void stop(std::chrono::milliseconds patience);
+
+  // Reads the certificates again, for connections that come from now on. When they cannot be used, those from
+  // before stay. Any thread.
+  base::Status reload_tls();
 
  private:
   struct Impl;

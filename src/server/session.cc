@@ -105,6 +105,7 @@ base::Status Connection::apply_startup(BytesView body) {
     auto& compression = protocol::has_segments(version_) ? segment_compression_ : compression_;
     SIBYL_ASSIGN(compression, protocol::compression_by_name(*name, version_));
   }
+  if (const std::string* wanted = startup.find("THROW_ON_OVERLOAD")) throws_on_overload_ = *wanted == "1";
   const auto option = [&](const char* key) { return startup.find(key) ? *startup.find(key) : std::string(); };
   reactor_.shared().clients.update(client_, [&](engine::Client& client) {
     client.stage = "ready";
@@ -221,6 +222,7 @@ bool may_take_long(const Call& call) {
 }  // namespace
 
 void Connection::start_call(const FrameStep& step, const ChunkPtr& chunk) {
+  if (const auto refused = refusal()) return answer_error(step.header.stream, *refused);
   Call* call = reactor_.take_call();
   call->connection = ConnectionPtr(this);
   call->chunk = chunk;
@@ -399,16 +401,22 @@ base::Error overloaded(std::string why) {
 }  // namespace
 
 void run_blocking(Call& call) {
-  if (call.connection->is_overloaded()) {
-    complete(&call, base::fail(overloaded("Request refused: the connection does not read its answers")));
-    return;
-  }
+  const Shared& shared = call.reactor->shared();
+  if (call.connection->is_overloaded())
+    return complete(&call,
+                    base::fail(overloaded("Request refused: the connection does not read its answers")));
+  if (shared.unsent_bytes() >= 2 * shared.limits.total_unsent_bytes)
+    return complete(&call,
+                    base::fail(overloaded("Request refused: too many answers wait for their clients")));
+  if (coarse_now() - call.queued > shared.limits.queue_timeout)
+    return complete(&call, base::fail(overloaded("Query timed out before it could start")));
   execute_now(call);
 }
 
 void Connection::run(Call* call, bool may_block) {
   if (may_block) {
     if (call->trace) call->trace->step("Handed to a thread that may wait");
+    call->queued = coarse_now();
     if (reactor_.shared().pool->submit(*call)) return;
     call->result = base::fail(overloaded("Request refused: too many requests wait for a thread"));
     finish(call);

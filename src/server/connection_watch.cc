@@ -1,0 +1,134 @@
+// Who takes too long, and who asks for too much.
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+
+#include "server/connection.h"
+
+namespace sibyl::server {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+using TimePoint = std::chrono::steady_clock::time_point;
+
+namespace {
+
+// What a client has to take within Limits::unsent_timeout, and what it may leave unsent however little is
+// free.
+constexpr size_t least_sent = 64u << 10;
+
+base::Error overloaded(std::string why) {
+  return base::Error(base::ErrorCode::overloaded, std::move(why));
+}
+
+}  // namespace
+
+void Connection::check_deadline(TimePoint now) {
+  if (stage_ == Stage::closed) return;
+  if (stage_ == Stage::ready) return watch(now);
+  if (now >= deadline_) {
+    close();
+  } else {
+    reactor_.arm_timer(deadline_);
+  }
+}
+
+void Connection::watch(TimePoint now) {
+  const Limits& limits = reactor_.shared().limits;
+  if (unsent_since_ != TimePoint{}) watch_unsent(now);
+  if (stage_ == Stage::closed || calls_ > 0 || unsent() > 0) return;
+  if (limits.idle_timeout.count() > 0) {
+    if (now - heard_ >= limits.idle_timeout) return close();
+    reactor_.arm_sweep(now);
+  }
+  if (!in_.holds_memory() || is_resting_) return;
+  if (now - heard_ >= limits.rest_after) {
+    rest();
+  } else {
+    reactor_.arm_sweep(now);
+  }
+}
+
+void Connection::watch_unsent(TimePoint now) {
+  const Limits& limits = reactor_.shared().limits;
+  if (unsent() == 0) {
+    unsent_since_ = {};
+  } else if (now - unsent_since_ >= limits.unsent_timeout) {
+    if (sent_while_watched_ < least_sent) {
+      if (const auto more = reactor_.shared().refusals_told.admit(now))
+        spdlog::warn(
+            "closed a connection of {}: {} bytes of answers waited for it, and it took {} in {} ms "
+            "({} more not told)",
+            address(), unsent(), sent_while_watched_, limits.unsent_timeout.count(), *more);
+      return close();
+    }
+    unsent_since_ = now;
+    sent_while_watched_ = 0;
+  }
+  if (unsent_since_ != TimePoint{}) reactor_.arm_timer(unsent_since_ + limits.unsent_timeout);
+}
+
+// The memory of a read that is under way belongs to it: so the read is called off, and the socket watched
+// without one. An encrypted connection never holds memory while it waits.
+void Connection::rest() {
+  if (!is_reading_ || tls_ || !in_.unread().empty()) return;
+  is_resting_ = true;
+  error_code ignored;
+  socket_.cancel(ignored);
+}
+
+void Connection::wait_readable() {
+  if (stage_ == Stage::closed) return;
+  if (in_.unread().empty()) in_.release();
+  is_reading_ = true;
+  socket_.async_wait(asio::socket_base::wait_read, [self = ConnectionPtr(this)](const error_code& error) {
+    self->is_reading_ = false;
+    if (error) {
+      self->close();
+    } else {
+      self->read();
+    }
+  });
+}
+
+void Connection::count_unsent() {
+  const Limits& limits = reactor_.shared().limits;
+  const size_t size = unsent();
+  reactor_.count_unsent(counted_unsent_, size);
+  counted_unsent_ = size;
+  overloaded_.store(size >= limits.unsent_bytes_overload ||
+                        (size >= least_sent && reactor_.shared().unsent_bytes() >= limits.total_unsent_bytes),
+                    std::memory_order_relaxed);
+  if (size > 0 && unsent_since_ == TimePoint{}) {
+    unsent_since_ = coarse_now();
+    sent_while_watched_ = 0;
+    reactor_.arm_timer(unsent_since_ + limits.unsent_timeout);
+  }
+}
+
+std::optional<base::Error> Connection::refusal() {
+  Shared& shared = reactor_.shared();
+  const Limits& limits = shared.limits;
+  if (reactor_.is_late()) return overloaded("Query timed out before it could start");
+  if (throws_on_overload_ &&
+      (calls_ >= limits.requests_in_flight || call_bytes_ >= limits.bytes_in_flight || shared.is_full()))
+    return overloaded(fmt::format(
+        "Request breached limit on bytes in flight. (Endpoint: {}/{} bytes, Global: {}/{} bytes.)"
+        "Server is currently in an overloaded state and cannot accept more requests.",
+        call_bytes_, limits.bytes_in_flight, shared.bytes_in_flight(), limits.total_bytes_in_flight));
+  if (limits.requests_per_second == 0) return std::nullopt;
+  const TimePoint now = std::chrono::steady_clock::now();
+  if (!throws_on_overload_) {
+    // This one runs; those after it wait.
+    paused_until_ = now + shared.rate.reserve(now);
+  } else if (!shared.rate.try_reserve(now)) {
+    return overloaded(
+        fmt::format("Request breached global limit of {} requests/second. Server is currently "
+                    "in an overloaded state and cannot accept more requests.",
+                    limits.requests_per_second));
+  }
+  return std::nullopt;
+}
+
+}  // namespace sibyl::server

@@ -1,0 +1,77 @@
+// What tells how hard the server is pressed.
+#pragma once
+
+#include <atomic>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+
+namespace sibyl::server {
+
+// To a few milliseconds, and for next to nothing.
+std::chrono::steady_clock::time_point coarse_now();
+
+// How long an event waits for its turn on a reactor: now and then it sends itself one and waits for it with
+// all others that are ready. A pause of the whole thread does not count: nobody is to be refused for that.
+// Threads: the reactor's.
+class LagProbe {
+ public:
+  using TimePoint = std::chrono::steady_clock::time_point;
+
+  LagProbe(boost::asio::io_context& context, std::chrono::milliseconds tolerated);
+  void start();
+  void stop();
+
+  // Called when a burst of requests has come.
+  void tick(TimePoint now);
+  // Events wait longer than is tolerated.
+  bool is_late() const { return waited_ >= tolerated_; }
+
+ private:
+  void listen();
+
+  boost::asio::posix::stream_descriptor event_;
+  const std::chrono::steady_clock::duration tolerated_;
+  std::chrono::steady_clock::duration waited_{0};
+  TimePoint ticked_;  // last
+  TimePoint sent_;
+  uint64_t count_ = 0;
+  bool is_under_way_ = false;
+};
+
+// So many requests a second, of all connections together; a tenth of a second's worth at once. Any thread.
+class RateLimiter {
+ public:
+  using TimePoint = std::chrono::steady_clock::time_point;
+  using Duration = std::chrono::nanoseconds;
+
+  explicit RateLimiter(size_t per_second)
+      : interval_(per_second == 0 ? 0 : 1'000'000'000 / static_cast<int64_t>(per_second)) {}
+
+  // Takes one in any case. How long to wait before the next.
+  Duration reserve(TimePoint now);
+  // Takes one if none has to wait.
+  bool try_reserve(TimePoint now);
+
+ private:
+  const Duration interval_;
+  std::mutex mutex_;
+  TimePoint next_;  // when all that were taken have had their time
+};
+
+// Lets one message a second into the log. Any thread.
+class Occasionally {
+ public:
+  // The number of those left out since the last, or nullopt when this one is left out, too.
+  std::optional<uint64_t> admit(std::chrono::steady_clock::time_point now);
+
+ private:
+  std::mutex mutex_;
+  std::chrono::steady_clock::time_point last_;
+  uint64_t left_out_ = 0;
+};
+
+}  // namespace sibyl::server

@@ -1,0 +1,222 @@
+#include "server/pressure.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "server/test_client.h"
+
+namespace sibyl::server {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::HasSubstr;
+using TimePoint = std::chrono::steady_clock::time_point;
+
+TEST(LagProbeTest, WaitingForItsTurnIsLate) {
+  boost::asio::io_context context;
+  LagProbe probe(context, milliseconds(500));
+  probe.start();
+  TimePoint now = std::chrono::steady_clock::now();
+  probe.tick(now);
+  for (int i = 0; i < 9; ++i) probe.tick(now += milliseconds(50));
+  EXPECT_FALSE(probe.is_late());
+  probe.tick(now += milliseconds(50));
+  EXPECT_TRUE(probe.is_late());
+  context.poll();  // its turn has come
+  EXPECT_FALSE(probe.is_late());
+  probe.stop();
+}
+
+TEST(LagProbeTest, APauseOfTheThreadIsNotLate) {
+  boost::asio::io_context context;
+  LagProbe probe(context, milliseconds(500));
+  probe.start();
+  TimePoint now = std::chrono::steady_clock::now();
+  probe.tick(now);
+  probe.tick(now += milliseconds(60'000));
+  EXPECT_FALSE(probe.is_late());
+  probe.stop();
+}
+
+TEST(RateLimiterTest, SoManyASecond) {
+  RateLimiter rate(1000);
+  TimePoint now = std::chrono::steady_clock::now();
+  int taken = 0;
+  for (int i = 0; i < 2000; ++i) {
+    taken += rate.try_reserve(now);
+    now += std::chrono::microseconds(500);
+  }
+  EXPECT_NEAR(taken, 1100, 5);
+  RateLimiter patient(1000);
+  for (int i = 0; i < 100; ++i) EXPECT_LE(patient.reserve(now), milliseconds(0)) << i;
+  EXPECT_EQ(patient.reserve(now), milliseconds(1));
+  EXPECT_EQ(patient.reserve(now), milliseconds(2));
+}
+
+TEST(OccasionallyTest, OneASecond) {
+  Occasionally occasionally;
+  const TimePoint now = std::chrono::steady_clock::now();
+  EXPECT_EQ(occasionally.admit(now), 0u);
+  EXPECT_FALSE(occasionally.admit(now));
+  EXPECT_FALSE(occasionally.admit(now + milliseconds(999)));
+  EXPECT_EQ(occasionally.admit(now + milliseconds(1000)), 2u);
+}
+
+class PressureTest : public ServerTest {
+ protected:
+  // Waits until so many connections are there.
+  void await_clients(size_t count) {
+    while (engine_.clients().size() != count) std::this_thread::yield();
+  }
+};
+
+TEST_F(PressureTest, WhoWantsErrorsGetsErrorsInsteadOfBackPressure) {
+  Limits limits;
+  limits.requests_in_flight = 4;
+  restart(limits);
+  Client client(port());
+  client.startup(Version::v4, {{"THROW_ON_OVERLOAD", "1"}});
+  std::string burst;
+  for (int16_t stream = 0; stream < 10; ++stream) burst += Client::query_frame("later gate", stream);
+  client.send_raw(burst);
+  for (int16_t stream = 4; stream < 10; ++stream) {
+    const Answer answer = client.read();
+    EXPECT_EQ(answer.header.stream, stream);
+    const auto error = error_of(answer);
+    EXPECT_EQ(error.code, base::ErrorCode::overloaded);
+    EXPECT_THAT(error.message, HasSubstr("cannot accept more requests"));
+  }
+  engine_.release("gate");
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(client.read().header.opcode, Opcode::result);
+}
+
+TEST_F(PressureTest, RequestsThatWaitedTooLongAreNotRun) {
+  Limits limits;
+  limits.queue_timeout = milliseconds(50);
+  restart(limits);
+  Client client(port());
+  client.startup();
+  std::string burst;
+  for (int16_t stream = 0; stream < 8; ++stream) burst += Client::query_frame("block gate", stream);
+  client.send_raw(burst + Client::query_frame("create late", 99));
+  engine_.await_waiting(8);
+  std::this_thread::sleep_for(milliseconds(100));
+  engine_.release("gate");
+  bool was_refused = false;
+  for (int i = 0; i < 9; ++i) {
+    const Answer answer = client.read();
+    if (answer.header.stream != 99) continue;
+    EXPECT_EQ(error_of(answer).code, base::ErrorCode::overloaded);
+    EXPECT_EQ(error_of(answer).message, "Query timed out before it could start");
+    was_refused = true;
+  }
+  EXPECT_TRUE(was_refused);
+}
+
+TEST_F(PressureTest, RequestsPerSecondSlowDownOrAreRefused) {
+  Limits limits;
+  limits.requests_per_second = 1000;
+  restart(limits);
+  std::string burst;
+  for (int16_t stream = 0; stream < 300; ++stream) burst += Client::query_frame("void", stream);
+  Client patient(port());
+  patient.startup();
+  const auto began = std::chrono::steady_clock::now();
+  patient.send_raw(burst);
+  for (int i = 0; i < 300; ++i) ASSERT_EQ(patient.read().header.opcode, Opcode::result);
+  EXPECT_GE(std::chrono::steady_clock::now() - began, milliseconds(190));
+
+  Client impatient(port());
+  impatient.startup(Version::v4, {{"THROW_ON_OVERLOAD", "1"}});
+  impatient.send_raw(burst);
+  int refused = 0;
+  for (int i = 0; i < 300; ++i) {
+    const Answer answer = impatient.read();
+    if (answer.header.opcode != Opcode::error) continue;
+    ++refused;
+    EXPECT_THAT(error_of(answer).message, HasSubstr("breached global limit of 1000 requests/second"));
+  }
+  EXPECT_GT(refused, 0);
+}
+
+TEST_F(PressureTest, ConnectionsOfOneAddressAreLimited) {
+  Limits limits;
+  limits.connections_per_address = 2;
+  restart(limits);
+  auto first = std::make_unique<Client>(port());
+  Client second(port());
+  first->startup();
+  second.startup();
+  EXPECT_TRUE(Client(port()).is_closed());
+  first.reset();
+  await_clients(1);
+  // The place is free a moment after the connection has gone.
+  bool is_served = false;
+  while (!is_served) {
+    Client next(port());
+    next.send_raw(Client::frame(Opcode::options, 1, ""));
+    is_served = next.read().header.opcode == Opcode::supported;
+  }
+  EXPECT_EQ(second.query("void", 2).header.stream, 2);
+}
+
+TEST_F(PressureTest, ConnectionsThatAskNothingAreClosedWhenToldTo) {
+  Limits limits;
+  limits.idle_timeout = milliseconds(100);
+  restart(limits);
+  Client client(port());
+  client.startup();
+  EXPECT_EQ(client.query("void").header.opcode, Opcode::result);
+  EXPECT_TRUE(client.is_closed());
+}
+
+TEST_F(PressureTest, ConnectionsThatTakeNothingAreClosed) {
+  Limits limits;
+  limits.unsent_timeout = milliseconds(200);
+  restart(limits);
+  Client client(port(), 4096);
+  client.startup();
+  client.send_raw(Client::query_frame("rows 200 100000", 1));
+  await_clients(0);
+  Client other(port());
+  other.startup();
+  EXPECT_EQ(other.query("void", 2).header.stream, 2);
+}
+
+TEST_F(PressureTest, AnswersOfAllConnectionsTogetherAreLimited) {
+  Limits limits;
+  limits.total_unsent_bytes = 1u << 20;
+  restart(limits);
+  Client hoarder(port(), 4096);
+  hoarder.startup();
+  // Half goes into the socket's buffers; then nothing more is taken from it, and what was taken is refused.
+  hoarder.send_raw(Client::query_frame("rows 200 100000", 1));
+  Client other(port());
+  other.startup();
+  EXPECT_EQ(values_of(other.query("rows 1 10")).size(), 1u);
+  for (int16_t stream = 2; stream < 20; ++stream)
+    hoarder.send_raw(Client::query_frame("rows 1 1000000", stream));
+  EXPECT_EQ(values_of(other.query("rows 1 10")).size(), 1u);
+  for (int i = 1; i < 20; ++i) EXPECT_NE(hoarder.read().header.stream, -99);
+}
+
+TEST_F(PressureTest, RestingConnectionsWakeUp) {
+  Limits limits;
+  limits.rest_after = milliseconds(20);
+  restart(limits);
+  Client client(port());
+  client.startup();
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(values_of(client.query("rows 1 100000"))[0].size(), 100'000u);
+    std::this_thread::sleep_for(milliseconds(60));
+  }
+  // In the middle of a frame, too.
+  const std::string request = Client::query_frame("rows 1 5", 7);
+  client.send_raw(std::string_view(request).substr(0, 6));
+  std::this_thread::sleep_for(milliseconds(60));
+  client.send_raw(std::string_view(request).substr(6));
+  EXPECT_EQ(client.read().header.stream, 7);
+}
+
+}  // namespace
+}  // namespace sibyl::server
