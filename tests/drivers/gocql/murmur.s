@@ -1,0 +1,1 @@
+// Lets routing.go name a function of the driver's without a body.

@@ -1,0 +1,149 @@
+"""Runs one client program against a server and collects what it says of each feature.
+
+A program is told where the server is by SIBYL_HOST and SIBYL_PORT, makes the schema in the file SIBYL_SCHEMA (statements
+end with ";" and a line end) and prints one JSON line for each check:
+
+    {"check": "paging", "ok": true, "detail": "pages of 7"}      ok: null when the driver does not offer it
+
+and once {"version": "4.19.2"}. A line {"ask": "restart"} makes the harness restart the server on its port and answer with
+a line. With SIBYL_MODE=secured the server wants a login over TLS: SIBYL_USER, SIBYL_PASSWORD, SIBYL_CA (a PEM file).
+
+What was found goes to build/clients/<client>.json; `tests/drivers/report.py` makes build/clients.json and the table in
+docs/clients.md of it."""
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+
+import pytest
+
+from conftest import ROOT, ForeignServer, Server
+from features import CLIENTS, FEATURES
+
+HERE = pathlib.Path(__file__).resolve().parent
+BUILD = ROOT / "build/clients"
+SCHEMA = HERE / "schema.cql"
+
+
+class Results:
+    """What a client was found to do; written when it is closed."""
+
+    def __init__(self, client):
+        assert client in CLIENTS, client
+        self.client = client
+        self.version = None
+        self.skipped = None
+        self.checks = []
+
+    def add(self, check, ok, detail=""):
+        assert check in FEATURES, check
+        self.checks.append({"check": check, "ok": ok, "detail": detail})
+
+    def write(self):
+        BUILD.mkdir(parents=True, exist_ok=True)
+        found = {"client": self.client, "version": self.version, "skipped": self.skipped, "checks": self.checks}
+        (BUILD / f"{self.client}.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+
+    def skip(self, reason):
+        """The client cannot be had here: said by name, in the run and in its results."""
+        self.skipped = reason
+        self.write()
+        pytest.skip(f"{self.client}: {reason}")
+
+    def need(self, *tools):
+        for tool in tools:
+            if shutil.which(tool) is None:
+                self.skip(f"{tool} is not installed")
+
+    def fetch(self, command, cwd, manifest, timeout=900, **options):
+        """Runs a package client, once for each content of the manifest; what it cannot fetch skips the client with the reason."""
+        stamp, wanted = cwd / "fetched", " ".join(map(str, command)) + "\n" + manifest
+        if stamp.exists() and stamp.read_text(encoding="utf-8") == wanted:
+            return
+        stamp.unlink(missing_ok=True)
+        done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=timeout, check=False, **options)
+        if done.returncode != 0:
+            lines = [line for line in (done.stdout + done.stderr).splitlines() if "rror" in line or "annot" in line]
+            self.skip(f"its packages cannot be had: {(lines or ['no reason given'])[0].strip()[:200]}")
+        stamp.write_text(wanted, encoding="utf-8")
+
+    def require(self, feature):
+        """For the test of one feature: fails, skips or passes as the checks say."""
+        found = [check for check in self.checks if check["check"] == feature]
+        failed = [check["detail"] for check in found if check["ok"] is False]
+        assert not failed, f"{self.client}, {feature}: {failed}"
+        if not any(check["ok"] for check in found):
+            reasons = [check["detail"] for check in found] or ["not asked"]
+            pytest.skip(f"{self.client}, {feature}: {reasons[0]}")
+
+
+def build(command, cwd, timeout=1800, **options):
+    done = subprocess.run(["nice", *command], cwd=cwd, capture_output=True, text=True, timeout=timeout, check=False, **options)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def run_program(results, command, server, mode="plain", extra=None, timeout=400):
+    """The dialogue with one program; its checks are added to the results."""
+    environment = dict(os.environ, SIBYL_HOST=server.host, SIBYL_PORT=str(server.port), SIBYL_SCHEMA=str(schema_for(server)),
+                       SIBYL_MODE=mode, LC_ALL="C.UTF-8", **(extra or {}))
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as complaints, \
+            subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=complaints,
+                             text=True, encoding="utf-8") as process:
+        watchdog = threading.Timer(timeout, process.kill)
+        watchdog.start()
+        for line in process.stdout:
+            if line.startswith("{"):
+                listen(results, json.loads(line), server, process)
+        code = process.wait()
+        watchdog.cancel()
+        complaints.seek(0)
+        assert code == 0, f"{results.client} ended with {code}: {complaints.read()[-4000:]}"
+
+
+def listen(results, said, server, process):
+    if said.get("ask") == "restart":
+        if isinstance(server, ForeignServer):
+            answer = "no"
+        else:
+            server.stop(signal.SIGTERM)
+            server.start()
+            answer = "done"
+        process.stdin.write(answer + "\n")
+        process.stdin.flush()
+    elif "version" in said:
+        results.version = said["version"]
+    else:
+        results.add(said["check"], said["ok"], str(said.get("detail", "")))
+
+
+def schema_for(server):
+    """The schema; on a real Cassandra, whose functions are Java's, with a function of the same signature."""
+    if not isinstance(server, ForeignServer):
+        return SCHEMA
+    text = SCHEMA.read_text(encoding="utf-8").replace("LANGUAGE lua", "LANGUAGE java")
+    text = "DROP KEYSPACE IF EXISTS clients;\n" + text.replace("return state + value", "return state + value;")
+    BUILD.mkdir(parents=True, exist_ok=True)
+    path = BUILD / "schema-foreign.cql"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def new_server(*arguments):
+    address = os.environ.get("SIBYL_TEST_SERVER")
+    return ForeignServer(address) if address else Server(arguments=arguments)
+
+
+def examine(client, command, extra=None):
+    """The whole examination of one client program: the results, written."""
+    results = client
+    server = new_server()
+    try:
+        run_program(results, command, server, extra=extra)
+    finally:
+        server.close()
+        results.write()
+    return results

@@ -1,0 +1,26 @@
+"""The Java driver 4, unmodified, from Maven's central repository: java/ has the program. Skipped by name where it cannot be had."""
+import shutil
+
+import pytest
+
+from harness import BUILD, FEATURES, HERE, Results, build, examine
+
+SOURCES = HERE / "java"
+
+
+@pytest.fixture(scope="module")
+def found():
+    results = Results("java-driver-4")
+    results.need("java", "javac", "mvn")
+    folder = BUILD / "java-driver-4"
+    folder.mkdir(parents=True, exist_ok=True)
+    shutil.copy(SOURCES / "pom.xml", folder)
+    copy = ["mvn", "-q", "-B", "dependency:copy-dependencies", "-DoutputDirectory=jars"]
+    results.fetch(copy, folder, (SOURCES / "pom.xml").read_text(encoding="utf-8"))
+    build(["javac", "-cp", "jars/*", "-d", "classes", *map(str, sorted(SOURCES.glob("*.java")))], folder)
+    return examine(results, ["java", "-Xmx512m", "-cp", f"{folder}/classes:{folder}/jars/*", "Client"])
+
+
+@pytest.mark.parametrize("feature", FEATURES)
+def test_feature(found, feature):
+    found.require(feature)
