@@ -21,6 +21,7 @@
 #include <string>
 
 #include "engine/engine.h"
+#include "server/control.h"
 #include "server/server.h"
 #include "sibyl/commands.h"
 #include "sibyl/tls_flags.h"
@@ -117,11 +118,16 @@ int serve(const Arguments& arguments) {
 
   auto server = server::Server::start(**engine, options);
   if (!server) return refuse(exit_no_address, server.error());
+  server::Control control;
+  if (arguments.data != ":memory:")
+    if (const auto listening = control.start(arguments.data); !listening)
+      spdlog::error("operators' commands cannot reach this server: {}", listening.error().text());
   fmt::print("ready on {}\n", (*server)->address());
   std::fflush(stdout);
   spdlog::info("serving {} on {}", arguments.data, (*server)->address());
 
   wait_for_stop(signals, **server);
+  control.stop();
   (*server)->stop(drain_patience);
   server->reset();
   if (const auto flushed = (*engine)->flush(); !flushed)
