@@ -14,5 +14,6 @@ void add_serve_command(CLI::App& app);
 void add_bench_command(CLI::App& app);
 void add_shell_command(CLI::App& app);
 void add_layout_command(CLI::App& app);
+void add_snapshot_command(CLI::App& app);
 
 }  // namespace sibyl

@@ -1,4 +1,4 @@
-// The one binary: `sibyl serve`, `sibyl shell`, `sibyl bench`, `sibyl layout`.
+// The one binary: `sibyl serve`, `sibyl shell` and the rest of commands.h.
 #include <CLI/CLI.hpp>
 
 #include "sibyl/commands.h"
@@ -18,6 +18,7 @@ int main(int argc, char** argv) {
   sibyl::add_shell_command(app);
   sibyl::add_bench_command(app);
   sibyl::add_layout_command(app);
+  sibyl::add_snapshot_command(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::RuntimeError& status) {

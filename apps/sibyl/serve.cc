@@ -24,6 +24,7 @@
 #include "server/control.h"
 #include "server/server.h"
 #include "sibyl/commands.h"
+#include "sibyl/snapshot.h"
 #include "sibyl/tls_flags.h"
 
 namespace sibyl {
@@ -119,6 +120,7 @@ int serve(const Arguments& arguments) {
   auto server = server::Server::start(**engine, options);
   if (!server) return refuse(exit_no_address, server.error());
   server::Control control;
+  add_snapshot_control(control, **engine, arguments.data);
   if (arguments.data != ":memory:")
     if (const auto listening = control.start(arguments.data); !listening)
       spdlog::error("operators' commands cannot reach this server: {}", listening.error().text());

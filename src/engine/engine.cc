@@ -14,7 +14,9 @@
 #include "engine/estimates.h"
 #include "engine/explain_result.h"
 #include "engine/index_rows.h"
+#include "engine/key_names.h"
 #include "engine/open_store.h"
+#include "engine/snapshots.h"
 #include "engine/statements.h"
 #include "engine/system_tables.h"
 #include "engine/traces.h"
@@ -34,6 +36,7 @@ namespace sibyl::engine {
 namespace {
 
 using base::Bytes;
+using base::BytesView;
 using execute::Completion;
 using execute::Request;
 using execute::ResultSet;
@@ -185,6 +188,7 @@ class EngineImpl final : public Engine {
   base::Status start() {
     vectors_.watch(vector_indexes(*catalogue_.schema()));
     set_sources();
+    store_->set_key_name([this](BytesView key) { return name_of_key(*schema(), key); });
     SIBYL_TRY(system_tables_.show_node({.host_id = catalogue_.host_id(),
                                         .cluster_name = options_.cluster_name,
                                         .started_seconds = clock_.now_seconds()}));
@@ -423,6 +427,7 @@ class EngineImpl final : public Engine {
     system_tables_.set_source("system_distributed", "view_build_status",
                               [this] { return view_status_rows(*schema(), catalogue_.host_id()); });
     system_tables_.set_source("system_views", "sstable_tasks", [this] { return index_build_rows(); });
+    system_tables_.set_source("system_views", "snapshots", [this] { return snapshot_rows(options_.data); });
     system_tables_.set_source("system_views", "disk_usage",
                               [this] { return disk_usage_rows(*store_, *schema()); });
     system_tables_.set_source("system_views", "clients", [this] {

@@ -24,4 +24,9 @@ base::Status Store::commit(WriteSet writes) {
   return future.get();
 }
 
+base::Result<std::vector<CheckpointFile>> Store::checkpoint(const std::string&) {
+  return base::fail(base::Error(base::ErrorCode::invalid, "This store is in memory: it has no files to keep")
+                        .with_hint("name a data directory"));
+}
+
 }  // namespace sibyl::storage

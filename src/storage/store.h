@@ -113,6 +113,14 @@ struct StoreStatistics {
   uint64_t bytes_in_memory = 0;
   uint64_t commit_groups = 0;  // how many synced groups, and how many write sets they held
   uint64_t commits = 0;
+  uint64_t damage_met = 0;  // how often a read or a compaction met a block that is damaged
+};
+
+// A file of a checkpoint: its path within the checkpoint, and the CRC-32C of its bytes.
+struct CheckpointFile {
+  std::string path;
+  uint64_t size = 0;
+  uint32_t crc32c = 0;
 };
 
 class Store {
@@ -140,6 +148,13 @@ class Store {
   virtual base::Status flush() = 0;
   virtual base::Status compact(BytesView begin, BytesView end) = 0;
   virtual void set_purge_policy(std::shared_ptr<const PurgePolicy> policy) = 0;
+
+  // Makes a new directory with everything in it, as of one moment: every write set that was acknowledged
+  // before the call, and of later ones none by half. What never changes is linked, so it takes neither long
+  // nor space. On the device when it returns. Refused by stores without files.
+  virtual base::Result<std::vector<CheckpointFile>> checkpoint(const std::string& directory);
+  // How record keys are called in messages about damage. Called on any thread, until it is replaced.
+  virtual void set_key_name(std::function<std::string(BytesView key)>) {}
 
   virtual uint64_t approximate_size(BytesView begin, BytesView end) const = 0;
   virtual StoreStatistics statistics() const = 0;

@@ -218,16 +218,23 @@ base::Result<uint64_t> CommitLog::replay_segment(const Segment& segment, std::op
   return offset;
 }
 
+int CommitLog::write_group(const Segment& segment, uint64_t offset, uint64_t synced, BytesView group) const {
+  char header[group_header_size];
+  put(header + 4, static_cast<uint32_t>(group.size()));
+  put(header + 8, synced);
+  put(header, group_crc(segment.salt, offset, header, group));
+  return options_.disk->write(segment.file, {header, sizeof header}, group, offset);
+}
+
 base::Status CommitLog::append(BytesView group, bool durable) {
   const uint64_t needed = group_header_size + group.size();
   SIBYL_TRY(ready_for(needed));
-  const Segment& segment = segments_.back();
-  char header[group_header_size];
-  put(header + 4, static_cast<uint32_t>(group.size()));
-  put(header + 8, synced_);
-  put(header, group_crc(segment.salt, end_, header, group));
-  int error = options_.disk->write(segment.file, {header, sizeof header}, group, end_);
-  if (error == 0 && durable) error = options_.disk->sync(segment.file);
+  Segment& segment = segments_.back();
+  int error = write_group(segment, end_, synced_, group);
+  if (error == 0 && durable) {
+    error = options_.disk->sync(segment.file);
+    segment.is_doubtful = error != 0;
+  }
   if (error != 0) {
     must_take_back_ = true;
     (void)take_back();
@@ -248,7 +255,12 @@ base::Status CommitLog::undo() {
 
 base::Status CommitLog::sync() {
   if (segments_.empty() || synced_ == end_) return {};
-  if (const int error = options_.disk->sync(segments_.back().file); error != 0) return failed("sync", error);
+  Segment& segment = segments_.back();
+  if (segment.is_doubtful) return start_segment(0, false);
+  if (const int error = options_.disk->sync(segment.file); error != 0) {
+    segment.is_doubtful = true;
+    return failed("sync", error);
+  }
   synced_ = end_;
   return {};
 }
@@ -256,44 +268,60 @@ base::Status CommitLog::sync() {
 base::Status CommitLog::ready_for(uint64_t needed) {
   if (needed > std::numeric_limits<uint32_t>::max()) return failed("write", EFBIG);
   if (pending_) SIBYL_TRY(publish());
+  if (is_doubtful()) return start_segment(needed, false);
   if (must_take_back_) SIBYL_TRY(take_back());
   if (segments_.empty() || end_ + needed > segments_.back().size) return start_segment(needed, false);
   return {};
 }
 
-// Either the place is made empty, or a new segment says that the old one ends before it.
+// The place is made empty. Where that fails, or the segment is not trusted, a new segment says besides that
+// the old one ends before it.
 base::Status CommitLog::take_back() {
-  const Segment& segment = segments_.back();
+  Segment& segment = segments_.back();
   static constexpr char nothing[group_header_size] = {};
-  if (end_ + group_header_size > segment.size) {
-    must_take_back_ = false;  // no group can begin there
-    return {};
-  }
-  int error = options_.disk->write(segment.file, {nothing, sizeof nothing}, {}, end_);
-  if (error == 0) error = options_.disk->sync(segment.file);
-  if (error != 0) return start_segment(0, false);
+  const bool may_begin_here = end_ + group_header_size <= segment.size;
+  int error = 0;
+  if (may_begin_here) error = options_.disk->write(segment.file, {nothing, sizeof nothing}, {}, end_);
+  if (may_begin_here && error == 0) error = options_.disk->sync(segment.file);
+  segment.is_doubtful = segment.is_doubtful || error != 0;
+  if (segment.is_doubtful) return start_segment(0, false);
   must_take_back_ = false;
-  synced_ = end_;
+  if (may_begin_here) synced_ = end_;
   return {};
 }
 
 base::Status CommitLog::start_segment(uint64_t needed, bool forget_older) {
   if (pending_) return publish();
-  SIBYL_TRY(sync());
-  if (forget_older && !segments_.empty()) released_ = segments_.back().number;
+  std::vector<base::Bytes> moved;
+  uint64_t previous_end = end_;
+  if (forget_older && !segments_.empty()) {
+    released_ = segments_.back().number;
+  } else if (is_doubtful()) {
+    SIBYL_ASSIGN(moved, unsynced_groups());
+    previous_end = std::max(synced_, uint64_t{segment_header_size});
+  } else {
+    SIBYL_TRY(sync());
+  }
   Segment segment;
   segment.number = next_number_;
   std::string path;
-  const uint64_t size = std::max(options_.segment_bytes, aligned(segment_header_size + needed));
+  uint64_t size = aligned(segment_header_size + needed);
+  for (const base::Bytes& group : moved) size += aligned(group_header_size + group.size());
+  size = std::max(options_.segment_bytes, size);
   if (const int error = make_file(segment, size, path); error != 0) return failed("make a segment", error);
 
-  Header header{segment.number, segment.salt, end_, segment.number};
+  Header header{segment.number, segment.salt, previous_end, segment.number};
   for (const Segment& older : segments_)
     if (older.number > released_) header.oldest = std::min(header.oldest, older.number);
   segment.oldest = header.oldest;
   char bytes[segment_header_size];
   header.encode(bytes);
   int error = options_.disk->write(segment.file, {bytes, sizeof bytes}, {}, 0);
+  pending_end_ = segment_header_size;
+  for (const base::Bytes& group : moved) {
+    if (error == 0) error = write_group(segment, pending_end_, 0, group);
+    pending_end_ = aligned(pending_end_ + group_header_size + group.size());
+  }
   if (error == 0) error = options_.disk->sync(segment.file);
   if (error == 0 && ::rename(path.c_str(), path_of(segment.number).c_str()) != 0) error = errno;
   if (error != 0) {
@@ -305,6 +333,25 @@ base::Status CommitLog::start_segment(uint64_t needed, bool forget_older) {
   return publish();
 }
 
+// What the kernel still has of the current segment beyond what is known to be on the device.
+base::Result<std::vector<base::Bytes>> CommitLog::unsynced_groups() const {
+  std::vector<base::Bytes> groups;
+  const Segment& segment = segments_.back();
+  uint64_t offset = std::max(synced_, uint64_t{segment_header_size});
+  if (offset >= end_) return groups;
+  base::Bytes bytes;
+  if (!read_file(segment.file, bytes)) return base::fail(failed("read a segment again", errno).error());
+  while (offset < end_) {
+    BytesView group;
+    uint64_t synced = 0;
+    if (!read_group(bytes, offset, segment.salt, group, synced))
+      return base::fail(failed("read a segment again", EIO).error());
+    groups.emplace_back(group);
+    offset = aligned(offset + group_header_size + group.size());
+  }
+  return groups;
+}
+
 // Once a segment has its name, a crash may find it, and then the one before ends where it says: nothing more
 // may be written there, even when the device does not confirm the name yet.
 base::Status CommitLog::publish() {
@@ -312,7 +359,7 @@ base::Status CommitLog::publish() {
   segments_.push_back(*pending_);
   pending_.reset();
   ++next_number_;
-  end_ = synced_ = last_begin_ = segment_header_size;
+  end_ = synced_ = last_begin_ = pending_end_;
   must_take_back_ = false;
   retire_released();
   count_bytes();
@@ -358,7 +405,8 @@ void CommitLog::retire_released() {
   while (segments_.size() > 1 && segments_.front().number < segments_.back().oldest) {
     const Segment segment = segments_.front();
     segments_.pop_front();
-    const bool keep = spares_.size() < options_.kept_segments && segment.size == options_.segment_bytes;
+    const bool keep = spares_.size() < options_.kept_segments && segment.size == options_.segment_bytes &&
+                      !segment.is_doubtful;
     if (keep && ::rename(path_of(segment.number).c_str(), spare_path(segment.number).c_str()) == 0) {
       spares_.push_back(segment);
     } else {
@@ -379,9 +427,16 @@ base::Status CommitLog::failed(const char* what, int error) const {
   base::Error text(
       base::ErrorCode::write_failure,
       fmt::format("The commit log in {} failed to {}: {}", options_.directory, what, std::strerror(error)));
-  return base::fail(text.with_hint(error == ENOSPC
-                                       ? "free some disk space: writes go on by themselves"
-                                       : "look at the device's health; writes go on when it answers again"));
+  switch (error) {
+    case ENOSPC:
+    case EDQUOT:
+      return base::fail(text.with_hint("free some disk space: writes go on by themselves"));
+    case EROFS:
+      return base::fail(
+          text.with_hint("the file system is mounted read-only: writes go on when it is writable again"));
+    default:
+      return base::fail(text.with_hint("look at the device's health; writes go on when it answers again"));
+  }
 }
 
 base::Status CommitLog::damaged(uint64_t number, const std::string& why) const {

@@ -23,6 +23,10 @@
 // that is not whole. Where a segment is missing, ends early, or a later group says that the broken one had
 // been synced, the log is damaged and opening is refused: acknowledged writes are never dropped silently.
 //
+// A segment whose sync failed is not trusted: the kernel reports such an error once, and then takes what it
+// could not write for written. Nothing more is written to it, what of it was not known to be on the device is
+// written again to a new segment, and its file is not reused.
+//
 // Used by one thread at a time; bytes() by any.
 #pragma once
 
@@ -67,6 +71,10 @@ class CommitLog {
   // Waits for the device to have everything.
   base::Status sync();
 
+  // Whether groups are in the log that may not be on the device although a sync was tried. The next append or
+  // sync moves them to a new segment; release_all() makes them unnecessary.
+  bool is_doubtful() const { return !segments_.empty() && segments_.back().is_doubtful; }
+
   // The segment that append() added to.
   uint64_t segment() const { return segments_.empty() ? 0 : segments_.back().number; }
   // The groups of segments up to this one are needed no more. The current segment stays.
@@ -82,7 +90,8 @@ class CommitLog {
     int file = -1;
     uint64_t size = 0;
     uint64_t salt = 0;
-    uint64_t oldest = 0;  // the first segment that was still needed when this one's header was written
+    uint64_t oldest = 0;       // the first segment that was still needed when this one's header was written
+    bool is_doubtful = false;  // a sync failed
   };
 
   struct Header;
@@ -94,6 +103,8 @@ class CommitLog {
                                         const Replay& replay);
   base::Status ready_for(uint64_t needed);
   base::Status start_segment(uint64_t needed, bool forget_older);
+  base::Result<std::vector<base::Bytes>> unsynced_groups() const;
+  int write_group(const Segment& segment, uint64_t offset, uint64_t synced, base::BytesView group) const;
   base::Status publish();
   base::Status take_back();
   int make_file(Segment& segment, uint64_t size, std::string& path);
@@ -110,6 +121,7 @@ class CommitLog {
   std::deque<Segment> segments_;    // the last one is written to; all others are only kept
   std::deque<Segment> spares_;      // to be reused
   std::optional<Segment> pending_;  // has its name, but perhaps not yet on the device
+  uint64_t pending_end_ = 0;        // where its groups end
   uint64_t released_ = 0;           // segments up to this number are not needed
   uint64_t next_number_ = 1;
   uint64_t end_ = 0;             // where the next group goes

@@ -120,6 +120,11 @@ base::Result<Directory> Directory::open(const std::string& path) {
   return directory;
 }
 
+base::Status mark_as_store(const std::string& path) {
+  SIBYL_TRY(sync_directory(path));
+  return write_format(path);
+}
+
 Directory::Directory(Directory&& other) noexcept
     : path_(std::move(other.path_)), lock_(std::exchange(other.lock_, -1)) {}
 

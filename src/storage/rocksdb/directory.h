@@ -31,4 +31,7 @@ class Directory {
   int lock_;
 };
 
+// Makes a directory that has been filled from elsewhere, and is on the device, a store's.
+base::Status mark_as_store(const std::string& path);
+
 }  // namespace sibyl::storage::rocksdb

@@ -6,6 +6,7 @@
 
 #include "row/merge.h"
 #include "storage/purger.h"
+#include "storage/rocksdb/damage.h"
 #include "storage/rocksdb/recoverable_files.h"
 
 namespace sibyl::storage::rocksdb {
@@ -136,8 +137,9 @@ class PurgingFilterFactory final : public ::rocksdb::CompactionFilterFactory {
 
 class RecordIterator final : public Iterator {
  public:
-  RecordIterator(::rocksdb::DB& database, ::rocksdb::ReadOptions options, BytesView begin, BytesView end)
-      : begin_(begin), end_(end), lower_(begin_), upper_(end_) {
+  RecordIterator(::rocksdb::DB& database, ::rocksdb::ReadOptions options, BytesView begin, BytesView end,
+                 DamageReport* damage)
+      : database_(database), damage_(damage), begin_(begin), end_(end), lower_(begin_), upper_(end_) {
     if (!begin_.empty()) options.iterate_lower_bound = &lower_;
     if (!end_.empty()) options.iterate_upper_bound = &upper_;
     iterator_.reset(database.NewIterator(options));
@@ -155,10 +157,13 @@ class RecordIterator final : public Iterator {
   base::Status status() const override {
     const auto status = iterator_->status();
     if (status.ok()) return {};
-    return base::fail(error_of(status, base::ErrorCode::read_failure));
+    if (damage_ == nullptr) return base::fail(error_of(status, base::ErrorCode::read_failure));
+    return base::fail(damage_->read_error(database_, status, begin_));
   }
 
  private:
+  ::rocksdb::DB& database_;
+  DamageReport* damage_;
   const Bytes begin_, end_;
   const Slice lower_, upper_;
   std::unique_ptr<::rocksdb::Iterator> iterator_;
@@ -176,8 +181,8 @@ std::shared_ptr<::rocksdb::CompactionFilterFactory> make_purging_filter(
 }
 
 std::unique_ptr<Iterator> make_iterator(::rocksdb::DB& database, ::rocksdb::ReadOptions options,
-                                        BytesView begin, BytesView end) {
-  return std::make_unique<RecordIterator>(database, std::move(options), begin, end);
+                                        BytesView begin, BytesView end, DamageReport* damage) {
+  return std::make_unique<RecordIterator>(database, std::move(options), begin, end, damage);
 }
 
 uint64_t Readers::enter() {

@@ -4,9 +4,7 @@
 #include <rocksdb/cache.h>
 #include <rocksdb/db.h>
 #include <rocksdb/env.h>
-#include <rocksdb/filter_policy.h>
 #include <rocksdb/listener.h>
-#include <rocksdb/table.h>
 #include <rocksdb/write_batch.h>
 
 #include <array>
@@ -14,8 +12,11 @@
 #include <functional>
 #include <thread>
 
+#include "storage/rocksdb/checkpoint.h"
 #include "storage/rocksdb/commit_log.h"
 #include "storage/rocksdb/committer.h"
+#include "storage/rocksdb/damage.h"
+#include "storage/rocksdb/database_options.h"
 #include "storage/rocksdb/directory.h"
 #include "storage/rocksdb/merging.h"
 #include "storage/rocksdb/recoverable_files.h"
@@ -33,12 +34,21 @@ Slice slice_of(BytesView bytes) {
 // sequence number needs no log), and whether writing one failed.
 class BackgroundListener final : public ::rocksdb::EventListener {
  public:
+  explicit BackgroundListener(std::shared_ptr<DamageReport> damage) : damage_(std::move(damage)) {}
   void OnFlushCompleted(::rocksdb::DB*, const ::rocksdb::FlushJobInfo& info) override {
     uint64_t known = flushed_.load();
     while (known < info.largest_seqno && !flushed_.compare_exchange_weak(known, info.largest_seqno)) {
     }
   }
-  void OnBackgroundError(::rocksdb::BackgroundErrorReason, ::rocksdb::Status*) override { failed_ = true; }
+  void OnBackgroundError(::rocksdb::BackgroundErrorReason reason, ::rocksdb::Status* status) override {
+    // A compaction that meets a damaged block changes nothing, so writes need not stop for it.
+    if (reason == ::rocksdb::BackgroundErrorReason::kCompaction && status->IsCorruption()) {
+      damage_->background(*status);
+      *status = ::rocksdb::Status::OK();
+      return;
+    }
+    failed_ = true;
+  }
 
   uint64_t flushed() const { return flushed_.load(); }
   bool failed() const { return failed_.load(std::memory_order_relaxed); }
@@ -47,6 +57,7 @@ class BackgroundListener final : public ::rocksdb::EventListener {
  private:
   std::atomic<uint64_t> flushed_ = 0;
   std::atomic<bool> failed_ = false;
+  const std::shared_ptr<DamageReport> damage_;
 };
 
 // Counts merges by a hash of their key, to find records that gather fragments faster than flushes merge them.
@@ -81,7 +92,7 @@ class RocksStore final : public Store {
   }
   base::Status get_many(std::span<const Bytes> keys, std::span<std::optional<Bytes>> values) const override;
   std::unique_ptr<Iterator> iterate(BytesView begin, BytesView end) const override {
-    return make_iterator(*database_, read_options_, begin, end);
+    return make_iterator(*database_, read_options_, begin, end, damage_.get());
   }
   std::shared_ptr<const Snapshot> snapshot() const override;
 
@@ -89,6 +100,11 @@ class RocksStore final : public Store {
   base::Status compact(BytesView begin, BytesView end) override;
   void set_purge_policy(std::shared_ptr<const PurgePolicy> policy) override {
     purge_->set_policy(std::move(policy));
+  }
+
+  base::Result<std::vector<CheckpointFile>> checkpoint(const std::string& directory) override;
+  void set_key_name(std::function<std::string(BytesView)> name) override {
+    damage_->set_key_name(std::move(name));
   }
 
   uint64_t approximate_size(BytesView begin, BytesView end) const override;
@@ -108,6 +124,7 @@ class RocksStore final : public Store {
   base::Status write_group(std::span<Committer::Request> group);
   base::Status apply(::rocksdb::WriteBatch& batch);
   void resume_after_failure();
+  void leave_log();
   void merge_hot_keys();
   void release_log();
   uint64_t property(const std::string& name) const;
@@ -117,7 +134,8 @@ class RocksStore final : public Store {
   const Options options_;
   base::SystemClock system_clock_;
   std::shared_ptr<PurgeContext> purge_ = std::make_shared<PurgeContext>();
-  std::shared_ptr<BackgroundListener> listener_ = std::make_shared<BackgroundListener>();
+  std::shared_ptr<DamageReport> damage_ = std::make_shared<DamageReport>();
+  std::shared_ptr<BackgroundListener> listener_ = std::make_shared<BackgroundListener>(damage_);
   ::rocksdb::ReadOptions read_options_;
   std::unique_ptr<::rocksdb::Env> environment_;
   std::unique_ptr<::rocksdb::DB> database_;
@@ -133,65 +151,6 @@ class RocksStore final : public Store {
   std::chrono::steady_clock::time_point next_resume_;
   std::unique_ptr<Committer> committer_;
 };
-
-::rocksdb::BlockBasedTableOptions table_options(const std::shared_ptr<::rocksdb::Cache>& cache) {
-  ::rocksdb::BlockBasedTableOptions table;
-  table.block_cache = cache;
-  table.block_size = 4 << 10;
-  table.format_version = 5;
-  table.filter_policy.reset(::rocksdb::NewBloomFilterPolicy(10));
-  // So that memory is bounded by the cache however large the store is; in small parts, so that a small cache
-  // holds the parts that are in use.
-  table.cache_index_and_filter_blocks = true;
-  table.cache_index_and_filter_blocks_with_high_priority = true;
-  table.pin_top_level_index_and_filter = true;
-  table.index_type = ::rocksdb::BlockBasedTableOptions::kTwoLevelIndexSearch;
-  table.partition_filters = true;
-  table.metadata_block_size = 4 << 10;
-  return table;
-}
-
-::rocksdb::Options database_options(const Options& options, const std::shared_ptr<::rocksdb::Cache>& cache) {
-  ::rocksdb::Options database;
-  database.create_if_missing = true;
-  database.table_factory.reset(::rocksdb::NewBlockBasedTableFactory(table_options(cache)));
-  database.merge_operator = make_merge_operator();
-
-  database.write_buffer_size = options.write_buffer_bytes;
-  database.max_write_buffer_number = 3;
-  database.memtable_whole_key_filtering = true;
-  database.memtable_prefix_bloom_size_ratio = 0.02;
-  database.allow_concurrent_memtable_write = false;  // the committer is the only writer
-  database.enable_write_thread_adaptive_yield = false;
-
-  database.compaction_style = ::rocksdb::kCompactionStyleLevel;
-  database.level_compaction_dynamic_level_bytes = true;
-  database.max_bytes_for_level_base = options.write_buffer_bytes * 4;
-  database.target_file_size_base = options.write_buffer_bytes;
-  database.compression_per_level = {::rocksdb::kNoCompression, ::rocksdb::kNoCompression,
-                                    ::rocksdb::kLZ4Compression};
-  database.bottommost_compression = ::rocksdb::kLZ4Compression;
-  // So that what has expired is purged even where nothing is written any more.
-  database.periodic_compaction_seconds = 10 * 86'400;
-
-  database.disable_auto_compactions = !options.automatic_compaction;
-  // The committer resumes after errors: RocksDB's own way may leave it waiting for itself when it is closed
-  // meanwhile.
-  database.max_bgerror_resume_count = 0;
-  database.max_background_jobs = 2;
-  database.max_open_files = 512;
-  database.bytes_per_sync = 1 << 20;
-  database.avoid_unnecessary_blocking_io = true;
-  database.skip_stats_update_on_db_open = true;
-  database.skip_checking_sst_file_sizes_on_db_open = true;
-  database.stats_dump_period_sec = 0;
-  database.stats_persist_period_sec = 0;
-  database.info_log_level = ::rocksdb::WARN_LEVEL;
-  database.keep_log_file_num = 2;
-  database.max_log_file_size = 1 << 20;
-  database.max_manifest_file_size = 16 << 20;
-  return database;
-}
 
 base::Result<std::unique_ptr<Store>> RocksStore::open(const std::string& path, const Options& options) {
   SIBYL_ASSIGN(Directory directory, Directory::open(path));
@@ -283,7 +242,10 @@ base::Status RocksStore::write_group(std::span<Committer::Request> group) {
   }
   if (batch_.Count() == 0) return {};
   resume_after_failure();
-  SIBYL_TRY(log_->append(batch_.Data(), options_.durability == Durability::synced));
+  if (auto status = log_->append(batch_.Data(), options_.durability == Durability::synced); !status) {
+    leave_log();
+    return status;
+  }
   if (auto status = apply(batch_); !status) {
     (void)log_->undo();
     return status;
@@ -304,6 +266,20 @@ void RocksStore::resume_after_failure() {
   next_resume_ = now + pause;
   listener_->forget_failure();
   database_->Resume().PermitUncheckedError();
+}
+
+// The log's device failed: what is in the log goes to table files as well, and once it is there the log
+// begins anew. It only asks for that: other commits wait.
+void RocksStore::leave_log() {
+  if (!log_->is_doubtful()) return;
+  if (listener_->flushed() >= database_->GetLatestSequenceNumber()) {
+    (void)log_->release_all();
+    return;
+  }
+  ::rocksdb::FlushOptions options;
+  options.wait = false;
+  options.allow_write_stall = true;
+  database_->Flush(options).PermitUncheckedError();
 }
 
 base::Status RocksStore::apply(::rocksdb::WriteBatch& batch) {
@@ -348,7 +324,7 @@ base::Result<bool> RocksStore::read(const ::rocksdb::ReadOptions& options, Bytes
   ::rocksdb::PinnableSlice found;
   const auto status = database_->Get(options, database_->DefaultColumnFamily(), slice_of(key), &found);
   if (status.IsNotFound()) return false;
-  if (!status.ok()) return base::fail(error_of(status, base::ErrorCode::read_failure));
+  if (!status.ok()) return base::fail(damage_->read_error(*database_, status, key));
   value.assign(found.data(), found.size());
   return true;
 }
@@ -365,7 +341,7 @@ base::Status RocksStore::get_many(std::span<const Bytes> keys, std::span<std::op
     else if (statuses[i].IsNotFound())
       values[i].reset();
     else
-      return base::fail(error_of(statuses[i], base::ErrorCode::read_failure));
+      return base::fail(damage_->read_error(*database_, statuses[i], keys[i]));
   }
   return {};
 }
@@ -384,7 +360,7 @@ class RocksStore::Moment final : public Snapshot {
     return store_.read(options_, key, value);
   }
   std::unique_ptr<Iterator> iterate(BytesView begin, BytesView end) const override {
-    return make_iterator(*store_.database_, options_, begin, end);
+    return make_iterator(*store_.database_, options_, begin, end, store_.damage_.get());
   }
 
  private:
@@ -434,6 +410,14 @@ base::Status RocksStore::compact(BytesView begin, BytesView end) {
   return {};
 }
 
+// Tables are written to files in the order of their write batches, and a batch is never in two tables: so
+// what is in files is all that was acknowledged up to some moment, and after a flush that moment is not
+// before it.
+base::Result<std::vector<CheckpointFile>> RocksStore::checkpoint(const std::string& directory) {
+  SIBYL_TRY(flush());
+  return make_checkpoint(*database_, directory);
+}
+
 uint64_t RocksStore::approximate_size(BytesView begin, BytesView end) const {
   static const Bytes beyond(64, '\xff');
   const ::rocksdb::Range range(slice_of(begin), slice_of(end.empty() ? BytesView(beyond) : end));
@@ -459,6 +443,7 @@ StoreStatistics RocksStore::statistics() const {
                                property(Properties::kEstimateTableReadersMem) + cache_->GetUsage();
   statistics.commit_groups = committer_->groups();
   statistics.commits = committer_->commits();
+  statistics.damage_met = damage_->count();
   return statistics;
 }
 

@@ -1,0 +1,195 @@
+// `sibyl snapshot`: take, list, verify, clear and restore snapshots of a data directory.
+//
+// Taking asks the server that has the directory open, or opens it when none has. Everything else works on
+// files that do not change, so it needs no server and disturbs none.
+#include "sibyl/snapshot.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <boost/json.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/snapshots.h"
+#include "sibyl/commands.h"
+#include "sibyl/session_engine.h"
+
+namespace sibyl {
+namespace {
+
+namespace json = boost::json;
+constexpr int exit_failed = 1;
+constexpr int exit_refused = 2;
+
+struct Arguments {
+  std::string data = default_data_directory;
+  std::string name;
+  std::string to;
+  bool all = false;
+};
+
+int refuse(int status, const base::Error& error) {
+  fmt::print(stderr, "sibyl snapshot: {}\n", error.message());
+  if (!error.hint().empty()) fmt::print(stderr, "{}\n", error.hint());
+  return status;
+}
+
+std::string size_text(uint64_t bytes) {
+  if (bytes < 1024) return fmt::format("{} B", bytes);
+  double size = static_cast<double>(bytes);
+  const char* unit = "";
+  for (const char* next : {"KiB", "MiB", "GiB", "TiB"}) {
+    if (size < 1024) break;
+    size /= 1024;
+    unit = next;
+  }
+  return fmt::format("{:.1f} {}", size, unit);
+}
+
+base::Result<engine::SnapshotInfo> take(engine::Engine& engine, const std::string& data,
+                                        const std::string& name) {
+  return engine::take_snapshot(data, name, engine.store(), *engine.schema(),
+                               engine.clock().now_micros() / 1000);
+}
+
+std::string summary(const engine::SnapshotInfo& snapshot) {
+  return json::serialize(
+      json::object{{"name", snapshot.name}, {"path", snapshot.path}, {"bytes", snapshot.bytes}});
+}
+
+int run_take(const Arguments& arguments) {
+  if (!std::filesystem::exists(arguments.data))
+    return refuse(exit_refused,
+                  base::Error(base::ErrorCode::invalid, fmt::format("there is no data in {}", arguments.data))
+                      .with_hint("Name the directory that the server was given with --data."));
+  auto taken = server::call_control(arguments.data, "snapshot take", {{"name", arguments.name}});
+  if (!taken && taken.error().code() == base::ErrorCode::unavailable) {
+    auto engine = shell::open_engine(arguments.data);
+    if (!engine) return refuse(exit_refused, engine.error());
+    auto made = take(**engine, arguments.data, arguments.name);
+    if (!made) return refuse(exit_failed, made.error());
+    taken = summary(*made);
+  }
+  if (!taken) return refuse(exit_failed, taken.error());
+  const json::value told = json::parse(*taken);
+  fmt::print("took snapshot {} ({}) in {}\n", told.at("name").as_string().c_str(),
+             size_text(told.at("bytes").to_number<uint64_t>()),
+             engine::snapshot_path(arguments.data, told.at("name").as_string().c_str()));
+  return 0;
+}
+
+int run_list(const Arguments& arguments) {
+  std::vector<std::string> damaged;
+  const auto snapshots = engine::list_snapshots(arguments.data, &damaged);
+  if (!snapshots) return refuse(exit_failed, snapshots.error());
+  size_t width = 4;
+  for (const auto& snapshot : *snapshots) width = std::max(width, snapshot.name.size());
+  if (snapshots->empty() && damaged.empty()) fmt::print("no snapshots in {}\n", arguments.data);
+  if (!snapshots->empty())
+    fmt::print("{:<{}}  {:<19}  {:>10}  {:>10}  tables\n", "name", width, "taken (UTC)", "size",
+               "of its own");
+  for (const auto& snapshot : *snapshots)
+    fmt::print("{:<{}}  {:%Y-%m-%d %H:%M:%S}  {:>10}  {:>10}  {}\n", snapshot.name, width,
+               fmt::gmtime(static_cast<std::time_t>(snapshot.taken_millis / 1000)), size_text(snapshot.bytes),
+               size_text(snapshot.own_bytes), snapshot.tables.size());
+  for (const std::string& name : damaged)
+    fmt::print(stderr, "{} is damaged: see `sibyl snapshot verify {}`\n", name, name);
+  return damaged.empty() ? 0 : exit_failed;
+}
+
+// A name is one of the data directory's; anything with a slash is a snapshot's own directory, moved elsewhere
+// perhaps.
+base::Result<engine::SnapshotInfo> find(const Arguments& arguments) {
+  const bool is_path = arguments.name.find('/') != std::string::npos;
+  return engine::read_snapshot(is_path ? arguments.name
+                                       : engine::snapshot_path(arguments.data, arguments.name));
+}
+
+int run_verify(const Arguments& arguments) {
+  const auto snapshot = find(arguments);
+  if (!snapshot) return refuse(exit_failed, snapshot.error());
+  if (const auto sound = engine::verify_snapshot(*snapshot); !sound)
+    return refuse(exit_failed, sound.error());
+  fmt::print("snapshot {} is whole: {} files, {}\n", snapshot->name, snapshot->files.size(),
+             size_text(snapshot->bytes));
+  return 0;
+}
+
+int run_clear(const Arguments& arguments) {
+  std::vector<std::string> names;
+  if (arguments.all == !arguments.name.empty())
+    return refuse(exit_refused, {base::ErrorCode::invalid, "Name one snapshot, or --all"});
+  if (arguments.all) {
+    const auto snapshots = engine::list_snapshots(arguments.data, &names);
+    if (!snapshots) return refuse(exit_failed, snapshots.error());
+    for (const auto& snapshot : *snapshots) names.push_back(snapshot.name);
+  } else {
+    names.push_back(arguments.name);
+  }
+  for (const std::string& name : names) {
+    if (const auto cleared = engine::clear_snapshot(arguments.data, name); !cleared)
+      return refuse(exit_failed, cleared.error());
+    fmt::print("cleared snapshot {}\n", name);
+  }
+  return 0;
+}
+
+int run_restore(const Arguments& arguments) {
+  const auto snapshot = find(arguments);
+  if (!snapshot) return refuse(exit_failed, snapshot.error());
+  if (const auto restored = engine::restore_snapshot(*snapshot, arguments.to); !restored)
+    return refuse(exit_failed, restored.error());
+  fmt::print("restored snapshot {} ({}) to {}\nserve it with: sibyl serve --data {}\n", snapshot->name,
+             size_text(snapshot->bytes), arguments.to, arguments.to);
+  return 0;
+}
+
+void end_with(int status) {
+  if (status != 0) throw CLI::RuntimeError(status);
+}
+
+}  // namespace
+
+void add_snapshot_control(server::Control& control, engine::Engine& engine, const std::string& data) {
+  control.add("snapshot take",
+              [&engine, data](const server::ControlArguments& arguments) -> base::Result<std::string> {
+                const auto name = arguments.find("name");
+                SIBYL_ASSIGN(const engine::SnapshotInfo made,
+                             take(engine, data, name == arguments.end() ? "" : name->second));
+                return summary(made);
+              });
+}
+
+void add_snapshot_command(CLI::App& app) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command =
+      app.add_subcommand("snapshot", "Keep and restore the whole database as it is at a moment");
+  command->require_subcommand(1);
+  const auto add = [&](const char* name, const char* what, int (*run)(const Arguments&)) {
+    CLI::App* sub = command->add_subcommand(name, what);
+    sub->add_option("--data", arguments->data, "The data directory; a server may be using it")
+        ->capture_default_str();
+    sub->callback([arguments, run] { end_with(run(*arguments)); });
+    return sub;
+  };
+  add("take", "Take a snapshot: every write acknowledged before is in it", run_take)
+      ->add_option("--name,name", arguments->name, "What to call it (the time)");
+  add("list", "Show the snapshots", run_list);
+  constexpr const char* which = "A snapshot's name, or the path of its directory";
+  add("verify", "Read a snapshot's files and compare their checksums", run_verify)
+      ->add_option("name", arguments->name, which)
+      ->required();
+  CLI::App* clear = add("clear", "Remove a snapshot", run_clear);
+  clear->add_option("name", arguments->name, "The snapshot's name");
+  clear->add_flag("--all", arguments->all, "All of them");
+  CLI::App* restore = add("restore", "Make a new data directory of a snapshot", run_restore);
+  restore->add_option("name", arguments->name, which)->required();
+  restore->add_option("--to", arguments->to, "The new directory")->required();
+}
+
+}  // namespace sibyl

@@ -1,0 +1,368 @@
+#include "engine/snapshots.h"
+
+#include <fcntl.h>
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/json.hpp>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <string_view>
+
+#include "row/record_key.h"
+#include "storage/rocksdb/crc32c.h"
+#include "storage/rocksdb/directory.h"
+#include "types/value.h"
+
+namespace sibyl::engine {
+namespace {
+
+namespace fs = std::filesystem;
+namespace json = boost::json;
+using storage::CheckpointFile;
+using storage::rocksdb::crc32c;
+
+constexpr std::string_view first_words = "sibyl snapshot 1 ";
+constexpr const char* manifest_name = "SNAPSHOT";
+constexpr const char* records_name = "records";
+constexpr std::string_view unfinished_prefix = ".unfinished-";
+constexpr size_t copy_bytes = 1 << 20;
+
+base::Error failure(const std::string& what, const std::string& path, int error) {
+  base::Error text(base::ErrorCode::server,
+                   fmt::format("Cannot {} {}: {}", what, path, std::strerror(error)));
+  return error == ENOSPC ? text.with_hint("free some disk space") : text;
+}
+
+base::Error damage(const SnapshotInfo& snapshot, const std::string& file, const std::string& why) {
+  return base::Error(base::ErrorCode::invalid,
+                     fmt::format("Snapshot {} is damaged: {}/{} {}", snapshot.name, snapshot.path, file, why))
+      .with_hint("nothing of it is used; take another snapshot, or restore an older one");
+}
+
+class File {
+ public:
+  File(const std::string& path, int flags) : number_(::open(path.c_str(), flags | O_CLOEXEC, 0644)) {}
+  ~File() {
+    if (number_ >= 0) ::close(number_);
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  int number() const { return number_; }
+  explicit operator bool() const { return number_ >= 0; }
+
+ private:
+  int number_;
+};
+
+int write_all(int file, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t got = ::write(file, bytes.data(), bytes.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return errno;
+    bytes.remove_prefix(static_cast<size_t>(got));
+  }
+  return 0;
+}
+
+base::Status sync_path(const std::string& path) {
+  const File file(path, O_RDONLY);
+  if (!file || ::fsync(file.number()) != 0) return base::fail(failure("sync", path, errno));
+  return {};
+}
+
+base::Status make_directory(const std::string& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) return base::fail(failure("make", path, error.value()));
+  return {};
+}
+
+base::Status remove_tree(const std::string& path) {
+  std::error_code error;
+  fs::remove_all(path, error);
+  if (error) return base::fail(failure("remove", path, error.value()));
+  return {};
+}
+
+base::Status check_name(const std::string& name) {
+  constexpr size_t max_name = 200;
+  const bool good = !name.empty() && name.size() <= max_name && name.front() != '.' &&
+                    std::all_of(name.begin(), name.end(), [](unsigned char c) {
+                      return std::isalnum(c) != 0 || c == '.' || c == '_' || c == '-';
+                    });
+  if (good) return {};
+  return base::fail(
+      base::Error(base::ErrorCode::invalid, fmt::format("'{}' cannot be a snapshot's name", name))
+          .with_hint("a name has letters, digits, '.', '_' and '-', and does not begin with '.'"));
+}
+
+std::string name_of_time(int64_t millis) {
+  return fmt::format("{:%Y%m%d-%H%M%S}-{:03}", fmt::gmtime(static_cast<std::time_t>(millis / 1000)),
+                     millis % 1000);
+}
+
+std::vector<SnapshotTable> tables_of(const storage::Store& store, const schema::Snapshot& schema) {
+  std::vector<SnapshotTable> tables;
+  for (const auto& [name, keyspace] : schema.keyspaces) {
+    if (keyspace->is_virtual) continue;
+    for (const auto* kind : {&keyspace->tables, &keyspace->views})
+      for (const auto& [table_name, table] : *kind)
+        if (!table->is_virtual && !keyspace->is_system)
+          tables.push_back({name, table_name,
+                            store.approximate_size(row::table_begin(table->storage_id),
+                                                   row::table_end(table->storage_id))});
+  }
+  return tables;
+}
+
+std::string encode(const SnapshotInfo& snapshot) {
+  json::object out{{"name", snapshot.name},
+                   {"taken_millis", snapshot.taken_millis},
+                   {"store_format", storage::rocksdb::store_format}};
+  json::array& tables = out["tables"].emplace_array();
+  for (const SnapshotTable& table : snapshot.tables)
+    tables.push_back(
+        json::object{{"keyspace", table.keyspace}, {"name", table.name}, {"bytes", table.bytes}});
+  json::array& files = out["files"].emplace_array();
+  for (const CheckpointFile& file : snapshot.files)
+    files.push_back(json::object{
+        {"path", file.path}, {"size", file.size}, {"crc32c", fmt::format("{:08x}", file.crc32c)}});
+  const std::string text = json::serialize(out) + "\n";
+  return fmt::format("{}{:08x}\n{}", first_words, crc32c(0, text), text);
+}
+
+// Throws what Boost.JSON does where a field is missing or of another kind.
+void decode_fields(const json::object& in, SnapshotInfo& snapshot) {
+  snapshot.name = in.at("name").as_string().c_str();
+  snapshot.taken_millis = in.at("taken_millis").to_number<int64_t>();
+  for (const json::value& table : in.at("tables").as_array())
+    snapshot.tables.push_back({table.at("keyspace").as_string().c_str(), table.at("name").as_string().c_str(),
+                               table.at("bytes").to_number<uint64_t>()});
+  for (const json::value& value : in.at("files").as_array()) {
+    CheckpointFile file{value.at("path").as_string().c_str(), value.at("size").to_number<uint64_t>(), 0};
+    const std::string crc = value.at("crc32c").as_string().c_str();
+    std::from_chars(crc.data(), crc.data() + crc.size(), file.crc32c, 16);
+    snapshot.files.push_back(std::move(file));
+  }
+  if (in.at("store_format").to_number<uint32_t>() != storage::rocksdb::store_format)
+    throw std::runtime_error("is of another store format");
+}
+
+// What is wrong, or nothing.
+std::string decode(const std::string& text, SnapshotInfo& snapshot) {
+  const size_t end = text.find('\n');
+  if (end == std::string::npos || !text.starts_with(first_words)) return "is no snapshot's";
+  uint32_t crc = 0;
+  const std::string_view body = std::string_view(text).substr(end + 1);
+  std::from_chars(text.data() + first_words.size(), text.data() + end, crc, 16);
+  if (crc != crc32c(0, body)) return "has another checksum than it says";
+  try {
+    decode_fields(json::parse(body).as_object(), snapshot);
+  } catch (const std::exception& wrong) {
+    return wrong.what();
+  }
+  return {};
+}
+
+void measure(SnapshotInfo& snapshot) {
+  for (const CheckpointFile& file : snapshot.files) {
+    struct stat status{};
+    snapshot.bytes += file.size;
+    if (::stat((snapshot.path + "/" + file.path).c_str(), &status) == 0 && status.st_nlink == 1)
+      snapshot.own_bytes += file.size;
+  }
+}
+
+// Reads a file of a snapshot, checks it, and hands its bytes on.
+template <typename Take>
+base::Status read_checked(const SnapshotInfo& snapshot, const CheckpointFile& file, Take take) {
+  const File source(snapshot.path + "/" + file.path, O_RDONLY);
+  if (!source)
+    return base::fail(damage(snapshot, file.path, fmt::format("cannot be opened: {}", std::strerror(errno))));
+  uint32_t crc = 0;
+  uint64_t size = 0;
+  std::string buffer(copy_bytes, '\0');
+  for (;;) {
+    const ssize_t got = ::read(source.number(), buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0)
+      return base::fail(damage(snapshot, file.path, fmt::format("cannot be read: {}", std::strerror(errno))));
+    if (got == 0) break;
+    const std::string_view piece(buffer.data(), static_cast<size_t>(got));
+    crc = crc32c(crc, piece);
+    size += piece.size();
+    SIBYL_TRY(take(piece));
+  }
+  if (size != file.size)
+    return base::fail(damage(snapshot, file.path, fmt::format("has {} bytes and had {}", size, file.size)));
+  if (crc != file.crc32c)
+    return base::fail(
+        damage(snapshot, file.path, fmt::format("has checksum {:08x} and had {:08x}", crc, file.crc32c)));
+  return {};
+}
+
+base::Status copy_checked(const SnapshotInfo& snapshot, const CheckpointFile& file, const std::string& to) {
+  const std::string path = to + "/" + file.path;
+  const File target(path, O_WRONLY | O_CREAT | O_EXCL);
+  if (!target) return base::fail(failure("make", path, errno));
+  SIBYL_TRY(read_checked(snapshot, file, [&](std::string_view piece) -> base::Status {
+    if (const int error = write_all(target.number(), piece); error != 0)
+      return base::fail(failure("write", path, error));
+    return {};
+  }));
+  if (::fsync(target.number()) != 0) return base::fail(failure("sync", path, errno));
+  return {};
+}
+
+// Fills the directory of a snapshot that has not its name yet.
+base::Status fill(const std::string& directory, SnapshotInfo& snapshot, storage::Store& store,
+                  const schema::Snapshot& schema) {
+  SIBYL_TRY(make_directory(directory));
+  SIBYL_ASSIGN(snapshot.files, store.checkpoint(directory + "/" + records_name));
+  for (CheckpointFile& file : snapshot.files) file.path = fmt::format("{}/{}", records_name, file.path);
+  snapshot.tables = tables_of(store, schema);
+  const std::string path = fmt::format("{}/{}", directory, manifest_name);
+  {
+    const File manifest(path, O_WRONLY | O_CREAT | O_EXCL);
+    if (!manifest) return base::fail(failure("make", path, errno));
+    int error = write_all(manifest.number(), encode(snapshot));
+    if (error == 0 && ::fsync(manifest.number()) != 0) error = errno;
+    if (error != 0) return base::fail(failure("write", path, error));
+  }
+  return sync_path(directory);
+}
+
+}  // namespace
+
+std::string snapshot_path(const std::string& data, const std::string& name) {
+  return fmt::format("{}/snapshots/{}", data, name);
+}
+
+base::Result<SnapshotInfo> take_snapshot(const std::string& data, std::string name, storage::Store& store,
+                                         const schema::Snapshot& schema, int64_t now_millis) {
+  if (name.empty()) name = name_of_time(now_millis);
+  SIBYL_TRY(check_name(name));
+  const std::string folder = data + "/snapshots";
+  SIBYL_TRY(make_directory(folder));
+  const File lock(folder, O_RDONLY | O_DIRECTORY);
+  if (!lock || ::flock(lock.number(), LOCK_EX | LOCK_NB) != 0)
+    return base::fail(base::ErrorCode::invalid, "Another snapshot is being taken");
+  SnapshotInfo snapshot;
+  snapshot.name = name;
+  snapshot.path = snapshot_path(data, name);
+  snapshot.taken_millis = now_millis;
+  if (fs::exists(snapshot.path))
+    return base::fail(base::ErrorCode::already_exists, fmt::format("There is a snapshot {} already", name));
+  const std::string unfinished = fmt::format("{}/{}{}", folder, unfinished_prefix, name);
+  for (const auto& entry : fs::directory_iterator(folder))  // what a crash left
+    if (entry.path().filename().string().starts_with(unfinished_prefix))
+      SIBYL_TRY(remove_tree(entry.path().string()));
+  base::Status filled = fill(unfinished, snapshot, store, schema);
+  if (filled && ::rename(unfinished.c_str(), snapshot.path.c_str()) != 0)
+    filled = base::fail(failure("make", snapshot.path, errno));
+  if (!filled) {
+    (void)remove_tree(unfinished);
+    return base::fail(filled.error());
+  }
+  SIBYL_TRY(sync_path(folder));
+  measure(snapshot);
+  return snapshot;
+}
+
+base::Result<SnapshotInfo> read_snapshot(const std::string& path) {
+  SnapshotInfo snapshot;
+  snapshot.path = path;
+  snapshot.name = fs::path(path).filename().string();
+  std::ifstream file(fmt::format("{}/{}", path, manifest_name), std::ios::binary);
+  if (!file)
+    return base::fail(base::Error(base::ErrorCode::invalid, fmt::format("There is no snapshot in {}", path))
+                          .with_hint("`sibyl snapshot list` shows those that there are"));
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (const std::string wrong = decode(text.str(), snapshot); !wrong.empty())
+    return base::fail(damage(snapshot, manifest_name, wrong));
+  measure(snapshot);
+  return snapshot;
+}
+
+base::Result<std::vector<SnapshotInfo>> list_snapshots(const std::string& data,
+                                                       std::vector<std::string>* damaged) {
+  std::vector<SnapshotInfo> snapshots;
+  std::error_code error;
+  const std::string folder = data + "/snapshots";
+  if (!fs::exists(folder, error)) return snapshots;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with('.')) continue;
+    auto snapshot = read_snapshot(entry.path().string());
+    if (snapshot)
+      snapshots.push_back(std::move(*snapshot));
+    else if (damaged != nullptr)
+      damaged->push_back(name);
+  }
+  if (error) return base::fail(failure("read", folder, error.value()));
+  std::sort(snapshots.begin(), snapshots.end(), [](const SnapshotInfo& a, const SnapshotInfo& b) {
+    return std::tie(a.taken_millis, a.name) < std::tie(b.taken_millis, b.name);
+  });
+  return snapshots;
+}
+
+base::Status clear_snapshot(const std::string& data, const std::string& name) {
+  SIBYL_TRY(check_name(name));
+  const std::string path = snapshot_path(data, name);
+  if (!fs::exists(path)) return base::fail(read_snapshot(path).error());
+  // First it loses its name, so that nobody takes what is left of it for a snapshot.
+  const std::string going = fmt::format("{}/snapshots/{}{}", data, unfinished_prefix, name);
+  if (::rename(path.c_str(), going.c_str()) != 0) return base::fail(failure("remove", path, errno));
+  return remove_tree(going);
+}
+
+base::Status verify_snapshot(const SnapshotInfo& snapshot) {
+  for (const CheckpointFile& file : snapshot.files)
+    SIBYL_TRY(read_checked(snapshot, file, [](std::string_view) -> base::Status { return {}; }));
+  return {};
+}
+
+base::Status restore_snapshot(const SnapshotInfo& snapshot, const std::string& to) {
+  std::error_code error;
+  if (fs::exists(to, error) && !fs::is_empty(to, error))
+    return base::fail(base::Error(base::ErrorCode::invalid, fmt::format("{} is not empty", to))
+                          .with_hint("name a new directory: a snapshot is not restored over other data"));
+  SIBYL_TRY(make_directory(fmt::format("{}/{}", to, records_name)));
+  for (const CheckpointFile& file : snapshot.files) SIBYL_TRY(copy_checked(snapshot, file, to));
+  SIBYL_TRY(sync_path(fmt::format("{}/{}", to, records_name)));
+  return storage::rocksdb::mark_as_store(to);
+}
+
+std::vector<SystemRow> snapshot_rows(const std::string& data) {
+  std::vector<SystemRow> rows;
+  const auto snapshots = list_snapshots(data);
+  if (!snapshots) return rows;
+  for (const SnapshotInfo& snapshot : *snapshots) {
+    const double own_share =
+        snapshot.bytes == 0 ? 0
+                            : static_cast<double>(snapshot.own_bytes) / static_cast<double>(snapshot.bytes);
+    for (const SnapshotTable& table : snapshot.tables)
+      rows.push_back({{"name", snapshot.name},
+                      {"keyspace_name", table.keyspace},
+                      {"table_name", table.name},
+                      {"created_at", types::encode_int64(snapshot.taken_millis)},
+                      {"ephemeral", types::encode_boolean(false)},
+                      {"size_on_disk", types::encode_int64(static_cast<int64_t>(table.bytes))},
+                      {"true_size", types::encode_int64(static_cast<int64_t>(
+                                        static_cast<double>(table.bytes) * own_share))}});
+  }
+  return rows;
+}
+
+}  // namespace sibyl::engine

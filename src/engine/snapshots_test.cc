@@ -1,0 +1,272 @@
+#include "engine/snapshots.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <map>
+#include <thread>
+
+#include "engine/engine.h"
+#include "types/print.h"
+
+namespace sibyl::engine {
+namespace {
+
+using execute::ResultSet;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+namespace fs = std::filesystem;
+
+base::Result<ResultSet> run(Engine& engine, const std::string& text) {
+  auto plan = engine.plan_query(text, "k");
+  if (!plan) return base::fail(plan.error());
+  std::promise<base::Result<ResultSet>> answer;
+  engine.execute(*plan, {}, [&](base::Result<ResultSet> result) { answer.set_value(std::move(result)); });
+  return answer.get_future().get();
+}
+
+void must(Engine& engine, const std::string& text) {
+  const auto result = run(engine, text);
+  EXPECT_TRUE(result.has_value()) << text << ": " << (result ? "" : result.error().message());
+}
+
+// Every row as its columns' texts.
+std::vector<std::vector<std::string>> rows(Engine& engine, const std::string& text) {
+  const auto result = run(engine, text);
+  EXPECT_TRUE(result.has_value()) << text << ": " << (result ? "" : result.error().message());
+  std::vector<std::vector<std::string>> out;
+  if (!result) return out;
+  base::Reader reader(result->rows.bytes());
+  for (size_t row = 0; row < result->rows.count(); ++row) {
+    auto& columns = out.emplace_back();
+    for (const auto& column : result->metadata->columns) {
+      uint32_t size = 0;
+      base::BytesView value;
+      EXPECT_TRUE(reader.big_endian(size));
+      const bool is_null = static_cast<int32_t>(size) < 0;
+      if (!is_null) {
+        EXPECT_TRUE(reader.take(size, value));
+      }
+      columns.push_back(is_null ? "null" : types::to_display(*column.type, value));
+    }
+  }
+  return out;
+}
+
+class SnapshotsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "sibyl-snapshots-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    root_ = pattern;
+    data_ = root_ + "/data";
+    open();
+    must(*engine_,
+         "CREATE KEYSPACE k WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}");
+    must(*engine_, "CREATE TABLE k.a (p text, n int, v text, PRIMARY KEY (p, n))");
+    must(*engine_, "CREATE TABLE k.b (p text, n int, v text, PRIMARY KEY (p, n))");
+  }
+  void TearDown() override {
+    engine_.reset();
+    fs::remove_all(root_);
+  }
+  void open() { engine_ = opened(data_); }
+  static std::unique_ptr<Engine> opened(const std::string& data) {
+    Options options;
+    options.data = data;
+    auto engine = Engine::open(options);
+    EXPECT_TRUE(engine.has_value()) << engine.error().text();
+    return engine ? std::move(*engine) : nullptr;
+  }
+  base::Result<SnapshotInfo> take(const std::string& name) {
+    return take_snapshot(data_, name, engine_->store(), *engine_->schema(), ++now_);
+  }
+
+  std::string root_, data_;
+  std::unique_ptr<Engine> engine_;
+  int64_t now_ = 1'700'000'000'000;
+};
+
+TEST_F(SnapshotsTest, IsTheDatabaseAsItWas) {
+  must(*engine_, "INSERT INTO k.a (p, n, v) VALUES ('x', 1, 'before')");
+  const auto taken = take("first");
+  ASSERT_TRUE(taken.has_value()) << taken.error().text();
+  must(*engine_, "INSERT INTO k.a (p, n, v) VALUES ('x', 1, 'after')");
+  must(*engine_, "DROP TABLE k.b");
+  ASSERT_TRUE(engine_->compact().has_value());
+
+  ASSERT_TRUE(verify_snapshot(*taken).has_value());
+  const auto restored = restore_snapshot(*taken, root_ + "/new");
+  ASSERT_TRUE(restored.has_value()) << restored.error().text();
+  const auto other = opened(root_ + "/new");
+  ASSERT_NE(other, nullptr);
+  EXPECT_THAT(rows(*other, "SELECT v FROM k.a"), ElementsAre(ElementsAre("before")));
+  EXPECT_THAT(rows(*other, "SELECT * FROM k.b"), IsEmpty());
+  EXPECT_THAT(rows(*engine_, "SELECT v FROM k.a"), ElementsAre(ElementsAre("after")));
+}
+
+// Taking reads no table file: their checksums are from when they were written, and they are linked.
+TEST_F(SnapshotsTest, LinksFilesAndKnowsTheirChecksums) {
+  must(*engine_, "INSERT INTO k.a (p, n, v) VALUES ('x', 1, 'v')");
+  const auto taken = take("links");
+  ASSERT_TRUE(taken.has_value());
+  size_t tables = 0;
+  for (const auto& file : taken->files) {
+    if (!file.path.ends_with(".sst")) continue;
+    struct stat kept{}, live{};
+    ASSERT_EQ(::stat((taken->path + "/" + file.path).c_str(), &kept), 0);
+    ASSERT_EQ(::stat((data_ + "/" + file.path).c_str(), &live), 0);
+    EXPECT_EQ(kept.st_ino, live.st_ino);
+    ++tables;
+  }
+  EXPECT_GE(tables, 1u);
+  EXPECT_LT(taken->own_bytes, taken->bytes);
+}
+
+TEST_F(SnapshotsTest, AreListedAndCleared) {
+  EXPECT_THAT(*list_snapshots(data_), IsEmpty());
+  ASSERT_TRUE(take("b").has_value());
+  ASSERT_TRUE(take("a").has_value());
+  EXPECT_THAT(take("a").error().message(), HasSubstr("already"));
+  EXPECT_FALSE(take("../evil").has_value());
+  EXPECT_FALSE(take(".hidden").has_value());
+  const auto listed = list_snapshots(data_);
+  ASSERT_TRUE(listed.has_value());
+  ASSERT_EQ(listed->size(), 2u);
+  EXPECT_EQ((*listed)[0].name, "b");
+  EXPECT_EQ((*listed)[1].name, "a");
+  EXPECT_THAT(rows(*engine_,
+                   "SELECT name, keyspace_name, table_name, created_at, ephemeral, expires_at FROM "
+                   "system_views.snapshots WHERE name = 'b'"),
+              ElementsAre(ElementsAre("b", "k", "a", "2023-11-14 22:13:20.001000+0000", "False", "null"),
+                          ElementsAre("b", "k", "b", "2023-11-14 22:13:20.001000+0000", "False", "null")));
+  ASSERT_TRUE(clear_snapshot(data_, "b").has_value());
+  EXPECT_FALSE(clear_snapshot(data_, "b").has_value());
+  EXPECT_EQ(list_snapshots(data_)->size(), 1u);
+}
+
+TEST_F(SnapshotsTest, DamageIsRefusedByTheFilesName) {
+  must(*engine_, "INSERT INTO k.a (p, n, v) VALUES ('x', 1, 'v')");
+  const auto taken = take("s");
+  ASSERT_TRUE(taken.has_value());
+  for (const auto& file : taken->files) {
+    const std::string path = taken->path + "/" + file.path;
+    std::string whole;
+    {
+      std::ifstream in(path, std::ios::binary);
+      whole.assign(std::istreambuf_iterator<char>(in), {});
+    }
+    if (whole.empty()) continue;
+    std::string changed = whole;
+    changed[changed.size() / 2] ^= 1;
+    for (const std::string& bad : {changed, whole.substr(1), whole + "x"}) {
+      fs::remove(path);  // it may be linked: the database's own must stay
+      std::ofstream(path, std::ios::binary) << bad;
+      const auto sound = verify_snapshot(*taken);
+      ASSERT_FALSE(sound.has_value()) << path;
+      EXPECT_THAT(sound.error().message(), HasSubstr(path));
+      const auto restored = restore_snapshot(*taken, root_ + "/new");
+      ASSERT_FALSE(restored.has_value());
+      EXPECT_THAT(restored.error().message(), HasSubstr(path));
+      Options options;
+      options.data = root_ + "/new";
+      EXPECT_FALSE(Engine::open(options).has_value()) << "what was restored by half is no database";
+      fs::remove_all(root_ + "/new");
+    }
+    fs::remove(path);
+    EXPECT_THAT(verify_snapshot(*taken).error().message(), HasSubstr(path));
+    std::ofstream(path, std::ios::binary) << whole;
+  }
+  EXPECT_TRUE(verify_snapshot(*taken).has_value());
+  std::ofstream(taken->path + "/SNAPSHOT", std::ios::app) << " ";
+  EXPECT_THAT(read_snapshot(taken->path).error().message(), HasSubstr(taken->path + "/SNAPSHOT"));
+  std::vector<std::string> damaged;
+  EXPECT_THAT(*list_snapshots(data_, &damaged), IsEmpty());
+  EXPECT_THAT(damaged, ElementsAre("s"));
+}
+
+TEST_F(SnapshotsTest, IsNotRestoredOverOtherData) {
+  const auto taken = take("s");
+  ASSERT_TRUE(taken.has_value());
+  EXPECT_THAT(restore_snapshot(*taken, data_).error().message(), HasSubstr("is not empty"));
+}
+
+TEST(Snapshots, AreNotOfMemory) {
+  auto engine = Engine::open({});
+  ASSERT_TRUE(engine.has_value());
+  EXPECT_FALSE((*engine)->store().checkpoint("/tmp/never-made").has_value());
+}
+
+// The bar: taken while several writers write logged batches over several partitions of two tables, a snapshot
+// holds every batch that was acknowledged before it began, and none by half.
+class SnapshotsUnderLoad : public SnapshotsTest {
+ protected:
+  static constexpr int writers = 4, partitions = 3, moments = 4;
+
+  // Writes batch after batch; a batch's rows all have its number.
+  void write(int writer) {
+    const std::string filler(200, 'f');
+    for (int n = 0; !stop_; ++n) {
+      std::string text = "BEGIN BATCH ";
+      for (int i = 0; i < partitions; ++i)
+        for (const char* table : {"a", "b"})
+          text += "INSERT INTO k." + std::string(table) + " (p, n, v) VALUES ('" + std::to_string(writer) +
+                  "-" + std::to_string(i) + "', " + std::to_string(n) + ", '" + filler + "'); ";
+      if (!run(*engine_, text + "APPLY BATCH")) ++failed_;
+      acknowledged_[writer] = n + 1;
+    }
+  }
+  // How many rows of each batch there are, by writer.
+  std::map<std::pair<int, int>, int> count(Engine& engine) {
+    std::map<std::pair<int, int>, int> found;
+    for (const char* table : {"a", "b"})
+      for (const auto& row : rows(engine, std::string("SELECT p, n FROM k.") + table))
+        ++found[{row[0][0] - '0', std::stoi(row[1])}];
+    return found;
+  }
+
+  std::atomic<bool> stop_ = false;
+  std::atomic<int> failed_ = 0;
+  std::atomic<int> acknowledged_[writers] = {};
+};
+
+TEST_F(SnapshotsUnderLoad, HoldsAllThatWasAcknowledgedAndNoHalfBatch) {
+  std::vector<std::thread> threads;
+  for (int writer = 0; writer < writers; ++writer) threads.emplace_back([this, writer] { write(writer); });
+  std::vector<std::vector<int>> before;
+  std::vector<SnapshotInfo> taken;
+  for (int moment = 0; moment < moments; ++moment) {
+    for (int writer = 0; writer < writers; ++writer)  // each has gone on since the last one
+      while (acknowledged_[writer] < 30 * (moment + 1)) std::this_thread::yield();
+    auto& known = before.emplace_back();
+    for (const auto& count : acknowledged_) known.push_back(count);
+    auto snapshot = take("moment-" + std::to_string(moment));
+    ASSERT_TRUE(snapshot.has_value()) << snapshot.error().text();
+    taken.push_back(std::move(*snapshot));
+  }
+  stop_ = true;
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(failed_, 0);
+  for (int moment = 0; moment < moments; ++moment) {
+    const std::string to = root_ + "/restored-" + std::to_string(moment);
+    ASSERT_TRUE(restore_snapshot(taken[moment], to).has_value());
+    const auto engine = opened(to);
+    ASSERT_NE(engine, nullptr);
+    const auto found = count(*engine);
+    for (int writer = 0; writer < writers; ++writer)
+      for (int n = 0; n < before[moment][writer]; ++n)
+        ASSERT_TRUE(found.contains({writer, n})) << "lost batch " << n << " of writer " << writer;
+    for (const auto& [batch, count] : found)
+      ASSERT_EQ(count, 2 * partitions) << "half of batch " << batch.second << " of writer " << batch.first;
+  }
+}
+
+}  // namespace
+}  // namespace sibyl::engine

@@ -1,0 +1,82 @@
+#include "storage/rocksdb/damage.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "storage/rocksdb/merging.h"
+
+namespace sibyl::storage::rocksdb {
+namespace {
+
+constexpr size_t max_logged = 1000;
+constexpr size_t max_key_shown = 32;
+
+// The name of the table file in a status's text, as "/000012.sst"; empty when there is none.
+std::string table_file_in(const std::string& text) {
+  const size_t end = text.find(".sst");
+  if (end == std::string::npos) return {};
+  const size_t begin = text.rfind('/', end);
+  return begin == std::string::npos ? "" : text.substr(begin, end + 4 - begin);
+}
+
+}  // namespace
+
+void DamageReport::set_key_name(KeyName name) {
+  const std::lock_guard lock(mutex_);
+  key_name_ = std::move(name);
+}
+
+std::string DamageReport::name_of(base::BytesView key) const {
+  {
+    const std::lock_guard lock(mutex_);
+    if (key_name_) return key_name_(key);
+  }
+  std::string text = "0x";
+  for (const char c : key.substr(0, max_key_shown)) text += fmt::format("{:02x}", static_cast<uint8_t>(c));
+  return text;
+}
+
+std::string DamageReport::describe(::rocksdb::DB& database, const std::string& file) const {
+  std::vector<::rocksdb::LiveFileMetaData> files;
+  database.GetLiveFilesMetaData(&files);
+  for (const auto& found : files) {
+    if (found.relative_filename != file.substr(1) && found.name != file) continue;
+    return fmt::format("{}{}, whose records go from {} to {}", found.db_path, file,
+                       name_of(found.smallestkey), name_of(found.largestkey));
+  }
+  return file.substr(1);
+}
+
+void DamageReport::log_once(const std::string& what) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (logged_.size() >= max_logged || !logged_.insert(what).second) return;
+  }
+  spdlog::error("damaged data: {}", what);
+}
+
+base::Error DamageReport::read_error(::rocksdb::DB& database, const ::rocksdb::Status& status,
+                                     base::BytesView key) {
+  base::Error error = error_of(status, base::ErrorCode::read_failure);
+  if (!status.IsCorruption()) return error;
+  ++count_;
+  const std::string file = table_file_in(status.ToString());
+  std::string what = fmt::format("{}; it was met by a read from {} on", error.message(), name_of(key));
+  if (!file.empty())
+    what = fmt::format("A block of {} is damaged and is not served; it was met by a read from {} on. {}",
+                       describe(database, file), name_of(key), error.message());
+  // Many reads meet one block: it is told by the file and its place.
+  log_once(file.empty() ? what : fmt::format("{} [{}]", describe(database, file), status.ToString()));
+  return base::Error(base::ErrorCode::read_failure, what).with_hint(error.hint());
+}
+
+void DamageReport::background(const ::rocksdb::Status& status) {
+  if (!status.IsCorruption()) return;
+  ++count_;
+  log_once(fmt::format("a compaction stopped, its files stay as they are: {}", status.ToString()));
+}
+
+}  // namespace sibyl::storage::rocksdb

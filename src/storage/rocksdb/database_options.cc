@@ -1,0 +1,75 @@
+#include "storage/rocksdb/database_options.h"
+
+#include <rocksdb/file_checksum.h>
+#include <rocksdb/filter_policy.h>
+#include <rocksdb/table.h>
+
+#include "storage/rocksdb/merging.h"
+
+namespace sibyl::storage::rocksdb {
+namespace {
+
+::rocksdb::BlockBasedTableOptions table_options(const std::shared_ptr<::rocksdb::Cache>& cache) {
+  ::rocksdb::BlockBasedTableOptions table;
+  table.block_cache = cache;
+  table.block_size = 4 << 10;
+  table.format_version = 5;
+  table.filter_policy.reset(::rocksdb::NewBloomFilterPolicy(10));
+  // So that memory is bounded by the cache however large the store is; in small parts, so that a small cache
+  // holds the parts that are in use.
+  table.cache_index_and_filter_blocks = true;
+  table.cache_index_and_filter_blocks_with_high_priority = true;
+  table.pin_top_level_index_and_filter = true;
+  table.index_type = ::rocksdb::BlockBasedTableOptions::kTwoLevelIndexSearch;
+  table.partition_filters = true;
+  table.metadata_block_size = 4 << 10;
+  return table;
+}
+
+}  // namespace
+
+::rocksdb::Options database_options(const Options& options, const std::shared_ptr<::rocksdb::Cache>& cache) {
+  ::rocksdb::Options database;
+  database.create_if_missing = true;
+  database.table_factory.reset(::rocksdb::NewBlockBasedTableFactory(table_options(cache)));
+  database.merge_operator = make_merge_operator();
+  // Of each file as it is written, so that a snapshot has checksums without reading anything.
+  database.file_checksum_gen_factory = ::rocksdb::GetFileChecksumGenCrc32cFactory();
+
+  database.write_buffer_size = options.write_buffer_bytes;
+  database.max_write_buffer_number = 3;
+  database.memtable_whole_key_filtering = true;
+  database.memtable_prefix_bloom_size_ratio = 0.02;
+  database.allow_concurrent_memtable_write = false;  // the committer is the only writer
+  database.enable_write_thread_adaptive_yield = false;
+
+  database.compaction_style = ::rocksdb::kCompactionStyleLevel;
+  database.level_compaction_dynamic_level_bytes = true;
+  database.max_bytes_for_level_base = options.write_buffer_bytes * 4;
+  database.target_file_size_base = options.write_buffer_bytes;
+  database.compression_per_level = {::rocksdb::kNoCompression, ::rocksdb::kNoCompression,
+                                    ::rocksdb::kLZ4Compression};
+  database.bottommost_compression = ::rocksdb::kLZ4Compression;
+  // So that what has expired is purged even where nothing is written any more.
+  database.periodic_compaction_seconds = 10 * 86'400;
+
+  database.disable_auto_compactions = !options.automatic_compaction;
+  // The committer resumes after errors: RocksDB's own way may leave it waiting for itself when it is closed
+  // meanwhile.
+  database.max_bgerror_resume_count = 0;
+  database.max_background_jobs = 2;
+  database.max_open_files = 512;
+  database.bytes_per_sync = 1 << 20;
+  database.avoid_unnecessary_blocking_io = true;
+  database.skip_stats_update_on_db_open = true;
+  database.skip_checking_sst_file_sizes_on_db_open = true;
+  database.stats_dump_period_sec = 0;
+  database.stats_persist_period_sec = 0;
+  database.info_log_level = ::rocksdb::WARN_LEVEL;
+  database.keep_log_file_num = 2;
+  database.max_log_file_size = 1 << 20;
+  database.max_manifest_file_size = 16 << 20;
+  return database;
+}
+
+}  // namespace sibyl::storage::rocksdb
