@@ -9,48 +9,22 @@
 
 #include <atomic>
 #include <filesystem>
-#include <future>
 #include <random>
 #include <set>
 #include <thread>
 
-#include "engine/engine.h"
-#include "execute/upkeep_check.h"
+#include "engine/test_database.h"
 
 namespace sibyl::engine {
 namespace {
 
 using execute::ResultSet;
 
-class Database {
+class Database : public TestDatabase {
  public:
-  explicit Database(const std::string& data) {
-    auto opened = Engine::open({.data = data});
-    EXPECT_TRUE(opened) << opened.error().text();
-    engine = std::move(*opened);
-  }
-
-  base::Result<ResultSet> run(const std::string& text) {
-    auto plan = engine->plan_query(text, "e");
-    if (!plan) return base::fail(plan.error());
-    std::promise<base::Result<ResultSet>> answer;
-    engine->execute(*plan, {}, [&](base::Result<ResultSet> result) { answer.set_value(std::move(result)); });
-    return answer.get_future().get();
-  }
-  void must(const std::string& text) {
-    auto result = run(text);
-    ASSERT_TRUE(result) << text << ": " << result.error().text();
-  }
-  size_t count(const std::string& text) {
-    auto result = run(text);
-    EXPECT_TRUE(result) << text << ": " << result.error().text();
-    return result ? result->rows.count() : 0;
-  }
+  using TestDatabase::TestDatabase;
 
   void create(const std::string& table) {
-    must(
-        "CREATE KEYSPACE IF NOT EXISTS e WITH replication = {'class': 'SimpleStrategy', "
-        "'replication_factor': 1}");
     must(fmt::format("CREATE TABLE IF NOT EXISTS {} (k int, c int, v int, w text, PRIMARY KEY (k, c))",
                      table));
   }
@@ -65,13 +39,6 @@ class Database {
     while (count("SELECT * FROM system.built_views WHERE keyspace_name = 'e'") < views)
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
-  std::vector<std::string> faults() {
-    auto found = execute::check_upkeep(*engine->schema(), engine->store(), engine->clock().now_seconds());
-    EXPECT_TRUE(found) << found.error().text();
-    return found ? *found : std::vector<std::string>{"failed"};
-  }
-
-  std::unique_ptr<Engine> engine;
 };
 
 TEST(Builder, FillsAViewFromSmallAndWidePartitions) {

@@ -29,6 +29,7 @@
 #include "plan/restrictions.h"
 #include "plan/select.h"
 #include "row/record_key.h"
+#include "schema/index.h"
 #include "types/literal.h"
 #include "types/value.h"
 
@@ -105,8 +106,7 @@ std::set<uint32_t> vector_indexes(const schema::Snapshot& schema) {
   for (const auto& [name, keyspace] : schema.keyspaces)
     for (const auto& [table_name, table] : keyspace->tables)
       for (const schema::Index& index : table->indexes)
-        if (table->find_by_id(index.column_id)->type->kind() == types::Kind::vector)
-          ids.insert(index.storage_id);
+        if (schema::is_vector_index(*table, index)) ids.insert(index.storage_id);
   return ids;
 }
 

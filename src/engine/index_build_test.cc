@@ -5,46 +5,22 @@
 
 #include <atomic>
 #include <filesystem>
-#include <future>
 #include <random>
 #include <thread>
 
-#include "engine/engine.h"
-#include "execute/upkeep_check.h"
+#include "engine/test_database.h"
 
 namespace sibyl::engine {
 namespace {
 
 using execute::ResultSet;
 
-class Database {
+class Database : public TestDatabase {
  public:
-  explicit Database(const std::string& data) {
-    auto opened = Engine::open({.data = data});
-    EXPECT_TRUE(opened) << opened.error().text();
-    engine = std::move(*opened);
-    must(
-        "CREATE KEYSPACE IF NOT EXISTS e WITH replication = {'class': 'SimpleStrategy', "
-        "'replication_factor': 1}");
+  explicit Database(const std::string& data) : TestDatabase(data) {
     must("CREATE TABLE IF NOT EXISTS t (k int, c int, v int, l list<int>, s int STATIC, PRIMARY KEY (k, c))");
   }
 
-  base::Result<ResultSet> run(const std::string& text) {
-    auto plan = engine->plan_query(text, "e");
-    if (!plan) return base::fail(plan.error());
-    std::promise<base::Result<ResultSet>> answer;
-    engine->execute(*plan, {}, [&](base::Result<ResultSet> result) { answer.set_value(std::move(result)); });
-    return answer.get_future().get();
-  }
-  void must(const std::string& text) {
-    auto result = run(text);
-    ASSERT_TRUE(result) << text << ": " << result.error().text();
-  }
-  size_t count(const std::string& text) {
-    auto result = run(text);
-    EXPECT_TRUE(result) << text << ": " << result.error().text();
-    return result ? result->rows.count() : 0;
-  }
   // Waits for builds: there is no bound but the test's own.
   void wait_until_built(size_t indexes) {
     while (count("SELECT * FROM system.\"IndexInfo\" WHERE table_name = 'e'") < indexes)
@@ -65,13 +41,6 @@ class Database {
     must("CREATE INDEX IF NOT EXISTS by_s ON t (s) USING 'sai'");
     must("CREATE INDEX IF NOT EXISTS by_c ON t (c) USING 'sai'");
   }
-  std::vector<std::string> faults() {
-    auto found = execute::check_upkeep(*engine->schema(), engine->store(), engine->clock().now_seconds());
-    EXPECT_TRUE(found) << found.error().text();
-    return found ? *found : std::vector<std::string>{"failed"};
-  }
-
-  std::unique_ptr<Engine> engine;
 };
 
 TEST(IndexBuild, ExistingRowsAreFound) {

@@ -149,29 +149,15 @@ class Selecting {
 
   base::Status make_filters() {
     if (!plan_.where->needs_filtering()) return {};
-    SIBYL_ASSIGN(std::vector<plan::Filter> filters, plan_.where->filters(bindings_, scratch_));
-    const std::vector<const schema::Column*>& columns = plan_.where->filtered_columns();
-    for (plan::Filter& filter : filters) {
-      const auto at = std::find(columns.begin(), columns.end(), filter.column) - columns.begin();
-      const bool of_partition = filter.column->is_partition_key() || filter.column->is_static();
-      const auto input = static_cast<size_t>(plan_.filter_inputs[static_cast<size_t>(at)]);
-      (of_partition ? partition_filters_ : row_filters_).push_back({std::move(filter), input});
+    SIBYL_ASSIGN(std::vector<InputFilter> filters, input_filters(plan_, bindings_, scratch_));
+    for (InputFilter& one : filters) {
+      const bool of_partition = one.filter.column->is_partition_key() || one.filter.column->is_static();
+      (of_partition ? partition_filters_ : row_filters_).push_back(std::move(one));
     }
     return {};
   }
 
   // --- Reading
-
-  struct InputFilter {
-    plan::Filter filter;
-    size_t input;
-  };
-
-  bool passes(const std::vector<InputFilter>& filters) const {
-    for (const InputFilter& one : filters)
-      if (!satisfies(one.filter, inputs_.values()[one.input])) return false;
-    return true;
-  }
 
   static std::string names_of(const std::vector<plan::IndexUse>& uses) {
     std::string names;
@@ -223,7 +209,7 @@ class Selecting {
     remaining_in_partition_ = rows_of_partition();
     last_read_partition_.assign(reader_->partition_key());
     SIBYL_TRY(inputs_.start_partition(reader_->partition_key(), reader_->static_row()));
-    if (!passes(partition_filters_)) return {};
+    if (!satisfies(partition_filters_, inputs_.values())) return {};
     bool has_rows = reader_->is_continued();
     while (!done_ && remaining_in_partition_ > 0) {
       SIBYL_ASSIGN(const bool more, reader_->next_row());
@@ -232,7 +218,7 @@ class Selecting {
       has_rows = true;
       ++live_rows_;
       SIBYL_TRY(inputs_.fill(reader_->clustering(), reader_->row()));
-      if (!passes(row_filters_)) continue;
+      if (!satisfies(row_filters_, inputs_.values())) continue;
       SIBYL_TRY(take(reader_->clustering()));
     }
     const bool only_static = !has_rows && !reader_->static_row().cells.empty() &&

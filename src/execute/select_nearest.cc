@@ -171,20 +171,8 @@ class SelectingNearest {
       SIBYL_ASSIGN(read_.keys, where.partition_keys(bindings_, scratch_));
     }
     SIBYL_ASSIGN(read_.intervals, where.intervals(bindings_, scratch_));
-    SIBYL_ASSIGN(std::vector<plan::Filter> filters, where.filters(bindings_, scratch_));
-    const std::vector<const schema::Column*>& columns = where.filtered_columns();
-    for (plan::Filter& filter : filters) {
-      const auto at = std::find(columns.begin(), columns.end(), filter.column) - columns.begin();
-      filter_inputs_.push_back(static_cast<size_t>(plan_.filter_inputs[static_cast<size_t>(at)]));
-      filters_.push_back(std::move(filter));
-    }
+    SIBYL_ASSIGN(filters_, input_filters(plan_, bindings_, scratch_));
     return (read_.is_range ? !read_.tokens.empty() : !read_.keys.empty()) && !read_.intervals.empty();
-  }
-
-  bool passes() const {
-    for (size_t i = 0; i < filters_.size(); ++i)
-      if (!satisfies(filters_[i], inputs_.values()[filter_inputs_[i]])) return false;
-    return true;
   }
 
   // Every row that the plan gives.
@@ -199,7 +187,7 @@ class SelectingNearest {
         SIBYL_ASSIGN(const bool more_rows, reader->next_row());
         if (!more_rows) break;
         SIBYL_TRY(inputs_.fill(reader->clustering(), reader->row()));
-        if (passes()) SIBYL_TRY(take(best));
+        if (satisfies(filters_, inputs_.values())) SIBYL_TRY(take(best));
       }
     }
   }
@@ -257,8 +245,7 @@ class SelectingNearest {
   RowWriter writer_;
   RowInputs inputs_;
   ReadPlan read_;
-  std::vector<plan::Filter> filters_;
-  std::vector<size_t> filter_inputs_;  // of each
+  std::vector<InputFilter> filters_;
   std::vector<float> query_;
   size_t limit_ = 0;
   ResultSet result_;

@@ -292,4 +292,21 @@ bool satisfies(const plan::Filter& filter, const ValueView& value) {
   }
 }
 
+base::Result<std::vector<InputFilter>> input_filters(const plan::Select& plan, const plan::Bindings& bindings,
+                                                     plan::Scratch& scratch) {
+  SIBYL_ASSIGN(std::vector<plan::Filter> filters, plan.where->filters(bindings, scratch));
+  const std::vector<const schema::Column*>& columns = plan.where->filtered_columns();
+  std::vector<InputFilter> result;
+  for (plan::Filter& filter : filters) {
+    const auto at = std::find(columns.begin(), columns.end(), filter.column) - columns.begin();
+    result.push_back({std::move(filter), static_cast<size_t>(plan.filter_inputs[static_cast<size_t>(at)])});
+  }
+  return result;
+}
+
+bool satisfies(const std::vector<InputFilter>& filters, std::span<const ValueView> inputs) {
+  return std::all_of(filters.begin(), filters.end(),
+                     [&](const InputFilter& one) { return satisfies(one.filter, inputs[one.input]); });
+}
+
 }  // namespace sibyl::execute

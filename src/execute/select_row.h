@@ -49,4 +49,13 @@ ValueView assemble(const types::Type& type, std::span<const row::Cell> cells, pl
 // Whether a value satisfies a filter. Null never does.
 bool satisfies(const plan::Filter& filter, const ValueView& value);
 
+// A filter and the input that it looks at.
+struct InputFilter {
+  plan::Filter filter;
+  size_t input;
+};
+base::Result<std::vector<InputFilter>> input_filters(const plan::Select& plan, const plan::Bindings& bindings,
+                                                     plan::Scratch& scratch);
+bool satisfies(const std::vector<InputFilter>& filters, std::span<const ValueView> inputs);
+
 }  // namespace sibyl::execute

@@ -1,6 +1,7 @@
 #include "execute/index_entries.h"
 #include "execute/upkeep.h"
 #include "execute/vector_indexes.h"
+#include "schema/index.h"
 
 namespace sibyl::execute {
 
@@ -15,8 +16,7 @@ bool end_together(const row::Marker& left, const row::Marker& right) {
 
 base::Status write_index_change(const schema::Index& index, const RowChange& change,
                                 storage::WriteSet& writes) {
-  const schema::Column& column = *change.table.find_by_id(index.column_id);
-  if (column.type->kind() == types::Kind::vector) {
+  if (schema::is_vector_index(change.table, index)) {
     write_vector_change(index, change, writes);
     return {};
   }

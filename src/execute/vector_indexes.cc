@@ -4,6 +4,7 @@
 #include "execute/upkeep.h"
 #include "row/fragment.h"
 #include "row/record_key.h"
+#include "schema/index.h"
 
 namespace sibyl::execute {
 
@@ -49,7 +50,7 @@ bool is_same(const row::Cell* left, const row::Cell* right) {
 
 base::Status check_vector_change(const schema::Index& index, const RowChange& change) {
   const schema::Column& column = *change.table.find_by_id(index.column_id);
-  if (column.type->kind() != types::Kind::vector || column.is_static() != change.is_static) return {};
+  if (!schema::is_vector_index(change.table, index) || column.is_static() != change.is_static) return {};
   const row::Cell* after = vector_of(index, change.after);
   if (after == nullptr || is_same(vector_of(index, change.before), after)) return {};
   return plan::check_indexable(similarity_of(index), plan::decode_floats(after->value));

@@ -109,6 +109,29 @@ bool is_operation(std::string_view name) {
   return operation_symbol(name) != '\0';
 }
 
+std::shared_ptr<Function> make_function(const FactoryCall& call, std::vector<TypePtr> arguments,
+                                        TypePtr returns, Function::Evaluate evaluate) {
+  auto function = std::make_shared<Function>();
+  function->name = call.name;
+  function->arguments = std::move(arguments);
+  function->returns = std::move(returns);
+  function->evaluate = evaluate;
+  function->from_factory = true;
+  return function;
+}
+
+std::unexpected<base::Error> wrong_argument_count(const FactoryCall& call, std::string_view parameters) {
+  return invalid(
+      fmt::format("Invalid number of arguments for function system.{}({})", call.name, parameters));
+}
+
+std::unexpected<base::Error> unknown_argument_type(const FactoryCall& call, size_t index,
+                                                   std::string_view parameters) {
+  return invalid(fmt::format(
+      "Cannot infer type of argument {} in call to function system.{}({}): use type casts to disambiguate",
+      call.argument_texts[index], call.name, parameters));
+}
+
 base::Error function_failure(const Function& function, std::string message) {
   base::ErrorDetails details;
   details.code = base::ErrorCode::function_failure;

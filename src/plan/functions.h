@@ -65,6 +65,14 @@ struct FactoryCall {
 };
 using Factory = base::Result<FunctionPtr> (*)(const FactoryCall& call);
 
+// What factories share: the function that a call is, and their refusals. `parameters`: as they are written in
+// the function's signature.
+std::shared_ptr<Function> make_function(const FactoryCall& call, std::vector<types::TypePtr> arguments,
+                                        types::TypePtr returns, Function::Evaluate evaluate);
+std::unexpected<base::Error> wrong_argument_count(const FactoryCall& call, std::string_view parameters);
+std::unexpected<base::Error> unknown_argument_type(const FactoryCall& call, size_t index,
+                                                   std::string_view parameters);
+
 struct FunctionEntry {
   std::vector<FunctionPtr> functions;
   Factory factory = nullptr;

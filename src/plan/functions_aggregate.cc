@@ -198,19 +198,11 @@ std::unique_ptr<Accumulator> sum(const Function& function) {
 }
 
 base::Result<FunctionPtr> make_extreme(const FactoryCall& call) {
-  if (call.argument_types.size() != 1)
-    return invalid(fmt::format("Invalid number of arguments for function system.{}(any)", call.name));
+  if (call.argument_types.size() != 1) return wrong_argument_count(call, "any");
   TypePtr type = call.argument_types[0] != nullptr ? call.argument_types[0] : call.receiver_type;
-  if (type == nullptr)
-    return invalid(fmt::format(
-        "Cannot infer type of argument {} in call to function system.{}(any): use type casts to disambiguate",
-        call.argument_texts[0], call.name));
-  auto function = std::make_shared<Function>();
-  function->name = call.name;
-  function->arguments = {type};
-  function->returns = type;
+  if (type == nullptr) return unknown_argument_type(call, 0, "any");
+  auto function = make_function(call, {type}, type, nullptr);
   function->accumulate = extreme;
-  function->from_factory = true;
   return function;
 }
 

@@ -17,26 +17,10 @@ using types::TypePtr;
 
 namespace {
 
-std::shared_ptr<Function> make(const FactoryCall& call, std::vector<TypePtr> arguments, TypePtr returns,
-                               Function::Evaluate evaluate) {
-  auto function = std::make_shared<Function>();
-  function->name = call.name;
-  function->arguments = std::move(arguments);
-  function->returns = std::move(returns);
-  function->evaluate = evaluate;
-  function->from_factory = true;
-  return function;
-}
-
 // Checks that there is one argument and that its type is known.
 base::Result<TypePtr> only_argument(const FactoryCall& call, const char* parameter) {
-  if (call.argument_types.size() != 1)
-    return invalid(
-        fmt::format("Invalid number of arguments for function system.{}({})", call.name, parameter));
-  if (call.argument_types[0] == nullptr)
-    return invalid(fmt::format(
-        "Cannot infer type of argument {} in call to function system.{}({}): use type casts to disambiguate",
-        call.argument_texts[0], call.name, parameter));
+  if (call.argument_types.size() != 1) return wrong_argument_count(call, parameter);
+  if (call.argument_types[0] == nullptr) return unknown_argument_type(call, 0, parameter);
   return call.argument_types[0];
 }
 
@@ -61,7 +45,7 @@ base::Result<FunctionPtr> make_map_side(const FactoryCall& call) {
   if (type->kind() != Kind::map) return wrong_argument(call, 0, "map", type);
   TypePtr returns = call.name == "map_keys" ? types::set_of(type->map_key(), true)
                                             : types::list_of(type->map_value(), true);
-  return make(call, {type}, std::move(returns), map_side);
+  return make_function(call, {type}, std::move(returns), map_side);
 }
 
 // --- collection_count, collection_min, ...
@@ -76,7 +60,7 @@ base::Result<ValueView> count(const Function& function, std::span<const ValueVie
 base::Result<FunctionPtr> make_count(const FactoryCall& call) {
   SIBYL_ASSIGN(const TypePtr type, only_argument(call, "collection"));
   if (!type->is_collection()) return wrong_argument(call, 0, "collection", type);
-  return make(call, {type}, types::scalar(Kind::int_), count);
+  return make_function(call, {type}, types::scalar(Kind::int_), count);
 }
 
 base::Result<ValueView> aggregate_elements(const Function& function, std::span<const ValueView> arguments,
@@ -98,7 +82,7 @@ base::Result<FunctionPtr> make_aggregation(const FactoryCall& call) {
   if (is_numeric_only && (!is_set_or_list || !is_numeric(type->element()->kind())))
     return wrong_argument(call, 0, "numeric set/list", type);
   if (!is_set_or_list) return wrong_argument(call, 0, "set or list", type);
-  return make(call, {type}, type->element(), aggregate_elements);
+  return make_function(call, {type}, type->element(), aggregate_elements);
 }
 
 // --- Similarity of vectors
@@ -117,9 +101,7 @@ base::Result<ValueView> similarity(const Function& function, std::span<const Val
 
 base::Result<FunctionPtr> make_similarity(const FactoryCall& call) {
   constexpr const char* parameters = "vector<float, n>, vector<float, n>";
-  if (call.argument_types.size() != 2)
-    return invalid(
-        fmt::format("Invalid number of arguments for function system.{}({})", call.name, parameters));
+  if (call.argument_types.size() != 2) return wrong_argument_count(call, parameters);
   const auto inferred = [&](size_t index) -> TypePtr {
     if (call.array_sizes[index] != 0)
       return types::vector_of(types::scalar(Kind::float_), static_cast<uint32_t>(call.array_sizes[index]));
@@ -129,17 +111,13 @@ base::Result<FunctionPtr> make_similarity(const FactoryCall& call) {
   if (arguments[0] == nullptr) arguments[0] = arguments[1];
   if (arguments[1] == nullptr) arguments[1] = arguments[0];
   for (size_t i = 0; i < 2; ++i) {
-    if (arguments[i] == nullptr)
-      return invalid(
-          fmt::format("Cannot infer type of argument {} in call to function system.{}({}): use type casts to "
-                      "disambiguate",
-                      call.argument_texts[i], call.name, parameters));
+    if (arguments[i] == nullptr) return unknown_argument_type(call, i, parameters);
     if (arguments[i]->kind() != Kind::vector || arguments[i]->element()->kind() != Kind::float_)
       return wrong_argument(call, i, "float vector", arguments[i]);
   }
   if (arguments[0]->dimension() != arguments[1]->dimension())
     return invalid("All arguments must have the same vector dimensions");
-  return make(call, std::move(arguments), types::scalar(Kind::float_), similarity);
+  return make_function(call, std::move(arguments), types::scalar(Kind::float_), similarity);
 }
 
 // --- JSON
@@ -152,7 +130,7 @@ base::Result<ValueView> to_json(const Function& function, std::span<const ValueV
 
 base::Result<FunctionPtr> make_to_json(const FactoryCall& call) {
   SIBYL_ASSIGN(const TypePtr type, only_argument(call, "any"));
-  auto function = make(call, {type}, types::scalar(Kind::text), to_json);
+  auto function = make_function(call, {type}, types::scalar(Kind::text), to_json);
   function->takes_nulls = true;
   return function;
 }
@@ -172,8 +150,7 @@ base::Result<ValueView> parse(const Function& function, std::span<const ValueVie
 }
 
 base::Result<FunctionPtr> make_from_json(const FactoryCall& call) {
-  if (call.argument_types.size() != 1)
-    return invalid(fmt::format("Invalid number of arguments for function system.{}(text)", call.name));
+  if (call.argument_types.size() != 1) return wrong_argument_count(call, "text");
   if (call.receiver_type == nullptr)
     return invalid(
         fmt::format("{}() cannot be used in the selection clause of a SELECT statement", call.name));
@@ -182,7 +159,7 @@ base::Result<FunctionPtr> make_from_json(const FactoryCall& call) {
     return invalid(
         fmt::format("Function system.{} requires an argument of type text, but found argument {} of type {}",
                     call.name, call.argument_texts[0], argument->cql_name()));
-  return make(call, {types::scalar(Kind::text)}, call.receiver_type, parse);
+  return make_function(call, {types::scalar(Kind::text)}, call.receiver_type, parse);
 }
 
 }  // namespace

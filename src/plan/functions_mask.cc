@@ -16,31 +16,19 @@ using types::TypePtr;
 
 namespace {
 
+// A mask is laid over nulls too.
 std::shared_ptr<Function> make(const FactoryCall& call, std::vector<TypePtr> arguments, TypePtr returns,
                                Function::Evaluate evaluate) {
-  auto function = std::make_shared<Function>();
-  function->name = call.name;
-  function->arguments = std::move(arguments);
-  function->returns = std::move(returns);
-  function->evaluate = evaluate;
+  auto function = make_function(call, std::move(arguments), std::move(returns), evaluate);
   function->takes_nulls = true;
-  function->from_factory = true;
   return function;
-}
-
-std::unexpected<base::Error> wrong_count(const FactoryCall& call, const char* parameters) {
-  return invalid(
-      fmt::format("Invalid number of arguments for function system.{}({})", call.name, parameters));
 }
 
 // The type of the masked value, which may be any; `otherwise`: when it has none of its own.
 base::Result<TypePtr> masked_type(const FactoryCall& call, const char* parameters,
                                   const TypePtr& otherwise = nullptr) {
   const TypePtr& type = call.argument_types[0] != nullptr ? call.argument_types[0] : otherwise;
-  if (type == nullptr)
-    return invalid(fmt::format(
-        "Cannot infer type of argument {} in call to function system.{}({}): use type casts to disambiguate",
-        call.argument_texts[0], call.name, parameters));
+  if (type == nullptr) return unknown_argument_type(call, 0, parameters);
   return type;
 }
 
@@ -51,7 +39,7 @@ base::Result<ValueView> give_null(const Function&, std::span<const ValueView>, c
 }
 
 base::Result<FunctionPtr> make_null(const FactoryCall& call) {
-  if (call.argument_types.size() != 1) return wrong_count(call, "any");
+  if (call.argument_types.size() != 1) return wrong_argument_count(call, "any");
   SIBYL_ASSIGN(const TypePtr type, masked_type(call, "any"));
   return make(call, {type}, type, give_null);
 }
@@ -62,7 +50,7 @@ base::Result<ValueView> give_replacement(const Function&, std::span<const ValueV
 }
 
 base::Result<FunctionPtr> make_replace(const FactoryCall& call) {
-  if (call.argument_types.size() != 2) return wrong_count(call, "any, any");
+  if (call.argument_types.size() != 2) return wrong_argument_count(call, "any, any");
   SIBYL_ASSIGN(const TypePtr type, masked_type(call, "any, any", call.receiver_type));
   return make(call, {type, type}, type, give_replacement);
 }
@@ -130,7 +118,7 @@ base::Result<ValueView> give_default(const Function& function, std::span<const V
 }
 
 base::Result<FunctionPtr> make_default(const FactoryCall& call) {
-  if (call.argument_types.size() != 1) return wrong_count(call, "any");
+  if (call.argument_types.size() != 1) return wrong_argument_count(call, "any");
   SIBYL_ASSIGN(const TypePtr type, masked_type(call, "any"));
   return make(call, {type}, type, give_default);
 }
@@ -191,7 +179,7 @@ base::Status check_argument(const FactoryCall& call, size_t index, std::initiali
 
 base::Result<FunctionPtr> make_partial(const FactoryCall& call) {
   const size_t count = call.argument_types.size();
-  if (count < 3 || count > 4) return wrong_count(call, partial_parameters);
+  if (count < 3 || count > 4) return wrong_argument_count(call, partial_parameters);
   SIBYL_TRY(check_argument(call, 0, {Kind::text, Kind::ascii}, "[text|varchar|ascii]"));
   SIBYL_TRY(check_argument(call, 1, {Kind::int_}, "int"));
   SIBYL_TRY(check_argument(call, 2, {Kind::int_}, "int"));
@@ -258,11 +246,8 @@ base::Result<ValueView> hash(const Function&, std::span<const ValueView> argumen
 base::Result<FunctionPtr> make_hash(const FactoryCall& call) {
   constexpr const char* parameters = "any, [text]";
   const size_t count = call.argument_types.size();
-  if (count < 1 || count > 2) return wrong_count(call, parameters);
-  if (call.argument_types[0] == nullptr)
-    return invalid(fmt::format(
-        "Cannot infer type of argument {} in call to function system.{}({}): use type casts to disambiguate",
-        call.argument_texts[0], call.name, parameters));
+  if (count < 1 || count > 2) return wrong_argument_count(call, parameters);
+  if (call.argument_types[0] == nullptr) return unknown_argument_type(call, 0, parameters);
   if (count == 2) SIBYL_TRY(check_argument(call, 1, {Kind::text, Kind::ascii}, "text"));
   std::vector<TypePtr> arguments = {call.argument_types[0]};
   if (count == 2) arguments.push_back(types::scalar(Kind::text));

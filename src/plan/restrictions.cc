@@ -282,7 +282,6 @@ base::Status BoundRestrictions::finish_others(Purpose purpose, bool may_filter) 
   }
   if (purpose != Purpose::select)
     return invalid(fmt::format("Non PRIMARY KEY columns found in where clause: {} ", listed(names)));
-  SIBYL_TRY(check_vectors());
   needs_filtering_ = true;
   uses_index_ = has_index_;
   if (!may_filter && !has_index_) return base::fail(filtering_refused());

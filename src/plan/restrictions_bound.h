@@ -128,7 +128,6 @@ class BoundRestrictions final : public Restrictions {
   base::Status finish_clustering(Purpose purpose, bool allow_filtering, bool only_static);
   base::Status finish_others(Purpose purpose, bool may_filter);
   void plan_clustering();
-  base::Status check_vectors() const;
   bool clustering_needs_filtering() const;
   void choose_indexes();
   void summarise();

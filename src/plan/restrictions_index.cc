@@ -142,15 +142,6 @@ bool are_served(const schema::Table& table, const std::vector<RestrictionPtr>& r
   });
 }
 
-base::Status BoundRestrictions::check_vectors() const {
-  for (const auto& [column, restriction] : others_) {
-    if (column->type->kind() != Kind::vector) continue;
-    for (const Index& index : table_->indexes)
-      if (index.column_id == column->id) return invalid("Vector indexes only support ANN queries");
-  }
-  return {};
-}
-
 bool BoundRestrictions::clustering_needs_filtering() const {
   int position = 0;
   const Restriction* last = nullptr;

@@ -1,0 +1,54 @@
+// For tests: an engine whose statements are run to their end, in keyspace e.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <future>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/engine.h"
+#include "execute/upkeep_check.h"
+
+namespace sibyl::engine {
+
+class TestDatabase {
+ public:
+  explicit TestDatabase(const std::string& data) {
+    auto opened = Engine::open({.data = data});
+    EXPECT_TRUE(opened) << opened.error().text();
+    engine = std::move(*opened);
+    must(
+        "CREATE KEYSPACE IF NOT EXISTS e WITH replication = {'class': 'SimpleStrategy', "
+        "'replication_factor': 1}");
+  }
+
+  base::Result<execute::ResultSet> run(const std::string& text) {
+    auto plan = engine->plan_query(text, "e");
+    if (!plan) return base::fail(plan.error());
+    std::promise<base::Result<execute::ResultSet>> answer;
+    engine->execute(*plan, {},
+                    [&](base::Result<execute::ResultSet> result) { answer.set_value(std::move(result)); });
+    return answer.get_future().get();
+  }
+  void must(const std::string& text) {
+    auto result = run(text);
+    ASSERT_TRUE(result) << text << ": " << result.error().text();
+  }
+  size_t count(const std::string& text) {
+    auto result = run(text);
+    EXPECT_TRUE(result) << text << ": " << result.error().text();
+    return result ? result->rows.count() : 0;
+  }
+  // Where an index or a view does not agree with its table.
+  std::vector<std::string> faults() {
+    auto found = execute::check_upkeep(*engine->schema(), engine->store(), engine->clock().now_seconds());
+    EXPECT_TRUE(found) << found.error().text();
+    return found ? *found : std::vector<std::string>{"failed"};
+  }
+
+  std::unique_ptr<Engine> engine;
+};
+
+}  // namespace sibyl::engine
