@@ -10,6 +10,7 @@ a line. With SIBYL_MODE=secured the server wants a login over TLS: SIBYL_USER, S
 
 What was found goes to build/clients/<client>.json; `tests/drivers/report.py` makes build/clients.json and the table in
 docs/clients.md of it."""
+import contextlib
 import json
 import os
 import pathlib
@@ -21,7 +22,8 @@ import threading
 
 import pytest
 
-from conftest import ROOT, ForeignServer, Server
+from certificates import Authority
+from conftest import BINARY, ROOT, ForeignServer, Server
 from features import CLIENTS, FEATURES
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -137,13 +139,37 @@ def new_server(*arguments):
     return ForeignServer(address) if address else Server(arguments=arguments)
 
 
-def examine(client, command, extra=None):
-    """The whole examination of one client program: the results, written."""
-    results = client
+def offers(option):
+    return option in subprocess.run([BINARY, "serve", "--help"], capture_output=True, text=True, check=True).stdout
+
+
+@contextlib.contextmanager
+def secured_server():
+    """A server that wants a login over TLS, and what a client must know of it: variables for its environment."""
+    with tempfile.TemporaryDirectory(prefix="sibyl-test-") as folder:
+        authority = Authority(folder, "authority")
+        certificate, key = authority.sign("server")
+        server = Server(arguments=["--tls-certificate", certificate, "--tls-key", key, "--authenticator",
+                                   "PasswordAuthenticator", "--authorizer", "CassandraAuthorizer"])
+        try:
+            yield server, {"SIBYL_USER": "cassandra", "SIBYL_PASSWORD": "cassandra", "SIBYL_CA": authority.certificate}
+        finally:
+            server.close()
+
+
+def examine(results, command):
+    """The whole examination of one client program; its results, written."""
     server = new_server()
     try:
-        run_program(results, command, server, extra=extra)
+        run_program(results, command, server)
     finally:
         server.close()
         results.write()
+    if isinstance(server, ForeignServer) or not offers("--authenticator"):
+        return results
+    with secured_server() as (server, known):
+        try:
+            run_program(results, command, server, mode="secured", extra=known)
+        finally:
+            results.write()
     return results

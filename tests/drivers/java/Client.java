@@ -39,7 +39,7 @@ public final class Client {
     Checks.version(CqlSession.OSS_DRIVER_COORDINATES.getVersion().toString());
     if ("secured".equals(System.getenv("SIBYL_MODE"))) {
       Secured.run();
-      return;
+      System.exit(0); // a session that should have been refused would keep the program alive
     }
     Checks.check("connect", "without a keyspace", Client::connect);
     makeSchema();

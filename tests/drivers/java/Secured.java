@@ -6,6 +6,12 @@ import com.datastax.oss.driver.api.core.config.ProgrammaticDriverConfigLoaderBui
 import com.datastax.oss.driver.api.core.servererrors.UnauthorizedException;
 import com.datastax.oss.driver.internal.core.auth.PlainTextAuthProvider;
 import com.datastax.oss.driver.internal.core.ssl.DefaultSslEngineFactory;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.KeyStore;
+import java.security.cert.CertificateFactory;
 
 /** Login and TLS. */
 final class Secured {
@@ -39,10 +45,25 @@ final class Secured {
     });
   }
 
-  private static ProgrammaticDriverConfigLoaderBuilder trusting() {
+  /** The authority's certificate as the driver wants it. */
+  private static Path trustStore() throws Exception {
+    KeyStore store = KeyStore.getInstance("PKCS12");
+    store.load(null, null);
+    try (InputStream file = Files.newInputStream(Path.of(System.getenv("SIBYL_CA")))) {
+      store.setCertificateEntry("authority", CertificateFactory.getInstance("X.509").generateCertificate(file));
+    }
+    Path path = Files.createTempFile("sibyl-test", ".p12");
+    path.toFile().deleteOnExit();
+    try (OutputStream file = Files.newOutputStream(path)) {
+      store.store(file, "sibyl-test".toCharArray());
+    }
+    return path;
+  }
+
+  private static ProgrammaticDriverConfigLoaderBuilder trusting() throws Exception {
     return Client.options()
         .withClass(DefaultDriverOption.SSL_ENGINE_FACTORY_CLASS, DefaultSslEngineFactory.class)
-        .withString(DefaultDriverOption.SSL_TRUSTSTORE_PATH, System.getenv("SIBYL_TRUSTSTORE"))
+        .withString(DefaultDriverOption.SSL_TRUSTSTORE_PATH, trustStore().toString())
         .withString(DefaultDriverOption.SSL_TRUSTSTORE_PASSWORD, "sibyl-test");
   }
 
