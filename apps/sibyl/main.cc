@@ -19,6 +19,8 @@ int main(int argc, char** argv) {
   sibyl::add_bench_command(app);
   sibyl::add_layout_command(app);
   sibyl::add_snapshot_command(app);
+  sibyl::add_import_command(app);
+  sibyl::add_export_command(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::RuntimeError& status) {

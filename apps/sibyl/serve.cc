@@ -24,6 +24,7 @@
 #include "server/control.h"
 #include "server/server.h"
 #include "sibyl/commands.h"
+#include "sibyl/notify.h"
 #include "sibyl/snapshot.h"
 #include "sibyl/tls_flags.h"
 
@@ -126,9 +127,11 @@ int serve(const Arguments& arguments) {
       spdlog::error("operators' commands cannot reach this server: {}", listening.error().text());
   fmt::print("ready on {}\n", (*server)->address());
   std::fflush(stdout);
+  notify_service_manager("READY=1");
   spdlog::info("serving {} on {}", arguments.data, (*server)->address());
 
   wait_for_stop(signals, **server);
+  notify_service_manager("STOPPING=1");
   control.stop();
   (*server)->stop(drain_patience);
   server->reset();

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "client/connection.h"
+#include "sibyl/test_process.h"
 #include "types/value.h"
 
 namespace sibyl {
@@ -23,112 +24,6 @@ using client::Row;
 using client::ValueView;
 using testing::HasSubstr;
 using testing::MatchesRegex;
-
-// A child process whose output is read through pipes.
-class Process {
- public:
-  explicit Process(std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), SIBYL_BINARY);
-    int out[2], error[2];
-    EXPECT_EQ(::pipe2(out, O_CLOEXEC), 0);
-    EXPECT_EQ(::pipe2(error, O_CLOEXEC), 0);
-    pid_ = ::fork();
-    if (pid_ == 0) {
-      ::dup2(out[1], STDOUT_FILENO);
-      ::dup2(error[1], STDERR_FILENO);
-      std::vector<char*> pointers;
-      for (auto& argument : arguments) pointers.push_back(argument.data());
-      pointers.push_back(nullptr);
-      ::execv(pointers[0], pointers.data());
-      ::_exit(127);
-    }
-    ::close(out[1]);
-    ::close(error[1]);
-    out_ = out[0];
-    error_ = error[0];
-  }
-  ~Process() {
-    if (pid_ > 0) {
-      ::kill(pid_, SIGKILL);
-      wait();
-    }
-    ::close(out_);
-    ::close(error_);
-  }
-  Process(const Process&) = delete;
-
-  void signal(int number) { ::kill(pid_, number); }
-  // The exit status, or minus the signal that ended it.
-  int wait() {
-    int status = 0;
-    ::waitpid(pid_, &status, 0);
-    pid_ = -1;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-  }
-  std::string read_line() {
-    std::string line;
-    char c = 0;
-    while (::read(out_, &c, 1) == 1) {
-      line.push_back(c);
-      if (c == '\n') break;
-    }
-    return line;
-  }
-  // Everything until the process closes it.
-  std::string rest_of_output() { return read_all(out_); }
-  std::string rest_of_errors() { return read_all(error_); }
-
- private:
-  static std::string read_all(int descriptor) {
-    std::string text;
-    char buffer[4096];
-    ssize_t size = 0;
-    while ((size = ::read(descriptor, buffer, sizeof buffer)) > 0)
-      text.append(buffer, static_cast<size_t>(size));
-    return text;
-  }
-  pid_t pid_ = -1;
-  int out_ = -1, error_ = -1;
-};
-
-class ServeTest : public testing::Test {
- protected:
-  void SetUp() override {
-    std::string pattern = testing::TempDir() + "sibyl-serve-XXXXXX";
-    directory_ = ::mkdtemp(pattern.data());
-  }
-  void TearDown() override { std::filesystem::remove_all(directory_); }
-
-  std::string data() const { return directory_ + "/data"; }
-  std::unique_ptr<Process> serve(const std::string& data, std::vector<std::string> more = {}) {
-    std::vector<std::string> arguments = {"serve", "--data", data, "--listen", "127.0.0.1:0"};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    auto process = std::make_unique<Process>(arguments);
-    const std::string line = process->read_line();
-    EXPECT_THAT(line, MatchesRegex("ready on 127\\.0\\.0\\.1:[0-9]+\n"));
-    if (line.size() > 19) port_ = static_cast<uint16_t>(std::stoi(line.substr(19)));
-    return process;
-  }
-  std::unique_ptr<Connection> connect() {
-    client::Options options;
-    options.port = port_;
-    auto connection = Connection::connect(options);
-    EXPECT_TRUE(connection) << connection.error().message();
-    return connection ? std::move(*connection) : nullptr;
-  }
-  static void run(Connection& connection, const std::string& text) {
-    const auto result = connection.query(text);
-    ASSERT_TRUE(result) << text << ": " << result.error().text();
-  }
-  static void make_table(Connection& connection) {
-    run(connection,
-        "CREATE KEYSPACE ks WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}");
-    run(connection, "CREATE TABLE ks.t (k int, c int, v text, PRIMARY KEY (k, c))");
-  }
-
-  std::string directory_;
-  uint16_t port_ = 0;
-};
 
 TEST_F(ServeTest, OneReadyLineThenAnswersThenACleanEnd) {
   auto server = serve(data());

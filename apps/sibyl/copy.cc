@@ -1,0 +1,256 @@
+#include "sibyl/copy.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+
+#include "sibyl/shell_script.h"
+#include "sibyl/shell_text.h"
+#include "sibyl/tls_flags.h"
+#include "types/print.h"
+#include "types/value.h"
+
+namespace sibyl::copy {
+namespace {
+
+base::Error usage(std::string text) {
+  return {base::ErrorCode::invalid, std::move(text)};
+}
+
+base::Result<char> character(const std::string& text, const char* option) {
+  if (text == "\\t" || text == "tab") return '\t';
+  if (text.size() == 1 && text != "\n" && text != "\r") return text[0];
+  return base::fail(usage(fmt::format("--{} is one character, and '{}' is not", option, text)));
+}
+
+std::string duration_text(double seconds) {
+  const auto whole = static_cast<uint64_t>(seconds);
+  if (whole < 60) return fmt::format("{}s", whole);
+  if (whole < 3600) return fmt::format("{}m{:02}s", whole / 60, whole % 60);
+  return fmt::format("{}h{:02}m", whole / 3600, whole / 60 % 60);
+}
+
+}  // namespace
+
+void add_common_options(CLI::App& command, CommonOptions& options) {
+  command.add_option("table", options.table, "KEYSPACE.TABLE")->required();
+  command.add_option("file", options.file, "The file; -: standard input or output")->required();
+  command.add_option("--host", options.address, "HOST:PORT of the server (127.0.0.1:9042)");
+  command.add_option("-u,--username", options.user, "When the server asks for one");
+  command.add_option("-p,--password", options.password, "When the server asks for one");
+  add_ssl_flags(command, options.tls);
+  command
+      .add_option("--format", options.format, "csv or json, one object a line (by the file's name, else csv)")
+      ->check(CLI::IsMember({"csv", "json"}));
+  command.add_option("--columns", options.columns, "The columns, separated by commas (all)");
+  command.add_flag("--header", options.header, "CSV: the first line has the columns' names");
+  command.add_option("--delimiter", options.delimiter, "CSV: between fields; \\t for a tab")
+      ->capture_default_str();
+  command.add_option("--quote", options.quote, "CSV: around fields")->capture_default_str();
+  command.add_option("--escape", options.escape, "CSV: before a quote or an escape")->capture_default_str();
+  command.add_option("--null", options.null, "CSV: how null is written (nothing)");
+  command.add_option("--jobs", options.jobs, "Connections at once")
+      ->check(CLI::Range(1u, 64u))
+      ->capture_default_str();
+  command.add_flag("--restart", options.restart, "Begin anew, whatever an earlier run has done");
+  command.add_flag("-q,--quiet", options.quiet, "No progress");
+}
+
+base::Result<Dialect> dialect_of(const CommonOptions& options) {
+  Dialect dialect;
+  SIBYL_ASSIGN(dialect.delimiter, character(options.delimiter, "delimiter"));
+  SIBYL_ASSIGN(dialect.quote, character(options.quote, "quote"));
+  SIBYL_ASSIGN(dialect.escape, character(options.escape, "escape"));
+  dialect.null = options.null;
+  const auto named = [&](std::string_view end) { return options.file.ends_with(end); };
+  dialect.is_json = options.format.empty() ? named(".json") || named(".jsonl") || named(".ndjson")
+                                           : options.format == "json";
+  return dialect;
+}
+
+base::Result<client::Options> server_of(const CommonOptions& options) {
+  const auto address = shell::parse_address(options.address);
+  if (!address) return base::fail(usage(fmt::format("'{}' is not HOST:PORT", options.address)));
+  client::Options server;
+  server.host = address->host;
+  server.port = address->port;
+  server.user = options.user;
+  server.password = options.password;
+  server.tls = options.tls;
+  return server;
+}
+
+std::string TableInfo::quoted_name() const {
+  return types::quote_identifier(keyspace) + "." + types::quote_identifier(name);
+}
+
+base::Result<TableInfo> find_table(client::Connection& connection, const std::string& name) {
+  const auto parsed = shell::parse_table_name(name);
+  if (!parsed) return base::fail(usage(fmt::format("'{}' is not KEYSPACE.TABLE", name)));
+  TableInfo table{parsed->keyspace, parsed->table};
+  const types::ValueView values[] = {types::ValueView::of(table.keyspace), types::ValueView::of(table.name)};
+  SIBYL_ASSIGN(client::Result found,
+               connection.query("SELECT column_name, kind, position, type FROM system_schema.columns WHERE "
+                                "keyspace_name = ? AND table_name = ?",
+                                values));
+  std::map<std::pair<int, int32_t>, std::string> keys;  // by kind and position
+  std::vector<std::string> others;
+  for (client::Row row; found.next(row);) {
+    const std::string column(row[0].value_or("")), kind(row[1].value_or(""));
+    table.is_counter = table.is_counter || row[3].value_or("") == "counter";
+    const int32_t position =
+        row[2] ? static_cast<int32_t>(types::decode_integer(types::Kind::int_, *row[2])) : -1;
+    if (kind == "partition_key") table.partition_key.push_back("");
+    if (kind == "partition_key" || kind == "clustering")
+      keys[{kind == "clustering" ? 1 : 0, position}] = column;
+    else
+      others.push_back(column);
+  }
+  if (keys.empty())
+    return base::fail(usage(fmt::format("There is no table {}.{}", table.keyspace, table.name)));
+  for (const auto& [place, column] : keys) {
+    if (place.first == 0) table.partition_key[static_cast<size_t>(place.second)] = column;
+    table.primary_key.push_back(column);
+  }
+  table.columns = table.primary_key;
+  table.columns.insert(table.columns.end(), others.begin(), others.end());
+  return table;
+}
+
+base::Result<std::vector<std::string>> choose_columns(const TableInfo& table, const std::string& names) {
+  if (names.empty()) return table.columns;
+  std::vector<std::string> chosen;
+  for (size_t begin = 0; begin <= names.size();) {
+    const size_t end = std::min(names.find(',', begin), names.size());
+    std::string name = names.substr(begin, end - begin);
+    while (name.starts_with(' ')) name.erase(0, 1);
+    while (name.ends_with(' ')) name.pop_back();
+    if (name.size() > 2 && name.front() == '"' && name.back() == '"') name = name.substr(1, name.size() - 2);
+    if (std::find(table.columns.begin(), table.columns.end(), name) == table.columns.end())
+      return base::fail(usage(fmt::format("{} has no column '{}'", table.quoted_name(), name)));
+    if (std::find(chosen.begin(), chosen.end(), name) != chosen.end())
+      return base::fail(usage(fmt::format("Column '{}' is named twice", name)));
+    chosen.push_back(std::move(name));
+    begin = end + 1;
+  }
+  return chosen;
+}
+
+std::string quoted_list(const std::vector<std::string>& names) {
+  std::string out;
+  for (const std::string& name : names) out += (out.empty() ? "" : ", ") + types::quote_identifier(name);
+  return out;
+}
+
+// --- The journal: lines "name value"
+
+base::Result<Journal> Journal::open(std::string path, const std::string& what, bool restart) {
+  Journal journal;
+  journal.path_ = std::move(path);
+  if (journal.path_.empty()) return journal;
+  if (restart) ::unlink(journal.path_.c_str());
+  std::ifstream file(journal.path_);
+  for (std::string line; std::getline(file, line);) {
+    const size_t space = line.find(' ');
+    if (space != std::string::npos) journal.facts_[line.substr(0, space)] = line.substr(space + 1);
+  }
+  if (!journal.facts_.empty() && journal.get("run") != what)
+    return base::fail(
+        usage(fmt::format("{} is the journal of another run ({})", journal.path_, journal.get("run")))
+            .with_hint("give the same options to continue that one, or --restart to begin anew"));
+  journal.is_resumed_ = !journal.facts_.empty();
+  journal.set("run", what);
+  return journal;
+}
+
+std::string Journal::get(const std::string& name) const {
+  const auto found = facts_.find(name);
+  return found == facts_.end() ? "" : found->second;
+}
+
+uint64_t Journal::number(const std::string& name) const {
+  const std::string text = get(name);
+  return text.empty() ? 0 : std::strtoull(text.c_str(), nullptr, 10);
+}
+
+base::Status Journal::save() {
+  if (path_.empty()) return {};
+  std::string text;
+  for (const auto& [name, value] : facts_) text += name + " " + value + "\n";
+  const std::string unfinished = path_ + ".new";
+  const int file = ::open(unfinished.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  bool good = file >= 0 && ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  if (file >= 0) ::close(file);
+  good = good && ::rename(unfinished.c_str(), path_.c_str()) == 0;
+  if (!good) return base::fail(usage(fmt::format("Cannot write {}: {}", path_, std::strerror(errno))));
+  return {};
+}
+
+void Journal::remove() {
+  if (!path_.empty()) ::unlink(path_.c_str());
+}
+
+// --- Progress
+
+Progress::Progress(std::string what, bool quiet)
+    : what_(std::move(what)),
+      is_quiet_(quiet),
+      is_terminal_(isatty(STDERR_FILENO) != 0),
+      begin_(Clock::now()),
+      next_(begin_ + (is_terminal_ ? std::chrono::milliseconds(100) : std::chrono::milliseconds(5'000))) {}
+
+void Progress::update(uint64_t done, uint64_t total, uint64_t rows, uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  if (!first_done_) first_done_ = done;
+  const auto now = Clock::now();
+  if (is_quiet_ || now < next_) return;
+  next_ = now + (is_terminal_ ? std::chrono::milliseconds(200) : std::chrono::milliseconds(10'000));
+  const double seconds = std::chrono::duration<double>(now - begin_).count();
+  std::string text =
+      fmt::format("{} {} rows, {} rows/s, {:.1f} MB/s", what_, rows,
+                  rate_text(static_cast<double>(rows) / seconds), static_cast<double>(bytes) / seconds / 1e6);
+  if (total > 0) {
+    const double share = static_cast<double>(done) / static_cast<double>(total);
+    const double gained = static_cast<double>(done - *first_done_);
+    if (gained > 0)
+      text += fmt::format(", {} left", duration_text(static_cast<double>(total - done) / gained * seconds));
+    constexpr size_t width = 24;
+    std::string bar(static_cast<size_t>(share * width), '#');
+    bar.resize(width, '.');
+    text = is_terminal_ ? fmt::format("[{}] {:3.0f}% {}", bar, share * 100, text)
+                        : fmt::format("{:.0f}% {}", share * 100, text);
+  }
+  has_bar_ = is_terminal_;
+  if (is_terminal_)
+    fmt::print(stderr, "\r{}\033[K", text.substr(0, static_cast<size_t>(shell::terminal_width()) - 1));
+  else
+    fmt::print(stderr, "{}\n", text);
+  std::fflush(stderr);
+}
+
+void Progress::finish(const std::string& summary) {
+  const std::lock_guard lock(mutex_);
+  if (has_bar_) fmt::print(stderr, "\r\033[K");
+  if (!is_quiet_) fmt::print(stderr, "{}\n", summary);
+}
+
+std::string rate_text(double per_second) {
+  if (per_second < 10'000) return fmt::format("{:.0f}", per_second);
+  return fmt::format("{:.0f}k", per_second / 1000);
+}
+
+int refuse(const char* command, const base::Error& error) {
+  fmt::print(stderr, "sibyl {}: {}\n", command, error.message());
+  if (!error.hint().empty()) fmt::print(stderr, "{}\n", error.hint());
+  return exit_refused;
+}
+
+}  // namespace sibyl::copy

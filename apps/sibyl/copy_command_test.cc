@@ -1,0 +1,311 @@
+// `sibyl import`, `sibyl export` and `sibyl snapshot` as processes, against a server.
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "sibyl/test_process.h"
+#include "types/value.h"
+
+namespace sibyl {
+namespace {
+
+using testing::HasSubstr;
+namespace fs = std::filesystem;
+
+class CopyCommandTest : public ServeTest {
+ protected:
+  struct Outcome {
+    int status = 0;
+    std::string output, errors;
+  };
+  Outcome sibyl(std::vector<std::string> arguments) {
+    Process process(std::move(arguments));
+    Outcome outcome;
+    outcome.output = process.rest_of_output();
+    outcome.errors = process.rest_of_errors();
+    outcome.status = process.wait();
+    return outcome;
+  }
+  Outcome copy(const char* command, const std::string& table, const std::string& file,
+               std::vector<std::string> more = {}) {
+    std::vector<std::string> arguments = {command, table, file, "--host",
+                                          "127.0.0.1:" + std::to_string(port_)};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return sibyl(std::move(arguments));
+  }
+  std::string path(const std::string& name) const { return directory_ + "/" + name; }
+  static std::string contents(const std::string& path) {
+    std::ifstream file(path);
+    std::ostringstream text;
+    text << file.rdbuf();
+    return text.str();
+  }
+  static void write(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
+  int64_t count(client::Connection& connection, const std::string& table) {
+    auto result = connection.query("SELECT count(*) FROM " + table);
+    client::Row row;
+    return result && result->next(row) ? types::decode_integer(types::Kind::bigint, *row[0]) : -1;
+  }
+};
+
+constexpr const char* all_types =
+    "CREATE TABLE ks.everything (k int, c text, a ascii, b blob, bi bigint, bo boolean, d date, de decimal, "
+    "du duration, dd "
+    "double, f float, i inet, s smallint, st text static, t time, ti tinyint, ts timestamp, tu timeuuid, u "
+    "uuid, v varint, l "
+    "list<int>, se set<text>, m map<text, timestamp>, tp tuple<int, text>, ud frozen<address>, ve "
+    "vector<float, 2>, PRIMARY "
+    "KEY (k, c))";
+
+TEST_F(CopyCommandTest, EveryTypeComesBackInBothFormats) {
+  auto server = serve(data());
+  auto connection = connect();
+  make_table(*connection);
+  run(*connection, "CREATE TYPE ks.address (street text, number int)");
+  run(*connection, all_types);
+  run(*connection,
+      "INSERT INTO ks.everything (k, c, a, b, bi, bo, d, de, du, dd, f, i, s, st, t, ti, ts, tu, u, v, l, "
+      "se, m, tp, ud, ve) "
+      "VALUES (1, 'it''s, \"quoted\"\n\\ and more', 'ascii', 0x00ff, 9223372036854775807, true, "
+      "'2011-02-03', 1.50, 1mo2d3s, "
+      "0.1, 3.4028235E38, '::1', -5, 'static', '04:05:06.789', 7, '2011-02-03T04:05:06.789Z', "
+      "50554d6e-29bb-11e5-b345-feff819cdc9f, 50554d6e-29bb-41e5-b345-feff819cdc9f, "
+      "123456789012345678901234567890, [1, 2], {'a', 'b, c'}, {'x': '2011-02-03T04:05:06.789Z'}, (1, null), "
+      "{street: 'Main', number: 7}, [1.5, -2])");
+  run(*connection, "INSERT INTO ks.everything (k, c, a) VALUES (1, '', '')");
+  run(*connection, "INSERT INTO ks.everything (k, c) VALUES (2, 'only the key')");
+  for (const char* file : {"all.csv", "all.json"}) {
+    for (int round = 0; round < 2; ++round) {
+      const auto exported =
+          copy("export", "ks.everything", path((round ? "again-" : "") + std::string(file)), {"--header"});
+      ASSERT_EQ(exported.status, 0) << exported.errors;
+      EXPECT_THAT(exported.errors, HasSubstr("exported 3 rows"));
+      if (round == 1) break;
+      run(*connection, "TRUNCATE ks.everything");
+      const auto imported = copy("import", "ks.everything", path(file), {"--header"});
+      ASSERT_EQ(imported.status, 0) << imported.errors
+                                    << contents(path(std::string(file) + ".rejected.reasons"));
+      EXPECT_THAT(imported.errors, HasSubstr("imported 3 rows"));
+    }
+    EXPECT_EQ(contents(path(file)), contents(path("again-" + std::string(file))));
+    EXPECT_FALSE(fs::exists(path(std::string(file) + ".parts")));
+    EXPECT_FALSE(fs::exists(path(std::string(file) + ".import")));
+  }
+}
+
+// A file as cqlsh's COPY TO writes it, with its line ends and its spelling of values.
+TEST_F(CopyCommandTest, ReadsWhatCqlshWrites) {
+  auto server = serve(data());
+  auto connection = connect();
+  make_table(*connection);
+  run(*connection,
+      "CREATE TABLE ks.c (k int PRIMARY KEY, b boolean, f float, m map<text, int>, t timestamp, x text)");
+  write(path("cqlsh.csv"),
+        "1,True,3.14159,\"{'a': 1, 'b': 2}\",2011-02-03 04:05:06.789+0000,plain\r\n"
+        "2,,,,,\"say \\\"hi\\\", twice\"\r\n");
+  const auto imported = copy("import", "ks.c", path("cqlsh.csv"));
+  ASSERT_EQ(imported.status, 0) << imported.errors;
+  const auto exported = copy("export", "ks.c", "-");
+  EXPECT_EQ(exported.status, 0) << exported.errors;
+  EXPECT_EQ(exported.output,
+            "1,True,3.14159,\"{'a': 1, 'b': 2}\",2011-02-03 04:05:06.789+0000,plain\n"
+            "2,,,,,\"say \\\"hi\\\", twice\"\n");
+}
+
+TEST_F(CopyCommandTest, RejectedRowsAreKeptWithTheirReasons) {
+  auto server = serve(data());
+  auto connection = connect();
+  make_table(*connection);
+  write(path("some.csv"), "k,c,v\n1,1,one\ntwo,2,\"bad\nkey\"\n3,3\n4,,no clustering\n5,5,five\n");
+  auto imported = copy("import", "ks.t", path("some.csv"), {"--header"});
+  EXPECT_EQ(imported.status, 1) << imported.errors;
+  EXPECT_THAT(imported.errors, HasSubstr("imported 2 rows"));
+  EXPECT_EQ(contents(path("some.csv.rejected")), "two,2,\"bad\nkey\"\n3,3\n4,,no clustering\n");
+  EXPECT_EQ(contents(path("some.csv.rejected.reasons")),
+            "line 3: k: Unable to make int from 'two'\n"
+            "line 5: Invalid row length 2 should be 3\n"
+            "line 6: Cannot insert null value for primary key column 'c'\n");
+  EXPECT_EQ(count(*connection, "ks.t"), 2);
+
+  imported = copy("import", "ks.t", path("some.csv"), {"--header", "--max-errors", "1"});
+  EXPECT_EQ(imported.status, 3);
+  EXPECT_THAT(imported.errors, HasSubstr("more than --max-errors"));
+  write(path("some.json"), "{\"k\": 7, \"c\": 7, \"v\": \"x\"}\n{\"k\": \"seven\", \"c\": 7}\nnonsense\n");
+  imported = copy("import", "ks.t", path("some.json"));
+  EXPECT_EQ(imported.status, 1) << imported.errors;
+  EXPECT_EQ(contents(path("some.json.rejected")), "{\"k\": \"seven\", \"c\": 7}\nnonsense\n");
+}
+
+TEST_F(CopyCommandTest, RefusesWhatCannotBe) {
+  auto server = serve(data());
+  auto connection = connect();
+  make_table(*connection);
+  run(*connection, "CREATE TABLE ks.counts (k int PRIMARY KEY, n counter)");
+  run(*connection, "UPDATE ks.counts SET n = n + 5 WHERE k = 1");
+  write(path("x.csv"), "1,2\n");
+  EXPECT_THAT(copy("import", "ks.counts", path("x.csv")).errors, HasSubstr("counters"));
+  EXPECT_EQ(copy("export", "ks.counts", "-").output, "1,5\n");
+  EXPECT_THAT(copy("import", "ks.none", path("x.csv")).errors, HasSubstr("There is no table ks.none"));
+  EXPECT_THAT(copy("import", "ks.t", path("none.csv")).errors, HasSubstr("Cannot open"));
+  EXPECT_THAT(copy("import", "ks.t", path("x.csv"), {"--columns", "k,z"}).errors, HasSubstr("no column 'z'"));
+  EXPECT_THAT(copy("import", "ks.t", path("x.csv"), {"--columns", "k,v"}).errors,
+              HasSubstr("primary key column 'c'"));
+  EXPECT_EQ(copy("import", "ks.t", path("x.csv"), {"--delimiter", "::"}).status, 2);
+}
+
+TEST_F(CopyCommandTest, TtlTimestampAndNulls) {
+  auto server = serve(data());
+  auto connection = connect();
+  make_table(*connection);
+  run(*connection, "INSERT INTO ks.t (k, c, v) VALUES (1, 1, 'stays')");
+  write(path("x.csv"), "1,1,\n2,2,\"\"\n");
+  ASSERT_EQ(copy("import", "ks.t", path("x.csv"), {"--ttl", "1000", "--timestamp", "5"}).status, 0);
+  auto result = connection->query("SELECT ttl(v), writetime(v), v FROM ks.t WHERE k = 2");
+  client::Row row;
+  ASSERT_TRUE(result && result->next(row));
+  EXPECT_LE(types::decode_integer(types::Kind::int_, *row[0]), 1000);
+  EXPECT_EQ(types::decode_integer(types::Kind::bigint, *row[1]), 5);
+  EXPECT_EQ(*row[2], "");
+  EXPECT_EQ(copy("export", "ks.t", "-", {"--columns", "v"}).output, "stays\n\"\"\n");
+  ASSERT_EQ(copy("import", "ks.t", path("x.csv"), {"--write-nulls"}).status, 0);
+  EXPECT_EQ(copy("export", "ks.t", "-", {"--columns", "v"}).output, "\n\"\"\n");
+}
+
+// Killed again and again, an import ends with every row in the table.
+TEST_F(CopyCommandTest, AnImportGoesOnAfterItWasKilled) {
+  auto server = serve(data());
+  auto connection = connect();
+  make_table(*connection);
+  constexpr int rows = 30'000;
+  {
+    std::ofstream file(path("many.csv"));
+    for (int i = 0; i < rows; ++i) file << i << "," << i << ",\"value\n" << i << "\"\n";
+    file << "bad,1,x\n";
+  }
+  const std::vector<std::string> command = {"import",  "ks.t",   path("many.csv"),
+                                            "--quiet", "--host", "127.0.0.1:" + std::to_string(port_)};
+  int kills = 0;
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    const std::string before = contents(path("many.csv.import"));
+    Process process(command);
+    while (contents(path("many.csv.import")) == before && fs::exists(path("many.csv"))) {
+      if (::kill(process.pid(), 0) != 0) break;
+      ::usleep(1000);
+    }
+    process.signal(SIGKILL);
+    kills += process.wait() == -SIGKILL ? 1 : 0;
+    if (!fs::exists(path("many.csv.import"))) break;
+  }
+  EXPECT_GT(kills, 0);
+  const auto finished = sibyl(command);
+  EXPECT_EQ(finished.status, 1) << finished.errors;
+  EXPECT_THAT(finished.errors, HasSubstr("continuing at byte"));
+  EXPECT_EQ(count(*connection, "ks.t"), rows);
+  EXPECT_EQ(contents(path("many.csv.rejected")), "bad,1,x\n");
+}
+
+// So does an export, which reads only the ranges that are missing.
+TEST_F(CopyCommandTest, AnExportGoesOnAfterItWasKilled) {
+  auto server = serve(data());
+  auto connection = connect();
+  make_table(*connection);
+  constexpr int rows = 20'000;
+  {
+    std::ofstream file(path("many.csv"));
+    for (int i = 0; i < rows; ++i) file << i << "," << i << ",value" << i << "\n";
+  }
+  ASSERT_EQ(copy("import", "ks.t", path("many.csv")).status, 0);
+  const std::vector<std::string> command = {"export",  "ks.t",   path("out.csv"),
+                                            "--quiet", "--host", "127.0.0.1:" + std::to_string(port_)};
+  {
+    Process process(command);
+    while (!fs::exists(path("out.csv.parts/00003")) && !fs::exists(path("out.csv"))) ::usleep(200);
+    process.signal(SIGKILL);
+    process.wait();
+  }
+  const bool was_interrupted = !fs::exists(path("out.csv"));
+  const auto kept = was_interrupted ? fs::last_write_time(path("out.csv.parts/00000")) : fs::file_time_type();
+  const auto other = copy("export", "ks.t", path("out.csv"), {"--columns", "k"});
+  if (was_interrupted) {
+    EXPECT_THAT(other.errors, HasSubstr("another run"));
+  }
+  EXPECT_TRUE(!was_interrupted || fs::last_write_time(path("out.csv.parts/00000")) == kept);
+  ASSERT_EQ(sibyl(command).status, 0);
+  std::map<std::string, int> lines;
+  std::ifstream file(path("out.csv"));
+  for (std::string line; std::getline(file, line);) ++lines[line];
+  EXPECT_EQ(lines.size(), static_cast<size_t>(rows));
+  for (const auto& [line, times] : lines) ASSERT_EQ(times, 1) << line;
+}
+
+// An import survives a restart of the server.
+TEST_F(CopyCommandTest, AnImportWaitsForAServerThatRestarts) {
+  auto server = serve(data());
+  {
+    auto connection = connect();
+    make_table(*connection);
+  }
+  constexpr int rows = 20'000;
+  {
+    std::ofstream file(path("many.csv"));
+    for (int i = 0; i < rows; ++i) file << i << "," << i << ",value" << i << "\n";
+  }
+  Process process(
+      {"import", "ks.t", path("many.csv"), "--quiet", "--host", "127.0.0.1:" + std::to_string(port_)});
+  while (contents(path("many.csv.import")).empty()) ::usleep(1000);
+  server->signal(SIGKILL);
+  server->wait();
+  const std::string address = "127.0.0.1:" + std::to_string(port_);
+  server =
+      std::make_unique<Process>(std::vector<std::string>{"serve", "--data", data(), "--listen", address});
+  EXPECT_EQ(server->read_line(), "ready on " + address + "\n");
+  EXPECT_EQ(process.wait(), 0) << process.rest_of_errors();
+  auto connection = connect();
+  EXPECT_EQ(count(*connection, "ks.t"), rows);
+}
+
+// --- Snapshots
+
+TEST_F(CopyCommandTest, ASnapshotOfARunningServerIsRestored) {
+  auto server = serve(data());
+  auto connection = connect();
+  make_table(*connection);
+  run(*connection, "INSERT INTO ks.t (k, c, v) VALUES (1, 1, 'kept')");
+  const auto taken = sibyl({"snapshot", "take", "--name", "first", "--data", data()});
+  ASSERT_EQ(taken.status, 0) << taken.errors;
+  EXPECT_THAT(taken.output, HasSubstr("took snapshot first"));
+  EXPECT_EQ(sibyl({"snapshot", "take", "first", "--data", data()}).status, 1);
+  run(*connection, "TRUNCATE ks.t");
+  EXPECT_THAT(sibyl({"snapshot", "list", "--data", data()}).output, HasSubstr("first"));
+  EXPECT_EQ(sibyl({"snapshot", "verify", "first", "--data", data()}).status, 0);
+  const auto restored = sibyl({"snapshot", "restore", "first", "--data", data(), "--to", path("new")});
+  ASSERT_EQ(restored.status, 0) << restored.errors;
+  EXPECT_EQ(sibyl({"snapshot", "restore", "first", "--data", data(), "--to", path("new")}).status, 1);
+
+  auto other = serve(path("new"));
+  auto there = connect();
+  EXPECT_EQ(count(*there, "ks.t"), 1);
+  EXPECT_EQ(sibyl({"snapshot", "clear", "first", "--data", data()}).status, 0);
+  EXPECT_EQ(sibyl({"snapshot", "clear", "first", "--data", data()}).status, 1);
+}
+
+TEST_F(CopyCommandTest, ASnapshotOfAClosedDirectory) {
+  {
+    auto server = serve(data());
+    auto connection = connect();
+    make_table(*connection);
+    run(*connection, "INSERT INTO ks.t (k, c, v) VALUES (1, 1, 'kept')");
+    server->signal(SIGKILL);  // what is only in the log is in the snapshot, too
+    server->wait();
+  }
+  ASSERT_EQ(sibyl({"snapshot", "take", "cold", "--data", data()}).status, 0);
+  // Its own directory is as good as its name.
+  ASSERT_EQ(sibyl({"snapshot", "restore", data() + "/snapshots/cold", "--to", path("new")}).status, 0);
+  auto server = serve(path("new"));
+  auto connection = connect();
+  EXPECT_EQ(count(*connection, "ks.t"), 1);
+  EXPECT_EQ(sibyl({"snapshot", "take", "--data", path("nowhere")}).status, 2);
+}
+
+}  // namespace
+}  // namespace sibyl

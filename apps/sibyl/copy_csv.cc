@@ -1,0 +1,208 @@
+#include "sibyl/copy_csv.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace sibyl::copy {
+namespace {
+
+constexpr size_t read_bytes = 256 << 10;
+constexpr size_t max_record_bytes = 64 << 20;
+
+// Walks a record's characters: what each one is.
+class Walker {
+ public:
+  enum class Is : uint8_t { text, mark, delimiter, end };  // mark: a quote or an escape, no text itself
+
+  explicit Walker(const Dialect& dialect) : dialect_(dialect) {}
+
+  Is step(char c) {
+    if (is_escaped_) {
+      is_escaped_ = false;
+      return Is::text;
+    }
+    const bool at_start = std::exchange(at_start_, false);
+    const bool was_closed = std::exchange(just_closed_, false);
+    if (in_quotes_) {
+      if (c == dialect_.quote) {
+        in_quotes_ = false;
+        just_closed_ = true;
+        return Is::mark;
+      }
+      return escape_or_text(c);
+    }
+    if (c == dialect_.quote && (at_start || was_closed)) {
+      in_quotes_ = true;
+      is_quoted_ = true;
+      return was_closed ? Is::text : Is::mark;  // a doubled quote is one
+    }
+    if (c == dialect_.delimiter) {
+      next_field();
+      return Is::delimiter;
+    }
+    if (c == '\n') {
+      next_field();
+      return Is::end;
+    }
+    return escape_or_text(c);
+  }
+  bool is_quoted() const { return is_quoted_; }
+  void next_field() {
+    at_start_ = true;
+    is_quoted_ = false;
+    just_closed_ = false;
+  }
+
+ private:
+  Is escape_or_text(char c) {
+    if (c != dialect_.escape || dialect_.escape == dialect_.quote) return Is::text;
+    is_escaped_ = true;
+    return Is::mark;
+  }
+
+  const Dialect& dialect_;
+  bool at_start_ = true, in_quotes_ = false, is_quoted_ = false, is_escaped_ = false, just_closed_ = false;
+};
+
+}  // namespace
+
+std::vector<Field> parse_record(const Dialect& dialect, std::string_view record) {
+  if (record.ends_with('\n')) record.remove_suffix(1);
+  if (record.ends_with('\r')) record.remove_suffix(1);
+  std::vector<Field> fields(1);
+  Walker walker(dialect);
+  for (const char c : record) {
+    switch (walker.step(c)) {
+      case Walker::Is::text:
+        fields.back().text += c;
+        break;
+      case Walker::Is::mark:
+        break;
+      case Walker::Is::delimiter:
+      case Walker::Is::end:
+        fields.emplace_back();
+        continue;
+    }
+    fields.back().is_quoted = walker.is_quoted();
+  }
+  return fields;
+}
+
+void write_field(const Dialect& dialect, const std::optional<std::string>& text, std::string& out) {
+  if (!text) {
+    out += dialect.null;
+    return;
+  }
+  const bool quoted =
+      text->empty() || *text == dialect.null || std::any_of(text->begin(), text->end(), [&](char c) {
+        return c == dialect.delimiter || c == dialect.quote || c == '\n' || c == '\r';
+      });
+  if (quoted) out += dialect.quote;
+  for (const char c : *text) {
+    if (c == dialect.escape || (c == dialect.quote && quoted)) out += dialect.escape;
+    out += c;
+  }
+  if (quoted) out += dialect.quote;
+}
+
+size_t record_end(const Dialect& dialect, std::string_view text) {
+  if (dialect.is_json) {
+    const size_t end = text.find('\n');
+    return end == std::string_view::npos ? 0 : end + 1;
+  }
+  Walker walker(dialect);
+  for (size_t i = 0; i < text.size(); ++i)
+    if (walker.step(text[i]) == Walker::Is::end) return i + 1;
+  return 0;
+}
+
+base::Result<RecordFile> RecordFile::open(const std::string& path, const Dialect& dialect) {
+  const int file = path == "-" ? ::dup(STDIN_FILENO) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0)
+    return base::fail(base::ErrorCode::invalid,
+                      fmt::format("Cannot open {}: {}", path, std::strerror(errno)));
+  RecordFile opened(dialect, path, file);
+  struct stat status{};
+  if (::fstat(file, &status) == 0 && S_ISREG(status.st_mode))
+    opened.size_ = static_cast<uint64_t>(status.st_size);
+  return opened;
+}
+
+RecordFile::RecordFile(RecordFile&& other) noexcept
+    : dialect_(std::move(other.dialect_)),
+      path_(std::move(other.path_)),
+      file_(std::exchange(other.file_, -1)),
+      size_(other.size_),
+      buffer_(std::move(other.buffer_)),
+      offset_(other.offset_),
+      line_(other.line_),
+      is_ended_(other.is_ended_) {}
+
+RecordFile::~RecordFile() {
+  if (file_ >= 0) ::close(file_);
+}
+
+base::Status RecordFile::seek(uint64_t offset, uint64_t line) {
+  if (::lseek(file_, static_cast<off_t>(offset), SEEK_SET) < 0)
+    return base::fail(base::ErrorCode::invalid,
+                      fmt::format("Cannot read {}: {}", path_, std::strerror(errno)));
+  buffer_.clear();
+  offset_ = offset;
+  line_ = line;
+  is_ended_ = false;
+  return {};
+}
+
+// False at the end of the file.
+base::Result<bool> RecordFile::read_more() {
+  const size_t before = buffer_.size();
+  buffer_.resize(before + read_bytes);
+  for (;;) {
+    const ssize_t got = ::read(file_, buffer_.data() + before, read_bytes);
+    if (got < 0 && errno == EINTR) continue;
+    buffer_.resize(before + (got > 0 ? static_cast<size_t>(got) : 0));
+    if (got < 0)
+      return base::fail(base::ErrorCode::invalid,
+                        fmt::format("Cannot read {}: {}", path_, std::strerror(errno)));
+    return got > 0;
+  }
+}
+
+base::Result<bool> RecordFile::next(size_t bytes, Piece& piece) {
+  size_t taken = 0;
+  while (taken < bytes) {
+    const size_t end = record_end(dialect_, std::string_view(buffer_).substr(taken));
+    taken += end;
+    if (end > 0) continue;
+    if (is_ended_) {
+      taken = buffer_.size();
+      break;
+    }
+    if (buffer_.size() - taken > max_record_bytes)
+      return base::fail(
+          base::Error(base::ErrorCode::invalid,
+                      fmt::format("{}: the record at byte {} has no end within {} MiB", path_,
+                                  offset_ + taken, max_record_bytes >> 20))
+              .with_hint("is a quote missing, or are --delimiter, --quote or --escape others?"));
+    SIBYL_ASSIGN(const bool more, read_more());
+    is_ended_ = !more;
+  }
+  if (taken == 0) return false;
+  piece.begin = offset_;
+  piece.end = offset_ + taken;
+  piece.first_line = line_;
+  piece.text = buffer_.substr(0, taken);
+  buffer_.erase(0, taken);
+  offset_ += taken;
+  line_ += static_cast<uint64_t>(std::count(piece.text.begin(), piece.text.end(), '\n'));
+  return true;
+}
+
+}  // namespace sibyl::copy

@@ -1,0 +1,359 @@
+// `sibyl export`: a table into a CSV file, or one with a JSON object a line.
+//
+// The ring of tokens is cut into ranges, which several connections read at once, each into a file of its own
+// beside the output. Ranges that are whole stay when the process ends, so the next run reads the others only;
+// at the end the files are put together in the order of the tokens. A reader of the output never finds half
+// of it under its name.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+#include <thread>
+
+#include "sibyl/commands.h"
+#include "sibyl/copy.h"
+#include "sibyl/copy_value.h"
+#include "types/value.h"
+
+namespace sibyl::copy {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr const char* command_name = "export";
+constexpr size_t write_bytes = 256 << 10;
+constexpr int max_attempts = 20;
+constexpr unsigned range_count = 128;  // a power of two
+
+struct ExportOptions : CommonOptions {
+  int32_t page_size = 1000;
+};
+
+base::Error failure(const char* what, const std::string& path, int error) {
+  return {base::ErrorCode::server, fmt::format("Cannot {} {}: {}", what, path, std::strerror(error))};
+}
+
+base::Status write_all(int file, const std::string& path, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t got = ::write(file, bytes.data(), bytes.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return base::fail(failure("write", path, errno));
+    bytes.remove_prefix(static_cast<size_t>(got));
+  }
+  return {};
+}
+
+class File {
+ public:
+  File(const std::string& path, int flags)
+      : number_(path == "-" ? ::dup(STDOUT_FILENO) : ::open(path.c_str(), flags | O_CLOEXEC, 0644)) {}
+  ~File() {
+    if (number_ >= 0) ::close(number_);
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  int number() const { return number_; }
+
+ private:
+  int number_;
+};
+
+struct ExportPlan {
+  Dialect dialect;
+  std::vector<std::string> columns;
+  std::string statement;
+};
+
+ExportPlan plan_export(const Dialect& dialect, const TableInfo& table, std::vector<std::string> columns) {
+  ExportPlan plan{dialect, std::move(columns), ""};
+  const std::string token = "token(" + quoted_list(table.partition_key) + ")";
+  plan.statement =
+      fmt::format("SELECT {}{} FROM {} WHERE {} >= ? AND {} <= ?", dialect.is_json ? "JSON " : "",
+                  quoted_list(plan.columns), table.quoted_name(), token, token);
+  return plan;
+}
+
+// The i-th of even parts of the ring, both ends included.
+std::pair<int64_t, int64_t> range_of(unsigned i) {
+  constexpr uint64_t step = std::numeric_limits<uint64_t>::max() / range_count + 1;
+  constexpr uint64_t bias = uint64_t{1} << 63;
+  const uint64_t first = step * i + bias;
+  return {static_cast<int64_t>(first), static_cast<int64_t>(first + step - 1)};
+}
+
+// Ranges are handed out in order; what they came to is journalled. Thread-safe.
+class ExportState {
+ public:
+  ExportState(Journal journal, Progress& progress, std::string parts)
+      : journal_(std::move(journal)), progress_(progress), parts_(std::move(parts)) {
+    for (unsigned i = 0; i < range_count; ++i) {
+      if (!is_done(i)) continue;
+      ++done_;
+      rows_ += journal_.number(fact(i));
+    }
+  }
+
+  std::string part_path(unsigned range) const { return fmt::format("{}/{:05}", parts_, range); }
+  std::optional<unsigned> next() {
+    const std::lock_guard lock(mutex_);
+    while (next_ < range_count && is_done(next_)) ++next_;
+    if (error_ || next_ >= range_count) return std::nullopt;
+    return next_++;
+  }
+  void read(uint64_t bytes, uint64_t rows) {
+    bytes_ += bytes;
+    progress_.update(done_, range_count, rows_ + (new_rows_ += rows), bytes_);
+  }
+  void finished(unsigned range, uint64_t rows) {
+    const std::lock_guard lock(mutex_);
+    journal_.set(fact(range), std::to_string(rows));
+    if (const auto saved = journal_.save(); !saved && !error_) error_ = saved.error();
+    ++done_;
+  }
+  void stop(const base::Error& error) {
+    const std::lock_guard lock(mutex_);
+    if (!error_) error_ = error;
+  }
+  std::optional<base::Error> error() const {
+    const std::lock_guard lock(mutex_);
+    return error_;
+  }
+  uint64_t rows() const { return rows_ + new_rows_; }
+  uint64_t bytes() const { return bytes_; }
+
+ private:
+  static std::string fact(unsigned range) { return fmt::format("rows-{}", range); }
+  bool is_done(unsigned range) const {
+    return !parts_.empty() && !journal_.get(fact(range)).empty() && fs::exists(part_path(range));
+  }
+
+  mutable std::mutex mutex_;
+  Journal journal_;
+  Progress& progress_;
+  const std::string parts_;  // empty: no files, to standard output
+  unsigned next_ = 0;
+  std::atomic<unsigned> done_ = 0;
+  uint64_t rows_ = 0;  // of earlier runs
+  std::atomic<uint64_t> new_rows_ = 0, bytes_ = 0;
+  std::optional<base::Error> error_;
+};
+
+class ExportReader {
+ public:
+  ExportReader(const client::Options& server, const ExportPlan& plan, const ExportOptions& options,
+               ExportState& state)
+      : server_(server), plan_(plan), options_(options), state_(state) {}
+
+  // To files of their own, or all to one.
+  void run(const std::optional<std::string>& single) {
+    while (const auto range = state_.next()) {
+      base::Status status = {};
+      for (int attempt = 0; attempt < max_attempts; ++attempt) {
+        status = read_range(*range, single);
+        // What went to standard output cannot be taken back.
+        if (status || (single && written_ > 0) || !may_pass(status.error())) break;
+        std::this_thread::sleep_for(std::chrono::milliseconds(std::min(50 << attempt, 2'000)));
+      }
+      if (!status) return state_.stop(status.error());
+    }
+  }
+
+ private:
+  bool may_pass(const base::Error& error) const {
+    return !connection_ || !connection_->is_connected() || error.code() == base::ErrorCode::overloaded ||
+           error.code() == base::ErrorCode::read_timeout || error.code() == base::ErrorCode::unavailable;
+  }
+
+  base::Status connect() {
+    if (connection_ && connection_->is_connected()) return {};
+    SIBYL_ASSIGN(connection_, client::Connection::connect(server_));
+    SIBYL_ASSIGN(prepared_, connection_->prepare(plan_.statement));
+    return {};
+  }
+
+  base::Status read_range(unsigned range, const std::optional<std::string>& single) {
+    SIBYL_TRY(connect());
+    const std::string path = single ? *single : state_.part_path(range) + ".new";
+    const File file(path, O_WRONLY | O_CREAT | O_TRUNC);
+    if (file.number() < 0) return base::fail(failure("make", path, errno));
+    const auto [first, last] = range_of(range);
+    const base::Bytes begin = types::encode_int64(first), end = types::encode_int64(last);
+    const types::ValueView values[] = {types::ValueView::of(begin), types::ValueView::of(end)};
+    client::StatementOptions statement;
+    statement.page_size = options_.page_size;
+    uint64_t rows = 0;
+    SIBYL_ASSIGN(client::Connection::Ticket ticket, connection_->start_execute(prepared_, values, statement));
+    for (bool more = true; more;) {
+      SIBYL_ASSIGN(client::Result page, connection_->finish(ticket));
+      more = page.paging_state.has_value();
+      // The next page is on its way while this one is written.
+      if (more) {
+        statement.paging_state = page.paging_state;
+        SIBYL_ASSIGN(ticket, connection_->start_execute(prepared_, values, statement));
+      }
+      rows += page.row_count();
+      SIBYL_TRY(write_page(page, file.number(), path));
+    }
+    SIBYL_TRY(flush(file.number(), path));
+    if (!single && ::rename(path.c_str(), state_.part_path(range).c_str()) != 0)
+      return base::fail(failure("make", path, errno));
+    if (!single) state_.finished(range, rows);
+    return {};
+  }
+
+  base::Status write_page(client::Result& page, int file, const std::string& path) {
+    const uint64_t rows = page.row_count();
+    const size_t before = text_.size();
+    for (client::Row row; page.next(row);) {
+      for (size_t i = 0; i < row.size(); ++i) {
+        if (i > 0) text_ += plan_.dialect.delimiter;
+        if (plan_.dialect.is_json)
+          text_ += row[i].value_or("");
+        else
+          write_field(plan_.dialect,
+                      row[i] ? std::optional(to_text(*page.columns[i].type, *row[i])) : std::nullopt, text_);
+      }
+      text_ += '\n';
+    }
+    state_.read(text_.size() - before, rows);
+    return text_.size() < write_bytes ? base::Status() : flush(file, path);
+  }
+  base::Status flush(int file, const std::string& path) {
+    SIBYL_TRY(write_all(file, path, text_));
+    written_ += text_.size();
+    text_.clear();
+    return {};
+  }
+
+  const client::Options server_;
+  const ExportPlan& plan_;
+  const ExportOptions& options_;
+  ExportState& state_;
+  std::unique_ptr<client::Connection> connection_;
+  client::Prepared prepared_;
+  std::string text_;
+  uint64_t written_ = 0;
+};
+
+std::string header_line(const ExportPlan& plan) {
+  std::string line;
+  for (size_t i = 0; i < plan.columns.size(); ++i) {
+    if (i > 0) line += plan.dialect.delimiter;
+    write_field(plan.dialect, plan.columns[i], line);
+  }
+  return line + "\n";
+}
+
+base::Status append_file(const std::string& from, int to, const std::string& to_path) {
+  const File file(from, O_RDONLY);
+  if (file.number() < 0) return base::fail(failure("open", from, errno));
+  std::string buffer(write_bytes, '\0');
+  for (;;) {
+    const ssize_t got = ::read(file.number(), buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return base::fail(failure("read", from, errno));
+    if (got == 0) return {};
+    SIBYL_TRY(write_all(to, to_path, {buffer.data(), static_cast<size_t>(got)}));
+  }
+}
+
+// Each part goes as soon as it is in the output, so that both together take little more than the table.
+base::Status put_together(const ExportOptions& options, const ExportPlan& plan, const ExportState& state,
+                          const std::string& parts) {
+  const std::string path = options.file + ".new";
+  {
+    const File file(path, O_WRONLY | O_CREAT | O_TRUNC);
+    if (file.number() < 0) return base::fail(failure("make", path, errno));
+    if (options.header && !plan.dialect.is_json) SIBYL_TRY(write_all(file.number(), path, header_line(plan)));
+    for (unsigned i = 0; i < range_count; ++i)
+      SIBYL_TRY(append_file(state.part_path(i), file.number(), path));
+    if (::fsync(file.number()) != 0 && errno != EINVAL) return base::fail(failure("sync", path, errno));
+  }
+  if (::rename(path.c_str(), options.file.c_str()) != 0)
+    return base::fail(failure("make", options.file, errno));
+  std::error_code ignored;
+  fs::remove_all(parts, ignored);
+  return {};
+}
+
+int run_export(ExportOptions options) {
+  const bool is_stream = options.file == "-";
+  if (is_stream) options.jobs = 1;
+  const auto server = server_of(options);
+  if (!server) return refuse(command_name, server.error());
+  const auto dialect = dialect_of(options);
+  if (!dialect) return refuse(command_name, dialect.error());
+  auto connection = client::Connection::connect(*server);
+  if (!connection) return refuse(command_name, connection.error());
+  const auto table = find_table(**connection, options.table);
+  if (!table) return refuse(command_name, table.error());
+  auto columns = choose_columns(*table, options.columns);
+  if (!columns) return refuse(command_name, columns.error());
+  const ExportPlan plan = plan_export(*dialect, *table, std::move(*columns));
+  if (const auto known = (*connection)->prepare(plan.statement); !known)
+    return refuse(command_name, known.error());
+
+  const std::string parts = is_stream ? "" : options.file + ".parts";
+  std::error_code error;
+  if (options.restart && !is_stream) fs::remove_all(parts, error);
+  if (!is_stream && !fs::create_directories(parts, error) && error)
+    return refuse(command_name, failure("make", parts, error.value()));
+  auto journal = Journal::open(
+      is_stream ? "" : parts + "/journal",
+      fmt::format("{} in {} ranges, delimiter {}, quote {}, escape {}, null '{}'", plan.statement,
+                  range_count, options.delimiter, options.quote, options.escape, options.null),
+      options.restart);
+  if (!journal) return refuse(command_name, journal.error());
+
+  const auto begin = std::chrono::steady_clock::now();
+  Progress progress("exported", options.quiet);
+  ExportState state(std::move(*journal), progress, parts);
+  if (is_stream && options.header && !dialect->is_json)
+    (void)write_all(STDOUT_FILENO, "-", header_line(plan));
+  const std::optional<std::string> single = is_stream ? std::optional<std::string>("-") : std::nullopt;
+  std::vector<std::thread> readers;
+  for (unsigned i = 0; i < options.jobs; ++i)
+    readers.emplace_back([&] { ExportReader(*server, plan, options, state).run(single); });
+  for (std::thread& reader : readers) reader.join();
+  auto stopped = state.error();
+  if (!stopped && !is_stream)
+    if (const auto made = put_together(options, plan, state, parts); !made) stopped = made.error();
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  if (stopped) {
+    progress.finish(fmt::format("stopped after {} rows", state.rows()));
+    refuse(command_name, *stopped);
+    if (!is_stream) fmt::print(stderr, "The same command continues where this one stopped.\n");
+    return exit_stopped;
+  }
+  progress.finish(fmt::format("exported {} rows in {:.1f} s ({} rows/s, {:.1f} MB/s)", state.rows(), seconds,
+                              rate_text(static_cast<double>(state.rows()) / std::max(seconds, 1e-3)),
+                              static_cast<double>(state.bytes()) / std::max(seconds, 1e-3) / 1e6));
+  return 0;
+}
+
+}  // namespace
+}  // namespace sibyl::copy
+
+namespace sibyl {
+
+void add_export_command(CLI::App& app) {
+  auto options = std::make_shared<copy::ExportOptions>();
+  CLI::App* command = app.add_subcommand("export", "Write the rows of a table to a CSV or JSON file");
+  copy::add_common_options(*command, *options);
+  command->add_option("--page-size", options->page_size, "Rows fetched at a time")
+      ->check(CLI::Range(1, 100'000))
+      ->capture_default_str();
+  command->footer(
+      "Exit status: 0 done, 2 wrong usage or no connection, 3 stopped; the same command then continues.");
+  command->callback([options] {
+    if (const int status = copy::run_export(*options); status != 0) throw CLI::RuntimeError(status);
+  });
+}
+
+}  // namespace sibyl
