@@ -15,7 +15,7 @@ namespace sibyl::copy {
 
 struct ImportOptions : CommonOptions {
   uint64_t max_errors = 1000;
-  unsigned window = 128;  // writes under way on each connection
+  unsigned window = 512;  // writes under way on each connection
   std::optional<int32_t> ttl;
   std::optional<int64_t> timestamp;
   bool write_nulls = false;

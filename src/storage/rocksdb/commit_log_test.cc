@@ -152,6 +152,27 @@ TEST_F(CommitLogTest, AfterTheDeviceRefusedEverythingItGoesOnWhenItAnswers) {
   EXPECT_EQ(replayed_, (std::vector<Bytes>{"first", "second"}));
 }
 
+TEST_F(CommitLogTest, ARefusalSaysWhatToDo) {
+  ASSERT_TRUE(log_->append("first", true).has_value());
+  for (const auto& [error, message, hint] :
+       {std::tuple(EROFS, "Read-only file system", "mounted read-only"),
+        std::tuple(ENOSPC, "No space left on device", "free some disk space"),
+        std::tuple(EDQUOT, "Disk quota exceeded", "free some disk space"),
+        std::tuple(EIO, "Input/output error", "device's health")}) {
+    disk_.error = error;
+    disk_.fail_all = true;
+    const auto refused = log_->append("refused", true);
+    disk_.fail_all = false;
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_EQ(refused.error().code(), base::ErrorCode::write_failure);
+    EXPECT_NE(refused.error().message().find(message), std::string::npos) << refused.error().text();
+    EXPECT_NE(refused.error().hint().find(hint), std::string::npos) << refused.error().text();
+  }
+  ASSERT_TRUE(log_->append("second", true).has_value());
+  reopen();
+  EXPECT_EQ(replayed_, (std::vector<Bytes>{"first", "second"}));
+}
+
 TEST_F(CommitLogTest, RunningOutOfSpaceIsFoundBeforeAnythingIsWritten) {
   ASSERT_TRUE(log_->append(Bytes(3000, 'a'), true).has_value());
   disk_.error = ENOSPC;
