@@ -47,10 +47,8 @@ class Selecting {
     SIBYL_TRY(read_limits());
     SIBYL_TRY(read_paging_state());
     SIBYL_ASSIGN(const bool may_match, make_read_plan());
-    if (may_match) {
-      SIBYL_TRY(check_sorting());
-      SIBYL_TRY(read());
-    }
+    if (may_match || plan_.aggregates()) SIBYL_TRY(check_sorting());
+    if (may_match) SIBYL_TRY(read());
     if (plan_.aggregates()) SIBYL_TRY(finish_groups());
     if (sorted_) sorted_->write(remaining_, result_.rows);
     warn();

@@ -1,7 +1,9 @@
 // Arithmetic: + - * / % between numbers, dates and durations, texts.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "plan/functions.h"
 #include "plan/functions_calendar.h"
@@ -87,7 +89,18 @@ Decimal remainder(const Decimal& left, const Decimal& right) {
                   Rounding::half_up);
 }
 
+// A zero has whatever scale fits.
+base::Result<Decimal> product(const Function& function, const Decimal& left, const Decimal& right) {
+  constexpr int64_t least = std::numeric_limits<int32_t>::min(), most = std::numeric_limits<int32_t>::max();
+  const int64_t scale = int64_t{left.scale} + right.scale;
+  BigInteger unscaled = left.unscaled * right.unscaled;
+  if ((scale < least || scale > most) && unscaled != 0)
+    return base::fail(operation_failure(function, "the result is out of range"));
+  return Decimal{std::move(unscaled), static_cast<int32_t>(std::clamp(scale, least, most))};
+}
+
 base::Result<Decimal> on_decimals(const Function& function, const Decimal& left, const Decimal& right) {
+  if (operation_symbol(function.name) == '*') return product(function, left, right);
   const int64_t difference = int64_t{left.scale} - right.scale;
   if (difference > max_scale_difference || difference < -max_scale_difference)
     return base::fail(operation_failure(function, "the operands' scales are too far apart"));
@@ -96,12 +109,6 @@ base::Result<Decimal> on_decimals(const Function& function, const Decimal& left,
       return add(left, right);
     case '-':
       return subtract(left, right);
-    case '*': {
-      int32_t scale = 0;
-      if (__builtin_add_overflow(left.scale, right.scale, &scale))
-        return base::fail(operation_failure(function, "the result is out of range"));
-      return Decimal{left.unscaled * right.unscaled, scale};
-    }
     case '/': {
       if (right.unscaled == 0) return base::fail(operation_failure(function, "BigInteger divide by zero"));
       constexpr int32_t min_digits = 32, max_scale = 1000;

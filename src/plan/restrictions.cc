@@ -182,6 +182,8 @@ base::Status BoundRestrictions::finish_partition(Purpose purpose, bool may_filte
     has_partition_in_ = has_partition_in_ || partition_[i]->kind == Restriction::Kind::in;
   }
   names_partitions_ = missing.empty() && !has_slice && !has_contains;
+  // Beside a token, components that do not make a whole key are filters.
+  if (token_.exists() && !missing.empty()) has_partition_in_ = false;
   const bool none = missing.size() == partition_.size();
   if (purpose != Purpose::select) {
     if (token_.exists() && !names_partitions_)

@@ -101,6 +101,18 @@ class Pair:
             answer = side.use(keyspace)
             assert answer.kind == "keyspace", answer.message
 
+    def without_indexes(self, difference, keyspace):
+        """What Cassandra answers to a read when it has no index to ask. Its indexes are gone then."""
+        side = self.sides[0]
+        names = side.now(f"SELECT index_name FROM system_schema.indexes WHERE keyspace_name = '{keyspace}'")
+        for (name,) in names.rows:
+            side.now(f'DROP INDEX {keyspace}."{name.decode()}"')
+        side.use(keyspace)
+        text = difference.statement.text()[0]
+        text = text if "ALLOW FILTERING" in text else text + " ALLOW FILTERING"
+        bound = difference.statement.text()[1]
+        return side.connection.receive(side.connection.query(text, values=bound, now=difference.statement.now))
+
     def run(self, statements):
         """Asks both, all statements in flight at once; returns the first difference of each that has one."""
         differences = {}

@@ -26,6 +26,8 @@ KNOWN = [
     ("bytes that are no collection are refused in other words", r"^error 2200 Not enough bytes to read a", r"^error 2200 "),
     ("of an IN and a null in one condition's key the null is told", r"^error 2200 IN on the clustering key columns is not supported with conditional",
      r"^error 2200 Invalid (null|unset) value"),
+    ("an empty key is refused, also where nothing can match", r"^rows", r"^error 2200 Key may not be empty"),
+    ("Cassandra has forgotten what it prepared", r"^error 2500 ", r""),
     ("a blob literal is no tinyint", r"", r"^error 2200 Invalid HEX constant .* of type tinyint$"),
 ]
 
@@ -89,6 +91,8 @@ def explain_rows(cassandra, sibyl):
             reason = "similarities are added up in another order"
         elif name == "[json]" and theirs.replace(b"to_json(", b"tojson(") == ours.replace(b"to_json(", b"tojson("):
             reason = TO_JSON
+        elif name == "[json]" and re.sub(rb"cast\((c\d) as \w+\)", rb"\1", theirs) == ours:
+            reason = DESCENDING
         else:
             return None
     return reason

@@ -249,7 +249,7 @@ class Generator:
         # Cassandra writes static columns once for each row that is named, which shows in counters and lists.
         repeats = any(c.role == "static" and c.type.kind in ("counter", "list") for c in columns)
         relations = [self.exact(c, bind, 0 if repeats else 0.05) for c in keys]
-        if self.chance(0.03):
+        if self.chance(0.03) and not repeats:
             relations[-1] = self.relation(keys[-1], bind)
         if self.chance(0.02):
             relations.pop()
