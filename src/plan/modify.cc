@@ -98,10 +98,6 @@ class ModificationBuilder {
     SIBYL_TRY(check_conditions());
     const schema::Table& table = *plan_->table;
     plan_->is_counter = table.is_counter;
-    if (plan_->is_counter && plan_->attributes.timestamp)
-      return base::invalid("Cannot provide custom timestamp for counter updates");
-    if (plan_->is_counter && plan_->attributes.time_to_live)
-      return base::invalid("Cannot provide custom TTL for counter updates");
     const auto by_id = [](const Operation& left, const Operation& right) {
       return left.column->id < right.column->id;
     };
@@ -269,9 +265,19 @@ std::vector<uint16_t> partition_key_markers(const Modification& plan) {
   return markers;
 }
 
+// Looked at when all of a batch is bound.
+base::Status check_counter_attributes(const Modification& plan) {
+  if (plan.is_counter && plan.attributes.timestamp)
+    return base::invalid("Cannot provide custom timestamp for counter updates");
+  if (plan.is_counter && plan.attributes.time_to_live)
+    return base::invalid("Cannot provide custom TTL for counter updates");
+  return {};
+}
+
 template <typename Statement>
 base::Status prepare(const Statement& statement, Binder& binder, Prepared& prepared) {
   SIBYL_ASSIGN(std::shared_ptr<Modification> plan, bind(statement, binder));
+  SIBYL_TRY(check_counter_attributes(*plan));
   if (plan->conditions)
     plan->conditional = std::make_unique<ConditionalResult>(conditional_result({plan}, false));
   prepared.tables = {plan->table};
@@ -304,6 +310,7 @@ base::Status prepare_batch(const cql::Batch& batch, Binder& binder, Prepared& pr
   if (attributes.time_to_live) return base::invalid("Global TTL on the BATCH statement is not supported.");
   plan->timestamp = std::move(attributes.timestamp);
   SIBYL_TRY(check_batch(plan->kind, plan->timestamp != nullptr, plan->statements));
+  for (const ModificationPtr& statement : plan->statements) SIBYL_TRY(check_counter_attributes(*statement));
   if (has_conditions(plan->statements))
     plan->conditional = std::make_unique<ConditionalResult>(conditional_result(plan->statements, true));
 

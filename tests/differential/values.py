@@ -163,7 +163,8 @@ class Type:
         return collection("{", elements, "}", self.frozen and len(elements) > 1)
 
     def _map(self, rng):
-        keys = list({key.literal: key for key in self._elements(rng, self.parts[0])}.values())  # which of two values stays is not said
+        # Of a key that is written twice Cassandra keeps a value by chance, and {'a', 'a'} is {'a'}.
+        keys = list({key.literal: key for key in self._elements(rng, self.parts[0], most=1 if self.parts[0].is_collection else 3)}.values())
         values = [self.parts[1].value(rng) for _ in keys]
         literal = "{" + ", ".join(f"{k.literal}: {v.literal}" for k, v in zip(keys, values)) + "}"
         if (self.frozen and len(keys) > 1) or not can_bind(keys + values):
