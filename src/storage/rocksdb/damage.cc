@@ -63,14 +63,17 @@ base::Error DamageReport::read_error(::rocksdb::DB& database, const ::rocksdb::S
   base::Error error = error_of(status, base::ErrorCode::read_failure);
   if (!status.IsCorruption()) return error;
   ++count_;
+  const std::string met = fmt::format("it was met by a read from {} on", name_of(key));
   const std::string file = table_file_in(status.ToString());
-  std::string what = fmt::format("{}; it was met by a read from {} on", error.message(), name_of(key));
-  if (!file.empty())
-    what = fmt::format("A block of {} is damaged and is not served; it was met by a read from {} on. {}",
-                       describe(database, file), name_of(key), error.message());
+  if (file.empty()) {
+    log_once(fmt::format("{}; {}", status.ToString(), met));
+    return base::Error(error.code(), fmt::format("{}; {}", error.message(), met)).with_hint(error.hint());
+  }
   // Many reads meet one block: it is told by the file and its place.
-  log_once(file.empty() ? what : fmt::format("{} [{}]", describe(database, file), status.ToString()));
-  return base::Error(base::ErrorCode::read_failure, what).with_hint(error.hint());
+  log_once(fmt::format("{} [{}]", describe(database, file), status.ToString()));
+  return base::Error(error.code(), fmt::format("A block of {} is damaged and is not served; {}. {}",
+                                               file.substr(1), met, error.message()))
+      .with_hint(error.hint());
 }
 
 void DamageReport::background(const ::rocksdb::Status& status) {

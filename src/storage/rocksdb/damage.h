@@ -1,6 +1,7 @@
 // Damaged files: what cannot be read is reported with its file and the records it held, and never served.
 //
-// Each distinct damage is logged once; every read that meets one fails and is counted. Thread-safe.
+// Every read that meets damage fails, with the file's name, and is counted. The log says once which tables
+// and partitions the file holds: whoever reads may not be allowed to know the keys of others. Thread-safe.
 #pragma once
 
 #include <rocksdb/db.h>
@@ -22,7 +23,7 @@ class DamageReport {
   using KeyName = std::function<std::string(base::BytesView key)>;
   void set_key_name(KeyName name);
 
-  // The error for a read at `key` that failed. Damage is counted, logged, and described.
+  // The error for a read at `key` that failed. Damage is counted and logged.
   base::Error read_error(::rocksdb::DB& database, const ::rocksdb::Status& status, base::BytesView key);
   // A compaction or flush met damage. The database may be opening or closing, so its files are not looked up.
   void background(const ::rocksdb::Status& status);

@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <spdlog/sinks/ostream_sink.h>
+#include <spdlog/spdlog.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 
@@ -11,6 +13,7 @@
 #include <fstream>
 #include <map>
 #include <mutex>
+#include <sstream>
 #include <thread>
 
 #include "storage/rocksdb/commit_log.h"
@@ -21,6 +24,7 @@ namespace sibyl::storage::rocksdb {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 // What the device has of each file is kept apart from what the kernel has. A failed sync is reported once,
 // and what was to be written then is taken for written: later syncs succeed without it, as Linux does it.
@@ -177,7 +181,13 @@ std::vector<std::string> table_files(const std::string& path) {
 // A store with one table file per letter, of which that of `a` is damaged in its first block.
 class DamagedBlock : public testing::Test {
  protected:
+  void TearDown() override {
+    store_.reset();
+    spdlog::set_default_logger(logger_before_);
+  }
   void SetUp() override {
+    spdlog::set_default_logger(
+        std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::ostream_sink_mt>(log_)));
     Options options;
     options.automatic_compaction = false;
     options.block_cache_bytes = 1 << 20;
@@ -199,11 +209,18 @@ class DamagedBlock : public testing::Test {
   }
   void expect_report(const base::Error& error) {
     EXPECT_EQ(error.code(), base::ErrorCode::read_failure);
-    EXPECT_THAT(error.message(), HasSubstr(file_));
-    EXPECT_THAT(error.message(), HasSubstr("from key a1000 to key a1099"));
+    EXPECT_THAT(error.message(), HasSubstr(std::filesystem::path(file_).filename().string()));
+    // The keys of others are in the log, and there once.
+    EXPECT_THAT(error.message(), Not(HasSubstr("a1099")));
+    const std::string log = log_.str();
+    const std::string told = file_ + ", whose records go from key a1000 to key a1099";
+    EXPECT_THAT(log, HasSubstr(told));
+    EXPECT_EQ(log.find(told), log.rfind(told));
     EXPECT_THAT(error.hint(), HasSubstr("restore"));
   }
 
+  const std::shared_ptr<spdlog::logger> logger_before_ = spdlog::default_logger();
+  std::ostringstream log_;
   TemporaryDirectory directory_;
   std::string file_;
   std::unique_ptr<Store> store_;
