@@ -18,6 +18,7 @@ int main(int argc, char** argv) {
   sibyl::add_shell_command(app);
   sibyl::add_bench_command(app);
   sibyl::add_layout_command(app);
+  sibyl::add_advise_command(app);
   sibyl::add_snapshot_command(app);
   sibyl::add_import_command(app);
   sibyl::add_export_command(app);

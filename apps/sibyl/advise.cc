@@ -1,0 +1,88 @@
+// `sibyl advise`: what to think of a data model, and what would be a better one.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "advisor/design.h"
+#include "sibyl/commands.h"
+
+namespace sibyl {
+namespace {
+
+constexpr int exit_failed = 1;
+constexpr int exit_refused = 2;
+
+struct DesignArguments {
+  std::string file, mix, space;
+  bool json = false, share = false, from_queries_alone = false;
+  double seconds = 8;
+};
+
+int refuse(int status, const std::string& message, const std::string& hint = {}) {
+  fmt::print(stderr, "sibyl advise: {}\n", message);
+  if (!hint.empty()) fmt::print(stderr, "{}\n", hint);
+  return status;
+}
+
+std::optional<std::string> read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return std::nullopt;
+  return std::string{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+int run_design(const DesignArguments& arguments) {
+  const std::optional<std::string> text = read_file(arguments.file);
+  if (!text) return refuse(exit_refused, fmt::format("cannot read {}", arguments.file));
+  const auto workload = advisor::parse_workload(*text, arguments.file);
+  if (!workload) return refuse(exit_refused, workload.error().message(), workload.error().hint());
+  advisor::DesignOptions options;
+  options.mix = arguments.mix;
+  options.share = arguments.share;
+  options.use_layouts = !arguments.from_queries_alone;
+  options.seconds = arguments.seconds;
+  if (!arguments.space.empty()) {
+    options.space_bytes = advisor::read_bytes(arguments.space);
+    if (!options.space_bytes)
+      return refuse(exit_refused, fmt::format("'{}' is not a size such as 2GB", arguments.space));
+  }
+  const auto design = advisor::design_tables(*workload, options);
+  if (!design) return refuse(exit_failed, design.error().message(), design.error().hint());
+  std::fputs((arguments.json ? advisor::render_json(*design) : advisor::render_text(*design)).c_str(),
+             stdout);
+  return 0;
+}
+
+void add_design_command(CLI::App& advise) {
+  auto arguments = std::make_shared<DesignArguments>();
+  CLI::App* command = advise.add_subcommand("design", "Design tables from entities, queries and changes");
+  command->add_option("file", arguments->file, "The workload (docs/advisor-format.md)")->required();
+  command->add_option("--mix", arguments->mix,
+                      "The mix of statements to design for; the file's first unless given");
+  command->add_flag("--json", arguments->json, "Print JSON instead of CQL with comments");
+  command->add_option("--space", arguments->space, "What the tables may take at most, such as 2GB");
+  command->add_flag("--share", arguments->share,
+                    "Look up once what several statements of a group need to know");
+  command->add_flag("--ignore-layouts", arguments->from_queries_alone,
+                    "Do not consider the tables that the file's @layout directives propose");
+  command->add_option("--seconds", arguments->seconds, "How long to search for a better choice")
+      ->check(CLI::Range(0.1, 3600.0));
+  command->callback([arguments] {
+    if (const int status = run_design(*arguments); status != 0) throw CLI::RuntimeError(status);
+  });
+}
+
+}  // namespace
+
+void add_advise_command(CLI::App& app) {
+  CLI::App* advise = app.add_subcommand("advise", "Design a data model");
+  advise->require_subcommand(1);
+  add_design_command(*advise);
+}
+
+}  // namespace sibyl

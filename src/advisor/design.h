@@ -1,0 +1,83 @@
+// From entities, relationships, queries and changes to tables, and to every statement that has to be run.
+//
+//   auto workload = parse_workload(text, "shop.cql");
+//   auto design = design_tables(*workload, {});
+//
+// Pure apart from the clock that limits the search.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "advisor/candidates.h"
+#include "advisor/program.h"
+#include "advisor/upkeep.h"
+
+namespace sibyl::advisor {
+
+struct DesignOptions {
+  std::string mix;  // empty: the file's first
+  CostModel cost;
+  std::optional<double> space_bytes;  // instead of the file's target
+  bool share = false;                 // reads that several statements of a group need are done once
+  bool use_layouts = true;            // tables that the file's `@layout`s propose are candidates, too
+  double seconds = 8;                 // for the integer program
+  // Not empty: only the tables of this `@layout` schema, with what their upkeep needs beside them. Groups
+  // that do not write run the schema's stated plans.
+  std::string complete_schema;
+};
+
+// One statement to run.
+struct PlannedStep {
+  enum class Kind { read, remove, insert, client };
+  Kind kind = Kind::read;
+  size_t table = 0;
+  std::string cql;   // client: what the client does by itself
+  std::string note;  // how often, or where values come from
+  double partitions = 0, rows = 0, cost = 0;
+  bool shared = false;  // done already for another statement of the group
+};
+
+struct PlannedStatement {
+  std::string name, group, text;
+  bool query = true;
+  double weight = 0, cost = 0;  // cost of one execution
+  std::vector<PlannedStep> steps;
+};
+
+struct DesignedTable {
+  Layout layout;  // its name is the table's
+  std::vector<std::pair<FieldReference, std::string>> columns;
+  std::string definition;            // CREATE TABLE
+  std::vector<std::string> read_by;  // statements
+  double rows = 0, bytes = 0;
+  double largest_partition_bytes = 0;
+  double hottest_share = 0;  // of the table's requests on its hottest partition
+
+  const std::string& column(FieldReference field) const;
+};
+
+struct Design {
+  std::string mix;
+  std::vector<DesignedTable> tables;
+  std::vector<PlannedStatement> statements;
+  double queries = 0, updates = 0;  // weighted costs
+  double bound = 0;                 // no choice among the candidates costs less
+  bool proven = false;
+  bool shared = false;
+  double bytes = 0;
+  size_t candidates = 0, plans = 0;
+  double seconds = 0;
+
+  double total() const { return queries + updates; }
+  double gap() const { return total() > 0 ? std::max(0.0, (total() - bound) / total()) : 0; }
+};
+
+base::Result<Design> design_tables(const Workload& workload, const DesignOptions& options);
+
+// What can be read at a glance, and the same as JSON (docs/advisor-format.md has its members).
+std::string render_text(const Design& design);
+std::string render_json(const Design& design);
+
+}  // namespace sibyl::advisor

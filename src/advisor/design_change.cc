@@ -1,0 +1,141 @@
+// The writes that keep one table up to date.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "advisor/design_write.h"
+#include "cql/printer.h"
+
+namespace sibyl::advisor {
+namespace {
+
+class ChangeWriter {
+ public:
+  ChangeWriter(const Model& model, const Statement& change, const UpkeepUnit& unit,
+               const DesignedTable& table)
+      : model_(model), change_(change), unit_(unit), table_(table), layout_(table.layout) {}
+
+  std::string remove() const { return fmt::format("DELETE FROM {} WHERE {};", name(), key(true)); }
+  std::string write() const {
+    return change_.kind == StatementKind::insert || unit_.remove || whole_row() ? insert() : update();
+  }
+
+ private:
+  std::string name() const { return cql::print_name(layout_.name); }
+  bool whole_row() const {
+    return std::all_of(table_.columns.begin(), table_.columns.end(),
+                       [&](const auto& column) { return !value(column.first, false).empty(); });
+  }
+
+  const Assignment* assignment(FieldReference field) const {
+    if (field.node != unit_.node) return nullptr;
+    for (const Assignment& candidate : change_.set) {
+      if (candidate.field == field.field) return &candidate;
+    }
+    return nullptr;
+  }
+  // What the statement itself tells, or what was looked up; empty when neither.
+  std::string value(FieldReference field, bool old) const;
+  std::string looked_up(const std::string& column) const;
+  std::string key(bool old) const;
+  std::string insert() const;
+  std::string update() const;
+
+  const Model& model_;
+  const Statement& change_;
+  const UpkeepUnit& unit_;
+  const DesignedTable& table_;
+  const Layout& layout_;
+};
+
+// A marker that the statement does not use for something else.
+std::string ChangeWriter::looked_up(const std::string& column) const {
+  const std::string plain = ":" + column;
+  bool taken = change_.key.text == plain;
+  for (const Assignment& candidate : change_.set) taken = taken || candidate.value.text == plain;
+  for (const Connection& candidate : change_.connections) taken = taken || candidate.value.text == plain;
+  return taken ? ":found_" + column : plain;
+}
+
+std::string ChangeWriter::value(FieldReference field, bool old) const {
+  const std::string& column = table_.column(field);
+  const auto written = [&](const Operand& operand) {
+    return operand.text == "?" ? ":" + column : operand.text;
+  };
+  if (field == key_of(model_, layout_.graph, unit_.node)) return written(change_.key);
+  if (unit_.connection != nullptr && field == key_of(model_, layout_.graph, unit_.other))
+    return written(unit_.connection->value);
+  if (change_.kind == StatementKind::insert) {
+    for (const Connection& connection : change_.connections) {
+      const auto other = layout_.graph.find(unit_.node, connection.step);
+      if (other && field == key_of(model_, layout_.graph, *other)) return written(connection.value);
+    }
+  }
+  if (const Assignment* set = assignment(field)) return old ? ":old_" + column : written(set->value);
+  const UpkeepUnit::Source& source = unit_.sources[field.node];
+  if (source.need == SIZE_MAX || !contains(unit_.needs[source.need].wanted, {source.node, field.field}))
+    return {};
+  return looked_up(column);
+}
+
+std::string ChangeWriter::key(bool old) const {
+  std::vector<std::string> parts;
+  const auto add = [&](FieldReference field) {
+    parts.push_back(fmt::format("{} = {}", cql::print_name(table_.column(field)), value(field, old)));
+  };
+  for (const FieldReference field : layout_.partition) add(field);
+  if (layout_.buckets > 1 || layout_.partition.empty()) parts.emplace_back("bucket = :bucket");
+  for (const FieldReference field : layout_.clustering) add(field);
+  return fmt::format("{}", fmt::join(parts, " AND "));
+}
+
+std::string ChangeWriter::insert() const {
+  std::vector<std::string> columns, values;
+  if (layout_.buckets > 1 || layout_.partition.empty()) {
+    columns.emplace_back("bucket");
+    values.emplace_back(":bucket");
+  }
+  for (const auto& [field, column] : table_.columns) {
+    const std::string found = value(field, false);
+    if (found.empty()) continue;
+    columns.push_back(cql::print_name(column));
+    values.push_back(found);
+  }
+  return fmt::format("INSERT INTO {} ({}) VALUES ({});", name(), fmt::join(columns, ", "),
+                     fmt::join(values, ", "));
+}
+
+std::string ChangeWriter::update() const {
+  std::vector<std::string> parts;
+  for (const FieldReference field : layout_.values) {
+    const std::string found = value(field, false);
+    if (!found.empty()) parts.push_back(fmt::format("{} = {}", cql::print_name(table_.column(field)), found));
+  }
+  return fmt::format("UPDATE {} SET {} WHERE {};", name(), fmt::join(parts, ", "), key(false));
+}
+
+}  // namespace
+
+std::vector<PlannedStep> write_changes(const Model& model, const CostModel& cost, const Statement& change,
+                                       const UpkeepUnit& unit, const DesignedTable& table, size_t index) {
+  const ChangeWriter writer(model, change, unit, table);
+  std::vector<PlannedStep> steps;
+  const auto add = [&](PlannedStep::Kind kind, std::string cql, double price) {
+    PlannedStep step;
+    step.kind = kind;
+    step.table = index;
+    step.cql = std::move(cql);
+    step.rows = unit.rows;
+    step.cost = unit.rows * price;
+    if (!unit.needs.empty()) step.note = "for each row found";
+    if (table.layout.buckets > 1 || table.layout.partition.empty())
+      step.note += fmt::format("{}bucket = hash of the clustering key modulo {:.0f}",
+                               step.note.empty() ? "" : ", ", table.layout.buckets);
+    steps.push_back(std::move(step));
+  };
+  if (unit.remove) add(PlannedStep::Kind::remove, writer.remove(), cost.remove);
+  if (unit.insert) add(PlannedStep::Kind::insert, writer.write(), cost.insert);
+  return steps;
+}
+
+}  // namespace sibyl::advisor

@@ -1,0 +1,153 @@
+// A design for people, and for programs.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/json.hpp>
+
+#include "advisor/design.h"
+
+namespace sibyl::advisor {
+namespace {
+
+namespace json = boost::json;
+
+std::string bytes_text(double bytes) {
+  if (bytes < 1e3) return fmt::format("{:.0f} B", bytes);
+  if (bytes < 1e6) return fmt::format("{:.1f} kB", bytes / 1e3);
+  if (bytes < 1e9) return fmt::format("{:.1f} MB", bytes / 1e6);
+  return fmt::format("{:.2f} GB", bytes / 1e9);
+}
+
+std::string count_text(double count) {
+  return count == static_cast<double>(static_cast<int64_t>(count)) ? fmt::format("{:.0f}", count)
+                                                                   : fmt::format("{:.2f}", count);
+}
+
+std::string table_text(const DesignedTable& table) {
+  std::string text = fmt::format("-- {} rows, {}; largest partition {}", count_text(table.rows),
+                                 bytes_text(table.bytes), bytes_text(table.largest_partition_bytes));
+  if (table.layout.buckets > 1) text += fmt::format(", spread over {:.0f} buckets", table.layout.buckets);
+  if (!table.read_by.empty()) text += fmt::format("\n-- read by {}", fmt::join(table.read_by, ", "));
+  return text + "\n" + table.definition + "\n\n";
+}
+
+const char* kind_name(PlannedStep::Kind kind) {
+  switch (kind) {
+    case PlannedStep::Kind::read:
+      return "read";
+    case PlannedStep::Kind::remove:
+      return "delete";
+    case PlannedStep::Kind::insert:
+      return "write";
+    case PlannedStep::Kind::client:
+      break;
+  }
+  return "client";
+}
+
+std::string step_text(const PlannedStep& step) {
+  if (step.kind == PlannedStep::Kind::client) return fmt::format("--   {}\n", step.cql);
+  std::string about =
+      step.kind == PlannedStep::Kind::read
+          ? fmt::format("{} partition{}, {} row{}", count_text(step.partitions),
+                        step.partitions == 1 ? "" : "s", count_text(step.rows), step.rows == 1 ? "" : "s")
+          : fmt::format("{} row{}", count_text(step.rows), step.rows == 1 ? "" : "s");
+  if (!step.note.empty()) about += "; " + step.note;
+  if (step.shared) about += "; done already for another statement of the group";
+  return fmt::format("--   {}\n--     {}: {}; cost {:.4g}\n", step.cql, kind_name(step.kind), about,
+                     step.cost);
+}
+
+std::string statement_text(const PlannedStatement& statement) {
+  std::string text = fmt::format("-- {}{}{}: cost {:.4g}, weight {:g}\n--   = {}\n", statement.group,
+                                 statement.group.empty() ? "" : " / ", statement.name, statement.cost,
+                                 statement.weight, statement.text);
+  for (const PlannedStep& step : statement.steps) text += step_text(step);
+  if (statement.steps.empty()) text += "--   nothing to do: no table holds what it changes\n";
+  return text + "\n";
+}
+
+json::object table_json(const DesignedTable& table) {
+  json::object object;
+  object["name"] = table.layout.name;
+  object["definition"] = table.definition;
+  object["rows"] = table.rows;
+  object["bytes"] = table.bytes;
+  object["buckets"] = table.layout.buckets;
+  object["largest_partition_bytes"] = table.largest_partition_bytes;
+  object["hottest_share"] = table.hottest_share;
+  json::array users;
+  for (const std::string& name : table.read_by) users.emplace_back(name);
+  object["read_by"] = std::move(users);
+  return object;
+}
+
+json::object step_json(const Design& design, const PlannedStep& step) {
+  json::object object;
+  object["kind"] = kind_name(step.kind);
+  object[step.kind == PlannedStep::Kind::client ? "action" : "cql"] = step.cql;
+  if (step.kind == PlannedStep::Kind::client) return object;
+  object["table"] = design.tables[step.table].layout.name;
+  if (step.kind == PlannedStep::Kind::read) object["partitions"] = step.partitions;
+  object["rows"] = step.rows;
+  object["cost"] = step.cost;
+  if (!step.note.empty()) object["note"] = step.note;
+  if (step.shared) object["shared"] = true;
+  return object;
+}
+
+json::object statement_json(const Design& design, const PlannedStatement& statement) {
+  json::object object;
+  object["name"] = statement.name;
+  object["group"] = statement.group;
+  object["statement"] = statement.text;
+  object["query"] = statement.query;
+  object["weight"] = statement.weight;
+  object["cost"] = statement.cost;
+  json::array steps;
+  for (const PlannedStep& step : statement.steps) steps.push_back(step_json(design, step));
+  object["steps"] = std::move(steps);
+  return object;
+}
+
+}  // namespace
+
+std::string render_text(const Design& design) {
+  std::string text =
+      fmt::format("-- {} table{}, {}{}\n", design.tables.size(), design.tables.size() == 1 ? "" : "s",
+                  bytes_text(design.bytes), design.mix.empty() ? "" : ", for the mix " + design.mix);
+  text += fmt::format("-- cost {:.6g}: queries {:.6g}, changes {:.6g}{}\n", design.total(), design.queries,
+                      design.updates, design.shared ? ", look-ups shared within groups" : "");
+  text += design.proven ? std::string("-- the best choice")
+                        : fmt::format("-- at most {:.2f}% above the best choice", 100 * design.gap());
+  text += fmt::format(" among {} tables and {} plans, found in {:.1f} s\n\n", design.candidates, design.plans,
+                      design.seconds);
+  for (const DesignedTable& table : design.tables) text += table_text(table);
+  for (const PlannedStatement& statement : design.statements) text += statement_text(statement);
+  return text;
+}
+
+std::string render_json(const Design& design) {
+  json::object object;
+  object["mix"] = design.mix;
+  object["cost"] = design.total();
+  object["query_cost"] = design.queries;
+  object["change_cost"] = design.updates;
+  object["bound"] = design.bound;
+  object["gap"] = design.gap();
+  object["proven"] = design.proven;
+  object["shared"] = design.shared;
+  object["bytes"] = design.bytes;
+  object["candidates"] = design.candidates;
+  object["plans"] = design.plans;
+  object["seconds"] = design.seconds;
+  json::array tables, statements;
+  for (const DesignedTable& table : design.tables) tables.push_back(table_json(table));
+  for (const PlannedStatement& statement : design.statements)
+    statements.push_back(statement_json(design, statement));
+  object["tables"] = std::move(tables);
+  object["statements"] = std::move(statements);
+  return json::serialize(object) + "\n";
+}
+
+}  // namespace sibyl::advisor

@@ -1,0 +1,167 @@
+#include "advisor/design.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+#include <fstream>
+#include <iterator>
+
+#include <sibyl/sibyl.h>
+
+namespace sibyl::advisor {
+namespace {
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(std::string(SIBYL_SOURCE_DIR) + "/" + path);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+Workload load(const std::string& path) {
+  auto workload = parse_workload(read_file(path), path);
+  EXPECT_TRUE(workload) << workload.error().text();
+  return workload ? std::move(*workload) : Workload{};
+}
+
+Design design(const Workload& workload, const DesignOptions& options) {
+  auto design = design_tables(workload, options);
+  EXPECT_TRUE(design) << design.error().text();
+  return design ? std::move(*design) : Design{};
+}
+
+// The engine takes the definitions and prepares every statement.
+void expect_runs(const Design& design) {
+  auto database = Database::open(":memory:");
+  ASSERT_TRUE(database) << database.error().text();
+  ASSERT_TRUE(database->execute(
+      "CREATE KEYSPACE d WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}"));
+  Session session = database->session("d");
+  for (const DesignedTable& table : design.tables) {
+    const auto made = session.execute(table.definition);
+    EXPECT_TRUE(made) << table.definition << "\n" << made.error().text();
+  }
+  for (const PlannedStatement& statement : design.statements) {
+    for (const PlannedStep& step : statement.steps) {
+      if (step.kind == PlannedStep::Kind::client) continue;
+      const auto prepared = session.prepare(step.cql);
+      EXPECT_TRUE(prepared) << statement.name << ": " << step.cql << "\n" << prepared.error().text();
+    }
+  }
+}
+
+const PlannedStatement& find(const Design& design, const std::string& name) {
+  for (const PlannedStatement& statement : design.statements) {
+    if (statement.name == name) return statement;
+  }
+  ADD_FAILURE() << "no statement " << name;
+  static const PlannedStatement none;
+  return none;
+}
+
+TEST(ShopTest, FourTablesAndOnePartitionPerQuery) {
+  const Design shop = design(load("docs/examples/shop.cql"), {});
+  EXPECT_LE(shop.tables.size(), 4u) << render_text(shop);
+  for (const PlannedStatement& statement : shop.statements) {
+    if (!statement.query) continue;
+    ASSERT_EQ(statement.steps.size(), 1u) << render_text(shop);
+    EXPECT_EQ(statement.steps[0].partitions, 1);
+  }
+  EXPECT_TRUE(shop.proven);
+  expect_runs(shop);
+}
+
+TEST(ShopTest, OrderedNewestFirstAndWithoutEquality) {
+  const auto workload = parse_workload(R"(
+-- @entity users count=1M (id uuid key, name text, joined timestamp)
+-- @entity groups count=1k (id uuid key, name text)
+-- @rel users.group -> groups.users
+-- @query newest SELECT users.* FROM users WHERE users.group = :g ORDER BY joined DESC LIMIT 10
+-- @query all_groups SELECT groups.* FROM groups
+-- @write join INSERT INTO users (id, name, joined, group) VALUES (?, ?, ?, ?)
+-- @write move UPDATE users SET group = :g WHERE id = :u
+-- @write leave DELETE FROM users WHERE id = ?
+)",
+                                       "groups.cql");
+  ASSERT_TRUE(workload) << workload.error().text();
+  const Design groups = design(*workload, {});
+  const PlannedStatement& newest = find(groups, "newest");
+  ASSERT_EQ(newest.steps.size(), 1u) << render_text(groups);
+  EXPECT_EQ(newest.steps[0].rows, 10);
+  EXPECT_THAT(groups.tables[newest.steps[0].table].definition, testing::HasSubstr("joined DESC"));
+  EXPECT_THAT(newest.steps[0].cql, testing::Not(testing::HasSubstr("ORDER BY")));
+  // Moving a user deletes the old row, whose group and date must be looked up, and writes the new one.
+  const PlannedStatement& move = find(groups, "move");
+  std::vector<PlannedStep::Kind> kinds;
+  for (const PlannedStep& step : move.steps) kinds.push_back(step.kind);
+  EXPECT_THAT(kinds, testing::Contains(PlannedStep::Kind::remove)) << render_text(groups);
+  EXPECT_THAT(kinds, testing::Contains(PlannedStep::Kind::insert));
+  EXPECT_THAT(kinds, testing::Contains(PlannedStep::Kind::read));
+  expect_runs(groups);
+}
+
+TEST(ShopTest, PartitionsStayBelowTheirTarget) {
+  auto workload = parse_workload(R"(
+-- @entity users count=1M (id uuid key, name text size=84)
+-- @entity groups count=1k (id uuid key)
+-- @rel users.group -> groups.users skew=zipf(1)
+-- @query members rate=10/s SELECT users.* FROM users WHERE users.group = :g
+-- @write join rate=1/s INSERT INTO users (id, name, group) VALUES (?, ?, ?)
+-- @target partition=1MB
+)",
+                                 "groups.cql");
+  ASSERT_TRUE(workload) << workload.error().text();
+  const Design groups = design(*workload, {});
+  ASSERT_EQ(groups.tables.size(), 1u);
+  // The largest group has 1M / H(1000) = 133,600 users of 116 bytes and more each.
+  EXPECT_GE(groups.tables[0].layout.buckets, 15);
+  EXPECT_LE(groups.tables[0].layout.buckets, 18);
+  EXPECT_LE(groups.tables[0].largest_partition_bytes, 1e6);
+  EXPECT_EQ(find(groups, "members").steps[0].partitions, groups.tables[0].layout.buckets);
+  expect_runs(groups);
+
+  workload->target.partition_bytes = 50;
+  const auto impossible = design_tables(*workload, {});
+  ASSERT_FALSE(impossible);
+  EXPECT_THAT(impossible.error().message(), testing::HasSubstr("'members'"));
+}
+
+TEST(ShopTest, HotKeysAreSpreadByTheirWrites) {
+  const auto workload = parse_workload(R"(
+-- @entity events count=1M (id timeuuid key, data text size=50)
+-- @entity devices count=10 (id uuid key)
+-- @rel events.device -> devices.events
+-- @query of_device rate=1/s SELECT events.* FROM events WHERE events.device = :d
+-- @write add rate=40000/s INSERT INTO events (id, data, device) VALUES (?, ?, ?)
+-- @target partition_rate=1000/s
+)",
+                                       "events.cql");
+  ASSERT_TRUE(workload) << workload.error().text();
+  const Design events = design(*workload, {});
+  ASSERT_EQ(events.tables.size(), 1u);
+  EXPECT_EQ(events.tables[0].layout.buckets, 4) << "4,000 writes a second to each device";
+}
+
+TEST(ShopTest, SpaceIsKept) {
+  const Workload workload = load("docs/examples/shop.cql");
+  const Design free = design(workload, {});
+  DesignOptions tight;
+  tight.space_bytes = free.bytes * 0.7;
+  const Design small = design(workload, tight);
+  EXPECT_LE(small.bytes, *tight.space_bytes);
+  EXPECT_GT(small.total(), free.total());
+  tight.space_bytes = 1000;
+  EXPECT_FALSE(design_tables(workload, tight));
+}
+
+TEST(ShopTest, RendersBothWays) {
+  const Design shop = design(load("docs/examples/shop.cql"), {});
+  EXPECT_THAT(render_text(shop), testing::HasSubstr("CREATE TABLE"));
+  const boost::json::value parsed = boost::json::parse(render_json(shop));
+  EXPECT_EQ(parsed.at("tables").as_array().size(), shop.tables.size());
+  EXPECT_EQ(parsed.at("statements").as_array().size(), 8u);
+  EXPECT_THAT(design_tables(load("docs/examples/shop.cql"), {.mix = "x"}).error().message(),
+              testing::HasSubstr("unknown mix 'x'"));
+}
+
+}  // namespace
+}  // namespace sibyl::advisor

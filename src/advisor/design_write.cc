@@ -1,0 +1,359 @@
+#include "advisor/design_write.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include "cql/printer.h"
+
+namespace sibyl::advisor {
+namespace {
+
+// A field of the need, as the given read's table names it; empty when it is not there.
+std::string column_of(const DesignedTable& table, const Read& read, FieldReference field) {
+  const std::vector<size_t>& nodes = read.place().nodes;
+  for (size_t node = 0; node < nodes.size(); ++node) {
+    if (nodes[node] == field.node && in_layout(table.layout, {node, field.field}))
+      return table.column({node, field.field});
+  }
+  return {};
+}
+
+std::string marker(const Operand& value, const std::string& column) {
+  return value.text == "?" ? ":" + column : value.text;
+}
+
+class ReadWriter {
+ public:
+  ReadWriter(const std::vector<DesignedTable>& tables, const std::vector<size_t>& table_of, const Need& need,
+             const ReadPlan& plan)
+      : tables_(tables), table_of_(table_of), need_(need), plan_(plan) {}
+
+  std::vector<PlannedStep> run();
+
+ private:
+  const DesignedTable& table(size_t read) const {
+    return tables_[table_of_[plan_.reads[read].place().table]];
+  }
+  FieldReference placed(size_t read, FieldReference field) const {
+    return {plan_.reads[read].place().nodes[field.node], field.field};
+  }
+  std::string where(size_t index, std::string& note) const;
+  std::string equal_to(size_t index, FieldReference field, std::set<size_t>& from) const;
+  std::vector<std::string> selected(size_t index) const;
+  std::string order(size_t index) const;
+  std::string filters(size_t index) const;
+  bool served(size_t index, FieldReference field, bool range) const;
+
+  const std::vector<DesignedTable>& tables_;
+  const std::vector<size_t>& table_of_;
+  const Need& need_;
+  const ReadPlan& plan_;
+};
+
+// `column = value`: given, or found by a read before.
+std::string ReadWriter::equal_to(size_t index, FieldReference field, std::set<size_t>& from) const {
+  const std::string& column = table(index).column(field);
+  const FieldReference wanted = placed(index, field);
+  for (const Given& given : need_.given) {
+    if (given.field == wanted)
+      return fmt::format("{} = {}", cql::print_name(column), marker(given.value, column));
+  }
+  std::string name = column;
+  for (size_t before = index; before-- > 0;) {
+    if (const std::string found = column_of(table(before), plan_.reads[before], wanted); !found.empty()) {
+      from.insert(before);
+      name = found;
+    }
+  }
+  return fmt::format("{} = :{}", cql::print_name(column), name);
+}
+
+std::string ReadWriter::where(size_t index, std::string& note) const {
+  const Read& read = plan_.reads[index];
+  const Layout& layout = table(index).layout;
+  std::vector<std::string> parts;
+  std::set<size_t> from;
+  for (const FieldReference field : layout.partition) parts.push_back(equal_to(index, field, from));
+  if (layout.buckets > 1 || layout.partition.empty()) {
+    parts.emplace_back("bucket = :bucket");
+    note = fmt::format("for each bucket 0 to {:.0f}", layout.buckets - 1);
+  }
+  for (size_t i = 0; i < read.equal; ++i) parts.push_back(equal_to(index, layout.clustering[i], from));
+  if (read.range) {
+    const FieldReference field = layout.clustering[read.equal];
+    for (const Predicate& range : need_.ranges) {
+      if (range.field == placed(index, field))
+        parts.push_back(fmt::format("{} {} {}", cql::print_name(table(index).column(field)),
+                                    to_string(range.comparison),
+                                    marker(range.value, table(index).column(field))));
+    }
+  }
+  for (const size_t before : from)
+    note = fmt::format("for each row of read {}{}{}", before + 1, note.empty() ? "" : ", ", note);
+  return fmt::format("{}", fmt::join(parts, " AND "));
+}
+
+bool ReadWriter::served(size_t index, FieldReference field, bool range) const {
+  const Read& read = plan_.reads[index];
+  const Layout& layout = table(index).layout;
+  for (const FieldReference key : layout.partition) {
+    if (placed(index, key) == field) return true;
+  }
+  for (size_t i = 0; i < read.equal; ++i) {
+    if (placed(index, layout.clustering[i]) == field) return true;
+  }
+  return range && read.range && placed(index, layout.clustering[read.equal]) == field;
+}
+
+// What this read is for: wanted fields, keys for later reads, fields to check or sort by.
+std::vector<std::string> ReadWriter::selected(size_t index) const {
+  std::vector<FieldReference> fields = need_.wanted;
+  for (size_t later = index + 1; later < plan_.reads.size(); ++later) {
+    for (const FieldReference field : table(later).layout.partition) fields.push_back(placed(later, field));
+  }
+  for (const Predicate& range : need_.ranges) {
+    if (!served(index, range.field, true)) fields.push_back(range.field);
+  }
+  for (const Given& given : need_.given) {
+    if (!served(index, given.field, false)) fields.push_back(given.field);
+  }
+  if (plan_.sort) {
+    for (const OrderTerm& term : need_.order) fields.push_back(term.field);
+  }
+  std::vector<std::string> columns;
+  const auto add = [&](const std::string& column) {
+    const std::string printed = column.empty() ? "" : cql::print_name(column);
+    if (!printed.empty() && std::find(columns.begin(), columns.end(), printed) == columns.end())
+      columns.push_back(printed);
+  };
+  for (const FieldReference field : fields) add(column_of(table(index), plan_.reads[index], field));
+  if (columns.empty()) add(table(index).columns[0].second);
+  return columns;
+}
+
+std::string ReadWriter::order(size_t index) const {
+  const Read& read = plan_.reads[index];
+  if (!read.first || plan_.sort || need_.order.empty()) return {};
+  const Layout& layout = table(index).layout;
+  std::vector<std::string> terms;
+  bool as_stored = true;
+  size_t next = read.equal;
+  for (const OrderTerm& term : need_.order) {
+    if (next >= layout.clustering.size() || placed(index, layout.clustering[next]) != term.field) continue;
+    as_stored = as_stored && layout.descending[next] == term.descending;
+    terms.push_back(cql::print_name(table(index).column(layout.clustering[next])) +
+                    (term.descending ? " DESC" : " ASC"));
+    ++next;
+  }
+  return as_stored || terms.empty() ? "" : fmt::format(" ORDER BY {}", fmt::join(terms, ", "));
+}
+
+// Predicates that are checked on the rows that this read found.
+std::string ReadWriter::filters(size_t index) const {
+  std::vector<std::string> checks;
+  const auto earlier = [&](FieldReference field, bool range) {
+    for (size_t before = 0; before < index; ++before) {
+      if (served(before, field, range) || !column_of(table(before), plan_.reads[before], field).empty())
+        return true;
+    }
+    return served(index, field, range);
+  };
+  const auto add = [&](FieldReference field, const char* comparison, const Operand& value, bool range) {
+    const std::string column = column_of(table(index), plan_.reads[index], field);
+    if (column.empty() || earlier(field, range)) return;
+    checks.push_back(fmt::format("{} {} {}", column, comparison, marker(value, column)));
+  };
+  for (const Given& given : need_.given) add(given.field, "=", given.value, false);
+  for (const Predicate& range : need_.ranges)
+    add(range.field, to_string(range.comparison), range.value, true);
+  return fmt::format("{}", fmt::join(checks, " AND "));
+}
+
+std::vector<PlannedStep> ReadWriter::run() {
+  std::vector<PlannedStep> steps;
+  for (size_t i = 0; i < plan_.reads.size(); ++i) {
+    const Read& read = plan_.reads[i];
+    PlannedStep step;
+    step.kind = PlannedStep::Kind::read;
+    step.table = table_of_[read.place().table];
+    const std::string restricted = where(i, step.note);
+    step.cql = fmt::format("SELECT {} FROM {} WHERE {}{}", fmt::join(selected(i), ", "),
+                           cql::print_name(table(i).layout.name), restricted, order(i));
+    if (read.limited) step.cql += fmt::format(" LIMIT {:.0f}", *need_.limit);
+    step.cql += ";";
+    step.partitions = read.partitions;
+    step.rows = read.rows;
+    step.cost = read.cost;
+    steps.push_back(std::move(step));
+    if (const std::string checks = filters(i); !checks.empty()) {
+      PlannedStep check;
+      check.kind = PlannedStep::Kind::client;
+      check.cql = "keep the rows with " + checks;
+      steps.push_back(std::move(check));
+    }
+  }
+  if (plan_.sort) {
+    PlannedStep sort;
+    sort.kind = PlannedStep::Kind::client;
+    sort.cql = "sort the rows";
+    steps.push_back(std::move(sort));
+  }
+  return steps;
+}
+
+}  // namespace
+
+std::vector<PlannedStep> write_reads(const Workload&, const std::vector<DesignedTable>& tables,
+                                     const std::vector<size_t>& table_of, const Need& need,
+                                     const ReadPlan& plan) {
+  return ReadWriter(tables, table_of, need, plan).run();
+}
+
+namespace {
+
+class Assembler {
+ public:
+  Assembler(const Workload& workload, const CostModel& cost, const std::vector<Layout>& candidates,
+            const Program& program, const std::vector<DemandOrigin>& origins, const Solution& solution)
+      : workload_(workload),
+        cost_(cost),
+        candidates_(candidates),
+        program_(program),
+        origins_(origins),
+        solution_(solution) {}
+
+  Design run(const std::string& mix);
+
+ private:
+  void write_tables();
+  void write_query(const Statement& statement);
+  void write_change(const Statement& statement);
+  void add_reads(PlannedStatement& planned, const Need& need, size_t demand);
+  void add(PlannedStatement planned);
+  const ReadPlan* plan_for(const Statement& statement, size_t table, size_t unit, size_t need,
+                           size_t& demand) const;
+
+  const Workload& workload_;
+  const CostModel& cost_;
+  const std::vector<Layout>& candidates_;
+  const Program& program_;
+  const std::vector<DemandOrigin>& origins_;
+  const Solution& solution_;
+  std::vector<size_t> table_of_;
+  std::set<std::tuple<size_t, size_t, std::string>> done_;  // shared reads: group, table, key
+  Design design_;
+};
+
+void Assembler::write_tables() {
+  std::vector<std::string> taken;
+  table_of_.assign(candidates_.size(), SIZE_MAX);
+  for (size_t i = 0; i < candidates_.size(); ++i) {
+    if (!solution_.tables[i]) continue;
+    table_of_[i] = design_.tables.size();
+    design_.tables.push_back(write_table(workload_.model, candidates_[i], taken));
+    design_.bytes += design_.tables.back().bytes;
+  }
+}
+
+const ReadPlan* Assembler::plan_for(const Statement& statement, size_t table, size_t unit, size_t need,
+                                    size_t& demand) const {
+  for (demand = 0; demand < origins_.size(); ++demand) {
+    const DemandOrigin& origin = origins_[demand];
+    if (origin.statement != &statement || origin.table != table || origin.unit != unit || origin.need != need)
+      continue;
+    return solution_.plans[demand] ? &*solution_.plans[demand] : nullptr;
+  }
+  return nullptr;
+}
+
+void Assembler::add_reads(PlannedStatement& planned, const Need& need, size_t demand) {
+  const ReadPlan& plan = *solution_.plans[demand];
+  std::vector<PlannedStep> steps = write_reads(workload_, design_.tables, table_of_, need, plan);
+  size_t read = 0;
+  for (PlannedStep& step : steps) {
+    if (step.kind == PlannedStep::Kind::read) {
+      const Read& done = plan.reads[read++];
+      step.shared = program_.share &&
+                    !done_.emplace(program_.demands[demand].group, done.place().table, done.key).second;
+      if (step.shared) step.cost = 0;
+      std::vector<std::string>& users = design_.tables[step.table].read_by;
+      if (std::find(users.begin(), users.end(), planned.name) == users.end()) users.push_back(planned.name);
+    }
+    planned.cost += step.cost;
+    planned.steps.push_back(std::move(step));
+  }
+  if (plan.sort) planned.cost += cost_.sort;
+}
+
+void Assembler::write_query(const Statement& statement) {
+  PlannedStatement planned;
+  planned.name = statement.name;
+  size_t demand = 0;
+  if (plan_for(statement, SIZE_MAX, 0, 0, demand) == nullptr) return;
+  add_reads(planned, need_of(statement), demand);
+  planned.group = statement.group;
+  planned.text = print_statement(workload_.model, statement);
+  planned.query = true;
+  add(std::move(planned));
+}
+
+void Assembler::write_change(const Statement& statement) {
+  PlannedStatement planned;
+  planned.name = statement.name;
+  for (size_t table = 0; table < candidates_.size(); ++table) {
+    if (!solution_.tables[table]) continue;
+    const std::vector<UpkeepUnit> units = upkeep_of(workload_.model, cost_, statement, candidates_[table]);
+    for (size_t u = 0; u < units.size(); ++u) {
+      for (size_t n = 0; n < units[u].needs.size(); ++n) {
+        size_t demand = 0;
+        if (plan_for(statement, table, u, n, demand) != nullptr)
+          add_reads(planned, units[u].needs[n], demand);
+      }
+      for (PlannedStep& step : write_changes(workload_.model, cost_, statement, units[u],
+                                             design_.tables[table_of_[table]], table_of_[table])) {
+        planned.cost += step.cost;
+        planned.steps.push_back(std::move(step));
+      }
+    }
+  }
+  planned.group = statement.group;
+  planned.text = print_statement(workload_.model, statement);
+  planned.query = false;
+  add(std::move(planned));
+}
+
+void Assembler::add(PlannedStatement planned) {
+  for (const Statement& statement : workload_.statements) {
+    if (statement.name == planned.name) planned.weight = workload_.weight(statement, design_.mix);
+  }
+  (planned.query ? design_.queries : design_.updates) += planned.weight * planned.cost;
+  design_.statements.push_back(std::move(planned));
+}
+
+Design Assembler::run(const std::string& mix) {
+  design_.mix = mix;
+  design_.shared = program_.share;
+  write_tables();
+  for (const Statement& statement : workload_.statements) {
+    if (workload_.weight(statement, mix) <= 0) continue;
+    if (statement.is_query()) {
+      write_query(statement);
+    } else {
+      write_change(statement);
+    }
+  }
+  return std::move(design_);
+}
+
+}  // namespace
+
+Design write_design(const Workload& workload, const CostModel& cost, const std::string& mix,
+                    const std::vector<Layout>& tables, const Program& program,
+                    const std::vector<DemandOrigin>& origins, const Solution& solution) {
+  return Assembler(workload, cost, tables, program, origins, solution).run(mix);
+}
+
+}  // namespace sibyl::advisor

@@ -1,0 +1,34 @@
+// A solution as tables with names and definitions, and as statements to run. Internal to the designer.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "advisor/design.h"
+
+namespace sibyl::advisor {
+
+// What a demand of the program stands for.
+struct DemandOrigin {
+  const Statement* statement = nullptr;
+  size_t table = SIZE_MAX;  // whose upkeep it is; SIZE_MAX: a query
+  size_t unit = 0, need = 0;
+};
+
+Design write_design(const Workload& workload, const CostModel& cost, const std::string& mix,
+                    const std::vector<Layout>& tables, const Program& program,
+                    const std::vector<DemandOrigin>& origins, const Solution& solution);
+
+// Gives the layout a name that is not taken, names its columns and writes its definition.
+DesignedTable write_table(const Model& model, Layout layout, std::vector<std::string>& taken_names);
+
+// The requests of one plan. `table_of[i]`: the designed table of candidate i.
+std::vector<PlannedStep> write_reads(const Workload& workload, const std::vector<DesignedTable>& tables,
+                                     const std::vector<size_t>& table_of, const Need& need,
+                                     const ReadPlan& plan);
+
+// The writes of one unit of upkeep; `base`: the table's definition of names.
+std::vector<PlannedStep> write_changes(const Model& model, const CostModel& cost, const Statement& change,
+                                       const UpkeepUnit& unit, const DesignedTable& table, size_t index);
+
+}  // namespace sibyl::advisor

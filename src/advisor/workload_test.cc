@@ -1,0 +1,137 @@
+#include "advisor/workload.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+
+namespace sibyl::advisor {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(std::string(SIBYL_SOURCE_DIR) + "/" + path);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+constexpr const char* shop = R"(
+-- @entity products count=10k (id uuid key, name text size=20, price decimal)
+-- @entity categories count=100 (id uuid key, name text)
+-- @rel products.categories -> categories.products many-many links=30000
+)";
+
+base::Result<Workload> parse(const std::string& more) {
+  return parse_workload(shop + more, "shop.cql");
+}
+
+std::string error_of(const std::string& more) {
+  const auto result = parse(more);
+  return result ? "no error" : result.error().text();
+}
+
+TEST(WorkloadTest, EntitiesAndRelationships) {
+  const auto workload = parse("");
+  ASSERT_TRUE(workload) << workload.error().text();
+  ASSERT_EQ(workload->model.entities.size(), 2u);
+  EXPECT_EQ(workload->model.entities[0].count, 10000);
+  EXPECT_EQ(workload->model.entities[0].fields[1].bytes, 20);
+  EXPECT_EQ(workload->model.entities[0].fields[0].bytes, 16);
+  ASSERT_EQ(workload->model.relationships.size(), 1u);
+  EXPECT_EQ(workload->model.relationships[0].multiplicity, Multiplicity::many_many);
+  EXPECT_EQ(workload->model.relationships[0].links, 30000);
+}
+
+TEST(WorkloadTest, StatementsFollowPaths) {
+  const auto workload = parse(R"(
+-- @group shop write peak=2.5 night=1
+-- @query names rate=3/s
+--   SELECT products.id, products.categories.* FROM products WHERE products.categories.id = :c AND price >= ?
+--   ORDER BY price DESC LIMIT 10
+-- @write add INSERT INTO products (id, name, categories) VALUES (?, 'it''s', ?)
+-- @write tag UPDATE products SET categories = categories + {:c} WHERE id = :p
+-- @write drop DELETE FROM products WHERE id = ?
+)");
+  ASSERT_TRUE(workload) << workload.error().text();
+  ASSERT_EQ(workload->statements.size(), 4u);
+  const Statement& names = workload->statements[0];
+  EXPECT_EQ(names.select.size(), 3u);
+  EXPECT_EQ(names.where.size(), 2u);
+  EXPECT_TRUE(names.order[0].descending);
+  EXPECT_EQ(names.limit, 10);
+  EXPECT_EQ(workload->weight(names, "peak"), 3) << "its own rate";
+  EXPECT_EQ(workload->weight(workload->statements[1], "peak"), 2.5);
+  EXPECT_EQ(workload->statements[2].connections[0].value.text, ":c");
+  EXPECT_THAT(workload->mix_names(), ElementsAre("peak", "night"));
+}
+
+TEST(WorkloadTest, PlainCqlTakesTheAnnotationBeforeIt) {
+  const auto workload = parse(R"(
+CREATE TABLE ks.t (a int PRIMARY KEY, b int);
+-- @table ks.t rows=1e6 growth=10/s
+-- @column ks.t.a distinct=1e6 skew=zipf(1.1)
+-- @query by_a rate=160/s slo_p99=10ms
+SELECT b FROM ks.t WHERE a = ?;
+)");
+  ASSERT_TRUE(workload) << workload.error().text();
+  ASSERT_EQ(workload->cql.size(), 2u);
+  EXPECT_EQ(workload->cql[0].line, 6u);
+  EXPECT_EQ(workload->cql[1].name, "by_a");
+  EXPECT_EQ(find_option(workload->cql[1].options, "rate")->value, "160/s");
+  ASSERT_EQ(workload->statistics.size(), 2u);
+  EXPECT_EQ(workload->statistics[1].column, "a");
+  EXPECT_EQ(workload->statistics[1].table, "ks.t");
+}
+
+TEST(WorkloadTest, ErrorsNameThePlaceAndWhatWasMeant) {
+  EXPECT_THAT(error_of("-- @entiti x (id int key)"),
+              testing::AllOf(HasSubstr("shop.cql:5:5: unknown directive 'entiti'"),
+                             HasSubstr("did you mean 'entity'?")));
+  EXPECT_THAT(error_of("-- @query q SELECT product.id FROM products"),
+              HasSubstr("shop.cql:5:20: unknown field or role of 'products' 'product'"));
+  EXPECT_THAT(error_of("-- @query q SELECT id FROM product"), HasSubstr("did you mean 'products'?"));
+  EXPECT_THAT(error_of("-- @query q rat=3/s SELECT id FROM products"), HasSubstr("did you mean 'rate'?"));
+  EXPECT_THAT(error_of("-- @query q rate=fast SELECT id FROM products"), HasSubstr("a rate such as 160/s"));
+  EXPECT_THAT(error_of("-- @query q SELECT id FROM products WHERE id"),
+              HasSubstr("expected =, <, <=, > or >="));
+  EXPECT_THAT(error_of("-- @query q rate=1"), HasSubstr("no statement follows @query q"));
+  EXPECT_THAT(error_of("-- @entity x (a int)"), HasSubstr("'x' has no key"));
+  EXPECT_THAT(error_of("-- @write w SELECT id FROM products"), HasSubstr("@write expects INSERT"));
+  EXPECT_THAT(error_of("-- @write w INSERT INTO products (name) VALUES (?)"),
+              HasSubstr("must set the key 'id'"));
+  EXPECT_THAT(error_of("-- @query q SELECT categories.products.id FROM products"),
+              HasSubstr("goes back to where the path came from"));
+  EXPECT_THAT(error_of("SELEKT 1;"), HasSubstr("shop.cql:5: "));
+  EXPECT_THAT(error_of("-- @query a SELECT id FROM products\n-- @query a SELECT id FROM products"),
+              HasSubstr("there is a statement 'a' already, in line 5"));
+}
+
+TEST(WorkloadTest, ValuesHaveUnits) {
+  EXPECT_EQ(read_number("20k"), 20000);
+  EXPECT_EQ(read_bytes("100MB"), 1e8);
+  EXPECT_EQ(read_bytes("4KiB"), 4096);
+  EXPECT_EQ(read_seconds("10ms"), 0.01);
+  EXPECT_EQ(read_rate("160/s"), 160);
+  EXPECT_NEAR(*read_rate("3/d"), 3.0 / 86400, 1e-12);
+  EXPECT_EQ(read_zipf("zipf(0.9)"), 0.9);
+  EXPECT_FALSE(read_number("-1"));
+  EXPECT_FALSE(read_number("nan"));
+  EXPECT_FALSE(read_bytes("10 potatoes"));
+}
+
+TEST(WorkloadTest, WhatIsPrintedReadsAsTheSame) {
+  const auto workload = parse_workload(read_file("docs/examples/rubis.cql"), "rubis.cql");
+  ASSERT_TRUE(workload) << workload.error().text();
+  const std::string printed = print_workload(*workload);
+  const auto again = parse_workload(printed, "printed");
+  ASSERT_TRUE(again) << again.error().text();
+  EXPECT_EQ(print_workload(*again), printed);
+  EXPECT_EQ(again->statements.size(), 36u);
+  EXPECT_EQ(again->layouts.size(), workload->layouts.size());
+  EXPECT_EQ(again->plans.size(), workload->plans.size());
+}
+
+}  // namespace
+}  // namespace sibyl::advisor
