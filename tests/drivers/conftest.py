@@ -105,3 +105,26 @@ def session(cluster):
     yield session
     session.execute(f"DROP KEYSPACE {keyspace}")
     session.shutdown()
+
+
+@pytest.hookimpl(tryfirst=True, hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    """Fixtures that outlive the call may ask how it went: node.outcome."""
+    report = yield
+    if call.when == "call":
+        item.outcome = report.get_result().outcome
+
+
+@pytest.fixture(autouse=True)
+def recorded(request):
+    """Adds to the module's `results` what a test says of the features that its marker names."""
+    marker = request.node.get_closest_marker("features")
+    results = request.getfixturevalue("results") if marker else None
+    yield
+    outcome = getattr(request.node, "outcome", "skipped")
+    for feature in marker.args if marker and outcome != "skipped" else ():
+        results.add(feature, outcome == "passed", request.node.name)
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "features(*names): what of harness.FEATURES the test shows")
