@@ -4,7 +4,7 @@ import subprocess
 import pytest
 
 from conftest import BINARY
-from test_cqlsh import SETUP, cqlsh, run  # noqa: F401  (a fixture)
+from test_cqlsh import SETUP, cqlsh, results, run  # noqa: F401  (cqlsh and results are fixtures)
 
 TABLE = """
 CREATE TYPE address (street text, zip int);

@@ -16,7 +16,8 @@ PACKAGE = "cqlsh==6.2.2"
 def results():
     found = Results("cqlsh")
     yield found
-    found.write()
+    if found.checks:  # test_copy.py, which borrows cqlsh, has none
+        found.write()
 
 
 @pytest.fixture(scope="module")
