@@ -1,4 +1,6 @@
 // `sibyl import`, `sibyl export` and `sibyl snapshot` as processes, against a server.
+#include <sys/stat.h>
+
 #include <fstream>
 #include <map>
 #include <sstream>
@@ -287,6 +289,31 @@ TEST_F(CopyCommandTest, ASnapshotOfARunningServerIsRestored) {
   EXPECT_EQ(count(*there, "ks.t"), 1);
   EXPECT_EQ(sibyl({"snapshot", "clear", "first", "--data", data()}).status, 0);
   EXPECT_EQ(sibyl({"snapshot", "clear", "first", "--data", data()}).status, 1);
+}
+
+// What root does with a service's data stays the service's.
+TEST_F(CopyCommandTest, RootLeavesNothingOfItsOwnInTheServicesData) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give files away";
+  constexpr uid_t nobody = 65534;
+  {
+    auto server = serve(data());
+    make_table(*connect());
+    server->signal(SIGTERM);
+    server->wait();
+  }
+  fs::permissions(directory_, fs::perms::owner_all | fs::perms::group_exec | fs::perms::others_exec);
+  ASSERT_EQ(::lchown(data().c_str(), nobody, nobody), 0);
+  for (const auto& entry : fs::recursive_directory_iterator(data()))
+    ASSERT_EQ(::lchown(entry.path().c_str(), nobody, nobody), 0);
+  const auto taken = sibyl({"snapshot", "take", "s", "--data", data()});
+  ASSERT_EQ(taken.status, 0) << taken.errors;
+  ASSERT_EQ(sibyl({"snapshot", "restore", "s", "--data", data(), "--to", path("new")}).status, 0);
+  for (const std::string& tree : {data(), path("new")})
+    for (const auto& entry : fs::recursive_directory_iterator(tree)) {
+      struct stat status{};
+      ASSERT_EQ(::lstat(entry.path().c_str(), &status), 0);
+      EXPECT_EQ(status.st_uid, nobody) << entry.path();
+    }
 }
 
 TEST_F(CopyCommandTest, ASnapshotOfAClosedDirectory) {

@@ -17,6 +17,7 @@
 
 #include "engine/snapshots.h"
 #include "sibyl/commands.h"
+#include "sibyl/owner.h"
 #include "sibyl/session_engine.h"
 
 namespace sibyl {
@@ -69,6 +70,8 @@ int run_take(const Arguments& arguments) {
                       .with_hint("Name the directory that the server was given with --data."));
   auto taken = server::call_control(arguments.data, "snapshot take", {{"name", arguments.name}});
   if (!taken && taken.error().code() == base::ErrorCode::unavailable) {
+    if (const auto owner = become_owner_of(arguments.data); !owner)
+      return refuse(exit_refused, owner.error());
     auto engine = shell::open_engine(arguments.data);
     if (!engine) return refuse(exit_refused, engine.error());
     auto made = take(**engine, arguments.data, arguments.name);
@@ -144,6 +147,8 @@ int run_restore(const Arguments& arguments) {
   if (!snapshot) return refuse(exit_failed, snapshot.error());
   if (const auto restored = engine::restore_snapshot(*snapshot, arguments.to); !restored)
     return refuse(exit_failed, restored.error());
+  if (const auto given = give_to_owner_of(snapshot->path, arguments.to); !given)
+    return refuse(exit_failed, given.error());
   fmt::print("restored snapshot {} ({}) to {}\nserve it with: sibyl serve --data {}\n", snapshot->name,
              size_text(snapshot->bytes), arguments.to, arguments.to);
   return 0;
