@@ -38,4 +38,5 @@ CLIENTS = {
     "cqlsh": "cqlsh",
     "latte": "latte",
     "dsbulk": "dsbulk",
+    "cassandra-stress": "cassandra-stress",
 }
