@@ -178,16 +178,54 @@ std::vector<std::string> table_files(const std::string& path) {
   return files;
 }
 
+// What the server's log is told while it lives.
+class CapturedLog {
+ public:
+  CapturedLog() {
+    spdlog::set_default_logger(
+        std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::ostream_sink_mt>(text_)));
+  }
+  ~CapturedLog() { spdlog::set_default_logger(before_); }
+  CapturedLog(const CapturedLog&) = delete;
+  std::string text() const { return text_.str(); }
+
+ private:
+  const std::shared_ptr<spdlog::logger> before_ = spdlog::default_logger();
+  std::ostringstream text_;
+};
+
+size_t times(const std::string& text, const std::string& part) {
+  size_t count = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+TEST(FailingLog, IsToldOnceAndSoIsItsEnd) {
+  const CapturedLog log;
+  TemporaryDirectory directory;
+  FaultyDisk disk;
+  Options options;
+  options.log_disk = &disk;
+  auto store = opened(directory.path(), options);
+  ASSERT_NE(store, nullptr);
+  ASSERT_TRUE(put(*store, "a", "1").has_value());
+  disk.error = EROFS;
+  disk.fail_all = true;
+  for (int i = 0; i < 5; ++i) ASSERT_FALSE(put(*store, "b", "2").has_value());
+  Bytes value;
+  EXPECT_TRUE(*store->get("a", value));  // reads go on
+  disk.fail_all = false;
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(put(*store, "c", "3").has_value());
+  store.reset();
+  EXPECT_EQ(times(log.text(), "writes are refused"), 1u) << log.text();
+  EXPECT_THAT(log.text(), HasSubstr("Read-only file system"));
+  EXPECT_EQ(times(log.text(), "writes are taken again"), 1u) << log.text();
+}
+
 // A store with one table file per letter, of which that of `a` is damaged in its first block.
 class DamagedBlock : public testing::Test {
  protected:
-  void TearDown() override {
-    store_.reset();
-    spdlog::set_default_logger(logger_before_);
-  }
   void SetUp() override {
-    spdlog::set_default_logger(
-        std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::ostream_sink_mt>(log_)));
     Options options;
     options.automatic_compaction = false;
     options.block_cache_bytes = 1 << 20;
@@ -212,15 +250,12 @@ class DamagedBlock : public testing::Test {
     EXPECT_THAT(error.message(), HasSubstr(std::filesystem::path(file_).filename().string()));
     // The keys of others are in the log, and there once.
     EXPECT_THAT(error.message(), Not(HasSubstr("a1099")));
-    const std::string log = log_.str();
-    const std::string told = file_ + ", whose records go from key a1000 to key a1099";
-    EXPECT_THAT(log, HasSubstr(told));
-    EXPECT_EQ(log.find(told), log.rfind(told));
+    EXPECT_EQ(times(log_.text(), file_ + ", whose records go from key a1000 to key a1099"), 1u)
+        << log_.text();
     EXPECT_THAT(error.hint(), HasSubstr("restore"));
   }
 
-  const std::shared_ptr<spdlog::logger> logger_before_ = spdlog::default_logger();
-  std::ostringstream log_;
+  CapturedLog log_;
   TemporaryDirectory directory_;
   std::string file_;
   std::unique_ptr<Store> store_;

@@ -6,6 +6,7 @@
 #include <rocksdb/env.h>
 #include <rocksdb/listener.h>
 #include <rocksdb/write_batch.h>
+#include <spdlog/spdlog.h>
 
 #include <array>
 #include <deque>
@@ -125,6 +126,7 @@ class RocksStore final : public Store {
   base::Status apply(::rocksdb::WriteBatch& batch);
   void resume_after_failure();
   void leave_log();
+  void tell(const base::Status& status);
   void merge_hot_keys();
   void release_log();
   uint64_t property(const std::string& name) const;
@@ -149,6 +151,7 @@ class RocksStore final : public Store {
   HotKeys hot_keys_;
   std::vector<Bytes> hot_;
   std::chrono::steady_clock::time_point next_resume_;
+  bool is_refusing_ = false;  // as the log was told last
   std::unique_ptr<Committer> committer_;
 };
 
@@ -200,13 +203,29 @@ base::Status RocksStore::open_log() {
 
 void RocksStore::start_committer() {
   Committer::Work work;
-  work.write = [this](std::span<Committer::Request> group) { return write_group(group); };
+  work.write = [this](std::span<Committer::Request> group) {
+    auto status = write_group(group);
+    tell(status);
+    return status;
+  };
   work.queue_bytes = options_.queue_bytes;
   if (options_.durability == Durability::periodic) {
     work.interval = options_.sync_interval;
-    work.pause = [this] { (void)log_->sync(); };  // a device that fails now is met again by the next group
+    work.pause = [this] {
+      if (const auto synced = log_->sync(); !synced) tell(synced);  // and the next one tries again
+    };
   }
   committer_ = std::make_unique<Committer>(std::move(work));
+}
+
+// The log says when the device begins to refuse writes, and when it takes them again; not each time.
+void RocksStore::tell(const base::Status& status) {
+  if (status.has_value() == !is_refusing_) return;
+  is_refusing_ = !status;
+  if (status)
+    spdlog::info("writes are taken again");
+  else
+    spdlog::error("writes are refused: {}", status.error().text());
 }
 
 RocksStore::~RocksStore() {
