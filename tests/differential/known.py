@@ -4,6 +4,7 @@ import struct
 
 DESCENDING = "a descending clustering column has the type that it was given"
 ROUTING = "IN (?, ?) on the partition key gives drivers no routing markers"
+BATCH_ROUTING = "the routing markers of a batch are all of one statement"
 TO_JSON = "to_json keeps its name, whatever name another statement called it by"
 ORDER = "a literal in a text stands as it was written; Cassandra has its fields in the order of a hash table"
 USE = "Cassandra warns once per connection of USE with prepared statements"
@@ -57,7 +58,8 @@ def explain(statement, cassandra, sibyl):
     conditions = statement.text()[0].rpartition(" IF ")[2]
     refusal = "error 2200 Invalid (comparison with (null|an empty)|'unset' value in condition)"
     nulls = [bool(re.match(refusal, describe(answer))) for answer in (cassandra, sibyl)]
-    if any(nulls) and {cassandra.kind, sibyl.kind} == {"error", "rows"} and " AND " in conditions:
+    differ = {cassandra.kind, sibyl.kind} == {"error", "rows"} or all(nulls)
+    if any(nulls) and differ and " AND " in conditions:
         return "conditions are looked at as they are written, not in the order of a hash table"
     if cassandra.kind == sibyl.kind == "error" and sorted(cassandra.message) == sorted(sibyl.message):
         return ORDER
@@ -144,7 +146,8 @@ def explain_prepared(statement, cassandra, sibyl):
     if cassandra.detail[0] != sibyl.detail[0] or cassandra.detail[2] != sibyl.detail[2]:
         return None
     if cassandra.detail[1] != sibyl.detail[1]:
-        return ROUTING if not sibyl.detail[1] or " IN (" in statement.text()[0] else None
+        text = statement.text()[0]
+        return ROUTING if not sibyl.detail[1] or " IN (" in text else BATCH_ROUTING if "APPLY BATCH" in text else None
     if any(warning.startswith("`USE <keyspace>`") for warning in cassandra.warnings) and not sibyl.warnings:
         return USE
     return None
