@@ -33,6 +33,7 @@ CLIENTS = {
     "python-pypi": "Python driver (PyPI)",
     "node": "Node driver",
     "java-driver-4": "Java driver 4",
+    "java-driver-3": "Java driver 3",
     "gocql": "gocql",
     "rust-scylla": "Rust driver `scylla`",
     "cqlsh": "cqlsh",

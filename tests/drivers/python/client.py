@@ -288,8 +288,8 @@ class Client:
             same(10, session.execute(read, (10,)).one().k)
 
     def pipelined(self):
-        """SIBYL_PIPELINED rows (20,000 unless told) written and read back, a thousand at a time."""
-        rows = {k: (k, k * 7, f"row {k} " * (k % 20)) for k in range(1_000_000, 1_000_000 + int(os.environ.get("SIBYL_PIPELINED", "20000")))}
+        """SIBYL_PIPELINED rows (5,000 unless told) written and read back, a thousand at a time."""
+        rows = {k: (k, k * 7, f"row {k} " * (k % 20)) for k in range(1_000_000, 1_000_000 + int(os.environ.get("SIBYL_PIPELINED", "5000")))}
         with open_cluster(protocol_version=5, compression="lz4") as cluster:
             session = cluster.connect("clients")
             insert = session.prepare("INSERT INTO plain (k, a, b) VALUES (?, ?, ?)")
