@@ -85,6 +85,8 @@ void Connection::read() {
 
 void Connection::received(size_t size) {
   in_.received(size);
+  received_ += size;
+  taken_ = 0;
   heard_ = coarse_now();
   reactor_.heard(heard_);
   parse();
@@ -222,21 +224,31 @@ bool Connection::is_over(size_t divisor) const {
 }
 
 // Having stopped at a limit, a connection goes on at half of it, so that it does not stop and go for every
-// request.
+// request. What has waited too long is not held back: it is refused, which takes no time.
 bool Connection::must_stop() {
   if (is_over(is_stopped_ ? 2 : 1)) {
     is_stopped_ = true;
-  } else if (!throws_on_overload_ &&
-             (reactor_.shared().is_full() || paused_until_ > std::chrono::steady_clock::now())) {
+  } else if (!throws_on_overload_ && must_wait() && !is_stale()) {
     is_stopped_ = true;
     reactor_.mark_starved(*this);
   } else {
     is_stopped_ = false;
+    ++taken_;
   }
+  if (is_stopped_) mark_waiting();
   return is_stopped_;
 }
 
+// Others have their turn before this connection goes on.
+bool Connection::must_wait() const {
+  constexpr uint32_t quantum = 16;
+  if (reactor_.is_full() || (taken_ >= quantum && reactor_.has_starved())) return true;
+  return paused_until_ != std::chrono::steady_clock::time_point{} &&
+         paused_until_ > std::chrono::steady_clock::now();
+}
+
 void Connection::resume() {
+  taken_ = 0;
   if (!is_stopped_ || stage_ == Stage::closed || must_stop()) return;
   parse();
   reactor_.mark_unsent(*this);

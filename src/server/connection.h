@@ -7,6 +7,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -45,7 +46,10 @@ class Connection {
   void send();
 
   // Whether a call that has not started yet should be refused. Any thread.
-  bool is_overloaded() const { return overloaded_.load(std::memory_order_relaxed); }
+  bool is_overloaded() const {
+    return overloaded_.load(std::memory_order_relaxed) ||
+           holds_too_much(counted_unsent_.load(std::memory_order_relaxed));
+  }
   // Numeric, without the port.
   const std::string& address() const { return client_.description.address; }
   // Who the client's certificate says it is; empty without one.
@@ -75,6 +79,7 @@ class Connection {
   void wrap_frames();
   bool is_over(size_t divisor) const;
   bool must_stop();
+  bool must_wait() const;
   void wait_writable();
   enum class Sent { some, would_block, failed };
   Sent write_some(size_t& size);
@@ -99,10 +104,16 @@ class Connection {
 
   // connection_watch.cc: who takes too long.
   void watch(std::chrono::steady_clock::time_point now);
+  // All together hold too many answers, and this one has so many of them. Any thread.
+  bool holds_too_much(size_t unsent) const;
   void watch_unsent(std::chrono::steady_clock::time_point now);
   void rest();
   void wait_readable();
   void count_unsent();
+  // Bytes wait for their turn: remembers since when.
+  void mark_waiting();
+  // What comes next has waited longer than is tolerated.
+  bool is_stale();
   // Why a request must not start now: a limit was crossed and the client prefers to be told.
   std::optional<base::Error> refusal();
 
@@ -162,7 +173,17 @@ class Connection {
   std::chrono::steady_clock::time_point paused_until_;  // by the limit of requests per second
   std::chrono::steady_clock::time_point unsent_since_;  // watched from then on, unless zero
   size_t sent_while_watched_ = 0;
-  size_t counted_unsent_ = 0;  // what the reactor's sum holds of this connection
+  // What the reactor's sum holds of this connection. Written by the reactor's thread alone.
+  std::atomic<size_t> counted_unsent_{0};
+  // A moment, and how many bytes had come by then, those in the kernel included: what is parsed before that
+  // many has waited since then at least.
+  struct Mark {
+    std::chrono::steady_clock::time_point at;
+    uint64_t position;
+  };
+  std::deque<Mark> marks_;
+  uint64_t received_ = 0;  // bytes taken from the socket
+  uint32_t taken_ = 0;     // frames since this connection's turn began
 
   std::unique_ptr<TlsStream> tls_;  // nullptr: plain
   bool tls_has_more_ = false;       // it may hold bytes that it has taken from the socket already

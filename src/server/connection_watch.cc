@@ -1,6 +1,7 @@
 // Who takes too long, and who asks for too much.
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
+#include <sys/ioctl.h>
 
 #include <algorithm>
 
@@ -10,6 +11,7 @@ namespace sibyl::server {
 
 namespace asio = boost::asio;
 using boost::system::error_code;
+using std::chrono::milliseconds;
 using TimePoint = std::chrono::steady_clock::time_point;
 
 namespace {
@@ -17,6 +19,8 @@ namespace {
 // What a client has to take within Limits::unsent_timeout, and what it may leave unsent however little is
 // free.
 constexpr size_t least_sent = 64u << 10;
+constexpr milliseconds pressed_patience{1'000};
+constexpr milliseconds mark_interval{250};
 
 base::Error overloaded(std::string why) {
   return base::Error(base::ErrorCode::overloaded, std::move(why));
@@ -50,23 +54,31 @@ void Connection::watch(TimePoint now) {
   }
 }
 
+bool Connection::holds_too_much(size_t unsent) const {
+  const Shared& shared = reactor_.shared();
+  return unsent >= least_sent && shared.unsent_bytes() >= shared.limits.total_unsent_bytes;
+}
+
+// Those who take nothing are waited for much shorter while all together hold too much.
 void Connection::watch_unsent(TimePoint now) {
   const Limits& limits = reactor_.shared().limits;
+  const milliseconds patience =
+      holds_too_much(unsent()) ? std::min(limits.unsent_timeout, pressed_patience) : limits.unsent_timeout;
   if (unsent() == 0) {
     unsent_since_ = {};
-  } else if (now - unsent_since_ >= limits.unsent_timeout) {
+  } else if (now - unsent_since_ >= patience) {
     if (sent_while_watched_ < least_sent) {
       if (const auto more = reactor_.shared().refusals_told.admit(now))
         spdlog::warn(
             "closed a connection of {}: {} bytes of answers waited for it, and it took {} in {} ms "
             "({} more not told)",
-            address(), unsent(), sent_while_watched_, limits.unsent_timeout.count(), *more);
+            address(), unsent(), sent_while_watched_, patience.count(), *more);
       return close();
     }
     unsent_since_ = now;
     sent_while_watched_ = 0;
   }
-  if (unsent_since_ != TimePoint{}) reactor_.arm_timer(unsent_since_ + limits.unsent_timeout);
+  if (unsent_since_ != TimePoint{}) reactor_.arm_timer(unsent_since_ + patience);
 }
 
 // The memory of a read that is under way belongs to it: so the read is called off, and the socket watched
@@ -96,21 +108,37 @@ void Connection::count_unsent() {
   const Limits& limits = reactor_.shared().limits;
   const size_t size = unsent();
   reactor_.count_unsent(counted_unsent_, size);
-  counted_unsent_ = size;
-  overloaded_.store(size >= limits.unsent_bytes_overload ||
-                        (size >= least_sent && reactor_.shared().unsent_bytes() >= limits.total_unsent_bytes),
-                    std::memory_order_relaxed);
-  if (size > 0 && unsent_since_ == TimePoint{}) {
-    unsent_since_ = coarse_now();
+  counted_unsent_.store(size, std::memory_order_relaxed);
+  overloaded_.store(size >= limits.unsent_bytes_overload, std::memory_order_relaxed);
+  if (size == 0) return;
+  const TimePoint now = coarse_now();
+  if (unsent_since_ == TimePoint{}) {
+    unsent_since_ = now;
     sent_while_watched_ = 0;
-    reactor_.arm_timer(unsent_since_ + limits.unsent_timeout);
+    reactor_.arm_timer(now + limits.unsent_timeout);
   }
+  if (holds_too_much(size)) reactor_.arm_timer(now + pressed_patience);
+}
+
+void Connection::mark_waiting() {
+  const TimePoint now = coarse_now();
+  if (!marks_.empty() && now - marks_.back().at < mark_interval) return;
+  int waiting = 0;
+  ::ioctl(socket_.native_handle(), FIONREAD, &waiting);
+  marks_.push_back({now, (tls_ ? tls_->bytes_read() : received_) + static_cast<uint64_t>(waiting)});
+}
+
+bool Connection::is_stale() {
+  if (marks_.empty()) return false;
+  const uint64_t parsed = (tls_ ? tls_->bytes_read() : received_) - in_.unread().size();
+  while (!marks_.empty() && marks_.front().position <= parsed) marks_.pop_front();
+  return !marks_.empty() && coarse_now() - marks_.front().at >= reactor_.shared().limits.queue_timeout;
 }
 
 std::optional<base::Error> Connection::refusal() {
   Shared& shared = reactor_.shared();
   const Limits& limits = shared.limits;
-  if (reactor_.is_late()) return overloaded("Query timed out before it could start");
+  if (reactor_.is_late() || is_stale()) return overloaded("Query timed out before it could start");
   if (throws_on_overload_ &&
       (calls_ >= limits.requests_in_flight || call_bytes_ >= limits.bytes_in_flight || shared.is_full()))
     return overloaded(fmt::format(

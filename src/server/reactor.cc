@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <boost/asio/post.hpp>
+#include <iterator>
 
 #include "server/connection.h"
 
@@ -91,7 +92,8 @@ Reactor::Reactor(Shared& shared, unsigned number)
     : shared_(shared),
       work_(asio::make_work_guard(context_)),
       timer_(context_),
-      probe_(context_, shared.limits.queue_timeout) {
+      probe_(context_, shared.limits.queue_timeout),
+      call_limit_(shared.limits.total_requests_in_flight) {
   probe_.start();
   thread_ = std::thread([this] { run(); });
   pthread_setname_np(thread_.native_handle(), ("sibyl-react-" + std::to_string(number)).c_str());
@@ -187,6 +189,7 @@ void Reactor::drain_completed() {
     connection.finish(oldest);
     oldest = next;
   }
+  measure(coarse_now());
   if (!starved_.empty()) retry_starved();
   send_marked();
 }
@@ -212,17 +215,34 @@ void Reactor::mark_unsent(Connection& connection) {
 void Reactor::mark_starved(Connection& connection) {
   if (connection.is_marked_starved_) return;
   connection.is_marked_starved_ = true;
-  starved_.emplace_back(&connection);
+  (is_retrying_ && connection.taken_ > 0 ? served_ : starved_).emplace_back(&connection);
   arm_timer(std::chrono::steady_clock::now() + starved_interval);
 }
 
 void Reactor::retry_starved() {
   std::vector<ConnectionPtr> waiting;
   waiting.swap(starved_);
+  is_retrying_ = true;
   for (auto& connection : waiting) {
     connection->is_marked_starved_ = false;
     connection->resume();
   }
+  std::move(served_.begin(), served_.end(), std::back_inserter(starved_));
+  served_.clear();
+  is_retrying_ = false;
+}
+
+// How much may be in flight follows how much gets done, so that nobody waits long for what others have sent.
+void Reactor::measure(std::chrono::steady_clock::time_point now) {
+  constexpr std::chrono::milliseconds interval{100};
+  constexpr double patience = 0.5;  // seconds
+  constexpr size_t least = 256;
+  if (now - measured_ < interval) return;
+  const double rate = static_cast<double>(finished_) / std::chrono::duration<double>(now - measured_).count();
+  const size_t most = shared_.limits.total_requests_in_flight;
+  call_limit_ = std::clamp(static_cast<size_t>(rate * patience), std::min(least, most), most);
+  finished_ = 0;
+  measured_ = now;
 }
 
 void Reactor::arm_timer(std::chrono::steady_clock::time_point deadline) {
@@ -247,6 +267,7 @@ void Reactor::arm_sweep(std::chrono::steady_clock::time_point now) {
 
 void Reactor::heard(std::chrono::steady_clock::time_point now) {
   probe_.tick(now);
+  measure(now);
   arm_sweep(now);
 }
 
@@ -307,6 +328,7 @@ void Reactor::count_unsent(size_t before, size_t now) {
 }
 
 void Reactor::discount_call(size_t bytes) {
+  ++finished_;
   bytes_in_flight_.store(bytes_in_flight_.load(std::memory_order_relaxed) - bytes, std::memory_order_relaxed);
   calls_.store(calls_.load(std::memory_order_relaxed) - 1, std::memory_order_release);
   shared_.tell_gone();

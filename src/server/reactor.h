@@ -98,6 +98,9 @@ class Reactor {
   void count_unsent(size_t before, size_t now);
   // A burst of requests has come.
   void heard(std::chrono::steady_clock::time_point now);
+  // As many calls are in flight as can be finished in half a second.
+  bool is_full() const { return calls() >= call_limit_ || shared_.is_full(); }
+  bool has_starved() const { return !starved_.empty(); }
   // Requests have waited too long for this thread: those that come now are refused.
   bool is_late() const { return probe_.is_late(); }
   void remove(Connection& connection);
@@ -116,6 +119,7 @@ class Reactor {
   void run();
   void drain_completed();
   void retry_starved();
+  void measure(std::chrono::steady_clock::time_point now);
   void tick();
 
   Shared& shared_;
@@ -125,11 +129,17 @@ class Reactor {
   LagProbe probe_;
   std::atomic<Call*> completed_{nullptr};
   std::unordered_set<Connection*> connections_;  // each counted once by reference
-  std::vector<ConnectionPtr> unsent_, starved_, scratch_;
+  std::vector<ConnectionPtr> unsent_, scratch_;
+  // Who waits for others to be served, and who of them has just had its turn.
+  std::vector<ConnectionPtr> starved_, served_;
+  bool is_retrying_ = false;
   std::vector<std::unique_ptr<Call>> free_calls_;
   std::vector<base::Bytes> spare_buffers_;
   bool is_draining_ = false;
   bool is_timer_armed_ = false;
+  size_t call_limit_;
+  size_t finished_ = 0;  // calls, since they were last counted
+  std::chrono::steady_clock::time_point measured_;
   // Written by this reactor's thread alone, so that counting costs no locked instruction.
   alignas(64) std::atomic<size_t> calls_{0};
   std::atomic<size_t> bytes_in_flight_{0};

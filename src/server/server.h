@@ -36,8 +36,9 @@ struct Limits {
   size_t unsent_bytes_overload = 32u << 20;
   // Requests that wait for a thread that may block; beyond it they are answered OVERLOADED.
   size_t blocking_queue = 4096;
-  // A request that has waited longer for its turn is answered OVERLOADED instead of being run.
-  std::chrono::milliseconds queue_timeout{3'000};
+  // A request that has waited longer for its reactor, or for a thread that may block, is answered OVERLOADED
+  // instead of being run.
+  std::chrono::milliseconds queue_timeout{2'000};
   std::chrono::milliseconds handshake_timeout{30'000};
   // Closes a connection that in this time takes less than 64 KiB of the answers that wait for it.
   std::chrono::milliseconds unsent_timeout{30'000};

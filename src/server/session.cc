@@ -405,9 +405,6 @@ void run_blocking(Call& call) {
   if (call.connection->is_overloaded())
     return complete(&call,
                     base::fail(overloaded("Request refused: the connection does not read its answers")));
-  if (shared.unsent_bytes() >= 2 * shared.limits.total_unsent_bytes)
-    return complete(&call,
-                    base::fail(overloaded("Request refused: too many answers wait for their clients")));
   if (coarse_now() - call.queued > shared.limits.queue_timeout)
     return complete(&call, base::fail(overloaded("Query timed out before it could start")));
   execute_now(call);

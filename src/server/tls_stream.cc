@@ -107,6 +107,10 @@ TlsStream::Outcome TlsStream::write(const char* from, size_t size, size_t& sent)
   return result == 1 ? Outcome::done : outcome_of(result);
 }
 
+uint64_t TlsStream::bytes_read() const {
+  return BIO_number_read(SSL_get_rbio(ssl_));
+}
+
 void TlsStream::shut_down() {
   ERR_clear_error();
   if (ssl_ != nullptr && error_.empty() && SSL_is_init_finished(ssl_)) SSL_shutdown(ssl_);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -35,6 +36,8 @@ class TlsStream {
   // `done`: at least one byte.
   Outcome read(char* to, size_t size, size_t& got);
   Outcome write(const char* from, size_t size, size_t& sent);
+  // From the socket, since the start.
+  uint64_t bytes_read() const;
   // Says goodbye, if that goes without waiting.
   void shut_down();
 

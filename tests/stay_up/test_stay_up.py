@@ -1,0 +1,140 @@
+"""Staying up: many idle connections, more requests than can be served, clients that do not read.
+
+SECONDS=60 runs the overload for a minute instead of a few seconds; OVERLOAD names the load generator."""
+import os
+import pathlib
+import resource
+import socket
+import struct
+import subprocess
+import sys
+import time
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "drivers"))
+from conftest import Server  # noqa: E402
+
+OVERLOAD = os.environ.get("OVERLOAD", "")
+SECONDS = os.environ.get("SECONDS", "4")
+IDLE = 10_000
+
+
+def frame(opcode, body=b"", stream=0):
+    return struct.pack(">BBhBi", 4, 0, stream, opcode, len(body)) + body
+
+
+STARTUP = frame(1, struct.pack(">HH", 1, 11) + b"CQL_VERSION" + struct.pack(">H", 5) + b"3.0.0")
+
+
+def query(text, stream=0):
+    encoded = text.encode()
+    return frame(7, struct.pack(">i", len(encoded)) + encoded + struct.pack(">HB", 1, 0), stream)
+
+
+def receive(connection):
+    """One frame: its opcode and body."""
+    def exactly(size):
+        parts = b""
+        while len(parts) < size:
+            part = connection.recv(size - len(parts))
+            assert part, "closed"
+            parts += part
+        return parts
+
+    header = exactly(9)
+    return header[4], exactly(struct.unpack(">i", header[5:])[0])
+
+
+def started(server, receive_buffer=0):
+    connection = socket.socket()
+    if receive_buffer:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+    connection.settimeout(30)
+    connection.connect((server.host, server.port))
+    connection.sendall(STARTUP)
+    assert receive(connection)[0] == 2
+    return connection
+
+
+def resident_mebibytes(server):
+    with open(f"/proc/{server.process.pid}/status", encoding="ascii") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmRSS")) / 1024
+
+
+@pytest.fixture
+def server(tmp_path):
+    server = Server(data=str(tmp_path / "data"))
+    yield server
+    server.close()
+
+
+def wait_until(condition, seconds=20):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def test_ten_thousand_idle_connections(server, capsys):
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard < IDLE + 100:
+        pytest.skip(f"this machine allows only {hard} descriptors")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    before = resident_mebibytes(server)
+    # Each has been busy: a hundred requests at once make it receive into more than the least.
+    burst = b"".join(query("SELECT key FROM system.local", stream) for stream in range(100))
+    connections = [started(server) for _ in range(IDLE)]
+    for connection in connections[::10]:
+        connection.sendall(burst)
+        for _ in range(100):
+            assert receive(connection)[0] == 8
+    after = resident_mebibytes(server)
+    wait_until(lambda: resident_mebibytes(server) < 400)
+    with capsys.disabled():
+        print(f"\n{IDLE} connections: {before:.0f} MiB before, {after:.0f} after, {resident_mebibytes(server):.0f} at rest")
+    for connection in connections[::100]:
+        connection.sendall(query("SELECT key FROM system.local"))
+        assert receive(connection)[0] == 8
+        connection.close()
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_clients_that_do_not_read_hold_no_memory(server):
+    writer = started(server)
+
+    def run(text):
+        writer.sendall(query(text))
+        opcode, body = receive(writer)
+        assert opcode == 8, body
+
+    run("CREATE KEYSPACE s WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}")
+    run("CREATE TABLE s.t (k int, c int, v text, PRIMARY KEY (k, c))")
+    for c in range(100):
+        run(f"INSERT INTO s.t (k, c, v) VALUES (1, {c}, '{'x' * 10_000}')")
+    # Each of 100 clients asks for 50 MiB and reads nothing of it.
+    before = resident_mebibytes(server)
+    slow = [started(server, receive_buffer=4096) for _ in range(100)]
+    peak = before
+    for connection in slow:
+        connection.sendall(b"".join(query("SELECT * FROM s.t WHERE k = 1", stream) for stream in range(50)))
+        peak = max(peak, resident_mebibytes(server))
+    for _ in range(20):
+        run("SELECT key FROM system.local")
+        peak = max(peak, resident_mebibytes(server))
+        time.sleep(0.05)
+    assert peak - before < 700, f"{before} MiB before, {peak} at most"
+    for connection in slow:
+        connection.close()
+    run("SELECT key FROM system.local")
+
+
+@pytest.mark.parametrize("kind", ["read", "scan", "write"])
+def test_ten_times_more_than_it_can_serve(server, kind, capsys):
+    if not OVERLOAD:
+        pytest.skip("OVERLOAD does not name the load generator")
+    done = subprocess.run([OVERLOAD, f"{server.host}:{server.port}", "--pid", str(server.process.pid), "--seconds", SECONDS,
+                           "--kind", kind], capture_output=True, text=True, timeout=300)
+    with capsys.disabled():
+        print("\n" + done.stdout + done.stderr)
+    assert done.returncode == 0, done.stdout + done.stderr
