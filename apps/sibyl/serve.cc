@@ -5,6 +5,7 @@
 // tables are flushed, and the exit status is 0. A directory that cannot be opened exits with 2, an address
 // that cannot be listened on with 3.
 #include <fmt/format.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
@@ -74,6 +75,12 @@ void raise_descriptor_limit() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+// Large buffers go back to the system when they are freed: those of clients that read slowly are of many sizes
+// and lifetimes, and left in the heap they would add up to several times of what is in use.
+void return_large_buffers() {
+  mallopt(M_MMAP_THRESHOLD, 256 << 10);
+}
+
 // An eighth of what this process may use, within bounds. It is taken as blocks are read, not at the start.
 uint64_t default_cache_bytes() {
   constexpr uint64_t least = 32u << 20, most = 256u << 20;
@@ -101,6 +108,7 @@ int serve(const Arguments& arguments) {
   const sigset_t signals = block_signals();
   start_log(arguments);
   raise_descriptor_limit();
+  return_large_buffers();
 
   server::Options options;
   if (const auto parsed = server::parse_listen_address(arguments.listen, options); !parsed)

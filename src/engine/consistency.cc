@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 
+#include "plan/modify.h"
 #include "plan/select.h"
 
 namespace sibyl::engine {
@@ -50,6 +51,28 @@ base::Status check_replicas(const std::vector<schema::TablePtr>& tables, Consist
   return {};
 }
 
+bool is_conditional(const plan::Prepared& plan) {
+  if (const auto* one = std::get_if<std::shared_ptr<const plan::Modification>>(&plan.plan))
+    return (*one)->conditional != nullptr;
+  const auto* batch = std::get_if<std::shared_ptr<const plan::Batch>>(&plan.plan);
+  return batch != nullptr && (*batch)->conditional != nullptr;
+}
+
+// A quorum of each datacenter needs a strategy that knows them; Cassandra asks for it in conditional writes.
+base::Status check_datacenters(const plan::Prepared& plan, Consistency consistency, const Engine& engine) {
+  if (consistency != Consistency::each_quorum || !is_conditional(plan)) return {};
+  const schema::SnapshotPtr schema = engine.schema();
+  for (const schema::TablePtr& table : plan.tables) {
+    const schema::KeyspacePtr keyspace = schema->find_keyspace(table->keyspace);
+    if (!keyspace || keyspace->is_virtual) continue;
+    const auto strategy = keyspace->replication.find("class");
+    if (strategy != keyspace->replication.end() && !strategy->second.ends_with("NetworkTopologyStrategy"))
+      return base::invalid(fmt::format(
+          "consistency level EACH_QUORUM not compatible with replication strategy ({})", strategy->second));
+  }
+  return {};
+}
+
 bool has_any(const plan::ValueSets& sets) {
   return !sets.warned.empty() || !sets.disallowed.empty();
 }
@@ -83,6 +106,7 @@ base::Status check_request(const plan::Prepared& plan, const execute::Request& r
   if (select != nullptr && request.page_size > 0)
     SIBYL_TRY(
         plan::guard(guardrails, plan::page_size_guard, request.page_size, (*select)->table->name, warnings));
+  SIBYL_TRY(check_datacenters(plan, request.consistency, engine));
   return check_replicas(plan.tables, request.consistency, engine);
 }
 
@@ -90,8 +114,10 @@ base::Status check_request(std::span<const execute::BatchItem> items, const exec
                            const Engine& engine, const plan::Guardrails& guardrails,
                            std::vector<std::string>& warnings) {
   SIBYL_TRY(guard_level(false, request.consistency, guardrails, warnings));
-  for (const execute::BatchItem& item : items)
+  for (const execute::BatchItem& item : items) {
+    SIBYL_TRY(check_datacenters(*item.statement, request.consistency, engine));
     SIBYL_TRY(check_replicas(item.statement->tables, request.consistency, engine));
+  }
   return {};
 }
 

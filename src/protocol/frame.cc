@@ -59,7 +59,9 @@ FrameStep refuse_version(BytesView bytes, uint8_t version) {
 }
 
 std::optional<base::Error> check_opcode(uint8_t opcode, Direction got, Direction expected) {
+  constexpr uint8_t credentials = 4;  // of version 1
   const OpcodeEntry entry = describe(opcode);
+  if (opcode == credentials) return protocol_error("Unsupported message");
   if (entry.name.empty())
     return protocol_error(fmt::format("Unknown opcode {}", static_cast<int8_t>(opcode)));
   if (entry.direction != got)

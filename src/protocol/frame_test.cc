@@ -87,7 +87,7 @@ TEST(Frame, UnknownOpcodesAndWrongDirectionsAreRefusedAndSkipped) {
     std::string_view bytes, message;
   };
   for (const Case& c :
-       {Case{"040000093300000000", "Unknown opcode 51"}, Case{"040000090400000000", "Unknown opcode 4"},
+       {Case{"040000093300000000", "Unknown opcode 51"}, Case{"040000090400000000", "Unsupported message"},
         Case{"840000090700000000",
              "Wrong protocol direction (expected REQUEST, got RESPONSE) for opcode 7 (QUERY)"},
         Case{"040000090800000000",

@@ -203,7 +203,7 @@ std::string_view WireReader::string() {
 }
 
 std::string_view WireReader::long_string() {
-  const int32_t length = int_();
+  const int32_t length = rest_.size() < sizeof(int32_t) ? -1 : int_();
   if (ok_ && (length < 0 || rest_.size() < static_cast<size_t>(length)))
     fail("Not enough bytes to read an UTF8 serialized string preceded by its 4 bytes length");
   return ok_ ? checked_text(raw(static_cast<size_t>(length))) : std::string_view();

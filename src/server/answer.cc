@@ -104,6 +104,7 @@ void Connection::answer_result(const Call& call, const execute::ResultSet& resul
       if (result.paging_state) header.paging_state = *result.paging_state;
       header.row_count = static_cast<uint32_t>(result.rows.count());
       protocol::append_rows_header(out, version_, header);
+      if (result.rows.bytes().size() >= chunk_bytes) out.reserve(out.size() + result.rows.bytes().size());
       out.append(result.rows.bytes());
       break;
     }

@@ -18,8 +18,6 @@ using protocol::SegmentStep;
 
 namespace {
 
-constexpr size_t sent_prefix_kept = 1u << 20;
-
 // A client that vanished without a word: one that is silent is asked after a minute whether it is still
 // there, and one that acknowledges nothing is given up.
 void notice_lost_peer(asio::ip::tcp::socket& socket, std::chrono::milliseconds give_up) {
@@ -257,7 +255,10 @@ void Connection::resume() {
 
 void Connection::send() {
   if (stage_ == Stage::closed) return;
-  if (is_waiting_writable_) return count_unsent();
+  if (is_waiting_writable_) {
+    if (frames_.size() >= chunk_bytes) wrap_frames();
+    return count_unsent();
+  }
   if (!frames_.empty()) wrap_frames();
   while (unsent() > 0) {
     size_t size = 0;
@@ -272,35 +273,44 @@ void Connection::send() {
     }
     out_sent_ += size;
     sent_while_watched_ += size;
+    if (!full_.empty() && out_sent_ == full_.front().size()) {
+      full_bytes_ -= out_sent_;
+      out_sent_ = 0;
+      full_.pop_front();
+    }
   }
   if (unsent() != counted_unsent_) count_unsent();
-  if (unsent() == 0) {
-    sent_all();
-  } else if (out_sent_ >= sent_prefix_kept && out_sent_ >= out_.size() / 2) {
-    out_.erase(0, out_sent_);
-    out_sent_ = 0;
-  }
+  if (unsent() == 0) sent_all();
   if (is_stopped_) resume();
 }
 
 Connection::Sent Connection::write_some(size_t& size) {
-  const char* from = out_.data() + out_sent_;
+  const base::Bytes& first = full_.empty() ? out_ : full_.front();
+  const char* from = first.data() + out_sent_;
+  const size_t length = first.size() - out_sent_;
   if (tls_) {
-    const TlsStream::Outcome outcome = tls_->write(from, unsent(), size);
+    const TlsStream::Outcome outcome = tls_->write(from, length, size);
     if (outcome == TlsStream::Outcome::done) return Sent::some;
     return outcome == TlsStream::Outcome::wants_write ? Sent::would_block : Sent::failed;
   }
   error_code error;
-  size = socket_.write_some(asio::buffer(from, unsent()), error);
+  size = socket_.write_some(asio::buffer(from, length), error);
   if (!error) return Sent::some;
   return error == asio::error::would_block ? Sent::would_block : Sent::failed;
 }
 
 // The answers of one round share segments.
 void Connection::wrap_frames() {
+  if (out_.size() >= chunk_bytes) set_aside();
   if (out_.empty()) out_ = reactor_.take_buffer();
+  if (frames_.size() >= chunk_bytes) out_.reserve(out_.size() + frames_.size() + frames_.size() / 64);
   protocol::append_segments(out_, frames_, segment_compression_);
   reactor_.give_buffer(std::exchange(frames_, {}));
+}
+
+void Connection::set_aside() {
+  full_bytes_ += out_.size();
+  full_.push_back(std::exchange(out_, {}));
 }
 
 void Connection::sent_all() {

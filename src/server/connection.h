@@ -87,11 +87,13 @@ class Connection {
   void linger();
   // Where answers are appended.
   base::Bytes& output() {
+    if (out_.size() >= chunk_bytes) set_aside();
     base::Bytes& out = has_segments_ ? frames_ : out_;
     if (out.empty()) out = reactor_.take_buffer();
     return out;
   }
-  size_t unsent() const { return out_.size() - out_sent_ + frames_.size(); }
+  void set_aside();
+  size_t unsent() const { return full_bytes_ + out_.size() - out_sent_ + frames_.size(); }
 
   // connection_tls.cc: the encrypted way in and out.
   void look_for_tls();
@@ -156,8 +158,12 @@ class Connection {
   protocol::BytesView payload_;
   protocol::LargeFrame large_;
   base::Bytes frames_;  // answers that are not in segments yet
+  // Answers to send: first those set aside, so that what waits is not copied again and again as more comes.
+  static constexpr size_t chunk_bytes = 256u << 10;
+  std::deque<base::Bytes> full_;
+  size_t full_bytes_ = 0;
   base::Bytes out_;
-  size_t out_sent_ = 0;
+  size_t out_sent_ = 0;  // of the first of them
   size_t calls_ = 0;
   size_t call_bytes_ = 0;
   bool is_reading_ = false;

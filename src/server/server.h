@@ -28,7 +28,7 @@ struct Limits {
   // Of all connections together.
   size_t total_bytes_in_flight = 256u << 20;
   size_t total_requests_in_flight = 32'768;
-  size_t total_unsent_bytes = 256u << 20;
+  size_t total_unsent_bytes = 128u << 20;
   size_t requests_per_second = 0;  // 0: any
   // Answers that a client does not take: above the first, nothing more is read from it; above the second, its
   // requests that have not started are answered OVERLOADED.

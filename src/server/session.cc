@@ -68,8 +68,8 @@ base::Status Connection::check_stage(const Header& header) {
 }
 
 base::Status Connection::open_body(const Header& header, BytesView& body, base::Bytes& decompressed) const {
-  // v5 compresses segments; the flag means nothing there.
-  if ((header.flags & protocol::flag::compression) != 0 && !protocol::has_segments(header.version)) {
+  // v5 compresses segments; the flag means nothing there, nor where no compression was agreed on.
+  if ((header.flags & protocol::flag::compression) != 0 && compression_ != protocol::Compression::none) {
     SIBYL_ASSIGN(decompressed,
                  protocol::decompress(compression_, body, reactor_.shared().limits.frame_body_bytes));
     body = decompressed;
