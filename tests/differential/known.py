@@ -31,6 +31,8 @@ KNOWN = [
     ("an empty key is refused, also where nothing can match", r"^rows", r"^error 2200 Key may not be empty"),
     ("Cassandra has forgotten what it prepared", r"^error 2500 ", r""),
     ("numbers have a bound", r"^rows", r"^error (2200|1400) .*scales are too far apart"),
+    ("a slice over several clustering columns is answered", r"^error 2200 Multi-column slice restrictions cannot be used for filtering", r"^rows"),
+    ("where Cassandra's parser has gone back and forth, ours points at the word that does not fit", r"^error 2000 ", r"^error 2000 "),
     ("a blob literal is no tinyint", r"", r"^error 2200 Invalid HEX constant .* of type tinyint$"),
 ]
 
@@ -135,7 +137,7 @@ def explain_columns(cassandra, sibyl):
             reason = "the greatest timeuuid is a timeuuid"
         elif theirs[2].replace("to_json(", "tojson(") == ours[2].replace("to_json(", "tojson(") and theirs[3] == ours[3]:
             reason = TO_JSON
-        elif re.fullmatch(rf"cast\({ours[2]} as \w+\)", theirs[2]) and theirs[3] == ours[3]:
+        elif re.fullmatch(rf"cast\({re.escape(ours[2])} as \w+\)", theirs[2]) and theirs[3] == ours[3]:
             reason = DESCENDING
         elif sorted(theirs[2]) == sorted(ours[2]) and theirs[3] == ours[3]:
             reason = ORDER
