@@ -103,7 +103,7 @@ base::Result<CheckpointFile> add_file(const ::rocksdb::LiveFileStorageInfo& file
       SIBYL_ASSIGN(added.crc32c, checksum_of(file, target));
       return added;
     }
-    if (errno != EXDEV && errno != EPERM && errno != EMLINK)
+    if (errno != EXDEV && errno != EPERM && errno != EMLINK && errno != EOPNOTSUPP)
       return base::fail(failed("link", target, errno).error());
   }
   std::string contents = file.replacement_contents;
