@@ -232,36 +232,4 @@ void Candidates::add_shape(const Need& need, const std::vector<bool>& part,
   propose({&links});
 }
 
-void Candidates::add_unions() {
-  std::map<std::string, std::vector<size_t>> same_key;
-  const size_t count = tables_.size();
-  for (size_t i = 0; i < count; ++i) same_key[smallest_text(tables_[i], false)].push_back(i);
-  const auto unite = [&](Layout& into, const Layout& other) {
-    for (size_t root = 0; root < into.graph.size(); ++root) {
-      const auto places = other.graph.embed(into.graph, 0, root);
-      if (!places) continue;
-      Layout placed = other;
-      for (auto* fields : {&placed.partition, &placed.clustering, &placed.values}) {
-        for (FieldReference& field : *fields) field.node = (*places)[field.node];
-      }
-      if (placed.clustering != into.clustering) continue;
-      for (const FieldReference field : placed.values) append(into.values, field);
-      break;
-    }
-    std::sort(into.values.begin(), into.values.end());
-  };
-  for (const auto& [text, members] : same_key) {
-    Layout all = tables_[members[0]];
-    for (size_t i = 1; i < members.size(); ++i) {
-      unite(all, tables_[members[i]]);
-      for (size_t j = 0; j < i && members.size() <= 8; ++j) {
-        Layout pair = tables_[members[i]];
-        unite(pair, tables_[members[j]]);
-        add(std::move(pair));
-      }
-    }
-    add(std::move(all));
-  }
-}
-
 }  // namespace sibyl::advisor

@@ -12,6 +12,10 @@ namespace sibyl::advisor {
 // Equal texts: the same table, whatever the order of its values or the numbers of its nodes.
 std::string layout_text(const Layout& layout);
 
+// The same without keys at the end of the clustering that the rest determines: changes then need not know
+// them.
+Layout with_shortest_key(const Model& model, Layout layout);
+
 // What partitions may hold at most; how often each key may be written.
 struct Limits {
   std::optional<double> partition_bytes, partition_rate;
@@ -27,7 +31,7 @@ class Candidates {
   void add(Layout layout);
   // Everything that may help to find what is needed. `split`: parts of it too.
   void add_for(const Need& need, bool split);
-  // Tables with the same key, united.
+  // Tables with the same key, united: over the same entities, and over more where none gets lost by that.
   void add_unions();
 
   const std::vector<Layout>& tables() const { return tables_; }

@@ -34,6 +34,10 @@ double rows_of_largest_key(const Model& model, const Layout& layout);
 // The share of requests that the commonest partition key gets.
 double hottest_share(const Model& model, const Layout& layout);
 
+// The partition field whose values occur most unevenly, when one does; and the share of its commonest value.
+std::optional<FieldReference> hottest_field(const Model& model, const Layout& layout);
+double value_share(const Model& model, const Layout& layout, FieldReference field);
+
 bool contains(const std::vector<FieldReference>& fields, FieldReference field);
 bool in_key(const Layout& layout, FieldReference field);
 bool in_layout(const Layout& layout, FieldReference field);

@@ -255,7 +255,10 @@ base::Result<Design> Designer::run() {
   demand_upkeep();
   SIBYL_TRY(check_plans());
   drop_unused();
-  for (size_t i = 0; i < tables_.size(); ++i) program_.tables[i].bytes = layout_bytes(model_, tables_[i]);
+  // Of tables of one size the one with the shorter key: less than a byte for each column.
+  for (size_t i = 0; i < tables_.size(); ++i)
+    program_.tables[i].bytes =
+        layout_bytes(model_, tables_[i]) + 0.01 * static_cast<double>(tables_[i].clustering.size());
   program_.space_bytes = options_.space_bytes ? options_.space_bytes : workload_.target.space_bytes;
   program_.share = options_.share;
   program_.seconds = options_.seconds;

@@ -53,7 +53,9 @@ struct DesignedTable {
   std::vector<std::string> read_by;  // statements
   double rows = 0, bytes = 0;
   double largest_partition_bytes = 0;
-  double hottest_share = 0;  // of the table's requests on its hottest partition
+  double hottest_share = 0;  // of the table's rows in its largest partition
+  std::string hot_column;    // of the partition key: values occur unevenly; empty when evenly
+  double hot_value_share = 0;
 
   const std::string& column(FieldReference field) const;
 };

@@ -27,6 +27,9 @@ std::string table_text(const DesignedTable& table) {
   std::string text = fmt::format("-- {} rows, {}; largest partition {}", count_text(table.rows),
                                  bytes_text(table.bytes), bytes_text(table.largest_partition_bytes));
   if (table.layout.buckets > 1) text += fmt::format(", spread over {:.0f} buckets", table.layout.buckets);
+  if (!table.hot_column.empty())
+    text += fmt::format("\n-- hot key: the commonest {} has {:.1f}% of the rows", table.hot_column,
+                        100 * table.hot_value_share);
   if (!table.read_by.empty()) text += fmt::format("\n-- read by {}", fmt::join(table.read_by, ", "));
   return text + "\n" + table.definition + "\n\n";
 }
@@ -76,6 +79,10 @@ json::object table_json(const DesignedTable& table) {
   object["buckets"] = table.layout.buckets;
   object["largest_partition_bytes"] = table.largest_partition_bytes;
   object["hottest_share"] = table.hottest_share;
+  if (!table.hot_column.empty()) {
+    object["hot_column"] = table.hot_column;
+    object["hot_value_share"] = table.hot_value_share;
+  }
   json::array users;
   for (const std::string& name : table.read_by) users.emplace_back(name);
   object["read_by"] = std::move(users);

@@ -131,6 +131,10 @@ DesignedTable write_table(const Model& model, Layout layout, std::vector<std::st
   table.bytes = layout_bytes(model, table.layout);
   table.largest_partition_bytes = rows_of_largest_key(model, table.layout) *
                                   layout_row_bytes(model, table.layout) / std::max(1.0, table.layout.buckets);
+  if (const auto hot = hottest_field(model, table.layout)) {
+    table.hot_column = table.column(*hot);
+    table.hot_value_share = value_share(model, table.layout, *hot);
+  }
   table.hottest_share = hottest_share(model, table.layout) / std::max(1.0, table.layout.buckets);
   return table;
 }

@@ -153,6 +153,14 @@ TEST(ShopTest, SpaceIsKept) {
   EXPECT_FALSE(design_tables(workload, tight));
 }
 
+TEST(ShopTest, EveryStatementOfRubisRuns) {
+  DesignOptions options;
+  options.mix = "bidding";
+  options.share = true;
+  options.seconds = 3;
+  expect_runs(design(load("docs/examples/rubis.cql"), options));
+}
+
 TEST(ShopTest, RendersBothWays) {
   const Design shop = design(load("docs/examples/shop.cql"), {});
   EXPECT_THAT(render_text(shop), testing::HasSubstr("CREATE TABLE"));

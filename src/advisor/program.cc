@@ -57,6 +57,7 @@ class Solver {
                                 const std::vector<double>* start) const;
   Solution read(const Found& found) const;
   std::optional<ReadPlan> bind(const Demand& demand, const ReadPlan& plan, const Found& found) const;
+  void drop_idle(Solution& solution) const;
   double cost_of(const Solution& solution) const;
   std::vector<double> tie_breaker() const;
   std::vector<double> start_from(const Solution& solution) const;
@@ -195,6 +196,8 @@ base::Result<Solver::Found> Solver::solve_for(const std::vector<double>& objecti
     for (size_t i = 0; i < marked.size(); ++i) marked[i] = static_cast<int>(i);
     Cbc_setMIPStartI(model.get(), static_cast<int>(marked.size()), marked.data(), start->data());
   }
+  // CBC 2.10 crashes when the time runs out and it has to undo its preprocessing.
+  Cbc_setParameter(model.get(), "preprocess", "off");
   Cbc_setMaximumSeconds(model.get(), seconds);
   Cbc_setAllowableFractionGap(model.get(), 1e-9);
   Cbc_setAllowableGap(model.get(), 1e-10);
@@ -245,8 +248,31 @@ Solution Solver::read(const Found& found) const {
     solution.plans.push_back(std::move(best));
     solution.choices.push_back(choice);
   }
+  drop_idle(solution);
   solution.cost = cost_of(solution);
   return solution;
+}
+
+// A table that nothing reads may be in a choice where it costs nothing.
+void Solver::drop_idle(Solution& solution) const {
+  std::vector<bool> used(solution.tables.size());
+  for (size_t i = 0; i < used.size(); ++i) used[i] = program_.tables[i].forced;
+  bool changed = true;
+  while (changed) {
+    changed = false;
+    for (size_t d = 0; d < solution.plans.size(); ++d) {
+      const Demand& demand = program_.demands[d];
+      if (!solution.plans[d] || (demand.table && !used[*demand.table])) continue;
+      for (const Read& read : solution.plans[d]->reads) {
+        changed = changed || !used[read.place().table];
+        used[read.place().table] = true;
+      }
+    }
+  }
+  for (size_t d = 0; d < solution.plans.size(); ++d) {
+    if (program_.demands[d].table && !used[*program_.demands[d].table]) solution.plans[d].reset();
+  }
+  solution.tables = std::move(used);
 }
 
 double Solver::cost_of(const Solution& solution) const {
