@@ -33,6 +33,8 @@ KNOWN = [
     ("numbers have a bound", r"^rows", r"^error (2200|1400) .*scales are too far apart"),
     ("a slice over several clustering columns is answered", r"^error 2200 Multi-column slice restrictions cannot be used for filtering", r"^rows"),
     ("where Cassandra's parser has gone back and forth, ours points at the word that does not fit", r"^error 2000 ", r"^error 2000 "),
+    (DESCENDING, r"^error 2200 the '.' operation is not supported between .*\bc\d", r""),
+    ("a range in which no value lies deletes nothing", r"^error 2200 Range deletions are not supported for specific columns", r"^void"),
     ("a blob literal is no tinyint", r"", r"^error 2200 Invalid HEX constant .* of type tinyint$"),
 ]
 
