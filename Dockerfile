@@ -16,7 +16,8 @@ USER sibyl
 VOLUME /var/lib/sibyl
 EXPOSE 9042
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s \
-  CMD ["sibyl", "shell", "127.0.0.1:9042", "-e", "SELECT key FROM system.local"]
+  CMD ["sibyl", "status", "--host", "127.0.0.1:9500"]
 STOPSIGNAL SIGTERM
 # Within a container the container's own network decides who can connect.
-ENTRYPOINT ["sibyl", "serve", "--config", "/etc/sibyl/sibyl.yaml", "--set", "rpc_address=0.0.0.0"]
+ENTRYPOINT ["sibyl", "serve", "--config", "/etc/sibyl/sibyl.yaml", "--set", "rpc_address=0.0.0.0", \
+            "--set", "metrics_address=127.0.0.1:9500"]
