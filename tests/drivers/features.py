@@ -24,7 +24,7 @@ FEATURES = {
     "restart": "comes back when the server does",
     "re-prepared": "a prepared statement outlives a restart",
     "login": "logs in; a wrong password is refused",
-    "tls": "speaks TLS and checks the certificate",
+    "tls": "TLS, trusting the authority that signed the certificate",
 }
 
 # The clients: the names of their results, and what the page calls them. A tool is asked only for what it does.

@@ -67,10 +67,14 @@ class Results:
         if stamp.exists() and stamp.read_text(encoding="utf-8") == wanted:
             return
         stamp.unlink(missing_ok=True)
-        done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=timeout, check=False, **options)
+        try:
+            done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=timeout, check=False, **options)
+        except subprocess.TimeoutExpired:
+            self.skip(f"its packages did not come within {timeout} s")
         if done.returncode != 0:
-            lines = [line for line in (done.stdout + done.stderr).splitlines() if "rror" in line or "annot" in line]
-            self.skip(f"its packages cannot be had: {(lines or ['no reason given'])[0].strip()[:200]}")
+            lines = [line.strip() for line in (done.stdout + done.stderr).splitlines() if line.strip()] or ["no reason given"]
+            telling = [line for line in lines if "rror" in line or "annot" in line] or lines[-1:]
+            self.skip(f"its packages cannot be had: {telling[0][:200]}")
         stamp.write_text(wanted, encoding="utf-8")
 
     def require(self, feature):

@@ -2,9 +2,11 @@
 import csv
 import json
 import shutil
+import ssl
 import subprocess
 
 import pytest
+from cassandra.auth import PlainTextAuthProvider
 
 from conftest import Server, connect
 from harness import BUILD, HERE, Results, offers, secured_server
@@ -32,16 +34,19 @@ def jars(results):
     return f"{folder}/jars/*"
 
 
+def make_schema(session):
+    for statement in (HERE / "schema.cql").read_text(encoding="utf-8").strip().split(";\n"):
+        if "vector<" not in statement:  # which its driver does not know yet: it would refuse the whole schema
+            session.execute(statement)
+
+
 @pytest.fixture(scope="module")
 def server():
     """A server with the schema that all clients make."""
     server = Server()
     cluster = connect(server)
-    session = cluster.connect()
-    for statement in (HERE / "schema.cql").read_text(encoding="utf-8").strip().split(";\n"):
-        if "vector<" not in statement:  # which its driver does not know yet: it would refuse the whole schema
-            session.execute(statement)
-    server.session = session
+    server.session = cluster.connect()
+    make_schema(server.session)
     yield server
     cluster.shutdown()
     server.close()
@@ -140,9 +145,13 @@ def test_login_over_tls(jars, tmp_path):
         tls = ["--driver.advanced.ssl-engine-factory.class", "DefaultSslEngineFactory",
                "--driver.advanced.ssl-engine-factory.truststore-path", str(trust),
                "--driver.advanced.ssl-engine-factory.truststore-password", "sibyl-test"]
+        with connect(server, ssl_context=ssl.create_default_context(cafile=known["SIBYL_CA"]),
+                     ssl_options={"server_hostname": server.host},
+                     auth_provider=PlainTextAuthProvider(known["SIBYL_USER"], known["SIBYL_PASSWORD"])) as cluster:
+            make_schema(cluster.connect())
         user = ["-u", known["SIBYL_USER"], "-p"]
-        query = ["-query", "SELECT key FROM system.local", "-url", str(tmp_path / "out")]
-        bulk(jars, server, tmp_path, "unload", *tls, *user, known["SIBYL_PASSWORD"], *query)
-        assert written(tmp_path / "out") == [["local"]]
-        said = bulk(jars, server, tmp_path, "unload", *tls, *user, "wrong", *query, code=3)
+        (tmp_path / "rows.csv").write_text("k,v\na,1\n", encoding="utf-8")
+        query = ["-t", "routes_one", "-url", str(tmp_path / "rows.csv")]
+        bulk(jars, server, tmp_path, "load", *tls, *user, known["SIBYL_PASSWORD"], *query)
+        said = bulk(jars, server, tmp_path, "load", *tls, *user, "wrong", *query, code=3)
         assert "and/or password are incorrect" in said, said
