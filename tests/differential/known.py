@@ -35,6 +35,7 @@ KNOWN = [
     ("where Cassandra's parser has gone back and forth, ours points at the word that does not fit", r"^error 2000 ", r"^error 2000 "),
     (DESCENDING, r"^error 2200 the '.' operation is not supported between .*\bc\d", r""),
     ("a range in which no value lies deletes nothing", r"^error 2200 Range deletions are not supported for specific columns", r"^void"),
+    ("an empty key has no token; Cassandra takes its token for the whole ring", r"^rows", r"^error 2200 Invalid null token value"),
     ("a blob literal is no tinyint", r"", r"^error 2200 Invalid HEX constant .* of type tinyint$"),
 ]
 
