@@ -84,7 +84,7 @@ void Connection::read() {
 void Connection::received(size_t size) {
   in_.received(size);
   received_ += size;
-  taken_ = 0;
+  begin_turn();
   heard_ = coarse_now();
   reactor_.heard(heard_);
   parse();
@@ -229,12 +229,28 @@ bool Connection::must_stop() {
   } else if (!throws_on_overload_ && must_wait() && !is_stale()) {
     is_stopped_ = true;
     reactor_.mark_starved(*this);
+  } else if (is_turn_over()) {
+    is_stopped_ = is_yielded_ = true;
+    reactor_.mark_yielded(*this);
+    return true;
   } else {
     is_stopped_ = false;
     ++taken_;
   }
   if (is_stopped_) mark_waiting();
   return is_stopped_;
+}
+
+void Connection::begin_turn() {
+  taken_ = 0;
+  turn_began_ = std::chrono::steady_clock::now();
+}
+
+bool Connection::is_turn_over() const {
+  constexpr uint32_t looked_at_every = 16;  // frames
+  constexpr std::chrono::milliseconds longest{2};
+  return taken_ > 0 && taken_ % looked_at_every == 0 &&
+         std::chrono::steady_clock::now() - turn_began_ >= longest;
 }
 
 // Others have their turn before this connection goes on.
@@ -246,8 +262,9 @@ bool Connection::must_wait() const {
 }
 
 void Connection::resume() {
-  taken_ = 0;
-  if (!is_stopped_ || stage_ == Stage::closed || must_stop()) return;
+  if (!is_stopped_ || is_yielded_ || stage_ == Stage::closed) return;
+  begin_turn();
+  if (must_stop()) return;
   parse();
   reactor_.mark_unsent(*this);
   read();
@@ -281,7 +298,8 @@ void Connection::send() {
   }
   if (unsent() != counted_unsent_) count_unsent();
   if (unsent() == 0) sent_all();
-  if (is_stopped_) resume();
+  // Who waits for others goes on when it is its turn.
+  if (is_stopped_ && !is_marked_starved_) resume();
 }
 
 Connection::Sent Connection::write_some(size_t& size) {

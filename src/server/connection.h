@@ -80,6 +80,8 @@ class Connection {
   bool is_over(size_t divisor) const;
   bool must_stop();
   bool must_wait() const;
+  void begin_turn();
+  bool is_turn_over() const;
   void wait_writable();
   enum class Sent { some, would_block, failed };
   Sent write_some(size_t& size);
@@ -189,7 +191,10 @@ class Connection {
   };
   std::deque<Mark> marks_;
   uint64_t received_ = 0;  // bytes taken from the socket
-  uint32_t taken_ = 0;     // frames since this connection's turn began
+  // This connection's turn: when it began, and how many frames were taken since.
+  std::chrono::steady_clock::time_point turn_began_;
+  uint32_t taken_ = 0;
+  bool is_yielded_ = false;  // the turn was long: it goes on when others have had theirs
 
   std::unique_ptr<TlsStream> tls_;  // nullptr: plain
   bool tls_has_more_ = false;       // it may hold bytes that it has taken from the socket already

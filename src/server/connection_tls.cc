@@ -113,7 +113,7 @@ void Connection::receive_encrypted() {
   heard_ = coarse_now();
   reactor_.heard(heard_);
   tls_has_more_ = true;
-  taken_ = 0;
+  begin_turn();
   for (int i = 0; i < most_records && tls_has_more_ && !is_stopped_ && stage_ != Stage::closed; ++i) {
     in_.prepare(frame_wanted_);
     size_t size = 0;

@@ -219,6 +219,21 @@ void Reactor::mark_starved(Connection& connection) {
   arm_timer(std::chrono::steady_clock::now() + starved_interval);
 }
 
+void Reactor::mark_yielded(Connection& connection) {
+  if (yielded_.empty()) asio::post(context_, [this] { go_on_yielded(); });
+  yielded_.emplace_back(&connection);
+}
+
+void Reactor::go_on_yielded() {
+  std::vector<ConnectionPtr> waiting;
+  waiting.swap(yielded_);
+  for (auto& connection : waiting) {
+    connection->is_yielded_ = false;
+    connection->resume();
+  }
+  send_marked();
+}
+
 void Reactor::retry_starved() {
   std::vector<ConnectionPtr> waiting;
   waiting.swap(starved_);

@@ -110,6 +110,8 @@ class Reactor {
   void send_marked();
   // All connections together hold too much: try this one again later.
   void mark_starved(Connection& connection);
+  // The connection has had its turn, and more to do: it goes on after the others.
+  void mark_yielded(Connection& connection);
   // Some connection has a deadline: it is checked then.
   void arm_timer(std::chrono::steady_clock::time_point deadline);
   // All connections are looked at within the time after which they rest.
@@ -119,6 +121,7 @@ class Reactor {
   void run();
   void drain_completed();
   void retry_starved();
+  void go_on_yielded();
   void measure(std::chrono::steady_clock::time_point now);
   void tick();
 
@@ -133,6 +136,7 @@ class Reactor {
   // Who waits for others to be served, and who of them has just had its turn.
   std::vector<ConnectionPtr> starved_, served_;
   bool is_retrying_ = false;
+  std::vector<ConnectionPtr> yielded_;
   std::vector<std::unique_ptr<Call>> free_calls_;
   std::vector<base::Bytes> spare_buffers_;
   bool is_draining_ = false;
