@@ -43,6 +43,8 @@ struct Arguments {
   unsigned threads = 0;
   size_t connections = server::Limits{}.connections;
   uint64_t cache_megabytes = 0;  // 0: by the machine's memory
+  std::string authenticator = "AllowAllAuthenticator";
+  std::string authorizer = "AllowAllAuthorizer";
   bool verbose = false;
   TlsFlags tls;
 };
@@ -123,6 +125,11 @@ int serve(const Arguments& arguments) {
       arguments.cache_megabytes > 0 ? arguments.cache_megabytes << 20 : default_cache_bytes();
   engine_options.commitlog_sync =
       arguments.sync == "periodic" ? engine::Options::Sync::periodic : engine::Options::Sync::group;
+  const auto authenticator = auth::authenticator_by_name(arguments.authenticator);
+  if (!authenticator) return refuse(exit_no_data, authenticator.error());
+  const auto authorizer = auth::authorizer_by_name(arguments.authorizer);
+  if (!authorizer) return refuse(exit_no_data, authorizer.error());
+  engine_options.auth = {*authenticator, *authorizer};
   auto engine = engine::Engine::open(engine_options);
   if (!engine) return refuse(exit_no_data, engine.error());
 
@@ -170,6 +177,14 @@ void add_serve_command(CLI::App& app) {
   command->add_option("--cache", arguments->cache_megabytes,
                       "Cache for blocks of data files, in MiB (an eighth of memory, 32 to 256)");
   arguments->tls.add_to(*command);
+  command
+      ->add_option("--authenticator", arguments->authenticator,
+                   "Who may connect: AllowAllAuthenticator, PasswordAuthenticator, ...")
+      ->capture_default_str();
+  command
+      ->add_option("--authorizer", arguments->authorizer,
+                   "What they may do: AllowAllAuthorizer, CassandraAuthorizer")
+      ->capture_default_str();
   command->add_flag("--verbose", arguments->verbose, "Log more");
   command->callback([arguments] {
     if (const int status = serve(*arguments); status != 0) throw CLI::RuntimeError(status);

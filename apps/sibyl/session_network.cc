@@ -101,6 +101,8 @@ base::Status NetworkSession::connect() {
   if (!connection) {
     base::Error error(connection.error().code(),
                       fmt::format("cannot connect to {}", connection.error().message()));
+    if (error.code() == base::ErrorCode::bad_credentials)
+      return base::fail(error.with_hint("Name a user: `sibyl shell -u USER`; the password is asked for."));
     if (error.code() != base::ErrorCode::server) return base::fail(std::move(error));
     return base::fail(
         error.with_hint("Start a server with `sibyl serve`, name another one as HOST:PORT, or work on a data "

@@ -1,6 +1,7 @@
 // `sibyl shell`: the command line.
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -9,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +33,8 @@ constexpr int exit_refused = 2;  // nothing was run: usage, connection, a file t
 struct Arguments {
   std::string address;
   std::string data;
+  std::string user, password;  // sent when the server asks for them
+  bool has_password = false;
   std::vector<std::string> statements;
   std::string file;
   std::string keyspace;
@@ -61,7 +65,30 @@ base::Result<std::unique_ptr<shell::Session>> open(const Arguments& arguments) {
   options.host = address->host;
   options.port = address->port;
   options.tls = arguments.tls;
+  options.user = arguments.user;
+  options.password = arguments.password;
   return shell::connect_session(options);
+}
+
+// From the terminal, without showing it; nullopt when there is none.
+std::optional<std::string> ask_password(const std::string& user) {
+  const int terminal = ::open("/dev/tty", O_RDWR | O_CLOEXEC);
+  termios shown{};
+  if (terminal < 0 || tcgetattr(terminal, &shown) != 0) {
+    if (terminal >= 0) close(terminal);
+    return std::nullopt;
+  }
+  termios hidden = shown;
+  hidden.c_lflag &= ~static_cast<tcflag_t>(ECHO);
+  tcsetattr(terminal, TCSAFLUSH, &hidden);
+  const std::string question = fmt::format("Password of {}: ", user);
+  std::string password;
+  if (write(terminal, question.data(), question.size()) > 0)
+    for (char c = 0; read(terminal, &c, 1) == 1 && c != '\n';) password.push_back(c);
+  tcsetattr(terminal, TCSAFLUSH, &shown);
+  const bool ended = write(terminal, "\n", 1) == 1;
+  close(terminal);
+  return ended ? std::optional(password) : std::nullopt;
 }
 
 bool wants_colour(const Arguments& arguments) {
@@ -78,11 +105,16 @@ bool run_file(Shell& shell, int file, const std::string& name) {
 }
 
 // The file is opened before anything connects, so that a wrong name costs nothing.
-int run(const Arguments& arguments) {
+int run(Arguments& arguments) {
   int file = -1;
   if (!arguments.file.empty()) {
     file = arguments.file == "-" ? STDIN_FILENO : ::open(arguments.file.c_str(), O_RDONLY | O_CLOEXEC);
     if (file < 0) return refuse(fmt::format("cannot open {}: {}", arguments.file, std::strerror(errno)));
+  }
+  if (!arguments.user.empty() && !arguments.has_password) {
+    auto password = ask_password(arguments.user);
+    if (!password) return refuse("there is no terminal to ask for the password on: give it with -p");
+    arguments.password = std::move(*password);
   }
   auto session = open(arguments);
   if (!session) return refuse(session.error());
@@ -117,6 +149,10 @@ void add_shell_command(CLI::App& app) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand("shell", "Interactive CQL, over the network or on a data directory");
   command->add_option("address", arguments->address, "The server: HOST or HOST:PORT (127.0.0.1:9042)");
+  command->add_option("-u,--user", arguments->user,
+                      "Who logs in, where the server asks for it; without -p the password is asked for");
+  CLI::Option* password = command->add_option("-p,--password", arguments->password, "The user's password");
+  password->needs("--user");
   CLI::Option* data =
       command->add_option("--data", arguments->data,
                           "Work on this data directory (or :memory:) in this process, without a server");
@@ -137,7 +173,8 @@ void add_shell_command(CLI::App& app) {
   command->add_flag("--keep-going", arguments->keep_going, "In scripts, go on after a failed statement");
   add_ssl_flags(*command, arguments->tls);
   command->footer("Exit status: 0 all statements ran, 1 a statement failed, 2 wrong usage or no connection.");
-  command->callback([arguments] {
+  command->callback([arguments, password] {
+    arguments->has_password = password->count() > 0;
     if (const int status = run(*arguments); status != 0) throw CLI::RuntimeError(status);
   });
 }

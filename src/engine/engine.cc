@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 
+#include "auth/password.h"
 #include "base/check.h"
 #include "engine/builder.h"
 #include "engine/catalogue.h"
@@ -16,6 +17,9 @@
 #include "engine/index_rows.h"
 #include "engine/key_names.h"
 #include "engine/open_store.h"
+#include "engine/permissions.h"
+#include "engine/role_statements.h"
+#include "engine/roles.h"
 #include "engine/snapshots.h"
 #include "engine/statements.h"
 #include "engine/system_tables.h"
@@ -57,7 +61,7 @@ SystemRow client_row(const Client& client) {
                    {"protocol_version", types::encode_int32(client.protocol_version)},
                    {"request_count", types::encode_int64(static_cast<int64_t>(client.request_count))},
                    {"ssl_enabled", types::encode_boolean(!client.tls_protocol.empty())},
-                   {"username", "anonymous"}};
+                   {"username", client.role}};
   if (!client.driver_name.empty()) row.emplace_back("driver_name", client.driver_name);
   if (!client.driver_version.empty()) row.emplace_back("driver_version", client.driver_version);
   if (!client.tls_protocol.empty()) {
@@ -194,6 +198,7 @@ class EngineImpl final : public Engine {
                                         .started_seconds = clock_.now_seconds()}));
     SIBYL_TRY(show_settings());
     SIBYL_TRY(system_tables_.show_schema(nullptr, *catalogue_.schema()));
+    SIBYL_TRY(roles_.start(catalogue_.schema()));
     builder_.emplace(environment_,
                      Builder::Hooks{.schema = [this] { return schema(); },
                                     .wait_for_writers = [this] { gate_.wait(); },
@@ -213,7 +218,26 @@ class EngineImpl final : public Engine {
     return statements_.plan_query(text, keyspace, trace);
   }
 
+  const auth::Options& auth_options() const override { return options_.auth; }
+  base::Result<const auth::Login*> log_in(std::string_view role, std::string_view password) override {
+    return roles_.log_in(role, password);
+  }
+  base::Result<const auth::Login*> log_in_by_identity(std::string_view identity) override {
+    return roles_.log_in_by_identity(identity);
+  }
+
   void execute(PreparedPtr plan, const Request& request, Completion done) override {
+    execute_as(nullptr, std::move(plan), request, std::move(done));
+  }
+  void execute_batch(cql::Batch::Kind kind, std::vector<execute::BatchItem> items, const Request& request,
+                     Completion done) override {
+    execute_batch_as(nullptr, kind, std::move(items), request, std::move(done));
+  }
+
+  void execute_as(const auth::Login* login, PreparedPtr plan, const Request& request,
+                  Completion done) override {
+    if (base::Status status = check_permission(plan, login); !status)
+      return done(base::fail(std::move(status.error())));
     std::vector<std::string> warnings;
     if (base::Status status = check_request(*plan, request, *this, options_.guardrails, warnings); !status)
       return done(base::fail(std::move(status.error())));
@@ -221,10 +245,16 @@ class EngineImpl final : public Engine {
     if (request.trace != nullptr)
       done = with_steps(describe_run(*plan), committed(), *request.trace, std::move(done));
     if (!plan->warnings.empty()) done = with_warnings(plan->warnings, std::move(done));
+    if (const auto* definition = std::get_if<plan::Definition>(&plan->plan))
+      return done(define(*definition->statement, plan->keyspace, login));
     std::visit([&](const auto& what) { run(what, plan, request, std::move(done)); }, plan->plan);
   }
-  void execute_batch(cql::Batch::Kind kind, std::vector<execute::BatchItem> items, const Request& request,
-                     Completion done) override {
+  void execute_batch_as(const auth::Login* login, cql::Batch::Kind kind,
+                        std::vector<execute::BatchItem> items, const Request& request,
+                        Completion done) override {
+    for (const execute::BatchItem& item : items)
+      if (base::Status status = check_permission(item.statement, login); !status)
+        return done(base::fail(std::move(status.error())));
     std::vector<std::string> warnings;
     if (base::Status status = check_request(items, request, *this, options_.guardrails, warnings); !status)
       return done(base::fail(std::move(status.error())));
@@ -284,6 +314,11 @@ class EngineImpl final : public Engine {
                                                            : "Committed; the log is synced within a moment";
   }
 
+  base::Status check_permission(const PreparedPtr& plan, const auth::Login* login) const {
+    if (login == nullptr || !roles_.checks_permissions()) return {};
+    return permissions_.check(plan, *login, [this] { return schema(); });
+  }
+
   // --- One for each kind of plan.
   void run(const std::shared_ptr<const plan::Select>&, const PreparedPtr& plan, const Request& request,
            Completion done) {
@@ -320,7 +355,7 @@ class EngineImpl final : public Engine {
     done(std::move(result));
   }
   void run(const plan::Definition& definition, const PreparedPtr& plan, const Request&, Completion done) {
-    done(define(*definition.statement, plan->keyspace));
+    done(define(*definition.statement, plan->keyspace, nullptr));
   }
   void run(const plan::Describe& statement, const PreparedPtr& plan, const Request& request,
            Completion done) {
@@ -341,8 +376,12 @@ class EngineImpl final : public Engine {
     run(**current, std::move(done));
   }
 
-  base::Result<ResultSet> define(const cql::Statement& statement, const std::string& keyspace) {
-    base::Result<ResultSet> result = define_next(statement, keyspace);
+  base::Result<ResultSet> define(const cql::Statement& statement, const std::string& keyspace,
+                                 const auth::Login* login) {
+    if (is_about_roles(statement))
+      return run_role_statement(statement, roles_.requires_login() ? login : nullptr, keyspace, *schema(),
+                                roles_);
+    base::Result<ResultSet> result = define_next(statement, keyspace, login);
     if (!result || result->kind != ResultSet::Kind::schema_change) return result;
     const bool needs_building = std::holds_alternative<cql::CreateIndex>(statement.node) ||
                                 std::holds_alternative<cql::CreateView>(statement.node);
@@ -353,7 +392,8 @@ class EngineImpl final : public Engine {
     return result;
   }
 
-  base::Result<ResultSet> define_next(const cql::Statement& statement, const std::string& keyspace) {
+  base::Result<ResultSet> define_next(const cql::Statement& statement, const std::string& keyspace,
+                                      const auth::Login* login) {
     std::lock_guard lock(definition_mutex_);
     schema::SnapshotPtr before = catalogue_.schema();
     SIBYL_ASSIGN(plan::DefinitionResult made, plan::define(statement, before,
@@ -368,6 +408,7 @@ class EngineImpl final : public Engine {
     SIBYL_TRY(system_tables_.show_schema(before.get(), *after));
     vectors_.watch(vector_indexes(*after));
     statements_.set_schema(after);
+    if (roles_.checks_permissions()) SIBYL_TRY(follow_definition(roles_, made.changes, *after, login));
     notify(made.changes);
     if (!made.changes.empty()) {
       result.kind = ResultSet::Kind::schema_change;
@@ -399,8 +440,8 @@ class EngineImpl final : public Engine {
   base::Status show_settings() {
     Node node = system_tables_.node();
     bool periodic = options_.commitlog_sync == Options::Sync::periodic;
-    std::map<std::string, std::string> settings = {{"authenticator", "AllowAllAuthenticator"},
-                                                   {"authorizer", "AllowAllAuthorizer"},
+    std::map<std::string, std::string> settings = {{"authenticator", to_string(options_.auth.authenticator)},
+                                                   {"authorizer", to_string(options_.auth.authorizer)},
                                                    {"cluster_name", options_.cluster_name},
                                                    {"commitlog_sync", periodic ? "periodic" : "group"},
                                                    {"data_file_directories", "[" + options_.data + "]"},
@@ -466,7 +507,7 @@ class EngineImpl final : public Engine {
   std::vector<SystemRow> prepared_rows() const {
     std::vector<SystemRow> rows;
     statements_.prepared().for_each([&](const std::string& id, const plan::Prepared& plan) {
-      rows.push_back({{"prepared_id", id}, {"query_string", plan.text}});
+      rows.push_back({{"prepared_id", id}, {"query_string", auth::without_passwords(plan.text)}});
       if (!plan.keyspace.empty()) rows.back().emplace_back("logged_keyspace", plan.keyspace);
     });
     return rows;
@@ -481,6 +522,8 @@ class EngineImpl final : public Engine {
   execute::PartitionLocks locks_;
   execute::VectorIndexes vectors_;
   execute::Environment environment_;
+  Roles roles_{environment_, options_.auth};
+  PermissionCheck permissions_{roles_};
   SystemTables system_tables_;
   Traces traces_{system_tables_};
   std::mutex definition_mutex_;  // one definition after another

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "auth/login.h"
 #include "auth/options.h"
 #include "base/clock.h"
 #include "base/result.h"
@@ -43,6 +44,7 @@ struct Client {
   std::string address;  // numeric
   uint16_t port = 0;
   std::string stage = "ready";
+  std::string role = "anonymous";
   std::string driver_name, driver_version;  // empty: not told
   std::string keyspace;
   int32_t protocol_version = 0;
@@ -75,6 +77,37 @@ class Engine {
   virtual void execute(plan::PreparedPtr plan, const execute::Request& request, execute::Completion done) = 0;
   virtual void execute_batch(cql::Batch::Kind kind, std::vector<execute::BatchItem> items,
                              const execute::Request& request, execute::Completion done) = 0;
+
+  // Who logs in, when the options ask for it. Requests of clients are run as what these return, which lives
+  // as long as the engine. Errors are Cassandra's (0x0100),
+  // the same for a wrong password as for a role that is not there, and take as long. Hashes: not for a thread
+  // that serves others.
+  virtual const auth::Options& auth_options() const {
+    static const auth::Options nobody_asked;
+    return nobody_asked;
+  }
+  virtual base::Result<const auth::Login*> log_in(std::string_view role, std::string_view password) {
+    static_cast<void>(password);
+    return base::fail(base::ErrorCode::bad_credentials, std::string(role) + " is not permitted to log in");
+  }
+  // For a certificate that was verified: the role that its identity stands for. Quick.
+  virtual base::Result<const auth::Login*> log_in_by_identity(std::string_view identity) {
+    return log_in(identity, {});
+  }
+
+  // The same as execute() and execute_batch(), for somebody: what he may not do is refused. nullptr: the
+  // program itself, or a server where nobody logs in.
+  virtual void execute_as(const auth::Login* login, plan::PreparedPtr plan, const execute::Request& request,
+                          execute::Completion done) {
+    static_cast<void>(login);
+    execute(std::move(plan), request, std::move(done));
+  }
+  virtual void execute_batch_as(const auth::Login* login, cql::Batch::Kind kind,
+                                std::vector<execute::BatchItem> items, const execute::Request& request,
+                                execute::Completion done) {
+    static_cast<void>(login);
+    execute_batch(kind, std::move(items), request, std::move(done));
+  }
 
   // Shows a request's trace, which has ended, in system_traces.
   virtual void show_trace(const RequestTrace& trace) = 0;

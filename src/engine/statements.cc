@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "auth/password.h"
 #include "base/check.h"
 #include "cql/parser.h"
 
@@ -84,7 +85,7 @@ void Statements::set_schema(schema::SnapshotPtr schema) {
 
 base::Result<PreparedPtr> Statements::make_plan(std::string_view text, const std::string& keyspace,
                                                 execute::Trace* trace) {
-  if (trace != nullptr) trace->step(fmt::format("Parsing {}", text));
+  if (trace != nullptr) trace->step(fmt::format("Parsing {}", auth::without_passwords(text)));
   SIBYL_ASSIGN(std::unique_ptr<cql::Statement> statement, cql::parse_statement(text));
   if (trace != nullptr) trace->step("Preparing statement");
   return plan::prepare(std::move(statement), std::string(text), keyspace, schema(), guardrails_);

@@ -11,6 +11,7 @@ constexpr SystemKeyspace keyspaces[] = {
      .is_virtual = false,
      .gc_grace_seconds = 0,
      .memtable_flush_period_in_ms = 3600000,
+     .first_storage_id = 0,
      .tables = R"cql(
 CREATE TABLE built_views (keyspace_name text, view_name text, status_replicated boolean, PRIMARY KEY (keyspace_name,
   view_name));
@@ -43,6 +44,7 @@ CREATE TABLE view_builds_in_progress (keyspace_name text, view_name text, start_
      .is_virtual = false,
      .gc_grace_seconds = 604800,
      .memtable_flush_period_in_ms = 3600000,
+     .first_storage_id = 0,
      .tables = R"cql(
 CREATE TABLE aggregates (keyspace_name text, aggregate_name text, argument_types frozen<list<text>>, final_func
   text, initcond text, return_type text, state_func text, state_type text, PRIMARY KEY (keyspace_name,
@@ -86,6 +88,7 @@ CREATE TABLE views (keyspace_name text, view_name text, additional_write_policy 
      .is_virtual = true,
      .gc_grace_seconds = 864000,
      .memtable_flush_period_in_ms = 0,
+     .first_storage_id = 0,
      .tables = R"cql(
 CREATE TABLE columns (keyspace_name text, table_name text, column_name text, clustering_order text,
   column_name_bytes blob, kind text, position int, type text, PRIMARY KEY (keyspace_name, table_name, column_name));
@@ -98,6 +101,7 @@ CREATE TABLE tables (keyspace_name text, table_name text, comment text, PRIMARY 
      .is_virtual = false,
      .gc_grace_seconds = 0,
      .memtable_flush_period_in_ms = 0,
+     .first_storage_id = 0,
      .tables = R"cql(
 CREATE TABLE events (session_id uuid, event_id timeuuid, activity text, source inet, source_elapsed int, source_port
   int, thread text, PRIMARY KEY (session_id, event_id));
@@ -110,6 +114,7 @@ CREATE TABLE sessions (session_id uuid PRIMARY KEY, client inet, command text, c
      .is_virtual = false,
      .gc_grace_seconds = 7776000,
      .memtable_flush_period_in_ms = 0,
+     .first_storage_id = 512,
      .tables = R"cql(
 CREATE TABLE cidr_groups (cidr_group text PRIMARY KEY, cidrs frozen<set<frozen<tuple<inet, smallint>>>>);
 CREATE TABLE cidr_permissions (role text PRIMARY KEY, cidr_groups frozen<set<text>>);
@@ -127,6 +132,7 @@ CREATE TABLE roles (role text PRIMARY KEY, can_login boolean, is_superuser boole
      .is_virtual = false,
      .gc_grace_seconds = 864000,
      .memtable_flush_period_in_ms = 0,
+     .first_storage_id = 0,
      .tables = R"cql(
 CREATE TABLE parent_repair_history (parent_id timeuuid PRIMARY KEY, exception_message text, exception_stacktrace
   text, finished_at timestamp, keyspace_name text, started_at timestamp, columnfamily_names set<text>, options
@@ -145,6 +151,7 @@ CREATE TABLE view_build_status (keyspace_name text, view_name text, host_id uuid
      .is_virtual = true,
      .gc_grace_seconds = 864000,
      .memtable_flush_period_in_ms = 0,
+     .first_storage_id = 0,
      .tables = R"cql(
 CREATE TABLE clients (address inet, port int, client_options frozen<map<text, text>>, connection_stage text,
   driver_name text, driver_version text, hostname text, keyspace_name text, protocol_version int, request_count

@@ -17,6 +17,9 @@ struct SystemKeyspace {
   bool is_virtual;
   int32_t gc_grace_seconds;
   int32_t memtable_flush_period_in_ms;
+  // 0: rows live in memory and are made by the server. Else they are durable, in the tables' storage from
+  // this id on, which never changes.
+  uint32_t first_storage_id;
   const char* tables;  // CREATE TABLE statements, each ended by `;` and a line break
 };
 

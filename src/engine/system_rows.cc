@@ -21,6 +21,19 @@ const Bytes& key_value(const SystemRow& row, const schema::Column& column) {
   return found->second;
 }
 
+Bytes key_of(const schema::Table& table, const SystemRow& row) {
+  std::vector<BytesView> partition_key;
+  Bytes clustering;
+  for (size_t i = 0; i < table.partition_key_count; ++i)
+    partition_key.push_back(key_value(row, table.partition_key(i)));
+  for (size_t i = 0; i < table.clustering_count; ++i) {
+    const schema::Column& column = table.clustering(i);
+    types::encode_key(*column.type, key_value(row, column), column.descending, clustering);
+  }
+  return row::row_record_key(
+      row::partition_prefix(table.storage_id, types::serialise_partition_key(partition_key)), clustering);
+}
+
 // Cells borrow from `paths`, which must not move.
 void add_cells(const schema::Column& column, BytesView value, int64_t timestamp, std::vector<Bytes>& paths,
                row::Fragment& fragment) {
@@ -51,15 +64,6 @@ Bytes join_texts(const types::TypePtr& type, const std::vector<std::string>& tex
 
 void put_row(const schema::Table& table, const SystemRow& row, int64_t timestamp_micros,
              storage::WriteSet& writes) {
-  std::vector<BytesView> partition_key;
-  Bytes clustering;
-  for (size_t i = 0; i < table.partition_key_count; ++i)
-    partition_key.push_back(key_value(row, table.partition_key(i)));
-  for (size_t i = 0; i < table.clustering_count; ++i) {
-    const schema::Column& column = table.clustering(i);
-    types::encode_key(*column.type, key_value(row, column), column.descending, clustering);
-  }
-
   row::Fragment fragment;
   fragment.marker.timestamp = timestamp_micros;
   std::vector<Bytes> paths;
@@ -73,8 +77,11 @@ void put_row(const schema::Table& table, const SystemRow& row, int64_t timestamp
   }
   Bytes encoded;
   row::encode(fragment, encoded);
-  Bytes prefix = row::partition_prefix(table.storage_id, types::serialise_partition_key(partition_key));
-  writes.put(row::row_record_key(prefix, clustering), std::move(encoded));
+  writes.put(key_of(table, row), std::move(encoded));
+}
+
+void erase_row(const schema::Table& table, const SystemRow& row, storage::WriteSet& writes) {
+  writes.erase(key_of(table, row));
 }
 
 void erase_partition(const schema::Table& table, BytesView key, storage::WriteSet& writes) {

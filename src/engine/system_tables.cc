@@ -68,7 +68,7 @@ std::shared_ptr<const Table> build_table(const SystemKeyspace& keyspace, std::st
   table->name = create->table.name;
   table->id = name_uuid(table->keyspace + table->name);
   table->storage_id = storage_id;
-  table->is_virtual = true;
+  table->is_virtual = keyspace.first_storage_id == 0;
   table->options.gc_grace_seconds = keyspace.gc_grace_seconds;
   table->options.memtable_flush_period_in_ms = keyspace.memtable_flush_period_in_ms;
   for (const cql::ColumnDefinition& definition : create->columns)
@@ -93,8 +93,10 @@ std::vector<schema::KeyspacePtr> build_keyspaces() {
     keyspace->is_system = true;
     keyspace->is_virtual = definition.is_virtual;
     std::string_view rest = definition.tables;
+    uint32_t durable_id = definition.first_storage_id;
     for (size_t end; (end = rest.find(";\n")) != rest.npos; rest.remove_prefix(end + 2)) {
-      auto table = build_table(definition, rest.substr(0, end), storage_id++);
+      auto table =
+          build_table(definition, rest.substr(0, end), durable_id != 0 ? durable_id++ : storage_id++);
       keyspace->tables[table->name] = table;
     }
     keyspaces.push_back(std::move(keyspace));

@@ -10,7 +10,6 @@
 #include "plan/modify.h"
 #include "plan/select.h"
 #include "plan/term.h"
-#include "plan/without_roles.h"
 #include "types/key.h"
 
 namespace sibyl::plan {
@@ -85,15 +84,15 @@ struct Planner {
   base::Status operator()(const cql::DropAggregate&) const { return definition(); }
   base::Status operator()(const cql::CreateTrigger&) const { return definition(); }
   base::Status operator()(const cql::DropTrigger&) const { return definition(); }
-  base::Status operator()(const cql::CreateRole& role) const { return refuse_without_login(role); }
-  base::Status operator()(const cql::AlterRole& role) const { return refuse_without_login(role); }
-  base::Status operator()(const cql::DropRole&) const { return refuse_without_login(); }
-  base::Status operator()(const cql::GrantRole&) const { return refuse_without_login(); }
-  base::Status operator()(const cql::ListRoles&) const { return refuse_without_login(); }
-  base::Status operator()(const cql::GrantPermission&) const { return refuse_without_login(); }
-  base::Status operator()(const cql::ListPermissions&) const { return refuse_without_login(); }
-  base::Status operator()(const cql::AddIdentity&) const { return refuse_without_login(); }
-  base::Status operator()(const cql::DropIdentity&) const { return refuse_without_login(); }
+  base::Status operator()(const cql::CreateRole&) const { return about_roles(); }
+  base::Status operator()(const cql::AlterRole&) const { return about_roles(); }
+  base::Status operator()(const cql::DropRole&) const { return about_roles(); }
+  base::Status operator()(const cql::GrantRole&) const { return about_roles(); }
+  base::Status operator()(const cql::ListRoles&) const { return about_roles(); }
+  base::Status operator()(const cql::GrantPermission&) const { return about_roles(); }
+  base::Status operator()(const cql::ListPermissions&) const { return about_roles(); }
+  base::Status operator()(const cql::AddIdentity&) const { return about_roles(); }
+  base::Status operator()(const cql::DropIdentity&) const { return about_roles(); }
   base::Status operator()(const cql::Explain& explain) const {
     if (std::holds_alternative<cql::Explain>(explain.statement->node))
       return invalid("EXPLAIN cannot be explained");
@@ -105,6 +104,7 @@ struct Planner {
     SIBYL_TRY(std::visit(Planner{inner, own, *explained}, inner->node));
     explained->markers = own.take_markers();
     explained->warnings = own.take_warnings();
+    explained->functions = own.take_uses();
     prepared.tables = explained->tables;
     prepared.result = explanation_columns();
     prepared.plan = Explain{statement, std::move(explained)};
@@ -114,6 +114,11 @@ struct Planner {
  private:
   base::Status definition() const {
     if (statement->bind_markers > 0) return invalid("Bind variables are not allowed in schema statements");
+    prepared.plan = Definition{statement};
+    return {};
+  }
+  // The engine runs these, for they need to know who asks.
+  base::Status about_roles() const {
     prepared.plan = Definition{statement};
     return {};
   }

@@ -6,9 +6,9 @@ namespace sibyl::plan {
 namespace {
 
 std::unexpected<base::Error> unauthorized(const char* message) {
-  return base::fail(
-      base::Error(base::ErrorCode::unauthorized, message)
-          .with_hint("this server has no roles yet: everybody who can reach it may do everything"));
+  return base::fail(base::Error(base::ErrorCode::unauthorized, message)
+                        .with_hint("nobody logs in on this server, and everybody who can reach it may do "
+                                   "everything: see its setting `authenticator`"));
 }
 
 // Options that only a server with passwords takes.

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "auth/password.h"
 #include "engine/engine.h"
 #include "protocol/frame.h"
 #include "protocol/request.h"
@@ -21,6 +22,14 @@ namespace sibyl::server {
 class Connection;
 class Reactor;
 using ConnectionPtr = boost::intrusive_ptr<Connection>;
+
+// An attempt to log in.
+struct LoginAttempt {
+  auth::Credentials credentials;
+  std::string address;
+  bool has_waited = false;  // its turn was given to it
+  base::Result<const auth::Login*> result;
+};
 
 struct Call {
   Call* next = nullptr;  // in the reactor's list of completed calls
@@ -46,6 +55,8 @@ struct Call {
   bool skip_metadata = false;
   std::optional<base::Result<execute::ResultSet>> result;
   std::unique_ptr<engine::RequestTrace> trace;  // when the request asks for one
+  std::unique_ptr<LoginAttempt> login;          // AUTH_RESPONSE; then nothing but this
+  const auth::Login* who = nullptr;             // has asked, where clients log in
 
   // What execute::Request and the messages borrow goes; vectors keep their memory unless it is large.
   void reset();

@@ -117,8 +117,7 @@ void Connection::skip_discarded() {
 
 bool Connection::parse_frame() {
   if (in_.unread().empty()) return false;
-  const FrameStep step =
-      protocol::next_frame(in_.unread(), Direction::request, reactor_.shared().limits.frame_body_bytes);
+  const FrameStep step = protocol::next_frame(in_.unread(), Direction::request, frame_limit());
   if (step.kind == FrameStep::Kind::incomplete) {
     frame_wanted_ = step.size;
     return false;
@@ -162,8 +161,7 @@ bool Connection::parse_segment() {
 
 void Connection::take_large(protocol::BytesView payload) {
   using Progress = protocol::LargeFrame::Progress;
-  const Progress progress =
-      large_.add(payload, Direction::request, reactor_.shared().limits.frame_body_bytes);
+  const Progress progress = large_.add(payload, Direction::request, frame_limit());
   if (progress == Progress::complete) {
     payload_chunk_ = new Chunk(large_.take());
     payload_ = {payload_chunk_->data(), payload_chunk_->capacity()};
@@ -176,8 +174,7 @@ void Connection::take_large(protocol::BytesView payload) {
 
 // The frames of one segment. Its bytes stay where they are, for the requests hold its chunk.
 bool Connection::parse_payload() {
-  const FrameStep step =
-      protocol::next_frame(payload_, Direction::request, reactor_.shared().limits.frame_body_bytes);
+  const FrameStep step = protocol::next_frame(payload_, Direction::request, frame_limit());
   if (step.kind == FrameStep::Kind::incomplete) {
     fail(step.header.stream,
          protocol::protocol_error(fmt::format("Invalid segment, a message of {} bytes is cut off after {}",
@@ -212,6 +209,13 @@ void Connection::take_frame(const FrameStep& step, const ChunkPtr& chunk) {
 void Connection::fail(int16_t stream, const base::Error& error) {
   answer_error(stream, error);
   linger();
+}
+
+size_t Connection::frame_limit() const {
+  constexpr size_t before_login = 64u << 10;  // strangers have little to say
+  const size_t limit = reactor_.shared().limits.frame_body_bytes;
+  return stage_ == Stage::expecting_startup || stage_ == Stage::authenticating ? std::min(limit, before_login)
+                                                                               : limit;
 }
 
 bool Connection::is_over(size_t divisor) const {
@@ -381,6 +385,7 @@ void Connection::close() {
   if (tls_) tls_->shut_down();
   error_code ignored;
   socket_.close(ignored);
+  if (login_timer_) login_timer_->cancel();
   const ConnectionPtr keep(this);
   reactor_.remove(*this);
 }

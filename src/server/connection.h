@@ -61,7 +61,7 @@ class Connection {
   }
 
  private:
-  enum class Stage : uint8_t { expecting_startup, ready, lingering, closed };
+  enum class Stage : uint8_t { expecting_startup, authenticating, ready, lingering, closed };
 
   // connection.cc: bytes.
   void read();
@@ -77,6 +77,8 @@ class Connection {
   // Last words: the connection ends.
   void fail(int16_t stream, const base::Error& error);
   void wrap_frames();
+  // How long a message's body may be.
+  size_t frame_limit() const;
   bool is_over(size_t divisor) const;
   bool must_stop();
   bool must_wait() const;
@@ -131,6 +133,8 @@ class Connection {
   void handle_options(const protocol::Header& header);
   void handle_register(const protocol::Header& header, protocol::BytesView body);
   void handle_prepare(const protocol::Header& header, protocol::BytesView body);
+  // A call that is counted from now on.
+  Call* take_call(const protocol::FrameStep& step, const ChunkPtr& chunk);
   void start_call(const protocol::FrameStep& step, const ChunkPtr& chunk);
   base::Status begin_query(Call& call, protocol::BytesView body);
   base::Status begin_execute(Call& call, protocol::BytesView body);
@@ -139,6 +143,14 @@ class Connection {
   void begin_trace(Call& call, protocol::Opcode opcode);
   base::Status fill_request(Call& call, const protocol::QueryParameters& parameters);
   void run(Call* call, bool may_block);
+
+  // login.cc: who the client is.
+  void handle_auth_response(const protocol::FrameStep& step, protocol::BytesView body);
+  void submit_login(Call* call);
+  void finish_login(const Call& call);
+  void logged_in(int16_t stream, const base::Result<const auth::Login*>& login);
+  void answer_authenticate(int16_t stream);
+  void answer_auth_success(int16_t stream);
 
   // answer.cc: results to bytes.
   void answer_error(int16_t stream, const base::Error& error, const engine::RequestTrace* trace = nullptr);
@@ -208,6 +220,9 @@ class Connection {
   protocol::Compression compression_ = protocol::Compression::none;          // of bodies
   protocol::Compression segment_compression_ = protocol::Compression::none;  // of segments
   std::string keyspace_;
+  const auth::Login* login_ = nullptr;  // nullptr on servers without logins, and before
+  bool is_logging_in_ = false;
+  std::unique_ptr<boost::asio::steady_timer> login_timer_;  // while an attempt has to wait
   ClientList::Entry client_;
 
   friend class Reactor;
@@ -215,5 +230,7 @@ class Connection {
 
 // On a thread of the pool: runs a call that may block.
 void run_blocking(Call& call);
+// On a thread of the pool for logins.
+void run_login(Call& call);
 
 }  // namespace sibyl::server

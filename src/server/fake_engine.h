@@ -2,9 +2,10 @@
 //
 //   void | rows COUNT BYTES | fail TEXT | warn TEXT | use NAME | values (echoes its values, two markers a and
 //   b) later NAME (answered when the test calls release(NAME)) | block NAME (the same, on a thread that may
-//   wait) create NAME (a schema change) | keyspace (the one it was planned in)
+//   wait) create NAME (a schema change) | keyspace (the one it was planned in) | who (has logged in)
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdlib>
 #include <functional>
@@ -56,8 +57,8 @@ class FakeEngine final : public engine::Engine {
     plan->text = std::string(text);
     plan->keyspace = keyspace;
     const std::string command = first_word(plan->text);
-    static const std::set<std::string> known = {"void",   "rows",  "fail",  "warn",   "use",
-                                                "values", "later", "block", "create", "keyspace"};
+    static const std::set<std::string> known = {"void",  "rows",  "fail",   "warn",     "use", "values",
+                                                "later", "block", "create", "keyspace", "who"};
     if (!known.contains(command))
       return base::fail(base::ErrorCode::syntax, "line 1:0 no viable alternative at input '" + command + "'");
     if (command == "values") {
@@ -79,6 +80,33 @@ class FakeEngine final : public engine::Engine {
     return plan;
   }
 
+  // Who logs in, if the test says so before the server starts: everybody whose password is his name.
+  auth::Options auth;
+  std::atomic<int> logins{0};
+  const auth::Options& auth_options() const override { return auth; }
+  base::Result<const auth::Login*> log_in(std::string_view role, std::string_view password) override {
+    ++logins;
+    if (role == "slow") wait_for("login");
+    if (role != password)
+      return base::fail(base::ErrorCode::bad_credentials,
+                        "Provided username " + std::string(role) + " and/or password are incorrect");
+    const std::lock_guard lock(mutex_);
+    return &known_.try_emplace(std::string(role), auth::Login{std::string(role), 1}).first->second;
+  }
+  base::Result<const auth::Login*> log_in_by_identity(std::string_view identity) override {
+    return log_in(identity, "mapped");
+  }
+
+  void execute_as(const auth::Login* login, plan::PreparedPtr plan, const execute::Request& request,
+                  execute::Completion done) override {
+    if (plan->text != "who") return execute(std::move(plan), request, std::move(done));
+    execute::ResultSet result;
+    result.kind = execute::ResultSet::Kind::rows;
+    result.metadata = one_column();
+    result.rows.add(login ? login->role : "nobody");
+    result.rows.end_row();
+    done(std::move(result));
+  }
   void execute(plan::PreparedPtr plan, const execute::Request& request, execute::Completion done) override {
     std::istringstream words(plan->text);
     std::string command, argument;
@@ -173,6 +201,7 @@ class FakeEngine final : public engine::Engine {
   base::Status compact() override { return {}; }
 
  private:
+  std::map<std::string, auth::Login> known_;
   static std::string first_word(const std::string& text) { return text.substr(0, text.find(' ')); }
 
   static plan::ResultMetadataPtr one_column() {

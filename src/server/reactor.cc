@@ -54,6 +54,8 @@ void Call::reset() {
   plan.reset();
   request.paging_state.reset();
   request.trace = nullptr;
+  who = nullptr;
+  login.reset();
   trace.reset();
   result.reset();
 }

@@ -15,6 +15,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "auth/attempts.h"
 #include "engine/engine.h"
 #include "server/blocking_pool.h"
 #include "server/call.h"
@@ -33,6 +34,8 @@ struct Shared {
   engine::Engine& engine;
   const Limits limits;
   std::unique_ptr<BlockingPool> pool;
+  std::unique_ptr<BlockingPool> login_pool;  // on servers where clients log in
+  auth::Attempts attempts;
   std::vector<std::unique_ptr<Reactor>> reactors;
   std::unique_ptr<TlsContexts> tls;  // nullptr: plain connections alone
   std::atomic<size_t> connections{0};

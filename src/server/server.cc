@@ -25,6 +25,7 @@ using tcp = asio::ip::tcp;
 namespace {
 
 constexpr std::chrono::milliseconds accept_retry{100};
+constexpr size_t login_queue = 1024;  // logins that wait for their password to be looked at
 
 std::string to_text(const tcp::endpoint& endpoint) {
   const std::string address = endpoint.address().to_string();
@@ -59,7 +60,8 @@ std::string reachable_address(const asio::ip::address& listening) {
 }  // namespace
 
 struct Server::Impl {
-  Impl(engine::Engine& engine, const Options& options) : shared{engine, options.limits} {}
+  Impl(engine::Engine& engine, const Options& options)
+      : shared{engine, options.limits, nullptr, nullptr, auth::Attempts()} {}
 
   base::Status listen(const Options& options);
   void start(const Options& options);
@@ -104,6 +106,9 @@ void Server::Impl::start(const Options& options) {
   for (unsigned i = 1; i < threads; ++i) shared.reactors.push_back(std::make_unique<Reactor>(shared, i));
   shared.pool = std::make_unique<BlockingPool>(std::max(options.blocking_threads, 1u),
                                                options.limits.blocking_queue, run_blocking);
+  if (shared.engine.auth_options().authenticator != auth::Authenticator::allow_all)
+    shared.login_pool = std::make_unique<BlockingPool>(
+        std::clamp(std::thread::hardware_concurrency() / 2, 1u, 4u), login_queue, run_login);
   shared.engine.set_endpoint(reachable_address(endpoint.address()), endpoint.port());
   subscription = shared.engine.subscribe([this](const schema::Change& change) {
     for (auto& reactor : shared.reactors) reactor->publish(change);
@@ -184,6 +189,7 @@ void Server::Impl::stop(std::chrono::milliseconds patience) {
     shared.gone.wait(lock, [this] { return shared.connections == 0 && shared.calls() == 0; });
   }
   for (auto& reactor : shared.reactors) reactor->join();
+  shared.login_pool.reset();
 }
 
 Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

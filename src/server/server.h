@@ -46,6 +46,8 @@ struct Limits {
   std::chrono::milliseconds idle_timeout{0};
   // When a connection that asks nothing gives back the memory that it receives into.
   std::chrono::milliseconds rest_after{5'000};
+  // Whether failed logins make further ones wait (auth/attempts.h).
+  bool slow_failed_logins = true;
   // How long a connection that is being closed may take to read our last words.
   std::chrono::milliseconds linger_timeout{2'000};
 };

@@ -44,6 +44,8 @@ void Connection::handle(const FrameStep& step, const ChunkPtr& chunk) {
       return handle_register(step.header, body);
     case Opcode::prepare:
       return handle_prepare(step.header, body);
+    case Opcode::auth_response:
+      return handle_auth_response(step, body);
     default:
       return answer_error(step.header.stream, protocol_error(fmt::format(
                                                   "Unexpected message {}, no authentication is in progress",
@@ -58,6 +60,9 @@ base::Status Connection::check_stage(const Header& header) {
     return base::fail(protocol_error(fmt::format("Unexpected message {}, expecting STARTUP or OPTIONS",
                                                  protocol::opcode_name(header.opcode))));
   }
+  if (stage_ == Stage::authenticating && header.opcode != Opcode::auth_response)
+    return base::fail(protocol_error(
+        fmt::format("Unexpected message {}, expecting SASL_RESPONSE", protocol::opcode_name(header.opcode))));
   if (header.opcode == Opcode::startup)
     return base::fail(protocol_error("Unexpected message STARTUP, the connection is already initialized"));
   if (header.version != version_)
@@ -70,8 +75,7 @@ base::Status Connection::check_stage(const Header& header) {
 base::Status Connection::open_body(const Header& header, BytesView& body, base::Bytes& decompressed) const {
   // v5 compresses segments; the flag means nothing there, nor where no compression was agreed on.
   if ((header.flags & protocol::flag::compression) != 0 && compression_ != protocol::Compression::none) {
-    SIBYL_ASSIGN(decompressed,
-                 protocol::decompress(compression_, body, reactor_.shared().limits.frame_body_bytes));
+    SIBYL_ASSIGN(decompressed, protocol::decompress(compression_, body, frame_limit()));
     body = decompressed;
   }
   if ((header.flags & protocol::flag::custom_payload) == 0) return {};
@@ -81,8 +85,13 @@ base::Status Connection::open_body(const Header& header, BytesView& body, base::
 
 void Connection::handle_startup(const Header& header, BytesView body) {
   if (const auto status = apply_startup(body); !status) return answer_error(header.stream, status.error());
-  stage_ = Stage::ready;
-  answer_empty(header.stream, Opcode::ready);
+  if (reactor_.shared().engine.auth_options().authenticator == auth::Authenticator::allow_all) {
+    stage_ = Stage::ready;
+    answer_empty(header.stream, Opcode::ready);
+  } else {
+    stage_ = Stage::authenticating;
+    answer_authenticate(header.stream);
+  }
   has_segments_ = protocol::has_segments(version_);
 }
 
@@ -108,7 +117,9 @@ base::Status Connection::apply_startup(BytesView body) {
   if (const std::string* wanted = startup.find("THROW_ON_OVERLOAD")) throws_on_overload_ = *wanted == "1";
   const auto option = [&](const char* key) { return startup.find(key) ? *startup.find(key) : std::string(); };
   reactor_.shared().clients.update(client_, [&](engine::Client& client) {
-    client.stage = "ready";
+    const bool must_log_in =
+        reactor_.shared().engine.auth_options().authenticator != auth::Authenticator::allow_all;
+    client.stage = must_log_in ? "authenticating" : "ready";
     client.driver_name = option("DRIVER_NAME");
     client.driver_version = option("DRIVER_VERSION");
     client.protocol_version = static_cast<int32_t>(version_);
@@ -183,7 +194,7 @@ void tell_parameters(const protocol::QueryParameters& parameters, std::string_vi
     trace.set_parameter("page_size", std::to_string(*parameters.page_size));
   trace.set_parameter("consistency_level", name_of(parameters.consistency));
   trace.set_parameter("serial_consistency_level", name_of(parameters.serial_consistency));
-  if (!text.empty()) trace.set_parameter("query", std::string(text));
+  if (!text.empty()) trace.set_parameter("query", auth::without_passwords(text));
 }
 
 // REQUIRES: as many values as markers.
@@ -221,18 +232,23 @@ bool may_take_long(const Call& call) {
 
 }  // namespace
 
-void Connection::start_call(const FrameStep& step, const ChunkPtr& chunk) {
-  if (const auto refused = refusal()) return answer_error(step.header.stream, *refused);
+Call* Connection::take_call(const FrameStep& step, const ChunkPtr& chunk) {
   Call* call = reactor_.take_call();
   call->connection = ConnectionPtr(this);
   call->chunk = chunk;
   call->stream = step.header.stream;
+  call->who = login_;
   call->frame_bytes = step.size;
   client_.count_request();
   ++calls_;
   call_bytes_ += step.size;
   reactor_.count_call(step.size);
+  return call;
+}
 
+void Connection::start_call(const FrameStep& step, const ChunkPtr& chunk) {
+  if (const auto refused = refusal()) return answer_error(step.header.stream, *refused);
+  Call* call = take_call(step, chunk);
   if ((step.header.flags & protocol::flag::tracing) != 0) begin_trace(*call, step.header.opcode);
   BytesView body = step.body;
   auto status = open_body(step.header, body, call->decompressed);
@@ -267,8 +283,9 @@ void Connection::handle_prepare(const Header& header, BytesView body) {
   std::unique_ptr<engine::RequestTrace> trace;
   if ((header.flags & protocol::flag::tracing) != 0)
     trace = std::make_unique<engine::RequestTrace>(
-        engine::RequestTrace::Start{
-            request_name(header.opcode), client_.description.address, {{"query", std::string(message.text)}}},
+        engine::RequestTrace::Start{request_name(header.opcode),
+                                    client_.description.address,
+                                    {{"query", auth::without_passwords(message.text)}}},
         engine.clock());
   const auto keyspace = keyspace_for(message.keyspace);
   const auto prepared = keyspace ? engine.prepare(message.text, *keyspace) : base::fail(keyspace.error());
@@ -385,12 +402,12 @@ void execute_now(Call& call) {
   engine::Engine& engine = call.reactor->shared().engine;
   auto done = [&call](base::Result<execute::ResultSet> result) { complete(&call, std::move(result)); };
   if (call.plan) {
-    engine.execute(call.plan, call.request, std::move(done));
+    engine.execute_as(call.who, call.plan, call.request, std::move(done));
   } else {
     static constexpr std::array kinds = {cql::Batch::Kind::logged, cql::Batch::Kind::unlogged,
                                          cql::Batch::Kind::counter};
-    engine.execute_batch(kinds[static_cast<size_t>(call.batch.kind)], std::move(call.items), call.request,
-                         std::move(done));
+    engine.execute_batch_as(call.who, kinds[static_cast<size_t>(call.batch.kind)], std::move(call.items),
+                            call.request, std::move(done));
   }
 }
 
@@ -431,7 +448,9 @@ void Connection::finish(Call* call) {
     call->trace->stop();
     reactor_.shared().engine.show_trace(*call->trace);
   }
-  if (stage_ != Stage::closed) {
+  if (call->login) {
+    finish_login(*call);
+  } else if (stage_ != Stage::closed) {
     if (call->result->has_value()) {
       answer_result(*call, **call->result);
     } else {

@@ -109,6 +109,18 @@ class Client {
     for (const auto& [key, value] : more)
       if (has_segments_ && key == "COMPRESSION") compression_ = protocol::Compression::lz4;
   }
+  // STARTUP on a server where clients log in; its answer.
+  Answer authenticate(Version version) {
+    send_raw(frame(Opcode::startup, 0, startup_body(), version));
+    Answer answer = read();
+    agree(version);
+    return answer;
+  }
+  // STARTUP was answered: from now on frames go in segments, where the version has them.
+  void agree(Version version) {
+    version_ = version;
+    has_segments_ = protocol::has_segments(version);
+  }
   Answer ask(Opcode opcode, std::string_view body, int16_t stream = 1) {
     send_frames(frame(opcode, stream, body, version_));
     return read();

@@ -8,8 +8,6 @@ KNOWN = [
     # One message too early does not end the connection.
     (b"", b"Unexpected message QUERY, expecting STARTUP or OPTIONS"),
     (b"", b"Invalid message version. Got"),  # Cassandra's lacks a blank
-    # Who was not asked to log in has nothing to answer.
-    (b"", b"Unexpected message AUTH_RESPONSE, no authentication is in progress"),
     # Bodies that are cut off: a protocol error, where Cassandra shows an exception of its buffers.
     (b"", b"Not enough bytes in the message"),
     (b"", b"Unknown code 11 for a consistency level"),  # NODE_LOCAL, which Cassandra refuses with another text

@@ -1,0 +1,240 @@
+#include "engine/roles.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <future>
+
+#include "auth/password.h"
+#include "engine/engine.h"
+#include "types/print.h"
+
+namespace sibyl::engine {
+namespace {
+
+using execute::ResultSet;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+// An engine where roles log in, and what they ask for.
+class RolesTest : public testing::Test {
+ protected:
+  RolesTest() {
+    options_.auth = {auth::Authenticator::password, auth::Authorizer::cassandra};
+    open();
+  }
+  void open() {
+    engine_.reset();
+    auto opened = Engine::open(options_);
+    ASSERT_TRUE(opened) << opened.error().message();
+    engine_ = std::move(*opened);
+  }
+  const auth::Login* log_in(const std::string& role) {
+    auto login = engine_->log_in(role, role);
+    EXPECT_TRUE(login) << role;
+    return login ? *login : nullptr;
+  }
+
+  base::Result<ResultSet> run(const plan::PreparedPtr& plan, const std::string& role) {
+    if (!logins_.contains(role)) logins_[role] = log_in(role);
+    std::promise<base::Result<ResultSet>> answer;
+    engine_->execute_as(logins_[role], plan, {},
+                        [&](base::Result<ResultSet> result) { answer.set_value(std::move(result)); });
+    return answer.get_future().get();
+  }
+  // Rows as texts; "OK"; or the error's text.
+  std::vector<std::string> ask(const std::string& role, std::string_view text) {
+    const auto plan = engine_->plan_query(text, "ks");
+    if (!plan) return {plan.error().message()};
+    return print(run(*plan, role));
+  }
+  static std::vector<std::string> print(const base::Result<ResultSet>& result) {
+    if (!result) return {result.error().message()};
+    if (result->kind != ResultSet::Kind::rows) return {"OK"};
+    std::vector<std::string> lines;
+    base::Reader reader(result->rows.bytes());
+    for (size_t row = 0; row < result->rows.count(); ++row) {
+      std::string& line = lines.emplace_back();
+      for (const plan::ColumnSpec& column : result->metadata->columns) {
+        uint32_t size = 0;
+        BytesView value;
+        EXPECT_TRUE(reader.big_endian(size));
+        const bool is_null = static_cast<int32_t>(size) < 0;
+        EXPECT_TRUE(is_null || reader.take(size, value));
+        line += (line.empty() ? "" : "|") + (is_null ? "null" : types::to_display(*column.type, value));
+      }
+    }
+    return lines;
+  }
+  void must(std::string_view text) { ASSERT_THAT(ask("cassandra", text), ElementsAre("OK")) << text; }
+  void make_family() {
+    must("CREATE KEYSPACE ks WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}");
+    must("CREATE TABLE ks.t (k int PRIMARY KEY, v int)");
+    must("CREATE ROLE bob WITH PASSWORD = 'bob' AND LOGIN = true");
+  }
+
+  Options options_;
+  std::unique_ptr<Engine> engine_;
+  std::map<std::string, const auth::Login*> logins_;
+};
+
+TEST_F(RolesTest, AFirstStartMakesTheFirstSuperuser) {
+  EXPECT_THAT(ask("cassandra", "LIST ROLES"), ElementsAre("cassandra|True|True|{}|ALL"));
+  EXPECT_EQ(engine_->log_in("cassandra", "wrong").error().message(),
+            "Provided username cassandra and/or password are incorrect");
+  EXPECT_EQ(engine_->log_in("cassandra", "wrong").error().code(), base::ErrorCode::bad_credentials);
+}
+
+TEST_F(RolesTest, UnknownRolesAndThoseWithoutPasswordAreRefusedAlike) {
+  must("CREATE ROLE group1");
+  must("CREATE ROLE asleep WITH PASSWORD = 'asleep'");
+  for (const char* role : {"nobody", "group1"})
+    EXPECT_EQ(engine_->log_in(role, "x").error().message(),
+              std::string("Provided username ") + role + " and/or password are incorrect");
+  EXPECT_EQ(engine_->log_in("asleep", "x").error().message(),
+            "Provided username asleep and/or password are incorrect");
+  EXPECT_EQ(engine_->log_in("asleep", "asleep").error().message(), "asleep is not permitted to log in");
+}
+
+TEST_F(RolesTest, PlansAreCheckedAgainAfterRevoke) {
+  make_family();
+  must("GRANT SELECT ON ks.t TO bob");
+  const auto select = engine_->plan_query("SELECT * FROM ks.t", "").value();
+  EXPECT_THAT(print(run(select, "bob")), IsEmpty());
+  EXPECT_THAT(print(run(select, "bob")), IsEmpty());  // now remembered
+  must("REVOKE SELECT ON ks.t FROM bob");
+  EXPECT_THAT(print(run(select, "bob")),
+              ElementsAre("User bob has no SELECT permission on <table ks.t> or any of its parents"));
+  must("GRANT SELECT ON ALL KEYSPACES TO bob");
+  EXPECT_THAT(print(run(select, "bob")), IsEmpty());
+}
+
+TEST_F(RolesTest, OneRolesPermissionIsNotAnothers) {
+  make_family();
+  must("CREATE ROLE alice WITH PASSWORD = 'alice' AND LOGIN = true");
+  must("GRANT SELECT ON ks.t TO alice");
+  const auto select = engine_->plan_query("SELECT * FROM ks.t", "").value();
+  EXPECT_THAT(print(run(select, "alice")), IsEmpty());
+  EXPECT_THAT(print(run(select, "bob")),
+              ElementsAre("User bob has no SELECT permission on <table ks.t> or any of its parents"));
+}
+
+TEST_F(RolesTest, WhatIsDroppedTakesItsPermissionsAlong) {
+  make_family();
+  must("GRANT ALL ON ks.t TO bob");
+  must("GRANT SELECT ON KEYSPACE ks TO bob");
+  must("DROP TABLE ks.t");
+  must("CREATE TABLE ks.t (k int PRIMARY KEY, v int)");
+  EXPECT_THAT(ask("bob", "DROP TABLE ks.t"),
+              ElementsAre("User bob has no DROP permission on <table ks.t> or any of its parents"));
+  EXPECT_THAT(ask("bob", "SELECT * FROM ks.t"), IsEmpty());
+  must("DROP KEYSPACE ks");
+  EXPECT_THAT(ask("cassandra", "LIST ALL PERMISSIONS OF bob"), ElementsAre("OK"));  // none
+}
+
+TEST_F(RolesTest, ABatchInOneStatementIsCheckedWhole) {
+  make_family();
+  must("CREATE TABLE ks.u (k int PRIMARY KEY, v int)");
+  must("GRANT MODIFY ON ks.t TO bob");
+  EXPECT_THAT(
+      ask("bob", "BEGIN BATCH INSERT INTO t (k) VALUES (1); INSERT INTO u (k) VALUES (1); APPLY BATCH"),
+      ElementsAre("User bob has no MODIFY permission on <table ks.u> or any of its parents"));
+  EXPECT_THAT(ask("cassandra", "SELECT * FROM ks.t"), IsEmpty());
+}
+
+TEST_F(RolesTest, SystemTablesOfSecretsAreProtected) {
+  make_family();
+  EXPECT_THAT(ask("bob", "SELECT key FROM system.local"), ElementsAre("local"));
+  for (const char* table : {"roles", "role_permissions", "role_members", "identity_to_role"}) {
+    const std::string name = std::string("system_auth.") + table;
+    EXPECT_THAT(
+        ask("bob", "SELECT * FROM " + name),
+        ElementsAre("User bob has no SELECT permission on <table " + name + "> or any of its parents"));
+  }
+  EXPECT_THAT(ask("bob", "INSERT INTO system_auth.roles (role, is_superuser) VALUES ('bob', true)"),
+              ElementsAre("Modification is not supported by table system_auth.roles"));
+  EXPECT_THAT(
+      ask("bob", "TRUNCATE system_auth.roles"),
+      ElementsAre("User bob has no MODIFY permission on <table system_auth.roles> or any of its parents"));
+}
+
+TEST_F(RolesTest, IdentitiesStandForRoles) {
+  make_family();
+  must("ADD IDENTITY 'spiffe://x/bob' TO ROLE 'bob'");
+  EXPECT_EQ(engine_->log_in_by_identity("spiffe://x/bob").value()->role, "bob");
+  EXPECT_EQ(engine_->log_in_by_identity("spiffe://x/alice").error().message(),
+            "Certificate identity 'spiffe://x/alice' not authorized");
+  must("DROP ROLE bob");
+  EXPECT_FALSE(engine_->log_in_by_identity("spiffe://x/bob").has_value());
+}
+
+TEST_F(RolesTest, PasswordsInPreparedStatementsAreNotShown) {
+  ASSERT_TRUE(engine_->prepare("CREATE ROLE bob WITH PASSWORD = 'tell-nobody'", ""));
+  EXPECT_THAT(ask("cassandra", "SELECT query_string FROM system.prepared_statements"),
+              ElementsAre("CREATE ROLE bob WITH PASSWORD *******"));
+}
+
+TEST_F(RolesTest, WithoutAuthorizerRolesLogInAndMayDoEverything) {
+  options_.auth.authorizer = auth::Authorizer::allow_all;
+  open();
+  make_family();
+  EXPECT_THAT(ask("bob", "SELECT * FROM ks.t"), IsEmpty());
+  EXPECT_THAT(ask("bob", "LIST ALL PERMISSIONS"),
+              ElementsAre("LIST PERMISSIONS operation is not supported by AllowAllAuthorizer"));
+  EXPECT_THAT(ask("bob", "CREATE ROLE boss WITH SUPERUSER = true"),
+              ElementsAre("Only superusers can create a role with superuser status"));
+}
+
+TEST_F(RolesTest, TheProgramItselfMayDoEverythingButSpeakForNobody) {
+  execute::Request request;
+  std::promise<base::Result<ResultSet>> answer;
+  engine_->execute(engine_->plan_query("SELECT role FROM system_auth.roles", "").value(), request,
+                   [&](base::Result<ResultSet> result) { answer.set_value(std::move(result)); });
+  EXPECT_THAT(print(answer.get_future().get()), ElementsAre("cassandra"));
+  std::promise<base::Result<ResultSet>> refused;
+  engine_->execute(engine_->plan_query("CREATE ROLE x", "").value(), request,
+                   [&](base::Result<ResultSet> result) { refused.set_value(std::move(result)); });
+  EXPECT_THAT(print(refused.get_future().get()),
+              ElementsAre("You have to be logged in and not anonymous to perform this request"));
+}
+
+TEST(RolesOnDisk, EverythingSurvivesARestart) {
+  std::string pattern = (std::filesystem::temp_directory_path() / "sibyl_roles_XXXXXX").string();
+  Options options;
+  options.data = mkdtemp(pattern.data());
+  options.auth = {auth::Authenticator::password, auth::Authorizer::cassandra};
+  const auto run = [](Engine& engine, std::string_view text) {
+    std::promise<base::Result<ResultSet>> answer;
+    engine.execute_as(engine.log_in("cassandra", "cassandra").value(), engine.plan_query(text, "").value(),
+                      {}, [&](base::Result<ResultSet> result) { answer.set_value(std::move(result)); });
+    const auto result = answer.get_future().get();
+    EXPECT_TRUE(result) << text << ": " << result.error().message();
+    return result ? result->rows.count() : 0;
+  };
+  {
+    auto engine = Engine::open(options).value();
+    run(*engine, "CREATE ROLE bob WITH PASSWORD = 'bob' AND LOGIN = true");
+    run(*engine, "CREATE ROLE readers");
+    run(*engine, "GRANT readers TO bob");
+    run(*engine, "GRANT SELECT ON ALL KEYSPACES TO readers");
+    run(*engine, "ADD IDENTITY 'x' TO ROLE 'bob'");
+  }
+  {
+    auto engine = Engine::open(options).value();
+    EXPECT_TRUE(engine->log_in("bob", "bob"));
+    EXPECT_TRUE(engine->log_in_by_identity("x"));
+    EXPECT_EQ(run(*engine, "SELECT * FROM system_auth.role_members"), 1u);
+    EXPECT_EQ(run(*engine, "LIST SELECT OF bob"), 1u);
+    run(*engine, "DROP ROLE readers");
+  }
+  {
+    auto engine = Engine::open(options).value();
+    EXPECT_EQ(run(*engine, "SELECT * FROM system_auth.role_members"), 0u);
+    EXPECT_EQ(run(*engine, "SELECT * FROM system_auth.role_permissions WHERE role = 'readers'"), 0u);
+  }
+  std::filesystem::remove_all(options.data);
+}
+
+}  // namespace
+}  // namespace sibyl::engine

@@ -1,0 +1,134 @@
+// Logging in: AUTHENTICATE, AUTH_RESPONSE, AUTH_SUCCESS.
+//
+// A password is looked at by a pool of its own, with fewer threads than the machine has cores, so that
+// neither reactors nor other requests wait for hashing. An attempt that must wait first (auth::Attempts) does
+// so with a timer, and holds no thread.
+#include <cstring>
+
+#include "auth/password.h"
+#include "protocol/response.h"
+#include "server/connection.h"
+
+namespace sibyl::server {
+
+using auth::Authenticator;
+using protocol::Direction;
+using protocol::FrameStep;
+using protocol::Opcode;
+
+namespace {
+
+void wipe(std::string& secret) {
+  explicit_bzero(secret.data(), secret.size());
+  secret.clear();
+}
+
+base::Error too_many_attempts() {
+  return base::Error(base::ErrorCode::overloaded,
+                     "Too many failed logins from this address; try again later");
+}
+
+}  // namespace
+
+void run_login(Call& call) {
+  Shared& shared = call.reactor->shared();
+  LoginAttempt& login = *call.login;
+  const bool is_slowed = shared.limits.slow_failed_logins && !login.has_waited &&
+                         shared.attempts.is_slowed(login.address, auth::Attempts::Clock::now());
+  if (is_slowed) {
+    login.result = base::fail(too_many_attempts());
+  } else if (!call.connection->is_overloaded()) {  // else it is gone, or does not read
+    login.result = shared.engine.log_in(login.credentials.role, login.credentials.password);
+    if (login.result) {
+      shared.attempts.succeeded(login.credentials.role);
+    } else {
+      shared.attempts.failed(login.address, login.credentials.role, auth::Attempts::Clock::now());
+    }
+  }
+  wipe(login.credentials.password);
+  call.reactor->completed(call);
+}
+
+void Connection::handle_auth_response(const FrameStep& step, protocol::BytesView body) {
+  const int16_t stream = step.header.stream;
+  const auto token = protocol::decode_auth_response(body);
+  if (!token) return answer_error(stream, token.error());
+  engine::Engine& engine = reactor_.shared().engine;
+  const Authenticator authenticator = engine.auth_options().authenticator;
+  if (authenticator == Authenticator::allow_all) return answer_auth_success(stream);
+  if (is_logging_in_)
+    return answer_error(
+        stream, protocol::protocol_error("Unexpected message AUTH_RESPONSE, another one is being looked at"));
+  const bool by_certificate =
+      authenticator == Authenticator::mutual_tls ||
+      (authenticator == Authenticator::mutual_tls_with_password_fallback && !peer_.identity.empty());
+  if (by_certificate) {
+    if (peer_.identity.empty())
+      return answer_error(
+          stream, base::Error(base::ErrorCode::bad_credentials, "Invalid or not supported certificate"));
+    return logged_in(stream, engine.log_in_by_identity(peer_.identity));
+  }
+  auto credentials = auth::decode_plain(token->value_or(protocol::BytesView()));
+  if (!credentials) return answer_error(stream, credentials.error());
+  std::optional<auth::Attempts::Duration> wait = auth::Attempts::Duration(0);
+  if (reactor_.shared().limits.slow_failed_logins)
+    wait = reactor_.shared().attempts.wait_before(client_.description.address, credentials->role,
+                                                  auth::Attempts::Clock::now());
+  if (!wait) return answer_error(stream, too_many_attempts());
+  Call* call = take_call(step, {});
+  call->login = std::make_unique<LoginAttempt>(LoginAttempt{
+      std::move(*credentials), client_.description.address, wait->count() > 0,
+      base::fail(base::ErrorCode::overloaded, "Login refused: too many others are being looked at")});
+  is_logging_in_ = true;
+  if (wait->count() == 0) return submit_login(call);
+  login_timer_ = std::make_unique<boost::asio::steady_timer>(reactor_.context(), *wait);
+  login_timer_->async_wait([call](const boost::system::error_code& cancelled) {
+    Connection& connection = *call->connection;
+    const ConnectionPtr keep(&connection);
+    if (cancelled) {
+      connection.finish(call);
+    } else {
+      connection.submit_login(call);
+    }
+    connection.reactor_.mark_unsent(connection);
+    connection.reactor_.send_marked();
+  });
+}
+
+void Connection::submit_login(Call* call) {
+  if (reactor_.shared().login_pool->submit(*call)) return;
+  wipe(call->login->credentials.password);
+  finish(call);
+}
+
+void Connection::finish_login(const Call& call) {
+  is_logging_in_ = false;
+  if (stage_ != Stage::closed) logged_in(call.stream, call.login->result);
+}
+
+void Connection::logged_in(int16_t stream, const base::Result<const auth::Login*>& login) {
+  if (!login) return answer_error(stream, login.error());
+  login_ = *login;
+  if (stage_ == Stage::authenticating) stage_ = Stage::ready;
+  reactor_.shared().clients.update(client_, [&](engine::Client& client) {
+    client.stage = "ready";
+    client.role = login_->role;
+  });
+  answer_auth_success(stream);
+}
+
+void Connection::answer_authenticate(int16_t stream) {
+  base::Bytes& out = output();
+  protocol::FrameWriter frame(out, Direction::response, {version_, 0, stream, Opcode::authenticate});
+  protocol::append_authenticate(out, auth::class_name(reactor_.shared().engine.auth_options().authenticator));
+  frame.finish();
+}
+
+void Connection::answer_auth_success(int16_t stream) {
+  base::Bytes& out = output();
+  protocol::FrameWriter frame(out, Direction::response, {version_, 0, stream, Opcode::auth_success});
+  protocol::append_auth_token(out, std::nullopt);
+  frame.finish(compression_);
+}
+
+}  // namespace sibyl::server
