@@ -23,7 +23,7 @@ import threading
 import pytest
 
 from certificates import Authority
-from conftest import BINARY, ROOT, ForeignServer, Server
+from conftest import ROOT, ForeignServer, Server
 from features import CLIENTS, FEATURES
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -143,10 +143,6 @@ def new_server(*arguments):
     return ForeignServer(address) if address else Server(arguments=arguments)
 
 
-def offers(option):
-    return option in subprocess.run([BINARY, "serve", "--help"], capture_output=True, text=True, check=True).stdout
-
-
 @contextlib.contextmanager
 def secured_server():
     """A server that wants a login over TLS, and what a client must know of it: variables for its environment."""
@@ -169,7 +165,7 @@ def examine(results, command):
     finally:
         server.close()
         results.write()
-    if isinstance(server, ForeignServer) or not offers("--authenticator"):
+    if isinstance(server, ForeignServer):
         return results
     with secured_server() as (server, known):
         try:

@@ -6,7 +6,7 @@ import venv
 
 import pytest
 
-from harness import BUILD, HERE, Results, offers, secured_server
+from harness import BUILD, HERE, Results, secured_server
 
 PACKAGE = "cqlsh==6.2.2"
 
@@ -226,8 +226,6 @@ def test_copy_of_counters(cqlsh, server, tmp_path):
 
 @pytest.fixture(scope="module")
 def secured():
-    if not offers("--authenticator"):
-        pytest.skip("this server has no login")
     if os.environ.get("SIBYL_TEST_SERVER"):
         pytest.skip("needs a server of its own")
     with secured_server() as found:

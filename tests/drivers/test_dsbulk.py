@@ -9,7 +9,7 @@ import pytest
 from cassandra.auth import PlainTextAuthProvider
 
 from conftest import Server, connect
-from harness import BUILD, HERE, Results, offers, secured_server
+from harness import BUILD, HERE, Results, secured_server
 
 SOURCES = HERE / "dsbulk"
 MAIN = "com.datastax.oss.dsbulk.runner.DataStaxBulkLoader"
@@ -136,8 +136,6 @@ def test_rows_that_cannot_be_loaded_are_told(jars, server, tmp_path):
 
 @pytest.mark.features("login", "tls")
 def test_login_over_tls(jars, tmp_path):
-    if not offers("--authenticator"):
-        pytest.skip("this server has no login")
     with secured_server() as (server, known):
         trust = tmp_path / "trust.p12"
         subprocess.run(["keytool", "-importcert", "-noprompt", "-alias", "authority", "-file", known["SIBYL_CA"], "-keystore",

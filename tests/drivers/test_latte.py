@@ -5,7 +5,7 @@ import subprocess
 import pytest
 
 from conftest import Server, connect
-from harness import BUILD, HERE, Results, build, offers, secured_server
+from harness import BUILD, HERE, Results, build, secured_server
 
 VERSION = "0.29.0"
 WORKLOAD = str(HERE / "latte/workload.rn")
@@ -57,8 +57,6 @@ def test_load_and_run(latte, tmp_path):
 
 @pytest.mark.features("login", "tls")
 def test_login_over_tls(latte, tmp_path):
-    if not offers("--authenticator"):
-        pytest.skip("this server has no login")
     with secured_server() as (server, known):
         login = ["--user", known["SIBYL_USER"], "--password"]
         tls = ["--ssl", "--ssl-ca", known["SIBYL_CA"]]
