@@ -6,6 +6,7 @@ find_package(Boost 1.81 REQUIRED COMPONENTS json)
 find_package(ICU REQUIRED COMPONENTS uc i18n)
 find_package(OpenSSL REQUIRED)
 find_package(CLI11 REQUIRED)
+find_package(yaml-cpp REQUIRED)
 
 function(sibyl_imported name header library)
   string(TOUPPER ${library} upper)

@@ -9,6 +9,7 @@ class App;
 namespace sibyl {
 
 inline constexpr const char* default_data_directory = "sibyl-data";
+inline constexpr const char* default_metrics_address = "127.0.0.1:9180";
 
 void add_serve_command(CLI::App& app);
 void add_bench_command(CLI::App& app);
@@ -18,5 +19,7 @@ void add_advise_command(CLI::App& app);
 void add_snapshot_command(CLI::App& app);
 void add_import_command(CLI::App& app);
 void add_export_command(CLI::App& app);
+void add_status_command(CLI::App& app);
+void add_maintenance_commands(CLI::App& app);
 
 }  // namespace sibyl

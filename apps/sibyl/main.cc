@@ -22,6 +22,8 @@ int main(int argc, char** argv) {
   sibyl::add_snapshot_command(app);
   sibyl::add_import_command(app);
   sibyl::add_export_command(app);
+  sibyl::add_status_command(app);
+  sibyl::add_maintenance_commands(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::RuntimeError& status) {

@@ -5,26 +5,31 @@
 // tables are flushed, and the exit status is 0. A directory that cannot be opened exits with 2, an address
 // that cannot be listened on with 3.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <malloc.h>
 #include <pthread.h>
-#include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
-#include <fstream>
+#include <cstdlib>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "engine/engine.h"
 #include "server/control.h"
 #include "server/server.h"
 #include "sibyl/commands.h"
+#include "sibyl/configuration.h"
+#include "sibyl/log.h"
+#include "sibyl/maintenance.h"
 #include "sibyl/notify.h"
 #include "sibyl/snapshot.h"
 #include "sibyl/tls_flags.h"
@@ -32,21 +37,20 @@
 namespace sibyl {
 namespace {
 
+constexpr int exit_usage = 2;
 constexpr int exit_no_data = 2;
 constexpr int exit_no_address = 3;
 constexpr std::chrono::milliseconds drain_patience{5'000};
 
 struct Arguments {
-  std::string data = default_data_directory;
-  std::string listen = "127.0.0.1:9042";
-  std::string sync = "group";
-  unsigned threads = 0;
-  size_t connections = server::Limits{}.connections;
-  uint64_t cache_megabytes = 0;  // 0: by the machine's memory
-  std::string authenticator = "AllowAllAuthenticator";
-  std::string authorizer = "AllowAllAuthorizer";
+  std::string config;
+  // Flags that are short for settings: the flag, and what was written behind it.
+  std::map<std::string, std::string> flags;
+  std::vector<std::string> settings;  // NAME=VALUE
   bool verbose = false;
   TlsFlags tls;
+  bool print = false;
+  bool list = false;
 };
 
 // Threads made later inherit the mask, so that only wait_for_stop() ever sees these signals.
@@ -77,28 +81,10 @@ void raise_descriptor_limit() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-// Large buffers go back to the system when they are freed: those of clients that read slowly are of many sizes
-// and lifetimes, and left in the heap they would add up to several times of what is in use.
+// Large buffers go back to the system when they are freed: those of clients that read slowly are of many
+// sizes and lifetimes, and left in the heap they would add up to several times of what is in use.
 void return_large_buffers() {
   mallopt(M_MMAP_THRESHOLD, 256 << 10);
-}
-
-// An eighth of what this process may use, within bounds. It is taken as blocks are read, not at the start.
-uint64_t default_cache_bytes() {
-  constexpr uint64_t least = 32u << 20, most = 256u << 20;
-  uint64_t memory =
-      static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-  uint64_t group_limit = 0;
-  if (std::ifstream file("/sys/fs/cgroup/memory.max"); file >> group_limit)
-    memory = std::min(memory, group_limit);
-  return std::clamp(memory / 8, least, most);
-}
-
-void start_log(const Arguments& arguments) {
-  auto log = spdlog::stderr_color_mt("sibyl");
-  log->set_pattern("%Y-%m-%d %H:%M:%S.%e %^%l%$ %v");
-  log->set_level(arguments.verbose ? spdlog::level::debug : spdlog::level::info);
-  spdlog::set_default_logger(std::move(log));
 }
 
 int refuse(int status, const base::Error& error) {
@@ -106,44 +92,87 @@ int refuse(int status, const base::Error& error) {
   return status;
 }
 
-int serve(const Arguments& arguments) {
-  const sigset_t signals = block_signals();
-  start_log(arguments);
-  raise_descriptor_limit();
-  return_large_buffers();
+// Flags that name a setting of another name.
+constexpr std::pair<const char*, const char*> flag_settings[] = {
+    {"--data", "data_file_directories"},  {"--commitlog-sync", "commitlog_sync"},
+    {"--threads", "reactor_threads"},     {"--connections", "native_transport_max_concurrent_connections"},
+    {"--metrics", "metrics_address"},     {"--memory", "memory"},
+    {"--authenticator", "authenticator"}, {"--authorizer", "authorizer"},
+};
 
-  server::Options options;
-  if (const auto parsed = server::parse_listen_address(arguments.listen, options); !parsed)
-    return refuse(exit_no_address, parsed.error());
-  options.threads = arguments.threads;
-  options.limits.connections = arguments.connections;
-  arguments.tls.apply(options.tls);
+void read_listen_flag(const std::string& text, Reader& reader) {
+  server::Options parsed;
+  if (const auto status = server::parse_listen_address(text, parsed); !status) {
+    reader.refuse("--listen", status.error().text());
+    return;
+  }
+  const bool has_host = !text.starts_with(':');
+  if (has_host) reader.set("rpc_address", parsed.host, Origin::flag, "--listen");
+  reader.set("native_transport_port", std::to_string(parsed.port), Origin::flag, "--listen");
+}
 
-  engine::Options engine_options;
-  engine_options.data = arguments.data;
-  engine_options.block_cache_bytes =
-      arguments.cache_megabytes > 0 ? arguments.cache_megabytes << 20 : default_cache_bytes();
-  engine_options.commitlog_sync =
-      arguments.sync == "periodic" ? engine::Options::Sync::periodic : engine::Options::Sync::group;
-  const auto authenticator = auth::authenticator_by_name(arguments.authenticator);
-  if (!authenticator) return refuse(exit_no_data, authenticator.error());
-  const auto authorizer = auth::authorizer_by_name(arguments.authorizer);
-  if (!authorizer) return refuse(exit_no_data, authorizer.error());
-  engine_options.auth = {*authenticator, *authorizer};
-  auto engine = engine::Engine::open(engine_options);
+void read_flags(const Arguments& arguments, Reader& reader) {
+  for (const auto& [flag, setting] : flag_settings)
+    if (const auto given = arguments.flags.find(flag); given != arguments.flags.end())
+      reader.set(setting, given->second, Origin::flag, flag);
+  if (const auto given = arguments.flags.find("--listen"); given != arguments.flags.end())
+    read_listen_flag(given->second, reader);
+  if (const auto given = arguments.flags.find("--cache"); given != arguments.flags.end())
+    reader.set("file_cache_size", given->second + "MiB", Origin::flag, "--cache");
+  if (arguments.verbose) reader.set("log_level", "debug", Origin::flag, "--verbose");
+  for (const std::string& one : arguments.settings) {
+    const size_t equals = one.find('=');
+    if (equals == std::string::npos) {
+      reader.refuse("--set", fmt::format("'{}' is not NAME=VALUE", one));
+    } else {
+      reader.set(one.substr(0, equals), one.substr(equals + 1), Origin::flag, "--set");
+    }
+  }
+}
+
+Reader::Result read_configuration(const Arguments& arguments, Reader& reader) {
+  std::string file = arguments.config;
+  if (const char* named = std::getenv("SIBYL_CONFIG"); file.empty() && named != nullptr) file = named;
+  if (!file.empty()) reader.read_file(file);
+  reader.read_environment(environ);
+  read_flags(arguments, reader);
+  return reader.finish();
+}
+
+int refuse_configuration(const Reader& reader) {
+  for (const Problem& problem : reader.problems()) fmt::print(stderr, "sibyl serve: {}\n", problem.text());
+  return exit_usage;
+}
+
+void log_start(const Arguments& arguments, const Reader& reader, const Reader::Result& read) {
+  spdlog::info("sibyl {} starts; configuration: {}", SIBYL_VERSION,
+               arguments.config.empty() ? "defaults, environment and flags" : arguments.config);
+  for (const auto& [name, where] : read.places) spdlog::debug("{} comes from {}", name, where);
+  for (const std::string& warning : reader.warnings()) spdlog::warn("{}", warning);
+  if (!reader.ignored().empty())
+    spdlog::info("{} settings of Cassandra's have no meaning here and are ignored: {}",
+                 reader.ignored().size(), fmt::join(reader.ignored(), ", "));
+}
+
+int serve(const Configuration& configuration, const sigset_t& signals) {
+  auto engine = engine::Engine::open(configuration.engine);
   if (!engine) return refuse(exit_no_data, engine.error());
 
-  auto server = server::Server::start(**engine, options);
+  auto server = server::Server::start(**engine, configuration.server);
   if (!server) return refuse(exit_no_address, server.error());
   server::Control control;
-  add_snapshot_control(control, **engine, arguments.data);
-  if (arguments.data != ":memory:")
-    if (const auto listening = control.start(arguments.data); !listening)
+  const std::string& data = configuration.engine.data;
+  add_snapshot_control(control, **engine, data);
+  add_maintenance_control(control, **engine);
+  if (data != ":memory:")
+    if (const auto listening = control.start(data); !listening)
       spdlog::error("operators' commands cannot reach this server: {}", listening.error().text());
   fmt::print("ready on {}\n", (*server)->address());
   std::fflush(stdout);
   notify_service_manager("READY=1");
-  spdlog::info("serving {} on {}", arguments.data, (*server)->address());
+  spdlog::info("serving {} on {}", configuration.engine.data, (*server)->address());
+  if (const std::string http = (*server)->http_address(); !http.empty())
+    spdlog::info("metrics on http://{}/metrics", http);
 
   wait_for_stop(signals, **server);
   notify_service_manager("STOPPING=1");
@@ -157,37 +186,63 @@ int serve(const Arguments& arguments) {
   return 0;
 }
 
+int run(const Arguments& arguments) {
+  Reader reader;
+  const Reader::Result read = read_configuration(arguments, reader);
+  if (!reader.problems().empty()) return refuse_configuration(reader);
+  if (arguments.list) {
+    fmt::print("{}", settings_page());
+    return 0;
+  }
+  if (arguments.print) {
+    fmt::print("{}", print_configuration(read));
+    return 0;
+  }
+  const sigset_t signals = block_signals();
+  if (const auto started = start_log(read.configuration.log); !started)
+    return refuse(exit_usage, started.error());
+  raise_descriptor_limit();
+  return_large_buffers();
+  log_start(arguments, reader, read);
+  Configuration configuration = read.configuration;
+  configuration.engine.recent_logs = recent_log_lines;
+  arguments.tls.apply(configuration.server.tls);
+  // A second server on one machine goes without, unless it was told where.
+  configuration.server.http_required = read.origins.contains("metrics_address");
+  return serve(configuration, signals);
+}
+
 }  // namespace
 
 void add_serve_command(CLI::App& app) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand("serve", "Serve CQL over the native protocol");
-  command->add_option("--data", arguments->data, "The data directory, created when missing, or :memory:")
-      ->capture_default_str();
-  command->add_option("--listen", arguments->listen, "HOST:PORT to listen on; port 0 picks a free one")
-      ->capture_default_str();
-  command
-      ->add_option("--commitlog-sync", arguments->sync,
-                   "group: a write is on disk when it is acknowledged; periodic: within a moment of it")
-      ->check(CLI::IsMember({"group", "periodic"}))
-      ->capture_default_str();
-  command->add_option("--threads", arguments->threads, "Threads that serve connections (cores, at most 4)");
-  command->add_option("--connections", arguments->connections, "The most connections at once")
-      ->capture_default_str();
-  command->add_option("--cache", arguments->cache_megabytes,
-                      "Cache for blocks of data files, in MiB (an eighth of memory, 32 to 256)");
+  const auto flag = [&](const char* name, const char* help) {
+    return command->add_option_function<std::string>(
+        name, [arguments, name](const std::string& value) { arguments->flags[name] = value; }, help);
+  };
+  command->add_option("--config", arguments->config, "Settings: a sibyl.yaml, or a cassandra.yaml");
+  command->add_option("--set", arguments->settings, "NAME=VALUE: any setting (docs/configuration.md)")
+      ->allow_extra_args(false);
+  command->add_flag("--print-config", arguments->print,
+                    "Print the settings and where each comes from, and end");
+  command->add_flag("--list-settings", arguments->list, "Print what every setting means, and end");
+  flag("--data", "The data directory, created when missing, or :memory: (sibyl-data)");
+  flag("--listen", "HOST:PORT to listen on; port 0 picks a free one (127.0.0.1:9042)");
+  flag("--commitlog-sync",
+       "group: a write is on disk when it is acknowledged; periodic: within a moment of it (group)")
+      ->check(CLI::IsMember({"group", "periodic"}));
+  flag("--metrics", "HOST:PORT for metrics over HTTP, or off (127.0.0.1:9180)");
+  flag("--threads", "Threads that serve connections (cores, at most 4)");
+  flag("--connections", "The most connections at once (4096)");
+  flag("--memory", "What the server may use, as 2GiB (what the machine has)");
+  flag("--cache", "Cache for blocks of data files, in MiB (an eighth of memory, 32 to 256)");
   arguments->tls.add_to(*command);
-  command
-      ->add_option("--authenticator", arguments->authenticator,
-                   "Who may connect: AllowAllAuthenticator, PasswordAuthenticator, ...")
-      ->capture_default_str();
-  command
-      ->add_option("--authorizer", arguments->authorizer,
-                   "What they may do: AllowAllAuthorizer, CassandraAuthorizer")
-      ->capture_default_str();
+  flag("--authenticator", "Who may connect: AllowAllAuthenticator, PasswordAuthenticator, ...");
+  flag("--authorizer", "What they may do: AllowAllAuthorizer, CassandraAuthorizer");
   command->add_flag("--verbose", arguments->verbose, "Log more");
   command->callback([arguments] {
-    if (const int status = serve(*arguments); status != 0) throw CLI::RuntimeError(status);
+    if (const int status = run(*arguments); status != 0) throw CLI::RuntimeError(status);
   });
 }
 

@@ -64,20 +64,22 @@ class Process {
     pid_ = -1;
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
   }
-  std::string read_line() {
-    std::string line;
-    char c = 0;
-    while (::read(out_, &c, 1) == 1) {
-      line.push_back(c);
-      if (c == '\n') break;
-    }
-    return line;
-  }
+  std::string read_line() { return read_line(out_); }
+  std::string read_error_line() { return read_line(error_); }
   // Everything until the process closes it.
   std::string rest_of_output() { return read_all(out_); }
   std::string rest_of_errors() { return read_all(error_); }
 
  private:
+  static std::string read_line(int descriptor) {
+    std::string line;
+    char c = 0;
+    while (::read(descriptor, &c, 1) == 1) {
+      line.push_back(c);
+      if (c == '\n') break;
+    }
+    return line;
+  }
   static std::string read_all(int descriptor) {
     std::string text;
     char buffer[4096];

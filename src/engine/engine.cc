@@ -12,10 +12,13 @@
 #include "engine/catalogue.h"
 #include "engine/consistency.h"
 #include "engine/describe.h"
+#include "engine/disk_usage.h"
 #include "engine/estimates.h"
 #include "engine/explain_result.h"
 #include "engine/index_rows.h"
 #include "engine/key_names.h"
+#include "engine/monitor_rows.h"
+#include "engine/monitor_tables.h"
 #include "engine/open_store.h"
 #include "engine/permissions.h"
 #include "engine/role_statements.h"
@@ -189,10 +192,18 @@ class EngineImpl final : public Engine {
         catalogue_(std::move(catalogue)),
         statements_(catalogue_.schema(), options_.guardrails) {}
 
+  ~EngineImpl() override {
+    // Closing writes files, when the schema that names keys is gone.
+    store_->watch_partitions(0, {});
+    store_->set_key_name({});
+  }
+
   base::Status start() {
     vectors_.watch(vector_indexes(*catalogue_.schema()));
     set_sources();
     store_->set_key_name([this](BytesView key) { return name_of_key(*schema(), key); });
+    watch_partition_sizes(*store_, options_.guardrails,
+                          [this](BytesView key) { return name_of_key(*schema(), key); });
     SIBYL_TRY(system_tables_.show_node({.host_id = catalogue_.host_id(),
                                         .cluster_name = options_.cluster_name,
                                         .started_seconds = clock_.now_seconds()}));
@@ -241,6 +252,10 @@ class EngineImpl final : public Engine {
     std::vector<std::string> warnings;
     if (base::Status status = check_request(*plan, request, *this, options_.guardrails, warnings); !status)
       return done(base::fail(std::move(status.error())));
+    if (std::holds_alternative<std::shared_ptr<const plan::Modification>>(plan->plan) ||
+        std::holds_alternative<std::shared_ptr<const plan::Batch>>(plan->plan))
+      if (base::Status status = disk_usage_.check(warnings); !status)
+        return done(base::fail(std::move(status.error())));
     if (!warnings.empty()) done = with_warnings(std::move(warnings), std::move(done));
     if (request.trace != nullptr)
       done = with_steps(describe_run(*plan), committed(), *request.trace, std::move(done));
@@ -257,6 +272,8 @@ class EngineImpl final : public Engine {
         return done(base::fail(std::move(status.error())));
     std::vector<std::string> warnings;
     if (base::Status status = check_request(items, request, *this, options_.guardrails, warnings); !status)
+      return done(base::fail(std::move(status.error())));
+    if (base::Status status = disk_usage_.check(warnings); !status)
       return done(base::fail(std::move(status.error())));
     if (!warnings.empty()) done = with_warnings(std::move(warnings), std::move(done));
     if (request.trace != nullptr)
@@ -297,6 +314,12 @@ class EngineImpl final : public Engine {
   void set_clients(Clients clients) override {
     std::lock_guard lock(clients_mutex_);
     clients_ = std::move(clients);
+  }
+
+  void set_monitor(const Monitor* monitor) override { monitor_tables_.set_monitor(monitor); }
+  Statistics statistics() const override {
+    const PlanCache& prepared = statements_.prepared();
+    return {prepared.size(), prepared.bytes(), prepared.evictions()};
   }
 
   storage::Store& store() override { return *store_; }
@@ -451,6 +474,9 @@ class EngineImpl final : public Engine {
                                                    {"partitioner", partitioner_class},
                                                    {"rpc_address", node.address}};
     for (auto& [name, value] : plan::settings_of(options_.guardrails)) settings.emplace(name, value);
+    for (const auto& [name, value] : options_.settings) settings[name] = value;
+    // Port 0 has become a real one.
+    settings["native_transport_port"] = std::to_string(node.port);
     return system_tables_.show_settings(settings);
   }
 
@@ -467,8 +493,13 @@ class EngineImpl final : public Engine {
     system_tables_.set_source("system", "view_builds_in_progress", [this] { return view_build_rows(); });
     system_tables_.set_source("system_distributed", "view_build_status",
                               [this] { return view_status_rows(*schema(), catalogue_.host_id()); });
-    system_tables_.set_source("system_views", "sstable_tasks", [this] { return index_build_rows(); });
+    system_tables_.set_source("system_views", "sstable_tasks", [this] {
+      std::vector<SystemRow> rows = compaction_rows(*store_, *schema(), options_.data);
+      for (SystemRow& row : index_build_rows()) rows.push_back(std::move(row));
+      return rows;
+    });
     system_tables_.set_source("system_views", "snapshots", [this] { return snapshot_rows(options_.data); });
+    monitor_tables_.install(system_tables_, *this, options_);
     system_tables_.set_source("system_views", "disk_usage",
                               [this] { return disk_usage_rows(*store_, *schema()); });
     system_tables_.set_source("system_views", "clients", [this] {
@@ -534,7 +565,9 @@ class EngineImpl final : public Engine {
   uint64_t last_token_ = 0;
   std::mutex clients_mutex_;
   Clients clients_;
+  MonitorTables monitor_tables_;
   WriteGate gate_;
+  DiskUsage disk_usage_{options_.guardrails, *store_, options_.data};
   std::optional<Builder> builder_;  // last: it uses the others
 };
 

@@ -4,6 +4,7 @@
 // thread of the store's. Closing: destroy the Engine after all requests have completed.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -16,6 +17,7 @@
 #include "auth/options.h"
 #include "base/clock.h"
 #include "base/result.h"
+#include "engine/monitor.h"
 #include "engine/traces.h"
 #include "execute/environment.h"
 #include "execute/execute.h"
@@ -33,10 +35,18 @@ struct Options {
   std::string data = ":memory:";  // a directory, created when missing, or ":memory:"
   enum class Sync { group, periodic } commitlog_sync = Sync::group;
   uint64_t block_cache_bytes = 32u << 20;
-  base::Clock* clock = nullptr;  // nullptr: the system's
+  uint64_t memtable_bytes = 48u << 20;      // what is written and not yet in data files
+  uint64_t commit_queue_bytes = 64u << 20;  // write sets that wait for the disk
+  uint64_t commitlog_segment_bytes = 8u << 20;
+  std::chrono::milliseconds commitlog_sync_period{10'000};  // with Sync::periodic
+  base::Clock* clock = nullptr;                             // nullptr: the system's
   std::string cluster_name = "Sibyl";
   plan::Guardrails guardrails;
   auth::Options auth;
+  // What system_views.settings shows beside what the engine knows itself.
+  std::map<std::string, std::string> settings;
+  // The newest lines of the log, oldest first, for system_views.system_logs.
+  std::function<std::vector<LogLine>()> recent_logs;
 };
 
 // A connection, as system_views.clients shows it.
@@ -127,6 +137,15 @@ class Engine {
   // before what it uses is gone: after set_clients() returns the old one is not called any more.
   using Clients = std::function<std::vector<Client>()>;
   virtual void set_clients(Clients clients) = 0;
+
+  // Asked whenever the tables of system_views about requests are read; nullptr: nobody. Clear it before it is
+  // gone, as above.
+  virtual void set_monitor(const Monitor* monitor) = 0;
+  // Prepared statements that are kept, their texts' bytes, and those that made room for others.
+  struct Statistics {
+    uint64_t prepared = 0, prepared_bytes = 0, prepared_evicted = 0;
+  };
+  virtual Statistics statistics() const = 0;
 
   virtual storage::Store& store() = 0;
   virtual base::Clock& clock() = 0;

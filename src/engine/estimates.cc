@@ -66,6 +66,10 @@ Estimate estimate(const storage::Store& store, const schema::Table& table, int64
   return out;
 }
 
+uint64_t table_bytes(const storage::Store& store, const schema::Table& table) {
+  return store.approximate_size(row::table_begin(table.storage_id), row::table_end(table.storage_id));
+}
+
 std::vector<SystemRow> size_estimate_rows(const storage::Store& store, const schema::Snapshot& schema) {
   std::vector<SystemRow> rows;
   for_each_table(schema, [&](const schema::Table& table) {
@@ -87,8 +91,7 @@ std::vector<SystemRow> table_estimate_rows(const storage::Store& store, const sc
 std::vector<SystemRow> disk_usage_rows(const storage::Store& store, const schema::Snapshot& schema) {
   std::vector<SystemRow> rows;
   for_each_table(schema, [&](const schema::Table& table) {
-    uint64_t bytes =
-        store.approximate_size(row::table_begin(table.storage_id), row::table_end(table.storage_id));
+    const uint64_t bytes = table_bytes(store, table);
     rows.push_back(
         {{"keyspace_name", table.keyspace},
          {"table_name", table.name},

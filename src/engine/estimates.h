@@ -19,6 +19,9 @@ struct Estimate {
 // all there is, else scaled by the range's approximate size.
 Estimate estimate(const storage::Store& store, const schema::Table& table, int64_t first, int64_t last);
 
+// Of its records, on disk and in memory; approximately.
+uint64_t table_bytes(const storage::Store& store, const schema::Table& table);
+
 // The rows of the three tables, for all tables of users.
 std::vector<SystemRow> size_estimate_rows(const storage::Store& store, const schema::Snapshot& schema);
 std::vector<SystemRow> table_estimate_rows(const storage::Store& store, const schema::Snapshot& schema);

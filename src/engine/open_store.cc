@@ -13,7 +13,12 @@ base::Result<std::unique_ptr<storage::Store>> open_store(const Options& options,
   storage::rocksdb::Options store;
   store.durability = options.commitlog_sync == Options::Sync::group ? storage::rocksdb::Durability::synced
                                                                     : storage::rocksdb::Durability::periodic;
+  store.sync_interval = options.commitlog_sync_period;
   store.block_cache_bytes = options.block_cache_bytes;
+  store.write_buffer_bytes =
+      options.memtable_bytes / 3;  // one is filled while two may be on their way to files
+  store.queue_bytes = options.commit_queue_bytes;
+  store.log_segment_bytes = options.commitlog_segment_bytes;
   store.clock = &clock;
   return storage::rocksdb::open_store(options.data, store);
 }

@@ -54,6 +54,7 @@ void PlanCache::evict_one(Shard& shard, const Entry* but_not) {
   }
   shard.bytes -= oldest->second.bytes;
   shard.entries.erase(oldest);
+  evictions_.fetch_add(1, std::memory_order_relaxed);
 }
 
 void PlanCache::erase(std::string_view key) {
@@ -72,6 +73,15 @@ size_t PlanCache::size() const {
     size += shard.entries.size();
   }
   return size;
+}
+
+size_t PlanCache::bytes() const {
+  size_t bytes = 0;
+  for (const Shard& shard : shards_) {
+    std::shared_lock lock(shard.mutex);
+    bytes += shard.bytes;
+  }
+  return bytes;
 }
 
 void PlanCache::for_each(const std::function<void(const std::string&, const plan::Prepared&)>& visit) const {

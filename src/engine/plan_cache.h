@@ -40,6 +40,9 @@ class PlanCache {
   void erase(std::string_view key);
 
   size_t size() const;
+  size_t bytes() const;
+  // How many were thrown out to make room, since the start.
+  uint64_t evictions() const { return evictions_.load(std::memory_order_relaxed); }
   void for_each(const std::function<void(const std::string& key, const plan::Prepared& plan)>& visit) const;
 
  private:
@@ -66,6 +69,7 @@ class PlanCache {
   const Shard& shard_of(std::string_view key) const { return shards_[Hash{}(key) % shard_count]; }
 
   Limits per_shard_;
+  std::atomic<uint64_t> evictions_{0};
   std::array<Shard, shard_count> shards_;
 };
 

@@ -51,6 +51,7 @@ class BatchBuilder {
     }
     SIBYL_TRY(build_all(targets, space));
     SIBYL_TRY(check_size());
+    result.partitions_written = partitions_.size();
     return add_upkeep();
   }
 

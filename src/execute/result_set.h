@@ -48,6 +48,10 @@ struct ResultSet {
   std::string keyspace;               // set_keyspace
   schema::Change change;              // schema_change
   std::vector<std::string> warnings;
+  // What was met on the way, for whoever keeps statistics.
+  uint64_t rows_read = 0;
+  uint64_t tombstones_read = 0;
+  uint64_t partitions_written = 0;  // by a batch
 };
 
 }  // namespace sibyl::execute

@@ -344,6 +344,8 @@ class Selecting {
   }
 
   void warn() {
+    result_.rows_read = static_cast<uint64_t>(live_rows_);
+    if (reader_ != nullptr) result_.tombstones_read = static_cast<uint64_t>(reader_->tombstones());
     warn_of_tombstones();
     if (!plan_.aggregates()) return;
     if (!plan_.where->restricts_partition())

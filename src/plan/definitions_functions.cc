@@ -342,6 +342,10 @@ schema::Change function_change(Change::Kind kind, const schema::UserAggregate& a
 base::Result<DefinitionResult> define_function(const cql::CreateFunction& statement, Draft& draft) {
   SIBYL_ASSIGN(const std::string keyspace_name, draft.keyspace_name(statement.function));
   SIBYL_TRY(may_change_functions(draft, keyspace_name));
+  if (!draft.context().guardrails->user_defined_functions_enabled)
+    return invalid(
+        "User-defined functions are disabled in cassandra.yaml - set user_defined_functions_enabled=true to "
+        "enable");
   SIBYL_TRY(check_written(statement, keyspace_name));
   const schema::KeyspacePtr old = draft.schema().find_keyspace(keyspace_name);
   if (old == nullptr) return invalid(fmt::format("Keyspace '{}' doesn't exist", keyspace_name));

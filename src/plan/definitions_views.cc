@@ -299,6 +299,8 @@ base::Result<DefinitionResult> define_view(const cql::CreateView& statement, Dra
   const std::string& name = statement.view.name;
   const std::string& base_name = statement.select->table.name;
   SIBYL_TRY(check_written(statement, keyspace_name));
+  if (!draft.context().guardrails->materialized_views_enabled)
+    return base::invalid("Materialized views are disabled. Enable in cassandra.yaml to use.");
   SIBYL_TRY(draft.may_change(keyspace_name, "ALTER", fmt::format("<table {}.{}>", keyspace_name, base_name)));
   schema::KeyspacePtr old = draft.schema().find_keyspace(keyspace_name);
   if (!old) return base::invalid(fmt::format("Keyspace '{}' doesn't exist", keyspace_name));

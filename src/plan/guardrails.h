@@ -39,6 +39,8 @@ struct Guardrails {
   bool uncompressed_tables_enabled = true;
   bool simplestrategy_enabled = true;
   bool vector_type_enabled = true;
+  // Cassandra's default is false: there they need a patch or are experimental.
+  bool user_defined_functions_enabled = true, materialized_views_enabled = true;
   // Cassandra warns by default, but never superusers, and without authentication everybody is one.
   bool zero_ttl_on_twcs_warned = false, zero_ttl_on_twcs_enabled = true;
 
@@ -52,7 +54,10 @@ struct Guardrails {
 
   // --- Writes
   Threshold column_value_size, collection_size, items_per_collection;  // sizes in bytes
-  Threshold maximum_timestamp, minimum_timestamp;                      // microseconds from now
+  Threshold partition_size;                                            // in one data file, when it is written
+  Threshold data_disk_usage_percentage;
+  int64_t data_disk_usage_max_disk_size = 0;       // 0: what the disk has
+  Threshold maximum_timestamp, minimum_timestamp;  // microseconds from now
   ValueSets write_consistency_levels;
   bool limits_values() const {
     const auto is_set = [](const Threshold& one) { return one.warn > 0 || one.fail > 0; };

@@ -1,15 +1,11 @@
 #include <fmt/format.h>
 
-#include "plan/guardrails.h"
+#include "plan/guardrails_settings.h"
 
 namespace sibyl::plan {
 namespace {
 
-struct NamedThreshold {
-  const char* name;
-  Threshold Guardrails::* threshold;
-  bool is_size = false;  // left out when off
-};
+using Unit = NamedThreshold::Unit;
 constexpr NamedThreshold thresholds[] = {
     {"keyspaces", &Guardrails::keyspaces},
     {"tables", &Guardrails::tables},
@@ -24,30 +20,56 @@ constexpr NamedThreshold thresholds[] = {
     {"partition_keys_in_select", &Guardrails::partition_keys_in_select},
     {"in_select_cartesian_product", &Guardrails::in_select_cartesian_product},
     {"items_per_collection", &Guardrails::items_per_collection},
-    {"column_value_size", &Guardrails::column_value_size, true},
-    {"collection_size", &Guardrails::collection_size, true},
-    {"maximum_timestamp", &Guardrails::maximum_timestamp, true},
-    {"minimum_timestamp", &Guardrails::minimum_timestamp, true},
+    {"data_disk_usage_percentage", &Guardrails::data_disk_usage_percentage},
+    {"partition_size", &Guardrails::partition_size, Unit::bytes},
+    {"column_value_size", &Guardrails::column_value_size, Unit::bytes},
+    {"collection_size", &Guardrails::collection_size, Unit::bytes},
+    {"maximum_timestamp", &Guardrails::maximum_timestamp, Unit::micros},
+    {"minimum_timestamp", &Guardrails::minimum_timestamp, Unit::micros},
 };
 
-struct NamedFlag {
-  const char* name;
-  bool Guardrails::* flag;
-};
 constexpr NamedFlag flags[] = {
-    {"alter_table_enabled", &Guardrails::alter_table_enabled},
-    {"drop_truncate_table_enabled", &Guardrails::drop_truncate_table_enabled},
-    {"drop_keyspace_enabled", &Guardrails::drop_keyspace_enabled},
-    {"secondary_indexes_enabled", &Guardrails::secondary_indexes_enabled},
-    {"uncompressed_tables_enabled", &Guardrails::uncompressed_tables_enabled},
-    {"simplestrategy_enabled", &Guardrails::simplestrategy_enabled},
-    {"vector_type_enabled", &Guardrails::vector_type_enabled},
-    {"zero_ttl_on_twcs_warned", &Guardrails::zero_ttl_on_twcs_warned},
-    {"zero_ttl_on_twcs_enabled", &Guardrails::zero_ttl_on_twcs_enabled},
-    {"group_by_enabled", &Guardrails::group_by_enabled},
-    {"allow_filtering_enabled", &Guardrails::allow_filtering_enabled},
-    {"user_timestamps_enabled", &Guardrails::user_timestamps_enabled},
-    {"read_before_write_list_operations_enabled", &Guardrails::read_before_write_list_operations_enabled},
+    {"user_defined_functions_enabled", &Guardrails::user_defined_functions_enabled,
+     "Whether functions may be created. Cassandra's default is false"},
+    {"materialized_views_enabled", &Guardrails::materialized_views_enabled,
+     "Whether views may be created. Cassandra's default is false"},
+    {"alter_table_enabled", &Guardrails::alter_table_enabled,
+     "Whether columns may be added, changed and dropped"},
+    {"drop_truncate_table_enabled", &Guardrails::drop_truncate_table_enabled,
+     "Whether tables may be dropped and truncated"},
+    {"drop_keyspace_enabled", &Guardrails::drop_keyspace_enabled, "Whether keyspaces may be dropped"},
+    {"secondary_indexes_enabled", &Guardrails::secondary_indexes_enabled, "Whether indexes may be created"},
+    {"uncompressed_tables_enabled", &Guardrails::uncompressed_tables_enabled,
+     "Whether tables may ask for no compression"},
+    {"simplestrategy_enabled", &Guardrails::simplestrategy_enabled,
+     "Whether keyspaces may use SimpleStrategy"},
+    {"vector_type_enabled", &Guardrails::vector_type_enabled, "Whether columns may be vectors"},
+    {"zero_ttl_on_twcs_warned", &Guardrails::zero_ttl_on_twcs_warned,
+     "Whether a table with time windows and no time to live warns"},
+    {"zero_ttl_on_twcs_enabled", &Guardrails::zero_ttl_on_twcs_enabled,
+     "Whether a table with time windows may have no time to live"},
+    {"group_by_enabled", &Guardrails::group_by_enabled, "Whether GROUP BY may be used"},
+    {"allow_filtering_enabled", &Guardrails::allow_filtering_enabled, "Whether ALLOW FILTERING may be used"},
+    {"user_timestamps_enabled", &Guardrails::user_timestamps_enabled, "Whether USING TIMESTAMP may be used"},
+    {"read_before_write_list_operations_enabled", &Guardrails::read_before_write_list_operations_enabled,
+     "Whether list elements may be set and deleted by position"},
+};
+
+constexpr NamedValues values[] = {
+    {"table_properties_warned", &Guardrails::table_properties, &ValueSets::warned, false,
+     "Table properties that warn"},
+    {"table_properties_ignored", &Guardrails::table_properties, &ValueSets::ignored, false,
+     "Table properties that are left out, with a warning"},
+    {"table_properties_disallowed", &Guardrails::table_properties, &ValueSets::disallowed, false,
+     "Table properties that are refused"},
+    {"read_consistency_levels_warned", &Guardrails::read_consistency_levels, &ValueSets::warned, true,
+     "Levels of reads that warn"},
+    {"read_consistency_levels_disallowed", &Guardrails::read_consistency_levels, &ValueSets::disallowed, true,
+     "Levels of reads that are refused"},
+    {"write_consistency_levels_warned", &Guardrails::write_consistency_levels, &ValueSets::warned, true,
+     "Levels of writes that warn"},
+    {"write_consistency_levels_disallowed", &Guardrails::write_consistency_levels, &ValueSets::disallowed,
+     true, "Levels of writes that are refused"},
 };
 
 std::string set_text(const std::set<std::string>& values) {
@@ -56,10 +78,22 @@ std::string set_text(const std::set<std::string>& values) {
 
 }  // namespace
 
+std::span<const NamedThreshold> guardrail_thresholds() {
+  return thresholds;
+}
+
+std::span<const NamedFlag> guardrail_flags() {
+  return flags;
+}
+
+std::span<const NamedValues> guardrail_values() {
+  return values;
+}
+
 std::vector<std::pair<std::string, std::string>> settings_of(const Guardrails& guardrails) {
   std::vector<std::pair<std::string, std::string>> settings;
   const auto bound = [&](const NamedThreshold& one, const char* which, int64_t value) {
-    if (one.is_size && value <= 0) return;
+    if (one.unit != Unit::count && value <= 0) return;
     settings.emplace_back(fmt::format("{}_{}_threshold", one.name, which), std::to_string(value));
   };
   for (const NamedThreshold& one : thresholds) {
@@ -67,14 +101,8 @@ std::vector<std::pair<std::string, std::string>> settings_of(const Guardrails& g
     bound(one, "fail", (guardrails.*one.threshold).fail);
   }
   for (const NamedFlag& one : flags) settings.emplace_back(one.name, guardrails.*one.flag ? "true" : "false");
-  const auto values = [&](const std::string& name, const ValueSets& sets, bool can_ignore) {
-    settings.emplace_back(name + "_warned", set_text(sets.warned));
-    if (can_ignore) settings.emplace_back(name + "_ignored", set_text(sets.ignored));
-    settings.emplace_back(name + "_disallowed", set_text(sets.disallowed));
-  };
-  values("table_properties", guardrails.table_properties, true);
-  values("read_consistency_levels", guardrails.read_consistency_levels, false);
-  values("write_consistency_levels", guardrails.write_consistency_levels, false);
+  for (const NamedValues& one : values)
+    settings.emplace_back(one.name, set_text((guardrails.*one.sets).*one.set));
   settings.emplace_back("tombstone_warn_threshold", std::to_string(guardrails.tombstone_warn_threshold));
   settings.emplace_back("tombstone_failure_threshold",
                         std::to_string(guardrails.tombstone_failure_threshold));

@@ -1,6 +1,8 @@
 // Results to bytes.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "protocol/error_message.h"
 #include "protocol/response.h"
 #include "server/connection.h"
@@ -62,10 +64,15 @@ void choose_metadata(const Call& call, const execute::ResultSet& result, protoco
 }  // namespace
 
 void Connection::answer_error(int16_t stream, const base::Error& error, const engine::RequestTrace* trace) {
+  reactor_.metrics().count_error(error.code());
   base::Bytes& out = output();
-  const uint8_t flags = trace != nullptr ? protocol::flag::tracing : 0;
+  // As Cassandra does, what a guardrail refuses is told as a warning, too.
+  const bool warn = error.code() == base::ErrorCode::invalid && error.message().starts_with("Guardrail ") &&
+                    protocol::has_warnings_and_payload(version_);
+  const uint8_t flags = flags_of(warn, trace);
   FrameWriter frame(out, Direction::response, {version_, flags, stream, Opcode::error});
   if (trace != nullptr) out.append(trace->id());
+  if (warn) protocol::append_string_list(out, std::vector<std::string>{error.message()});
   protocol::append_error(out, version_, protocol::to_message(error));
   frame.finish(compression_);
 }
@@ -79,7 +86,8 @@ void Connection::answer_empty(int16_t stream, Opcode opcode) {
 void Connection::answer_result(const Call& call, const execute::ResultSet& result) {
   using Kind = execute::ResultSet::Kind;
   constexpr size_t metadata_room = 4u << 20;
-  if (result.rows.bytes().size() > protocol::largest_body - metadata_room) {
+  if (result.rows.bytes().size() >
+      std::min<size_t>(reactor_.shared().limits.result_bytes, protocol::largest_body - metadata_room)) {
     answer_error(call.stream,
                  base::Error(base::ErrorCode::invalid,
                              fmt::format("Result of {} bytes is too large for one message; use paging",

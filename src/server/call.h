@@ -41,6 +41,7 @@ struct Call {
   int16_t stream = 0;
   size_t result_bytes = 0;                       // of a result that waits for its reactor
   std::chrono::steady_clock::time_point queued;  // for a thread of the pool
+  std::chrono::steady_clock::time_point arrived, started;
   bool completed_inline = false;  // while it was being started: the reactor finishes it there and then
 
   protocol::Query query;
@@ -50,6 +51,7 @@ struct Call {
   plan::PreparedPtr plan;  // nullptr for a batch
   std::vector<types::ValueView> ordered_values;
   std::vector<execute::BatchItem> items;
+  std::vector<uint32_t> batch_tables;  // the storage ids of those that a BATCH writes
   execute::Request request;
   bool is_execute = false;
   bool skip_metadata = false;

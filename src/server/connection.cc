@@ -82,6 +82,8 @@ void Connection::read() {
 }
 
 void Connection::received(size_t size) {
+  reactor_.look_at_clock();
+  reactor_.metrics().count_received(size);
   in_.received(size);
   received_ += size;
   begin_turn();
@@ -200,6 +202,7 @@ void Connection::take_frame(const FrameStep& step, const ChunkPtr& chunk) {
       break;
     case FrameStep::Kind::fatal:
       if (has_segments_) return fail(step.header.stream, *step.error);
+      reactor_.metrics().count_error(step.error->code());
       protocol::append_refusal(output(), step.answer_version, step.header.stream, *step.error);
       linger();
       break;
@@ -269,6 +272,7 @@ void Connection::resume() {
   if (!is_stopped_ || is_yielded_ || stage_ == Stage::closed) return;
   begin_turn();
   if (must_stop()) return;
+  reactor_.look_at_clock();
   parse();
   reactor_.mark_unsent(*this);
   read();
@@ -294,6 +298,7 @@ void Connection::send() {
     }
     out_sent_ += size;
     sent_while_watched_ += size;
+    reactor_.metrics().count_sent(size);
     if (!full_.empty() && out_sent_ == full_.front().size()) {
       full_bytes_ -= out_sent_;
       out_sent_ = 0;

@@ -110,6 +110,7 @@ void Connection::read_encrypted() {
 
 void Connection::receive_encrypted() {
   constexpr int most_records = 16;  // then it is others' turn
+  reactor_.look_at_clock();
   heard_ = coarse_now();
   reactor_.heard(heard_);
   tls_has_more_ = true;
@@ -119,6 +120,7 @@ void Connection::receive_encrypted() {
     size_t size = 0;
     const Outcome outcome = tls_->read(in_.free_space(), in_.free_size(), size);
     if (outcome == Outcome::done) {
+      reactor_.metrics().count_received(size);
       in_.received(size);
       parse();
     } else if (outcome == Outcome::wants_read) {

@@ -194,6 +194,8 @@ class FakeEngine final : public engine::Engine {
   void set_endpoint(const std::string&, uint16_t port) override { port_ = port; }
   uint16_t port() const { return port_; }
   void set_clients(Clients clients) override { clients_ = std::move(clients); }
+  void set_monitor(const engine::Monitor*) override {}
+  Statistics statistics() const override { return {}; }
   std::vector<engine::Client> clients() const { return clients_(); }
   storage::Store& store() override { std::abort(); }
   base::Clock& clock() override { return clock_; }

@@ -49,6 +49,7 @@ void Call::reset() {
   clear(execute.parameters.names);
   clear(batch.statements);
   clear(batch.values);
+  batch_tables.clear();
   clear(ordered_values);
   clear(items);
   plan.reset();

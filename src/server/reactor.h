@@ -22,6 +22,8 @@
 #include "server/client_list.h"
 #include "server/connection_counts.h"
 #include "server/pressure.h"
+#include "server/request_log.h"
+#include "server/request_metrics.h"
 #include "server/server.h"
 #include "server/tls_context.h"
 
@@ -39,8 +41,11 @@ struct Shared {
   std::vector<std::unique_ptr<Reactor>> reactors;
   std::unique_ptr<TlsContexts> tls;  // nullptr: plain connections alone
   std::atomic<size_t> connections{0};
+  std::atomic<uint64_t> connections_accepted{0}, connections_refused{0};
   ConnectionCounts per_address;
   ClientList clients;
+  RequestLog request_log;
+  std::chrono::steady_clock::duration slow_query{0};  // 0: none are told of
   RateLimiter rate{limits.requests_per_second};
   Occasionally refusals_told;
 
@@ -88,7 +93,12 @@ class Reactor {
     return unsent_bytes_.load(std::memory_order_relaxed) + result_bytes_.load(std::memory_order_relaxed);
   }
 
+  RequestMetrics& metrics() { return metrics_; }  // see there who may do what
+
   // --- This reactor's thread.
+  // The moment of the last event: requests that are read or answered together share a look at the clock.
+  std::chrono::steady_clock::time_point now() const { return now_; }
+  std::chrono::steady_clock::time_point look_at_clock() { return now_ = std::chrono::steady_clock::now(); }
   Call* take_call();
   void give_back(Call* call);
   // Memory for answers, so that connections with nothing to send hold none.
@@ -147,6 +157,8 @@ class Reactor {
   size_t call_limit_;
   size_t finished_ = 0;  // calls, since they were last counted
   std::chrono::steady_clock::time_point measured_;
+  std::chrono::steady_clock::time_point now_ = std::chrono::steady_clock::now();
+  RequestMetrics metrics_;
   // Written by this reactor's thread alone, so that counting costs no locked instruction.
   alignas(64) std::atomic<size_t> calls_{0};
   std::atomic<size_t> bytes_in_flight_{0};

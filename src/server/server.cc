@@ -14,6 +14,8 @@
 #include <future>
 
 #include "server/connection.h"
+#include "server/http.h"
+#include "server/monitor.h"
 #include "server/reactor.h"
 
 namespace sibyl::server {
@@ -77,6 +79,8 @@ struct Server::Impl {
   size_t next_reactor = 0;
   uint64_t subscription = 0;
   bool is_stopped = false;
+  ServerMonitor monitor{shared};
+  std::unique_ptr<Http> http;  // nullptr: not asked for
 };
 
 base::Status Server::Impl::listen(const Options& options) {
@@ -114,6 +118,8 @@ void Server::Impl::start(const Options& options) {
     for (auto& reactor : shared.reactors) reactor->publish(change);
   });
   shared.engine.set_clients([this] { return shared.clients.list(); });
+  shared.engine.set_monitor(&monitor);
+  shared.slow_query = options.slow_query;
   asio::post(acceptor->get_executor(), [this] { accept(); });
 }
 
@@ -149,12 +155,14 @@ void Server::Impl::admit(tcp::socket socket) {
   const bool is_full = shared.connections.load() >= limits.connections;
   const size_t of_one = limits.connections_per_address;
   if (is_full || (of_one > 0 && !shared.per_address.enter(address, of_one))) {
+    shared.connections_refused.fetch_add(1, std::memory_order_relaxed);
     if (const auto more = shared.refusals_told.admit(std::chrono::steady_clock::now()))
       spdlog::warn("refused a connection of {}: {} are open{} ({} more not told)", address,
                    is_full ? limits.connections : of_one, is_full ? "" : " from there", *more);
     return;
   }
   shared.connections.fetch_add(1);
+  shared.connections_accepted.fetch_add(1, std::memory_order_relaxed);
   shared.reactors[next_reactor++ % shared.reactors.size()]->adopt(std::move(socket), std::move(address));
 }
 
@@ -165,7 +173,9 @@ void Server::Impl::stop(std::chrono::milliseconds patience) {
   if (shared.pool) {
     shared.engine.unsubscribe(subscription);
     shared.engine.set_clients({});
+    shared.engine.set_monitor(nullptr);
   }
+  http.reset();
   if (acceptor) {
     std::promise<void> closed;
     asio::post(acceptor->get_executor(), [&] {
@@ -208,7 +218,22 @@ base::Result<std::unique_ptr<Server>> Server::start(engine::Engine& engine, cons
     return base::fail(listening.error());
   }
   impl->start(options);
+  if (!options.http_address.empty()) {
+    auto http = Http::start(options.http_address, impl->monitor.pages(to_text(impl->endpoint)));
+    if (http) {
+      impl->http = std::move(*http);
+    } else if (options.http_required) {
+      impl->stop(std::chrono::milliseconds(0));
+      return base::fail(http.error());
+    } else {
+      spdlog::warn("metrics are not served: {}", http.error().message());
+    }
+  }
   return std::unique_ptr<Server>(new Server(std::move(impl)));
+}
+
+std::string Server::http_address() const {
+  return impl_->http ? impl_->http->address() : std::string();
 }
 
 std::string Server::address() const {

@@ -22,6 +22,7 @@ struct Limits {
   size_t connections = 16'384;
   size_t connections_per_address = 0;  // 0: as many as `connections`
   size_t frame_body_bytes = 16u << 20;
+  size_t result_bytes = 248u << 20;  // rows of one answer; a larger result is refused
   // Of one connection: when reached, nothing more is read from it until half has been answered.
   size_t requests_in_flight = 2048;
   size_t bytes_in_flight = 32u << 20;
@@ -59,6 +60,12 @@ struct Options {
   unsigned blocking_threads = 8;  // how many requests may wait for the disk at once
   Limits limits;
   TlsOptions tls;
+  // Requests that take longer are logged; 0: none.
+  std::chrono::milliseconds slow_query{500};
+  // Where metrics are served over HTTP, as HOST:PORT; empty: nowhere. When that address is taken the server
+  // does not start, or, unless it is required, goes without.
+  std::string http_address;
+  bool http_required = true;
 };
 
 class Server {
@@ -73,6 +80,8 @@ class Server {
   // Where it listens, as "127.0.0.1:9042" or "[::1]:9042".
   std::string address() const;
   uint16_t port() const;
+  // Where metrics are served, or empty.
+  std::string http_address() const;
 
   // Accepts and reads nothing more, answers what is in flight for at most `patience`, closes all connections
   // and returns when the engine has finished every request.

@@ -239,6 +239,7 @@ Call* Connection::take_call(const FrameStep& step, const ChunkPtr& chunk) {
   call->stream = step.header.stream;
   call->who = login_;
   call->frame_bytes = step.size;
+  call->arrived = call->started = reactor_.now();
   client_.count_request();
   ++calls_;
   call_bytes_ += step.size;
@@ -294,6 +295,7 @@ void Connection::handle_prepare(const Header& header, BytesView body) {
     trace->stop();
     engine.show_trace(*trace);
   }
+  reactor_.metrics().count_prepare(reactor_.now(), std::chrono::steady_clock::now());
   if (!prepared) return answer_error(header.stream, prepared.error(), trace.get());
   answer_prepared(header.stream, *prepared, trace.get());
 }
@@ -378,6 +380,10 @@ base::Status Connection::begin_batch(Call& call, BytesView body, bool& may_block
     if (!plan) return base::fail(plan.error());
     SIBYL_TRY(check_marker_count(**plan, statement.value_count, "There"));
     may_block |= execute::may_block(**plan);
+    for (const schema::TablePtr& table : (*plan)->tables)
+      if (std::find(call.batch_tables.begin(), call.batch_tables.end(), table->storage_id) ==
+          call.batch_tables.end())
+        call.batch_tables.push_back(table->storage_id);
     const std::span<const types::ValueView> values(call.batch.values);
     call.items.push_back({std::move(*plan), values.subspan(statement.first_value, statement.value_count)});
   }
@@ -424,6 +430,7 @@ void run_blocking(Call& call) {
                     base::fail(overloaded("Request refused: the connection does not read its answers")));
   if (coarse_now() - call.queued > shared.limits.queue_timeout)
     return complete(&call, base::fail(overloaded("Query timed out before it could start")));
+  call.started = std::chrono::steady_clock::now();
   execute_now(call);
 }
 
@@ -444,6 +451,15 @@ void Connection::run(Call* call, bool may_block) {
 }
 
 void Connection::finish(Call* call) {
+  const auto now = reactor_.look_at_clock();
+  reactor_.metrics().count(*call, now);
+  Shared& shared = reactor_.shared();
+  if (shared.slow_query.count() > 0 && now - call->arrived > shared.slow_query) {
+    reactor_.metrics().count_slow();
+    shared.request_log.tell_slow(*call, now);
+  }
+  if (!call->result->has_value() && is_servers_fault(call->result->error().code()))
+    shared.request_log.tell_failed(*call, call->result->error(), now);
   if (call->trace) {
     call->trace->stop();
     reactor_.shared().engine.show_trace(*call->trace);

@@ -24,6 +24,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -31,6 +32,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/histogram.h"
 #include "base/result.h"
 
 namespace sibyl::storage {
@@ -108,12 +110,38 @@ struct PurgePolicy {
   std::vector<Table> tables;  // sorted by table_id
 };
 
+// Since the store was opened; what an engine has no such thing of stays zero.
 struct StoreStatistics {
   uint64_t bytes_on_disk = 0;
   uint64_t bytes_in_memory = 0;
   uint64_t commit_groups = 0;  // how many synced groups, and how many write sets they held
   uint64_t commits = 0;
-  uint64_t damage_met = 0;  // how often a read or a compaction met a block that is damaged
+  uint64_t damage_met = 0;                // how often a read or a compaction met a block that is damaged
+  uint64_t commits_refused = 0;           // as overloaded
+  base::HistogramSnapshot group_commits;  // write sets in a group
+  base::HistogramSnapshot sync_micros;    // writing a group to the log, and syncing it
+  uint64_t log_bytes = 0;
+  uint64_t memtable_bytes = 0;
+  uint64_t files = 0;
+  uint64_t cache_capacity_bytes = 0, cache_bytes = 0, cache_hits = 0, cache_misses = 0;
+  uint64_t flushes = 0, flush_bytes = 0;
+  uint64_t compactions = 0, compaction_bytes_read = 0, compaction_bytes_written = 0;
+  uint64_t running_flushes = 0, running_compactions = 0;
+  uint64_t pending_compaction_bytes = 0;
+  uint64_t background_errors = 0;
+};
+
+// A data file: the records it may hold, first and last included.
+struct StoreFile {
+  std::string name;
+  Bytes first_key, last_key;
+  uint64_t bytes = 0;
+};
+// Files that are being rewritten.
+struct StoreTask {
+  uint64_t id = 0;
+  int64_t started_micros = 0;  // since the epoch
+  std::vector<StoreFile> inputs;
 };
 
 // A file of a checkpoint: its path within the checkpoint, and the CRC-32C of its bytes.
@@ -158,6 +186,14 @@ class Store {
 
   virtual uint64_t approximate_size(BytesView begin, BytesView end) const = 0;
   virtual StoreStatistics statistics() const = 0;
+  virtual std::vector<StoreFile> files() const { return {}; }
+  // The largest partition that one file holds, by table id; bytes before compression.
+  virtual std::map<uint32_t, uint64_t> largest_partitions() const { return {}; }
+  // From now on `tell` is called, on any thread, for each partition above `bytes` in a file that is written,
+  // with the key of its first record there.
+  // Set it to nothing before what it uses is gone.
+  virtual void watch_partitions(uint64_t, std::function<void(BytesView key, uint64_t size)>) {}
+  virtual std::vector<StoreTask> tasks() const { return {}; }
 };
 
 }  // namespace sibyl::storage

@@ -37,6 +37,7 @@ void Committer::submit(WriteSet writes, Store::Done done) {
   // A write set larger than the whole queue is taken when it is empty.
   if (queued_bytes_ != 0 && queued_bytes_ + cost > work_.queue_bytes) {
     lock.unlock();
+    refused_.fetch_add(1, std::memory_order_relaxed);
     return done(
         base::fail(base::Error(base::ErrorCode::overloaded, "Too many writes are waiting to be committed")
                        .with_hint(fmt::format("{} MiB wait for the device; send fewer at once",
@@ -108,6 +109,7 @@ void Committer::write_group(std::vector<Request>& group) {
   if (status) {
     groups_.fetch_add(1, std::memory_order_relaxed);
     commits_.fetch_add(group.size(), std::memory_order_relaxed);
+    group_sizes_.record(group.size());
     if (work_.interval.count() > 0 && next_pause_ == std::chrono::steady_clock::time_point::max())
       next_pause_ = std::chrono::steady_clock::now() + work_.interval;
   }

@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/histogram.h"
 #include "storage/store.h"
 
 namespace sibyl::storage::rocksdb {
@@ -42,6 +43,8 @@ class Committer {
 
   uint64_t groups() const { return groups_.load(std::memory_order_relaxed); }
   uint64_t commits() const { return commits_.load(std::memory_order_relaxed); }
+  uint64_t refused() const { return refused_.load(std::memory_order_relaxed); }
+  base::HistogramSnapshot group_sizes() const { return group_sizes_.snapshot(); }
 
  private:
   void loop();
@@ -60,6 +63,8 @@ class Committer {
   std::chrono::steady_clock::time_point next_pause_ = std::chrono::steady_clock::time_point::max();
   std::atomic<uint64_t> groups_ = 0;
   std::atomic<uint64_t> commits_ = 0;
+  std::atomic<uint64_t> refused_ = 0;
+  base::Histogram group_sizes_;  // recorded by the thread
   std::thread thread_;
 };
 

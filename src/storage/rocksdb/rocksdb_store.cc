@@ -5,12 +5,15 @@
 #include <rocksdb/db.h>
 #include <rocksdb/env.h>
 #include <rocksdb/listener.h>
+#include <rocksdb/statistics.h>
 #include <rocksdb/write_batch.h>
 #include <spdlog/spdlog.h>
 
 #include <array>
 #include <deque>
 #include <functional>
+#include <map>
+#include <mutex>
 #include <thread>
 
 #include "storage/rocksdb/checkpoint.h"
@@ -20,6 +23,7 @@
 #include "storage/rocksdb/database_options.h"
 #include "storage/rocksdb/directory.h"
 #include "storage/rocksdb/merging.h"
+#include "storage/rocksdb/partition_sizes.h"
 #include "storage/rocksdb/recoverable_files.h"
 
 namespace sibyl::storage::rocksdb {
@@ -40,15 +44,48 @@ class BackgroundListener final : public ::rocksdb::EventListener {
     uint64_t known = flushed_.load();
     while (known < info.largest_seqno && !flushed_.compare_exchange_weak(known, info.largest_seqno)) {
     }
+    flushes_ += 1;
+    flush_bytes_ += info.table_properties.data_size;
+  }
+  void OnCompactionBegin(::rocksdb::DB*, const ::rocksdb::CompactionJobInfo& info) override {
+    StoreTask task;
+    task.id = static_cast<uint64_t>(info.job_id);
+    task.started_micros = clock_.now_micros();
+    for (const std::string& path : info.input_files) task.inputs.push_back({base_name(path), {}, {}, 0});
+    const std::lock_guard lock(mutex_);
+    tasks_[info.job_id] = std::move(task);
+  }
+  void OnCompactionCompleted(::rocksdb::DB*, const ::rocksdb::CompactionJobInfo& info) override {
+    compactions_ += 1;
+    compaction_read_ += info.stats.total_input_bytes;
+    compaction_written_ += info.stats.total_output_bytes;
+    const std::lock_guard lock(mutex_);
+    tasks_.erase(info.job_id);
+  }
+  std::vector<StoreTask> tasks() const {
+    const std::lock_guard lock(mutex_);
+    std::vector<StoreTask> tasks;
+    for (const auto& [job, task] : tasks_) tasks.push_back(task);
+    return tasks;
+  }
+  void fill(StoreStatistics& statistics) const {
+    statistics.flushes = flushes_;
+    statistics.flush_bytes = flush_bytes_;
+    statistics.compactions = compactions_;
+    statistics.compaction_bytes_read = compaction_read_;
+    statistics.compaction_bytes_written = compaction_written_;
+    statistics.background_errors = errors_;
   }
   void OnBackgroundError(::rocksdb::BackgroundErrorReason reason, ::rocksdb::Status* status) override {
     // A compaction that meets a damaged block changes nothing, so writes need not stop for it.
     if (reason == ::rocksdb::BackgroundErrorReason::kCompaction && status->IsCorruption()) {
       damage_->background(*status);
+      errors_ += 1;
       *status = ::rocksdb::Status::OK();
       return;
     }
     failed_ = true;
+    errors_ += 1;
   }
 
   uint64_t flushed() const { return flushed_.load(); }
@@ -56,9 +93,16 @@ class BackgroundListener final : public ::rocksdb::EventListener {
   void forget_failure() { failed_ = false; }
 
  private:
+  static std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+  base::SystemClock clock_;
   std::atomic<uint64_t> flushed_ = 0;
   std::atomic<bool> failed_ = false;
   const std::shared_ptr<DamageReport> damage_;
+  std::atomic<uint64_t> flushes_ = 0, flush_bytes_ = 0, errors_ = 0;
+  std::atomic<uint64_t> compactions_ = 0, compaction_read_ = 0, compaction_written_ = 0;
+  mutable std::mutex mutex_;
+  std::map<int, StoreTask> tasks_;  // by job; guarded by mutex_
 };
 
 // Counts merges by a hash of their key, to find records that gather fragments faster than flushes merge them.
@@ -110,6 +154,12 @@ class RocksStore final : public Store {
 
   uint64_t approximate_size(BytesView begin, BytesView end) const override;
   StoreStatistics statistics() const override;
+  std::vector<StoreFile> files() const override;
+  std::map<uint32_t, uint64_t> largest_partitions() const override;
+  void watch_partitions(uint64_t bytes, std::function<void(BytesView, uint64_t)> tell) override {
+    partition_watch_->set(bytes, std::move(tell));
+  }
+  std::vector<StoreTask> tasks() const override;
 
  private:
   class Moment;
@@ -142,6 +192,8 @@ class RocksStore final : public Store {
   std::unique_ptr<::rocksdb::Env> environment_;
   std::unique_ptr<::rocksdb::DB> database_;
   std::shared_ptr<::rocksdb::Cache> cache_;
+  std::shared_ptr<::rocksdb::Statistics> counters_;
+  std::shared_ptr<PartitionWatch> partition_watch_ = std::make_shared<PartitionWatch>();
 
   // The committer's thread alone uses these once it runs.
   std::unique_ptr<CommitLog> log_;
@@ -152,6 +204,7 @@ class RocksStore final : public Store {
   std::vector<Bytes> hot_;
   std::chrono::steady_clock::time_point next_resume_;
   bool is_refusing_ = false;  // as the log was told last
+  base::Histogram sync_micros_;
   std::unique_ptr<Committer> committer_;
 };
 
@@ -174,6 +227,10 @@ base::Status RocksStore::open_tables() {
   purge_->clock = options_.clock != nullptr ? options_.clock : &system_clock_;
   database.compaction_filter_factory = make_purging_filter(purge_);
   database.listeners = {listener_};
+  counters_ = ::rocksdb::CreateDBStatistics();
+  counters_->set_stats_level(::rocksdb::StatsLevel::kExceptHistogramOrTimers);
+  database.statistics = counters_;
+  database.table_properties_collector_factories.push_back(make_partition_sizes(partition_watch_));
   ::rocksdb::DB* opened = nullptr;
   const auto status = ::rocksdb::DB::Open(database, directory_.records_path(), &opened);
   if (!status.ok()) return base::fail(error_of(status, base::ErrorCode::server));
@@ -261,10 +318,14 @@ base::Status RocksStore::write_group(std::span<Committer::Request> group) {
   }
   if (batch_.Count() == 0) return {};
   resume_after_failure();
+  const auto started = std::chrono::steady_clock::now();
   if (auto status = log_->append(batch_.Data(), options_.durability == Durability::synced); !status) {
     leave_log();
     return status;
   }
+  const auto taken = std::chrono::steady_clock::now() - started;
+  sync_micros_.record(
+      static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(taken).count()));
   if (auto status = apply(batch_); !status) {
     (void)log_->undo();
     return status;
@@ -463,7 +524,51 @@ StoreStatistics RocksStore::statistics() const {
   statistics.commit_groups = committer_->groups();
   statistics.commits = committer_->commits();
   statistics.damage_met = damage_->count();
+  statistics.commits_refused = committer_->refused();
+  statistics.group_commits = committer_->group_sizes();
+  statistics.sync_micros = sync_micros_.snapshot();
+  statistics.log_bytes = log_->bytes();
+  statistics.memtable_bytes = property(Properties::kCurSizeAllMemTables);
+  statistics.cache_capacity_bytes = cache_->GetCapacity();
+  statistics.cache_bytes = cache_->GetUsage();
+  statistics.cache_hits = counters_->getTickerCount(::rocksdb::BLOCK_CACHE_HIT);
+  statistics.cache_misses = counters_->getTickerCount(::rocksdb::BLOCK_CACHE_MISS);
+  statistics.running_flushes = property(Properties::kNumRunningFlushes);
+  statistics.running_compactions = property(Properties::kNumRunningCompactions);
+  statistics.pending_compaction_bytes = property(Properties::kEstimatePendingCompactionBytes);
+  statistics.files = files().size();
+  listener_->fill(statistics);
   return statistics;
+}
+
+std::vector<StoreFile> RocksStore::files() const {
+  std::vector<::rocksdb::LiveFileMetaData> live;
+  database_->GetLiveFilesMetaData(&live);
+  std::vector<StoreFile> files;
+  for (::rocksdb::LiveFileMetaData& one : live)
+    files.push_back({one.name.substr(one.name.rfind('/') + 1), std::move(one.smallestkey),
+                     std::move(one.largestkey), one.size});
+  return files;
+}
+
+std::map<uint32_t, uint64_t> RocksStore::largest_partitions() const {
+  ::rocksdb::TablePropertiesCollection files;
+  LargestPartitions largest;
+  if (!database_->GetPropertiesOfAllTables(&files).ok()) return largest;
+  for (const auto& [name, properties] : files)
+    add_largest_partitions(properties->user_collected_properties, largest);
+  return largest;
+}
+
+std::vector<StoreTask> RocksStore::tasks() const {
+  std::vector<StoreTask> tasks = listener_->tasks();
+  if (tasks.empty()) return tasks;
+  std::map<std::string, StoreFile> known;
+  for (StoreFile& file : files()) known[file.name] = std::move(file);
+  for (StoreTask& task : tasks)
+    for (StoreFile& input : task.inputs)
+      if (const auto found = known.find(input.name); found != known.end()) input = found->second;
+  return tasks;
 }
 
 }  // namespace

@@ -1,0 +1,356 @@
+// The table of settings.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <limits>
+
+#include "auth/options.h"
+#include "sibyl/commands.h"
+#include "sibyl/configuration.h"
+#include "sibyl/configuration_kinds.h"
+
+namespace sibyl {
+namespace {
+
+using namespace kinds;
+
+// --- Settings with a form of their own.
+
+Setting data_directory(const char* section) {
+  Setting setting{"data_file_directories", Type::list, section,
+                  "The data directory, made when it is missing, or `:memory:`. One: Sibyl keeps everything, "
+                  "its commit log too, in one directory"};
+  setting.text = [](const Configuration& c) { return "[" + c.engine.data + "]"; };
+  setting.assign = [](Configuration& c, const RawValue& value) -> base::Status {
+    if (value.items.size() != 1)
+      return base::fail(bad(fmt::format("{} directories are named; Sibyl uses one", value.items.size())));
+    std::string path = value.items[0];
+    if (path.size() > 2 && path.front() == '[' && path.back() == ']') path = path.substr(1, path.size() - 2);
+    if (path.empty()) return base::fail(bad("the directory has no name; use :memory: for none"));
+    c.engine.data = path;
+    return {};
+  };
+  return setting;
+}
+
+Setting commit_sync(const char* section) {
+  Setting setting{"commitlog_sync", Type::choice, section,
+                  "`group`: a write is on disk when it is acknowledged, and writes that wait together share "
+                  "one sync. `batch` is the same here. `periodic`: acknowledged at once, on disk within "
+                  "`commitlog_sync_period`"};
+  setting.text = [](const Configuration& c) {
+    return std::string(c.engine.commitlog_sync == engine::Options::Sync::periodic ? "periodic" : "group");
+  };
+  setting.assign = [](Configuration& c, const RawValue& value) -> base::Status {
+    SIBYL_ASSIGN(const std::string given, single(value));
+    if (given != "group" && given != "batch" && given != "periodic")
+      return base::fail(bad(fmt::format("'{}' is none of group, batch, periodic", given)));
+    c.engine.commitlog_sync =
+        given == "periodic" ? engine::Options::Sync::periodic : engine::Options::Sync::group;
+    return {};
+  };
+  return setting;
+}
+
+Setting metrics_address(const char* section) {
+  Setting setting = text(
+      "metrics_address", section, [](auto& c) -> auto& { return c.server.http_address; },
+      "HOST:PORT for Prometheus (`/metrics`), `/health`, `/ready` and `/status`; port 0 picks "
+      "a free one; `off` for none. It asks for no login and changes nothing");
+  setting.type = Type::address;
+  setting.is_ours = true;
+  setting.text = [](const Configuration& c) {
+    return c.server.http_address.empty() ? std::string("off") : c.server.http_address;
+  };
+  setting.assign = [](Configuration& c, const RawValue& value) -> base::Status {
+    SIBYL_ASSIGN(std::string given, single(value));
+    if (given == "off" || given == "false") given.clear();
+    server::Options probe;
+    if (!given.empty()) SIBYL_TRY(server::parse_listen_address(given, probe));
+    c.server.http_address = given;
+    return {};
+  };
+  return setting;
+}
+
+// A class of Cassandra's that a function knows by its name.
+template <typename Access, typename Parse>
+Setting known_class(const char* name, Access access, Parse parse, std::string help) {
+  Setting setting{name, Type::choice, "Security", std::move(help)};
+  setting.text = [access](const Configuration& c) { return std::string(auth::to_string(access(c))); };
+  setting.assign = [access, parse](Configuration& c, const RawValue& value) -> base::Status {
+    SIBYL_ASSIGN(const std::string given, single(value));
+    SIBYL_ASSIGN(access(c), parse(given));
+    return {};
+  };
+  return setting;
+}
+
+Setting client_certificates() {
+  using Certificates = server::TlsOptions::ClientCertificates;
+  static constexpr const char* names[] = {"false", "optional", "true"};
+  Setting setting{"client_encryption_options.require_client_auth", Type::choice, "Security",
+                  "Whether clients must have a certificate: true, false or optional"};
+  setting.text = [](const Configuration& c) {
+    return std::string(names[static_cast<size_t>(c.server.tls.client_certificates)]);
+  };
+  setting.assign = [](Configuration& c, const RawValue& value) -> base::Status {
+    SIBYL_ASSIGN(const std::string given, single(value));
+    for (size_t i = 0; i < std::size(names); ++i)
+      if (given == names[i]) {
+        c.server.tls.client_certificates = static_cast<Certificates>(i);
+        return {};
+      }
+    return base::fail(bad(fmt::format("'{}' is none of true, false, optional", given)));
+  };
+  return setting;
+}
+
+void add_security(std::vector<Setting>& list) {
+  constexpr const char* section = "Security";
+  list.push_back(known_class(
+      "authenticator", [](auto& c) -> auto& { return c.engine.auth.authenticator; },
+      auth::authenticator_by_name,
+      "AllowAllAuthenticator, PasswordAuthenticator, MutualTlsAuthenticator or "
+      "MutualTlsWithPasswordFallbackAuthenticator"));
+  list.push_back(known_class(
+      "authorizer", [](auto& c) -> auto& { return c.engine.auth.authorizer; }, auth::authorizer_by_name,
+      "AllowAllAuthorizer or CassandraAuthorizer"));
+  list.push_back(flag(
+      "client_encryption_options.enabled", section, [](auto& c) -> auto& { return c.tls_enabled; },
+      "Whether connections are encrypted"));
+  list.push_back(flag(
+      "client_encryption_options.optional", section, [](auto& c) -> auto& { return c.tls_optional; },
+      "Whether connections that are not encrypted are served, too"));
+  list.push_back(text(
+      "client_encryption_options.keystore", section,
+      [](auto& c) -> auto& { return c.server.tls.certificate_file; },
+      "The server's certificate, with those between it and the CA's: PEM, or PKCS12 with its "
+      "key (Java's JKS files must be converted)"));
+  list.push_back(text(
+      "client_encryption_options.key", section, [](auto& c) -> auto& { return c.server.tls.key_file; },
+      "The certificate's key, if it is in a file of its own. Sibyl's own name"));
+  list.push_back(text(
+      "client_encryption_options.keystore_password", section,
+      [](auto& c) -> auto& { return c.server.tls.key_password; },
+      "Of the key, or of the PKCS12 file. Never shown"));
+  list.back().is_secret = true;
+  list.push_back(client_certificates());
+  list.push_back(text(
+      "client_encryption_options.truststore", section, [](auto& c) -> auto& { return c.server.tls.ca_file; },
+      "Who signs the certificates of clients: PEM or PKCS12"));
+  list.push_back(text(
+      "client_encryption_options.truststore_password", section,
+      [](auto& c) -> auto& { return c.server.tls.ca_password; }, "Of the PKCS12 file. Never shown"));
+  list.back().is_secret = true;
+  list.push_back(words(
+      "client_encryption_options.accepted_protocols", section,
+      [](auto& c) -> auto& { return c.server.tls.protocols; }, "TLSv1.2, TLSv1.3; both when it is empty"));
+  list.push_back(words(
+      "client_encryption_options.cipher_suites", section,
+      [](auto& c) -> auto& { return c.server.tls.cipher_suites; },
+      "Names of IANA's or OpenSSL's; OpenSSL's choice when it is empty"));
+}
+
+// --- The sections
+
+void add_node(std::vector<Setting>& list) {
+  constexpr const char* section = "The node";
+  list.push_back(text(
+      "cluster_name", section, [](auto& c) -> auto& { return c.engine.cluster_name; },
+      "What drivers show as the cluster's name"));
+  list.push_back(data_directory(section));
+  list.push_back(commit_sync(section));
+  list.push_back(duration(
+      "commitlog_sync_period", section, [](auto& c) -> auto& { return c.engine.commitlog_sync_period; }, 1000,
+      any, "With `periodic`: the longest time between acknowledging a write and its sync"));
+  list.back().aliases = {{"commitlog_sync_period_in_ms", "ms"}};
+  list.push_back(size(
+      "commitlog_segment_size", section, [](auto& c) -> auto& { return c.engine.commitlog_segment_bytes; },
+      1 << 20, 1 << 30, "The size of the commit log's files"));
+  list.back().aliases = {{"commitlog_segment_size_in_mb", "MiB"}};
+}
+
+void add_memory(std::vector<Setting>& list) {
+  constexpr const char* section = "Memory";
+  list.push_back(size(
+      "memory", section, [](auto& c) -> auto& { return c.memory_bytes; }, 0, any,
+      "What the server may use: the sizes below follow from it"));
+  list.back().is_ours = true;
+  list.back().text = [](const Configuration& c) {
+    return c.memory_bytes == 0 ? std::string() : size_text(static_cast<int64_t>(c.memory_bytes));
+  };
+  list.back().default_note = "what the machine or its control group has";
+  list.push_back(size(
+      "file_cache_size", section, [](auto& c) -> auto& { return c.engine.block_cache_bytes; }, 1 << 20, any,
+      "Cache for blocks of data files, with their indexes and filters"));
+  list.back().aliases = {{"file_cache_size_in_mb", "MiB"}};
+  list.back().default_note = "3/8 of `memory`; when that is not set, 1/8 of the machine's, 32MiB to 256MiB";
+  list.push_back(size(
+      "memtable_heap_space", section, [](auto& c) -> auto& { return c.engine.memtable_bytes; }, 3 << 20, any,
+      "Memory for what is written and not yet in data files"));
+  list.back().aliases = {{"memtable_heap_space_in_mb", "MiB"}};
+  list.back().default_note = "1/10 of memory, 24MiB to 48MiB, or to 768MiB when `memory` is set";
+  list.push_back(size(
+      "commit_queue_size", section, [](auto& c) -> auto& { return c.engine.commit_queue_bytes; }, 1 << 20,
+      any, "Writes that wait for the disk; beyond it they are answered OVERLOADED"));
+  list.back().is_ours = true;
+  list.back().default_note = "1/16 of memory, 8MiB to 64MiB";
+}
+
+void add_network(std::vector<Setting>& list) {
+  constexpr const char* section = "Clients";
+  constexpr int64_t kibibyte = 1 << 10, mebibyte = 1 << 20;
+  list.push_back(text(
+      "rpc_address", section, [](auto& c) -> auto& { return c.server.host; },
+      "The address or host name to listen on"));
+  list.push_back(integer(
+      "native_transport_port", section, [](auto& c) -> auto& { return c.server.port; }, 0, 65'535,
+      "The port to listen on; 0 picks a free one"));
+  list.push_back(limit(
+      "native_transport_max_concurrent_connections", section,
+      [](auto& c) -> auto& { return c.server.limits.connections; },
+      "Connections at once; more are closed. -1: no limit"));
+  list.push_back(integer(
+      "native_transport_max_concurrent_connections_per_ip", section,
+      [](auto& c) -> auto& { return c.server.limits.connections_per_address; }, -1, any,
+      "The same from one address. 0 or -1: no limit of its own"));
+  list.back().assign = [assign = list.back().assign](Configuration& c,
+                                                     const RawValue& value) -> base::Status {
+    SIBYL_TRY(assign(c, value));
+    size_t& found = c.server.limits.connections_per_address;
+    if (found == std::numeric_limits<size_t>::max()) found = 0;
+    return {};
+  };
+  list.push_back(duration(
+      "native_transport_idle_timeout", section, [](auto& c) -> auto& { return c.server.limits.idle_timeout; },
+      0, any, "Closes a connection that asks nothing for so long; 0ms: never"));
+  list.back().aliases = {{"native_transport_idle_timeout_in_ms", "ms"}};
+  list.push_back(duration(
+      "native_transport_timeout", section, [](auto& c) -> auto& { return c.server.limits.queue_timeout; },
+      1000, any, "A request that waited longer for its turn is answered OVERLOADED"));
+  list.push_back(size(
+      "native_transport_max_frame_size", section,
+      [](auto& c) -> auto& { return c.server.limits.frame_body_bytes; }, 64 * kibibyte, 255 * mebibyte,
+      "The largest request"));
+  list.back().aliases = {{"native_transport_max_frame_size_in_mb", "MiB"}};
+  list.push_back(size(
+      "native_transport_max_request_data_in_flight", section,
+      [](auto& c) -> auto& { return c.server.limits.total_bytes_in_flight; }, mebibyte, any,
+      "Requests being served, of all connections; beyond it nothing more is read"));
+  list.back().aliases = {{"native_transport_max_concurrent_requests_in_bytes", "B"}};
+  list.back().default_note = "1/10 of memory, 32MiB to 256MiB";
+  list.push_back(flag(
+      "native_transport_rate_limiting_enabled", section, [](auto& c) -> auto& { return c.rate_limiting; },
+      "Whether native_transport_max_requests_per_second holds"));
+  list.push_back(integer(
+      "native_transport_max_requests_per_second", section,
+      [](auto& c) -> auto& { return c.requests_per_second; }, 1, any,
+      "Requests of all connections; beyond it they wait, or are answered OVERLOADED when "
+      "they asked for that"));
+  list.push_back(size(
+      "max_unsent_data", section, [](auto& c) -> auto& { return c.server.limits.total_unsent_bytes; },
+      mebibyte, any, "Answers that wait for their clients, of all connections; beyond it OVERLOADED"));
+  list.back().is_ours = true;
+  list.back().default_note = "1/10 of memory, 32MiB to 256MiB";
+  list.push_back(size(
+      "max_result_size", section, [](auto& c) -> auto& { return c.server.limits.result_bytes; }, mebibyte,
+      248 * mebibyte, "The rows of one answer; a larger result is refused, pages are not"));
+  list.back().is_ours = true;
+  list.push_back(size(
+      "connection_max_request_data_in_flight", section,
+      [](auto& c) -> auto& { return c.server.limits.bytes_in_flight; }, mebibyte, any,
+      "The same for one connection"));
+  list.back().is_ours = true;
+  list.push_back(integer(
+      "connection_max_requests_in_flight", section,
+      [](auto& c) -> auto& { return c.server.limits.requests_in_flight; }, 1, 32'768,
+      "Requests of one connection being served; beyond it nothing more is read from it"));
+  list.back().is_ours = true;
+  list.push_back(size(
+      "connection_max_unsent_data", section,
+      [](auto& c) -> auto& { return c.server.limits.unsent_bytes_overload; }, mebibyte, any,
+      "Answers that a client does not take; beyond it its requests are answered OVERLOADED"));
+  list.back().is_ours = true;
+  list.push_back(integer(
+      "reactor_threads", section, [](auto& c) -> auto& { return c.server.threads; }, 0, 1024,
+      "Threads that serve connections; 0: as many as cores, at most four"));
+  list.back().is_ours = true;
+  list.push_back(integer(
+      "blocking_threads", section, [](auto& c) -> auto& { return c.server.blocking_threads; }, 1, 1024,
+      "Threads for requests that may wait: scans, conditions, schema changes"));
+  list.back().is_ours = true;
+  list.push_back(integer(
+      "blocking_queue", section, [](auto& c) -> auto& { return c.server.limits.blocking_queue; }, 1, any,
+      "Requests that wait for such a thread; beyond it they are answered OVERLOADED"));
+  list.back().is_ours = true;
+}
+
+void add_observing(std::vector<Setting>& list) {
+  constexpr const char* section = "Observing";
+  list.push_back(metrics_address(section));
+  list.push_back(duration(
+      "slow_query_log_timeout", section, [](auto& c) -> auto& { return c.server.slow_query; }, 0, any,
+      "Requests that take longer are logged, without the values in them; 0ms: none"));
+  list.back().aliases = {{"slow_query_log_timeout_in_ms", "ms"}};
+  list.push_back(choice(
+      "log_level", section, [](auto& c) -> auto& { return c.log.level; },
+      {"debug", "info", "warning", "error"}, "debug, info, warning or error"));
+  list.back().is_ours = true;
+  list.push_back(choice(
+      "log_format", section, [](auto& c) -> auto& { return c.log.format; }, {"text", "json"},
+      "`text`, or `json`: one object a line"));
+  list.back().is_ours = true;
+  list.push_back(text(
+      "log_file", section, [](auto& c) -> auto& { return c.log.file; },
+      "Where the log goes instead of standard error"));
+  list.back().is_ours = true;
+  list.push_back(size(
+      "log_file_size", section, [](auto& c) -> auto& { return c.log.file_bytes; }, 64 << 10, any,
+      "A log file of this size is set aside, and a new one begun"));
+  list.back().is_ours = true;
+  list.push_back(integer(
+      "log_files", section, [](auto& c) -> auto& { return c.log.files; }, 1, 1000,
+      "How many log files are kept"));
+  list.back().is_ours = true;
+}
+
+std::vector<Setting> make_settings() {
+  std::vector<Setting> list;
+  add_node(list);
+  add_memory(list);
+  add_network(list);
+  add_security(list);
+  add_observing(list);
+  add_guardrails(list);
+  return list;
+}
+
+}  // namespace
+
+Configuration::Configuration() {
+  engine.data = default_data_directory;
+  server.http_address = default_metrics_address;
+}
+
+const std::vector<Setting>& settings() {
+  static const std::vector<Setting> list = make_settings();
+  return list;
+}
+
+const Setting* find_setting(std::string_view name) {
+  for (const Setting& setting : settings()) {
+    if (name == setting.name) return &setting;
+    for (const Setting::Alias& alias : setting.aliases)
+      if (name == alias.name) return &setting;
+  }
+  return nullptr;
+}
+
+const char* to_string(Setting::Type type) {
+  static constexpr const char* names[] = {"boolean", "integer", "size", "duration",
+                                          "text",    "choice",  "list", "address"};
+  return names[static_cast<size_t>(type)];
+}
+
+}  // namespace sibyl

@@ -1,0 +1,281 @@
+#include "sibyl/configuration.h"
+
+#include <gmock/gmock.h>
+#include <rapidcheck.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+namespace sibyl {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::vector<std::string> problems_of(const std::string& yaml) {
+  Reader reader;
+  reader.read_yaml(yaml, "sibyl.yaml");
+  (void)reader.finish();
+  std::vector<std::string> texts;
+  for (const Problem& problem : reader.problems()) texts.push_back(problem.text());
+  return texts;
+}
+
+Configuration read(const std::string& yaml) {
+  Reader reader;
+  reader.read_yaml(yaml, "sibyl.yaml");
+  Reader::Result result = reader.finish();
+  for (const Problem& problem : reader.problems()) ADD_FAILURE() << problem.text();
+  return result.configuration;
+}
+
+TEST(Configuration, takes_cassandras_names_and_units) {
+  const Configuration found = read(R"(
+cluster_name: 'Test Cluster'
+data_file_directories:
+    - /var/lib/sibyl
+commitlog_sync: periodic
+commitlog_sync_period: 5000ms
+rpc_address: 0.0.0.0
+native_transport_port: 9142
+native_transport_max_frame_size: 8MiB
+native_transport_max_concurrent_connections: -1
+file_cache_size: 1GiB
+key_cache_size:
+batch_size_warn_threshold: 10KiB
+tombstone_warn_threshold: 5
+slow_query_log_timeout: 2s
+tables_warn_threshold: 150
+column_value_size_fail_threshold: 1MiB
+maximum_timestamp_warn_threshold: 1d
+group_by_enabled: false
+table_properties_disallowed: [caching, COMPACTION]
+write_consistency_levels_warned: any
+)");
+  EXPECT_EQ(found.engine.cluster_name, "Test Cluster");
+  EXPECT_EQ(found.engine.data, "/var/lib/sibyl");
+  EXPECT_EQ(found.engine.commitlog_sync, engine::Options::Sync::periodic);
+  EXPECT_EQ(found.engine.commitlog_sync_period, std::chrono::seconds(5));
+  EXPECT_EQ(found.server.host, "0.0.0.0");
+  EXPECT_EQ(found.server.port, 9142);
+  EXPECT_EQ(found.server.limits.frame_body_bytes, 8u << 20);
+  EXPECT_EQ(found.server.limits.connections, std::numeric_limits<size_t>::max());
+  EXPECT_EQ(found.engine.block_cache_bytes, 1u << 30);
+  EXPECT_EQ(found.engine.guardrails.batch_size_warn_threshold, 10 << 10);
+  EXPECT_EQ(found.engine.guardrails.tombstone_warn_threshold, 5);
+  EXPECT_EQ(found.server.slow_query, std::chrono::seconds(2));
+  EXPECT_EQ(found.engine.guardrails.tables.warn, 150);
+  EXPECT_EQ(found.engine.guardrails.column_value_size.fail, 1 << 20);
+  EXPECT_EQ(found.engine.guardrails.maximum_timestamp.warn, 86'400'000'000);
+  EXPECT_FALSE(found.engine.guardrails.group_by_enabled);
+  EXPECT_THAT(found.engine.guardrails.table_properties.disallowed, ElementsAre("caching", "compaction"));
+  EXPECT_THAT(found.engine.guardrails.write_consistency_levels.warned, ElementsAre("ANY"));
+}
+
+TEST(Configuration, takes_security_settings_and_shows_no_secret) {
+  Reader reader;
+  reader.read_yaml(R"(
+authenticator:
+  class_name: org.apache.cassandra.auth.PasswordAuthenticator
+  parameters: {a: b}
+authorizer: CassandraAuthorizer
+client_encryption_options:
+  enabled: true
+  optional: true
+  keystore: /etc/sibyl/server.p12
+  keystore_password: hunter2
+  require_client_auth: optional
+  truststore: /etc/sibyl/ca.pem
+  accepted_protocols: [TLSv1.3]
+  algorithm: SunX509
+)",
+                   "sibyl.yaml");
+  const Reader::Result result = reader.finish();
+  ASSERT_TRUE(reader.problems().empty()) << reader.problems()[0].text();
+  const Configuration& found = result.configuration;
+  EXPECT_EQ(found.engine.auth.authenticator, auth::Authenticator::password);
+  EXPECT_EQ(found.engine.auth.authorizer, auth::Authorizer::cassandra);
+  EXPECT_EQ(found.server.tls.mode, server::TlsOptions::Mode::optional);
+  EXPECT_EQ(found.server.tls.certificate_file, "/etc/sibyl/server.p12");
+  EXPECT_EQ(found.server.tls.key_password, "hunter2");
+  EXPECT_EQ(found.server.tls.client_certificates, server::TlsOptions::ClientCertificates::optional);
+  EXPECT_THAT(found.server.tls.protocols, ElementsAre("TLSv1.3"));
+  EXPECT_THAT(reader.ignored(), ElementsAre("client_encryption_options.algorithm"));
+  EXPECT_EQ(print_configuration(result).find("hunter2"), std::string::npos);
+  for (const auto& [name, value] : found.engine.settings) EXPECT_EQ(value.find("hunter2"), std::string::npos);
+  EXPECT_THAT(problems_of("client_encryption_options: {enabeld: true}"),
+              ElementsAre("sibyl.yaml:1: unknown setting 'client_encryption_options.enabeld'; did you mean "
+                          "'client_encryption_options.enabled'?"));
+  EXPECT_THAT(problems_of("authenticator: NoSuchThing\nauthorizer: CassandraAuthorizer"),
+              ElementsAre(HasSubstr("sibyl.yaml:1: authenticator: ")));
+}
+
+TEST(Configuration, takes_the_older_names_with_their_units) {
+  const Configuration found = read(
+      "native_transport_max_frame_size_in_mb: 4\nslow_query_log_timeout_in_ms: 250\n"
+      "batch_size_fail_threshold_in_kb: 77\ncommitlog_sync_period_in_ms: 100\n");
+  EXPECT_EQ(found.server.limits.frame_body_bytes, 4u << 20);
+  EXPECT_EQ(found.server.slow_query, std::chrono::milliseconds(250));
+  EXPECT_EQ(found.engine.guardrails.batch_size_fail_threshold, 77 << 10);
+  EXPECT_EQ(found.engine.commitlog_sync_period, std::chrono::milliseconds(100));
+}
+
+TEST(Configuration, tells_every_problem_with_its_line) {
+  EXPECT_THAT(
+      problems_of("native_transprt_port: 9042\n\nnative_transport_port: 99999\ncommitlog_sync: sometimes\n"
+                  "file_cache_size: 16\nslow_query_log_timeout: 3 fortnights\nrpc_address: [a, b]\n"
+                  "quite_another_thing_altogether: 1\n"),
+      ElementsAre(
+          "sibyl.yaml:1: unknown setting 'native_transprt_port'; did you mean 'native_transport_port'?",
+          "sibyl.yaml:8: unknown setting 'quite_another_thing_altogether'",
+          "sibyl.yaml:4: commitlog_sync: 'sometimes' is none of group, batch, periodic",
+          "sibyl.yaml:5: file_cache_size: '16' has no unit; write it as 512KiB, 16MiB or 1GiB",
+          "sibyl.yaml:3: native_transport_port: 99999 is not between 0 and 65535",
+          "sibyl.yaml:7: rpc_address: one value is expected, not a list",
+          "sibyl.yaml:6: slow_query_log_timeout: '3 fortnights' has an unknown unit; write it as 500ms, 10s "
+          "or 1h"));
+  EXPECT_THAT(problems_of("a: b\n  c: ]"), ElementsAre(HasSubstr("sibyl.yaml:2: ")));
+  EXPECT_THAT(problems_of("[1, 2]"), ElementsAre("sibyl.yaml: it is not a list of `name: value`"));
+  EXPECT_THAT(problems_of("memory: 1GiB\nmemory: 2GiB\n"),
+              ElementsAre("sibyl.yaml:2: 'memory' was set already, at sibyl.yaml:1"));
+  EXPECT_THAT(problems_of("file_cache_size: 1GiB\nfile_cache_size_in_mb: 5\n"),
+              ElementsAre("sibyl.yaml:2: 'file_cache_size' was set already, at sibyl.yaml:1"));
+}
+
+TEST(Configuration, refuses_settings_that_do_not_fit_together) {
+  EXPECT_THAT(problems_of("native_transport_max_frame_size: 64MiB"),
+              ElementsAre(HasSubstr("32MiB is less than native_transport_max_frame_size, 64MiB")));
+  EXPECT_THAT(problems_of("memory: 512MiB\nfile_cache_size: 1GiB\n"),
+              ElementsAre(HasSubstr("does not hold file_cache_size")));
+}
+
+TEST(Configuration, flags_beat_the_environment_beats_the_file) {
+  const char* environment[] = {"PATH=/bin",
+                               "SIBYL_CLUSTER_NAME=from the environment",
+                               "SIBYL_RPC_ADDRESS=::1",
+                               "SIBYL_NATIVE_TRANSPORT_MAX_FRAME_SIZE_IN_MB=2",
+                               "SIBYL_NO_SUCH=1",
+                               nullptr};
+  Reader reader;
+  reader.read_yaml("cluster_name: file\nrpc_address: 1.2.3.4\nnative_transport_port: 1\n", "sibyl.yaml");
+  reader.read_environment(environment);
+  reader.set("cluster_name", "flag", Origin::flag, "--set");
+  const Reader::Result result = reader.finish();
+  EXPECT_TRUE(reader.problems().empty());
+  EXPECT_THAT(reader.warnings(), ElementsAre(HasSubstr("SIBYL_NO_SUCH")));
+  EXPECT_EQ(result.configuration.engine.cluster_name, "flag");
+  EXPECT_EQ(result.configuration.server.host, "::1");
+  EXPECT_EQ(result.configuration.server.port, 1);
+  EXPECT_EQ(result.configuration.server.limits.frame_body_bytes, 2u << 20);
+  const std::string printed = print_configuration(result);
+  EXPECT_THAT(printed, HasSubstr("\ncluster_name: flag  # --set\n"));
+  EXPECT_THAT(printed, HasSubstr("\nnative_transport_port: 1  # sibyl.yaml:3\n"));
+  EXPECT_THAT(printed, HasSubstr("\n# log_level: info  # default\n"));
+}
+
+TEST(Configuration, what_is_printed_reads_back_as_the_same) {
+  Reader reader;
+  reader.read_yaml("cluster_name: \"it's: a #name\"\ntable_properties_warned: [cdc, caching]\nmemory: 3GiB\n",
+                   "sibyl.yaml");
+  const Reader::Result first = reader.finish();
+  std::string everything;
+  std::istringstream lines(print_configuration(first));
+  for (std::string line; std::getline(lines, line);)
+    everything += (line.starts_with("# ") && !line.starts_with("# ---") ? line.substr(2) : line) + "\n";
+  EXPECT_EQ(read(everything).engine.settings, first.configuration.engine.settings) << everything;
+}
+
+TEST(Configuration, sizes_follow_from_memory) {
+  const auto derived = [](const std::string& yaml, uint64_t available) {
+    Reader reader;
+    reader.read_yaml(yaml, "sibyl.yaml");
+    Reader::Result result = reader.finish();
+    std::erase_if(result.origins, [](const auto& entry) { return entry.second == Origin::derived; });
+    derive_sizes(result, available);
+    return result.configuration;
+  };
+  const Configuration small = derived("", 512u << 20);
+  EXPECT_EQ(small.engine.block_cache_bytes, 64u << 20);
+  EXPECT_EQ(small.server.limits.total_bytes_in_flight, 51u << 20);
+  EXPECT_EQ(small.server.limits.total_unsent_bytes, 51u << 20);
+  const Configuration large = derived("", 64ull << 30);
+  EXPECT_EQ(large.engine.block_cache_bytes, 256u << 20);
+  EXPECT_EQ(large.server.limits.total_bytes_in_flight, 256u << 20);
+  const Configuration told = derived("memory: 8GiB", 64ull << 30);
+  EXPECT_EQ(told.engine.block_cache_bytes, 3ull << 30);
+  EXPECT_EQ(derived("file_cache_size: 7MiB", 1ull << 30).engine.block_cache_bytes, 7u << 20);
+  // Together they leave most of a small machine to answers and to the operating system.
+  EXPECT_LT(small.engine.block_cache_bytes + small.engine.memtable_bytes + small.engine.commit_queue_bytes +
+                small.server.limits.total_bytes_in_flight,
+            512u << 19);
+}
+
+TEST(Configuration, reads_cassandra_yaml_past_what_means_nothing_here) {
+  Reader reader;
+  reader.read_yaml(R"(
+cluster_name: 'Test Cluster'
+num_tokens: 16
+hinted_handoff_enabled: true
+partitioner: org.apache.cassandra.dht.Murmur3Partitioner
+seed_provider:
+  - class_name: org.apache.cassandra.locator.SimpleSeedProvider
+    parameters:
+      - seeds: "127.0.0.1:7000"
+memtable:
+  configurations:
+    skiplist:
+      class_name: SkipListMemtable
+server_encryption_options:
+  internode_encryption: none
+read_request_timeout_in_ms: 5000
+)",
+                   "cassandra.yaml");
+  const Reader::Result result = reader.finish();
+  EXPECT_TRUE(reader.problems().empty());
+  EXPECT_EQ(result.configuration.engine.cluster_name, "Test Cluster");
+  EXPECT_THAT(reader.ignored(),
+              ElementsAre("num_tokens", "hinted_handoff_enabled", "partitioner", "seed_provider", "memtable",
+                          "server_encryption_options", "read_request_timeout_in_ms"));
+}
+
+TEST(Configuration, every_name_is_cassandras_or_marked_as_ours) {
+  for (const Setting& setting : settings()) {
+    const std::string_view name = setting.name;
+    const std::string_view top = name.substr(0, name.find('.'));
+    EXPECT_NE(is_cassandra_name(top), setting.is_ours) << name;
+    for (const Setting::Alias& alias : setting.aliases)
+      EXPECT_TRUE(is_cassandra_name(alias.name)) << alias.name;
+    EXPECT_EQ(find_setting(name), &setting) << name << " is there twice";
+  }
+}
+
+TEST(Configuration, the_page_is_what_the_table_says) {
+  std::ifstream file(SIBYL_SOURCE_DIR "/docs/configuration.md");
+  std::stringstream page;
+  page << file.rdbuf();
+  const std::string text = page.str();
+  constexpr std::string_view begin = "<!-- settings -->\n", end = "<!-- end of settings -->";
+  const size_t from = text.find(begin), to = text.find(end);
+  ASSERT_NE(from, std::string::npos);
+  ASSERT_NE(to, std::string::npos);
+  EXPECT_TRUE(text.substr(from + begin.size(), to - from - begin.size()) == settings_page())
+      << "put what `sibyl serve --list-settings` prints between the markers of docs/configuration.md";
+}
+
+TEST(Quantities, are_printed_as_they_are_read) {
+  EXPECT_EQ(*parse_size("16MiB"), 16 << 20);
+  EXPECT_EQ(*parse_size("5", "KiB"), 5 << 10);
+  EXPECT_EQ(*parse_duration("1h"), 3'600'000'000);
+  EXPECT_EQ(*parse_duration("10", "ms"), 10'000);
+  for (const char* wrong : {"", "MiB", "-1MiB", "1.5GiB", "10", "10Mb", "99999999999TiB"})
+    EXPECT_FALSE(parse_size(wrong)) << wrong;
+  rc::check([] {
+    const auto value = *rc::gen::inRange<int64_t>(0, INT64_MAX);
+    RC_ASSERT(*parse_size(size_text(value)) == value);
+    RC_ASSERT(*parse_duration(duration_text(value)) == value);
+  });
+}
+
+}  // namespace
+}  // namespace sibyl

@@ -1,0 +1,185 @@
+#include "sibyl/log.h"
+
+#include <fmt/format.h>
+#include <spdlog/details/null_mutex.h>
+#include <spdlog/formatter.h>
+#include <spdlog/sinks/base_sink.h>
+#include <spdlog/sinks/rotating_file_sink.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <deque>
+#include <mutex>
+
+#include "base/log_fields.h"
+
+namespace sibyl {
+namespace {
+
+using Level = spdlog::level::level_enum;
+
+std::string_view level_name(Level level) {
+  switch (level) {
+    case Level::trace:
+    case Level::debug:
+      return "debug";
+    case Level::info:
+      return "info";
+    case Level::warn:
+      return "warning";
+    default:
+      return "error";
+  }
+}
+
+std::string time_text(spdlog::log_clock::time_point time) {
+  const auto millis = std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count();
+  const time_t seconds = millis / 1000;
+  tm parts{};
+  gmtime_r(&seconds, &parts);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", parts.tm_year + 1900, parts.tm_mon + 1,
+                     parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec, millis % 1000);
+}
+
+// In quotes, with nothing in it that would end the line.
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (c == '\n') {
+      out += "\\n";
+    } else if (byte < 0x20 || byte == 0x7f) {
+      out += fmt::format("\\u{:04x}", byte);
+    } else {
+      out += c;
+    }
+  }
+  return out + '"';
+}
+
+struct Parts {
+  std::string_view message;
+  std::vector<std::pair<std::string_view, std::string_view>> fields;
+};
+
+Parts parts_of(std::string_view payload) {
+  Parts parts;
+  parts.message = payload.substr(0, payload.find(base::log_field_mark));
+  std::string_view rest = payload.substr(parts.message.size());
+  while (!rest.empty()) {
+    rest.remove_prefix(1);
+    const std::string_view field = rest.substr(0, rest.find(base::log_field_mark));
+    const size_t mark = std::min(field.find(base::log_value_mark), field.size());
+    parts.fields.emplace_back(field.substr(0, mark), field.substr(std::min(mark + 1, field.size())));
+    rest.remove_prefix(field.size());
+  }
+  return parts;
+}
+
+// Fields that say nothing are left out.
+std::string text_of(const Parts& parts) {
+  std::string out;
+  for (const char c : parts.message) out += c == '\n' ? ' ' : c;
+  for (const auto& [name, value] : parts.fields) {
+    if (value.empty()) continue;
+    const bool is_plain = value.find_first_of(" \"=\\\n\t") == std::string_view::npos;
+    out += fmt::format(" {}={}", name, is_plain ? std::string(value) : quoted(value));
+  }
+  return out;
+}
+
+std::string_view payload_of(const spdlog::details::log_msg& message) {
+  return {message.payload.data(), message.payload.size()};
+}
+
+class TextFormatter final : public spdlog::formatter {
+ public:
+  void format(const spdlog::details::log_msg& message, spdlog::memory_buf_t& out) override {
+    const std::string line = fmt::format("{} {} {}\n", time_text(message.time), level_name(message.level),
+                                         text_of(parts_of(payload_of(message))));
+    out.append(line.data(), line.data() + line.size());
+  }
+  std::unique_ptr<spdlog::formatter> clone() const override { return std::make_unique<TextFormatter>(); }
+};
+
+class JsonFormatter final : public spdlog::formatter {
+ public:
+  void format(const spdlog::details::log_msg& message, spdlog::memory_buf_t& out) override {
+    const Parts parts = parts_of(payload_of(message));
+    std::string line = fmt::format(R"({{"time":"{}","level":"{}","message":{})", time_text(message.time),
+                                   level_name(message.level), quoted(parts.message));
+    for (const auto& [name, value] : parts.fields)
+      if (!value.empty()) line += fmt::format(",{}:{}", quoted(name), quoted(value));
+    line += "}\n";
+    out.append(line.data(), line.data() + line.size());
+  }
+  std::unique_ptr<spdlog::formatter> clone() const override { return std::make_unique<JsonFormatter>(); }
+};
+
+// The newest lines.
+class RecentSink final : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  std::vector<engine::LogLine> lines() {
+    const std::lock_guard lock(mutex_);
+    return {lines_.begin(), lines_.end()};
+  }
+
+ private:
+  static constexpr size_t kept = 1000;
+
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    const auto since = message.time.time_since_epoch();
+    std::string level(level_name(message.level));
+    std::transform(level.begin(), level.end(), level.begin(),
+                   [](unsigned char c) { return std::toupper(c); });
+    if (level == "WARNING") level = "WARN";  // as Cassandra has it
+    lines_.push_back({std::chrono::duration_cast<std::chrono::microseconds>(since).count(), std::move(level),
+                      "sibyl", text_of(parts_of(payload_of(message)))});
+    if (lines_.size() > kept) lines_.pop_front();
+  }
+  void flush_() override {}
+
+  std::deque<engine::LogLine> lines_;
+};
+
+const std::shared_ptr<RecentSink>& recent() {
+  static const auto sink = std::make_shared<RecentSink>();
+  return sink;
+}
+
+}  // namespace
+
+std::unique_ptr<spdlog::formatter> make_formatter(bool is_json) {
+  if (is_json) return std::make_unique<JsonFormatter>();
+  return std::make_unique<TextFormatter>();
+}
+
+base::Status start_log(const LogOptions& options) {
+  spdlog::sink_ptr sink;
+  try {
+    if (options.file.empty()) {
+      sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
+    } else {
+      sink = std::make_shared<spdlog::sinks::rotating_file_sink_mt>(options.file, options.file_bytes,
+                                                                    options.files - 1);
+    }
+  } catch (const spdlog::spdlog_ex& error) {
+    return base::fail(base::ErrorCode::config, fmt::format("log_file: {}", error.what()));
+  }
+  auto log = std::make_shared<spdlog::logger>("sibyl", spdlog::sinks_init_list{sink, recent()});
+  log->set_formatter(make_formatter(options.format == "json"));
+  log->set_level(spdlog::level::from_str(options.level));
+  log->flush_on(Level::info);
+  spdlog::set_default_logger(std::move(log));
+  return {};
+}
+
+std::vector<engine::LogLine> recent_log_lines() {
+  return recent()->lines();
+}
+
+}  // namespace sibyl

@@ -1,0 +1,85 @@
+// `sibyl flush` and `sibyl compact`: asked of the server that has the directory open, over its control socket
+// (server/control.h: only its own user and root), or done here when no server has.
+#include "sibyl/maintenance.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "engine/compact.h"
+#include "sibyl/commands.h"
+#include "sibyl/owner.h"
+#include "sibyl/session_engine.h"
+
+namespace sibyl {
+namespace {
+
+constexpr int exit_failed = 1;
+constexpr int exit_refused = 2;
+
+struct Arguments {
+  std::string data = default_data_directory;
+  std::string table;  // "keyspace.table", "keyspace", or empty: everything
+};
+
+int refuse(int status, const char* command, const base::Error& error) {
+  fmt::print(stderr, "sibyl {}: {}\n", command, error.text());
+  return status;
+}
+
+base::Status perform(engine::Engine& engine, const std::string& command, const std::string& table) {
+  if (command == "flush") return engine.flush();
+  return engine::compact(engine, table);
+}
+
+int run(const std::string& command, const Arguments& arguments) {
+  if (!std::filesystem::exists(arguments.data))
+    return refuse(exit_refused, command.c_str(),
+                  base::Error(base::ErrorCode::invalid, fmt::format("there is no data in {}", arguments.data))
+                      .with_hint("Name the directory that the server was given with --data."));
+  const auto done = server::call_control(arguments.data, command, {{"table", arguments.table}});
+  if (done) return 0;
+  if (done.error().code() != base::ErrorCode::unavailable)
+    return refuse(exit_failed, command.c_str(), done.error());
+  if (const auto owner = become_owner_of(arguments.data); !owner)
+    return refuse(exit_refused, command.c_str(), owner.error());
+  auto engine = shell::open_engine(arguments.data);
+  if (!engine) return refuse(exit_refused, command.c_str(), engine.error());
+  if (const base::Status status = perform(**engine, command, arguments.table); !status)
+    return refuse(exit_failed, command.c_str(), status.error());
+  return 0;
+}
+
+}  // namespace
+
+void add_maintenance_control(server::Control& control, engine::Engine& engine) {
+  for (const char* command : {"flush", "compact"})
+    control.add(command,
+                [&engine, command = std::string(command)](
+                    const server::ControlArguments& arguments) -> base::Result<std::string> {
+                  const auto table = arguments.find("table");
+                  SIBYL_TRY(perform(engine, command, table == arguments.end() ? "" : table->second));
+                  return std::string("{}");
+                });
+}
+
+void add_maintenance_commands(CLI::App& app) {
+  const auto add = [&](const char* name, const char* help) {
+    auto arguments = std::make_shared<Arguments>();
+    CLI::App* command = app.add_subcommand(name, help);
+    command->add_option("--data", arguments->data, "The data directory of the server")->capture_default_str();
+    command->callback([arguments, name] {
+      if (const int status = run(name, *arguments); status != 0) throw CLI::RuntimeError(status);
+    });
+    return std::pair(command, arguments);
+  };
+  add("flush", "Write what is in memory to data files");
+  const auto [compact, arguments] =
+      add("compact", "Rewrite data files without what is deleted, expired or overwritten");
+  compact->add_option("table", arguments->table, "KEYSPACE or KEYSPACE.TABLE (everything)");
+}
+
+}  // namespace sibyl

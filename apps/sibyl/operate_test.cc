@@ -1,0 +1,111 @@
+// What an operator does with the binary: configures it, watches it, flushes and compacts.
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "client/connection.h"
+#include "sibyl/test_process.h"
+
+namespace sibyl {
+namespace {
+
+using client::Connection;
+using client::Row;
+using testing::HasSubstr;
+
+class OperateTest : public ServeTest {
+ protected:
+  static std::string first_value(Connection& connection, const std::string& query) {
+    auto result = connection.query(query);
+    EXPECT_TRUE(result) << result.error().text();
+    Row row;
+    return result && result->next(row) ? std::string(row[0].value_or("null")) : "nothing";
+  }
+  // Where it serves metrics, from its log.
+  static std::string metrics_address(Process& server) {
+    constexpr std::string_view before = "metrics on http://";
+    for (std::string line = server.read_error_line(); !line.empty(); line = server.read_error_line())
+      if (const size_t at = line.find(before); at != line.npos)
+        return line.substr(at + before.size(), line.find("/metrics\n") - at - before.size());
+    ADD_FAILURE() << "no metrics";
+    return {};
+  }
+};
+
+TEST_F(OperateTest, ReadsItsConfiguration) {
+  const std::string file = directory_ + "/sibyl.yaml";
+  std::ofstream(file) << "cluster_name: 'From the file'\nnum_tokens: 16\nlog_format: json\n"
+                         "data_file_directories: [" +
+                             data() + "]\ntombstone_warn_threshold: 7\n";
+  Process print({"serve", "--config", file, "--print-config", "--set", "tombstone_warn_threshold=8"});
+  const std::string printed = print.rest_of_output();
+  EXPECT_EQ(print.wait(), 0);
+  EXPECT_THAT(printed, HasSubstr("\ncluster_name: 'From the file'  # " + file + ":1\n"));
+  EXPECT_THAT(printed, HasSubstr("\ntombstone_warn_threshold: 8  # --set\n"));
+  {
+    auto server = serve(data(), {"--config", file, "--metrics", "127.0.0.1:0"});
+    auto connection = connect();
+    EXPECT_EQ(first_value(*connection, "SELECT cluster_name FROM system.local"), "From the file");
+    EXPECT_EQ(first_value(*connection,
+                          "SELECT value FROM system_views.settings WHERE name = "
+                          "'tombstone_warn_threshold'"),
+              "7");
+    connection.reset();
+    server->signal(SIGTERM);
+    EXPECT_EQ(server->wait(), 0);
+    const std::string log = server->rest_of_errors();
+    EXPECT_THAT(log, HasSubstr("ignored: num_tokens\"}"));
+    EXPECT_THAT(log, HasSubstr("\"message\":\"stopped\"}"));
+  }
+  std::ofstream(file) << "no_such_thing: 1\nnative_transport_port: x\n";
+  Process refused({"serve", "--config", file});
+  EXPECT_EQ(refused.wait(), 2);
+  EXPECT_EQ(refused.rest_of_errors(), "sibyl serve: " + file + ":1: unknown setting 'no_such_thing'\n" +
+                                          "sibyl serve: " + file +
+                                          ":2: native_transport_port: 'x' is not a whole number\n");
+}
+
+TEST_F(OperateTest, IsWatchedFlushedAndCompactedWhileItServes) {
+  auto server = serve(data(), {"--metrics", "127.0.0.1:0", "--set", "slow_query_log_timeout=0ms"});
+  auto connection = connect();
+  make_table(*connection);
+  for (int i = 0; i < 10; ++i)
+    run(*connection, "INSERT INTO ks.t (k, c, v) VALUES (1, " + std::to_string(i) + ", 'x')");
+  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
+           {"flush"}, {"compact"}, {"compact", "ks.t"}, {"compact", "ks"}}) {
+    std::vector<std::string> all = arguments;
+    all.insert(all.end(), {"--data", data()});
+    Process command(all);
+    EXPECT_EQ(command.wait(), 0) << command.rest_of_errors();
+  }
+  Process wrong({"compact", "ks.none", "--data", data()});
+  EXPECT_EQ(wrong.wait(), 1);
+  EXPECT_THAT(wrong.rest_of_errors(), HasSubstr("Table 'ks.none' does not exist"));
+  EXPECT_EQ(connection->query("SELECT * FROM ks.t WHERE k = 1")->row_count(), 10u);
+
+  connection.reset();
+  const std::string address = metrics_address(*server);
+  Process status({"status", "--host", address});
+  const std::string text = status.rest_of_output();
+  EXPECT_EQ(status.wait(), 0) << status.rest_of_errors();
+  EXPECT_THAT(text, HasSubstr("connections  "));
+  EXPECT_THAT(text, HasSubstr("insert                 10 "));
+  EXPECT_THAT(text, HasSubstr("  ks.t\n"));
+  Process json({"status", "--host", address, "--json"});
+  EXPECT_THAT(json.rest_of_output(), testing::StartsWith("{\"version\":\""));
+  EXPECT_EQ(json.wait(), 0);
+  server->signal(SIGTERM);
+  EXPECT_EQ(server->wait(), 0);
+  // Nobody has the directory open now: the commands open it themselves.
+  Process offline({"compact", "--data", data()});
+  EXPECT_EQ(offline.wait(), 0) << offline.rest_of_errors();
+  Process nowhere({"flush", "--data", directory_ + "/none"});
+  EXPECT_EQ(nowhere.wait(), 2);
+  Process gone({"status", "--host", address});
+  EXPECT_EQ(gone.wait(), 1);
+}
+
+}  // namespace
+}  // namespace sibyl

@@ -1,0 +1,99 @@
+// How often which values occurred, in buckets whose width grows with the value: four to each power of two, so
+// that a percentile is at most a fifth too large.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+namespace sibyl::base {
+
+struct HistogramBuckets {
+  static constexpr size_t count = 136;  // the last one holds whatever is larger
+
+  static constexpr size_t of(uint64_t value) {
+    if (value < 4) return static_cast<size_t>(value);
+    const size_t width = static_cast<size_t>(std::bit_width(value)) - 1;
+    return std::min((width - 1) * 4 + static_cast<size_t>((value >> (width - 2)) & 3), count - 1);
+  }
+  // The largest value that falls into it.
+  static constexpr uint64_t largest(size_t bucket) {
+    if (bucket < 4) return bucket;
+    const size_t shift = bucket / 4 - 1;
+    return ((uint64_t{5} + bucket % 4) << shift) - 1;
+  }
+};
+
+// What a histogram held at one moment; sums of several are taken by add().
+struct HistogramSnapshot {
+  std::array<uint64_t, HistogramBuckets::count> counts{};
+  uint64_t count = 0;
+  uint64_t sum = 0;
+  uint64_t max = 0;
+
+  void add(const HistogramSnapshot& other) {
+    for (size_t i = 0; i < counts.size(); ++i) counts[i] += other.counts[i];
+    count += other.count;
+    sum += other.sum;
+    max = std::max(max, other.max);
+  }
+  // The value that `share` (0 to 1) of all values do not exceed; 0 when there are none.
+  uint64_t percentile(double share) const {
+    const auto wanted = static_cast<uint64_t>(share * static_cast<double>(count) + 0.5);
+    uint64_t seen = 0;
+    for (size_t i = 0; i < counts.size(); ++i) {
+      seen += counts[i];
+      if (seen > 0 && seen >= wanted) return std::min(HistogramBuckets::largest(i), max);
+    }
+    return max;
+  }
+  // How many values are at most `bound`, to the granularity of the buckets.
+  uint64_t count_up_to(uint64_t bound) const {
+    uint64_t seen = 0;
+    for (size_t i = 0; i < counts.size() && HistogramBuckets::largest(i) <= bound; ++i) seen += counts[i];
+    return seen;
+  }
+};
+
+// A number that one thread at a time raises and any thread reads: counting costs no locked instruction.
+class Counter {
+ public:
+  void add(uint64_t amount = 1) {
+    value_.store(value_.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
+  }
+  uint64_t value() const { return value_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<uint64_t> value_{0};
+};
+
+// One thread at a time records; any thread takes snapshots.
+class Histogram {
+ public:
+  void record(uint64_t value) {
+    buckets_[HistogramBuckets::of(value)].add();
+    sum_.add(value);
+    if (value > max_.load(std::memory_order_relaxed)) max_.store(value, std::memory_order_relaxed);
+  }
+  // The count is that of the buckets, so that a snapshot agrees with itself.
+  HistogramSnapshot snapshot() const {
+    HistogramSnapshot snapshot;
+    for (size_t i = 0; i < buckets_.size(); ++i) {
+      snapshot.counts[i] = buckets_[i].value();
+      snapshot.count += snapshot.counts[i];
+    }
+    snapshot.sum = sum_.value();
+    snapshot.max = max_.load(std::memory_order_relaxed);
+    return snapshot;
+  }
+
+ private:
+  std::array<Counter, HistogramBuckets::count> buckets_;
+  Counter sum_;
+  std::atomic<uint64_t> max_{0};
+};
+
+}  // namespace sibyl::base

@@ -1,0 +1,32 @@
+// Fills the tables of system_views about requests, caches, threads and files when they are read.
+#pragma once
+
+#include <functional>
+#include <mutex>
+#include <vector>
+
+#include "engine/engine.h"
+#include "engine/system_tables.h"
+
+namespace sibyl::engine {
+
+class MonitorTables {
+ public:
+  // Borrows both, which must outlive it. The options' data directory and log are shown.
+  void install(SystemTables& tables, Engine& engine, const Options& options);
+  // After it returns the old one is not asked any more.
+  void set_monitor(const Monitor* monitor) {
+    std::lock_guard lock(mutex_);
+    monitor_ = monitor;
+  }
+
+ private:
+  using Rows = std::function<std::vector<SystemRow>(const Monitor&)>;
+  void install_monitored(SystemTables& tables, const char* table, Rows rows);
+  void install_measures(SystemTables& tables, Engine& engine);
+
+  std::mutex mutex_;
+  const Monitor* monitor_ = nullptr;  // guarded by mutex_
+};
+
+}  // namespace sibyl::engine

@@ -1,0 +1,174 @@
+// system_views about the store, and guardrails about the disk.
+#include <gmock/gmock.h>
+#include <spdlog/sinks/ringbuffer_sink.h>
+#include <spdlog/spdlog.h>
+
+#include <filesystem>
+
+#include "engine/compact.h"
+#include "engine/disk_usage.h"
+#include "engine/engine.h"
+#include "types/value.h"
+
+namespace sibyl::engine {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class MonitorTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = testing::TempDir() + "sibyl-monitor-XXXXXX";
+    directory_ = ::mkdtemp(pattern.data());
+  }
+  void TearDown() override {
+    engine_.reset();
+    std::filesystem::remove_all(directory_);
+  }
+  void open(plan::Guardrails guardrails = {}) {
+    engine_.reset();
+    Options options;
+    options.data = directory_ + "/data";
+    options.guardrails = guardrails;
+    options.settings = {{"log_format", "json"}};
+    auto opened = Engine::open(options);
+    ASSERT_TRUE(opened) << opened.error().text();
+    engine_ = std::move(*opened);
+  }
+  base::Result<execute::ResultSet> run(const std::string& text) {
+    auto plan = engine_->plan_query(text, "");
+    if (!plan) return base::fail(plan.error());
+    base::Result<execute::ResultSet> result;
+    std::mutex mutex;
+    std::condition_variable done;
+    bool is_done = false;
+    engine_->execute(*plan, {}, [&](base::Result<execute::ResultSet> found) {
+      const std::lock_guard lock(mutex);
+      result = std::move(found);
+      is_done = true;
+      done.notify_one();
+    });
+    std::unique_lock lock(mutex);
+    done.wait(lock, [&] { return is_done; });
+    return result;
+  }
+  // The values of a result of one column.
+  std::vector<std::string> column(const std::string& query) {
+    const auto result = run(query);
+    EXPECT_TRUE(result) << result.error().text();
+    std::vector<std::string> values;
+    base::BytesView rest = result->rows.bytes();
+    while (!rest.empty()) {
+      const auto size = static_cast<int32_t>(base::read_big_endian<uint32_t>(rest));
+      rest.remove_prefix(4);
+      values.emplace_back(size < 0 ? "null" : rest.substr(0, static_cast<size_t>(size)));
+      if (size > 0) rest.remove_prefix(static_cast<size_t>(size));
+    }
+    return values;
+  }
+  void make_table() {
+    ASSERT_TRUE(
+        run("CREATE KEYSPACE k WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}"));
+    ASSERT_TRUE(run("CREATE TABLE k.t (a int PRIMARY KEY, b blob)"));
+  }
+
+  std::string directory_;
+  std::unique_ptr<Engine> engine_;
+};
+
+TEST_F(MonitorTest, tells_of_caches_files_and_settings) {
+  open();
+  make_table();
+  for (int i = 0; i < 100; ++i)
+    ASSERT_TRUE(run("INSERT INTO k.t (a, b) VALUES (" + std::to_string(i) + ", 0xcafe)"));
+  ASSERT_TRUE(engine_->flush());
+  ASSERT_TRUE(compact(*engine_, "k.t"));
+  EXPECT_TRUE(compact(*engine_, "k"));
+  EXPECT_THAT(compact(*engine_, "k.none").error().message(), HasSubstr("does not exist"));
+  EXPECT_THAT(compact(*engine_, "none").error().message(), HasSubstr("does not exist"));
+  ASSERT_TRUE(run("SELECT * FROM k.t WHERE a = 5"));
+  const storage::StoreStatistics found = engine_->store().statistics();
+  EXPECT_GE(found.flushes, 1u);
+  EXPECT_GE(found.compactions, 1u);
+  EXPECT_GE(found.files, 1u);
+  EXPECT_GE(found.cache_hits + found.cache_misses, 1u);
+  EXPECT_EQ(found.group_commits.sum, found.commits);
+  EXPECT_EQ(found.sync_micros.count, found.commit_groups);
+  EXPECT_THAT(column("SELECT name FROM system_views.caches"), ElementsAre("chunks"));
+  EXPECT_EQ(column("SELECT mebibytes FROM system_views.max_sstable_size").size(), 1u);
+  EXPECT_THAT(column("SELECT value FROM system_views.settings WHERE name = 'log_format'"),
+              ElementsAre("json"));
+  EXPECT_THAT(column("SELECT rack FROM system_views.gossip_info"), ElementsAre("rack1"));
+  EXPECT_TRUE(column("SELECT address FROM system_views.internode_inbound").empty());
+}
+
+TEST_F(MonitorTest, writes_are_warned_of_and_refused_when_the_disk_is_full) {
+  plan::Guardrails guardrails;
+  guardrails.data_disk_usage_percentage = {.warn = 1, .fail = -1};
+  guardrails.data_disk_usage_max_disk_size = 1 << 20;
+  open(guardrails);
+  make_table();
+  ASSERT_TRUE(run("INSERT INTO k.t (a, b) VALUES (1, 0x00)"));
+  std::string blob(200'000, '0');
+  ASSERT_TRUE(run("INSERT INTO k.t (a, b) VALUES (2, 0x" + blob + ")"));
+  open(guardrails);
+  const auto warned = run("INSERT INTO k.t (a, b) VALUES (3, 0x00)");
+  ASSERT_TRUE(warned) << warned.error().text();
+  EXPECT_THAT(
+      warned->warnings,
+      ElementsAre("Guardrail replica_disk_usage violated: Replica disk usage exceeds warning threshold"));
+  guardrails.data_disk_usage_percentage = {.warn = 1, .fail = 2};
+  open(guardrails);
+  EXPECT_EQ(run("DELETE FROM k.t WHERE a = 1").error().message(),
+            "Guardrail replica_disk_usage violated: Write request failed because disk usage exceeds failure "
+            "threshold");
+  EXPECT_TRUE(run("SELECT * FROM k.t WHERE a = 1"));
+  EXPECT_TRUE(run("TRUNCATE k.t"));
+}
+
+TEST_F(MonitorTest, large_partitions_are_known_and_told_of) {
+  plan::Guardrails guardrails;
+  guardrails.partition_size = {.warn = 100'000, .fail = -1};
+  const auto log = std::make_shared<spdlog::sinks::ringbuffer_sink_mt>(16);
+  const auto before = spdlog::default_logger();
+  spdlog::set_default_logger(std::make_shared<spdlog::logger>("test", log));
+  open(guardrails);
+  make_table();
+  const std::string blob(1 << 20, '0');
+  ASSERT_TRUE(run("INSERT INTO k.t (a, b) VALUES (2, 0x" + blob + ")"));
+  ASSERT_TRUE(run("INSERT INTO k.t (a, b) VALUES (3, 0x00)"));
+  ASSERT_TRUE(engine_->flush());
+  spdlog::set_default_logger(before);
+  const std::vector<std::string> lines = log->last_formatted();
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_THAT(lines[0], HasSubstr("Guardrail partition_size violated: Partition k.t token "));
+  EXPECT_THAT(lines[0], HasSubstr("key 2 has size 5243"));
+  EXPECT_THAT(lines[0], HasSubstr("this exceeds the warning threshold of 100000."));
+  open();
+  EXPECT_THAT(column("SELECT mebibytes FROM system_views.max_partition_size WHERE keyspace_name = 'k' AND "
+                     "table_name = 't'"),
+              ElementsAre(types::encode_int64(1)));
+}
+
+TEST_F(MonitorTest, functions_and_views_may_be_switched_off) {
+  plan::Guardrails guardrails;
+  guardrails.user_defined_functions_enabled = guardrails.materialized_views_enabled = false;
+  open(guardrails);
+  make_table();
+  EXPECT_EQ(
+      run("CREATE FUNCTION k.f (a int) CALLED ON NULL INPUT RETURNS int LANGUAGE lua AS 'return 1'")
+          .error()
+          .message(),
+      "User-defined functions are disabled in cassandra.yaml - set user_defined_functions_enabled=true to "
+      "enable");
+  EXPECT_EQ(
+      run("CREATE MATERIALIZED VIEW k.v AS SELECT * FROM k.t WHERE a IS NOT NULL AND b IS NOT NULL PRIMARY "
+          "KEY (b, a)")
+          .error()
+          .message(),
+      "Materialized views are disabled. Enable in cassandra.yaml to use.");
+}
+
+}  // namespace
+}  // namespace sibyl::engine

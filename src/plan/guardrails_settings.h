@@ -1,0 +1,37 @@
+// Guardrails by the names that cassandra.yaml gives them: for reading a configuration and for showing it.
+#pragma once
+
+#include <set>
+#include <span>
+#include <string>
+
+#include "plan/guardrails.h"
+
+namespace sibyl::plan {
+
+// "tables": tables_warn_threshold and tables_fail_threshold.
+struct NamedThreshold {
+  enum class Unit : uint8_t { count, bytes, micros };
+  const char* name;
+  Threshold Guardrails::* threshold;
+  Unit unit = Unit::count;
+};
+struct NamedFlag {
+  const char* name;
+  bool Guardrails::* flag;
+  const char* help;
+};
+// "table_properties_warned".
+struct NamedValues {
+  const char* name;
+  ValueSets Guardrails::* sets;
+  std::set<std::string> ValueSets::* set;
+  bool is_upper_case;
+  const char* help;
+};
+
+std::span<const NamedThreshold> guardrail_thresholds();
+std::span<const NamedFlag> guardrail_flags();
+std::span<const NamedValues> guardrail_values();
+
+}  // namespace sibyl::plan

@@ -1,0 +1,170 @@
+#include "server/request_metrics.h"
+
+#include "plan/modify.h"
+#include "plan/select.h"
+#include "server/call.h"
+
+namespace sibyl::server {
+
+using engine::StatementKind;
+using engine::TableMeasure;
+
+namespace {
+
+constexpr std::array error_codes = {base::ErrorCode::server,
+                                    base::ErrorCode::protocol,
+                                    base::ErrorCode::bad_credentials,
+                                    base::ErrorCode::unavailable,
+                                    base::ErrorCode::overloaded,
+                                    base::ErrorCode::bootstrapping,
+                                    base::ErrorCode::truncate,
+                                    base::ErrorCode::write_timeout,
+                                    base::ErrorCode::read_timeout,
+                                    base::ErrorCode::read_failure,
+                                    base::ErrorCode::function_failure,
+                                    base::ErrorCode::write_failure,
+                                    base::ErrorCode::cdc_write_failure,
+                                    base::ErrorCode::cas_write_unknown,
+                                    base::ErrorCode::syntax,
+                                    base::ErrorCode::unauthorized,
+                                    base::ErrorCode::invalid,
+                                    base::ErrorCode::config,
+                                    base::ErrorCode::already_exists,
+                                    base::ErrorCode::unprepared};
+
+size_t error_slot(base::ErrorCode code) {
+  for (size_t i = 0; i < error_codes.size(); ++i)
+    if (error_codes[i] == code) return i;
+  return 0;
+}
+
+uint64_t micros(std::chrono::steady_clock::duration duration) {
+  const auto count = std::chrono::duration_cast<std::chrono::microseconds>(duration).count();
+  return count < 0 ? 0 : static_cast<uint64_t>(count);
+}
+
+struct KindOfPlan {
+  StatementKind operator()(const std::shared_ptr<const plan::Select>& select) const {
+    const bool names_partitions = select->where->partitions() == plan::Restrictions::Partitions::keys &&
+                                  select->where->index_uses().empty() && select->nearest == nullptr;
+    return names_partitions ? StatementKind::select : StatementKind::scan;
+  }
+  StatementKind operator()(const std::shared_ptr<const plan::Modification>& write) const {
+    if (write->conditions) return StatementKind::conditional;
+    if (write->is_counter) return StatementKind::counter;
+    switch (write->kind) {
+      case plan::Modification::Kind::insert:
+        return StatementKind::insert;
+      case plan::Modification::Kind::update:
+        return StatementKind::update;
+      case plan::Modification::Kind::delete_:
+        return StatementKind::delete_;
+    }
+    return StatementKind::other;
+  }
+  StatementKind operator()(const std::shared_ptr<const plan::Batch>&) const { return StatementKind::batch; }
+  StatementKind operator()(const plan::Truncate&) const { return StatementKind::truncate; }
+  StatementKind operator()(const plan::Use&) const { return StatementKind::other; }
+  StatementKind operator()(const plan::Describe&) const { return StatementKind::other; }
+  StatementKind operator()(const plan::Explain&) const { return StatementKind::other; }
+  template <typename Definition>
+  StatementKind operator()(const Definition&) const {
+    return StatementKind::definition;
+  }
+};
+
+// Logged, unlogged, counter.
+size_t batch_slot(const Call& call) {
+  if (!call.plan) return static_cast<size_t>(call.batch.kind);
+  const auto* batch = std::get_if<std::shared_ptr<const plan::Batch>>(&call.plan->plan);
+  if (batch == nullptr || (*batch)->kind == cql::Batch::Kind::logged) return 0;
+  return (*batch)->kind == cql::Batch::Kind::unlogged ? 1 : 2;
+}
+
+}  // namespace
+
+StatementKind kind_of(const Call& call) {
+  if (call.plan) return std::visit(KindOfPlan{}, call.plan->plan);
+  return call.batch_tables.empty() ? StatementKind::other : StatementKind::batch;
+}
+
+void RequestMetrics::count(const Call& call, Time now) {
+  const StatementKind kind = kind_of(call);
+  const uint64_t taken = micros(now - call.arrived);
+  latencies_[static_cast<size_t>(kind)].record(taken);
+  const bool is_understood = call.plan || !call.batch_tables.empty();
+  if (is_understood) (call.is_execute ? prepared_ : regular_).add();
+  if (!call.result->has_value()) return;
+  if (kind == StatementKind::batch)
+    batch_partitions_[batch_slot(call)].record((*call.result)->partitions_written);
+  count_tables(call, taken, micros(now - call.started), kind);
+}
+
+void RequestMetrics::count_tables(const Call& call, uint64_t taken, uint64_t local, StatementKind kind) {
+  if (kind == StatementKind::select || kind == StatementKind::scan) {
+    const bool is_scan = kind == StatementKind::scan;
+    if (call.plan->tables.front()->is_virtual) return;
+    const uint32_t table = call.plan->tables.front()->storage_id;
+    record(table, is_scan ? TableMeasure::coordinator_scan : TableMeasure::coordinator_read, taken);
+    record(table, is_scan ? TableMeasure::local_scan : TableMeasure::local_read, local);
+    record(table, TableMeasure::rows_per_read, (*call.result)->rows_read);
+    record(table, TableMeasure::tombstones_per_read, (*call.result)->tombstones_read);
+    return;
+  }
+  const auto write = [&](uint32_t table) {
+    record(table, TableMeasure::coordinator_write, taken);
+    record(table, TableMeasure::local_write, local);
+  };
+  if (!call.plan) {
+    for (const uint32_t table : call.batch_tables) write(table);
+  } else if (kind <= StatementKind::batch) {
+    for (const schema::TablePtr& table : call.plan->tables) write(table->storage_id);
+  }
+}
+
+void RequestMetrics::record(uint32_t table, TableMeasure measure, uint64_t value) {
+  const auto which = static_cast<size_t>(measure);
+  const auto found = tables_.find(table);
+  if (found == tables_.end() || !found->second.measures[which]) {
+    const std::lock_guard lock(tables_mutex_);
+    tables_[table].measures[which] = std::make_unique<base::Histogram>();
+    tables_[table].measures[which]->record(value);
+    return;
+  }
+  found->second.measures[which]->record(value);
+}
+
+void RequestMetrics::count_prepare(Time arrived, Time now) {
+  latencies_[static_cast<size_t>(StatementKind::prepare)].record(micros(now - arrived));
+}
+
+void RequestMetrics::count_error(base::ErrorCode code) {
+  errors_[error_slot(code)].add();
+}
+
+void RequestMetrics::add_to(engine::Activity& activity) const {
+  for (size_t i = 0; i < latencies_.size(); ++i) activity.latencies[i].add(latencies_[i].snapshot());
+  for (size_t i = 0; i < error_codes.size(); ++i)
+    activity.errors[static_cast<int32_t>(error_codes[i])] += errors_[i].value();
+  activity.prepared_executions += prepared_.value();
+  activity.regular_executions += regular_.value();
+  activity.bytes_received += bytes_received_.value();
+  activity.bytes_sent += bytes_sent_.value();
+  activity.slow_requests += slow_.value();
+  for (size_t i = 0; i < batch_partitions_.size(); ++i)
+    activity.batch_partitions[i].add(batch_partitions_[i].snapshot());
+  const std::lock_guard lock(tables_mutex_);
+  for (const auto& [id, table] : tables_) {
+    auto& measures = activity.tables[id];
+    for (size_t i = 0; i < table.measures.size(); ++i)
+      if (table.measures[i]) measures[i].add(table.measures[i]->snapshot());
+  }
+}
+
+uint64_t RequestMetrics::answered() const {
+  uint64_t sum = 0;
+  for (const base::Histogram& latency : latencies_) sum += latency.snapshot().count;
+  return sum;
+}
+
+}  // namespace sibyl::server
