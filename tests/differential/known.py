@@ -36,6 +36,7 @@ KNOWN = [
     (DESCENDING, r"^error 2200 the '.' operation is not supported between .*\bc\d", r""),
     ("a range in which no value lies deletes nothing", r"^error 2200 Range deletions are not supported for specific columns", r"^void"),
     ("an empty key has no token; Cassandra takes its token for the whole ring", r"^rows", r"^error 2200 Invalid null token value"),
+    ("Cassandra loses a column beside an IN over several", r"^error 2200 Invalid unset value for column c\d$", r"^rows"),
     ("a blob literal is no tinyint", r"", r"^error 2200 Invalid HEX constant .* of type tinyint$"),
 ]
 

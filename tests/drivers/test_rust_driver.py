@@ -1,5 +1,6 @@
-"""The Rust driver `scylla`, unmodified, from crates.io: rust/ has the program. Skipped by name where it cannot be had."""
+"""The Rust driver `scylla`, unmodified, from its registry: rust/ has the program. Skipped by name where it cannot be had."""
 import os
+import shutil
 
 import pytest
 
@@ -13,9 +14,9 @@ def found():
     results = Results("rust-scylla")
     results.need("cargo")
     folder = BUILD / "rust"
-    folder.mkdir(parents=True, exist_ok=True)
-    manifest = ["--locked", "--manifest-path", str(SOURCES / "Cargo.toml")]
-    results.fetch(["cargo", "fetch", *manifest], folder, (SOURCES / "Cargo.lock").read_text(encoding="utf-8"))
+    shutil.copytree(SOURCES, folder / "source", dirs_exist_ok=True)  # its lock file is written beside its manifest
+    manifest = ["--manifest-path", str(folder / "source/Cargo.toml")]
+    results.fetch(["cargo", "fetch", *manifest], folder, (SOURCES / "Cargo.toml").read_text(encoding="utf-8"))
     build(["cargo", "build", "--offline", *manifest], folder, env=dict(os.environ, CARGO_TARGET_DIR=str(folder / "target")))
     return examine(results, [str(folder / "target/debug/rust-client")])
 
