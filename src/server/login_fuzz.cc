@@ -14,8 +14,10 @@
 #include <string>
 #include <string_view>
 
+#include "auth/password.h"
 #include "base/check.h"
 #include "protocol/frame.h"
+#include "protocol/request.h"
 #include "protocol/segment.h"
 #include "server/fake_engine.h"
 #include "server/server.h"
@@ -141,10 +143,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (answer.opcode == Opcode::authenticate) client.agree(version);
     if (answer.opcode == Opcode::auth_success) {
       // The engine's rule: the password is the name.
-      const size_t last = body.rfind('\0');
-      SIBYL_CHECK(opcode == Opcode::auth_response && last != body.npos);
-      const std::string_view password = body.substr(last + 1);
-      SIBYL_CHECK(!password.empty() && body.substr(0, last).ends_with(password));
+      SIBYL_CHECK(opcode == Opcode::auth_response);
+      const auto token = protocol::decode_auth_response(body);
+      SIBYL_CHECK(token.has_value() && token->has_value());
+      const auto plain = auth::decode_plain(**token);
+      SIBYL_CHECK(plain.has_value() && plain->role == plain->password);
       has_logged_in = true;
     }
   }
