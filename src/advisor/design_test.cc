@@ -156,7 +156,6 @@ TEST(ShopTest, SpaceIsKept) {
 TEST(ShopTest, EveryStatementOfRubisRuns) {
   DesignOptions options;
   options.mix = "bidding";
-  options.share = true;
   options.seconds = 3;
   expect_runs(design(load("docs/examples/rubis.cql"), options));
 }
