@@ -45,7 +45,8 @@ base::Status RowWriter::write_json(RowBuffer& rows) {
         std::none_of(column.name.begin(), column.name.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
     json += types::to_json(*text, is_plain ? column.name : "\"" + column.name + "\"");
     json += ": ";
-    const bool has_parts = !column.type->parameters().empty();
+    // A user type without bytes is one whose fields are all null.
+    const bool has_parts = !column.type->parameters().empty() && column.type->kind() != types::Kind::udt;
     const bool is_null = !value.is_present() || (value.bytes.empty() && has_parts);
     json += is_null ? "null" : types::to_json(*column.type, value.bytes);
   }

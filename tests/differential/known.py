@@ -105,6 +105,8 @@ def explain_rows(cassandra, sibyl):
             reason = "similarities are added up in another order"
         elif name == "[json]" and theirs.replace(b"to_json(", b"tojson(") == ours.replace(b"to_json(", b"tojson("):
             reason = TO_JSON
+        elif name == "[json]" and sorted(theirs) == sorted(ours):
+            reason = ORDER
         elif name == "[json]" and re.sub(rb"cast\((c\d) as \w+\)", rb"\1", theirs) == ours:
             reason = DESCENDING
         else:
