@@ -44,7 +44,7 @@ void BlockingPool::work(Slot& slot) {
     if (queue_.empty()) return;
     Call* call = queue_.front();
     queue_.pop_front();
-    slot = {call->plan, call->arrived, std::chrono::steady_clock::now(), true};
+    slot = {call->plan, call->arrived, std::chrono::steady_clock::now(), true, call->login != nullptr};
     lock.unlock();
     run_(*call);
     lock.lock();
@@ -71,9 +71,9 @@ std::vector<engine::RunningRequest> BlockingPool::running() const {
   for (size_t i = 0; i < slots_.size(); ++i) {
     const Slot& slot = slots_[i];
     if (!slot.is_running) continue;
+    const std::string text = slot.plan ? "QUERY " + cql::without_literals(slot.plan->text) : "BATCH";
     running.push_back({"Blocking-Requests-" + std::to_string(i + 1), micros(slot.started - slot.arrived),
-                       micros(now - slot.started),
-                       slot.plan ? "QUERY " + cql::without_literals(slot.plan->text) : "BATCH"});
+                       micros(now - slot.started), slot.is_login ? "AUTH_RESPONSE" : text});
   }
   return running;
 }

@@ -34,9 +34,10 @@ class BlockingPool {
  private:
   // What a thread is running.
   struct Slot {
-    plan::PreparedPtr plan;  // nullptr: a BATCH
+    plan::PreparedPtr plan;  // nullptr: a BATCH, or a login
     std::chrono::steady_clock::time_point arrived, started;
     bool is_running = false;
+    bool is_login = false;
   };
   void work(Slot& slot);
 

@@ -450,16 +450,26 @@ void Connection::run(Call* call, bool may_block) {
   if (call->completed_inline) finish(call);
 }
 
-void Connection::finish(Call* call) {
-  const auto now = reactor_.look_at_clock();
-  reactor_.metrics().count(*call, now);
-  Shared& shared = reactor_.shared();
-  if (shared.slow_query.count() > 0 && now - call->arrived > shared.slow_query) {
-    reactor_.metrics().count_slow();
-    shared.request_log.tell_slow(*call, now);
+namespace {
+
+// Counts a request that has its result, and logs it when it was slow or failed. Logins are no requests.
+void observe(const Call& call, Reactor& reactor) {
+  const auto now = reactor.look_at_clock();
+  if (call.login) return;
+  reactor.metrics().count(call, now);
+  Shared& shared = reactor.shared();
+  if (shared.slow_query.count() > 0 && now - call.arrived > shared.slow_query) {
+    reactor.metrics().count_slow();
+    shared.request_log.tell_slow(call, now);
   }
-  if (!call->result->has_value() && is_servers_fault(call->result->error().code()))
-    shared.request_log.tell_failed(*call, call->result->error(), now);
+  if (!call.result->has_value() && is_servers_fault(call.result->error().code()))
+    shared.request_log.tell_failed(call, call.result->error(), now);
+}
+
+}  // namespace
+
+void Connection::finish(Call* call) {
+  observe(*call, reactor_);
   if (call->trace) {
     call->trace->stop();
     reactor_.shared().engine.show_trace(*call->trace);
