@@ -88,6 +88,14 @@ base::Result<client::Options> server_of(const CommonOptions& options) {
   return server;
 }
 
+std::string run_text(const CommonOptions& options, const client::Options& server, const Dialect& dialect) {
+  const std::string place = fmt::format("{}:{}", server.host, server.port);
+  if (dialect.is_json) return fmt::format("at {}, json", place);
+  return fmt::format("at {}, csv with delimiter {}, quote {}, escape {}, null '{}', {}", place,
+                     dialect.delimiter, dialect.quote, dialect.escape, dialect.null,
+                     options.header ? "a header" : "no header");
+}
+
 std::string TableInfo::quoted_name() const {
   return types::quote_identifier(keyspace) + "." + types::quote_identifier(name);
 }
@@ -150,9 +158,22 @@ std::string quoted_list(const std::vector<std::string>& names) {
   return out;
 }
 
+base::Status write_all(int file, const std::string& path, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t got = ::write(file, bytes.data(), bytes.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0)
+      return base::fail(base::ErrorCode::server,
+                        fmt::format("Cannot write {}: {}", path, std::strerror(errno)));
+    bytes.remove_prefix(static_cast<size_t>(got));
+  }
+  return {};
+}
+
 // --- The journal: lines "name value"
 
-base::Result<Journal> Journal::open(std::string path, const std::string& what, bool restart) {
+base::Result<Journal> Journal::open(std::string path, std::string what, bool restart) {
+  std::replace(what.begin(), what.end(), '\n', ' ');  // it is one line
   Journal journal;
   journal.path_ = std::move(path);
   if (journal.path_.empty()) return journal;
@@ -187,10 +208,15 @@ base::Status Journal::save() {
   for (const auto& [name, value] : facts_) text += name + " " + value + "\n";
   const std::string unfinished = path_ + ".new";
   const int file = ::open(unfinished.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  bool good = file >= 0 && ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  if (file >= 0) ::close(file);
-  good = good && ::rename(unfinished.c_str(), path_.c_str()) == 0;
-  if (!good) return base::fail(usage(fmt::format("Cannot write {}: {}", path_, std::strerror(errno))));
+  if (file < 0)
+    return base::fail(base::ErrorCode::server,
+                      fmt::format("Cannot make {}: {}", unfinished, std::strerror(errno)));
+  const base::Status written = write_all(file, unfinished, text);
+  ::close(file);
+  if (!written) return written;
+  if (::rename(unfinished.c_str(), path_.c_str()) != 0)
+    return base::fail(base::ErrorCode::server,
+                      fmt::format("Cannot write {}: {}", path_, std::strerror(errno)));
   return {};
 }
 

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -43,6 +44,8 @@ struct CommonOptions {
 void add_common_options(CLI::App& command, CommonOptions& options);
 base::Result<Dialect> dialect_of(const CommonOptions& options);
 base::Result<client::Options> server_of(const CommonOptions& options);
+// What makes two runs on one file the same, beside their statement: the server, and how the file is read.
+std::string run_text(const CommonOptions& options, const client::Options& server, const Dialect& dialect);
 
 // A table as the server's system_schema tells it.
 struct TableInfo {
@@ -59,12 +62,15 @@ base::Result<TableInfo> find_table(client::Connection& connection, const std::st
 base::Result<std::vector<std::string>> choose_columns(const TableInfo& table, const std::string& names);
 std::string quoted_list(const std::vector<std::string>& names);
 
+// All of the bytes; the path is for the error.
+base::Status write_all(int file, const std::string& path, std::string_view bytes);
+
 // Small facts about a run, kept beside the file it works on so that another run continues it. Written by
 // replacing the whole file: after a crash it says what it said before or after a save().
 class Journal {
  public:
   // `what` names the run: a journal of another one is refused. An empty path: none is kept.
-  static base::Result<Journal> open(std::string path, const std::string& what, bool restart);
+  static base::Result<Journal> open(std::string path, std::string what, bool restart);
   bool is_resumed() const { return is_resumed_; }
   std::string get(const std::string& name) const;
   uint64_t number(const std::string& name) const;

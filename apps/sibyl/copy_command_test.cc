@@ -266,6 +266,75 @@ TEST_F(CopyCommandTest, AnImportWaitsForAServerThatRestarts) {
   EXPECT_EQ(count(*connection, "ks.t"), rows);
 }
 
+// What was read of a range before the server went away is not written twice, to a file or to standard output.
+TEST_F(CopyCommandTest, AnExportReadsARangeAnewWhenTheServerRestarts) {
+  auto server = serve(data());
+  constexpr int rows = 6'000;
+  {
+    auto connection = connect();
+    make_table(*connection);
+    std::ofstream file(path("many.csv"));
+    for (int i = 0; i < rows; ++i) file << i << "," << i << ",value" << i << "\n";
+  }
+  ASSERT_EQ(copy("import", "ks.t", path("many.csv")).status, 0);
+  const std::string address = "127.0.0.1:" + std::to_string(port_);
+  for (const std::string& output : {path("out.csv"), std::string("-")}) {
+    // Ranges of many pages: it is almost always within one that the server goes.
+    Process process({"export", "ks.t", output, "--host", address, "--page-size", "1", "--jobs", "1"});
+    std::string text;
+    if (output == "-")
+      text = process.read_line();
+    else
+      while (!fs::exists(path("out.csv.parts/00001")) && !fs::exists(path("out.csv"))) ::usleep(200);
+    server->signal(SIGKILL);
+    server->wait();
+    server =
+        std::make_unique<Process>(std::vector<std::string>{"serve", "--data", data(), "--listen", address});
+    EXPECT_EQ(server->read_line(), "ready on " + address + "\n");
+    text += process.rest_of_output();
+    EXPECT_THAT(process.rest_of_errors(), HasSubstr("exported 6000 rows"));
+    ASSERT_EQ(process.wait(), 0);
+    std::map<std::string, int> lines;
+    std::istringstream stream(output == "-" ? text : contents(output));
+    for (std::string line; std::getline(stream, line);) ++lines[line];
+    EXPECT_EQ(lines.size(), static_cast<size_t>(rows));
+    for (const auto& [line, times] : lines) ASSERT_EQ(times, 1) << line;
+  }
+}
+
+// A journal continues the run that it is of: the same file with the same meaning into the same server.
+TEST_F(CopyCommandTest, AnotherServerOrDialectIsAnotherRun) {
+  auto server = serve(data());
+  make_table(*connect());
+  write(path("x.csv"), "bad,1,x\n1,1,x\n");
+  ASSERT_EQ(copy("import", "ks.t", path("x.csv"), {"--max-errors", "0"}).status, 3);
+  const std::vector<std::vector<std::string>> others = {
+      {"--delimiter", ";"}, {"--quote", "'"}, {"--escape", "\""}, {"--null", "N"}, {"--write-nulls"}};
+  for (const auto& other : others) {
+    const auto outcome = copy("import", "ks.t", path("x.csv"), other);
+    EXPECT_EQ(outcome.status, 2) << other[0];
+    EXPECT_THAT(outcome.errors, HasSubstr("another run")) << other[0];
+  }
+  auto second = serve(path("second"));
+  make_table(*connect());
+  const auto outcome = copy("import", "ks.t", path("x.csv"));
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_THAT(outcome.errors, HasSubstr("another run"));
+  EXPECT_EQ(copy("import", "ks.t", path("x.csv"), {"--restart"}).status, 1);
+}
+
+// A missing quote costs the rows behind it, and they are kept: no row is made of them.
+TEST_F(CopyCommandTest, AQuoteThatNothingClosesRejectsWhatFollows) {
+  auto server = serve(data());
+  auto connection = connect();
+  make_table(*connection);
+  write(path("x.csv"), "1,1,good\n2,2,\"open\n3,3,three\n");
+  EXPECT_EQ(copy("import", "ks.t", path("x.csv")).status, 1);
+  EXPECT_EQ(contents(path("x.csv.rejected")), "2,2,\"open\n3,3,three\n");
+  EXPECT_EQ(contents(path("x.csv.rejected.reasons")), "line 2: a quoted field has no end\n");
+  EXPECT_EQ(count(*connection, "ks.t"), 1);
+}
+
 // --- Snapshots
 
 TEST_F(CopyCommandTest, ASnapshotOfARunningServerIsRestored) {

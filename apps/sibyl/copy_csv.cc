@@ -54,6 +54,7 @@ class Walker {
     return escape_or_text(c);
   }
   bool is_quoted() const { return is_quoted_; }
+  bool in_quotes() const { return in_quotes_; }
   void next_field() {
     at_start_ = true;
     is_quoted_ = false;
@@ -71,9 +72,30 @@ class Walker {
   bool at_start_ = true, in_quotes_ = false, is_quoted_ = false, is_escaped_ = false, just_closed_ = false;
 };
 
+// Finds the ends of records in a text that comes in parts.
+class EndFinder {
+ public:
+  explicit EndFinder(const Dialect& dialect) : is_json_(dialect.is_json), walker_(dialect) {}
+
+  // Where the record that is begun ends in its next part, its \n included; 0: not in this part.
+  size_t find(std::string_view part) {
+    if (is_json_) {
+      const size_t end = part.find('\n');
+      return end == std::string_view::npos ? 0 : end + 1;
+    }
+    for (size_t i = 0; i < part.size(); ++i)
+      if (walker_.step(part[i]) == Walker::Is::end) return i + 1;
+    return 0;
+  }
+
+ private:
+  const bool is_json_;
+  Walker walker_;
+};
+
 }  // namespace
 
-std::vector<Field> parse_record(const Dialect& dialect, std::string_view record) {
+base::Result<std::vector<Field>> parse_record(const Dialect& dialect, std::string_view record) {
   if (record.ends_with('\n')) record.remove_suffix(1);
   if (record.ends_with('\r')) record.remove_suffix(1);
   std::vector<Field> fields(1);
@@ -92,6 +114,7 @@ std::vector<Field> parse_record(const Dialect& dialect, std::string_view record)
     }
     fields.back().is_quoted = walker.is_quoted();
   }
+  if (walker.in_quotes()) return base::invalid("a quoted field has no end");
   return fields;
 }
 
@@ -113,14 +136,7 @@ void write_field(const Dialect& dialect, const std::optional<std::string>& text,
 }
 
 size_t record_end(const Dialect& dialect, std::string_view text) {
-  if (dialect.is_json) {
-    const size_t end = text.find('\n');
-    return end == std::string_view::npos ? 0 : end + 1;
-  }
-  Walker walker(dialect);
-  for (size_t i = 0; i < text.size(); ++i)
-    if (walker.step(text[i]) == Walker::Is::end) return i + 1;
-  return 0;
+  return EndFinder(dialect).find(text);
 }
 
 base::Result<RecordFile> RecordFile::open(const std::string& path, const Dialect& dialect) {
@@ -176,11 +192,15 @@ base::Result<bool> RecordFile::read_more() {
 }
 
 base::Result<bool> RecordFile::next(size_t bytes, Piece& piece) {
-  size_t taken = 0;
+  size_t taken = 0, looked_at = 0;
+  EndFinder ends(dialect_);
   while (taken < bytes) {
-    const size_t end = record_end(dialect_, std::string_view(buffer_).substr(taken));
-    taken += end;
-    if (end > 0) continue;
+    const size_t end = ends.find(std::string_view(buffer_).substr(looked_at));
+    if (end > 0) {
+      taken = looked_at += end;
+      continue;
+    }
+    looked_at = buffer_.size();
     if (is_ended_) {
       taken = buffer_.size();
       break;

@@ -28,8 +28,9 @@ struct Field {
   bool is_quoted = false;
 };
 
+// Refuses a record whose last field begins with a quote that nothing closes.
 // REQUIRES: a whole record, with or without its end.
-std::vector<Field> parse_record(const Dialect& dialect, std::string_view record);
+base::Result<std::vector<Field>> parse_record(const Dialect& dialect, std::string_view record);
 
 // nullopt: null. Texts that would read as null, or as something else, are put in quotes.
 void write_field(const Dialect& dialect, const std::optional<std::string>& text, std::string& out);
@@ -57,7 +58,7 @@ class RecordFile {
   // Goes on from here, which must be a record's beginning.
   base::Status seek(uint64_t offset, uint64_t line);
   // At least so many bytes, unless the file ends, in whole records; false at the end. A file's last record
-  // needs no \n.
+  // needs no \n, and is what remains when a quote is never closed.
   base::Result<bool> next(size_t bytes, Piece& piece);
   // One record.
   base::Result<bool> next_record(Piece& piece) { return next(1, piece); }

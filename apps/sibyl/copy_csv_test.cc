@@ -16,8 +16,9 @@ using testing::ElementsAre;
 // Texts, with quoted ones marked.
 std::vector<std::string> fields(const Dialect& dialect, std::string_view record) {
   std::vector<std::string> out;
-  for (const Field& field : parse_record(dialect, record))
-    out.push_back((field.is_quoted ? "q:" : "") + field.text);
+  const auto parsed = parse_record(dialect, record);
+  if (!parsed) return {"refused: " + parsed.error().message()};
+  for (const Field& field : *parsed) out.push_back((field.is_quoted ? "q:" : "") + field.text);
   return out;
 }
 
@@ -30,6 +31,17 @@ TEST(Csv, ReadsRecords) {
   EXPECT_THAT(fields(dialect, "\"say \\\"hi\\\"\",a\\\\b"), ElementsAre("q:say \"hi\"", "a\\b"));
   EXPECT_THAT(fields(dialect, "\"say \"\"hi\"\"\""), ElementsAre("q:say \"hi\""));
   EXPECT_THAT(fields(dialect, "it's 5\" long"), ElementsAre("it's 5\" long"));
+}
+
+TEST(Csv, AQuoteThatNothingClosesIsRefused) {
+  Dialect dialect;
+  const auto refused = ElementsAre("refused: a quoted field has no end");
+  EXPECT_THAT(fields(dialect, "1,\"open\n2,b\n"), refused);
+  EXPECT_THAT(fields(dialect, "1,\""), refused);
+  EXPECT_THAT(fields(dialect, "1,\"cut\\\""), refused);
+  EXPECT_THAT(fields(dialect, "1,\"whole\""), ElementsAre("1", "q:whole"));
+  dialect.escape = '"';
+  EXPECT_THAT(fields(dialect, "1,\"cut\"\""), refused);
 }
 
 TEST(Csv, KnowsWhereRecordsEnd) {
@@ -63,7 +75,9 @@ TEST(CsvProperty, FieldsComeBack) {
     }
     record += '\n';
     RC_ASSERT(record_end(dialect, record + "next") == record.size());
-    const auto found = parse_record(dialect, record);
+    const auto parsed = parse_record(dialect, record);
+    RC_ASSERT(parsed.has_value());
+    const std::vector<Field>& found = *parsed;
     RC_ASSERT(found.size() == wanted.size());
     for (size_t i = 0; i < wanted.size(); ++i) {
       const bool is_null = !found[i].is_quoted && found[i].text == dialect.null;
@@ -99,6 +113,29 @@ TEST(RecordFile, GivesWholeRecordsWithTheirPlaces) {
   ASSERT_TRUE(*file->next(1, piece));
   EXPECT_EQ(piece.text, "last,one");
   EXPECT_EQ(piece.first_line, 2001u);
+  std::filesystem::remove(path);
+}
+
+// Reads end anywhere: within quotes, behind an escape, between the two of a doubled quote.
+TEST(RecordFile, RecordsSpanReads) {
+  const std::string path =
+      (std::filesystem::temp_directory_path() / ("sibyl-csv-span-" + std::to_string(::getpid()))).string();
+  constexpr size_t read_bytes = 256 << 10;
+  for (const std::string marks : {"\"\"", "\\\"", "\n", "\",\""}) {
+    for (size_t before = read_bytes - 4; before < read_bytes + 2; ++before) {
+      const std::string first =
+          "\"" + std::string(before, 'x') + marks + std::string(read_bytes, 'y') + "\"\n";
+      std::ofstream(path) << first << "last,one\n";
+      auto file = RecordFile::open(path, {});
+      ASSERT_TRUE(file.has_value());
+      RecordFile::Piece piece;
+      ASSERT_TRUE(*file->next_record(piece));
+      EXPECT_EQ(piece.text.size(), first.size());
+      ASSERT_TRUE(*file->next_record(piece));
+      EXPECT_EQ(piece.text, "last,one\n");
+      EXPECT_FALSE(*file->next_record(piece));
+    }
+  }
   std::filesystem::remove(path);
 }
 

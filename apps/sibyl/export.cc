@@ -39,16 +39,6 @@ base::Error failure(const char* what, const std::string& path, int error) {
   return {base::ErrorCode::server, fmt::format("Cannot {} {}: {}", what, path, std::strerror(error))};
 }
 
-base::Status write_all(int file, const std::string& path, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t got = ::write(file, bytes.data(), bytes.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return base::fail(failure("write", path, errno));
-    bytes.remove_prefix(static_cast<size_t>(got));
-  }
-  return {};
-}
-
 class File {
  public:
   File(const std::string& path, int flags)
@@ -106,14 +96,16 @@ class ExportState {
     if (error_ || next_ >= range_count) return std::nullopt;
     return next_++;
   }
-  void read(uint64_t bytes, uint64_t rows) {
+  void read(uint64_t bytes) {
     bytes_ += bytes;
-    progress_.update(done_, range_count, rows_ + (new_rows_ += rows), bytes_);
+    progress_.update(done_, range_count, rows(), bytes_);
   }
+  // Rows count when their range is whole: one that is read again has them once.
   void finished(unsigned range, uint64_t rows) {
     const std::lock_guard lock(mutex_);
     journal_.set(fact(range), std::to_string(rows));
     if (const auto saved = journal_.save(); !saved && !error_) error_ = saved.error();
+    new_rows_ += rows;
     ++done_;
   }
   void stop(const base::Error& error) {
@@ -154,10 +146,12 @@ class ExportReader {
   void run(const std::optional<std::string>& single) {
     while (const auto range = state_.next()) {
       base::Status status = {};
+      written_ = 0;
       for (int attempt = 0; attempt < max_attempts; ++attempt) {
         status = read_range(*range, single);
-        // What went to standard output cannot be taken back.
+        // What of the range went to standard output cannot be taken back.
         if (status || (single && written_ > 0) || !may_pass(status.error())) break;
+        if (status.error().code() == base::ErrorCode::unprepared) prepared_.reset();
         std::this_thread::sleep_for(std::chrono::milliseconds(std::min(50 << attempt, 2'000)));
       }
       if (!status) return state_.stop(status.error());
@@ -167,17 +161,22 @@ class ExportReader {
  private:
   bool may_pass(const base::Error& error) const {
     return !connection_ || !connection_->is_connected() || error.code() == base::ErrorCode::overloaded ||
-           error.code() == base::ErrorCode::read_timeout || error.code() == base::ErrorCode::unavailable;
+           error.code() == base::ErrorCode::read_timeout || error.code() == base::ErrorCode::unavailable ||
+           error.code() == base::ErrorCode::unprepared;
   }
 
   base::Status connect() {
-    if (connection_ && connection_->is_connected()) return {};
-    SIBYL_ASSIGN(connection_, client::Connection::connect(server_));
+    if (!connection_ || !connection_->is_connected()) {
+      prepared_.reset();
+      SIBYL_ASSIGN(connection_, client::Connection::connect(server_));
+    }
+    if (prepared_) return {};
     SIBYL_ASSIGN(prepared_, connection_->prepare(plan_.statement));
     return {};
   }
 
   base::Status read_range(unsigned range, const std::optional<std::string>& single) {
+    text_.clear();  // what an attempt before this one has left
     SIBYL_TRY(connect());
     const std::string path = single ? *single : state_.part_path(range) + ".new";
     const File file(path, O_WRONLY | O_CREAT | O_TRUNC);
@@ -188,14 +187,15 @@ class ExportReader {
     client::StatementOptions statement;
     statement.page_size = options_.page_size;
     uint64_t rows = 0;
-    SIBYL_ASSIGN(client::Connection::Ticket ticket, connection_->start_execute(prepared_, values, statement));
+    SIBYL_ASSIGN(client::Connection::Ticket ticket,
+                 connection_->start_execute(*prepared_, values, statement));
     for (bool more = true; more;) {
       SIBYL_ASSIGN(client::Result page, connection_->finish(ticket));
       more = page.paging_state.has_value();
       // The next page is on its way while this one is written.
       if (more) {
         statement.paging_state = page.paging_state;
-        SIBYL_ASSIGN(ticket, connection_->start_execute(prepared_, values, statement));
+        SIBYL_ASSIGN(ticket, connection_->start_execute(*prepared_, values, statement));
       }
       rows += page.row_count();
       SIBYL_TRY(write_page(page, file.number(), path));
@@ -203,12 +203,11 @@ class ExportReader {
     SIBYL_TRY(flush(file.number(), path));
     if (!single && ::rename(path.c_str(), state_.part_path(range).c_str()) != 0)
       return base::fail(failure("make", path, errno));
-    if (!single) state_.finished(range, rows);
+    state_.finished(range, rows);
     return {};
   }
 
   base::Status write_page(client::Result& page, int file, const std::string& path) {
-    const uint64_t rows = page.row_count();
     const size_t before = text_.size();
     for (client::Row row; page.next(row);) {
       for (size_t i = 0; i < row.size(); ++i) {
@@ -221,12 +220,12 @@ class ExportReader {
       }
       text_ += '\n';
     }
-    state_.read(text_.size() - before, rows);
+    state_.read(text_.size() - before);
     return text_.size() < write_bytes ? base::Status() : flush(file, path);
   }
   base::Status flush(int file, const std::string& path) {
+    written_ += text_.size();  // first: a write that fails may have written some
     SIBYL_TRY(write_all(file, path, text_));
-    written_ += text_.size();
     text_.clear();
     return {};
   }
@@ -236,9 +235,9 @@ class ExportReader {
   const ExportOptions& options_;
   ExportState& state_;
   std::unique_ptr<client::Connection> connection_;
-  client::Prepared prepared_;
-  std::string text_;
-  uint64_t written_ = 0;
+  std::optional<client::Prepared> prepared_;
+  std::string text_;      // of the range, not written yet
+  uint64_t written_ = 0;  // of the range, by all attempts
 };
 
 std::string header_line(const ExportPlan& plan) {
@@ -263,7 +262,8 @@ base::Status append_file(const std::string& from, int to, const std::string& to_
   }
 }
 
-// Each part goes as soon as it is in the output, so that both together take little more than the table.
+// The parts stay until the output is whole and has its name: both together take twice the space of the table,
+// and whatever stops this leaves nothing to be read again.
 base::Status put_together(const ExportOptions& options, const ExportPlan& plan, const ExportState& state,
                           const std::string& parts) {
   const std::string path = options.file + ".new";
@@ -306,8 +306,7 @@ int run_export(ExportOptions options) {
     return refuse(command_name, failure("make", parts, error.value()));
   auto journal = Journal::open(
       is_stream ? "" : parts + "/journal",
-      fmt::format("{} in {} ranges, delimiter {}, quote {}, escape {}, null '{}'", plan.statement,
-                  range_count, options.delimiter, options.quote, options.escape, options.null),
+      fmt::format("{} {} in {} ranges", plan.statement, run_text(options, *server, *dialect), range_count),
       options.restart);
   if (!journal) return refuse(command_name, journal.error());
 

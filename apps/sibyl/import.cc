@@ -41,8 +41,8 @@ base::Result<std::string> header_columns(const ImportPlan& plan, RecordFile& fil
   SIBYL_ASSIGN(const bool found, file.next_record(first));
   std::string names;
   if (!found) return names;
-  for (const Field& field : parse_record(plan.dialect, first.text))
-    names += (names.empty() ? "" : ",") + field.text;
+  SIBYL_ASSIGN(const std::vector<Field> fields, parse_record(plan.dialect, first.text));
+  for (const Field& field : fields) names += (names.empty() ? "" : ",") + field.text;
   return names;
 }
 
@@ -75,11 +75,12 @@ base::Result<ImportPlan> plan_import(const ImportOptions& options, const TableIn
 }
 
 // What makes two runs the same one.
-std::string run_name(const ImportOptions& options, const ImportPlan& plan) {
+std::string run_name(const ImportOptions& options, const client::Options& server, const ImportPlan& plan) {
   struct stat status{};
   (void)::stat(options.file.c_str(), &status);
-  return fmt::format("{} of {} bytes changed at {}.{:09}", plan.statement, status.st_size,
-                     status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
+  return fmt::format("{} {}{} of {} bytes changed at {}.{:09}", plan.statement,
+                     run_text(options, server, plan.dialect), options.write_nulls ? ", nulls written" : "",
+                     status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
 }
 
 // Cuts the file into pieces, until it ends or the import stops.
@@ -143,8 +144,8 @@ int run_import(const ImportOptions& options) {
   const bool is_stream = options.file == "-";
   const std::string base = is_stream ? fmt::format("{}.{}", table->keyspace, table->name) : options.file;
   const std::string rejected = options.rejected.empty() ? base + ".rejected" : options.rejected;
-  auto journal =
-      Journal::open(is_stream ? "" : options.file + ".import", run_name(options, *plan), options.restart);
+  auto journal = Journal::open(is_stream ? "" : options.file + ".import", run_name(options, *server, *plan),
+                               options.restart);
   if (!journal) return refuse(command_name, journal.error());
   if (journal->is_resumed() && journal->number("bytes") > 0) {
     fmt::print(stderr, "continuing at byte {} of {}\n", journal->number("bytes"), options.file);

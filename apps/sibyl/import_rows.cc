@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstring>
 #include <thread>
+#include <utility>
 
 #include "sibyl/copy_value.h"
 
@@ -25,12 +26,13 @@ std::string reasons_path(const std::string& rejected) {
 // Appends to a file and gives its new size.
 base::Result<uint64_t> append(const std::string& path, const std::string& text) {
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  const bool good = file >= 0 && ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  const off_t size = good ? ::lseek(file, 0, SEEK_END) : -1;
-  const int error = errno;
-  if (file >= 0) ::close(file);
-  if (size >= 0) return static_cast<uint64_t>(size);
-  return base::fail(base::ErrorCode::server, fmt::format("Cannot write {}: {}", path, std::strerror(error)));
+  if (file < 0)
+    return base::fail(base::ErrorCode::server, fmt::format("Cannot make {}: {}", path, std::strerror(errno)));
+  const base::Status written = write_all(file, path, text);
+  const off_t size = ::lseek(file, 0, SEEK_END);
+  ::close(file);
+  if (!written) return base::fail(written.error());
+  return static_cast<uint64_t>(size);
 }
 
 // Whether the same write may succeed later.
@@ -103,6 +105,10 @@ PiecePtr ImportState::pop() {
 }
 
 void ImportState::finished(PiecePtr piece) {
+  // It may wait long for the pieces before it.
+  const std::string text = std::exchange(piece->piece.text, {});
+  piece->next_line =
+      piece->piece.first_line + static_cast<uint64_t>(std::count(text.begin(), text.end(), '\n'));
   std::unique_lock lock(mutex_);
   done_[piece->index] = std::move(piece);
   for (auto next = done_.find(next_); next != done_.end() && !error_; next = done_.find(next_)) {
@@ -123,9 +129,7 @@ void ImportState::keep(const PieceWork& piece) {
   written_ += piece.written;
   rejected_ += piece.rejected.size();
   bytes_ = piece.piece.end;
-  journal_.set("line", std::to_string(piece.piece.first_line +
-                                      static_cast<uint64_t>(std::count(piece.piece.text.begin(),
-                                                                       piece.piece.text.end(), '\n'))));
+  journal_.set("line", std::to_string(piece.next_line));
   if (piece.rejected.empty()) return;
   std::string records, reasons;
   for (const Rejected& row : piece.rejected) {
@@ -183,13 +187,17 @@ base::Status ImportWriter::connect() {
     auto connection = client::Connection::connect(server_);
     if (connection) {
       auto prepared = (*connection)->prepare(plan_.statement);
-      if (!prepared) return base::fail(prepared.error());
-      connection_ = std::move(*connection);
-      prepared_ = std::move(*prepared);
-      return {};
+      if (prepared) {
+        connection_ = std::move(*connection);
+        prepared_ = std::move(*prepared);
+        return {};
+      }
+      last = prepared.error();
+      if ((*connection)->is_connected() && !is_passing(last.code())) break;
+    } else {
+      last = connection.error();
+      if (last.code() == base::ErrorCode::bad_credentials) break;
     }
-    last = connection.error();
-    if (last.code() == base::ErrorCode::bad_credentials) break;
     std::this_thread::sleep_for(pause_before(attempt));
   }
   return base::fail(last);
@@ -200,8 +208,9 @@ void ImportWriter::run() {
   while (status) {
     const PiecePtr piece = state_.pop();
     if (!piece) break;
+    const auto records = std::exchange(piece->records, {});
     if (piece->open == 0) state_.finished(piece);
-    for (const auto& [line, record] : piece->records) {
+    for (const auto& [line, record] : records) {
       while (status && under_way_.size() >= window_) status = finish_oldest();
       if (!status) break;
       status = send({piece, line, record, {}, 0});
@@ -220,7 +229,7 @@ base::Status ImportWriter::convert(std::string_view record) {
     values_.push_back(types::ValueView::of(bytes_.back()));
     return {};
   }
-  const std::vector<Field> fields = parse_record(plan_.dialect, record);
+  SIBYL_ASSIGN(const std::vector<Field> fields, parse_record(plan_.dialect, record));
   if (fields.size() != plan_.columns.size())
     return base::invalid(
         fmt::format("Invalid row length {} should be {}", fields.size(), plan_.columns.size()));

@@ -28,7 +28,8 @@ struct Rejected {
 struct PieceWork {
   uint64_t index = 0;
   RecordFile::Piece piece;
-  std::vector<std::pair<uint64_t, std::string_view>> records;  // line and bytes
+  uint64_t next_line = 0;                                      // behind it, once it is finished
+  std::vector<std::pair<uint64_t, std::string_view>> records;  // line and bytes, until a writer takes them
   size_t open = 0;                                             // records whose fate is not known
   uint64_t written = 0;
   std::vector<Rejected> rejected;
@@ -46,7 +47,7 @@ class ImportState {
   void end_of_file();
   // nullptr when there is nothing more to do.
   PiecePtr pop();
-  // Everything of the piece is written or rejected.
+  // Everything of the piece is written or rejected; its text goes.
   void finished(PiecePtr piece);
   void stop(base::Error error);
   bool is_stopped() const;
