@@ -65,6 +65,10 @@ base::Result<std::string> hash_password(std::string_view password) {
   return hash;
 }
 
+int cost_of(const std::string& hash) {
+  return (hash[4] - '0') * 10 + (hash[5] - '0');
+}
+
 bool is_hash(const std::string& hash) {
   if (hash.size() != hash_size || !hash.starts_with("$2") || hash.find('\0') != hash.npos) return false;
   // Cassandra takes up to 2^30 rounds; hours of work for one login are nobody's wish.
@@ -72,7 +76,7 @@ bool is_hash(const std::string& hash) {
   if (!std::isdigit(static_cast<unsigned char>(hash[4])) ||
       !std::isdigit(static_cast<unsigned char>(hash[5])))
     return false;
-  const int cost = (hash[4] - '0') * 10 + (hash[5] - '0');
+  const int cost = cost_of(hash);
   return cost >= 4 && cost <= 16 && crypt_checksalt(hash.c_str()) != CRYPT_SALT_INVALID;
 }
 

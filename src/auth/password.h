@@ -18,6 +18,8 @@ bool check_password(std::string_view password, const std::string& hash);
 const std::string& nobodys_hash();
 // Whether it is a hash that check_password() can use.
 bool is_hash(const std::string& hash);
+// How many times a hash (is_hash()) goes round, as a power of two: each more doubles the time of a login.
+int cost_of(const std::string& hash);
 
 struct Credentials {
   std::string role, password;

@@ -24,13 +24,12 @@ Resource resource_of(const Function& function)
   return Resource::function(function.keyspace, function.name, function.argument_types);
 }
 
-// Drivers read these before they know anything.
+// Drivers read these before they know anything. The same tables as in Cassandra: traces, which show what
+// others ask, and estimates, which show what others keep, are not among them.
 bool is_readable_by_all(const schema::Table& table) {
   if (table.keyspace == "system")
-    return table.name == "local" || table.name == "peers" || table.name == "peers_v2" ||
-           table.name == "size_estimates" || table.name == "table_estimates";
-  return table.keyspace == "system_schema" || table.keyspace == "system_virtual_schema" ||
-         table.keyspace == "system_traces";
+    return table.name == "local" || table.name == "peers" || table.name == "peers_v2";
+  return table.keyspace == "system_schema" || table.keyspace == "system_virtual_schema";
 }
 
 class Asker {
@@ -133,8 +132,9 @@ class DefinitionAsker {
     const schema::TablePtr table = keyspace->find_indexed_table(statement.index.name);
     return table ? asker_.ensure(Permission::alter, resource_of(*table)) : base::Status();
   }
+  // The base is in the view's keyspace, whichever the session uses.
   base::Status operator()(const cql::CreateView& statement) const {
-    return on_table(Permission::alter, statement.select->table);
+    return on_table(Permission::alter, {name_of_keyspace(statement.view), statement.select->table.name});
   }
   base::Status operator()(const cql::AlterView& statement) const { return on_base(statement.view); }
   base::Status operator()(const cql::DropView& statement) const { return on_base(statement.view); }

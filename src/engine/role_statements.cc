@@ -21,6 +21,7 @@ using base::invalid;
 using execute::ResultSet;
 
 constexpr const char* own_datacenter = "datacenter1";
+constexpr int most_rounds = 12;  // as a power of two, for hashes that are not a superuser's
 
 std::unexpected<base::Error> unauthorized(std::string message) {
   return base::fail(base::ErrorCode::unauthorized, std::move(message));
@@ -37,6 +38,10 @@ cql::RoleOptions options_of(const cql::CreateRole& statement) {
   options.login = true;
   if (!options.superuser) options.superuser = false;
   return options;
+}
+
+bool sets_password(const cql::RoleOptions& options) {
+  return options.password || options.hashed_password;
 }
 
 bool is_empty(const cql::RoleOptions& options) {
@@ -67,9 +72,10 @@ class Runner {
         return base::fail(
             base::ErrorCode::server,
             fmt::format("Cannot create a role '{}' when identities already exists for it", role));
-    if (options.password) SIBYL_TRY(roles_.may_set_password(statement.name, true));
+    if (sets_password(options)) SIBYL_TRY(roles_.may_set_password(statement.name, true));
     SIBYL_ASSIGN(const std::optional<std::string> hash, hash_of(options));
     SIBYL_TRY(roles_.change([&](AccessRows& rows) -> base::Status {
+      if (!rows.roles.contains(user_)) return insufficient();  // dropped meanwhile
       auto [at, is_new] = rows.roles.try_emplace(statement.name);
       if (!is_new) {  // made meanwhile
         if (statement.if_not_exists) return {};
@@ -98,7 +104,7 @@ class Runner {
     }
     if (options.datacenters)
       return invalid("ACCESS TO DATACENTERS operations not supported by AllowAllNetworkAuthorizer");
-    if (options.password) SIBYL_TRY(roles_.may_set_password(statement.name, false));
+    if (sets_password(options)) SIBYL_TRY(roles_.may_set_password(statement.name, false));
     SIBYL_ASSIGN(const std::optional<std::string> hash, hash_of(options));
     SIBYL_TRY(roles_.change([&](AccessRows& rows) -> base::Status {
       const auto found = rows.roles.find(statement.name);
@@ -184,6 +190,8 @@ class Runner {
     SIBYL_TRY(roles_.change([&](AccessRows& rows) -> base::Status {
       if (!rows.roles.contains(statement.grantee))
         return invalid(fmt::format("Role {} doesn't exist", statement.grantee));
+      if (!exists(resource, schema_, rows))
+        return invalid(fmt::format("Resource {} doesn't exist", to_string(resource)));
       PermissionSet& set = rows.permissions[statement.grantee][auth::name_of(resource)];
       had = set;
       set = statement.revoke ? set - permissions : set | permissions;
@@ -205,6 +213,7 @@ class Runner {
     SIBYL_TRY(roles_.change([&](AccessRows& rows) -> base::Status {
       if (!rows.roles.contains(statement.role))
         return invalid(fmt::format("Can not add identity for non-existent role '{}'", statement.role));
+      SIBYL_TRY(may_change_identity_of(statement.role, auth::Access(rows)));
       if (!rows.identities.try_emplace(statement.identity, statement.role).second && !statement.if_not_exists)
         return invalid(fmt::format("{} already exists", statement.identity));
       return {};
@@ -215,8 +224,13 @@ class Runner {
   base::Result<ResultSet> operator()(const cql::DropIdentity& statement) {
     SIBYL_TRY(check_privilege(Permission::drop, Resource::role(user_)));
     SIBYL_TRY(roles_.change([&](AccessRows& rows) -> base::Status {
-      if (rows.identities.erase(statement.identity) == 0 && !statement.if_exists)
+      const auto found = rows.identities.find(statement.identity);
+      if (found == rows.identities.end()) {
+        if (statement.if_exists) return {};
         return invalid(fmt::format("identity '{}' doesn't exist", statement.identity));
+      }
+      SIBYL_TRY(may_change_identity_of(found->second, auth::Access(rows)));
+      rows.identities.erase(found);
       return {};
     }));
     return ResultSet();
@@ -255,11 +269,27 @@ class Runner {
     if (!roles_.checks_permissions()) return {};
     return access_->ensure(user_, permission, resource);
   }
-  // The same, in the words of statements about roles.
-  base::Status check_privilege(Permission permission, const Resource& resource) const {
-    if (ensure(permission, resource)) return {};
+  std::unexpected<base::Error> insufficient() const {
     return unauthorized(
         fmt::format("User {} does not have sufficient privileges to perform the requested operation", user_));
+  }
+  // For statements about roles. Where no permissions are checked, superusers look after roles: else everybody
+  // could become one.
+  base::Status check_privilege(Permission permission, const Resource& resource) const {
+    const bool may = roles_.checks_permissions() ? ensure(permission, resource).has_value() : is_super();
+    if (!may) return insufficient();
+    return {};
+  }
+
+  // Whoever sets who may log in as a role has the role: it takes as much as setting its password, and no
+  // superuser can be had that way. Asked of the roles as they are at the change.
+  base::Status may_change_identity_of(const std::string& role, const auth::Access& now) const {
+    if (now.is_superuser(user_)) return {};
+    if (now.is_superuser(role))
+      return unauthorized("Only superusers can change identities of a role with superuser status");
+    if (!roles_.checks_permissions() || !now.allows(user_, Permission::alter, Resource::role(role)))
+      return insufficient();
+    return {};
   }
 
   base::Status may_alter(const cql::AlterRole& statement) const {
@@ -299,6 +329,10 @@ class Runner {
           fmt::format("org.apache.cassandra.auth.CassandraRoleManager doesn't support {}", refused));
     if (options.hashed_password && !auth::is_hash(*options.hashed_password))
       return invalid("Invalid hashed password value. Please use jBcrypt.");
+    // Every login, also one that fails, computes the hash anew.
+    if (options.hashed_password && auth::cost_of(*options.hashed_password) > most_rounds && !is_super())
+      return unauthorized(
+          fmt::format("Only superusers can set a hashed password of more than 2^{} rounds", most_rounds));
     return {};
   }
 

@@ -314,6 +314,7 @@ base::Status follow_definition(Roles& roles, const std::vector<schema::Change>& 
   if (drops) SIBYL_TRY(roles.forget_missing(after));
   if (login == nullptr || made.empty()) return {};
   return roles.change([&](AccessRows& rows) -> base::Status {
+    if (!rows.roles.contains(login->role)) return {};  // dropped meanwhile
     for (const Resource& resource : made) {
       auth::PermissionSet& set = rows.permissions[login->role][auth::name_of(resource)];
       set = set | auth::applicable_permissions(resource.kind);

@@ -49,8 +49,8 @@ class Roles {
   // Takes back every permission on what the schema does not have.
   base::Status forget_missing(const schema::Snapshot& schema);
 
-  // Hashing is dear: a role's password is changed once in five seconds at most, as in Cassandra. Counts as a
-  // change. `is_new`: the role is about to be made.
+  // Hashing is dear: a role's password, hashed already or not, is changed once in five seconds at most, as in
+  // Cassandra. Counts as a change. `is_new`: the role is about to be made.
   base::Status may_set_password(const std::string& role, bool is_new);
 
   // Slow by design. The same time and the same words for a wrong password, a role that is not there and one

@@ -45,7 +45,8 @@ struct Planner {
   }
   base::Status operator()(const cql::Truncate& truncate) const {
     SIBYL_ASSIGN(schema::TablePtr table, binder.table(truncate.table));
-    if (table->is_virtual)
+    const schema::KeyspacePtr keyspace = binder.schema().find_keyspace(table->keyspace);
+    if (table->is_virtual || (keyspace && (keyspace->is_virtual || keyspace->is_system)))
       return invalid(fmt::format("Truncation is not supported by table {}.{}", table->keyspace, table->name));
     if (table->is_view())
       return invalid("Cannot TRUNCATE materialized view directly; must truncate base table instead");
