@@ -21,6 +21,7 @@ set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g1 -DNDEBUG")
 set(CMAKE_CXX_FLAGS_DEBUG "-O0 -g1")
 
 if(SIBYL_SANITIZE)
+  add_compile_definitions(_GLIBCXX_ASSERTIONS)  # an empty optional that is read, an index beyond the end
   add_compile_options(-fsanitize=${SIBYL_SANITIZE} -fno-sanitize-recover=all -O1)
   add_link_options(-fsanitize=${SIBYL_SANITIZE})
   if(SIBYL_SANITIZE MATCHES thread AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)

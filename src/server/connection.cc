@@ -250,7 +250,7 @@ bool Connection::must_stop() {
 
 void Connection::begin_turn() {
   taken_ = 0;
-  turn_began_ = std::chrono::steady_clock::now();
+  turn_began_ = reactor_.now();
 }
 
 bool Connection::is_turn_over() const {
@@ -270,9 +270,9 @@ bool Connection::must_wait() const {
 
 void Connection::resume() {
   if (!is_stopped_ || is_yielded_ || stage_ == Stage::closed) return;
+  reactor_.look_at_clock();
   begin_turn();
   if (must_stop()) return;
-  reactor_.look_at_clock();
   parse();
   reactor_.mark_unsent(*this);
   read();

@@ -148,6 +148,8 @@ class Connection {
   void handle_auth_response(const protocol::FrameStep& step, protocol::BytesView body);
   void submit_login(Call* call);
   void finish_login(const Call& call);
+  // Of a statement, which has a result; a login has none.
+  void count_finished(const Call& call);
   void logged_in(int16_t stream, const base::Result<const auth::Login*>& login);
   void answer_authenticate(int16_t stream);
   void answer_auth_success(int16_t stream);

@@ -139,8 +139,10 @@ void Reactor::adopt(asio::ip::tcp::socket socket, std::string address) {
 }
 
 void Reactor::publish(const schema::Change& change) {
-  asio::post(context_, [this, change = to_protocol(change)] {
+  const bool is_drop = change.kind == schema::Change::Kind::dropped;
+  asio::post(context_, [this, is_drop, change = to_protocol(change)] {
     for (Connection* connection : connections_) connection->publish(change);
+    if (is_drop) metrics_.forget_dropped(*shared_.engine.schema());
     send_marked();
   });
 }
@@ -162,10 +164,9 @@ void Reactor::abandon() {
 }
 
 void Reactor::completed(Call& call) {
-  if (call.result->has_value()) {
-    call.result_bytes = (*call.result)->rows.bytes().size();
-    result_bytes_.fetch_add(call.result_bytes, std::memory_order_relaxed);
-  }
+  // A login has no rows.
+  if (call.result && call.result->has_value()) call.result_bytes = (*call.result)->rows.bytes().size();
+  if (call.result_bytes != 0) result_bytes_.fetch_add(call.result_bytes, std::memory_order_relaxed);
   Call* head = completed_.load(std::memory_order_relaxed);
   do {
     call.next = head;
@@ -184,10 +185,11 @@ void Reactor::drain_completed() {
     oldest = newest;
     newest = next;
   }
+  look_at_clock();  // for all of them
   while (oldest != nullptr) {
     Call* next = oldest->next;
     Connection& connection = *oldest->connection;
-    result_bytes_.fetch_sub(oldest->result_bytes, std::memory_order_relaxed);
+    if (oldest->result_bytes != 0) result_bytes_.fetch_sub(oldest->result_bytes, std::memory_order_relaxed);
     mark_unsent(connection);
     connection.finish(oldest);
     oldest = next;

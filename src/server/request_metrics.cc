@@ -1,5 +1,7 @@
 #include "server/request_metrics.h"
 
+#include <unordered_set>
+
 #include "plan/modify.h"
 #include "plan/select.h"
 #include "server/call.h"
@@ -104,14 +106,15 @@ void RequestMetrics::count_tables(const Call& call, uint64_t taken, uint64_t loc
   if (kind == StatementKind::select || kind == StatementKind::scan) {
     const bool is_scan = kind == StatementKind::scan;
     if (call.plan->tables.front()->is_virtual) return;
-    const uint32_t table = call.plan->tables.front()->storage_id;
+    Table& table = table_of(call.plan->tables.front()->storage_id);
     record(table, is_scan ? TableMeasure::coordinator_scan : TableMeasure::coordinator_read, taken);
     record(table, is_scan ? TableMeasure::local_scan : TableMeasure::local_read, local);
     record(table, TableMeasure::rows_per_read, (*call.result)->rows_read);
     record(table, TableMeasure::tombstones_per_read, (*call.result)->tombstones_read);
     return;
   }
-  const auto write = [&](uint32_t table) {
+  const auto write = [&](uint32_t storage_id) {
+    Table& table = table_of(storage_id);
     record(table, TableMeasure::coordinator_write, taken);
     record(table, TableMeasure::local_write, local);
   };
@@ -122,16 +125,36 @@ void RequestMetrics::count_tables(const Call& call, uint64_t taken, uint64_t loc
   }
 }
 
-void RequestMetrics::record(uint32_t table, TableMeasure measure, uint64_t value) {
-  const auto which = static_cast<size_t>(measure);
-  const auto found = tables_.find(table);
-  if (found == tables_.end() || !found->second.measures[which]) {
+RequestMetrics::Table& RequestMetrics::table_of(uint32_t storage_id) {
+  if (recent_ != nullptr && recent_id_ == storage_id) return *recent_;
+  auto found = tables_.find(storage_id);
+  if (found == tables_.end()) {
     const std::lock_guard lock(tables_mutex_);
-    tables_[table].measures[which] = std::make_unique<base::Histogram>();
-    tables_[table].measures[which]->record(value);
-    return;
+    found = tables_.try_emplace(storage_id).first;
   }
-  found->second.measures[which]->record(value);
+  recent_id_ = storage_id;
+  recent_ = &found->second;
+  return *recent_;
+}
+
+void RequestMetrics::record(Table& table, TableMeasure measure, uint64_t value) {
+  std::unique_ptr<base::Histogram>& histogram = table.measures[static_cast<size_t>(measure)];
+  if (!histogram) {
+    const std::lock_guard lock(tables_mutex_);
+    histogram = std::make_unique<base::Histogram>();
+  }
+  histogram->record(value);
+}
+
+void RequestMetrics::forget_dropped(const schema::Snapshot& schema) {
+  std::unordered_set<uint32_t> present;
+  for (const auto& [name, keyspace] : schema.keyspaces) {
+    for (const auto& [table_name, table] : keyspace->tables) present.insert(table->storage_id);
+    for (const auto& [view_name, view] : keyspace->views) present.insert(view->storage_id);
+  }
+  recent_ = nullptr;
+  const std::lock_guard lock(tables_mutex_);
+  std::erase_if(tables_, [&](const auto& entry) { return !present.contains(entry.first); });
 }
 
 void RequestMetrics::count_prepare(Time arrived, Time now) {

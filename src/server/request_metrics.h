@@ -13,6 +13,7 @@
 #include "base/histogram.h"
 #include "base/result.h"
 #include "engine/monitor.h"
+#include "schema/schema.h"
 
 namespace sibyl::server {
 
@@ -32,6 +33,8 @@ class RequestMetrics {
   void count_received(uint64_t bytes) { bytes_received_.add(bytes); }
   void count_sent(uint64_t bytes) { bytes_sent_.add(bytes); }
   void count_slow() { slow_.add(); }
+  // Tables that are not in `schema` any more.
+  void forget_dropped(const schema::Snapshot& schema);
 
   // --- Any thread.
 
@@ -44,7 +47,8 @@ class RequestMetrics {
     std::array<std::unique_ptr<base::Histogram>, engine::table_measures> measures;  // made when first needed
   };
   void count_tables(const Call& call, uint64_t micros, uint64_t local_micros, engine::StatementKind kind);
-  void record(uint32_t table, engine::TableMeasure measure, uint64_t value);
+  Table& table_of(uint32_t storage_id);
+  void record(Table& table, engine::TableMeasure measure, uint64_t value);
 
   std::array<base::Histogram, engine::statement_kinds> latencies_;
   std::array<base::Counter, 32> errors_;  // by error_slot()
@@ -53,6 +57,9 @@ class RequestMetrics {
   // The reactor's thread alone changes it, holding the mutex; so it may read without.
   mutable std::mutex tables_mutex_;
   std::unordered_map<uint32_t, Table> tables_;
+  // The last that was asked for: most requests in a row are about one.
+  uint32_t recent_id_ = 0;
+  Table* recent_ = nullptr;
 };
 
 // Of a call that has been understood, or `other`.

@@ -291,7 +291,11 @@ void Connection::handle_prepare(const Header& header, BytesView body) {
   const auto keyspace = keyspace_for(message.keyspace);
   const auto prepared = keyspace ? engine.prepare(message.text, *keyspace) : base::fail(keyspace.error());
   if (trace) {
-    trace->step(prepared ? "Prepared statement" : "Failed: " + prepared.error().message());
+    // The text of a syntax error quotes the statement, whatever secret stands there.
+    const bool is_syntax = !prepared && prepared.error().code() == base::ErrorCode::syntax;
+    trace->step(prepared    ? "Prepared statement"
+                : is_syntax ? "Failed: syntax error"
+                            : "Failed: " + prepared.error().message());
     trace->stop();
     engine.show_trace(*trace);
   }
@@ -447,29 +451,25 @@ void Connection::run(Call* call, bool may_block) {
   execute_now(*call);
   reactor_.starting = nullptr;
   // Completed elsewhere, the call is finished by this thread too, but not before this returns.
-  if (call->completed_inline) finish(call);
+  if (!call->completed_inline) return;
+  reactor_.look_at_clock();
+  finish(call);
 }
 
-namespace {
-
-// Counts a request that has its result, and logs it when it was slow or failed. Logins are no requests.
-void observe(const Call& call, Reactor& reactor) {
-  const auto now = reactor.look_at_clock();
-  if (call.login) return;
-  reactor.metrics().count(call, now);
-  Shared& shared = reactor.shared();
+void Connection::count_finished(const Call& call) {
+  const auto now = reactor_.now();
+  reactor_.metrics().count(call, now);
+  Shared& shared = reactor_.shared();
   if (shared.slow_query.count() > 0 && now - call.arrived > shared.slow_query) {
-    reactor.metrics().count_slow();
+    reactor_.metrics().count_slow();
     shared.request_log.tell_slow(call, now);
   }
   if (!call.result->has_value() && is_servers_fault(call.result->error().code()))
     shared.request_log.tell_failed(call, call.result->error(), now);
 }
 
-}  // namespace
-
 void Connection::finish(Call* call) {
-  observe(*call, reactor_);
+  if (!call->login) count_finished(*call);
   if (call->trace) {
     call->trace->stop();
     reactor_.shared().engine.show_trace(*call->trace);
