@@ -125,6 +125,29 @@ base::Status WorkloadReader::read_directive(const Directive& directive) {
   return read_statistics(reader, name == "column");
 }
 
+namespace {
+
+// From its first word to its last, each in the line where it was. Comments are left out: those that say
+// something are read as what they say.
+std::string without_comments(std::string_view text) {
+  std::string result;
+  cql::Lexer lexer(text);
+  size_t end = 0;
+  for (cql::Token token = lexer.next(); token.kind != cql::TokenKind::end; token = lexer.next()) {
+    const std::string_view gap = text.substr(end, token.offset - end);
+    if (!result.empty()) {
+      const auto lines = static_cast<size_t>(std::count(gap.begin(), gap.end(), '\n'));
+      const bool is_blank = gap.find_first_not_of(" \t\r\n") == std::string_view::npos;
+      result += is_blank ? std::string(gap) : lines > 0 ? std::string(lines, '\n') : " ";
+    }
+    result += text.substr(token.offset, token.length);
+    end = token.offset + token.length;
+  }
+  return result;
+}
+
+}  // namespace
+
 // Everything that depends on what stood before it: groups and annotations.
 base::Status WorkloadReader::read_in_order(std::string_view text) {
   size_t next = 0;
@@ -144,7 +167,7 @@ base::Status WorkloadReader::read_in_order(std::string_view text) {
     const auto before = std::count(text.begin(), text.begin() + static_cast<ptrdiff_t>(piece.offset), '\n');
     CqlStatement statement;
     statement.line = static_cast<uint32_t>(before) + first.line;
-    statement.text = piece.text.substr(first.offset);
+    statement.text = without_comments(piece.text);
     SIBYL_TRY(read_until(statement.line));
     SIBYL_TRY(take_cql(std::move(statement)));
   }
