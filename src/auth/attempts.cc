@@ -5,6 +5,8 @@
 #include <random>
 #include <string>
 
+#include "auth/network.h"
+
 namespace sibyl::auth {
 namespace {
 
@@ -12,7 +14,8 @@ constexpr size_t ways = 4;
 
 }  // namespace
 
-Attempts::Attempts(size_t entries) : entries_(std::max<size_t>(ways, entries / ways * ways)) {
+Attempts::Attempts(size_t entries)
+    : entries_(std::max<size_t>(ways, entries / ways * ways)), known_(entries_.size()) {
   // Nobody can choose names that meet in one place.
   std::random_device random;
   for (uint64_t& word : seed_) word = (uint64_t{random()} << 32) | random();
@@ -25,6 +28,14 @@ uint64_t Attempts::key_of(char kind, std::string_view name) const {
   return std::hash<std::string>{}(text) | 1;  // never an empty entry's zero
 }
 
+uint64_t Attempts::key_of_address(std::string_view address) const {
+  return key_of('a', network_of(address));
+}
+
+uint64_t Attempts::key_of_pair(std::string_view address, std::string_view role) const {
+  return key_of('p', network_of(address) + '\0' + std::string(role));
+}
+
 void Attempts::forget(Entry& entry, Clock::time_point now) {
   if (now <= entry.last) return;
   const auto times = static_cast<uint64_t>((now - entry.last) / forgotten_after);
@@ -33,8 +44,12 @@ void Attempts::forget(Entry& entry, Clock::time_point now) {
   entry.last += times * forgotten_after;
 }
 
-Attempts::Entry* Attempts::find(uint64_t key, Clock::time_point now) {
-  Entry* const place = &entries_[key / 2 % (entries_.size() / ways) * ways];
+Attempts::Entry* Attempts::place_of(Entries& entries, uint64_t key) {
+  return &entries[key / 2 % (entries.size() / ways) * ways];
+}
+
+Attempts::Entry* Attempts::find(Entries& entries, uint64_t key, Clock::time_point now) {
+  Entry* const place = place_of(entries, key);
   for (Entry* entry = place; entry != place + ways; ++entry) {
     if (entry->key != key) continue;
     forget(*entry, now);
@@ -44,8 +59,8 @@ Attempts::Entry* Attempts::find(uint64_t key, Clock::time_point now) {
 }
 
 Attempts::Entry& Attempts::find_or_make(uint64_t key, Clock::time_point now) {
-  if (Entry* found = find(key, now)) return *found;
-  Entry* const place = &entries_[key / 2 % (entries_.size() / ways) * ways];
+  if (Entry* found = find(entries_, key, now)) return *found;
+  Entry* const place = place_of(entries_, key);
   for (Entry* entry = place; entry != place + ways; ++entry) forget(*entry, now);
   Entry& least = *std::min_element(place, place + ways, [](const Entry& left, const Entry& right) {
     return left.failures < right.failures;
@@ -60,43 +75,59 @@ Attempts::Duration Attempts::delay_of(const Entry& entry, Duration longest) {
   return std::min(longest, first_delay * (1 << doublings));
 }
 
-std::optional<Attempts::Duration> Attempts::wait_before(std::string_view address, std::string_view role,
-                                                        Clock::time_point now) {
-  const std::lock_guard lock(mutex_);
-  Duration wait(0);
-  if (const Entry* entry = find(key_of('r', role), now)) wait = delay_of(*entry, longest_role_delay);
-  Entry* entry = find(key_of('a', address), now);
-  if (entry == nullptr) return wait;
-  const Duration delay = delay_of(*entry, longest_address_delay);
-  if (delay.count() == 0) return wait;
-  const Clock::time_point turn = std::max(now, entry->next_turn) + delay;
-  const auto until = std::chrono::duration_cast<Duration>(turn - now);
-  if (until > longest_wait) return std::nullopt;
-  entry->next_turn = turn;
-  return std::max(wait, until);
+bool Attempts::is_known(std::string_view address, std::string_view role, Clock::time_point now) {
+  const Entry* pair = find(known_, key_of_pair(address, role), now);
+  return pair != nullptr && pair->failures < free_failures && now - pair->logged_in < known_for;
 }
 
-bool Attempts::is_slowed(std::string_view address, Clock::time_point now) {
+std::optional<Attempts::Turn> Attempts::take_turn(std::string_view address, std::string_view role,
+                                                  Clock::time_point now) {
   const std::lock_guard lock(mutex_);
-  const Entry* entry = find(key_of('a', address), now);
-  return entry != nullptr && delay_of(*entry, longest_address_delay).count() > 0;
+  Turn turn;
+  if (const Entry* entry = find(entries_, key_of('r', role), now))
+    turn.wait = delay_of(*entry, longest_role_delay);
+  Entry* entry = find(entries_, key_of_address(address), now);
+  if (entry == nullptr) return turn;
+  const Duration delay = delay_of(*entry, longest_address_delay);
+  if (delay.count() == 0 || is_known(address, role, now)) return turn;
+  const Clock::time_point next = std::max(now, entry->next_turn) + delay;
+  const auto until = std::chrono::duration_cast<Duration>(next - now);
+  if (until > longest_wait) return std::nullopt;
+  entry->next_turn = next;
+  return Turn{std::max(turn.wait, until), true};
+}
+
+bool Attempts::is_slowed(std::string_view address, std::string_view role, Clock::time_point now) {
+  const std::lock_guard lock(mutex_);
+  const Entry* entry = find(entries_, key_of_address(address), now);
+  return entry != nullptr && delay_of(*entry, longest_address_delay).count() > 0 &&
+         !is_known(address, role, now);
 }
 
 void Attempts::failed(std::string_view address, std::string_view role, Clock::time_point now) {
   const std::lock_guard lock(mutex_);
-  for (const uint64_t key : {key_of('a', address), key_of('r', role)}) {
-    Entry& entry = find_or_make(key, now);
+  const auto count = [&](Entry& entry) {
     entry.failures = std::min(entry.failures + 1, 64u);
     entry.last = now;
-  }
+  };
+  count(find_or_make(key_of_address(address), now));
+  count(find_or_make(key_of('r', role), now));
+  if (Entry* pair = find(known_, key_of_pair(address, role), now)) count(*pair);
 }
 
-void Attempts::succeeded(std::string_view role) {
+void Attempts::succeeded(std::string_view address, std::string_view role, Clock::time_point now) {
   const std::lock_guard lock(mutex_);
-  const uint64_t key = key_of('r', role);
-  Entry* const place = &entries_[key / 2 % (entries_.size() / ways) * ways];
-  for (Entry* entry = place; entry != place + ways; ++entry)
-    if (entry->key == key) *entry = Entry{};
+  if (Entry* entry = find(entries_, key_of('r', role), now)) *entry = Entry{};
+  const uint64_t key = key_of_pair(address, role);
+  Entry* pair = find(known_, key, now);
+  if (pair == nullptr) {
+    Entry* const place = place_of(known_, key);
+    pair = std::min_element(place, place + ways, [](const Entry& left, const Entry& right) {
+      return left.logged_in < right.logged_in;
+    });
+    *pair = Entry{.key = key, .last = now};
+  }
+  pair->logged_in = now;
 }
 
 }  // namespace sibyl::auth

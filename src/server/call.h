@@ -27,7 +27,8 @@ using ConnectionPtr = boost::intrusive_ptr<Connection>;
 struct LoginAttempt {
   auth::Credentials credentials;
   std::string address;
-  bool has_waited = false;  // its turn was given to it
+  bool has_waited = false;                              // in its address's line
+  std::chrono::steady_clock::time_point patience_ends;  // while others of its address are being looked at
   base::Result<const auth::Login*> result;
 };
 

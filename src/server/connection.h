@@ -147,6 +147,7 @@ class Connection {
   // login.cc: who the client is.
   void handle_auth_response(const protocol::FrameStep& step, protocol::BytesView body);
   void submit_login(Call* call);
+  void submit_login_after(auth::Attempts::Duration wait, Call* call);
   void finish_login(const Call& call);
   // Of a statement, which has a result; a login has none.
   void count_finished(const Call& call);

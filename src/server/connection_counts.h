@@ -1,10 +1,13 @@
-// How many connections come from each address.
+// How many connections, or logins that are being looked at, come from each address (counted as auth/network.h
+// says).
 #pragma once
 
 #include <cstddef>
 #include <mutex>
 #include <string>
 #include <unordered_map>
+
+#include "auth/network.h"
 
 namespace sibyl::server {
 
@@ -14,14 +17,14 @@ class ConnectionCounts {
   // False when there are `limit` already.
   bool enter(const std::string& address, size_t limit) {
     const std::lock_guard lock(mutex_);
-    size_t& count = counts_[address];
+    size_t& count = counts_[auth::network_of(address)];
     if (count >= limit) return false;
     ++count;
     return true;
   }
   void leave(const std::string& address) {
     const std::lock_guard lock(mutex_);
-    const auto found = counts_.find(address);
+    const auto found = counts_.find(auth::network_of(address));
     if (found != counts_.end() && --found->second == 0) counts_.erase(found);
   }
 

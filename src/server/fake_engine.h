@@ -86,12 +86,21 @@ class FakeEngine final : public engine::Engine {
   const auth::Options& auth_options() const override { return auth; }
   base::Result<const auth::Login*> log_in(std::string_view role, std::string_view password) override {
     ++logins;
+    {
+      const std::lock_guard lock(mutex_);
+      login_order_.emplace_back(role);
+    }
     if (role == "slow") wait_for("login");
     if (role != password)
       return base::fail(base::ErrorCode::bad_credentials,
                         "Provided username " + std::string(role) + " and/or password are incorrect");
     const std::lock_guard lock(mutex_);
     return &known_.try_emplace(std::string(role), auth::Login{std::string(role), 1}).first->second;
+  }
+  // Who was looked at, in that order.
+  std::vector<std::string> login_order() {
+    const std::lock_guard lock(mutex_);
+    return login_order_;
   }
   base::Result<const auth::Login*> log_in_by_identity(std::string_view identity) override {
     return log_in(identity, "mapped");
@@ -204,6 +213,7 @@ class FakeEngine final : public engine::Engine {
 
  private:
   std::map<std::string, auth::Login> known_;
+  std::vector<std::string> login_order_;
   static std::string first_word(const std::string& text) { return text.substr(0, text.find(' ')); }
 
   static plan::ResultMetadataPtr one_column() {

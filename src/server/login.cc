@@ -2,7 +2,8 @@
 //
 // A password is looked at by a pool of its own, with fewer threads than the machine has cores, so that
 // neither reactors nor other requests wait for hashing. An attempt that must wait first (auth::Attempts) does
-// so with a timer, and holds no thread.
+// so with a timer, and holds no thread. Of each address a few are in the pool at a time: whoever logs in from
+// elsewhere stands behind those few, not behind all that one client sends.
 #include <cstring>
 
 #include "auth/password.h"
@@ -17,6 +18,10 @@ using protocol::FrameStep;
 using protocol::Opcode;
 
 namespace {
+
+constexpr size_t logins_of_one_address = 8;               // in the pool, queued or running
+constexpr auth::Attempts::Duration look_again{20};        // whether one of them has gone
+constexpr auth::Attempts::Duration longest_look{10'000};  // then it is refused
 
 void wipe(std::string& secret) {
   explicit_bzero(secret.data(), secret.size());
@@ -33,19 +38,21 @@ base::Error too_many_attempts() {
 void run_login(Call& call) {
   Shared& shared = call.reactor->shared();
   LoginAttempt& login = *call.login;
-  const bool is_slowed = shared.limits.slow_failed_logins && !login.has_waited &&
-                         shared.attempts.is_slowed(login.address, auth::Attempts::Clock::now());
+  const bool is_slowed =
+      shared.limits.slow_failed_logins && !login.has_waited &&
+      shared.attempts.is_slowed(login.address, login.credentials.role, auth::Attempts::Clock::now());
   if (is_slowed) {
     login.result = base::fail(too_many_attempts());
   } else if (!call.connection->is_overloaded()) {  // else it is gone, or does not read
     login.result = shared.engine.log_in(login.credentials.role, login.credentials.password);
     if (login.result) {
-      shared.attempts.succeeded(login.credentials.role);
+      shared.attempts.succeeded(login.address, login.credentials.role, auth::Attempts::Clock::now());
     } else {
       shared.attempts.failed(login.address, login.credentials.role, auth::Attempts::Clock::now());
     }
   }
   wipe(login.credentials.password);
+  shared.logins_per_address.leave(login.address);
   call.reactor->completed(call);
 }
 
@@ -70,22 +77,27 @@ void Connection::handle_auth_response(const FrameStep& step, protocol::BytesView
   }
   auto credentials = auth::decode_plain(token->value_or(protocol::BytesView()));
   if (!credentials) return answer_error(stream, credentials.error());
-  std::optional<auth::Attempts::Duration> wait = auth::Attempts::Duration(0);
+  const auto now = auth::Attempts::Clock::now();
+  std::optional<auth::Attempts::Turn> turn = auth::Attempts::Turn();
   if (reactor_.shared().limits.slow_failed_logins)
-    wait = reactor_.shared().attempts.wait_before(client_.description.address, credentials->role,
-                                                  auth::Attempts::Clock::now());
-  if (!wait) return answer_error(stream, too_many_attempts());
+    turn = reactor_.shared().attempts.take_turn(client_.description.address, credentials->role, now);
+  if (!turn) return answer_error(stream, too_many_attempts());
   Call* call = take_call(step, {});
   call->login = std::make_unique<LoginAttempt>(LoginAttempt{
-      std::move(*credentials), client_.description.address, wait->count() > 0,
+      std::move(*credentials), client_.description.address, turn->by_address, now + turn->wait + longest_look,
       base::fail(base::ErrorCode::overloaded, "Login refused: too many others are being looked at")});
   is_logging_in_ = true;
-  if (wait->count() == 0) return submit_login(call);
-  login_timer_ = std::make_unique<boost::asio::steady_timer>(reactor_.context(), *wait);
+  if (turn->wait.count() == 0) return submit_login(call);
+  submit_login_after(turn->wait, call);
+}
+
+void Connection::submit_login_after(auth::Attempts::Duration wait, Call* call) {
+  login_timer_ = std::make_unique<boost::asio::steady_timer>(reactor_.context(), wait);
   login_timer_->async_wait([call](const boost::system::error_code& cancelled) {
     Connection& connection = *call->connection;
     const ConnectionPtr keep(&connection);
     if (cancelled) {
+      wipe(call->login->credentials.password);
       connection.finish(call);
     } else {
       connection.submit_login(call);
@@ -96,8 +108,17 @@ void Connection::handle_auth_response(const FrameStep& step, protocol::BytesView
 }
 
 void Connection::submit_login(Call* call) {
-  if (reactor_.shared().login_pool->submit(*call)) return;
-  wipe(call->login->credentials.password);
+  Shared& shared = reactor_.shared();
+  LoginAttempt& login = *call->login;
+  if (stage_ != Stage::closed) {
+    if (shared.logins_per_address.enter(login.address, logins_of_one_address)) {
+      if (shared.login_pool->submit(*call)) return;
+      shared.logins_per_address.leave(login.address);
+    } else if (auth::Attempts::Clock::now() < login.patience_ends) {
+      return submit_login_after(look_again, call);
+    }
+  }
+  wipe(login.credentials.password);
   finish(call);
 }
 

@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "server/test_client.h"
 
 namespace sibyl::server {
@@ -142,6 +144,30 @@ TEST_F(LoginTest, AttemptsBeyondTheQueueAreRefusedAtOnce) {
       refused |= error_of(waiting.back()->read()).code == base::ErrorCode::overloaded;
   }
   EXPECT_TRUE(refused);
+}
+
+// However many passwords one address sends at once, others stand behind a few of them.
+TEST_F(LoginTest, OneAddressDoesNotFillTheLine) {
+  const auto begin_to_log_in = [&](Client& client, const std::string& role) {
+    begin(client);
+    client.send_frames(Client::frame(Opcode::auth_response, 1, plain(role, role)));
+    // Told about the second, the first has come.
+    client.send_frames(Client::frame(Opcode::auth_response, 2, plain(role, role)));
+    EXPECT_EQ(client.read().header.stream, 2);
+  };
+  std::vector<std::unique_ptr<Client>> many;
+  for (int i = 0; i < 30; ++i) {
+    many.push_back(std::make_unique<Client>(port()));
+    begin_to_log_in(*many.back(), "slow");
+  }
+  Client other(port(), 0, "127.0.0.2");
+  begin_to_log_in(other, "bob");
+  engine_.release("login");
+  EXPECT_EQ(other.read().header.opcode, Opcode::auth_success);
+  // None of the many is refused.
+  for (const auto& client : many) EXPECT_EQ(client->read().header.opcode, Opcode::auth_success);
+  const std::vector<std::string> order = engine_.login_order();
+  EXPECT_LE(std::find(order.begin(), order.end(), "bob") - order.begin(), 8 + 4);  // the pool's threads
 }
 
 TEST_F(LoginTest, LargeMessagesOfStrangersAreRefused) {

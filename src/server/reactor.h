@@ -43,6 +43,7 @@ struct Shared {
   std::atomic<size_t> connections{0};
   std::atomic<uint64_t> connections_accepted{0}, connections_refused{0};
   ConnectionCounts per_address;
+  ConnectionCounts logins_per_address;  // in the pool for logins
   ClientList clients;
   RequestLog request_log;
   std::chrono::steady_clock::duration slow_query{0};  // 0: none are told of

@@ -35,12 +35,17 @@ struct Answer {
 // A client that sends any bytes and reads frames.
 class Client {
  public:
-  explicit Client(uint16_t port, int receive_buffer = 0) {
+  // From `source` (127.0.0.2, say), if it is given.
+  explicit Client(uint16_t port, int receive_buffer = 0, const char* source = nullptr) {
     socket_ = ::socket(AF_INET, SOCK_STREAM, 0);
     if (receive_buffer > 0)
       ::setsockopt(socket_, SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof receive_buffer);
     sockaddr_in address{};
     address.sin_family = AF_INET;
+    if (source != nullptr) {
+      ::inet_pton(AF_INET, source, &address.sin_addr);
+      EXPECT_EQ(::bind(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    }
     address.sin_port = htons(port);
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     connected_ = ::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
