@@ -62,10 +62,13 @@ Setting value_set(const plan::NamedValues& one) {
   setting.text = [access](const Configuration& c) { return fmt::format("[{}]", fmt::join(access(c), ", ")); };
   setting.assign = [access, one](Configuration& c, const RawValue& value) -> base::Status {
     std::set<std::string> values;
+    const auto known = plan::known_values(one);
     for (std::string item : value.items) {
       std::transform(item.begin(), item.end(), item.begin(), [&](unsigned char letter) {
         return static_cast<char>(one.is_upper_case ? std::toupper(letter) : std::tolower(letter));
       });
+      if (std::find(known.begin(), known.end(), item) == known.end())
+        return base::fail(bad(fmt::format("'{}' is none of {}", item, fmt::join(known, ", "))));
       values.insert(item);
     }
     access(c) = std::move(values);

@@ -120,7 +120,13 @@ Setting duration(const char* name, const char* section, Access access, int64_t l
     SIBYL_ASSIGN(const std::string text, single(value));
     SIBYL_ASSIGN(const int64_t micros, parse_duration(text, value.unit));
     SIBYL_TRY(check_range(micros, least, most, duration_text));
-    access(c) = std::chrono::duration_cast<Duration>(std::chrono::microseconds(micros));
+    const auto converted = std::chrono::duration_cast<Duration>(std::chrono::microseconds(micros));
+    if (micros != 0 && converted == Duration::zero()) {
+      constexpr auto least_kept = std::chrono::duration_cast<std::chrono::microseconds>(Duration(1));
+      return base::fail(
+          bad(fmt::format("{} is less than {}", duration_text(micros), duration_text(least_kept.count()))));
+    }
+    access(c) = converted;
     return {};
   };
   return setting;

@@ -36,7 +36,14 @@ const Setting* setting_of_environment(std::string_view name) {
   return nullptr;
 }
 
-// Lists are separated by commas where there is no yaml to say so.
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view blanks = " \t\r\n";
+  const size_t begin = text.find_first_not_of(blanks);
+  return begin == std::string_view::npos ? std::string_view()
+                                         : text.substr(begin, text.find_last_not_of(blanks) - begin + 1);
+}
+
+// Lists are separated by commas where there is no yaml to say so; they may be written as yaml's, too.
 RawValue plain_value(const Setting& setting, const std::string& text) {
   RawValue value;
   if (setting.type != Setting::Type::list) {
@@ -44,8 +51,15 @@ RawValue plain_value(const Setting& setting, const std::string& text) {
     return value;
   }
   value.is_list = true;
-  std::istringstream stream(text);
-  for (std::string item; std::getline(stream, item, ',');) value.items.push_back(item);
+  std::string_view rest = trimmed(text);
+  if (rest.starts_with('[') && rest.ends_with(']')) rest = rest.substr(1, rest.size() - 2);
+  for (bool more = true; more;) {
+    const size_t comma = rest.find(',');
+    more = comma != std::string_view::npos;
+    if (const std::string_view item = trimmed(rest.substr(0, comma)); !item.empty())
+      value.items.emplace_back(item);
+    if (more) rest.remove_prefix(comma + 1);
+  }
   return value;
 }
 

@@ -174,6 +174,31 @@ TEST(Configuration, flags_beat_the_environment_beats_the_file) {
   EXPECT_THAT(printed, HasSubstr("\n# log_level: info  # default\n"));
 }
 
+TEST(Configuration, lists_outside_of_yaml_are_written_freely) {
+  const char* environment[] = {"SIBYL_TABLE_PROPERTIES_DISALLOWED=[cdc, Caching ,]",
+                               "SIBYL_READ_CONSISTENCY_LEVELS_WARNED= all,one ",
+                               "SIBYL_DATA_FILE_DIRECTORIES=[/data]", nullptr};
+  Reader reader;
+  reader.read_environment(environment);
+  reader.set("write_consistency_levels_disallowed", "[ANY]", Origin::flag, "--set");
+  reader.set("table_properties_warned", "[]", Origin::flag, "--set");
+  const Configuration found = reader.finish().configuration;
+  for (const Problem& problem : reader.problems()) ADD_FAILURE() << problem.text();
+  EXPECT_THAT(found.engine.guardrails.table_properties.disallowed, ElementsAre("caching", "cdc"));
+  EXPECT_THAT(found.engine.guardrails.table_properties.warned, ElementsAre());
+  EXPECT_THAT(found.engine.guardrails.read_consistency_levels.warned, ElementsAre("ALL", "ONE"));
+  EXPECT_THAT(found.engine.guardrails.write_consistency_levels.disallowed, ElementsAre("ANY"));
+  EXPECT_EQ(found.engine.data, "/data");
+}
+
+TEST(Configuration, refuses_what_would_silently_do_nothing) {
+  EXPECT_THAT(problems_of("read_consistency_levels_warned: [QUORUMM]"),
+              ElementsAre(HasSubstr("'QUORUMM' is none of ALL, ANY")));
+  EXPECT_THAT(problems_of("table_properties_disallowed: ['cdc', 'compactoin']"),
+              ElementsAre(HasSubstr("'compactoin' is none of additional_write_policy")));
+  EXPECT_THAT(problems_of("slow_query_log_timeout: 500us"), ElementsAre(HasSubstr("µs is less than 1ms")));
+}
+
 TEST(Configuration, what_is_printed_reads_back_as_the_same) {
   Reader reader;
   reader.read_yaml("cluster_name: \"it's: a #name\"\ntable_properties_warned: [cdc, caching]\nmemory: 3GiB\n",

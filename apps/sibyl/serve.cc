@@ -23,6 +23,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/compact.h"
 #include "engine/engine.h"
 #include "server/control.h"
 #include "server/server.h"
@@ -108,7 +109,12 @@ void read_listen_flag(const std::string& text, Reader& reader) {
   }
   const bool has_host = !text.starts_with(':');
   if (has_host) reader.set("rpc_address", parsed.host, Origin::flag, "--listen");
-  reader.set("native_transport_port", std::to_string(parsed.port), Origin::flag, "--listen");
+  // A port that was not written stays what it was before: another one shows that.
+  server::Options other;
+  other.port = static_cast<uint16_t>(server::Options().port + 1);
+  (void)server::parse_listen_address(text, other);
+  if (other.port == parsed.port)
+    reader.set("native_transport_port", std::to_string(parsed.port), Origin::flag, "--listen");
 }
 
 void read_flags(const Arguments& arguments, Reader& reader) {
@@ -176,6 +182,7 @@ int serve(const Configuration& configuration, const sigset_t& signals) {
 
   wait_for_stop(signals, **server);
   notify_service_manager("STOPPING=1");
+  engine::stop_compacting(**engine);  // or an operator's would be waited for
   control.stop();
   (*server)->stop(drain_patience);
   server->reset();

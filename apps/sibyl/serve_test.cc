@@ -9,6 +9,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,19 @@ TEST_F(ServeTest, ASecondServerOnTheDirectoryIsRefused) {
   EXPECT_EQ(second.rest_of_output(), "");
   EXPECT_THAT(second.rest_of_errors(), HasSubstr("sibyl serve: "));
   EXPECT_NE(connect(), nullptr);
+}
+
+TEST_F(ServeTest, AnAddressWithoutAPortLeavesTheFilesPort) {
+  std::ofstream(directory_ + "/sibyl.yaml") << "native_transport_port: 9999\n";
+  const auto printed = [&](const std::string& address) {
+    Process process({"serve", "--config", directory_ + "/sibyl.yaml", "--listen", address, "--print-config"});
+    const std::string text = process.rest_of_output();
+    EXPECT_EQ(process.wait(), 0) << process.rest_of_errors();
+    return text;
+  };
+  EXPECT_THAT(printed("0.0.0.0"), HasSubstr("\nnative_transport_port: 9999  # "));
+  EXPECT_THAT(printed("0.0.0.0"), HasSubstr("\nrpc_address: 0.0.0.0  # --listen"));
+  EXPECT_THAT(printed("0.0.0.0:9042"), HasSubstr("\nnative_transport_port: 9042  # --listen"));
 }
 
 TEST_F(ServeTest, AnAddressInUseIsRefused) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "row/record_key.h"
+#include "storage/rocksdb/rocksdb_store.h"
 
 namespace sibyl::engine {
 namespace {
@@ -37,6 +38,10 @@ base::Status compact(Engine& engine, const std::string& name) {
   for (const auto& [table_name, table] : keyspace->tables) SIBYL_TRY(compact_table(engine, *table));
   for (const auto& [view_name, view] : keyspace->views) SIBYL_TRY(compact_table(engine, *view));
   return {};
+}
+
+void stop_compacting(Engine& engine) {
+  storage::rocksdb::stop_compacting(engine.store());
 }
 
 }  // namespace sibyl::engine

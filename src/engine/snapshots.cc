@@ -87,6 +87,27 @@ base::Status make_directory(const std::string& path) {
   return {};
 }
 
+base::Error no_snapshot(const std::string& path) {
+  return base::Error(base::ErrorCode::invalid, fmt::format("There is no snapshot in {}", path))
+      .with_hint("`sibyl snapshot list` shows those that there are");
+}
+
+base::Result<std::vector<fs::path>> entries_of(const std::string& folder) {
+  std::vector<fs::path> entries;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
+    entries.push_back(entry->path());
+  if (error) return base::fail(failure("read", folder, error.value()));
+  return entries;
+}
+
+base::Result<bool> is_there(const std::string& path) {
+  std::error_code error;
+  const bool found = fs::exists(path, error);
+  if (error) return base::fail(failure("read", path, error.value()));
+  return found;
+}
+
 base::Status remove_tree(const std::string& path) {
   std::error_code error;
   fs::remove_all(path, error);
@@ -261,12 +282,13 @@ base::Result<SnapshotInfo> take_snapshot(const std::string& data, std::string na
   snapshot.name = name;
   snapshot.path = snapshot_path(data, name);
   snapshot.taken_millis = now_millis;
-  if (fs::exists(snapshot.path))
+  SIBYL_ASSIGN(const bool is_taken, is_there(snapshot.path));
+  if (is_taken)
     return base::fail(base::ErrorCode::already_exists, fmt::format("There is a snapshot {} already", name));
   const std::string unfinished = fmt::format("{}/{}{}", folder, unfinished_prefix, name);
-  for (const auto& entry : fs::directory_iterator(folder))  // what a crash left
-    if (entry.path().filename().string().starts_with(unfinished_prefix))
-      SIBYL_TRY(remove_tree(entry.path().string()));
+  SIBYL_ASSIGN(const std::vector<fs::path> entries, entries_of(folder));
+  for (const fs::path& entry : entries)  // what a crash left
+    if (entry.filename().string().starts_with(unfinished_prefix)) SIBYL_TRY(remove_tree(entry.string()));
   base::Status filled = fill(unfinished, snapshot, store, schema);
   if (filled && ::rename(unfinished.c_str(), snapshot.path.c_str()) != 0)
     filled = base::fail(failure("make", snapshot.path, errno));
@@ -284,9 +306,7 @@ base::Result<SnapshotInfo> read_snapshot(const std::string& path) {
   snapshot.path = path;
   snapshot.name = fs::path(path).filename().string();
   std::ifstream file(fmt::format("{}/{}", path, manifest_name), std::ios::binary);
-  if (!file)
-    return base::fail(base::Error(base::ErrorCode::invalid, fmt::format("There is no snapshot in {}", path))
-                          .with_hint("`sibyl snapshot list` shows those that there are"));
+  if (!file) return base::fail(no_snapshot(path));
   std::ostringstream text;
   text << file.rdbuf();
   if (const std::string wrong = decode(text.str(), snapshot); !wrong.empty())
@@ -298,19 +318,19 @@ base::Result<SnapshotInfo> read_snapshot(const std::string& path) {
 base::Result<std::vector<SnapshotInfo>> list_snapshots(const std::string& data,
                                                        std::vector<std::string>* damaged) {
   std::vector<SnapshotInfo> snapshots;
-  std::error_code error;
   const std::string folder = data + "/snapshots";
-  if (!fs::exists(folder, error)) return snapshots;
-  for (const auto& entry : fs::directory_iterator(folder, error)) {
-    const std::string name = entry.path().filename().string();
+  SIBYL_ASSIGN(const bool has_any, is_there(folder));
+  if (!has_any) return snapshots;
+  SIBYL_ASSIGN(const std::vector<fs::path> entries, entries_of(folder));
+  for (const fs::path& entry : entries) {
+    const std::string name = entry.filename().string();
     if (name.starts_with('.')) continue;
-    auto snapshot = read_snapshot(entry.path().string());
+    auto snapshot = read_snapshot(entry.string());
     if (snapshot)
       snapshots.push_back(std::move(*snapshot));
     else if (damaged != nullptr)
       damaged->push_back(name);
   }
-  if (error) return base::fail(failure("read", folder, error.value()));
   std::sort(snapshots.begin(), snapshots.end(), [](const SnapshotInfo& a, const SnapshotInfo& b) {
     return std::tie(a.taken_millis, a.name) < std::tie(b.taken_millis, b.name);
   });
@@ -320,7 +340,8 @@ base::Result<std::vector<SnapshotInfo>> list_snapshots(const std::string& data,
 base::Status clear_snapshot(const std::string& data, const std::string& name) {
   SIBYL_TRY(check_name(name));
   const std::string path = snapshot_path(data, name);
-  if (!fs::exists(path)) return base::fail(read_snapshot(path).error());
+  SIBYL_ASSIGN(const bool is_taken, is_there(path));
+  if (!is_taken) return base::fail(no_snapshot(path));
   // First it loses its name, so that nobody takes what is left of it for a snapshot.
   const std::string going = fmt::format("{}/snapshots/{}{}", data, unfinished_prefix, name);
   if (::rename(path.c_str(), going.c_str()) != 0) return base::fail(failure("remove", path, errno));

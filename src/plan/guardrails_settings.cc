@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "plan/guardrails_settings.h"
+#include "plan/options.h"
 
 namespace sibyl::plan {
 namespace {
@@ -88,6 +89,14 @@ std::span<const NamedFlag> guardrail_flags() {
 
 std::span<const NamedValues> guardrail_values() {
   return values;
+}
+
+std::span<const std::string_view> known_values(const NamedValues& values) {
+  static constexpr std::string_view levels[] = {"ALL",          "ANY",          "EACH_QUORUM", "LOCAL_ONE",
+                                                "LOCAL_QUORUM", "LOCAL_SERIAL", "NODE_LOCAL",  "ONE",
+                                                "QUORUM",       "SERIAL",       "THREE",       "TWO"};
+  if (values.sets == &Guardrails::table_properties) return table_property_names();
+  return levels;
 }
 
 std::vector<std::pair<std::string, std::string>> settings_of(const Guardrails& guardrails) {

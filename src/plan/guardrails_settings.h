@@ -4,6 +4,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "plan/guardrails.h"
 
@@ -29,6 +30,9 @@ struct NamedValues {
   bool is_upper_case;
   const char* help;
 };
+
+// What such a set may hold.
+std::span<const std::string_view> known_values(const NamedValues& values);
 
 std::span<const NamedThreshold> guardrail_thresholds();
 std::span<const NamedFlag> guardrail_flags();

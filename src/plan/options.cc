@@ -196,7 +196,7 @@ base::Result<std::optional<double>> PropertySet::fraction(const std::string& nam
   return number;
 }
 
-base::Status PropertySet::check_known(std::initializer_list<std::string_view> known) const {
+base::Status PropertySet::check_known(std::span<const std::string_view> known) const {
   for (const auto& [name, property] : values_) {
     if (std::find(known.begin(), known.end(), name) == known.end())
       return base::fail(
@@ -218,28 +218,33 @@ base::Status read_table_options(const PropertySet& properties, bool is_new, sche
   return read_policies(properties, options);
 }
 
+std::span<const std::string_view> table_property_names() {
+  static constexpr std::string_view names[] = {"additional_write_policy",
+                                               "allow_auto_snapshot",
+                                               "bloom_filter_fp_chance",
+                                               "caching",
+                                               "cdc",
+                                               "comment",
+                                               "compaction",
+                                               "compression",
+                                               "crc_check_chance",
+                                               "default_time_to_live",
+                                               "extensions",
+                                               "gc_grace_seconds",
+                                               "id",
+                                               "incremental_backups",
+                                               "max_index_interval",
+                                               "memtable",
+                                               "memtable_flush_period_in_ms",
+                                               "min_index_interval",
+                                               "read_repair",
+                                               "speculative_retry"};
+  return names;
+}
+
 base::Status check_table_options(const PropertySet& properties, const schema::TableOptions& options) {
   constexpr int32_t max_time_to_live = 20 * 365 * 24 * 60 * 60;
-  SIBYL_TRY(properties.check_known({"additional_write_policy",
-                                    "allow_auto_snapshot",
-                                    "bloom_filter_fp_chance",
-                                    "caching",
-                                    "cdc",
-                                    "comment",
-                                    "compaction",
-                                    "compression",
-                                    "crc_check_chance",
-                                    "default_time_to_live",
-                                    "extensions",
-                                    "gc_grace_seconds",
-                                    "id",
-                                    "incremental_backups",
-                                    "max_index_interval",
-                                    "memtable",
-                                    "memtable_flush_period_in_ms",
-                                    "min_index_interval",
-                                    "read_repair",
-                                    "speculative_retry"}));
+  SIBYL_TRY(properties.check_known(table_property_names()));
   SIBYL_TRY(check_compaction(options.compaction));
   if (options.bloom_filter_fp_chance <= 6.71e-5 || options.bloom_filter_fp_chance > 1) {
     return config(fmt::format(

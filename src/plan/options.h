@@ -2,10 +2,13 @@
 // which its schema tables show them. Most change nothing here; all of them round-trip.
 #pragma once
 
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -34,7 +37,10 @@ class PropertySet {
   base::Result<std::optional<int32_t>> integer(const std::string& name) const;
   base::Result<std::optional<double>> fraction(const std::string& name) const;
   // Refuses names that are not in `known`.
-  base::Status check_known(std::initializer_list<std::string_view> known) const;
+  base::Status check_known(std::span<const std::string_view> known) const;
+  base::Status check_known(std::initializer_list<std::string_view> known) const {
+    return check_known(std::span(known.begin(), known.size()));
+  }
 
  private:
   std::map<std::string, const cql::Property*> values_;
@@ -45,6 +51,9 @@ class PropertySet {
 base::Status read_table_options(const PropertySet& properties, bool is_new, schema::TableOptions& options);
 // Second: unknown names, and bounds.
 base::Status check_table_options(const PropertySet& properties, const schema::TableOptions& options);
+
+// All that a table may have, in lower case and sorted.
+std::span<const std::string_view> table_property_names();
 
 // The `id` property: nullopt when not given.
 base::Result<std::optional<base::Bytes>> read_table_id(const PropertySet& properties);

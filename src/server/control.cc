@@ -16,6 +16,7 @@
 #include <cerrno>
 #include <cstring>
 #include <list>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -122,6 +123,7 @@ struct Control::Impl {
   void accept();
   void forget_callers(bool all);
   std::string answer(const std::string& line) const;
+  std::string answer_safely(const std::string& line) const noexcept;
 
   std::map<std::string, Handler> handlers;
   Descriptor directory, listener, stopping;
@@ -155,7 +157,12 @@ void Control::Impl::serve() {
 
 void Control::Impl::accept() {
   Descriptor socket(::accept4(listener.number(), nullptr, nullptr, SOCK_CLOEXEC));
-  if (!socket) return;
+  if (!socket) {
+    // Out of descriptors, most likely: trying again at once would spin.
+    pollfd stop{stopping.number(), POLLIN, 0};
+    if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) ::poll(&stop, 1, 100);
+    return;
+  }
   set_patience(socket.number());
   forget_callers(false);
   if (!may_call(socket.number()) || callers.size() >= max_callers) {
@@ -166,13 +173,19 @@ void Control::Impl::accept() {
   }
   Caller& caller = callers.emplace_back();
   caller.socket = std::move(socket);
-  caller.thread = std::thread([this, &caller] {
-    std::string line;
-    if (receive_line(caller.socket.number(), max_request_bytes, line))
-      (void)send_line(caller.socket.number(), answer(line));
-    ::shutdown(caller.socket.number(), SHUT_RDWR);
-    caller.done = true;
-  });
+  try {
+    caller.thread = std::thread([this, &caller] {
+      std::string line;
+      if (receive_line(caller.socket.number(), max_request_bytes, line))
+        (void)send_line(caller.socket.number(), answer_safely(line));
+      ::shutdown(caller.socket.number(), SHUT_RDWR);
+      caller.done = true;
+    });
+  } catch (const std::system_error& error) {
+    (void)send_line(caller.socket.number(),
+                    answer_of({base::ErrorCode::overloaded, fmt::format("No thread: {}", error.what())}));
+    callers.pop_back();
+  }
 }
 
 void Control::Impl::forget_callers(bool all) {
@@ -208,6 +221,16 @@ std::string Control::Impl::answer(const std::string& line) const {
   const base::Result<std::string> result = handler->second(arguments);
   if (!result) return answer_of(result.error());
   return fmt::format("{{\"ok\": true, \"result\": {}}}", *result);
+}
+
+// Whatever a command throws is its own failure, not the server's end.
+std::string Control::Impl::answer_safely(const std::string& line) const noexcept {
+  try {
+    return answer(line);
+  } catch (const std::exception& error) {
+    spdlog::error("a control command failed: {}", error.what());
+    return answer_of({base::ErrorCode::server, fmt::format("The command failed: {}", error.what())});
+  }
 }
 
 Control::Control() : impl_(std::make_unique<Impl>()) {}

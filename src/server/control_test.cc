@@ -7,6 +7,7 @@
 #include <atomic>
 #include <filesystem>
 #include <latch>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -45,6 +46,20 @@ TEST_F(ControlTest, AsksAndIsAnswered) {
   EXPECT_EQ(failure.error().message(), "not \"today\"\n");
   EXPECT_EQ(failure.error().hint(), "come tomorrow");
   EXPECT_EQ(call_control(data_, "dance").error().message(), "The server knows no control command 'dance'");
+}
+
+TEST_F(ControlTest, ACommandThatThrowsFailsAlone) {
+  Control control;
+  control.add("throw", [](const ControlArguments&) -> base::Result<std::string> {
+    throw std::runtime_error("what a library threw");
+  });
+  control.add("ping", [](const ControlArguments&) -> base::Result<std::string> { return "1"; });
+  ASSERT_TRUE(control.start(data_).has_value());
+  const auto failure = call_control(data_, "throw");
+  ASSERT_FALSE(failure.has_value());
+  EXPECT_EQ(failure.error().code(), base::ErrorCode::server);
+  EXPECT_EQ(failure.error().message(), "The command failed: what a library threw");
+  EXPECT_EQ(call_control(data_, "ping"), "1");
 }
 
 TEST_F(ControlTest, IsForTheServersUserAlone) {

@@ -8,10 +8,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <limits>
+#include <optional>
 
 #include "storage/rocksdb/crc32c.h"
 #include "storage/rocksdb/merging.h"
@@ -47,26 +48,43 @@ base::Status sync_path(const std::string& path) {
   return {};
 }
 
+base::Status write_all(const File& file, const std::string& path, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t got = ::write(file.number(), bytes.data(), bytes.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return failed("write", path, errno);
+    bytes.remove_prefix(static_cast<size_t>(got));
+  }
+  return {};
+}
+
 base::Status write_file(const std::string& path, const std::string& contents) {
   const File file(path, O_WRONLY | O_CREAT | O_EXCL);
   if (file.number() < 0) return failed("make", path, errno);
-  for (size_t done = 0; done < contents.size();) {
-    const ssize_t got = ::write(file.number(), contents.data() + done, contents.size() - done);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return failed("write", path, errno);
-    done += static_cast<size_t>(got);
-  }
+  SIBYL_TRY(write_all(file, path, contents));
   if (::fsync(file.number()) != 0) return failed("sync", path, errno);
   return {};
 }
 
-// The first `size` bytes.
-base::Result<std::string> read_file(const std::string& path, uint64_t size) {
-  std::string contents(size, '\0');
-  std::ifstream file(path, std::ios::binary);
-  if (!file.read(contents.data(), static_cast<std::streamsize>(size)))
-    return base::fail(failed("read", path, EIO).error());
-  return contents;
+// The first `size` bytes; gives their checksum.
+base::Result<uint32_t> copy_file(const std::string& source, const std::string& target, uint64_t size) {
+  const File from(source, O_RDONLY);
+  if (from.number() < 0) return base::fail(failed("open", source, errno).error());
+  const File to(target, O_WRONLY | O_CREAT | O_EXCL);
+  if (to.number() < 0) return base::fail(failed("make", target, errno).error());
+  uint32_t crc = 0;
+  std::string buffer(copy_bytes, '\0');
+  while (size > 0) {
+    const ssize_t got = ::read(from.number(), buffer.data(), std::min<uint64_t>(size, buffer.size()));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return base::fail(failed("read", source, got < 0 ? errno : EIO).error());
+    const std::string_view piece(buffer.data(), static_cast<size_t>(got));
+    SIBYL_TRY(write_all(to, target, piece));
+    crc = crc32c(crc, piece);
+    size -= piece.size();
+  }
+  if (::fsync(to.number()) != 0) return base::fail(failed("sync", target, errno).error());
+  return crc;
 }
 
 base::Result<uint32_t> checksum_of(const std::string& path) {
@@ -84,10 +102,11 @@ base::Result<uint32_t> checksum_of(const std::string& path) {
 }
 
 // A table file's checksum as it was when the file was written; older files have none.
-base::Result<uint32_t> checksum_of(const ::rocksdb::LiveFileStorageInfo& file, const std::string& path) {
+std::optional<uint32_t> known_checksum(const ::rocksdb::LiveFileStorageInfo& file) {
   static const std::string known =
       ::rocksdb::GetFileChecksumGenCrc32cFactory()->CreateFileChecksumGenerator({})->Name();
-  if (file.file_checksum_func_name != known || file.file_checksum.size() != 4) return checksum_of(path);
+  if (file.file_checksum_func_name != known || file.file_checksum.size() != 4 || file.trim_to_size)
+    return std::nullopt;
   uint32_t crc = 0;
   for (const char c : file.file_checksum) crc = (crc << 8) | static_cast<uint8_t>(c);
   return crc;
@@ -98,20 +117,28 @@ base::Result<CheckpointFile> add_file(const ::rocksdb::LiveFileStorageInfo& file
   const std::string source = file.directory + "/" + file.relative_filename;
   const std::string target = directory + "/" + file.relative_filename;
   CheckpointFile added{file.relative_filename, file.size, 0};
+  const std::optional<uint32_t> known = known_checksum(file);
   if (file.file_type == ::rocksdb::kTableFile && !file.trim_to_size) {
     if (::link(source.c_str(), target.c_str()) == 0) {
-      SIBYL_ASSIGN(added.crc32c, checksum_of(file, target));
+      if (known) {
+        added.crc32c = *known;
+      } else {
+        SIBYL_ASSIGN(added.crc32c, checksum_of(target));
+      }
       return added;
     }
     if (errno != EXDEV && errno != EPERM && errno != EMLINK && errno != EOPNOTSUPP)
       return base::fail(failed("link", target, errno).error());
   }
-  std::string contents = file.replacement_contents;
-  if (contents.empty()) {
-    SIBYL_ASSIGN(contents, read_file(source, file.size));
+  if (!file.replacement_contents.empty()) {
+    SIBYL_TRY(write_file(target, file.replacement_contents));
+    added.crc32c = crc32c(0, file.replacement_contents);
+    return added;
   }
-  SIBYL_TRY(write_file(target, contents));
-  added.crc32c = crc32c(0, contents);
+  SIBYL_ASSIGN(added.crc32c, copy_file(source, target, file.size));
+  if (known && added.crc32c != *known)
+    return base::fail(base::ErrorCode::server,
+                      fmt::format("{} is damaged: it is not what was written", source));
   return added;
 }
 

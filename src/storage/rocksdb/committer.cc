@@ -60,8 +60,7 @@ void Committer::loop() {
     if (!group.empty()) write_group(group);
     const auto now = std::chrono::steady_clock::now();
     if (now >= next_pause_) {
-      work_.pause();
-      next_pause_ = std::chrono::steady_clock::time_point::max();
+      next_pause_ = work_.pause() ? std::chrono::steady_clock::time_point::max() : now + work_.interval;
     }
     lock.lock();
   }

@@ -28,8 +28,9 @@ class Committer {
   struct Work {
     // Makes the group durable and visible, or nothing of it.
     std::function<base::Status(std::span<Request> group)> write;
-    // Called when `interval` has passed since the last call and something was written in between.
-    std::function<void()> pause;
+    // Called when `interval` has passed since the last call and something was written in between, or that
+    // call was false: it is to be tried again.
+    std::function<bool()> pause;
     std::chrono::milliseconds interval{0};  // 0: never
     uint64_t queue_bytes = 64 << 20;
     uint64_t group_bytes = 4 << 20;  // a group is closed when it has as many

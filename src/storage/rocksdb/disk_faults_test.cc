@@ -307,6 +307,43 @@ TEST_F(DamagedBlock, DoesNotStopWrites) {
   EXPECT_GT(store_->statistics().damage_met, 0u);
 }
 
+// Where files cannot be linked they are copied, and what is copied is what was written.
+TEST_F(DamagedBlock, IsNotCopiedIntoACheckpoint) {
+  std::string elsewhere = "/dev/shm/sibyl-checkpoint-XXXXXX";
+  if (::mkdtemp(elsewhere.data()) == nullptr) GTEST_SKIP() << "there is no other file system";
+  struct stat here{}, there{};
+  ASSERT_EQ(::stat(directory_.path().c_str(), &here), 0);
+  ASSERT_EQ(::stat(elsewhere.c_str(), &there), 0);
+  const auto copied = store_->checkpoint(elsewhere + "/damaged");
+  std::filesystem::remove_all(elsewhere);
+  if (here.st_dev == there.st_dev) GTEST_SKIP() << "there is no other file system";
+  ASSERT_FALSE(copied.has_value());
+  EXPECT_THAT(copied.error().message(), HasSubstr(file_ + " is damaged"));
+}
+
+TEST(Checkpoint, IsTheSameOnAnotherFileSystem) {
+  std::string elsewhere = "/dev/shm/sibyl-checkpoint-XXXXXX";
+  if (::mkdtemp(elsewhere.data()) == nullptr) GTEST_SKIP() << "there is no other file system";
+  TemporaryDirectory directory;
+  auto store = opened(directory.path());
+  ASSERT_NE(store, nullptr);
+  for (int i = 0; i < 30; ++i)  // more than one piece
+    ASSERT_TRUE(put(*store, std::to_string(i), base::Bytes(100'000, static_cast<char>('a' + i % 26))));
+  const auto copied = store->checkpoint(elsewhere + "/copied");
+  const auto linked = store->checkpoint(directory.path() + "/linked");
+  ASSERT_TRUE(copied.has_value()) << copied.error().text();
+  ASSERT_TRUE(linked.has_value()) << linked.error().text();
+  const auto tables_of = [](const std::vector<CheckpointFile>& files) {
+    std::map<std::string, std::pair<uint64_t, uint32_t>> tables;
+    for (const CheckpointFile& file : files)
+      if (file.path.ends_with(".sst")) tables[file.path] = {file.size, file.crc32c};
+    return tables;
+  };
+  EXPECT_FALSE(tables_of(*copied).empty());
+  EXPECT_EQ(tables_of(*copied), tables_of(*linked));
+  std::filesystem::remove_all(elsewhere);
+}
+
 // --- A real file system that fills up
 
 class SmallFileSystem : public testing::Test {

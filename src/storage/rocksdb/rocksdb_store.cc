@@ -143,6 +143,7 @@ class RocksStore final : public Store {
 
   base::Status flush() override;
   base::Status compact(BytesView begin, BytesView end) override;
+  void stop_compacting() { database_->DisableManualCompaction(); }
   void set_purge_policy(std::shared_ptr<const PurgePolicy> policy) override {
     purge_->set_policy(std::move(policy));
   }
@@ -269,7 +270,9 @@ void RocksStore::start_committer() {
   if (options_.durability == Durability::periodic) {
     work.interval = options_.sync_interval;
     work.pause = [this] {
-      if (const auto synced = log_->sync(); !synced) tell(synced);  // and the next one tries again
+      const auto synced = log_->sync();
+      if (!synced) tell(synced);
+      return synced.has_value();
     };
   }
   committer_ = std::make_unique<Committer>(std::move(work));
@@ -485,6 +488,8 @@ base::Status RocksStore::compact(BytesView begin, BytesView end) {
   for (int pass = 0; pass < 2; ++pass) {
     const auto status =
         database_->CompactRange(options, begin.empty() ? nullptr : &first, end.empty() ? nullptr : &last);
+    if (status.IsManualCompactionPaused())
+      return base::fail(base::ErrorCode::server, "The compaction was stopped: the server is stopping");
     if (!status.ok()) return base::fail(error_of(status, base::ErrorCode::server));
   }
   return {};
@@ -575,6 +580,10 @@ std::vector<StoreTask> RocksStore::tasks() const {
 
 base::Result<std::unique_ptr<Store>> open_store(const std::string& path, const Options& options) {
   return RocksStore::open(path, options);
+}
+
+void stop_compacting(Store& store) {
+  if (auto* const rocks = dynamic_cast<RocksStore*>(&store)) rocks->stop_compacting();
 }
 
 }  // namespace sibyl::storage::rocksdb

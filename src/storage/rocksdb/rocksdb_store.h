@@ -44,4 +44,8 @@ struct Options {
 
 base::Result<std::unique_ptr<Store>> open_store(const std::string& path, const Options& options = {});
 
+// Ends the calls of compact() that run, and from now on refuses others: before the store is closed. Nothing
+// is lost by it. Stores that are not open_store's have none that take long.
+void stop_compacting(Store& store);
+
 }  // namespace sibyl::storage::rocksdb

@@ -291,6 +291,41 @@ TEST(RocksdbStore, PeriodicDurabilitySyncsLater) {
   EXPECT_EQ(get(*store, "99"), "v");
 }
 
+TEST(RocksdbStore, APeriodicSyncThatFailsIsTriedAgainWithoutAnotherWrite) {
+  TemporaryDirectory directory;
+  FaultyDisk disk;
+  Options options;
+  options.log_disk = &disk;
+  options.durability = Durability::periodic;
+  options.sync_interval = std::chrono::milliseconds(50);
+  auto store = opened(directory.path(), options);
+  ASSERT_NE(store, nullptr);
+  ASSERT_TRUE(put(*store, "a", "1").has_value());
+  ASSERT_TRUE(eventually([&] { return disk.syncs > 2; }));
+  // Each time one fails there is another, though nothing else is written.
+  disk.fail_sync = 0;
+  ASSERT_TRUE(put(*store, "b", "2").has_value());
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(eventually([&] { return disk.fail_sync < 0; })) << i;
+    disk.fail_sync = 0;
+  }
+  disk.fail_sync = -1;
+}
+
+// A compaction that an operator asked for does not keep a server from stopping.
+TEST(RocksdbStore, CompactionsAreStopped) {
+  TemporaryDirectory directory;
+  auto store = opened(directory.path(), {});
+  ASSERT_NE(store, nullptr);
+  ASSERT_TRUE(put(*store, "a", "1").has_value());
+  ASSERT_TRUE(store->compact({}, {}).has_value());
+  stop_compacting(*store);
+  const auto status = store->compact({}, {});
+  ASSERT_FALSE(status.has_value());
+  EXPECT_EQ(status.error().message(), "The compaction was stopped: the server is stopping");
+  EXPECT_EQ(get(*store, "a"), "1");
+}
+
 TEST(RocksdbStore, TheLogIsGivenBackAsTablesAreWritten) {
   TemporaryDirectory directory;
   Options options;
