@@ -80,8 +80,9 @@ void add_design_command(CLI::App& advise) {
 }  // namespace
 
 void add_advise_command(CLI::App& app) {
-  CLI::App* advise = app.add_subcommand("advise", "Design a data model");
-  advise->require_subcommand(1);
+  CLI::App* advise = app.add_subcommand("advise", "Review a data model, or design one");
+  advise->require_subcommand(0, 1);
+  add_review_options(*advise);
   add_design_command(*advise);
 }
 

@@ -16,6 +16,7 @@ void add_bench_command(CLI::App& app);
 void add_shell_command(CLI::App& app);
 void add_layout_command(CLI::App& app);
 void add_advise_command(CLI::App& app);
+void add_review_options(CLI::App& advise);  // of `advise` itself: a review of the files it names
 void add_snapshot_command(CLI::App& app);
 void add_import_command(CLI::App& app);
 void add_export_command(CLI::App& app);

@@ -13,8 +13,8 @@ namespace {
 
 const std::vector<std::string> directive_names = {"entity", "rel",    "mix",  "group", "query", "write",
                                                   "target", "layout", "plan", "table", "column"};
-const std::vector<std::string> statement_options = {"rate",    "rows",    "skew",
-                                                    "slo_p50", "slo_p99", "partitions"};
+const std::vector<std::string> statement_options = {"rate",    "rows",       "skew", "slo_p50",
+                                                    "slo_p99", "partitions", "times"};
 const std::vector<std::string> target_options = {"partition", "partition_rate", "space",  "nodes",
                                                  "rf",        "horizon",        "vnodes", "latency"};
 const std::vector<std::string> table_options = {"rows",      "partitions", "fanout", "growth",

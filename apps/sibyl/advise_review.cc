@@ -1,0 +1,92 @@
+// `sibyl advise FILE…`: a review of a data model.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <optional>
+
+#include "advisor/review.h"
+#include "sibyl/commands.h"
+
+namespace sibyl {
+namespace {
+
+constexpr int exit_refused = 2;
+constexpr int exit_findings = 3;
+
+struct ReviewArguments {
+  std::vector<std::string> files;
+  std::string format = "text", fail_on = "error", baseline;
+};
+
+int refuse(const std::string& message, const std::string& hint = {}) {
+  fmt::print(stderr, "sibyl advise: {}\n", message);
+  if (!hint.empty()) fmt::print(stderr, "{}\n", hint);
+  return exit_refused;
+}
+
+std::optional<std::string> read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return std::nullopt;
+  return std::string{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+std::string render(const advisor::Review& review, const std::string& format) {
+  if (format == "json") return advisor::render_json(review);
+  if (format == "markdown") return advisor::render_markdown(review);
+  advisor::RenderOptions options;
+  options.colour = isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
+  return advisor::render_text(review, options);
+}
+
+int run_review(const ReviewArguments& arguments) {
+  std::vector<advisor::Workload> workloads;
+  for (const std::string& path : arguments.files) {
+    const std::optional<std::string> text = read_file(path);
+    if (!text) return refuse(fmt::format("cannot read {}", path));
+    auto workload = advisor::parse_workload(*text, path);
+    if (!workload) return refuse(workload.error().message(), workload.error().hint());
+    workloads.push_back(std::move(*workload));
+  }
+  auto review = advisor::review_workloads(workloads, {});
+  if (!review) return refuse(review.error().message(), review.error().hint());
+  if (!arguments.baseline.empty()) {
+    const std::optional<std::string> text = read_file(arguments.baseline);
+    if (!text) return refuse(fmt::format("cannot read {}", arguments.baseline));
+    if (const auto applied = advisor::apply_baseline(*text, arguments.baseline, *review); !applied)
+      return refuse(applied.error().message());
+  }
+  std::fputs(render(*review, arguments.format).c_str(), stdout);
+  const std::optional<advisor::Severity> worst = review->worst();
+  const std::optional<advisor::Severity> limit = advisor::severity_by_name(arguments.fail_on);
+  return worst && limit && *worst >= *limit ? exit_findings : 0;
+}
+
+}  // namespace
+
+void add_review_options(CLI::App& advise) {
+  auto arguments = std::make_shared<ReviewArguments>();
+  advise.add_option("files", arguments->files,
+                    "Definitions and queries with their statistics (docs/advisor-format.md)");
+  advise.add_option("--format", arguments->format, "text, markdown or json")
+      ->check(CLI::IsMember({"text", "markdown", "json"}));
+  advise
+      .add_option(
+          "--fail-on", arguments->fail_on,
+          "Leave with status 3 when a finding is at least this severe: error, warning, note, or never")
+      ->check(CLI::IsMember({"error", "warning", "note", "never"}));
+  advise.add_option("--baseline", arguments->baseline,
+                    "A file of findings that are accepted: CODE TABLE/QUERY: reason");
+  advise.callback([arguments, &advise] {
+    if (!advise.get_subcommands().empty()) return;
+    if (arguments->files.empty()) throw CLI::CallForHelp();
+    if (const int status = run_review(*arguments); status != 0) throw CLI::RuntimeError(status);
+  });
+}
+
+}  // namespace sibyl

@@ -1,0 +1,166 @@
+// Whether a data model will hold: every query's proved bound on partitions read, every table's partition
+// sizes and spread over nodes, and findings, each with evidence, a fix that can be pasted and what that
+// costs.
+//
+//   auto workload = parse_workload(text, "shop.cql");
+//   auto review = review_workloads({*workload}, {});
+//
+// Pure: no I/O, no clock, no chance; the same files give the same review.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "advisor/cost.h"
+#include "advisor/review_spread.h"
+#include "advisor/workload.h"
+
+namespace sibyl::advisor {
+
+enum class Severity { note, warning, error };
+const char* to_string(Severity severity);
+std::optional<Severity> severity_by_name(std::string_view name);
+
+enum class Verdict {
+  full_scan,
+  allow_filtering,
+  multi_partition,
+  partition_growth,
+  hot_partition,
+  low_cardinality,
+  too_unique,
+  order_mismatch,
+  key_collision,
+  tombstone_scan,
+  index_cardinality,
+  counter_mix,
+  large_cell,
+  unsupported_query,
+  ok,
+};
+const char* to_string(Verdict verdict);  // FULL_SCAN, ...
+std::optional<Verdict> verdict_by_name(std::string_view name);
+
+// Where a number comes from: the file, our arithmetic, or the database.
+enum class Origin { declared, estimated, measured };
+const char* to_string(Origin origin);
+
+struct Evidence {
+  std::string text;
+  Origin origin = Origin::estimated;
+};
+
+// One way to mend a finding, in numbers.
+struct Choice {
+  std::string name;            // "time bucket of 4 days", "hash prefix modulo 4"
+  double partitions = 1;       // read by one request, expected
+  double partitions_p95 = 1;   // and in 95 of 100
+  double largest_bytes = 0;    // the largest partition then
+  double hottest_rate = 0;     // writes per second to the hottest partition then
+  bool fits = true;            // meets the targets
+  std::optional<double> cost;  // of all reads and writes per second, by the cost model; none: unknown rates
+  bool chosen = false;         // the one that the fix carries out
+};
+
+struct Finding {
+  Verdict verdict = Verdict::ok;
+  Severity severity = Severity::note;
+  std::string table;  // may be empty: about a group
+  std::string query;  // a statement's or a group's name; empty: about the table
+  std::string file;
+  uint32_t line = 0;
+  std::string message;
+  std::vector<Evidence> evidence;
+  std::string fix;   // in words
+  std::string cql;   // the same to paste; may be empty
+  std::string cost;  // what the fix costs
+  std::vector<Choice> choices;
+  std::optional<std::string> accepted;  // the baseline's reason
+
+  // CODE TABLE/QUERY, as a baseline names it.
+  std::string id() const;
+};
+
+struct QueryReview {
+  std::string name, group, table, file;
+  uint32_t line = 0;
+  bool write = false;
+  bool supported = true;
+  std::string bound;                 // partitions: "1", "3", "n", "all", "1..n"
+  std::string formula;               // how it comes about: "IN of 3", "3 x 4"; may be empty
+  std::optional<double> partitions;  // in numbers, when they are known
+  std::optional<double> rows_read, rows_returned;
+  double rate = 0;   // per second; 0: unknown
+  double times = 1;  // each time its group runs
+};
+
+// Statements that run together.
+struct GroupReview {
+  std::string name;
+  std::optional<double> partitions;  // read in all
+  size_t queries = 0;
+};
+
+struct Sizes {
+  double p50 = 0, p99 = 0, max = 0;  // bytes of a partition
+};
+
+struct TableReview {
+  std::string name;
+  std::optional<double> rows, partitions, bytes;
+  double row_bytes = 0;
+  std::optional<Sizes> now, horizon;
+  std::optional<double> days_to_target;  // until the largest partition reaches it; none: never within horizon
+  std::optional<Spread> spread, spread_doubled;  // over the nodes of today, and over twice as many
+  double reads = 0, writes = 0;                  // per second
+  double hottest_share = 0;                      // of the requests on the hottest partition key; 0: unknown
+  Origin origin = Origin::declared;
+};
+
+struct ReviewTarget {
+  double partition_bytes = 100e6;
+  double partition_rate = 1000;  // per second, to one partition
+  size_t nodes = 3;
+  size_t replicas = 3;
+  size_t vnodes = 16;
+  double horizon = 365 * 86400.0;  // seconds
+};
+
+struct Review {
+  ReviewTarget target;
+  std::vector<TableReview> tables;
+  std::vector<QueryReview> queries;
+  std::vector<GroupReview> groups;  // those that the file names, with two queries or more
+  std::vector<Finding> findings;    // worst first
+  std::vector<std::string> unused_baseline;
+
+  // Of findings that no baseline accepts; none: the model is good.
+  std::optional<Severity> worst() const;
+  const TableReview* find_table(std::string_view name) const;
+  const QueryReview* find_query(std::string_view name) const;
+};
+
+struct ReviewOptions {
+  CostModel cost;
+  Origin statistics = Origin::declared;  // measured: when they come from a database
+};
+
+// Files that belong together: definitions of one may be used by the next. An error: a definition that cannot
+// stand, with FILE:LINE.
+base::Result<Review> review_workloads(const std::vector<Workload>& workloads, const ReviewOptions& options);
+
+// Lines `CODE TABLE/QUERY: reason`; `#` begins a comment. Accepted findings no longer count; lines that fit
+// no finding are told.
+base::Status apply_baseline(std::string_view text, std::string_view file, Review& review);
+
+struct RenderOptions {
+  bool colour = false;
+  size_t width = 100;
+};
+std::string render_text(const Review& review, const RenderOptions& options);
+std::string render_markdown(const Review& review);
+// docs/advisor.md has its members.
+std::string render_json(const Review& review);
+
+}  // namespace sibyl::advisor

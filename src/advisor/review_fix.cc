@@ -1,0 +1,117 @@
+#include "advisor/review_fix.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "types/print.h"
+
+namespace sibyl::advisor {
+namespace {
+
+std::string quoted(std::string_view name) {
+  return types::quote_identifier(name);
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  std::vector<std::string> out;
+  for (const std::string& name : names) out.push_back(quoted(name));
+  return fmt::format("{}", fmt::join(out, ", "));
+}
+
+void add_unique(std::vector<std::string>& names, const std::string& name) {
+  if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+}
+
+}  // namespace
+
+bool Shape::has(std::string_view column) const {
+  return std::any_of(columns.begin(), columns.end(), [&](const Column& one) { return one.name == column; });
+}
+
+bool Shape::in_key(std::string_view column) const {
+  return std::find(partition.begin(), partition.end(), column) != partition.end() ||
+         std::any_of(clustering.begin(), clustering.end(),
+                     [&](const Order& order) { return order.name == column; });
+}
+
+std::string Shape::cql() const {
+  std::string text = fmt::format("CREATE TABLE {} (\n", quoted(name));
+  for (const Column& column : columns)
+    text += fmt::format("  {} {}{},\n", quoted(column.name), column.type, column.is_static ? " STATIC" : "");
+  text += "  PRIMARY KEY (";
+  text += partition.size() == 1 ? quoted(partition[0]) : "(" + joined(partition) + ")";
+  bool descending = false;
+  std::vector<std::string> order;
+  for (const Order& one : clustering) {
+    text += ", " + quoted(one.name);
+    order.push_back(quoted(one.name) + (one.descending ? " DESC" : " ASC"));
+    descending = descending || one.descending;
+  }
+  text += ")\n)";
+  if (descending) text += fmt::format(" WITH CLUSTERING ORDER BY ({})", fmt::join(order, ", "));
+  return text + ";\n";
+}
+
+Shape shape_of(const schema::Table& table) {
+  Shape shape;
+  shape.name = table.name;
+  for (const schema::Column& column : table.columns) {
+    shape.columns.push_back({column.name, column.type->cql_name(), column.is_static()});
+    if (column.is_partition_key()) shape.partition.push_back(column.name);
+    if (column.is_clustering()) shape.clustering.push_back({column.name, column.descending});
+  }
+  return shape;
+}
+
+bool shape_for(const schema::Table& table, const cql::Select& select, Shape& shape) {
+  std::vector<std::string> equal, ranges;
+  for (const cql::Relation& relation : select.where) {
+    for (const std::string& name : relation.columns) {
+      const schema::Column* column = table.find(name);
+      // An element of a collection, a counter: not a key.
+      if (column == nullptr || column->type->is_multi_cell() || column->type->is_counter()) return false;
+      const bool one = relation.op == cql::Operator::equal || relation.op == cql::Operator::in;
+      if (relation.target != cql::Relation::Target::token) add_unique(one ? equal : ranges, name);
+    }
+  }
+  if (equal.empty()) return false;
+  shape = shape_of(table);
+  std::vector<Shape::Order> old;
+  for (const std::string& name : shape.partition) old.push_back({name, false});
+  old.insert(old.end(), shape.clustering.begin(), shape.clustering.end());
+  shape.name = fmt::format("{}_by_{}", table.name, fmt::join(equal, "_and_"));
+  if (shape.name.size() > 48) shape.name = table.name + "_by_" + equal[0];
+  shape.partition = equal;
+  shape.clustering.clear();
+  for (Shape::Column& column : shape.columns) column.is_static = false;
+  const auto add = [&](const std::string& name, bool descending) {
+    if (!shape.in_key(name)) shape.clustering.push_back({name, descending});
+  };
+  for (const cql::Ordering& order : select.order_by) {
+    if (order.ann_of) return false;
+    add(order.column, order.descending);
+  }
+  for (const std::string& name : ranges) add(name, false);
+  for (const Shape::Order& order : old) add(order.name, order.descending);
+  return true;
+}
+
+Shape with_partition_column(const schema::Table& table, const std::string& column, const std::string& type) {
+  Shape shape = shape_of(table);
+  std::string name = column;
+  while (shape.has(name)) name += "_of_key";
+  shape.columns.insert(shape.columns.begin() + static_cast<ptrdiff_t>(shape.partition.size()),
+                       {name, type, false});
+  shape.partition.push_back(name);
+  return shape;
+}
+
+const schema::Column* time_column(const schema::Table& table) {
+  for (size_t i = 0; i < table.clustering_count; ++i) {
+    if (is_time(table.clustering(i))) return &table.clustering(i);
+  }
+  return nullptr;
+}
+
+}  // namespace sibyl::advisor

@@ -1,0 +1,85 @@
+// Statements that run together: look-ups that one table could answer.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "advisor/review_fix.h"
+
+namespace sibyl::advisor {
+namespace {
+
+// The first table's key with the second one's columns: what both reads find, in one partition.
+Shape joined_shape(const schema::Table& first, const schema::Table& second) {
+  Shape shape = shape_of(first);
+  for (const schema::Column& column : second.columns) {
+    if (shape.has(column.name) || column.type->is_counter()) continue;
+    shape.columns.push_back({column.name, column.type->cql_name(), false});
+  }
+  return shape;
+}
+
+}  // namespace
+
+void review_group(const ReviewModel& model, const std::string& group, Review& review) {
+  GroupReview out;
+  out.name = group;
+  out.partitions = 0;
+  std::vector<const StatementFacts*> reads;
+  for (const StatementFacts& statement : model.statements) {
+    if (statement.group != group || statement.select() == nullptr) continue;
+    const QueryReview* query = nullptr;
+    for (const QueryReview& one : review.queries)
+      if (one.name == statement.name && one.group == group) query = &one;
+    ++out.queries;
+    reads.push_back(&statement);
+    if (query == nullptr || !query->partitions)
+      out.partitions.reset();
+    else if (out.partitions)
+      *out.partitions += *query->partitions * statement.times;
+  }
+  if (reads.empty() || (reads.size() < 2 && reads[0]->times <= 1)) return;
+  review.groups.push_back(out);
+  const TableFacts* first = nullptr;
+  const TableFacts* last = nullptr;
+  for (const StatementFacts* read : reads) {
+    if (read->explanation.uses.empty()) return;
+    const TableFacts* table = model.find(*read->explanation.uses[0].table);
+    if (table == nullptr) return;
+    if (first == nullptr) first = table;
+    last = table;
+  }
+  if (!out.partitions || *out.partitions < 2 || first == last) return;
+  Finding finding;
+  finding.verdict = Verdict::multi_partition;
+  finding.severity = *out.partitions > 200  ? Severity::error
+                     : *out.partitions > 20 ? Severity::warning
+                                            : Severity::note;
+  finding.table = first->name;
+  finding.query = group;
+  finding.file = reads.back()->file;
+  finding.line = reads.back()->line;
+  finding.message = fmt::format("{} partitions are read where one could be: {}, then {}.",
+                                count_text(*out.partitions), first->name, last->name);
+  for (const StatementFacts* read : reads) {
+    if (read->times != 1)
+      finding.evidence.push_back(
+          {fmt::format("{} runs {} times", read->name, count_text(read->times)), Origin::declared});
+  }
+  double requests = 0;
+  for (const StatementFacts* read : reads) requests += read->times;
+  finding.evidence.push_back(
+      {fmt::format("{} partitions in {} requests", count_text(*out.partitions), count_text(requests)),
+       Origin::estimated});
+  finding.fix =
+      fmt::format("Store in {} what is looked up in {}: one partition answers.", first->name, last->name);
+  finding.cql = joined_shape(*first->table, *last->table).cql();
+  finding.cost = "Every copy is written when a row changes";
+  if (last->rows && first->rows)
+    finding.cost += fmt::format("; about {} more on each replica", size_text(*first->rows * last->row_bytes));
+  finding.cost +=
+      fmt::format("; a read costs 1/{:.1f} of now.",
+                  requests * model.cost.read(1, 1) / model.cost.read(1, std::max(1.0, requests - 1)));
+  review.findings.push_back(std::move(finding));
+}
+
+}  // namespace sibyl::advisor

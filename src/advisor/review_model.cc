@@ -1,0 +1,194 @@
+#include "advisor/review_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "types/type.h"
+
+namespace sibyl::advisor {
+namespace {
+
+using types::Kind;
+
+// Units with one figure after the point where it says something.
+std::string scaled(double value, const char* unit) {
+  if (value >= 99.5 || std::abs(value - std::round(value)) < 0.05)
+    return fmt::format("{:.0f}{}", value, unit);
+  return fmt::format("{:.1f}{}", value, unit);
+}
+
+}  // namespace
+
+std::string count_text(double count) {
+  if (count >= 1e9) return scaled(count / 1e9, "G");
+  if (count >= 1e6) return scaled(count / 1e6, "M");
+  if (count >= 1e5) return scaled(count / 1e3, "k");
+  if (count >= 1000) {
+    const auto whole = static_cast<uint64_t>(std::llround(count));
+    return fmt::format("{},{:03}", whole / 1000, whole % 1000);
+  }
+  if (count >= 10 || count == std::floor(count)) return scaled(count, "");
+  return fmt::format("{:.2f}", count);
+}
+
+std::string size_text(double bytes) {
+  if (bytes >= 1e12) return scaled(bytes / 1e12, " TB");
+  if (bytes >= 1e9) return scaled(bytes / 1e9, " GB");
+  if (bytes >= 1e6) return scaled(bytes / 1e6, " MB");
+  if (bytes >= 1e3) return scaled(bytes / 1e3, " kB");
+  return fmt::format("{:.0f} B", bytes);
+}
+
+std::string duration_text(double seconds) {
+  struct Unit {
+    double seconds;
+    const char *one, *many;
+  };
+  constexpr std::array units = {Unit{365 * 86400.0, "year", "years"}, Unit{86400, "day", "days"},
+                                Unit{3600, "hour", "hours"}, Unit{60, "minute", "minutes"},
+                                Unit{1, "second", "seconds"}};
+  for (const Unit& unit : units) {
+    if (seconds < unit.seconds * (unit.seconds > 86400 ? 2 : 1) && unit.seconds > 1 &&
+        seconds != unit.seconds)
+      continue;
+    const std::string number = scaled(seconds / unit.seconds, "");
+    return number + " " + (number == "1" ? unit.one : unit.many);
+  }
+  return "0 seconds";
+}
+
+std::string rate_text(double per_second) {
+  if (per_second >= 1) return count_text(per_second) + "/s";
+  if (per_second * 3600 >= 1) return count_text(per_second * 3600) + "/h";
+  return count_text(per_second * 86400) + "/d";
+}
+
+bool is_time(const schema::Column& column) {
+  const Kind kind = column.type->kind();
+  return kind == Kind::timestamp || kind == Kind::date || kind == Kind::timeuuid;
+}
+
+const ColumnFacts& TableFacts::column(const schema::Column& column) const {
+  return columns.at(column.name);
+}
+
+bool TableFacts::has_period() const {
+  for (size_t i = 0; i < table->partition_key_count; ++i) {
+    if (column(table->partition_key(i)).is_period) return true;
+  }
+  return false;
+}
+
+double TableFacts::rows_after(double seconds) const {
+  const double now = rows.value_or(0);
+  if (!growth) return now;
+  if (retention && seconds >= *retention) return *growth * *retention;
+  const double then = now + *growth * seconds;
+  return retention ? std::min(then, std::max(now, *growth * *retention)) : then;
+}
+
+// New values of the other key columns make new partitions.
+std::optional<double> TableFacts::partitions_after(double seconds) const {
+  if (!partitions) return std::nullopt;
+  if (table->clustering_count == 0) return std::max(1.0, rows_after(seconds));
+  double factor = 1;
+  for (size_t i = 0; i < table->partition_key_count; ++i) {
+    const ColumnFacts& facts = column(table->partition_key(i));
+    if (facts.is_period || !facts.growth || !facts.distinct) continue;
+    factor *= 1 + *facts.growth * seconds / *facts.distinct;
+  }
+  return *partitions * factor;
+}
+
+TableFacts::Rows TableFacts::distribute(double count, double parts) const {
+  Rows out;
+  parts = std::max(1.0, parts);
+  out.mean = count / parts;
+  if (table->clustering_count == 0) return {1, 1, 1, 1};
+  if (skew > 0) {
+    const double sum = zipf_sum(parts, skew);
+    const auto at = [&](double rank) { return count * std::pow(std::max(1.0, rank), -skew) / sum; };
+    out.p50 = at(parts * 0.5);
+    out.p99 = at(parts * 0.01);
+    out.max = at(1);
+  } else {
+    const double deviation = parts > 1 ? std::sqrt(out.mean) : 0;
+    out.p50 = out.mean;
+    out.p99 = out.mean + 2.33 * deviation;
+    out.max = out.mean + deviation * std::sqrt(2 * std::log(std::max(1.0, parts)));
+  }
+  return out;
+}
+
+std::optional<TableFacts::Rows> TableFacts::rows_per_partition() const {
+  std::optional<Rows> out;
+  if (table->clustering_count == 0) {
+    out = Rows{1, 1, 1, 1};
+  } else if (rows && partitions) {
+    out = distribute(*rows, *partitions);
+  } else if (growth && has_period()) {
+    // A bucket of time that fills and is left: rows per period, over the other key columns.
+    double per_second = 1;
+    for (size_t i = 0; i < table->partition_key_count; ++i) {
+      const ColumnFacts& facts = column(table->partition_key(i));
+      const std::optional<double> factor = facts.is_period ? facts.growth : facts.distinct;
+      if (!factor) return std::nullopt;
+      per_second *= *factor;
+    }
+    const double others = std::max(1.0, partitions.value_or(1));
+    out = distribute(*growth / per_second * others, others);
+  }
+  if (!out) {
+    if (!p50 && !p99 && !max) return std::nullopt;
+    const double any = p50 ? *p50 : p99 ? *p99 : *max;
+    out = Rows{any, any, any, any};
+  }
+  if (p50) out->p50 = *p50;
+  if (p99) out->p99 = *p99;
+  if (max) out->max = *max;
+  out->p99 = std::max(out->p99, out->p50);
+  out->max = std::max(out->max, out->p99);
+  return out;
+}
+
+std::optional<TableFacts::Rows> TableFacts::rows_per_partition_after(double seconds) const {
+  const std::optional<Rows> now = rows_per_partition();
+  if (!now || table->clustering_count == 0 || has_period() || !growth) return now;
+  const std::optional<double> then_parts = partitions_after(seconds);
+  if (!rows || *rows <= 0 || !partitions) {
+    if (!then_parts) return now;
+    return distribute(rows_after(seconds), *then_parts);
+  }
+  const double factor = rows_after(seconds) / *rows * *partitions / *then_parts;
+  return Rows{now->mean * factor, now->p50 * factor, now->p99 * factor, now->max * factor};
+}
+
+double TableFacts::hottest_share() const {
+  if (table->clustering_count > 0 && max && rows && *rows > 0 && !has_period())
+    return std::min(1.0, *max / *rows);
+  if (!has_period()) {
+    if (!partitions) return 0;
+    return skew > 0 ? 1 / zipf_sum(*partitions, skew) : 1 / std::max(1.0, *partitions);
+  }
+  // Everything that is written now goes to the current period.
+  double share = 1;
+  for (size_t i = 0; i < table->partition_key_count; ++i) {
+    const ColumnFacts& facts = column(table->partition_key(i));
+    if (facts.is_period) continue;
+    if (!facts.distinct) return 0;
+    share *= facts.skew > 0 ? 1 / zipf_sum(*facts.distinct, facts.skew) : 1 / *facts.distinct;
+  }
+  return share;
+}
+
+const TableFacts* ReviewModel::find(const schema::Table& table) const {
+  for (const TableFacts& facts : tables) {
+    if (facts.table->keyspace == table.keyspace && facts.table->name == table.name) return &facts;
+  }
+  return nullptr;
+}
+
+}  // namespace sibyl::advisor

@@ -1,0 +1,107 @@
+// What a review knows: tables with their statistics, statements with their plans. Internal to the review.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "advisor/review.h"
+#include "plan/explain.h"
+
+namespace sibyl::advisor {
+
+struct ColumnFacts {
+  std::optional<double> distinct, size, growth, elements;
+  Origin distinct_origin = Origin::declared;
+  double skew = 0;
+  // Names a stretch of time: as part of a partition key its old values are never written again.
+  bool is_period = false;
+};
+
+// A table of the files with its statistics. Unknown stays unknown: nothing is made up to have a number.
+struct TableFacts {
+  schema::TablePtr table;
+  std::string name, file;  // the name as the reader of the report knows it
+  uint32_t line = 0;
+  std::map<std::string, ColumnFacts> columns;
+  Origin origin = Origin::declared;
+
+  std::optional<double> rows, partitions, growth, retention;  // growth: rows per second
+  Origin growth_origin = Origin::declared;
+  std::optional<double> p50, p99, max;  // rows of a partition, declared
+  double row_bytes = 0;
+  double skew = 0;  // of partition sizes and requests
+  double reads = 0, writes = 0;
+
+  const ColumnFacts& column(const schema::Column& column) const;
+  bool has_period() const;  // in its partition key
+  // Rows of a partition on average and by quantile; nullopt: not known.
+  struct Rows {
+    double mean = 0, p50 = 0, p99 = 0, max = 0;
+  };
+  std::optional<Rows> rows_per_partition() const;
+  // The same after `seconds` more.
+  std::optional<Rows> rows_per_partition_after(double seconds) const;
+  double rows_after(double seconds) const;
+  // The share of writes that the hottest partition gets; 0: not known.
+  double hottest_share() const;
+  Sizes bytes_of(const Rows& rows) const {
+    return {rows.p50 * row_bytes, rows.p99 * row_bytes, rows.max * row_bytes};
+  }
+
+ private:
+  std::optional<double> partitions_after(double seconds) const;
+  Rows distribute(double rows, double partitions) const;
+};
+
+struct StatementFacts {
+  std::string name, group, file, text;
+  uint32_t line = 0;
+  std::shared_ptr<const cql::Statement> tree;
+  std::optional<base::Error> error;  // why it cannot be planned
+  // Its plan; of a SELECT that needs ALLOW FILTERING and does not say so: the plan if it did.
+  plan::Explanation explanation;
+  double rate = 0, times = 1, skew = -1;   // skew < 0: the table's
+  std::optional<double> rows, partitions;  // declared
+
+  const cql::Select* select() const { return std::get_if<cql::Select>(&tree->node); }
+  bool is_write() const { return select() == nullptr; }
+};
+
+// A CREATE TABLE with counters beside other columns: no database takes it.
+struct MixedTable {
+  std::shared_ptr<const cql::Statement> tree;
+  std::string file;
+  uint32_t line = 0;
+};
+
+struct ReviewModel {
+  ReviewTarget target;
+  CostModel cost;
+  std::vector<TableFacts> tables;
+  std::vector<StatementFacts> statements;
+  std::vector<MixedTable> mixed;
+
+  const TableFacts* find(const schema::Table& table) const;
+};
+
+base::Result<ReviewModel> read_review_model(const std::vector<Workload>& workloads,
+                                            const ReviewOptions& options);
+
+// The rules, each adding what it finds.
+void review_statement(const ReviewModel& model, const StatementFacts& statement, Review& review);
+void review_group(const ReviewModel& model, const std::string& group, Review& review);
+void review_table(const ReviewModel& model, const TableFacts& table, Review& review);
+void review_mixed(const MixedTable& mixed, Review& review);
+void review_queue(const ReviewModel& model, const TableFacts& table, Review& review);
+
+// 12, 3.4k, 2M; 100 MB; 4 days; 160/s.
+std::string count_text(double count);
+std::string size_text(double bytes);
+std::string duration_text(double seconds);
+std::string rate_text(double per_second);
+
+bool is_time(const schema::Column& column);  // timestamp, date or timeuuid
+
+}  // namespace sibyl::advisor

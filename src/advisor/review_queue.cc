@@ -1,0 +1,118 @@
+// Tables used as queues, and counters beside other columns.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "advisor/review_fix.h"
+
+namespace sibyl::advisor {
+namespace {
+
+using Access = plan::Explanation::Access;
+
+// A read from the front of a partition: a LIMIT, and no bound that skips what was deleted.
+const StatementFacts* find_front_read(const ReviewModel& model, const TableFacts& table) {
+  for (const StatementFacts& statement : model.statements) {
+    if (statement.select() == nullptr || statement.error || statement.explanation.uses.empty()) continue;
+    const plan::Explanation::TableUse& use = statement.explanation.uses[0];
+    if (model.find(*use.table) != &table || use.access != Access::partitions) continue;
+    if (use.has_limit && use.clustering.empty()) return &statement;
+  }
+  return nullptr;
+}
+
+// Deletes rows one by one.
+const StatementFacts* find_delete(const ReviewModel& model, const TableFacts& table) {
+  for (const StatementFacts& statement : model.statements) {
+    const auto* remove = std::get_if<cql::Delete>(&statement.tree->node);
+    if (remove == nullptr || statement.error || statement.explanation.uses.empty()) continue;
+    if (!remove->targets.empty() || model.find(*statement.explanation.uses[0].table) != &table) continue;
+    if (!statement.explanation.uses[0].clustering.empty()) return &statement;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+void review_queue(const ReviewModel& model, const TableFacts& table, Review& review) {
+  if (table.table->clustering_count == 0) return;
+  const StatementFacts* read = find_front_read(model, table);
+  const StatementFacts* remove = find_delete(model, table);
+  if (read == nullptr || remove == nullptr) return;
+  const double grace = table.table->options.gc_grace_seconds;
+  std::optional<double> tombstones;
+  if (remove->rate > 0 && table.hottest_share() > 0)
+    tombstones = remove->rate * remove->times * table.hottest_share() * grace;
+  if (tombstones && *tombstones < 100) return;
+  Finding finding;
+  finding.verdict = Verdict::tombstone_scan;
+  finding.severity = tombstones && *tombstones > 100'000 ? Severity::error : Severity::warning;
+  finding.table = table.name;
+  finding.query = read->name;
+  finding.file = read->file;
+  finding.line = read->line;
+  finding.message = "The table is a queue: reading its front walks over every row that was taken from it.";
+  finding.evidence.push_back(
+      {fmt::format("{} deletes the rows that {} reads first", remove->name, read->name), Origin::estimated});
+  if (tombstones)
+    finding.evidence.push_back(
+        {fmt::format("{} tombstones met by a read: {} deletes, kept for {}", count_text(*tombstones),
+                     rate_text(remove->rate * remove->times), duration_text(grace)),
+         Origin::estimated});
+  const std::string column = table.table->clustering(0).name;
+  const Shape shape = with_partition_column(*table.table, "bucket", "timestamp");
+  finding.fix = fmt::format(
+      "Read from where the last read ended ({} > the last one taken), and put a period of time into the "
+      "partition key: an emptied period is never read again.",
+      column);
+  finding.cql = fmt::format("-- bucket: {} rounded down to the hour\n", column) + shape.cql();
+  finding.cost = "The consumer remembers its place; right after an hour's turn it reads two partitions.";
+  review.findings.push_back(std::move(finding));
+}
+
+void review_mixed(const MixedTable& mixed, Review& review) {
+  const auto& create = std::get<cql::CreateTable>(mixed.tree->node);
+  Shape plain, counters;
+  plain.name = create.table.name;
+  counters.name = create.table.name + "_counters";
+  if (!create.partition_keys.empty()) plain.partition = create.partition_keys[0];
+  for (const cql::ColumnDefinition& column : create.columns)
+    if (column.is_primary_key) plain.partition.push_back(column.name);
+  for (const std::string& name : create.clustering_columns) {
+    const auto order = std::find_if(create.clustering_order.begin(), create.clustering_order.end(),
+                                    [&](const cql::ClusteringOrder& one) { return one.column == name; });
+    plain.clustering.push_back({name, order != create.clustering_order.end() && order->descending});
+  }
+  counters.partition = plain.partition;
+  counters.clustering = plain.clustering;
+  std::string names;
+  for (const cql::ColumnDefinition& column : create.columns) {
+    // Types as written; parameters of collections are rare beside counters and need no more than a name.
+    std::string type = column.type.name;
+    if (!column.type.parameters.empty()) {
+      std::vector<std::string> inner;
+      for (const cql::RawType& parameter : column.type.parameters) inner.push_back(parameter.name);
+      type += fmt::format("<{}>", fmt::join(inner, ", "));
+    }
+    const bool key = plain.in_key(column.name), counter = type == "counter";
+    if (counter) names += (names.empty() ? "" : ", ") + column.name;
+    if (key || !counter) plain.columns.push_back({column.name, type, column.is_static});
+    if (key || counter) counters.columns.push_back({column.name, type, column.is_static});
+  }
+  Finding finding;
+  finding.verdict = Verdict::counter_mix;
+  finding.severity = Severity::error;
+  finding.table = create.table.name;
+  finding.file = mixed.file;
+  finding.line = mixed.line;
+  finding.message = "Counters cannot stand beside other columns in one table.";
+  finding.evidence.push_back({"counters: " + names, Origin::declared});
+  finding.fix = "Keep the counters in a table of their own with the same key.";
+  finding.cql = plain.cql() + counters.cql();
+  finding.cost =
+      "A read of both is two partitions; a counter is changed by UPDATE alone and may not be repeated.";
+  review.findings.push_back(std::move(finding));
+}
+
+}  // namespace sibyl::advisor

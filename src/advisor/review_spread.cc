@@ -1,0 +1,148 @@
+#include "advisor/review_spread.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <random>
+
+#include "types/key.h"
+
+namespace sibyl::advisor {
+namespace {
+
+constexpr size_t most_keys = 20'000;
+constexpr size_t exact_ranks = 2'000;  // the commonest keys are each looked at
+
+uint64_t mix(uint64_t x) {
+  x += 0x9e3779b97f4a7c15ull;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+  return x ^ (x >> 31);
+}
+
+base::Bytes big_endian(uint64_t value, size_t bytes) {
+  base::Bytes out;
+  for (size_t i = bytes; i-- > 0;) out.push_back(static_cast<char>(value >> (8 * i)));
+  return out;
+}
+
+base::Bytes synthetic_value(const types::Type& type, uint64_t i) {
+  using types::Kind;
+  switch (type.kind()) {
+    case Kind::boolean:
+      return big_endian(i & 1, 1);
+    case Kind::uuid:
+    case Kind::timeuuid:
+      return big_endian(mix(i), 8) + big_endian(mix(i + 1), 8);
+    case Kind::text:
+    case Kind::ascii:
+      return base::Bytes(fmt::format("key-{}", i));
+    case Kind::timestamp:
+      return big_endian(1'700'000'000'000ull + i * 3'600'000, 8);
+    case Kind::date:
+      return big_endian((1ull << 31) + 20'000 + i, 4);
+    default:
+      break;
+  }
+  const int64_t size = type.fixed_size();
+  return big_endian(i, size > 0 && size <= 8 ? static_cast<size_t>(size) : 8);
+}
+
+struct VirtualNode {
+  int64_t token;
+  size_t node;
+};
+
+std::vector<VirtualNode> make_ring(size_t nodes, size_t vnodes) {
+  std::mt19937_64 random(nodes * 1000 + vnodes);
+  std::vector<VirtualNode> ring;
+  std::vector<size_t> order(nodes);
+  std::iota(order.begin(), order.end(), size_t{0});
+  const size_t count = nodes * vnodes;
+  const long double step = 18446744073709551616.0L / static_cast<long double>(count);
+  for (size_t round = 0; round < vnodes; ++round) {
+    std::shuffle(order.begin(), order.end(), random);
+    for (size_t i = 0; i < nodes; ++i) {
+      const auto at = static_cast<uint64_t>(step * static_cast<long double>(ring.size()));
+      ring.push_back({static_cast<int64_t>(at - (1ull << 63)), order[i]});
+    }
+  }
+  return ring;
+}
+
+std::vector<size_t> replicas_of(const std::vector<VirtualNode>& ring, int64_t token, size_t replicas) {
+  auto at = std::lower_bound(ring.begin(), ring.end(), token,
+                             [](const VirtualNode& node, int64_t wanted) { return node.token < wanted; });
+  std::vector<size_t> found;
+  for (size_t walked = 0; walked < ring.size() && found.size() < replicas; ++walked, ++at) {
+    if (at == ring.end()) at = ring.begin();
+    if (std::find(found.begin(), found.end(), at->node) == found.end()) found.push_back(at->node);
+  }
+  return found;
+}
+
+// Shares out of `loads`, and the largest over the mean.
+double normalise(std::vector<double>& loads) {
+  const double total = std::accumulate(loads.begin(), loads.end(), 0.0);
+  if (total <= 0) return 1;
+  const double largest = *std::max_element(loads.begin(), loads.end());
+  for (double& load : loads) load /= total;
+  return largest * static_cast<double>(loads.size()) / total;
+}
+
+}  // namespace
+
+double zipf_sum(double count, double exponent) {
+  constexpr double exact = 1000;
+  double sum = 0;
+  for (double i = 1; i <= std::min(count, exact); ++i) sum += std::pow(i, -exponent);
+  if (count <= exact) return sum;
+  const double from = exact + 0.5, to = count + 0.5;
+  if (std::abs(exponent - 1) < 1e-9) return sum + std::log(to / from);
+  return sum + (std::pow(to, 1 - exponent) - std::pow(from, 1 - exponent)) / (1 - exponent);
+}
+
+base::Bytes synthetic_key(const schema::Table& table, uint64_t i) {
+  std::vector<base::Bytes> values;
+  for (size_t column = 0; column < table.partition_key_count; ++column)
+    values.push_back(synthetic_value(*table.partition_key(column).type, i));
+  std::vector<base::BytesView> views(values.begin(), values.end());
+  return types::serialise_partition_key(views);
+}
+
+Spread spread_over_nodes(const schema::Table& table, const SpreadInput& input) {
+  const size_t nodes = std::max<size_t>(1, input.nodes), replicas = std::min(nodes, input.replicas);
+  const std::vector<VirtualNode> ring = make_ring(nodes, std::max<size_t>(1, input.vnodes));
+  Spread spread;
+  spread.nodes = nodes;
+  spread.byte_shares.assign(nodes, 0);
+  spread.request_shares.assign(nodes, 0);
+  const double count = std::max(1.0, input.partitions);
+  const auto keys = static_cast<size_t>(std::min<double>(count, most_keys));
+  const size_t exact = keys < most_keys ? keys : exact_ranks;
+  // Each key behind the exact ranks stands for as many partitions.
+  const double stride =
+      keys == exact ? 1 : (count - static_cast<double>(exact)) / static_cast<double>(keys - exact);
+  const bool unknown = input.reads + input.writes <= 0;
+  const double reads = unknown ? 1 : input.reads, writes = input.writes;
+  for (size_t i = 0; i < keys; ++i) {
+    const bool tail = i >= exact;
+    const double rank = tail ? static_cast<double>(exact) + (static_cast<double>(i - exact) + 0.5) * stride
+                             : static_cast<double>(i) + 1;
+    const double weight = tail ? stride : 1;
+    const double bytes = weight * std::pow(rank, -input.byte_skew);
+    const double requests = weight * std::pow(rank, -input.request_skew);
+    const int64_t token = types::murmur3_token(synthetic_key(table, static_cast<uint64_t>(rank)));
+    for (const size_t node : replicas_of(ring, token, replicas)) {
+      spread.byte_shares[node] += bytes;
+      spread.request_shares[node] += requests * (writes + reads / static_cast<double>(replicas));
+    }
+  }
+  spread.bytes = normalise(spread.byte_shares);
+  spread.requests = normalise(spread.request_shares);
+  return spread;
+}
+
+}  // namespace sibyl::advisor

@@ -1,0 +1,373 @@
+// What a statement reads, and what is wrong with that.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "advisor/review_fix.h"
+
+namespace sibyl::advisor {
+namespace {
+
+using Access = plan::Explanation::Access;
+using TableUse = plan::Explanation::TableUse;
+
+constexpr double few_rows = 1000;  // a scan of so little hurts nobody
+constexpr double many_rows = 100'000;
+constexpr double several = 4, many = 20, very_many = 200;  // partitions of one request
+
+// The share of rows that a comparison keeps.
+double selectivity(const ReviewModel& model, const TableFacts& table, const cql::Relation& relation) {
+  if (relation.columns.empty()) return model.cost.range_selectivity;
+  const schema::Column* column = table.table->find(relation.columns[0]);
+  if (column == nullptr) return model.cost.range_selectivity;
+  const std::optional<double> distinct = table.column(*column).distinct;
+  if (relation.op == cql::Operator::equal && distinct) return 1 / *distinct;
+  if (relation.op == cql::Operator::in && distinct)
+    return std::min(1.0, static_cast<double>(std::max<size_t>(1, relation.values.size())) / *distinct);
+  return model.cost.range_selectivity;
+}
+
+std::optional<double> limit_of(const cql::Select& select) {
+  if (select.limit == nullptr) return std::nullopt;
+  const auto* literal = std::get_if<cql::Literal>(&select.limit->node);
+  return literal != nullptr ? read_number(literal->text) : std::nullopt;
+}
+
+class StatementReview {
+ public:
+  StatementReview(const ReviewModel& model, const StatementFacts& statement, Review& review)
+      : model_(model), statement_(statement), review_(review) {}
+
+  void run() {
+    QueryReview out;
+    out.name = statement_.name;
+    out.group = statement_.group;
+    out.file = statement_.file;
+    out.line = statement_.line;
+    out.write = statement_.is_write();
+    out.rate = statement_.rate;
+    out.times = statement_.times;
+    out.supported = !statement_.error;
+    if (!statement_.explanation.uses.empty()) {
+      find_filters(statement_.explanation.uses[0]);
+      use_ = &statement_.explanation.uses[0];
+      table_ = model_.find(*use_->table);
+      out.table = table_ != nullptr ? table_->name : use_->table->name;
+      bound(out);
+      rows(out);
+    }
+    if (statement_.error) {
+      out.bound = "-";
+      unsupported();
+    } else if (statement_.select() != nullptr && table_ != nullptr) {
+      scan(out);
+      filtering(out);
+      several_partitions(out);
+      order(out);
+      index(out);
+    }
+    review_.queries.push_back(std::move(out));
+  }
+
+ private:
+  // What an index compares is no filter.
+  void find_filters(const TableUse& use) {
+    for (const std::string& name : use.filtered_columns) {
+      const schema::Column* column = use.table->find(name);
+      const bool by_index =
+          std::any_of(use.table->indexes.begin(), use.table->indexes.end(), [&](const auto& index) {
+            return column != nullptr && index.column_id == column->id &&
+                   (" " + use.index + " ").find(" " + index.name + " ") != std::string::npos;
+          });
+      if (use.access != Access::index || !by_index) filters_.push_back(name);
+    }
+  }
+
+  void bound(QueryReview& out) const {
+    if (statement_.explanation.uses.size() > 1) {
+      out.bound = fmt::format("{}", statement_.explanation.uses.size());
+      out.formula = "statements of the batch";
+      out.partitions = static_cast<double>(statement_.explanation.uses.size());
+      return;
+    }
+    const std::optional<double> all = table_ != nullptr ? table_->partitions : std::nullopt;
+    switch (use_->access) {
+      case Access::rows:
+      case Access::partitions:
+        if (use_->partitions) {
+          out.bound = count_text(static_cast<double>(*use_->partitions));
+          out.partitions = static_cast<double>(*use_->partitions);
+          if (*use_->partitions > 1) out.formula = "values of IN";
+        } else {
+          out.bound = "n";
+          out.formula = "as many as IN is given";
+          out.partitions = statement_.partitions;
+        }
+        return;
+      case Access::index:
+        out.bound = "n";
+        out.formula = fmt::format("as many as the index {} names", use_->index);
+        out.partitions = statement_.partitions;
+        return;
+      case Access::token_range:
+        out.bound = "n";
+        out.formula = "partitions of the token range";
+        out.partitions = statement_.partitions;
+        return;
+      case Access::full_scan:
+        break;
+    }
+    out.bound = "all";
+    out.partitions = all;
+    // Without filters reading stops when there are enough rows.
+    const std::optional<double> limit = stop_after();
+    if (!limit) return;
+    out.bound = fmt::format("≤ {}", count_text(*limit));
+    out.formula = "LIMIT";
+    out.partitions = all ? std::min(*all, *limit) : *limit;
+  }
+
+  // The LIMIT, where reading ends with it.
+  std::optional<double> stop_after() const {
+    const cql::Select* select = statement_.select();
+    if (select == nullptr || !use_->filters.empty() || use_->sorts || use_->aggregates || use_->groups)
+      return std::nullopt;
+    return limit_of(*select);
+  }
+
+  void rows(QueryReview& out) const {
+    const cql::Select* select = statement_.select();
+    if (select == nullptr || table_ == nullptr) return;
+    const auto per_partition = table_->rows_per_partition();
+    std::optional<double> read;
+    if (use_->access == Access::full_scan || use_->access == Access::token_range) read = table_->rows;
+    if (use_->access == Access::rows) read = out.partitions;
+    if (use_->access == Access::partitions && per_partition && out.partitions)
+      read = per_partition->mean * *out.partitions;
+    if (use_->access == Access::index && table_->rows) read = *table_->rows;
+    if (!read) return;
+    double kept = 1, filtered = 1;
+    for (const cql::Relation& relation : select->where) {
+      if (relation.columns.empty()) continue;
+      const schema::Column* column = table_->table->find(relation.columns[0]);
+      if (column == nullptr) continue;
+      const bool checked = std::find(filters_.begin(), filters_.end(), column->name) != filters_.end();
+      const bool by_key =
+          column->is_partition_key() && (use_->access == Access::partitions || use_->access == Access::rows);
+      if (by_key || use_->access == Access::rows) continue;
+      (checked ? filtered : kept) *= selectivity(model_, *table_, relation);
+    }
+    read = std::max(1.0, *read * kept);
+    if (const auto limit = stop_after()) read = std::min(*read, *limit);
+    double returned = statement_.rows.value_or(*read * filtered);
+    if (const auto limit = limit_of(*select)) returned = std::min(returned, *limit);
+    if (use_->aggregates && !use_->groups) returned = 1;
+    out.rows_read = read;
+    out.rows_returned = returned;
+  }
+
+  Finding begin(Verdict verdict, Severity severity, std::string message) const {
+    Finding finding;
+    finding.verdict = verdict;
+    finding.severity = severity;
+    finding.table = table_ != nullptr ? table_->name : "";
+    finding.query = statement_.name;
+    finding.file = statement_.file;
+    finding.line = statement_.line;
+    finding.message = std::move(message);
+    return finding;
+  }
+
+  void add_rates(Finding& finding) const {
+    if (statement_.rate > 0)
+      finding.evidence.push_back({fmt::format("runs {}", rate_text(statement_.rate)), Origin::declared});
+  }
+
+  void add_rows(Finding& finding, const QueryReview& out) const {
+    if (table_->rows)
+      finding.evidence.push_back(
+          {fmt::format("{} rows in the table", count_text(*table_->rows)), table_->origin});
+    if (out.rows_read && out.rows_returned)
+      finding.evidence.push_back({fmt::format("{} rows read for {} returned", count_text(*out.rows_read),
+                                              count_text(std::max(1.0, *out.rows_returned))),
+                                  Origin::estimated});
+  }
+
+  // A table that answers the query from one partition, and what keeping it costs.
+  void fix_by_table(Finding& finding) const {
+    Shape shape;
+    if (statement_.select() == nullptr || !shape_for(*use_->table, *statement_.select(), shape)) return;
+    finding.fix = fmt::format("Keep a table for this query: {} reads one partition.", shape.name);
+    finding.cql = shape.cql();
+    finding.cost = "One more write for each change of a row";
+    if (table_ != nullptr && table_->writes > 0)
+      finding.cost += fmt::format(" ({} in all)", rate_text(table_->writes));
+    if (table_ != nullptr && table_->rows)
+      finding.cost +=
+          fmt::format(", and {} more on each replica", size_text(*table_->rows * table_->row_bytes));
+    finding.cost += "; a changed key means a delete and an insert.";
+  }
+
+  void unsupported() {
+    Finding finding =
+        begin(Verdict::unsupported_query, Severity::error, "The database refuses this statement.");
+    if (std::string_view(statement_.error->message()).find("counter") != std::string_view::npos &&
+        statement_.select() == nullptr) {
+      finding.verdict = Verdict::counter_mix;
+      finding.message = "Counters are changed apart from other columns.";
+      finding.fix = "Run the counter's UPDATE by itself, or in a COUNTER BATCH of counters alone.";
+      finding.cost = "One more request; the two are no longer one atomic change.";
+    }
+    finding.evidence.push_back({statement_.error->message(), Origin::estimated});
+    if (use_ != nullptr) fix_by_table(finding);
+    if (finding.fix.empty() && !statement_.error->hint().empty()) finding.fix = statement_.error->hint();
+    if (finding.fix.empty())
+      finding.fix = "Compare the first columns of a key by =, in the key's order; see docs/modelling.md.";
+    if (use_ != nullptr && table_ != nullptr && use_->access == Access::full_scan && table_->rows)
+      finding.evidence.push_back(
+          {fmt::format("ALLOW FILTERING would read {} rows", count_text(*table_->rows)), table_->origin});
+    review_.findings.push_back(std::move(finding));
+  }
+
+  void scan(const QueryReview& out) {
+    if (use_->access != Access::full_scan) return;
+    const std::optional<double> rows = stop_after() ? stop_after() : table_->rows;
+    if (rows && *rows <= few_rows) return;
+    const Severity severity = rows && *rows < many_rows ? Severity::warning : Severity::error;
+    Finding finding =
+        begin(Verdict::full_scan, severity,
+              use_->filters.empty() ? std::string("Reads every partition: its time grows with the table.")
+                                    : fmt::format("Reads every partition to find rows by {}.",
+                                                  fmt::join(use_->filtered_columns, ", ")));
+    add_rows(finding, out);
+    add_rates(finding);
+    fix_by_table(finding);
+    if (finding.fix.empty()) {
+      finding.fix = "Ask by key; a job that needs every row walks token ranges, several at a time.";
+      finding.cql = fmt::format("SELECT * FROM {} WHERE token({}) > ? AND token({}) <= ?;\n", table_->name,
+                                key_names(), key_names());
+      finding.cost = "The same rows are read, in pieces that other requests do not wait for.";
+    }
+    review_.findings.push_back(std::move(finding));
+  }
+
+  std::string key_names() const {
+    return fmt::format("{}", fmt::join(shape_of(*table_->table).partition, ", "));
+  }
+
+  void filtering(const QueryReview& out) {
+    if (filters_.empty() || use_->access == Access::full_scan) return;
+    const double waste =
+        out.rows_read && out.rows_returned ? *out.rows_read / std::max(1.0, *out.rows_returned) : 10;
+    if (out.rows_read && *out.rows_read <= few_rows && waste < 100) return;
+    Finding finding = begin(
+        Verdict::allow_filtering, waste > 1000 ? Severity::error : Severity::warning,
+        fmt::format("Rows that fail the filter on {} are read and thrown away.", fmt::join(filters_, ", ")));
+    add_rows(finding, out);
+    add_rates(finding);
+    fix_by_table(finding);
+    review_.findings.push_back(std::move(finding));
+  }
+
+  void several_partitions(const QueryReview& out) {
+    if (use_->access != Access::partitions && use_->access != Access::rows) return;
+    if (!out.partitions || *out.partitions < several) return;
+    const Severity severity = *out.partitions > very_many ? Severity::error
+                              : *out.partitions > many    ? Severity::warning
+                                                          : Severity::note;
+    Finding finding = begin(Verdict::multi_partition, severity,
+                            fmt::format("One request reads {} partitions.", count_text(*out.partitions)));
+    finding.evidence.push_back({fmt::format("{} partitions: {}", count_text(*out.partitions), out.formula),
+                                use_->partitions ? Origin::estimated : Origin::declared});
+    add_rates(finding);
+    finding.fix =
+        "Store what is read together in one partition; or send a request for each key side by side.";
+    finding.cost = fmt::format("By the cost model {:.1f} times a read of one partition now.",
+                               model_.cost.read(*out.partitions, 0) / model_.cost.read(1, 0));
+    review_.findings.push_back(std::move(finding));
+  }
+
+  void order(const QueryReview& out) {
+    if (!use_->reversed && !use_->sorts) return;
+    if (use_->sorts && out.partitions && *out.partitions <= 1) return;
+    const schema::Table& table = *table_->table;
+    Finding finding = begin(Verdict::order_mismatch, Severity::note, "");
+    if (use_->sorts) {
+      finding.message =
+          "Rows of several partitions are gathered and sorted in memory; such a result has no pages.";
+      finding.fix = "Read the partitions one by one, each in its order, and merge them in the client.";
+      finding.cost = "As many requests as partitions.";
+      review_.findings.push_back(std::move(finding));
+      return;
+    }
+    const bool all = all_reversed();
+    finding.severity = all ? Severity::warning : Severity::note;
+    finding.message = all ? "Every ordered read goes against the clustering order."
+                          : "Reads against the clustering order; others read along with it.";
+    add_rates(finding);
+    finding.evidence.push_back({"rows are walked backwards", Origin::estimated});
+    Shape shape = shape_of(table);
+    for (Shape::Order& one : shape.clustering) one.descending = !one.descending;
+    if (!all) shape.name += "_reversed";
+    finding.fix = all ? "Reverse the clustering order: the rows wanted first then come first."
+                      : "If this read matters most, keep a second table in its order.";
+    finding.cql = shape.cql();
+    finding.cost = all ? "Nothing but moving the rows once." : "Every row is written twice.";
+    review_.findings.push_back(std::move(finding));
+  }
+
+  bool all_reversed() const {
+    for (const StatementFacts& other : model_.statements) {
+      if (other.select() == nullptr || other.explanation.uses.empty()) continue;
+      const TableUse& use = other.explanation.uses[0];
+      if (model_.find(*use.table) != table_ || use.access == Access::rows) continue;
+      const bool ordered = use.has_limit || !other.select()->order_by.empty();
+      if (ordered && !use.reversed) return false;
+    }
+    return true;
+  }
+
+  // An index asks every node unless the partition is named, too.
+  void index(const QueryReview& out) {
+    if (use_->access != Access::index || use_->partitions) return;
+    const schema::Index* index = table_->table->find_index(use_->index);
+    const schema::Column* column = index != nullptr ? table_->table->find_by_id(index->column_id) : nullptr;
+    if (column == nullptr || !table_->rows) return;
+    const ColumnFacts& facts = table_->column(*column);
+    if (!facts.distinct) return;
+    const double each = *table_->rows / *facts.distinct;
+    const bool unique = each < 2 && *table_->rows > few_rows;
+    if (!unique && each <= 10'000) return;
+    Finding finding = begin(
+        Verdict::index_cardinality, Severity::warning,
+        unique
+            ? fmt::format("The index on {} finds about one row, but every node is asked for it.",
+                          column->name)
+            : fmt::format("The index on {} names {} rows for each value.", column->name, count_text(each)));
+    finding.evidence.push_back(
+        {fmt::format("{} has {} distinct values", column->name, count_text(*facts.distinct)),
+         facts.distinct_origin});
+    add_rows(finding, out);
+    add_rates(finding);
+    finding.evidence.push_back(
+        {fmt::format("{} nodes asked instead of 1", model_.target.nodes), Origin::estimated});
+    fix_by_table(finding);
+    review_.findings.push_back(std::move(finding));
+  }
+
+  const ReviewModel& model_;
+  const StatementFacts& statement_;
+  Review& review_;
+  const TableUse* use_ = nullptr;
+  std::vector<std::string> filters_;  // columns that are checked row by row
+  const TableFacts* table_ = nullptr;
+};
+
+}  // namespace
+
+void review_statement(const ReviewModel& model, const StatementFacts& statement, Review& review) {
+  StatementReview(model, statement, review).run();
+}
+
+}  // namespace sibyl::advisor
