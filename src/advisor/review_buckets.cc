@@ -53,10 +53,18 @@ double TimeBucket::chance_above(double buckets) const {
 }
 
 double TimeBucket::quantile(double quantile) const {
-  double buckets = 1;
-  const double most = 2 + 10 * expected();
-  while (buckets < most && chance_above(buckets) > 1 - quantile) ++buckets;
-  return buckets;
+  const auto suffices = [&](double buckets) { return chance_above(buckets) <= 1 - quantile; };
+  double most = 1;
+  while (most < 1e15 && !suffices(most)) most *= 2;
+  double least = std::floor(most / 2) + 1;
+  while (least < most) {
+    const double middle = std::floor((least + most) / 2);
+    if (suffices(middle))
+      most = middle;
+    else
+      least = middle + 1;
+  }
+  return most;
 }
 
 BucketWidth choose_width(double rate, double wanted, double busiest_rate, double row_bytes, double largest) {
