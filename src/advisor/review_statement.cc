@@ -223,7 +223,7 @@ class StatementReview {
     if (use_ != nullptr) fix_by_table(finding);
     if (finding.fix.empty() && !statement_.error->hint().empty()) finding.fix = statement_.error->hint();
     if (finding.fix.empty())
-      finding.fix = "Compare the first columns of a key by =, in the key's order; see docs/modelling.md.";
+      finding.fix = "Compare the first columns of a key by =, in the key's order; see docs/advisor.md.";
     if (use_ != nullptr && table_ != nullptr && use_->access == Access::full_scan && table_->rows)
       finding.evidence.push_back(
           {fmt::format("ALLOW FILTERING would read {} rows", count_text(*table_->rows)), table_->origin});
