@@ -178,7 +178,7 @@ TEST_F(CopyCommandTest, AnImportGoesOnAfterItWasKilled) {
   auto server = serve(data());
   auto connection = connect();
   make_table(*connection);
-  constexpr int rows = 30'000;
+  constexpr int rows = 100'000;
   {
     std::ofstream file(path("many.csv"));
     for (int i = 0; i < rows; ++i) file << i << "," << i << ",\"value\n" << i << "\"\n";

@@ -301,7 +301,7 @@ base::Result<Field> WorkloadReader::read_field(TokenReader& reader, bool& key) {
 base::Result<std::pair<size_t, std::string>> WorkloadReader::read_role(TokenReader& reader) {
   SIBYL_ASSIGN(const Token word, reader.expect_word("ENTITY.ROLE"));
   const size_t dot = word.text.find('.');
-  if (dot == std::string::npos)
+  if (dot == std::string::npos || dot == 0 || dot + 1 == word.text.size())
     return reader.fail(word, fmt::format("expected ENTITY.ROLE, found '{}'", word.text));
   const std::string entity = word.text.substr(0, dot), role = word.text.substr(dot + 1);
   const auto found = workload_.model.find_entity(entity);
@@ -420,7 +420,7 @@ base::Status WorkloadReader::read_statistics(TokenReader& reader, bool column) {
   statistics.table = name.text;
   if (column) {
     const size_t dot = name.text.rfind('.');
-    if (dot == std::string::npos)
+    if (dot == std::string::npos || dot == 0 || dot + 1 == name.text.size())
       return reader.fail(name, fmt::format("expected TABLE.COLUMN, found '{}'", name.text));
     statistics.table = name.text.substr(0, dot);
     statistics.column = name.text.substr(dot + 1);
