@@ -127,6 +127,12 @@ base::Status WorkloadReader::read_directive(const Directive& directive) {
 
 namespace {
 
+// Paths are names with dots between them.
+base::Status refuse_dot(const TokenReader& reader, const Token& at, std::string_view name) {
+  if (name.find('.') == std::string_view::npos) return {};
+  return reader.fail(at, fmt::format("a name without a dot was expected, found '{}'", name));
+}
+
 // From its first word to its last, each in the line where it was. Comments are left out: those that say
 // something are read as what they say.
 std::string without_comments(std::string_view text) {
@@ -235,6 +241,7 @@ base::Status WorkloadReader::read_entity(TokenReader& reader) {
   entity.line = reader.peek().line;
   const Token at = reader.peek();
   SIBYL_ASSIGN(const Token name, reader.expect_word("the entity's name"));
+  SIBYL_TRY(refuse_dot(reader, name, name.text));
   entity.name = name.text;
   if (workload_.model.find_entity(entity.name))
     return reader.fail(at, fmt::format("there is an entity '{}' already", entity.name));
@@ -264,6 +271,7 @@ base::Status WorkloadReader::read_entity(TokenReader& reader) {
 base::Result<Field> WorkloadReader::read_field(TokenReader& reader, bool& key) {
   Field field;
   SIBYL_ASSIGN(const Token name, reader.expect_word("the name of a field"));
+  SIBYL_TRY(refuse_dot(reader, name, name.text));
   field.name = name.text;
   const Token type_at = reader.peek();
   SIBYL_ASSIGN(const Token type, reader.expect_word("the field's type"));
@@ -304,6 +312,7 @@ base::Result<std::pair<size_t, std::string>> WorkloadReader::read_role(TokenRead
   if (dot == std::string::npos || dot == 0 || dot + 1 == word.text.size())
     return reader.fail(word, fmt::format("expected ENTITY.ROLE, found '{}'", word.text));
   const std::string entity = word.text.substr(0, dot), role = word.text.substr(dot + 1);
+  SIBYL_TRY(refuse_dot(reader, word, role));
   const auto found = workload_.model.find_entity(entity);
   std::vector<std::string> names;
   for (const Entity& candidate : workload_.model.entities) names.push_back(candidate.name);
