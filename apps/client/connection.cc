@@ -16,6 +16,7 @@
 namespace sibyl::client {
 
 using protocol::Opcode;
+using protocol::TlsSession;
 using protocol::WireReader;
 using Clock = std::chrono::steady_clock;
 
@@ -43,7 +44,7 @@ Connection::~Connection() {
 }
 
 base::Error Connection::lost(std::string why) {
-  if (tls_ && !tls_->error().empty()) why = tls_->error();
+  if (tls_ && !tls_->error().empty()) why = "TLS: " + tls_->error();
   tls_.reset();
   if (socket_ >= 0) ::close(socket_);
   socket_ = -1;
@@ -83,17 +84,17 @@ base::Status Connection::open(Deadline deadline) {
 }
 
 base::Status Connection::encrypt(Deadline deadline) {
-  auto stream = TlsStream::create(options_.tls, options_.host, socket_);
+  auto stream = start_tls(options_.tls, options_.host, socket_);
   if (!stream) return base::fail(lost(stream.error().message()));
   tls_ = std::move(*stream);
   while (true) {
     switch (tls_->handshake()) {
-      case TlsStream::Outcome::done:
+      case TlsSession::Outcome::done:
         return {};
-      case TlsStream::Outcome::wants_read:
+      case TlsSession::Outcome::wants_read:
         SIBYL_TRY(wait_for(POLLIN, deadline));
         break;
-      case TlsStream::Outcome::wants_write:
+      case TlsSession::Outcome::wants_write:
         SIBYL_TRY(wait_for(POLLOUT, deadline));
         break;
       default:
@@ -148,15 +149,15 @@ base::Status Connection::wait_for(short events, Deadline deadline) {
 
 namespace {
 
-ssize_t as_system_call(TlsStream::Outcome outcome, size_t size) {
+ssize_t as_system_call(TlsSession::Outcome outcome, size_t size) {
   switch (outcome) {
-    case TlsStream::Outcome::done:
+    case TlsSession::Outcome::done:
       return static_cast<ssize_t>(size);
-    case TlsStream::Outcome::wants_read:
-    case TlsStream::Outcome::wants_write:
+    case TlsSession::Outcome::wants_read:
+    case TlsSession::Outcome::wants_write:
       errno = EAGAIN;
       return -1;
-    case TlsStream::Outcome::closed:
+    case TlsSession::Outcome::closed:
       return 0;
     default:
       errno = ECONNRESET;
@@ -177,7 +178,7 @@ ssize_t Connection::write_bytes(BytesView bytes) {
   if (!tls_) return ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
   size_t sent = 0;
   const auto outcome = tls_->write(bytes.data(), bytes.size(), sent);
-  if (outcome == TlsStream::Outcome::closed) return as_system_call(TlsStream::Outcome::failed, 0);
+  if (outcome == TlsSession::Outcome::closed) return as_system_call(TlsSession::Outcome::failed, 0);
   return as_system_call(outcome, sent);
 }
 

@@ -182,7 +182,7 @@ class Connection {
   Options options_;
   std::string server_;  // for error texts
   int socket_ = -1;
-  std::unique_ptr<TlsStream> tls_;
+  std::unique_ptr<protocol::TlsSession> tls_;
   protocol::Compression compression_ = protocol::Compression::none;
   bool has_segments_ = false;
   protocol::LargeFrame large_;

@@ -5,9 +5,7 @@
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 
-#include <cerrno>
 #include <csignal>
-#include <cstring>
 
 namespace sibyl::client {
 
@@ -43,92 +41,40 @@ base::Status use_files(SSL_CTX* context, const TlsOptions& options) {
   return {};
 }
 
+// What the server's certificate must be for.
+void expect_name(SSL* ssl, const std::string& name, bool verify) {
+  if (is_address(name)) {
+    if (verify) X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), name.c_str());
+  } else {
+    SSL_set_tlsext_host_name(ssl, name.c_str());
+    if (verify) SSL_set1_host(ssl, name.c_str());
+  }
+}
+
+struct FreeContext {
+  void operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
+};
+
 }  // namespace
 
-base::Result<std::unique_ptr<TlsStream>> TlsStream::create(const TlsOptions& options, const std::string& host,
-                                                           int socket) {
+base::Result<std::unique_ptr<protocol::TlsSession>> start_tls(const TlsOptions& options,
+                                                              const std::string& host, int socket) {
   // OpenSSL writes to sockets without saying that a lost peer is no reason to die.
   std::signal(SIGPIPE, SIG_IGN);
   ERR_clear_error();
-  std::unique_ptr<TlsStream> stream(new TlsStream);
-  stream->context_ = SSL_CTX_new(TLS_client_method());
-  if (stream->context_ == nullptr) return base::fail(refused("cannot start"));
-  SSL_CTX_set_min_proto_version(stream->context_, TLS1_2_VERSION);
-  SSL_CTX_set_mode(stream->context_, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-  SSL_CTX_set_options(stream->context_, SSL_OP_IGNORE_UNEXPECTED_EOF);
-  SIBYL_TRY(use_files(stream->context_, options));
-  stream->ssl_ = SSL_new(stream->context_);
-  if (stream->ssl_ == nullptr) return base::fail(refused("cannot start"));
-  SSL_set_fd(stream->ssl_, socket);
-  SSL_set_connect_state(stream->ssl_);
-  const std::string& name = options.server_name.empty() ? host : options.server_name;
-  if (is_address(name)) {
-    if (options.verify) X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(stream->ssl_), name.c_str());
-  } else {
-    SSL_set_tlsext_host_name(stream->ssl_, name.c_str());
-    if (options.verify) SSL_set1_host(stream->ssl_, name.c_str());
-  }
-  return stream;
-}
-
-TlsStream::~TlsStream() {
-  SSL_free(ssl_);
-  SSL_CTX_free(context_);
-}
-
-TlsStream::Outcome TlsStream::outcome_of(int result) {
-  const int system_error = errno;
-  switch (SSL_get_error(ssl_, result)) {
-    case SSL_ERROR_WANT_READ:
-      return Outcome::wants_read;
-    case SSL_ERROR_WANT_WRITE:
-      return Outcome::wants_write;
-    case SSL_ERROR_ZERO_RETURN:
-      error_ = "the server closed the connection";
-      return Outcome::closed;
-    case SSL_ERROR_SYSCALL:
-      error_ = system_error != 0 ? std::strerror(system_error) : "the server closed the connection";
-      return Outcome::failed;
-    default: {
-      const unsigned long last = ERR_peek_last_error();
-      const char* reason = ERR_reason_error_string(last);
-      error_ = fmt::format("TLS: {}", reason != nullptr ? reason : "unknown reason");
-      const long verified = SSL_get_verify_result(ssl_);
-      if (ERR_GET_REASON(last) == SSL_R_CERTIFICATE_VERIFY_FAILED && verified != X509_V_OK)
-        error_ += std::string(": ") + X509_verify_cert_error_string(verified);
-      return Outcome::failed;
-    }
-  }
-}
-
-TlsStream::Outcome TlsStream::handshake() {
-  ERR_clear_error();
-  errno = 0;
-  const int result = SSL_do_handshake(ssl_);
-  return result == 1 ? Outcome::done : outcome_of(result);
-}
-
-TlsStream::Outcome TlsStream::read(char* to, size_t size, size_t& got) {
-  ERR_clear_error();
-  errno = 0;
-  const int result = SSL_read_ex(ssl_, to, size, &got);
-  return result == 1 ? Outcome::done : outcome_of(result);
-}
-
-TlsStream::Outcome TlsStream::write(const char* from, size_t size, size_t& sent) {
-  ERR_clear_error();
-  errno = 0;
-  const int result = SSL_write_ex(ssl_, from, size, &sent);
-  return result == 1 ? Outcome::done : outcome_of(result);
-}
-
-bool TlsStream::has_pending() const {
-  return SSL_pending(ssl_) > 0;
-}
-
-void TlsStream::shut_down() {
-  ERR_clear_error();
-  if (error_.empty() && SSL_is_init_finished(ssl_)) SSL_shutdown(ssl_);
+  const std::unique_ptr<SSL_CTX, FreeContext> context(SSL_CTX_new(TLS_client_method()));
+  if (!context) return base::fail(refused("cannot start"));
+  SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION);
+  SSL_CTX_set_mode(context.get(), SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  SSL_CTX_set_options(context.get(), SSL_OP_IGNORE_UNEXPECTED_EOF);
+  SIBYL_TRY(use_files(context.get(), options));
+  SSL* ssl = SSL_new(context.get());  // keeps the context
+  if (ssl == nullptr) return base::fail(refused("cannot start"));
+  auto session = std::make_unique<protocol::TlsSession>(ssl, "the server");
+  SSL_set_fd(ssl, socket);
+  SSL_set_connect_state(ssl);
+  expect_name(ssl, options.server_name.empty() ? host : options.server_name, options.verify);
+  return session;
 }
 
 }  // namespace sibyl::client

@@ -1,14 +1,11 @@
-// The client's side of TLS, on a non-blocking socket.
+// The client's side of TLS.
 #pragma once
 
-#include <cstddef>
 #include <memory>
 #include <string>
 
 #include "base/result.h"
-
-struct ssl_st;
-struct ssl_ctx_st;
+#include "protocol/tls_session.h"
 
 namespace sibyl::client {
 
@@ -21,33 +18,8 @@ struct TlsOptions {
   std::string server_name;       // what the certificate is for; empty: the host that is connected to
 };
 
-class TlsStream {
- public:
-  enum class Outcome { done, wants_read, wants_write, closed, failed };
-
-  // The socket is not owned.
-  static base::Result<std::unique_ptr<TlsStream>> create(const TlsOptions& options, const std::string& host,
-                                                         int socket);
-  ~TlsStream();
-  TlsStream(const TlsStream&) = delete;
-
-  // Each is tried again, with the same arguments, when what it waits for is there.
-  Outcome handshake();
-  Outcome read(char* to, size_t size, size_t& got);
-  Outcome write(const char* from, size_t size, size_t& sent);
-  // Bytes that can be read although the socket has none.
-  bool has_pending() const;
-  void shut_down();
-
-  const std::string& error() const { return error_; }
-
- private:
-  TlsStream() = default;
-  Outcome outcome_of(int result);
-
-  ssl_ctx_st* context_ = nullptr;
-  ssl_st* ssl_ = nullptr;
-  std::string error_;
-};
+// Ready to shake hands. The socket is non-blocking, and not owned.
+base::Result<std::unique_ptr<protocol::TlsSession>> start_tls(const TlsOptions& options,
+                                                              const std::string& host, int socket);
 
 }  // namespace sibyl::client

@@ -1,12 +1,9 @@
 #include "server/tls_stream.h"
 
-#include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <string_view>
 
 namespace sibyl::server {
@@ -44,91 +41,32 @@ std::string spiffe_of(X509* certificate) {
   return found;
 }
 
+ssl_st* accepting(ssl_ctx_st* context, int socket) {
+  ssl_st* ssl = SSL_new(context);
+  if (ssl == nullptr) return ssl;
+  SSL_set_fd(ssl, socket);
+  SSL_set_accept_state(ssl);
+  return ssl;
+}
+
 }  // namespace
 
 TlsStream::TlsStream(std::shared_ptr<const TlsContext> context, int socket)
-    : context_(std::move(context)), ssl_(SSL_new(context_->get())) {
-  if (ssl_ == nullptr) return;
-  SSL_set_fd(ssl_, socket);
-  SSL_set_accept_state(ssl_);
-}
-
-TlsStream::~TlsStream() {
-  SSL_free(ssl_);
-}
-
-TlsStream::Outcome TlsStream::outcome_of(int result) {
-  const int system_error = errno;
-  switch (SSL_get_error(ssl_, result)) {
-    case SSL_ERROR_WANT_READ:
-      return Outcome::wants_read;
-    case SSL_ERROR_WANT_WRITE:
-      return Outcome::wants_write;
-    case SSL_ERROR_ZERO_RETURN:
-      return Outcome::closed;
-    case SSL_ERROR_SYSCALL:
-      error_ = system_error != 0 ? std::strerror(system_error) : "the client left";
-      return Outcome::failed;
-    default: {
-      const unsigned long last = ERR_peek_last_error();
-      const char* reason = ERR_reason_error_string(last);
-      error_ = reason != nullptr ? reason : "unknown reason";
-      const long verified = SSL_get_verify_result(ssl_);
-      if (ERR_GET_REASON(last) == SSL_R_CERTIFICATE_VERIFY_FAILED && verified != X509_V_OK)
-        error_ += std::string(": ") + X509_verify_cert_error_string(verified);
-      return Outcome::failed;
-    }
-  }
-}
-
-// The error queue belongs to the thread: what an earlier connection left there would be taken for ours.
-TlsStream::Outcome TlsStream::handshake() {
-  if (ssl_ == nullptr) {
-    error_ = "out of memory";
-    return Outcome::failed;
-  }
-  ERR_clear_error();
-  errno = 0;
-  const int result = SSL_do_handshake(ssl_);
-  return result == 1 ? Outcome::done : outcome_of(result);
-}
-
-TlsStream::Outcome TlsStream::read(char* to, size_t size, size_t& got) {
-  ERR_clear_error();
-  errno = 0;
-  const int result = SSL_read_ex(ssl_, to, size, &got);
-  return result == 1 ? Outcome::done : outcome_of(result);
-}
-
-TlsStream::Outcome TlsStream::write(const char* from, size_t size, size_t& sent) {
-  ERR_clear_error();
-  errno = 0;
-  const int result = SSL_write_ex(ssl_, from, size, &sent);
-  return result == 1 ? Outcome::done : outcome_of(result);
-}
-
-uint64_t TlsStream::bytes_read() const {
-  return BIO_number_read(SSL_get_rbio(ssl_));
-}
-
-void TlsStream::shut_down() {
-  ERR_clear_error();
-  if (ssl_ != nullptr && error_.empty() && SSL_is_init_finished(ssl_)) SSL_shutdown(ssl_);
-}
+    : TlsSession(accepting(context->get(), socket), "the client"), context_(std::move(context)) {}
 
 std::string TlsStream::protocol() const {
-  return SSL_get_version(ssl_);
+  return SSL_get_version(ssl());
 }
 
 std::string TlsStream::cipher_suite() const {
-  const char* name = SSL_CIPHER_standard_name(SSL_get_current_cipher(ssl_));
+  const char* name = SSL_CIPHER_standard_name(SSL_get_current_cipher(ssl()));
   return name != nullptr ? name : "";
 }
 
 PeerCertificate TlsStream::peer() const {
   PeerCertificate peer;
-  X509* certificate = SSL_get0_peer_certificate(ssl_);
-  if (certificate == nullptr || SSL_get_verify_result(ssl_) != X509_V_OK) return peer;
+  X509* certificate = SSL_get0_peer_certificate(ssl());
+  if (certificate == nullptr || SSL_get_verify_result(ssl()) != X509_V_OK) return peer;
   peer.subject = subject_of(certificate);
   peer.identity = spiffe_of(certificate);
   if (peer.identity.empty()) peer.identity = peer.subject;
