@@ -237,8 +237,8 @@ bool Connection::must_stop() {
     is_stopped_ = true;
     reactor_.mark_starved(*this);
   } else if (is_turn_over()) {
-    is_stopped_ = is_yielded_ = true;
-    reactor_.mark_yielded(*this);
+    is_stopped_ = true;
+    yield();
     return true;
   } else {
     is_stopped_ = false;
@@ -255,9 +255,8 @@ void Connection::begin_turn() {
 
 bool Connection::is_turn_over() const {
   constexpr uint32_t looked_at_every = 16;  // frames
-  constexpr std::chrono::milliseconds longest{2};
   return taken_ > 0 && taken_ % looked_at_every == 0 &&
-         std::chrono::steady_clock::now() - turn_began_ >= longest;
+         std::chrono::steady_clock::now() - turn_began_ >= reactor_.turn();
 }
 
 // Others have their turn before this connection goes on.
@@ -266,6 +265,13 @@ bool Connection::must_wait() const {
   if (reactor_.is_full() || (taken_ >= quantum && reactor_.has_starved())) return true;
   return paused_until_ != std::chrono::steady_clock::time_point{} &&
          paused_until_ > std::chrono::steady_clock::now();
+}
+
+// Goes on after the others.
+void Connection::yield() {
+  if (is_yielded_) return;
+  is_yielded_ = true;
+  reactor_.mark_yielded(*this);
 }
 
 void Connection::resume() {
@@ -307,8 +313,9 @@ void Connection::send() {
   }
   if (unsent() != counted_unsent_) count_unsent();
   if (unsent() == 0) sent_all();
-  // Who waits for others goes on when it is its turn.
-  if (is_stopped_ && !is_marked_starved_) resume();
+  // Who waits for others goes on when it is its turn. Nor does anybody go on within the round: it would last
+  // for as long as one client has requests and takes their answers.
+  if (is_stopped_ && !is_marked_starved_) yield();
 }
 
 Connection::Sent Connection::write_some(size_t& size) {
@@ -384,7 +391,7 @@ void Connection::close() {
   if (stage_ == Stage::closed) return;
   stage_ = Stage::closed;
   reactor_.shared().clients.remove(client_);
-  overloaded_.store(true, std::memory_order_relaxed);
+  is_closed_.store(true, std::memory_order_relaxed);
   reactor_.count_unsent(counted_unsent_, 0);
   counted_unsent_ = 0;
   if (tls_) tls_->shut_down();

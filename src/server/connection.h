@@ -46,10 +46,10 @@ class Connection {
   void send();
 
   // Whether a call that has not started yet should be refused. Any thread.
-  bool is_overloaded() const {
-    return overloaded_.load(std::memory_order_relaxed) ||
-           holds_too_much(counted_unsent_.load(std::memory_order_relaxed));
-  }
+  bool is_overloaded() const;
+  // A result waits for the reactor, or no longer. Any thread.
+  void add_waiting(size_t bytes) { waiting_bytes_.fetch_add(bytes, std::memory_order_relaxed); }
+  void remove_waiting(size_t bytes) { waiting_bytes_.fetch_sub(bytes, std::memory_order_relaxed); }
   // Numeric, without the port.
   const std::string& address() const { return client_.description.address; }
   // Who the client's certificate says it is; empty without one.
@@ -84,6 +84,7 @@ class Connection {
   bool must_wait() const;
   void begin_turn();
   bool is_turn_over() const;
+  void yield();
   void wait_writable();
   enum class Sent { some, would_block, failed };
   Sent write_some(size_t& size);
@@ -189,8 +190,8 @@ class Connection {
   bool is_marked_unsent_ = false;
   bool is_marked_starved_ = false;
   bool is_draining_ = false;
-  bool is_resting_ = false;  // waits without memory to receive into
-  std::atomic<bool> overloaded_{false};
+  bool is_resting_ = false;             // waits without memory to receive into
+  std::atomic<bool> is_closed_{false};  // for other threads
   std::chrono::steady_clock::time_point deadline_;
   std::chrono::steady_clock::time_point heard_;         // when bytes last came
   std::chrono::steady_clock::time_point paused_until_;  // by the limit of requests per second
@@ -198,6 +199,7 @@ class Connection {
   size_t sent_while_watched_ = 0;
   // What the reactor's sum holds of this connection. Written by the reactor's thread alone.
   std::atomic<size_t> counted_unsent_{0};
+  std::atomic<size_t> waiting_bytes_{0};  // of results that wait for the reactor
   // A moment, and how many bytes had come by then, those in the kernel included: what is parsed before that
   // many has waited since then at least.
   struct Mark {

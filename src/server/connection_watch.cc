@@ -59,6 +59,13 @@ bool Connection::holds_too_much(size_t unsent) const {
   return unsent >= least_sent && shared.unsent_bytes() >= shared.limits.total_unsent_bytes;
 }
 
+bool Connection::is_overloaded() const {
+  const size_t held =
+      counted_unsent_.load(std::memory_order_relaxed) + waiting_bytes_.load(std::memory_order_relaxed);
+  return is_closed_.load(std::memory_order_relaxed) ||
+         held >= reactor_.shared().limits.unsent_bytes_overload || holds_too_much(held);
+}
+
 // Those who take nothing are waited for much shorter while all together hold too much.
 void Connection::watch_unsent(TimePoint now) {
   const Limits& limits = reactor_.shared().limits;
@@ -109,7 +116,6 @@ void Connection::count_unsent() {
   const size_t size = unsent();
   reactor_.count_unsent(counted_unsent_, size);
   counted_unsent_.store(size, std::memory_order_relaxed);
-  overloaded_.store(size >= limits.unsent_bytes_overload, std::memory_order_relaxed);
   if (size == 0) return;
   const TimePoint now = coarse_now();
   if (unsent_since_ == TimePoint{}) {

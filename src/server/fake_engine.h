@@ -2,7 +2,8 @@
 //
 //   void | rows COUNT BYTES | fail TEXT | warn TEXT | use NAME | values (echoes its values, two markers a and
 //   b) later NAME (answered when the test calls release(NAME)) | block NAME (the same, on a thread that may
-//   wait) create NAME (a schema change) | keyspace (the one it was planned in) | who (has logged in)
+//   wait) | hold NAME (the same, on the reactor) | large BYTES (a row, on a thread that may wait) | create
+//   NAME (a schema change) | keyspace (the one it was planned in) | who (has logged in)
 #pragma once
 
 #include <atomic>
@@ -57,8 +58,9 @@ class FakeEngine final : public engine::Engine {
     plan->text = std::string(text);
     plan->keyspace = keyspace;
     const std::string command = first_word(plan->text);
-    static const std::set<std::string> known = {"void",  "rows",  "fail",   "warn",     "use", "values",
-                                                "later", "block", "create", "keyspace", "who"};
+    static const std::set<std::string> known = {"void",   "rows",     "fail",  "warn", "use",
+                                                "values", "later",    "block", "hold", "large",
+                                                "create", "keyspace", "who"};
     if (!known.contains(command))
       return base::fail(base::ErrorCode::syntax, "line 1:0 no viable alternative at input '" + command + "'");
     if (command == "values") {
@@ -72,7 +74,7 @@ class FakeEngine final : public engine::Engine {
     }
     if (command == "warn") plan->warnings = {plan->text.substr(5)};
     // What may_block() reads: a definition may block, USE may not.
-    if (command == "block" || command == "create") {
+    if (command == "block" || command == "large" || command == "create") {
       plan->plan = plan::Definition{};
     } else {
       plan->plan = plan::Use{};
@@ -139,7 +141,9 @@ class FakeEngine final : public engine::Engine {
       result.keyspace = argument;
     } else if (command == "later") {
       return wait_elsewhere(argument, std::move(done));
-    } else if (command == "block") {
+    } else if (command == "large") {
+      fill_rows(result, 1, std::stoul(argument));
+    } else if (command == "block" || command == "hold") {
       wait_for(argument);
     } else if (command == "create") {
       result.kind = execute::ResultSet::Kind::schema_change;

@@ -200,6 +200,37 @@ TEST_F(PressureTest, AnswersOfAllConnectionsTogetherAreLimited) {
   for (int i = 1; i < 20; ++i) EXPECT_NE(hoarder.read().header.stream, -99);
 }
 
+// Results that wait for a reactor which has no time for them are held for their connection, too.
+TEST_F(PressureTest, ResultsThatWaitForTheReactorAreLimited) {
+  Limits limits;
+  limits.unsent_bytes_overload = 2'500'000;
+  restart(limits, 1);
+  Client hoarder(port()), other(port());  // one on each reactor
+  hoarder.startup();
+  other.startup();
+  std::string burst;
+  for (int16_t stream = 0; stream < 20; ++stream) burst += Client::query_frame("large 1000000", stream);
+  hoarder.send_raw(burst + Client::query_frame("hold gate", 20));
+  engine_.await_waiting(1);
+  // The one thread comes to this when it has seen the others.
+  other.send_raw(Client::query_frame("block gate", 1));
+  engine_.await_waiting(2);
+  engine_.release("gate");
+  int results = 0, refused = 0;
+  for (int i = 0; i < 21; ++i) {
+    const Answer answer = hoarder.read();
+    if (answer.header.stream == 20) continue;
+    if (answer.header.opcode == Opcode::result) {
+      ++results;
+    } else {
+      EXPECT_EQ(error_of(answer).code, base::ErrorCode::overloaded);
+      ++refused;
+    }
+  }
+  EXPECT_EQ(results, 3);
+  EXPECT_EQ(refused, 17);
+}
+
 TEST_F(PressureTest, RestingConnectionsWakeUp) {
   Limits limits;
   limits.rest_after = milliseconds(20);

@@ -166,7 +166,10 @@ void Reactor::abandon() {
 void Reactor::completed(Call& call) {
   // A login has no rows.
   if (call.result && call.result->has_value()) call.result_bytes = (*call.result)->rows.bytes().size();
-  if (call.result_bytes != 0) result_bytes_.fetch_add(call.result_bytes, std::memory_order_relaxed);
+  if (call.result_bytes != 0) {
+    result_bytes_.fetch_add(call.result_bytes, std::memory_order_relaxed);
+    call.connection->add_waiting(call.result_bytes);
+  }
   Call* head = completed_.load(std::memory_order_relaxed);
   do {
     call.next = head;
@@ -189,7 +192,10 @@ void Reactor::drain_completed() {
   while (oldest != nullptr) {
     Call* next = oldest->next;
     Connection& connection = *oldest->connection;
-    if (oldest->result_bytes != 0) result_bytes_.fetch_sub(oldest->result_bytes, std::memory_order_relaxed);
+    if (oldest->result_bytes != 0) {
+      result_bytes_.fetch_sub(oldest->result_bytes, std::memory_order_relaxed);
+      connection.remove_waiting(oldest->result_bytes);
+    }
     mark_unsent(connection);
     connection.finish(oldest);
     oldest = next;
@@ -199,7 +205,6 @@ void Reactor::drain_completed() {
   send_marked();
 }
 
-// Sending may let a connection go on that a limit had stopped, which then has more to send.
 void Reactor::send_marked() {
   while (!unsent_.empty()) {
     scratch_.swap(unsent_);
@@ -230,8 +235,11 @@ void Reactor::mark_yielded(Connection& connection) {
 }
 
 void Reactor::go_on_yielded() {
+  constexpr std::chrono::milliseconds round{20};
   std::vector<ConnectionPtr> waiting;
   waiting.swap(yielded_);
+  turn_ =
+      std::clamp<std::chrono::steady_clock::duration>(round / waiting.size(), shortest_turn, longest_turn);
   for (auto& connection : waiting) {
     connection->is_yielded_ = false;
     connection->resume();

@@ -126,12 +126,16 @@ class Reactor {
   void mark_starved(Connection& connection);
   // The connection has had its turn, and more to do: it goes on after the others.
   void mark_yielded(Connection& connection);
+  // How long a turn is. The more connections have more to do, the shorter, so that nobody waits long.
+  std::chrono::steady_clock::duration turn() const { return turn_; }
   // Some connection has a deadline: it is checked then.
   void arm_timer(std::chrono::steady_clock::time_point deadline);
   // All connections are looked at within the time after which they rest.
   void arm_sweep(std::chrono::steady_clock::time_point now);
 
  private:
+  static constexpr std::chrono::microseconds longest_turn{2'000}, shortest_turn{200};
+
   void run();
   void drain_completed();
   void retry_starved();
@@ -151,6 +155,7 @@ class Reactor {
   std::vector<ConnectionPtr> starved_, served_;
   bool is_retrying_ = false;
   std::vector<ConnectionPtr> yielded_;
+  std::chrono::steady_clock::duration turn_ = longest_turn;
   std::vector<std::unique_ptr<Call>> free_calls_;
   std::vector<base::Bytes> spare_buffers_;
   bool is_draining_ = false;

@@ -189,10 +189,11 @@ class Client {
 
 class ServerTest : public testing::Test {
  protected:
-  void start(Limits limits = {}) {
+  void start(Limits limits = {}, unsigned blocking_threads = Options{}.blocking_threads) {
     Options options;
     options.port = 0;
     options.threads = 2;
+    options.blocking_threads = blocking_threads;
     options.limits = limits;
     options.limits.linger_timeout = std::chrono::milliseconds(200);
     auto started = Server::start(engine_, options);
@@ -200,9 +201,9 @@ class ServerTest : public testing::Test {
     server_ = std::move(*started);
   }
   void SetUp() override { start(); }
-  void restart(Limits limits) {
+  void restart(Limits limits, unsigned blocking_threads = Options{}.blocking_threads) {
     server_.reset();
-    start(limits);
+    start(limits, blocking_threads);
   }
   uint16_t port() { return server_->port(); }
 
