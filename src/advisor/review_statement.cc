@@ -55,7 +55,7 @@ class StatementReview {
       table_ = model_.find(*use_->table);
       out.table = table_ != nullptr ? table_->name : use_->table->name;
       bound(out);
-      rows(out);
+      if (!statement_.error) rows(out);
     }
     if (statement_.error) {
       out.bound = "-";
@@ -219,7 +219,7 @@ class StatementReview {
       finding.fix = "Run the counter's UPDATE by itself, or in a COUNTER BATCH of counters alone.";
       finding.cost = "One more request; the two are no longer one atomic change.";
     }
-    finding.evidence.push_back({statement_.error->message(), Origin::estimated});
+    finding.evidence.push_back({statement_.error->message(), Origin::measured});
     if (use_ != nullptr) fix_by_table(finding);
     if (finding.fix.empty() && !statement_.error->hint().empty()) finding.fix = statement_.error->hint();
     if (finding.fix.empty())

@@ -151,13 +151,22 @@ class TableReviewer {
                                         rate_text(by_writes ? writes : reads), by_writes ? "writes" : "reads",
                                         rate_text(ceiling)));
     finding.evidence.push_back(
-        {fmt::format("{} reads and {} writes in all", rate_text(facts_.reads), rate_text(facts_.writes)),
+        {fmt::format("{}{} writes in all", facts_.reads > 0 ? rate_text(facts_.reads) + " reads and " : "",
+                     rate_text(facts_.writes)),
          facts_.origin});
     finding.evidence.push_back(
         {fmt::format("{:.1f}% of them on one key{}", 100 * std::max(share, 1e-9),
                      facts_.has_period() ? ": the current period takes every write" : ""),
          Origin::estimated});
-    if (by_writes) {
+    const bool split_already =
+        std::any_of(review_.findings.begin(), review_.findings.end(), [&](const Finding& other) {
+          return other.verdict == Verdict::partition_growth && other.table == facts_.name &&
+                 !other.cql.empty();
+        });
+    if (by_writes && split_already) {
+      finding.fix = "The split that PARTITION_GROWTH proposes for this table serves here, too.";
+      finding.cost = "Nothing more.";
+    } else if (by_writes) {
       add_split(finding);
     } else {
       finding.fix =
@@ -297,8 +306,10 @@ class TableReviewer {
         squares = facts_.skew > 0 ? zipf_sum(*facts_.partitions, 2 * facts_.skew) /
                                         std::pow(zipf_sum(*facts_.partitions, facts_.skew), 2)
                                   : 1 / *facts_.partitions;
-      lost = *facts_.growth * *facts_.growth * squares * tick / 2 * year;
-      lost = std::min(*lost, *facts_.growth * year);
+      // As if 1 / squares partitions were filled alike. Of n rows of one millisecond n - 1 are lost.
+      const double each = *facts_.growth * squares * tick;
+      const double lost_each = each < 1e-4 ? each * each / 2 : each - 1 + std::exp(-each);
+      lost = lost_each / squares / tick * year;
     }
     if (lost && *lost < 0.01) return;
     Finding finding =

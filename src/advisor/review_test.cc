@@ -70,6 +70,19 @@ TEST(ReviewBuckets, ExpectedIsTheSumOfChances) {
   }
 }
 
+TEST(ReviewBuckets, QuantilesAreTheLeastThatSuffice) {
+  for (const double width : {0.5, 3.0, 40.0}) {
+    const TimeBucket bucket{0.7, width, 25};
+    const double found = bucket.quantile(0.95);
+    EXPECT_LE(bucket.chance_above(found), 0.05);
+    if (found > 1) {
+      EXPECT_GT(bucket.chance_above(found - 1), 0.05);
+    }
+  }
+  // Rows so rare that buckets are mostly empty: the search still ends.
+  EXPECT_GT((TimeBucket{1e-9, 1, 10}.quantile(0.95)), 1e9);
+}
+
 TEST(ReviewBuckets, SizeBoundsTheWidth) {
   // 1,000 rows a second of 1 kB fill 100 MB in 100 seconds.
   const BucketWidth width = choose_width(1000, 1e6, 1000, 1000, 100e6);
@@ -294,6 +307,15 @@ CREATE TABLE user_events (name text, created_at timestamp, event_type text, PRIM
   EXPECT_EQ(finding->severity, Severity::error);
   EXPECT_NE(finding->cql.find("created_at timeuuid"), std::string::npos);
   expect_runnable(*finding);
+  // 5 rows a millisecond: all but one of each are lost, and those of empty ones are not.
+  const Review fast = review_of(R"(
+CREATE TABLE events (hour timestamp, time timestamp, PRIMARY KEY (hour, time));
+-- @table events growth=5000/s
+-- @column events.hour growth=1/h
+)");
+  ASSERT_NE(find(fast, Verdict::key_collision), nullptr);
+  EXPECT_NE(find(fast, Verdict::key_collision)->message.find("About 126G rows"), std::string::npos)
+      << find(fast, Verdict::key_collision)->message;
 }
 
 // --- Further verdicts
@@ -408,6 +430,24 @@ TEST(Review, BaselineAcceptsWithAReason) {
   EXPECT_NE(render_text(review, {}).find("runs once a night"), std::string::npos);
   EXPECT_FALSE(apply_baseline("FULL_SCAN people/by_city\n", "b", review));
   EXPECT_FALSE(apply_baseline("NONSENSE people: because\n", "b", review));
+}
+
+// Numbers nobody has: no verdict is asked for, only an end.
+TEST(Review, AbsurdNumbersEnd) {
+  for (const char* numbers :
+       {"rows=1e30 partitions=1 growth=1e20/s row=1e15", "rows=1 partitions=1e30 growth=1/y row=1",
+        "partitions=1e12 growth=1e12/s skew=zipf(30)", "rows=0 partitions=0 growth=0 max=0",
+        "rows=5 p50=1e18 max=1"}) {
+    const Review review = review_of(
+        std::string("CREATE TABLE t (p text, c timestamp, v int, PRIMARY KEY (p, c));\n-- @table t ") +
+        numbers +
+        "\n-- @target partition=1 partition_rate=1/y nodes=7 rf=9 horizon=1000y\n-- @query q rate=1e9/s\n"
+        "SELECT * FROM t WHERE p = ? LIMIT 1000000000;");
+    EXPECT_EQ(review.tables.size(), 1u) << numbers;
+    EXPECT_FALSE(render_text(review, {}).empty());
+    EXPECT_FALSE(render_json(review).empty());
+    EXPECT_FALSE(render_markdown(review).empty());
+  }
 }
 
 TEST(Review, ErrorsNameThePlace) {
