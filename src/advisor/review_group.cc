@@ -18,6 +18,17 @@ Shape joined_shape(const schema::Table& first, const schema::Table& second) {
   return shape;
 }
 
+// Changes of the second table's rows outnumber reads so much that keeping copies right would cost more than
+// the copies save. Unknown rates decide nothing.
+bool is_better_apart(const ReviewModel& model, const TableFacts& first, const TableFacts& last, double rate,
+                     double requests) {
+  if (rate <= 0 || !first.rows || !last.rows || last.writes <= 0) return false;
+  const double copies = std::max(1.0, *first.rows / *last.rows);
+  const double saved =
+      rate * (requests * model.cost.read(1, 1) - model.cost.read(1, std::max(1.0, requests - 1)));
+  return last.writes * copies * model.cost.insert > saved;
+}
+
 }  // namespace
 
 void review_group(const ReviewModel& model, const std::string& group, Review& review) {
@@ -49,6 +60,12 @@ void review_group(const ReviewModel& model, const std::string& group, Review& re
     last = table;
   }
   if (!out.partitions || *out.partitions < 2 || first == last) return;
+  double requests = 0, rate = 0;
+  for (const StatementFacts* read : reads) {
+    requests += read->times;
+    rate = std::max(rate, read->rate);
+  }
+  if (is_better_apart(model, *first, *last, rate, requests)) return;
   Finding finding;
   finding.verdict = Verdict::multi_partition;
   finding.severity = *out.partitions > 200  ? Severity::error
@@ -65,8 +82,6 @@ void review_group(const ReviewModel& model, const std::string& group, Review& re
       finding.evidence.push_back(
           {fmt::format("{} runs {} times", read->name, count_text(read->times)), Origin::declared});
   }
-  double requests = 0;
-  for (const StatementFacts* read : reads) requests += read->times;
   finding.evidence.push_back(
       {fmt::format("{} partitions in {} requests", count_text(*out.partitions), count_text(requests)),
        Origin::estimated});
