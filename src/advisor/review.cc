@@ -55,6 +55,10 @@ std::string Finding::id() const {
   return fmt::format("{} {}", to_string(verdict), about);
 }
 
+std::string Finding::place() const {
+  return line > 0 ? fmt::format("{}:{}", file, line) : file;
+}
+
 std::optional<Severity> Review::worst() const {
   std::optional<Severity> worst;
   for (const Finding& finding : findings) {
@@ -80,6 +84,8 @@ base::Result<Review> review_workloads(const std::vector<Workload>& workloads, co
   SIBYL_ASSIGN(const ReviewModel model, read_review_model(workloads, options));
   Review review;
   review.target = model.target;
+  review.internal_errors = model.internal_errors;
+  if (options.observation != nullptr) review.source = options.observation->source;
   for (const TableFacts& table : model.tables) review_table(model, table, review);
   for (const MixedTable& mixed : model.mixed) review_mixed(mixed, review);
   for (const StatementFacts& statement : model.statements) review_statement(model, statement, review);

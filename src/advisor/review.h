@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "advisor/cost.h"
+#include "advisor/observation.h"
 #include "advisor/review_spread.h"
 #include "advisor/workload.h"
 
@@ -80,10 +81,13 @@ struct Finding {
 
   // CODE TABLE/QUERY, as a baseline names it.
   std::string id() const;
+  // FILE:LINE, or the database that it was found in.
+  std::string place() const;
 };
 
 struct QueryReview {
   std::string name, group, table, file;
+  std::string text;
   uint32_t line = 0;
   bool write = false;
   bool supported = true;
@@ -93,6 +97,10 @@ struct QueryReview {
   std::optional<double> rows_read, rows_returned;
   double rate = 0;   // per second; 0: unknown
   double times = 1;  // each time its group runs
+  Origin origin = Origin::declared;
+  // Of a statement that a database has observed.
+  std::optional<double> calls, partitions_max;     // partitions: the most that one call read
+  std::optional<double> latency_p50, latency_p99;  // seconds
 };
 
 // Statements that run together.
@@ -114,7 +122,8 @@ struct TableReview {
   std::optional<double> days_to_target;  // until the largest partition reaches it; none: never within horizon
   std::optional<Spread> spread, spread_doubled;  // over the nodes of today, and over twice as many
   double reads = 0, writes = 0;                  // per second
-  double hottest_share = 0;                      // of the requests on the hottest partition key; 0: unknown
+  double hottest_share = 0;                      // of the writes on the hottest partition key; 0: unknown
+  std::string hottest_read, hottest_write;       // those keys, where a database has observed them
   Origin origin = Origin::declared;
 };
 
@@ -134,6 +143,8 @@ struct Review {
   std::vector<GroupReview> groups;  // those that the file names, with two queries or more
   std::vector<Finding> findings;    // worst first
   std::vector<std::string> unused_baseline;
+  std::string source;                        // the database that was observed; empty: files alone
+  std::vector<std::string> internal_errors;  // what cannot be unless Sibyl is wrong: to be reported
 
   // Of findings that no baseline accepts; none: the model is good.
   std::optional<Severity> worst() const;
@@ -143,7 +154,9 @@ struct Review {
 
 struct ReviewOptions {
   CostModel cost;
-  Origin statistics = Origin::declared;  // measured: when they come from a database
+  // Schema, statistics and statements of a database, beside which the files only declare: what they say wins,
+  // and a statement of theirs that was observed is given its name. It must outlive the call.
+  const Observation* observation = nullptr;
 };
 
 // Files that belong together: definitions of one may be used by the next. An error: a definition that cannot

@@ -166,7 +166,23 @@ std::optional<TableFacts::Rows> TableFacts::rows_per_partition_after(double seco
   return Rows{now->mean * factor, now->p50 * factor, now->p99 * factor, now->max * factor};
 }
 
+Sizes TableFacts::bytes_of(const Rows& rows) const {
+  const std::optional<Rows> now = partition_bytes ? rows_per_partition() : std::nullopt;
+  if (!now) return {rows.p50 * row_bytes, rows.p99 * row_bytes, rows.max * row_bytes};
+  const auto scaled = [](double bytes, double before, double then) {
+    return before > 0 ? bytes * then / before : bytes;
+  };
+  return {scaled(partition_bytes->p50, now->p50, rows.p50), scaled(partition_bytes->p99, now->p99, rows.p99),
+          scaled(partition_bytes->max, now->max, rows.max)};
+}
+
 double TableFacts::hottest_share() const {
+  if (!write_share) return modelled_share();
+  // A period that was hot yesterday has a small share of all that was ever written.
+  return has_period() ? std::max(*write_share, modelled_share()) : *write_share;
+}
+
+double TableFacts::modelled_share() const {
   if (table->clustering_count > 0 && max && rows && *rows > 0 && !has_period())
     return std::min(1.0, *max / *rows);
   if (!has_period()) {

@@ -29,10 +29,18 @@ struct TableFacts {
 
   std::optional<double> rows, partitions, growth, retention;  // growth: rows per second
   Origin growth_origin = Origin::declared;
-  std::optional<double> p50, p99, max;  // rows of a partition, declared
+  std::optional<double> p50, p99, max;  // rows of a partition, declared or measured
   double row_bytes = 0;
-  double skew = 0;  // of partition sizes and requests
+  double skew = 0;                     // of partition sizes, and of requests where their own is not known
+  std::optional<double> request_skew;  // measured
   double reads = 0, writes = 0;
+  Origin rate_origin = Origin::declared;
+  // Measured, where a database was observed.
+  std::optional<double> observed_seconds;
+  std::optional<Sizes> partition_bytes;           // those of p50, p99 and max
+  std::optional<double> read_share, write_share;  // of the hottest partitions
+  std::string read_key, write_key;
+  std::optional<double> tombstones_p99, tombstones_max;  // met by one read
 
   const ColumnFacts& column(const schema::Column& column) const;
   bool has_period() const;  // in its partition key
@@ -46,13 +54,12 @@ struct TableFacts {
   double rows_after(double seconds) const;
   // The share of writes that the hottest partition gets; 0: not known.
   double hottest_share() const;
-  Sizes bytes_of(const Rows& rows) const {
-    return {rows.p50 * row_bytes, rows.p99 * row_bytes, rows.max * row_bytes};
-  }
+  Sizes bytes_of(const Rows& rows) const;
 
  private:
   std::optional<double> partitions_after(double seconds) const;
   Rows distribute(double rows, double partitions) const;
+  double modelled_share() const;
 };
 
 struct StatementFacts {
@@ -63,7 +70,9 @@ struct StatementFacts {
   // Its plan; of a SELECT that needs ALLOW FILTERING and does not say so: the plan if it did.
   plan::Explanation explanation;
   double rate = 0, times = 1, skew = -1;   // skew < 0: the table's
-  std::optional<double> rows, partitions;  // declared
+  std::optional<double> rows, partitions;  // declared; partitions also measured
+  Origin origin = Origin::declared;        // of the rate and the partitions
+  std::optional<ObservedShape> observed;
 
   const cql::Select* select() const { return std::get_if<cql::Select>(&tree->node); }
   bool is_write() const { return select() == nullptr; }
@@ -82,12 +91,22 @@ struct ReviewModel {
   std::vector<TableFacts> tables;
   std::vector<StatementFacts> statements;
   std::vector<MixedTable> mixed;
+  std::vector<std::string> internal_errors;
 
   const TableFacts* find(const schema::Table& table) const;
 };
 
 base::Result<ReviewModel> read_review_model(const std::vector<Workload>& workloads,
                                             const ReviewOptions& options);
+
+// What a database has observed. `seconds`: how long statements on the table have been counted.
+void take_observed(const ObservedTable& observed, TableFacts& facts);
+void take_observed(const ObservedShape& observed, std::optional<double> seconds, StatementFacts& facts);
+// A name for a statement that has none: by_city, all, insert.
+std::string shape_name(const cql::Statement& statement);
+// The same text for statements that differ only in literals, markers, case, and in whether they name their
+// keyspace. For comparing, not for reading: what stands between quotes loses its case, too.
+std::string normal_form(std::string_view text, const std::string& keyspace);
 
 // The rules, each adding what it finds.
 void review_statement(const ReviewModel& model, const StatementFacts& statement, Review& review);

@@ -33,33 +33,38 @@ const StatementFacts* find_delete(const ReviewModel& model, const TableFacts& ta
   return nullptr;
 }
 
-}  // namespace
+// The read that has met the most tombstones a call.
+const StatementFacts* find_worst_read(const ReviewModel& model, const TableFacts& table) {
+  const StatementFacts* worst = nullptr;
+  const auto each = [](const StatementFacts& statement) {
+    return statement.observed->tombstones_read / std::max(1.0, statement.observed->calls);
+  };
+  for (const StatementFacts& statement : model.statements) {
+    if (!statement.observed || statement.select() == nullptr || statement.explanation.uses.empty()) continue;
+    if (model.find(*statement.explanation.uses[0].table) != &table) continue;
+    if (worst == nullptr || each(statement) > each(*worst)) worst = &statement;
+  }
+  return worst;
+}
 
-void review_queue(const ReviewModel& model, const TableFacts& table, Review& review) {
-  if (table.table->clustering_count == 0) return;
-  const StatementFacts* read = find_front_read(model, table);
-  const StatementFacts* remove = find_delete(model, table);
-  if (read == nullptr || remove == nullptr) return;
-  const double grace = table.table->options.gc_grace_seconds;
-  std::optional<double> tombstones;
-  if (remove->rate > 0 && table.hottest_share() > 0)
-    tombstones = remove->rate * remove->times * table.hottest_share() * grace;
-  if (tombstones && *tombstones < 100) return;
+constexpr double few_tombstones = 100;
+
+Finding begin(const TableFacts& table, const StatementFacts* read, bool severe) {
   Finding finding;
   finding.verdict = Verdict::tombstone_scan;
-  finding.severity = tombstones && *tombstones > 100'000 ? Severity::error : Severity::warning;
+  finding.severity = severe ? Severity::error : Severity::warning;
   finding.table = table.name;
+  finding.file = table.file;
+  finding.line = table.line;
+  if (read == nullptr) return finding;
   finding.query = read->name;
   finding.file = read->file;
   finding.line = read->line;
-  finding.message = "The table is a queue: reading its front walks over every row that was taken from it.";
-  finding.evidence.push_back(
-      {fmt::format("{} deletes the rows that {} reads first", remove->name, read->name), Origin::estimated});
-  if (tombstones)
-    finding.evidence.push_back(
-        {fmt::format("{} tombstones met by a read: {} deletes, kept for {}", count_text(*tombstones),
-                     rate_text(remove->rate * remove->times), duration_text(grace)),
-         Origin::estimated});
+  if (read->observed) finding.evidence.push_back({read->observed->text, Origin::measured});
+  return finding;
+}
+
+void fix_queue(const TableFacts& table, Finding& finding) {
   const std::string column = table.table->clustering(0).name;
   const Shape shape = with_partition_column(*table.table, "bucket", "timestamp");
   finding.fix = fmt::format(
@@ -68,6 +73,60 @@ void review_queue(const ReviewModel& model, const TableFacts& table, Review& rev
       column);
   finding.cql = fmt::format("-- bucket: {} rounded down to the hour\n", column) + shape.cql();
   finding.cost = "The consumer remembers its place; right after an hour's turn it reads two partitions.";
+}
+
+// What reads have met, whatever the statements look like.
+void review_measured(const ReviewModel& model, const TableFacts& table, Review& review) {
+  constexpr double many_tombstones = 1000;
+  if (*table.tombstones_p99 < few_tombstones) return;
+  const StatementFacts* front = find_front_read(model, table);
+  const StatementFacts* remove = find_delete(model, table);
+  const bool queue = front != nullptr && remove != nullptr && table.table->clustering_count > 0;
+  Finding finding =
+      begin(table, queue ? front : find_worst_read(model, table), *table.tombstones_p99 >= many_tombstones);
+  finding.message =
+      queue ? "The table is a queue: reading its front walks over every row that was taken from it."
+            : "Reads walk over what was deleted or has expired.";
+  finding.evidence.push_back(
+      {fmt::format(
+           "1 read in 100 meets {} tombstones or more{}", count_text(*table.tombstones_p99),
+           table.tombstones_max ? fmt::format(", one met {}", count_text(*table.tombstones_max)) : ""),
+       Origin::measured});
+  if (queue) {
+    fix_queue(table, finding);
+  } else {
+    finding.fix =
+        "Delete whole partitions, or ranges that are not read again; set only the columns that have a value: "
+        "each null is a tombstone, too.";
+    finding.cost = fmt::format("Until gc_grace_seconds ({}) have passed, what is deleted now is still met.",
+                               duration_text(table.table->options.gc_grace_seconds));
+  }
+  review.findings.push_back(std::move(finding));
+}
+
+}  // namespace
+
+void review_queue(const ReviewModel& model, const TableFacts& table, Review& review) {
+  if (table.tombstones_p99) return review_measured(model, table, review);
+  if (table.table->clustering_count == 0) return;
+  const StatementFacts* read = find_front_read(model, table);
+  const StatementFacts* remove = find_delete(model, table);
+  if (read == nullptr || remove == nullptr) return;
+  const double grace = table.table->options.gc_grace_seconds;
+  std::optional<double> tombstones;
+  if (remove->rate > 0 && table.hottest_share() > 0)
+    tombstones = remove->rate * remove->times * table.hottest_share() * grace;
+  if (tombstones && *tombstones < few_tombstones) return;
+  Finding finding = begin(table, read, tombstones && *tombstones > 100'000);
+  finding.message = "The table is a queue: reading its front walks over every row that was taken from it.";
+  finding.evidence.push_back(
+      {fmt::format("{} deletes the rows that {} reads first", remove->name, read->name), Origin::estimated});
+  if (tombstones)
+    finding.evidence.push_back(
+        {fmt::format("{} tombstones met by a read: {} deletes, kept for {}", count_text(*tombstones),
+                     rate_text(remove->rate * remove->times), duration_text(grace)),
+         Origin::estimated});
+  fix_queue(table, finding);
   review.findings.push_back(std::move(finding));
 }
 

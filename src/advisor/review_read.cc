@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "advisor/review_model.h"
 #include "cql/parser.h"
@@ -78,12 +79,14 @@ class Reader {
         define(fmt::format("CREATE KEYSPACE {} WITH replication = {{'class': 'SimpleStrategy', "
                            "'replication_factor': 3}}",
                            default_keyspace)));
+    if (options_.observation != nullptr) take_observation(*options_.observation);
     for (const Workload& workload : workloads) {
       for (const CqlStatement& statement : workload.cql) SIBYL_TRY(take(workload, statement));
     }
     schema_ = with_built_indexes(schema_);
     take_targets(workloads);
     for (auto& [key, place] : places_) add_table(place);
+    take_observed_tables();
     for (const Workload& workload : workloads) SIBYL_TRY(take_statistics(workload));
     for (StatementFacts& statement : model_.statements) plan(statement);
     for (TableFacts& facts : model_.tables) conclude(facts);
@@ -114,6 +117,10 @@ class Reader {
       return {};
     }
     auto result = plan::define(*tree, schema_, {.keyspace = keyspace_});
+    // The database's own definition is the one that holds.
+    if (!result && options_.observation != nullptr &&
+        result.error().code() == base::ErrorCode::already_exists)
+      return {};
     if (!result)
       return base::fail(base::Error(result.error().code(), fmt::format("{}:{}: {}", workload.file,
                                                                        source.line, result.error().message()))
@@ -130,10 +137,67 @@ class Reader {
     return {};
   }
 
+  void take_observation(const Observation& observation) {
+    Workload place;
+    place.file = observation.source;
+    CqlStatement source;
+    source.line = 0;
+    for (const std::string& definition : observation.definitions) {
+      source.text = definition;
+      if (const base::Status taken = take(place, source); !taken)
+        model_.internal_errors.push_back(fmt::format(
+            "a definition that the database gives is refused: {}: {}", taken.error().message(), definition));
+    }
+    std::set<std::string> keyspaces;
+    for (const auto& [key, where] : places_) keyspaces.insert(where.keyspace);
+    if (keyspaces.size() == 1) keyspace_ = *keyspaces.begin();
+    std::set<std::string> names;
+    for (const ObservedShape& shape : observation.shapes) {
+      auto tree = cql::parse_statement(shape.text);
+      if (!tree || !is_data(**tree)) {
+        model_.internal_errors.push_back(
+            fmt::format("a statement that the database has seen cannot be read: {}", shape.text));
+        continue;
+      }
+      source.text = shape.text;
+      source.name = shape_name(**tree);
+      if (!names.insert(shape.keyspace + "." + shape.table + "/" + source.name).second)
+        source.name += "_" + shape.id.substr(0, 4);
+      add_statement(place, source, std::move(*tree));
+      observed_forms_.push_back(normal_form(shape.text, shape.keyspace));
+      take_observed(shape, seconds_of(shape), model_.statements.back());
+    }
+  }
+
+  // How long statements on the shape's table have been counted.
+  std::optional<double> seconds_of(const ObservedShape& shape) const {
+    for (const ObservedTable& table : options_.observation->tables)
+      if (table.keyspace == shape.keyspace && table.name == shape.table) return table.seconds;
+    return std::nullopt;
+  }
+
+  void take_observed_tables() {
+    if (options_.observation == nullptr) return;
+    for (const ObservedTable& table : options_.observation->tables)
+      if (TableFacts* facts = find_table(table.keyspace + "." + table.name)) take_observed(table, *facts);
+  }
+
+  // The same statement as it was observed; nullptr: it was not.
+  StatementFacts* find_observed(const std::string& text) {
+    if (observed_forms_.empty()) return nullptr;
+    const auto found =
+        std::find(observed_forms_.begin(), observed_forms_.end(), normal_form(text, keyspace_));
+    if (found == observed_forms_.end()) return nullptr;
+    return &model_.statements[static_cast<size_t>(found - observed_forms_.begin())];
+  }
+
   void add_statement(const Workload& workload, const CqlStatement& source,
                      std::shared_ptr<const cql::Statement> tree) {
-    StatementFacts facts;
-    facts.name = source.name.empty() ? fmt::format("line {}", source.line) : source.name;
+    StatementFacts* observed = source.line > 0 ? find_observed(source.text) : nullptr;
+    StatementFacts fresh;
+    StatementFacts& facts = observed != nullptr ? *observed : fresh;
+    if (observed == nullptr || !source.name.empty())
+      facts.name = source.name.empty() ? fmt::format("line {}", source.line) : source.name;
     facts.group = source.group;
     facts.file = workload.file;
     facts.line = source.line;
@@ -142,11 +206,18 @@ class Reader {
       facts.text.pop_back();
     facts.tree = std::move(tree);
     const auto option = [&](const char* name) { return find_option(source.options, name); };
-    if (const Option* rate = option("rate")) facts.rate = read_rate(rate->value).value_or(0);
+    if (const Option* rate = option("rate")) {
+      facts.rate = read_rate(rate->value).value_or(0);
+      facts.origin = Origin::declared;
+    }
     if (const Option* times = option("times")) facts.times = read_number(times->value).value_or(1);
     if (const Option* skew = option("skew")) facts.skew = read_zipf(skew->value).value_or(0);
     if (const Option* rows = option("rows")) facts.rows = read_number(rows->value);
     if (const Option* partitions = option("partitions")) facts.partitions = read_number(partitions->value);
+    if (observed != nullptr) {
+      keyspaces_[static_cast<size_t>(observed - model_.statements.data())] = keyspace_;
+      return;
+    }
     keyspaces_.push_back(keyspace_);
     model_.statements.push_back(std::move(facts));
   }
@@ -192,12 +263,10 @@ class Reader {
     facts.name = place.keyspace == default_keyspace ? place.name : place.keyspace + "." + place.name;
     facts.file = place.file;
     facts.line = place.line;
-    facts.origin = options_.statistics;
     if (facts.table->options.default_time_to_live > 0)
       facts.retention = facts.table->options.default_time_to_live;
     for (const schema::Column& column : facts.table->columns) {
       ColumnFacts& known = facts.columns[column.name];
-      known.distinct_origin = options_.statistics;
       if (column.type->kind() != types::Kind::boolean) continue;
       known.distinct = 2;
       known.distinct_origin = Origin::estimated;
@@ -251,6 +320,7 @@ class Reader {
   }
 
   static void take_table_options(TableFacts& facts, const Options& options) {
+    forget_measured(facts, options);
     for (const Option& option : options) {
       const std::string& name = option.name;
       if (name == "rows") facts.rows = positive(read_number(option.value));
@@ -272,6 +342,21 @@ class Reader {
     if (mean && facts.partitions && !facts.rows) facts.rows = *facts.partitions * *mean;
   }
 
+  // What is declared wins, and what was measured of the same and would contradict it goes.
+  static void forget_measured(TableFacts& facts, const Options& options) {
+    const auto declares = [&](std::initializer_list<const char*> names) {
+      return std::any_of(names.begin(), names.end(),
+                         [&](const char* name) { return find_option(options, name) != nullptr; });
+    };
+    if (facts.origin == Origin::measured && declares({"rows", "partitions", "row", "p50", "p99", "max"})) {
+      facts.origin = Origin::declared;
+      facts.partition_bytes.reset();
+      facts.p50 = facts.p99 = facts.max = std::nullopt;
+    }
+    if (declares({"reads", "writes"})) facts.rate_origin = Origin::declared;
+    if (declares({"skew"})) facts.read_share = facts.write_share = facts.request_skew = std::nullopt;
+  }
+
   static void take_column_options(ColumnFacts& facts, const Options& options) {
     for (const Option& option : options) {
       const std::string& name = option.name;
@@ -285,6 +370,13 @@ class Reader {
       if (name == "max" || (name == "fanout" && !facts.elements))
         facts.elements = positive(read_number(option.value));
     }
+  }
+
+  // Whether the statement, or the index-th of a batch, is an INSERT.
+  static bool inserts(const cql::Statement& statement, size_t index) {
+    const auto* batch = std::get_if<cql::Batch>(&statement.node);
+    if (batch == nullptr) return std::holds_alternative<cql::Insert>(statement.node);
+    return index < batch->statements.size() && std::holds_alternative<cql::Insert>(batch->statements[index]);
   }
 
   void plan(StatementFacts& facts) {
@@ -308,8 +400,8 @@ class Reader {
           });
       if (found == model_.tables.end()) continue;
       (use.writes ? write_rates_ : read_rates_)[found->name] += facts.rate * facts.times;
-      if (std::holds_alternative<cql::Insert>(facts.tree->node))
-        insert_rates_[found->name] += facts.rate * facts.times;
+      const auto index = static_cast<size_t>(&use - facts.explanation.uses.data());
+      if (inserts(*facts.tree, index)) insert_rates_[found->name] += facts.rate * facts.times;
     }
   }
 
@@ -330,6 +422,11 @@ class Reader {
     if (!facts.growth && insert_rates_[facts.name] > 0) {
       facts.growth = insert_rates_[facts.name];
       facts.growth_origin = Origin::estimated;
+      // Some of what was inserted overwrote what was there: no more has grown than there is.
+      if (facts.observed_seconds && facts.rows) {
+        facts.growth = std::min(*facts.growth, *facts.rows / std::max(1.0, *facts.observed_seconds));
+        facts.growth_origin = Origin::measured;
+      }
     }
     if (facts.growth && facts.writes == 0) facts.writes = *facts.growth;
     constexpr double record_bytes = 24;  // token, lengths, timestamp of a row
@@ -364,7 +461,8 @@ class Reader {
   ReviewModel model_;
   schema::SnapshotPtr schema_;
   std::string keyspace_ = default_keyspace;
-  std::vector<std::string> keyspaces_;  // of each statement's session
+  std::vector<std::string> keyspaces_;       // of each statement's session
+  std::vector<std::string> observed_forms_;  // of the first statements: those that were observed
   std::vector<std::pair<std::string, Place>> places_;
   std::map<std::string, double> read_rates_, write_rates_, insert_rates_;
 };

@@ -25,6 +25,9 @@ class TextReport {
       if (!finding.accepted) this->finding(finding);
     }
     accepted();
+    for (const std::string& error : review_.internal_errors)
+      out_ += fmt::format("\n{} {}\n  This is a bug of Sibyl's, not of the model: please report it.\n",
+                          paint("1;35", "internal error"), error);
     return std::move(out_);
   }
 
@@ -47,7 +50,8 @@ class TextReport {
     const size_t tables = review_.tables.size(), queries = review_.queries.size();
     const std::string scope =
         fmt::format("{} table{}, {} statement{}, {} nodes x {} replicas", tables, tables == 1 ? "" : "s",
-                    queries, queries == 1 ? "" : "s", review_.target.nodes, review_.target.replicas);
+                    queries, queries == 1 ? "" : "s", review_.target.nodes, review_.target.replicas) +
+        (review_.source.empty() ? "" : ", as observed in " + review_.source);
     if (counts[0] + counts[1] + counts[2] == 0) {
       out_ += paint("1;32", "OK") + "  " + scope + ": nothing to mend\n";
       return;
@@ -161,8 +165,8 @@ class TextReport {
   }
 
   void finding(const Finding& finding) {
-    out_ += fmt::format("\n{} {}  {}:{}\n", paint(finding.severity, to_string(finding.severity)),
-                        paint("1", finding.id()), finding.file, finding.line);
+    out_ += fmt::format("\n{} {}  {}\n", paint(finding.severity, to_string(finding.severity)),
+                        paint("1", finding.id()), finding.place());
     out_ += "  " + finding.message + "\n";
     for (const Evidence& evidence : finding.evidence)
       out_ += fmt::format("  - {} ({})\n", evidence.text, to_string(evidence.origin));

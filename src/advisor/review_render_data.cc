@@ -73,7 +73,13 @@ json::object query_json(const QueryReview& query) {
           {"rows_read", maybe(query.rows_read)},
           {"rows_returned", maybe(query.rows_returned)},
           {"rate", query.rate},
-          {"times", query.times}};
+          {"times", query.times},
+          {"origin", to_string(query.origin)},
+          {"text", query.text},
+          {"calls", maybe(query.calls)},
+          {"partitions_max", maybe(query.partitions_max)},
+          {"latency_p50", maybe(query.latency_p50)},
+          {"latency_p99", maybe(query.latency_p99)}};
 }
 
 json::object table_json(const TableReview& table) {
@@ -88,6 +94,9 @@ json::object table_json(const TableReview& table) {
           {"reads", table.reads},
           {"writes", table.writes},
           {"hottest_share", table.hottest_share},
+          {"hottest_read", table.hottest_read},
+          {"hottest_write", table.hottest_write},
+          {"origin", to_string(table.origin)},
           {"spread", spread_json(table.spread)},
           {"spread_doubled", spread_json(table.spread_doubled)}};
 }
@@ -108,8 +117,8 @@ std::string number_cell(const std::optional<double>& number) {
 }
 
 std::string finding_markdown(const Finding& finding) {
-  std::string text = fmt::format("\n### {} `{}`\n\n{}:{}: {}\n\n", to_string(finding.severity), finding.id(),
-                                 finding.file, finding.line, finding.message);
+  std::string text = fmt::format("\n### {} `{}`\n\n{}: {}\n\n", to_string(finding.severity), finding.id(),
+                                 finding.place(), finding.message);
   if (finding.accepted) text += fmt::format("Accepted: {}\n\n", *finding.accepted);
   for (const Evidence& one : finding.evidence)
     text += fmt::format("- {} ({})\n", one.text, to_string(one.origin));
@@ -140,7 +149,8 @@ std::string render_json(const Review& review) {
                                   {"replicas", review.target.replicas},
                                   {"vnodes", review.target.vnodes},
                                   {"horizon_seconds", review.target.horizon}};
-  json::array tables, queries, groups, findings, unused;
+  object["source"] = review.source;
+  json::array tables, queries, groups, findings, unused, errors;
   for (const TableReview& table : review.tables) tables.push_back(table_json(table));
   for (const QueryReview& query : review.queries) queries.push_back(query_json(query));
   for (const GroupReview& group : review.groups)
@@ -148,11 +158,13 @@ std::string render_json(const Review& review) {
         {"name", group.name}, {"queries", group.queries}, {"partitions", maybe(group.partitions)}});
   for (const Finding& finding : review.findings) findings.push_back(finding_json(finding));
   for (const std::string& id : review.unused_baseline) unused.push_back(json::value(id));
+  for (const std::string& error : review.internal_errors) errors.push_back(json::value(error));
   object["tables"] = std::move(tables);
   object["queries"] = std::move(queries);
   object["groups"] = std::move(groups);
   object["findings"] = std::move(findings);
   object["unused_baseline"] = std::move(unused);
+  object["internal_errors"] = std::move(errors);
   return json::serialize(object) + "\n";
 }
 
@@ -177,6 +189,8 @@ std::string render_markdown(const Review& review) {
                         table.spread_doubled ? fmt::format("{:.2f}", table.spread_doubled->bytes) : "?");
   if (!review.findings.empty()) text += "\n## Findings\n";
   for (const Finding& finding : review.findings) text += finding_markdown(finding);
+  if (!review.internal_errors.empty()) text += "\n## Internal errors: bugs of Sibyl's, to be reported\n\n";
+  for (const std::string& error : review.internal_errors) text += fmt::format("- {}\n", error);
   return text;
 }
 

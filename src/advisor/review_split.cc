@@ -33,6 +33,8 @@ void find_need(Situation& situation) {
     if (select->limit != nullptr) {
       if (const auto* literal = std::get_if<cql::Literal>(&select->limit->node))
         limit = read_number(literal->text);
+      else if (statement.observed && statement.observed->calls > 0)
+        limit = statement.observed->rows_returned / statement.observed->calls;
     } else if (!limit) {
       situation.needs_all = true;
     }

@@ -104,6 +104,16 @@ double zipf_sum(double count, double exponent) {
   return sum + (std::pow(to, 1 - exponent) - std::pow(from, 1 - exponent)) / (1 - exponent);
 }
 
+double zipf_exponent(double count, double share) {
+  constexpr double steepest = 30;
+  double from = 0, to = steepest;
+  for (int i = 0; i < 50; ++i) {
+    const double middle = (from + to) / 2;
+    (1 / zipf_sum(count, middle) < share ? from : to) = middle;
+  }
+  return from;
+}
+
 base::Bytes synthetic_key(const schema::Table& table, uint64_t i) {
   std::vector<base::Bytes> values;
   for (size_t column = 0; column < table.partition_key_count; ++column)

@@ -35,4 +35,8 @@ base::Bytes synthetic_key(const schema::Table& table, uint64_t i);
 // Sum of i^-exponent for i = 1..count; exact for the first terms, then by the integral.
 double zipf_sum(double count, double exponent);
 
+// The exponent with which the first of `count` keys has this share of the whole; 0 for a share that an even
+// spread gives.
+double zipf_exponent(double count, double share);
+
 }  // namespace sibyl::advisor

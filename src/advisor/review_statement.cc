@@ -49,6 +49,10 @@ class StatementReview {
     out.rate = statement_.rate;
     out.times = statement_.times;
     out.supported = !statement_.error;
+    out.text = statement_.text;
+    out.origin = statement_.origin;
+    if (statement_.observed) take_observed(out);
+    out.table = observed_table();
     if (!statement_.explanation.uses.empty()) {
       find_filters(statement_.explanation.uses[0]);
       use_ = &statement_.explanation.uses[0];
@@ -56,6 +60,7 @@ class StatementReview {
       out.table = table_ != nullptr ? table_->name : use_->table->name;
       bound(out);
       if (!statement_.error) rows(out);
+      if (!statement_.error) compare(out);
     }
     if (statement_.error) {
       out.bound = "-";
@@ -71,6 +76,41 @@ class StatementReview {
   }
 
  private:
+  void take_observed(QueryReview& out) const {
+    out.calls = statement_.observed->calls;
+    out.partitions_max = statement_.observed->partitions_max;
+    out.latency_p50 = statement_.observed->latency_p50;
+    out.latency_p99 = statement_.observed->latency_p99;
+  }
+
+  // The bound is proved from the plan that was executed: a call that read more shows that one of them is
+  // wrong.
+  void compare(const QueryReview& out) {
+    // Of a batch each kind of statement is seen once, however often it stands there; and a file's statement
+    // may have fewer values than others of the same shape.
+    if (!statement_.observed || statement_.text != statement_.observed->text) return;
+    if (is_batch() || !use_->partitions) return;
+    const auto proved = static_cast<double>(*use_->partitions);
+    if (out.partitions_max.value_or(0) <= proved) return;
+    review_.internal_errors.push_back(
+        fmt::format("{} partitions are proved to be the most that this statement reads, but {} were read: {}",
+                    count_text(proved), count_text(*out.partitions_max), statement_.observed->text));
+  }
+
+  // Of one call, where calls were observed.
+  std::optional<double> observed_each(double total) const {
+    return statement_.observed && statement_.observed->calls > 0
+               ? std::optional(total / statement_.observed->calls)
+               : std::nullopt;
+  }
+
+  // Where the plan does not name it.
+  std::string observed_table() const {
+    return statement_.observed ? statement_.observed->keyspace + "." + statement_.observed->table : "";
+  }
+
+  bool is_batch() const { return std::holds_alternative<cql::Batch>(statement_.tree->node); }
+
   // What an index compares is no filter.
   void find_filters(const TableUse& use) {
     for (const std::string& name : use.filtered_columns) {
@@ -85,6 +125,11 @@ class StatementReview {
   }
 
   void bound(QueryReview& out) const {
+    if (statement_.observed && is_batch()) {
+      out.bound = "n";
+      out.formula = "statements of the batch";
+      return;
+    }
     if (statement_.explanation.uses.size() > 1) {
       out.bound = fmt::format("{}", statement_.explanation.uses.size());
       out.formula = "statements of the batch";
@@ -122,23 +167,32 @@ class StatementReview {
     out.partitions = all;
     // Without filters reading stops when there are enough rows.
     const std::optional<double> limit = stop_after();
+    if (!limit && ends_with_limit() && statement_.partitions) out.partitions = statement_.partitions;
     if (!limit) return;
     out.bound = fmt::format("≤ {}", count_text(*limit));
     out.formula = "LIMIT";
     out.partitions = all ? std::min(*all, *limit) : *limit;
   }
 
+  bool ends_with_limit() const {
+    const cql::Select* select = statement_.select();
+    return select != nullptr && select->limit != nullptr && use_->filters.empty() && !use_->sorts &&
+           !use_->aggregates && !use_->groups;
+  }
+
   // The LIMIT, where reading ends with it.
   std::optional<double> stop_after() const {
-    const cql::Select* select = statement_.select();
-    if (select == nullptr || !use_->filters.empty() || use_->sorts || use_->aggregates || use_->groups)
-      return std::nullopt;
-    return limit_of(*select);
+    return ends_with_limit() ? limit_of(*statement_.select()) : std::nullopt;
   }
 
   void rows(QueryReview& out) const {
     const cql::Select* select = statement_.select();
     if (select == nullptr || table_ == nullptr) return;
+    if (statement_.observed && statement_.observed->calls > 0) {
+      out.rows_read = observed_each(statement_.observed->rows_read);
+      out.rows_returned = observed_each(statement_.observed->rows_returned);
+      return;
+    }
     const auto per_partition = table_->rows_per_partition();
     std::optional<double> read;
     if (use_->access == Access::full_scan || use_->access == Access::token_range) read = table_->rows;
@@ -171,17 +225,18 @@ class StatementReview {
     Finding finding;
     finding.verdict = verdict;
     finding.severity = severity;
-    finding.table = table_ != nullptr ? table_->name : "";
+    finding.table = table_ != nullptr ? table_->name : observed_table();
     finding.query = statement_.name;
     finding.file = statement_.file;
     finding.line = statement_.line;
     finding.message = std::move(message);
+    if (statement_.observed) finding.evidence.push_back({statement_.observed->text, Origin::measured});
     return finding;
   }
 
   void add_rates(Finding& finding) const {
     if (statement_.rate > 0)
-      finding.evidence.push_back({fmt::format("runs {}", rate_text(statement_.rate)), Origin::declared});
+      finding.evidence.push_back({fmt::format("runs {}", rate_text(statement_.rate)), statement_.origin});
   }
 
   void add_rows(Finding& finding, const QueryReview& out) const {
@@ -191,7 +246,7 @@ class StatementReview {
     if (out.rows_read && out.rows_returned)
       finding.evidence.push_back({fmt::format("{} rows read for {} returned", count_text(*out.rows_read),
                                               count_text(std::max(1.0, *out.rows_returned))),
-                                  Origin::estimated});
+                                  statement_.observed ? Origin::measured : Origin::estimated});
   }
 
   // A table that answers the query from one partition, and what keeping it costs.
@@ -210,8 +265,12 @@ class StatementReview {
   }
 
   void unsupported() {
-    Finding finding =
-        begin(Verdict::unsupported_query, Severity::error, "The database refuses this statement.");
+    const bool ran = statement_.observed.has_value();
+    Finding finding = begin(Verdict::unsupported_query, ran ? Severity::note : Severity::error,
+                            ran ? fmt::format("It last ran {} ago; the schema has changed, and the database "
+                                              "refuses it now.",
+                                              duration_text(statement_.observed->since_last))
+                                : std::string("The database refuses this statement."));
     if (std::string_view(statement_.error->message()).find("counter") != std::string_view::npos &&
         statement_.select() == nullptr) {
       finding.verdict = Verdict::counter_mix;
@@ -232,7 +291,9 @@ class StatementReview {
 
   void scan(const QueryReview& out) {
     if (use_->access != Access::full_scan) return;
-    const std::optional<double> rows = stop_after() ? stop_after() : table_->rows;
+    const std::optional<double> rows = stop_after()                               ? stop_after()
+                                       : ends_with_limit() && statement_.observed ? out.rows_read
+                                                                                  : table_->rows;
     if (rows && *rows <= few_rows) return;
     const Severity severity = rows && *rows < many_rows ? Severity::warning : Severity::error;
     Finding finding =
@@ -279,7 +340,7 @@ class StatementReview {
     Finding finding = begin(Verdict::multi_partition, severity,
                             fmt::format("One request reads {} partitions.", count_text(*out.partitions)));
     finding.evidence.push_back({fmt::format("{} partitions: {}", count_text(*out.partitions), out.formula),
-                                use_->partitions ? Origin::estimated : Origin::declared});
+                                use_->partitions ? Origin::estimated : statement_.origin});
     add_rates(finding);
     finding.fix =
         "Store what is read together in one partition; or send a request for each key side by side.";
@@ -335,8 +396,11 @@ class StatementReview {
     const schema::Column* column = index != nullptr ? table_->table->find_by_id(index->column_id) : nullptr;
     if (column == nullptr || !table_->rows) return;
     const ColumnFacts& facts = table_->column(*column);
-    if (!facts.distinct) return;
-    const double each = *table_->rows / *facts.distinct;
+    std::optional<double> found = out.rows_read;
+    if (!statement_.observed)
+      found = facts.distinct ? std::optional(*table_->rows / *facts.distinct) : std::nullopt;
+    if (!found) return;
+    const double each = *found;
     const bool unique = each < 2 && *table_->rows > few_rows;
     if (!unique && each <= 10'000) return;
     Finding finding = begin(
@@ -345,9 +409,10 @@ class StatementReview {
             ? fmt::format("The index on {} finds about one row, but every node is asked for it.",
                           column->name)
             : fmt::format("The index on {} names {} rows for each value.", column->name, count_text(each)));
-    finding.evidence.push_back(
-        {fmt::format("{} has {} distinct values", column->name, count_text(*facts.distinct)),
-         facts.distinct_origin});
+    if (facts.distinct)
+      finding.evidence.push_back(
+          {fmt::format("{} has {} distinct values", column->name, count_text(*facts.distinct)),
+           facts.distinct_origin});
     add_rows(finding, out);
     add_rates(finding);
     finding.evidence.push_back(

@@ -45,6 +45,8 @@ class TableReviewer {
     out_.reads = facts_.reads;
     out_.writes = facts_.writes;
     out_.hottest_share = facts_.hottest_share();
+    out_.hottest_read = facts_.read_key;
+    out_.hottest_write = facts_.write_key;
     out_.origin = facts_.origin;
     if (const auto rows = facts_.rows_per_partition()) out_.now = facts_.bytes_of(*rows);
     if (const auto rows = facts_.rows_per_partition_after(model_.target.horizon))
@@ -53,7 +55,7 @@ class TableReviewer {
     if (!facts_.partitions) return;
     SpreadInput input{.partitions = *facts_.partitions,
                       .byte_skew = facts_.skew,
-                      .request_skew = facts_.skew,
+                      .request_skew = facts_.request_skew.value_or(facts_.skew),
                       .reads = facts_.reads,
                       .writes = facts_.writes,
                       .nodes = model_.target.nodes,
@@ -104,8 +106,16 @@ class TableReviewer {
     if (!out_.horizon || out_.horizon->max <= target) return;
     const bool now = out_.now && out_.now->max > target;
     const bool common = out_.horizon->p99 > target;
-    Finding finding =
-        begin(Verdict::partition_growth, now || common ? Severity::error : Severity::warning, "");
+    // What was seen for an hour says little about a year.
+    constexpr double farthest = 100;
+    const bool far = facts_.observed_seconds && model_.target.horizon > farthest * *facts_.observed_seconds &&
+                     facts_.growth_origin == Origin::measured;
+    Finding finding = begin(Verdict::partition_growth,
+                            now      ? Severity::error
+                            : far    ? Severity::note
+                            : common ? Severity::error
+                                     : Severity::warning,
+                            "");
     finding.message =
         now ? fmt::format("The largest partition holds {}; the target is {}.", size_text(out_.now->max),
                           size_text(target))
@@ -119,9 +129,11 @@ class TableReviewer {
       finding.evidence.push_back({fmt::format("{} partitions{}", count_text(*facts_.partitions),
                                               facts_.skew > 0 ? fmt::format(", Zipf {}", facts_.skew) : ""),
                                   facts_.origin});
-    if (facts_.growth)
-      finding.evidence.push_back(
-          {fmt::format("{} rows more", rate_text(*facts_.growth)), facts_.growth_origin});
+    if (facts_.partition_bytes)
+      finding.evidence.push_back({fmt::format("p50 {}, p99 {}, largest {} now", size_text(out_.now->p50),
+                                              size_text(out_.now->p99), size_text(out_.now->max)),
+                                  Origin::measured});
+    if (facts_.growth) add_growth(finding);
     finding.evidence.push_back(
         {fmt::format("p50 {}, p99 {}, largest {} after {}", size_text(out_.horizon->p50),
                      size_text(out_.horizon->p99), size_text(out_.horizon->max),
@@ -131,9 +143,17 @@ class TableReviewer {
     review_.findings.push_back(std::move(finding));
   }
 
-  void hot() {
-    const double share = out_.hottest_share, ceiling = model_.target.partition_rate;
-    const double writes = facts_.writes * share;
+  void add_growth(Finding& finding) const {
+    const bool measured = facts_.growth_origin == Origin::measured && facts_.observed_seconds;
+    finding.evidence.push_back(
+        {fmt::format("{} rows more{}", rate_text(*facts_.growth),
+                     measured ? ", seen for " + duration_text(*facts_.observed_seconds) : ""),
+         facts_.growth_origin});
+  }
+
+  double hottest_reads() const {
+    if (facts_.read_share) return facts_.reads * *facts_.read_share;
+    const double share = out_.hottest_share;
     double reads = 0;
     for (const StatementFacts& statement : model_.statements) {
       if (statement.select() == nullptr || statement.explanation.uses.empty()) continue;
@@ -142,7 +162,27 @@ class TableReviewer {
           statement.skew >= 0 && facts_.partitions ? 1 / zipf_sum(*facts_.partitions, statement.skew) : share;
       reads += statement.rate * statement.times * own;
     }
-    if (reads == 0) reads = facts_.reads * share;
+    return reads == 0 ? facts_.reads * share : reads;
+  }
+
+  void add_share(Finding& finding, bool by_writes) const {
+    const std::optional<double>& measured = by_writes ? facts_.write_share : facts_.read_share;
+    const double share = by_writes ? out_.hottest_share : measured.value_or(out_.hottest_share);
+    if (measured && *measured >= share)
+      finding.evidence.push_back(
+          {fmt::format("{:.1f}% of the {} on {}", 100 * share, by_writes ? "writes" : "reads",
+                       by_writes ? facts_.write_key : facts_.read_key),
+           Origin::measured});
+    else
+      finding.evidence.push_back(
+          {fmt::format("{:.1f}% of them on one key{}", 100 * std::max(share, 1e-9),
+                       facts_.has_period() ? ": the current period takes every write" : ""),
+           Origin::estimated});
+  }
+
+  void hot() {
+    const double ceiling = model_.target.partition_rate;
+    const double writes = facts_.writes * out_.hottest_share, reads = hottest_reads();
     if (writes <= ceiling && reads <= ceiling) return;
     const bool by_writes = writes > ceiling;
     Finding finding = begin(Verdict::hot_partition,
@@ -153,11 +193,8 @@ class TableReviewer {
     finding.evidence.push_back(
         {fmt::format("{}{} writes in all", facts_.reads > 0 ? rate_text(facts_.reads) + " reads and " : "",
                      rate_text(facts_.writes)),
-         facts_.origin});
-    finding.evidence.push_back(
-        {fmt::format("{:.1f}% of them on one key{}", 100 * std::max(share, 1e-9),
-                     facts_.has_period() ? ": the current period takes every write" : ""),
-         Origin::estimated});
+         facts_.rate_origin});
+    add_share(finding, by_writes);
     const bool split_already =
         std::any_of(review_.findings.begin(), review_.findings.end(), [&](const Finding& other) {
           return other.verdict == Verdict::partition_growth && other.table == facts_.name &&
@@ -198,6 +235,8 @@ class TableReviewer {
                                                 count_text(*known.distinct)),
                                     known.distinct_origin});
     }
+    if (finding.evidence.empty())
+      finding.evidence.push_back({fmt::format("{} partitions", count_text(partitions)), facts_.origin});
     if (out_.spread && out_.spread_doubled)
       finding.evidence.push_back(
           {fmt::format("the fullest node holds {:.1f} times the mean, {:.1f} times with {} nodes",
@@ -231,6 +270,9 @@ class TableReviewer {
     }
     const bool declared = facts_.partitions && *facts_.partitions >= 0.9 * *facts_.rows;
     if (unique == nullptr && !declared) return;
+    // A table that has just begun has one row in each partition, too.
+    constexpr double begun = 1000;
+    if (facts_.origin == Origin::measured && (*facts_.rows < begun || facts_.max.value_or(1) > 1)) return;
     if (unique == nullptr) unique = &table_.partition_key(0);
     Finding finding =
         begin(Verdict::too_unique, Severity::warning,
@@ -320,9 +362,7 @@ class TableReviewer {
               lost ? fmt::format("About {} rows a year overwrite another one of the same millisecond.",
                                  count_text(*lost))
                    : fmt::format("Two rows with the same {} overwrite each other.", last.name));
-    if (facts_.growth)
-      finding.evidence.push_back(
-          {fmt::format("{} rows more", rate_text(*facts_.growth)), facts_.growth_origin});
+    if (facts_.growth) add_growth(finding);
     finding.evidence.push_back(
         {fmt::format("{} is a timestamp: milliseconds", last.name), Origin::estimated});
     fix_collision(finding, last);
