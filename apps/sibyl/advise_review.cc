@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "advisor/review.h"
+#include "sibyl/advise_live.h"
 #include "sibyl/commands.h"
 
 namespace sibyl {
@@ -22,6 +23,7 @@ constexpr int exit_findings = 3;
 struct ReviewArguments {
   std::vector<std::string> files;
   std::string format = "text", fail_on = "error", baseline;
+  LiveFlags live;
 };
 
 int refuse(const std::string& message, const std::string& hint = {}) {
@@ -53,7 +55,17 @@ int run_review(const ReviewArguments& arguments) {
     if (!workload) return refuse(workload.error().message(), workload.error().hint());
     workloads.push_back(std::move(*workload));
   }
-  auto review = advisor::review_workloads(workloads, {});
+  advisor::ReviewOptions options;
+  advisor::Observation observation;
+  if (!arguments.live.place.empty()) {
+    std::vector<std::string> remarks;
+    auto observed = observe(arguments.live, remarks);
+    if (!observed) return refuse(observed.error().message(), observed.error().hint());
+    for (const std::string& remark : remarks) fmt::print(stderr, "sibyl advise: {}\n", remark);
+    observation = std::move(*observed);
+    options.observation = &observation;
+  }
+  auto review = advisor::review_workloads(workloads, options);
   if (!review) return refuse(review.error().message(), review.error().hint());
   if (!arguments.baseline.empty()) {
     const std::optional<std::string> text = read_file(arguments.baseline);
@@ -82,9 +94,10 @@ void add_review_options(CLI::App& advise) {
       ->check(CLI::IsMember({"error", "warning", "note", "never"}));
   advise.add_option("--baseline", arguments->baseline,
                     "A file of findings that are accepted: CODE TABLE/QUERY: reason");
+  arguments->live.add_to(advise);
   advise.callback([arguments, &advise] {
     if (!advise.get_subcommands().empty()) return;
-    if (arguments->files.empty()) throw CLI::CallForHelp();
+    if (arguments->files.empty() && arguments->live.place.empty()) throw CLI::CallForHelp();
     if (const int status = run_review(*arguments); status != 0) throw CLI::RuntimeError(status);
   });
 }

@@ -1,7 +1,6 @@
 // `sibyl shell`: the command line.
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <termios.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -19,6 +18,7 @@
 #include "sibyl/session.h"
 #include "sibyl/shell.h"
 #include "sibyl/shell_error.h"
+#include "sibyl/shell_password.h"
 #include "sibyl/tls_flags.h"
 #include "types/print.h"
 
@@ -70,27 +70,6 @@ base::Result<std::unique_ptr<shell::Session>> open(const Arguments& arguments) {
   return shell::connect_session(options);
 }
 
-// From the terminal, without showing it; nullopt when there is none.
-std::optional<std::string> ask_password(const std::string& user) {
-  const int terminal = ::open("/dev/tty", O_RDWR | O_CLOEXEC);
-  termios shown{};
-  if (terminal < 0 || tcgetattr(terminal, &shown) != 0) {
-    if (terminal >= 0) close(terminal);
-    return std::nullopt;
-  }
-  termios hidden = shown;
-  hidden.c_lflag &= ~static_cast<tcflag_t>(ECHO);
-  tcsetattr(terminal, TCSAFLUSH, &hidden);
-  const std::string question = fmt::format("Password of {}: ", user);
-  std::string password;
-  if (write(terminal, question.data(), question.size()) > 0)
-    for (char c = 0; read(terminal, &c, 1) == 1 && c != '\n';) password.push_back(c);
-  tcsetattr(terminal, TCSAFLUSH, &shown);
-  const bool ended = write(terminal, "\n", 1) == 1;
-  close(terminal);
-  return ended ? std::optional(password) : std::nullopt;
-}
-
 bool wants_colour(const Arguments& arguments) {
   const char* terminal = std::getenv("TERM");
   const char* no_color = std::getenv("NO_COLOR");
@@ -112,7 +91,7 @@ int run(Arguments& arguments) {
     if (file < 0) return refuse(fmt::format("cannot open {}: {}", arguments.file, std::strerror(errno)));
   }
   if (!arguments.user.empty() && !arguments.has_password) {
-    auto password = ask_password(arguments.user);
+    auto password = shell::ask_password(arguments.user);
     if (!password) return refuse("there is no terminal to ask for the password on: give it with -p");
     arguments.password = std::move(*password);
   }

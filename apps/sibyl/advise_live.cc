@@ -1,0 +1,256 @@
+// `sibyl advise --live`: the database as it is.
+#include "sibyl/advise_live.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "client/connection.h"
+#include "cql/parser.h"
+#include "sibyl/session.h"
+#include "sibyl/shell_password.h"
+#include "sibyl/tls_flags.h"
+#include "types/value.h"
+
+namespace sibyl {
+namespace {
+
+using advisor::ObservedShape;
+using advisor::ObservedTable;
+
+// A row of an answer, by the names of its columns. What is null, or not there at all, is not known.
+class Row {
+ public:
+  Row(const shell::StatementResult& result, const shell::ResultRow& row) : result_(result), row_(row) {}
+
+  std::string text(std::string_view name) const {
+    const auto [type, value] = find(name);
+    return value != nullptr && *value ? std::string(**value) : std::string();
+  }
+
+  std::optional<double> number(std::string_view name) const {
+    const auto [type, value] = find(name);
+    if (value == nullptr || !*value || (*value)->empty()) return std::nullopt;
+    if (type->kind() == types::Kind::double_) return types::decode_double(**value);
+    return static_cast<double>(types::decode_integer(type->kind(), **value));
+  }
+  double count(std::string_view name) const { return std::max(0.0, number(name).value_or(0)); }
+
+  ObservedTable::Quantiles quantiles(const std::string& name) const {
+    return {number(name + "_p50"), number(name + "_p99"), number(name + "_max")};
+  }
+
+ private:
+  std::pair<types::TypePtr, const std::optional<base::Bytes>*> find(std::string_view name) const {
+    for (size_t i = 0; i < result_.columns.size(); ++i)
+      if (result_.columns[i].name == name) return {result_.columns[i].type, &row_[i]};
+    return {nullptr, nullptr};
+  }
+
+  const shell::StatementResult& result_;
+  const shell::ResultRow& row_;
+};
+
+class Observer {
+ public:
+  Observer(shell::Session& session, const LiveFlags& flags, std::vector<std::string>& remarks)
+      : session_(session), flags_(flags), remarks_(remarks) {}
+
+  base::Result<advisor::Observation> run() {
+    out_.source = flags_.place;
+    SIBYL_TRY(read_time());
+    SIBYL_TRY(read_definitions());
+    SIBYL_ASSIGN(const bool has_statistics, read_tables());
+    if (!has_statistics) {
+      remarks_.push_back(
+          fmt::format("{} keeps no statistics: its schema is reviewed without them", flags_.place));
+      return std::move(out_);
+    }
+    SIBYL_TRY(read_hot_partitions());
+    SIBYL_TRY(read_shapes());
+    return std::move(out_);
+  }
+
+ private:
+  base::Result<shell::StatementResult> ask(const std::string& text) { return session_.execute(text, {}); }
+
+  // Runs `take` for every row.
+  template <typename Take>
+  base::Status each(const std::string& text, Take take) {
+    SIBYL_ASSIGN(const shell::StatementResult result, ask(text));
+    for (const shell::ResultRow& row : result.rows) take(Row(result, row));
+    return {};
+  }
+
+  base::Status read_time() {
+    return each("SELECT toTimestamp(now()) AS now FROM system.local",
+                [this](const Row& row) { now_ = row.count("now"); });
+  }
+
+  // Seconds since a moment that the database tells.
+  std::optional<double> since(std::optional<double> milliseconds) const {
+    if (!milliseconds) return std::nullopt;
+    return std::max(0.0, (now_ - *milliseconds) / 1000);
+  }
+
+  bool wants(const std::string& keyspace) const { return keyspaces_.contains(keyspace); }
+
+  base::Status read_definitions() {
+    std::vector<std::pair<std::string, std::string>> all;
+    std::set<std::string> present;
+    SIBYL_TRY(each("DESCRIBE SCHEMA", [&](const Row& row) {
+      present.insert(row.text("keyspace_name"));
+      all.emplace_back(row.text("keyspace_name"), row.text("create_statement"));
+    }));
+    for (const std::string& wanted : flags_.keyspaces) {
+      if (!present.contains(wanted))
+        return base::invalid(
+            fmt::format("there is no keyspace '{}'{}", wanted,
+                        present.empty() ? "" : fmt::format(", but {}", fmt::join(present, ", "))));
+      keyspaces_.insert(wanted);
+    }
+    if (flags_.keyspaces.empty()) keyspaces_ = present;
+    if (keyspaces_.empty()) return base::invalid("there is no keyspace to review");
+    for (const auto& [keyspace, text] : all) {
+      if (!wants(keyspace)) continue;
+      for (const cql::ScriptPiece& piece : cql::split_script(text))
+        if (piece.text.find_first_not_of(" \t\r\n;") != std::string::npos)
+          out_.definitions.push_back(piece.text);
+    }
+    return {};
+  }
+
+  // False: the server keeps no statistics, as Cassandra does not.
+  base::Result<bool> read_tables() {
+    const base::Status read = each("SELECT * FROM system_views.table_statistics", [this](const Row& row) {
+      if (!wants(row.text("keyspace_name"))) return;
+      ObservedTable table;
+      table.keyspace = row.text("keyspace_name");
+      table.name = row.text("table_name");
+      table.partitions = row.number("partitions");
+      table.rows = row.number("rows");
+      table.bytes = row.number("bytes");
+      table.partition_rows = row.quantiles("partition_rows");
+      table.partition_bytes = row.quantiles("partition_bytes");
+      table.tombstones = row.quantiles("tombstones_per_read");
+      table.reads = row.count("reads");
+      table.writes = row.count("writes");
+      table.seconds = since(row.number("since"));
+      out_.tables.push_back(std::move(table));
+    });
+    if (read) return true;
+    const bool missing = read.error().code() == base::ErrorCode::invalid;
+    if (missing) return false;
+    return base::fail(read.error());
+  }
+
+  base::Status read_hot_partitions() {
+    return each("SELECT * FROM system_views.hot_partitions", [this](const Row& row) {
+      if (row.count("rank") != 1 || row.count("count") <= 0) return;
+      for (ObservedTable& table : out_.tables) {
+        if (table.keyspace != row.text("keyspace_name") || table.name != row.text("table_name")) continue;
+        // What the key has surely got: its count may be too high by the error.
+        const double sure = 1 - std::min(1.0, row.count("error") / row.count("count"));
+        ObservedTable::HotPartition hot{row.text("partition_key"), std::min(1.0, row.count("share") * sure)};
+        (row.text("kind") == "read" ? table.hottest_read : table.hottest_write) = std::move(hot);
+      }
+    });
+  }
+
+  base::Status read_shapes() {
+    const auto seconds = [](const Row& row, const char* name) -> std::optional<double> {
+      const auto microseconds = row.number(name);
+      return microseconds ? std::optional(*microseconds / 1e6) : std::nullopt;
+    };
+    SIBYL_TRY(each("SELECT * FROM system_views.query_shapes", [&](const Row& row) {
+      if (!wants(row.text("keyspace_name"))) return;
+      ObservedShape shape;
+      shape.id = row.text("shape");
+      shape.text = row.text("query");
+      shape.keyspace = row.text("keyspace_name");
+      shape.table = row.text("table_name");
+      shape.calls = row.count("calls");
+      shape.partitions_read = row.count("partitions_read");
+      shape.rows_read = row.count("rows_read");
+      shape.rows_returned = row.count("rows_returned");
+      shape.tombstones_read = row.count("tombstones_read");
+      shape.partitions_max = row.number("partitions_max");
+      shape.latency_p50 = seconds(row, "latency_p50_us");
+      shape.latency_p99 = seconds(row, "latency_p99_us");
+      shape.since_first = since(row.number("first_seen")).value_or(0);
+      shape.since_last = since(row.number("last_seen")).value_or(0);
+      out_.shapes.push_back(std::move(shape));
+    }));
+    // The oldest first: names that are made of them stay what they are when another statement comes.
+    std::sort(out_.shapes.begin(), out_.shapes.end(), [](const ObservedShape& a, const ObservedShape& b) {
+      return std::tie(a.keyspace, a.table, b.since_first, a.id) <
+             std::tie(b.keyspace, b.table, a.since_first, b.id);
+    });
+    return {};
+  }
+
+  shell::Session& session_;
+  const LiveFlags& flags_;
+  std::vector<std::string>& remarks_;
+  std::set<std::string> keyspaces_;
+  double now_ = 0;  // milliseconds, by the database's clock
+  advisor::Observation out_;
+};
+
+base::Result<std::unique_ptr<shell::Session>> open(const LiveFlags& flags) {
+  std::error_code problem;
+  if (std::filesystem::is_directory(flags.place, problem)) {
+    if (std::filesystem::is_empty(flags.place, problem))
+      return base::invalid(fmt::format("the directory {} is empty", flags.place));
+    return shell::open_session(flags.place);
+  }
+  const std::optional<shell::Address> address = shell::parse_address(flags.place);
+  if (!address || flags.place.find('/') != std::string::npos)
+    return base::fail(
+        base::Error(base::ErrorCode::server,
+                    fmt::format("'{}' is neither an address nor a directory", flags.place))
+            .with_hint("Write HOST:PORT, such as 127.0.0.1:9042, or a server's data directory."));
+  client::Options options;
+  options.host = address->host;
+  options.port = address->port;
+  options.tls = flags.tls;
+  options.user = flags.user;
+  options.password = flags.password;
+  if (!flags.user.empty() && !flags.has_password) {
+    auto password = shell::ask_password(flags.user);
+    if (!password)
+      return base::fail(base::ErrorCode::server,
+                        "there is no terminal to ask for the password on: give it with -p");
+    options.password = std::move(*password);
+  }
+  return shell::connect_session(options);
+}
+
+}  // namespace
+
+void LiveFlags::add_to(CLI::App& command) {
+  command.add_option("--live", place,
+                     "Review a database as it is: HOST:PORT, or a data directory; files then only declare");
+  command
+      .add_option("-k,--keyspace", keyspaces,
+                  "With --live: these keyspaces (all of the users'); may be repeated")
+      ->take_all()
+      ->allow_extra_args(false);
+  command.add_option("-u,--user", user, "With --live: who logs in; without -p the password is asked for");
+  command.add_option("-p,--password", password, "The user's password")->each([this](const std::string&) {
+    has_password = true;
+  });
+  add_ssl_flags(command, tls);
+}
+
+base::Result<advisor::Observation> observe(const LiveFlags& flags, std::vector<std::string>& remarks) {
+  SIBYL_ASSIGN(const std::unique_ptr<shell::Session> session, open(flags));
+  return Observer(*session, flags, remarks).run();
+}
+
+}  // namespace sibyl

@@ -1,0 +1,30 @@
+#include "sibyl/shell_password.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <termios.h>
+#include <unistd.h>
+
+namespace sibyl::shell {
+
+std::optional<std::string> ask_password(const std::string& user) {
+  const int terminal = ::open("/dev/tty", O_RDWR | O_CLOEXEC);
+  termios shown{};
+  if (terminal < 0 || tcgetattr(terminal, &shown) != 0) {
+    if (terminal >= 0) close(terminal);
+    return std::nullopt;
+  }
+  termios hidden = shown;
+  hidden.c_lflag &= ~static_cast<tcflag_t>(ECHO);
+  tcsetattr(terminal, TCSAFLUSH, &hidden);
+  const std::string question = fmt::format("Password of {}: ", user);
+  std::string password;
+  if (write(terminal, question.data(), question.size()) > 0)
+    for (char c = 0; read(terminal, &c, 1) == 1 && c != '\n';) password.push_back(c);
+  tcsetattr(terminal, TCSAFLUSH, &shown);
+  const bool ended = write(terminal, "\n", 1) == 1;
+  close(terminal);
+  return ended ? std::optional(password) : std::nullopt;
+}
+
+}  // namespace sibyl::shell
