@@ -1,3 +1,7 @@
+#include <algorithm>
+#include <unordered_set>
+
+#include "cql/shape.h"
 #include "cql/writer.h"
 
 namespace sibyl::cql {
@@ -90,6 +94,9 @@ void Writer::comparison(const Compared& compared) {
     expression(*compared.values[0]);
     put(" AND ");
     expression(*compared.values[1]);
+  } else if (is_shape_ && std::all_of(compared.values.begin(), compared.values.end(),
+                                      [](const ExpressionPtr& value) { return is_constant(*value); })) {
+    put("?");  // however many there are
   } else {
     put("(");
     expressions(compared.values);
@@ -263,12 +270,20 @@ void Writer::node(const Batch& node) {
   if (node.kind == Batch::Kind::counter) put("COUNTER ");
   put("BATCH");
   attributes(node.attributes);
-  for (const Modification& modification : node.statements) {
+  batch_statements(node.statements);
+  put(" APPLY BATCH");
+}
+
+// Of a shape, each kind of statement once.
+void Writer::batch_statements(const std::vector<Modification>& statements) {
+  std::unordered_set<std::string> met;
+  for (const Modification& modification : statements) {
+    const size_t before = out_.size();
     put(" ");
     std::visit([this](const auto& inner) { this->node(inner); }, modification);
     put(";");
+    if (is_shape_ && !met.insert(out_.substr(before)).second) out_.resize(before);
   }
-  put(" APPLY BATCH");
 }
 
 }  // namespace sibyl::cql

@@ -4,6 +4,7 @@
 
 #include "cql/keyword.h"
 #include "cql/parser.h"
+#include "cql/shape.h"
 #include "cql/writer.h"
 
 namespace sibyl::cql {
@@ -157,8 +158,10 @@ void Writer::column_reference(std::string_view column) {
 }
 
 void Writer::qualified(const QualifiedName& qualified) {
-  if (!qualified.keyspace.empty()) {
-    name(qualified.keyspace);
+  const std::string_view keyspace =
+      qualified.keyspace.empty() ? shape_keyspace_ : std::string_view(qualified.keyspace);
+  if (!keyspace.empty()) {
+    name(keyspace);
     put(".");
   }
   name(qualified.name);
@@ -222,6 +225,10 @@ void Writer::type(const RawType& type) {
 // --- Expressions
 
 void Writer::expression(const Expression& expression) {
+  if (is_shape_ && is_constant(expression)) {
+    put("?");
+    return;
+  }
   std::visit([this](const auto& inner) { node(inner); }, expression.node);
 }
 

@@ -13,6 +13,11 @@ namespace sibyl::cql {
 // Appends CQL to a text.
 class Writer {
  public:
+  Writer() = default;
+  // Of shapes (shape.h): constants are `?`, and tables without a keyspace are in this one, which must outlive
+  // it.
+  explicit Writer(std::string_view shape_keyspace) : shape_keyspace_(shape_keyspace), is_shape_(true) {}
+
   std::string take() { return std::move(out_); }
 
   void statement(const Statement& statement);
@@ -69,6 +74,7 @@ class Writer {
   void node(const Update& node);
   void node(const Delete& node);
   void node(const Batch& node);
+  void batch_statements(const std::vector<Modification>& statements);
   void node(const Use& node);
   void node(const Truncate& node);
   void node(const Explain& node);
@@ -144,6 +150,8 @@ class Writer {
   void resource(const Resource& resource);
 
   std::string out_;
+  std::string_view shape_keyspace_;
+  bool is_shape_ = false;
 };
 
 }  // namespace sibyl::cql

@@ -1,6 +1,7 @@
 #include "engine/engine.h"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <mutex>
 #include <optional>
@@ -27,6 +28,9 @@
 #include "engine/statements.h"
 #include "engine/system_tables.h"
 #include "engine/traces.h"
+#include "engine/usage.h"
+#include "engine/usage_rows.h"
+#include "engine/usage_store.h"
 #include "engine/write_gate.h"
 #include "execute/locks.h"
 #include "execute/trace.h"
@@ -190,7 +194,13 @@ class EngineImpl final : public Engine {
         environment_{*store_, *system_store_, clock_, timestamps_, locks_, &vectors_, &options_.guardrails},
         system_tables_(*system_store_, clock_),
         catalogue_(std::move(catalogue)),
-        statements_(catalogue_.schema(), options_.guardrails) {}
+        statements_(catalogue_.schema(), options_.guardrails) {
+    if (!options_.statistics) return;
+    environment_.observer = &usage_;
+    statements_.set_counted([this](const cql::Statement& statement, const plan::Prepared& plan) {
+      return usage_.shape_of(statement, plan);
+    });
+  }
 
   ~EngineImpl() override {
     // Closing writes files, when the schema that names keys is gone.
@@ -210,6 +220,7 @@ class EngineImpl final : public Engine {
     SIBYL_TRY(show_settings());
     SIBYL_TRY(system_tables_.show_schema(nullptr, *catalogue_.schema()));
     SIBYL_TRY(roles_.start(catalogue_.schema()));
+    keep_usage();
     builder_.emplace(environment_,
                      Builder::Hooks{.schema = [this] { return schema(); },
                                     .wait_for_writers = [this] { gate_.wait(); },
@@ -285,6 +296,7 @@ class EngineImpl final : public Engine {
       if (!current) return done(base::fail(std::move(current.error())));
       item.statement = std::move(*current);
     }
+    if (options_.statistics) done = counted(usage_.shape_of(kind, items), std::move(done));
     execute::batch(kind, items, request, environment_, std::move(done));
   }
 
@@ -350,17 +362,21 @@ class EngineImpl final : public Engine {
       if (base::Status status = system_tables_.refresh(*table); !status)
         return done(base::fail(std::move(status.error())));
     }
-    done(execute::select(*plan, request, environment_));
+    if (plan->usage == nullptr) return done(execute::select(*plan, request, environment_));
+    const auto started = std::chrono::steady_clock::now();
+    base::Result<ResultSet> result = execute::select(*plan, request, environment_);
+    if (result) usage_.count(plan->usage.get(), *result, started);
+    done(std::move(result));
   }
   void run(const std::shared_ptr<const plan::Modification>&, const PreparedPtr& plan, const Request& request,
            Completion done) {
-    write(plan, std::move(done), [&](const plan::Prepared& current, Completion then) {
+    write(plan, counted(plan->usage, std::move(done)), [&](const plan::Prepared& current, Completion then) {
       execute::modify(current, request, environment_, std::move(then));
     });
   }
   void run(const std::shared_ptr<const plan::Batch>&, const PreparedPtr& plan, const Request& request,
            Completion done) {
-    write(plan, std::move(done), [&](const plan::Prepared& current, Completion then) {
+    write(plan, counted(plan->usage, std::move(done)), [&](const plan::Prepared& current, Completion then) {
       execute::batch(current, request, environment_, std::move(then));
     });
   }
@@ -388,6 +404,24 @@ class EngineImpl final : public Engine {
 
   void run(const plan::Explain& explain, const PreparedPtr& plan, const Request&, Completion done) {
     done(explain_result(explain, *plan));
+  }
+
+  // Counts when it ends well. nullptr: it is not counted.
+  Completion counted(std::shared_ptr<void> usage, Completion done) {
+    if (usage == nullptr) return done;
+    return [this, usage = std::move(usage), done = std::move(done),
+            started = std::chrono::steady_clock::now()](base::Result<ResultSet> result) mutable {
+      if (result) usage_.count(usage.get(), *result, started);
+      done(std::move(result));
+    };
+  }
+
+  // What was counted before is added to; a store in memory has nothing to keep.
+  void keep_usage() {
+    if (!options_.statistics || options_.data == ":memory:") return;
+    if (const auto status = load_usage(*store_, *schema(), usage_); !status)
+      spdlog::warn("statistics of earlier runs cannot be read: {}", status.error().text());
+    usage_keeper_.emplace(*store_, usage_, [this] { return schema(); });
   }
 
   // Runs what writes by a plan that knows the newest schema.
@@ -431,6 +465,7 @@ class EngineImpl final : public Engine {
     SIBYL_TRY(system_tables_.show_schema(before.get(), *after));
     vectors_.watch(vector_indexes(*after));
     statements_.set_schema(after);
+    if (!made.dropped_storage_ids.empty()) usage_.forget_dropped(*after);
     if (roles_.checks_permissions()) SIBYL_TRY(follow_definition(roles_, made.changes, *after, login));
     notify(made.changes);
     if (!made.changes.empty()) {
@@ -500,6 +535,12 @@ class EngineImpl final : public Engine {
     });
     system_tables_.set_source("system_views", "snapshots", [this] { return snapshot_rows(options_.data); });
     monitor_tables_.install(system_tables_, *this, options_);
+    system_tables_.set_source("system_views", "table_statistics",
+                              [this] { return table_statistic_rows(*store_, usage_, *schema()); });
+    system_tables_.set_source("system_views", "hot_partitions",
+                              [this] { return hot_partition_rows(usage_, *schema()); });
+    system_tables_.set_source("system_views", "query_shapes",
+                              [this] { return query_shape_rows(usage_, *schema()); });
     system_tables_.set_source("system_views", "disk_usage",
                               [this] { return disk_usage_rows(*store_, *schema()); });
     system_tables_.set_source("system_views", "clients", [this] {
@@ -559,6 +600,7 @@ class EngineImpl final : public Engine {
   Traces traces_{system_tables_};
   std::mutex definition_mutex_;  // one definition after another
   Catalogue catalogue_;          // guarded by definition_mutex_ once started
+  Usage usage_{clock_};
   Statements statements_;
   std::mutex listeners_mutex_;
   std::map<uint64_t, Listener> listeners_;
@@ -568,6 +610,7 @@ class EngineImpl final : public Engine {
   MonitorTables monitor_tables_;
   WriteGate gate_;
   DiskUsage disk_usage_{options_.guardrails, *store_, options_.data};
+  std::optional<UsageKeeper> usage_keeper_;
   std::optional<Builder> builder_;  // last: it uses the others
 };
 

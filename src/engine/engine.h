@@ -43,6 +43,7 @@ struct Options {
   std::string cluster_name = "Sibyl";
   plan::Guardrails guardrails;
   auth::Options auth;
+  bool statistics = true;  // per table and per shape of a query (usage.h); off only to measure their cost
   // What system_views.settings shows beside what the engine knows itself.
   std::map<std::string, std::string> settings;
   // The newest lines of the log, oldest first, for system_views.system_logs.

@@ -83,12 +83,21 @@ void Statements::set_schema(schema::SnapshotPtr schema) {
   generation_.fetch_add(1, std::memory_order_seq_cst);
 }
 
+base::Result<PreparedPtr> Statements::bind(std::shared_ptr<const cql::Statement> statement,
+                                           std::string_view text, const std::string& keyspace) {
+  SIBYL_ASSIGN(PreparedPtr plan,
+               plan::prepare(statement, std::string(text), keyspace, schema(), guardrails_));
+  // Nobody else has the plan yet.
+  if (counted_) std::const_pointer_cast<plan::Prepared>(plan)->usage = counted_(*statement, *plan);
+  return plan;
+}
+
 base::Result<PreparedPtr> Statements::make_plan(std::string_view text, const std::string& keyspace,
                                                 execute::Trace* trace) {
   if (trace != nullptr) trace->step(fmt::format("Parsing {}", auth::without_passwords(text)));
   SIBYL_ASSIGN(std::unique_ptr<cql::Statement> statement, cql::parse_statement(text));
   if (trace != nullptr) trace->step("Preparing statement");
-  return plan::prepare(std::move(statement), std::string(text), keyspace, schema(), guardrails_);
+  return bind(std::move(statement), text, keyspace);
 }
 
 base::Result<PreparedPtr> Statements::current(PlanCache& cache, std::string_view key, uint64_t generation) {
@@ -115,8 +124,7 @@ base::Result<Statements::Prepared> Statements::prepare(std::string_view text, co
   // Two pairs of keyspace and text may run together to the same bytes.
   if (found && *found && (*found)->text == text && (qualified || (*found)->keyspace == keyspace))
     return Prepared{std::move(id), std::move(*found)};
-  SIBYL_ASSIGN(PreparedPtr plan,
-               plan::prepare(std::move(statement), std::string(text), keyspace, schema(), guardrails_));
+  SIBYL_ASSIGN(PreparedPtr plan, bind(std::move(statement), text, keyspace));
   prepared_.put(id, plan, generation);
   return Prepared{std::move(id), std::move(plan)};
 }

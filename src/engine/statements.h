@@ -6,6 +6,7 @@
 
 #include <array>
 #include <atomic>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -48,9 +49,15 @@ class Statements {
   // to write, since indexes and views of the tables must be known.
   base::Result<plan::PreparedPtr> renew(plan::PreparedPtr plan);
 
+  // What a plan of this statement keeps in `usage`. Before the first plan is made.
+  using Counted = std::function<std::shared_ptr<void>(const cql::Statement&, const plan::Prepared&)>;
+  void set_counted(Counted counted) { counted_ = std::move(counted); }
+
   const PlanCache& prepared() const { return prepared_; }
 
  private:
+  base::Result<plan::PreparedPtr> bind(std::shared_ptr<const cql::Statement> statement, std::string_view text,
+                                       const std::string& keyspace);
   base::Result<plan::PreparedPtr> make_plan(std::string_view text, const std::string& keyspace,
                                             execute::Trace* trace = nullptr);
   // The found plan when it holds for the schema of `generation`; else a new one, kept. nullptr: nothing was
@@ -59,6 +66,7 @@ class Statements {
   bool seen_before(std::string_view key);
 
   const plan::Guardrails& guardrails_;
+  Counted counted_;
   mutable std::mutex schema_mutex_;
   schema::SnapshotPtr schema_;           // guarded by schema_mutex_
   std::atomic<uint64_t> generation_{1};  // of schema_; raised after it is set

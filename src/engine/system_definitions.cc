@@ -185,6 +185,8 @@ CREATE TABLE gossip_info (address inet, port int, dc text, dc_version int, disk_
   x1_version int, x2 text, x2_version int, x3 text, x3_version int, x4 text, x4_version int, x5 text, x5_version int,
   x6 text, x6_version int, x7 text, x7_version int, x8 text, x8_version int, x9 text, x9_version int, x_11_padding
   text, x_11_padding_version int, PRIMARY KEY (address, port));
+CREATE TABLE hot_partitions (keyspace_name text, table_name text, kind text, rank int, count bigint, error bigint,
+  partition_key text, share double, PRIMARY KEY ((keyspace_name, table_name), kind, rank));
 CREATE TABLE internode_inbound (address inet, port int, dc text, rack text, corrupt_frames_recovered bigint,
   corrupt_frames_unrecovered bigint, error_bytes bigint, error_count bigint, expired_bytes bigint, expired_count
   bigint, processed_bytes bigint, processed_count bigint, received_bytes bigint, received_count bigint,
@@ -213,6 +215,10 @@ CREATE TABLE pending_hints (host_id uuid PRIMARY KEY, address inet, dc text, fil
   timestamp, port int, rack text, status text);
 CREATE TABLE permissions_cache_keys (role text, resource text, PRIMARY KEY ((role, resource)));
 CREATE TABLE queries (thread_id text PRIMARY KEY, queued_micros bigint, running_micros bigint, task text);
+CREATE TABLE query_shapes (keyspace_name text, shape text, calls bigint, first_seen timestamp, kind text, last_seen
+  timestamp, latency_max_us bigint, latency_p50_us bigint, latency_p99_us bigint, partitions_max bigint,
+  partitions_read bigint, query text, rows_read bigint, rows_returned bigint, table_name text, tombstones_read bigint,
+  PRIMARY KEY (keyspace_name, shape));
 CREATE TABLE repair_jobs (id uuid PRIMARY KEY, completed boolean, duration_millis bigint, failure_cause text,
   keyspace_name text, last_updated_at timestamp, participants frozen<list<text>>, ranges frozen<list<text>>, repair_id
   timeuuid, session_id timeuuid, state_failure_timestamp timestamp, state_init_timestamp timestamp,
@@ -278,6 +284,11 @@ CREATE TABLE streaming (id timeuuid PRIMARY KEY, bytes_received bigint, bytes_se
 CREATE TABLE system_logs (timestamp timestamp, order_in_millisecond int, level text, logger text, message text,
   PRIMARY KEY (timestamp, order_in_millisecond));
 CREATE TABLE system_properties (name text PRIMARY KEY, value text);
+CREATE TABLE table_statistics (keyspace_name text, table_name text, bytes bigint, partition_bytes_max bigint,
+  partition_bytes_p50 bigint, partition_bytes_p90 bigint, partition_bytes_p99 bigint, partition_rows_max bigint,
+  partition_rows_p50 bigint, partition_rows_p90 bigint, partition_rows_p99 bigint, partitions bigint, reads bigint,
+  rows bigint, since timestamp, tombstones_per_read_max bigint, tombstones_per_read_p50 double,
+  tombstones_per_read_p99 double, writes bigint, PRIMARY KEY (keyspace_name, table_name));
 CREATE TABLE thread_pools (name text PRIMARY KEY, active_tasks int, active_tasks_limit int, blocked_tasks bigint,
   blocked_tasks_all_time bigint, completed_tasks bigint, pending_tasks int);
 CREATE TABLE tombstones_per_read (keyspace_name text, table_name text, count bigint, max double, p50th double, p99th

@@ -52,7 +52,9 @@ class BatchBuilder {
     SIBYL_TRY(build_all(targets, space));
     SIBYL_TRY(check_size());
     result.partitions_written = partitions_.size();
-    return add_upkeep();
+    SIBYL_TRY(add_upkeep());
+    for (size_t i = 0; i < items_.size(); ++i) count(*items_[i].statement, targets[i]);
+    return {};
   }
 
   storage::WriteSet writes;
@@ -83,6 +85,13 @@ class BatchBuilder {
     }
     result.warnings = std::move(space.warnings);
     return before.counters.write(before.reads, server_timestamp, writes);
+  }
+
+  void count(const Modification& statement, const Targets& targets) {
+    observe(environment_, statement, targets);
+    if (!statement.reads_first) return;
+    result.partitions_read += targets.prefixes.size();
+    result.rows_read += targets.prefixes.size() * targets.rows.size();
   }
 
   base::Status add_upkeep() {

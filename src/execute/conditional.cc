@@ -49,10 +49,15 @@ base::Status ConditionalBuilder::build() {
   if (request_.trace != nullptr)
     request_.trace->step(applied ? "The conditions hold" : "The conditions do not hold: nothing is written");
   result.kind = ResultSet::Kind::rows;
+  result.partitions_read = 1;
+  result.rows_read = row_conditions_.size() + (static_conditions_ ? 1 : 0);
+  for (size_t i = 0; i < statements_.size(); ++i)
+    observe(environment_, *statements_[i].statement, targets_[i]);
   if (!applied) return refuse(before.reads);
   result.metadata = shape_.applied;
   result.rows.add(types::encode_boolean(true));
   result.rows.end_row();
+  result.partitions_written = 1;
   return write(before);
 }
 

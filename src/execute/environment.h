@@ -64,6 +64,17 @@ class TimestampSource {
   std::atomic<int64_t> last_{0};
 };
 
+// Told which partitions statements name, while they run: by whichever thread runs them, so it must be quick.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  // A SELECT has read; `keys` are serialised, none when it reads a range of partitions or through an index.
+  virtual void read(const schema::Table& table, std::span<const Bytes> keys, uint64_t tombstones) = 0;
+  // A statement that writes, alone or in a batch, is about to be committed; or its conditions did not hold.
+  // `prefixes` are those of record keys.
+  virtual void written(const schema::Table& table, std::span<const Bytes> prefixes) = 0;
+};
+
 class VectorIndexes;   // vector_indexes.h: near neighbours
 class PartitionLocks;  // locks.h: striped locks for statements that read before they write
 
@@ -76,6 +87,7 @@ struct Environment {
   PartitionLocks& locks;
   VectorIndexes* vectors = nullptr;                                // nullptr: vectors are compared one by one
   const plan::Guardrails* guardrails = &plan::default_guardrails;  // outlives the environment
+  Observer* observer = nullptr;                                    // nullptr: nobody
 
   storage::Store& store_of(const schema::Table& table) const {
     return table.is_virtual ? system_store : store;

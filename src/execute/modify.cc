@@ -50,6 +50,10 @@ int64_t now_seconds_of(const Request& request, int64_t now_micros) {
   return request.now_seconds ? *request.now_seconds : now_micros / 1'000'000;
 }
 
+void observe(Environment& environment, const Modification& statement, const Targets& targets) {
+  if (environment.observer != nullptr) environment.observer->written(*statement.table, targets.prefixes);
+}
+
 base::Result<Moment> moment_of(const Modification& statement, const plan::Bindings& bindings,
                                const Request& request, std::optional<int64_t> batch_timestamp,
                                int64_t server_timestamp, plan::Scratch& scratch) {
@@ -97,17 +101,22 @@ base::Result<storage::WriteSet> build(const Modification& statement, const Reque
   SIBYL_ASSIGN(const Moment moment, moment_of(statement, bindings, request, std::nullopt,
                                               environment.timestamps.next(), space.scratch));
   storage::WriteSet writes;
+  result.partitions_written = targets.prefixes.size();
   if (!statement.reads_first) {
     SIBYL_TRY(build_writes(statement, targets, bindings, moment, nullptr, space, writes));
     result.warnings = std::move(space.warnings);
+    observe(environment, statement, targets);
     return writes;
   }
+  result.partitions_read = targets.prefixes.size();
+  result.rows_read = targets.prefixes.size() * targets.rows.size();
   Before before{ReadBefore(environment.store_of(*statement.table), moment.now_seconds), {}};
   SIBYL_TRY(build_writes(statement, targets, bindings, moment, &before, space, writes));
   result.warnings = std::move(space.warnings);
   SIBYL_TRY(before.counters.write(before.reads, moment.timestamp, writes));
   const schema::Table* const table = statement.table.get();
   if (table->needs_upkeep()) SIBYL_TRY(add_upkeep({&table, 1}, environment.store, writes));
+  observe(environment, statement, targets);
   return writes;
 }
 

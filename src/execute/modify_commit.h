@@ -11,6 +11,9 @@ namespace sibyl::execute {
 void commit(Environment& environment, storage::WriteSet writes, PartitionLocks::Held held, ResultSet result,
             Completion done, Trace* trace = nullptr);
 
+// Tells the observer, if there is one, what the statement writes to.
+void observe(Environment& environment, const plan::Modification& statement, const Targets& targets);
+
 // The request's time: what now() gives and expiry counts from.
 plan::Bindings bindings_of(std::span<const types::ValueView> values, int64_t now_micros);
 int64_t now_seconds_of(const Request& request, int64_t now_micros);

@@ -48,10 +48,12 @@ struct ResultSet {
   std::string keyspace;               // set_keyspace
   schema::Change change;              // schema_change
   std::vector<std::string> warnings;
-  // What was met on the way, for whoever keeps statistics.
+  // What was met on the way, for whoever keeps statistics. Writes that read first read the rows that they
+  // name.
+  uint64_t partitions_read = 0;
   uint64_t rows_read = 0;
   uint64_t tombstones_read = 0;
-  uint64_t partitions_written = 0;  // by a batch
+  uint64_t partitions_written = 0;
 };
 
 }  // namespace sibyl::execute

@@ -36,6 +36,7 @@ class Selecting {
         guardrails_(*environment.guardrails),
         request_(request),
         store_(environment.store_of(*plan.table)),
+        observer_(environment.observer),
         bindings_{request.values, now_micros(request, environment), {}, {}},
         writer_(plan, bindings_),
         inputs_(plan, bindings_, bindings_.now_micros / 1'000'000) {
@@ -344,8 +345,14 @@ class Selecting {
   }
 
   void warn() {
+    result_.partitions_read = partitions_read_;
     result_.rows_read = static_cast<uint64_t>(live_rows_);
     if (reader_ != nullptr) result_.tombstones_read = static_cast<uint64_t>(reader_->tombstones());
+    if (observer_ != nullptr) {
+      const std::span<const Bytes> named =
+          plan_.where->index_uses().empty() ? read_.keys : std::span<Bytes>();
+      observer_->read(*plan_.table, named, result_.tombstones_read);
+    }
     warn_of_tombstones();
     if (!plan_.aggregates()) return;
     if (!plan_.where->restricts_partition())
@@ -359,6 +366,7 @@ class Selecting {
   const plan::Guardrails& guardrails_;
   const Request& request_;
   const storage::Store& store_;
+  Observer* const observer_;
   plan::Bindings bindings_;
   plan::Scratch scratch_;
   RowWriter writer_;

@@ -107,6 +107,8 @@ class SelectingNearest {
       if (!is_complete) SIBYL_TRY(look_at_all(best));
     }
     best.write(result_.rows);
+    if (environment_.observer != nullptr)
+      environment_.observer->read(*plan_.table, read_.keys, result_.tombstones_read);
     return std::move(result_);
   }
 
@@ -181,11 +183,16 @@ class SelectingNearest {
                  open_reader(environment_.store_of(*plan_.table), plan));
     while (true) {
       SIBYL_ASSIGN(const bool more_partitions, reader->next_partition());
-      if (!more_partitions) return {};
+      if (!more_partitions) {
+        result_.tombstones_read += static_cast<uint64_t>(reader->tombstones());
+        return {};
+      }
+      ++result_.partitions_read;
       SIBYL_TRY(inputs_.start_partition(reader->partition_key(), reader->static_row()));
       while (true) {
         SIBYL_ASSIGN(const bool more_rows, reader->next_row());
         if (!more_rows) break;
+        ++result_.rows_read;
         SIBYL_TRY(inputs_.fill(reader->clustering(), reader->row()));
         if (satisfies(filters_, inputs_.values())) SIBYL_TRY(take(best));
       }

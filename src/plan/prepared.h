@@ -73,6 +73,7 @@ struct Prepared {
   base::Bytes result_id;        // metadata_id() of `result`, or of no columns
   bool result_changed = false;  // since the text was first prepared: clients may know older columns
   std::vector<std::string> warnings;
+  std::shared_ptr<void> usage;  // what whoever runs it counts for it; set before it is shared
   std::variant<std::shared_ptr<const Select>, std::shared_ptr<const Modification>,
                std::shared_ptr<const Batch>, Truncate, Use, Definition, Describe, Explain>
       plan;

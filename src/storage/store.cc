@@ -3,6 +3,9 @@
 #include <future>
 #include <iterator>
 
+#include "row/record_key.h"
+#include "storage/partition_sample.h"
+
 namespace sibyl::storage {
 
 void WriteSet::append(WriteSet&& other) {
@@ -27,6 +30,41 @@ base::Status Store::commit(WriteSet writes) {
 base::Result<std::vector<CheckpointFile>> Store::checkpoint(const std::string&) {
   return base::fail(base::Error(base::ErrorCode::invalid, "This store is in memory: it has no files to keep")
                         .with_hint("name a data directory"));
+}
+
+PartitionSample scan_partitions(Iterator& records, uint32_t table, size_t most_records) {
+  PartitionCounter counter;
+  Bytes prefix;
+  size_t seen = 0;
+  double share = 1;
+  for (records.seek_to_first(); records.valid(); records.next(), ++seen) {
+    if (seen >= most_records) {
+      row::RecordKey parsed;
+      if (!row::parse_record_key(records.key(), parsed)) continue;
+      // Tokens are spread evenly, so that the next one says how much has been seen.
+      if (seen == most_records) prefix = parsed.prefix(records.key());
+      if (parsed.prefix(records.key()) != prefix || seen >= 4 * most_records) {
+        share = (static_cast<double>(parsed.token) + 9223372036854775808.0) / 18446744073709551616.0;
+        break;
+      }
+    }
+    counter.add(records.key(), records.value().size());
+  }
+  counter.finish();
+  PartitionSample sample = counter.samples()[table];
+  sample.set_share(share);
+  return sample;
+}
+
+std::map<uint32_t, PartitionSample> Store::partition_samples(std::span<const uint32_t> tables,
+                                                             size_t most_records) const {
+  std::map<uint32_t, PartitionSample> samples;
+  for (const uint32_t table : tables) {
+    const Bytes begin = row::table_begin(table), end = row::table_end(table);
+    const auto records = iterate(begin, end);
+    samples.insert_or_assign(table, scan_partitions(*records, table, most_records));
+  }
+  return samples;
 }
 
 }  // namespace sibyl::storage

@@ -151,6 +151,8 @@ struct CheckpointFile {
   uint32_t crc32c = 0;
 };
 
+class PartitionSample;  // partition_sample.h: what the partitions of a table look like
+
 class Store {
  public:
   using Done = std::move_only_function<void(base::Status)>;
@@ -189,6 +191,10 @@ class Store {
   virtual std::vector<StoreFile> files() const { return {}; }
   // The largest partition that one file holds, by table id; bytes before compression.
   virtual std::map<uint32_t, uint64_t> largest_partitions() const { return {}; }
+  // Samples of the partitions of these tables. Where records do not lie in files, which know theirs, as many
+  // are looked at, for each table.
+  virtual std::map<uint32_t, PartitionSample> partition_samples(std::span<const uint32_t> tables,
+                                                                size_t most_records) const;
   // From now on `tell` is called, on any thread, for each partition above `bytes` in a file that is written,
   // with the key of its first record there.
   // Set it to nothing before what it uses is gone.

@@ -23,6 +23,7 @@
 #include "storage/rocksdb/database_options.h"
 #include "storage/rocksdb/directory.h"
 #include "storage/rocksdb/merging.h"
+#include "storage/rocksdb/partition_samples.h"
 #include "storage/rocksdb/partition_sizes.h"
 #include "storage/rocksdb/recoverable_files.h"
 
@@ -157,6 +158,10 @@ class RocksStore final : public Store {
   StoreStatistics statistics() const override;
   std::vector<StoreFile> files() const override;
   std::map<uint32_t, uint64_t> largest_partitions() const override;
+  std::map<uint32_t, PartitionSample> partition_samples(std::span<const uint32_t> tables,
+                                                        size_t most_records) const override {
+    return rocksdb::partition_samples(*database_, erased_tables_, tables, most_records);
+  }
   void watch_partitions(uint64_t bytes, std::function<void(BytesView, uint64_t)> tell) override {
     partition_watch_->set(bytes, std::move(tell));
   }
@@ -175,6 +180,7 @@ class RocksStore final : public Store {
   base::Result<bool> read(const ::rocksdb::ReadOptions& options, BytesView key, Bytes& value) const;
   base::Status write_group(std::span<Committer::Request> group);
   base::Status apply(::rocksdb::WriteBatch& batch);
+  void note_erased_tables(std::span<Committer::Request> group, uint64_t sequence);
   void resume_after_failure();
   void leave_log();
   void tell(const base::Status& status);
@@ -195,6 +201,7 @@ class RocksStore final : public Store {
   std::shared_ptr<::rocksdb::Cache> cache_;
   std::shared_ptr<::rocksdb::Statistics> counters_;
   std::shared_ptr<PartitionWatch> partition_watch_ = std::make_shared<PartitionWatch>();
+  ErasedTables erased_tables_;
 
   // The committer's thread alone uses these once it runs.
   std::unique_ptr<CommitLog> log_;
@@ -232,6 +239,7 @@ base::Status RocksStore::open_tables() {
   counters_->set_stats_level(::rocksdb::StatsLevel::kExceptHistogramOrTimers);
   database.statistics = counters_;
   database.table_properties_collector_factories.push_back(make_partition_sizes(partition_watch_));
+  database.table_properties_collector_factories.push_back(make_partition_samples());
   ::rocksdb::DB* opened = nullptr;
   const auto status = ::rocksdb::DB::Open(database, directory_.records_path(), &opened);
   if (!status.ok()) return base::fail(error_of(status, base::ErrorCode::server));
@@ -329,14 +337,23 @@ base::Status RocksStore::write_group(std::span<Committer::Request> group) {
   const auto taken = std::chrono::steady_clock::now() - started;
   sync_micros_.record(
       static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(taken).count()));
+  const uint64_t sequence = database_->GetLatestSequenceNumber();
   if (auto status = apply(batch_); !status) {
     (void)log_->undo();
     return status;
   }
+  if (batch_.HasDeleteRange()) note_erased_tables(group, sequence);
   if (batch_.GetDataSize() > max_kept_batch) batch_ = ::rocksdb::WriteBatch();
   release_log();
   merge_hot_keys();
   return {};
+}
+
+void RocksStore::note_erased_tables(std::span<Committer::Request> group, uint64_t sequence) {
+  for (const Committer::Request& request : group)
+    for (const WriteSet::Operation& operation : request.writes.operations())
+      if (operation.action == WriteSet::Action::erase_range)
+        erased_tables_.add(operation.key, operation.value, sequence);
 }
 
 // A table file could not be written, by a compaction perhaps: RocksDB is told to go on, but not with every

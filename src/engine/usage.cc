@@ -1,0 +1,366 @@
+#include "engine/usage.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <unordered_set>
+
+#include "cql/shape.h"
+#include "plan/modify.h"
+#include "plan/select.h"
+#include "storage/store.h"
+#include "types/key.h"
+
+namespace sibyl::engine {
+
+using base::Bytes;
+
+// Its counts are guarded by their stripes' locks.
+class QueryShape : public std::enable_shared_from_this<QueryShape> {
+ public:
+  explicit QueryShape(ShapeName what) : name(std::move(what)) {}
+
+  const ShapeName name;
+  std::atomic<bool> is_listed{false};
+  std::array<std::unique_ptr<ShapeCounts>, Usage::stripe_count> counts;
+};
+
+namespace {
+
+constexpr size_t token_at = 4, key_at = 12;  // in the prefix of a record key
+constexpr uint64_t token_bias = uint64_t{1} << 63;
+
+bool is_users(const schema::Table& table) {
+  return table.storage_id >= storage::PurgePolicy::first_table_id;
+}
+
+struct TablesOf {
+  std::vector<const schema::Table*> operator()(const std::shared_ptr<const plan::Select>& select) const {
+    return {select->table.get()};
+  }
+  std::vector<const schema::Table*> operator()(const std::shared_ptr<const plan::Modification>& write) const {
+    return {write->table.get()};
+  }
+  std::vector<const schema::Table*> operator()(const std::shared_ptr<const plan::Batch>& batch) const {
+    std::vector<const schema::Table*> tables;
+    for (const auto& statement : batch->statements)
+      if (std::find(tables.begin(), tables.end(), statement->table.get()) == tables.end())
+        tables.push_back(statement->table.get());
+    return tables;
+  }
+  template <typename Other>
+  std::vector<const schema::Table*> operator()(const Other&) const {
+    return {};
+  }
+};
+
+const char* kind_of(const cql::Statement& statement) {
+  if (std::holds_alternative<cql::Select>(statement.node)) return "select";
+  if (std::holds_alternative<cql::Insert>(statement.node)) return "insert";
+  if (std::holds_alternative<cql::Update>(statement.node)) return "update";
+  if (std::holds_alternative<cql::Delete>(statement.node)) return "delete";
+  return "batch";
+}
+
+// Sets everything that follows from the query.
+void finish_name(ShapeName& name, std::string query) {
+  name.id = static_cast<uint64_t>(types::murmur3_token(query));
+  name.query = std::move(query);
+  if (name.query.size() <= Usage::max_query_text) return;
+  size_t size = Usage::max_query_text;
+  while ((static_cast<unsigned char>(name.query[size]) & 0xc0) == 0x80) --size;  // a character stays whole
+  name.query.resize(size);
+  name.query += "…";
+}
+
+void add_table(ShapeName& name, const std::string& table, uint32_t id) {
+  if (std::find(name.tables.begin(), name.tables.end(), id) != name.tables.end()) return;
+  name.table += (name.tables.empty() ? "" : ", ") + table;
+  name.tables.push_back(id);
+}
+
+uint64_t mixed(uint64_t hash, uint64_t value) {
+  return (std::rotl(hash, 23) ^ value) * 0x9e3779b97f4a7c15u;
+}
+
+}  // namespace
+
+void ShapeCounts::merge(const ShapeCounts& other) {
+  if (other.calls == 0) return;
+  first_seen_micros =
+      calls == 0 ? other.first_seen_micros : std::min(first_seen_micros, other.first_seen_micros);
+  last_seen_micros = std::max(last_seen_micros, other.last_seen_micros);
+  calls += other.calls;
+  partitions_read += other.partitions_read;
+  rows_read += other.rows_read;
+  rows_returned += other.rows_returned;
+  tombstones_read += other.tombstones_read;
+  partitions_max = std::max(partitions_max, other.partitions_max);
+  latency_micros.merge(other.latency_micros);
+}
+
+void TableCounts::merge(const TableCounts& other) {
+  since_micros = since_micros == 0 ? other.since_micros : std::min(since_micros, other.since_micros);
+  reads += other.reads;
+  writes += other.writes;
+  tombstones_per_read.merge(other.tombstones_per_read);
+  partitions_read.merge(other.partitions_read);
+  partitions_written.merge(other.partitions_written);
+}
+
+Usage::Usage(base::Clock& clock) : clock_(clock) {
+  look_at_clock();
+  since_micros_ = clock_.now_micros();
+}
+
+Usage::~Usage() = default;
+
+void Usage::look_at_clock() {
+  using std::chrono::duration_cast, std::chrono::microseconds;
+  const auto steady =
+      duration_cast<microseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  clock_offset_.store(clock_.now_micros() - steady, std::memory_order_relaxed);
+}
+
+int64_t Usage::micros_of(Time time) const {
+  using std::chrono::duration_cast, std::chrono::microseconds;
+  return duration_cast<microseconds>(time.time_since_epoch()).count() +
+         clock_offset_.load(std::memory_order_relaxed);
+}
+
+size_t Usage::stripe_of_thread() {
+  static std::atomic<size_t> threads{0};
+  thread_local const size_t stripe = threads.fetch_add(1, std::memory_order_relaxed) % stripe_count;
+  return stripe;
+}
+
+// --- Shapes
+
+std::shared_ptr<void> Usage::shape_of(const cql::Statement& statement, const plan::Prepared& plan) {
+  const std::vector<const schema::Table*> tables = std::visit(TablesOf{}, plan.plan);
+  if (tables.empty() ||
+      !std::all_of(tables.begin(), tables.end(), [](const schema::Table* table) { return is_users(*table); }))
+    return nullptr;
+  ShapeName name;
+  name.kind = kind_of(statement);
+  name.keyspace = tables.front()->keyspace;
+  for (const schema::Table* table : tables) add_table(name, table->name, table->storage_id);
+  finish_name(name, cql::print_shape(statement, plan.keyspace));
+  return find_or_add(std::move(name));
+}
+
+std::shared_ptr<void> Usage::shape_of(cql::Batch::Kind kind, const std::vector<execute::BatchItem>& items) {
+  std::vector<const QueryShape*> shapes;
+  for (const execute::BatchItem& item : items) {
+    const auto* shape = static_cast<const QueryShape*>(item.statement->usage.get());
+    if (shape == nullptr) return nullptr;
+    if (std::find(shapes.begin(), shapes.end(), shape) == shapes.end()) shapes.push_back(shape);
+  }
+  if (shapes.empty()) return nullptr;
+  uint64_t hash = static_cast<uint64_t>(kind);
+  for (const QueryShape* shape : shapes) hash = mixed(hash, shape->name.id);
+  {
+    const std::lock_guard lock(shapes_mutex_);
+    if (const auto found = batches_.find(hash); found != batches_.end()) return found->second;
+  }
+  ShapeName name;
+  name.kind = "batch";
+  name.keyspace = shapes.front()->name.keyspace;
+  std::string query = "BEGIN ";
+  if (kind == cql::Batch::Kind::unlogged) query += "UNLOGGED ";
+  if (kind == cql::Batch::Kind::counter) query += "COUNTER ";
+  query += "BATCH";
+  for (const QueryShape* shape : shapes) {
+    query += " " + shape->name.query + ";";
+    add_table(name, shape->name.table, shape->name.tables.front());
+  }
+  finish_name(name, query + " APPLY BATCH");
+  std::shared_ptr<QueryShape> shape = find_or_add(std::move(name));
+  const std::lock_guard lock(shapes_mutex_);
+  if (batches_.size() >= max_shapes) batches_.clear();
+  batches_[hash] = shape;
+  return shape;
+}
+
+// The tables' ids are compared, too: a table of the same name may have been dropped.
+std::shared_ptr<QueryShape> Usage::find_or_add(ShapeName name) {
+  const std::lock_guard lock(shapes_mutex_);
+  if (const auto found = shapes_.find(name.id); found != shapes_.end()) {
+    if (found->second->name.tables == name.tables) return found->second;
+    unlist(*found->second);
+    shapes_.erase(found);
+  }
+  auto shape = std::make_shared<QueryShape>(std::move(name));
+  list(shape);
+  return shape;
+}
+
+void Usage::list(std::shared_ptr<QueryShape> shape) {
+  if (shapes_.size() >= max_shapes) make_room();
+  shape->is_listed.store(true, std::memory_order_relaxed);
+  const uint64_t id = shape->name.id;
+  shapes_[id] = std::move(shape);
+}
+
+void Usage::unlist(QueryShape& shape) {
+  shape.is_listed.store(false, std::memory_order_relaxed);
+  for (size_t i = 0; i < stripe_count; ++i) {
+    const std::lock_guard lock(stripes_[i].mutex);
+    shape.counts[i].reset();
+  }
+}
+
+void Usage::make_room() {
+  std::unordered_map<uint64_t, uint64_t> calls;
+  for (size_t i = 0; i < stripe_count; ++i) {
+    const std::lock_guard lock(stripes_[i].mutex);
+    for (const auto& [id, shape] : shapes_)
+      if (shape->counts[i]) calls[id] += shape->counts[i]->calls;
+  }
+  std::vector<std::pair<uint64_t, uint64_t>> by_calls;
+  for (const auto& [id, shape] : shapes_) by_calls.emplace_back(calls[id], id);
+  const size_t going = max_shapes / 8;
+  std::nth_element(by_calls.begin(), by_calls.begin() + going, by_calls.end());
+  for (size_t i = 0; i < going; ++i) {
+    const auto found = shapes_.find(by_calls[i].second);
+    unlist(*found->second);
+    shapes_.erase(found);
+  }
+}
+
+// It, or another one of the same name that came in between.
+std::shared_ptr<QueryShape> Usage::listed_again(QueryShape& shape) {
+  const std::lock_guard lock(shapes_mutex_);
+  const auto found = shapes_.find(shape.name.id);
+  if (found != shapes_.end() && found->second->name.tables == shape.name.tables) return found->second;
+  // The other one is of tables that were made anew; this one's are gone, and nobody will see its counts.
+  if (found == shapes_.end()) list(shape.shared_from_this());
+  return shape.shared_from_this();
+}
+
+// --- Counting
+
+void Usage::count(void* usage, const execute::ResultSet& result, Time started) {
+  std::shared_ptr<QueryShape> listed;  // instead of one that had to go
+  if (!static_cast<QueryShape*>(usage)->is_listed.load(std::memory_order_relaxed)) {
+    listed = listed_again(*static_cast<QueryShape*>(usage));
+    usage = listed.get();
+  }
+  auto& shape = *static_cast<QueryShape*>(usage);
+  const Time now = std::chrono::steady_clock::now();
+  const auto taken = std::chrono::duration_cast<std::chrono::microseconds>(now - started).count();
+  const size_t at = stripe_of_thread();
+  const std::lock_guard lock(stripes_[at].mutex);
+  if (!shape.counts[at]) shape.counts[at] = std::make_unique<ShapeCounts>();
+  ShapeCounts& counts = *shape.counts[at];
+  counts.last_seen_micros = micros_of(now);
+  if (counts.calls == 0) counts.first_seen_micros = counts.last_seen_micros;
+  ++counts.calls;
+  counts.partitions_read += result.partitions_read;
+  counts.rows_read += result.rows_read;
+  counts.rows_returned += result.rows.count();
+  counts.tombstones_read += result.tombstones_read;
+  counts.partitions_max =
+      std::max({counts.partitions_max, result.partitions_read, result.partitions_written});
+  counts.latency_micros.add(static_cast<uint64_t>(std::max<int64_t>(taken, 0)));
+}
+
+TableCounts& Usage::table_of(Stripe& stripe, uint32_t id) {
+  if (stripe.recent != nullptr && stripe.recent_id == id) return *stripe.recent;
+  const auto [found, is_new] = stripe.tables.try_emplace(id);
+  if (is_new) found->second.since_micros = clock_.now_micros();
+  stripe.recent_id = id;
+  stripe.recent = &found->second;
+  return found->second;
+}
+
+void Usage::read(const schema::Table& table, std::span<const Bytes> keys, uint64_t tombstones) {
+  if (!is_users(table)) return;
+  Stripe& stripe = stripes_[stripe_of_thread()];
+  const std::lock_guard lock(stripe.mutex);
+  TableCounts& counts = table_of(stripe, table.storage_id);
+  ++counts.reads;
+  counts.tombstones_per_read.add(tombstones);
+  for (const Bytes& key : keys)
+    counts.partitions_read.add(static_cast<uint64_t>(types::murmur3_token(key)), key);
+}
+
+void Usage::written(const schema::Table& table, std::span<const Bytes> prefixes) {
+  if (!is_users(table)) return;
+  Stripe& stripe = stripes_[stripe_of_thread()];
+  const std::lock_guard lock(stripe.mutex);
+  TableCounts& counts = table_of(stripe, table.storage_id);
+  ++counts.writes;
+  for (const Bytes& prefix : prefixes) {
+    const base::BytesView view = prefix;
+    counts.partitions_written.add(base::read_big_endian<uint64_t>(view.substr(token_at)) ^ token_bias,
+                                  view.substr(key_at));
+  }
+}
+
+// --- Reading
+
+std::vector<Usage::Shape> Usage::shapes() const {
+  const std::lock_guard lock(shapes_mutex_);
+  std::vector<Shape> out;
+  std::vector<const QueryShape*> sources;
+  for (const auto& [id, shape] : shapes_) {
+    out.push_back({shape->name, {}});
+    sources.push_back(shape.get());
+  }
+  for (size_t i = 0; i < stripe_count; ++i) {
+    const std::lock_guard stripe_lock(stripes_[i].mutex);
+    for (size_t k = 0; k < out.size(); ++k)
+      if (sources[k]->counts[i]) out[k].counts.merge(*sources[k]->counts[i]);
+  }
+  std::erase_if(out, [](const Shape& shape) { return shape.counts.calls == 0; });
+  return out;
+}
+
+std::map<uint32_t, TableCounts> Usage::tables() const {
+  std::map<uint32_t, TableCounts> out;
+  for (const Stripe& stripe : stripes_) {
+    const std::lock_guard lock(stripe.mutex);
+    for (const auto& [id, counts] : stripe.tables) out[id].merge(counts);
+  }
+  return out;
+}
+
+void Usage::forget_dropped(const schema::Snapshot& schema) {
+  std::unordered_set<uint32_t> present;
+  for (const auto& [name, keyspace] : schema.keyspaces) {
+    for (const auto& [table_name, table] : keyspace->tables) present.insert(table->storage_id);
+    for (const auto& [view_name, view] : keyspace->views) present.insert(view->storage_id);
+  }
+  const std::lock_guard lock(shapes_mutex_);
+  const auto is_gone = [&](const QueryShape& shape) {
+    return !std::all_of(shape.name.tables.begin(), shape.name.tables.end(),
+                        [&](uint32_t id) { return present.contains(id); });
+  };
+  std::erase_if(batches_, [&](const auto& entry) { return is_gone(*entry.second); });
+  std::erase_if(shapes_, [&](const auto& entry) {
+    if (!is_gone(*entry.second)) return false;
+    unlist(*entry.second);
+    return true;
+  });
+  for (Stripe& stripe : stripes_) {
+    const std::lock_guard stripe_lock(stripe.mutex);
+    stripe.recent = nullptr;
+    std::erase_if(stripe.tables, [&](const auto& entry) { return !present.contains(entry.first); });
+  }
+}
+
+void Usage::load(int64_t since_micros, std::vector<Shape> shapes, std::map<uint32_t, TableCounts> tables) {
+  since_micros_ = since_micros;
+  const std::lock_guard lock(shapes_mutex_);
+  for (Shape& one : shapes) {
+    auto shape = std::make_shared<QueryShape>(std::move(one.name));
+    shape->counts[0] = std::make_unique<ShapeCounts>(std::move(one.counts));
+    list(std::move(shape));
+  }
+  const std::lock_guard stripe_lock(stripes_[0].mutex);
+  for (auto& [id, counts] : tables) stripes_[0].tables[id] = std::move(counts);
+}
+
+}  // namespace sibyl::engine

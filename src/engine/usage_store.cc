@@ -1,0 +1,209 @@
+#include "engine/usage_store.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <set>
+
+#include "row/record_key.h"
+
+namespace sibyl::engine {
+namespace {
+
+using base::Bytes;
+using base::BytesView;
+
+constexpr auto interval = std::chrono::seconds(60);
+constexpr char format_version = 1;
+
+// The letters of record keys, after the storage id.
+constexpr char header_record = 'h', shape_record = 's', table_record = 't';
+
+Bytes record_key(char record) {
+  Bytes key = row::table_begin(usage_table_id);
+  key.push_back(record);
+  return key;
+}
+Bytes shape_key(uint64_t id) {
+  Bytes key = record_key(shape_record);
+  base::append_big_endian(key, id);
+  return key;
+}
+Bytes table_key(uint32_t id) {
+  Bytes key = record_key(table_record);
+  base::append_big_endian(key, id);
+  return key;
+}
+
+Bytes encode(const TableCounts& counts) {
+  Bytes out(1, format_version);
+  base::append_varint(out, counts.reads);
+  base::append_varint(out, counts.writes);
+  base::append_signed_varint(out, counts.since_micros);
+  counts.tombstones_per_read.append_to(out);
+  counts.partitions_read.append_to(out);
+  counts.partitions_written.append_to(out);
+  return out;
+}
+
+bool decode(BytesView bytes, TableCounts& counts) {
+  if (bytes.empty() || bytes.front() != format_version) return false;
+  base::Reader in(bytes.substr(1));
+  return in.varint(counts.reads) && in.varint(counts.writes) && in.signed_varint(counts.since_micros) &&
+         counts.tombstones_per_read.read_from(in) && counts.partitions_read.read_from(in) &&
+         counts.partitions_written.read_from(in) && in.at_end();
+}
+
+Bytes encode(const Usage::Shape& shape) {
+  Bytes out(1, format_version);
+  for (const std::string* text :
+       {&shape.name.query, &shape.name.kind, &shape.name.keyspace, &shape.name.table})
+    base::append_sized(out, *text);
+  base::append_varint(out, shape.name.tables.size());
+  for (const uint32_t table : shape.name.tables) base::append_varint(out, table);
+  const ShapeCounts& counts = shape.counts;
+  for (const uint64_t number : {counts.calls, counts.partitions_read, counts.rows_read, counts.rows_returned,
+                                counts.tombstones_read, counts.partitions_max})
+    base::append_varint(out, number);
+  base::append_signed_varint(out, counts.first_seen_micros);
+  base::append_signed_varint(out, counts.last_seen_micros);
+  counts.latency_micros.append_to(out);
+  return out;
+}
+
+bool decode(BytesView bytes, Usage::Shape& shape) {
+  if (bytes.empty() || bytes.front() != format_version) return false;
+  base::Reader in(bytes.substr(1));
+  for (std::string* text : {&shape.name.query, &shape.name.kind, &shape.name.keyspace, &shape.name.table}) {
+    BytesView found;
+    if (!in.sized(found)) return false;
+    *text = found;
+  }
+  uint64_t tables = 0;
+  if (!in.varint(tables) || tables > in.rest().size()) return false;
+  for (uint64_t i = 0; i < tables; ++i) {
+    uint64_t table = 0;
+    if (!in.varint(table)) return false;
+    shape.name.tables.push_back(static_cast<uint32_t>(table));
+  }
+  ShapeCounts& counts = shape.counts;
+  for (uint64_t* number : {&counts.calls, &counts.partitions_read, &counts.rows_read, &counts.rows_returned,
+                           &counts.tombstones_read, &counts.partitions_max})
+    if (!in.varint(*number)) return false;
+  return in.signed_varint(counts.first_seen_micros) && in.signed_varint(counts.last_seen_micros) &&
+         counts.latency_micros.read_from(in) && in.at_end();
+}
+
+std::set<uint32_t> ids_of(const schema::Snapshot& schema) {
+  std::set<uint32_t> ids;
+  for (const auto& [name, keyspace] : schema.keyspaces)
+    for (const auto* kind : {&keyspace->tables, &keyspace->views})
+      for (const auto& [table_name, table] : *kind) ids.insert(table->storage_id);
+  return ids;
+}
+
+// What one start reads.
+struct Loaded {
+  int64_t since_micros = 0;
+  std::vector<Usage::Shape> shapes;
+  std::map<uint32_t, TableCounts> tables;
+};
+
+void read_record(BytesView rest, BytesView value, const std::set<uint32_t>& present, Loaded& loaded) {
+  const char record = rest.empty() ? '\0' : rest.front();
+  if (record == header_record) {
+    base::Reader in(value);
+    uint8_t version = 0;
+    int64_t since = 0;
+    if (in.big_endian(version) && version == format_version && in.signed_varint(since))
+      loaded.since_micros = since;
+  } else if (record == table_record && rest.size() == 1 + sizeof(uint32_t)) {
+    const auto id = base::read_big_endian<uint32_t>(rest.substr(1));
+    TableCounts counts;
+    if (present.contains(id) && decode(value, counts)) loaded.tables[id] = std::move(counts);
+  } else if (record == shape_record && rest.size() == 1 + sizeof(uint64_t)) {
+    Usage::Shape shape;
+    if (!decode(value, shape)) return;
+    shape.name.id = base::read_big_endian<uint64_t>(rest.substr(1));
+    if (std::all_of(shape.name.tables.begin(), shape.name.tables.end(),
+                    [&](uint32_t id) { return present.contains(id); }))
+      loaded.shapes.push_back(std::move(shape));
+  }
+}
+
+}  // namespace
+
+base::Status load_usage(const storage::Store& store, const schema::Snapshot& schema, Usage& usage) {
+  const Bytes begin = row::table_begin(usage_table_id);
+  const Bytes end = row::table_end(usage_table_id);
+  const auto records = store.iterate(begin, end);
+  const std::set<uint32_t> present = ids_of(schema);
+  Loaded loaded;
+  for (records->seek_to_first(); records->valid(); records->next())
+    read_record(records->key().substr(begin.size()), records->value(), present, loaded);
+  SIBYL_TRY(records->status());
+  if (loaded.since_micros != 0)
+    usage.load(loaded.since_micros, std::move(loaded.shapes), std::move(loaded.tables));
+  return {};
+}
+
+UsageKeeper::UsageKeeper(storage::Store& store, Usage& usage, std::function<schema::SnapshotPtr()> schema)
+    : store_(store), usage_(usage), schema_(std::move(schema)) {
+  // Records of what is forgotten meanwhile go with the first save.
+  const Bytes begin = row::table_begin(usage_table_id), end = row::table_end(usage_table_id);
+  const auto records = store.iterate(begin, end);
+  for (records->seek_to_first(); records->valid(); records->next()) saved_[Bytes(records->key())] = 0;
+  thread_ = std::thread([this] { run(); });
+}
+
+UsageKeeper::~UsageKeeper() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_one();
+  thread_.join();
+  if (const auto status = save(); !status)
+    spdlog::warn("statistics could not be saved: {}", status.error().text());
+}
+
+void UsageKeeper::run() {
+  std::unique_lock lock(mutex_);
+  while (!wake_.wait_for(lock, interval, [this] { return stopping_; })) {
+    lock.unlock();
+    if (const auto status = save(); !status)
+      spdlog::warn("statistics could not be saved: {}", status.error().text());
+    lock.lock();
+  }
+}
+
+base::Status UsageKeeper::save() {
+  const std::lock_guard lock(saving_);
+  usage_.look_at_clock();
+  usage_.forget_dropped(*schema_());
+  std::map<Bytes, uint64_t> next;
+  storage::WriteSet writes;
+  const auto put = [&](Bytes key, uint64_t changes, auto encoded) {
+    const auto known = saved_.find(key);
+    if (known == saved_.end() || known->second != changes) writes.put(key, encoded());
+    next[std::move(key)] = changes;
+  };
+  for (const Usage::Shape& shape : usage_.shapes())
+    put(shape_key(shape.name.id), shape.counts.calls, [&] { return encode(shape); });
+  for (const auto& [id, counts] : usage_.tables())
+    put(table_key(id), counts.reads + counts.writes, [&counts = counts] { return encode(counts); });
+  if (next.empty() && saved_.empty()) return {};
+  put(record_key(header_record), 1, [&] {
+    Bytes out(1, format_version);
+    base::append_signed_varint(out, usage_.since_micros());
+    return out;
+  });
+  for (const auto& [key, changes] : saved_)
+    if (!next.contains(key)) writes.erase(key);
+  if (writes.empty()) return {};
+  SIBYL_TRY(store_.commit(std::move(writes)));
+  saved_ = std::move(next);
+  return {};
+}
+
+}  // namespace sibyl::engine

@@ -1,0 +1,320 @@
+// Statistics of tables and of query shapes, as system_views shows them.
+#include <gmock/gmock.h>
+#include <rapidcheck.h>
+
+#include <filesystem>
+#include <thread>
+
+#include "engine/test_database.h"
+#include "engine/usage.h"
+#include "row/record_key.h"
+#include "types/print.h"
+#include "types/value.h"
+
+namespace sibyl::engine {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+class UsageTest : public testing::TestWithParam<bool> {
+ protected:
+  void SetUp() override {
+    std::string pattern = testing::TempDir() + "sibyl-usage-XXXXXX";
+    directory_ = ::mkdtemp(pattern.data());
+    open();
+    must("CREATE TABLE t (p int, c int, v text, PRIMARY KEY (p, c))");
+  }
+  void TearDown() override {
+    database_.reset();
+    std::filesystem::remove_all(directory_);
+  }
+  bool in_memory() const { return GetParam(); }
+  void open() {
+    database_.reset();
+    database_.emplace(in_memory() ? ":memory:" : directory_ + "/data");
+  }
+  void must(const std::string& text) { database_->must(text); }
+
+  // Rows as texts of literals.
+  std::vector<std::string> rows(const std::string& query) {
+    const auto result = database_->run(query);
+    EXPECT_TRUE(result) << query << ": " << result.error().text();
+    std::vector<std::string> out;
+    if (!result) return out;
+    base::BytesView rest = result->rows.bytes();
+    while (!rest.empty()) {
+      std::string text;
+      for (const plan::ColumnSpec& column : result->metadata->columns) {
+        const auto size = static_cast<int32_t>(base::read_big_endian<uint32_t>(rest));
+        rest.remove_prefix(4);
+        text += text.empty() ? "" : " ";
+        text +=
+            size < 0 ? "null" : types::to_literal(*column.type, rest.substr(0, static_cast<size_t>(size)));
+        if (size > 0) rest.remove_prefix(static_cast<size_t>(size));
+      }
+      out.push_back(std::move(text));
+    }
+    return out;
+  }
+  std::string row(const std::string& query) {
+    const std::vector<std::string> found = rows(query);
+    EXPECT_EQ(found.size(), 1u) << query;
+    return found.empty() ? "" : found.front();
+  }
+  // calls, partitions, rows read, rows returned, tombstones, most partitions.
+  std::string counts(const std::string& query) {
+    for (const std::string& one : rows("SELECT query, calls, partitions_read, rows_read, rows_returned, "
+                                       "tombstones_read, partitions_max "
+                                       "FROM system_views.query_shapes WHERE keyspace_name = 'e'"))
+      if (one.starts_with("'" + query + "' ")) return one.substr(query.size() + 3);
+    return "none";
+  }
+  void insert(int partition, int rows) {
+    for (int i = 0; i < rows; ++i)
+      must("INSERT INTO t (p, c, v) VALUES (" + std::to_string(partition) + ", " + std::to_string(i) +
+           ", 'some text')");
+  }
+
+  std::string directory_;
+  std::optional<TestDatabase> database_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Stores, UsageTest, testing::Bool(),
+                         [](const auto& info) { return info.param ? "memory" : "rocksdb"; });
+
+TEST_P(UsageTest, queries_are_counted_by_their_shape) {
+  insert(1, 10);
+  insert(2, 5);
+  EXPECT_EQ(counts("INSERT INTO e.t (p, c, v) VALUES (?, ?, ?)"), "15 0 0 0 0 1");
+  must("SELECT * FROM t WHERE p = 1");
+  must("SELECT * FROM e.t WHERE p = 2");
+  must("SELECT * FROM t WHERE p = 3");
+  EXPECT_EQ(counts("SELECT * FROM e.t WHERE p = ?"), "3 3 15 15 0 1");
+  must("SELECT v FROM t WHERE p IN (1, 2, 7) AND c = 3");
+  must("SELECT v FROM t WHERE p IN (1) AND c = 4");
+  EXPECT_EQ(counts("SELECT v FROM e.t WHERE p IN ? AND c = ?"), "2 4 3 3 0 3");
+  must("SELECT p FROM t");
+  EXPECT_EQ(counts("SELECT p FROM e.t"), "1 2 15 15 0 2");
+  must("SELECT p FROM t WHERE c > 7 ALLOW FILTERING");
+  EXPECT_EQ(counts("SELECT p FROM e.t WHERE c > ? ALLOW FILTERING"), "1 2 2 2 0 2");
+  must("SELECT p FROM t WHERE v = 'x' ALLOW FILTERING");
+  EXPECT_EQ(counts("SELECT p FROM e.t WHERE v = ? ALLOW FILTERING"), "1 2 15 0 0 2");
+  must("SELECT count(*) FROM t WHERE p = 1");
+  EXPECT_EQ(counts("SELECT count(*) FROM e.t WHERE p = ?"), "1 1 10 1 0 1");
+  must("SELECT c FROM t WHERE p = 1 LIMIT 3");
+  EXPECT_EQ(counts("SELECT c FROM e.t WHERE p = ? LIMIT ?"), "1 1 3 3 0 1");
+}
+
+TEST_P(UsageTest, tombstones_and_writes_that_read_first_are_counted) {
+  insert(1, 10);
+  must("DELETE FROM t WHERE p = 1 AND c = 2");
+  must("DELETE v FROM t WHERE p = 1 AND c = 3");
+  must("SELECT * FROM t WHERE p = 1");
+  EXPECT_EQ(counts("SELECT * FROM e.t WHERE p = ?"), "1 1 9 9 2 1");
+  must("UPDATE t SET v = 'x' WHERE p = 1 AND c = 4 IF v = 'some text'");
+  must("UPDATE t SET v = 'x' WHERE p = 1 AND c = 4 IF v = 'some text'");
+  EXPECT_EQ(counts("UPDATE e.t SET v = ? WHERE p = ? AND c = ? IF v = ?"), "2 2 2 2 0 1");
+  EXPECT_EQ(row("SELECT reads, writes, tombstones_per_read_p50, tombstones_per_read_max FROM "
+                "system_views.table_statistics WHERE keyspace_name = 'e' AND table_name = 't'"),
+            "1 14 2.0 2");
+}
+
+TEST_P(UsageTest, batches_count_as_one_call_and_as_writes_of_their_tables) {
+  must("CREATE TABLE u (p int PRIMARY KEY, v int)");
+  must(
+      "BEGIN BATCH INSERT INTO t (p, c) VALUES (1, 1); INSERT INTO t (p, c) VALUES (2, 1); "
+      "INSERT INTO u (p, v) VALUES (1, 1); APPLY BATCH");
+  EXPECT_EQ(counts("BEGIN BATCH INSERT INTO e.t (p, c) VALUES (?, ?); INSERT INTO e.u (p, v) VALUES (?, ?); "
+                   "APPLY BATCH"),
+            "1 0 0 0 0 3");
+  EXPECT_THAT(rows("SELECT table_name, writes FROM system_views.table_statistics WHERE keyspace_name = 'e'"),
+              ElementsAre("'t' 2", "'u' 1"));
+  // As drivers send them.
+  std::vector<execute::BatchItem> items;
+  for (const char* text : {"INSERT INTO t (p, c) VALUES (5, 1)", "INSERT INTO t (p, c) VALUES (6, 1)",
+                           "INSERT INTO u (p, v) VALUES (5, 1)"})
+    items.push_back({*database_->engine->plan_query(text, "e"), {}});
+  std::promise<bool> answer;
+  database_->engine->execute_batch(cql::Batch::Kind::logged, items, {},
+                                   [&](auto result) { answer.set_value(result.has_value()); });
+  ASSERT_TRUE(answer.get_future().get());
+  EXPECT_EQ(counts("BEGIN BATCH INSERT INTO e.t (p, c) VALUES (?, ?); INSERT INTO e.u (p, v) VALUES (?, ?); "
+                   "APPLY BATCH"),
+            "2 0 0 0 0 3");
+  EXPECT_THAT(rows("SELECT kind, table_name FROM system_views.query_shapes WHERE keyspace_name = 'e'"),
+              ElementsAre("'batch' 't, u'"));
+}
+
+TEST_P(UsageTest, prepared_statements_and_equal_texts_share_a_shape) {
+  auto prepared = database_->engine->prepare("SELECT v FROM t WHERE p = ? AND c = ?", "e");
+  ASSERT_TRUE(prepared);
+  const base::Bytes one = types::encode_int32(1);
+  const std::vector<types::ValueView> values = {types::ValueView::of(one), types::ValueView::of(one)};
+  execute::Request request;
+  request.values = values;
+  for (int i = 0; i < 3; ++i)
+    database_->engine->execute(prepared->plan, request, [](auto result) { EXPECT_TRUE(result); });
+  must("SELECT v FROM e.t WHERE p = 8 AND c = 9");
+  EXPECT_EQ(counts("SELECT v FROM e.t WHERE p = ? AND c = ?"), "4 4 0 0 0 1");
+}
+
+TEST_P(UsageTest, failed_statements_and_system_tables_are_not_counted) {
+  EXPECT_FALSE(database_->run("SELECT nothing FROM t"));
+  EXPECT_FALSE(database_->run("INSERT INTO t (p, c) VALUES (1, 1) USING TTL -5"));
+  must("SELECT * FROM system.local");
+  must("SELECT * FROM system_views.query_shapes");
+  EXPECT_THAT(rows("SELECT query FROM system_views.query_shapes"), IsEmpty());
+}
+
+TEST_P(UsageTest, partitions_are_described_with_and_without_files) {
+  for (int p = 0; p < 20; ++p) insert(p, p == 7 ? 30 : 1);
+  const std::string query =
+      "SELECT partitions, rows, partition_rows_p50, partition_rows_p90, partition_rows_p99, "
+      "partition_rows_max "
+      "FROM system_views.table_statistics WHERE keyspace_name = 'e' AND table_name = 't'";
+  EXPECT_EQ(row(query), "20 49 1 1 30 30");
+  if (in_memory()) return;
+  ASSERT_TRUE(database_->engine->flush());
+  EXPECT_EQ(row(query), "20 49 1 1 30 30");
+  // Half of each partition in another file, and some only in memory.
+  for (int p = 0; p < 20; ++p) must("INSERT INTO t (p, c, v) VALUES (" + std::to_string(p) + ", 100, 'x')");
+  ASSERT_TRUE(database_->engine->flush());
+  must("INSERT INTO t (p, c, v) VALUES (7, 101, 'x')");
+  EXPECT_EQ(row(query), "20 70 2 2 32 32");
+  ASSERT_TRUE(database_->engine->flush());
+  ASSERT_TRUE(database_->engine->compact());
+  EXPECT_EQ(row(query), "20 70 2 2 32 32");
+  open();
+  EXPECT_EQ(row(query), "20 70 2 2 32 32");
+}
+
+TEST_P(UsageTest, bytes_are_those_of_the_records) {
+  must("INSERT INTO t (p, c, v) VALUES (1, 1, 'x')");
+  const std::string query =
+      "SELECT bytes, partition_bytes_p50, partition_bytes_max FROM system_views.table_statistics "
+      "WHERE keyspace_name = 'e' AND table_name = 't'";
+  const schema::Table& table = *database_->engine->schema()->find_table("e", "t");
+  const auto records = database_->engine->store().iterate(row::table_begin(table.storage_id),
+                                                          row::table_end(table.storage_id));
+  uint64_t bytes = 0;
+  for (records->seek_to_first(); records->valid(); records->next())
+    bytes += records->key().size() + records->value().size();
+  const std::string number = std::to_string(bytes);
+  EXPECT_EQ(row(query), number + " " + number + " " + number);
+}
+
+TEST_P(UsageTest, a_truncated_table_is_empty_at_once) {
+  insert(1, 10);
+  const std::string query =
+      "SELECT partitions, rows, partition_rows_max FROM system_views.table_statistics "
+      "WHERE keyspace_name = 'e' AND table_name = 't'";
+  if (!in_memory()) {
+    ASSERT_TRUE(database_->engine->flush());
+  }
+  must("TRUNCATE t");
+  EXPECT_EQ(row(query), "0 0 null");
+  insert(2, 3);
+  EXPECT_EQ(row(query), "1 3 3");
+  if (in_memory()) return;
+  ASSERT_TRUE(database_->engine->flush());
+  EXPECT_EQ(row(query), "1 3 3");
+  open();
+  EXPECT_EQ(row(query), "1 3 3");
+  ASSERT_TRUE(database_->engine->compact());
+  EXPECT_EQ(row(query), "1 3 3");
+}
+
+TEST_P(UsageTest, hot_partitions_are_named) {
+  must("CREATE TABLE h (a text, b int, v int, PRIMARY KEY ((a, b)))");
+  for (int i = 0; i < 300; ++i) {
+    const std::string key = i % 3 == 0 ? "'hot', 1" : "'cold', " + std::to_string(i);
+    must("INSERT INTO h (a, b, v) VALUES (" + key + ", 1)");
+  }
+  for (int i = 0; i < 4; ++i) must("SELECT * FROM h WHERE a = 'hot' AND b = 1");
+  must("SELECT * FROM h WHERE a = 'it''s' AND b = -1");
+  const std::string where =
+      " FROM system_views.hot_partitions WHERE keyspace_name = 'e' AND table_name = 'h'";
+  EXPECT_EQ(row("SELECT partition_key" + where + " AND kind = 'write' AND rank = 1"), "'''hot'':1'");
+  EXPECT_THAT(rows("SELECT rank, partition_key, count, error, share" + where + " AND kind = 'read'"),
+              ElementsAre("1 '''hot'':1' 4 0 0.8", "2 '''it''''s'':-1' 1 0 0.2"));
+  EXPECT_EQ(rows("SELECT rank" + where + " AND kind = 'write'").size(), 10u);
+}
+
+TEST_P(UsageTest, everything_is_kept_over_a_restart_and_goes_with_its_table) {
+  if (in_memory()) return;
+  must("CREATE TABLE u (p int PRIMARY KEY, v int)");
+  insert(1, 10);
+  must("INSERT INTO u (p, v) VALUES (1, 1)");
+  must("SELECT * FROM t WHERE p = 1");
+  const std::string tables =
+      "SELECT table_name, reads, writes, since FROM system_views.table_statistics WHERE keyspace_name = 'e'";
+  const std::string shapes =
+      "SELECT query, calls, rows_read, latency_p50_us, latency_max_us, first_seen, last_seen FROM "
+      "system_views.query_shapes WHERE keyspace_name = 'e'";
+  const std::string hot = "SELECT * FROM system_views.hot_partitions";
+  const auto before = std::tuple(rows(tables), rows(shapes), rows(hot));
+  EXPECT_EQ(std::get<1>(before).size(), 3u);
+  open();
+  EXPECT_EQ(std::tuple(rows(tables), rows(shapes), rows(hot)), before);
+  must("SELECT * FROM t WHERE p = 1");
+  EXPECT_EQ(counts("SELECT * FROM e.t WHERE p = ?"), "2 2 20 20 0 1");
+  must("DROP TABLE t");
+  EXPECT_THAT(rows("SELECT query FROM system_views.query_shapes"),
+              ElementsAre("'INSERT INTO e.u (p, v) VALUES (?, ?)'"));
+  EXPECT_THAT(rows("SELECT table_name FROM system_views.hot_partitions"), ElementsAre("'u'"));
+  open();
+  EXPECT_THAT(rows("SELECT query FROM system_views.query_shapes"),
+              ElementsAre("'INSERT INTO e.u (p, v) VALUES (?, ?)'"));
+  must("CREATE TABLE t (p int, c int, v text, PRIMARY KEY (p, c))");
+  EXPECT_EQ(row("SELECT reads, writes FROM system_views.table_statistics WHERE keyspace_name = 'e' AND "
+                "table_name = 't'"),
+            "0 0");
+  must("SELECT * FROM t WHERE p = 1");
+  EXPECT_EQ(counts("SELECT * FROM e.t WHERE p = ?"), "1 1 0 0 0 1");
+}
+
+TEST_P(UsageTest, shapes_are_bounded_and_the_most_used_stay) {
+  if (!in_memory()) return;
+  for (int i = 0; i < 5; ++i) must("SELECT * FROM t WHERE p = 1");
+  for (int i = 0; i < 1500; ++i) must("SELECT c AS column" + std::to_string(i) + " FROM t WHERE p = 1");
+  EXPECT_LE(rows("SELECT shape FROM system_views.query_shapes").size(), Usage::max_shapes);
+  EXPECT_GE(rows("SELECT shape FROM system_views.query_shapes").size(), Usage::max_shapes / 2);
+  must("SELECT * FROM t WHERE p = 1");
+  EXPECT_EQ(counts("SELECT * FROM e.t WHERE p = ?"), "6 6 0 0 0 1");
+}
+
+TEST_P(UsageTest, a_plan_whose_shape_had_to_go_is_counted_again) {
+  if (!in_memory()) return;
+  auto prepared = database_->engine->prepare("SELECT v FROM t", "e");
+  ASSERT_TRUE(prepared);
+  for (int i = 0; i < 2000; ++i) must("SELECT c AS column" + std::to_string(i) + " FROM t WHERE p = 1");
+  database_->engine->execute(prepared->plan, {}, [](auto result) { EXPECT_TRUE(result); });
+  EXPECT_EQ(counts("SELECT v FROM e.t"), "1 0 0 0 0 0");
+}
+
+TEST_P(UsageTest, threads_count_together) {
+  constexpr int threads = 6, statements = 200;
+  std::vector<std::thread> running;
+  for (int i = 0; i < threads; ++i)
+    running.emplace_back([&, i] {
+      for (int k = 0; k < statements; ++k) {
+        must("INSERT INTO t (p, c, v) VALUES (" + std::to_string(i) + ", " + std::to_string(k) + ", 'x')");
+        must("SELECT v FROM t WHERE p = " + std::to_string(i) + " AND c = " + std::to_string(k));
+        if (k % 50 == 0) (void)database_->run("SELECT * FROM system_views.query_shapes");
+        if (k % 50 == 0) (void)database_->run("SELECT * FROM system_views.hot_partitions");
+      }
+    });
+  for (std::thread& thread : running) thread.join();
+  EXPECT_EQ(counts("SELECT v FROM e.t WHERE p = ? AND c = ?"), "1200 1200 1200 1200 0 1");
+  EXPECT_EQ(row("SELECT reads, writes FROM system_views.table_statistics WHERE keyspace_name = 'e' AND "
+                "table_name = 't'"),
+            "1200 1200");
+  EXPECT_THAT(
+      rows("SELECT partition_key, count, error FROM system_views.hot_partitions WHERE keyspace_name = 'e' "
+           "AND table_name = 't' AND kind = 'write' AND rank <= 6"),
+      testing::Each(testing::EndsWith(" 200 0")));
+}
+
+}  // namespace
+}  // namespace sibyl::engine
