@@ -5,8 +5,10 @@
 #include <filesystem>
 #include <thread>
 
+#include "engine/open_store.h"
 #include "engine/test_database.h"
 #include "engine/usage.h"
+#include "engine/usage_store.h"
 #include "row/record_key.h"
 #include "types/print.h"
 #include "types/value.h"
@@ -314,6 +316,75 @@ TEST_P(UsageTest, threads_count_together) {
       rows("SELECT partition_key, count, error FROM system_views.hot_partitions WHERE keyspace_name = 'e' "
            "AND table_name = 't' AND kind = 'write' AND rank <= 6"),
       testing::Each(testing::EndsWith(" 200 0")));
+}
+
+// --- Keeping
+
+class UsageKeeping : public testing::Test {
+ protected:
+  UsageKeeping() {
+    auto keyspace = std::make_shared<schema::Keyspace>();
+    keyspace->name = "k";
+    auto table = std::make_shared<schema::Table>();
+    table->keyspace = "k";
+    table->name = "t";
+    table->storage_id = 2000;
+    keyspace->tables["t"] = table;
+    auto schema = std::make_shared<schema::Snapshot>();
+    schema->keyspaces["k"] = keyspace;
+    table_ = table;
+    schema_ = schema;
+  }
+  std::vector<base::Bytes> keys() const {
+    std::vector<base::Bytes> keys;
+    const base::Bytes begin = row::table_begin(usage_table_id), end = row::table_end(usage_table_id);
+    const auto records = store_->iterate(begin, end);
+    for (records->seek_to_first(); records->valid(); records->next()) keys.emplace_back(records->key());
+    return keys;
+  }
+
+  base::SystemClock clock_;
+  std::unique_ptr<storage::Store> store_ = make_system_store(clock_);
+  schema::TablePtr table_;
+  schema::SnapshotPtr schema_;
+};
+
+TEST_F(UsageKeeping, what_was_saved_is_there_without_a_clean_end) {
+  Usage usage(clock_);
+  UsageKeeper keeper(*store_, usage, [this] { return schema_; });
+  const std::vector<base::Bytes> partitions = {"a", "b"};
+  usage.read(*table_, partitions, 3);
+  ASSERT_TRUE(keeper.save());
+  usage.read(*table_, partitions, 3);  // lost
+  Usage again(clock_);
+  ASSERT_TRUE(load_usage(*store_, *schema_, again));
+  const std::map<uint32_t, TableCounts> tables = again.tables();
+  ASSERT_EQ(tables.size(), 1u);
+  EXPECT_EQ(tables.at(2000).reads, 1u);
+  EXPECT_EQ(tables.at(2000).tombstones_per_read.max(), 3u);
+  EXPECT_EQ(tables.at(2000).partitions_read.heaviest().size(), 2u);
+  EXPECT_EQ(again.since_micros(), usage.since_micros());
+}
+
+TEST_F(UsageKeeping, records_of_what_is_gone_are_erased_and_unreadable_ones_left_out) {
+  {
+    Usage usage(clock_);
+    UsageKeeper keeper(*store_, usage, [this] { return schema_; });
+    usage.read(*table_, {}, 0);
+  }
+  EXPECT_EQ(keys().size(), 2u);  // a header, a table
+  storage::WriteSet writes;
+  base::Bytes wrong = row::table_begin(usage_table_id) + "s12345678";
+  writes.put(wrong, "\x09 of a later version");
+  ASSERT_TRUE(store_->commit(std::move(writes)));
+  Usage usage(clock_);
+  ASSERT_TRUE(load_usage(*store_, *schema_, usage));
+  EXPECT_THAT(usage.shapes(), IsEmpty());
+  EXPECT_EQ(usage.tables().size(), 1u);
+  schema_ = std::make_shared<schema::Snapshot>();
+  UsageKeeper keeper(*store_, usage, [this] { return schema_; });
+  ASSERT_TRUE(keeper.save());
+  EXPECT_EQ(keys().size(), 1u);
 }
 
 }  // namespace

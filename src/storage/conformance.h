@@ -20,6 +20,8 @@
 #include "base/clock.h"
 #include "row/fragment_generator.h"
 #include "row/merge.h"
+#include "row/record_key.h"
+#include "storage/partition_sample.h"
 #include "storage/store.h"
 
 namespace sibyl::storage::conformance {
@@ -393,6 +395,52 @@ TEST_P(StoreConformance, ApproximateSizeGrowsWithTheData) {
   EXPECT_GT(harness->store().approximate_size({}, {}), 10'000u);
   EXPECT_GT(harness->store().approximate_size("k", "l"), 10'000u);
   EXPECT_EQ(harness->store().approximate_size("x", "y"), 0u);
+}
+
+TEST_P(StoreConformance, SamplesDescribePartitions) {
+  constexpr uint32_t table = 2000;
+  const auto harness = GetParam()();
+  Store& store = harness->store();
+  const auto put = [&](int first_row) {
+    WriteSet writes;
+    for (int i = 0; i < 400; ++i) {
+      const auto token = static_cast<int64_t>(static_cast<uint64_t>(i) * 0x9e3779b97f4a7c15u);
+      const Bytes prefix = row::partition_prefix(table, token, std::to_string(i));
+      for (int k = 0; k < (i == 7 ? 50 : 2); ++k)
+        writes.put(row::row_record_key(prefix, std::to_string(first_row + k)), "value");
+    }
+    ASSERT_TRUE(store.commit(std::move(writes)).has_value());
+  };
+  const auto expect = [&](uint64_t times) {
+    const PartitionSample::Summary found =
+        store.partition_samples(std::array{table}, 1'000'000).at(table).summary();
+    EXPECT_EQ(found.partitions, 400u);
+    EXPECT_EQ(found.rows, times * 848u);
+    EXPECT_EQ(found.partition_rows.p50, times * 2);
+    EXPECT_EQ(found.partition_rows.max, times * 50);
+  };
+  EXPECT_EQ(store.partition_samples(std::array{table}, 10).at(table).summary().rows, 0u);
+  put(1000);
+  expect(1);
+  // By the first of them: tokens are even, so a quarter tells of all.
+  const auto some = store.partition_samples(std::array{table}, 200).at(table).summary();
+  EXPECT_NEAR(static_cast<double>(some.rows), 848, 200);
+  ASSERT_TRUE(store.flush().has_value());
+  expect(1);
+  put(2000);
+  expect(2);  // half in files, half not
+  ASSERT_TRUE(store.flush().has_value());
+  expect(2);
+  ASSERT_TRUE(store.compact({}, {}).has_value());
+  expect(2);
+  WriteSet erase;
+  erase.erase_range(row::table_begin(table), row::table_end(table));
+  ASSERT_TRUE(store.commit(std::move(erase)).has_value());
+  EXPECT_EQ(store.partition_samples(std::array{table}, 1000).at(table).summary().rows, 0u);
+  put(3000);
+  expect(1);
+  ASSERT_TRUE(store.flush().has_value());
+  expect(1);
 }
 
 }  // namespace sibyl::storage::conformance
