@@ -10,6 +10,7 @@
 #include <string>
 
 #include "advisor/design.h"
+#include "sibyl/advise_diagrams.h"
 #include "sibyl/commands.h"
 
 namespace sibyl {
@@ -19,7 +20,7 @@ constexpr int exit_failed = 1;
 constexpr int exit_refused = 2;
 
 struct DesignArguments {
-  std::string file, mix, space;
+  std::string file, mix, space, diagrams;
   bool json = false, share = false, from_queries_alone = false;
   double seconds = 8;
 };
@@ -55,6 +56,9 @@ int run_design(const DesignArguments& arguments) {
   if (!design) return refuse(exit_failed, design.error().message(), design.error().hint());
   std::fputs((arguments.json ? advisor::render_json(*design) : advisor::render_text(*design)).c_str(),
              stdout);
+  if (arguments.diagrams.empty()) return 0;
+  if (const auto written = write_diagrams(*workload, *design, arguments.diagrams); !written)
+    return refuse(exit_failed, written.error().message());
   return 0;
 }
 
@@ -70,6 +74,7 @@ void add_design_command(CLI::App& advise) {
                     "Look up once what several statements of a group need to know");
   command->add_flag("--ignore-layouts", arguments->from_queries_alone,
                     "Do not consider the tables that the file's @layout directives propose");
+  command->add_option("--diagrams", arguments->diagrams, "Draw the tables as SVG files in this directory");
   command->add_option("--seconds", arguments->seconds, "How long to search for a better choice")
       ->check(CLI::Range(0.1, 3600.0));
   command->callback([arguments] {

@@ -1,8 +1,10 @@
 // `sibyl advise FILE…`: a review of a data model.
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -11,6 +13,7 @@
 #include <optional>
 
 #include "advisor/review.h"
+#include "sibyl/advise_diagrams.h"
 #include "sibyl/advise_live.h"
 #include "sibyl/commands.h"
 
@@ -22,7 +25,7 @@ constexpr int exit_findings = 3;
 
 struct ReviewArguments {
   std::vector<std::string> files;
-  std::string format = "text", fail_on = "error", baseline;
+  std::string format = "text", fail_on = "error", baseline, diagrams;
   LiveFlags live;
 };
 
@@ -42,7 +45,12 @@ std::string render(const advisor::Review& review, const std::string& format) {
   if (format == "json") return advisor::render_json(review);
   if (format == "markdown") return advisor::render_markdown(review);
   advisor::RenderOptions options;
-  options.colour = isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
+  const bool terminal = isatty(STDOUT_FILENO) != 0;
+  const char* no_colour = std::getenv("NO_COLOR");
+  options.colour = terminal && (no_colour == nullptr || *no_colour == '\0');
+  winsize size{};
+  if (terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+    options.width = std::min<size_t>(size.ws_col, 120);
   return advisor::render_text(review, options);
 }
 
@@ -74,6 +82,10 @@ int run_review(const ReviewArguments& arguments) {
       return refuse(applied.error().message());
   }
   std::fputs(render(*review, arguments.format).c_str(), stdout);
+  if (!arguments.diagrams.empty()) {
+    if (const auto written = write_diagrams(*review, arguments.diagrams); !written)
+      return refuse(written.error().message());
+  }
   const std::optional<advisor::Severity> worst = review->worst();
   const std::optional<advisor::Severity> limit = advisor::severity_by_name(arguments.fail_on);
   return worst && limit && *worst >= *limit ? exit_findings : 0;
@@ -95,6 +107,8 @@ void add_review_options(CLI::App& advise) {
   advise.add_option("--baseline", arguments->baseline,
                     "A file of findings that are accepted: CODE TABLE/QUERY: reason");
   arguments->live.add_to(advise);
+  advise.add_option("--diagrams", arguments->diagrams,
+                    "Draw the tables, their spread and their growth as SVG files in this directory");
   advise.callback([arguments, &advise] {
     if (!advise.get_subcommands().empty()) return;
     if (arguments->files.empty() && arguments->live.place.empty()) throw CLI::CallForHelp();

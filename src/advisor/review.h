@@ -87,6 +87,7 @@ struct Finding {
 
 struct QueryReview {
   std::string name, group, table, file;
+  std::vector<std::string> tables;  // all that it uses: a batch's
   std::string text;
   uint32_t line = 0;
   bool write = false;
@@ -114,11 +115,26 @@ struct Sizes {
   double p50 = 0, p99 = 0, max = 0;  // bytes of a partition
 };
 
+// Sizes `seconds` from now.
+struct GrowthPoint {
+  double seconds = 0;
+  Sizes sizes;
+};
+
+// A column as Chebotko's diagrams write it: `[list]`, `{set}`, `<map>`, `(tuple)`, `*user type*`, with the
+// marks K, C↑, C↓, S, IDX and ++ (counter), spaces between them.
+struct ColumnReview {
+  std::string name, type, notation, marks;
+};
+
 struct TableReview {
   std::string name;
+  std::string view_of;  // the base table's name, of a materialized view
+  std::vector<ColumnReview> columns;
   std::optional<double> rows, partitions, bytes;
   double row_bytes = 0;
   std::optional<Sizes> now, horizon;
+  std::vector<GrowthPoint> growth;       // from now to the horizon at even distances; empty: not known
   std::optional<double> days_to_target;  // until the largest partition reaches it; none: never within horizon
   std::optional<Spread> spread, spread_doubled;  // over the nodes of today, and over twice as many
   double reads = 0, writes = 0;                  // per second
@@ -173,7 +189,7 @@ struct RenderOptions {
 };
 std::string render_text(const Review& review, const RenderOptions& options);
 std::string render_markdown(const Review& review);
-// docs/advisor.md has its members.
+// docs/advisor-json.md has its members.
 std::string render_json(const Review& review);
 
 }  // namespace sibyl::advisor

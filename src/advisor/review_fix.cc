@@ -35,8 +35,14 @@ bool Shape::in_key(std::string_view column) const {
                      [&](const Order& order) { return order.name == column; });
 }
 
+std::string Shape::free_name(std::string name) const {
+  while (has(name)) name += "_of_key";
+  return name;
+}
+
 std::string Shape::cql() const {
-  std::string text = fmt::format("CREATE TABLE {} (\n", quoted(name));
+  std::string text =
+      fmt::format("CREATE TABLE {}{} (\n", keyspace.empty() ? "" : quoted(keyspace) + ".", quoted(name));
   for (const Column& column : columns)
     text += fmt::format("  {} {}{},\n", quoted(column.name), column.type, column.is_static ? " STATIC" : "");
   text += "  PRIMARY KEY (";
@@ -55,6 +61,7 @@ std::string Shape::cql() const {
 
 Shape shape_of(const schema::Table& table) {
   Shape shape;
+  if (table.keyspace != default_keyspace) shape.keyspace = table.keyspace;
   shape.name = table.name;
   for (const schema::Column& column : table.columns) {
     shape.columns.push_back({column.name, column.type->cql_name(), column.is_static()});
@@ -71,6 +78,7 @@ bool shape_for(const schema::Table& table, const cql::Select& select, Shape& sha
       const schema::Column* column = table.find(name);
       // An element of a collection, a counter: not a key.
       if (column == nullptr || column->type->is_multi_cell() || column->type->is_counter()) return false;
+      if (column->type->kind() == types::Kind::duration) return false;
       const bool one = relation.op == cql::Operator::equal || relation.op == cql::Operator::in;
       if (relation.target != cql::Relation::Target::token) add_unique(one ? equal : ranges, name);
     }
@@ -99,12 +107,20 @@ bool shape_for(const schema::Table& table, const cql::Select& select, Shape& sha
 
 Shape with_partition_column(const schema::Table& table, const std::string& column, const std::string& type) {
   Shape shape = shape_of(table);
-  std::string name = column;
-  while (shape.has(name)) name += "_of_key";
+  const std::string name = shape.free_name(column);
   shape.columns.insert(shape.columns.begin() + static_cast<ptrdiff_t>(shape.partition.size()),
                        {name, type, false});
   shape.partition.push_back(name);
   return shape;
+}
+
+std::string select_by_key(const schema::Table& table) {
+  std::vector<std::string> parts;
+  for (size_t i = 0; i < table.partition_key_count; ++i)
+    parts.push_back(quoted(table.partition_key(i).name) + " = ?");
+  const std::string keyspace = table.keyspace != default_keyspace ? quoted(table.keyspace) + "." : "";
+  return fmt::format("SELECT * FROM {}{} WHERE {};\n", keyspace, quoted(table.name),
+                     fmt::join(parts, " AND "));
 }
 
 const schema::Column* time_column(const schema::Table& table) {

@@ -19,6 +19,7 @@ struct Shape {
     std::string name;
     bool descending = false;
   };
+  std::string keyspace;  // empty: the session's
   std::string name;
   std::vector<Column> columns;  // all, the key's included
   std::vector<std::string> partition;
@@ -26,6 +27,8 @@ struct Shape {
 
   bool has(std::string_view column) const;
   bool in_key(std::string_view column) const;
+  // The name itself, or a longer one that no column has.
+  std::string free_name(std::string name) const;
   // CREATE TABLE with a line end.
   std::string cql() const;
 };
@@ -38,6 +41,13 @@ bool shape_for(const schema::Table& table, const cql::Select& select, Shape& sha
 
 // Columns put at the end of the partition key, with a comment on how they are computed.
 Shape with_partition_column(const schema::Table& table, const std::string& column, const std::string& type);
+
+// A read of one partition: `SELECT * FROM t WHERE k = ? AND l = ?;` with a line end.
+std::string select_by_key(const schema::Table& table);
+
+// Mends a query that its clustering columns, in another sequence, would answer with one run of rows: when no
+// other statement needs the old one. False: it would not.
+bool fix_by_order(const ReviewModel& model, const StatementFacts& statement, Finding& finding);
 
 // The clustering column by which a table's rows can be put into periods of time.
 const schema::Column* time_column(const schema::Table& table);

@@ -8,12 +8,15 @@
 namespace sibyl::advisor {
 namespace {
 
-// The first table's key with the second one's columns: what both reads find, in one partition.
-Shape joined_shape(const schema::Table& first, const schema::Table& second) {
+// The first table's key with the second one's columns: what both reads find, in one partition. Where the
+// second read finds several rows, what tells them apart goes into the key.
+Shape joined_shape(const schema::Table& first, const schema::Table& second, bool several_rows) {
   Shape shape = shape_of(first);
   for (const schema::Column& column : second.columns) {
-    if (shape.has(column.name) || column.type->is_counter()) continue;
+    if (shape.has(column.name)) continue;
     shape.columns.push_back({column.name, column.type->cql_name(), false});
+    if (several_rows && column.is_primary_key())
+      shape.clustering.push_back({column.name, column.is_clustering() && column.descending});
   }
   return shape;
 }
@@ -60,6 +63,8 @@ void review_group(const ReviewModel& model, const std::string& group, Review& re
     last = table;
   }
   if (!out.partitions || *out.partitions < 2 || first == last) return;
+  // Counters have tables of their own: both reads are needed.
+  if (first->table->is_counter || last->table->is_counter) return;
   double requests = 0, rate = 0;
   for (const StatementFacts* read : reads) {
     requests += read->times;
@@ -87,7 +92,9 @@ void review_group(const ReviewModel& model, const std::string& group, Review& re
        Origin::estimated});
   finding.fix =
       fmt::format("Store in {} what is looked up in {}: one partition answers.", first->name, last->name);
-  finding.cql = joined_shape(*first->table, *last->table).cql();
+  const bool several = reads.back()->explanation.uses[0].access != plan::Explanation::Access::rows &&
+                       last->table->clustering_count > 0;
+  finding.cql = joined_shape(*first->table, *last->table, several).cql();
   finding.cost = "Every copy is written when a row changes";
   if (last->rows && first->rows)
     finding.cost += fmt::format("; about {} more on each replica", size_text(*first->rows * last->row_bytes));

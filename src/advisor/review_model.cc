@@ -103,14 +103,14 @@ std::optional<double> TableFacts::partitions_after(double seconds) const {
   return *partitions * factor;
 }
 
-TableFacts::Rows TableFacts::distribute(double count, double parts) const {
+TableFacts::Rows TableFacts::distribute(double count, double parts, double exponent) const {
   Rows out;
   parts = std::max(1.0, parts);
   out.mean = count / parts;
   if (table->clustering_count == 0) return {1, 1, 1, 1};
-  if (skew > 0) {
-    const double sum = zipf_sum(parts, skew);
-    const auto at = [&](double rank) { return count * std::pow(std::max(1.0, rank), -skew) / sum; };
+  if (exponent > 0) {
+    const double sum = zipf_sum(parts, exponent);
+    const auto at = [&](double rank) { return count * std::pow(std::max(1.0, rank), -exponent) / sum; };
     out.p50 = at(parts * 0.5);
     out.p99 = at(parts * 0.01);
     out.max = at(1);
@@ -128,18 +128,18 @@ std::optional<TableFacts::Rows> TableFacts::rows_per_partition() const {
   if (table->clustering_count == 0) {
     out = Rows{1, 1, 1, 1};
   } else if (rows && partitions) {
-    out = distribute(*rows, *partitions);
+    out = distribute(*rows, *partitions, skew);
   } else if (growth && has_period()) {
     // A bucket of time that fills and is left: rows per period, over the other key columns.
-    double per_second = 1;
+    double periods = 1, keys = 1, exponent = skew;
     for (size_t i = 0; i < table->partition_key_count; ++i) {
       const ColumnFacts& facts = column(table->partition_key(i));
       const std::optional<double> factor = facts.is_period ? facts.growth : facts.distinct;
       if (!factor) return std::nullopt;
-      per_second *= *factor;
+      (facts.is_period ? periods : keys) *= *factor;
+      if (!facts.is_period) exponent = std::max(exponent, facts.skew);
     }
-    const double others = std::max(1.0, partitions.value_or(1));
-    out = distribute(*growth / per_second * others, others);
+    out = distribute(*growth / periods, keys, exponent);
   }
   if (!out) {
     if (!p50 && !p99 && !max) return std::nullopt;
@@ -160,7 +160,7 @@ std::optional<TableFacts::Rows> TableFacts::rows_per_partition_after(double seco
   const std::optional<double> then_parts = partitions_after(seconds);
   if (!rows || *rows <= 0 || !partitions) {
     if (!then_parts) return now;
-    return distribute(rows_after(seconds), *then_parts);
+    return distribute(rows_after(seconds), *then_parts, skew);
   }
   const double factor = rows_after(seconds) / *rows * *partitions / *then_parts;
   return Rows{now->mean * factor, now->p50 * factor, now->p99 * factor, now->max * factor};

@@ -11,6 +11,9 @@
 
 namespace sibyl::advisor {
 
+// That of files that name none.
+inline constexpr const char* default_keyspace = "advise";
+
 struct ColumnFacts {
   std::optional<double> distinct, size, growth, elements;
   Origin distinct_origin = Origin::declared;
@@ -58,7 +61,7 @@ struct TableFacts {
 
  private:
   std::optional<double> partitions_after(double seconds) const;
-  Rows distribute(double rows, double partitions) const;
+  Rows distribute(double rows, double partitions, double exponent) const;
   double modelled_share() const;
 };
 
@@ -120,6 +123,8 @@ std::string count_text(double count);
 std::string size_text(double bytes);
 std::string duration_text(double seconds);
 std::string rate_text(double per_second);
+
+std::vector<ColumnReview> review_columns(const schema::Table& table);
 
 bool is_time(const schema::Column& column);  // timestamp, date or timeuuid
 

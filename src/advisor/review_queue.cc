@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "advisor/review_fix.h"
+#include "cql/printer.h"
 
 namespace sibyl::advisor {
 namespace {
@@ -133,6 +134,7 @@ void review_queue(const ReviewModel& model, const TableFacts& table, Review& rev
 void review_mixed(const MixedTable& mixed, Review& review) {
   const auto& create = std::get<cql::CreateTable>(mixed.tree->node);
   Shape plain, counters;
+  plain.keyspace = counters.keyspace = create.table.keyspace;
   plain.name = create.table.name;
   counters.name = create.table.name + "_counters";
   if (!create.partition_keys.empty()) plain.partition = create.partition_keys[0];
@@ -147,13 +149,7 @@ void review_mixed(const MixedTable& mixed, Review& review) {
   counters.clustering = plain.clustering;
   std::string names;
   for (const cql::ColumnDefinition& column : create.columns) {
-    // Types as written; parameters of collections are rare beside counters and need no more than a name.
-    std::string type = column.type.name;
-    if (!column.type.parameters.empty()) {
-      std::vector<std::string> inner;
-      for (const cql::RawType& parameter : column.type.parameters) inner.push_back(parameter.name);
-      type += fmt::format("<{}>", fmt::join(inner, ", "));
-    }
+    const std::string type = cql::print(column.type);
     const bool key = plain.in_key(column.name), counter = type == "counter";
     if (counter) names += (names.empty() ? "" : ", ") + column.name;
     if (key || !counter) plain.columns.push_back({column.name, type, column.is_static});

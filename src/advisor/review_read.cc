@@ -12,8 +12,6 @@
 namespace sibyl::advisor {
 namespace {
 
-constexpr const char* default_keyspace = "advise";
-
 template <typename Node, typename... Kinds>
 constexpr bool is_one_of = (std::is_same_v<Node, Kinds> || ...);
 

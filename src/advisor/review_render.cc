@@ -11,14 +11,46 @@ namespace {
 
 constexpr size_t bar_width = 30;
 
+// Letters, as a terminal counts them.
+size_t letters(std::string_view text) {
+  return static_cast<size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+std::string padded(const std::string& text, size_t width, bool right = false) {
+  const std::string space(width > letters(text) ? width - letters(text) : 0, ' ');
+  return right ? space + text : text + space;
+}
+
+// Lines of at most `width` letters; those behind the first are indented by as many spaces as it is told.
+std::string wrapped(const std::string& text, size_t width, size_t indent) {
+  std::string out, line;
+  for (size_t from = 0; from < text.size();) {
+    const size_t end = std::min(text.find(' ', from), text.size());
+    const std::string word = text.substr(from, end - from);
+    from = end + 1;
+    if (!line.empty() && letters(line) + 1 + letters(word) > width) {
+      out += line + "\n" + std::string(indent, ' ');
+      line = word;
+    } else {
+      line += (line.empty() ? "" : " ") + word;
+    }
+  }
+  return out + line;
+}
+
+std::string number(const std::optional<double>& value) {
+  return value ? count_text(*value) : "?";
+}
+
 class TextReport {
  public:
   TextReport(const Review& review, const RenderOptions& options) : review_(review), options_(options) {}
 
   std::string write() {
+    for (const TableReview& table : review_.tables) names_ = std::max(names_, letters(table.name));
     headline();
     queries();
-    groups();
     sizes();
     spread();
     for (const Finding& finding : review_.findings) {
@@ -66,29 +98,54 @@ class TextReport {
     out_ += paint(worst, fmt::format("{}", fmt::join(parts, ", "))) + "  " + scope + "\n";
   }
 
-  static std::string number(const std::optional<double>& value) { return value ? count_text(*value) : "?"; }
+  // A sign before each statement: fine, or as bad as what was found about it.
+  std::string sign(const std::string& table, const std::string& query) const {
+    std::optional<Severity> worst;
+    for (const Finding& finding : review_.findings) {
+      if (finding.accepted || finding.query != query || finding.table != table) continue;
+      if (!worst || finding.severity > *worst) worst = finding.severity;
+    }
+    if (!worst) return paint("32", "✓");
+    return paint(*worst, *worst == Severity::error ? "✗" : *worst == Severity::warning ? "!" : "·");
+  }
+
+  void row(const std::vector<std::string>& cells) { rows_.push_back(cells); }
+
+  // Rows gathered so far, as wide as their widest; numbers stand right.
+  void print_rows() {
+    std::vector<size_t> widths(rows_[0].size(), 0);
+    for (const auto& cells : rows_)
+      for (size_t i = 1; i < cells.size(); ++i) widths[i] = std::max(widths[i], letters(cells[i]));
+    for (size_t r = 0; r < rows_.size(); ++r) {
+      std::string line;
+      for (size_t i = 1; i < rows_[r].size(); ++i) line += "  " + padded(rows_[r][i], widths[i], i > 2);
+      while (line.ends_with(' ')) line.pop_back();
+      out_ += r == 0 ? paint("1", " " + line) + "\n" : rows_[r][0] + line + "\n";
+    }
+    rows_.clear();
+  }
 
   void queries() {
     if (review_.queries.empty()) return;
-    title(fmt::format("{:<24} {:<26} {:>10} {:>14}  {}", "statement", "table", "partitions", "rows read",
-                      "per row"));
+    out_ += "\n";
+    row({" ", "statement", "table", "partitions", "rows read", "per row", "rate"});
     for (const QueryReview& query : review_.queries) {
       const std::string bound =
           query.bound == "n" && query.partitions ? "n=" + count_text(*query.partitions) : query.bound;
-      const std::string ratio =
-          query.rows_read && query.rows_returned
-              ? fmt::format("{}", count_text(*query.rows_read / std::max(1.0, *query.rows_returned)))
-              : "";
-      // The sign ≤ takes three bytes and one column.
-      const size_t pad = bound.starts_with("≤") ? 12 : 10;
-      out_ += fmt::format("{:<24} {:<26} {:>{}} {:>14}  {}\n", query.name, query.table, bound, pad,
-                          query.write ? "writes" : number(query.rows_read), ratio);
+      const std::string ratio = query.rows_read && query.rows_returned
+                                    ? count_text(*query.rows_read / std::max(1.0, *query.rows_returned))
+                                    : "";
+      row({sign(query.table, query.name), query.name, query.table, bound,
+           query.write ? "writes" : number(query.rows_read), ratio,
+           query.rate > 0 ? rate_text(query.rate) : ""});
     }
-  }
-
-  void groups() {
-    for (const GroupReview& group : review_.groups)
-      out_ += fmt::format("{:<24} {:<26} {:>10}\n", group.name, "(together)", number(group.partitions));
+    for (const GroupReview& group : review_.groups) {
+      std::string table;  // of the first read, which findings about the group are under
+      for (const QueryReview& query : review_.queries)
+        if (table.empty() && query.group == group.name && !query.write) table = query.table;
+      row({sign(table, group.name), group.name, "(together)", number(group.partitions), "", "", ""});
+    }
+    print_rows();
   }
 
   // On a scale of decades from 1 kB; the target is a mark on it.
@@ -108,13 +165,13 @@ class TextReport {
     if (std::none_of(review_.tables.begin(), review_.tables.end(),
                      [](const TableReview& table) { return table.horizon.has_value(); }))
       return;
-    title(fmt::format("partition sizes after {} (| is the target of {})",
+    title(fmt::format("partition sizes after {}: █ p50 ▓ p99 ░ max, | is the target of {}",
                       duration_text(review_.target.horizon), size_text(review_.target.partition_bytes)));
     const size_t mark = scale(review_.target.partition_bytes);
     for (const TableReview& table : review_.tables) {
+      out_ += "  " + padded(table.name, names_) + "  ";
       if (!table.horizon) {
-        out_ += fmt::format("{:<26} ?  declare rows and partitions: -- @table {} rows=… partitions=…\n",
-                            table.name, table.name);
+        out_ += fmt::format("?  declare -- @table {} rows=… partitions=…\n", table.name);
         continue;
       }
       const size_t half = scale(table.horizon->p50), most = scale(table.horizon->p99),
@@ -123,34 +180,50 @@ class TextReport {
       for (size_t i = 0; i <= bar_width; ++i)
         bar += i == mark ? "|" : i < half ? "█" : i < most ? "▓" : i < all ? "░" : " ";
       const bool over = table.horizon->max > review_.target.partition_bytes;
-      out_ += fmt::format("{:<26} {} p50 {}, p99 {}, max {}\n", table.name, over ? paint("31", bar) : bar,
-                          size_text(table.horizon->p50), size_text(table.horizon->p99),
-                          size_text(table.horizon->max));
+      out_ += fmt::format("{}  {}, {}, {}", paint(over ? "31" : "32", bar), size_text(table.horizon->p50),
+                          size_text(table.horizon->p99), size_text(table.horizon->max));
+      if (over && table.days_to_target)
+        out_ +=
+            paint("31", *table.days_to_target > 0
+                            ? fmt::format("  above it in {}", duration_text(*table.days_to_target * 86'400))
+                            : std::string("  above it now"));
+      out_ += "\n";
     }
   }
 
-  // One sign for each node, higher for more bytes; the fullest over the mean, now and on twice the nodes.
-  void spread() {
+  // One sign for each node, as high as its share: half of the height is the mean.
+  static std::string node_bars(const std::vector<double>& shares) {
     static const char* const levels[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    std::string bars;
+    const size_t shown = std::min<size_t>(shares.size(), bar_width);
+    for (size_t i = 0; i < shown; ++i) {
+      const double level = std::clamp(shares[i] * static_cast<double>(shares.size()) / 2, 0.0, 0.999);
+      bars += levels[static_cast<size_t>(level * 8)];
+    }
+    if (shown < shares.size()) bars += "…";
+    return bars;
+  }
+
+  std::string spread_cell(const std::vector<double>& shares, double fullest) const {
+    const size_t width = std::min<size_t>(bar_width + 1, std::max(shares.size(), size_t{6}));
+    const std::string bars = padded(node_bars(shares), width);
+    return fmt::format("{} {:.2f}", paint(fullest > 1.5 ? "33" : "32", bars), fullest);
+  }
+
+  void spread() {
     bool first = true;
     for (const TableReview& table : review_.tables) {
       if (!table.spread || !table.spread_doubled) continue;
       if (first)
-        title(fmt::format("spread over {} nodes: fullest / mean in bytes, in requests (over {})",
+        title(fmt::format("spread: the load of each node, the fullest over the mean; on {} nodes, on {}",
                           table.spread->nodes, table.spread_doubled->nodes));
       first = false;
-      std::string bars;
-      const size_t shown = std::min<size_t>(table.spread->byte_shares.size(), bar_width);
-      const double most = 2.0 / static_cast<double>(table.spread->nodes);
-      for (size_t i = 0; i < shown; ++i) {
-        const double level = std::clamp(table.spread->byte_shares[i] / most, 0.0, 0.999);
-        bars += levels[static_cast<size_t>(level * 8)];
-      }
-      bars += std::string(bar_width - shown, ' ');
-      const bool uneven = table.spread->bytes > 1.5;
-      out_ += fmt::format("{:<26} {}  {:.2f}, {:.2f} ({:.2f}, {:.2f})\n", table.name,
-                          uneven ? paint("33", bars) : bars, table.spread->bytes, table.spread->requests,
-                          table.spread_doubled->bytes, table.spread_doubled->requests);
+      out_ += fmt::format("  {}  bytes     {}   {}\n", padded(table.name, names_),
+                          spread_cell(table.spread->byte_shares, table.spread->bytes),
+                          spread_cell(table.spread_doubled->byte_shares, table.spread_doubled->bytes));
+      out_ += fmt::format("  {}  requests  {}   {}\n", padded("", names_),
+                          spread_cell(table.spread->request_shares, table.spread->requests),
+                          spread_cell(table.spread_doubled->request_shares, table.spread_doubled->requests));
     }
   }
 
@@ -164,21 +237,34 @@ class TextReport {
     return out;
   }
 
+  // A label and text behind it, wrapped under itself.
+  void paragraph(const std::string& label, const char* colour, const std::string& text) {
+    const size_t indent = 2 + letters(label) + (label.empty() ? 0 : 1);
+    const size_t width = std::max<size_t>(options_.width, 40) - indent;
+    out_ += "  " + (label.empty() ? "" : paint(colour, label) + " ") + wrapped(text, width, indent) + "\n";
+  }
+
   void finding(const Finding& finding) {
     out_ += fmt::format("\n{} {}  {}\n", paint(finding.severity, to_string(finding.severity)),
                         paint("1", finding.id()), finding.place());
-    out_ += "  " + finding.message + "\n";
+    paragraph("", "", finding.message);
     for (const Evidence& evidence : finding.evidence)
-      out_ += fmt::format("  - {} ({})\n", evidence.text, to_string(evidence.origin));
-    if (!finding.fix.empty()) out_ += fmt::format("  {} {}\n", paint("32", "fix:"), finding.fix);
-    if (!finding.cql.empty()) out_ += indented(finding.cql, "    ");
-    if (!finding.cost.empty()) out_ += fmt::format("  {} {}\n", paint("32", "cost:"), finding.cost);
-    for (const Choice& choice : finding.choices)
-      out_ += fmt::format("  {} {:<52} reads {} partition{}, largest {}{}{}\n", choice.chosen ? ">" : " ",
-                          choice.name, count_text(choice.partitions), choice.partitions == 1 ? "" : "s",
-                          size_text(choice.largest_bytes),
-                          choice.cost ? fmt::format(", {:.3g} per second", *choice.cost) : "",
-                          choice.fits ? "" : ", not enough");
+      paragraph("-", "2", fmt::format("{} ({})", evidence.text, to_string(evidence.origin)));
+    if (!finding.fix.empty()) paragraph("fix:", "32", finding.fix);
+    if (!finding.cql.empty()) out_ += paint("36", indented(finding.cql, "    "));
+    if (!finding.cost.empty()) paragraph("cost:", "32", finding.cost);
+    size_t widest = 0;
+    for (const Choice& choice : finding.choices) widest = std::max(widest, letters(choice.name));
+    for (const Choice& choice : finding.choices) {
+      const std::string line =
+          fmt::format("{} {}  {} partition{} a read, largest {}{}{}{}", choice.chosen ? ">" : " ",
+                      padded(choice.name, widest), count_text(choice.partitions),
+                      choice.partitions == 1 ? "" : "s", size_text(choice.largest_bytes),
+                      choice.hottest_rate > 0 ? ", hottest " + rate_text(choice.hottest_rate) : "",
+                      choice.cost ? fmt::format(", {:.3g} per second", *choice.cost) : "",
+                      choice.fits ? "" : ", not enough");
+      out_ += "  " + (choice.chosen ? paint("32", line) : choice.fits ? line : paint("2", line)) + "\n";
+    }
   }
 
   void accepted() {
@@ -195,6 +281,8 @@ class TextReport {
 
   const Review& review_;
   const RenderOptions& options_;
+  size_t names_ = 0;                            // letters of the longest table's name
+  std::vector<std::vector<std::string>> rows_;  // of a table of text; the first cell is a sign
   std::string out_;
 };
 

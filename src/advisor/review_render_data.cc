@@ -1,6 +1,4 @@
-// A review as Markdown and as JSON.
-#include <fmt/format.h>
-
+// A review as JSON; docs/advisor-json.md has its members.
 #include <boost/json.hpp>
 
 #include "advisor/review_model.h"
@@ -59,10 +57,18 @@ json::object finding_json(const Finding& finding) {
   return object;
 }
 
+json::array names_json(const std::vector<std::string>& names) {
+  json::array out;
+  for (const std::string& name : names) out.push_back(json::value(name));
+  return out;
+}
+
 json::object query_json(const QueryReview& query) {
   return {{"name", query.name},
           {"group", query.group},
           {"table", query.table},
+          {"tables", names_json(query.tables)},
+          {"text", query.text},
           {"file", query.file},
           {"line", query.line},
           {"write", query.write},
@@ -75,21 +81,43 @@ json::object query_json(const QueryReview& query) {
           {"rate", query.rate},
           {"times", query.times},
           {"origin", to_string(query.origin)},
-          {"text", query.text},
           {"calls", maybe(query.calls)},
           {"partitions_max", maybe(query.partitions_max)},
           {"latency_p50", maybe(query.latency_p50)},
           {"latency_p99", maybe(query.latency_p99)}};
 }
 
+json::array columns_json(const std::vector<ColumnReview>& columns) {
+  json::array out;
+  for (const ColumnReview& column : columns)
+    out.push_back(json::object{{"name", column.name},
+                               {"type", column.type},
+                               {"notation", column.notation},
+                               {"marks", column.marks}});
+  return out;
+}
+
+json::array growth_json(const std::vector<GrowthPoint>& points) {
+  json::array out;
+  for (const GrowthPoint& point : points)
+    out.push_back(json::object{{"seconds", point.seconds},
+                               {"p50", point.sizes.p50},
+                               {"p99", point.sizes.p99},
+                               {"max", point.sizes.max}});
+  return out;
+}
+
 json::object table_json(const TableReview& table) {
   return {{"name", table.name},
+          {"view_of", table.view_of},
+          {"columns", columns_json(table.columns)},
           {"rows", maybe(table.rows)},
           {"partitions", maybe(table.partitions)},
           {"bytes", maybe(table.bytes)},
           {"row_bytes", table.row_bytes},
           {"now", sizes_json(table.now)},
           {"horizon", sizes_json(table.horizon)},
+          {"growth", growth_json(table.growth)},
           {"days_to_target", maybe(table.days_to_target)},
           {"reads", table.reads},
           {"writes", table.writes},
@@ -99,42 +127,6 @@ json::object table_json(const TableReview& table) {
           {"origin", to_string(table.origin)},
           {"spread", spread_json(table.spread)},
           {"spread_doubled", spread_json(table.spread_doubled)}};
-}
-
-std::string cell(std::string_view text) {
-  std::string out;
-  for (const char c : text) out += c == '|' ? std::string("\\|") : std::string(1, c);
-  return out;
-}
-
-std::string size_cell(const std::optional<Sizes>& sizes) {
-  if (!sizes) return "?";
-  return fmt::format("{} / {} / {}", size_text(sizes->p50), size_text(sizes->p99), size_text(sizes->max));
-}
-
-std::string number_cell(const std::optional<double>& number) {
-  return number ? count_text(*number) : "?";
-}
-
-std::string finding_markdown(const Finding& finding) {
-  std::string text = fmt::format("\n### {} `{}`\n\n{}: {}\n\n", to_string(finding.severity), finding.id(),
-                                 finding.place(), finding.message);
-  if (finding.accepted) text += fmt::format("Accepted: {}\n\n", *finding.accepted);
-  for (const Evidence& one : finding.evidence)
-    text += fmt::format("- {} ({})\n", one.text, to_string(one.origin));
-  if (!finding.fix.empty()) text += fmt::format("\nFix: {}\n", finding.fix);
-  if (!finding.cql.empty()) text += fmt::format("\n```sql\n{}```\n", finding.cql);
-  if (!finding.cost.empty()) text += fmt::format("\nCost: {}\n", finding.cost);
-  if (finding.choices.empty()) return text;
-  text += "\n| choice | partitions read | p95 | largest partition | cost per second | |\n|-|-|-|-|-|-|\n";
-  for (const Choice& one : finding.choices)
-    text += fmt::format("| {} | {} | {} | {} | {} | {} |\n", one.name, count_text(one.partitions),
-                        count_text(one.partitions_p95), size_text(one.largest_bytes),
-                        one.cost ? fmt::format("{:.3g}", *one.cost) : "?",
-                        one.chosen ? "chosen"
-                        : one.fits ? ""
-                                   : "not enough");
-  return text;
 }
 
 }  // namespace
@@ -150,48 +142,20 @@ std::string render_json(const Review& review) {
                                   {"vnodes", review.target.vnodes},
                                   {"horizon_seconds", review.target.horizon}};
   object["source"] = review.source;
-  json::array tables, queries, groups, findings, unused, errors;
+  json::array tables, queries, groups, findings;
   for (const TableReview& table : review.tables) tables.push_back(table_json(table));
   for (const QueryReview& query : review.queries) queries.push_back(query_json(query));
   for (const GroupReview& group : review.groups)
     groups.push_back(json::object{
         {"name", group.name}, {"queries", group.queries}, {"partitions", maybe(group.partitions)}});
   for (const Finding& finding : review.findings) findings.push_back(finding_json(finding));
-  for (const std::string& id : review.unused_baseline) unused.push_back(json::value(id));
-  for (const std::string& error : review.internal_errors) errors.push_back(json::value(error));
   object["tables"] = std::move(tables);
   object["queries"] = std::move(queries);
   object["groups"] = std::move(groups);
   object["findings"] = std::move(findings);
-  object["unused_baseline"] = std::move(unused);
-  object["internal_errors"] = std::move(errors);
+  object["unused_baseline"] = names_json(review.unused_baseline);
+  object["internal_errors"] = names_json(review.internal_errors);
   return json::serialize(object) + "\n";
-}
-
-std::string render_markdown(const Review& review) {
-  const std::optional<Severity> worst = review.worst();
-  std::string text = fmt::format("# Data model: {}\n\n", worst ? to_string(*worst) : "OK");
-  text += "| statement | table | partitions | rows read | returned |\n|-|-|-|-|-|\n";
-  for (const QueryReview& query : review.queries)
-    text += fmt::format("| {} | {} | {} | {} | {} |\n", cell(query.name), cell(query.table), query.bound,
-                        query.write ? "" : number_cell(query.rows_read),
-                        query.write ? "" : number_cell(query.rows_returned));
-  for (const GroupReview& group : review.groups)
-    text += fmt::format("| {} (together) | | {} | | |\n", cell(group.name), number_cell(group.partitions));
-  text += fmt::format(
-      "\n| table | rows | partitions | now p50 / p99 / max | after {} | fullest / mean node | on {} |\n",
-      duration_text(review.target.horizon), 2 * review.target.nodes);
-  text += "|-|-|-|-|-|-|-|\n";
-  for (const TableReview& table : review.tables)
-    text += fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", cell(table.name), number_cell(table.rows),
-                        number_cell(table.partitions), size_cell(table.now), size_cell(table.horizon),
-                        table.spread ? fmt::format("{:.2f}", table.spread->bytes) : "?",
-                        table.spread_doubled ? fmt::format("{:.2f}", table.spread_doubled->bytes) : "?");
-  if (!review.findings.empty()) text += "\n## Findings\n";
-  for (const Finding& finding : review.findings) text += finding_markdown(finding);
-  if (!review.internal_errors.empty()) text += "\n## Internal errors: bugs of Sibyl's, to be reported\n\n";
-  for (const std::string& error : review.internal_errors) text += fmt::format("- {}\n", error);
-  return text;
 }
 
 }  // namespace sibyl::advisor

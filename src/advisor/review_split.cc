@@ -140,9 +140,9 @@ void write_time_fix(const Situation& situation, const TimeChoice& time, Split& s
   const std::string width = duration_text(time.width.seconds);
   const Shape shape = with_partition_column(table, "bucket", "timestamp");
   split.fix = fmt::format(
-      "Split by time: one partition for each {} of {}. A read starts with the current bucket and goes back "
+      "Split by time: one partition for every {} of {}. A read starts with the current bucket and goes back "
       "until it has enough rows.",
-      width, time_column(table)->name);
+      width.starts_with("1 ") ? width.substr(2) : width, time_column(table)->name);
   split.cql =
       fmt::format("-- bucket: {} rounded down to a multiple of {}\n", time_column(table)->name, width) +
       shape.cql();
@@ -174,6 +174,10 @@ void write_hash_fix(const Situation& situation, double modulo, bool copy, Split&
   split.fix +=
       " Reads outnumber writes, so keep a second table in the order of reads for them, such as the "
       "newest rows alone, or the columns that they need.";
+  Shape ordered = shape_of(table);
+  ordered.name += "_to_read";
+  split.cql +=
+      "-- for reads: rows that they no longer want are deleted, or expire by USING TTL\n" + ordered.cql();
   split.cost = "Every row is written twice; a read takes 1 partition.";
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "advisor/review_fix.h"
+#include "types/print.h"
 
 namespace sibyl::advisor {
 namespace {
@@ -53,6 +54,12 @@ class StatementReview {
     out.origin = statement_.origin;
     if (statement_.observed) take_observed(out);
     out.table = observed_table();
+    for (const TableUse& use : statement_.explanation.uses) {
+      const TableFacts* table = model_.find(*use.table);
+      const std::string& name = table != nullptr ? table->name : use.table->name;
+      if (std::find(out.tables.begin(), out.tables.end(), name) == out.tables.end())
+        out.tables.push_back(name);
+    }
     if (!statement_.explanation.uses.empty()) {
       find_filters(statement_.explanation.uses[0]);
       use_ = &statement_.explanation.uses[0];
@@ -251,6 +258,7 @@ class StatementReview {
 
   // A table that answers the query from one partition, and what keeping it costs.
   void fix_by_table(Finding& finding) const {
+    if (fix_by_order(model_, statement_, finding)) return;
     Shape shape;
     if (statement_.select() == nullptr || !shape_for(*use_->table, *statement_.select(), shape)) return;
     finding.fix = fmt::format("Keep a table for this query: {} reads one partition.", shape.name);
@@ -279,10 +287,14 @@ class StatementReview {
       finding.cost = "One more request; the two are no longer one atomic change.";
     }
     finding.evidence.push_back({statement_.error->message(), Origin::measured});
-    if (use_ != nullptr) fix_by_table(finding);
+    if (use_ != nullptr)
+      fix_by_table(finding);
+    else
+      fix_by_order(model_, statement_, finding);
     if (finding.fix.empty() && !statement_.error->hint().empty()) finding.fix = statement_.error->hint();
     if (finding.fix.empty())
       finding.fix = "Compare the first columns of a key by =, in the key's order; see docs/advisor.md.";
+    if (finding.cost.empty()) finding.cost = "Nothing: as it stands it does not run.";
     if (use_ != nullptr && table_ != nullptr && use_->access == Access::full_scan && table_->rows)
       finding.evidence.push_back(
           {fmt::format("ALLOW FILTERING would read {} rows", count_text(*table_->rows)), table_->origin});
@@ -306,15 +318,19 @@ class StatementReview {
     fix_by_table(finding);
     if (finding.fix.empty()) {
       finding.fix = "Ask by key; a job that needs every row walks token ranges, several at a time.";
-      finding.cql = fmt::format("SELECT * FROM {} WHERE token({}) > ? AND token({}) <= ?;\n", table_->name,
-                                key_names(), key_names());
+      const std::string all = select_by_key(*use_->table);
+      finding.cql = fmt::format("{} WHERE token({}) > ? AND token({}) <= ?;\n",
+                                all.substr(0, all.find(" WHERE ")), key_names(), key_names());
       finding.cost = "The same rows are read, in pieces that other requests do not wait for.";
     }
     review_.findings.push_back(std::move(finding));
   }
 
   std::string key_names() const {
-    return fmt::format("{}", fmt::join(shape_of(*table_->table).partition, ", "));
+    std::vector<std::string> names;
+    for (const std::string& name : shape_of(*table_->table).partition)
+      names.push_back(types::quote_identifier(name));
+    return fmt::format("{}", fmt::join(names, ", "));
   }
 
   void filtering(const QueryReview& out) {
@@ -344,6 +360,7 @@ class StatementReview {
     add_rates(finding);
     finding.fix =
         "Store what is read together in one partition; or send a request for each key side by side.";
+    finding.cql = select_by_key(*use_->table);
     finding.cost = fmt::format("By the cost model {:.1f} times a read of one partition now.",
                                model_.cost.read(*out.partitions, 0) / model_.cost.read(1, 0));
     review_.findings.push_back(std::move(finding));
@@ -358,7 +375,9 @@ class StatementReview {
       finding.message =
           "Rows of several partitions are gathered and sorted in memory; such a result has no pages.";
       finding.fix = "Read the partitions one by one, each in its order, and merge them in the client.";
+      finding.cql = select_by_key(table);
       finding.cost = "As many requests as partitions.";
+      finding.evidence.push_back({fmt::format("partitions read: {}", out.bound), Origin::estimated});
       review_.findings.push_back(std::move(finding));
       return;
     }

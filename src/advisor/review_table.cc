@@ -38,6 +38,8 @@ class TableReviewer {
  private:
   void measure() {
     out_.name = facts_.name;
+    out_.columns = review_columns(table_);
+    if (table_.is_view()) out_.view_of = table_.view->base_table;
     out_.rows = facts_.rows;
     out_.partitions = facts_.partitions;
     out_.row_bytes = facts_.row_bytes;
@@ -51,6 +53,7 @@ class TableReviewer {
     if (const auto rows = facts_.rows_per_partition()) out_.now = facts_.bytes_of(*rows);
     if (const auto rows = facts_.rows_per_partition_after(model_.target.horizon))
       out_.horizon = facts_.bytes_of(*rows);
+    follow_growth();
     find_day();
     if (!facts_.partitions) return;
     SpreadInput input{.partitions = *facts_.partitions,
@@ -64,6 +67,15 @@ class TableReviewer {
     out_.spread = spread_over_nodes(table_, input);
     input.nodes *= 2;
     out_.spread_doubled = spread_over_nodes(table_, input);
+  }
+
+  void follow_growth() {
+    constexpr int steps = 24;
+    for (int i = 0; i <= steps && out_.horizon; ++i) {
+      const double seconds = model_.target.horizon * i / steps;
+      if (const auto rows = facts_.rows_per_partition_after(seconds))
+        out_.growth.push_back({seconds, facts_.bytes_of(*rows)});
+    }
   }
 
   // When the largest partition reaches the target, by halving.
@@ -206,11 +218,27 @@ class TableReviewer {
     } else if (by_writes) {
       add_split(finding);
     } else {
-      finding.fix =
-          "Cache what the hottest keys hold in the application, or keep copies of them under several keys.";
-      finding.cost = "Readers see a change as late as the cache lives.";
+      fix_hot_reads(finding, reads);
     }
     review_.findings.push_back(std::move(finding));
+  }
+
+  // Copies of each row under several keys: a reader takes any one of them.
+  void fix_hot_reads(Finding& finding, double reads) const {
+    const double copies = std::ceil(reads / model_.target.partition_rate);
+    const Shape shape = with_partition_column(table_, "copy", "int");
+    finding.fix = fmt::format(
+        "Keep {} copies of each row under as many keys, and read any one of them; or cache what the hottest "
+        "keys hold in the application.",
+        count_text(copies));
+    finding.cql = fmt::format("-- copy: 0 to {}; every one is written, a random one is read\n",
+                              count_text(copies - 1)) +
+                  shape.cql();
+    finding.cost = fmt::format(
+        "Every change is written {} times{}; readers of a cache see it late.", count_text(copies),
+        facts_.writes > 0
+            ? fmt::format(" ({} instead of {})", rate_text(facts_.writes * copies), rate_text(facts_.writes))
+            : "");
   }
 
   void low_cardinality() {
@@ -284,6 +312,7 @@ class TableReviewer {
          facts_.origin});
     Shape shape = shape_of(table_);
     shape.clustering.clear();
+    for (Shape::Column& column : shape.columns) column.is_static = false;
     finding.fix =
         "Leave the clustering away; if rows are wanted in order, partition by what the query compares by "
         "= and put this column behind the order.";
@@ -422,15 +451,18 @@ class TableReviewer {
     if (column.type->is_collection()) {
       const bool map = column.type->kind() == Kind::map;
       std::erase_if(shape.columns, [&](const Shape::Column& one) { return one.name == column.name; });
+      const std::string element = shape.free_name("element");
       shape.columns.push_back(
-          {"element", (map ? column.type->map_key() : column.type->element())->cql_name(), false});
-      if (map) shape.columns.push_back({"value", column.type->map_value()->cql_name(), false});
-      shape.clustering.push_back({"element", false});
+          {element, (map ? column.type->map_key() : column.type->element())->cql_name(), false});
+      if (map)
+        shape.columns.push_back({shape.free_name("value"), column.type->map_value()->cql_name(), false});
+      shape.clustering.push_back({element, false});
       finding.fix = "Make each element a row of its own table: they can be read in part, and have no limit.";
       finding.cost = "One more request where the rest of the row is wanted, too.";
     } else {
-      shape.columns.push_back({"chunk", "int", false});
-      shape.clustering.push_back({"chunk", false});
+      const std::string chunk = shape.free_name("chunk");
+      shape.columns.push_back({chunk, "int", false});
+      shape.clustering.push_back({chunk, false});
       finding.fix = fmt::format("Store it in chunks of {}: {} rows, written and read one by one.",
                                 size_text(chunk_bytes), count_text(std::ceil(size / chunk_bytes)));
       finding.cost =

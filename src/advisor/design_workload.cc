@@ -1,0 +1,61 @@
+// A design as a workload of tables: what it would be reviewed, drawn and measured as.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "advisor/cost.h"
+#include "advisor/design.h"
+#include "cql/printer.h"
+
+namespace sibyl::advisor {
+namespace {
+
+std::string table_text(const Model& model, const DesignedTable& table) {
+  const Layout& layout = table.layout;
+  const double buckets = std::max(1.0, layout.buckets);
+  const double rows = std::max(1.0, table.rows);
+  const double keys = std::max(1.0, rows / std::max(1.0, rows_per_key(model, layout)));
+  const double row_bytes = std::max(1.0, layout_row_bytes(model, layout));
+  const double largest = std::max(1.0, rows_of_largest_key(model, layout) / buckets);
+  std::string text =
+      fmt::format("{}\n-- @table {} rows={:.0f} partitions={:.0f} row={:.0f}", table.definition, layout.name,
+                  rows, std::min(rows, keys * buckets), row_bytes);
+  if (!layout.clustering.empty() && !table.hot_column.empty()) text += fmt::format(" max={:.0f}", largest);
+  return text + "\n\n";
+}
+
+std::string statement_text(const PlannedStatement& statement) {
+  const size_t steps = static_cast<size_t>(std::count_if(
+      statement.steps.begin(), statement.steps.end(),
+      [](const PlannedStep& step) { return step.kind != PlannedStep::Kind::client && !step.shared; }));
+  if (steps == 0) return {};
+  // Reads of a query follow each other; what a change looks up stands by itself.
+  std::string text = statement.query ? fmt::format("-- @group {}\n", statement.name) : std::string();
+  size_t number = 0;
+  for (const PlannedStep& step : statement.steps) {
+    if (step.kind == PlannedStep::Kind::client || step.shared) continue;
+    const bool read = step.kind == PlannedStep::Kind::read;
+    const std::string name = steps == 1 ? statement.name : fmt::format("{}_{}", statement.name, ++number);
+    if (!statement.query) text += fmt::format("-- @group {}\n", name);
+    const double times = read ? step.partitions : step.rows;
+    text += fmt::format("-- @{} {} rate={:.9g}/s", read ? "query" : "write", name, statement.weight);
+    if (times > 0 && times != 1) text += fmt::format(" times={:.6g}", times);
+    text += fmt::format("\n{}{}\n", step.cql, step.cql.ends_with(';') ? "" : ";");
+  }
+  return text + "\n";
+}
+
+}  // namespace
+
+std::string print_design(const Workload& workload, const Design& design) {
+  std::string text;
+  for (const DesignedTable& table : design.tables) text += table_text(workload.model, table);
+  for (const PlannedStatement& statement : design.statements) text += statement_text(statement);
+  if (workload.target.options.empty()) return text;
+  text += "-- @target";
+  for (const Option& option : workload.target.options)
+    text += fmt::format(" {}={}", option.name, option.value);
+  return text + "\n";
+}
+
+}  // namespace sibyl::advisor

@@ -1,0 +1,163 @@
+// docs/advisor-json.md is what is printed: every member with its types, none that is not there.
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "advisor/design.h"
+#include "advisor/review.h"
+
+namespace sibyl::advisor {
+namespace {
+
+namespace json = boost::json;
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(std::string(SIBYL_SOURCE_DIR) + "/" + path);
+  EXPECT_TRUE(file.good()) << path;
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+struct Member {
+  std::set<std::string> types;
+  bool optional = false;
+};
+
+// `| path | types | meaning |` of the section, by path.
+std::map<std::string, Member> documented(const std::string& heading) {
+  std::map<std::string, Member> out;
+  const std::string page = read_file("docs/advisor-json.md");
+  const size_t begin = page.find("## `" + heading);
+  EXPECT_NE(begin, std::string::npos) << heading;
+  std::istringstream lines(page.substr(begin, page.find("\n## ", begin + 1) - begin));
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("| `")) continue;
+    const size_t end = line.find('`', 3), bar = line.find(" | ", end + 4);
+    Member member;
+    std::istringstream types(line.substr(end + 4, bar - end - 4));
+    for (std::string type; types >> type;) {
+      if (type.ends_with(',')) type.pop_back();
+      member.types.insert(type);
+    }
+    member.optional = line.find("may be left out") != std::string::npos;
+    out[line.substr(3, end - 3)] = std::move(member);
+  }
+  return out;
+}
+
+std::string type_of(const json::value& value) {
+  if (value.is_null()) return "null";
+  if (value.is_bool()) return "boolean";
+  if (value.is_string()) return "string";
+  if (value.is_number()) return "number";
+  return value.is_array() ? "array" : "object";
+}
+
+class Checker {
+ public:
+  explicit Checker(std::map<std::string, Member> members) : members_(std::move(members)) {}
+
+  void check(const json::value& value, const std::string& path = {}) {
+    if (const auto* array = value.if_array()) {
+      for (const json::value& element : *array) check(element, path + "[]");
+      return;
+    }
+    const auto member = members_.find(path);
+    if (const auto* object = value.if_object()) {
+      if (member != members_.end()) seen_.insert(path);
+      for (const auto& [name, inner] : *object)
+        check(inner, path.empty() ? std::string(name) : path + "." + std::string(name));
+      expect_all(*object, path);
+      return;
+    }
+    ASSERT_NE(member, members_.end()) << path << " is printed but not documented";
+    EXPECT_TRUE(member->second.types.contains(type_of(value))) << path << " is a " << type_of(value);
+    seen_.insert(path);
+  }
+
+  void expect_complete() const {
+    for (const auto& [path, member] : members_)
+      EXPECT_TRUE(seen_.contains(path)) << path << " is documented but no example printed it";
+  }
+
+ private:
+  // Members directly below the object that may not be left out are in it.
+  void expect_all(const json::object& object, const std::string& path) const {
+    const std::string prefix = path.empty() ? "" : path + ".";
+    for (const auto& [name, member] : members_) {
+      if (!name.starts_with(prefix) || member.optional) continue;
+      const std::string rest = name.substr(prefix.size());
+      const std::string own = rest.substr(0, rest.find_first_of(".["));
+      EXPECT_TRUE(object.contains(own)) << prefix << own << " is missing";
+    }
+  }
+
+  std::map<std::string, Member> members_;
+  std::set<std::string> seen_;
+};
+
+TEST(JsonPage, OfAReview) {
+  Checker checker(documented("sibyl advise --format json"));
+  for (const char* text : {"CREATE TABLE people (id uuid PRIMARY KEY, city text);\n-- @query by_city\nSELECT "
+                           "* FROM people WHERE "
+                           "city = ? ALLOW FILTERING;\nSELECT nonsense FROM people;",
+                           R"(
+CREATE TABLE joins (groupname text, joined timeuuid, username text, PRIMARY KEY (groupname, joined));
+CREATE TABLE users (username text PRIMARY KEY, email text);
+-- @table joins rows=1M partitions=1000 growth=3000/d row=100
+-- @target partition=150kB horizon=3y
+-- @group members
+-- @query newest rate=100/s
+SELECT * FROM joins WHERE groupname = ? LIMIT 10;
+-- @query each times=10
+SELECT * FROM users WHERE username = ?;
+)"}) {
+    const auto workload = parse_workload(text, "test.cql");
+    ASSERT_TRUE(workload.has_value());
+    auto review = review_workloads({*workload}, {});
+    ASSERT_TRUE(review.has_value());
+    ASSERT_TRUE(apply_baseline("FULL_SCAN people/by_city: known\nOK gone: once\n", "b", *review));
+    review->internal_errors.emplace_back("none");
+    checker.check(json::parse(render_json(*review)));
+  }
+  checker.expect_complete();
+}
+
+TEST(JsonPage, OfADesign) {
+  Checker checker(documented("sibyl advise design --json"));
+  for (const char* text : {R"(
+-- @entity users count=1M (id uuid key, name text size=84, joined timestamp)
+-- @entity groups count=1k (id uuid key)
+-- @rel users.group -> groups.users skew=zipf(1)
+-- @group g
+-- @query members rate=10/s SELECT users.* FROM users WHERE users.group = :g
+-- @write join rate=1/s INSERT INTO users (id, name, joined, group) VALUES (?, ?, ?, ?)
+-- @write move rate=1/s UPDATE users SET group = :g WHERE id = :u
+-- @write rename rate=1/s UPDATE users SET name = :n WHERE id = :u
+-- @target partition=1MB
+)",
+                           R"(
+-- @entity items count=100k (id uuid key, price int, name text)
+-- @entity shops count=10 (id uuid key)
+-- @rel items.shop -> shops.items
+-- @query cheap rate=0.001/s SELECT items.* FROM items WHERE items.shop = :s AND items.price >= :p ORDER BY name
+-- @write price rate=1000/s UPDATE items SET price = :p WHERE id = :i
+-- @write add rate=1000/s INSERT INTO items (id, price, name, shop) VALUES (?, ?, ?, ?)
+)"}) {
+    const auto workload = parse_workload(text, "test.cql");
+    ASSERT_TRUE(workload.has_value()) << workload.error().message();
+    DesignOptions options;
+    options.share = true;
+    const auto design = design_tables(*workload, options);
+    ASSERT_TRUE(design.has_value()) << design.error().message();
+    checker.check(json::parse(render_json(*design)));
+  }
+  checker.expect_complete();
+}
+
+}  // namespace
+}  // namespace sibyl::advisor
