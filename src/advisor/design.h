@@ -79,7 +79,7 @@ struct Design {
 base::Result<Design> design_tables(const Workload& workload, const DesignOptions& options);
 
 // The same as a workload of tables, for a review: the definitions with their statistics, and for each
-// statement a group of what is to be run; weights become rates.
+// query a group of what is to be run. Weights become rates, unless they are those of a mix.
 std::string print_design(const Workload& workload, const Design& design);
 
 // What can be read at a glance, and the same as JSON (docs/advisor-format.md has its members).

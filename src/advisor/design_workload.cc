@@ -24,7 +24,8 @@ std::string table_text(const Model& model, const DesignedTable& table) {
   return text + "\n\n";
 }
 
-std::string statement_text(const PlannedStatement& statement) {
+// The weights of a mix are shares of it, not rates.
+std::string statement_text(const PlannedStatement& statement, bool weights_are_rates) {
   const size_t steps = static_cast<size_t>(std::count_if(
       statement.steps.begin(), statement.steps.end(),
       [](const PlannedStep& step) { return step.kind != PlannedStep::Kind::client && !step.shared; }));
@@ -38,7 +39,8 @@ std::string statement_text(const PlannedStatement& statement) {
     const std::string name = steps == 1 ? statement.name : fmt::format("{}_{}", statement.name, ++number);
     if (!statement.query) text += fmt::format("-- @group {}\n", name);
     const double times = read ? step.partitions : step.rows;
-    text += fmt::format("-- @{} {} rate={:.9g}/s", read ? "query" : "write", name, statement.weight);
+    text += fmt::format("-- @{} {}", read ? "query" : "write", name);
+    if (weights_are_rates) text += fmt::format(" rate={:.9g}/s", statement.weight);
     if (times > 0 && times != 1) text += fmt::format(" times={:.6g}", times);
     text += fmt::format("\n{}{}\n", step.cql, step.cql.ends_with(';') ? "" : ";");
   }
@@ -50,7 +52,8 @@ std::string statement_text(const PlannedStatement& statement) {
 std::string print_design(const Workload& workload, const Design& design) {
   std::string text;
   for (const DesignedTable& table : design.tables) text += table_text(workload.model, table);
-  for (const PlannedStatement& statement : design.statements) text += statement_text(statement);
+  for (const PlannedStatement& statement : design.statements)
+    text += statement_text(statement, design.mix.empty());
   if (workload.target.options.empty()) return text;
   text += "-- @target";
   for (const Option& option : workload.target.options)

@@ -211,6 +211,24 @@ TEST(DiagramTest, ADesignIsDrawn) {
   }
 }
 
+TEST(DiagramTest, AViewIsDrawnAsOne) {
+  const Review review = review_of(R"(
+CREATE TABLE bicycles (id uuid PRIMARY KEY, frame text);
+CREATE MATERIALIZED VIEW by_frame AS SELECT * FROM bicycles WHERE frame IS NOT NULL AND id IS NOT NULL
+  PRIMARY KEY (frame, id);
+-- @table bicycles rows=4M
+-- @column bicycles.frame distinct=2M
+SELECT * FROM by_frame WHERE frame = ?;
+)");
+  ASSERT_NE(review.find_table("by_frame"), nullptr);
+  EXPECT_EQ(review.find_table("by_frame")->view_of, "bicycles");
+  EXPECT_EQ(review.find_table("by_frame")->rows, 4e6) << "those of its base";
+  EXPECT_EQ(review.find_table("by_frame")->partitions, 2e6);
+  const std::string picture = draw_tables(review, true);
+  EXPECT_NE(picture.find("class=\"box view\""), std::string::npos);
+  EXPECT_NE(picture.find("materialized view of bicycles"), std::string::npos);
+}
+
 TEST(DiagramTest, NothingToDraw) {
   for (const Diagram& diagram : draw_diagrams(Review{}))
     if (diagram.file.ends_with(".svg")) parse_xml(diagram.text);

@@ -195,6 +195,22 @@ SELECT * FROM orders WHERE customer = ?;
   expect_pasteable(text, *finding);
 }
 
+TEST(ReviewFix, AValueThatNamesOneRowIsTheWholeKey) {
+  const std::string text = R"(
+CREATE TABLE users (id uuid PRIMARY KEY, email text, city text);
+-- @table users rows=1M
+-- @column users.email distinct=1M
+-- @column users.city distinct=1000
+SELECT * FROM users WHERE email = ? ALLOW FILTERING;
+SELECT * FROM users WHERE city = ? ALLOW FILTERING;
+)";
+  const Review review = review_of(text);
+  ASSERT_EQ(review.findings.size(), 2u);
+  EXPECT_NE(review.findings[0].cql.find("PRIMARY KEY (email)"), std::string::npos) << review.findings[0].cql;
+  EXPECT_NE(review.findings[1].cql.find("PRIMARY KEY (city, id)"), std::string::npos);
+  for (const Finding& finding : review.findings) expect_pasteable(text, finding);
+}
+
 TEST(ReviewFix, HotReadsGetCopies) {
   const std::string text = R"(
 CREATE TABLE prices (product text PRIMARY KEY, price decimal);

@@ -87,6 +87,7 @@ class Reader {
     take_observed_tables();
     for (const Workload& workload : workloads) SIBYL_TRY(take_statistics(workload));
     for (StatementFacts& statement : model_.statements) plan(statement);
+    for (TableFacts& facts : model_.tables) inherit_from_base(facts);
     for (TableFacts& facts : model_.tables) conclude(facts);
     return std::move(model_);
   }
@@ -410,6 +411,22 @@ class Reader {
     if (type.fixed_size() >= 0) return static_cast<double>(type.fixed_size());
     const bool text = type.kind() == types::Kind::text || type.kind() == types::Kind::ascii;
     return text ? 16 : 64;
+  }
+
+  // A view has its base's rows and values, unless something else is said of it.
+  void inherit_from_base(TableFacts& facts) {
+    if (!facts.table->is_view()) return;
+    for (const TableFacts& base : model_.tables) {
+      if (base.table->keyspace != facts.table->keyspace || base.table->name != facts.table->view->base_table)
+        continue;
+      if (!facts.rows) facts.rows = base.rows;
+      if (!facts.growth) facts.growth = base.growth;
+      if (!facts.retention) facts.retention = base.retention;
+      for (auto& [name, known] : facts.columns) {
+        const auto own = base.columns.find(name);
+        if (own != base.columns.end() && !known.distinct && !known.size && !known.growth) known = own->second;
+      }
+    }
   }
 
   // What the declarations imply.

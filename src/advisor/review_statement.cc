@@ -256,11 +256,21 @@ class StatementReview {
                                   statement_.observed ? Origin::measured : Origin::estimated});
   }
 
+  // Whether one of the columns alone tells the rows apart.
+  bool names_one_row(const std::vector<std::string>& columns) const {
+    if (table_ == nullptr || !table_->rows) return false;
+    return std::any_of(columns.begin(), columns.end(), [&](const std::string& name) {
+      const schema::Column* column = table_->table->find(name);
+      return column != nullptr && table_->column(*column).distinct.value_or(0) >= *table_->rows;
+    });
+  }
+
   // A table that answers the query from one partition, and what keeping it costs.
   void fix_by_table(Finding& finding) const {
     if (fix_by_order(model_, statement_, finding)) return;
     Shape shape;
     if (statement_.select() == nullptr || !shape_for(*use_->table, *statement_.select(), shape)) return;
+    if (names_one_row(shape.partition)) shape.clustering.clear();
     finding.fix = fmt::format("Keep a table for this query: {} reads one partition.", shape.name);
     finding.cql = shape.cql();
     finding.cost = "One more write for each change of a row";
