@@ -191,6 +191,13 @@ TEST_P(UsageTest, partitions_are_described_with_and_without_files) {
   EXPECT_EQ(row(query), "20 70 2 2 32 32");
 }
 
+TEST_P(UsageTest, they_are_not_gathered_by_a_thread_that_serves_others) {
+  const auto plan = database_->engine->plan_query(
+      "SELECT * FROM system_views.table_statistics WHERE keyspace_name = 'e' AND table_name = 't'", "");
+  ASSERT_TRUE(plan);
+  EXPECT_TRUE(execute::may_block(**plan));
+}
+
 TEST_P(UsageTest, bytes_are_those_of_the_records) {
   must("INSERT INTO t (p, c, v) VALUES (1, 1, 'x')");
   const std::string query =

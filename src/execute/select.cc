@@ -418,6 +418,8 @@ struct Blocking {
                        [](const auto& statement) { return statement->reads_first || statement->conditions; });
   }
   bool operator()(const std::shared_ptr<const plan::Select>& select) const {
+    // Its rows are made when it is read, which may take a while.
+    if (select->table->is_virtual && select->table->keyspace == "system_views") return true;
     const plan::Restrictions& where = *select->where;
     const bool one_partition =
         where.partitions() == plan::Restrictions::Partitions::keys && !where.has_partition_in();
