@@ -28,10 +28,13 @@ struct NodeBar {
   double bytes = 0, requests = 0;  // over the mean
 };
 
+size_t nodes_of_a_bar(const Spread& spread) {
+  return std::max<size_t>(1, (spread.byte_shares.size() + most_bars - 1) / most_bars);
+}
+
 // The fullest of every few nodes when there are many.
 std::vector<NodeBar> bars_of(const Spread& spread) {
-  const size_t nodes = spread.byte_shares.size();
-  const size_t each = std::max<size_t>(1, (nodes + most_bars - 1) / most_bars);
+  const size_t nodes = spread.byte_shares.size(), each = nodes_of_a_bar(spread);
   std::vector<NodeBar> bars((nodes + each - 1) / each);
   for (size_t i = 0; i < nodes; ++i) {
     NodeBar& bar = bars[i / each];
@@ -42,9 +45,11 @@ std::vector<NodeBar> bars_of(const Spread& spread) {
 }
 
 void draw_nodes(Svg& svg, const Box& box, const Spread& spread, double most) {
+  const size_t each = nodes_of_a_bar(spread);
   svg.text({box.x, box.y - 10},
-           fmt::format("{} node{}: fullest / mean {:.2f} bytes, {:.2f} requests", spread.nodes,
-                       spread.nodes == 1 ? "" : "s", spread.bytes, spread.requests),
+           fmt::format("{} node{}: fullest / mean {:.2f} bytes, {:.2f} requests{}", spread.nodes,
+                       spread.nodes == 1 ? "" : "s", spread.bytes, spread.requests,
+                       each > 1 ? fmt::format(" (bars: {} nodes)", each) : ""),
            "small");
   const auto level = [&](double value) { return box.bottom() - box.height * std::min(1.0, value / most); };
   for (double line = 0; line <= most; line += std::max(1.0, std::ceil(most / 4))) {
@@ -56,7 +61,10 @@ void draw_nodes(Svg& svg, const Box& box, const Spread& spread, double most) {
   const double wide = std::min(26.0, step * 0.4);
   for (size_t i = 0; i < bars.size(); ++i) {
     const double middle = box.x + step * (static_cast<double>(i) + 0.5);
-    svg.begin("node", fmt::format("node {}: {:.2f} bytes, {:.2f} requests of the mean", i + 1, bars[i].bytes,
+    const std::string nodes = each > 1 ? fmt::format("fullest of nodes {} to {}", i * each + 1,
+                                                     std::min((i + 1) * each, spread.nodes))
+                                       : fmt::format("node {}", i + 1);
+    svg.begin("node", fmt::format("{}: {:.2f} bytes, {:.2f} requests of the mean", nodes, bars[i].bytes,
                                   bars[i].requests));
     const double bytes = level(bars[i].bytes), requests = level(bars[i].requests);
     svg.rectangle({middle - wide, bytes, wide, box.bottom() - bytes}, "bytes");

@@ -1,10 +1,12 @@
 // docs/advisor-json.md is what is printed: every member with its types, none that is not there.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <boost/json.hpp>
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <set>
 #include <sstream>
 
@@ -100,6 +102,24 @@ class Checker {
   std::set<std::string> seen_;
 };
 
+// Every row of a Markdown table has as many cells as its head.
+void expect_even_tables(const std::string& markdown) {
+  std::istringstream lines(markdown);
+  std::optional<std::ptrdiff_t> cells;
+  size_t tables = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("|")) {
+      cells.reset();
+      continue;
+    }
+    const auto bars = std::count(line.begin(), line.end(), '|');
+    if (!cells) ++tables;
+    if (!cells) cells = bars;
+    EXPECT_EQ(bars, *cells) << line;
+  }
+  EXPECT_GE(tables, 4u) << markdown;
+}
+
 TEST(JsonPage, OfAReview) {
   Checker checker(documented("sibyl advise --format json"));
   for (const char* text : {"CREATE TABLE people (id uuid PRIMARY KEY, city text);\n-- @query by_city\nSELECT "
@@ -122,6 +142,7 @@ SELECT * FROM users WHERE username = ?;
     ASSERT_TRUE(review.has_value());
     ASSERT_TRUE(apply_baseline("FULL_SCAN people/by_city: known\nOK gone: once\n", "b", *review));
     review->internal_errors.emplace_back("none");
+    expect_even_tables(render_markdown(*review));
     checker.check(json::parse(render_json(*review)));
   }
   checker.expect_complete();

@@ -60,8 +60,7 @@ std::string share_cell(const TableReview& table) {
 std::string queries_markdown(const Review& review) {
   std::string text =
       "## Statements\n\n| statement | group | table | partitions | rows read | returned | rate | times | "
-      "where "
-      "|\n|-|-|-|-|-|-|-|-|-|\n";
+      "observed | where |\n|-|-|-|-|-|-|-|-|-|-|\n";
   for (const QueryReview& query : review.queries) {
     std::string bound = query.bound;
     if (query.partitions && bound != count_text(*query.partitions))
