@@ -588,11 +588,13 @@ class EngineImpl final : public Engine {
   Options options_;
   std::unique_ptr<base::Clock> own_clock_;  // when the options bring none
   base::Clock& clock_;
-  // Destroyed in reverse order: what borrows a store goes before it.
-  std::unique_ptr<storage::Store> store_, system_store_;
-  execute::TimestampSource timestamps_;
+  // Destroyed in reverse order: what borrows a store goes before it, and what the ends of writes touch after
+  // it, for closing it ends those that still wait.
   execute::PartitionLocks locks_;
   execute::VectorIndexes vectors_;
+  Usage usage_{clock_};
+  std::unique_ptr<storage::Store> store_, system_store_;
+  execute::TimestampSource timestamps_;
   execute::Environment environment_;
   Roles roles_{environment_, options_.auth};
   PermissionCheck permissions_{roles_};
@@ -600,7 +602,6 @@ class EngineImpl final : public Engine {
   Traces traces_{system_tables_};
   std::mutex definition_mutex_;  // one definition after another
   Catalogue catalogue_;          // guarded by definition_mutex_ once started
-  Usage usage_{clock_};
   Statements statements_;
   std::mutex listeners_mutex_;
   std::map<uint64_t, Listener> listeners_;

@@ -80,10 +80,10 @@ bool decode(BytesView bytes, Usage::Shape& shape) {
     *text = found;
   }
   uint64_t tables = 0;
-  if (!in.varint(tables) || tables > in.rest().size()) return false;
+  if (!in.varint(tables) || tables == 0 || tables > in.rest().size()) return false;
   for (uint64_t i = 0; i < tables; ++i) {
     uint64_t table = 0;
-    if (!in.varint(table)) return false;
+    if (!in.varint(table) || table > UINT32_MAX) return false;
     shape.name.tables.push_back(static_cast<uint32_t>(table));
   }
   ShapeCounts& counts = shape.counts;

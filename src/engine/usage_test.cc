@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <rapidcheck.h>
 
+#include <atomic>
 #include <filesystem>
 #include <thread>
 
@@ -234,6 +235,41 @@ TEST_P(UsageTest, a_truncated_table_is_empty_at_once) {
   EXPECT_EQ(row(query), "1 3 3");
 }
 
+TEST_P(UsageTest, a_truncated_table_is_counted_by_what_was_compacted_since) {
+  if (in_memory()) return;
+  insert(1, 10);
+  ASSERT_TRUE(database_->engine->flush());
+  const std::string query =
+      "SELECT partitions, rows FROM system_views.table_statistics "
+      "WHERE keyspace_name = 'e' AND table_name = 't'";
+  must("TRUNCATE t");
+  insert(2, 3);
+  ASSERT_TRUE(database_->engine->flush());
+  ASSERT_TRUE(database_->engine->compact());
+  EXPECT_EQ(row(query), "1 3");
+  must(
+      "CREATE MATERIALIZED VIEW w AS SELECT * FROM t WHERE c IS NOT NULL AND p IS NOT NULL "
+      "PRIMARY KEY (c, p)");
+  ASSERT_TRUE(database_->engine->flush());
+  ASSERT_TRUE(database_->engine->compact());
+  EXPECT_EQ(row("SELECT partitions, rows FROM system_views.table_statistics "
+                "WHERE keyspace_name = 'e' AND table_name = 'w'"),
+            "3 3");
+}
+
+TEST_P(UsageTest, writes_that_still_wait_at_the_end_are_answered) {
+  constexpr int writes = 500;
+  std::atomic<int> answered = 0;
+  for (int i = 0; i < writes; ++i) {
+    const auto plan = database_->engine->plan_query(
+        "INSERT INTO t (p, c, v) VALUES (1, " + std::to_string(i) + ", 'x')", "e");
+    ASSERT_TRUE(plan);
+    database_->engine->execute(*plan, {}, [&](auto result) { answered += result ? 1 : 0; });
+  }
+  database_.reset();
+  EXPECT_EQ(answered, writes);
+}
+
 TEST_P(UsageTest, hot_partitions_are_named) {
   must("CREATE TABLE h (a text, b int, v int, PRIMARY KEY ((a, b)))");
   for (int i = 0; i < 300; ++i) {
@@ -371,6 +407,30 @@ TEST_F(UsageKeeping, what_was_saved_is_there_without_a_clean_end) {
   EXPECT_EQ(tables.at(2000).tombstones_per_read.max(), 3u);
   EXPECT_EQ(tables.at(2000).partitions_read.heaviest().size(), 2u);
   EXPECT_EQ(again.since_micros(), usage.since_micros());
+}
+
+// Of no table, and of one whose id is none.
+TEST_F(UsageKeeping, damaged_shapes_are_left_out) {
+  const base::Bytes none(1, '\0');
+  base::Bytes too_large(1, '\x01');
+  base::append_varint(too_large, (uint64_t{1} << 32) + table_->storage_id);
+  for (const base::Bytes& tables : {none, too_large}) {
+    base::Bytes shape(1, '\x01');
+    for (int i = 0; i < 4; ++i) base::append_sized(shape, "text");
+    shape += tables;
+    for (int i = 0; i < 6; ++i) base::append_varint(shape, 1);
+    for (int i = 0; i < 2; ++i) base::append_signed_varint(shape, 1);
+    base::QuantileSketch().append_to(shape);
+    storage::WriteSet writes;
+    base::Bytes header(1, '\x01');
+    base::append_signed_varint(header, 1);
+    writes.put(row::table_begin(usage_table_id) + "h", header);
+    writes.put(row::table_begin(usage_table_id) + "s12345678", shape);
+    ASSERT_TRUE(store_->commit(std::move(writes)));
+    Usage usage(clock_);
+    ASSERT_TRUE(load_usage(*store_, *schema_, usage));
+    EXPECT_THAT(usage.shapes(), IsEmpty());
+  }
 }
 
 TEST_F(UsageKeeping, records_of_what_is_gone_are_erased_and_unreadable_ones_left_out) {

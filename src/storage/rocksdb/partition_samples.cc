@@ -1,6 +1,8 @@
 #include "storage/rocksdb/partition_samples.h"
 
 #include <rocksdb/db.h>
+#include <rocksdb/metadata.h>
+#include <rocksdb/write_batch.h>
 
 #include <algorithm>
 #include <unordered_set>
@@ -48,17 +50,6 @@ bool parse_erasure(BytesView begin, BytesView end, Erasure& erasure) {
   erasure.last = UINT64_MAX;
   return end_table == erasure.table + 1 && end.size() == table_id_size;
 }
-
-// What a file has of a table.
-struct Piece {
-  uint64_t newest = 0;  // sequence number
-  uint64_t first = 0, last = 0;
-  PartitionSample sample;
-
-  bool is_covered_by(const Erasure& erasure) const {
-    return erasure.sequence > newest && erasure.first <= first && last <= erasure.last;
-  }
-};
 
 class SampleCollector final : public ::rocksdb::TablePropertiesCollector {
  public:
@@ -136,14 +127,64 @@ class SampleCollectorFactory final : public ::rocksdb::TablePropertiesCollectorF
   const char* Name() const override { return "sibyl.PartitionSamples"; }
 };
 
-// What all files say.
-struct Pieces {
-  std::vector<Erasure> erasures;
-  std::map<uint32_t, std::vector<Piece>> tables;
+// Keys [begin, end) that were erased, as far as their file goes.
+struct ErasedKeys {
+  Bytes begin, end;
+  uint64_t sequence = 0;
 };
 
+// What a file has of a table, in [begin, end).
+struct Piece {
+  uint64_t newest = 0;  // sequence number; 0 when nothing older is below it
+  Bytes begin, end;
+  PartitionSample sample;
+};
+
+// What all files say.
+struct Pieces {
+  std::map<uint32_t, std::vector<ErasedKeys>> erasures;
+  std::map<uint32_t, std::vector<Piece>> tables;
+
+  // An erasure may have come to lie in several files, side by side. REQUIRES: sorted erasures.
+  bool is_erased(uint32_t table, const Piece& piece) const {
+    const auto found = erasures.find(table);
+    if (found == erasures.end()) return false;
+    const Bytes* next = &piece.begin;  // of what is not covered yet
+    for (const ErasedKeys& erased : found->second) {
+      if (erased.sequence <= piece.newest || erased.end <= *next) continue;
+      if (erased.begin > *next) return false;
+      next = &erased.end;
+      if (*next >= piece.end) return true;
+    }
+    return false;
+  }
+};
+
+Bytes token_key(uint32_t table, uint64_t token) {
+  Bytes key = row::table_begin(table);
+  base::append_big_endian(key, token);
+  return key;
+}
+
+// Of a table's records up to this token.
+Bytes end_of(uint32_t table, uint64_t token) {
+  return token == UINT64_MAX ? row::table_end(table) : token_key(table, token + 1);
+}
+
+// A compaction writes an erasure into each of its files as a whole, and it counts between the ends of the
+// file alone: elsewhere it may be done already, and newer records, which have no sequence numbers any more,
+// lie there.
+void add_erasure(const Erasure& erasure, const ::rocksdb::LiveFileMetaData& file, Pieces& pieces) {
+  ErasedKeys keys{token_key(erasure.table, erasure.first), end_of(erasure.table, erasure.last),
+                  erasure.sequence};
+  keys.begin = std::max<Bytes>(keys.begin, file.smallestkey);
+  keys.end = std::min<Bytes>(keys.end, file.largestkey);
+  if (keys.begin < keys.end) pieces.erasures[erasure.table].push_back(std::move(keys));
+}
+
 // Of a file that tells nothing, or of another version, nothing is known until it is compacted.
-void read_file(BytesView encoded, const std::unordered_set<uint32_t>& wanted, Pieces& pieces) {
+void read_file(BytesView encoded, const ::rocksdb::LiveFileMetaData& file,
+               const std::unordered_set<uint32_t>& wanted, Pieces& pieces) {
   if (encoded.empty() || encoded.front() != format_version) return;
   base::Reader in(encoded.substr(1));
   uint64_t count = 0;
@@ -153,17 +194,52 @@ void read_file(BytesView encoded, const std::unordered_set<uint32_t>& wanted, Pi
     if (!in.big_endian(erasure.table) || !in.big_endian(erasure.first) || !in.big_endian(erasure.last) ||
         !in.varint(erasure.sequence))
       return;
-    pieces.erasures.push_back(erasure);
+    if (wanted.contains(erasure.table)) add_erasure(erasure, file, pieces);
   }
   if (!in.varint(count)) return;
   for (uint64_t i = 0; i < count; ++i) {
     uint32_t table = 0;
     Piece piece;
-    if (!in.big_endian(table) || !in.varint(piece.newest) || !in.big_endian(piece.first) ||
-        !in.big_endian(piece.last) || !piece.sample.read_from(in))
+    uint64_t first = 0, last = 0;
+    if (!in.big_endian(table) || !in.varint(piece.newest) || !in.big_endian(first) || !in.big_endian(last) ||
+        !piece.sample.read_from(in))
       return;
-    if (wanted.contains(table)) pieces.tables[table].push_back(std::move(piece));
+    if (!wanted.contains(table)) continue;
+    piece.begin = std::max<Bytes>(token_key(table, first), file.smallestkey);
+    piece.end = std::min<Bytes>(end_of(table, last), file.largestkey + '\0');
+    pieces.tables[table].push_back(std::move(piece));
   }
+}
+
+// By the names that RocksDB has for their properties.
+std::map<std::string, ::rocksdb::LiveFileMetaData> files_of(::rocksdb::DB& database) {
+  std::vector<::rocksdb::LiveFileMetaData> live;
+  database.GetLiveFilesMetaData(&live);
+  std::map<std::string, ::rocksdb::LiveFileMetaData> files;
+  for (::rocksdb::LiveFileMetaData& file : live) {
+    std::string name = file.db_path + file.name;
+    files.emplace(std::move(name), std::move(file));
+  }
+  return files;
+}
+
+Pieces read_files(::rocksdb::DB& database, const std::unordered_set<uint32_t>& wanted) {
+  Pieces pieces;
+  ::rocksdb::TablePropertiesCollection properties;
+  if (!database.GetPropertiesOfAllTables(&properties).ok()) return pieces;
+  const std::map<std::string, ::rocksdb::LiveFileMetaData> files = files_of(database);
+  ::rocksdb::LiveFileMetaData gone;  // just now; its ends are not known any more
+  gone.largestkey.assign(64, '\xff');
+  for (const auto& [name, of_file] : properties) {
+    const auto found = of_file->user_collected_properties.find(property_name);
+    const auto file = files.find(name);
+    if (found != of_file->user_collected_properties.end())
+      read_file(found->second, file != files.end() ? file->second : gone, wanted, pieces);
+  }
+  for (auto& [table, erasures] : pieces.erasures)
+    std::sort(erasures.begin(), erasures.end(),
+              [](const ErasedKeys& a, const ErasedKeys& b) { return a.begin < b.begin; });
+  return pieces;
 }
 
 }  // namespace
@@ -179,13 +255,36 @@ void ErasedTables::add(BytesView begin, BytesView end, uint64_t after) {
   tables_[erasure.table] = after;
 }
 
-uint64_t ErasedTables::erased_after(uint32_t table) const {
-  const std::lock_guard lock(mutex_);
-  const auto found = tables_.find(table);
-  return found == tables_.end() ? 0 : found->second;
+void ErasedTables::add(const ::rocksdb::WriteBatch& batch, uint64_t after) {
+  struct Handler final : ::rocksdb::WriteBatch::Handler {
+    Handler(ErasedTables& erased_tables, uint64_t sequence) : tables(erased_tables), after(sequence) {}
+    using Status = ::rocksdb::Status;
+    using Slice = ::rocksdb::Slice;
+    Status PutCF(uint32_t, const Slice&, const Slice&) override { return Status::OK(); }
+    Status DeleteCF(uint32_t, const Slice&) override { return Status::OK(); }
+    Status MergeCF(uint32_t, const Slice&, const Slice&) override { return Status::OK(); }
+    Status DeleteRangeCF(uint32_t, const Slice& begin, const Slice& end) override {
+      tables.add(view_of(begin), view_of(end), after);
+      return Status::OK();
+    }
+    ErasedTables& tables;
+    const uint64_t after;
+  };
+  if (!batch.HasDeleteRange()) return;
+  Handler handler(*this, after);
+  batch.Iterate(&handler).PermitUncheckedError();
 }
 
-std::map<uint32_t, PartitionSample> partition_samples(::rocksdb::DB& database, const ErasedTables& erased,
+std::set<uint32_t> ErasedTables::only_in_memory(uint64_t flushed) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(tables_, [flushed](const auto& entry) { return entry.second < flushed; });
+  std::set<uint32_t> tables;
+  for (const auto& [table, after] : tables_) tables.insert(table);
+  return tables;
+}
+
+std::map<uint32_t, PartitionSample> partition_samples(::rocksdb::DB& database,
+                                                      const std::set<uint32_t>& erased,
                                                       std::span<const uint32_t> tables, size_t most_records) {
   ::rocksdb::ReadOptions in_memory;
   in_memory.read_tier = ::rocksdb::kMemtableTier;
@@ -198,23 +297,11 @@ std::map<uint32_t, PartitionSample> partition_samples(::rocksdb::DB& database, c
     all.merge(scan_partitions(*records, table, most_records));
   }
   // After the memory tables: what is flushed between counts twice rather than never.
-  ::rocksdb::TablePropertiesCollection files;
-  if (!database.GetPropertiesOfAllTables(&files).ok()) return samples;
-  Pieces pieces;
-  const std::unordered_set<uint32_t> wanted(tables.begin(), tables.end());
-  for (const auto& [name, properties] : files) {
-    const auto found = properties->user_collected_properties.find(property_name);
-    if (found != properties->user_collected_properties.end()) read_file(found->second, wanted, pieces);
-  }
+  const Pieces pieces = read_files(database, {tables.begin(), tables.end()});
   for (const auto& [table, found] : pieces.tables) {
-    const Erasure in_memory_erasure{table, 0, UINT64_MAX, erased.erased_after(table) + 1};
-    const auto is_erased = [&](const Piece& piece) {
-      if (in_memory_erasure.sequence > 1 && piece.is_covered_by(in_memory_erasure)) return true;
-      return std::any_of(pieces.erasures.begin(), pieces.erasures.end(),
-                         [&](const Erasure& one) { return one.table == table && piece.is_covered_by(one); });
-    };
+    if (erased.contains(table)) continue;
     for (const Piece& piece : found)
-      if (!is_erased(piece)) samples.at(table).merge(piece.sample);
+      if (!pieces.is_erased(table, piece)) samples.at(table).merge(piece.sample);
   }
   return samples;
 }

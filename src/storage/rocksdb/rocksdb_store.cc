@@ -160,7 +160,8 @@ class RocksStore final : public Store {
   std::map<uint32_t, uint64_t> largest_partitions() const override;
   std::map<uint32_t, PartitionSample> partition_samples(std::span<const uint32_t> tables,
                                                         size_t most_records) const override {
-    return rocksdb::partition_samples(*database_, erased_tables_, tables, most_records);
+    return rocksdb::partition_samples(*database_, erased_tables_.only_in_memory(listener_->flushed()), tables,
+                                      most_records);
   }
   void watch_partitions(uint64_t bytes, std::function<void(BytesView, uint64_t)> tell) override {
     partition_watch_->set(bytes, std::move(tell));
@@ -180,7 +181,6 @@ class RocksStore final : public Store {
   base::Result<bool> read(const ::rocksdb::ReadOptions& options, BytesView key, Bytes& value) const;
   base::Status write_group(std::span<Committer::Request> group);
   base::Status apply(::rocksdb::WriteBatch& batch);
-  void note_erased_tables(std::span<Committer::Request> group, uint64_t sequence);
   void resume_after_failure();
   void leave_log();
   void tell(const base::Status& status);
@@ -201,7 +201,7 @@ class RocksStore final : public Store {
   std::shared_ptr<::rocksdb::Cache> cache_;
   std::shared_ptr<::rocksdb::Statistics> counters_;
   std::shared_ptr<PartitionWatch> partition_watch_ = std::make_shared<PartitionWatch>();
-  ErasedTables erased_tables_;
+  mutable ErasedTables erased_tables_;
 
   // The committer's thread alone uses these once it runs.
   std::unique_ptr<CommitLog> log_;
@@ -258,6 +258,7 @@ base::Status RocksStore::open_log() {
   CommitLog::Replay replay;
   replay.group = [this](BytesView group) {
     ::rocksdb::WriteBatch batch{Bytes(group)};
+    erased_tables_.add(batch, database_->GetLatestSequenceNumber());
     return apply(batch);
   };
   replay.end_of_segment = [this](uint64_t segment) {
@@ -342,18 +343,11 @@ base::Status RocksStore::write_group(std::span<Committer::Request> group) {
     (void)log_->undo();
     return status;
   }
-  if (batch_.HasDeleteRange()) note_erased_tables(group, sequence);
+  erased_tables_.add(batch_, sequence);
   if (batch_.GetDataSize() > max_kept_batch) batch_ = ::rocksdb::WriteBatch();
   release_log();
   merge_hot_keys();
   return {};
-}
-
-void RocksStore::note_erased_tables(std::span<Committer::Request> group, uint64_t sequence) {
-  for (const Committer::Request& request : group)
-    for (const WriteSet::Operation& operation : request.writes.operations())
-      if (operation.action == WriteSet::Action::erase_range)
-        erased_tables_.add(operation.key, operation.value, sequence);
 }
 
 // A table file could not be written, by a compaction perhaps: RocksDB is told to go on, but not with every
