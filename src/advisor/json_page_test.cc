@@ -148,6 +148,22 @@ SELECT * FROM users WHERE username = ?;
   checker.expect_complete();
 }
 
+TEST(TerminalReport, NamesDoNotSteerTheTerminal) {
+  const auto workload = parse_workload(
+      "CREATE TABLE t (k int PRIMARY KEY, \"c\x1b[2J\" int);\n"
+      "SELECT * FROM t WHERE \"c\x1b[2J\" = 1 ALLOW FILTERING;",
+      "test\x1b.cql");
+  ASSERT_TRUE(workload.has_value());
+  auto review = review_workloads({*workload}, {});
+  ASSERT_TRUE(review.has_value()) << review.error().message();
+  ASSERT_FALSE(review->findings.empty());
+  EXPECT_NE(review->findings[0].cql.find('\x1b'), std::string::npos) << "what is to be pasted is true";
+  review->findings[0].evidence.push_back({"key '\x1b[31m'\nnext", Origin::measured});
+  const std::string text = render_text(*review, {});
+  EXPECT_EQ(text.find('\x1b'), std::string::npos) << text;
+  EXPECT_NE(text.find("next (measured)"), std::string::npos) << text;
+}
+
 TEST(JsonPage, OfADesign) {
   Checker checker(documented("sibyl advise design --json"));
   for (const char* text : {R"(

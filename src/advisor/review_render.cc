@@ -17,13 +17,21 @@ size_t letters(std::string_view text) {
       std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
 
-std::string padded(const std::string& text, size_t width, bool right = false) {
+// Names and keys may hold anything, but must not steer the terminal.
+std::string clean(std::string text) {
+  std::replace_if(text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7F; }, ' ');
+  return text;
+}
+
+std::string padded(const std::string& unsafe, size_t width, bool right = false) {
+  const std::string text = clean(unsafe);
   const std::string space(width > letters(text) ? width - letters(text) : 0, ' ');
   return right ? space + text : text + space;
 }
 
 // Lines of at most `width` letters; those behind the first are indented by as many spaces as it is told.
-std::string wrapped(const std::string& text, size_t width, size_t indent) {
+std::string wrapped(const std::string& unsafe, size_t width, size_t indent) {
+  const std::string text = clean(unsafe);
   std::string out, line;
   for (size_t from = 0; from < text.size();) {
     const size_t end = std::min(text.find(' ', from), text.size());
@@ -231,7 +239,7 @@ class TextReport {
     std::string out;
     for (size_t from = 0; from < text.size();) {
       const size_t end = std::min(text.find('\n', from), text.size());
-      out += by + text.substr(from, end - from) + "\n";
+      out += by + clean(text.substr(from, end - from)) + "\n";
       from = end + 1;
     }
     return out;
@@ -246,7 +254,7 @@ class TextReport {
 
   void finding(const Finding& finding) {
     out_ += fmt::format("\n{} {}  {}\n", paint(finding.severity, to_string(finding.severity)),
-                        paint("1", finding.id()), finding.place());
+                        paint("1", clean(finding.id())), clean(finding.place()));
     paragraph("", "", finding.message);
     for (const Evidence& evidence : finding.evidence)
       paragraph("-", "2", fmt::format("{} ({})", evidence.text, to_string(evidence.origin)));
@@ -273,7 +281,7 @@ class TextReport {
       if (!finding.accepted) continue;
       if (first) title("accepted by the baseline");
       first = false;
-      out_ += fmt::format("{}: {}\n", finding.id(), *finding.accepted);
+      out_ += fmt::format("{}: {}\n", clean(finding.id()), clean(*finding.accepted));
     }
     if (!review_.unused_baseline.empty()) title("in the baseline, but found no more");
     for (const std::string& id : review_.unused_baseline) out_ += id + "\n";
