@@ -118,8 +118,32 @@ void draw_crossing(Svg& svg, const Box& box, const TableReview& table, const Rev
   svg.line({{x, scale.y(target.partition_bytes)}, {x, box.bottom()}}, "target");
   const bool left = x > box.x + box.width / 2;
   svg.text({x + (left ? -5 : 5), box.bottom() - 6},
-           fmt::format("in {}", duration_text(*table.days_to_target * 86'400)), "small error",
+           fmt::format("in {}", duration_text(*table.days_to_target * 86'400)), "small error halo",
            left ? Svg::Anchor::end : Svg::Anchor::start);
+}
+
+// At an end of the target's line, above it or below: where no curve passes, if there is such a place.
+void label_target(Svg& svg, const Box& box, const TableReview& table, const ReviewTarget& target,
+                  const Scale& scale) {
+  const std::string text = "target " + size_text(target.partition_bytes);
+  const double limit = scale.y(target.partition_bytes), width = text_width(text, 11);
+  const auto is_free = [&](const Box& place) {
+    for (const GrowthPoint& point : table.growth) {
+      const double x = box.x + box.width * point.seconds / target.horizon;
+      if (x < place.x - 15 || x > place.right() + 15) continue;
+      for (const double size : {point.sizes.p50, point.sizes.p99, point.sizes.max})
+        if (scale.y(size) > place.y && scale.y(size) < place.bottom()) return false;
+    }
+    return true;
+  };
+  for (const double x : {box.right() - width, box.x + 4}) {
+    for (const double y : {limit - 5, limit + 13}) {
+      if (!is_free({x, y - 13, width, 17})) continue;
+      svg.text({x, y}, text, "small error halo");
+      return;
+    }
+  }
+  svg.text({box.right() - width, limit - 5}, text, "small error halo");
 }
 
 void draw_curve(Svg& svg, const Box& box, const TableReview& table, const ReviewTarget& target,
@@ -144,8 +168,7 @@ void draw_table_growth(Svg& svg, const Box& box, const TableReview& table, const
   draw_curve(svg, box, table, target, scale, &Sizes::p99, "p99");
   draw_curve(svg, box, table, target, scale, &Sizes::max, "max");
   svg.line({{box.x, limit}, {box.right(), limit}}, "target");
-  svg.text({box.right(), limit - 5}, "target " + size_text(target.partition_bytes), "small error",
-           Svg::Anchor::end);
+  label_target(svg, box, table, target, scale);
   draw_crossing(svg, box, table, target, scale);
   svg.text({box.x, box.bottom() + 16}, "now", "small muted");
   svg.text({box.right(), box.bottom() + 16}, "in " + duration_text(target.horizon), "small muted",

@@ -18,6 +18,7 @@ namespace {
 constexpr double grid = 20, gap = 40, margin = 30;
 constexpr double leave_at = 5, arrive_at = 15;  // offsets to the grid
 constexpr double track = 12, lane = 10;
+constexpr double apart = 16;  // a label from the column before its own
 constexpr double label_height = 16, arrow_length = 26;
 constexpr size_t labels_of_an_arrow = 3;
 constexpr size_t outside = SIZE_MAX;
@@ -188,7 +189,7 @@ class Planner {
     double x = margin;
     for (size_t column = 0; column < columns_.size(); ++column) {
       channels_.push_back(x);
-      x += channel_width(column);
+      x += channel_width(column) + (column > 0 ? apart : 0);
       label_at_.push_back(x);
       x += column == 0 || labels[column] > 0 ? labels[column] : gap;
       double y = margin, width = 0;

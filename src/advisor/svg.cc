@@ -19,6 +19,7 @@ text{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",m
 .max,.p99,.p50{stroke-width:2}
 .target,.mean{stroke-dasharray:5 4}
 .paper{fill:#ffffff}
+.halo{paint-order:stroke;stroke:#ffffff;stroke-width:4px;stroke-linejoin:round}
 .box{fill:#ffffff;stroke:#8996a5;stroke-width:1.3}
 .view{stroke-dasharray:6 3}
 .head{fill:#e3ebf6}
@@ -49,6 +50,7 @@ text{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",m
 @media (prefers-color-scheme:dark){
 text{fill:#e4e7eb}
 .paper{fill:#12171d}
+.halo{stroke:#12171d}
 .box{fill:#1a2129;stroke:#5f7084}
 .head{fill:#263443}
 .rule{fill:#2e3945}

@@ -5,7 +5,7 @@
 
 A block ```cql NAME or ```text NAME is the file NAME. In a block ```console lines that begin with `$ ` are commands, what
 follows each of them is its output. Durations of searches are not compared. Other blocks are not allowed: nobody would
-notice when they go stale.
+notice when they go stale. Pictures that the page shows are those that its commands drew.
 """
 import difflib
 import os
@@ -68,6 +68,18 @@ def true_page(lines, folder, binary, page):
     return out + lines[last:]
 
 
+def check_pictures(lines, folder, page, write):
+    """Pictures that the page shows, `![name](folder/file.svg)`, beside it and as the commands drew them."""
+    for name in re.findall(r"!\[[^]]*\]\(([^)]+)\)", "\n".join(lines)):
+        drawn, kept = folder / name, page.parent / name
+        xml.etree.ElementTree.parse(drawn)
+        if write:
+            kept.parent.mkdir(exist_ok=True)
+            kept.write_bytes(drawn.read_bytes())
+        elif kept.read_bytes() != drawn.read_bytes():
+            raise SystemExit(f"{kept} is not what is drawn; run_guide.py --write puts it right")
+
+
 def main():
     arguments = sys.argv[1:]
     write = arguments[:1] == ["--write"]
@@ -77,8 +89,7 @@ def main():
         lines = page.read_text(encoding="utf-8").splitlines()
         with tempfile.TemporaryDirectory() as folder:
             wanted = true_page(lines, pathlib.Path(folder), binary, page)
-            for picture in pathlib.Path(folder).rglob("*.svg"):
-                xml.etree.ElementTree.parse(picture)
+            check_pictures(lines, pathlib.Path(folder), page, write)
         if write:
             page.write_text("\n".join(wanted) + "\n", encoding="utf-8")
         elif wanted != lines:
