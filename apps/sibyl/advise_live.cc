@@ -154,9 +154,7 @@ class Observer {
       if (row.count("rank") != 1 || row.count("count") <= 0) return;
       for (ObservedTable& table : out_.tables) {
         if (table.keyspace != row.text("keyspace_name") || table.name != row.text("table_name")) continue;
-        // What the key has surely got: its count may be too high by the error.
-        const double sure = 1 - std::min(1.0, row.count("error") / row.count("count"));
-        ObservedTable::HotPartition hot{row.text("partition_key"), std::min(1.0, row.count("share") * sure)};
+        ObservedTable::HotPartition hot{row.text("partition_key"), std::min(1.0, row.count("share"))};
         (row.text("kind") == "read" ? table.hottest_read : table.hottest_write) = std::move(hot);
       }
     });

@@ -1,10 +1,16 @@
 // `sibyl advise --live`: a server with a model that is bad on purpose, work on it, and what is said of it.
+#include <fmt/format.h>
+
+#include <boost/json.hpp>
+#include <fstream>
+
 #include "sibyl/test_process.h"
 
 namespace sibyl {
 namespace {
 
 using testing::HasSubstr;
+namespace json = boost::json;
 
 class AdviseLiveTest : public ServeTest {
  protected:
@@ -21,8 +27,146 @@ class AdviseLiveTest : public ServeTest {
     outcome.status = process.wait();
     return outcome;
   }
+  static json::value review_of(const Outcome& outcome) {
+    boost::system::error_code problem;
+    json::value review = json::parse(outcome.output, problem);
+    EXPECT_FALSE(problem) << outcome.output << outcome.errors;
+    return problem ? json::value(json::object{}) : review;
+  }
+  std::string write(const std::string& name, const std::string& text) const {
+    std::ofstream(directory_ + "/" + name) << text;
+    return directory_ + "/" + name;
+  }
   std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
+
+  // One group takes most joins, everybody is looked for by city, and a second keyspace has nothing wrong.
+  static void work(client::Connection& connection) {
+    run(connection,
+        "CREATE KEYSPACE shop WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}");
+    run(connection,
+        "CREATE KEYSPACE quiet WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}");
+    run(connection, "CREATE TABLE shop.people (id int PRIMARY KEY, city text, age int)");
+    run(connection,
+        "CREATE TABLE shop.joins (groupname text, joined timeuuid, username text, "
+        "PRIMARY KEY (groupname, joined))");
+    run(connection, "CREATE TABLE quiet.pairs (k int PRIMARY KEY, v int)");
+    for (int i = 0; i < people; ++i)
+      run(connection, fmt::format("INSERT INTO shop.people (id, city, age) VALUES ({}, 'city {}', {})", i,
+                                  i % 10, i % 90));
+    for (int i = 0; i < joins; ++i)
+      run(connection,
+          fmt::format("INSERT INTO shop.joins (groupname, joined, username) VALUES ('{}', now(), 'u{}')",
+                      i % 5 < 4 ? "acme" : fmt::format("group {}", i), i));
+    for (int i = 0; i < scans; ++i)
+      run(connection,
+          fmt::format("SELECT * FROM shop.people WHERE city = 'city {}' ALLOW FILTERING", i % 10));
+    for (int i = 0; i < 20; ++i) {
+      run(connection, fmt::format("SELECT * FROM shop.joins WHERE groupname = 'acme' LIMIT {}", i + 1));
+      run(connection, fmt::format("SELECT * FROM quiet.pairs WHERE k = {}", i));
+      run(connection, fmt::format("SELECT * FROM shop.people WHERE id IN ({}, {})", i, i + 1));
+    }
+  }
+
+  static const json::value* find(const json::value& review, const std::string& id) {
+    for (const json::value& finding : review.at("findings").as_array())
+      if (finding.at("id").as_string() == id) return &finding;
+    return nullptr;
+  }
+  static const json::value* find_named(const json::value& review, const char* list, const std::string& name) {
+    for (const json::value& one : review.at(list).as_array())
+      if (one.at("name").as_string() == name) return &one;
+    return nullptr;
+  }
+  static std::string measured(const json::value& finding) {
+    std::string out;
+    for (const json::value& evidence : finding.at("evidence").as_array())
+      if (evidence.at("origin").as_string() == "measured")
+        out += std::string(evidence.at("text").as_string()) + "\n";
+    return out;
+  }
+
+  // The same whether a server is asked or its directory.
+  void expect_bad_model(const json::value& review) const {
+    EXPECT_EQ(review.at("internal_errors").as_array().size(), 0u) << json::serialize(review);
+    const json::value* scan = find(review, "FULL_SCAN shop.people/by_city");
+    ASSERT_NE(scan, nullptr) << json::serialize(review.at("findings"));
+    EXPECT_THAT(measured(*scan), HasSubstr("SELECT * FROM shop.people WHERE city = ? ALLOW FILTERING"));
+    EXPECT_THAT(measured(*scan), HasSubstr("rows read for"));
+    EXPECT_THAT(measured(*scan), HasSubstr("runs "));
+    const json::value* growth = find(review, "PARTITION_GROWTH shop.joins");
+    ASSERT_NE(growth, nullptr) << json::serialize(review.at("findings"));
+    EXPECT_EQ(growth->at("severity").as_string(), "error");
+    EXPECT_THAT(measured(*growth), HasSubstr("largest"));
+    EXPECT_THAT(measured(*growth), HasSubstr("rows more, seen for"));
+    const json::value* hot = find(review, "HOT_PARTITION shop.joins");
+    ASSERT_NE(hot, nullptr) << json::serialize(review.at("findings"));
+    EXPECT_THAT(measured(*hot), HasSubstr("acme"));
+    const json::value* table = find_named(review, "tables", "shop.people");
+    ASSERT_NE(table, nullptr);
+    EXPECT_EQ(table->at("origin").as_string(), "measured");
+    EXPECT_NEAR(table->at("rows").to_number<double>(), people, people * 0.1);
+    const json::value* list = find_named(review, "queries", "by_id");
+    ASSERT_NE(list, nullptr);
+    EXPECT_EQ(list->at("calls").to_number<double>(), 20);
+    EXPECT_EQ(list->at("partitions_max").to_number<double>(), 2);
+  }
+
+  static constexpr int people = 2000, joins = 1000, scans = 10;
+  // The disk is not waited for.
+  const std::vector<std::string> quick = {"--set", "commitlog_sync=periodic"};
+  // So that what a test can write is large and hot.
+  static constexpr const char* targets = "-- @target partition=20kB partition_rate=1/h horizon=1h\n";
 };
+
+TEST_F(AdviseLiveTest, AServerAndItsDirectory) {
+  auto server = serve(data(), quick);
+  {
+    auto connection = connect();
+    work(*connection);
+  }
+  const std::string file = write("targets.cql", targets);
+  const Outcome live = advise({"--live", address(), "--format", "json", file});
+  EXPECT_EQ(live.status, 3) << live.errors;
+  EXPECT_EQ(live.errors, "");
+  const json::value review = review_of(live);
+  EXPECT_EQ(review.at("source").as_string(), address());
+  expect_bad_model(review);
+  EXPECT_NE(find_named(review, "tables", "quiet.pairs"), nullptr);
+
+  const Outcome quiet = advise({"--live", address(), "-k", "quiet"});
+  EXPECT_EQ(quiet.status, 0) << quiet.errors;
+  EXPECT_THAT(quiet.output, testing::StartsWith("OK"));
+  EXPECT_THAT(quiet.output, testing::Not(HasSubstr("shop")));
+  const Outcome unknown = advise({"--live", address(), "-k", "nothing"});
+  EXPECT_EQ(unknown.status, 2);
+  EXPECT_THAT(unknown.errors, HasSubstr("there is no keyspace 'nothing', but quiet, shop"));
+
+  server->signal(SIGTERM);
+  EXPECT_EQ(server->wait(), 0);
+  const Outcome embedded = advise({"--live", data(), "--format", "json", file});
+  EXPECT_EQ(embedded.status, 3) << embedded.errors;
+  expect_bad_model(review_of(embedded));
+}
+
+// Statements on what is gone are told of, and fail nothing.
+TEST_F(AdviseLiveTest, AChangedSchema) {
+  auto server = serve(data(), quick);
+  auto connection = connect();
+  work(*connection);
+  run(*connection, "SELECT age FROM shop.people WHERE id = 1");
+  run(*connection, "ALTER TABLE shop.people DROP age");
+  run(*connection, "DROP TABLE shop.joins");
+  const Outcome live = advise({"--live", address(), "--format", "json", "-k", "shop"});
+  const json::value review = review_of(live);
+  EXPECT_EQ(find_named(review, "tables", "shop.joins"), nullptr);
+  bool told = false;
+  for (const json::value& finding : review.at("findings").as_array()) {
+    if (finding.at("code").as_string() != "UNSUPPORTED_QUERY") continue;
+    EXPECT_EQ(finding.at("severity").as_string(), "note");
+    told = true;
+  }
+  EXPECT_TRUE(told) << live.output;
+}
 
 TEST_F(AdviseLiveTest, PlacesThatCannotBeAsked) {
   const Outcome nobody = advise({"--live", "127.0.0.1:1"});

@@ -215,7 +215,7 @@ select * from joins where groupname = 'x' limit 10;
 
 TEST(Observation, ABoundThatDoesNotHoldIsABug) {
   Observation observation = shop();
-  ObservedShape list = shape("SELECT * FROM shop.people WHERE id IN (?, ?, ?)", "people", 10);
+  ObservedShape list = shape("SELECT * FROM shop.people WHERE id IN (uuid(), uuid(), ?)", "people", 10);
   list.partitions_max = 3;
   ObservedShape wrong = shape("SELECT * FROM shop.people WHERE id = ?", "people", 10);
   wrong.partitions_max = 2;
@@ -240,7 +240,7 @@ TEST(Observation, WhatNoLongerPlansIsReported) {
   ObservedShape gone = shape("SELECT * FROM shop.gone WHERE id = ?", "gone", 10);
   gone.since_last = 3 * day;
   observation.shapes = {gone, shape("SELECT nick FROM shop.people WHERE id = ?", "people", 10),
-                        shape("SELEKT", "people", 1)};
+                        shape("SELEKT", "people", 1), shape("SELECT id FROM shop.peo…", "people", 1)};
   observation.definitions.push_back("CREATE TABLE shop.broken (id uuid PRIMARY KEY, x no_such_type)");
   const Review review = review_of(observation);
   EXPECT_EQ(ids(review), "UNSUPPORTED_QUERY shop.gone/by_id\nUNSUPPORTED_QUERY shop.people/by_id\n");
@@ -286,16 +286,6 @@ TEST(Observation, SkewIsFitted) {
     for (const double count : {10.0, 1e4, 1e7})
       EXPECT_NEAR(zipf_exponent(count, 1 / zipf_sum(count, exponent)), exponent, 1e-6);
   EXPECT_EQ(zipf_exponent(1000, 1e-9), 0);
-}
-
-TEST(Observation, StatementsAreComparedWithoutTheirValues) {
-  const std::string wanted = normal_form("SELECT * FROM shop.t WHERE a = ? AND b > ? LIMIT ?", "shop");
-  for (const char* same :
-       {"select * from t where a = 'x' and b > 3 limit 10;",
-        "SELECT *\n FROM \"shop\".t WHERE a=:a AND b>:b LIMIT 1",
-        "SELECT * FROM shop . t WHERE a = 0xff AND b > 550e8400-e29b-41d4-a716-446655440000 LIMIT ?"})
-    EXPECT_EQ(normal_form(same, "shop"), wanted) << same;
-  EXPECT_NE(normal_form("SELECT * FROM other.t WHERE a = ? AND b > ? LIMIT ?", "shop"), wanted);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "types/type.h"
 
@@ -162,8 +163,22 @@ std::optional<TableFacts::Rows> TableFacts::rows_per_partition_after(double seco
     if (!then_parts) return now;
     return distribute(rows_after(seconds), *then_parts, skew);
   }
-  const double factor = rows_after(seconds) / *rows * *partitions / *then_parts;
-  return Rows{now->mean * factor, now->p50 * factor, now->p99 * factor, now->max * factor};
+  double factor = rows_after(seconds) / *rows * *partitions / *then_parts;
+  if (growth_origin != Origin::measured || !observed_seconds || !write_share)
+    return Rows{now->mean * factor, now->p50 * factor, now->p99 * factor, now->max * factor};
+  // The hottest key goes on as it was seen. If all rows came while they were counted, so did the partitions,
+  // and more go on coming.
+  constexpr double nearly_all = 0.9;
+  if (*growth * *observed_seconds >= nearly_all * *rows) factor = 1;
+  const double added = std::max(0.0, rows_after(seconds) - *rows);
+  const double largest = std::max(now->max + added * *write_share, now->p99 * factor);
+  return Rows{now->mean * factor, now->p50 * factor, now->p99 * factor, largest};
+}
+
+double TableFacts::farthest() const {
+  constexpr double times = 100;
+  const bool seen = growth_origin == Origin::measured && observed_seconds;
+  return seen ? times * *observed_seconds : std::numeric_limits<double>::infinity();
 }
 
 Sizes TableFacts::bytes_of(const Rows& rows) const {

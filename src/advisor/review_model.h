@@ -55,6 +55,8 @@ struct TableFacts {
   // The same after `seconds` more.
   std::optional<Rows> rows_per_partition_after(double seconds) const;
   double rows_after(double seconds) const;
+  // How far growth can be foretold: seconds, without end where it was declared.
+  double farthest() const;
   // The share of writes that the hottest partition gets; 0: not known.
   double hottest_share() const;
   Sizes bytes_of(const Rows& rows) const;
@@ -107,9 +109,6 @@ void take_observed(const ObservedTable& observed, TableFacts& facts);
 void take_observed(const ObservedShape& observed, std::optional<double> seconds, StatementFacts& facts);
 // A name for a statement that has none: by_city, all, insert.
 std::string shape_name(const cql::Statement& statement);
-// The same text for statements that differ only in literals, markers, case, and in whether they name their
-// keyspace. For comparing, not for reading: what stands between quotes loses its case, too.
-std::string normal_form(std::string_view text, const std::string& keyspace);
 
 // The rules, each adding what it finds.
 void review_statement(const ReviewModel& model, const StatementFacts& statement, Review& review);

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "advisor/review_model.h"
-#include "cql/lexer.h"
 
 namespace sibyl::advisor {
 namespace {
@@ -93,25 +92,6 @@ std::string shape_name(const cql::Statement& statement) {
   if (const auto* remove = std::get_if<cql::Delete>(&statement.node))
     return "delete_" + key_columns(remove->where);
   return "batch";
-}
-
-std::string normal_form(std::string_view text, const std::string& keyspace) {
-  using enum cql::TokenKind;
-  std::string out;
-  cql::Lexer lexer(text);
-  cql::Token token = lexer.next();
-  while (token.kind != end) {
-    const cql::Token next = lexer.next();
-    const std::string_view raw = lexer.raw(token);
-    const bool is_literal = token.kind >= string && token.kind <= blob;
-    const bool is_named = token.kind == colon && next.offset == token.offset + token.length;
-    const bool qualifies = next.kind == dot && (raw == keyspace || raw == "\"" + keyspace + "\"");
-    if (!qualifies && token.kind != semicolon) out += (is_literal || is_named ? "?" : std::string(raw)) + " ";
-    token = is_named || qualifies ? lexer.next() : next;
-  }
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return out;
 }
 
 }  // namespace sibyl::advisor

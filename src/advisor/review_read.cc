@@ -7,6 +7,7 @@
 
 #include "advisor/review_model.h"
 #include "cql/parser.h"
+#include "cql/shape.h"
 #include "plan/definitions.h"
 
 namespace sibyl::advisor {
@@ -152,6 +153,7 @@ class Reader {
     if (keyspaces.size() == 1) keyspace_ = *keyspaces.begin();
     std::set<std::string> names;
     for (const ObservedShape& shape : observation.shapes) {
+      if (shape.text.ends_with("…")) continue;  // too long to be kept whole
       auto tree = cql::parse_statement(shape.text);
       if (!tree || !is_data(**tree)) {
         model_.internal_errors.push_back(
@@ -162,8 +164,8 @@ class Reader {
       source.name = shape_name(**tree);
       if (!names.insert(shape.keyspace + "." + shape.table + "/" + source.name).second)
         source.name += "_" + shape.id.substr(0, 4);
+      observed_shapes_.push_back(cql::print_shape(**tree, shape.keyspace));
       add_statement(place, source, std::move(*tree));
-      observed_forms_.push_back(normal_form(shape.text, shape.keyspace));
       take_observed(shape, seconds_of(shape), model_.statements.back());
     }
   }
@@ -182,17 +184,17 @@ class Reader {
   }
 
   // The same statement as it was observed; nullptr: it was not.
-  StatementFacts* find_observed(const std::string& text) {
-    if (observed_forms_.empty()) return nullptr;
+  StatementFacts* find_observed(const cql::Statement& statement) {
+    if (observed_shapes_.empty()) return nullptr;
     const auto found =
-        std::find(observed_forms_.begin(), observed_forms_.end(), normal_form(text, keyspace_));
-    if (found == observed_forms_.end()) return nullptr;
-    return &model_.statements[static_cast<size_t>(found - observed_forms_.begin())];
+        std::find(observed_shapes_.begin(), observed_shapes_.end(), cql::print_shape(statement, keyspace_));
+    if (found == observed_shapes_.end()) return nullptr;
+    return &model_.statements[static_cast<size_t>(found - observed_shapes_.begin())];
   }
 
   void add_statement(const Workload& workload, const CqlStatement& source,
                      std::shared_ptr<const cql::Statement> tree) {
-    StatementFacts* observed = source.line > 0 ? find_observed(source.text) : nullptr;
+    StatementFacts* observed = source.line > 0 ? find_observed(*tree) : nullptr;
     StatementFacts fresh;
     StatementFacts& facts = observed != nullptr ? *observed : fresh;
     if (observed == nullptr || !source.name.empty())
@@ -476,8 +478,8 @@ class Reader {
   ReviewModel model_;
   schema::SnapshotPtr schema_;
   std::string keyspace_ = default_keyspace;
-  std::vector<std::string> keyspaces_;       // of each statement's session
-  std::vector<std::string> observed_forms_;  // of the first statements: those that were observed
+  std::vector<std::string> keyspaces_;        // of each statement's session
+  std::vector<std::string> observed_shapes_;  // of the first statements: those that were observed
   std::vector<std::pair<std::string, Place>> places_;
   std::map<std::string, double> read_rates_, write_rates_, insert_rates_;
 };

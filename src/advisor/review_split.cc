@@ -44,7 +44,7 @@ void find_need(Situation& situation) {
 
 Situation situation_of(const ReviewModel& model, const TableFacts& table) {
   Situation out{model, table};
-  if (const auto rows = table.rows_per_partition_after(model.target.horizon))
+  if (const auto rows = table.rows_per_partition_after(std::min(model.target.horizon, table.farthest())))
     out.bytes = table.bytes_of(*rows).max;
   out.rate = table.writes * table.hottest_share();
   if (table.growth && table.partitions) {
@@ -155,7 +155,8 @@ void write_time_fix(const Situation& situation, const TimeChoice& time, Split& s
 
 // The ratio of reads to writes from which a second table costs less than asking every bucket.
 std::string ratio_text(const CostModel& cost, double modulo) {
-  if (modulo <= 1) return {};
+  constexpr double hardly_any = 0.01;
+  if (modulo <= 1 || cost.insert / ((modulo - 1) * cost.partition) < hardly_any) return {};
   return fmt::format(" From {} reads per write on, a second table in the order of reads is cheaper.",
                      count_text(cost.insert / ((modulo - 1) * cost.partition)));
 }

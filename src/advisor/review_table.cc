@@ -119,9 +119,7 @@ class TableReviewer {
     const bool now = out_.now && out_.now->max > target;
     const bool common = out_.horizon->p99 > target;
     // What was seen for an hour says little about a year.
-    constexpr double farthest = 100;
-    const bool far = facts_.observed_seconds && model_.target.horizon > farthest * *facts_.observed_seconds &&
-                     facts_.growth_origin == Origin::measured;
+    const bool far = model_.target.horizon > facts_.farthest();
     Finding finding = begin(Verdict::partition_growth,
                             now      ? Severity::error
                             : far    ? Severity::note
@@ -138,9 +136,10 @@ class TableReviewer {
           {fmt::format("{} rows of {}", count_text(*facts_.rows), size_text(facts_.row_bytes)),
            facts_.origin});
     if (facts_.partitions)
-      finding.evidence.push_back({fmt::format("{} partitions{}", count_text(*facts_.partitions),
-                                              facts_.skew > 0 ? fmt::format(", Zipf {}", facts_.skew) : ""),
-                                  facts_.origin});
+      finding.evidence.push_back(
+          {fmt::format("{} partitions{}", count_text(*facts_.partitions),
+                       facts_.skew > 0 ? fmt::format(", Zipf {:.3g}", facts_.skew) : ""),
+           facts_.origin});
     if (facts_.partition_bytes)
       finding.evidence.push_back({fmt::format("p50 {}, p99 {}, largest {} now", size_text(out_.now->p50),
                                               size_text(out_.now->p99), size_text(out_.now->max)),
