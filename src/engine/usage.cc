@@ -35,25 +35,33 @@ bool is_users(const schema::Table& table) {
   return table.storage_id >= storage::PurgePolicy::first_table_id;
 }
 
+// Adds the tables that a plan reads or writes, each once.
 struct TablesOf {
-  std::vector<const schema::Table*> operator()(const std::shared_ptr<const plan::Select>& select) const {
-    return {select->table.get()};
+  std::vector<const schema::Table*>& tables;
+
+  void operator()(const std::shared_ptr<const plan::Select>& select) const {
+    tables.push_back(select->table.get());
   }
-  std::vector<const schema::Table*> operator()(const std::shared_ptr<const plan::Modification>& write) const {
-    return {write->table.get()};
+  void operator()(const std::shared_ptr<const plan::Modification>& write) const {
+    tables.push_back(write->table.get());
   }
-  std::vector<const schema::Table*> operator()(const std::shared_ptr<const plan::Batch>& batch) const {
-    std::vector<const schema::Table*> tables;
+  void operator()(const std::shared_ptr<const plan::Batch>& batch) const {
     for (const auto& statement : batch->statements)
       if (std::find(tables.begin(), tables.end(), statement->table.get()) == tables.end())
         tables.push_back(statement->table.get());
-    return tables;
   }
   template <typename Other>
-  std::vector<const schema::Table*> operator()(const Other&) const {
-    return {};
-  }
+  void operator()(const Other&) const {}
 };
+
+bool is_of(const ShapeName& name, const std::vector<const schema::Table*>& tables) {
+  return std::equal(name.tables.begin(), name.tables.end(), tables.begin(), tables.end(),
+                    [](uint32_t id, const schema::Table* table) { return id == table->storage_id; });
+}
+
+uint64_t id_of(std::string_view query) {
+  return static_cast<uint64_t>(types::murmur3_token(query));
+}
 
 const char* kind_of(const cql::Statement& statement) {
   if (std::holds_alternative<cql::Select>(statement.node)) return "select";
@@ -65,7 +73,7 @@ const char* kind_of(const cql::Statement& statement) {
 
 // Sets everything that follows from the query.
 void finish_name(ShapeName& name, std::string query) {
-  name.id = static_cast<uint64_t>(types::murmur3_token(query));
+  name.id = id_of(query);
   name.query = std::move(query);
   if (name.query.size() <= Usage::max_query_text) return;
   size_t size = Usage::max_query_text;
@@ -138,15 +146,24 @@ size_t Usage::stripe_of_thread() {
 // --- Shapes
 
 std::shared_ptr<void> Usage::shape_of(const cql::Statement& statement, const plan::Prepared& plan) {
-  const std::vector<const schema::Table*> tables = std::visit(TablesOf{}, plan.plan);
+  thread_local std::vector<const schema::Table*> tables;
+  tables.clear();
+  std::visit(TablesOf{tables}, plan.plan);
   if (tables.empty() ||
       !std::all_of(tables.begin(), tables.end(), [](const schema::Table* table) { return is_users(*table); }))
     return nullptr;
+  std::string query = cql::print_shape(statement, plan.keyspace);
+  {
+    // Texts with values in them come here each time, and nearly all are of a known shape.
+    const std::lock_guard lock(shapes_mutex_);
+    const auto found = shapes_.find(id_of(query));
+    if (found != shapes_.end() && is_of(found->second->name, tables)) return found->second;
+  }
   ShapeName name;
   name.kind = kind_of(statement);
   name.keyspace = tables.front()->keyspace;
   for (const schema::Table* table : tables) add_table(name, table->name, table->storage_id);
-  finish_name(name, cql::print_shape(statement, plan.keyspace));
+  finish_name(name, std::move(query));
   return find_or_add(std::move(name));
 }
 
