@@ -60,6 +60,7 @@ class BatchBuilder {
   storage::WriteSet writes;
   PartitionLocks::Held held;
   ResultSet result;
+  std::vector<Written> written;
 
  private:
   base::Status build_conditional() {
@@ -68,6 +69,7 @@ class BatchBuilder {
     writes = std::move(builder.writes);
     held = std::move(builder.held);
     result = std::move(builder.result);
+    written = std::move(builder.written);
     return status;
   }
 
@@ -87,11 +89,12 @@ class BatchBuilder {
     return before.counters.write(before.reads, server_timestamp, writes);
   }
 
-  void count(const Modification& statement, const Targets& targets) {
-    observe(environment_, statement, targets);
-    if (!statement.reads_first) return;
-    result.partitions_read += targets.prefixes.size();
-    result.rows_read += targets.prefixes.size() * targets.rows.size();
+  void count(const Modification& statement, Targets& targets) {
+    if (statement.reads_first) {
+      result.partitions_read += targets.prefixes.size();
+      result.rows_read += targets.prefixes.size() * targets.rows.size();
+    }
+    observe(environment_, statement, targets, written);
   }
 
   base::Status add_upkeep() {
@@ -158,7 +161,7 @@ void run(BatchBuilder builder, Environment& environment, Completion done) {
     return;
   }
   commit(environment, std::move(builder.writes), std::move(builder.held), std::move(builder.result),
-         std::move(done), builder.trace());
+         std::move(builder.written), std::move(done), builder.trace());
 }
 
 }  // namespace

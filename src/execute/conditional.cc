@@ -51,14 +51,22 @@ base::Status ConditionalBuilder::build() {
   result.kind = ResultSet::Kind::rows;
   result.partitions_read = 1;
   result.rows_read = row_conditions_.size() + (static_conditions_ ? 1 : 0);
-  for (size_t i = 0; i < statements_.size(); ++i)
-    observe(environment_, *statements_[i].statement, targets_[i]);
-  if (!applied) return refuse(before.reads);
+  if (!applied) {
+    observe_all();
+    return refuse(before.reads);
+  }
   result.metadata = shape_.applied;
   result.rows.add(types::encode_boolean(true));
   result.rows.end_row();
   result.partitions_written = 1;
-  return write(before);
+  SIBYL_TRY(write(before));
+  observe_all();
+  return {};
+}
+
+void ConditionalBuilder::observe_all() {
+  for (size_t i = 0; i < statements_.size(); ++i)
+    observe(environment_, *statements_[i].statement, targets_[i], written);
 }
 
 // --- What is asked

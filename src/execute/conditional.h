@@ -34,6 +34,7 @@ class ConditionalBuilder {
   storage::WriteSet writes;
   PartitionLocks::Held held;
   ResultSet result;  // [applied], and what stood in the way
+  std::vector<Written> written;
 
  private:
   // What the statements demand of one row.
@@ -54,6 +55,7 @@ class ConditionalBuilder {
   base::Result<bool> hold(const RowConditions& row, const row::Fragment& fragment);
   base::Result<int64_t> timestamp(ReadBefore& reads);
   base::Status write(Before& before);
+  void observe_all();
 
   base::Status refuse(ReadBefore& reads);
   base::Status answer_rows(ReadBefore& reads, const row::Fragment& statics);

@@ -64,13 +64,13 @@ class TimestampSource {
   std::atomic<int64_t> last_{0};
 };
 
-// Told which partitions statements name, while they run: by whichever thread runs them, so it must be quick.
+// Told which partitions statements name, by any thread, so it must be quick. Outlives the store.
 class Observer {
  public:
   virtual ~Observer() = default;
   // A SELECT has read; `keys` are serialised, none when it reads a range of partitions or through an index.
   virtual void read(const schema::Table& table, std::span<const Bytes> keys, uint64_t tombstones) = 0;
-  // A statement that writes, alone or in a batch, is about to be committed; or its conditions did not hold.
+  // A statement that writes, alone or in a batch, was committed; or its conditions did not hold.
   // `prefixes` are those of record keys.
   virtual void written(const schema::Table& table, std::span<const Bytes> prefixes) = 0;
 };

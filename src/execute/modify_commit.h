@@ -1,18 +1,22 @@
 // The last step of every write. Private to this room.
 #pragma once
 
+#include <vector>
+
 #include "execute/environment.h"
 #include "execute/locks.h"
 #include "execute/modify_moment.h"
 
 namespace sibyl::execute {
 
-// Hands the write set to the store; answers with `result` when it is durable, with the locks given back.
+// Hands the write set to the store; answers with `result` when it is durable, with the locks given back and
+// the observer told.
 void commit(Environment& environment, storage::WriteSet writes, PartitionLocks::Held held, ResultSet result,
-            Completion done, Trace* trace = nullptr);
+            std::vector<Written> written, Completion done, Trace* trace = nullptr);
 
-// Tells the observer, if there is one, what the statement writes to.
-void observe(Environment& environment, const plan::Modification& statement, const Targets& targets);
+// Keeps for the observer, if there is one, what the statement writes to; takes the partitions' prefixes.
+void observe(Environment& environment, const plan::Modification& statement, Targets& targets,
+             std::vector<Written>& written);
 
 // The request's time: what now() gives and expiry counts from.
 plan::Bindings bindings_of(std::span<const types::ValueView> values, int64_t now_micros);

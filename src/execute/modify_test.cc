@@ -336,6 +336,46 @@ TEST(Modify, ConcurrentIncrementsAreExact) {
   EXPECT_EQ(counters_of(database, "t")["n"], threads * rounds);
 }
 
+struct CountingObserver final : Observer {
+  void read(const schema::Table&, std::span<const Bytes>, uint64_t) override {}
+  void written(const schema::Table&, std::span<const Bytes> prefixes) override {
+    ++statements;
+    partitions += prefixes.size();
+  }
+  size_t statements = 0, partitions = 0;
+};
+
+TEST(Modify, OnlyWhatWasCommittedIsObserved) {
+  storage::memory::Options options;
+  options.fail_commit = [](uint64_t number) { return number % 2 == 1; };
+  WriteFixture database(std::move(options));
+  database.must("CREATE TABLE t (k int PRIMARY KEY, v int)");
+  CountingObserver observer;
+  Environment environment = database.environment();
+  environment.observer = &observer;
+  const auto run = [&](const std::string& text, bool is_batch) {
+    const auto prepared = database.prepare(text);
+    ASSERT_TRUE(prepared);
+    (is_batch ? static_cast<void (*)(const plan::Prepared&, const Request&, Environment&, Completion)>(batch)
+              : modify)(**prepared, {}, environment, [](const base::Result<ResultSet>&) {});
+  };
+  const std::string batch_text =
+      "BEGIN BATCH INSERT INTO t (k, v) VALUES (1, 1); UPDATE t SET v = 1 WHERE k IN (2, 3); APPLY BATCH";
+  run("INSERT INTO t (k, v) VALUES (1, 1)", false);
+  EXPECT_EQ(observer.statements, 0u);
+  run("INSERT INTO t (k, v) VALUES (1, 1)", false);
+  EXPECT_EQ(std::pair(observer.statements, observer.partitions), std::pair(size_t{1}, size_t{1}));
+  run(batch_text, true);
+  EXPECT_EQ(observer.statements, 1u);
+  run(batch_text, true);
+  EXPECT_EQ(std::pair(observer.statements, observer.partitions), std::pair(size_t{3}, size_t{4}));
+  run("UPDATE t SET v = 2 WHERE k = 1 IF v = 1", false);
+  EXPECT_EQ(observer.statements, 3u);
+  run("UPDATE t SET v = 2 WHERE k = 1 IF v = 1", false);
+  run("UPDATE t SET v = 2 WHERE k = 1 IF v = 1", false);  // does not apply: nothing is committed
+  EXPECT_EQ(std::pair(observer.statements, observer.partitions), std::pair(size_t{5}, size_t{6}));
+}
+
 TEST(Modify, AFailedCommitReleasesTheLock) {
   storage::memory::Options options;
   options.fail_commit = [](uint64_t number) { return number == 1; };

@@ -344,14 +344,20 @@ class Selecting {
                     live_rows_, reader_->tombstones(), text_, types::murmur3_token(last_read_partition_)));
   }
 
+  // Those of the statement's keys that this page has read; they are read one after another.
+  std::span<const Bytes> named_partitions() const {
+    if (partitions_read_ == 0 || !plan_.where->index_uses().empty()) return {};
+    const auto last = std::find(read_.keys.begin(), read_.keys.end(), last_read_partition_);
+    if (last == read_.keys.end()) return {};
+    return {last + 1 - static_cast<ptrdiff_t>(partitions_read_), partitions_read_};
+  }
+
   void warn() {
     result_.partitions_read = partitions_read_;
     result_.rows_read = static_cast<uint64_t>(live_rows_);
     if (reader_ != nullptr) result_.tombstones_read = static_cast<uint64_t>(reader_->tombstones());
     if (observer_ != nullptr) {
-      const std::span<const Bytes> named =
-          plan_.where->index_uses().empty() ? read_.keys : std::span<Bytes>();
-      observer_->read(*plan_.table, named, result_.tombstones_read);
+      observer_->read(*plan_.table, named_partitions(), result_.tombstones_read);
     }
     warn_of_tombstones();
     if (!plan_.aggregates()) return;

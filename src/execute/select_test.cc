@@ -339,6 +339,46 @@ TEST(RangeDeletionsProperty, TheLatestThatCoversCounts) {
   EXPECT_TRUE(ok);
 }
 
+// --- What is told
+
+struct KeysObserver final : Observer {
+  void read(const schema::Table&, std::span<const Bytes> keys, uint64_t) override {
+    for (const Bytes& key : keys) partitions.push_back(base::read_big_endian<int32_t>(key));
+  }
+  void written(const schema::Table&, std::span<const Bytes>) override {}
+  std::vector<int32_t> partitions;
+};
+
+TEST(Select, OnlyPartitionsThatAPageReadsAreObserved) {
+  ReadFixture db;
+  db.must("CREATE TABLE t (k int, c int, PRIMARY KEY (k, c))");
+  for (const char* row : {"1, 1", "1, 2", "2, 1", "2, 2", "3, 1"})
+    db.must("INSERT INTO t (k, c) VALUES (" + std::string(row) + ")");
+  KeysObserver observer;
+  Environment environment{*db.store, *db.store, db.clock, db.timestamps, db.locks};
+  environment.observer = &observer;
+  const auto read = [&](const std::string& text, int32_t page_size) {
+    const auto prepared = db.prepare(text);
+    Request request;
+    request.page_size = page_size;
+    std::vector<std::vector<int32_t>> pages;
+    do {
+      observer.partitions.clear();
+      const auto result = select(**prepared, request, environment);
+      EXPECT_TRUE(result);
+      request.paging_state = result->paging_state;
+      pages.push_back(observer.partitions);
+    } while (request.paging_state);
+    return pages;
+  };
+  using Pages = std::vector<std::vector<int32_t>>;
+  EXPECT_EQ(read("SELECT * FROM t WHERE k IN (1, 2, 3) LIMIT 1", 0), (Pages{{1}}));
+  EXPECT_EQ(read("SELECT * FROM t WHERE k IN (1, 2, 3)", 3), (Pages{{1, 2}, {2, 3}}));
+  EXPECT_EQ(read("SELECT * FROM t WHERE k = 2", 0), (Pages{{2}}));
+  EXPECT_EQ(read("SELECT * FROM t WHERE k = 9", 0), (Pages{{9}}));
+  EXPECT_EQ(read("SELECT * FROM t", 0), (Pages{{}}));
+}
+
 // --- What may wait
 
 TEST(Select, OnlyReadsOfOnePartitionRunInline) {

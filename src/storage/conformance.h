@@ -446,4 +446,21 @@ TEST_P(StoreConformance, SamplesDescribePartitions) {
   expect(1);
 }
 
+TEST_P(StoreConformance, FewLargePartitionsAreNotTakenForMany) {
+  constexpr uint32_t table = 2000;
+  constexpr int rows = 20'000;
+  const auto harness = GetParam()();
+  Store& store = harness->store();
+  // Near the beginning of the ring.
+  const Bytes prefix = row::partition_prefix(table, std::numeric_limits<int64_t>::min() / 100 * 99, "p");
+  WriteSet writes;
+  for (int i = 0; i < rows; ++i)
+    writes.put(row::row_record_key(prefix, std::to_string(100'000 + i)), "value");
+  ASSERT_TRUE(store.commit(std::move(writes)).has_value());
+  const auto found = store.partition_samples(std::array{table}, 1000).at(table).summary();
+  EXPECT_EQ(found.partitions, 1u);
+  EXPECT_GE(found.rows, rows / 3u);
+  EXPECT_LE(found.rows, rows * 3u);
+}
+
 }  // namespace sibyl::storage::conformance

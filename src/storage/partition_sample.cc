@@ -93,9 +93,9 @@ void PartitionSample::merge(const PartitionSample& other) {
   largest_.insert(largest_.end(), other.largest_.begin(), other.largest_.end());
 }
 
-void PartitionSample::set_share(double share) {
+void PartitionSample::set_share(double share, double share_of_partitions) {
   if (share >= 1 || share <= 0) return;
-  runs_ = divided(runs_, share);
+  runs_ = divided(runs_, share_of_partitions);
   all_.rows = divided(all_.rows, share);
   all_.bytes = divided(all_.bytes, share);
   is_whole_ = false;

@@ -20,6 +20,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <map>
 #include <vector>
@@ -48,8 +49,9 @@ class PartitionSample {
   // All that this piece has of a partition; once for each. REQUIRES: nothing was merged into it.
   void add(int64_t token, const PartitionSize& size);
   void merge(const PartitionSample& other);
-  // Only this share (above 0, to 1) of the piece was looked at.
-  void set_share(double share);
+  // Only this share (above 0, to 1) of the piece's records, and of its partitions, was looked at.
+  void set_share(double share, double share_of_partitions);
+  void set_share(double share) { set_share(share, share); }
 
   struct Summary {
     uint64_t partitions = 0, rows = 0, bytes = 0;
@@ -106,7 +108,9 @@ class PartitionCounter {
 
 class Iterator;
 // Of the table that the iterator walks: its first partitions, until as many records have been seen; the rest
-// is estimated by the tokens that are left.
-PartitionSample scan_partitions(Iterator& records, uint32_t table, size_t most_records);
+// is estimated by the tokens that are left. A few partitions do not tell where the next tokens are: then it
+// is estimated by `share_before`, the share of records that are before a key; without it, all are looked at.
+PartitionSample scan_partitions(Iterator& records, uint32_t table, size_t most_records,
+                                const std::function<double(BytesView key)>& share_before = {});
 
 }  // namespace sibyl::storage

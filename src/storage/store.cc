@@ -32,7 +32,9 @@ base::Result<std::vector<CheckpointFile>> Store::checkpoint(const std::string&) 
                         .with_hint("name a data directory"));
 }
 
-PartitionSample scan_partitions(Iterator& records, uint32_t table, size_t most_records) {
+PartitionSample scan_partitions(Iterator& records, uint32_t table, size_t most_records,
+                                const std::function<double(BytesView key)>& share_before) {
+  constexpr uint64_t telling_partitions = 64;  // their tokens are off by an eighth, as a standard error
   PartitionCounter counter;
   Bytes prefix;
   size_t seen = 0;
@@ -41,18 +43,24 @@ PartitionSample scan_partitions(Iterator& records, uint32_t table, size_t most_r
     if (seen >= most_records) {
       row::RecordKey parsed;
       if (!row::parse_record_key(records.key(), parsed)) continue;
-      // Tokens are spread evenly, so that the next one says how much has been seen.
       if (seen == most_records) prefix = parsed.prefix(records.key());
-      if (parsed.prefix(records.key()) != prefix || seen >= 4 * most_records) {
+      const bool is_enough = parsed.prefix(records.key()) != prefix || seen >= 4 * most_records;
+      if (is_enough && counter.samples()[table].runs() >= telling_partitions) {
+        // Tokens are spread evenly, so that the next one says how much has been seen.
         share = (static_cast<double>(parsed.token) + 9223372036854775808.0) / 18446744073709551616.0;
+        break;
+      }
+      if (is_enough && share_before) {
+        share = share_before(records.key());
         break;
       }
     }
     counter.add(records.key(), records.value().size());
   }
+  const bool is_first_partition = counter.samples()[table].runs() == 0;
   counter.finish();
   PartitionSample sample = counter.samples()[table];
-  sample.set_share(share);
+  sample.set_share(share, is_first_partition ? 1 : share);
   return sample;
 }
 

@@ -242,6 +242,14 @@ Pieces read_files(::rocksdb::DB& database, const std::unordered_set<uint32_t>& w
   return pieces;
 }
 
+// About.
+uint64_t records_in_memory(::rocksdb::DB& database, BytesView begin, BytesView end) {
+  const ::rocksdb::Range range({begin.data(), begin.size()}, {end.data(), end.size()});
+  uint64_t count = 0, size = 0;
+  database.GetApproximateMemTableStats(range, &count, &size);
+  return count;
+}
+
 }  // namespace
 
 std::shared_ptr<::rocksdb::TablePropertiesCollectorFactory> make_partition_samples() {
@@ -294,7 +302,11 @@ std::map<uint32_t, PartitionSample> partition_samples(::rocksdb::DB& database,
         samples.try_emplace(table, PartitionSample(PartitionSample::listed_in_all)).first->second;
     const Bytes begin = row::table_begin(table), end = row::table_end(table);
     const auto records = make_iterator(database, in_memory, begin, end);
-    all.merge(scan_partitions(*records, table, most_records));
+    all.merge(scan_partitions(*records, table, most_records, [&](BytesView key) {
+      const uint64_t before = records_in_memory(database, begin, key);
+      const uint64_t total = records_in_memory(database, begin, end);
+      return before == 0 || before >= total ? 1.0 : static_cast<double>(before) / static_cast<double>(total);
+    }));
   }
   // After the memory tables: what is flushed between counts twice rather than never.
   const Pieces pieces = read_files(database, {tables.begin(), tables.end()});
