@@ -140,7 +140,8 @@ class Observer {
       table.tombstones = row.quantiles("tombstones_per_read");
       table.reads = row.count("reads");
       table.writes = row.count("writes");
-      table.seconds = since(row.number("since"));
+      table.seconds = row.number("counted_seconds");
+      if (!table.seconds) table.seconds = since(row.number("since"));
       out_.tables.push_back(std::move(table));
     });
     if (read) return true;

@@ -1,5 +1,5 @@
 #include <algorithm>
-#include <unordered_set>
+#include <set>
 
 #include "cql/shape.h"
 #include "cql/writer.h"
@@ -274,16 +274,19 @@ void Writer::node(const Batch& node) {
   put(" APPLY BATCH");
 }
 
-// Of a shape, each kind of statement once.
+// Of a shape, each kind of statement once, and in the same order however they come.
 void Writer::batch_statements(const std::vector<Modification>& statements) {
-  std::unordered_set<std::string> met;
+  std::set<std::string> kinds;
   for (const Modification& modification : statements) {
     const size_t before = out_.size();
     put(" ");
     std::visit([this](const auto& inner) { this->node(inner); }, modification);
     put(";");
-    if (is_shape_ && !met.insert(out_.substr(before)).second) out_.resize(before);
+    if (!is_shape_) continue;
+    kinds.insert(out_.substr(before));
+    out_.resize(before);
   }
+  for (const std::string& kind : kinds) out_ += kind;
 }
 
 }  // namespace sibyl::cql

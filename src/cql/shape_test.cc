@@ -44,7 +44,12 @@ TEST(Shape, functions_and_columns_stay) {
 TEST(Shape, each_kind_of_statement_of_a_batch_stands_there_once) {
   EXPECT_EQ(shape("BEGIN UNLOGGED BATCH INSERT INTO t (k) VALUES (1); INSERT INTO t (k) VALUES (2); "
                   "DELETE FROM t WHERE k = 3; INSERT INTO t (k) VALUES (4); APPLY BATCH"),
-            "BEGIN UNLOGGED BATCH INSERT INTO k.t (k) VALUES (?); DELETE FROM k.t WHERE k = ?; APPLY BATCH");
+            "BEGIN UNLOGGED BATCH DELETE FROM k.t WHERE k = ?; INSERT INTO k.t (k) VALUES (?); APPLY BATCH");
+}
+
+TEST(Shape, the_order_of_a_batch_does_not_matter) {
+  EXPECT_EQ(shape("BEGIN BATCH UPDATE t SET v = 1 WHERE k = 1; DELETE FROM t WHERE k = 3; APPLY BATCH"),
+            shape("BEGIN BATCH DELETE FROM t WHERE k = 4; UPDATE t SET v = 1 WHERE k = 1; APPLY BATCH"));
 }
 
 // A shape is CQL, and its own shape.

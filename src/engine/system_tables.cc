@@ -216,11 +216,10 @@ base::Status SystemTables::refresh(const schema::Table& table) {
   if (found == sources_.end()) return {};
   Source source = found->second;
   lock.unlock();  // a source may ask for node()
-  std::vector<SystemRow> rows = source();
-  lock.lock();
   storage::WriteSet writes;
   erase_table(table, writes);
-  for (const SystemRow& row : rows) put_row(table, row, clock_.now_micros(), writes);
+  for (const SystemRow& row : source()) put_row(table, row, clock_.now_micros(), writes);
+  lock.lock();
   return store_.commit(std::move(writes));
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <set>
 #include <unordered_set>
 
 #include "cql/shape.h"
@@ -31,11 +32,11 @@ namespace {
 constexpr size_t token_at = 4, key_at = 12;  // in the prefix of a record key
 constexpr uint64_t token_bias = uint64_t{1} << 63;
 
-bool is_users(const schema::Table& table) {
-  return table.storage_id >= storage::PurgePolicy::first_table_id;
+bool is_users(uint32_t storage_id) {
+  return storage_id >= storage::PurgePolicy::first_table_id;
 }
 
-// Adds the tables that a plan reads or writes, each once.
+// Adds the tables that a plan reads or writes, each once, by their ids.
 struct TablesOf {
   std::vector<const schema::Table*>& tables;
 
@@ -46,9 +47,10 @@ struct TablesOf {
     tables.push_back(write->table.get());
   }
   void operator()(const std::shared_ptr<const plan::Batch>& batch) const {
-    for (const auto& statement : batch->statements)
-      if (std::find(tables.begin(), tables.end(), statement->table.get()) == tables.end())
-        tables.push_back(statement->table.get());
+    for (const auto& statement : batch->statements) tables.push_back(statement->table.get());
+    const auto by_id = [](const schema::Table* table) { return table->storage_id; };
+    std::ranges::sort(tables, {}, by_id);
+    tables.erase(std::ranges::unique(tables, {}, by_id).begin(), tables.end());
   }
   template <typename Other>
   void operator()(const Other&) const {}
@@ -82,8 +84,12 @@ void finish_name(ShapeName& name, std::string query) {
   name.query += "…";
 }
 
-void add_table(ShapeName& name, const std::string& table, uint32_t id) {
-  if (std::find(name.tables.begin(), name.tables.end(), id) != name.tables.end()) return;
+// In the order of their ids; the same one again changes nothing.
+void add_table(ShapeName& name, const std::string& keyspace, const std::string& table, uint32_t id) {
+  if (name.tables.empty())
+    name.keyspace = keyspace;
+  else if (name.tables.back() == id)
+    return;
   name.table += (name.tables.empty() ? "" : ", ") + table;
   name.tables.push_back(id);
 }
@@ -149,8 +155,8 @@ std::shared_ptr<void> Usage::shape_of(const cql::Statement& statement, const pla
   thread_local std::vector<const schema::Table*> tables;
   tables.clear();
   std::visit(TablesOf{tables}, plan.plan);
-  if (tables.empty() ||
-      !std::all_of(tables.begin(), tables.end(), [](const schema::Table* table) { return is_users(*table); }))
+  if (tables.empty() || !std::all_of(tables.begin(), tables.end(),
+                                     [](const schema::Table* table) { return is_users(table->storage_id); }))
     return nullptr;
   std::string query = cql::print_shape(statement, plan.keyspace);
   {
@@ -161,8 +167,7 @@ std::shared_ptr<void> Usage::shape_of(const cql::Statement& statement, const pla
   }
   ShapeName name;
   name.kind = kind_of(statement);
-  name.keyspace = tables.front()->keyspace;
-  for (const schema::Table* table : tables) add_table(name, table->name, table->storage_id);
+  for (const schema::Table* table : tables) add_table(name, table->keyspace, table->name, table->storage_id);
   finish_name(name, std::move(query));
   return find_or_add(std::move(name));
 }
@@ -172,26 +177,33 @@ std::shared_ptr<void> Usage::shape_of(cql::Batch::Kind kind, const std::vector<e
   for (const execute::BatchItem& item : items) {
     const auto* shape = static_cast<const QueryShape*>(item.statement->usage.get());
     if (shape == nullptr) return nullptr;
-    if (std::find(shapes.begin(), shapes.end(), shape) == shapes.end()) shapes.push_back(shape);
+    shapes.push_back(shape);
   }
   if (shapes.empty()) return nullptr;
+  const auto by_id = [](const QueryShape* shape) { return shape->name.id; };
+  std::ranges::sort(shapes, {}, by_id);
+  shapes.erase(std::ranges::unique(shapes, {}, by_id).begin(), shapes.end());
+  // With the tables' ids: one may have been dropped and made anew.
   uint64_t hash = static_cast<uint64_t>(kind);
-  for (const QueryShape* shape : shapes) hash = mixed(hash, shape->name.id);
+  for (const QueryShape* shape : shapes)
+    hash = mixed(mixed(hash, shape->name.id), shape->name.tables.front());
   {
     const std::lock_guard lock(shapes_mutex_);
     if (const auto found = batches_.find(hash); found != batches_.end()) return found->second;
   }
   ShapeName name;
   name.kind = "batch";
-  name.keyspace = shapes.front()->name.keyspace;
+  std::ranges::sort(shapes, {}, [](const QueryShape* shape) { return shape->name.tables.front(); });
+  std::set<std::string> queries;
+  for (const QueryShape* shape : shapes) {
+    add_table(name, shape->name.keyspace, shape->name.table, shape->name.tables.front());
+    queries.insert(" " + shape->name.query + ";");  // as they are printed
+  }
   std::string query = "BEGIN ";
   if (kind == cql::Batch::Kind::unlogged) query += "UNLOGGED ";
   if (kind == cql::Batch::Kind::counter) query += "COUNTER ";
   query += "BATCH";
-  for (const QueryShape* shape : shapes) {
-    query += " " + shape->name.query + ";";
-    add_table(name, shape->name.table, shape->name.tables.front());
-  }
+  for (const std::string& one : queries) query += one;
   finish_name(name, query + " APPLY BATCH");
   std::shared_ptr<QueryShape> shape = find_or_add(std::move(name));
   const std::lock_guard lock(shapes_mutex_);
@@ -293,7 +305,7 @@ TableCounts& Usage::table_of(Stripe& stripe, uint32_t id) {
 }
 
 void Usage::read(const schema::Table& table, std::span<const Bytes> keys, uint64_t tombstones) {
-  if (!is_users(table)) return;
+  if (!is_users(table.storage_id)) return;
   Stripe& stripe = stripes_[stripe_of_thread()];
   const std::lock_guard lock(stripe.mutex);
   TableCounts& counts = table_of(stripe, table.storage_id);
@@ -304,7 +316,7 @@ void Usage::read(const schema::Table& table, std::span<const Bytes> keys, uint64
 }
 
 void Usage::written(const schema::Table& table, std::span<const Bytes> prefixes) {
-  if (!is_users(table)) return;
+  if (!is_users(table.storage_id)) return;
   Stripe& stripe = stripes_[stripe_of_thread()];
   const std::lock_guard lock(stripe.mutex);
   TableCounts& counts = table_of(stripe, table.storage_id);
@@ -319,27 +331,47 @@ void Usage::written(const schema::Table& table, std::span<const Bytes> prefixes)
 // --- Reading
 
 std::vector<Usage::Shape> Usage::shapes() const {
-  const std::lock_guard lock(shapes_mutex_);
+  std::vector<std::shared_ptr<QueryShape>> listed;
+  {
+    const std::lock_guard lock(shapes_mutex_);
+    for (const auto& [id, shape] : shapes_) listed.push_back(shape);
+  }
+  // Whoever counts waits for one copy at most.
   std::vector<Shape> out;
-  std::vector<const QueryShape*> sources;
-  for (const auto& [id, shape] : shapes_) {
-    out.push_back({shape->name, {}});
-    sources.push_back(shape.get());
+  for (const std::shared_ptr<QueryShape>& shape : listed) {
+    ShapeCounts all;
+    for (size_t i = 0; i < stripe_count; ++i) {
+      ShapeCounts counts;
+      {
+        const std::lock_guard lock(stripes_[i].mutex);
+        if (!shape->counts[i]) continue;
+        counts = *shape->counts[i];
+      }
+      all.merge(counts);
+    }
+    if (all.calls > 0) out.push_back({shape->name, std::move(all)});
   }
-  for (size_t i = 0; i < stripe_count; ++i) {
-    const std::lock_guard stripe_lock(stripes_[i].mutex);
-    for (size_t k = 0; k < out.size(); ++k)
-      if (sources[k]->counts[i]) out[k].counts.merge(*sources[k]->counts[i]);
-  }
-  std::erase_if(out, [](const Shape& shape) { return shape.counts.calls == 0; });
   return out;
 }
 
 std::map<uint32_t, TableCounts> Usage::tables() const {
   std::map<uint32_t, TableCounts> out;
   for (const Stripe& stripe : stripes_) {
-    const std::lock_guard lock(stripe.mutex);
-    for (const auto& [id, counts] : stripe.tables) out[id].merge(counts);
+    std::vector<uint32_t> ids;
+    {
+      const std::lock_guard lock(stripe.mutex);
+      for (const auto& [id, counts] : stripe.tables) ids.push_back(id);
+    }
+    for (const uint32_t id : ids) {
+      TableCounts counts;
+      {
+        const std::lock_guard lock(stripe.mutex);
+        const auto found = stripe.tables.find(id);
+        if (found == stripe.tables.end()) continue;
+        counts = found->second;
+      }
+      out[id].merge(counts);
+    }
   }
   return out;
 }
@@ -368,8 +400,23 @@ void Usage::forget_dropped(const schema::Snapshot& schema) {
   }
 }
 
-void Usage::load(int64_t since_micros, std::vector<Shape> shapes, std::map<uint32_t, TableCounts> tables) {
+uint64_t Usage::counted_micros(int64_t since_micros) const {
+  const int64_t now = clock_.now_micros();
+  int64_t counted = now - since_micros;
+  for (const Pause& pause : pauses_)
+    counted -= std::max<int64_t>(0, pause.end_micros - std::max(pause.begin_micros, since_micros));
+  return static_cast<uint64_t>(std::max<int64_t>(0, counted));
+}
+
+void Usage::load(int64_t since_micros, std::vector<Pause> pauses, std::vector<Shape> shapes,
+                 std::map<uint32_t, TableCounts> tables) {
   since_micros_ = since_micros;
+  pauses_ = std::move(pauses);
+  // Of many, the oldest two become one: what was counted between them is little beside what came after.
+  while (pauses_.size() > max_pauses) {
+    pauses_[1].begin_micros -= pauses_[0].end_micros - pauses_[0].begin_micros;
+    pauses_.erase(pauses_.begin());
+  }
   const std::lock_guard lock(shapes_mutex_);
   for (Shape& one : shapes) {
     auto shape = std::make_shared<QueryShape>(std::move(one.name));

@@ -7,8 +7,10 @@
 // (base/space_saving.h). Counted are statements that succeeded, on tables of users; each page of a result is
 // a call, each statement of a batch a write. Latency is that of executing, for writes until they are durable.
 //
-// Memory. At most 1,000 shapes are kept: when there are more, the eighth of them that was used least goes. A
-// table that many partitions are read and written of takes about 10 KiB in each stripe.
+// Memory. At most 1,000 shapes are kept: when there are more, the eighth of them that was used least goes.
+// The partitions of a table that are read, and those that are written, take 4 KiB in each stripe that many of
+// them are counted in, beside keys of more than 15 bytes: with keys of 32 bytes 7 KiB, with the longest that
+// are kept 21 KiB. Writes to files end on one thread, so that they are counted in one stripe.
 //
 // Threads: any, but for load().
 #pragma once
@@ -94,12 +96,23 @@ class Usage final : public execute::Observer {
   std::vector<Shape> shapes() const;  // those that were called
   std::map<uint32_t, TableCounts> tables() const;
   int64_t since_micros() const { return since_micros_; }
+  int64_t now_micros() const { return clock_.now_micros(); }
 
   // Forgets what is about tables that are not in the schema any more.
   void forget_dropped(const schema::Snapshot& schema);
 
+  // When nothing was counted, for the server was down; in order.
+  struct Pause {
+    int64_t begin_micros = 0, end_micros = 0;
+  };
+  static constexpr size_t max_pauses = 1000;
+  const std::vector<Pause>& pauses() const { return pauses_; }
+  // How long has been counted since then, without pauses.
+  uint64_t counted_micros(int64_t since_micros) const;
+
   // What an earlier run knew. Before anything is counted.
-  void load(int64_t since_micros, std::vector<Shape> shapes, std::map<uint32_t, TableCounts> tables);
+  void load(int64_t since_micros, std::vector<Pause> pauses, std::vector<Shape> shapes,
+            std::map<uint32_t, TableCounts> tables);
   // The wall clock may have been set: times are taken from it anew.
   void look_at_clock();
 
@@ -122,6 +135,7 @@ class Usage final : public execute::Observer {
 
   base::Clock& clock_;
   int64_t since_micros_ = 0;
+  std::vector<Pause> pauses_;
   std::atomic<int64_t> clock_offset_{0};  // from the steady clock to the wall's, in microseconds
   mutable std::array<Stripe, stripe_count> stripes_;
   mutable std::mutex shapes_mutex_;  // taken before any stripe's

@@ -35,7 +35,8 @@ void add_quantiles(SystemRow& row, const std::array<std::string_view, 4>& names,
 }
 
 SystemRow table_row(const schema::Table& table, const storage::PartitionSample::Summary& data,
-                    const TableCounts& counts, int64_t since_micros) {
+                    const TableCounts& counts, const Usage& usage) {
+  const int64_t since = counts.since_micros != 0 ? counts.since_micros : usage.since_micros();
   SystemRow row = {{"keyspace_name", table.keyspace},
                    {"table_name", table.name},
                    {"partitions", bigint(data.partitions)},
@@ -43,7 +44,8 @@ SystemRow table_row(const schema::Table& table, const storage::PartitionSample::
                    {"bytes", bigint(data.bytes)},
                    {"reads", bigint(counts.reads)},
                    {"writes", bigint(counts.writes)},
-                   {"since", timestamp(counts.since_micros != 0 ? counts.since_micros : since_micros)}};
+                   {"since", timestamp(since)},
+                   {"counted_seconds", bigint(usage.counted_micros(since) / 1'000'000)}};
   if (data.partitions > 0) {
     add_quantiles(row,
                   {"partition_rows_p50", "partition_rows_p90", "partition_rows_p99", "partition_rows_max"},
@@ -112,8 +114,7 @@ std::vector<SystemRow> table_statistic_rows(const storage::Store& store, const U
   std::map<uint32_t, TableCounts> counts = usage.tables();
   std::vector<SystemRow> rows;
   for_each_user_table(schema, [&](const schema::Table& table) {
-    rows.push_back(table_row(table, samples.at(table.storage_id).summary(), counts[table.storage_id],
-                             usage.since_micros()));
+    rows.push_back(table_row(table, samples.at(table.storage_id).summary(), counts[table.storage_id], usage));
   });
   return rows;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "row/record_key.h"
 
@@ -104,19 +105,39 @@ std::set<uint32_t> ids_of(const schema::Snapshot& schema) {
 
 // What one start reads.
 struct Loaded {
-  int64_t since_micros = 0;
+  int64_t since_micros = 0, saved_micros = 0;
+  std::vector<Usage::Pause> pauses;
   std::vector<Usage::Shape> shapes;
   std::map<uint32_t, TableCounts> tables;
 };
 
+Bytes encode_header(const Usage& usage, int64_t now_micros) {
+  Bytes out(1, format_version);
+  base::append_signed_varint(out, usage.since_micros());
+  base::append_signed_varint(out, now_micros);
+  for (const Usage::Pause& pause : usage.pauses()) {
+    base::append_signed_varint(out, pause.begin_micros);
+    base::append_signed_varint(out, pause.end_micros);
+  }
+  return out;
+}
+
+void read_header(BytesView value, Loaded& loaded) {
+  base::Reader in(value);
+  uint8_t version = 0;
+  int64_t since = 0;
+  if (!in.big_endian(version) || version != format_version || !in.signed_varint(since)) return;
+  loaded.since_micros = since;
+  if (!in.signed_varint(loaded.saved_micros)) return;
+  Usage::Pause pause;
+  while (in.signed_varint(pause.begin_micros) && in.signed_varint(pause.end_micros))
+    if (pause.begin_micros < pause.end_micros) loaded.pauses.push_back(pause);
+}
+
 void read_record(BytesView rest, BytesView value, const std::set<uint32_t>& present, Loaded& loaded) {
   const char record = rest.empty() ? '\0' : rest.front();
   if (record == header_record) {
-    base::Reader in(value);
-    uint8_t version = 0;
-    int64_t since = 0;
-    if (in.big_endian(version) && version == format_version && in.signed_varint(since))
-      loaded.since_micros = since;
+    read_header(value, loaded);
   } else if (record == table_record && rest.size() == 1 + sizeof(uint32_t)) {
     const auto id = base::read_big_endian<uint32_t>(rest.substr(1));
     TableCounts counts;
@@ -131,6 +152,51 @@ void read_record(BytesView rest, BytesView value, const std::set<uint32_t>& pres
   }
 }
 
+// Writes what has changed, in pieces: other writes do not wait for all of it. Each record stands for itself,
+// so that a crash between two pieces does no harm.
+class Saving {
+ public:
+  // Borrows both. `saved`: what the store has; see UsageKeeper.
+  Saving(storage::Store& store, std::map<Bytes, uint64_t>& saved) : store_(store), saved_(saved) {}
+
+  template <typename Encode>
+  base::Status put(Bytes key, uint64_t changes, Encode encode) {
+    met_.insert(key);
+    if (const auto known = saved_.find(key); known != saved_.end() && known->second == changes) return {};
+    writes_.put(key, encode());
+    written_.emplace_back(std::move(key), changes);
+    return writes_.byte_size() < piece_bytes ? base::Status() : commit();
+  }
+  // What was not met is gone.
+  base::Status finish() {
+    SIBYL_TRY(commit());
+    std::vector<Bytes> gone;
+    for (const auto& [key, changes] : saved_)
+      if (!met_.contains(key)) gone.push_back(key);
+    for (const Bytes& key : gone) writes_.erase(key);
+    if (!gone.empty()) SIBYL_TRY(store_.commit(std::exchange(writes_, {})));
+    for (const Bytes& key : gone) saved_.erase(key);
+    return {};
+  }
+
+ private:
+  static constexpr size_t piece_bytes = 1 << 20;
+
+  base::Status commit() {
+    if (writes_.empty()) return {};
+    SIBYL_TRY(store_.commit(std::exchange(writes_, {})));
+    for (auto& [key, changes] : written_) saved_[std::move(key)] = changes;
+    written_.clear();
+    return {};
+  }
+
+  storage::Store& store_;
+  std::map<Bytes, uint64_t>& saved_;
+  std::set<Bytes> met_;
+  storage::WriteSet writes_;
+  std::vector<std::pair<Bytes, uint64_t>> written_;
+};
+
 }  // namespace
 
 base::Status load_usage(const storage::Store& store, const schema::Snapshot& schema, Usage& usage) {
@@ -142,8 +208,12 @@ base::Status load_usage(const storage::Store& store, const schema::Snapshot& sch
   for (records->seek_to_first(); records->valid(); records->next())
     read_record(records->key().substr(begin.size()), records->value(), present, loaded);
   SIBYL_TRY(records->status());
-  if (loaded.since_micros != 0)
-    usage.load(loaded.since_micros, std::move(loaded.shapes), std::move(loaded.tables));
+  if (loaded.since_micros == 0) return {};
+  const int64_t now = usage.since_micros();
+  if (loaded.saved_micros != 0 && loaded.saved_micros < now)
+    loaded.pauses.push_back({loaded.saved_micros, now});
+  usage.load(loaded.since_micros, std::move(loaded.pauses), std::move(loaded.shapes),
+             std::move(loaded.tables));
   return {};
 }
 
@@ -181,29 +251,19 @@ base::Status UsageKeeper::save() {
   const std::lock_guard lock(saving_);
   usage_.look_at_clock();
   usage_.forget_dropped(*schema_());
-  std::map<Bytes, uint64_t> next;
-  storage::WriteSet writes;
-  const auto put = [&](Bytes key, uint64_t changes, auto encoded) {
-    const auto known = saved_.find(key);
-    if (known == saved_.end() || known->second != changes) writes.put(key, encoded());
-    next[std::move(key)] = changes;
-  };
-  for (const Usage::Shape& shape : usage_.shapes())
-    put(shape_key(shape.name.id), shape.counts.calls, [&] { return encode(shape); });
-  for (const auto& [id, counts] : usage_.tables())
-    put(table_key(id), counts.reads + counts.writes, [&counts = counts] { return encode(counts); });
-  if (next.empty() && saved_.empty()) return {};
-  put(record_key(header_record), 1, [&] {
-    Bytes out(1, format_version);
-    base::append_signed_varint(out, usage_.since_micros());
-    return out;
-  });
-  for (const auto& [key, changes] : saved_)
-    if (!next.contains(key)) writes.erase(key);
-  if (writes.empty()) return {};
-  SIBYL_TRY(store_.commit(std::move(writes)));
-  saved_ = std::move(next);
-  return {};
+  const std::vector<Usage::Shape> shapes = usage_.shapes();
+  const std::map<uint32_t, TableCounts> tables = usage_.tables();
+  if (shapes.empty() && tables.empty() && saved_.empty()) return {};
+  Saving saving(store_, saved_);
+  // First: without it the others are not read. Each time, for it says until when was counted.
+  SIBYL_TRY(saving.put(record_key(header_record), ++saves_,
+                       [&] { return encode_header(usage_, usage_.now_micros()); }));
+  for (const Usage::Shape& shape : shapes)
+    SIBYL_TRY(saving.put(shape_key(shape.name.id), shape.counts.calls, [&] { return encode(shape); }));
+  for (const auto& [id, counts] : tables)
+    SIBYL_TRY(saving.put(table_key(id), counts.reads + counts.writes,
+                         [&counts = counts] { return encode(counts); }));
+  return saving.finish();
 }
 
 }  // namespace sibyl::engine

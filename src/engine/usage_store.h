@@ -40,6 +40,7 @@ class UsageKeeper {
   std::mutex saving_;  // one after another
   // What the store has, by record key: a number that rises with every change. Guarded by saving_.
   std::map<base::Bytes, uint64_t> saved_;
+  uint64_t saves_ = 0;  // guarded by saving_
   std::mutex mutex_;
   std::condition_variable wake_;
   bool stopping_ = false;  // guarded by mutex_

@@ -11,6 +11,7 @@
 #include "engine/usage.h"
 #include "engine/usage_store.h"
 #include "row/record_key.h"
+#include "storage/memory/memory_store.h"
 #include "types/print.h"
 #include "types/value.h"
 
@@ -147,6 +148,40 @@ TEST_P(UsageTest, batches_count_as_one_call_and_as_writes_of_their_tables) {
             "2 0 0 0 0 3");
   EXPECT_THAT(rows("SELECT kind, table_name FROM system_views.query_shapes WHERE keyspace_name = 'e'"),
               ElementsAre("'batch' 't, u'"));
+}
+
+TEST_P(UsageTest, the_order_of_a_batch_does_not_matter) {
+  must("CREATE TABLE a (p int PRIMARY KEY, v int)");
+  const std::vector<std::string> statements = {"INSERT INTO t (p, c) VALUES (1, 1)",
+                                               "INSERT INTO a (p, v) VALUES (1, 1)",
+                                               "INSERT INTO a (p, v) VALUES (1, 1) USING TTL 5"};
+  for (const auto& [first, second] : {std::pair(0, 1), std::pair(1, 0), std::pair(1, 2), std::pair(2, 1)}) {
+    must("BEGIN BATCH " + statements[first] + "; " + statements[second] + "; APPLY BATCH");
+    std::vector<execute::BatchItem> items;
+    for (const int one : {first, second})
+      items.push_back({*database_->engine->plan_query(statements[one], "e"), {}});
+    std::promise<bool> answer;
+    database_->engine->execute_batch(cql::Batch::Kind::logged, items, {},
+                                     [&](auto result) { answer.set_value(result.has_value()); });
+    ASSERT_TRUE(answer.get_future().get());
+  }
+  EXPECT_THAT(rows("SELECT table_name, calls FROM system_views.query_shapes WHERE keyspace_name = 'e'"),
+              testing::UnorderedElementsAre("'t, a' 4", "'a' 4"));
+}
+
+TEST_P(UsageTest, a_batch_on_a_table_that_was_made_anew_has_a_shape_of_its_own) {
+  base::SystemClock clock;
+  Usage usage(clock);  // nobody tells it of the drop
+  const auto shape = [&] {
+    const std::vector<execute::BatchItem> items = {
+        {*database_->engine->plan_query("INSERT INTO t (p, c) VALUES (1, 1)", "e"), {}}};
+    return usage.shape_of(cql::Batch::Kind::logged, items);
+  };
+  const std::shared_ptr<void> before = shape();
+  EXPECT_EQ(shape(), before);
+  must("DROP TABLE t");
+  must("CREATE TABLE t (p int, c int, v text, PRIMARY KEY (p, c))");
+  EXPECT_NE(shape(), before);
 }
 
 TEST_P(UsageTest, prepared_statements_and_equal_texts_share_a_shape) {
@@ -407,6 +442,55 @@ TEST_F(UsageKeeping, what_was_saved_is_there_without_a_clean_end) {
   EXPECT_EQ(tables.at(2000).tombstones_per_read.max(), 3u);
   EXPECT_EQ(tables.at(2000).partitions_read.heaviest().size(), 2u);
   EXPECT_EQ(again.since_micros(), usage.since_micros());
+}
+
+TEST_F(UsageKeeping, much_is_saved_in_pieces_and_what_failed_is_saved_next_time) {
+  constexpr uint32_t tables = 100;
+  std::atomic<uint64_t> commits = 0;
+  storage::memory::Options options;
+  options.fail_commit = [&](uint64_t) { return ++commits == 2; };
+  const auto store = storage::memory::make_store(std::move(options));
+  auto keyspace = std::make_shared<schema::Keyspace>();
+  Usage usage(clock_);
+  for (uint32_t i = 0; i < tables; ++i) {
+    auto table = std::make_shared<schema::Table>();
+    table->storage_id = 2000 + i;
+    keyspace->tables[std::to_string(i)] = table;
+    std::vector<base::Bytes> keys;
+    for (int k = 0; k < 64; ++k) keys.push_back(std::string(250, 'k') + std::to_string(k));
+    usage.read(*table, keys, 0);
+  }
+  auto schema = std::make_shared<schema::Snapshot>();
+  schema->keyspaces["k"] = keyspace;
+  UsageKeeper keeper(*store, usage, [&] { return schema; });
+  EXPECT_FALSE(keeper.save());  // 1.6 MB
+  ASSERT_TRUE(keeper.save());
+  Usage again(clock_);
+  ASSERT_TRUE(load_usage(*store, *schema, again));
+  EXPECT_EQ(again.tables().size(), tables);
+}
+
+TEST_F(UsageKeeping, time_that_the_server_was_down_is_not_counted) {
+  constexpr int64_t second = 1'000'000;
+  base::ManualClock clock(1'700'000'000 * second);
+  const int64_t start = clock.now_micros();
+  {
+    Usage usage(clock);
+    UsageKeeper keeper(*store_, usage, [this] { return schema_; });
+    usage.read(*table_, {}, 0);
+    clock.advance_seconds(100);
+    EXPECT_EQ(usage.counted_micros(start), 100u * second);
+  }
+  clock.advance_seconds(5000);
+  for (int i = 1; i <= 2; ++i) {
+    Usage usage(clock);
+    ASSERT_TRUE(load_usage(*store_, *schema_, usage));
+    UsageKeeper keeper(*store_, usage, [this] { return schema_; });
+    clock.advance_seconds(50);
+    EXPECT_EQ(usage.counted_micros(start), (100u + 50 * i) * second);
+    EXPECT_EQ(usage.counted_micros(clock.now_micros() - 10 * second), 10u * second);
+    ASSERT_TRUE(keeper.save());
+  }
 }
 
 // Of no table, and of one whose id is none.
