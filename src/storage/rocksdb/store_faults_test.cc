@@ -6,14 +6,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <condition_variable>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <future>
 #include <mutex>
 #include <thread>
 
 #include "row/fragment.h"
+#include "row/record_key.h"
+#include "storage/partition_sample.h"
 #include "storage/rocksdb/directory.h"
 #include "storage/rocksdb/faulty_disk.h"
 #include "storage/rocksdb/rocksdb_store.h"
@@ -394,6 +398,39 @@ TEST(RocksdbStore, MakesTheDirectoryAndOpensQuickly) {
   ASSERT_NE(store, nullptr);
   RecordProperty("open_milliseconds", static_cast<int>(took / std::chrono::milliseconds(1)));
   EXPECT_LT(took, std::chrono::seconds(2));  // fifty milliseconds when nothing else runs
+}
+
+TEST(RocksdbReplay, tables_that_the_log_erases_again_are_empty_in_their_samples) {
+  constexpr uint32_t table = 2000;
+  const auto rows = [&](const Store& store) {
+    return store.partition_samples(std::array{table}, 1000).at(table).summary().rows;
+  };
+  const auto put = [](Store& store, int token) {
+    WriteSet writes;
+    writes.put(row::row_record_key(row::partition_prefix(table, token, "p"), "c"), "value");
+    ASSERT_TRUE(store.commit(std::move(writes)));
+  };
+  TemporaryDirectory directory, copy;
+  {
+    const auto store = opened(directory.path(), {});
+    for (int i = 0; i < 10; ++i) put(*store, i);
+    ASSERT_TRUE(store->flush());
+    WriteSet erase;
+    erase.erase_range(row::table_begin(table), row::table_end(table));
+    ASSERT_TRUE(store->commit(std::move(erase)));
+    EXPECT_EQ(rows(*store), 0u);
+    // As a crash would leave it.
+    std::filesystem::copy(
+        directory.path(), copy.path(),
+        std::filesystem::copy_options::recursive | std::filesystem::copy_options::overwrite_existing);
+  }
+  const auto store = opened(copy.path(), {});
+  EXPECT_EQ(rows(*store), 0u);
+  put(*store, 1);
+  EXPECT_EQ(rows(*store), 1u);
+  ASSERT_TRUE(store->flush());
+  ASSERT_TRUE(store->compact({}, {}));
+  EXPECT_EQ(rows(*store), 1u);
 }
 
 // --- kill -9
