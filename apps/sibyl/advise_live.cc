@@ -227,7 +227,13 @@ base::Result<std::unique_ptr<shell::Session>> open(const LiveFlags& flags) {
                         "there is no terminal to ask for the password on: give it with -p");
     options.password = std::move(*password);
   }
-  return shell::connect_session(options);
+  auto session = shell::connect_session(options);
+  if (session) return session;
+  const bool login = session.error().code() == base::ErrorCode::bad_credentials;
+  return base::fail(
+      base::Error(session.error().code(), session.error().message())
+          .with_hint(login ? "Name a user with -u; without -p the password is asked for."
+                           : "Name the server as HOST:PORT, or the data directory of a stopped one."));
 }
 
 }  // namespace

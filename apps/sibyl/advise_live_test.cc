@@ -168,10 +168,27 @@ TEST_F(AdviseLiveTest, AChangedSchema) {
   EXPECT_TRUE(told) << live.output;
 }
 
+TEST_F(AdviseLiveTest, LoggingIn) {
+  auto server = serve(data(), {"--set", "authenticator=PasswordAuthenticator"});
+  client::Options options;
+  options.port = port_;
+  options.user = options.password = "cassandra";
+  auto connection = client::Connection::connect(options);
+  ASSERT_TRUE(connection) << connection.error().message();
+  make_table(**connection);
+  const Outcome nobody = advise({"--live", address()});
+  EXPECT_EQ(nobody.status, 2);
+  EXPECT_THAT(nobody.errors, HasSubstr("Name a user with -u"));
+  const Outcome somebody = advise({"--live", address(), "-u", "cassandra", "-p", "cassandra"});
+  EXPECT_EQ(somebody.status, 0) << somebody.errors;
+  EXPECT_THAT(somebody.output, HasSubstr("1 table"));
+}
+
 TEST_F(AdviseLiveTest, PlacesThatCannotBeAsked) {
   const Outcome nobody = advise({"--live", "127.0.0.1:1"});
   EXPECT_EQ(nobody.status, 2);
   EXPECT_THAT(nobody.errors, HasSubstr("cannot connect"));
+  EXPECT_THAT(nobody.errors, HasSubstr("HOST:PORT"));
   EXPECT_EQ(advise({"--live", directory_ + "/none"}).status, 2);
   EXPECT_EQ(advise({"--live", directory_}).status, 2) << "empty, and it stays so";
   EXPECT_TRUE(std::filesystem::is_empty(directory_));
