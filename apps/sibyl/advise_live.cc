@@ -166,8 +166,13 @@ class Observer {
       const auto microseconds = row.number(name);
       return microseconds ? std::optional(*microseconds / 1e6) : std::nullopt;
     };
+    size_t cut = 0;
     SIBYL_TRY(each("SELECT * FROM system_views.query_shapes", [&](const Row& row) {
       if (!wants(row.text("keyspace_name"))) return;
+      if (row.text("query").ends_with("…")) {
+        ++cut;
+        return;
+      }
       ObservedShape shape;
       shape.id = row.text("shape");
       shape.text = row.text("query");
@@ -185,6 +190,10 @@ class Observer {
       shape.since_last = since(row.number("last_seen")).value_or(0);
       out_.shapes.push_back(std::move(shape));
     }));
+    if (cut > 0)
+      remarks_.push_back(
+          fmt::format("{} statement{} too long to review: only the beginning of the text is kept", cut,
+                      cut == 1 ? " is" : "s are"));
     // The oldest first: names that are made of them stay what they are when another statement comes.
     std::sort(out_.shapes.begin(), out_.shapes.end(), [](const ObservedShape& a, const ObservedShape& b) {
       return std::tie(a.keyspace, a.table, b.since_first, a.id) <

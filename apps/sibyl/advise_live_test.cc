@@ -184,6 +184,21 @@ TEST_F(AdviseLiveTest, LoggingIn) {
   EXPECT_THAT(somebody.output, HasSubstr("1 table"));
 }
 
+TEST_F(AdviseLiveTest, AStatementWhoseTextIsCut) {
+  auto server = serve(data(), quick);
+  auto connection = connect();
+  run(*connection,
+      "CREATE KEYSPACE quiet WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}");
+  run(*connection, "CREATE TABLE quiet.pairs (k int PRIMARY KEY, v int)");
+  std::string text = "SELECT k";
+  for (int i = 0; i < 500; ++i) text += fmt::format(", v AS column_{}", i);
+  run(*connection, text + " FROM quiet.pairs WHERE k = 1");
+  const Outcome live = advise({"--live", address(), "--format", "json"});
+  EXPECT_EQ(live.status, 0) << live.output;
+  EXPECT_THAT(live.errors, HasSubstr("1 statement is too long to review"));
+  EXPECT_EQ(review_of(live).at("internal_errors").as_array().size(), 0u);
+}
+
 TEST_F(AdviseLiveTest, PlacesThatCannotBeAsked) {
   const Outcome nobody = advise({"--live", "127.0.0.1:1"});
   EXPECT_EQ(nobody.status, 2);

@@ -284,7 +284,7 @@ CREATE TABLE streaming (id timeuuid PRIMARY KEY, bytes_received bigint, bytes_se
 CREATE TABLE system_logs (timestamp timestamp, order_in_millisecond int, level text, logger text, message text,
   PRIMARY KEY (timestamp, order_in_millisecond));
 CREATE TABLE system_properties (name text PRIMARY KEY, value text);
-CREATE TABLE table_statistics (keyspace_name text, table_name text, bytes bigint, counted_seconds bigint,
+CREATE TABLE table_statistics (keyspace_name text, table_name text, bytes bigint, counted_seconds double,
   partition_bytes_max bigint, partition_bytes_p50 bigint, partition_bytes_p90 bigint, partition_bytes_p99 bigint, partition_rows_max bigint,
   partition_rows_p50 bigint, partition_rows_p90 bigint, partition_rows_p99 bigint, partitions bigint, reads bigint,
   rows bigint, since timestamp, tombstones_per_read_max bigint, tombstones_per_read_p50 double,

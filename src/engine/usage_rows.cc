@@ -37,15 +37,16 @@ void add_quantiles(SystemRow& row, const std::array<std::string_view, 4>& names,
 SystemRow table_row(const schema::Table& table, const storage::PartitionSample::Summary& data,
                     const TableCounts& counts, const Usage& usage) {
   const int64_t since = counts.since_micros != 0 ? counts.since_micros : usage.since_micros();
-  SystemRow row = {{"keyspace_name", table.keyspace},
-                   {"table_name", table.name},
-                   {"partitions", bigint(data.partitions)},
-                   {"rows", bigint(data.rows)},
-                   {"bytes", bigint(data.bytes)},
-                   {"reads", bigint(counts.reads)},
-                   {"writes", bigint(counts.writes)},
-                   {"since", timestamp(since)},
-                   {"counted_seconds", bigint(usage.counted_micros(since) / 1'000'000)}};
+  SystemRow row = {
+      {"keyspace_name", table.keyspace},
+      {"table_name", table.name},
+      {"partitions", bigint(data.partitions)},
+      {"rows", bigint(data.rows)},
+      {"bytes", bigint(data.bytes)},
+      {"reads", bigint(counts.reads)},
+      {"writes", bigint(counts.writes)},
+      {"since", timestamp(since)},
+      {"counted_seconds", types::encode_double(static_cast<double>(usage.counted_micros(since)) / 1e6)}};
   if (data.partitions > 0) {
     add_quantiles(row,
                   {"partition_rows_p50", "partition_rows_p90", "partition_rows_p99", "partition_rows_max"},
