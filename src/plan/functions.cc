@@ -160,8 +160,9 @@ class CallTerm final : public Term {
       if (value.is_unset())
         return invalid(
             fmt::format("Invalid unset value for argument in call to function {}", function_->name));
-      // Functions read no empty numbers: an empty value of a type without such is null to them.
-      if (value.is_present() && value.bytes.empty() && !may_be_empty(*function_->arguments[i])) value = {};
+      if (value.is_present() && value.bytes.empty() && !function_->takes_empty &&
+          !may_be_empty(*function_->arguments[i]))
+        value = {};
       has_null = has_null || value.is_null();
       values.push_back(value);
     }

@@ -42,6 +42,7 @@ struct Function {
   Accumulate accumulate = nullptr;
   bool is_pure = true;       // same arguments, same result
   bool takes_nulls = false;  // else a null argument makes the result null, without a call
+  bool takes_empty = false;  // of any type; else an empty number and the like is null to it
   bool from_factory = false;
   bool is_monotonic = false;  // keeps the order of its first argument
   std::string keyspace = "system";

@@ -64,6 +64,7 @@ void add_conversion_functions(FunctionRegistry& registry) {
       to.arguments = {type};
       to.returns = types::scalar(Kind::blob);
       to.evaluate = to_blob;
+      to.takes_empty = true;
       registry.add(std::move(to));
       Function from;
       from.name = fmt::format("{}{}", is_old ? "blobas" : "blob_as_", name);

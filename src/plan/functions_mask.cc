@@ -251,7 +251,9 @@ base::Result<FunctionPtr> make_hash(const FactoryCall& call) {
   if (count == 2) SIBYL_TRY(check_argument(call, 1, {Kind::text, Kind::ascii}, "text"));
   std::vector<TypePtr> arguments = {call.argument_types[0]};
   if (count == 2) arguments.push_back(types::scalar(Kind::text));
-  return make(call, std::move(arguments), types::scalar(Kind::blob), hash);
+  auto function = make(call, std::move(arguments), types::scalar(Kind::blob), hash);
+  function->takes_empty = true;
+  return function;
 }
 
 }  // namespace

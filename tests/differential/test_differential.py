@@ -6,7 +6,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 import wire  # noqa: E402
-from known import explain  # noqa: E402
+from known import explain, in_years_of_the_era  # noqa: E402
 from schema import random_schema  # noqa: E402
 from statements import Generator  # noqa: E402
 from tree import Group, Pairs, Statement, render, smaller  # noqa: E402
@@ -61,3 +61,9 @@ def test_what_is_not_in_the_table_is_a_difference():
     theirs, ours = wire.Answer("error"), wire.Answer("rows")
     theirs.code, theirs.message = 0x2200, "something else"
     assert explain(Statement("SELECT * FROM t", "read"), theirs, ours) is None
+
+
+def test_years_of_the_era():
+    assert in_years_of_the_era(b'"-292275055-05-16 16:47:04.192Z"') == b'"+292275056-05-16 16:47:04.192Z"'
+    assert in_years_of_the_era(b"0000-12-31T23:59:59.999Z") == b"0001-12-31T23:59:59.999Z"
+    assert in_years_of_the_era(b"2001-12-31T23:59:59.999Z") == b"2001-12-31T23:59:59.999Z"
