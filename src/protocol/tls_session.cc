@@ -36,9 +36,11 @@ TlsSession::Outcome TlsSession::outcome_of(int result) {
       error_ = left();
       return Outcome::closed;
     case SSL_ERROR_SYSCALL:
+      has_failed_ = true;
       error_ = system_error != 0 ? std::strerror(system_error) : left();
       return Outcome::failed;
     default: {
+      has_failed_ = true;
       const unsigned long last = ERR_peek_last_error();
       const char* reason = ERR_reason_error_string(last);
       error_ = reason != nullptr ? reason : "unknown reason";
@@ -82,7 +84,7 @@ uint64_t TlsSession::bytes_read() const {
 
 void TlsSession::shut_down() {
   ERR_clear_error();
-  if (ssl_ != nullptr && error_.empty() && SSL_is_init_finished(ssl_)) SSL_shutdown(ssl_);
+  if (ssl_ != nullptr && !has_failed_ && SSL_is_init_finished(ssl_)) SSL_shutdown(ssl_);
 }
 
 }  // namespace sibyl::protocol

@@ -44,6 +44,7 @@ class TlsSession {
 
   ssl_st* ssl_;
   const char* peer_;
+  bool has_failed_ = false;  // nothing can be said any more
   std::string error_;
 };
 

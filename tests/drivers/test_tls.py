@@ -220,6 +220,12 @@ def test_garbage_after_the_first_byte(required, authority):
     assert ask(secure(required, context(authority))).release_version
 
 
+def test_a_goodbye_is_answered(required, authority):
+    connection = wrapped(required, context(authority))
+    assert options_answered(connection)
+    connection.unwrap().close()  # fails unless the server says goodbye, too
+
+
 def test_certificates_are_read_again(tmp_path, authority, stranger):
     certificate, key = tmp_path / "server.pem", tmp_path / "server.key"
 
