@@ -295,11 +295,11 @@ TEST(Quantities, are_printed_as_they_are_read) {
   EXPECT_EQ(*parse_duration("10", "ms"), 10'000);
   for (const char* wrong : {"", "MiB", "-1MiB", "1.5GiB", "10", "10Mb", "99999999999TiB"})
     EXPECT_FALSE(parse_size(wrong)) << wrong;
-  rc::check([] {
+  EXPECT_TRUE(rc::check([] {
     const auto value = *rc::gen::inRange<int64_t>(0, INT64_MAX);
     RC_ASSERT(*parse_size(size_text(value)) == value);
     RC_ASSERT(*parse_duration(duration_text(value)) == value);
-  });
+  }));
 }
 
 }  // namespace

@@ -71,7 +71,7 @@ std::string text_of_pieces(const std::vector<const char*>& pieces) {
 }
 
 TEST(LuaPatternsProperty, AnswersAreLuas) {
-  rc::check([] {
+  EXPECT_TRUE(rc::check([] {
     const auto subject_pieces =
         *rc::gen::resize(10, rc::gen::container<std::vector<const char*>>(rc::gen::element(
                                  "a", "b", "A", "1", " ", "(", ")", "aa", "ab", "%", ".", "-", "]", "")));
@@ -84,7 +84,7 @@ TEST(LuaPatternsProperty, AnswersAreLuas) {
     const std::string mine = ours(subject, pattern), theirs = lua_s(subject, pattern);
     if (mine != theirs) RC_LOG() << "subject '" << subject << "' pattern '" << pattern << "'\n";
     RC_ASSERT(mine == theirs);
-  });
+  }));
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that the tree is what docs/architecture.md says: rooms include only what they may, and every folder has its
-line in the map. Usage: check_tree.py ROOT. Prints what is wrong, one line each, and exits 1."""
+"""Checks that the tree is what docs/architecture.md says: rooms include only what they may, every folder has its
+line in the map, and properties are looked at. Usage: check_tree.py ROOT. Prints what is wrong, one line each, and exits 1."""
 import pathlib
 import re
 import sys
@@ -90,6 +90,17 @@ def check_engine_names(root):
     return problems
 
 
+def check_properties(root):
+    """A property whose outcome nobody looks at cannot fail."""
+    problems = []
+    for path in sorted([*root.glob("src/**/*.cc"), *root.glob("apps/**/*.cc"), *root.glob("tests/**/*.cc")]):
+        text = path.read_text(encoding="utf-8")
+        for match in re.finditer(r"[;{}]\s*rc::check\(", text):
+            number = text.count("\n", 0, match.end()) + 1
+            problems.append(f"{path.relative_to(root)}:{number}: the outcome of rc::check is not looked at")
+    return problems
+
+
 def check_map(root):
     text = (root / "docs/architecture.md").read_text(encoding="utf-8")
     listed = set(re.findall(r"^\| `([a-z_/]+)/?` \|", text, re.M))
@@ -111,7 +122,7 @@ def check_map(root):
 
 def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
-    problems = check_includes(root) + check_engine_names(root) + check_map(root)
+    problems = check_includes(root) + check_engine_names(root) + check_properties(root) + check_map(root)
     for problem in problems:
         print(problem)
     return 1 if problems else 0

@@ -58,3 +58,9 @@ def test_the_folder_map_is_checked_both_ways(tmp_path):
     found = problems(tmp_path)
     assert any("`src/attic` has no line" in line for line in found)
     assert any("lists `src/gone`" in line for line in found)
+
+
+def test_properties_that_nobody_looks_at_are_found(tmp_path):
+    copy_tree(tmp_path)
+    (tmp_path / "src/types/bad_test.cc").write_text("TEST(A, B) {\n  rc::check([] {});\n}\n")
+    assert problems(tmp_path) == ["src/types/bad_test.cc:2: the outcome of rc::check is not looked at"]
