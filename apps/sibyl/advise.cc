@@ -11,6 +11,7 @@
 
 #include "advisor/design.h"
 #include "sibyl/advise_diagrams.h"
+#include "sibyl/advise_measure.h"
 #include "sibyl/commands.h"
 
 namespace sibyl {
@@ -23,6 +24,7 @@ struct DesignArguments {
   std::string file, mix, space, diagrams;
   bool json = false, share = false, from_queries_alone = false;
   double seconds = 8;
+  MeasureArguments measure;
 };
 
 int refuse(int status, const std::string& message, const std::string& hint = {}) {
@@ -35,6 +37,16 @@ std::optional<std::string> read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return std::nullopt;
   return std::string{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+int print_measurement(const advisor::Workload& workload, const advisor::DesignOptions& options,
+                      const DesignArguments& arguments) {
+  const auto measurement = measure_design(workload, options, arguments.measure);
+  if (!measurement) return refuse(exit_failed, measurement.error().message(), measurement.error().hint());
+  std::fputs(
+      (arguments.json ? advisor::render_json(*measurement) : advisor::render_text(*measurement, {})).c_str(),
+      stdout);
+  return 0;
 }
 
 int run_design(const DesignArguments& arguments) {
@@ -52,6 +64,7 @@ int run_design(const DesignArguments& arguments) {
     if (!options.space_bytes)
       return refuse(exit_refused, fmt::format("'{}' is not a size such as 2GB", arguments.space));
   }
+  if (arguments.measure.measure) return print_measurement(*workload, options, arguments);
   const auto design = advisor::design_tables(*workload, options);
   if (!design) return refuse(exit_failed, design.error().message(), design.error().hint());
   std::fputs((arguments.json ? advisor::render_json(*design) : advisor::render_text(*design)).c_str(),
@@ -77,6 +90,9 @@ void add_design_command(CLI::App& advise) {
   command->add_option("--diagrams", arguments->diagrams, "Draw the tables as SVG files in this directory");
   command->add_option("--seconds", arguments->seconds, "How long to search for a better choice")
       ->check(CLI::Range(0.1, 3600.0));
+  add_measure_options(*command, arguments->measure);
+  command->add_option("--against", arguments->measure.against,
+                      "With --measure: @layout schemas to compare with; all that have plans unless given");
   command->callback([arguments] {
     if (const int status = run_design(*arguments); status != 0) throw CLI::RuntimeError(status);
   });

@@ -15,6 +15,7 @@
 #include "advisor/review.h"
 #include "sibyl/advise_diagrams.h"
 #include "sibyl/advise_live.h"
+#include "sibyl/advise_measure.h"
 #include "sibyl/commands.h"
 
 namespace sibyl {
@@ -27,6 +28,7 @@ struct ReviewArguments {
   std::vector<std::string> files;
   std::string format = "text", fail_on = "error", baseline, diagrams;
   LiveFlags live;
+  MeasureArguments measure;
 };
 
 int refuse(const std::string& message, const std::string& hint = {}) {
@@ -54,7 +56,20 @@ std::string render(const advisor::Review& review, const std::string& format) {
   return advisor::render_text(review, options);
 }
 
+// Under the review, or, as JSON, instead of it.
+int print_measurement(const std::vector<advisor::Workload>& workloads, const ReviewArguments& arguments) {
+  const auto measurement = measure_review(workloads, arguments.measure);
+  if (!measurement) return refuse(measurement.error().message(), measurement.error().hint());
+  const std::string text = arguments.format == "json"       ? advisor::render_json(*measurement)
+                           : arguments.format == "markdown" ? "\n" + advisor::render_markdown(*measurement)
+                                                            : "\n" + advisor::render_text(*measurement, {});
+  std::fputs(text.c_str(), stdout);
+  return 0;
+}
+
 int run_review(const ReviewArguments& arguments) {
+  if (arguments.measure.measure && !arguments.live.place.empty())
+    return refuse("--measure runs what files declare, not what a database has observed");
   std::vector<advisor::Workload> workloads;
   for (const std::string& path : arguments.files) {
     const std::optional<std::string> text = read_file(path);
@@ -81,10 +96,14 @@ int run_review(const ReviewArguments& arguments) {
     if (const auto applied = advisor::apply_baseline(*text, arguments.baseline, *review); !applied)
       return refuse(applied.error().message());
   }
-  std::fputs(render(*review, arguments.format).c_str(), stdout);
+  const bool alone = arguments.measure.measure && arguments.format == "json";
+  if (!alone) std::fputs(render(*review, arguments.format).c_str(), stdout);
   if (!arguments.diagrams.empty()) {
     if (const auto written = write_diagrams(*review, arguments.diagrams); !written)
       return refuse(written.error().message());
+  }
+  if (arguments.measure.measure) {
+    if (const int status = print_measurement(workloads, arguments); status != 0) return status;
   }
   const std::optional<advisor::Severity> worst = review->worst();
   const std::optional<advisor::Severity> limit = advisor::severity_by_name(arguments.fail_on);
@@ -109,6 +128,7 @@ void add_review_options(CLI::App& advise) {
   arguments->live.add_to(advise);
   advise.add_option("--diagrams", arguments->diagrams,
                     "Draw the tables, their spread and their growth as SVG files in this directory");
+  add_measure_options(advise, arguments->measure);
   advise.callback([arguments, &advise] {
     if (!advise.get_subcommands().empty()) return;
     if (arguments->files.empty() && arguments->live.place.empty()) throw CLI::CallForHelp();

@@ -94,21 +94,28 @@ std::string layout_text(const Layout& layout) {
 }
 
 bool fit_to_limits(const Model& model, const Limits& limits, double writes_per_second, Layout& layout) {
-  double buckets = 1;
-  if (limits.partition_bytes) {
-    double bytes = rows_of_largest_key(model, layout) * layout_row_bytes(model, layout);
-    if (layout.clustering.empty() && !layout.partition.empty()) return bytes <= *limits.partition_bytes;
-    if (bytes > *limits.partition_bytes) {
-      layout.buckets = 2;  // rows are longer by the bucket's number
-      bytes = rows_of_largest_key(model, layout) * layout_row_bytes(model, layout);
-    }
-    buckets = std::max(buckets, std::ceil(bytes / *limits.partition_bytes));
-  }
+  layout.buckets = 1;
   if (limits.partition_rate && !layout.clustering.empty())
-    buckets = std::max(buckets,
-                       std::ceil(writes_per_second * hottest_share(model, layout) / *limits.partition_rate));
-  layout.buckets = buckets;
-  return buckets <= max_buckets;
+    layout.buckets =
+        std::max(1.0, std::ceil(writes_per_second * hottest_share(model, layout) / *limits.partition_rate));
+  if (!limits.partition_bytes) return layout.buckets <= max_buckets;
+  const auto bytes = [&] {
+    return rows_of_largest_partition(model, layout) * layout_stored_row_bytes(model, layout);
+  };
+  if (layout.clustering.empty() && !layout.partition.empty()) return bytes() <= *limits.partition_bytes;
+  while (bytes() > *limits.partition_bytes && layout.buckets <= max_buckets)
+    layout.buckets =
+        std::max(layout.buckets + 1, std::floor(layout.buckets * bytes() / *limits.partition_bytes));
+  // The steps may have gone too far.
+  while (layout.buckets > 1) {
+    layout.buckets -= 1;
+    const bool rate_holds = !limits.partition_rate || writes_per_second * hottest_share(model, layout) <=
+                                                          layout.buckets * *limits.partition_rate;
+    if (bytes() <= *limits.partition_bytes && rate_holds) continue;
+    layout.buckets += 1;
+    break;
+  }
+  return layout.buckets <= max_buckets;
 }
 
 void Candidates::add(Layout layout) {

@@ -1,6 +1,9 @@
 #include "advisor/cost.h"
 
 #include <algorithm>
+#include <cmath>
+
+#include "advisor/stored_size.h"
 
 namespace sibyl::advisor {
 
@@ -26,6 +29,30 @@ double layout_row_bytes(const Model& model, const Layout& layout) {
     for (const FieldReference field : *fields) bytes += field_of(model, layout.graph, field).bytes;
   }
   return bytes;
+}
+
+double layout_stored_row_bytes(const Model& model, const Layout& layout) {
+  std::vector<StoredColumn> columns;
+  const auto add = [&](const std::vector<FieldReference>& fields, StoredColumn::Role role) {
+    for (const FieldReference field : fields) {
+      const Field& declared = field_of(model, layout.graph, field);
+      StoredColumn column;
+      column.role = role;
+      column.type = types::scalar_by_name(declared.type);
+      // What is no scalar counts as the bytes it is declared with.
+      if (column.type == nullptr) column.type = types::scalar(types::Kind::blob);
+      column.size = declared.bytes;
+      column.distinct = model.distinct(layout.graph.nodes()[field.node].entity, field.field);
+      columns.push_back(std::move(column));
+    }
+  };
+  add(layout.partition, StoredColumn::Role::partition);
+  if (layout.buckets > 1 || layout.partition.empty())
+    columns.push_back({StoredColumn::Role::partition, types::scalar(types::Kind::int_), 4, 0,
+                       std::max(2.0, layout.buckets)});
+  add(layout.clustering, StoredColumn::Role::clustering);
+  add(layout.values, StoredColumn::Role::regular);
+  return stored_sizes(columns).row;
 }
 
 double layout_bytes(const Model& model, const Layout& layout) {
@@ -74,6 +101,15 @@ double hottest_share(const Model& model, const Layout& layout) {
 
 double rows_of_largest_key(const Model& model, const Layout& layout) {
   return std::max(1.0, layout_rows(model, layout) * hottest_share(model, layout));
+}
+
+double rows_of_largest_partition(const Model& model, const Layout& layout) {
+  const double share = hottest_share(model, layout), buckets = std::max(1.0, layout.buckets);
+  const double mean = rows_of_largest_key(model, layout) / buckets;
+  if (layout.clustering.empty() || (share >= 1 && buckets <= 1)) return mean;
+  // Of many like it the fullest; where one key stands out, that one's buckets alone.
+  const double like = hottest_field(model, layout) ? buckets : buckets / share;
+  return mean + std::sqrt(mean) * std::max(3.0, std::sqrt(2 * std::log(std::max(1.0, like))));
 }
 
 StatedReadCost evaluate_read(const CostModel& cost, const Model& model, const Layout& layout,

@@ -28,9 +28,13 @@ struct CostModel {
 double layout_rows(const Model& model, const Layout& layout);
 double layout_row_bytes(const Model& model, const Layout& layout);
 double layout_bytes(const Model& model, const Layout& layout);
+// The same as the engine stores a row: its key with each record, its cells with their lengths.
+double layout_stored_row_bytes(const Model& model, const Layout& layout);
 // Rows behind one partition key (over all its buckets), on average and behind the commonest key.
 double rows_per_key(const Model& model, const Layout& layout);
 double rows_of_largest_key(const Model& model, const Layout& layout);
+// Rows of the largest partition when they fall on keys and buckets by chance: some get more than their share.
+double rows_of_largest_partition(const Model& model, const Layout& layout);
 // The share of requests that the commonest partition key gets.
 double hottest_share(const Model& model, const Layout& layout);
 

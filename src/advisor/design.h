@@ -28,6 +28,22 @@ struct DesignOptions {
   std::string complete_schema;
 };
 
+// Where a marker's value comes from.
+struct Parameter {
+  enum class Source {
+    given,   // the statement itself
+    found,   // a look-up before
+    bucket,  // a write: computed from the clustering key; a read: each one
+  };
+  Source source = Source::given;
+  std::string operand;                          // given: as the statement writes it
+  size_t entity = 0, entity_field = 0;          // whose values it has
+  Comparison comparison = Comparison::equal;    // how a column is compared with it
+  size_t lookup = 0;                            // found: by which look-up of the statement,
+  FieldReference field = {SIZE_MAX, SIZE_MAX};  // and which field of what that one looks for
+  bool clusters = false;                        // belongs to the clustering key of what is written
+};
+
 // One statement to run.
 struct PlannedStep {
   enum class Kind { read, remove, insert, client };
@@ -37,6 +53,16 @@ struct PlannedStep {
   std::string note;  // how often, or where values come from
   double partitions = 0, rows = 0, cost = 0;
   bool shared = false;  // done already for another statement of the group
+
+  // How to run it: a value for each marker, in their order. Reads belong to a look-up, each read of which
+  // runs once for each row that those before it found; `results` names the field in each column. Writes run
+  // once for each combination of the rows that `lookups` found.
+  std::vector<Parameter> parameters;
+  size_t lookup = 0;
+  std::vector<FieldReference> results;
+  std::vector<size_t> lookups;
+  // client: what the rows of the look-up must satisfy
+  std::vector<std::pair<FieldReference, Parameter>> checks;
 };
 
 struct PlannedStatement {

@@ -12,11 +12,17 @@ namespace {
 class ChangeWriter {
  public:
   ChangeWriter(const Model& model, const Statement& change, const UpkeepUnit& unit,
-               const DesignedTable& table)
-      : model_(model), change_(change), unit_(unit), table_(table), layout_(table.layout) {}
+               const DesignedTable& table, size_t first_lookup)
+      : model_(model),
+        change_(change),
+        unit_(unit),
+        table_(table),
+        layout_(table.layout),
+        first_lookup_(first_lookup) {}
 
-  std::string remove() const { return fmt::format("DELETE FROM {} WHERE {};", name(), key(true)); }
-  std::string write() const {
+  // Each adds a parameter for every marker it writes.
+  std::string remove() { return fmt::format("DELETE FROM {} WHERE {};", name(), key(true)); }
+  std::string write() {
     return change_.kind == StatementKind::insert || unit_.remove || whole_row() ? insert() : update();
   }
 
@@ -35,17 +41,24 @@ class ChangeWriter {
     return nullptr;
   }
   // What the statement itself tells, or what was looked up; empty when neither.
-  std::string value(FieldReference field, bool old) const;
+  std::string value(FieldReference field, bool old, Parameter* parameter = nullptr) const;
+  // The same, to be bound.
+  std::string bound(FieldReference field, bool old);
   std::string looked_up(const std::string& column) const;
-  std::string key(bool old) const;
-  std::string insert() const;
-  std::string update() const;
+  std::string bucket();
+  std::string key(bool old);
+  std::string insert();
+  std::string update();
 
   const Model& model_;
   const Statement& change_;
   const UpkeepUnit& unit_;
   const DesignedTable& table_;
   const Layout& layout_;
+  const size_t first_lookup_;
+
+ public:
+  std::vector<Parameter> parameters;
 };
 
 // A marker that the statement does not use for something else.
@@ -57,10 +70,18 @@ std::string ChangeWriter::looked_up(const std::string& column) const {
   return taken ? ":found_" + column : plain;
 }
 
-std::string ChangeWriter::value(FieldReference field, bool old) const {
+std::string ChangeWriter::value(FieldReference field, bool old, Parameter* parameter) const {
   const std::string& column = table_.column(field);
   const auto written = [&](const Operand& operand) {
+    if (parameter != nullptr) parameter->operand = operand.text;
     return operand.text == "?" ? ":" + column : operand.text;
+  };
+  const UpkeepUnit::Source& source = unit_.sources[field.node];
+  const auto found = [&] {
+    if (parameter == nullptr || source.need == SIZE_MAX) return;
+    parameter->source = Parameter::Source::found;
+    parameter->lookup = first_lookup_ + source.need;
+    parameter->field = {source.node, field.field};
   };
   if (field == key_of(model_, layout_.graph, unit_.node)) return written(change_.key);
   if (unit_.connection != nullptr && field == key_of(model_, layout_.graph, unit_.other))
@@ -71,32 +92,51 @@ std::string ChangeWriter::value(FieldReference field, bool old) const {
       if (other && field == key_of(model_, layout_.graph, *other)) return written(connection.value);
     }
   }
-  if (const Assignment* set = assignment(field)) return old ? ":old_" + column : written(set->value);
-  const UpkeepUnit::Source& source = unit_.sources[field.node];
+  if (const Assignment* set = assignment(field)) {
+    if (!old) return written(set->value);
+    found();
+    return ":old_" + column;
+  }
   if (source.need == SIZE_MAX || !contains(unit_.needs[source.need].wanted, {source.node, field.field}))
     return {};
+  found();
   return looked_up(column);
 }
 
-std::string ChangeWriter::key(bool old) const {
+std::string ChangeWriter::bound(FieldReference field, bool old) {
+  Parameter parameter;
+  parameter.entity = layout_.graph.nodes()[field.node].entity;
+  parameter.entity_field = field.field;
+  parameter.clusters = contains(layout_.clustering, field);
+  std::string text = value(field, old, &parameter);
+  if (text.starts_with(':')) parameters.push_back(std::move(parameter));
+  return text;
+}
+
+std::string ChangeWriter::bucket() {
+  parameters.emplace_back().source = Parameter::Source::bucket;
+  return ":bucket";
+}
+
+std::string ChangeWriter::key(bool old) {
   std::vector<std::string> parts;
   const auto add = [&](FieldReference field) {
-    parts.push_back(fmt::format("{} = {}", cql::print_name(table_.column(field)), value(field, old)));
+    parts.push_back(fmt::format("{} = {}", cql::print_name(table_.column(field)), bound(field, old)));
   };
   for (const FieldReference field : layout_.partition) add(field);
-  if (layout_.buckets > 1 || layout_.partition.empty()) parts.emplace_back("bucket = :bucket");
+  if (layout_.buckets > 1 || layout_.partition.empty()) parts.push_back("bucket = " + bucket());
   for (const FieldReference field : layout_.clustering) add(field);
   return fmt::format("{}", fmt::join(parts, " AND "));
 }
 
-std::string ChangeWriter::insert() const {
+std::string ChangeWriter::insert() {
   std::vector<std::string> columns, values;
   if (layout_.buckets > 1 || layout_.partition.empty()) {
     columns.emplace_back("bucket");
-    values.emplace_back(":bucket");
+    values.push_back(bucket());
   }
   for (const auto& [field, column] : table_.columns) {
-    const std::string found = value(field, false);
+    const std::string found = bound(field, false);
     if (found.empty()) continue;
     columns.push_back(cql::print_name(column));
     values.push_back(found);
@@ -105,10 +145,10 @@ std::string ChangeWriter::insert() const {
                      fmt::join(values, ", "));
 }
 
-std::string ChangeWriter::update() const {
+std::string ChangeWriter::update() {
   std::vector<std::string> parts;
   for (const FieldReference field : layout_.values) {
-    const std::string found = value(field, false);
+    const std::string found = bound(field, false);
     if (!found.empty()) parts.push_back(fmt::format("{} = {}", cql::print_name(table_.column(field)), found));
   }
   return fmt::format("UPDATE {} SET {} WHERE {};", name(), fmt::join(parts, ", "), key(false));
@@ -117,14 +157,18 @@ std::string ChangeWriter::update() const {
 }  // namespace
 
 std::vector<PlannedStep> write_changes(const Model& model, const CostModel& cost, const Statement& change,
-                                       const UpkeepUnit& unit, const DesignedTable& table, size_t index) {
-  const ChangeWriter writer(model, change, unit, table);
+                                       const UpkeepUnit& unit, const DesignedTable& table, size_t index,
+                                       size_t first_lookup) {
+  ChangeWriter writer(model, change, unit, table, first_lookup);
   std::vector<PlannedStep> steps;
   const auto add = [&](PlannedStep::Kind kind, std::string cql, double price) {
     PlannedStep step;
     step.kind = kind;
     step.table = index;
     step.cql = std::move(cql);
+    step.parameters = std::move(writer.parameters);
+    writer.parameters.clear();
+    for (size_t need = 0; need < unit.needs.size(); ++need) step.lookups.push_back(first_lookup + need);
     step.rows = unit.rows;
     step.cost = unit.rows * price;
     if (!unit.needs.empty()) step.note = "for each row found";

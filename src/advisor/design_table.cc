@@ -129,8 +129,8 @@ DesignedTable write_table(const Model& model, Layout layout, std::vector<std::st
   table.definition = definition_of(model, table);
   table.rows = layout_rows(model, table.layout);
   table.bytes = layout_bytes(model, table.layout);
-  table.largest_partition_bytes = rows_of_largest_key(model, table.layout) *
-                                  layout_row_bytes(model, table.layout) / std::max(1.0, table.layout.buckets);
+  table.largest_partition_bytes =
+      rows_of_largest_partition(model, table.layout) * layout_stored_row_bytes(model, table.layout);
   if (const auto hot = hottest_field(model, table.layout)) {
     table.hot_column = table.column(*hot);
     table.hot_value_share = value_share(model, table.layout, *hot);

@@ -113,8 +113,8 @@ TEST(ShopTest, PartitionsStayBelowTheirTarget) {
   const Design groups = design(*workload, {});
   ASSERT_EQ(groups.tables.size(), 1u);
   // The largest group has 1M / H(1000) = 133,600 users of 116 bytes and more each.
-  EXPECT_GE(groups.tables[0].layout.buckets, 15);
-  EXPECT_LE(groups.tables[0].layout.buckets, 18);
+  EXPECT_GE(groups.tables[0].layout.buckets, 20) << "as bytes are stored, with room for uneven buckets";
+  EXPECT_LE(groups.tables[0].layout.buckets, 25);
   EXPECT_LE(groups.tables[0].largest_partition_bytes, 1e6);
   EXPECT_EQ(find(groups, "members").steps[0].partitions, groups.tables[0].layout.buckets);
   expect_runs(groups);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <tuple>
 
@@ -28,8 +29,8 @@ std::string marker(const Operand& value, const std::string& column) {
 class ReadWriter {
  public:
   ReadWriter(const std::vector<DesignedTable>& tables, const std::vector<size_t>& table_of, const Need& need,
-             const ReadPlan& plan)
-      : tables_(tables), table_of_(table_of), need_(need), plan_(plan) {}
+             const ReadPlan& plan, size_t lookup)
+      : tables_(tables), table_of_(table_of), need_(need), plan_(plan), lookup_(lookup) {}
 
   std::vector<PlannedStep> run();
 
@@ -40,26 +41,47 @@ class ReadWriter {
   FieldReference placed(size_t read, FieldReference field) const {
     return {plan_.reads[read].place().nodes[field.node], field.field};
   }
-  std::string where(size_t index, std::string& note) const;
-  std::string equal_to(size_t index, FieldReference field, std::set<size_t>& from) const;
-  std::vector<std::string> selected(size_t index) const;
+  // What the value of a need's field may be.
+  Parameter domain(FieldReference wanted) const {
+    Parameter parameter;
+    parameter.entity = need_.graph.nodes()[wanted.node].entity;
+    parameter.entity_field = wanted.field;
+    return parameter;
+  }
+  void bind(const Operand& value, FieldReference wanted, Comparison comparison, PlannedStep& step) const;
+  std::string where(size_t index, PlannedStep& step) const;
+  std::string equal_to(size_t index, FieldReference field, std::set<size_t>& from, PlannedStep& step) const;
+  std::vector<std::string> selected(size_t index, PlannedStep& step) const;
   std::string order(size_t index) const;
-  std::string filters(size_t index) const;
+  std::string filters(size_t index, PlannedStep& step) const;
   bool served(size_t index, FieldReference field, bool range) const;
 
   const std::vector<DesignedTable>& tables_;
   const std::vector<size_t>& table_of_;
   const Need& need_;
   const ReadPlan& plan_;
+  const size_t lookup_;
 };
 
+// A literal stands in the text and needs nothing.
+void ReadWriter::bind(const Operand& value, FieldReference wanted, Comparison comparison,
+                      PlannedStep& step) const {
+  if (!value.is_marker()) return;
+  Parameter parameter = domain(wanted);
+  parameter.operand = value.text;
+  parameter.comparison = comparison;
+  step.parameters.push_back(std::move(parameter));
+}
+
 // `column = value`: given, or found by a read before.
-std::string ReadWriter::equal_to(size_t index, FieldReference field, std::set<size_t>& from) const {
+std::string ReadWriter::equal_to(size_t index, FieldReference field, std::set<size_t>& from,
+                                 PlannedStep& step) const {
   const std::string& column = table(index).column(field);
   const FieldReference wanted = placed(index, field);
   for (const Given& given : need_.given) {
-    if (given.field == wanted)
-      return fmt::format("{} = {}", cql::print_name(column), marker(given.value, column));
+    if (given.field != wanted) continue;
+    bind(given.value, wanted, Comparison::equal, step);
+    return fmt::format("{} = {}", cql::print_name(column), marker(given.value, column));
   }
   std::string name = column;
   for (size_t before = index; before-- > 0;) {
@@ -68,27 +90,35 @@ std::string ReadWriter::equal_to(size_t index, FieldReference field, std::set<si
       name = found;
     }
   }
+  Parameter found = domain(wanted);
+  found.source = Parameter::Source::found;
+  found.lookup = lookup_;
+  found.field = wanted;
+  step.parameters.push_back(std::move(found));
   return fmt::format("{} = :{}", cql::print_name(column), name);
 }
 
-std::string ReadWriter::where(size_t index, std::string& note) const {
+std::string ReadWriter::where(size_t index, PlannedStep& step) const {
   const Read& read = plan_.reads[index];
   const Layout& layout = table(index).layout;
   std::vector<std::string> parts;
   std::set<size_t> from;
-  for (const FieldReference field : layout.partition) parts.push_back(equal_to(index, field, from));
+  std::string& note = step.note;
+  for (const FieldReference field : layout.partition) parts.push_back(equal_to(index, field, from, step));
   if (layout.buckets > 1 || layout.partition.empty()) {
     parts.emplace_back("bucket = :bucket");
+    step.parameters.emplace_back().source = Parameter::Source::bucket;
     note = fmt::format("for each bucket 0 to {:.0f}", layout.buckets - 1);
   }
-  for (size_t i = 0; i < read.equal; ++i) parts.push_back(equal_to(index, layout.clustering[i], from));
+  for (size_t i = 0; i < read.equal; ++i) parts.push_back(equal_to(index, layout.clustering[i], from, step));
   if (read.range) {
     const FieldReference field = layout.clustering[read.equal];
     for (const Predicate& range : need_.ranges) {
-      if (range.field == placed(index, field))
-        parts.push_back(fmt::format("{} {} {}", cql::print_name(table(index).column(field)),
-                                    to_string(range.comparison),
-                                    marker(range.value, table(index).column(field))));
+      if (range.field != placed(index, field)) continue;
+      bind(range.value, range.field, range.comparison, step);
+      parts.push_back(fmt::format("{} {} {}", cql::print_name(table(index).column(field)),
+                                  to_string(range.comparison),
+                                  marker(range.value, table(index).column(field))));
     }
   }
   for (const size_t before : from)
@@ -109,10 +139,13 @@ bool ReadWriter::served(size_t index, FieldReference field, bool range) const {
 }
 
 // What this read is for: wanted fields, keys for later reads, fields to check or sort by.
-std::vector<std::string> ReadWriter::selected(size_t index) const {
+std::vector<std::string> ReadWriter::selected(size_t index, PlannedStep& step) const {
   std::vector<FieldReference> fields = need_.wanted;
   for (size_t later = index + 1; later < plan_.reads.size(); ++later) {
-    for (const FieldReference field : table(later).layout.partition) fields.push_back(placed(later, field));
+    const Layout& layout = table(later).layout;
+    for (const FieldReference field : layout.partition) fields.push_back(placed(later, field));
+    for (size_t i = 0; i < plan_.reads[later].equal; ++i)
+      fields.push_back(placed(later, layout.clustering[i]));
   }
   for (const Predicate& range : need_.ranges) {
     if (!served(index, range.field, true)) fields.push_back(range.field);
@@ -124,13 +157,14 @@ std::vector<std::string> ReadWriter::selected(size_t index) const {
     for (const OrderTerm& term : need_.order) fields.push_back(term.field);
   }
   std::vector<std::string> columns;
-  const auto add = [&](const std::string& column) {
+  const auto add = [&](const std::string& column, FieldReference field) {
     const std::string printed = column.empty() ? "" : cql::print_name(column);
-    if (!printed.empty() && std::find(columns.begin(), columns.end(), printed) == columns.end())
-      columns.push_back(printed);
+    if (printed.empty() || std::find(columns.begin(), columns.end(), printed) != columns.end()) return;
+    columns.push_back(printed);
+    step.results.push_back(field);
   };
-  for (const FieldReference field : fields) add(column_of(table(index), plan_.reads[index], field));
-  if (columns.empty()) add(table(index).columns[0].second);
+  for (const FieldReference field : fields) add(column_of(table(index), plan_.reads[index], field), field);
+  if (columns.empty()) add(table(index).columns[0].second, {SIZE_MAX, SIZE_MAX});
   return columns;
 }
 
@@ -152,7 +186,7 @@ std::string ReadWriter::order(size_t index) const {
 }
 
 // Predicates that are checked on the rows that this read found.
-std::string ReadWriter::filters(size_t index) const {
+std::string ReadWriter::filters(size_t index, PlannedStep& step) const {
   std::vector<std::string> checks;
   const auto earlier = [&](FieldReference field, bool range) {
     for (size_t before = 0; before < index; ++before) {
@@ -161,14 +195,17 @@ std::string ReadWriter::filters(size_t index) const {
     }
     return served(index, field, range);
   };
-  const auto add = [&](FieldReference field, const char* comparison, const Operand& value, bool range) {
+  const auto add = [&](FieldReference field, Comparison comparison, const Operand& value, bool range) {
     const std::string column = column_of(table(index), plan_.reads[index], field);
     if (column.empty() || earlier(field, range)) return;
-    checks.push_back(fmt::format("{} {} {}", column, comparison, marker(value, column)));
+    checks.push_back(fmt::format("{} {} {}", column, to_string(comparison), marker(value, column)));
+    Parameter parameter = domain(field);
+    parameter.operand = value.text;
+    parameter.comparison = comparison;
+    step.checks.emplace_back(field, std::move(parameter));
   };
-  for (const Given& given : need_.given) add(given.field, "=", given.value, false);
-  for (const Predicate& range : need_.ranges)
-    add(range.field, to_string(range.comparison), range.value, true);
+  for (const Given& given : need_.given) add(given.field, Comparison::equal, given.value, false);
+  for (const Predicate& range : need_.ranges) add(range.field, range.comparison, range.value, true);
   return fmt::format("{}", fmt::join(checks, " AND "));
 }
 
@@ -179,8 +216,9 @@ std::vector<PlannedStep> ReadWriter::run() {
     PlannedStep step;
     step.kind = PlannedStep::Kind::read;
     step.table = table_of_[read.place().table];
-    const std::string restricted = where(i, step.note);
-    step.cql = fmt::format("SELECT {} FROM {} WHERE {}{}", fmt::join(selected(i), ", "),
+    step.lookup = lookup_;
+    const std::string restricted = where(i, step);
+    step.cql = fmt::format("SELECT {} FROM {} WHERE {}{}", fmt::join(selected(i, step), ", "),
                            cql::print_name(table(i).layout.name), restricted, order(i));
     if (read.limited) step.cql += fmt::format(" LIMIT {:.0f}", *need_.limit);
     step.cql += ";";
@@ -188,9 +226,10 @@ std::vector<PlannedStep> ReadWriter::run() {
     step.rows = read.rows;
     step.cost = read.cost;
     steps.push_back(std::move(step));
-    if (const std::string checks = filters(i); !checks.empty()) {
-      PlannedStep check;
+    PlannedStep check;
+    if (const std::string checks = filters(i, check); !checks.empty()) {
       check.kind = PlannedStep::Kind::client;
+      check.lookup = lookup_;
       check.cql = "keep the rows with " + checks;
       steps.push_back(std::move(check));
     }
@@ -208,8 +247,8 @@ std::vector<PlannedStep> ReadWriter::run() {
 
 std::vector<PlannedStep> write_reads(const Workload&, const std::vector<DesignedTable>& tables,
                                      const std::vector<size_t>& table_of, const Need& need,
-                                     const ReadPlan& plan) {
-  return ReadWriter(tables, table_of, need, plan).run();
+                                     const ReadPlan& plan, size_t lookup) {
+  return ReadWriter(tables, table_of, need, plan, lookup).run();
 }
 
 namespace {
@@ -231,7 +270,7 @@ class Assembler {
   void write_tables();
   void write_query(const Statement& statement);
   void write_change(const Statement& statement);
-  void add_reads(PlannedStatement& planned, const Need& need, size_t demand);
+  void add_reads(PlannedStatement& planned, const Need& need, size_t demand, size_t lookup);
   void add(PlannedStatement planned);
   const ReadPlan* plan_for(const Statement& statement, size_t table, size_t unit, size_t need,
                            size_t& demand) const;
@@ -269,9 +308,9 @@ const ReadPlan* Assembler::plan_for(const Statement& statement, size_t table, si
   return nullptr;
 }
 
-void Assembler::add_reads(PlannedStatement& planned, const Need& need, size_t demand) {
+void Assembler::add_reads(PlannedStatement& planned, const Need& need, size_t demand, size_t lookup) {
   const ReadPlan& plan = *solution_.plans[demand];
-  std::vector<PlannedStep> steps = write_reads(workload_, design_.tables, table_of_, need, plan);
+  std::vector<PlannedStep> steps = write_reads(workload_, design_.tables, table_of_, need, plan, lookup);
   size_t read = 0;
   for (PlannedStep& step : steps) {
     if (step.kind == PlannedStep::Kind::read) {
@@ -293,7 +332,7 @@ void Assembler::write_query(const Statement& statement) {
   planned.name = statement.name;
   size_t demand = 0;
   if (plan_for(statement, SIZE_MAX, 0, 0, demand) == nullptr) return;
-  add_reads(planned, need_of(statement), demand);
+  add_reads(planned, need_of(statement), demand, 0);
   planned.group = statement.group;
   planned.text = print_statement(workload_.model, statement);
   planned.query = true;
@@ -303,6 +342,9 @@ void Assembler::write_query(const Statement& statement) {
 void Assembler::write_change(const Statement& statement) {
   PlannedStatement planned;
   planned.name = statement.name;
+  // Everything is looked up before anything is written: what is looked up are the old values.
+  std::vector<PlannedStep> writes;
+  size_t lookups = 0;
   for (size_t table = 0; table < candidates_.size(); ++table) {
     if (!solution_.tables[table]) continue;
     const std::vector<UpkeepUnit> units = upkeep_of(workload_.model, cost_, statement, candidates_[table]);
@@ -310,15 +352,18 @@ void Assembler::write_change(const Statement& statement) {
       for (size_t n = 0; n < units[u].needs.size(); ++n) {
         size_t demand = 0;
         if (plan_for(statement, table, u, n, demand) != nullptr)
-          add_reads(planned, units[u].needs[n], demand);
+          add_reads(planned, units[u].needs[n], demand, lookups + n);
       }
       for (PlannedStep& step : write_changes(workload_.model, cost_, statement, units[u],
-                                             design_.tables[table_of_[table]], table_of_[table])) {
+                                             design_.tables[table_of_[table]], table_of_[table], lookups)) {
         planned.cost += step.cost;
-        planned.steps.push_back(std::move(step));
+        writes.push_back(std::move(step));
       }
+      lookups += units[u].needs.size();
     }
   }
+  planned.steps.insert(planned.steps.end(), std::make_move_iterator(writes.begin()),
+                       std::make_move_iterator(writes.end()));
   planned.group = statement.group;
   planned.text = print_statement(workload_.model, statement);
   planned.query = false;

@@ -22,13 +22,15 @@ Design write_design(const Workload& workload, const CostModel& cost, const std::
 // Gives the layout a name that is not taken, names its columns and writes its definition.
 DesignedTable write_table(const Model& model, Layout layout, std::vector<std::string>& taken_names);
 
-// The requests of one plan. `table_of[i]`: the designed table of candidate i.
+// The requests of one plan. `table_of[i]`: the designed table of candidate i; `lookup`: its number within the
+// statement.
 std::vector<PlannedStep> write_reads(const Workload& workload, const std::vector<DesignedTable>& tables,
                                      const std::vector<size_t>& table_of, const Need& need,
-                                     const ReadPlan& plan);
+                                     const ReadPlan& plan, size_t lookup);
 
-// The writes of one unit of upkeep; `base`: the table's definition of names.
+// The writes of one unit of upkeep. `first_lookup`: the number of its first need's look-up.
 std::vector<PlannedStep> write_changes(const Model& model, const CostModel& cost, const Statement& change,
-                                       const UpkeepUnit& unit, const DesignedTable& table, size_t index);
+                                       const UpkeepUnit& unit, const DesignedTable& table, size_t index,
+                                       size_t first_lookup);
 
 }  // namespace sibyl::advisor

@@ -62,6 +62,8 @@ struct Choice {
   bool fits = true;            // meets the targets
   std::optional<double> cost;  // of all reads and writes per second, by the cost model; none: unknown rates
   bool chosen = false;         // the one that the fix carries out
+  double modulo = 0;           // of a hash prefix; 0: none
+  double width = 0;            // of a time bucket, in seconds; 0: none
 };
 
 struct Finding {
@@ -92,9 +94,11 @@ struct QueryReview {
   uint32_t line = 0;
   bool write = false;
   bool supported = true;
-  std::string bound;                 // partitions: "1", "3", "n", "all", "1..n"
+  // Partitions that it reads at most, proved by its plan: "1", "3", "n", "all", "≤ all" (a LIMIT ends it).
+  std::string bound;
+  bool exact = false;                // and not fewer, whatever is stored
   std::string formula;               // how it comes about: "IN of 3", "3 x 4"; may be empty
-  std::optional<double> partitions;  // in numbers, when they are known
+  std::optional<double> partitions;  // expected, in numbers, when they are known
   std::optional<double> rows_read, rows_returned;
   double rate = 0;   // per second; 0: unknown
   double times = 1;  // each time its group runs

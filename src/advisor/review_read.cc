@@ -6,6 +6,7 @@
 #include <set>
 
 #include "advisor/review_model.h"
+#include "advisor/stored_size.h"
 #include "cql/parser.h"
 #include "cql/shape.h"
 #include "plan/definitions.h"
@@ -406,13 +407,28 @@ class Reader {
     }
   }
 
-  static double value_bytes(const schema::Column& column, const ColumnFacts& facts) {
-    if (facts.size) return *facts.size;
-    const types::Type& type = *column.type;
-    if (type.is_collection()) return facts.elements.value_or(4) * 24;
-    if (type.fixed_size() >= 0) return static_cast<double>(type.fixed_size());
-    const bool text = type.kind() == types::Kind::text || type.kind() == types::Kind::ascii;
-    return text ? 16 : 64;
+  static StoredColumn stored(const schema::Column& column, const TableFacts& facts) {
+    const ColumnFacts& known = facts.column(column);
+    StoredColumn out;
+    out.role = column.is_partition_key() ? StoredColumn::Role::partition
+               : column.is_clustering()  ? StoredColumn::Role::clustering
+               : column.is_static()      ? StoredColumn::Role::fixed
+                                         : StoredColumn::Role::regular;
+    out.type = column.type;
+    out.size = known.size.value_or(0);
+    out.elements = known.elements.value_or(0);
+    const bool counted = column.is_partition_key() && facts.table->partition_key_count == 1;
+    out.distinct = known.distinct.value_or(counted ? facts.partitions.value_or(0) : 0);
+    return out;
+  }
+
+  // A row as it is stored, with its share of what its partition stores once.
+  static double row_bytes(const TableFacts& facts) {
+    std::vector<StoredColumn> columns;
+    for (const schema::Column& column : facts.table->columns) columns.push_back(stored(column, facts));
+    const StoredSizes sizes = stored_sizes(columns, facts.table->options.default_time_to_live > 0);
+    const auto rows = facts.rows_per_partition();
+    return sizes.row + (rows ? sizes.partition / std::max(1.0, rows->mean) : 0);
   }
 
   // A view has its base's rows and values, unless something else is said of it.
@@ -446,21 +462,18 @@ class Reader {
       }
     }
     if (facts.growth && facts.writes == 0) facts.writes = *facts.growth;
-    constexpr double record_bytes = 24;  // token, lengths, timestamp of a row
-    double bytes = record_bytes;
     for (const schema::Column& column : table.columns) {
       ColumnFacts& known = facts.columns[column.name];
-      bytes += value_bytes(column, known) + 2;
       known.is_period = column.is_partition_key() && column.type->kind() != types::Kind::uuid &&
                         (is_time(column) || sounds_like_a_period(column.name)) &&
                         (known.growth || !known.distinct);
     }
-    if (facts.row_bytes <= 0) facts.row_bytes = bytes;
     if (table.clustering_count == 0) facts.partitions = facts.rows;
     if (!facts.partitions) facts.partitions = partitions_by_values(facts);
     if (table.partition_key_count == 1 && facts.skew == 0)
       facts.skew = facts.column(table.partition_key(0)).skew;
     if (table.clustering_count == 0) facts.p50 = facts.p99 = facts.max = std::nullopt;
+    if (facts.row_bytes <= 0) facts.row_bytes = row_bytes(facts);
   }
 
   static std::optional<double> partitions_by_values(const TableFacts& facts) {

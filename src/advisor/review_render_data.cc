@@ -74,6 +74,7 @@ json::object query_json(const QueryReview& query) {
           {"write", query.write},
           {"supported", query.supported},
           {"bound", query.bound},
+          {"exact", query.exact},
           {"formula", query.formula},
           {"partitions", maybe(query.partitions)},
           {"rows_read", maybe(query.rows_read)},

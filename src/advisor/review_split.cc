@@ -70,7 +70,7 @@ Choice hash_choice(const Situation& situation, double modulo) {
   const ReviewTarget& target = situation.model.target;
   Choice choice;
   choice.name = fmt::format("hash prefix modulo {}", count_text(modulo));
-  choice.partitions = choice.partitions_p95 = modulo;
+  choice.partitions = choice.partitions_p95 = choice.modulo = modulo;
   choice.largest_bytes = situation.bytes / modulo;
   choice.hottest_rate = situation.rate / modulo;
   choice.fits = choice.largest_bytes <= target.partition_bytes * (1 + 1e-9) &&
@@ -106,6 +106,7 @@ std::optional<TimeChoice> time_choice(const Situation& situation) {
                            situation.table.row_bytes, target.partition_bytes);
   Choice& choice = out.choice;
   choice.name = "time bucket of " + duration_text(out.width.seconds);
+  choice.width = out.width.seconds;
   choice.largest_bytes = situation.busiest * out.width.seconds * situation.table.row_bytes;
   choice.hottest_rate = situation.rate;
   choice.fits = choice.largest_bytes <= target.partition_bytes * (1 + 1e-9) &&

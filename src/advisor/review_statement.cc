@@ -144,6 +144,7 @@ class StatementReview {
       return;
     }
     const std::optional<double> all = table_ != nullptr ? table_->partitions : std::nullopt;
+    out.exact = use_->exact;
     switch (use_->access) {
       case Access::rows:
       case Access::partitions:
@@ -158,7 +159,7 @@ class StatementReview {
         }
         return;
       case Access::index:
-        out.bound = "n";
+        out.bound = use_->partitions ? count_text(static_cast<double>(*use_->partitions)) : "n";
         out.formula = fmt::format("as many as the index {} names", use_->index);
         out.partitions = statement_.partitions;
         return;
@@ -172,12 +173,12 @@ class StatementReview {
     }
     out.bound = "all";
     out.partitions = all;
-    // Without filters reading stops when there are enough rows.
+    // Without filters reading stops when there are enough rows; deleted ones do not count.
+    if (!use_->exact && use_->has_limit) out.bound = "≤ all";
     const std::optional<double> limit = stop_after();
     if (!limit && ends_with_limit() && statement_.partitions) out.partitions = statement_.partitions;
     if (!limit) return;
-    out.bound = fmt::format("≤ {}", count_text(*limit));
-    out.formula = "LIMIT";
+    out.formula = fmt::format("LIMIT {} ends it", count_text(*limit));
     out.partitions = all ? std::min(*all, *limit) : *limit;
   }
 

@@ -18,7 +18,7 @@ struct Explainer {
   Explanation& out;
 
   void operator()(const cql::Select& select) const {
-    explain_select(select, *std::get<std::shared_ptr<const Select>>(prepared.plan), out);
+    explain_select(select, *std::get<std::shared_ptr<const Select>>(prepared.plan), prepared, out);
   }
   void operator()(const cql::Insert& insert) const { modification(insert); }
   void operator()(const cql::Update& update) const { modification(update); }

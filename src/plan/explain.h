@@ -28,6 +28,8 @@ struct Explanation {
     Access access = Access::full_scan;
     std::string index;                   // Access::index: its name
     std::optional<uint64_t> partitions;  // how many are named, when the statement says it: 1, or an IN's
+    // A SELECT: exactly so many are read (of a full scan: all), whatever is bound and stored. False: at most.
+    bool exact = false;
     bool writes = false;
     bool reads = false;                         // SELECT, or reads before it writes
     bool reversed = false;                      // rows against the clustering order

@@ -10,7 +10,8 @@ namespace sibyl::plan {
 struct Select;
 struct Modification;
 
-void explain_select(const cql::Select& select, const Select& plan, Explanation& out);
+void explain_select(const cql::Select& select, const Select& plan, const Prepared& prepared,
+                    Explanation& out);
 void explain_modification(const cql::Insert& insert, const Modification& plan, Explanation& out);
 void explain_modification(const cql::Update& update, const Modification& plan, Explanation& out);
 void explain_modification(const cql::Delete& statement, const Modification& plan, Explanation& out);

@@ -33,6 +33,54 @@ Access access_of(const cql::Select& select, const Select& plan) {
   return by_token ? Access::token_range : Access::full_scan;
 }
 
+bool is_range(cql::Operator op) {
+  return op == cql::Operator::less || op == cql::Operator::less_or_equal || op == cql::Operator::greater ||
+         op == cql::Operator::greater_or_equal;
+}
+
+// Whether some row could lie within the clustering relations, whatever is bound: two bounds may cross, a list
+// may be empty.
+bool clustering_is_open(const cql::Select& select, const Select& plan) {
+  size_t ranges = 0;
+  for (const cql::Relation& relation : select.where) {
+    if (relation.columns.empty()) continue;
+    const schema::Column* column = plan.table->find(relation.columns.front());
+    if (column == nullptr || !column->is_clustering()) continue;
+    ranges += is_range(relation.op) ? 1 : 0;
+    if (relation.op == cql::Operator::in && (!relation.has_value_list || relation.values.empty()))
+      return false;
+    if (relation.op != cql::Operator::in && relation.op != cql::Operator::equal && !is_range(relation.op))
+      return false;
+  }
+  return ranges <= 1;
+}
+
+// Reading may end before the last partition.
+bool may_stop(const cql::Select& select, const Select& plan) {
+  if (select.limit == nullptr || !plan.sort.empty()) return false;
+  return plan.group_by != nullptr || !plan.aggregates();
+}
+
+// What the statement's own values say: without markers, and without calling anything.
+void count_keys(const Select& plan, TableUse& use) {
+  Scratch scratch;
+  const Bindings bindings{{}, 0, {}, {}};
+  const auto keys = plan.where->partition_keys(bindings, scratch);
+  if (keys) use.partitions = keys->size();
+}
+
+void prove(const cql::Select& select, const Select& plan, const Prepared& prepared, TableUse& use) {
+  const bool by_key = use.access == Access::rows || use.access == Access::partitions;
+  const bool by_list = by_key && plan.where->has_partition_in();
+  const bool constant = prepared.markers.empty() && prepared.functions.empty();
+  if (by_list && constant) count_keys(plan, use);
+  if (!clustering_is_open(select, plan)) return;
+  if (use.access == Access::full_scan) use.exact = !may_stop(select, plan);
+  if (!by_key || !use.partitions) return;
+  const bool several = *use.partitions > 1;
+  use.exact = !several || (constant && !may_stop(select, plan));
+}
+
 // "by_email", or several that must all hold.
 std::string index_names(const Select& plan) {
   if (plan.nearest != nullptr) return plan.nearest->index->name;
@@ -177,7 +225,8 @@ SortedRelations sort_relations(const schema::Table& table, const std::vector<cql
   return sorted;
 }
 
-void explain_select(const cql::Select& select, const Select& plan, Explanation& out) {
+void explain_select(const cql::Select& select, const Select& plan, const Prepared& prepared,
+                    Explanation& out) {
   const SortedRelations sorted =
       sort_relations(*plan.table, select.where, plan.where->partitions() == Restrictions::Partitions::keys,
                      plan.where->filtered_columns());
@@ -196,6 +245,7 @@ void explain_select(const cql::Select& select, const Select& plan, Explanation& 
   use.groups = plan.group_by != nullptr;
   use.aggregates = plan.aggregates();
   use.has_limit = select.limit != nullptr;
+  prove(select, plan, prepared, use);
 
   out.steps.push_back(access_step(plan, use, sorted));
   if (!use.filters.empty())

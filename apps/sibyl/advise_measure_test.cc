@@ -1,0 +1,58 @@
+// `sibyl advise --measure` as its users run it.
+#include <filesystem>
+#include <fstream>
+
+#include "sibyl/test_process.h"
+
+namespace sibyl {
+namespace {
+
+using testing::HasSubstr;
+
+class AdviseMeasureTest : public ServeTest {
+ protected:
+  std::string write(const std::string& text) const {
+    std::ofstream(directory_ + "/model.cql") << text;
+    return directory_ + "/model.cql";
+  }
+};
+
+constexpr const char* model = R"(
+CREATE TABLE people (id uuid PRIMARY KEY, city text, age int);
+-- @table people rows=200k
+-- @column people.city distinct=200
+-- @query by_city rate=10/s
+SELECT * FROM people WHERE city = ? ALLOW FILTERING;
+-- @write join rate=5/s
+INSERT INTO people (id, city, age) VALUES (?, ?, ?);
+)";
+
+TEST_F(AdviseMeasureTest, RunsTheGivenAndTheSuggestedSchema) {
+  const std::string kept = directory_ + "/kept";
+  Process advise({"advise", write(model), "--measure", "--scale", "0.01", "--measure-seconds", "0.3",
+                  "--directory", kept, "--fail-on", "never"});
+  const std::string output = advise.rest_of_output();
+  EXPECT_EQ(advise.wait(), 0) << advise.rest_of_errors();
+  EXPECT_THAT(output, HasSubstr("FULL_SCAN"));
+  EXPECT_THAT(output, HasSubstr("scale 0.01 (seed 1)"));
+  EXPECT_THAT(output,
+              HasSubstr("By the constants of this machine: the predicted order is the measured one."));
+  EXPECT_TRUE(std::filesystem::exists(kept + "/given/SIBYL_FORMAT"));
+  EXPECT_TRUE(std::filesystem::exists(kept + "/suggested/SIBYL_FORMAT"));
+  Process again(
+      {"advise", directory_ + "/model.cql", "--measure", "--directory", kept, "--fail-on", "never"});
+  EXPECT_THAT(again.rest_of_errors(), HasSubstr("is there already"));
+  EXPECT_NE(again.wait(), 0);
+}
+
+TEST_F(AdviseMeasureTest, TellsProgramsToo) {
+  Process advise({"advise", write(model), "--measure", "--scale", "0.005", "--measure-seconds", "0.2",
+                  "--format", "json", "--fail-on", "never"});
+  const std::string output = advise.rest_of_output();
+  EXPECT_EQ(advise.wait(), 0) << advise.rest_of_errors();
+  EXPECT_THAT(output, HasSubstr(R"("trials":[{"name":"given","rows":1E3)"));
+  EXPECT_THAT(output, HasSubstr(R"("name":"suggested","rows":2E3)"));
+}
+
+}  // namespace
+}  // namespace sibyl

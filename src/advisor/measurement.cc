@@ -1,0 +1,291 @@
+#include "advisor/measurement.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/json.hpp>
+#include <cmath>
+
+#include "advisor/review_model.h"
+
+namespace sibyl::advisor {
+namespace {
+
+namespace json = boost::json;
+
+// Two-sided 95% of Student's distribution.
+double student(size_t degrees) {
+  constexpr std::array<double, 11> table = {0,     12.71, 4.303, 3.182, 2.776, 2.571,
+                                            2.447, 2.365, 2.306, 2.262, 2.228};
+  return degrees < table.size() ? table[degrees] : 1.96 + 2.5 / static_cast<double>(degrees);
+}
+
+Mean weighted(const std::vector<MeasuredOperation>& operations, Mean MeasuredOperation::* figure) {
+  Mean total;
+  double squares = 0;
+  for (const MeasuredOperation& operation : operations) {
+    total.value += operation.weight * (operation.*figure).value;
+    squares += std::pow(operation.weight * (operation.*figure).margin, 2);
+  }
+  total.margin = std::sqrt(squares);
+  return total;
+}
+
+std::string micros(double value) {
+  if (value >= 1e6) return fmt::format("{:.2f} s", value / 1e6);
+  if (value >= 1e4) return fmt::format("{:.1f} ms", value / 1e3);
+  return value >= 100 ? fmt::format("{:.0f} us", value) : fmt::format("{:.1f} us", value);
+}
+std::string mean_text(const Mean& mean) {
+  return fmt::format("{} ±{:.0f}%", micros(mean.value), mean.value > 0 ? 100 * mean.margin / mean.value : 0);
+}
+std::string cost_text(const std::optional<double>& cost) {
+  return cost ? fmt::format("{:.4g}", *cost) : "?";
+}
+std::string ratio_text(double value, double base) {
+  return base > 0 ? fmt::format("{:.2f}x", value / base) : "?";
+}
+
+using Table = std::vector<std::vector<std::string>>;
+
+std::string expected_text(const std::optional<CostModel>& fitted, const std::optional<Work>& work) {
+  return fitted && work ? micros(work->cost(*fitted)) : "?";
+}
+
+Table totals(const Measurement& measurement) {
+  Table table = {{"schema", "rows", "cost", "", "expected CPU", "", "CPU", "", "latency", ""}};
+  const auto ratio = [](const std::optional<double>& value, const std::optional<double>& base) {
+    return value && base ? ratio_text(*value, *base) : "?";
+  };
+  const auto expected = [&](const MeasuredTrial& trial) {
+    return measurement.fitted ? trial.predicted(*measurement.fitted) : std::nullopt;
+  };
+  for (const MeasuredTrial& trial : measurement.trials) {
+    const MeasuredTrial& first = measurement.trials[0];
+    const std::optional<double> cost = trial.predicted(measurement.model), time = expected(trial);
+    table.push_back({trial.name, count_text(trial.rows), cost_text(cost),
+                     ratio(cost, first.predicted(measurement.model)), time ? micros(*time) : "?",
+                     ratio(time, expected(first)), mean_text(trial.cpu()),
+                     ratio_text(trial.cpu().value, first.cpu().value), mean_text(trial.latency()),
+                     ratio_text(trial.latency().value, first.latency().value)});
+  }
+  return table;
+}
+
+Table operations(const Measurement& measurement, const MeasuredTrial& trial) {
+  Table table = {
+      {"statement", "weight", "cost", "expected CPU", "CPU", "latency", "p99", "requests", "runs"}};
+  for (const MeasuredOperation& one : trial.operations)
+    table.push_back({one.name, fmt::format("{:g}", one.weight),
+                     cost_text(one.work ? std::optional(one.work->cost(measurement.model)) : std::nullopt),
+                     expected_text(measurement.fitted, one.work), mean_text(one.cpu), mean_text(one.latency),
+                     micros(one.latency_p99), fmt::format("{:.1f}", one.requests),
+                     fmt::format("{}", one.runs)});
+  return table;
+}
+
+size_t width_of(const std::string& text) {  // the sign ± takes two bytes
+  return text.size() - static_cast<size_t>(std::count(text.begin(), text.end(), '\xc2'));
+}
+
+std::string aligned(const Table& table) {
+  std::vector<size_t> widths(table[0].size());
+  for (const auto& row : table)
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i]));
+  std::string out;
+  for (const auto& row : table) {
+    for (size_t i = 0; i < row.size(); ++i) {
+      const std::string pad(widths[i] - width_of(row[i]), ' ');
+      out += i == 0 ? row[i] + pad : "  " + pad + row[i];
+    }
+    out += '\n';
+  }
+  return out;
+}
+
+std::string piped(const Table& table) {
+  std::string out;
+  for (size_t r = 0; r < table.size(); ++r) {
+    out += fmt::format("| {} |\n", fmt::join(table[r], " | "));
+    if (r == 0) {
+      for (size_t i = 0; i < table[0].size(); ++i) out += i == 0 ? "|-" : "|-:";
+      out += "|\n";
+    }
+  }
+  return out;
+}
+
+std::string headline(const Measurement& measurement) {
+  return fmt::format(
+      "Measured with synthetic data at scale {:g} (seed {}), {:.0f} s in all. CPU is what the embedded "
+      "database "
+      "used; writes return when the operating system has them. Means with 95% intervals.",
+      measurement.scale, measurement.seed, measurement.seconds);
+}
+
+std::string verdict(const Measurement& measurement) {
+  std::string out;
+  const auto say = [&](const std::optional<CostModel>& constants, const char* what) {
+    const std::optional<bool> agrees = constants ? measurement.order_agrees(*constants) : std::nullopt;
+    if (agrees)
+      out += fmt::format("{}: the predicted order is {}the measured one.\n", what, *agrees ? "" : "NOT ");
+  };
+  say(measurement.model, "By the cost model");
+  say(measurement.fitted, "By the constants of this machine");
+  if (measurement.fitted)
+    out += fmt::format(
+        "Constants of this machine, us of CPU: partition {:.2f}, row {:.3f}, insert {:.2f}, delete {:.2f}.\n",
+        measurement.fitted->partition, measurement.fitted->row, measurement.fitted->insert,
+        measurement.fitted->remove);
+  return out;
+}
+
+json::value mean_json(const Mean& mean) {
+  return json::object{{"mean", mean.value}, {"margin", mean.margin}};
+}
+json::value optional_json(const std::optional<double>& value) {
+  return value ? json::value(*value) : json::value(nullptr);
+}
+
+json::value cost_of(const std::optional<Work>& work, const std::optional<CostModel>& constants) {
+  return work && constants ? json::value(work->cost(*constants)) : json::value(nullptr);
+}
+
+}  // namespace
+
+Mean mean_of(const std::vector<double>& samples) {
+  Mean mean;
+  if (samples.empty()) return mean;
+  const auto count = static_cast<double>(samples.size());
+  for (const double sample : samples) mean.value += sample / count;
+  if (samples.size() < 2) return mean;
+  double squares = 0;
+  for (const double sample : samples) squares += std::pow(sample - mean.value, 2);
+  mean.margin = student(samples.size() - 1) * std::sqrt(squares / (count - 1) / count);
+  return mean;
+}
+
+std::optional<double> MeasuredTrial::predicted(const CostModel& model) const {
+  double total = 0;
+  for (const MeasuredOperation& operation : operations) {
+    if (!operation.work) return std::nullopt;
+    total += operation.weight * operation.work->cost(model);
+  }
+  return total;
+}
+
+Mean MeasuredTrial::cpu() const {
+  return weighted(operations, &MeasuredOperation::cpu);
+}
+
+Mean MeasuredTrial::latency() const {
+  return weighted(operations, &MeasuredOperation::latency);
+}
+
+std::optional<bool> Measurement::order_agrees(const CostModel& constants) const {
+  std::vector<std::pair<double, double>> known;
+  for (const MeasuredTrial& trial : trials) {
+    if (const auto cost = trial.predicted(constants)) known.emplace_back(*cost, trial.cpu().value);
+  }
+  if (known.size() < 2) return std::nullopt;
+  std::sort(known.begin(), known.end());
+  return std::is_sorted(known.begin(), known.end(),
+                        [](const auto& left, const auto& right) { return left.second < right.second; });
+}
+
+CostModel fit_constants(const MeasuredTrial& calibration) {
+  CostModel out;
+  out.lookup = out.sort = 0;
+  // Reads: microseconds = partition * partitions + row * rows, each point weighed by its size, so that small
+  // reads count as much as large ones.
+  double pp = 0, pr = 0, rr = 0, py = 0, ry = 0;
+  for (const MeasuredOperation& one : calibration.operations) {
+    if (!one.work || one.cpu.value <= 0) continue;
+    if (one.work->inserts > 0) out.insert = one.cpu.value / one.work->inserts;
+    if (one.work->removes > 0) out.remove = one.cpu.value / one.work->removes;
+    if (one.work->rows <= 0) continue;
+    const double p = one.work->partitions / one.cpu.value, r = one.work->rows / one.cpu.value;
+    pp += p * p;
+    pr += p * r;
+    rr += r * r;
+    py += p;
+    ry += r;
+  }
+  const double determinant = pp * rr - pr * pr;
+  if (determinant <= 0) return out;
+  out.partition = (py * rr - ry * pr) / determinant;
+  out.row = (ry * pp - py * pr) / determinant;
+  return out;
+}
+
+std::string render_text(const Measurement& measurement, const RenderOptions&) {
+  std::string out = headline(measurement) + "\n\n" + aligned(totals(measurement)) + verdict(measurement);
+  for (const MeasuredTrial& trial : measurement.trials) {
+    out += fmt::format("\n{}: {} rows loaded in {:.1f} s\n", trial.name, count_text(trial.rows),
+                       trial.load_seconds);
+    for (const std::string& note : trial.notes) out += "  " + note + "\n";
+    out += aligned(operations(measurement, trial));
+  }
+  return out;
+}
+
+std::string render_markdown(const Measurement& measurement) {
+  std::string out = "## Measured\n\n" + headline(measurement) + "\n\n" + piped(totals(measurement)) + "\n" +
+                    verdict(measurement);
+  for (const MeasuredTrial& trial : measurement.trials) {
+    out += fmt::format("\n### {}\n\n", trial.name);
+    for (const std::string& note : trial.notes) out += "- " + note + "\n";
+    out += (trial.notes.empty() ? "" : "\n") + piped(operations(measurement, trial));
+  }
+  return out;
+}
+
+std::string render_json(const Measurement& measurement) {
+  const std::optional<CostModel>& fitted = measurement.fitted;
+  json::array trials;
+  for (const MeasuredTrial& trial : measurement.trials) {
+    json::array operations, notes;
+    for (const MeasuredOperation& one : trial.operations)
+      operations.push_back(json::object{{"name", one.name},
+                                        {"group", one.group},
+                                        {"weight", one.weight},
+                                        {"cost", cost_of(one.work, measurement.model)},
+                                        {"expected_cpu_us", cost_of(one.work, measurement.fitted)},
+                                        {"cpu_us", mean_json(one.cpu)},
+                                        {"latency_us", mean_json(one.latency)},
+                                        {"latency_p99_us", one.latency_p99},
+                                        {"requests", one.requests},
+                                        {"runs", one.runs}});
+    for (const std::string& note : trial.notes) notes.emplace_back(note);
+    trials.push_back(
+        json::object{{"name", trial.name},
+                     {"rows", trial.rows},
+                     {"load_seconds", trial.load_seconds},
+                     {"cost", optional_json(trial.predicted(measurement.model))},
+                     {"expected_cpu_us", fitted ? optional_json(trial.predicted(*fitted)) : nullptr},
+                     {"cpu_us", mean_json(trial.cpu())},
+                     {"latency_us", mean_json(trial.latency())},
+                     {"notes", std::move(notes)},
+                     {"operations", std::move(operations)}});
+  }
+  const auto agrees = [&](const std::optional<CostModel>& constants) -> json::value {
+    const std::optional<bool> known = constants ? measurement.order_agrees(*constants) : std::nullopt;
+    return known ? json::value(*known) : json::value(nullptr);
+  };
+  json::object out{{"scale", measurement.scale},
+                   {"seed", measurement.seed},
+                   {"seconds", measurement.seconds},
+                   {"order_agrees", agrees(measurement.model)},
+                   {"fitted_order_agrees", agrees(fitted)},
+                   {"fitted", nullptr},
+                   {"trials", std::move(trials)}};
+  if (fitted)
+    out["fitted"] = json::object{{"partition_us", fitted->partition},
+                                 {"row_us", fitted->row},
+                                 {"insert_us", fitted->insert},
+                                 {"remove_us", fitted->remove}};
+  return json::serialize(out) + "\n";
+}
+
+}  // namespace sibyl::advisor

@@ -1,0 +1,337 @@
+// Designs as trials: tables filled from a population, plans run step by step.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "advisor/candidates.h"
+#include "advisor/population.h"
+#include "advisor/trial_plans.h"
+#include "cql/printer.h"
+#include "types/value.h"
+
+namespace sibyl::advisor {
+namespace {
+
+using Source = Parameter::Source;
+
+bool has_buckets(const Layout& layout) {
+  return layout.buckets > 1 || layout.partition.empty();
+}
+
+std::optional<base::Bytes> bucket_cell(uint64_t number) {
+  base::Bytes bytes;
+  base::append_big_endian(bytes, static_cast<uint32_t>(number));
+  return bytes;
+}
+
+bool holds(const types::Type& type, const base::Bytes& left, Comparison comparison,
+           const base::Bytes& right) {
+  const int order = types::compare(type, left, right);
+  switch (comparison) {
+    case Comparison::equal:
+      return order == 0;
+    case Comparison::less:
+      return order < 0;
+    case Comparison::less_or_equal:
+      return order <= 0;
+    case Comparison::greater:
+      return order > 0;
+    case Comparison::greater_or_equal:
+      break;
+  }
+  return order >= 0;
+}
+
+// What one look-up has found so far: for each row the fields it knows.
+using Found = std::map<FieldReference, std::optional<base::Bytes>>;
+
+// Runs one planned statement.
+class PlanRunner {
+ public:
+  PlanRunner(const Workload& workload, const Statement& statement, const PlannedStatement& planned,
+             const Design& design, const Population& population, Trial& trial)
+      : population_(population), inserts_(statement.kind == StatementKind::insert) {
+    const Option* skew = find_option(statement.options, "skew");
+    const double exponent = skew != nullptr ? read_zipf(skew->value).value_or(0) : 0;
+    for (size_t e = 0; exponent > 0 && e < workload.model.entities.size(); ++e)
+      ranks_.emplace_back(population.count(e), exponent);
+    key_operand_ = statement.key.text;
+    entity_ = statement.entity();
+    key_field_ = workload.model.entities[entity_].key;
+    for (const PlannedStep& step : planned.steps) {
+      const bool requests = step.kind != PlannedStep::Kind::client;
+      steps_.push_back({step, requests ? trial.place(step.cql) : 0,
+                        requests ? std::max(1.0, design.tables[step.table].layout.buckets) : 1});
+      lookups_ = std::max(lookups_, step.lookup + 1);
+      for (const size_t lookup : step.lookups) lookups_ = std::max(lookups_, lookup + 1);
+    }
+  }
+
+  base::Status run(TrialSession& connection, Random& random) {
+    GivenValues given(population_, random, ranks_);
+    if (inserts_) given.set(key_operand_, entity_, key_field_, population_.count(entity_) + next_instance_++);
+    std::vector<std::vector<Found>> found(lookups_, std::vector<Found>(1));
+    for (const Step& step : steps_) {
+      switch (step.planned.kind) {
+        case PlannedStep::Kind::read:
+          SIBYL_TRY(read(step, connection, given, found[step.planned.lookup]));
+          break;
+        case PlannedStep::Kind::client:
+          check(step.planned, given, found[step.planned.lookup]);
+          break;
+        default:
+          SIBYL_TRY(write(step, connection, given, found, 0, std::vector<const Found*>(lookups_)));
+      }
+    }
+    return {};
+  }
+
+ private:
+  struct Step {
+    PlannedStep planned;
+    size_t statement = 0;
+    double buckets = 1;
+  };
+
+  static std::optional<base::Bytes> cell(const Parameter& parameter, GivenValues& given, const Found* found) {
+    if (parameter.source != Source::found) return given.value(parameter);
+    if (found == nullptr) return std::nullopt;
+    const auto place = found->find(parameter.field);
+    return place != found->end() ? place->second : std::nullopt;
+  }
+
+  base::Status read(const Step& step, TrialSession& connection, GivenValues& given,
+                    std::vector<Found>& rows) const {
+    std::vector<Found> next;
+    const bool each_bucket = std::any_of(step.planned.parameters.begin(), step.planned.parameters.end(),
+                                         [](const auto& one) { return one.source == Source::bucket; });
+    const auto buckets = static_cast<uint64_t>(each_bucket ? step.buckets : 1);
+    for (const Found& row : rows) {
+      for (uint64_t bucket = 0; bucket < buckets; ++bucket) {
+        Cells values;
+        for (const Parameter& parameter : step.planned.parameters)
+          values.push_back(parameter.source == Source::bucket ? bucket_cell(bucket)
+                                                              : cell(parameter, given, &row));
+        SIBYL_ASSIGN(const std::vector<Cells> answer, connection.run(step.statement, values));
+        for (const Cells& cells : answer) {
+          Found& more = next.emplace_back(row);
+          for (size_t i = 0; i < cells.size() && i < step.planned.results.size(); ++i)
+            more[step.planned.results[i]] = cells[i];
+        }
+      }
+    }
+    rows = std::move(next);
+    return {};
+  }
+
+  void check(const PlannedStep& step, GivenValues& given, std::vector<Found>& rows) const {
+    for (const auto& [field, parameter] : step.checks) {
+      const std::optional<base::Bytes> wanted = given.value(parameter);
+      const types::Type& type = population_.type(parameter.entity, parameter.entity_field);
+      std::erase_if(rows, [&, place = field, how = parameter.comparison](const Found& row) {
+        const auto known = row.find(place);
+        return known == row.end() || !known->second || !wanted || !holds(type, *known->second, how, *wanted);
+      });
+    }
+  }
+
+  // One write for each combination of what the look-ups found, from the given one on.
+  base::Status write(const Step& step, TrialSession& connection, GivenValues& given,
+                     const std::vector<std::vector<Found>>& found, size_t from,
+                     std::vector<const Found*> chosen) const {
+    if (from < step.planned.lookups.size()) {
+      const size_t lookup = step.planned.lookups[from];
+      for (const Found& row : found[lookup]) {
+        chosen[lookup] = &row;
+        SIBYL_TRY(write(step, connection, given, found, from + 1, chosen));
+      }
+      return {};
+    }
+    Cells values;
+    uint64_t hash = 0;
+    std::optional<size_t> bucket;
+    for (const Parameter& parameter : step.planned.parameters) {
+      if (parameter.source == Source::bucket) bucket = values.size();
+      values.push_back(parameter.source == Source::bucket ? std::nullopt
+                                                          : cell(parameter, given, chosen[parameter.lookup]));
+      if (parameter.clusters) hash = hash_cell(hash, values.back());
+    }
+    if (bucket) values[*bucket] = bucket_cell(hash % static_cast<uint64_t>(step.buckets));
+    SIBYL_TRY(connection.run(step.statement, values));
+    return {};
+  }
+
+  const Population& population_;
+  bool inserts_;
+  std::vector<Ranks> ranks_;  // of the instances asked for; empty: evenly
+  std::string key_operand_;
+  size_t entity_ = 0, key_field_ = 0;
+  uint64_t next_instance_ = 0;
+  size_t lookups_ = 1;
+  std::vector<Step> steps_;
+};
+
+struct Loading {
+  DesignedTable table;
+  size_t statement = 0;
+};
+
+base::Status load_table(const Population& population, const Loading& loading, const Trial::Sink& sink) {
+  const Layout& layout = loading.table.layout;
+  return population.each_row(layout.graph, [&](const std::vector<uint64_t>& row) {
+    Cells values;
+    uint64_t hash = 0;
+    const auto add = [&](FieldReference field) {
+      values.emplace_back(
+          population.value(layout.graph.nodes()[field.node].entity, field.field, row[field.node]));
+    };
+    if (has_buckets(layout)) values.emplace_back();
+    for (const auto& [field, name] : loading.table.columns) add(field);
+    if (!has_buckets(layout)) return sink(loading.statement, values);
+    for (size_t i = 0; i < loading.table.columns.size(); ++i) {
+      if (contains(layout.clustering, loading.table.columns[i].first)) hash = hash_cell(hash, values[i + 1]);
+    }
+    values[0] = bucket_cell(hash % static_cast<uint64_t>(std::max(1.0, layout.buckets)));
+    return sink(loading.statement, values);
+  });
+}
+
+Work work_of(const PlannedStatement& planned) {
+  Work work;
+  for (const PlannedStep& step : planned.steps) {
+    switch (step.kind) {
+      case PlannedStep::Kind::read:
+        work.requests += 1;
+        work.partitions += step.partitions;
+        work.rows += step.rows;
+        break;
+      case PlannedStep::Kind::insert:
+        work.inserts += step.rows;
+        break;
+      case PlannedStep::Kind::remove:
+        work.removes += step.rows;
+        break;
+      case PlannedStep::Kind::client:
+        work.sorts += step.checks.empty() ? 1 : 0;
+    }
+  }
+  return work;
+}
+
+std::string insert_into(const DesignedTable& table) {
+  std::vector<std::string> columns;
+  if (has_buckets(table.layout)) columns.emplace_back("bucket");
+  for (const auto& [field, name] : table.columns) columns.push_back(cql::print_name(name));
+  return fmt::format("INSERT INTO {} ({}) VALUES ({})", cql::print_name(table.layout.name),
+                     fmt::join(columns, ", "),
+                     fmt::join(std::vector<std::string>(columns.size(), "?"), ", "));
+}
+
+}  // namespace
+
+uint64_t hash_cell(uint64_t hash, const std::optional<base::Bytes>& cell) {
+  if (!cell) return mix(hash, 1);
+  for (const char one : *cell) hash = hash * 1'099'511'628'211u + static_cast<unsigned char>(one);
+  return mix(hash, cell->size());
+}
+
+GivenValues::GivenValues(const Population& population, Random& random, const std::vector<Ranks>& ranks)
+    : population_(population), random_(random), ranks_(ranks) {}
+
+void GivenValues::set(const std::string& operand, size_t entity, size_t field, uint64_t instance) {
+  values_[name_of(operand, entity, field)] = population_.value(entity, field, instance);
+}
+
+std::string GivenValues::name_of(const std::string& operand, size_t entity, size_t field) {
+  return operand == "?" || operand.empty() ? fmt::format("?{}.{}", entity, field) : operand;
+}
+
+std::optional<base::Bytes> GivenValues::value(const Parameter& parameter) {
+  const std::string name = name_of(parameter.operand, parameter.entity, parameter.entity_field);
+  const auto [place, added] = values_.try_emplace(name);
+  if (!added) return place->second;
+  constexpr double kept = 0.1;  // of the rows, by a range: what the cost model takes it for
+  switch (parameter.comparison) {
+    case Comparison::equal: {
+      const uint64_t count = population_.count(parameter.entity);
+      const uint64_t instance =
+          ranks_.empty() ? random_.below(count) : ranks_[parameter.entity].at(random_.unit());
+      place->second = population_.value(parameter.entity, parameter.entity_field, instance);
+      break;
+    }
+    case Comparison::less:
+    case Comparison::less_or_equal:
+      place->second = population_.quantile(parameter.entity, parameter.entity_field, kept);
+      break;
+    default:
+      place->second = population_.quantile(parameter.entity, parameter.entity_field, 1 - kept);
+  }
+  return place->second;
+}
+
+size_t Trial::place(const std::string& text, const std::string& keyspace) {
+  for (size_t i = 0; i < statements.size(); ++i) {
+    if (statements[i].text == text && statements[i].keyspace == keyspace) return i;
+  }
+  statements.push_back({text, keyspace});
+  return statements.size() - 1;
+}
+
+double rows_of(const Design& design) {
+  double rows = 0;
+  for (const DesignedTable& table : design.tables) rows += table.rows;
+  return rows;
+}
+
+Workload scaled(Workload workload, double scale) {
+  for (Entity& entity : workload.model.entities) {
+    entity.count = std::max(1.0, std::round(entity.count * scale));
+    for (Field& field : entity.fields) field.distinct = std::min(field.distinct, entity.count);
+  }
+  for (Relationship& relationship : workload.model.relationships)
+    relationship.links = std::max(1.0, std::round(relationship.links * scale));
+  return workload;
+}
+
+base::Result<Trial> make_trial(const Workload& workload, const Design& design, const TrialOptions& options,
+                               const std::string& schema) {
+  if (design.shared)
+    return base::invalid("what statements share is not measured: each statement is run by itself");
+  const auto population = std::make_shared<Population>(workload.model, options.seed);
+  Trial trial;
+  trial.name = schema.empty() ? "design" : schema;
+  trial.rows = rows_of(design);
+  std::vector<Loading> loads;
+  for (const DesignedTable& table : design.tables) {
+    trial.definitions.push_back({table.definition, Trial::trial_keyspace});
+    loads.push_back({table, trial.place(insert_into(table))});
+  }
+  trial.load = [population, loads](const Trial::Sink& sink) -> base::Status {
+    for (const Loading& loading : loads) SIBYL_TRY(load_table(*population, loading, sink));
+    return {};
+  };
+  for (const PlannedStatement& planned : design.statements) {
+    const auto statement =
+        std::find_if(workload.statements.begin(), workload.statements.end(),
+                     [&](const Statement& candidate) { return candidate.name == planned.name; });
+    if (statement == workload.statements.end()) continue;
+    const auto runner =
+        std::make_shared<PlanRunner>(workload, *statement, planned, design, *population, trial);
+    Operation operation;
+    operation.name = planned.name;
+    operation.group = planned.group;
+    operation.weight = planned.weight;
+    operation.work = work_of(planned);
+    // The population lives as long as the operation.
+    operation.run = [population, runner](TrialSession& connection, Random& random) {
+      return runner->run(connection, random);
+    };
+    trial.operations.push_back(std::move(operation));
+  }
+  if (!schema.empty()) add_stated(workload, design, schema, population, trial);
+  return trial;
+}
+
+}  // namespace sibyl::advisor

@@ -1,0 +1,158 @@
+#include "advisor/trial_rewrite.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "advisor/workload.h"
+#include "cql/parser.h"
+#include "cql/printer.h"
+
+namespace sibyl::advisor {
+namespace {
+
+template <typename Node, typename... Kinds>
+constexpr bool is_one_of = (std::is_same_v<Node, Kinds> || ...);
+
+void forget_name(const cql::ExpressionPtr& expression) {
+  if (expression == nullptr) return;
+  if (auto* marker = std::get_if<cql::BindMarker>(&expression->node)) marker->name.clear();
+  if (auto* tuple = std::get_if<cql::TupleLiteral>(&expression->node)) {
+    for (const cql::ExpressionPtr& element : tuple->elements) forget_name(element);
+  }
+}
+
+void forget_names(const std::vector<cql::Relation>& relations) {
+  for (const cql::Relation& relation : relations) {
+    forget_name(relation.value);
+    for (const cql::ExpressionPtr& value : relation.values) forget_name(value);
+  }
+}
+
+void forget_names(cql::Statement& statement) {
+  if (auto* select = std::get_if<cql::Select>(&statement.node)) {
+    forget_names(select->where);
+    forget_name(select->limit);
+    forget_name(select->per_partition_limit);
+  }
+  if (auto* insert = std::get_if<cql::Insert>(&statement.node)) {
+    for (const cql::ExpressionPtr& value : insert->values) forget_name(value);
+  }
+  if (auto* update = std::get_if<cql::Update>(&statement.node)) {
+    for (const cql::Assignment& assignment : update->assignments) forget_name(assignment.value);
+    forget_names(update->where);
+  }
+  if (auto* remove = std::get_if<cql::Delete>(&statement.node)) forget_names(remove->where);
+}
+
+cql::ExpressionPtr marker() {
+  auto expression = std::make_unique<cql::Expression>();
+  expression->node = cql::BindMarker{};
+  return expression;
+}
+
+cql::ExpressionPtr number(double value) {
+  auto expression = std::make_unique<cql::Expression>();
+  expression->node = cql::Literal{cql::Literal::Kind::integer, fmt::format("{:.0f}", value)};
+  return expression;
+}
+
+cql::Relation split_relation(const std::string& column, double modulo) {
+  cql::Relation relation;
+  relation.columns = {column};
+  if (modulo <= 0) {
+    relation.value = marker();
+    return relation;
+  }
+  relation.op = cql::Operator::in;
+  relation.has_value_list = true;
+  for (double prefix = 0; prefix < modulo; ++prefix) relation.values.push_back(number(prefix));
+  return relation;
+}
+
+}  // namespace
+
+bool defines_tables(const cql::Statement& statement) {
+  return std::visit(
+      []<typename Node>(const Node&) {
+        return is_one_of<Node, cql::CreateKeyspace, cql::AlterKeyspace, cql::DropKeyspace, cql::CreateTable,
+                         cql::AlterTable, cql::DropTable, cql::CreateType, cql::AlterType, cql::DropType,
+                         cql::CreateIndex, cql::DropIndex, cql::CreateView, cql::AlterView, cql::DropView,
+                         cql::CreateFunction, cql::DropFunction, cql::CreateAggregate, cql::DropAggregate>;
+      },
+      statement.node);
+}
+
+bool is_data_statement(const cql::Statement& statement) {
+  return std::visit(
+      []<typename Node>(const Node&) {
+        return is_one_of<Node, cql::Select, cql::Insert, cql::Update, cql::Delete, cql::Batch>;
+      },
+      statement.node);
+}
+
+std::string print_plain(const std::string& text) {
+  auto tree = cql::parse_statement(text);
+  if (!tree) return text;
+  forget_names(**tree);
+  return cql::print(**tree);
+}
+
+std::string print_from(const std::string& text, const std::string& table) {
+  auto tree = cql::parse_statement(text);
+  if (!tree) return text;
+  forget_names(**tree);
+  if (auto* select = std::get_if<cql::Select>(&(*tree)->node)) {
+    select->table.name = table;
+    select->allow_filtering = false;
+  }
+  return cql::print(**tree);
+}
+
+SplitStatement print_split(const std::string& text, const std::string& column, double modulo) {
+  SplitStatement out{text, std::nullopt};
+  auto tree = cql::parse_statement(text);
+  if (!tree) return out;
+  forget_names(**tree);
+  if (auto* select = std::get_if<cql::Select>(&(*tree)->node)) {
+    select->where.push_back(split_relation(column, modulo));
+    const auto* limit = select->limit != nullptr ? std::get_if<cql::Literal>(&select->limit->node) : nullptr;
+    if (limit != nullptr) out.limit = read_number(limit->text);
+    if (modulo > 0 && select->per_partition_limit == nullptr)
+      select->per_partition_limit = std::move(select->limit);
+  }
+  if (auto* insert = std::get_if<cql::Insert>(&(*tree)->node)) {
+    insert->columns.push_back(column);
+    insert->values.push_back(marker());
+  }
+  if (auto* update = std::get_if<cql::Update>(&(*tree)->node))
+    update->where.push_back(split_relation(column, 0));
+  if (auto* remove = std::get_if<cql::Delete>(&(*tree)->node))
+    remove->where.push_back(split_relation(column, 0));
+  out.text = cql::print(**tree);
+  return out;
+}
+
+std::string print_by_key(const schema::Table& table) {
+  std::vector<std::string> relations;
+  for (size_t i = 0; i < table.partition_key_count + table.clustering_count; ++i)
+    relations.push_back(cql::print_name(table.columns[i].name) + " = ?");
+  return fmt::format("SELECT * FROM {} WHERE {}", cql::print_name(table.name), fmt::join(relations, " AND "));
+}
+
+std::string print_delete(const std::string& definition) {
+  const auto tree = cql::parse_statement(definition);
+  const auto* create = tree ? std::get_if<cql::CreateTable>(&(*tree)->node) : nullptr;
+  if (create == nullptr) return {};
+  std::vector<std::string> relations;
+  for (const auto& keys : create->partition_keys)
+    for (const std::string& key : keys) relations.push_back(cql::print_name(key) + " = ?");
+  for (const std::string& key : create->clustering_columns)
+    relations.push_back(cql::print_name(key) + " = ?");
+  for (const cql::ColumnDefinition& column : create->columns)
+    if (column.is_primary_key) relations.push_back(cql::print_name(column.name) + " = ?");
+  return fmt::format("DELETE FROM {} WHERE {}", cql::print_name(create->table.name),
+                     fmt::join(relations, " AND "));
+}
+
+}  // namespace sibyl::advisor

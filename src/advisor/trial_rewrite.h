@@ -1,0 +1,34 @@
+// Statements of a reviewed file, written anew for the tables that the review suggests. Internal to trials.
+// REQUIRES of every text: it has been parsed and planned before.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "cql/ast.h"
+#include "schema/schema.h"
+
+namespace sibyl::advisor {
+
+bool defines_tables(const cql::Statement& statement);  // or what tables need: keyspaces, types, functions
+bool is_data_statement(const cql::Statement& statement);
+
+// The same with `?` for every marker, so that markers are named by their columns.
+std::string print_plain(const std::string& text);
+// A SELECT of another table, which needs no filtering.
+std::string print_from(const std::string& text, const std::string& table);
+
+struct SplitStatement {
+  std::string text;
+  std::optional<double> limit;
+};
+// With one more column in the partition key: compared with a marker, or, with a modulo, with every number
+// below it; a LIMIT then holds for each partition.
+SplitStatement print_split(const std::string& text, const std::string& column, double modulo);
+
+// SELECT * of one row.
+std::string print_by_key(const schema::Table& table);
+// DELETE of one row from the table that the definition makes.
+std::string print_delete(const std::string& definition);
+
+}  // namespace sibyl::advisor

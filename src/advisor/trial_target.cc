@@ -1,0 +1,99 @@
+#include "advisor/trial_target.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cql/printer.h"
+
+namespace sibyl::advisor {
+
+std::optional<base::Bytes> SplitColumn::of(const TableData& data, const TableData::Row& row) const {
+  if (name.empty()) return std::nullopt;
+  if (modulo > 0)
+    return synthetic_value(*types::scalar(types::Kind::int_),
+                           mix(row.number) % static_cast<uint64_t>(modulo));
+  return bucket(number(data.moment(row)));
+}
+
+int64_t SplitColumn::number(double milliseconds) const {
+  return (synthetic_epoch() + static_cast<int64_t>(milliseconds)) / static_cast<int64_t>(width * 1000);
+}
+
+std::optional<base::Bytes> SplitColumn::bucket(int64_t number) const {
+  base::Bytes out;
+  base::append_big_endian(out, static_cast<uint64_t>(number * static_cast<int64_t>(width * 1000)));
+  return out;
+}
+
+Cells Binding::cells(const std::vector<Marker>& markers, const TableData::Row& row, Random& random) const {
+  Cells out;
+  for (const Marker& marker : markers) out.push_back(cell(marker, row, random));
+  return out;
+}
+
+std::optional<base::Bytes> Binding::cell(const Marker& marker, const TableData::Row& row,
+                                         Random& random) const {
+  if (!extra_column.empty() && marker.name == extra_column) return extra;
+  const schema::Column* column = data->table().find(marker.name);
+  if (column != nullptr && column->type->kind() == marker.type->kind()) return data->cell(*column, row);
+  if (marker.name == "[limit]") return synthetic_value(*marker.type, 10);
+  if (marker.name == "[ttl]") return synthetic_value(*marker.type, 86'400);
+  if (marker.name == "partition key token") return synthetic_value(*marker.type, random.next() >> 1);
+  if (marker.name.starts_with("in(") && marker.type->kind() == types::Kind::list)
+    return list_for(marker, random);
+  return synthetic_value(*marker.type, random.below(1'000'000));
+}
+
+std::optional<base::Bytes> Binding::list_for(const Marker& marker, Random& random) const {
+  const schema::Column* column = data->table().find(marker.name.substr(3, marker.name.size() - 4));
+  const auto count = static_cast<uint32_t>(std::max(1.0, listed));
+  base::Bytes out;
+  base::append_big_endian(out, count);
+  for (uint32_t i = 0; i < count; ++i) {
+    const base::Bytes value = column != nullptr ? data->cell(*column, data->row(random.below(data->rows())))
+                                                : synthetic_value(*marker.type->element(), i);
+    base::append_big_endian(out, static_cast<uint32_t>(value.size()));
+    out += value;
+  }
+  return out;
+}
+
+std::string TrialTable::load_text() const {
+  const schema::Table& table = data->table();
+  std::vector<std::string> names, sets, keys;
+  for (const std::string& column : columns) {
+    const std::string printed = cql::print_name(column);
+    names.push_back(printed);
+    const schema::Column* known = table.find(column);
+    const bool counts = known != nullptr && known->type->is_counter();
+    (counts ? sets : keys)
+        .push_back(counts ? fmt::format("{} = {} + ?", printed, printed) : printed + " = ?");
+  }
+  if (!sets.empty())
+    return fmt::format("UPDATE {} SET {} WHERE {}", cql::print_name(name), fmt::join(sets, ", "),
+                       fmt::join(keys, " AND "));
+  return fmt::format("INSERT INTO {} ({}) VALUES ({})", cql::print_name(name), fmt::join(names, ", "),
+                     fmt::join(std::vector<std::string>(names.size(), "?"), ", "));
+}
+
+Cells TrialTable::row_cells(const TableData::Row& row) const {
+  Cells out;
+  for (const std::string& column : columns) {
+    const schema::Column* known = data->table().find(column);
+    out.push_back(known != nullptr ? std::optional(data->cell(*known, row)) : split.of(*data, row));
+  }
+  return out;
+}
+
+TrialTable trial_table(const DataPtr& data) {
+  TrialTable table{data->table().name, data->table().keyspace, data, {}, {}};
+  std::vector<std::string> others;
+  for (const schema::Column& column : data->table().columns)
+    (column.type->is_counter() ? table.columns : others).push_back(column.name);
+  // Counters first: the order of an UPDATE's markers.
+  table.columns.insert(table.columns.end(), others.begin(), others.end());
+  return table;
+}
+
+}  // namespace sibyl::advisor

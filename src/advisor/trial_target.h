@@ -1,0 +1,56 @@
+// Tables that a trial fills with the rows of a reviewed one, and the values of requests. Internal to trials.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "advisor/trial_data.h"
+
+namespace sibyl::advisor {
+
+using DataPtr = std::shared_ptr<const TableData>;
+
+// How a table's partitions are split by the column that a fix adds: by a hash or by time; no name: not at
+// all.
+struct SplitColumn {
+  std::string name;
+  double modulo = 0, width = 0;  // seconds
+
+  std::optional<base::Bytes> of(const TableData& data, const TableData::Row& row) const;
+  // The bucket of a moment after the first of all, and the column's value for it.
+  int64_t number(double milliseconds) const;
+  std::optional<base::Bytes> bucket(int64_t number) const;
+};
+
+// The values of a request for a row: each marker's column, and the column that a fix has added.
+struct Binding {
+  DataPtr data;
+  std::string extra_column;
+  std::optional<base::Bytes> extra;
+  double listed = 3;  // values of an `IN ?`
+
+  Cells cells(const std::vector<Marker>& markers, const TableData::Row& row, Random& random) const;
+
+ private:
+  std::optional<base::Bytes> cell(const Marker& marker, const TableData::Row& row, Random& random) const;
+  std::optional<base::Bytes> list_for(const Marker& marker, Random& random) const;
+};
+
+// A table to be filled.
+struct TrialTable {
+  std::string name, keyspace;
+  DataPtr data;
+  SplitColumn split;
+  std::vector<std::string> columns;  // in the order of the statement that loads it
+
+  // INSERT of every column; of counters UPDATE.
+  std::string load_text() const;
+  Cells row_cells(const TableData::Row& row) const;
+};
+
+// The table itself.
+TrialTable trial_table(const DataPtr& data);
+
+}  // namespace sibyl::advisor

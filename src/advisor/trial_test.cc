@@ -1,0 +1,379 @@
+// Designs and suggestions that are loaded and run: what they say can be done, and keeps every copy right.
+#include "advisor/trial.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <future>
+#include <iterator>
+#include <map>
+
+#include "advisor/measurement.h"
+#include "engine/engine.h"
+#include "row/record_key.h"
+
+namespace sibyl::advisor {
+namespace {
+
+// An engine in memory with a trial's tables.
+class TestConnection final : public TrialSession {
+ public:
+  explicit TestConnection(const Trial& trial) {
+    auto opened = engine::Engine::open({});
+    EXPECT_TRUE(opened.has_value());
+    engine_ = std::move(*opened);
+    define(fmt::format(
+               "CREATE KEYSPACE {} WITH replication = {{'class': 'SimpleStrategy', 'replication_factor': 1}}",
+               Trial::trial_keyspace),
+           "");
+    for (const Trial::Text& definition : trial.definitions) define(definition.text, definition.keyspace);
+    for (const Trial::Text& statement : trial.statements) {
+      const auto prepared = engine_->prepare(statement.text, statement.keyspace);
+      EXPECT_TRUE(prepared.has_value()) << statement.text << ": " << prepared.error().message();
+      if (!prepared) continue;
+      plans_.push_back(prepared->plan);
+      std::vector<Marker>& markers = markers_.emplace_back();
+      for (const plan::ColumnSpec& marker : prepared->plan->markers)
+        markers.push_back({marker.name, marker.type});
+    }
+  }
+
+  base::Result<std::vector<Cells>> run(size_t statement, const Cells& values) override {
+    ++requests;
+    return execute(plans_[statement], values);
+  }
+  const std::vector<Marker>& markers(size_t statement) const override { return markers_[statement]; }
+
+  std::vector<Cells> query(const std::string& text) {
+    const auto plan = engine_->plan_query(text, Trial::trial_keyspace);
+    EXPECT_TRUE(plan.has_value()) << text;
+    auto rows = plan ? execute(*plan, {}) : base::Result<std::vector<Cells>>();
+    EXPECT_TRUE(rows.has_value()) << text;
+    return rows ? std::move(*rows) : std::vector<Cells>();
+  }
+  // Bytes of the largest partition.
+  double largest_partition(const std::string& name) {
+    const uint32_t id = engine_->schema()->find_table(Trial::trial_keyspace, name)->storage_id;
+    const auto iterator = engine_->store().iterate(row::table_begin(id), row::table_end(id));
+    std::map<base::Bytes, double> sizes;
+    double largest = 0;
+    for (iterator->seek_to_first(); iterator->valid(); iterator->next()) {
+      row::RecordKey key;
+      EXPECT_TRUE(row::parse_record_key(iterator->key(), key));
+      double& size = sizes[base::Bytes(key.prefix(iterator->key()))];
+      size += static_cast<double>(iterator->key().size() + iterator->value().size());
+      largest = std::max(largest, size);
+    }
+    return largest;
+  }
+
+  size_t requests = 0;
+
+ private:
+  void define(const std::string& text, const std::string& keyspace) {
+    const auto plan = engine_->plan_query(text, keyspace);
+    ASSERT_TRUE(plan.has_value()) << text << ": " << plan.error().message();
+    const auto result = execute(*plan, {});
+    ASSERT_TRUE(result.has_value()) << text << ": " << result.error().message();
+  }
+
+  base::Result<std::vector<Cells>> execute(const plan::PreparedPtr& plan, const Cells& values) {
+    std::vector<types::ValueView> views;
+    for (const auto& value : values)
+      views.push_back(value ? types::ValueView::of(*value) : types::ValueView::null());
+    execute::Request request;
+    request.values = views;
+    std::promise<base::Result<execute::ResultSet>> answer;
+    engine_->execute(plan, request,
+                     [&](base::Result<execute::ResultSet> result) { answer.set_value(std::move(result)); });
+    auto result = answer.get_future().get();
+    if (!result) return base::fail(result.error());
+    std::vector<Cells> rows;
+    if (result->metadata == nullptr) return rows;
+    const base::BytesView bytes = result->rows.bytes();
+    size_t at = 0;
+    for (size_t row = 0; row < result->rows.count(); ++row) {
+      Cells& cells = rows.emplace_back();
+      for (size_t column = 0; column < result->metadata->columns.size(); ++column) {
+        const auto size = static_cast<int32_t>(base::read_big_endian<uint32_t>(bytes.substr(at, 4)));
+        at += 4;
+        cells.push_back(size < 0 ? std::nullopt
+                                 : std::optional(base::Bytes(bytes.substr(at, static_cast<size_t>(size)))));
+        at += size < 0 ? 0 : static_cast<size_t>(size);
+      }
+    }
+    return rows;
+  }
+
+  std::unique_ptr<engine::Engine> engine_;
+  std::vector<plan::PreparedPtr> plans_;
+  std::vector<std::vector<Marker>> markers_;
+};
+
+Workload read_example(const std::string& name) {
+  std::ifstream file(std::string(SIBYL_SOURCE_DIR "/docs/examples/") + name);
+  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  auto workload = parse_workload(text, name);
+  EXPECT_TRUE(workload) << workload.error().text();
+  return std::move(*workload);
+}
+
+void load(const Trial& trial, TestConnection& connection) {
+  const base::Status loaded = trial.load([&](size_t statement, const Cells& values) -> base::Status {
+    SIBYL_TRY(connection.run(statement, values));
+    return {};
+  });
+  ASSERT_TRUE(loaded) << loaded.error().message();
+}
+
+void run_all(const Trial& trial, TestConnection& connection, int times) {
+  Random random(7);
+  for (int i = 0; i < times; ++i) {
+    for (const Operation& operation : trial.operations) {
+      const base::Status ran = operation.run(connection, random);
+      ASSERT_TRUE(ran) << trial.name << " / " << operation.name << ": " << ran.error().message();
+    }
+  }
+}
+
+// Every table that holds an entity's key beside another of its fields says the same of it.
+void expect_copies_agree(const Workload& workload, const Design& design, TestConnection& connection) {
+  struct Said {
+    std::optional<base::Bytes> value;
+    std::string table;
+  };
+  std::map<std::tuple<size_t, size_t, base::Bytes>, Said> known;
+  size_t compared = 0;
+  for (const DesignedTable& table : design.tables) {
+    const Layout& layout = table.layout;
+    std::vector<std::string> names;
+    for (const auto& [field, name] : table.columns) names.push_back("\"" + name + "\"");
+    for (const Cells& row :
+         connection.query(fmt::format("SELECT {} FROM \"{}\"", fmt::join(names, ", "), layout.name))) {
+      for (size_t key = 0; key < table.columns.size(); ++key) {
+        const FieldReference of = table.columns[key].first;
+        const size_t entity = layout.graph.nodes()[of.node].entity;
+        if (of.field != workload.model.entities[entity].key || !row[key]) continue;
+        for (size_t other = 0; other < table.columns.size(); ++other) {
+          if (other == key || table.columns[other].first.node != of.node) continue;
+          const auto [place, added] = known.try_emplace({entity, table.columns[other].first.field, *row[key]},
+                                                        Said{row[other], layout.name});
+          compared += added ? 0 : 1;
+          ASSERT_EQ(place->second.value, row[other]) << layout.name << " and " << place->second.table
+                                                     << " differ in " << table.columns[other].second;
+        }
+      }
+    }
+  }
+  EXPECT_GT(compared, 100u);
+}
+
+TEST(TrialTest, UpkeepKeepsEveryCopyOfRubisRight) {
+  const Workload workload = scaled(read_example("rubis.cql"), 0.02);
+  DesignOptions options;
+  options.mix = "bidding";
+  options.seconds = 60;
+  for (const char* schema : {"", "normalised", "expert"}) {
+    options.complete_schema = schema;
+    const auto design = design_tables(workload, options);
+    ASSERT_TRUE(design.has_value()) << design.error().text();
+    const auto trial = make_trial(workload, *design, {}, schema);
+    ASSERT_TRUE(trial.has_value()) << trial.error().text();
+    TestConnection connection(*trial);
+    load(*trial, connection);
+    run_all(*trial, connection, 20);
+    expect_copies_agree(workload, *design, connection);
+    double predicted = 0;
+    for (const Operation& operation : trial->operations)
+      predicted += operation.weight * operation.work->cost({});
+    EXPECT_NEAR(predicted, design->total(), 1e-9 * predicted) << schema;
+  }
+}
+
+TEST(TrialTest, ManyToManyIsKeptRight) {
+  const Workload workload = scaled(read_example("shop.cql"), 0.01);
+  const auto design = design_tables(workload, {});
+  ASSERT_TRUE(design.has_value()) << design.error().text();
+  const auto trial = make_trial(workload, *design, {});
+  ASSERT_TRUE(trial.has_value()) << trial.error().text();
+  TestConnection connection(*trial);
+  load(*trial, connection);
+  run_all(*trial, connection, 50);
+  expect_copies_agree(workload, *design, connection);
+}
+
+// Sellers and categories by Zipf: what is stored keeps to the target.
+TEST(TrialTest, SkewedPartitionsAreStoredBelowTheirTarget) {
+  Workload workload = scaled(read_example("rubis.cql"), 0.1);
+  for (Relationship& relationship : workload.model.relationships) {
+    if (relationship.role == "seller" || relationship.role == "category") relationship.zipf = 1;
+  }
+  workload.target.partition_bytes = 20'000;
+  DesignOptions options;
+  options.mix = "bidding";
+  options.seconds = 60;
+  const auto design = design_tables(workload, options);
+  ASSERT_TRUE(design.has_value()) << design.error().text();
+  const auto trial = make_trial(workload, *design, {});
+  ASSERT_TRUE(trial.has_value()) << trial.error().text();
+  TestConnection connection(*trial);
+  load(*trial, connection);
+  bool split = false;
+  std::string hot;
+  for (const DesignedTable& table : design->tables) {
+    EXPECT_LE(table.largest_partition_bytes, 20'000) << table.definition;
+    EXPECT_LE(connection.largest_partition(table.layout.name), 20'000) << table.definition;
+    split = split || table.layout.buckets > 1;
+    if (!table.hot_column.empty()) hot += table.hot_column + " ";
+  }
+  EXPECT_TRUE(split);
+  EXPECT_NE(hot.find("seller_id"), std::string::npos) << hot;
+  EXPECT_NE(hot.find("category_id"), std::string::npos) << hot;
+  run_all(*trial, connection, 5);
+  expect_copies_agree(workload, *design, connection);
+}
+
+std::vector<Trial> trials_of(const std::string& text, double scale) {
+  const auto workload = parse_workload(text, "test.cql");
+  EXPECT_TRUE(workload.has_value()) << workload.error().text();
+  auto trials = make_trials({*workload}, {scale, 1});
+  EXPECT_TRUE(trials.has_value()) << trials.error().text();
+  return trials ? std::move(*trials) : std::vector<Trial>();
+}
+
+TEST(TrialTest, ATableInsteadOfAScan) {
+  const std::vector<Trial> trials = trials_of(R"(
+CREATE TABLE people (id uuid PRIMARY KEY, city text, age int);
+-- @table people rows=1M
+-- @column people.city distinct=1000
+-- @query by_city rate=10/s
+SELECT * FROM people WHERE city = ? ALLOW FILTERING;
+-- @write join rate=5/s
+INSERT INTO people (id, city, age) VALUES (:id, :town, :age);
+-- @write leave rate=1/s
+DELETE FROM people WHERE id = ?;
+)",
+                                              0.002);
+  ASSERT_EQ(trials.size(), 2u);
+  EXPECT_EQ(trials[0].name, "given");
+  EXPECT_EQ(trials[1].name, "suggested");
+  std::vector<size_t> requests;
+  for (const Trial& trial : trials) {
+    TestConnection connection(trial);
+    load(trial, connection);
+    EXPECT_EQ(connection.query("SELECT * FROM people").size(), 2000u);
+    if (&trial == &trials[1]) {
+      EXPECT_EQ(connection.query("SELECT * FROM people_by_city").size(), 2000u);
+    }
+    connection.requests = 0;
+    run_all(trial, connection, 10);
+    requests.push_back(connection.requests);
+  }
+  // An insert is one write more, a delete a look-up and a delete more.
+  EXPECT_EQ(requests[0], 30u);
+  EXPECT_EQ(requests[1], 60u);
+  const auto cost = [&](size_t trial, size_t operation) {
+    return trials[trial].operations[operation].work->cost({});
+  };
+  EXPECT_GT(cost(0, 0), 10 * cost(1, 0));
+  EXPECT_LT(cost(0, 1), cost(1, 1));
+}
+
+// The newest ten out of buckets of four days take 1.83 reads on average when rows arrive at random; here they
+// arrive evenly, so that a read takes 1 + 10 / 12.
+TEST(TrialTest, TimeBucketsAreReadBackwards) {
+  const std::vector<Trial> trials = trials_of(R"(
+CREATE TABLE joins (groupname text, joined timeuuid, username text, PRIMARY KEY (groupname, joined))
+  WITH CLUSTERING ORDER BY (joined DESC);
+-- @table joins rows=1M partitions=1000 growth=3000/d row=100
+-- @target partition=150kB horizon=3y
+-- @query newest rate=100/s
+SELECT * FROM joins WHERE groupname = ? LIMIT 10;
+)",
+                                              0.01);
+  ASSERT_EQ(trials.size(), 2u);
+  TestConnection connection(trials[1]);
+  load(trials[1], connection);
+  connection.requests = 0;
+  run_all(trials[1], connection, 300);
+  EXPECT_NEAR(static_cast<double>(connection.requests) / 300, 1.83, 0.3);
+}
+
+TEST(TrialTest, HashPrefixesAreAllAsked) {
+  const std::vector<Trial> trials = trials_of(R"(
+CREATE TABLE members (groupname text, username text, email text, PRIMARY KEY (groupname, username));
+-- @table members rows=2M partitions=2
+-- @target partition=20MB horizon=1d
+-- @query all rate=1/s
+SELECT * FROM members WHERE groupname = ?;
+-- @write join rate=10/d
+INSERT INTO members (groupname, username, email) VALUES (?, ?, ?);
+)",
+                                              0.001);
+  ASSERT_EQ(trials.size(), 2u);
+  TestConnection connection(trials[1]);
+  load(trials[1], connection);
+  const size_t rows = connection.query("SELECT * FROM members").size();
+  EXPECT_EQ(rows, 2000u);
+  run_all(trials[1], connection, 10);
+  EXPECT_EQ(connection.query("SELECT * FROM members").size(), 2010u);
+  EXPECT_GT(connection.query("SELECT DISTINCT groupname, hash_prefix FROM members").size(), 2u);
+}
+
+// Constants that measured operations were made from are found again.
+TEST(MeasurementTest, ConstantsAreFitted) {
+  CostModel truth;
+  truth.lookup = truth.sort = 0;
+  truth.partition = 7;
+  truth.row = 0.5;
+  truth.insert = 9;
+  truth.remove = 4;
+  const Trial calibration = make_calibration(1);
+  MeasuredTrial measured;
+  for (const Operation& operation : calibration.operations) {
+    MeasuredOperation one;
+    one.name = operation.name;
+    one.work = operation.work;
+    one.cpu.value = operation.work->cost(truth);
+    measured.operations.push_back(one);
+  }
+  const CostModel fitted = fit_constants(measured);
+  EXPECT_NEAR(fitted.partition, 7, 1e-9);
+  EXPECT_NEAR(fitted.row, 0.5, 1e-9);
+  EXPECT_NEAR(fitted.insert, 9, 1e-9);
+  EXPECT_NEAR(fitted.remove, 4, 1e-9);
+  TestConnection connection(calibration);
+  load(calibration, connection);
+  run_all(calibration, connection, 3);
+}
+
+TEST(MeasurementTest, MeansAndOrders) {
+  const Mean mean = mean_of({9, 10, 11});
+  EXPECT_DOUBLE_EQ(mean.value, 10);
+  EXPECT_NEAR(mean.margin, 4.303 / std::sqrt(3), 1e-9);
+  EXPECT_EQ(mean_of({5}).margin, 0);
+  Measurement measurement;
+  const auto add = [&](const char* name, double predicted, double cpu) {
+    MeasuredOperation operation;
+    operation.name = "q";
+    operation.weight = 2;
+    operation.work = Work{predicted / CostModel().lookup, 0, 0, 0, 0, 0};
+    operation.cpu = {cpu, 1};
+    measurement.trials.push_back({name, 10, 1, {operation}, {}});
+  };
+  add("a", 1, 100);
+  EXPECT_EQ(measurement.order_agrees({}), std::nullopt);
+  add("b", 3, 300);
+  EXPECT_EQ(measurement.order_agrees({}), true);
+  EXPECT_DOUBLE_EQ(measurement.trials[1].cpu().value, 600);
+  EXPECT_NE(render_text(measurement, {}).find("3.00x"), std::string::npos);
+  add("c", 2, 400);
+  EXPECT_EQ(measurement.order_agrees({}), false);
+  EXPECT_NE(render_markdown(measurement).find("NOT"), std::string::npos);
+  EXPECT_NE(render_json(measurement).find("\"order_agrees\":false"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace sibyl::advisor
