@@ -87,7 +87,12 @@ OPTIONS = bytes([4, 0, 0, 1, 5, 0, 0, 0, 0])
 def options_answered(connection):
     connection.sendall(OPTIONS)
     header = connection.recv(9)
-    return len(header) == 9 and header[0] == 0x84 and header[4] == 6
+    if len(header) != 9 or header[0] != 0x84 or header[4] != 6:
+        return False
+    rest = int.from_bytes(header[5:], "big")
+    while rest > 0:
+        rest -= len(connection.recv(rest)) or pytest.fail("the server closed the connection")
+    return True
 
 
 def shell(server, *arguments, environment=None):
