@@ -235,7 +235,7 @@ void Reactor::mark_yielded(Connection& connection) {
 }
 
 void Reactor::go_on_yielded() {
-  constexpr std::chrono::milliseconds round{20};
+  constexpr std::chrono::milliseconds round{4};
   std::vector<ConnectionPtr> waiting;
   waiting.swap(yielded_);
   turn_ =
@@ -263,7 +263,7 @@ void Reactor::retry_starved() {
 // How much may be in flight follows how much gets done, so that nobody waits long for what others have sent.
 void Reactor::measure(std::chrono::steady_clock::time_point now) {
   constexpr std::chrono::milliseconds interval{100};
-  constexpr double patience = 0.5;  // seconds
+  constexpr double patience = 0.1;  // seconds
   constexpr size_t least = 256;
   if (now - measured_ < interval) return;
   const double rate = static_cast<double>(finished_) / std::chrono::duration<double>(now - measured_).count();

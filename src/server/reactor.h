@@ -112,7 +112,7 @@ class Reactor {
   void count_unsent(size_t before, size_t now);
   // A burst of requests has come.
   void heard(std::chrono::steady_clock::time_point now);
-  // As many calls are in flight as can be finished in half a second.
+  // As many calls are in flight as can be finished in a tenth of a second.
   bool is_full() const { return calls() >= call_limit_ || shared_.is_full(); }
   bool has_starved() const { return !starved_.empty(); }
   // Requests have waited too long for this thread: those that come now are refused.
@@ -134,7 +134,7 @@ class Reactor {
   void arm_sweep(std::chrono::steady_clock::time_point now);
 
  private:
-  static constexpr std::chrono::microseconds longest_turn{2'000}, shortest_turn{200};
+  static constexpr std::chrono::microseconds longest_turn{2'000}, shortest_turn{50};
 
   void run();
   void drain_completed();
