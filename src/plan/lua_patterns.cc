@@ -269,6 +269,7 @@ class Matcher {
     if (index < 0 || index >= captures_ || capture_[index].state == Capture::open)
       luaL_error(lua_, "invalid capture index %%%d", index + 1);
     const Capture& capture = capture_[index];
+    if (capture.state == Capture::position) return npos;  // nothing is the same as a position
     const std::string_view text = subject_.substr(capture.start, capture.end - capture.start);
     credit_ -= static_cast<int64_t>(text.size());
     step();

@@ -70,6 +70,11 @@ std::string text_of_pieces(const std::vector<const char*>& pieces) {
   return text;
 }
 
+TEST(LuaPatterns, NothingIsTheSameAsAPosition) {
+  EXPECT_EQ(ours("1", "()%1"), lua_s("1", "()%1"));
+  EXPECT_EQ(ours("aa", "()a%1"), lua_s("aa", "()a%1"));
+}
+
 TEST(LuaPatternsProperty, AnswersAreLuas) {
   EXPECT_TRUE(rc::check([] {
     const auto subject_pieces =
