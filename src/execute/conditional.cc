@@ -75,8 +75,10 @@ base::Status ConditionalBuilder::gather() {
   targets_.resize(statements_.size());
   for (size_t i = 0; i < statements_.size(); ++i) {
     const BoundStatement& bound = statements_[i];
-    SIBYL_TRY(resolve_targets(*bound.statement, bindings_of_statement(bound), space_, targets_[i]));
+    const plan::Bindings bindings = bindings_of_statement(bound);
+    SIBYL_TRY(resolve_partitions(*bound.statement, bindings, space_, targets_[i]));
     SIBYL_TRY(check_names(*bound.statement, targets_[i]));
+    SIBYL_TRY(resolve_rows(*bound.statement, bindings, space_, targets_[i]));
     if (bound.statement->conditions) SIBYL_TRY(add_conditions(bound, targets_[i]));
   }
   return {};

@@ -38,41 +38,36 @@ base::Result<NamedRow> named_row(const schema::Table& table, std::span<const Val
   return row;
 }
 
-base::Status resolve_values(const Modification& statement, std::span<const ValueView> partition,
-                            std::span<const ValueView> clustering, Workspace& space, Targets& targets) {
+base::Status add_partition(const Modification& statement, std::span<const ValueView> values,
+                           Targets& targets) {
   const schema::Table& table = *statement.table;
-  SIBYL_ASSIGN(const Bytes key, plan::partition_key_of(table, partition));
+  SIBYL_ASSIGN(const Bytes key, plan::partition_key_of(table, values));
   targets.prefixes.push_back(row::partition_prefix(table.storage_id, key));
+  return {};
+}
+
+base::Status add_row(const Modification& statement, std::span<const ValueView> values, Workspace& space,
+                     Targets& targets) {
   if (!statement.names_rows) return {};
-  SIBYL_ASSIGN(NamedRow row, named_row(table, clustering, space));
+  SIBYL_ASSIGN(NamedRow row, named_row(*statement.table, values, space));
   targets.rows.push_back(std::move(row));
   return {};
 }
 
-base::Status resolve_terms(const Modification& statement, const plan::Bindings& bindings, Workspace& space,
-                           Targets& targets) {
+base::Result<std::span<const ValueView>> evaluate_all(const std::vector<plan::TermPtr>& terms,
+                                                      const plan::Bindings& bindings, Workspace& space) {
   space.key_values.clear();
-  for (const plan::TermPtr& term : statement.partition_key) {
+  for (const plan::TermPtr& term : terms) {
     SIBYL_ASSIGN(const ValueView value, term->evaluate(bindings, space.scratch));
     space.key_values.push_back(value);
   }
-  for (const plan::TermPtr& term : statement.clustering) {
-    SIBYL_ASSIGN(const ValueView value, term->evaluate(bindings, space.scratch));
-    space.key_values.push_back(value);
-  }
-  const std::span<const ValueView> values = space.key_values;
-  const size_t parts = statement.partition_key.size();
-  targets.deletes_partitions = statement.deletes_rows() && !statement.names_rows;
-  return resolve_values(statement, values.first(parts), values.subspan(parts), space, targets);
+  return space.key_values;
 }
 
-base::Status resolve_where(const Modification& statement, const plan::Bindings& bindings, Workspace& space,
-                           Targets& targets) {
-  const schema::Table& table = *statement.table;
-  SIBYL_ASSIGN(const std::vector<Bytes> keys, statement.where->partition_keys(bindings, space.scratch));
-  for (const Bytes& key : keys) targets.prefixes.push_back(row::partition_prefix(table.storage_id, key));
+base::Status resolve_where_rows(const Modification& statement, const plan::Bindings& bindings,
+                                Workspace& space, Targets& targets) {
   if (statement.names_rows) {
-    if (table.clustering_count == 0) {
+    if (statement.table->clustering_count == 0) {
       targets.rows.emplace_back();
       return {};
     }
@@ -90,15 +85,6 @@ base::Status resolve_where(const Modification& statement, const plan::Bindings& 
   }
   SIBYL_ASSIGN(targets.ranges, statement.where->intervals(bindings, space.scratch));
   return {};
-}
-
-base::Status resolve_json(const Modification& statement, const plan::Bindings& bindings, Workspace& space,
-                          Targets& targets) {
-  const schema::Table& table = *statement.table;
-  SIBYL_TRY(read_json(statement, bindings, space.scratch, targets.json_values));
-  const std::span<const ValueView> values = targets.json_values;
-  return resolve_values(statement, values.first(table.partition_key_count),
-                        values.subspan(table.partition_key_count, table.clustering_count), space, targets);
 }
 
 class Builder {
@@ -239,11 +225,41 @@ class Builder {
 
 }  // namespace
 
+base::Status resolve_partitions(const Modification& statement, const plan::Bindings& bindings,
+                                Workspace& space, Targets& targets) {
+  if (statement.json) {
+    SIBYL_TRY(read_json(statement, bindings, space.scratch, targets.json_values));
+    return add_partition(statement,
+                         std::span(targets.json_values).first(statement.table->partition_key_count), targets);
+  }
+  if (statement.where) {
+    SIBYL_ASSIGN(const std::vector<Bytes> keys, statement.where->partition_keys(bindings, space.scratch));
+    for (const Bytes& key : keys)
+      targets.prefixes.push_back(row::partition_prefix(statement.table->storage_id, key));
+    return {};
+  }
+  SIBYL_ASSIGN(const auto values, evaluate_all(statement.partition_key, bindings, space));
+  return add_partition(statement, values, targets);
+}
+
+base::Status resolve_rows(const Modification& statement, const plan::Bindings& bindings, Workspace& space,
+                          Targets& targets) {
+  if (statement.where) return resolve_where_rows(statement, bindings, space, targets);
+  if (statement.json) {
+    const schema::Table& table = *statement.table;
+    return add_row(statement,
+                   std::span(targets.json_values).subspan(table.partition_key_count, table.clustering_count),
+                   space, targets);
+  }
+  targets.deletes_partitions = statement.deletes_rows() && !statement.names_rows;
+  SIBYL_ASSIGN(const auto values, evaluate_all(statement.clustering, bindings, space));
+  return add_row(statement, values, space, targets);
+}
+
 base::Status resolve_targets(const Modification& statement, const plan::Bindings& bindings, Workspace& space,
                              Targets& targets) {
-  if (statement.json) return resolve_json(statement, bindings, space, targets);
-  if (statement.where) return resolve_where(statement, bindings, space, targets);
-  return resolve_terms(statement, bindings, space, targets);
+  SIBYL_TRY(resolve_partitions(statement, bindings, space, targets));
+  return resolve_rows(statement, bindings, space, targets);
 }
 
 base::Status build_writes(const Modification& statement, const Targets& targets,

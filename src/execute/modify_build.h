@@ -8,7 +8,13 @@
 
 namespace sibyl::execute {
 
-// Which partitions and rows the statement names.
+// Which partitions the statement names, and then which rows in them. Apart, since conditions ask for one
+// partition before a row's values are looked at.
+base::Status resolve_partitions(const plan::Modification& statement, const plan::Bindings& bindings,
+                                Workspace& space, Targets& targets);
+base::Status resolve_rows(const plan::Modification& statement, const plan::Bindings& bindings,
+                          Workspace& space, Targets& targets);
+// Both.
 base::Status resolve_targets(const plan::Modification& statement, const plan::Bindings& bindings,
                              Workspace& space, Targets& targets);
 
