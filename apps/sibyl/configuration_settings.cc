@@ -117,6 +117,10 @@ void add_security(std::vector<Setting>& list) {
       "authorizer", [](auto& c) -> auto& { return c.engine.auth.authorizer; }, auth::authorizer_by_name,
       "AllowAllAuthorizer or CassandraAuthorizer"));
   list.push_back(flag(
+      "dynamic_data_masking_enabled", section, [](auto& c) -> auto& { return c.engine.dynamic_data_masking; },
+      "Whether columns may be MASKED WITH a function, which is all that is shown of them without the "
+      "permission UNMASK"));
+  list.push_back(flag(
       "client_encryption_options.enabled", section, [](auto& c) -> auto& { return c.tls_enabled; },
       "Whether connections are encrypted"));
   list.push_back(flag(

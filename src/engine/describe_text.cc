@@ -62,8 +62,11 @@ std::vector<std::string> print_options(const schema::TableOptions& options, bool
 
 template <typename SomeColumn>
 std::string print_column(const SomeColumn& column) {
-  return quote_identifier(column.name) + " " + column.type->cql_name() +
-         (column.kind == schema::ColumnKind::static_ ? " static" : "");
+  std::string out = quote_identifier(column.name) + " " + column.type->cql_name() +
+                    (column.kind == schema::ColumnKind::static_ ? " static" : "");
+  if constexpr (requires { column.mask; })
+    if (column.mask) out += " MASKED WITH " + column.mask->text();
+  return out;
 }
 
 // The order Cassandra creates them in: as SELECT * shows them, but columns of one cell before those of many.

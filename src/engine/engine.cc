@@ -273,6 +273,11 @@ class EngineImpl final : public Engine {
     if (!plan->warnings.empty()) done = with_warnings(plan->warnings, std::move(done));
     if (const auto* definition = std::get_if<plan::Definition>(&plan->plan))
       return done(define(*definition->statement, plan->keyspace, login));
+    if (hides(plan->tables, login)) {
+      Request hiding = request;
+      hiding.unmasked = false;
+      return std::visit([&](const auto& what) { run(what, plan, hiding, std::move(done)); }, plan->plan);
+    }
     std::visit([&](const auto& what) { run(what, plan, request, std::move(done)); }, plan->plan);
   }
   void execute_batch_as(const auth::Login* login, cql::Batch::Kind kind,
@@ -297,7 +302,10 @@ class EngineImpl final : public Engine {
       item.statement = std::move(*current);
     }
     if (options_.statistics) done = counted(usage_.shape_of(kind, items), std::move(done));
-    execute::batch(kind, items, request, environment_, std::move(done));
+    Request hiding = request;
+    for (const execute::BatchItem& item : items)
+      hiding.unmasked = hiding.unmasked && !hides(item.statement->tables, login);
+    execute::batch(kind, items, hiding, environment_, std::move(done));
   }
 
   void show_trace(const RequestTrace& trace) override { traces_.show(trace); }
@@ -352,6 +360,12 @@ class EngineImpl final : public Engine {
   base::Status check_permission(const PreparedPtr& plan, const auth::Login* login) const {
     if (login == nullptr || !roles_.checks_permissions()) return {};
     return permissions_.check(plan, *login, [this] { return schema(); });
+  }
+
+  // Whether masks of the tables' columns hide from the user what they hold.
+  bool hides(const std::vector<schema::TablePtr>& tables, const auth::Login* login) const {
+    return options_.dynamic_data_masking && login != nullptr && roles_.checks_permissions() &&
+           !sees_behind_masks(tables, login->role, *roles_.access());
   }
 
   // --- One for each kind of plan.
@@ -456,7 +470,8 @@ class EngineImpl final : public Engine {
     SIBYL_ASSIGN(plan::DefinitionResult made, plan::define(statement, before,
                                                            {.keyspace = keyspace,
                                                             .now_micros = timestamps_.next(),
-                                                            .guardrails = &options_.guardrails}));
+                                                            .guardrails = &options_.guardrails,
+                                                            .masks_columns = options_.dynamic_data_masking}));
     ResultSet result;
     result.warnings = std::move(made.warnings);
     if (made.schema == before) return result;

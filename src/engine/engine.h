@@ -42,6 +42,7 @@ struct Options {
   base::Clock* clock = nullptr;                             // nullptr: the system's
   std::string cluster_name = "Sibyl";
   plan::Guardrails guardrails;
+  bool dynamic_data_masking = false;  // MASKED WITH may be used, and hides what it covers
   auth::Options auth;
   bool statistics = true;  // per table and per shape of a query (usage.h); off only to measure their cost
   // What system_views.settings shows beside what the engine knows itself.

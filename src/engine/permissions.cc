@@ -1,5 +1,7 @@
 #include "engine/permissions.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -53,10 +55,26 @@ class Asker {
     if (!table.is_view()) return ensure(Permission::select, table);
     return ensure(Permission::select, Resource::table(table.keyspace, table.view->base_table));
   }
+  // Whoever may ask which rows have a value may find out every value.
+  base::Status ensure_restrictable(const plan::Select& select) const {
+    if (select.restricted_masks.empty()) return {};
+    const schema::Table& table = *select.table;
+    if (access_.allows(user_, Permission::unmask, resource_of(table)) ||
+        access_.allows(user_, Permission::select_masked, resource_of(table)))
+      return {};
+    std::string names;
+    for (const schema::Column* column : select.restricted_masks)
+      names += (names.empty() ? "" : ", ") + column->name;
+    return base::fail(
+        base::ErrorCode::unauthorized,
+        fmt::format("User {} has no UNMASK nor SELECT_MASKED permission on table {}.{}, cannot query masked "
+                    "columns [{}]",
+                    user_, table.keyspace, table.name, names));
+  }
   // A call of a name needs EXECUTE on all that the name may mean, and aggregates on what they call.
   base::Status ensure_execute(const plan::FunctionUse& use) const {
     const schema::KeyspacePtr keyspace = schema_.find_keyspace(use.keyspace);
-    if (use.overloads.empty() || !keyspace) return {};
+    if (use.overloads.empty() || use.is_mask || !keyspace) return {};
     for (const auto& [signature, function] : keyspace->functions)
       if (function->name == use.name) SIBYL_TRY(ensure(Permission::execute, resource_of(*function)));
     for (const auto& [signature, aggregate] : keyspace->aggregates)
@@ -257,7 +275,8 @@ struct PlanAsker {
   const plan::Prepared& prepared;
 
   base::Status operator()(const std::shared_ptr<const plan::Select>& select) const {
-    return asker.ensure_readable(*select->table);
+    SIBYL_TRY(asker.ensure_readable(*select->table));
+    return asker.ensure_restrictable(*select);
   }
   base::Status operator()(const std::shared_ptr<const plan::Modification>& write) const {
     return asker.ensure_writable(*write);
@@ -309,6 +328,13 @@ bool is_worth_remembering(const plan::Prepared& plan) {
 base::Status authorize(const plan::Prepared& plan, const std::string& user, const auth::Access& access,
                        const schema::Snapshot& schema) {
   return PlanAsker::ask(Asker(user, access, schema), plan);
+}
+
+bool sees_behind_masks(const std::vector<schema::TablePtr>& tables, const std::string& user,
+                       const auth::Access& access) {
+  return std::all_of(tables.begin(), tables.end(), [&](const schema::TablePtr& table) {
+    return !table->has_masks || access.allows(user, Permission::unmask, resource_of(*table));
+  });
 }
 
 bool PermissionCheck::is_allowed(const plan::PreparedPtr& plan, const auth::Login& login) const {

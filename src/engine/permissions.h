@@ -18,6 +18,10 @@ namespace sibyl::engine {
 base::Status authorize(const plan::Prepared& plan, const std::string& user, const auth::Access& access,
                        const schema::Snapshot& schema);
 
+// Whether the user is shown what masked columns of the tables hold.
+bool sees_behind_masks(const std::vector<schema::TablePtr>& tables, const std::string& user,
+                       const auth::Access& access);
+
 // The same for every request, where statements repeat: a thread remembers what it has allowed until roles or
 // permissions change, so that asking again takes a few nanoseconds.
 class PermissionCheck {

@@ -33,6 +33,36 @@ SystemRow column_row(const Table& table, const Column& column) {
           {"type", column.type->cql_name()}};
 }
 
+// Text as it is, blobs and what consists of parts in hexadecimal, other values as literals without their
+// quotes.
+std::string argument_text(const types::Type& type, const Bytes& value) {
+  if (type.kind() == types::Kind::text || type.kind() == types::Kind::ascii) return value;
+  if (type.kind() == types::Kind::blob || !type.parameters().empty()) return base::to_hex(value);
+  std::string literal = types::to_literal(type, value);
+  const bool is_quoted = literal.size() > 1 && literal.front() == '\'' && literal.back() == '\'';
+  return is_quoted ? literal.substr(1, literal.size() - 2) : literal;
+}
+
+SystemRow mask_row(const Table& table, const Column& column) {
+  const schema::ColumnMask& mask = *column.mask;
+  std::vector<std::string> types, values;
+  std::vector<bool> nulls;
+  for (size_t i = 0; i < mask.arguments.size(); ++i) {
+    const types::Type& type = *mask.argument_types[i];
+    types.push_back(type.cql_name());
+    values.push_back(mask.arguments[i] ? argument_text(type, *mask.arguments[i]) : "");
+    nulls.push_back(!mask.arguments[i]);
+  }
+  return {{"keyspace_name", table.keyspace},
+          {"table_name", table.name},
+          {"column_name", column.name},
+          {"function_argument_nulls", boolean_list(nulls)},
+          {"function_argument_types", text_list(types)},
+          {"function_argument_values", text_list(values)},
+          {"function_keyspace", mask.keyspace},
+          {"function_name", mask.function}};
+}
+
 SystemRow dropped_row(const Table& table, const schema::DroppedColumn& column) {
   return {{"keyspace_name", table.keyspace},
           {"table_name", table.name},
@@ -179,7 +209,10 @@ void SchemaRows::put_table(const Table& table, bool is_virtual) {
 }
 
 void SchemaRows::put_columns(const Table& table) {
-  for (const Column& column : table.columns) add("columns", column_row(table, column));
+  for (const Column& column : table.columns) {
+    add("columns", column_row(table, column));
+    if (column.mask) add("column_masks", mask_row(table, column));
+  }
   for (const schema::DroppedColumn& column : table.dropped_columns)
     add("dropped_columns", dropped_row(table, column));
 }

@@ -98,6 +98,13 @@ Bytes text_list(const std::vector<std::string>& elements) {
   return join_texts(type, elements);
 }
 
+Bytes boolean_list(const std::vector<bool>& elements) {
+  static const types::TypePtr type = types::list_of(scalar(Kind::boolean), true);
+  std::vector<Bytes> encoded;
+  for (const bool element : elements) encoded.push_back(types::encode_boolean(element));
+  return types::join(*type, types::Elements(encoded.begin(), encoded.end()));
+}
+
 Bytes text_set(std::vector<std::string> elements) {
   static const types::TypePtr type = types::set_of(scalar(Kind::text), true);
   std::sort(elements.begin(), elements.end());

@@ -30,6 +30,7 @@ void erase_partition(const schema::Table& table, BytesView key, storage::WriteSe
 void erase_table(const schema::Table& table, storage::WriteSet& writes);
 
 Bytes text_list(const std::vector<std::string>& elements);
+Bytes boolean_list(const std::vector<bool>& elements);
 Bytes text_set(std::vector<std::string> elements);
 Bytes text_map(const std::map<std::string, std::string>& map);  // also map<text, blob>
 

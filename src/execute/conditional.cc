@@ -285,6 +285,18 @@ base::Status ConditionalBuilder::answer_first_row(const row::Fragment& statics) 
   return {};
 }
 
+// What stands in the way, behind its mask.
+base::Result<ValueView> ConditionalBuilder::shown(const schema::Column& column, const ValueView& value) {
+  if (request_.unmasked || !column.mask) return value;
+  const auto asks = [](const BoundStatement& bound) { return bound.statement->conditions != nullptr; };
+  const Modification& asking = *std::find_if(statements_.begin(), statements_.end(), asks)->statement;
+  plan::Bindings bindings;
+  bindings.now_micros = now_micros_;
+  bindings.inputs = std::span(&value, 1);
+  bindings.unmasked = false;
+  return asking.masks[table().index_of(column)]->evaluate(bindings, space_.scratch);
+}
+
 // Without a row only the partition's own columns have values.
 base::Status ConditionalBuilder::answer_row(const row::Fragment& statics, BytesView clustering,
                                             const row::Fragment* row) {
@@ -305,6 +317,7 @@ base::Status ConditionalBuilder::answer_row(const row::Fragment& statics, BytesV
     } else if (row) {
       value = column_value(*column, *row, space_.scratch);
     }
+    SIBYL_ASSIGN(value, shown(*column, value));
     if (value.is_present()) {
       result.rows.add(value.bytes);
     } else {

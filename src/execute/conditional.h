@@ -61,6 +61,7 @@ class ConditionalBuilder {
   base::Status answer_rows(ReadBefore& reads, const row::Fragment& statics);
   base::Status answer_first_row(const row::Fragment& statics);
   base::Status answer_row(const row::Fragment& statics, BytesView clustering, const row::Fragment* row);
+  base::Result<types::ValueView> shown(const schema::Column& column, const types::ValueView& value);
   bool reads_static(uint32_t column) const;
 
   plan::Bindings bindings_of_statement(const BoundStatement& bound) const;

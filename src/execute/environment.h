@@ -48,6 +48,7 @@ struct Request {
   Consistency consistency = Consistency::one;
   Consistency serial_consistency = Consistency::serial;
   Trace* trace = nullptr;  // told what is done for the request, if anybody asked; borrowed
+  bool unmasked = true;    // shows what masked columns hold
 };
 
 // Called exactly once, on any thread, perhaps before the call that was given it returns.

@@ -37,7 +37,7 @@ class Selecting {
         request_(request),
         store_(environment.store_of(*plan.table)),
         observer_(environment.observer),
-        bindings_{request.values, now_micros(request, environment), {}, {}},
+        bindings_{request.values, now_micros(request, environment), {}, {}, request.unmasked},
         writer_(plan, bindings_),
         inputs_(plan, bindings_, bindings_.now_micros / 1'000'000) {
     result_.kind = ResultSet::Kind::rows;

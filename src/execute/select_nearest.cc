@@ -89,7 +89,8 @@ class SelectingNearest {
             request.values,
             request.now_seconds ? int64_t{*request.now_seconds} * 1'000'000 : environment.clock.now_micros(),
             {},
-            {}},
+            {},
+            request.unmasked},
         writer_(plan, bindings_),
         inputs_(plan, bindings_, bindings_.now_micros / 1'000'000) {
     result_.kind = ResultSet::Kind::rows;

@@ -143,7 +143,8 @@ DefinitionResult Draft::without(const std::string& keyspace, Change change) {
   return finish(std::move(snapshot), std::move(change));
 }
 
-std::unexpected<base::Error> masking_disabled() {
+base::Status check_masking(const DefinitionContext& context) {
+  if (context.masks_columns) return {};
   return base::invalid(
       "Cannot mask columns because dynamic data masking is not enabled. You can enable it with the "
       "dynamic_data_masking_enabled property on cassandra.yaml");

@@ -18,6 +18,7 @@ struct DefinitionContext {
   std::string keyspace;    // the session's
   int64_t now_micros = 0;  // for dropped columns
   const Guardrails* guardrails = &default_guardrails;
+  bool masks_columns = false;  // dynamic_data_masking_enabled
 };
 
 struct DefinitionResult {

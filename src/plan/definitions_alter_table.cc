@@ -6,6 +6,7 @@
 #include "plan/definitions_internal.h"
 #include "plan/definitions_types.h"
 #include "plan/definitions_views.h"
+#include "plan/masks.h"
 #include "plan/options.h"
 
 namespace sibyl::plan {
@@ -27,9 +28,9 @@ const char* kind_name(ColumnKind kind) {
 // Changes a copy of the table; false: nothing to do.
 class TableChange {
  public:
-  TableChange(const schema::Keyspace& keyspace, const schema::Table& old, schema::Table& table,
-              const DefinitionContext& context)
-      : keyspace_(keyspace), old_(old), table_(table), context_(context) {}
+  TableChange(const schema::Snapshot& schema, const schema::Keyspace& keyspace, const schema::Table& old,
+              schema::Table& table, const DefinitionContext& context)
+      : schema_(schema), keyspace_(keyspace), old_(old), table_(table), context_(context) {}
 
   base::Result<bool> operator()(const cql::AlterTable::Add& add) {
     bool changed = false;
@@ -75,11 +76,19 @@ class TableChange {
   }
 
   base::Result<bool> operator()(const cql::AlterTable::Mask& mask) {
-    if (!old_.find(mask.column) && !mask.if_exists) {
+    schema::Column* column = find(mask.column);
+    if (column == nullptr) {
+      if (mask.if_exists) return false;
       return base::invalid(
           fmt::format("Column with name '{}' doesn't exist on table '{}'", mask.column, old_.name));
     }
-    return false;
+    schema::ColumnMaskPtr next;
+    if (mask.mask) {
+      SIBYL_ASSIGN(next, bind_mask(*mask.mask, schema_, old_, column->name, column->type));
+    }
+    const bool is_same = next && column->mask ? *next == *column->mask : next == column->mask;
+    column->mask = std::move(next);
+    return !is_same;
   }
 
   base::Result<bool> operator()(const cql::AlterTable::With& with) {
@@ -115,6 +124,10 @@ class TableChange {
 
   base::Result<bool> add_column(const cql::ColumnDefinition& definition, bool if_not_exists) {
     SIBYL_ASSIGN(types::TypePtr type, resolve_type(definition.type, keyspace_));
+    schema::ColumnMaskPtr mask;
+    if (definition.mask) {
+      SIBYL_ASSIGN(mask, bind_mask(*definition.mask, schema_, old_, definition.name, type));
+    }
     if (find(definition.name)) {
       if (if_not_exists) return false;
       return base::invalid(fmt::format("Column with name '{}' already exists", definition.name));
@@ -137,6 +150,7 @@ class TableChange {
     SIBYL_TRY(check_dropped(definition.name, *type, kind));
     schema::Column column;
     column.name = definition.name;
+    column.mask = std::move(mask);
     column.type = std::move(type);
     column.kind = kind;
     column.id = table_.next_column_id++;
@@ -201,6 +215,7 @@ class TableChange {
     return true;
   }
 
+  const schema::Snapshot& schema_;
   const schema::Keyspace& keyspace_;
   const schema::Table& old_;
   schema::Table& table_;
@@ -208,17 +223,17 @@ class TableChange {
 };
 
 // What Cassandra checks before it looks for the table.
-base::Status check_written(const cql::AlterTable& statement) {
+base::Status check_written(const cql::AlterTable& statement, const DefinitionContext& context) {
   if (const auto* with = std::get_if<cql::AlterTable::With>(&statement.action)) {
     SIBYL_ASSIGN(const PropertySet properties, PropertySet::of(with->properties));
     schema::TableOptions options;
     return read_table_options(properties, true, options);
   }
   if (const auto* mask = std::get_if<cql::AlterTable::Mask>(&statement.action); mask && mask->mask)
-    return masking_disabled();
+    return check_masking(context);
   if (const auto* add = std::get_if<cql::AlterTable::Add>(&statement.action)) {
     for (const cql::ColumnDefinition& column : add->columns)
-      if (column.mask) return masking_disabled();
+      if (column.mask) SIBYL_TRY(check_masking(context));
   }
   return {};
 }
@@ -229,7 +244,7 @@ base::Result<DefinitionResult> define_table(const cql::AlterTable& statement, Dr
   SIBYL_ASSIGN(const std::string keyspace_name, draft.keyspace_name(statement.table));
   const std::string& name = statement.table.name;
   SIBYL_TRY(draft.may_change(keyspace_name, "ALTER", fmt::format("<table {}.{}>", keyspace_name, name)));
-  SIBYL_TRY(check_written(statement));
+  SIBYL_TRY(check_written(statement, draft.context()));
   schema::KeyspacePtr old = draft.schema().find_keyspace(keyspace_name);
   schema::TablePtr old_table = old ? old->find_table(name) : nullptr;
   if (!old_table) {
@@ -240,8 +255,9 @@ base::Result<DefinitionResult> define_table(const cql::AlterTable& statement, Dr
     return base::invalid(
         "Cannot use ALTER TABLE on a materialized view; use ALTER MATERIALIZED VIEW instead");
   auto table = std::make_shared<schema::Table>(*old_table);
-  SIBYL_ASSIGN(const bool changed,
-               std::visit(TableChange(*old, *old_table, *table, draft.context()), statement.action));
+  SIBYL_ASSIGN(
+      const bool changed,
+      std::visit(TableChange(draft.schema(), *old, *old_table, *table, draft.context()), statement.action));
   if (!changed) return draft.unchanged();
   table->finish();
   auto keyspace = draft.change(*old);

@@ -284,6 +284,20 @@ std::string aggregates_using(const schema::Keyspace& keyspace, const schema::Use
   return names;
 }
 
+// Tables that show columns through the function, or through an overload of it.
+std::string tables_masked_by(const schema::Keyspace& keyspace, const schema::UserFunction& function) {
+  std::string names;
+  for (const auto& [name, table] : keyspace.tables) {
+    const bool is_used =
+        std::any_of(table->columns.begin(), table->columns.end(), [&](const schema::Column& column) {
+          return column.mask && column.mask->keyspace == keyspace.name &&
+                 column.mask->function == function.name;
+        });
+    if (is_used) names += (names.empty() ? "" : ", ") + name;
+  }
+  return names;
+}
+
 // What DROP FUNCTION and DROP AGGREGATE have in common. `kind` is Function or Aggregate.
 template <typename Map>
 base::Result<DefinitionResult> drop(const cql::QualifiedName& qualified, bool if_exists,
@@ -320,6 +334,9 @@ base::Result<DefinitionResult> drop(const cql::QualifiedName& qualified, bool if
     const std::string users = aggregates_using(*old, *found->second);
     if (!users.empty())
       return invalid(fmt::format("Function '{}' is still referenced by aggregates {}", text, users));
+    if (const std::string masked = tables_masked_by(*old, *found->second); !masked.empty())
+      return invalid(
+          fmt::format("Function '{}' is still referenced by column masks in tables {}", text, masked));
   }
   Change change = function_change(Change::Kind::dropped, *found->second);
   auto keyspace = draft.change(*old);

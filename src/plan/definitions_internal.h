@@ -85,7 +85,7 @@ schema::Change function_change(schema::Change::Kind kind, const schema::UserAggr
 base::Status check_table_name(const std::string& keyspace, const std::string& name);
 base::Error table_already_exists(const std::string& keyspace, const std::string& table);
 
-// Refuses MASKED WITH, as a Cassandra without dynamic data masking does.
-std::unexpected<base::Error> masking_disabled();
+// Refuses MASKED WITH unless dynamic data masking is on.
+base::Status check_masking(const DefinitionContext& context);
 
 }  // namespace sibyl::plan

@@ -6,6 +6,7 @@
 
 #include "plan/definitions_internal.h"
 #include "plan/definitions_types.h"
+#include "plan/masks.h"
 #include "plan/options.h"
 #include "types/print.h"
 #include "types/value.h"
@@ -66,8 +67,9 @@ std::unexpected<base::Error> refuse(std::string message, std::string hint) {
 // Builds the columns of a new table, in Cassandra's order of checks.
 class TableBuilder {
  public:
-  TableBuilder(const cql::CreateTable& statement, const schema::Keyspace& keyspace, schema::Table& table)
-      : statement_(statement), keyspace_(keyspace), table_(table) {}
+  TableBuilder(const cql::CreateTable& statement, const schema::Snapshot& schema,
+               const schema::Keyspace& keyspace, schema::Table& table)
+      : statement_(statement), schema_(schema), keyspace_(keyspace), table_(table) {}
 
   base::Status build() {
     SIBYL_TRY(resolve_types());
@@ -86,6 +88,7 @@ class TableBuilder {
   struct Entry {
     const cql::ColumnDefinition* definition;
     types::TypePtr type;
+    schema::ColumnMaskPtr mask;
   };
 
   base::Status resolve_types() {
@@ -93,7 +96,11 @@ class TableBuilder {
       auto type = resolve_type(column.type, keyspace_);
       if (!type)
         return base::fail(type.error().position() ? type.error() : type.error().at(column.type.position));
-      columns_.emplace(column.name, Entry{&column, std::move(*type)});
+      schema::ColumnMaskPtr mask;
+      if (column.mask) {
+        SIBYL_ASSIGN(mask, bind_mask(*column.mask, schema_, table_, column.name, *type));
+      }
+      columns_.emplace(column.name, Entry{&column, std::move(*type), std::move(mask)});
     }
     for (const auto& [name, entry] : columns_) {
       if (!entry.type->is_multi_cell() || entry.type->is_collection()) continue;
@@ -211,6 +218,7 @@ class TableBuilder {
     schema::Column column;
     column.name = name;
     column.type = columns_.at(name).type;
+    column.mask = columns_.at(name).mask;
     column.kind = kind;
     column.id = table_.next_column_id++;
     column.descending = descending;
@@ -218,6 +226,7 @@ class TableBuilder {
   }
 
   const cql::CreateTable& statement_;
+  const schema::Snapshot& schema_;
   const schema::Keyspace& keyspace_;
   schema::Table& table_;
   std::map<std::string, Entry> columns_;
@@ -232,7 +241,7 @@ bool id_is_taken(const schema::Snapshot& schema, const base::Bytes& id) {
   return false;
 }
 
-base::Status check_features(const cql::CreateTable& statement) {
+base::Status check_features(const cql::CreateTable& statement, const DefinitionContext& context) {
   if (statement.compact_storage) {
     return base::fail(
         base::Error(ErrorCode::invalid,
@@ -241,7 +250,7 @@ base::Status check_features(const cql::CreateTable& statement) {
             .with_hint("leave COMPACT STORAGE out: the table holds the same rows without it"));
   }
   for (const cql::ColumnDefinition& column : statement.columns)
-    if (column.mask) return masking_disabled();
+    if (column.mask) SIBYL_TRY(check_masking(context));
   return {};
 }
 
@@ -290,7 +299,7 @@ base::Result<DefinitionResult> define_table(const cql::CreateTable& statement, D
   SIBYL_TRY(draft.may_change(keyspace_name, "CREATE", fmt::format("<all tables in {}>", keyspace_name)));
   auto table = std::make_shared<schema::Table>();
   SIBYL_TRY(read_table_options(properties, true, table->options));
-  SIBYL_TRY(check_features(statement));
+  SIBYL_TRY(check_features(statement, draft.context()));
 
   schema::KeyspacePtr old = draft.schema().find_keyspace(keyspace_name);
   if (!old) return base::invalid(fmt::format("Keyspace '{}' doesn't exist", keyspace_name));
@@ -302,7 +311,7 @@ base::Result<DefinitionResult> define_table(const cql::CreateTable& statement, D
   SIBYL_TRY(check_table_options(properties, table->options));
   table->keyspace = keyspace_name;
   table->name = name;
-  SIBYL_TRY(TableBuilder(statement, *old, *table).build());
+  SIBYL_TRY(TableBuilder(statement, draft.schema(), *old, *table).build());
   SIBYL_ASSIGN(std::optional<base::Bytes> id, read_table_id(properties));
   if (id && id_is_taken(draft.schema(), *id))
     return base::fail(ErrorCode::config,

@@ -398,8 +398,9 @@ void change_views(const schema::Table& before, const schema::Table& after, schem
     bool changed = false;
     for (schema::Column& column : view->columns) {
       const schema::Column* source = after.find_by_id(column.id);
-      if (!source || source->name == column.name) continue;
+      if (!source || (source->name == column.name && source->mask == column.mask)) continue;
       column.name = source->name;
+      column.mask = source->mask;
       changed = true;
     }
     if (old->view->include_all_columns) {

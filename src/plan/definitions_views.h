@@ -9,7 +9,7 @@
 namespace sibyl::plan {
 
 // Gives the views of a table what ALTER TABLE did to it: new columns where they select all of them, new names
-// of key columns. `keyspace` holds the changed table already.
+// of key columns, new masks. `keyspace` holds the changed table already.
 void change_views(const schema::Table& before, const schema::Table& after, schema::Keyspace& keyspace);
 
 }  // namespace sibyl::plan

@@ -6,7 +6,9 @@
 #include <set>
 
 #include "plan/attributes.h"
+#include "plan/masks.h"
 #include "plan/modify_operations.h"
+#include "plan/selection_terms.h"
 
 namespace sibyl::plan {
 
@@ -103,10 +105,19 @@ class ModificationBuilder {
     };
     std::stable_sort(plan_->static_operations.begin(), plan_->static_operations.end(), by_id);
     std::stable_sort(plan_->row_operations.begin(), plan_->row_operations.end(), by_id);
+    if (table.has_masks && plan_->conditions) SIBYL_TRY(bind_masks());
     return std::move(plan_);
   }
 
  private:
+  base::Status bind_masks() {
+    for (const schema::Column& column : plan_->table->columns) {
+      SIBYL_ASSIGN(TermPtr shown, behind_mask(binder_, column, std::make_shared<InputTerm>(column.type, 0)));
+      plan_->masks.push_back(column.mask ? std::move(shown) : nullptr);
+    }
+    return {};
+  }
+
   static std::unexpected<base::Error> refuse_timestamp() {
     return base::invalid("Cannot provide custom timestamp for conditional updates");
   }

@@ -81,6 +81,8 @@ struct Modification {
 
   std::unique_ptr<const Conditions> conditions;          // nullptr: none
   std::unique_ptr<const ConditionalResult> conditional;  // the answer's shape, with conditions
+  // With conditions, when the table has masks: what each of its columns shows, over input 0; nullptr: itself.
+  std::vector<TermPtr> masks;
 
   // Whether some row, or range of rows, is named, rather than the partition alone.
   bool updates_rows() const {

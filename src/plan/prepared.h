@@ -52,6 +52,7 @@ struct Describe {
 struct FunctionUse {
   std::string keyspace, name;
   std::vector<std::shared_ptr<const void>> overloads;  // schema::UserFunction, schema::UserAggregate
+  bool is_mask = false;  // a column is shown through it, for which nobody needs a permission
 };
 
 // EXPLAIN answers from the plan of the statement behind it, without running it (explain.h).

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 namespace sibyl::plan {
 
@@ -294,6 +295,23 @@ void lay_out(Select& plan) {
 
 }  // namespace
 
+namespace {
+
+std::vector<const schema::Column*> restricted_masks(const schema::Table& table, const cql::Select& select) {
+  if (!table.has_masks) return {};
+  std::set<std::string_view> named;
+  for (const cql::Relation& relation : select.where)
+    named.insert(relation.columns.begin(), relation.columns.end());
+  for (const cql::Ordering& ordering : select.order_by)
+    if (ordering.ann_of) named.insert(ordering.column);
+  std::vector<const schema::Column*> masked;
+  for (const schema::Column& column : table.columns)
+    if (column.mask && named.contains(column.name)) masked.push_back(&column);
+  return masked;
+}
+
+}  // namespace
+
 base::Status prepare_select(const cql::Select& select, Binder& binder, Prepared& prepared) {
   auto plan = std::make_shared<Select>();
   SIBYL_ASSIGN(plan->table, binder.table(select.table));
@@ -323,6 +341,7 @@ base::Status prepare_select(const cql::Select& select, Binder& binder, Prepared&
   SIBYL_TRY(plan->where->check_scan());
   for (const schema::Column* column : plan->where->filtered_columns())
     plan->filter_inputs.push_back(value_input(plan->selection, *column));
+  plan->restricted_masks = restricted_masks(table, select);
   lay_out(*plan);
   SIBYL_ASSIGN(plan->limit, bind_limit(binder, table, select.limit, "[limit]"));
   SIBYL_ASSIGN(plan->per_partition_limit,

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "plan/masks.h"
 #include "plan/restrictions.h"
 #include "plan/selection_terms.h"
 
@@ -32,6 +33,11 @@ std::optional<Input::Kind> metadata_kind(const cql::FunctionCall& call) {
   if (call.function.name == "maxwritetime") return Input::Kind::max_write_time;
   if (call.function.name == "ttl") return Input::Kind::time_to_live;
   return std::nullopt;
+}
+
+base::Result<TermPtr> column_term(Binder& binder, Selection& selection, const schema::Column& column) {
+  return behind_mask(binder, column,
+                     std::make_shared<InputTerm>(column.type, value_input(selection, column)));
 }
 
 class SelectionScope final : public RowScope {
@@ -73,7 +79,7 @@ class SelectionScope final : public RowScope {
   base::Result<TermPtr> bind(const cql::Expression& expression) override {
     if (const auto* column = std::get_if<cql::ColumnReference>(&expression.node)) {
       SIBYL_ASSIGN(const schema::Column* found, existing_column(table_, column->name));
-      return std::make_shared<InputTerm>(found->type, value_input(selection_, *found));
+      return column_term(binder_, selection_, *found);
     }
     if (const auto* field = std::get_if<cql::FieldSelection>(&expression.node)) {
       SIBYL_ASSIGN(const TypePtr type, field_type(*field));
@@ -306,7 +312,8 @@ base::Result<Selection> bind_selection(Binder& binder, const schema::Table& tabl
   auto names = std::make_shared<ResultMetadata>();
   if (selection.is_wildcard) {
     for (const schema::Column& column : table.columns) {
-      add_output(selection, std::make_shared<InputTerm>(column.type, value_input(selection, column)));
+      SIBYL_ASSIGN(TermPtr term, column_term(binder, selection, column));
+      add_output(selection, std::move(term));
       names->columns.push_back(spec_of(table, column));
     }
   } else {

@@ -28,6 +28,7 @@ struct Bindings {
   // Selections only (selection.h): what the current row holds, and the aggregates' results so far.
   std::span<const ValueView> inputs;
   std::span<const ValueView> aggregates;
+  bool unmasked = true;  // shows what masked columns hold (masks.h)
 };
 
 // Keeps values alive that evaluation computed, until the request is done. One per request; not shared by
@@ -129,6 +130,7 @@ class Binder {
   void set_marker(uint32_t index, ColumnSpec spec);
   void warn(std::string text) { warnings_.push_back(std::move(text)); }
   std::vector<std::string> take_warnings() { return std::move(warnings_); }
+  void add_use(FunctionUse use) { uses_.push_back(std::move(use)); }
   std::vector<FunctionUse> take_uses() { return std::move(uses_); }
 
  private:

@@ -302,12 +302,44 @@ base::Status read_column(ObjectReader& reader, SomeColumn& column) {
   return {};
 }
 
+json::object encode_mask(const ColumnMask& mask) {
+  json::array arguments;
+  for (const auto& argument : mask.arguments)
+    arguments.push_back(argument ? json::value(base::to_hex(*argument)) : json::value(nullptr));
+  return {{"keyspace", mask.keyspace},
+          {"function", mask.function},
+          {"argument_types", encode_types(mask.argument_types)},
+          {"arguments", std::move(arguments)}};
+}
+
+base::Result<ColumnMaskPtr> decode_mask(const json::value& value) {
+  ObjectReader reader(value, "the mask of a column");
+  auto mask = std::make_shared<ColumnMask>();
+  reader.read("keyspace", mask->keyspace);
+  reader.read("function", mask->function);
+  SIBYL_ASSIGN(mask->argument_types, decode_types(reader.array("argument_types")));
+  for (const json::value& element : reader.array("arguments")) {
+    std::optional<Bytes>& argument = mask->arguments.emplace_back();
+    if (element.is_null()) continue;
+    const json::string* hex = element.if_string();
+    if (hex == nullptr || !base::from_hex(*hex, argument.emplace()))
+      reader.wrong_type("arguments", "of hexadecimals");
+  }
+  if (mask->arguments.size() != mask->argument_types.size())
+    reader.wrong("a mask's arguments and their types differ in number");
+  SIBYL_TRY(reader.finish());
+  return mask;
+}
+
 base::Result<Column> decode_column(const json::value& value) {
   ObjectReader reader(value, "a column");
   Column column;
   SIBYL_TRY(read_column(reader, column));
   reader.read("id", column.id);
   reader.read("descending", column.descending);
+  if (const json::value* mask = reader.optional_field("mask")) {
+    SIBYL_ASSIGN(column.mask, decode_mask(*mask));
+  }
   SIBYL_TRY(reader.finish());
   return column;
 }
@@ -478,12 +510,16 @@ std::string encode(const Keyspace& keyspace) {
 
 std::string encode(const Table& table) {
   json::array columns, dropped;
-  for (const Column& column : table.columns)
-    columns.push_back(json::object{{"name", column.name},
-                                   {"type", encode_type(*column.type)},
-                                   {"kind", to_string(column.kind)},
-                                   {"id", column.id},
-                                   {"descending", column.descending}});
+  for (const Column& column : table.columns) {
+    json::object& out = columns
+                            .emplace_back(json::object{{"name", column.name},
+                                                       {"type", encode_type(*column.type)},
+                                                       {"kind", to_string(column.kind)},
+                                                       {"id", column.id},
+                                                       {"descending", column.descending}})
+                            .as_object();
+    if (column.mask) out["mask"] = encode_mask(*column.mask);
+  }
   for (const DroppedColumn& column : table.dropped_columns)
     dropped.push_back(json::object{{"name", column.name},
                                    {"type", encode_type(*column.type)},

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "types/print.h"
 
 namespace sibyl::schema {
 
@@ -18,6 +19,22 @@ const char* to_string(ColumnKind kind) {
       return "regular";
   }
   return "regular";
+}
+
+std::string ColumnMask::text() const {
+  std::string out = types::quote_identifier(keyspace) + "." + types::quote_identifier(function) + "(";
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (i > 0) out += ", ";
+    out += arguments[i] ? types::to_literal(*argument_types[i], *arguments[i]) : "null";
+  }
+  return out + ")";
+}
+
+bool ColumnMask::operator==(const ColumnMask& other) const {
+  return keyspace == other.keyspace && function == other.function && arguments == other.arguments &&
+         std::equal(argument_types.begin(), argument_types.end(), other.argument_types.begin(),
+                    other.argument_types.end(),
+                    [](const TypePtr& left, const TypePtr& right) { return *left == *right; });
 }
 
 const Column* Table::find(std::string_view column) const {
@@ -36,7 +53,7 @@ void Table::finish() {
     return !left.is_primary_key() && left.name < right.name;
   });
   partition_key_count = clustering_count = static_count = 0;
-  is_counter = false;
+  is_counter = has_masks = false;
   by_name_.clear();
   by_id_.clear();
   for (size_t i = 0; i < columns.size(); ++i) {
@@ -45,6 +62,7 @@ void Table::finish() {
     if (column.is_partition_key()) column.position = static_cast<int>(partition_key_count++);
     if (column.is_clustering()) column.position = static_cast<int>(clustering_count++);
     if (column.is_static()) ++static_count;
+    if (column.mask) has_masks = true;
     if (!column.is_primary_key() && column.type->is_counter()) is_counter = true;
     next_column_id = std::max(next_column_id, column.id + 1);
     SIBYL_CHECK(by_name_.emplace(column.name, i).second);

@@ -26,6 +26,20 @@ enum class ColumnKind : uint8_t { partition_key, clustering, static_, regular };
 // As system_schema.columns spells it.
 const char* to_string(ColumnKind kind);
 
+// MASKED WITH: what a column shows to those who may not see what it holds, a function of the value and of
+// these arguments.
+struct ColumnMask {
+  std::string keyspace;  // the function's; "system" for the server's own
+  std::string function;
+  std::vector<TypePtr> argument_types;  // without the column's own, which comes first
+  std::vector<std::optional<Bytes>> arguments;
+
+  // As DESCRIBE writes it: system.mask_inner(1, null).
+  std::string text() const;
+  bool operator==(const ColumnMask& other) const;
+};
+using ColumnMaskPtr = std::shared_ptr<const ColumnMask>;
+
 struct Column {
   std::string name;
   TypePtr type;
@@ -33,6 +47,7 @@ struct Column {
   uint32_t id = 0;          // names the column in records; never reused within the table
   int position = -1;        // within the partition key or the clustering columns; -1 for others
   bool descending = false;  // clustering columns
+  ColumnMaskPtr mask;       // nullptr: none
 
   bool is_partition_key() const { return kind == ColumnKind::partition_key; }
   bool is_clustering() const { return kind == ColumnKind::clustering; }
@@ -112,6 +127,7 @@ struct Table {
   uint32_t storage_id = 0;  // names the table in records; never reused
   bool is_virtual = false;  // its rows are made by the server (system tables)
   bool is_counter = false;
+  bool has_masks = false;  // some column has one
   uint32_t next_column_id = 1;
   // Partition key, clustering columns, then static and regular columns each in name order: `SELECT *`'s
   // order.
@@ -139,9 +155,10 @@ struct Table {
   // Index of a column of this table in `columns`.
   size_t index_of(const Column& column) const { return static_cast<size_t>(&column - columns.data()); }
 
-  // Sorts the columns into the order above, sets positions, counts and is_counter, raises next_column_id
-  // above every id, and builds the indexes behind find(). Call after each change of `columns`; key columns
-  // keep the order they were added in. REQUIRES: a partition key column; names and ids without duplicates.
+  // Sorts the columns into the order above, sets positions, counts, is_counter and has_masks, raises
+  // next_column_id above every id, and builds the indexes behind find(). Call after each change of `columns`;
+  // key columns keep the order they were added in. REQUIRES: a partition key column; names and ids without
+  // duplicates.
   void finish();
 
  private:

@@ -50,6 +50,7 @@ materialized_views_enabled: true
 sasi_indexes_enabled: true
 transient_replication_enabled: true
 drop_compact_storage_enabled: true
+dynamic_data_masking_enabled: true
 storage_compatibility_mode: CASSANDRA_4
 """
 

@@ -14,7 +14,8 @@ from cassandra.query import BatchStatement, tuple_factory
 from conftest import ForeignServer, Server, connect
 
 SCRIPTS = pathlib.Path(__file__).parent / "auth"
-ARGUMENTS = ["--authenticator", "PasswordAuthenticator", "--authorizer", "CassandraAuthorizer"]
+ARGUMENTS = ["--authenticator", "PasswordAuthenticator", "--authorizer", "CassandraAuthorizer",
+             "--set", "dynamic_data_masking_enabled=true"]
 
 
 @pytest.fixture(scope="module")
