@@ -27,7 +27,7 @@ TEST(Histogram, percentiles_are_at_most_a_quarter_too_large) {
     RC_ASSERT(snapshot.max == sorted.back());
     const double share = static_cast<double>(hundredths % 101) / 100;
     const auto wanted = static_cast<size_t>(share * static_cast<double>(values.size()) + 0.5);
-    const uint32_t exact = sorted[wanted == 0 ? 0 : wanted - 1];
+    const uint64_t exact = sorted[wanted == 0 ? 0 : wanted - 1];
     const uint64_t found = snapshot.percentile(share);
     RC_ASSERT(found >= exact);
     RC_ASSERT(found <= exact + exact / 4 + 1);
