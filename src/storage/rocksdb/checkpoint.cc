@@ -15,7 +15,7 @@
 #include <optional>
 
 #include "storage/rocksdb/crc32c.h"
-#include "storage/rocksdb/merging.h"
+#include "storage/rocksdb/reading.h"
 
 namespace sibyl::storage::rocksdb {
 namespace {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "storage/rocksdb/merging.h"
+#include "storage/rocksdb/reading.h"
 
 namespace sibyl::storage::rocksdb {
 namespace {

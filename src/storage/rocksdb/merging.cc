@@ -1,25 +1,15 @@
 #include "storage/rocksdb/merging.h"
 
-#include <fmt/format.h>
-
 #include <chrono>
 
 #include "row/merge.h"
 #include "storage/purger.h"
-#include "storage/rocksdb/damage.h"
-#include "storage/rocksdb/recoverable_files.h"
+#include "storage/rocksdb/reading.h"
 
 namespace sibyl::storage::rocksdb {
 namespace {
 
 using ::rocksdb::Slice;
-
-BytesView view_of(const Slice& slice) {
-  return {slice.data(), slice.size()};
-}
-Slice slice_of(BytesView bytes) {
-  return {bytes.data(), bytes.size()};
-}
 
 // Never fails: an operator that did would stop the store.
 class FragmentMerge final : public ::rocksdb::MergeOperator {
@@ -135,40 +125,6 @@ class PurgingFilterFactory final : public ::rocksdb::CompactionFilterFactory {
   const std::shared_ptr<PurgeContext> context_;
 };
 
-class RecordIterator final : public Iterator {
- public:
-  RecordIterator(::rocksdb::DB& database, ::rocksdb::ReadOptions options, BytesView begin, BytesView end,
-                 DamageReport* damage)
-      : database_(database), damage_(damage), begin_(begin), end_(end), lower_(begin_), upper_(end_) {
-    if (!begin_.empty()) options.iterate_lower_bound = &lower_;
-    if (!end_.empty()) options.iterate_upper_bound = &upper_;
-    iterator_.reset(database.NewIterator(options));
-  }
-
-  bool valid() const override { return iterator_->Valid(); }
-  void seek(BytesView key) override { iterator_->Seek(slice_of(key)); }
-  void seek_for_prev(BytesView key) override { iterator_->SeekForPrev(slice_of(key)); }
-  void seek_to_first() override { iterator_->SeekToFirst(); }
-  void seek_to_last() override { iterator_->SeekToLast(); }
-  void next() override { iterator_->Next(); }
-  void prev() override { iterator_->Prev(); }
-  BytesView key() const override { return view_of(iterator_->key()); }
-  BytesView value() const override { return view_of(iterator_->value()); }
-  base::Status status() const override {
-    const auto status = iterator_->status();
-    if (status.ok()) return {};
-    if (damage_ == nullptr) return base::fail(error_of(status, base::ErrorCode::read_failure));
-    return base::fail(damage_->read_error(database_, status, begin_));
-  }
-
- private:
-  ::rocksdb::DB& database_;
-  DamageReport* damage_;
-  const Bytes begin_, end_;
-  const Slice lower_, upper_;
-  std::unique_ptr<::rocksdb::Iterator> iterator_;
-};
-
 }  // namespace
 
 std::shared_ptr<::rocksdb::MergeOperator> make_merge_operator() {
@@ -178,11 +134,6 @@ std::shared_ptr<::rocksdb::MergeOperator> make_merge_operator() {
 std::shared_ptr<::rocksdb::CompactionFilterFactory> make_purging_filter(
     std::shared_ptr<PurgeContext> context) {
   return std::make_shared<PurgingFilterFactory>(std::move(context));
-}
-
-std::unique_ptr<Iterator> make_iterator(::rocksdb::DB& database, ::rocksdb::ReadOptions options,
-                                        BytesView begin, BytesView end, DamageReport* damage) {
-  return std::make_unique<RecordIterator>(database, std::move(options), begin, end, damage);
 }
 
 uint64_t Readers::enter() {
@@ -221,15 +172,6 @@ void PurgeContext::set_policy(std::shared_ptr<const PurgePolicy> policy) {
 void PurgeContext::set_database(::rocksdb::DB* database) {
   const std::lock_guard lock(mutex_);
   database_ = database;
-}
-
-base::Error error_of(const ::rocksdb::Status& status, base::ErrorCode code) {
-  const Reason reason = reason_of(status);
-  base::Error error(code, fmt::format("The store failed: {}", reason.text));
-  if (reason.device_is_full) return error.with_hint("free some disk space: the store goes on by itself");
-  if (status.IsCorruption())
-    return error.with_hint("a file of the store is damaged; restore it from a backup");
-  return error;
 }
 
 }  // namespace sibyl::storage::rocksdb

@@ -53,13 +53,4 @@ struct PurgeContext {
 std::shared_ptr<::rocksdb::CompactionFilterFactory> make_purging_filter(
     std::shared_ptr<PurgeContext> context);
 
-class DamageReport;
-
-// RocksDB's iterator as the store's. Keeps the bounds that it was given; `damage`, told of what it meets,
-// must outlive it.
-std::unique_ptr<Iterator> make_iterator(::rocksdb::DB& database, ::rocksdb::ReadOptions options,
-                                        BytesView begin, BytesView end, DamageReport* damage = nullptr);
-
-base::Error error_of(const ::rocksdb::Status& status, base::ErrorCode code);
-
 }  // namespace sibyl::storage::rocksdb

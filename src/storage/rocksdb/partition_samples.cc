@@ -8,7 +8,7 @@
 #include <unordered_set>
 
 #include "row/record_key.h"
-#include "storage/rocksdb/merging.h"
+#include "storage/rocksdb/reading.h"
 
 namespace sibyl::storage::rocksdb {
 namespace {
@@ -17,10 +17,6 @@ constexpr const char* property_name = "sibyl.partition_samples";
 constexpr char format_version = 1;
 constexpr size_t table_id_size = 4;
 constexpr size_t token_end = 12;
-
-BytesView view_of(const ::rocksdb::Slice& slice) {
-  return {slice.data(), slice.size()};
-}
 
 // The token's bytes of a record key, or `otherwise` of a key that ends before them.
 uint64_t token_of(BytesView key, uint64_t otherwise) {

@@ -3,15 +3,12 @@
 #include <algorithm>
 
 #include "row/record_key.h"
+#include "storage/rocksdb/reading.h"
 
 namespace sibyl::storage::rocksdb {
 namespace {
 
 constexpr const char* property_name = "sibyl.largest_partitions";
-
-BytesView view_of(const ::rocksdb::Slice& slice) {
-  return {slice.data(), slice.size()};
-}
 
 // Sees the records of one file in order, so that a partition's come one after another.
 class PartitionSizes final : public ::rocksdb::TablePropertiesCollector {

@@ -1,126 +1,31 @@
 #include "storage/rocksdb/rocksdb_store.h"
 
-#include <fmt/format.h>
 #include <rocksdb/cache.h>
 #include <rocksdb/db.h>
 #include <rocksdb/env.h>
-#include <rocksdb/listener.h>
 #include <rocksdb/statistics.h>
-#include <rocksdb/write_batch.h>
-#include <spdlog/spdlog.h>
 
-#include <array>
-#include <deque>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <thread>
 
+#include "storage/rocksdb/background_listener.h"
 #include "storage/rocksdb/checkpoint.h"
-#include "storage/rocksdb/commit_log.h"
 #include "storage/rocksdb/committer.h"
 #include "storage/rocksdb/damage.h"
 #include "storage/rocksdb/database_options.h"
 #include "storage/rocksdb/directory.h"
+#include "storage/rocksdb/group_writer.h"
 #include "storage/rocksdb/merging.h"
 #include "storage/rocksdb/partition_samples.h"
 #include "storage/rocksdb/partition_sizes.h"
+#include "storage/rocksdb/reading.h"
 #include "storage/rocksdb/recoverable_files.h"
 
 namespace sibyl::storage::rocksdb {
 namespace {
 
 using ::rocksdb::Slice;
-
-Slice slice_of(BytesView bytes) {
-  return {bytes.data(), bytes.size()};
-}
-
-// What RocksDB does in the background: how far the tables have been written to files (everything up to this
-// sequence number needs no log), and whether writing one failed.
-class BackgroundListener final : public ::rocksdb::EventListener {
- public:
-  explicit BackgroundListener(std::shared_ptr<DamageReport> damage) : damage_(std::move(damage)) {}
-  void OnFlushCompleted(::rocksdb::DB*, const ::rocksdb::FlushJobInfo& info) override {
-    uint64_t known = flushed_.load();
-    while (known < info.largest_seqno && !flushed_.compare_exchange_weak(known, info.largest_seqno)) {
-    }
-    flushes_ += 1;
-    flush_bytes_ += info.table_properties.data_size;
-  }
-  void OnCompactionBegin(::rocksdb::DB*, const ::rocksdb::CompactionJobInfo& info) override {
-    StoreTask task;
-    task.id = static_cast<uint64_t>(info.job_id);
-    task.started_micros = clock_.now_micros();
-    for (const std::string& path : info.input_files) task.inputs.push_back({base_name(path), {}, {}, 0});
-    const std::lock_guard lock(mutex_);
-    tasks_[info.job_id] = std::move(task);
-  }
-  void OnCompactionCompleted(::rocksdb::DB*, const ::rocksdb::CompactionJobInfo& info) override {
-    compactions_ += 1;
-    compaction_read_ += info.stats.total_input_bytes;
-    compaction_written_ += info.stats.total_output_bytes;
-    const std::lock_guard lock(mutex_);
-    tasks_.erase(info.job_id);
-  }
-  std::vector<StoreTask> tasks() const {
-    const std::lock_guard lock(mutex_);
-    std::vector<StoreTask> tasks;
-    for (const auto& [job, task] : tasks_) tasks.push_back(task);
-    return tasks;
-  }
-  void fill(StoreStatistics& statistics) const {
-    statistics.flushes = flushes_;
-    statistics.flush_bytes = flush_bytes_;
-    statistics.compactions = compactions_;
-    statistics.compaction_bytes_read = compaction_read_;
-    statistics.compaction_bytes_written = compaction_written_;
-    statistics.background_errors = errors_;
-  }
-  void OnBackgroundError(::rocksdb::BackgroundErrorReason reason, ::rocksdb::Status* status) override {
-    // A compaction that meets a damaged block changes nothing, so writes need not stop for it.
-    if (reason == ::rocksdb::BackgroundErrorReason::kCompaction && status->IsCorruption()) {
-      damage_->background(*status);
-      errors_ += 1;
-      *status = ::rocksdb::Status::OK();
-      return;
-    }
-    failed_ = true;
-    errors_ += 1;
-  }
-
-  uint64_t flushed() const { return flushed_.load(); }
-  bool failed() const { return failed_.load(std::memory_order_relaxed); }
-  void forget_failure() { failed_ = false; }
-
- private:
-  static std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
-  base::SystemClock clock_;
-  std::atomic<uint64_t> flushed_ = 0;
-  std::atomic<bool> failed_ = false;
-  const std::shared_ptr<DamageReport> damage_;
-  std::atomic<uint64_t> flushes_ = 0, flush_bytes_ = 0, errors_ = 0;
-  std::atomic<uint64_t> compactions_ = 0, compaction_read_ = 0, compaction_written_ = 0;
-  mutable std::mutex mutex_;
-  std::map<int, StoreTask> tasks_;  // by job; guarded by mutex_
-};
-
-// Counts merges by a hash of their key, to find records that gather fragments faster than flushes merge them.
-class HotKeys {
- public:
-  // Whether the record has had so many fragments that merging them now pays.
-  bool count(BytesView key) {
-    uint8_t& counter = counters_[std::hash<BytesView>{}(key) % counters_.size()];
-    if (++counter < limit) return false;
-    counter = 0;
-    return true;
-  }
-
- private:
-  static constexpr uint8_t limit = 64;
-  std::array<uint8_t, 1 << 16> counters_{};
-};
 
 class RocksStore final : public Store {
  public:
@@ -134,7 +39,7 @@ class RocksStore final : public Store {
   }
 
   base::Result<bool> get(BytesView key, Bytes& value) const override {
-    return read(read_options_, key, value);
+    return read_record(*database_, read_options_, key, value, *damage_);
   }
   base::Status get_many(std::span<const Bytes> keys, std::span<std::optional<Bytes>> values) const override;
   std::unique_ptr<Iterator> iterate(BytesView begin, BytesView end) const override {
@@ -160,8 +65,7 @@ class RocksStore final : public Store {
   std::map<uint32_t, uint64_t> largest_partitions() const override;
   std::map<uint32_t, PartitionSample> partition_samples(std::span<const uint32_t> tables,
                                                         size_t most_records) const override {
-    return rocksdb::partition_samples(*database_, erased_tables_.only_in_memory(listener_->flushed()), tables,
-                                      most_records);
+    return rocksdb::partition_samples(*database_, writer_->erased_in_memory(), tables, most_records);
   }
   void watch_partitions(uint64_t bytes, std::function<void(BytesView, uint64_t)> tell) override {
     partition_watch_->set(bytes, std::move(tell));
@@ -170,7 +74,6 @@ class RocksStore final : public Store {
 
  private:
   class Moment;
-  static constexpr size_t max_kept_batch = 8 << 20;  // a larger one's memory is given back
 
   RocksStore(Directory directory, const Options& options)
       : directory_(std::move(directory)), options_(options) {}
@@ -178,14 +81,6 @@ class RocksStore final : public Store {
   base::Status open_log();
   void start_committer();
 
-  base::Result<bool> read(const ::rocksdb::ReadOptions& options, BytesView key, Bytes& value) const;
-  base::Status write_group(std::span<Committer::Request> group);
-  base::Status apply(::rocksdb::WriteBatch& batch);
-  void resume_after_failure();
-  void leave_log();
-  void tell(const base::Status& status);
-  void merge_hot_keys();
-  void release_log();
   uint64_t property(const std::string& name) const;
 
   // In the order of their making; ended in reverse.
@@ -201,18 +96,7 @@ class RocksStore final : public Store {
   std::shared_ptr<::rocksdb::Cache> cache_;
   std::shared_ptr<::rocksdb::Statistics> counters_;
   std::shared_ptr<PartitionWatch> partition_watch_ = std::make_shared<PartitionWatch>();
-  mutable ErasedTables erased_tables_;
-
-  // The committer's thread alone uses these once it runs.
-  std::unique_ptr<CommitLog> log_;
-  std::deque<std::pair<uint64_t, uint64_t>>
-      segments_;  // of the log, each with the last sequence number in it
-  ::rocksdb::WriteBatch batch_;
-  HotKeys hot_keys_;
-  std::vector<Bytes> hot_;
-  std::chrono::steady_clock::time_point next_resume_;
-  bool is_refusing_ = false;  // as the log was told last
-  base::Histogram sync_micros_;
+  std::unique_ptr<GroupWriter> writer_;  // the committer's thread alone writes, once it runs
   std::unique_ptr<Committer> committer_;
 };
 
@@ -248,179 +132,33 @@ base::Status RocksStore::open_tables() {
   return {};
 }
 
-// What the log has is added again, in order. That changes nothing of what the tables have already: merging is
-// idempotent, and of puts and erasures the last one of a key decides.
 base::Status RocksStore::open_log() {
   CommitLog::Options options;
   options.directory = directory_.log_path();
   options.segment_bytes = options_.log_segment_bytes;
   if (options_.log_disk != nullptr) options.disk = options_.log_disk;
-  CommitLog::Replay replay;
-  replay.group = [this](BytesView group) {
-    ::rocksdb::WriteBatch batch{Bytes(group)};
-    erased_tables_.add(batch, database_->GetLatestSequenceNumber());
-    return apply(batch);
-  };
-  replay.end_of_segment = [this](uint64_t segment) {
-    segments_.emplace_back(segment, database_->GetLatestSequenceNumber());
-  };
-  SIBYL_ASSIGN(log_, CommitLog::open(std::move(options), replay));
+  SIBYL_ASSIGN(writer_, GroupWriter::open(std::move(options), {*database_, *listener_, *damage_},
+                                          options_.durability == Durability::synced));
   return {};
 }
 
 void RocksStore::start_committer() {
   Committer::Work work;
-  work.write = [this](std::span<Committer::Request> group) {
-    auto status = write_group(group);
-    tell(status);
-    return status;
-  };
+  work.write = [this](std::span<Committer::Request> group) { return writer_->write(group); };
   work.queue_bytes = options_.queue_bytes;
   if (options_.durability == Durability::periodic) {
     work.interval = options_.sync_interval;
-    work.pause = [this] {
-      const auto synced = log_->sync();
-      if (!synced) tell(synced);
-      return synced.has_value();
-    };
+    work.pause = [this] { return writer_->sync().has_value(); };
   }
   committer_ = std::make_unique<Committer>(std::move(work));
-}
-
-// The log says when the device begins to refuse writes, and when it takes them again; not each time.
-void RocksStore::tell(const base::Status& status) {
-  if (status.has_value() == !is_refusing_) return;
-  is_refusing_ = !status;
-  if (status)
-    spdlog::info("writes are taken again");
-  else
-    spdlog::error("writes are refused: {}", status.error().text());
 }
 
 RocksStore::~RocksStore() {
   committer_.reset();
   purge_->set_database(nullptr);
-  if (log_ && flush()) (void)log_->release_all();
-  log_.reset();
+  if (writer_ && flush()) writer_->release_log();
+  writer_.reset();
   if (database_) (void)database_->Close();
-}
-
-base::Status RocksStore::write_group(std::span<Committer::Request> group) {
-  batch_.Clear();
-  for (const Committer::Request& request : group) {
-    for (const WriteSet::Operation& operation : request.writes.operations()) {
-      const Slice key = slice_of(operation.key);
-      const Slice value = slice_of(operation.value);
-      switch (operation.action) {
-        case WriteSet::Action::merge:
-          (void)batch_.Merge(key, value);
-          if (hot_keys_.count(operation.key)) hot_.push_back(operation.key);
-          break;
-        case WriteSet::Action::put:
-          (void)batch_.Put(key, value);
-          break;
-        case WriteSet::Action::erase:
-          (void)batch_.Delete(key);
-          break;
-        case WriteSet::Action::erase_range:
-          if (operation.key < operation.value) (void)batch_.DeleteRange(key, value);
-          break;
-      }
-    }
-  }
-  if (batch_.Count() == 0) return {};
-  resume_after_failure();
-  const auto started = std::chrono::steady_clock::now();
-  if (auto status = log_->append(batch_.Data(), options_.durability == Durability::synced); !status) {
-    leave_log();
-    return status;
-  }
-  const auto taken = std::chrono::steady_clock::now() - started;
-  sync_micros_.record(
-      static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(taken).count()));
-  const uint64_t sequence = database_->GetLatestSequenceNumber();
-  if (auto status = apply(batch_); !status) {
-    (void)log_->undo();
-    return status;
-  }
-  erased_tables_.add(batch_, sequence);
-  if (batch_.GetDataSize() > max_kept_batch) batch_ = ::rocksdb::WriteBatch();
-  release_log();
-  merge_hot_keys();
-  return {};
-}
-
-// A table file could not be written, by a compaction perhaps: RocksDB is told to go on, but not with every
-// group.
-void RocksStore::resume_after_failure() {
-  if (!listener_->failed()) return;
-  constexpr auto pause = std::chrono::milliseconds(100);
-  const auto now = std::chrono::steady_clock::now();
-  if (now < next_resume_) return;
-  next_resume_ = now + pause;
-  listener_->forget_failure();
-  database_->Resume().PermitUncheckedError();
-}
-
-// The log's device failed: what is in the log goes to table files as well, and once it is there the log
-// begins anew. It only asks for that: other commits wait.
-void RocksStore::leave_log() {
-  if (!log_->is_doubtful()) return;
-  if (listener_->flushed() >= database_->GetLatestSequenceNumber()) {
-    (void)log_->release_all();
-    return;
-  }
-  ::rocksdb::FlushOptions options;
-  options.wait = false;
-  options.allow_write_stall = true;
-  database_->Flush(options).PermitUncheckedError();
-}
-
-base::Status RocksStore::apply(::rocksdb::WriteBatch& batch) {
-  ::rocksdb::WriteOptions options;
-  options.disableWAL = true;
-  auto status = database_->Write(options, &batch);
-  // RocksDB refuses writes after it failed to flush, until it is told that its files can be written again.
-  if (!status.ok() && database_->Resume().ok()) status = database_->Write(options, &batch);
-  if (!status.ok()) return base::fail(error_of(status, base::ErrorCode::write_failure));
-  return {};
-}
-
-// The segments whose groups are all in files are given back.
-void RocksStore::release_log() {
-  const uint64_t sequence = database_->GetLatestSequenceNumber();
-  if (segments_.empty() || segments_.back().first != log_->segment())
-    segments_.emplace_back(log_->segment(), 0);
-  segments_.back().second = sequence;
-  while (segments_.size() > 1 && segments_.front().second <= listener_->flushed()) {
-    log_->release(segments_.front().first);
-    segments_.pop_front();
-  }
-}
-
-// Replaces a record's fragments by their merge, so that reading a record that is written all the time stays
-// cheap. No reader sees a difference, nobody else writes meanwhile, and a crash that loses it loses nothing:
-// so no log.
-void RocksStore::merge_hot_keys() {
-  if (hot_.empty()) return;
-  batch_.Clear();
-  Bytes value;
-  for (const Bytes& key : hot_)
-    if (const auto found = get(key, value); found && *found) (void)batch_.Put(slice_of(key), slice_of(value));
-  hot_.clear();
-  ::rocksdb::WriteOptions options;
-  options.disableWAL = true;
-  if (batch_.Count() > 0) database_->Write(options, &batch_).PermitUncheckedError();
-}
-
-base::Result<bool> RocksStore::read(const ::rocksdb::ReadOptions& options, BytesView key,
-                                    Bytes& value) const {
-  ::rocksdb::PinnableSlice found;
-  const auto status = database_->Get(options, database_->DefaultColumnFamily(), slice_of(key), &found);
-  if (status.IsNotFound()) return false;
-  if (!status.ok()) return base::fail(damage_->read_error(*database_, status, key));
-  value.assign(found.data(), found.size());
-  return true;
 }
 
 base::Status RocksStore::get_many(std::span<const Bytes> keys, std::span<std::optional<Bytes>> values) const {
@@ -451,7 +189,7 @@ class RocksStore::Moment final : public Snapshot {
     store_.purge_->readers.leave(ticket_);
   }
   base::Result<bool> get(BytesView key, Bytes& value) const override {
-    return store_.read(options_, key, value);
+    return read_record(*store_.database_, options_, key, value, *store_.damage_);
   }
   std::unique_ptr<Iterator> iterate(BytesView begin, BytesView end) const override {
     return make_iterator(*store_.database_, options_, begin, end, store_.damage_.get());
@@ -534,7 +272,7 @@ uint64_t RocksStore::property(const std::string& name) const {
 StoreStatistics RocksStore::statistics() const {
   using Properties = ::rocksdb::DB::Properties;
   StoreStatistics statistics;
-  statistics.bytes_on_disk = property(Properties::kTotalSstFilesSize) + log_->bytes();
+  statistics.bytes_on_disk = property(Properties::kTotalSstFilesSize) + writer_->log_bytes();
   statistics.bytes_in_memory = property(Properties::kSizeAllMemTables) +
                                property(Properties::kEstimateTableReadersMem) + cache_->GetUsage();
   statistics.commit_groups = committer_->groups();
@@ -542,8 +280,8 @@ StoreStatistics RocksStore::statistics() const {
   statistics.damage_met = damage_->count();
   statistics.commits_refused = committer_->refused();
   statistics.group_commits = committer_->group_sizes();
-  statistics.sync_micros = sync_micros_.snapshot();
-  statistics.log_bytes = log_->bytes();
+  statistics.sync_micros = writer_->sync_micros();
+  statistics.log_bytes = writer_->log_bytes();
   statistics.memtable_bytes = property(Properties::kCurSizeAllMemTables);
   statistics.cache_capacity_bytes = cache_->GetCapacity();
   statistics.cache_bytes = cache_->GetUsage();

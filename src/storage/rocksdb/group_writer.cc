@@ -1,0 +1,170 @@
+#include "storage/rocksdb/group_writer.h"
+
+#include <spdlog/spdlog.h>
+
+#include "storage/rocksdb/reading.h"
+
+namespace sibyl::storage::rocksdb {
+
+using ::rocksdb::Slice;
+
+base::Result<std::unique_ptr<GroupWriter>> GroupWriter::open(CommitLog::Options log, Tables tables,
+                                                             bool syncs_each) {
+  std::unique_ptr<GroupWriter> writer(new GroupWriter(tables, syncs_each));
+  SIBYL_TRY(writer->replay(std::move(log)));
+  return writer;
+}
+
+// What the log has is added again, in order. That changes nothing of what the tables have already: merging is
+// idempotent, and of puts and erasures the last one of a key decides.
+base::Status GroupWriter::replay(CommitLog::Options options) {
+  CommitLog::Replay replay;
+  replay.group = [this](BytesView group) {
+    ::rocksdb::WriteBatch batch{Bytes(group)};
+    erased_tables_.add(batch, database_.GetLatestSequenceNumber());
+    return apply(batch);
+  };
+  replay.end_of_segment = [this](uint64_t segment) {
+    segments_.emplace_back(segment, database_.GetLatestSequenceNumber());
+  };
+  SIBYL_ASSIGN(log_, CommitLog::open(std::move(options), replay));
+  return {};
+}
+
+base::Status GroupWriter::write(std::span<Committer::Request> group) {
+  gather(group);
+  base::Status status = append();
+  tell(status);
+  return status;
+}
+
+base::Status GroupWriter::sync() {
+  base::Status synced = log_->sync();
+  if (!synced) tell(synced);
+  return synced;
+}
+
+void GroupWriter::gather(std::span<Committer::Request> group) {
+  batch_.Clear();
+  for (const Committer::Request& request : group) {
+    for (const WriteSet::Operation& operation : request.writes.operations()) {
+      const Slice key = slice_of(operation.key);
+      const Slice value = slice_of(operation.value);
+      switch (operation.action) {
+        case WriteSet::Action::merge:
+          (void)batch_.Merge(key, value);
+          if (hot_keys_.count(operation.key)) hot_.push_back(operation.key);
+          break;
+        case WriteSet::Action::put:
+          (void)batch_.Put(key, value);
+          break;
+        case WriteSet::Action::erase:
+          (void)batch_.Delete(key);
+          break;
+        case WriteSet::Action::erase_range:
+          if (operation.key < operation.value) (void)batch_.DeleteRange(key, value);
+          break;
+      }
+    }
+  }
+}
+
+base::Status GroupWriter::append() {
+  if (batch_.Count() == 0) return {};
+  resume_after_failure();
+  const auto started = std::chrono::steady_clock::now();
+  if (auto status = log_->append(batch_.Data(), syncs_each_); !status) {
+    leave_log();
+    return status;
+  }
+  const auto taken = std::chrono::steady_clock::now() - started;
+  sync_micros_.record(
+      static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(taken).count()));
+  const uint64_t sequence = database_.GetLatestSequenceNumber();
+  if (auto status = apply(batch_); !status) {
+    (void)log_->undo();
+    return status;
+  }
+  erased_tables_.add(batch_, sequence);
+  if (batch_.GetDataSize() > max_kept_batch) batch_ = ::rocksdb::WriteBatch();
+  release_segments();
+  merge_hot_keys();
+  return {};
+}
+
+// A table file could not be written, by a compaction perhaps: RocksDB is told to go on, but not with every
+// group.
+void GroupWriter::resume_after_failure() {
+  if (!background_.failed()) return;
+  constexpr auto pause = std::chrono::milliseconds(100);
+  const auto now = std::chrono::steady_clock::now();
+  if (now < next_resume_) return;
+  next_resume_ = now + pause;
+  background_.forget_failure();
+  database_.Resume().PermitUncheckedError();
+}
+
+// The log's device failed: what is in the log goes to table files as well, and once it is there the log
+// begins anew. It only asks for that: other commits wait.
+void GroupWriter::leave_log() {
+  if (!log_->is_doubtful()) return;
+  if (background_.flushed() >= database_.GetLatestSequenceNumber()) {
+    (void)log_->release_all();
+    return;
+  }
+  ::rocksdb::FlushOptions options;
+  options.wait = false;
+  options.allow_write_stall = true;
+  database_.Flush(options).PermitUncheckedError();
+}
+
+base::Status GroupWriter::apply(::rocksdb::WriteBatch& batch) {
+  ::rocksdb::WriteOptions options;
+  options.disableWAL = true;
+  auto status = database_.Write(options, &batch);
+  // RocksDB refuses writes after it failed to flush, until it is told that its files can be written again.
+  if (!status.ok() && database_.Resume().ok()) status = database_.Write(options, &batch);
+  if (!status.ok()) return base::fail(error_of(status, base::ErrorCode::write_failure));
+  return {};
+}
+
+// The segments whose groups are all in files are given back.
+void GroupWriter::release_segments() {
+  const uint64_t sequence = database_.GetLatestSequenceNumber();
+  if (segments_.empty() || segments_.back().first != log_->segment())
+    segments_.emplace_back(log_->segment(), 0);
+  segments_.back().second = sequence;
+  while (segments_.size() > 1 && segments_.front().second <= background_.flushed()) {
+    log_->release(segments_.front().first);
+    segments_.pop_front();
+  }
+}
+
+// Replaces a record's fragments by their merge, so that reading a record that is written all the time stays
+// cheap. No reader sees a difference, nobody else writes meanwhile, and a crash that loses it loses nothing:
+// so no log.
+void GroupWriter::merge_hot_keys() {
+  if (hot_.empty()) return;
+  batch_.Clear();
+  Bytes value;
+  for (const Bytes& key : hot_)
+    if (const auto found = read_record(database_, {}, key, value, damage_); found && *found)
+      (void)batch_.Put(slice_of(key), slice_of(value));
+  hot_.clear();
+  ::rocksdb::WriteOptions options;
+  options.disableWAL = true;
+  if (batch_.Count() > 0) database_.Write(options, &batch_).PermitUncheckedError();
+}
+
+// The program's log says when the device begins to refuse writes, and when it takes them again; not each
+// time.
+void GroupWriter::tell(const base::Status& status) {
+  if (status.has_value() == !is_refusing_) return;
+  is_refusing_ = !status;
+  if (status)
+    spdlog::info("writes are taken again");
+  else
+    spdlog::error("writes are refused: {}", status.error().text());
+}
+
+}  // namespace sibyl::storage::rocksdb

@@ -1,0 +1,108 @@
+// Writes groups of write sets: to the commit log first, then to RocksDB's tables.
+//
+// What fails leaves nothing behind: neither in the log nor in the tables. When the device fails it goes on by
+// itself as soon as the device does. The log keeps a segment until all of it is in table files.
+//
+// Used by one thread at a time, the committer's; what reads numbers may be called by any.
+#pragma once
+
+#include <rocksdb/db.h>
+#include <rocksdb/write_batch.h>
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <set>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/histogram.h"
+#include "base/result.h"
+#include "storage/rocksdb/background_listener.h"
+#include "storage/rocksdb/commit_log.h"
+#include "storage/rocksdb/committer.h"
+#include "storage/rocksdb/damage.h"
+#include "storage/rocksdb/partition_samples.h"
+
+namespace sibyl::storage::rocksdb {
+
+// Counts merges by a hash of their key, to find records that gather fragments faster than flushes merge them.
+class HotKeys {
+ public:
+  // Whether the record has had so many fragments that merging them now pays.
+  bool count(BytesView key) {
+    uint8_t& counter = counters_[std::hash<BytesView>{}(key) % counters_.size()];
+    if (++counter < limit) return false;
+    counter = 0;
+    return true;
+  }
+
+ private:
+  static constexpr uint8_t limit = 64;
+  std::array<uint8_t, 1 << 16> counters_{};
+};
+
+class GroupWriter {
+ public:
+  // Borrows all of these, which must outlive it.
+  struct Tables {
+    ::rocksdb::DB& database;
+    BackgroundListener& background;
+    DamageReport& damage;
+  };
+  // Opens the log and adds to the tables what it has beyond them. `syncs_each`: a group is on the device when
+  // write() returns; otherwise after sync().
+  static base::Result<std::unique_ptr<GroupWriter>> open(CommitLog::Options log, Tables tables,
+                                                         bool syncs_each);
+
+  // All of the group, or nothing of it.
+  base::Status write(std::span<Committer::Request> group);
+  // Waits for the device to have everything.
+  base::Status sync();
+  // All is in table files: the log begins anew.
+  void release_log() { (void)log_->release_all(); }
+
+  // Tables of which readers must not count what files still have; any thread.
+  std::set<uint32_t> erased_in_memory() { return erased_tables_.only_in_memory(background_.flushed()); }
+  uint64_t log_bytes() const { return log_->bytes(); }
+  // How long the log took, group by group.
+  base::HistogramSnapshot sync_micros() const { return sync_micros_.snapshot(); }
+
+ private:
+  static constexpr size_t max_kept_batch = 8 << 20;  // a larger one's memory is given back
+
+  GroupWriter(Tables tables, bool syncs_each)
+      : database_(tables.database),
+        background_(tables.background),
+        damage_(tables.damage),
+        syncs_each_(syncs_each) {}
+  base::Status replay(CommitLog::Options options);
+  void gather(std::span<Committer::Request> group);
+  base::Status append();
+  base::Status apply(::rocksdb::WriteBatch& batch);
+  void resume_after_failure();
+  void leave_log();
+  void tell(const base::Status& status);
+  void merge_hot_keys();
+  void release_segments();
+
+  ::rocksdb::DB& database_;
+  BackgroundListener& background_;
+  DamageReport& damage_;
+  const bool syncs_each_;
+  ErasedTables erased_tables_;
+  std::unique_ptr<CommitLog> log_;
+  std::deque<std::pair<uint64_t, uint64_t>>
+      segments_;  // of the log, each with the last sequence number in it
+  ::rocksdb::WriteBatch batch_;
+  HotKeys hot_keys_;
+  std::vector<Bytes> hot_;
+  std::chrono::steady_clock::time_point next_resume_;
+  bool is_refusing_ = false;  // as the program's log was told last
+  base::Histogram sync_micros_;
+};
+
+}  // namespace sibyl::storage::rocksdb

@@ -1,0 +1,73 @@
+#include "storage/rocksdb/reading.h"
+
+#include <fmt/format.h>
+
+#include "storage/rocksdb/damage.h"
+#include "storage/rocksdb/recoverable_files.h"
+
+namespace sibyl::storage::rocksdb {
+namespace {
+
+using ::rocksdb::Slice;
+
+class RecordIterator final : public Iterator {
+ public:
+  RecordIterator(::rocksdb::DB& database, ::rocksdb::ReadOptions options, BytesView begin, BytesView end,
+                 DamageReport* damage)
+      : database_(database), damage_(damage), begin_(begin), end_(end), lower_(begin_), upper_(end_) {
+    if (!begin_.empty()) options.iterate_lower_bound = &lower_;
+    if (!end_.empty()) options.iterate_upper_bound = &upper_;
+    iterator_.reset(database.NewIterator(options));
+  }
+
+  bool valid() const override { return iterator_->Valid(); }
+  void seek(BytesView key) override { iterator_->Seek(slice_of(key)); }
+  void seek_for_prev(BytesView key) override { iterator_->SeekForPrev(slice_of(key)); }
+  void seek_to_first() override { iterator_->SeekToFirst(); }
+  void seek_to_last() override { iterator_->SeekToLast(); }
+  void next() override { iterator_->Next(); }
+  void prev() override { iterator_->Prev(); }
+  BytesView key() const override { return view_of(iterator_->key()); }
+  BytesView value() const override { return view_of(iterator_->value()); }
+  base::Status status() const override {
+    const auto status = iterator_->status();
+    if (status.ok()) return {};
+    if (damage_ == nullptr) return base::fail(error_of(status, base::ErrorCode::read_failure));
+    return base::fail(damage_->read_error(database_, status, begin_));
+  }
+
+ private:
+  ::rocksdb::DB& database_;
+  DamageReport* damage_;
+  const Bytes begin_, end_;
+  const Slice lower_, upper_;
+  std::unique_ptr<::rocksdb::Iterator> iterator_;
+};
+
+}  // namespace
+
+base::Result<bool> read_record(::rocksdb::DB& database, const ::rocksdb::ReadOptions& options, BytesView key,
+                               Bytes& value, DamageReport& damage) {
+  ::rocksdb::PinnableSlice found;
+  const auto status = database.Get(options, database.DefaultColumnFamily(), slice_of(key), &found);
+  if (status.IsNotFound()) return false;
+  if (!status.ok()) return base::fail(damage.read_error(database, status, key));
+  value.assign(found.data(), found.size());
+  return true;
+}
+
+std::unique_ptr<Iterator> make_iterator(::rocksdb::DB& database, ::rocksdb::ReadOptions options,
+                                        BytesView begin, BytesView end, DamageReport* damage) {
+  return std::make_unique<RecordIterator>(database, std::move(options), begin, end, damage);
+}
+
+base::Error error_of(const ::rocksdb::Status& status, base::ErrorCode code) {
+  const Reason reason = reason_of(status);
+  base::Error error(code, fmt::format("The store failed: {}", reason.text));
+  if (reason.device_is_full) return error.with_hint("free some disk space: the store goes on by itself");
+  if (status.IsCorruption())
+    return error.with_hint("a file of the store is damaged; restore it from a backup");
+  return error;
+}
+
+}  // namespace sibyl::storage::rocksdb
