@@ -3,22 +3,16 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <fstream>
-#include <iterator>
 #include <map>
+
+#include "advisor/test_review.h"
 
 namespace sibyl::advisor {
 namespace {
 
 class RubisTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::ifstream file(SIBYL_SOURCE_DIR "/docs/examples/rubis.cql");
-    const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-    auto workload = parse_workload(text, "rubis.cql");
-    ASSERT_TRUE(workload) << workload.error().text();
-    workload_ = std::move(*workload);
-  }
+  void SetUp() override { workload_ = read_example("rubis.cql"); }
   // The published figures count ten values of `dummy` instead of one.
   void count_as_published() {
     for (Entity& entity : workload_.model.entities) {

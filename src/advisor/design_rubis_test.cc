@@ -1,23 +1,15 @@
 // RUBiS: the published figures as bars, for every mix.
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <iterator>
-
 #include "advisor/design.h"
+#include "advisor/test_review.h"
 
 namespace sibyl::advisor {
 namespace {
 
 class RubisDesignTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::ifstream file(SIBYL_SOURCE_DIR "/docs/examples/rubis.cql");
-    const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-    auto workload = parse_workload(text, "rubis.cql");
-    ASSERT_TRUE(workload) << workload.error().text();
-    workload_ = std::move(*workload);
-  }
+  void SetUp() override { workload_ = read_example("rubis.cql"); }
   Design run(const DesignOptions& options) {
     auto design = design_tables(workload_, options);
     EXPECT_TRUE(design) << design.error().text();

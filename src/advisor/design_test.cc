@@ -4,24 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <boost/json.hpp>
-#include <fstream>
-#include <iterator>
 
 #include <sibyl/sibyl.h>
 
+#include "advisor/test_review.h"
+
 namespace sibyl::advisor {
 namespace {
-
-std::string read_file(const std::string& path) {
-  std::ifstream file(std::string(SIBYL_SOURCE_DIR) + "/" + path);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
-Workload load(const std::string& path) {
-  auto workload = parse_workload(read_file(path), path);
-  EXPECT_TRUE(workload) << workload.error().text();
-  return workload ? std::move(*workload) : Workload{};
-}
 
 Design design(const Workload& workload, const DesignOptions& options) {
   auto design = design_tables(workload, options);
@@ -59,7 +48,7 @@ const PlannedStatement& find(const Design& design, const std::string& name) {
 }
 
 TEST(ShopTest, FourTablesAndOnePartitionPerQuery) {
-  const Design shop = design(load("docs/examples/shop.cql"), {});
+  const Design shop = design(read_example("shop.cql"), {});
   EXPECT_LE(shop.tables.size(), 4u) << render_text(shop);
   for (const PlannedStatement& statement : shop.statements) {
     if (!statement.query) continue;
@@ -142,7 +131,7 @@ TEST(ShopTest, HotKeysAreSpreadByTheirWrites) {
 }
 
 TEST(ShopTest, SpaceIsKept) {
-  const Workload workload = load("docs/examples/shop.cql");
+  const Workload workload = read_example("shop.cql");
   const Design free = design(workload, {});
   DesignOptions tight;
   tight.space_bytes = free.bytes * 0.7;
@@ -157,16 +146,16 @@ TEST(ShopTest, EveryStatementOfRubisRuns) {
   DesignOptions options;
   options.mix = "bidding";
   options.seconds = 3;
-  expect_runs(design(load("docs/examples/rubis.cql"), options));
+  expect_runs(design(read_example("rubis.cql"), options));
 }
 
 TEST(ShopTest, RendersBothWays) {
-  const Design shop = design(load("docs/examples/shop.cql"), {});
+  const Design shop = design(read_example("shop.cql"), {});
   EXPECT_THAT(render_text(shop), testing::HasSubstr("CREATE TABLE"));
   const boost::json::value parsed = boost::json::parse(render_json(shop));
   EXPECT_EQ(parsed.at("tables").as_array().size(), shop.tables.size());
   EXPECT_EQ(parsed.at("statements").as_array().size(), 8u);
-  EXPECT_THAT(design_tables(load("docs/examples/shop.cql"), {.mix = "x"}).error().message(),
+  EXPECT_THAT(design_tables(read_example("shop.cql"), {.mix = "x"}).error().message(),
               testing::HasSubstr("unknown mix 'x'"));
 }
 

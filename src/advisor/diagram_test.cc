@@ -7,26 +7,16 @@
 #include <rapidcheck/gtest.h>
 #include <boost/property_tree/ptree.hpp>
 #include <boost/property_tree/xml_parser.hpp>
-#include <fstream>
-#include <iterator>
 #include <set>
 #include <sstream>
 
 #include "advisor/design.h"
+#include "advisor/test_review.h"
 
 namespace sibyl::advisor {
 namespace {
 
 using boost::property_tree::ptree;
-
-Review review_of(const std::string& text) {
-  auto workload = parse_workload(text, "test.cql");
-  EXPECT_TRUE(workload.has_value()) << (workload ? "" : workload.error().message());
-  if (!workload) return {};
-  auto review = review_workloads({*workload}, {});
-  EXPECT_TRUE(review.has_value()) << (review ? "" : review.error().message());
-  return review ? std::move(*review) : Review{};
-}
 
 ptree parse_xml(const std::string& text) {
   std::istringstream in(text);
@@ -191,13 +181,10 @@ SELECT * FROM events WHERE kind = ? ALLOW FILTERING;
 }
 
 TEST(DiagramTest, ADesignIsDrawn) {
-  std::ifstream file(std::string(SIBYL_SOURCE_DIR) + "/docs/examples/shop.cql");
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  const auto workload = parse_workload(text, "shop.cql");
-  ASSERT_TRUE(workload.has_value());
-  const auto design = design_tables(*workload, {});
+  const Workload workload = read_example("shop.cql");
+  const auto design = design_tables(workload, {});
   ASSERT_TRUE(design.has_value());
-  const Review review = review_of(print_design(*workload, *design));
+  const Review review = review_of(print_design(workload, *design));
   ASSERT_EQ(review.tables.size(), design->tables.size());
   for (size_t i = 0; i < review.tables.size(); ++i) {
     EXPECT_EQ(review.tables[i].name, design->tables[i].layout.name);

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <boost/json.hpp>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -12,17 +10,12 @@
 
 #include "advisor/design.h"
 #include "advisor/review.h"
+#include "advisor/test_review.h"
 
 namespace sibyl::advisor {
 namespace {
 
 namespace json = boost::json;
-
-std::string read_file(const std::string& path) {
-  std::ifstream file(std::string(SIBYL_SOURCE_DIR) + "/" + path);
-  EXPECT_TRUE(file.good()) << path;
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
 
 struct Member {
   std::set<std::string> types;

@@ -7,6 +7,7 @@
 #include <boost/json.hpp>
 
 #include "advisor/review_model.h"
+#include "advisor/test_review.h"
 
 namespace sibyl::advisor {
 namespace {
@@ -66,27 +67,13 @@ ObservedShape shape(std::string text, const char* table, double calls) {
 Review review_of(const Observation& observation, const std::string& file = {}) {
   std::vector<Workload> workloads;
   if (!file.empty()) {
-    auto workload = parse_workload(file, "declared.cql");
-    EXPECT_TRUE(workload) << workload.error().message();
-    if (workload) workloads.push_back(std::move(*workload));
+    workloads.push_back(workload_of(file, "declared.cql"));
   }
   ReviewOptions options;
   options.observation = &observation;
   auto review = review_workloads(workloads, options);
   EXPECT_TRUE(review) << review.error().message();
   return review ? std::move(*review) : Review{};
-}
-
-const Finding* find(const Review& review, Verdict verdict) {
-  for (const Finding& finding : review.findings)
-    if (finding.verdict == verdict) return &finding;
-  return nullptr;
-}
-
-std::string ids(const Review& review) {
-  std::string out;
-  for (const Finding& finding : review.findings) out += finding.id() + "\n";
-  return out;
 }
 
 std::string measured(const Finding& finding) {

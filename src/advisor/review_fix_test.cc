@@ -8,22 +8,10 @@
 
 #include <sibyl/sibyl.h>
 
-#include "advisor/review.h"
+#include "advisor/test_review.h"
 
 namespace sibyl::advisor {
 namespace {
-
-Workload workload_of(const std::string& text) {
-  auto workload = parse_workload(text, "test.cql");
-  EXPECT_TRUE(workload.has_value()) << text << (workload ? "" : workload.error().message());
-  return workload ? std::move(*workload) : Workload{};
-}
-
-Review review_of(const std::string& text) {
-  auto review = review_workloads({workload_of(text)}, {});
-  EXPECT_TRUE(review.has_value()) << text << (review ? "" : review.error().message());
-  return review ? std::move(*review) : Review{};
-}
 
 bool is_read(const std::string& text) {
   return text.find("SELECT") != std::string::npos && text.find("CREATE") == std::string::npos;
@@ -56,12 +44,6 @@ void expect_pasteable(const std::string& file, const Finding& finding) {
       EXPECT_TRUE(made) << finding.id() << "\n" << statement.text << made.error().text();
     }
   }
-}
-
-const Finding* find(const Review& review, Verdict verdict) {
-  for (const Finding& finding : review.findings)
-    if (finding.verdict == verdict) return &finding;
-  return nullptr;
 }
 
 // The ```cql blocks of docs/advisor.md by the section that they stand in.

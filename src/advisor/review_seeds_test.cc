@@ -5,33 +5,12 @@
 
 #include <fmt/format.h>
 
-#include "advisor/review.h"
+#include "advisor/test_review.h"
 
 namespace sibyl::advisor {
 namespace {
 
 using testing::HasSubstr;
-
-Review review_of(const std::string& text) {
-  auto workload = parse_workload(text, "seed.cql");
-  EXPECT_TRUE(workload) << workload.error().message();
-  if (!workload) return {};
-  auto review = review_workloads({*workload}, {});
-  EXPECT_TRUE(review) << review.error().message();
-  return review ? std::move(*review) : Review{};
-}
-
-const Finding* find(const Review& review, Verdict verdict) {
-  for (const Finding& finding : review.findings)
-    if (finding.verdict == verdict) return &finding;
-  return nullptr;
-}
-
-std::string ids(const Review& review) {
-  std::string out;
-  for (const Finding& finding : review.findings) out += finding.id() + "\n";
-  return out;
-}
 
 std::string chosen(const Review& review) {
   const Finding* finding = find(review, Verdict::partition_growth);
@@ -45,15 +24,7 @@ std::string chosen(const Review& review) {
 
 // "We now have to read two partitions", whichever way a user is looked for; two tables read one.
 TEST(Seeds, UserLookup) {
-  const Review three = review_of(R"(
-CREATE TABLE users (id uuid PRIMARY KEY, username text, email text, age int);
-CREATE TABLE users_by_username (username text PRIMARY KEY, id uuid);
-CREATE TABLE users_by_email (email text PRIMARY KEY, id uuid);
--- @group by_name
--- @query name
-SELECT id FROM users_by_username WHERE username = ?;
--- @query user_of_name
-SELECT * FROM users WHERE id = ?;
+  const Review three = review_of(std::string(users_in_three_tables) + R"(
 -- @group by_email
 -- @query email
 SELECT id FROM users_by_email WHERE email = ?;
@@ -152,14 +123,7 @@ TEST(Seeds, ASecondTableWhereReadsDominate) {
 // "If we usually need the ten newest users, and groups usually acquire three users per day, we should split
 // by four-day ranges instead of a single day": and what is truly read then.
 TEST(Seeds, FourDaysForTheNewestTen) {
-  const Review review = review_of(R"(
-CREATE TABLE group_join_dates (groupname text, joined timeuuid, username text, email text, age int,
-  PRIMARY KEY (groupname, joined)) WITH CLUSTERING ORDER BY (joined DESC);
--- @table group_join_dates rows=1M partitions=1000 growth=3000/d row=100
--- @target partition=150kB horizon=3y
--- @query newest rate=100/s
-SELECT * FROM group_join_dates WHERE groupname = ? LIMIT 10;
-)");
+  const Review review = review_of(newest_ten_of_three_a_day);
   EXPECT_EQ(chosen(review), "time bucket of 4 days");
   const Finding* finding = find(review, Verdict::partition_growth);
   EXPECT_THAT(finding->cost, HasSubstr("1.83 partitions on average and 2 in 95 of 100 cases"));
@@ -171,10 +135,7 @@ SELECT * FROM group_join_dates WHERE groupname = ? LIMIT 10;
 
 TEST(Seeds, ProductsByWrongKeys) {
   // "You will have only two large partitions."
-  const Review flag = review_of(R"(
-CREATE TABLE products (available boolean, id uuid, name text, PRIMARY KEY (available, id));
--- @table products rows=10M
-)");
+  const Review flag = review_of(products_by_flag);
   ASSERT_NE(find(flag, Verdict::low_cardinality), nullptr) << ids(flag);
   EXPECT_THAT(find(flag, Verdict::low_cardinality)->message, HasSubstr("2 partitions for 3 nodes"));
   // "In some years more products have been produced than in other years."

@@ -7,30 +7,10 @@
 #include <iterator>
 
 #include "advisor/review_buckets.h"
+#include "advisor/test_review.h"
 
 namespace sibyl::advisor {
 namespace {
-
-Review review_of(const std::string& text) {
-  auto workload = parse_workload(text, "test.cql");
-  EXPECT_TRUE(workload.has_value()) << (workload ? "" : workload.error().message());
-  if (!workload) return {};
-  auto review = review_workloads({*workload}, {});
-  EXPECT_TRUE(review.has_value()) << (review ? "" : review.error().message());
-  return review ? std::move(*review) : Review{};
-}
-
-const Finding* find(const Review& review, Verdict verdict) {
-  for (const Finding& finding : review.findings)
-    if (finding.verdict == verdict) return &finding;
-  return nullptr;
-}
-
-std::string codes(const Review& review) {
-  std::string out;
-  for (const Finding& finding : review.findings) out += finding.id() + "\n";
-  return out;
-}
 
 // What a fix says can be run: definitions that stand by themselves.
 void expect_runnable(const Finding& finding) {
@@ -110,7 +90,7 @@ SELECT * FROM users_by_email WHERE email = ?;
 
 TEST(ReviewSeeds, TwoTablesReadOnePartitionEach) {
   const Review review = review_of(users_by_two_tables);
-  EXPECT_EQ(codes(review), "");
+  EXPECT_EQ(ids(review), "");
   EXPECT_EQ(review.worst(), std::nullopt);
   ASSERT_NE(review.find_query("name"), nullptr);
   EXPECT_EQ(review.find_query("name")->bound, "1");
@@ -119,20 +99,11 @@ TEST(ReviewSeeds, TwoTablesReadOnePartitionEach) {
 }
 
 TEST(ReviewSeeds, ThreeTablesReadTwoPartitions) {
-  const Review review = review_of(R"(
-CREATE TABLE users (id uuid PRIMARY KEY, username text, email text, age int);
-CREATE TABLE users_by_username (username text PRIMARY KEY, id uuid);
-CREATE TABLE users_by_email (email text PRIMARY KEY, id uuid);
--- @group by_name
--- @query name
-SELECT id FROM users_by_username WHERE username = ?;
--- @query user
-SELECT * FROM users WHERE id = ?;
-)");
+  const Review review = review_of(users_in_three_tables);
   ASSERT_EQ(review.groups.size(), 1u);
   EXPECT_EQ(review.groups[0].partitions, 2);
   const Finding* finding = find(review, Verdict::multi_partition);
-  ASSERT_NE(finding, nullptr) << codes(review);
+  ASSERT_NE(finding, nullptr) << ids(review);
   EXPECT_EQ(finding->severity, Severity::note);
   EXPECT_NE(finding->cql.find("CREATE TABLE users_by_username"), std::string::npos);
   EXPECT_NE(finding->cql.find("age int"), std::string::npos);
@@ -161,7 +132,7 @@ CREATE TABLE groups (groupname text, username text, email text, age int, PRIMARY
 -- @query members rate=10/s
 SELECT * FROM groups WHERE groupname = ?;
 )");
-  EXPECT_EQ(codes(together), "");
+  EXPECT_EQ(ids(together), "");
   EXPECT_EQ(together.find_query("members")->bound, "1");
   EXPECT_EQ(together.find_query("members")->rows_read, 1000);
 }
@@ -176,7 +147,7 @@ SELECT * FROM groups WHERE groupname = ?;
 )";
   const Review review = review_of(text);
   const Finding* finding = find(review, Verdict::partition_growth);
-  ASSERT_NE(finding, nullptr) << codes(review);
+  ASSERT_NE(finding, nullptr) << ids(review);
   EXPECT_EQ(finding->severity, Severity::error);
   expect_runnable(*finding);
   // 350 MB: a modulo of 2 leaves too much, 4 is the least that fits, 10 reads more than it must.
@@ -208,26 +179,19 @@ std::string with(std::string text, const std::string& first, const std::string& 
 TEST(ReviewSeeds, NewestFirstIsTheClusteringOrder) {
   const Review against = review_of(with(newest_users, "", "ORDER BY joined DESC"));
   const Finding* finding = find(against, Verdict::order_mismatch);
-  ASSERT_NE(finding, nullptr) << codes(against);
+  ASSERT_NE(finding, nullptr) << ids(against);
   EXPECT_EQ(finding->severity, Severity::warning);
   EXPECT_NE(finding->cql.find("WITH CLUSTERING ORDER BY (joined DESC)"), std::string::npos);
   expect_runnable(*finding);
   const Review along = review_of(with(newest_users, " WITH CLUSTERING ORDER BY (joined DESC)", ""));
-  EXPECT_EQ(codes(along), "");
+  EXPECT_EQ(ids(along), "");
   EXPECT_EQ(along.find_query("newest")->rows_read, 10);
 }
 
 TEST(ReviewSeeds, NewestTenAtThreeJoinsADayGivesFourDays) {
-  const Review review = review_of(R"(
-CREATE TABLE group_join_dates (groupname text, joined timeuuid, username text, email text, age int,
-  PRIMARY KEY (groupname, joined)) WITH CLUSTERING ORDER BY (joined DESC);
--- @table group_join_dates rows=1M partitions=1000 growth=3000/d row=100
--- @target partition=150kB horizon=3y
--- @query newest rate=100/s
-SELECT * FROM group_join_dates WHERE groupname = ? LIMIT 10;
-)");
+  const Review review = review_of(newest_ten_of_three_a_day);
   const Finding* finding = find(review, Verdict::partition_growth);
-  ASSERT_NE(finding, nullptr) << codes(review);
+  ASSERT_NE(finding, nullptr) << ids(review);
   ASSERT_FALSE(finding->choices.empty());
   EXPECT_EQ(finding->choices[0].name, "time bucket of 4 days");
   EXPECT_NEAR(finding->choices[0].partitions, 1.84, 0.01);
@@ -239,12 +203,9 @@ SELECT * FROM group_join_dates WHERE groupname = ? LIMIT 10;
 }
 
 TEST(ReviewSeeds, BooleanAndCategoryKeys) {
-  const Review flag = review_of(R"(
-CREATE TABLE products (available boolean, id uuid, name text, PRIMARY KEY (available, id));
--- @table products rows=10M
-)");
+  const Review flag = review_of(products_by_flag);
   const Finding* finding = find(flag, Verdict::low_cardinality);
-  ASSERT_NE(finding, nullptr) << codes(flag);
+  ASSERT_NE(finding, nullptr) << ids(flag);
   EXPECT_EQ(finding->severity, Severity::error);
   expect_runnable(*finding);
   const Review category = review_of(R"(
@@ -253,9 +214,9 @@ CREATE TABLE products (category text, id uuid, name text, PRIMARY KEY (category,
 -- @column products.category distinct=50 skew=zipf(1)
 -- @target nodes=6
 )");
-  EXPECT_NE(find(category, Verdict::low_cardinality), nullptr) << codes(category);
+  EXPECT_NE(find(category, Verdict::low_cardinality), nullptr) << ids(category);
   EXPECT_NE(find(category, Verdict::partition_growth), nullptr);
-  EXPECT_NE(find(category, Verdict::hot_partition), nullptr) << codes(category);
+  EXPECT_NE(find(category, Verdict::hot_partition), nullptr) << ids(category);
   ASSERT_TRUE(category.find_table("products")->spread.has_value());
   EXPECT_GT(category.find_table("products")->spread->bytes, 1.1);
   for (const Finding& each : category.findings) expect_runnable(each);
@@ -268,7 +229,7 @@ CREATE TABLE products (id uuid, price decimal, name text, PRIMARY KEY (id, price
 -- @column products.id distinct=1M
 )");
   const Finding* finding = find(review, Verdict::too_unique);
-  ASSERT_NE(finding, nullptr) << codes(review);
+  ASSERT_NE(finding, nullptr) << ids(review);
   EXPECT_NE(finding->cql.find("PRIMARY KEY (id)"), std::string::npos);
   expect_runnable(*finding);
 }
@@ -282,7 +243,7 @@ CREATE TABLE events (hour timestamp, time timeuuid, event_type text, data text, 
 )";
   const Review hot = review_of(by_hour);
   const Finding* finding = find(hot, Verdict::hot_partition);
-  ASSERT_NE(finding, nullptr) << codes(hot);
+  ASSERT_NE(finding, nullptr) << ids(hot);
   expect_runnable(*finding);
   const Review spread = review_of(R"(
 CREATE TABLE events (hour timestamp, time timeuuid, event_type text, data text, PRIMARY KEY ((hour, event_type), time));
@@ -291,7 +252,7 @@ CREATE TABLE events (hour timestamp, time timeuuid, event_type text, data text, 
 -- @column events.event_type distinct=20
 -- @target partition_rate=1000/s partition=2GB
 )");
-  EXPECT_EQ(codes(spread), "");
+  EXPECT_EQ(ids(spread), "");
   // 5,000/s in an hour over 20 types.
   ASSERT_TRUE(spread.find_table("events")->now.has_value());
   EXPECT_NEAR(spread.find_table("events")->now->p50, 5000 * 3600 / 20 * 100, 1);
@@ -303,7 +264,7 @@ CREATE TABLE user_events (name text, created_at timestamp, event_type text, PRIM
 -- @table user_events rows=1M partitions=1000 growth=50/s retention=1d
 )");
   const Finding* finding = find(review, Verdict::key_collision);
-  ASSERT_NE(finding, nullptr) << codes(review);
+  ASSERT_NE(finding, nullptr) << ids(review);
   EXPECT_EQ(finding->severity, Severity::error);
   EXPECT_NE(finding->cql.find("created_at timeuuid"), std::string::npos);
   expect_runnable(*finding);
@@ -327,7 +288,7 @@ CREATE TABLE people (id uuid PRIMARY KEY, city text, age int);
 )";
   const Review scan = review_of(table + "SELECT * FROM people WHERE city = ? ALLOW FILTERING;");
   const Finding* finding = find(scan, Verdict::full_scan);
-  ASSERT_NE(finding, nullptr) << codes(scan);
+  ASSERT_NE(finding, nullptr) << ids(scan);
   EXPECT_EQ(finding->severity, Severity::error);
   EXPECT_NE(finding->cql.find("CREATE TABLE people_by_city"), std::string::npos);
   EXPECT_NE(finding->cql.find("PRIMARY KEY (city, id)"), std::string::npos);
@@ -338,7 +299,7 @@ CREATE TABLE people (id uuid PRIMARY KEY, city text, age int);
   ASSERT_NE(find(refused, Verdict::unsupported_query), nullptr);
   expect_runnable(*find(refused, Verdict::unsupported_query));
   const Review page = review_of(table + "SELECT * FROM people LIMIT 5;");
-  EXPECT_EQ(codes(page), "");
+  EXPECT_EQ(ids(page), "");
   EXPECT_EQ(page.queries[0].bound, "≤ all");
   EXPECT_EQ(page.queries[0].partitions, 5);
   const Review within = review_of(R"(
@@ -347,7 +308,7 @@ CREATE TABLE posts (author text, at timeuuid, topic text, PRIMARY KEY (author, a
 -- @column posts.topic distinct=100
 SELECT * FROM posts WHERE author = ? AND topic = ? ALLOW FILTERING;
 )");
-  ASSERT_NE(find(within, Verdict::allow_filtering), nullptr) << codes(within);
+  ASSERT_NE(find(within, Verdict::allow_filtering), nullptr) << ids(within);
   EXPECT_EQ(within.queries[0].rows_read, 10'000);
   EXPECT_NEAR(*within.queries[0].rows_returned, 100, 1e-6);
 }
@@ -372,11 +333,11 @@ CREATE INDEX ON users (city);
 -- @column users.city distinct=2000
 )";
   const Review unique = review_of(table + "SELECT * FROM users WHERE email = ?;");
-  ASSERT_NE(find(unique, Verdict::index_cardinality), nullptr) << codes(unique);
+  ASSERT_NE(find(unique, Verdict::index_cardinality), nullptr) << ids(unique);
   EXPECT_NE(find(unique, Verdict::index_cardinality)->cql.find("users_by_email"), std::string::npos);
   const Review few = review_of(table + "SELECT * FROM users WHERE active = true;");
   EXPECT_NE(find(few, Verdict::index_cardinality), nullptr);
-  EXPECT_EQ(codes(review_of(table + "SELECT * FROM users WHERE city = ?;")), "");
+  EXPECT_EQ(ids(review_of(table + "SELECT * FROM users WHERE city = ?;")), "");
 }
 
 TEST(Review, QueuesCountersAndLargeCells) {
@@ -391,7 +352,7 @@ SELECT * FROM jobs WHERE queue = ? LIMIT 1;
 DELETE FROM jobs WHERE queue = ? AND at = ?;
 -- @target horizon=1d
 )");
-  ASSERT_NE(find(queue, Verdict::tombstone_scan), nullptr) << codes(queue);
+  ASSERT_NE(find(queue, Verdict::tombstone_scan), nullptr) << ids(queue);
   EXPECT_EQ(find(queue, Verdict::tombstone_scan)->severity, Severity::error);
   expect_runnable(*find(queue, Verdict::tombstone_scan));
   const Review mixed = review_of("CREATE TABLE pages (url text PRIMARY KEY, title text, views counter);");
@@ -489,9 +450,9 @@ TEST(Review, DocumentedExamplesHold) {
       ASSERT_TRUE(verdict.has_value()) << section;
       const Review review = review_of(block);
       if (*verdict == Verdict::ok)
-        EXPECT_EQ(codes(review), "");
+        EXPECT_EQ(ids(review), "");
       else
-        EXPECT_EQ(find(review, *verdict) == nullptr, *fixed) << section << "\n" << block << codes(review);
+        EXPECT_EQ(find(review, *verdict) == nullptr, *fixed) << section << "\n" << block << ids(review);
       ++examples;
       fixed.reset();
     } else if (fixed) {

@@ -5,12 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <fstream>
 #include <future>
-#include <iterator>
 #include <map>
 
 #include "advisor/measurement.h"
+#include "advisor/test_review.h"
 #include "engine/engine.h"
 #include "row/record_key.h"
 
@@ -111,14 +110,6 @@ class TestConnection final : public TrialSession {
   std::vector<plan::PreparedPtr> plans_;
   std::vector<std::vector<Marker>> markers_;
 };
-
-Workload read_example(const std::string& name) {
-  std::ifstream file(std::string(SIBYL_SOURCE_DIR "/docs/examples/") + name);
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  auto workload = parse_workload(text, name);
-  EXPECT_TRUE(workload) << workload.error().text();
-  return std::move(*workload);
-}
 
 void load(const Trial& trial, TestConnection& connection) {
   const base::Status loaded = trial.load([&](size_t statement, const Cells& values) -> base::Status {

@@ -3,19 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <iterator>
+#include "advisor/test_review.h"
 
 namespace sibyl::advisor {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-std::string read_file(const std::string& path) {
-  std::ifstream file(std::string(SIBYL_SOURCE_DIR) + "/" + path);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
 
 constexpr const char* shop = R"(
 -- @entity products count=10k (id uuid key, name text size=20, price decimal)
