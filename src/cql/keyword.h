@@ -233,6 +233,23 @@ bool is_native_type(TokenKind kind);
 // ... a keyword that may be a name.
 bool is_unreserved_keyword(TokenKind kind);
 
+// ... a constant that is written without quotes.
+constexpr bool is_bare_constant(TokenKind kind) {
+  switch (kind) {
+    case TokenKind::integer:
+    case TokenKind::floating:
+    case TokenKind::boolean:
+    case TokenKind::duration:
+    case TokenKind::uuid:
+    case TokenKind::blob:
+    case TokenKind::kw_positive_nan:
+    case TokenKind::kw_positive_infinity:
+      return true;
+    default:
+      return false;
+  }
+}
+
 // Names that no user type may have without quotes, though no keyword: byte, enum, ...
 bool is_reserved_type_name(std::string_view name);
 

@@ -177,20 +177,7 @@ ExpressionPtr Parser::sub_selection(ExpressionPtr of) {
 }
 
 bool Parser::at_literal() const {
-  switch (kind()) {
-    case TokenKind::string:
-    case TokenKind::integer:
-    case TokenKind::floating:
-    case TokenKind::boolean:
-    case TokenKind::duration:
-    case TokenKind::uuid:
-    case TokenKind::blob:
-    case TokenKind::kw_positive_nan:
-    case TokenKind::kw_positive_infinity:
-      return true;
-    default:
-      return false;
-  }
+  return is(TokenKind::string) || is_bare_constant(kind());
 }
 
 ExpressionPtr Parser::primary(Context context) {

@@ -9,20 +9,7 @@ bool stands_bare(std::string_view text) {
   if (find_invalid_utf8(text) != std::string_view::npos) return false;
   Lexer lexer(text);
   const Token token = lexer.next_raw();
-  if (token.length != text.size()) return false;
-  switch (token.kind) {
-    case TokenKind::integer:
-    case TokenKind::floating:
-    case TokenKind::boolean:
-    case TokenKind::duration:
-    case TokenKind::uuid:
-    case TokenKind::blob:
-    case TokenKind::kw_positive_nan:
-    case TokenKind::kw_positive_infinity:
-      return true;
-    default:
-      return is_unreserved_keyword(token.kind);
-  }
+  return token.length == text.size() && (is_bare_constant(token.kind) || is_unreserved_keyword(token.kind));
 }
 
 }  // namespace
