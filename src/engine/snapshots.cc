@@ -18,6 +18,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "base/file.h"
 #include "row/record_key.h"
 #include "storage/rocksdb/crc32c.h"
 #include "storage/rocksdb/directory.h"
@@ -37,53 +38,16 @@ constexpr const char* records_name = "records";
 constexpr std::string_view unfinished_prefix = ".unfinished-";
 constexpr size_t copy_bytes = 1 << 20;
 
-base::Error failure(const std::string& what, const std::string& path, int error) {
-  base::Error text(base::ErrorCode::server,
-                   fmt::format("Cannot {} {}: {}", what, path, std::strerror(error)));
-  return error == ENOSPC ? text.with_hint("free some disk space") : text;
-}
-
 base::Error damage(const SnapshotInfo& snapshot, const std::string& file, const std::string& why) {
   return base::Error(base::ErrorCode::invalid,
                      fmt::format("Snapshot {} is damaged: {}/{} {}", snapshot.name, snapshot.path, file, why))
       .with_hint("nothing of it is used; take another snapshot, or restore an older one");
 }
 
-class File {
- public:
-  File(const std::string& path, int flags) : number_(::open(path.c_str(), flags | O_CLOEXEC, 0644)) {}
-  ~File() {
-    if (number_ >= 0) ::close(number_);
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  int number() const { return number_; }
-  explicit operator bool() const { return number_ >= 0; }
-
- private:
-  int number_;
-};
-
-int write_all(int file, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t got = ::write(file, bytes.data(), bytes.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return errno;
-    bytes.remove_prefix(static_cast<size_t>(got));
-  }
-  return 0;
-}
-
-base::Status sync_path(const std::string& path) {
-  const File file(path, O_RDONLY);
-  if (!file || ::fsync(file.number()) != 0) return base::fail(failure("sync", path, errno));
-  return {};
-}
-
 base::Status make_directory(const std::string& path) {
   std::error_code error;
   fs::create_directories(path, error);
-  if (error) return base::fail(failure("make", path, error.value()));
+  if (error) return base::fail(base::file_error("make", path, error.value()));
   return {};
 }
 
@@ -97,21 +61,21 @@ base::Result<std::vector<fs::path>> entries_of(const std::string& folder) {
   std::error_code error;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
     entries.push_back(entry->path());
-  if (error) return base::fail(failure("read", folder, error.value()));
+  if (error) return base::fail(base::file_error("read", folder, error.value()));
   return entries;
 }
 
 base::Result<bool> is_there(const std::string& path) {
   std::error_code error;
   const bool found = fs::exists(path, error);
-  if (error) return base::fail(failure("read", path, error.value()));
+  if (error) return base::fail(base::file_error("read", path, error.value()));
   return found;
 }
 
 base::Status remove_tree(const std::string& path) {
   std::error_code error;
   fs::remove_all(path, error);
-  if (error) return base::fail(failure("remove", path, error.value()));
+  if (error) return base::fail(base::file_error("remove", path, error.value()));
   return {};
 }
 
@@ -207,7 +171,7 @@ void measure(SnapshotInfo& snapshot) {
 // Reads a file of a snapshot, checks it, and hands its bytes on.
 template <typename Take>
 base::Status read_checked(const SnapshotInfo& snapshot, const CheckpointFile& file, Take take) {
-  const File source(snapshot.path + "/" + file.path, O_RDONLY);
+  const base::File source(snapshot.path + "/" + file.path, O_RDONLY);
   if (!source)
     return base::fail(damage(snapshot, file.path, fmt::format("cannot be opened: {}", std::strerror(errno))));
   uint32_t crc = 0;
@@ -234,14 +198,14 @@ base::Status read_checked(const SnapshotInfo& snapshot, const CheckpointFile& fi
 
 base::Status copy_checked(const SnapshotInfo& snapshot, const CheckpointFile& file, const std::string& to) {
   const std::string path = to + "/" + file.path;
-  const File target(path, O_WRONLY | O_CREAT | O_EXCL);
-  if (!target) return base::fail(failure("make", path, errno));
+  const base::File target(path, O_WRONLY | O_CREAT | O_EXCL);
+  if (!target) return base::fail(base::file_error("make", path, errno));
   SIBYL_TRY(read_checked(snapshot, file, [&](std::string_view piece) -> base::Status {
-    if (const int error = write_all(target.number(), piece); error != 0)
-      return base::fail(failure("write", path, error));
+    if (const int error = base::write_all(target.number(), piece); error != 0)
+      return base::fail(base::file_error("write", path, error));
     return {};
   }));
-  if (::fsync(target.number()) != 0) return base::fail(failure("sync", path, errno));
+  if (::fsync(target.number()) != 0) return base::fail(base::file_error("sync", path, errno));
   return {};
 }
 
@@ -254,13 +218,13 @@ base::Status fill(const std::string& directory, SnapshotInfo& snapshot, storage:
   snapshot.tables = tables_of(store, schema);
   const std::string path = fmt::format("{}/{}", directory, manifest_name);
   {
-    const File manifest(path, O_WRONLY | O_CREAT | O_EXCL);
-    if (!manifest) return base::fail(failure("make", path, errno));
-    int error = write_all(manifest.number(), encode(snapshot));
+    const base::File manifest(path, O_WRONLY | O_CREAT | O_EXCL);
+    if (!manifest) return base::fail(base::file_error("make", path, errno));
+    int error = base::write_all(manifest.number(), encode(snapshot));
     if (error == 0 && ::fsync(manifest.number()) != 0) error = errno;
-    if (error != 0) return base::fail(failure("write", path, error));
+    if (error != 0) return base::fail(base::file_error("write", path, error));
   }
-  return sync_path(directory);
+  return base::sync_path(directory);
 }
 
 }  // namespace
@@ -275,7 +239,7 @@ base::Result<SnapshotInfo> take_snapshot(const std::string& data, std::string na
   SIBYL_TRY(check_name(name));
   const std::string folder = data + "/snapshots";
   SIBYL_TRY(make_directory(folder));
-  const File lock(folder, O_RDONLY | O_DIRECTORY);
+  const base::File lock(folder, O_RDONLY | O_DIRECTORY);
   if (!lock || ::flock(lock.number(), LOCK_EX | LOCK_NB) != 0)
     return base::fail(base::ErrorCode::invalid, "Another snapshot is being taken");
   SnapshotInfo snapshot;
@@ -291,12 +255,12 @@ base::Result<SnapshotInfo> take_snapshot(const std::string& data, std::string na
     if (entry.filename().string().starts_with(unfinished_prefix)) SIBYL_TRY(remove_tree(entry.string()));
   base::Status filled = fill(unfinished, snapshot, store, schema);
   if (filled && ::rename(unfinished.c_str(), snapshot.path.c_str()) != 0)
-    filled = base::fail(failure("make", snapshot.path, errno));
+    filled = base::fail(base::file_error("make", snapshot.path, errno));
   if (!filled) {
     (void)remove_tree(unfinished);
     return base::fail(filled.error());
   }
-  SIBYL_TRY(sync_path(folder));
+  SIBYL_TRY(base::sync_path(folder));
   measure(snapshot);
   return snapshot;
 }
@@ -344,7 +308,7 @@ base::Status clear_snapshot(const std::string& data, const std::string& name) {
   if (!is_taken) return base::fail(no_snapshot(path));
   // First it loses its name, so that nobody takes what is left of it for a snapshot.
   const std::string going = fmt::format("{}/snapshots/{}{}", data, unfinished_prefix, name);
-  if (::rename(path.c_str(), going.c_str()) != 0) return base::fail(failure("remove", path, errno));
+  if (::rename(path.c_str(), going.c_str()) != 0) return base::fail(base::file_error("remove", path, errno));
   return remove_tree(going);
 }
 
@@ -361,7 +325,7 @@ base::Status restore_snapshot(const SnapshotInfo& snapshot, const std::string& t
                           .with_hint("name a new directory: a snapshot is not restored over other data"));
   SIBYL_TRY(make_directory(fmt::format("{}/{}", to, records_name)));
   for (const CheckpointFile& file : snapshot.files) SIBYL_TRY(copy_checked(snapshot, file, to));
-  SIBYL_TRY(sync_path(fmt::format("{}/{}", to, records_name)));
+  SIBYL_TRY(base::sync_path(fmt::format("{}/{}", to, records_name)));
   return storage::rocksdb::mark_as_store(to);
 }
 

@@ -14,6 +14,7 @@
 #include <limits>
 #include <optional>
 
+#include "base/file.h"
 #include "storage/rocksdb/crc32c.h"
 #include "storage/rocksdb/reading.h"
 
@@ -22,80 +23,50 @@ namespace {
 
 constexpr size_t copy_bytes = 1 << 20;
 
-base::Status failed(const std::string& what, const std::string& path, int error) {
-  base::Error text(base::ErrorCode::server,
-                   fmt::format("Cannot {} {}: {}", what, path, std::strerror(error)));
-  return base::fail(error == ENOSPC ? text.with_hint("free some disk space") : text);
-}
-
-class File {
- public:
-  File(const std::string& path, int flags) : number_(::open(path.c_str(), flags | O_CLOEXEC, 0644)) {}
-  ~File() {
-    if (number_ >= 0) ::close(number_);
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  int number() const { return number_; }
-
- private:
-  int number_;
-};
-
-base::Status sync_path(const std::string& path) {
-  const File file(path, O_RDONLY);
-  if (file.number() < 0 || ::fsync(file.number()) != 0) return failed("sync", path, errno);
-  return {};
-}
-
-base::Status write_all(const File& file, const std::string& path, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t got = ::write(file.number(), bytes.data(), bytes.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return failed("write", path, errno);
-    bytes.remove_prefix(static_cast<size_t>(got));
-  }
+base::Status write_all(const base::File& file, const std::string& path, std::string_view bytes) {
+  const int error = base::write_all(file.number(), bytes);
+  if (error != 0) return base::fail(base::file_error("write", path, error));
   return {};
 }
 
 base::Status write_file(const std::string& path, const std::string& contents) {
-  const File file(path, O_WRONLY | O_CREAT | O_EXCL);
-  if (file.number() < 0) return failed("make", path, errno);
+  const base::File file(path, O_WRONLY | O_CREAT | O_EXCL);
+  if (!file) return base::fail(base::file_error("make", path, errno));
   SIBYL_TRY(write_all(file, path, contents));
-  if (::fsync(file.number()) != 0) return failed("sync", path, errno);
+  if (::fsync(file.number()) != 0) return base::fail(base::file_error("sync", path, errno));
   return {};
 }
 
 // The first `size` bytes; gives their checksum.
 base::Result<uint32_t> copy_file(const std::string& source, const std::string& target, uint64_t size) {
-  const File from(source, O_RDONLY);
-  if (from.number() < 0) return base::fail(failed("open", source, errno).error());
-  const File to(target, O_WRONLY | O_CREAT | O_EXCL);
-  if (to.number() < 0) return base::fail(failed("make", target, errno).error());
+  const base::File from(source, O_RDONLY);
+  if (!from) return base::fail(base::file_error("open", source, errno));
+  const base::File to(target, O_WRONLY | O_CREAT | O_EXCL);
+  if (!to) return base::fail(base::file_error("make", target, errno));
   uint32_t crc = 0;
   std::string buffer(copy_bytes, '\0');
   while (size > 0) {
     const ssize_t got = ::read(from.number(), buffer.data(), std::min<uint64_t>(size, buffer.size()));
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return base::fail(failed("read", source, got < 0 ? errno : EIO).error());
+    if (got <= 0) return base::fail(base::file_error("read", source, got < 0 ? errno : EIO));
     const std::string_view piece(buffer.data(), static_cast<size_t>(got));
     SIBYL_TRY(write_all(to, target, piece));
     crc = crc32c(crc, piece);
     size -= piece.size();
   }
-  if (::fsync(to.number()) != 0) return base::fail(failed("sync", target, errno).error());
+  if (::fsync(to.number()) != 0) return base::fail(base::file_error("sync", target, errno));
   return crc;
 }
 
 base::Result<uint32_t> checksum_of(const std::string& path) {
-  const File file(path, O_RDONLY);
-  if (file.number() < 0) return base::fail(failed("open", path, errno).error());
+  const base::File file(path, O_RDONLY);
+  if (!file) return base::fail(base::file_error("open", path, errno));
   uint32_t crc = 0;
   std::string buffer(copy_bytes, '\0');
   for (;;) {
     const ssize_t got = ::read(file.number(), buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return base::fail(failed("read", path, errno).error());
+    if (got < 0) return base::fail(base::file_error("read", path, errno));
     if (got == 0) return crc;
     crc = crc32c(crc, {buffer.data(), static_cast<size_t>(got)});
   }
@@ -128,7 +99,7 @@ base::Result<CheckpointFile> add_file(const ::rocksdb::LiveFileStorageInfo& file
       return added;
     }
     if (errno != EXDEV && errno != EPERM && errno != EMLINK && errno != EOPNOTSUPP)
-      return base::fail(failed("link", target, errno).error());
+      return base::fail(base::file_error("link", target, errno));
   }
   if (!file.replacement_contents.empty()) {
     SIBYL_TRY(write_file(target, file.replacement_contents));
@@ -146,7 +117,7 @@ base::Result<CheckpointFile> add_file(const ::rocksdb::LiveFileStorageInfo& file
 
 base::Result<std::vector<CheckpointFile>> make_checkpoint(::rocksdb::DB& database,
                                                           const std::string& directory) {
-  if (::mkdir(directory.c_str(), 0755) != 0) return base::fail(failed("make", directory, errno).error());
+  if (::mkdir(directory.c_str(), 0755) != 0) return base::fail(base::file_error("make", directory, errno));
   ::rocksdb::LiveFilesStorageInfoOptions options;
   options.include_checksum_info = true;
   options.wal_size_for_flush = std::numeric_limits<uint64_t>::max();
@@ -162,7 +133,7 @@ base::Result<std::vector<CheckpointFile>> make_checkpoint(::rocksdb::DB& databas
       SIBYL_ASSIGN(CheckpointFile made, add_file(file, directory));
       added.push_back(std::move(made));
     }
-    return sync_path(directory);
+    return base::sync_path(directory);
   };
   const base::Status status = add_all();
   database.EnableFileDeletions(false).PermitUncheckedError();

@@ -1,0 +1,38 @@
+// Files of the operating system, and what is said when it refuses something.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace sibyl::base {
+
+// Closed at its end.
+class File {
+ public:
+  // Opens it with these flags of open(2); what is made may be read by all. When that fails it is not open,
+  // and errno says why.
+  File(const std::string& path, int flags);
+  explicit File(int number) : number_(number) {}  // owned from now on
+  ~File();
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+
+  int number() const { return number_; }
+  explicit operator bool() const { return number_ >= 0; }
+
+ private:
+  int number_;
+};
+
+// All of the bytes; 0, or the number of an error.
+int write_all(int file, std::string_view bytes);
+
+// "Cannot make /data/x: No space left on device", with what to do about it.
+Error file_error(std::string_view what, const std::string& path, int error);
+
+// Waits for the device to have a file's contents, or a directory's names.
+Status sync_path(const std::string& path);
+
+}  // namespace sibyl::base
