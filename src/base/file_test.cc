@@ -2,48 +2,42 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <filesystem>
+
+#include "base/test_directory.h"
 
 namespace sibyl::base {
 namespace {
 
-class FileTest : public testing::Test {
- protected:
-  void SetUp() override {
-    std::string pattern = testing::TempDir() + "sibyl-file-XXXXXX";
-    directory_ = ::mkdtemp(pattern.data());
-  }
-  void TearDown() override { std::filesystem::remove_all(directory_); }
-  std::string directory_;
-};
-
-TEST_F(FileTest, IsClosedAtItsEnd) {
+TEST(File, IsClosedAtItsEnd) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path() + "/x";
   int number = -1;
   {
-    const File file(directory_ + "/x", O_WRONLY | O_CREAT);
+    const File file(path, O_WRONLY | O_CREAT);
     ASSERT_TRUE(file);
     number = file.number();
     EXPECT_NE(::fcntl(number, F_GETFD) & FD_CLOEXEC, 0);
     EXPECT_EQ(write_all(number, std::string(1 << 20, 'x')), 0);
   }
   EXPECT_EQ(::fcntl(number, F_GETFD), -1);
-  EXPECT_EQ(std::filesystem::file_size(directory_ + "/x"), 1u << 20);
-  EXPECT_TRUE(sync_path(directory_ + "/x").has_value());
-  EXPECT_TRUE(sync_path(directory_).has_value());
+  EXPECT_EQ(std::filesystem::file_size(path), 1u << 20);
+  EXPECT_TRUE(sync_path(path).has_value());
+  EXPECT_TRUE(sync_path(directory.path()).has_value());
 }
 
-TEST_F(FileTest, SaysWhatWasRefused) {
-  const File none(directory_ + "/none", O_RDONLY);
+TEST(File, SaysWhatWasRefused) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path() + "/none";
+  const File none(path, O_RDONLY);
   EXPECT_FALSE(none);
-  const File read(directory_, O_RDONLY);
+  const File read(directory.path(), O_RDONLY);
   EXPECT_EQ(write_all(read.number(), "x"), EBADF);
-  const Status status = sync_path(directory_ + "/none");
+  const Status status = sync_path(path);
   ASSERT_FALSE(status.has_value());
-  EXPECT_EQ(status.error().message(), "Cannot sync " + directory_ + "/none: No such file or directory");
+  EXPECT_EQ(status.error().message(), "Cannot sync " + path + ": No such file or directory");
   EXPECT_EQ(status.error().hint(), "");
   EXPECT_EQ(file_error("make", "/x", ENOSPC).hint(), "free some disk space");
 }

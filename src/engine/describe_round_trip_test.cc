@@ -1,10 +1,8 @@
 // What DESCRIBE prints, run on an empty database, makes the same schema again.
 #include <gtest/gtest.h>
 
-#include <future>
-
 #include "cql/parser.h"
-#include "engine/engine.h"
+#include "engine/test_result.h"
 
 namespace sibyl::engine {
 namespace {
@@ -19,13 +17,7 @@ class Database {
     engine_ = std::move(*opened);
   }
 
-  base::Result<ResultSet> run(std::string_view text) {
-    auto plan = engine_->plan_query(text, "");
-    if (!plan) return base::fail(plan.error());
-    std::promise<base::Result<ResultSet>> answer;
-    engine_->execute(*plan, {}, [&](base::Result<ResultSet> result) { answer.set_value(std::move(result)); });
-    return answer.get_future().get();
-  }
+  base::Result<ResultSet> run(std::string_view text) { return run_text(*engine_, text, ""); }
   void must(std::string_view text) {
     const auto result = run(text);
     EXPECT_TRUE(result.has_value()) << text << ": " << (result ? "" : result.error().text());
@@ -39,15 +31,7 @@ class Database {
     EXPECT_TRUE(result.has_value()) << text << ": " << (result ? "" : result.error().text());
     if (!result) return "";
     std::string out;
-    base::Reader reader(result->rows.bytes());
-    const size_t columns = result->metadata->columns.size();
-    for (size_t i = 0; i < result->rows.count() * columns; ++i) {
-      uint32_t size = 0;
-      base::BytesView value;
-      EXPECT_TRUE(reader.big_endian(size));
-      EXPECT_TRUE(reader.take(size, value));
-      if (i % columns == columns - 1) out.append(value).append("\n\n");
-    }
+    for (const auto& row : values_of(*result)) out.append(row.back().value()).append("\n\n");
     return out;
   }
 

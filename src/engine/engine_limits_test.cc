@@ -5,8 +5,7 @@
 #include <future>
 
 #include "base/clock.h"
-#include "engine/engine.h"
-#include "types/print.h"
+#include "engine/test_result.h"
 
 namespace sibyl::engine {
 namespace {
@@ -30,12 +29,7 @@ class Database {
   }
 
   base::Result<ResultSet> run(std::string_view text, const execute::Request& request = {}) {
-    auto plan = engine_->plan_query(text, "k");
-    if (!plan) return base::fail(plan.error());
-    std::promise<base::Result<ResultSet>> answer;
-    engine_->execute(*plan, request,
-                     [&](base::Result<ResultSet> result) { answer.set_value(std::move(result)); });
-    return answer.get_future().get();
+    return run_text(*engine_, text, "k", request);
   }
   void compact() { EXPECT_TRUE(engine_->compact().has_value()); }
   void must(std::string_view text) {
@@ -55,20 +49,7 @@ class Database {
     const auto result = run(text);
     if (!result) return {"error: " + result.error().message()};
     std::vector<std::string> out;
-    base::Reader reader(result->rows.bytes());
-    for (size_t row = 0; row < result->rows.count(); ++row) {
-      for (size_t i = 0; i < result->metadata->columns.size(); ++i) {
-        uint32_t size = 0;
-        base::BytesView value;
-        EXPECT_TRUE(reader.big_endian(size));
-        const bool is_null = static_cast<int32_t>(size) < 0;
-        if (!is_null) {
-          EXPECT_TRUE(reader.take(size, value));
-        }
-        if (i == 0)
-          out.push_back(is_null ? "null" : types::to_display(*result->metadata->columns[0].type, value));
-      }
-    }
+    for (const auto& cells : cells_of(*result)) out.push_back(cells[0]);
     return out;
   }
 

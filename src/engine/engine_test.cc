@@ -9,31 +9,19 @@
 #include <future>
 #include <thread>
 
+#include "base/test_directory.h"
 #include "engine/layout.h"
-#include "types/print.h"
+#include "engine/test_result.h"
 
 namespace sibyl::engine {
 namespace {
 
+using base::TemporaryDirectory;
 using execute::ResultSet;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::StartsWith;
-
-// A directory of this test's own, gone at its end.
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "sibyl_engine_XXXXXX").string();
-    path_ = mkdtemp(pattern.data());
-  }
-  ~TemporaryDirectory() { std::filesystem::remove_all(path_); }
-  std::string path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 class Client {
  public:
@@ -41,11 +29,7 @@ class Client {
       : engine_(engine), keyspace_(std::move(keyspace)) {}
 
   base::Result<ResultSet> run(plan::PreparedPtr plan, const execute::Request& request = {}) {
-    std::promise<base::Result<ResultSet>> answer;
-    auto future = answer.get_future();
-    engine_.execute(std::move(plan), request,
-                    [&](base::Result<ResultSet> result) { answer.set_value(std::move(result)); });
-    auto result = future.get();
+    auto result = run_plan(engine_, std::move(plan), request);
     if (result && result->kind == ResultSet::Kind::set_keyspace) keyspace_ = result->keyspace;
     return result;
   }
@@ -58,25 +42,7 @@ class Client {
   std::vector<std::string> rows(std::string_view text) { return print(run(text)); }
   std::vector<std::string> print(const base::Result<ResultSet>& result) {
     if (!result) return {"error: " + result.error().message()};
-    std::vector<std::string> out;
-    base::Reader reader(result->rows.bytes());
-    for (size_t row = 0; row < result->rows.count(); ++row) {
-      std::string line;
-      for (const plan::ColumnSpec& column : result->metadata->columns) {
-        uint32_t size = 0;
-        BytesView value;
-        EXPECT_TRUE(reader.big_endian(size));
-        if (!line.empty()) line += "|";
-        if (static_cast<int32_t>(size) < 0) {
-          line += "null";
-        } else {
-          EXPECT_TRUE(reader.take(size, value));
-          line += types::to_display(*column.type, value);
-        }
-      }
-      out.push_back(std::move(line));
-    }
-    return out;
+    return lines_of(*result);
   }
   void must(std::string_view text) {
     auto result = run(text);
@@ -85,7 +51,6 @@ class Client {
   std::string keyspace() const { return keyspace_; }
 
  private:
-  using BytesView = base::BytesView;
   Engine& engine_;
   std::string keyspace_;
 };

@@ -3,9 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <future>
-
-#include "engine/engine.h"
+#include "engine/test_result.h"
 
 namespace sibyl::engine {
 namespace {
@@ -25,13 +23,7 @@ class ExplainTest : public testing::Test {
         "c, d))");
   }
 
-  void run(std::string_view text) {
-    const auto plan = engine_->plan_query(text, "k");
-    ASSERT_TRUE(plan.has_value()) << text;
-    std::promise<bool> done;
-    engine_->execute(*plan, {}, [&](auto result) { done.set_value(result.has_value()); });
-    EXPECT_TRUE(done.get_future().get()) << text;
-  }
+  void run(std::string_view text) { EXPECT_TRUE(run_text(*engine_, text, "k").has_value()) << text; }
   // What the only table of a statement is used for.
   Explanation::TableUse use(const std::string& text) {
     const auto plan = engine_->plan_query("EXPLAIN " + text, "k");

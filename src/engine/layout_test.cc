@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <future>
+#include "engine/test_result.h"
 
 namespace sibyl::engine {
 namespace {
@@ -19,11 +19,7 @@ class LayoutTest : public testing::Test {
     must("CREATE KEYSPACE ks WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}");
   }
   void must(std::string_view text) {
-    auto plan = engine_->plan_query(text, "ks");
-    ASSERT_TRUE(plan.has_value()) << text << ": " << plan.error().message();
-    std::promise<base::Result<execute::ResultSet>> answer;
-    engine_->execute(*plan, {}, [&](auto result) { answer.set_value(std::move(result)); });
-    auto result = answer.get_future().get();
+    const auto result = run_text(*engine_, text, "ks");
     ASSERT_TRUE(result.has_value()) << text << ": " << result.error().message();
   }
   std::string layout(const std::string& table, std::optional<std::string> partition = {},

@@ -5,9 +5,10 @@
 
 #include <filesystem>
 
+#include "base/test_directory.h"
 #include "engine/compact.h"
 #include "engine/disk_usage.h"
-#include "engine/engine.h"
+#include "engine/test_result.h"
 #include "types/value.h"
 
 namespace sibyl::engine {
@@ -18,53 +19,23 @@ using testing::HasSubstr;
 
 class MonitorTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = testing::TempDir() + "sibyl-monitor-XXXXXX";
-    directory_ = ::mkdtemp(pattern.data());
-  }
-  void TearDown() override {
-    engine_.reset();
-    std::filesystem::remove_all(directory_);
-  }
   void open(plan::Guardrails guardrails = {}) {
     engine_.reset();
     Options options;
-    options.data = directory_ + "/data";
+    options.data = directory_.path() + "/data";
     options.guardrails = guardrails;
     options.settings = {{"log_format", "json"}};
     auto opened = Engine::open(options);
     ASSERT_TRUE(opened) << opened.error().text();
     engine_ = std::move(*opened);
   }
-  base::Result<execute::ResultSet> run(const std::string& text) {
-    auto plan = engine_->plan_query(text, "");
-    if (!plan) return base::fail(plan.error());
-    base::Result<execute::ResultSet> result;
-    std::mutex mutex;
-    std::condition_variable done;
-    bool is_done = false;
-    engine_->execute(*plan, {}, [&](base::Result<execute::ResultSet> found) {
-      const std::lock_guard lock(mutex);
-      result = std::move(found);
-      is_done = true;
-      done.notify_one();
-    });
-    std::unique_lock lock(mutex);
-    done.wait(lock, [&] { return is_done; });
-    return result;
-  }
+  base::Result<execute::ResultSet> run(const std::string& text) { return run_text(*engine_, text, ""); }
   // The values of a result of one column.
   std::vector<std::string> column(const std::string& query) {
     const auto result = run(query);
     EXPECT_TRUE(result) << result.error().text();
     std::vector<std::string> values;
-    base::BytesView rest = result->rows.bytes();
-    while (!rest.empty()) {
-      const auto size = static_cast<int32_t>(base::read_big_endian<uint32_t>(rest));
-      rest.remove_prefix(4);
-      values.emplace_back(size < 0 ? "null" : rest.substr(0, static_cast<size_t>(size)));
-      if (size > 0) rest.remove_prefix(static_cast<size_t>(size));
-    }
+    for (const auto& row : values_of(*result)) values.emplace_back(row[0].value_or("null"));
     return values;
   }
   void make_table() {
@@ -73,7 +44,7 @@ class MonitorTest : public testing::Test {
     ASSERT_TRUE(run("CREATE TABLE k.t (a int PRIMARY KEY, b blob)"));
   }
 
-  std::string directory_;
+  const base::TemporaryDirectory directory_;
   std::unique_ptr<Engine> engine_;
 };
 

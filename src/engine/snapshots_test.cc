@@ -12,8 +12,8 @@
 #include <map>
 #include <thread>
 
-#include "engine/engine.h"
-#include "types/print.h"
+#include "base/test_directory.h"
+#include "engine/test_result.h"
 
 namespace sibyl::engine {
 namespace {
@@ -25,11 +25,7 @@ using testing::IsEmpty;
 namespace fs = std::filesystem;
 
 base::Result<ResultSet> run(Engine& engine, const std::string& text) {
-  auto plan = engine.plan_query(text, "k");
-  if (!plan) return base::fail(plan.error());
-  std::promise<base::Result<ResultSet>> answer;
-  engine.execute(*plan, {}, [&](base::Result<ResultSet> result) { answer.set_value(std::move(result)); });
-  return answer.get_future().get();
+  return run_text(engine, text, "k");
 }
 
 void must(Engine& engine, const std::string& text) {
@@ -41,41 +37,17 @@ void must(Engine& engine, const std::string& text) {
 std::vector<std::vector<std::string>> rows(Engine& engine, const std::string& text) {
   const auto result = run(engine, text);
   EXPECT_TRUE(result.has_value()) << text << ": " << (result ? "" : result.error().message());
-  std::vector<std::vector<std::string>> out;
-  if (!result) return out;
-  base::Reader reader(result->rows.bytes());
-  for (size_t row = 0; row < result->rows.count(); ++row) {
-    auto& columns = out.emplace_back();
-    for (const auto& column : result->metadata->columns) {
-      uint32_t size = 0;
-      base::BytesView value;
-      EXPECT_TRUE(reader.big_endian(size));
-      const bool is_null = static_cast<int32_t>(size) < 0;
-      if (!is_null) {
-        EXPECT_TRUE(reader.take(size, value));
-      }
-      columns.push_back(is_null ? "null" : types::to_display(*column.type, value));
-    }
-  }
-  return out;
+  return result ? cells_of(*result) : std::vector<std::vector<std::string>>();
 }
 
 class SnapshotsTest : public testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "sibyl-snapshots-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    root_ = pattern;
-    data_ = root_ + "/data";
     open();
     must(*engine_,
          "CREATE KEYSPACE k WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}");
     must(*engine_, "CREATE TABLE k.a (p text, n int, v text, PRIMARY KEY (p, n))");
     must(*engine_, "CREATE TABLE k.b (p text, n int, v text, PRIMARY KEY (p, n))");
-  }
-  void TearDown() override {
-    engine_.reset();
-    fs::remove_all(root_);
   }
   void open() { engine_ = opened(data_); }
   static std::unique_ptr<Engine> opened(const std::string& data) {
@@ -89,7 +61,8 @@ class SnapshotsTest : public testing::Test {
     return take_snapshot(data_, name, engine_->store(), *engine_->schema(), ++now_);
   }
 
-  std::string root_, data_;
+  const base::TemporaryDirectory directory_;
+  const std::string root_ = directory_.path(), data_ = root_ + "/data";
   std::unique_ptr<Engine> engine_;
   int64_t now_ = 1'700'000'000'000;
 };

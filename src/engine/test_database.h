@@ -3,12 +3,11 @@
 
 #include <gtest/gtest.h>
 
-#include <future>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "engine/engine.h"
+#include "engine/test_result.h"
 #include "execute/upkeep_check.h"
 
 namespace sibyl::engine {
@@ -24,14 +23,7 @@ class TestDatabase {
         "'replication_factor': 1}");
   }
 
-  base::Result<execute::ResultSet> run(const std::string& text) {
-    auto plan = engine->plan_query(text, "e");
-    if (!plan) return base::fail(plan.error());
-    std::promise<base::Result<execute::ResultSet>> answer;
-    engine->execute(*plan, {},
-                    [&](base::Result<execute::ResultSet> result) { answer.set_value(std::move(result)); });
-    return answer.get_future().get();
-  }
+  base::Result<execute::ResultSet> run(const std::string& text) { return run_text(*engine, text, "e"); }
   void must(const std::string& text) {
     auto result = run(text);
     ASSERT_TRUE(result) << text << ": " << result.error().text();

@@ -3,11 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <future>
-
 #include "base/clock.h"
-#include "engine/engine.h"
-#include "types/print.h"
+#include "engine/test_result.h"
 
 namespace sibyl::engine {
 namespace {
@@ -29,33 +26,13 @@ class TracesTest : public testing::Test {
     if (!plan) return base::fail(plan.error());
     execute::Request request;
     request.trace = trace;
-    std::promise<base::Result<execute::ResultSet>> promise;
-    engine_->execute(*plan, request,
-                     [&](base::Result<execute::ResultSet> set) { promise.set_value(std::move(set)); });
-    return promise.get_future().get();
+    return run_plan(*engine_, *plan, request);
   }
   // The values of a result as literals, row by row, with spaces between.
   std::vector<std::string> rows(const std::string& text) {
     auto result = run(text);
     EXPECT_TRUE(result.has_value()) << text;
-    std::vector<std::string> rows;
-    if (!result) return rows;
-    base::BytesView bytes = result->rows.bytes();
-    for (size_t row = 0; row < result->rows.count(); ++row) {
-      std::string& line = rows.emplace_back();
-      for (const plan::ColumnSpec& column : result->metadata->columns) {
-        const auto size = static_cast<int32_t>(base::read_big_endian<uint32_t>(bytes));
-        bytes.remove_prefix(4);
-        if (!line.empty()) line += ' ';
-        if (size < 0) {
-          line += "null";
-          continue;
-        }
-        line += types::to_literal(*column.type, bytes.substr(0, static_cast<size_t>(size)));
-        bytes.remove_prefix(static_cast<size_t>(size));
-      }
-    }
-    return rows;
+    return result ? lines_of(*result, " ", as_literal) : std::vector<std::string>();
   }
   std::vector<std::string> activities(const RequestTrace& trace) {
     std::vector<std::string> list;

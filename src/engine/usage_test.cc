@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "base/test_directory.h"
 #include "engine/open_store.h"
 #include "engine/test_database.h"
 #include "engine/usage.h"
@@ -24,19 +25,13 @@ using testing::IsEmpty;
 class UsageTest : public testing::TestWithParam<bool> {
  protected:
   void SetUp() override {
-    std::string pattern = testing::TempDir() + "sibyl-usage-XXXXXX";
-    directory_ = ::mkdtemp(pattern.data());
     open();
     must("CREATE TABLE t (p int, c int, v text, PRIMARY KEY (p, c))");
-  }
-  void TearDown() override {
-    database_.reset();
-    std::filesystem::remove_all(directory_);
   }
   bool in_memory() const { return GetParam(); }
   void open() {
     database_.reset();
-    database_.emplace(in_memory() ? ":memory:" : directory_ + "/data");
+    database_.emplace(in_memory() ? ":memory:" : directory_.path() + "/data");
   }
   void must(const std::string& text) { database_->must(text); }
 
@@ -44,22 +39,7 @@ class UsageTest : public testing::TestWithParam<bool> {
   std::vector<std::string> rows(const std::string& query) {
     const auto result = database_->run(query);
     EXPECT_TRUE(result) << query << ": " << result.error().text();
-    std::vector<std::string> out;
-    if (!result) return out;
-    base::BytesView rest = result->rows.bytes();
-    while (!rest.empty()) {
-      std::string text;
-      for (const plan::ColumnSpec& column : result->metadata->columns) {
-        const auto size = static_cast<int32_t>(base::read_big_endian<uint32_t>(rest));
-        rest.remove_prefix(4);
-        text += text.empty() ? "" : " ";
-        text +=
-            size < 0 ? "null" : types::to_literal(*column.type, rest.substr(0, static_cast<size_t>(size)));
-        if (size > 0) rest.remove_prefix(static_cast<size_t>(size));
-      }
-      out.push_back(std::move(text));
-    }
-    return out;
+    return result ? lines_of(*result, " ", as_literal) : std::vector<std::string>();
   }
   std::string row(const std::string& query) {
     const std::vector<std::string> found = rows(query);
@@ -80,7 +60,7 @@ class UsageTest : public testing::TestWithParam<bool> {
            ", 'some text')");
   }
 
-  std::string directory_;
+  const base::TemporaryDirectory directory_;
   std::optional<TestDatabase> database_;
 };
 

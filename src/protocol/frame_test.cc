@@ -3,16 +3,13 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include "base/test_bytes.h"
 #include "protocol/error_message.h"
 
 namespace sibyl::protocol {
 namespace {
 
-Bytes hex(std::string_view text) {
-  Bytes bytes;
-  EXPECT_TRUE(base::from_hex(text, bytes)) << text;
-  return bytes;
-}
+using base::hex;
 
 TEST(Frame, DecodesEveryPrefixAsIncomplete) {
   const Bytes bytes = hex("040200070500000003616263");

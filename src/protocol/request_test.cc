@@ -3,16 +3,13 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include "base/test_bytes.h"
+
 namespace sibyl::protocol {
 namespace {
 
+using base::hex;
 using types::ValueView;
-
-Bytes hex(std::string_view text) {
-  Bytes bytes;
-  EXPECT_TRUE(base::from_hex(text, bytes)) << text;
-  return bytes;
-}
 
 TEST(Request, Startup) {
   Bytes out;

@@ -2,20 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include "base/test_bytes.h"
 #include "protocol/error_message.h"
 #include "protocol/type_option.h"
 
 namespace sibyl::protocol {
 namespace {
 
+using base::hex;
 using types::Kind;
 using types::TypePtr;
-
-Bytes hex(std::string_view text) {
-  Bytes bytes;
-  EXPECT_TRUE(base::from_hex(text, bytes)) << text;
-  return bytes;
-}
 
 // Every proper prefix of a body must be an error, never a crash.
 template <typename Decode>

@@ -3,16 +3,13 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include "base/test_bytes.h"
 #include "protocol/checksum.h"
 
 namespace sibyl::protocol {
 namespace {
 
-Bytes hex(std::string_view text) {
-  Bytes bytes;
-  EXPECT_TRUE(base::from_hex(text, bytes)) << text;
-  return bytes;
-}
+using base::hex;
 
 Bytes frame_of(BytesView body, Opcode opcode = Opcode::query) {
   Bytes out;

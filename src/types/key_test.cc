@@ -6,16 +6,13 @@
 #include <limits>
 #include <sstream>
 
+#include "base/test_bytes.h"
 #include "types/literal.h"
 
 namespace sibyl::types {
 namespace {
 
-Bytes hex(std::string_view digits) {
-  Bytes bytes;
-  EXPECT_TRUE(base::from_hex(digits, bytes)) << digits;
-  return bytes;
-}
+using base::hex;
 
 std::string key_hex(const Type& type, BytesView value, bool descending = false) {
   Bytes key;

@@ -5,19 +5,15 @@
 
 #include <limits>
 
+#include "base/test_bytes.h"
 #include "types/literal.h"
 #include "types/test_values.h"
 
 namespace sibyl::types {
 namespace {
 
+using base::hex;
 using namespace std::string_literals;
-
-Bytes hex(std::string_view digits) {
-  Bytes bytes;
-  EXPECT_TRUE(base::from_hex(digits, bytes)) << digits;
-  return bytes;
-}
 
 Bytes from(Kind kind, std::string_view text) {
   return from_string(*scalar(kind), text).value();

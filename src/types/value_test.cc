@@ -6,6 +6,7 @@
 #include <set>
 #include <thread>
 
+#include "base/test_bytes.h"
 #include "types/literal.h"
 #include "types/number.h"
 #include "types/vint.h"
@@ -13,13 +14,8 @@
 namespace sibyl::types {
 namespace {
 
+using base::hex;
 using namespace std::string_literals;
-
-Bytes hex(std::string_view digits) {
-  Bytes bytes;
-  EXPECT_TRUE(base::from_hex(digits, bytes)) << digits;
-  return bytes;
-}
 
 Bytes from(Kind kind, std::string_view text) {
   return from_string(*scalar(kind), text).value();

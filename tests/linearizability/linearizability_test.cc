@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <filesystem>
 #include <future>
 #include <latch>
 #include <random>
 #include <thread>
 
+#include "base/test_directory.h"
 #include "engine/engine.h"
 #include "linearizability/history.h"
 #include "types/value.h"
@@ -91,19 +91,6 @@ TEST(Checker, RejectsHalfABatch) {
 }
 
 // --- The database.
-
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "sibyl_registers_XXXXXX").string();
-    path_ = mkdtemp(pattern.data());
-  }
-  ~TemporaryDirectory() { std::filesystem::remove_all(path_); }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 // The registers of one database, for any number of threads.
 class Registers {
@@ -267,7 +254,7 @@ INSTANTIATE_TEST_SUITE_P(Stores, Linearizability,
 
 TEST_P(Linearizability, OfConditionalWrites) {
   const Shape& shape = GetParam();
-  const TemporaryDirectory directory;
+  const base::TemporaryDirectory directory;
   engine::Options options;
   if (std::string_view(shape.store) == "rocksdb") options.data = directory.path() + "/data";
   auto engine = engine::Engine::open(options);

@@ -7,6 +7,7 @@
 
 #include "storage/rocksdb/crc32c.h"
 #include "storage/rocksdb/faulty_disk.h"
+#include "storage/rocksdb/test_store.h"
 
 namespace sibyl::storage::rocksdb {
 namespace {
@@ -25,18 +26,7 @@ class CommitLogTest : public testing::Test {
  protected:
   base::Result<std::unique_ptr<CommitLog>> open() {
     log_.reset();
-    replayed_.clear();
-    CommitLog::Options options;
-    options.directory = directory_.path();
-    options.segment_bytes = 4096;
-    options.disk = &disk_;
-    CommitLog::Replay replay;
-    replay.group = [this](BytesView group) {
-      replayed_.emplace_back(group);
-      return base::Status();
-    };
-    replay.end_of_segment = [](uint64_t) {};
-    return CommitLog::open(options, replay);
+    return open_log(directory_.path(), disk_, replayed_);
   }
   void reopen() {
     auto opened = open();

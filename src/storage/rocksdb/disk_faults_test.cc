@@ -16,9 +16,8 @@
 #include <sstream>
 #include <thread>
 
-#include "storage/rocksdb/commit_log.h"
 #include "storage/rocksdb/faulty_disk.h"
-#include "storage/rocksdb/rocksdb_store.h"
+#include "storage/rocksdb/test_store.h"
 
 namespace sibyl::storage::rocksdb {
 namespace {
@@ -75,18 +74,7 @@ class FailedSync : public testing::Test {
  protected:
   void open() {
     log_.reset();
-    replayed_.clear();
-    CommitLog::Options options;
-    options.directory = directory_.path();
-    options.segment_bytes = 4096;
-    options.disk = &disk_;
-    CommitLog::Replay replay;
-    replay.group = [this](base::BytesView group) {
-      replayed_.emplace_back(group);
-      return base::Status();
-    };
-    replay.end_of_segment = [](uint64_t) {};
-    auto opened = CommitLog::open(options, replay);
+    auto opened = open_log(directory_.path(), disk_, replayed_);
     ASSERT_TRUE(opened.has_value()) << opened.error().text();
     log_ = std::move(*opened);
   }
@@ -157,18 +145,6 @@ TEST_F(FailedSync, ItsFileIsNotReused) {
 }
 
 // --- A damaged block
-
-std::unique_ptr<Store> opened(const std::string& path, const Options& options = {}) {
-  auto store = open_store(path, options);
-  EXPECT_TRUE(store.has_value()) << store.error().text();
-  return store ? std::move(*store) : nullptr;
-}
-
-base::Status put(Store& store, const std::string& key, const std::string& value) {
-  WriteSet writes;
-  writes.put(key, value);
-  return store.commit(std::move(writes));
-}
 
 std::vector<std::string> table_files(const std::string& path) {
   std::vector<std::string> files;

@@ -1,35 +1,12 @@
-// A disk that fails when told to, and a directory that goes away: for tests.
+// A disk that fails when told to: for tests.
 #pragma once
-
-#include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
-#include <cstdlib>
-#include <filesystem>
-#include <string>
 
 #include "storage/rocksdb/disk.h"
 
 namespace sibyl::storage::rocksdb {
-
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "sibyl-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) != nullptr) path_ = pattern;
-  }
-  ~TemporaryDirectory() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 // Each fault counts down: 0 fails now, negative never. A failing write writes half first, as a torn one does.
 class FaultyDisk final : public Disk {

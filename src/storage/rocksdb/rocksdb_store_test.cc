@@ -1,5 +1,6 @@
 #include "storage/rocksdb/rocksdb_store.h"
 
+#include "base/test_directory.h"
 #include "storage/conformance.h"
 #include "storage/purge_conformance.h"
 #include "storage/rocksdb/faulty_disk.h"
@@ -27,7 +28,7 @@ class RocksHarness final : public Harness {
   }
 
  private:
-  rocksdb::TemporaryDirectory directory_;
+  base::TemporaryDirectory directory_;
   rocksdb::FaultyDisk disk_;
   base::ManualClock clock_{0};
   rocksdb::Options options_;

@@ -13,13 +13,15 @@
 #include <random>
 #include <thread>
 
+#include "base/test_directory.h"
 #include "row/fragment.h"
 #include "row/record_key.h"
-#include "storage/rocksdb/faulty_disk.h"
 #include "storage/rocksdb/rocksdb_store.h"
 
 namespace sibyl::storage::rocksdb {
 namespace {
+
+using base::TemporaryDirectory;
 
 double cpu_microseconds() {
   rusage usage{};

@@ -20,7 +20,7 @@
 #include "storage/partition_sample.h"
 #include "storage/rocksdb/directory.h"
 #include "storage/rocksdb/faulty_disk.h"
-#include "storage/rocksdb/rocksdb_store.h"
+#include "storage/rocksdb/test_store.h"
 
 namespace sibyl::storage::rocksdb {
 namespace {
@@ -80,25 +80,6 @@ class FaultyFileSystem final : public ::rocksdb::FileSystemWrapper {
   std::atomic<bool> fail_ = false;
   std::atomic<bool> no_space_ = false;
 };
-
-base::Status put(Store& store, const std::string& key, const std::string& value) {
-  WriteSet writes;
-  writes.put(key, value);
-  return store.commit(std::move(writes));
-}
-
-std::string get(const Store& store, const std::string& key) {
-  Bytes value;
-  const auto found = store.get(key, value);
-  if (!found) return "error: " + found.error().message();
-  return *found ? value : "none";
-}
-
-std::unique_ptr<Store> opened(const std::string& path, const Options& options = {}) {
-  auto store = open_store(path, options);
-  EXPECT_TRUE(store.has_value()) << store.error().text();
-  return store ? std::move(*store) : nullptr;
-}
 
 template <typename Condition>
 bool eventually(Condition condition) {
@@ -274,46 +255,44 @@ TEST(RocksdbStore, WhatWaitsForASyncBecomesOneGroupAndTooMuchIsRefused) {
   EXPECT_EQ(get(*store, "k7"), "none");
 }
 
-TEST(RocksdbStore, PeriodicDurabilitySyncsLater) {
-  TemporaryDirectory directory;
-  FaultyDisk disk;
-  Options options;
-  options.log_disk = &disk;
-  options.durability = Durability::periodic;
-  options.sync_interval = std::chrono::milliseconds(50);
-  auto store = opened(directory.path(), options);
-  ASSERT_NE(store, nullptr);
-  ASSERT_TRUE(put(*store, "a", "1").has_value());
-  ASSERT_TRUE(eventually([&] { return disk.syncs > 2; }));  // the new segment's two, and the interval's
-  const int before = disk.syncs;
-  for (int i = 0; i < 100; ++i) ASSERT_TRUE(put(*store, std::to_string(i), "v").has_value());
-  EXPECT_LE(disk.syncs, before + 20);
-  ASSERT_TRUE(eventually([&] { return disk.syncs > before; }));
-  store.reset();
-  store = opened(directory.path(), options);
-  ASSERT_NE(store, nullptr);
-  EXPECT_EQ(get(*store, "99"), "v");
+class PeriodicSyncs : public testing::Test {
+ protected:
+  void SetUp() override {
+    options_.log_disk = &disk_;
+    options_.durability = Durability::periodic;
+    options_.sync_interval = std::chrono::milliseconds(50);
+    store_ = opened(directory_.path(), options_);
+    ASSERT_NE(store_, nullptr);
+    ASSERT_TRUE(put(*store_, "a", "1").has_value());
+    ASSERT_TRUE(eventually([&] { return disk_.syncs > 2; }));  // the new segment's two, and the interval's
+  }
+
+  TemporaryDirectory directory_;
+  FaultyDisk disk_;
+  Options options_;
+  std::unique_ptr<Store> store_;
+};
+
+TEST_F(PeriodicSyncs, ComeLater) {
+  const int before = disk_.syncs;
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(put(*store_, std::to_string(i), "v").has_value());
+  EXPECT_LE(disk_.syncs, before + 20);
+  ASSERT_TRUE(eventually([&] { return disk_.syncs > before; }));
+  store_.reset();
+  store_ = opened(directory_.path(), options_);
+  ASSERT_NE(store_, nullptr);
+  EXPECT_EQ(get(*store_, "99"), "v");
 }
 
-TEST(RocksdbStore, APeriodicSyncThatFailsIsTriedAgainWithoutAnotherWrite) {
-  TemporaryDirectory directory;
-  FaultyDisk disk;
-  Options options;
-  options.log_disk = &disk;
-  options.durability = Durability::periodic;
-  options.sync_interval = std::chrono::milliseconds(50);
-  auto store = opened(directory.path(), options);
-  ASSERT_NE(store, nullptr);
-  ASSERT_TRUE(put(*store, "a", "1").has_value());
-  ASSERT_TRUE(eventually([&] { return disk.syncs > 2; }));
-  // Each time one fails there is another, though nothing else is written.
-  disk.fail_sync = 0;
-  ASSERT_TRUE(put(*store, "b", "2").has_value());
+// Each time one fails there is another, though nothing else is written.
+TEST_F(PeriodicSyncs, AreTriedAgainWithoutAnotherWrite) {
+  disk_.fail_sync = 0;
+  ASSERT_TRUE(put(*store_, "b", "2").has_value());
   for (int i = 0; i < 3; ++i) {
-    ASSERT_TRUE(eventually([&] { return disk.fail_sync < 0; })) << i;
-    disk.fail_sync = 0;
+    ASSERT_TRUE(eventually([&] { return disk_.fail_sync < 0; })) << i;
+    disk_.fail_sync = 0;
   }
-  disk.fail_sync = -1;
+  disk_.fail_sync = -1;
 }
 
 // A compaction that an operator asked for does not keep a server from stopping.
