@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <boost/json.hpp>
-#include <fstream>
 
 #include "sibyl/test_process.h"
 
@@ -14,30 +13,12 @@ namespace json = boost::json;
 
 class AdviseLiveTest : public ServeTest {
  protected:
-  struct Outcome {
-    int status = 0;
-    std::string output, errors;
-  };
-  static Outcome advise(std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), "advise");
-    Process process(std::move(arguments));
-    Outcome outcome;
-    outcome.output = process.rest_of_output();
-    outcome.errors = process.rest_of_errors();
-    outcome.status = process.wait();
-    return outcome;
-  }
   static json::value review_of(const Outcome& outcome) {
     boost::system::error_code problem;
     json::value review = json::parse(outcome.output, problem);
     EXPECT_FALSE(problem) << outcome.output << outcome.errors;
     return problem ? json::value(json::object{}) : review;
   }
-  std::string write(const std::string& name, const std::string& text) const {
-    std::ofstream(directory_ + "/" + name) << text;
-    return directory_ + "/" + name;
-  }
-  std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
 
   // One group takes most joins, everybody is looked for by city, and a second keyspace has nothing wrong.
   static void work(client::Connection& connection) {

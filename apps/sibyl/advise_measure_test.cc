@@ -1,6 +1,5 @@
 // `sibyl advise --measure` as its users run it.
 #include <filesystem>
-#include <fstream>
 
 #include "sibyl/test_process.h"
 
@@ -9,13 +8,7 @@ namespace {
 
 using testing::HasSubstr;
 
-class AdviseMeasureTest : public ServeTest {
- protected:
-  std::string write(const std::string& text) const {
-    std::ofstream(directory_ + "/model.cql") << text;
-    return directory_ + "/model.cql";
-  }
-};
+class AdviseMeasureTest : public ServeTest {};
 
 constexpr const char* model = R"(
 CREATE TABLE people (id uuid PRIMARY KEY, city text, age int);
@@ -29,29 +22,27 @@ INSERT INTO people (id, city, age) VALUES (?, ?, ?);
 
 TEST_F(AdviseMeasureTest, RunsTheGivenAndTheSuggestedSchema) {
   const std::string kept = directory_ + "/kept";
-  Process advise({"advise", write(model), "--measure", "--scale", "0.01", "--measure-seconds", "0.3",
-                  "--directory", kept, "--fail-on", "never"});
-  const std::string output = advise.rest_of_output();
-  EXPECT_EQ(advise.wait(), 0) << advise.rest_of_errors();
+  const Outcome first = advise({write("model.cql", model), "--measure", "--scale", "0.01",
+                                "--measure-seconds", "0.3", "--directory", kept, "--fail-on", "never"});
+  const std::string& output = first.output;
+  EXPECT_EQ(first.status, 0) << first.errors;
   EXPECT_THAT(output, HasSubstr("FULL_SCAN"));
   EXPECT_THAT(output, HasSubstr("scale 0.01 (seed 1)"));
   EXPECT_THAT(output,
               HasSubstr("By the constants of this machine: the predicted order is the measured one."));
   EXPECT_TRUE(std::filesystem::exists(kept + "/given/SIBYL_FORMAT"));
   EXPECT_TRUE(std::filesystem::exists(kept + "/suggested/SIBYL_FORMAT"));
-  Process again(
-      {"advise", directory_ + "/model.cql", "--measure", "--directory", kept, "--fail-on", "never"});
-  EXPECT_THAT(again.rest_of_errors(), HasSubstr("is there already"));
-  EXPECT_NE(again.wait(), 0);
+  const Outcome again = advise({path("model.cql"), "--measure", "--directory", kept, "--fail-on", "never"});
+  EXPECT_THAT(again.errors, HasSubstr("is there already"));
+  EXPECT_NE(again.status, 0);
 }
 
 TEST_F(AdviseMeasureTest, TellsProgramsToo) {
-  Process advise({"advise", write(model), "--measure", "--scale", "0.005", "--measure-seconds", "0.2",
-                  "--format", "json", "--fail-on", "never"});
-  const std::string output = advise.rest_of_output();
-  EXPECT_EQ(advise.wait(), 0) << advise.rest_of_errors();
-  EXPECT_THAT(output, HasSubstr(R"("trials":[{"name":"given","rows":1E3)"));
-  EXPECT_THAT(output, HasSubstr(R"("name":"suggested","rows":2E3)"));
+  const Outcome outcome = advise({write("model.cql", model), "--measure", "--scale", "0.005",
+                                  "--measure-seconds", "0.2", "--format", "json", "--fail-on", "never"});
+  EXPECT_EQ(outcome.status, 0) << outcome.errors;
+  EXPECT_THAT(outcome.output, HasSubstr(R"("trials":[{"name":"given","rows":1E3)"));
+  EXPECT_THAT(outcome.output, HasSubstr(R"("name":"suggested","rows":2E3)"));
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 // `sibyl advise FILE…` as a process: what it prints and how it ends.
 #include <boost/json.hpp>
-#include <fstream>
 
 #include "sibyl/test_process.h"
 
@@ -30,26 +29,7 @@ SELECT * FROM people WHERE city = ? ALLOW FILTERING;
 SELECT * FROM joins WHERE groupname = ? ORDER BY joined DESC LIMIT 10;
 )";
 
-class AdviseTest : public ServeTest {
- protected:
-  struct Outcome {
-    int status = 0;
-    std::string output, errors;
-  };
-  static Outcome advise(std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), "advise");
-    Process process(std::move(arguments));
-    Outcome outcome;
-    outcome.output = process.rest_of_output();
-    outcome.errors = process.rest_of_errors();
-    outcome.status = process.wait();
-    return outcome;
-  }
-  std::string write(const std::string& name, const std::string& text) const {
-    std::ofstream(directory_ + "/" + name) << text;
-    return directory_ + "/" + name;
-  }
-};
+class AdviseTest : public ServeTest {};
 
 TEST_F(AdviseTest, AGoodModelIsAShortPage) {
   const Outcome outcome = advise({write("good.cql", good_model)});

@@ -16,37 +16,25 @@ namespace fs = std::filesystem;
 
 class CopyCommandTest : public ServeTest {
  protected:
-  struct Outcome {
-    int status = 0;
-    std::string output, errors;
-  };
-  Outcome sibyl(std::vector<std::string> arguments) {
-    Process process(std::move(arguments));
-    Outcome outcome;
-    outcome.output = process.rest_of_output();
-    outcome.errors = process.rest_of_errors();
-    outcome.status = process.wait();
-    return outcome;
-  }
   Outcome copy(const char* command, const std::string& table, const std::string& file,
-               std::vector<std::string> more = {}) {
-    std::vector<std::string> arguments = {command, table, file, "--host",
-                                          "127.0.0.1:" + std::to_string(port_)};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    return sibyl(std::move(arguments));
+               const std::vector<std::string>& more = {}) {
+    return sibyl({command, table, file, "--host", address()}, more);
   }
-  std::string path(const std::string& name) const { return directory_ + "/" + name; }
-  static std::string contents(const std::string& path) {
-    std::ifstream file(path);
-    std::ostringstream text;
-    text << file.rdbuf();
-    return text.str();
+  // A file of rows for the table of make_table().
+  std::string write_rows(int rows) const {
+    std::string text;
+    for (int i = 0; i < rows; ++i) {
+      const std::string number = std::to_string(i);
+      text += number + "," + number + ",value" + number + "\n";
+    }
+    return write("many.csv", text);
   }
-  static void write(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
-  int64_t count(client::Connection& connection, const std::string& table) {
-    auto result = connection.query("SELECT count(*) FROM " + table);
-    client::Row row;
-    return result && result->next(row) ? types::decode_integer(types::Kind::bigint, *row[0]) : -1;
+  static void expect_lines_once_each(const std::string& text, int expected) {
+    std::map<std::string, int> lines;
+    std::istringstream stream(text);
+    for (std::string line; std::getline(stream, line);) ++lines[line];
+    EXPECT_EQ(lines.size(), static_cast<size_t>(expected));
+    for (const auto& [line, times] : lines) ASSERT_EQ(times, 1) << line;
   }
 };
 
@@ -102,7 +90,7 @@ TEST_F(CopyCommandTest, ReadsWhatCqlshWrites) {
   make_table(*connection);
   run(*connection,
       "CREATE TABLE ks.c (k int PRIMARY KEY, b boolean, f float, m map<text, int>, t timestamp, x text)");
-  write(path("cqlsh.csv"),
+  write("cqlsh.csv",
         "1,True,3.14159,\"{'a': 1, 'b': 2}\",2011-02-03 04:05:06.789+0000,plain\r\n"
         "2,,,,,\"say \\\"hi\\\", twice\"\r\n");
   const auto imported = copy("import", "ks.c", path("cqlsh.csv"));
@@ -118,7 +106,7 @@ TEST_F(CopyCommandTest, RejectedRowsAreKeptWithTheirReasons) {
   auto server = serve(data());
   auto connection = connect();
   make_table(*connection);
-  write(path("some.csv"), "k,c,v\n1,1,one\ntwo,2,\"bad\nkey\"\n3,3\n4,,no clustering\n5,5,five\n");
+  write("some.csv", "k,c,v\n1,1,one\ntwo,2,\"bad\nkey\"\n3,3\n4,,no clustering\n5,5,five\n");
   auto imported = copy("import", "ks.t", path("some.csv"), {"--header"});
   EXPECT_EQ(imported.status, 1) << imported.errors;
   EXPECT_THAT(imported.errors, HasSubstr("imported 2 rows"));
@@ -132,7 +120,7 @@ TEST_F(CopyCommandTest, RejectedRowsAreKeptWithTheirReasons) {
   imported = copy("import", "ks.t", path("some.csv"), {"--header", "--max-errors", "1"});
   EXPECT_EQ(imported.status, 3);
   EXPECT_THAT(imported.errors, HasSubstr("more than --max-errors"));
-  write(path("some.json"), "{\"k\": 7, \"c\": 7, \"v\": \"x\"}\n{\"k\": \"seven\", \"c\": 7}\nnonsense\n");
+  write("some.json", "{\"k\": 7, \"c\": 7, \"v\": \"x\"}\n{\"k\": \"seven\", \"c\": 7}\nnonsense\n");
   imported = copy("import", "ks.t", path("some.json"));
   EXPECT_EQ(imported.status, 1) << imported.errors;
   EXPECT_EQ(contents(path("some.json.rejected")), "{\"k\": \"seven\", \"c\": 7}\nnonsense\n");
@@ -144,7 +132,7 @@ TEST_F(CopyCommandTest, RefusesWhatCannotBe) {
   make_table(*connection);
   run(*connection, "CREATE TABLE ks.counts (k int PRIMARY KEY, n counter)");
   run(*connection, "UPDATE ks.counts SET n = n + 5 WHERE k = 1");
-  write(path("x.csv"), "1,2\n");
+  write("x.csv", "1,2\n");
   EXPECT_THAT(copy("import", "ks.counts", path("x.csv")).errors, HasSubstr("counters"));
   EXPECT_EQ(copy("export", "ks.counts", "-").output, "1,5\n");
   EXPECT_THAT(copy("import", "ks.none", path("x.csv")).errors, HasSubstr("There is no table ks.none"));
@@ -160,7 +148,7 @@ TEST_F(CopyCommandTest, TtlTimestampAndNulls) {
   auto connection = connect();
   make_table(*connection);
   run(*connection, "INSERT INTO ks.t (k, c, v) VALUES (1, 1, 'stays')");
-  write(path("x.csv"), "1,1,\n2,2,\"\"\n");
+  write("x.csv", "1,1,\n2,2,\"\"\n");
   ASSERT_EQ(copy("import", "ks.t", path("x.csv"), {"--ttl", "1000", "--timestamp", "5"}).status, 0);
   auto result = connection->query("SELECT ttl(v), writetime(v), v FROM ks.t WHERE k = 2");
   client::Row row;
@@ -185,7 +173,7 @@ TEST_F(CopyCommandTest, AnImportGoesOnAfterItWasKilled) {
     file << "bad,1,x\n";
   }
   const std::vector<std::string> command = {"import",  "ks.t",   path("many.csv"),
-                                            "--quiet", "--host", "127.0.0.1:" + std::to_string(port_)};
+                                            "--quiet", "--host", address()};
   int kills = 0;
   for (int attempt = 0; attempt < 3; ++attempt) {
     const std::string before = contents(path("many.csv.import"));
@@ -212,13 +200,9 @@ TEST_F(CopyCommandTest, AnExportGoesOnAfterItWasKilled) {
   auto connection = connect();
   make_table(*connection);
   constexpr int rows = 20'000;
-  {
-    std::ofstream file(path("many.csv"));
-    for (int i = 0; i < rows; ++i) file << i << "," << i << ",value" << i << "\n";
-  }
-  ASSERT_EQ(copy("import", "ks.t", path("many.csv")).status, 0);
+  ASSERT_EQ(copy("import", "ks.t", write_rows(rows)).status, 0);
   const std::vector<std::string> command = {"export",  "ks.t",   path("out.csv"),
-                                            "--quiet", "--host", "127.0.0.1:" + std::to_string(port_)};
+                                            "--quiet", "--host", address()};
   {
     Process process(command);
     while (!fs::exists(path("out.csv.parts/00003")) && !fs::exists(path("out.csv"))) ::usleep(200);
@@ -233,11 +217,7 @@ TEST_F(CopyCommandTest, AnExportGoesOnAfterItWasKilled) {
   }
   EXPECT_TRUE(!was_interrupted || fs::last_write_time(path("out.csv.parts/00000")) == kept);
   ASSERT_EQ(sibyl(command).status, 0);
-  std::map<std::string, int> lines;
-  std::ifstream file(path("out.csv"));
-  for (std::string line; std::getline(file, line);) ++lines[line];
-  EXPECT_EQ(lines.size(), static_cast<size_t>(rows));
-  for (const auto& [line, times] : lines) ASSERT_EQ(times, 1) << line;
+  expect_lines_once_each(contents(path("out.csv")), rows);
 }
 
 // An import survives a restart of the server.
@@ -248,19 +228,9 @@ TEST_F(CopyCommandTest, AnImportWaitsForAServerThatRestarts) {
     make_table(*connection);
   }
   constexpr int rows = 20'000;
-  {
-    std::ofstream file(path("many.csv"));
-    for (int i = 0; i < rows; ++i) file << i << "," << i << ",value" << i << "\n";
-  }
-  Process process(
-      {"import", "ks.t", path("many.csv"), "--quiet", "--host", "127.0.0.1:" + std::to_string(port_)});
+  Process process({"import", "ks.t", write_rows(rows), "--quiet", "--host", address()});
   while (contents(path("many.csv.import")).empty()) ::usleep(1000);
-  server->signal(SIGKILL);
-  server->wait();
-  const std::string address = "127.0.0.1:" + std::to_string(port_);
-  server =
-      std::make_unique<Process>(std::vector<std::string>{"serve", "--data", data(), "--listen", address});
-  EXPECT_EQ(server->read_line(), "ready on " + address + "\n");
+  kill_and_restart(server);
   EXPECT_EQ(process.wait(), 0) << process.rest_of_errors();
   auto connection = connect();
   EXPECT_EQ(count(*connection, "ks.t"), rows);
@@ -273,32 +243,21 @@ TEST_F(CopyCommandTest, AnExportReadsARangeAnewWhenTheServerRestarts) {
   {
     auto connection = connect();
     make_table(*connection);
-    std::ofstream file(path("many.csv"));
-    for (int i = 0; i < rows; ++i) file << i << "," << i << ",value" << i << "\n";
   }
-  ASSERT_EQ(copy("import", "ks.t", path("many.csv")).status, 0);
-  const std::string address = "127.0.0.1:" + std::to_string(port_);
+  ASSERT_EQ(copy("import", "ks.t", write_rows(rows)).status, 0);
   for (const std::string& output : {path("out.csv"), std::string("-")}) {
     // Ranges of many pages: it is almost always within one that the server goes.
-    Process process({"export", "ks.t", output, "--host", address, "--page-size", "1", "--jobs", "1"});
+    Process process({"export", "ks.t", output, "--host", address(), "--page-size", "1", "--jobs", "1"});
     std::string text;
     if (output == "-")
       text = process.read_line();
     else
       while (!fs::exists(path("out.csv.parts/00001")) && !fs::exists(path("out.csv"))) ::usleep(200);
-    server->signal(SIGKILL);
-    server->wait();
-    server =
-        std::make_unique<Process>(std::vector<std::string>{"serve", "--data", data(), "--listen", address});
-    EXPECT_EQ(server->read_line(), "ready on " + address + "\n");
+    kill_and_restart(server);
     text += process.rest_of_output();
     EXPECT_THAT(process.rest_of_errors(), HasSubstr("exported 6000 rows"));
     ASSERT_EQ(process.wait(), 0);
-    std::map<std::string, int> lines;
-    std::istringstream stream(output == "-" ? text : contents(output));
-    for (std::string line; std::getline(stream, line);) ++lines[line];
-    EXPECT_EQ(lines.size(), static_cast<size_t>(rows));
-    for (const auto& [line, times] : lines) ASSERT_EQ(times, 1) << line;
+    expect_lines_once_each(output == "-" ? text : contents(output), rows);
   }
 }
 
@@ -306,7 +265,7 @@ TEST_F(CopyCommandTest, AnExportReadsARangeAnewWhenTheServerRestarts) {
 TEST_F(CopyCommandTest, AnotherServerOrDialectIsAnotherRun) {
   auto server = serve(data());
   make_table(*connect());
-  write(path("x.csv"), "bad,1,x\n1,1,x\n");
+  write("x.csv", "bad,1,x\n1,1,x\n");
   ASSERT_EQ(copy("import", "ks.t", path("x.csv"), {"--max-errors", "0"}).status, 3);
   const std::vector<std::vector<std::string>> others = {
       {"--delimiter", ";"}, {"--quote", "'"}, {"--escape", "\""}, {"--null", "N"}, {"--write-nulls"}};
@@ -328,7 +287,7 @@ TEST_F(CopyCommandTest, AQuoteThatNothingClosesRejectsWhatFollows) {
   auto server = serve(data());
   auto connection = connect();
   make_table(*connection);
-  write(path("x.csv"), "1,1,good\n2,2,\"open\n3,3,three\n");
+  write("x.csv", "1,1,good\n2,2,\"open\n3,3,three\n");
   EXPECT_EQ(copy("import", "ks.t", path("x.csv")).status, 1);
   EXPECT_EQ(contents(path("x.csv.rejected")), "2,2,\"open\n3,3,three\n");
   EXPECT_EQ(contents(path("x.csv.rejected.reasons")), "line 2: a quoted field has no end\n");

@@ -8,7 +8,6 @@
 #include <thread>
 
 #include "sibyl/test_process.h"
-#include "types/value.h"
 
 namespace sibyl {
 namespace {
@@ -41,11 +40,6 @@ class DiskFullTest : public ServeTest {
     if (!result) return base::fail(result.error());
     return {};
   }
-  static int64_t count(client::Connection& connection) {
-    auto result = connection.query("SELECT count(*) FROM ks.t");
-    client::Row row;
-    return result && result->next(row) ? types::decode_integer(types::Kind::bigint, *row[0]) : -1;
-  }
   bool mounted_ = false;
 };
 
@@ -73,7 +67,7 @@ TEST_F(DiskFullTest, WritesFailReadsGoOnAndAllIsWellWithSpaceAgain) {
     EXPECT_THAT(status.error().message(), HasSubstr("free some disk space"));
   }
   EXPECT_EQ(refused, 20);
-  EXPECT_EQ(count(*connection), written);
+  EXPECT_EQ(count(*connection, "ks.t"), written);
   ASSERT_EQ(::unlink((directory_ + "/filler").c_str()), 0);
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   while (!write(*connection, ++key)) {
@@ -81,11 +75,11 @@ TEST_F(DiskFullTest, WritesFailReadsGoOnAndAllIsWellWithSpaceAgain) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   ++written;
-  EXPECT_EQ(count(*connection), written);
+  EXPECT_EQ(count(*connection, "ks.t"), written);
   server->signal(SIGKILL);
   server->wait();
   server = serve(data());
-  EXPECT_EQ(count(*connect()), written);
+  EXPECT_EQ(count(*connect(), "ks.t"), written);
 }
 
 TEST_F(ServeTest, TellsTheServiceManager) {

@@ -1,7 +1,6 @@
 // What an operator does with the binary: configures it, watches it, flushes and compacts.
 #include <gmock/gmock.h>
 
-#include <fstream>
 #include <string>
 #include <vector>
 
@@ -35,15 +34,15 @@ class OperateTest : public ServeTest {
 };
 
 TEST_F(OperateTest, ReadsItsConfiguration) {
-  const std::string file = directory_ + "/sibyl.yaml";
-  std::ofstream(file) << "cluster_name: 'From the file'\nnum_tokens: 16\nlog_format: json\n"
-                         "data_file_directories: [" +
-                             data() + "]\ntombstone_warn_threshold: 7\n";
-  Process print({"serve", "--config", file, "--print-config", "--set", "tombstone_warn_threshold=8"});
-  const std::string printed = print.rest_of_output();
-  EXPECT_EQ(print.wait(), 0);
-  EXPECT_THAT(printed, HasSubstr("\ncluster_name: 'From the file'  # " + file + ":1\n"));
-  EXPECT_THAT(printed, HasSubstr("\ntombstone_warn_threshold: 8  # --set\n"));
+  const std::string file = write("sibyl.yaml",
+                                 "cluster_name: 'From the file'\nnum_tokens: 16\nlog_format: json\n"
+                                 "data_file_directories: [" +
+                                     data() + "]\ntombstone_warn_threshold: 7\n");
+  const Outcome print =
+      sibyl({"serve", "--config", file, "--print-config", "--set", "tombstone_warn_threshold=8"});
+  EXPECT_EQ(print.status, 0);
+  EXPECT_THAT(print.output, HasSubstr("\ncluster_name: 'From the file'  # " + file + ":1\n"));
+  EXPECT_THAT(print.output, HasSubstr("\ntombstone_warn_threshold: 8  # --set\n"));
   {
     auto server = serve(data(), {"--config", file, "--metrics", "127.0.0.1:0"});
     auto connection = connect();
@@ -59,12 +58,12 @@ TEST_F(OperateTest, ReadsItsConfiguration) {
     EXPECT_THAT(log, HasSubstr("ignored: num_tokens\"}"));
     EXPECT_THAT(log, HasSubstr("\"message\":\"stopped\"}"));
   }
-  std::ofstream(file) << "no_such_thing: 1\nnative_transport_port: x\n";
-  Process refused({"serve", "--config", file});
-  EXPECT_EQ(refused.wait(), 2);
-  EXPECT_EQ(refused.rest_of_errors(), "sibyl serve: " + file + ":1: unknown setting 'no_such_thing'\n" +
-                                          "sibyl serve: " + file +
-                                          ":2: native_transport_port: 'x' is not a whole number\n");
+  write("sibyl.yaml", "no_such_thing: 1\nnative_transport_port: x\n");
+  const Outcome refused = sibyl({"serve", "--config", file});
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_EQ(refused.errors, "sibyl serve: " + file + ":1: unknown setting 'no_such_thing'\n" +
+                                "sibyl serve: " + file +
+                                ":2: native_transport_port: 'x' is not a whole number\n");
 }
 
 TEST_F(OperateTest, IsWatchedFlushedAndCompactedWhileItServes) {
@@ -75,36 +74,31 @@ TEST_F(OperateTest, IsWatchedFlushedAndCompactedWhileItServes) {
     run(*connection, "INSERT INTO ks.t (k, c, v) VALUES (1, " + std::to_string(i) + ", 'x')");
   for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
            {"flush"}, {"compact"}, {"compact", "ks.t"}, {"compact", "ks"}}) {
-    std::vector<std::string> all = arguments;
-    all.insert(all.end(), {"--data", data()});
-    Process command(all);
-    EXPECT_EQ(command.wait(), 0) << command.rest_of_errors();
+    const Outcome command = sibyl(arguments, {"--data", data()});
+    EXPECT_EQ(command.status, 0) << command.errors;
   }
-  Process wrong({"compact", "ks.none", "--data", data()});
-  EXPECT_EQ(wrong.wait(), 1);
-  EXPECT_THAT(wrong.rest_of_errors(), HasSubstr("Table 'ks.none' does not exist"));
+  const Outcome wrong = sibyl({"compact", "ks.none", "--data", data()});
+  EXPECT_EQ(wrong.status, 1);
+  EXPECT_THAT(wrong.errors, HasSubstr("Table 'ks.none' does not exist"));
   EXPECT_EQ(connection->query("SELECT * FROM ks.t WHERE k = 1")->row_count(), 10u);
 
   connection.reset();
-  const std::string address = metrics_address(*server);
-  Process status({"status", "--host", address});
-  const std::string text = status.rest_of_output();
-  EXPECT_EQ(status.wait(), 0) << status.rest_of_errors();
-  EXPECT_THAT(text, HasSubstr("connections  "));
-  EXPECT_THAT(text, HasSubstr("insert                 10 "));
-  EXPECT_THAT(text, HasSubstr("  ks.t\n"));
-  Process json({"status", "--host", address, "--json"});
-  EXPECT_THAT(json.rest_of_output(), testing::StartsWith("{\"version\":\""));
-  EXPECT_EQ(json.wait(), 0);
+  const std::string metrics = metrics_address(*server);
+  const Outcome status = sibyl({"status", "--host", metrics});
+  EXPECT_EQ(status.status, 0) << status.errors;
+  EXPECT_THAT(status.output, HasSubstr("connections  "));
+  EXPECT_THAT(status.output, HasSubstr("insert                 10 "));
+  EXPECT_THAT(status.output, HasSubstr("  ks.t\n"));
+  const Outcome json = sibyl({"status", "--host", metrics, "--json"});
+  EXPECT_THAT(json.output, testing::StartsWith("{\"version\":\""));
+  EXPECT_EQ(json.status, 0);
   server->signal(SIGTERM);
   EXPECT_EQ(server->wait(), 0);
   // Nobody has the directory open now: the commands open it themselves.
-  Process offline({"compact", "--data", data()});
-  EXPECT_EQ(offline.wait(), 0) << offline.rest_of_errors();
-  Process nowhere({"flush", "--data", directory_ + "/none"});
-  EXPECT_EQ(nowhere.wait(), 2);
-  Process gone({"status", "--host", address});
-  EXPECT_EQ(gone.wait(), 1);
+  const Outcome offline = sibyl({"compact", "--data", data()});
+  EXPECT_EQ(offline.status, 0) << offline.errors;
+  EXPECT_EQ(sibyl({"flush", "--data", path("none")}).status, 2);
+  EXPECT_EQ(sibyl({"status", "--host", metrics}).status, 1);
 }
 
 }  // namespace

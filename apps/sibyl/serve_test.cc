@@ -8,8 +8,6 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 
@@ -47,20 +45,19 @@ TEST_F(ServeTest, InterruptStopsItToo) {
 
 TEST_F(ServeTest, ASecondServerOnTheDirectoryIsRefused) {
   auto first = serve(data());
-  Process second({"serve", "--data", data(), "--listen", "127.0.0.1:0"});
-  EXPECT_EQ(second.wait(), 2);
-  EXPECT_EQ(second.rest_of_output(), "");
-  EXPECT_THAT(second.rest_of_errors(), HasSubstr("sibyl serve: "));
+  const Outcome second = sibyl({"serve", "--data", data(), "--listen", "127.0.0.1:0"});
+  EXPECT_EQ(second.status, 2);
+  EXPECT_EQ(second.output, "");
+  EXPECT_THAT(second.errors, HasSubstr("sibyl serve: "));
   EXPECT_NE(connect(), nullptr);
 }
 
 TEST_F(ServeTest, AnAddressWithoutAPortLeavesTheFilesPort) {
-  std::ofstream(directory_ + "/sibyl.yaml") << "native_transport_port: 9999\n";
-  const auto printed = [&](const std::string& address) {
-    Process process({"serve", "--config", directory_ + "/sibyl.yaml", "--listen", address, "--print-config"});
-    const std::string text = process.rest_of_output();
-    EXPECT_EQ(process.wait(), 0) << process.rest_of_errors();
-    return text;
+  const std::string file = write("sibyl.yaml", "native_transport_port: 9999\n");
+  const auto printed = [&](const std::string& listen) {
+    const Outcome outcome = sibyl({"serve", "--config", file, "--listen", listen, "--print-config"});
+    EXPECT_EQ(outcome.status, 0) << outcome.errors;
+    return outcome.output;
   };
   EXPECT_THAT(printed("0.0.0.0"), HasSubstr("\nnative_transport_port: 9999  # "));
   EXPECT_THAT(printed("0.0.0.0"), HasSubstr("\nrpc_address: 0.0.0.0  # --listen"));
@@ -69,10 +66,9 @@ TEST_F(ServeTest, AnAddressWithoutAPortLeavesTheFilesPort) {
 
 TEST_F(ServeTest, AnAddressInUseIsRefused) {
   auto first = serve(":memory:");
-  const std::string address = "127.0.0.1:" + std::to_string(port_);
-  Process second({"serve", "--data", ":memory:", "--listen", address});
-  EXPECT_EQ(second.wait(), 3);
-  EXPECT_THAT(second.rest_of_errors(), HasSubstr("Cannot listen on " + address + ": Address already in use"));
+  const Outcome second = sibyl({"serve", "--data", ":memory:", "--listen", address()});
+  EXPECT_EQ(second.status, 3);
+  EXPECT_THAT(second.errors, HasSubstr("Cannot listen on " + address() + ": Address already in use"));
 }
 
 TEST_F(ServeTest, WritesSurviveAKill) {
@@ -186,25 +182,22 @@ TEST_F(ServeTest, StoppingAnswersWritesInFlight) {
 TEST_F(ServeTest, BenchRunsEveryWorkload) {
   auto server = serve(":memory:");
   for (const std::string workload : {"write", "read", "slice", "mixed"}) {
-    Process bench({"bench", "--host", "127.0.0.1:" + std::to_string(port_), "--workload", workload,
-                   "--operations", "500", "--keys", "2000", "--partition-rows", "100", "--slice-rows", "10",
-                   "--connections", "3", "--threads", "2", "--json", "--quiet"});
-    const std::string output = bench.rest_of_output();
-    EXPECT_EQ(bench.wait(), 0) << bench.rest_of_errors();
-    EXPECT_THAT(output, HasSubstr("\"operations\": 500, \"errors\": 0")) << workload;
-    EXPECT_THAT(output, HasSubstr("\"empty_reads\": 0")) << workload;
-    EXPECT_THAT(output, HasSubstr("\"cpu_us_per_operation\": ")) << workload;
+    const Outcome bench = sibyl({"bench", "--host", address(), "--workload", workload, "--operations", "500",
+                                 "--keys", "2000", "--partition-rows", "100", "--slice-rows", "10",
+                                 "--connections", "3", "--threads", "2", "--json", "--quiet"});
+    EXPECT_EQ(bench.status, 0) << bench.errors;
+    EXPECT_THAT(bench.output, HasSubstr("\"operations\": 500, \"errors\": 0")) << workload;
+    EXPECT_THAT(bench.output, HasSubstr("\"empty_reads\": 0")) << workload;
+    EXPECT_THAT(bench.output, HasSubstr("\"cpu_us_per_operation\": ")) << workload;
   }
-  Process nobody({"bench", "--host", "127.0.0.1:1", "--operations", "1"});
-  EXPECT_EQ(nobody.wait(), 2);
+  EXPECT_EQ(sibyl({"bench", "--host", "127.0.0.1:1", "--operations", "1"}).status, 2);
 }
 
-TEST(Binary, VersionAndUsage) {
-  Process version({"--version"});
-  EXPECT_THAT(version.rest_of_output(), MatchesRegex("sibyl [0-9.]+\n"));
-  EXPECT_EQ(version.wait(), 0);
-  Process nothing({});
-  EXPECT_NE(nothing.wait(), 0);
+TEST_F(ServeTest, VersionAndUsage) {
+  const Outcome version = sibyl({"--version"});
+  EXPECT_THAT(version.output, MatchesRegex("sibyl [0-9.]+\n"));
+  EXPECT_EQ(version.status, 0);
+  EXPECT_NE(sibyl({}).status, 0);
 }
 
 }  // namespace

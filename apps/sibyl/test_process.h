@@ -10,11 +10,14 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "client/connection.h"
+#include "types/value.h"
 
 #ifndef SIBYL_BINARY
 #define SIBYL_BINARY "sibyl"  // the build tells where it is
@@ -92,6 +95,14 @@ class Process {
   int out_ = -1, error_ = -1;
 };
 
+// What a run that came to its end left behind.
+struct Outcome {
+  int status = 0;
+  std::string output, errors;
+};
+
+// Every test has a directory of its own, for data and for files; servers listen on free ports of the
+// loopback.
 class ServeTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -100,7 +111,33 @@ class ServeTest : public testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(directory_); }
 
-  std::string data() const { return directory_ + "/data"; }
+  std::string data() const { return path("data"); }
+  std::string path(const std::string& name) const { return directory_ + "/" + name; }
+  // Writes a file in the directory; its path.
+  std::string write(const std::string& name, const std::string& text) const {
+    std::ofstream(path(name)) << text;
+    return path(name);
+  }
+  static std::string contents(const std::string& path) {
+    std::ifstream file(path);
+    std::ostringstream text;
+    text << file.rdbuf();
+    return text.str();
+  }
+
+  // Runs the binary with these arguments, one list after the other, to its end. Errors are read after the
+  // output: for what writes no more of them than a pipe holds.
+  static Outcome sibyl(std::vector<std::string> arguments, const std::vector<std::string>& more = {}) {
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    Process process(std::move(arguments));
+    Outcome outcome;
+    outcome.output = process.rest_of_output();
+    outcome.errors = process.rest_of_errors();
+    outcome.status = process.wait();
+    return outcome;
+  }
+  static Outcome advise(const std::vector<std::string>& arguments) { return sibyl({"advise"}, arguments); }
+
   std::unique_ptr<Process> serve(const std::string& data, std::vector<std::string> more = {}) {
     std::vector<std::string> arguments = {"serve", "--data", data, "--listen", "127.0.0.1:0"};
     arguments.insert(arguments.end(), more.begin(), more.end());
@@ -109,6 +146,16 @@ class ServeTest : public testing::Test {
     EXPECT_THAT(line, testing::MatchesRegex("ready on 127\\.0\\.0\\.1:[0-9]+\n"));
     if (line.size() > 19) port_ = static_cast<uint16_t>(std::stoi(line.substr(19)));
     return process;
+  }
+  // Of the server that serve() started last.
+  std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
+  // Kills it and serves its data at the same address again.
+  void kill_and_restart(std::unique_ptr<Process>& server) {
+    server->signal(SIGKILL);
+    server->wait();
+    server =
+        std::make_unique<Process>(std::vector<std::string>{"serve", "--data", data(), "--listen", address()});
+    EXPECT_EQ(server->read_line(), "ready on " + address() + "\n");
   }
   std::unique_ptr<client::Connection> connect() {
     client::Options options;
@@ -120,6 +167,11 @@ class ServeTest : public testing::Test {
   static void run(client::Connection& connection, const std::string& text) {
     const auto result = connection.query(text);
     ASSERT_TRUE(result) << text << ": " << result.error().text();
+  }
+  static int64_t count(client::Connection& connection, const std::string& table) {
+    auto result = connection.query("SELECT count(*) FROM " + table);
+    client::Row row;
+    return result && result->next(row) ? types::decode_integer(types::Kind::bigint, *row[0]) : -1;
   }
   static void make_table(client::Connection& connection) {
     run(connection,
