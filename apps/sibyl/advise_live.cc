@@ -223,20 +223,13 @@ base::Result<std::unique_ptr<shell::Session>> open(const LiveFlags& flags) {
         base::Error(base::ErrorCode::server,
                     fmt::format("'{}' is neither an address nor a directory", flags.place))
             .with_hint("Write HOST:PORT, such as 127.0.0.1:9042, or a server's data directory."));
-  client::Options options;
-  options.host = address->host;
-  options.port = address->port;
-  options.tls = flags.tls;
-  options.user = flags.user;
-  options.password = flags.password;
-  if (!flags.user.empty() && !flags.has_password) {
-    auto password = shell::ask_password(flags.user);
-    if (!password)
-      return base::fail(base::ErrorCode::server,
-                        "there is no terminal to ask for the password on: give it with -p");
-    options.password = std::move(*password);
+  client::Options server = flags.server;
+  server.host = address->host;
+  server.port = address->port;
+  if (!server.user.empty() && !flags.has_password) {
+    SIBYL_ASSIGN(server.password, shell::ask_password(server.user));
   }
-  auto session = shell::connect_session(options);
+  auto session = shell::connect_session(server);
   if (session) return session;
   const bool login = session.error().code() == base::ErrorCode::bad_credentials;
   return base::fail(
@@ -255,11 +248,11 @@ void LiveFlags::add_to(CLI::App& command) {
                   "With --live: these keyspaces (all of the users'); may be repeated")
       ->take_all()
       ->allow_extra_args(false);
-  command.add_option("-u,--user", user, "With --live: who logs in; without -p the password is asked for");
-  command.add_option("-p,--password", password, "The user's password")->each([this](const std::string&) {
-    has_password = true;
-  });
-  add_ssl_flags(command, tls);
+  command.add_option("-u,--user", server.user,
+                     "With --live: who logs in; without -p the password is asked for");
+  command.add_option("-p,--password", server.password, "The user's password")
+      ->each([this](const std::string&) { has_password = true; });
+  add_ssl_flags(command, server.tls);
 }
 
 base::Result<advisor::Observation> observe(const LiveFlags& flags, std::vector<std::string>& remarks) {

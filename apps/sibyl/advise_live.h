@@ -6,7 +6,7 @@
 
 #include "advisor/observation.h"
 #include "base/result.h"
-#include "client/tls.h"
+#include "client/connection.h"
 
 namespace CLI {
 class App;
@@ -19,8 +19,7 @@ namespace sibyl {
 struct LiveFlags {
   std::string place;  // HOST:PORT or a data directory; empty: files alone
   std::vector<std::string> keyspaces;
-  std::string user, password;
-  client::TlsOptions tls;
+  client::Options server;  // but for the address: who logs in, and whether it is encrypted
   bool has_password = false;
 
   void add_to(CLI::App& command);

@@ -44,9 +44,9 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
   command.add_option("table", options.table, "KEYSPACE.TABLE")->required();
   command.add_option("file", options.file, "The file; -: standard input or output")->required();
   command.add_option("--host", options.address, "HOST:PORT of the server (127.0.0.1:9042)");
-  command.add_option("-u,--username", options.user, "When the server asks for one");
-  command.add_option("-p,--password", options.password, "When the server asks for one");
-  add_ssl_flags(command, options.tls);
+  command.add_option("-u,--username", options.server.user, "When the server asks for one");
+  command.add_option("-p,--password", options.server.password, "When the server asks for one");
+  add_ssl_flags(command, options.server.tls);
   command
       .add_option("--format", options.format, "csv or json, one object a line (by the file's name, else csv)")
       ->check(CLI::IsMember({"csv", "json"}));
@@ -79,12 +79,9 @@ base::Result<Dialect> dialect_of(const CommonOptions& options) {
 base::Result<client::Options> server_of(const CommonOptions& options) {
   const auto address = shell::parse_address(options.address);
   if (!address) return base::fail(usage(fmt::format("'{}' is not HOST:PORT", options.address)));
-  client::Options server;
+  client::Options server = options.server;
   server.host = address->host;
   server.port = address->port;
-  server.user = options.user;
-  server.password = options.password;
-  server.tls = options.tls;
   return server;
 }
 

@@ -27,13 +27,12 @@ inline constexpr int exit_refused = 2;   // wrong usage, no connection, no such 
 inline constexpr int exit_stopped = 3;   // stopped on the way; the same command continues
 
 struct CommonOptions {
-  std::string table;    // KEYSPACE.TABLE
-  std::string file;     // or "-"
-  std::string address;  // HOST:PORT
-  std::string user, password;
-  client::TlsOptions tls;
-  std::string format;   // csv, json, or by the file's name
-  std::string columns;  // separated by commas; empty: all
+  std::string table;       // KEYSPACE.TABLE
+  std::string file;        // or "-"
+  std::string address;     // HOST:PORT
+  client::Options server;  // but for the address: who logs in, and whether it is encrypted
+  std::string format;      // csv, json, or by the file's name
+  std::string columns;     // separated by commas; empty: all
   std::string delimiter = ",", quote = "\"", escape = "\\", null;
   bool header = false;
   unsigned jobs = 2;

@@ -33,7 +33,7 @@ constexpr int exit_refused = 2;  // nothing was run: usage, connection, a file t
 struct Arguments {
   std::string address;
   std::string data;
-  std::string user, password;  // sent when the server asks for them
+  client::Options server;  // but for the address: who logs in, and whether it is encrypted
   bool has_password = false;
   std::vector<std::string> statements;
   std::string file;
@@ -42,7 +42,6 @@ struct Arguments {
   bool no_color = false;
   bool no_pager = false;
   bool keep_going = false;
-  client::TlsOptions tls;
 };
 
 int refuse(const base::Error& error) {
@@ -61,13 +60,10 @@ base::Result<std::unique_ptr<shell::Session>> open(const Arguments& arguments) {
     return base::fail(
         base::Error(base::ErrorCode::server, fmt::format("'{}' is not an address", arguments.address))
             .with_hint("Write HOST or HOST:PORT, such as 127.0.0.1:9042."));
-  client::Options options;
-  options.host = address->host;
-  options.port = address->port;
-  options.tls = arguments.tls;
-  options.user = arguments.user;
-  options.password = arguments.password;
-  return shell::connect_session(options);
+  client::Options server = arguments.server;
+  server.host = address->host;
+  server.port = address->port;
+  return shell::connect_session(server);
 }
 
 bool wants_colour(const Arguments& arguments) {
@@ -90,10 +86,10 @@ int run(Arguments& arguments) {
     file = arguments.file == "-" ? STDIN_FILENO : ::open(arguments.file.c_str(), O_RDONLY | O_CLOEXEC);
     if (file < 0) return refuse(fmt::format("cannot open {}: {}", arguments.file, std::strerror(errno)));
   }
-  if (!arguments.user.empty() && !arguments.has_password) {
-    auto password = shell::ask_password(arguments.user);
-    if (!password) return refuse("there is no terminal to ask for the password on: give it with -p");
-    arguments.password = std::move(*password);
+  if (!arguments.server.user.empty() && !arguments.has_password) {
+    auto password = shell::ask_password(arguments.server.user);
+    if (!password) return refuse(password.error());
+    arguments.server.password = std::move(*password);
   }
   auto session = open(arguments);
   if (!session) return refuse(session.error());
@@ -128,9 +124,10 @@ void add_shell_command(CLI::App& app) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand("shell", "Interactive CQL, over the network or on a data directory");
   command->add_option("address", arguments->address, "The server: HOST or HOST:PORT (127.0.0.1:9042)");
-  command->add_option("-u,--user", arguments->user,
+  command->add_option("-u,--user", arguments->server.user,
                       "Who logs in, where the server asks for it; without -p the password is asked for");
-  CLI::Option* password = command->add_option("-p,--password", arguments->password, "The user's password");
+  CLI::Option* password =
+      command->add_option("-p,--password", arguments->server.password, "The user's password");
   password->needs("--user");
   CLI::Option* data =
       command->add_option("--data", arguments->data,
@@ -150,7 +147,7 @@ void add_shell_command(CLI::App& app) {
   command->add_flag("--no-color", arguments->no_color, "No colours");
   command->add_flag("--no-pager", arguments->no_pager, "Do not wait after each page");
   command->add_flag("--keep-going", arguments->keep_going, "In scripts, go on after a failed statement");
-  add_ssl_flags(*command, arguments->tls);
+  add_ssl_flags(*command, arguments->server.tls);
   command->footer("Exit status: 0 all statements ran, 1 a statement failed, 2 wrong usage or no connection.");
   command->callback([arguments, password] {
     arguments->has_password = password->count() > 0;

@@ -7,12 +7,13 @@
 
 namespace sibyl::shell {
 
-std::optional<std::string> ask_password(const std::string& user) {
+base::Result<std::string> ask_password(const std::string& user) {
+  constexpr const char* no_terminal = "there is no terminal to ask for the password on: give it with -p";
   const int terminal = ::open("/dev/tty", O_RDWR | O_CLOEXEC);
   termios shown{};
   if (terminal < 0 || tcgetattr(terminal, &shown) != 0) {
     if (terminal >= 0) close(terminal);
-    return std::nullopt;
+    return base::fail(base::ErrorCode::server, no_terminal);
   }
   termios hidden = shown;
   hidden.c_lflag &= ~static_cast<tcflag_t>(ECHO);
@@ -24,7 +25,8 @@ std::optional<std::string> ask_password(const std::string& user) {
   tcsetattr(terminal, TCSAFLUSH, &shown);
   const bool ended = write(terminal, "\n", 1) == 1;
   close(terminal);
-  return ended ? std::optional(password) : std::nullopt;
+  if (!ended) return base::fail(base::ErrorCode::server, no_terminal);
+  return password;
 }
 
 }  // namespace sibyl::shell
