@@ -9,9 +9,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
+#include <cstdlib>
 #include <fstream>
 
+#include "base/file.h"
 #include "sibyl/shell_script.h"
 #include "sibyl/shell_text.h"
 #include "sibyl/tls_flags.h"
@@ -156,14 +157,8 @@ std::string quoted_list(const std::vector<std::string>& names) {
 }
 
 base::Status write_all(int file, const std::string& path, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t got = ::write(file, bytes.data(), bytes.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0)
-      return base::fail(base::ErrorCode::server,
-                        fmt::format("Cannot write {}: {}", path, std::strerror(errno)));
-    bytes.remove_prefix(static_cast<size_t>(got));
-  }
+  if (const int error = base::write_all(file, bytes); error != 0)
+    return base::fail(base::file_error("write", path, error));
   return {};
 }
 
@@ -204,16 +199,13 @@ base::Status Journal::save() {
   std::string text;
   for (const auto& [name, value] : facts_) text += name + " " + value + "\n";
   const std::string unfinished = path_ + ".new";
-  const int file = ::open(unfinished.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (file < 0)
-    return base::fail(base::ErrorCode::server,
-                      fmt::format("Cannot make {}: {}", unfinished, std::strerror(errno)));
-  const base::Status written = write_all(file, unfinished, text);
-  ::close(file);
-  if (!written) return written;
+  {
+    const base::File file(unfinished, O_WRONLY | O_CREAT | O_TRUNC);
+    if (!file) return base::fail(base::file_error("make", unfinished, errno));
+    SIBYL_TRY(write_all(file.number(), unfinished, text));
+  }
   if (::rename(unfinished.c_str(), path_.c_str()) != 0)
-    return base::fail(base::ErrorCode::server,
-                      fmt::format("Cannot write {}: {}", path_, std::strerror(errno)));
+    return base::fail(base::file_error("write", path_, errno));
   return {};
 }
 

@@ -12,11 +12,11 @@
 #include <CLI/CLI.hpp>
 #include <atomic>
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <limits>
 #include <thread>
 
+#include "base/file.h"
 #include "sibyl/commands.h"
 #include "sibyl/copy.h"
 #include "sibyl/copy_value.h"
@@ -35,24 +35,11 @@ struct ExportOptions : CommonOptions {
   int32_t page_size = 1000;
 };
 
-base::Error failure(const char* what, const std::string& path, int error) {
-  return {base::ErrorCode::server, fmt::format("Cannot {} {}: {}", what, path, std::strerror(error))};
+// "-": standard output.
+base::File make_file(const std::string& path) {
+  if (path == "-") return base::File(::dup(STDOUT_FILENO));
+  return base::File(path, O_WRONLY | O_CREAT | O_TRUNC);
 }
-
-class File {
- public:
-  File(const std::string& path, int flags)
-      : number_(path == "-" ? ::dup(STDOUT_FILENO) : ::open(path.c_str(), flags | O_CLOEXEC, 0644)) {}
-  ~File() {
-    if (number_ >= 0) ::close(number_);
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  int number() const { return number_; }
-
- private:
-  int number_;
-};
 
 struct ExportPlan {
   Dialect dialect;
@@ -179,8 +166,8 @@ class ExportReader {
     text_.clear();  // what an attempt before this one has left
     SIBYL_TRY(connect());
     const std::string path = single ? *single : state_.part_path(range) + ".new";
-    const File file(path, O_WRONLY | O_CREAT | O_TRUNC);
-    if (file.number() < 0) return base::fail(failure("make", path, errno));
+    const base::File file = make_file(path);
+    if (!file) return base::fail(base::file_error("make", path, errno));
     const auto [first, last] = range_of(range);
     const base::Bytes begin = types::encode_int64(first), end = types::encode_int64(last);
     const types::ValueView values[] = {types::ValueView::of(begin), types::ValueView::of(end)};
@@ -202,7 +189,7 @@ class ExportReader {
     }
     SIBYL_TRY(flush(file.number(), path));
     if (!single && ::rename(path.c_str(), state_.part_path(range).c_str()) != 0)
-      return base::fail(failure("make", path, errno));
+      return base::fail(base::file_error("make", path, errno));
     state_.finished(range, rows);
     return {};
   }
@@ -250,13 +237,13 @@ std::string header_line(const ExportPlan& plan) {
 }
 
 base::Status append_file(const std::string& from, int to, const std::string& to_path) {
-  const File file(from, O_RDONLY);
-  if (file.number() < 0) return base::fail(failure("open", from, errno));
+  const base::File file(from, O_RDONLY);
+  if (!file) return base::fail(base::file_error("open", from, errno));
   std::string buffer(write_bytes, '\0');
   for (;;) {
     const ssize_t got = ::read(file.number(), buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return base::fail(failure("read", from, errno));
+    if (got < 0) return base::fail(base::file_error("read", from, errno));
     if (got == 0) return {};
     SIBYL_TRY(write_all(to, to_path, {buffer.data(), static_cast<size_t>(got)}));
   }
@@ -268,15 +255,16 @@ base::Status put_together(const ExportOptions& options, const ExportPlan& plan, 
                           const std::string& parts) {
   const std::string path = options.file + ".new";
   {
-    const File file(path, O_WRONLY | O_CREAT | O_TRUNC);
-    if (file.number() < 0) return base::fail(failure("make", path, errno));
+    const base::File file(path, O_WRONLY | O_CREAT | O_TRUNC);
+    if (!file) return base::fail(base::file_error("make", path, errno));
     if (options.header && !plan.dialect.is_json) SIBYL_TRY(write_all(file.number(), path, header_line(plan)));
     for (unsigned i = 0; i < range_count; ++i)
       SIBYL_TRY(append_file(state.part_path(i), file.number(), path));
-    if (::fsync(file.number()) != 0 && errno != EINVAL) return base::fail(failure("sync", path, errno));
+    if (::fsync(file.number()) != 0 && errno != EINVAL)
+      return base::fail(base::file_error("sync", path, errno));
   }
   if (::rename(path.c_str(), options.file.c_str()) != 0)
-    return base::fail(failure("make", options.file, errno));
+    return base::fail(base::file_error("make", options.file, errno));
   std::error_code ignored;
   fs::remove_all(parts, ignored);
   return {};
@@ -303,7 +291,7 @@ int run_export(ExportOptions options) {
   std::error_code error;
   if (options.restart && !is_stream) fs::remove_all(parts, error);
   if (!is_stream && !fs::create_directories(parts, error) && error)
-    return refuse(command_name, failure("make", parts, error.value()));
+    return refuse(command_name, base::file_error("make", parts, error.value()));
   auto journal = Journal::open(
       is_stream ? "" : parts + "/journal",
       fmt::format("{} {} in {} ranges", plan.statement, run_text(options, *server, *dialect), range_count),
