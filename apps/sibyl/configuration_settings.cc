@@ -252,6 +252,12 @@ void add_network(std::vector<Setting>& list) {
       [](auto& c) -> auto& { return c.requests_per_second; }, 1, any,
       "Requests of all connections; beyond it they wait, or are answered OVERLOADED when "
       "they asked for that"));
+}
+
+// What Cassandra has no setting for.
+void add_own_limits(std::vector<Setting>& list) {
+  constexpr const char* section = "Clients";
+  constexpr int64_t mebibyte = 1 << 20;
   list.push_back(size(
       "max_unsent_data", section, [](auto& c) -> auto& { return c.server.limits.total_unsent_bytes; },
       mebibyte, any, "Answers that wait for their clients, of all connections; beyond it OVERLOADED"));
@@ -324,6 +330,7 @@ std::vector<Setting> make_settings() {
   add_node(list);
   add_memory(list);
   add_network(list);
+  add_own_limits(list);
   add_security(list);
   add_observing(list);
   add_guardrails(list);
