@@ -3,10 +3,9 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
-#include <fstream>
-#include <sstream>
 
 #include "auth/options.h"
+#include "base/file.h"
 #include "sibyl/configuration.h"
 
 namespace sibyl {
@@ -19,12 +18,23 @@ std::string unknown_text(std::string_view name) {
   return text;
 }
 
+constexpr std::string_view environment_prefix = "SIBYL_";
+
 // "client_encryption_options.enabled" is set by SIBYL_CLIENT_ENCRYPTION_OPTIONS_ENABLED.
 std::string environment_name(std::string_view setting) {
-  std::string name = "SIBYL_";
+  std::string name(environment_prefix);
   for (const char c : setting)
     name += c == '.' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   return name;
+}
+
+std::string unknown_variable_text(const std::string& name) {
+  std::string setting = name.substr(environment_prefix.size());
+  for (char& c : setting) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const std::string nearest = nearest_name(setting);
+  return fmt::format(
+      "{} is set, and there is no such setting{}", name,
+      find_setting(nearest) == nullptr ? "" : fmt::format("; did you mean {}?", environment_name(nearest)));
 }
 
 const Setting* setting_of_environment(std::string_view name) {
@@ -153,14 +163,11 @@ struct Reader::Yaml {
 };
 
 void Reader::read_file(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) {
-    problems_.push_back({path, "it cannot be read"});
-    return;
+  if (const auto text = base::read_file(path)) {
+    read_yaml(*text, path);
+  } else {
+    problems_.push_back({path, "it cannot be read: " + text.error().message()});
   }
-  std::stringstream text;
-  text << file.rdbuf();
-  read_yaml(text.str(), path);
 }
 
 void Reader::read_yaml(const std::string& text, const std::string& name) {
@@ -173,16 +180,15 @@ void Reader::read_yaml(const std::string& text, const std::string& name) {
 }
 
 void Reader::read_environment(const char* const* environment) {
-  constexpr std::string_view prefix = "SIBYL_";
   for (; *environment != nullptr; ++environment) {
     const std::string_view entry = *environment;
     const size_t equals = entry.find('=');
-    if (!entry.starts_with(prefix) || equals == std::string_view::npos) continue;
+    if (!entry.starts_with(environment_prefix) || equals == std::string_view::npos) continue;
     const std::string name(entry.substr(0, equals));
     if (name == "SIBYL_CONFIG") continue;
     const Setting* setting = setting_of_environment(name);
     if (setting == nullptr) {
-      warnings_.push_back(fmt::format("{} is set, and there is no such setting", name));
+      warnings_.push_back(unknown_variable_text(name));
       continue;
     }
     RawValue value = plain_value(*setting, std::string(entry.substr(equals + 1)));

@@ -2,17 +2,49 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 
 namespace sibyl::base {
+namespace {
+
+std::unexpected<Error> because(int error) {
+  return fail(ErrorCode::invalid, std::strerror(error));
+}
+
+}  // namespace
 
 File::File(const std::string& path, int flags) : number_(::open(path.c_str(), flags | O_CLOEXEC, 0644)) {}
 
 File::~File() {
   if (number_ >= 0) ::close(number_);
+}
+
+Result<int> open_to_read(const std::string& path) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return because(errno);
+  struct stat status{};
+  const int error = ::fstat(file, &status) != 0 ? errno : S_ISDIR(status.st_mode) ? EISDIR : 0;
+  if (error == 0) return file;
+  ::close(file);
+  return because(error);
+}
+
+Result<std::string> read_file(const std::string& path) {
+  SIBYL_ASSIGN(const int number, open_to_read(path));
+  const File file(number);
+  std::string text;
+  std::array<char, 1 << 16> buffer;
+  while (true) {
+    const ssize_t count = ::read(file.number(), buffer.data(), buffer.size());
+    if (count == 0) return text;
+    if (count > 0) text.append(buffer.data(), static_cast<size_t>(count));
+    if (count < 0 && errno != EINTR) return because(errno);
+  }
 }
 
 int write_all(int file, std::string_view bytes) {

@@ -26,6 +26,13 @@ class File {
   int number_;
 };
 
+// Of files that users name. A descriptor open for reading, which the caller closes; directories are refused
+// here, not at the first read. The error's message is the reason alone ("Is a directory"): who asked names
+// the file in words of its own.
+Result<int> open_to_read(const std::string& path);
+// All of a file's bytes; errors as above.
+Result<std::string> read_file(const std::string& path);
+
 // All of the bytes; 0, or the number of an error.
 int write_all(int file, std::string_view bytes);
 

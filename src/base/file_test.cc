@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <fstream>
 
 #include "base/test_directory.h"
 
@@ -40,6 +41,27 @@ TEST(File, SaysWhatWasRefused) {
   EXPECT_EQ(status.error().message(), "Cannot sync " + path + ": No such file or directory");
   EXPECT_EQ(status.error().hint(), "");
   EXPECT_EQ(file_error("make", "/x", ENOSPC).hint(), "free some disk space");
+}
+
+TEST(File, AllBytesAreRead) {
+  const TemporaryDirectory directory;
+  std::string bytes(200'000, 'x');
+  bytes[70'000] = '\0';
+  std::ofstream(directory.path() + "/file", std::ios::binary) << bytes;
+  const auto read = read_file(directory.path() + "/file");
+  ASSERT_TRUE(read) << read.error().message();
+  EXPECT_EQ(*read, bytes);
+  std::ofstream(directory.path() + "/empty");
+  EXPECT_EQ(read_file(directory.path() + "/empty").value(), "");
+}
+
+TEST(File, SaysWhyItCannotBeRead) {
+  const TemporaryDirectory directory;
+  EXPECT_EQ(read_file(directory.path()).error().message(), "Is a directory");
+  EXPECT_EQ(open_to_read(directory.path()).error().message(), "Is a directory");
+  EXPECT_EQ(read_file(directory.path() + "/none").error().message(), "No such file or directory");
+  // It opens and cannot be read: nothing is at the process's address 0.
+  EXPECT_EQ(read_file("/proc/self/mem").error().message(), "Input/output error");
 }
 
 }  // namespace

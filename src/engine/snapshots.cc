@@ -13,9 +13,7 @@
 #include <charconv>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <memory>
-#include <sstream>
 #include <string_view>
 
 #include "base/file.h"
@@ -209,6 +207,12 @@ base::Status copy_checked(const SnapshotInfo& snapshot, const CheckpointFile& fi
   return {};
 }
 
+base::Status copy_all(const SnapshotInfo& snapshot, const std::string& to) {
+  for (const CheckpointFile& file : snapshot.files) SIBYL_TRY(copy_checked(snapshot, file, to));
+  SIBYL_TRY(base::sync_path(fmt::format("{}/{}", to, records_name)));
+  return storage::rocksdb::mark_as_store(to);
+}
+
 // Fills the directory of a snapshot that has not its name yet.
 base::Status fill(const std::string& directory, SnapshotInfo& snapshot, storage::Store& store,
                   const schema::Snapshot& schema) {
@@ -269,11 +273,9 @@ base::Result<SnapshotInfo> read_snapshot(const std::string& path) {
   SnapshotInfo snapshot;
   snapshot.path = path;
   snapshot.name = fs::path(path).filename().string();
-  std::ifstream file(fmt::format("{}/{}", path, manifest_name), std::ios::binary);
-  if (!file) return base::fail(no_snapshot(path));
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (const std::string wrong = decode(text.str(), snapshot); !wrong.empty())
+  const auto text = base::read_file(fmt::format("{}/{}", path, manifest_name));
+  if (!text) return base::fail(no_snapshot(path));
+  if (const std::string wrong = decode(*text, snapshot); !wrong.empty())
     return base::fail(damage(snapshot, manifest_name, wrong));
   measure(snapshot);
   return snapshot;
@@ -320,13 +322,18 @@ base::Status verify_snapshot(const SnapshotInfo& snapshot) {
 
 base::Status restore_snapshot(const SnapshotInfo& snapshot, const std::string& to) {
   std::error_code error;
-  if (fs::exists(to, error) && !fs::is_empty(to, error))
+  const bool was_there = fs::exists(to, error);
+  if (was_there && !fs::is_empty(to, error))
     return base::fail(base::Error(base::ErrorCode::invalid, fmt::format("{} is not empty", to))
                           .with_hint("name a new directory: a snapshot is not restored over other data"));
   SIBYL_TRY(make_directory(fmt::format("{}/{}", to, records_name)));
-  for (const CheckpointFile& file : snapshot.files) SIBYL_TRY(copy_checked(snapshot, file, to));
-  SIBYL_TRY(base::sync_path(fmt::format("{}/{}", to, records_name)));
-  return storage::rocksdb::mark_as_store(to);
+  base::Status copied = copy_all(snapshot, to);
+  if (copied) return copied;
+  // The directory was empty: what it has now is half a store that nobody could use, and in the way.
+  if (const auto entries = entries_of(to))
+    for (const fs::path& entry : *entries) (void)remove_tree(entry.string());
+  if (!was_there) ::rmdir(to.c_str());
+  return copied;
 }
 
 std::vector<SystemRow> snapshot_rows(const std::string& data) {

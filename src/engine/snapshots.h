@@ -52,7 +52,7 @@ base::Result<SnapshotInfo> read_snapshot(const std::string& path);
 // Reads every file; an error names the first that is missing, too long or short, or changed.
 base::Status verify_snapshot(const SnapshotInfo& snapshot);
 // Into a directory that does not exist or is empty. Every file is checked as it is copied; the directory is a
-// database only when all is there.
+// database only when all is there, and after a failure as it was before.
 base::Status restore_snapshot(const SnapshotInfo& snapshot, const std::string& to);
 
 // Of system_views.snapshots.

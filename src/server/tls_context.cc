@@ -11,9 +11,9 @@
 
 #include <algorithm>
 #include <csignal>
-#include <fstream>
-#include <iterator>
 #include <vector>
+
+#include "base/file.h"
 
 namespace sibyl::server {
 
@@ -54,9 +54,9 @@ std::string last_reason() {
 }
 
 base::Result<std::string> read_file(const std::string& file) {
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) return base::fail(refused(file, "it cannot be read"));
-  return std::string(std::istreambuf_iterator<char>(stream), {});
+  auto bytes = base::read_file(file);
+  if (!bytes) return base::fail(refused(file, "it cannot be read: " + bytes.error().message()));
+  return bytes;
 }
 
 Bio bio_of(const std::string& bytes) {

@@ -116,6 +116,12 @@ TEST_F(TlsTest, ChangedFilesAreNoticed) {
   EXPECT_EQ((*contexts)->current(), second) << "what cannot be used changes nothing";
   EXPECT_FALSE((*contexts)->reload());
   EXPECT_EQ((*contexts)->current(), second);
+  std::filesystem::remove(file("server.pem"));
+  std::filesystem::create_directory(file("server.pem"));
+  EXPECT_EQ((*contexts)->current(), second);
+  const auto reloaded = (*contexts)->reload();
+  ASSERT_FALSE(reloaded);
+  EXPECT_THAT(reloaded.error().message(), HasSubstr("it cannot be read: Is a directory"));
 }
 
 TEST_F(TlsTest, OldProtocolsAndUnknownSuitesAreRefused) {
