@@ -24,29 +24,59 @@ BlockingPool::~BlockingPool() {
   for (auto& thread : threads_) thread.join();
 }
 
-bool BlockingPool::submit(Call& call) {
+bool BlockingPool::submit(Line& line, Call& call) {
   {
     const std::lock_guard lock(mutex_);
-    if (queue_.size() >= queue_limit_) {
+    if (!has_room(line)) {
       ++refused_;
       return false;
     }
-    queue_.push_back(&call);
+    call.next = nullptr;
+    if (line.oldest_ == nullptr) {
+      line.oldest_ = &call;
+      take_place(line);
+    } else {
+      line.newest_->next = &call;
+    }
+    line.newest_ = &call;
+    ++waiting_;
   }
   ready_.notify_one();
   return true;
 }
 
+bool BlockingPool::has_room(const Line& line) const {
+  const size_t kept_free = line.oldest_ == nullptr ? 0 : queue_limit_ / 8;
+  return waiting_ < queue_limit_ - kept_free;
+}
+
+// Its turn comes when all others that wait have had theirs.
+void BlockingPool::take_place(Line& line) {
+  line.next_ = nullptr;
+  (first_ == nullptr ? first_ : last_->next_) = &line;
+  last_ = &line;
+}
+
+// REQUIRES: some call waits.
+Call* BlockingPool::next_call() {
+  Line& line = *first_;
+  first_ = line.next_;
+  Call* call = line.oldest_;
+  line.oldest_ = call->next;
+  if (line.oldest_ != nullptr) take_place(line);
+  --waiting_;
+  return call;
+}
+
 void BlockingPool::work(Slot& slot) {
   std::unique_lock lock(mutex_);
   while (true) {
-    ready_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
-    if (queue_.empty()) return;
-    Call* call = queue_.front();
-    queue_.pop_front();
+    ready_.wait(lock, [this] { return stopping_ || waiting_ > 0; });
+    if (waiting_ == 0) return;
+    Call* call = next_call();
     slot = {call->plan, call->arrived, std::chrono::steady_clock::now(), true, call->login != nullptr};
     lock.unlock();
-    run_(*call);
+    run_(*call);  // from here on its line may be gone
     lock.lock();
     slot.is_running = false;
     slot.plan.reset();
@@ -58,7 +88,7 @@ engine::ThreadPool BlockingPool::usage() const {
   const std::lock_guard lock(mutex_);
   uint64_t active = 0;
   for (const Slot& slot : slots_) active += slot.is_running ? 1 : 0;
-  return {"Blocking-Requests", active, slots_.size(), queue_.size(), completed_, refused_};
+  return {"Blocking-Requests", active, slots_.size(), waiting_, completed_, refused_};
 }
 
 std::vector<engine::RunningRequest> BlockingPool::running() const {

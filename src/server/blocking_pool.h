@@ -1,10 +1,13 @@
 // Threads for requests that may wait: scans, reads before writes, schema changes.
+//
+// Every client has a line of its own, and the lines take turns of one call each. So a call that stands behind
+// n others of its line waits for at most n + 1 calls of any other, however many that has sent. The calls of
+// one line are started in the order they were submitted in; several may run at once.
 #pragma once
 
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
-#include <deque>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -20,12 +23,29 @@ class BlockingPool {
  public:
   using Run = void (*)(Call&);
 
+  // The calls of one client that wait for a thread. Of one pool; it must live for as long as they wait. The
+  // pool's lock guards it.
+  class Line {
+   public:
+    Line() = default;
+    Line(const Line&) = delete;
+    Line& operator=(const Line&) = delete;
+
+   private:
+    friend class BlockingPool;
+    Call* oldest_ = nullptr;  // linked by Call::next
+    Call* newest_ = nullptr;
+    Line* next_ = nullptr;  // whose turn it is then
+  };
+
+  // `queue_limit`: how many calls may wait, in all lines together.
   BlockingPool(unsigned threads, size_t queue_limit, Run run);
   // Runs what is queued, then ends its threads.
   ~BlockingPool();
 
-  // False when the queue is full.
-  bool submit(Call& call);
+  // False when too many wait. The last eighth of the limit is for lines in which nothing waits yet, so that
+  // those who send much do not have everybody refused. Allocates nothing. Any thread.
+  bool submit(Line& line, Call& call);
 
   // --- For system_views. Any thread.
   engine::ThreadPool usage() const;
@@ -40,12 +60,18 @@ class BlockingPool {
     bool is_login = false;
   };
   void work(Slot& slot);
+  // Those REQUIRE the lock.
+  bool has_room(const Line& line) const;
+  void take_place(Line& line);
+  Call* next_call();
 
   const size_t queue_limit_;
   const Run run_;
   mutable std::mutex mutex_;  // guards what follows, up to the threads
   std::condition_variable ready_;
-  std::deque<Call*> queue_;
+  Line* first_ = nullptr;  // of the lines in which calls wait, in the order of their turns
+  Line* last_ = nullptr;
+  size_t waiting_ = 0;  // calls in all of them
   bool stopping_ = false;
   std::vector<Slot> slots_;  // one for each thread
   uint64_t completed_ = 0, refused_ = 0;

@@ -33,7 +33,7 @@ struct LoginAttempt {
 };
 
 struct Call {
-  Call* next = nullptr;  // in the reactor's list of completed calls
+  Call* next = nullptr;  // in its line for the pool, then in the reactor's list of completed calls
   Reactor* reactor = nullptr;
   ConnectionPtr connection;
   ChunkPtr chunk;

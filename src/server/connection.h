@@ -184,6 +184,7 @@ class Connection {
   size_t out_sent_ = 0;  // of the first of them
   size_t calls_ = 0;
   size_t call_bytes_ = 0;
+  BlockingPool::Line line_, login_line_;  // for a thread of the pool, and of that for logins
   bool is_reading_ = false;
   bool is_stopped_ = false;  // a limit was reached: neither parse nor read
   bool is_waiting_writable_ = false;

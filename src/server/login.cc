@@ -112,7 +112,7 @@ void Connection::submit_login(Call* call) {
   LoginAttempt& login = *call->login;
   if (stage_ != Stage::closed) {
     if (shared.logins_per_address.enter(login.address, logins_of_one_address)) {
-      if (shared.login_pool->submit(*call)) return;
+      if (shared.login_pool->submit(login_line_, *call)) return;
       shared.logins_per_address.leave(login.address);
     } else if (auth::Attempts::Clock::now() < login.patience_ends) {
       return submit_login_after(look_again, call);

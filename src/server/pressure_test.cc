@@ -212,8 +212,10 @@ TEST_F(PressureTest, ResultsThatWaitForTheReactorAreLimited) {
   for (int16_t stream = 0; stream < 20; ++stream) burst += Client::query_frame("large 1000000", stream);
   hoarder.send_raw(burst + Client::query_frame("hold gate", 20));
   engine_.await_waiting(1);
-  // The one thread comes to this when it has seen the others.
-  other.send_raw(Client::query_frame("block gate", 1));
+  // The connections take turns: the one thread comes to the last of these when it has seen all of the others.
+  std::string turns;
+  for (int16_t stream = 0; stream < 20; ++stream) turns += Client::query_frame("large 1", stream);
+  other.send_raw(turns + Client::query_frame("block gate", 20));
   engine_.await_waiting(2);
   engine_.release("gate");
   int results = 0, refused = 0;

@@ -442,7 +442,7 @@ void Connection::run(Call* call, bool may_block) {
   if (may_block) {
     if (call->trace) call->trace->step("Handed to a thread that may wait");
     call->queued = coarse_now();
-    if (reactor_.shared().pool->submit(*call)) return;
+    if (reactor_.shared().pool->submit(line_, *call)) return;
     call->result = base::fail(overloaded("Request refused: too many requests wait for a thread"));
     finish(call);
     return;

@@ -1,0 +1,174 @@
+#include "server/blocking_pool.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <list>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "server/connection.h"
+
+namespace sibyl::server {
+namespace {
+
+// What the pool's thread does: it tells that a call has begun, and waits at those that are named "gate".
+class Recorder {
+ public:
+  static constexpr int16_t gate = -1;
+
+  void run(const Call& call) {
+    std::unique_lock lock(mutex_);
+    if (call.stream == gate) {
+      is_at_gate_ = true;
+      changed_.notify_all();
+      changed_.wait(lock, [this] { return is_open_; });
+    } else {
+      order_.push_back(call.stream);
+    }
+  }
+  void await_gate() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return is_at_gate_; });
+  }
+  void open() {
+    const std::lock_guard lock(mutex_);
+    is_open_ = true;
+    changed_.notify_all();
+  }
+  std::vector<int16_t> order() {
+    const std::lock_guard lock(mutex_);
+    return order_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool is_at_gate_ = false, is_open_ = false;
+  std::vector<int16_t> order_;
+};
+
+Recorder* recorder = nullptr;
+
+// A pool with one thread, which is held until all that is to wait has been submitted.
+class HeldPool {
+ public:
+  explicit HeldPool(size_t queue_limit) {
+    recorder = &recorder_;
+    pool_.emplace(1, queue_limit, [](Call& call) { recorder->run(call); });
+    submit(gate_line_, Recorder::gate);
+    recorder_.await_gate();
+  }
+  ~HeldPool() { finish(); }
+
+  bool submit(BlockingPool::Line& line, int16_t name) {
+    calls_.emplace_back().stream = name;
+    return pool_->submit(line, calls_.back());
+  }
+  engine::ThreadPool usage() const { return pool_->usage(); }
+  // Runs what waits: the names in the order they were started in.
+  std::vector<int16_t> finish() {
+    recorder_.open();
+    pool_.reset();
+    return recorder_.order();
+  }
+
+ private:
+  Recorder recorder_;
+  std::list<Call> calls_;
+  BlockingPool::Line gate_line_;
+  std::optional<BlockingPool> pool_;
+};
+
+TEST(BlockingPool, AClientDoesNotWaitForAllThatAnotherHasSent) {
+  BlockingPool::Line many, few;
+  HeldPool pool(4096);
+  for (int16_t i = 0; i < 1000; ++i) ASSERT_TRUE(pool.submit(many, i));
+  ASSERT_TRUE(pool.submit(few, 5000));
+  EXPECT_EQ(pool.usage().pending, 1001u);
+  const std::vector<int16_t> order = pool.finish();
+  ASSERT_EQ(order.size(), 1001u);
+  EXPECT_EQ(order[1], 5000);
+}
+
+TEST(BlockingPool, WhatOneClientHasSentIsStartedInItsOrder) {
+  BlockingPool::Line line;
+  HeldPool pool(4096);
+  for (int16_t i = 0; i < 1000; ++i) ASSERT_TRUE(pool.submit(line, i));
+  const std::vector<int16_t> order = pool.finish();
+  EXPECT_EQ(order.size(), 1000u);
+  EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
+}
+
+// However many lines there are and however they were filled: turns of one, in the order in which they came.
+RC_GTEST_PROP(BlockingPool, LinesTakeTurns, ()) {
+  constexpr size_t most_lines = 5;
+  const auto owners = *rc::gen::container<std::vector<size_t>>(rc::gen::inRange<size_t>(0, most_lines));
+  std::vector<BlockingPool::Line> lines(most_lines);
+  std::vector<std::deque<int16_t>> waiting(most_lines);
+  std::deque<size_t> turns;
+  HeldPool pool(100'000);
+  for (size_t i = 0; i < owners.size(); ++i) {
+    const auto name = static_cast<int16_t>(i);
+    if (waiting[owners[i]].empty()) turns.push_back(owners[i]);
+    waiting[owners[i]].push_back(name);
+    RC_ASSERT(pool.submit(lines[owners[i]], name));
+  }
+  std::vector<int16_t> expected;
+  while (!turns.empty()) {
+    const size_t owner = turns.front();
+    turns.pop_front();
+    expected.push_back(waiting[owner].front());
+    waiting[owner].pop_front();
+    if (!waiting[owner].empty()) turns.push_back(owner);
+  }
+  RC_ASSERT(pool.finish() == expected);
+}
+
+TEST(BlockingPool, TheLastEighthIsForThoseWhoHaveNothingWaiting) {
+  BlockingPool::Line greedy;
+  std::vector<BlockingPool::Line> others(9);
+  HeldPool pool(64);
+  size_t admitted = 0;
+  while (pool.submit(greedy, 0)) ++admitted;
+  EXPECT_EQ(admitted, 56u);
+  for (size_t i = 0; i < 8; ++i) EXPECT_TRUE(pool.submit(others[i], 1)) << i;
+  EXPECT_FALSE(pool.submit(others[8], 1));
+  EXPECT_FALSE(pool.submit(others[0], 1));
+  EXPECT_EQ(pool.usage().pending, 64u);
+  EXPECT_EQ(pool.usage().refused, 3u);
+  EXPECT_EQ(pool.finish().size(), 64u);
+}
+
+TEST(BlockingPool, ManyThreadsRunEverythingOnce) {
+  constexpr size_t clients = 16, calls_of_each = 500;
+  static std::atomic<size_t> ran;
+  ran = 0;
+  std::vector<BlockingPool::Line> lines(clients);
+  std::vector<Call> calls(clients * calls_of_each);
+  {
+    BlockingPool pool(8, calls.size() * 2, [](Call& call) {
+      ++call.frame_bytes;  // a race, were a call given to two threads
+      ++ran;
+    });
+    std::vector<std::thread> senders;
+    for (size_t client = 0; client < clients; ++client)
+      senders.emplace_back([&, client] {
+        for (size_t i = 0; i < calls_of_each; ++i)
+          EXPECT_TRUE(pool.submit(lines[client], calls[client * calls_of_each + i]));
+      });
+    for (auto& sender : senders) sender.join();
+  }
+  EXPECT_EQ(ran, calls.size());
+  EXPECT_TRUE(
+      std::all_of(calls.begin(), calls.end(), [](const Call& call) { return call.frame_bytes == 1; }));
+}
+
+}  // namespace
+}  // namespace sibyl::server
