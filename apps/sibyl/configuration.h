@@ -92,6 +92,15 @@ class Reader {
   // As `flag` on the command line: "--connections".
   void set(std::string_view name, const std::string& value, Origin origin, const std::string& where);
 
+  // A value, and where it was written.
+  struct Given {
+    RawValue value;
+    Origin origin = Origin::by_default;
+    std::string where;
+  };
+  // What a setting was given so far; nullptr: nothing.
+  const Given* given(std::string_view name) const;
+
   // Adds a problem that the caller met.
   void refuse(std::string where, std::string what) {
     problems_.push_back({std::move(where), std::move(what)});
@@ -112,11 +121,6 @@ class Reader {
   const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:
-  struct Given {
-    RawValue value;
-    Origin origin = Origin::by_default;
-    std::string where;
-  };
   void give(std::string_view name, RawValue value, Origin origin, const std::string& where);
   struct Yaml;
 
@@ -125,6 +129,18 @@ class Reader {
   std::vector<std::string> ignored_;
   std::vector<std::string> warnings_;
 };
+
+// --- Flags that are short for more than one setting
+
+// `sibyl serve --tls-…`: of client_encryption_options. What is empty or false was not given.
+struct TlsFlags {
+  std::string certificate, key, authority;
+  bool optional = false;
+  bool require_client_certificate = false;
+};
+// A certificate is enough to encrypt all connections, whatever a file says of the one before. With an
+// authority certificates that clients send are checked. REQUIRES: all else was read before.
+void read_tls_flags(const TlsFlags& flags, Reader& reader);
 
 // --- Values and their units
 

@@ -208,6 +208,11 @@ void Reader::set(std::string_view name, const std::string& value, Origin origin,
   give(name, plain_value(*setting, value), origin, where);
 }
 
+const Reader::Given* Reader::given(std::string_view name) const {
+  const auto found = given_.find(name);
+  return found == given_.end() || found->second.origin == Origin::by_default ? nullptr : &found->second;
+}
+
 void Reader::give(std::string_view name, RawValue value, Origin origin, const std::string& where) {
   const Setting* setting = find_setting(name);
   if (value.unit.empty()) value.unit = unit_of(*setting, name);

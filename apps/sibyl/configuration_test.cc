@@ -111,6 +111,63 @@ client_encryption_options:
               ElementsAre(HasSubstr("sibyl.yaml:1: authenticator: ")));
 }
 
+// The settings of client_encryption_options that system_views shows, with `flags` over a file.
+std::map<std::string, std::string> shown_with(const TlsFlags& flags, const std::string& yaml = "") {
+  Reader reader;
+  reader.read_yaml(yaml, "sibyl.yaml");
+  read_tls_flags(flags, reader);
+  const Reader::Result result = reader.finish();
+  for (const Problem& problem : reader.problems()) ADD_FAILURE() << problem.text();
+  constexpr std::string_view group = "client_encryption_options.";
+  std::map<std::string, std::string> shown;
+  for (const auto& [name, value] : result.configuration.engine.settings)
+    if (name.starts_with(group)) shown[name.substr(group.size())] = value;
+  return shown;
+}
+
+TEST(Configuration, shows_what_flags_for_tls_stand_for) {
+  using Shown = std::map<std::string, std::string>;
+  EXPECT_EQ(shown_with({}),
+            (Shown{{"enabled", "false"}, {"optional", "false"}, {"require_client_auth", "false"}}));
+  EXPECT_EQ(shown_with({"own.pem", "own.key", "", false, false}), (Shown{{"enabled", "true"},
+                                                                         {"optional", "false"},
+                                                                         {"keystore", "own.pem"},
+                                                                         {"key", "own.key"},
+                                                                         {"require_client_auth", "false"}}));
+  EXPECT_EQ(shown_with({"own.pem", "", "ca.pem", true, false}), (Shown{{"enabled", "true"},
+                                                                       {"optional", "true"},
+                                                                       {"keystore", "own.pem"},
+                                                                       {"truststore", "ca.pem"},
+                                                                       {"require_client_auth", "optional"}}));
+  EXPECT_EQ(shown_with({"own.pem", "", "ca.pem", false, true}).at("require_client_auth"), "true");
+}
+
+TEST(Configuration, flags_for_tls_take_precedence) {
+  const std::string file = R"(
+client_encryption_options:
+  enabled: true
+  optional: true
+  keystore: of-file.pem
+  key: of-file.key
+  keystore_password: hunter2
+  require_client_auth: true
+  truststore: of-file-ca.pem
+)";
+  const auto shown = shown_with({"own.pem", "", "ca.pem", false, false}, file);
+  EXPECT_EQ(shown.at("keystore"), "own.pem");
+  EXPECT_FALSE(shown.contains("key"));  // it is of the certificate that is not used
+  EXPECT_EQ(shown.at("optional"), "false");
+  EXPECT_EQ(shown.at("truststore"), "ca.pem");
+  EXPECT_EQ(shown.at("require_client_auth"), "true");
+  EXPECT_FALSE(shown.contains("keystore_password"));
+  Reader reader;
+  reader.set("client_encryption_options.keystore", "a.pem", Origin::flag, "--set");
+  read_tls_flags({"b.pem", "", "", false, false}, reader);
+  ASSERT_EQ(reader.problems().size(), 1u);
+  EXPECT_EQ(reader.problems()[0].text(),
+            "--tls-certificate: 'client_encryption_options.keystore' was set already, at --set");
+}
+
 TEST(Configuration, takes_the_older_names_with_their_units) {
   const Configuration found = read(
       "native_transport_max_frame_size_in_mb: 4\nslow_query_log_timeout_in_ms: 250\n"

@@ -33,7 +33,6 @@
 #include "sibyl/maintenance.h"
 #include "sibyl/notify.h"
 #include "sibyl/snapshot.h"
-#include "sibyl/tls_flags.h"
 
 namespace sibyl {
 namespace {
@@ -134,6 +133,7 @@ void read_flags(const Arguments& arguments, Reader& reader) {
       reader.set(one.substr(0, equals), one.substr(equals + 1), Origin::flag, "--set");
     }
   }
+  read_tls_flags(arguments.tls, reader);
 }
 
 Reader::Result read_configuration(const Arguments& arguments, Reader& reader) {
@@ -213,10 +213,20 @@ int run(const Arguments& arguments) {
   log_start(arguments, reader, read);
   Configuration configuration = read.configuration;
   configuration.engine.recent_logs = recent_log_lines;
-  arguments.tls.apply(configuration.server.tls);
   // A second server on one machine goes without, unless it was told where.
   configuration.server.http_required = read.origins.contains("metrics_address");
   return serve(configuration, signals);
+}
+
+void add_tls_flags(CLI::App& command, TlsFlags& flags) {
+  command.add_option("--tls-certificate", flags.certificate,
+                     "Encrypt connections with this certificate: PEM, or PKCS12 with its key");
+  command.add_option("--tls-key", flags.key, "The certificate's key, if it is in a file of its own");
+  command.add_option("--tls-ca", flags.authority,
+                     "Who signs the certificates of clients; those sent are checked");
+  command.add_flag("--tls-optional", flags.optional, "Serve connections that are not encrypted, too");
+  command.add_flag("--tls-require-client-certificate", flags.require_client_certificate,
+                   "Refuse clients without a certificate");
 }
 
 }  // namespace
@@ -241,10 +251,10 @@ void add_serve_command(CLI::App& app) {
       ->check(CLI::IsMember({"group", "periodic"}));
   flag("--metrics", "HOST:PORT for metrics over HTTP, or off (127.0.0.1:9180)");
   flag("--threads", "Threads that serve connections (cores, at most 4)");
-  flag("--connections", "The most connections at once (4096)");
+  flag("--connections", "The most connections at once (16384)");
   flag("--memory", "What the server may use, as 2GiB (what the machine has)");
   flag("--cache", "Cache for blocks of data files, in MiB (an eighth of memory, 32 to 256)");
-  arguments->tls.add_to(*command);
+  add_tls_flags(*command, arguments->tls);
   flag("--authenticator", "Who may connect: AllowAllAuthenticator, PasswordAuthenticator, ...");
   flag("--authorizer", "What they may do: AllowAllAuthorizer, CassandraAuthorizer");
   command->add_flag("--verbose", arguments->verbose, "Log more");

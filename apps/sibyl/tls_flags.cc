@@ -4,33 +4,6 @@
 
 namespace sibyl {
 
-void TlsFlags::add_to(CLI::App& command) {
-  command.add_option("--tls-certificate", certificate_,
-                     "Encrypt connections with this certificate: PEM, or PKCS12 with its key");
-  command.add_option("--tls-key", key_, "The certificate's key, if it is in a file of its own");
-  command.add_option("--tls-ca", authority_, "Who signs the certificates of clients; those sent are checked");
-  command.add_flag("--tls-optional", optional_, "Serve connections that are not encrypted, too");
-  command.add_flag("--tls-require-client-certificate", require_client_certificate_,
-                   "Refuse clients without a certificate");
-}
-
-void TlsFlags::apply(server::TlsOptions& options) const {
-  using server::TlsOptions;
-  if (!certificate_.empty()) {
-    options.mode = TlsOptions::Mode::required;
-    options.certificate_file = certificate_;
-    options.key_file.clear();
-  }
-  if (!key_.empty()) options.key_file = key_;
-  if (!authority_.empty()) {
-    options.ca_file = authority_;
-    if (options.client_certificates == TlsOptions::ClientCertificates::ignored)
-      options.client_certificates = TlsOptions::ClientCertificates::optional;
-  }
-  if (optional_) options.mode = TlsOptions::Mode::optional;
-  if (require_client_certificate_) options.client_certificates = TlsOptions::ClientCertificates::required;
-}
-
 void add_ssl_flags(CLI::App& command, client::TlsOptions& options) {
   command.add_flag("--ssl", options.enabled, "Encrypt the connection");
   command

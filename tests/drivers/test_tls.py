@@ -111,6 +111,17 @@ def test_required(required, authority):
     assert ask(secure(required, context(authority))).release_version
 
 
+def test_flags_are_shown_as_settings(mutual, authority, certificate):
+    cluster = secure(mutual, context(authority, authority.sign("client")))
+    try:
+        rows = cluster.connect().execute("SELECT name, value FROM system_views.settings")
+        shown = {row.name.split(".", 1)[1]: row.value for row in rows if row.name.startswith("client_encryption_options.")}
+    finally:
+        cluster.shutdown()
+    assert shown == {"enabled": "true", "optional": "false", "keystore": certificate[0], "key": certificate[1],
+                     "truststore": authority.certificate, "require_client_auth": "true"}
+
+
 def test_large_answers_and_requests(required, authority):
     cluster = secure(required, context(authority))
     session = cluster.connect()
