@@ -450,8 +450,9 @@ class EngineImpl final : public Engine {
   base::Result<ResultSet> define(const cql::Statement& statement, const std::string& keyspace,
                                  const auth::Login* login) {
     if (is_about_roles(statement))
-      return run_role_statement(statement, roles_.requires_login() ? login : nullptr, keyspace, *schema(),
-                                roles_);
+      return run_role_statement(
+          statement, roles_.requires_login() ? login : nullptr, keyspace, [this] { return schema(); },
+          roles_);
     base::Result<ResultSet> result = define_next(statement, keyspace, login);
     if (!result || result->kind != ResultSet::Kind::schema_change) return result;
     const bool needs_building = std::holds_alternative<cql::CreateIndex>(statement.node) ||

@@ -52,8 +52,14 @@ bool is_empty(const cql::RoleOptions& options) {
 // One statement, by one user. As in Cassandra, what may be done is asked first, then whether it makes sense.
 class Runner {
  public:
-  Runner(const auth::Login& login, const std::string& keyspace, const schema::Snapshot& schema, Roles& roles)
-      : user_(login.role), keyspace_(keyspace), schema_(schema), roles_(roles), access_(roles.access()) {}
+  Runner(const auth::Login& login, const std::string& keyspace, const NewestSchema& newest_schema,
+         Roles& roles)
+      : user_(login.role),
+        keyspace_(keyspace),
+        newest_schema_(newest_schema),
+        schema_(newest_schema()),
+        roles_(roles),
+        access_(roles.access()) {}
 
   base::Result<ResultSet> operator()(const cql::CreateRole& statement) {
     const cql::RoleOptions options = options_of(statement);
@@ -170,28 +176,15 @@ class Runner {
   base::Result<ResultSet> operator()(const cql::GrantPermission& statement) {
     SIBYL_ASSIGN(const Resource resource, resource_of(statement.resource));
     SIBYL_TRY(check_builtin(resource));
-    PermissionSet permissions = set_of(statement.permissions) & auth::applicable_permissions(resource.kind);
+    const PermissionSet permissions =
+        set_of(statement.permissions) & auth::applicable_permissions(resource.kind);
     if (permissions.empty())
       return base::fail(base::ErrorCode::syntax,
                         fmt::format("Resource type {} does not support any of the requested permissions",
                                     auth::class_of(resource.kind)));
-    SIBYL_TRY(ensure(Permission::authorize, resource));
-    for (const Permission permission : permissions.list()) SIBYL_TRY(ensure(permission, resource));
-    if (!find(statement.grantee)) return invalid(fmt::format("Role {} doesn't exist", statement.grantee));
-    if (!exists(resource, schema_, access_->rows()))
-      return invalid(fmt::format("Resource {} doesn't exist", to_string(resource)));
-    if (!roles_.checks_permissions())
-      return base::fail(
-          base::ErrorCode::server,
-          fmt::format("java.lang.UnsupportedOperationException: {} operation is not supported by "
-                      "AllowAllAuthorizer",
-                      statement.revoke ? "REVOKE" : "GRANT"));
     PermissionSet had;
     SIBYL_TRY(roles_.change([&](AccessRows& rows) -> base::Status {
-      if (!rows.roles.contains(statement.grantee))
-        return invalid(fmt::format("Role {} doesn't exist", statement.grantee));
-      if (!exists(resource, schema_, rows))
-        return invalid(fmt::format("Resource {} doesn't exist", to_string(resource)));
+      SIBYL_TRY(may_grant(statement, resource, permissions));
       PermissionSet& set = rows.permissions[statement.grantee][auth::name_of(resource)];
       had = set;
       set = statement.revoke ? set - permissions : set | permissions;
@@ -245,7 +238,7 @@ class Runner {
     if (statement.resource) {
       SIBYL_ASSIGN(resource, resource_of(*statement.resource));
       SIBYL_TRY(check_builtin(*resource));
-      if (!exists(*resource, schema_, access_->rows()))
+      if (!exists(*resource, *schema_, access_->rows()))
         return invalid(fmt::format("{} doesn't exist", to_string(*resource)));
     }
     if (!statement.of.empty() && !find(statement.of))
@@ -265,18 +258,34 @@ class Runner {
   const auth::Role* find(const std::string& role) const { return access_->find(role); }
   bool is_super() const { return access_->is_superuser(user_); }
 
-  base::Status ensure(Permission permission, const Resource& resource) const {
-    if (!roles_.checks_permissions()) return {};
-    return access_->ensure(user_, permission, resource);
-  }
   std::unexpected<base::Error> insufficient() const {
     return unauthorized(
         fmt::format("User {} does not have sufficient privileges to perform the requested operation", user_));
   }
+  // REQUIRES: within a change, for which everything is as it will be when the permission is granted.
+  base::Status may_grant(const cql::GrantPermission& statement, const Resource& resource,
+                         PermissionSet permissions) const {
+    const auth::AccessPtr now = roles_.access();
+    if (roles_.checks_permissions()) {
+      SIBYL_TRY(now->ensure(user_, Permission::authorize, resource));
+      for (const Permission permission : permissions.list())
+        SIBYL_TRY(now->ensure(user_, permission, resource));
+    }
+    if (!now->find(statement.grantee))
+      return invalid(fmt::format("Role {} doesn't exist", statement.grantee));
+    if (!exists(resource, *newest_schema_(), now->rows()))
+      return invalid(fmt::format("Resource {} doesn't exist", to_string(resource)));
+    if (roles_.checks_permissions()) return {};
+    return base::fail(base::ErrorCode::server,
+                      fmt::format("java.lang.UnsupportedOperationException: {} operation is not supported by "
+                                  "AllowAllAuthorizer",
+                                  statement.revoke ? "REVOKE" : "GRANT"));
+  }
+
   // For statements about roles. Where no permissions are checked, superusers look after roles: else everybody
   // could become one.
   base::Status check_privilege(Permission permission, const Resource& resource) const {
-    const bool may = roles_.checks_permissions() ? ensure(permission, resource).has_value() : is_super();
+    const bool may = roles_.checks_permissions() ? access_->allows(user_, permission, resource) : is_super();
     if (!may) return insufficient();
     return {};
   }
@@ -417,7 +426,7 @@ class Runner {
     const cql::QualifiedName& name = written.name;
     if (name.keyspace.empty())
       return invalid("In this context function name must be explictly qualified by a keyspace");
-    const schema::KeyspacePtr keyspace = schema_.find_keyspace(name.keyspace);
+    const schema::KeyspacePtr keyspace = schema_->find_keyspace(name.keyspace);
     const schema::Keyspace no_types;
     std::vector<types::TypePtr> arguments;
     for (const cql::RawType& raw : written.argument_types) {
@@ -429,7 +438,8 @@ class Runner {
 
   const std::string& user_;
   const std::string& keyspace_;
-  const schema::Snapshot& schema_;
+  const NewestSchema& newest_schema_;
+  const schema::SnapshotPtr schema_;
   Roles& roles_;
   const auth::AccessPtr access_;
 };
@@ -462,7 +472,7 @@ bool is_about_roles(const cql::Statement& statement) {
 }
 
 base::Result<ResultSet> run_role_statement(const cql::Statement& statement, const auth::Login* login,
-                                           const std::string& keyspace, const schema::Snapshot& schema,
+                                           const std::string& keyspace, const NewestSchema& schema,
                                            Roles& roles) {
   if (login == nullptr) {
     SIBYL_TRY(std::visit(Refuse{}, statement.node));

@@ -1,6 +1,7 @@
 // Statements about roles, permissions and identities.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "auth/access.h"
@@ -13,10 +14,17 @@ namespace sibyl::engine {
 
 bool is_about_roles(const cql::Statement& statement);
 
+// Gives the schema as it is when it is called.
+using NewestSchema = std::function<schema::SnapshotPtr()>;
+
 // Runs one for whoever has logged in (nullptr: nobody, and it is refused). `keyspace` is the session's.
 // Changes are durable when it returns. May take long: passwords are hashed.
+//
+// A permission is granted in one step with looking whether there is what it is about, and whether the user
+// may grant it: Roles::change() and the order that Roles::forget_missing() asks for see to it that nothing is
+// left of it when that is dropped meanwhile.
 base::Result<execute::ResultSet> run_role_statement(const cql::Statement& statement, const auth::Login* login,
-                                                    const std::string& keyspace,
-                                                    const schema::Snapshot& schema, Roles& roles);
+                                                    const std::string& keyspace, const NewestSchema& schema,
+                                                    Roles& roles);
 
 }  // namespace sibyl::engine

@@ -46,7 +46,8 @@ class Roles {
 
   using Change = std::function<base::Status(auth::AccessRows& rows)>;
   base::Status change(const Change& change);
-  // Takes back every permission on what the schema does not have.
+  // Takes back every permission on what the schema does not have. REQUIRES: whoever asks for the newest
+  // schema has been getting this one since before the call, or one that is granted meanwhile would stay.
   base::Status forget_missing(const schema::Snapshot& schema);
 
   // Hashing is dear: a role's password, hashed already or not, is changed once in five seconds at most, as in

@@ -1,9 +1,15 @@
 #include "engine/roles.h"
 
 #include <filesystem>
+#include <latch>
+#include <thread>
 
 #include "auth/password.h"
+#include "engine/open_store.h"
+#include "engine/role_statements.h"
 #include "engine/test_roles.h"
+#include "engine/test_schema.h"
+#include "execute/locks.h"
 
 namespace sibyl::engine {
 namespace {
@@ -64,6 +70,65 @@ TEST_F(RolesTest, WhatIsDroppedTakesItsPermissionsAlong) {
   EXPECT_THAT(ask("bob", "SELECT * FROM ks.t"), IsEmpty());
   must("DROP KEYSPACE ks");
   EXPECT_THAT(ask("cassandra", "LIST ALL PERMISSIONS OF bob"), ElementsAre("OK"));  // none
+}
+
+TEST_F(RolesTest, NothingIsLeftOfAGrantThatRacesADrop) {
+  make_family();
+  must("CREATE ROLE carol");
+  const std::pair<const char*, const char*> made[] = {
+      {"TABLE ks.u", "(k int PRIMARY KEY)"},
+      {"FUNCTION ks.f(int)", "RETURNS NULL ON NULL INPUT RETURNS int LANGUAGE lua AS 'return 1'"},
+      {"KEYSPACE other", "WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}"},
+      {"ROLE dave", ""}};
+  for (int round = 0; round < 100; ++round)
+    for (const auto& [what, definition] : made) {
+      const std::string name = what;
+      must(name == "FUNCTION ks.f(int)" ? "CREATE FUNCTION ks.f(a int) " + std::string(definition)
+                                        : "CREATE " + name + " " + definition);
+      std::latch begin(2);
+      std::thread granting([&] {
+        begin.arrive_and_wait();
+        ask("cassandra", "GRANT ALL ON " + name + " TO carol");
+      });
+      begin.arrive_and_wait();
+      must("DROP " + name);
+      granting.join();
+      ASSERT_THAT(ask("cassandra", "LIST ALL PERMISSIONS OF carol"), ElementsAre("OK")) << what;  // none
+      ASSERT_THAT(ask("cassandra", "SELECT role FROM system_auth.role_permissions WHERE role = 'carol'"),
+                  IsEmpty());
+    }
+}
+
+// The same, step by step.
+TEST(GrantPermission, LooksAtTheSchemaWhenItGrants) {
+  base::SystemClock clock;
+  const auto store = make_system_store(clock);
+  execute::TimestampSource timestamps(clock);
+  execute::PartitionLocks locks;
+  execute::Environment environment{*store, *store, clock, timestamps, locks};
+  const auth::Options options{auth::Authenticator::password, auth::Authorizer::cassandra};
+  Roles roles(environment, options);
+  const schema::SnapshotPtr without_table =
+      define(system_snapshot(),
+             "CREATE KEYSPACE ks WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}");
+  const schema::SnapshotPtr with_table = define(without_table, "CREATE TABLE ks.t (k int PRIMARY KEY)");
+  ASSERT_TRUE(roles.start(with_table));
+  const auth::Login* login = roles.log_in("cassandra", "cassandra").value();
+  const auto run = [&](std::string_view text, const NewestSchema& schema) {
+    const auto result = run_role_statement(**cql::parse_statement(text), login, "", schema, roles);
+    return result ? std::string("OK") : result.error().message();
+  };
+  ASSERT_EQ(run("CREATE ROLE carol", [&] { return with_table; }), "OK");
+  // The table is dropped when the statement has begun.
+  int asked = 0;
+  EXPECT_EQ(run("GRANT SELECT ON ks.t TO carol", [&] { return asked++ == 0 ? with_table : without_table; }),
+            "Resource <table ks.t> doesn't exist");
+  EXPECT_FALSE(roles.access()->rows().permissions.contains("carol"));
+  // It is dropped when the permission has been granted.
+  EXPECT_EQ(run("GRANT SELECT ON ks.t TO carol", [&] { return with_table; }), "OK");
+  EXPECT_TRUE(roles.access()->rows().permissions.contains("carol"));
+  ASSERT_TRUE(roles.forget_missing(*without_table));
+  EXPECT_FALSE(roles.access()->rows().permissions.contains("carol"));
 }
 
 TEST_F(RolesTest, ABatchInOneStatementIsCheckedWhole) {
