@@ -6,6 +6,7 @@
 #include <array>
 
 #include "plan/definitions_types.h"
+#include "plan/functions_user.h"
 #include "plan/modify.h"
 #include "plan/select.h"
 
@@ -71,25 +72,27 @@ class Asker {
                     "columns [{}]",
                     user_, table.keyspace, table.name, names));
   }
-  // A call of a name needs EXECUTE on all that the name may mean, and aggregates on what they call.
+  // Of what calls were found to mean; an aggregate calls its functions, too.
   base::Status ensure_execute(const plan::FunctionUse& use) const {
-    const schema::KeyspacePtr keyspace = schema_.find_keyspace(use.keyspace);
-    if (use.overloads.empty() || use.is_mask || !keyspace) return {};
-    for (const auto& [signature, function] : keyspace->functions)
-      if (function->name == use.name) SIBYL_TRY(ensure(Permission::execute, resource_of(*function)));
-    for (const auto& [signature, aggregate] : keyspace->aggregates)
-      if (aggregate->name == use.name) SIBYL_TRY(ensure_execute(*aggregate));
-    return {};
+    const std::string signature = plan::called_signature(use);
+    if (signature.empty() || use.is_mask) return {};
+    if (const schema::KeyspacePtr keyspace = schema_.find_keyspace(use.keyspace)) {
+      if (const auto found = keyspace->functions.find(signature); found != keyspace->functions.end())
+        return ensure(Permission::execute, resource_of(*found->second));
+      if (const auto found = keyspace->aggregates.find(signature); found != keyspace->aggregates.end())
+        return ensure_execute(*found->second);
+    }
+    return base::invalid(fmt::format("Unknown function '{}.{}'", use.keyspace, signature));  // dropped by now
   }
   base::Status ensure_execute(const schema::UserAggregate& aggregate) const {
     SIBYL_TRY(ensure(Permission::execute, resource_of(aggregate)));
     std::vector<types::TypePtr> types = {aggregate.state_type};
-    if (!aggregate.final_function.empty())
-      SIBYL_TRY(ensure(Permission::execute,
-                       Resource::function(aggregate.keyspace, aggregate.final_function, types)));
     types.insert(types.end(), aggregate.argument_types.begin(), aggregate.argument_types.end());
+    SIBYL_TRY(
+        ensure(Permission::execute, Resource::function(aggregate.keyspace, aggregate.state_function, types)));
+    if (aggregate.final_function.empty()) return {};
     return ensure(Permission::execute,
-                  Resource::function(aggregate.keyspace, aggregate.state_function, types));
+                  Resource::function(aggregate.keyspace, aggregate.final_function, {aggregate.state_type}));
   }
   base::Status ensure_writable(const plan::Modification& write) const {
     const schema::Table& table = *write.table;
@@ -165,9 +168,9 @@ class DefinitionAsker {
   base::Status operator()(const cql::CreateAggregate& statement) const {
     SIBYL_TRY(create_function(statement.aggregate, statement.argument_types, statement.or_replace));
     std::vector<cql::RawType> types = {statement.state_type};
-    SIBYL_TRY(call(statement.aggregate, statement.final_function, types));
     types.insert(types.end(), statement.argument_types.begin(), statement.argument_types.end());
-    return call(statement.aggregate, statement.state_function, types);
+    SIBYL_TRY(call(statement.aggregate, statement.state_function, types));
+    return call(statement.aggregate, statement.final_function, {statement.state_type});
   }
   base::Status operator()(const cql::DropFunction& statement) const {
     return drop_function(statement.function, statement.argument_types);

@@ -131,6 +131,46 @@ TEST(GrantPermission, LooksAtTheSchemaWhenItGrants) {
   EXPECT_FALSE(roles.access()->rows().permissions.contains("carol"));
 }
 
+TEST_F(RolesTest, ACallNeedsExecuteOnTheOverloadItMeans) {
+  make_family();
+  must("INSERT INTO ks.t (k, v) VALUES (1, 20)");
+  must("GRANT SELECT ON ks.t TO bob");
+  must("GRANT MODIFY ON ks.t TO bob");
+  const std::string rest = " RETURNS NULL ON NULL INPUT RETURNS int LANGUAGE lua AS 'return a + 1'";
+  must("CREATE FUNCTION ks.next(a int)" + rest);
+  must("CREATE FUNCTION ks.next(a bigint)" + rest);
+  must(
+      "CREATE FUNCTION ks.sums(a int, b int) RETURNS NULL ON NULL INPUT RETURNS int LANGUAGE lua AS 'return "
+      "a + b'");
+  must("CREATE AGGREGATE ks.total(int) SFUNC sums STYPE int FINALFUNC next INITCOND 0");
+  const auto refused = [](const std::string& function) {
+    return ElementsAre("User bob has no EXECUTE permission on <function ks." + function +
+                       "> or any of its parents");
+  };
+  EXPECT_THAT(ask("bob", "SELECT ks.next(v) FROM ks.t"), refused("next(int)"));
+  must("GRANT EXECUTE ON FUNCTION ks.next(int) TO bob");
+  EXPECT_THAT(ask("bob", "SELECT ks.next(v) FROM ks.t"), ElementsAre("21"));
+  EXPECT_THAT(ask("bob", "SELECT ks.next((bigint)1) FROM ks.t"), refused("next(bigint)"));
+  EXPECT_THAT(ask("bob", "SELECT ks.next(ks.next((bigint)1)) FROM ks.t"), refused("next(bigint)"));
+  EXPECT_THAT(ask("bob", "SELECT v FROM ks.t WHERE k = ks.next((bigint)0)"), refused("next(bigint)"));
+  EXPECT_THAT(ask("bob", "SELECT v FROM ks.t WHERE k = ks.next((int)0)"), ElementsAre("20"));
+  EXPECT_THAT(ask("bob", "UPDATE ks.t SET v = ks.next((bigint)7) WHERE k = 2"), refused("next(bigint)"));
+  EXPECT_THAT(ask("bob", "UPDATE ks.t SET v = ks.next((int)7) WHERE k = 2"), ElementsAre("OK"));
+  EXPECT_THAT(ask("bob", "EXPLAIN SELECT ks.next((bigint)1) FROM ks.t"), refused("next(bigint)"));
+  // An aggregate, then what it calls.
+  EXPECT_THAT(ask("bob", "SELECT ks.total(v) FROM ks.t"), refused("total(int)"));
+  must("GRANT EXECUTE ON FUNCTION ks.total(int) TO bob");
+  must("REVOKE EXECUTE ON FUNCTION ks.next(int) FROM bob");
+  EXPECT_THAT(ask("bob", "SELECT ks.total(v) FROM ks.t"), refused("sums(int, int)"));
+  must("GRANT EXECUTE ON FUNCTION ks.sums(int, int) TO bob");
+  EXPECT_THAT(ask("bob", "SELECT ks.total(v) FROM ks.t"), refused("next(int)"));
+  must("GRANT EXECUTE ON FUNCTION ks.next(int) TO bob");
+  EXPECT_THAT(ask("bob", "SELECT ks.total(v) FROM ks.t"), ElementsAre("29"));
+  // What a name also means from now on changes nothing for calls of the other.
+  must("CREATE FUNCTION ks.next(a text) RETURNS NULL ON NULL INPUT RETURNS text LANGUAGE lua AS 'return a'");
+  EXPECT_THAT(ask("bob", "SELECT ks.next(v) FROM ks.t WHERE k = 1"), ElementsAre("21"));
+}
+
 TEST_F(RolesTest, ABatchInOneStatementIsCheckedWhole) {
   make_family();
   must("CREATE TABLE ks.u (k int PRIMARY KEY, v int)");

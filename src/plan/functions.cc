@@ -479,10 +479,13 @@ base::Result<TermPtr> Binder::call(const cql::Expression& expression, const Colu
                     operation ? std::string(1, operation_symbol(function->name)) : function->qualified_name(),
                     function->returns->cql_name(), receiver.name, receiver.type->cql_name()));
   }
+  // Permissions are asked for in Cassandra's order: in selections from the outside in.
+  if (scope_ != nullptr) add_call(schema_, *function, uses_);
   for (size_t i = arguments.size(); i < call.arguments.size(); ++i) {
     SIBYL_ASSIGN(TermPtr argument, term(*call.arguments[i], argument_spec(receiver, *function, i)));
     arguments.push_back(std::move(argument));
   }
+  if (scope_ == nullptr) add_call(schema_, *function, uses_);
   if (function->is_aggregate()) return scope_->aggregate(function, std::move(arguments));
   return make_call(function, std::move(arguments));
 }
