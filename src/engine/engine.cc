@@ -26,22 +26,19 @@
 #include "engine/roles.h"
 #include "engine/snapshots.h"
 #include "engine/statements.h"
+#include "engine/system_sources.h"
 #include "engine/system_tables.h"
+#include "engine/trace_steps.h"
 #include "engine/traces.h"
 #include "engine/usage.h"
 #include "engine/usage_rows.h"
 #include "engine/usage_store.h"
 #include "engine/write_gate.h"
 #include "execute/locks.h"
-#include "execute/trace.h"
 #include "execute/vector_indexes.h"
 #include "plan/definitions.h"
-#include "plan/modify.h"
-#include "plan/restrictions.h"
-#include "plan/select.h"
 #include "row/record_key.h"
 #include "schema/index.h"
-#include "types/literal.h"
 #include "types/value.h"
 
 namespace sibyl::engine {
@@ -53,31 +50,6 @@ using execute::Completion;
 using execute::Request;
 using execute::ResultSet;
 using plan::PreparedPtr;
-
-Bytes inet_bytes(const std::string& address) {
-  auto bytes = types::from_string(*types::scalar(types::Kind::inet), address);
-  return bytes ? *bytes : Bytes(4, '\0');
-}
-
-SystemRow client_row(const Client& client) {
-  SystemRow row = {{"address", inet_bytes(client.address)},
-                   {"port", types::encode_int32(client.port)},
-                   {"client_options", text_map(client.options)},
-                   {"connection_stage", client.stage},
-                   {"hostname", client.address},
-                   {"protocol_version", types::encode_int32(client.protocol_version)},
-                   {"request_count", types::encode_int64(static_cast<int64_t>(client.request_count))},
-                   {"ssl_enabled", types::encode_boolean(!client.tls_protocol.empty())},
-                   {"username", client.role}};
-  if (!client.driver_name.empty()) row.emplace_back("driver_name", client.driver_name);
-  if (!client.driver_version.empty()) row.emplace_back("driver_version", client.driver_version);
-  if (!client.tls_protocol.empty()) {
-    row.emplace_back("ssl_cipher_suite", client.tls_cipher_suite);
-    row.emplace_back("ssl_protocol", client.tls_protocol);
-  }
-  if (!client.keyspace.empty()) row.emplace_back("keyspace_name", client.keyspace);
-  return row;
-}
 
 // Cassandra's "IndexInfo" calls a keyspace a table.
 std::vector<SystemRow> built_index_rows(const schema::Snapshot& schema) {
@@ -125,58 +97,6 @@ std::set<uint32_t> vector_indexes(const schema::Snapshot& schema) {
 Completion with_warnings(std::vector<std::string> warnings, Completion done) {
   return [warnings = std::move(warnings), done = std::move(done)](base::Result<ResultSet> result) mutable {
     if (result) result->warnings.insert(result->warnings.begin(), warnings.begin(), warnings.end());
-    done(std::move(result));
-  };
-}
-
-// What is about to be done, for a trace.
-struct DescribeRun {
-  std::string operator()(const std::shared_ptr<const plan::Select>& select) const {
-    const plan::Restrictions& where = *select->where;
-    const std::string& table = select->table->name;
-    if (select->nearest != nullptr)
-      return fmt::format("Executing a search for the nearest rows of {}", table);
-    if (!where.index_uses().empty()) return fmt::format("Executing an indexed query on {}", table);
-    if (where.partitions() == plan::Restrictions::Partitions::range)
-      return fmt::format("Executing a scan of {}{}", table,
-                         where.restricts_partition() ? ", within a range of tokens" : "");
-    return fmt::format(fmt::runtime(where.has_partition_in() ? "Executing a query on several partitions of {}"
-                                                             : "Executing single-partition query on {}"),
-                       table);
-  }
-  std::string operator()(const std::shared_ptr<const plan::Modification>& write) const {
-    return fmt::format("Executing a write on {}{}", write->table->name,
-                       write->reads_first ? ", which reads first, under its partition's lock" : "");
-  }
-  std::string operator()(const std::shared_ptr<const plan::Batch>&) const { return "Executing a batch"; }
-  std::string operator()(const plan::Truncate& truncate) const {
-    return fmt::format("Truncating {}", truncate.table->name);
-  }
-  std::string operator()(const plan::Definition&) const { return "Changing the schema"; }
-  template <typename Other>
-  std::string operator()(const Other&) const {
-    return "Executing the statement";
-  }
-};
-
-std::string describe_run(const plan::Prepared& plan) {
-  return std::visit(DescribeRun{}, plan.plan);
-}
-
-// A step now, and one that says how it ended.
-Completion with_steps(std::string first, const char* committed, execute::Trace& trace, Completion done) {
-  trace.step(std::move(first));
-  return [&trace, committed, done = std::move(done)](base::Result<ResultSet> result) mutable {
-    if (!result) {
-      trace.step("Failed: " + result.error().message());
-    } else if (result->kind == ResultSet::Kind::rows) {
-      trace.step(fmt::format("Returning {} rows of {} bytes{}", result->rows.count(),
-                             result->rows.bytes().size(), result->paging_state ? "; there are more" : ""));
-    } else if (result->kind == ResultSet::Kind::nothing) {
-      trace.step(committed);
-    } else {
-      trace.step("Done");
-    }
     done(std::move(result));
   };
 }
@@ -331,11 +251,7 @@ class EngineImpl final : public Engine {
     SIBYL_CHECK(system_tables_.show_node(std::move(node)).has_value());
     SIBYL_CHECK(show_settings().has_value());
   }
-  void set_clients(Clients clients) override {
-    std::lock_guard lock(clients_mutex_);
-    clients_ = std::move(clients);
-  }
-
+  void set_clients(Clients clients) override { monitor_tables_.set_clients(std::move(clients)); }
   void set_monitor(const Monitor* monitor) override { monitor_tables_.set_monitor(monitor); }
   Statistics statistics() const override {
     const PlanCache& prepared = statements_.prepared();
@@ -512,23 +428,7 @@ class EngineImpl final : public Engine {
   // --- System tables
 
   base::Status show_settings() {
-    Node node = system_tables_.node();
-    bool periodic = options_.commitlog_sync == Options::Sync::periodic;
-    std::map<std::string, std::string> settings = {{"authenticator", to_string(options_.auth.authenticator)},
-                                                   {"authorizer", to_string(options_.auth.authorizer)},
-                                                   {"cluster_name", options_.cluster_name},
-                                                   {"commitlog_sync", periodic ? "periodic" : "group"},
-                                                   {"data_file_directories", "[" + options_.data + "]"},
-                                                   {"endpoint_snitch", "SimpleSnitch"},
-                                                   {"native_transport_port", std::to_string(node.port)},
-                                                   {"num_tokens", "1"},
-                                                   {"partitioner", partitioner_class},
-                                                   {"rpc_address", node.address}};
-    for (auto& [name, value] : plan::settings_of(options_.guardrails)) settings.emplace(name, value);
-    for (const auto& [name, value] : options_.settings) settings[name] = value;
-    // Port 0 has become a real one.
-    settings["native_transport_port"] = std::to_string(node.port);
-    return system_tables_.show_settings(settings);
+    return system_tables_.show_settings(shown_settings(options_, system_tables_.node()));
   }
 
   void set_sources() {
@@ -559,13 +459,6 @@ class EngineImpl final : public Engine {
                               [this] { return query_shape_rows(usage_, *schema()); });
     system_tables_.set_source("system_views", "disk_usage",
                               [this] { return disk_usage_rows(*store_, *schema()); });
-    system_tables_.set_source("system_views", "clients", [this] {
-      std::vector<SystemRow> rows;
-      std::lock_guard lock(clients_mutex_);
-      if (clients_)
-        for (const Client& client : clients_()) rows.push_back(client_row(client));
-      return rows;
-    });
   }
 
   std::vector<SystemRow> view_build_rows() const {
@@ -622,8 +515,6 @@ class EngineImpl final : public Engine {
   std::mutex listeners_mutex_;
   std::map<uint64_t, Listener> listeners_;
   uint64_t last_token_ = 0;
-  std::mutex clients_mutex_;
-  Clients clients_;
   MonitorTables monitor_tables_;
   WriteGate gate_;
   DiskUsage disk_usage_{options_.guardrails, *store_, options_.data};

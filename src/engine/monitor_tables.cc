@@ -1,8 +1,38 @@
 #include "engine/monitor_tables.h"
 
 #include "engine/monitor_rows.h"
+#include "types/literal.h"
+#include "types/value.h"
 
 namespace sibyl::engine {
+namespace {
+
+Bytes inet_bytes(const std::string& address) {
+  auto bytes = types::from_string(*types::scalar(types::Kind::inet), address);
+  return bytes ? *bytes : Bytes(4, '\0');
+}
+
+SystemRow client_row(const Client& client) {
+  SystemRow row = {{"address", inet_bytes(client.address)},
+                   {"port", types::encode_int32(client.port)},
+                   {"client_options", text_map(client.options)},
+                   {"connection_stage", client.stage},
+                   {"hostname", client.address},
+                   {"protocol_version", types::encode_int32(client.protocol_version)},
+                   {"request_count", types::encode_int64(static_cast<int64_t>(client.request_count))},
+                   {"ssl_enabled", types::encode_boolean(!client.tls_protocol.empty())},
+                   {"username", client.role}};
+  if (!client.driver_name.empty()) row.emplace_back("driver_name", client.driver_name);
+  if (!client.driver_version.empty()) row.emplace_back("driver_version", client.driver_version);
+  if (!client.tls_protocol.empty()) {
+    row.emplace_back("ssl_cipher_suite", client.tls_cipher_suite);
+    row.emplace_back("ssl_protocol", client.tls_protocol);
+  }
+  if (!client.keyspace.empty()) row.emplace_back("keyspace_name", client.keyspace);
+  return row;
+}
+
+}  // namespace
 
 void MonitorTables::install_monitored(SystemTables& tables, const char* table, Rows rows) {
   tables.set_source("system_views", table, [this, rows = std::move(rows)] {
@@ -22,6 +52,13 @@ void MonitorTables::install(SystemTables& tables, Engine& engine, const Options&
   });
   tables.set_source("system_views", "gossip_info", [&engine, &tables] {
     return gossip_rows(tables.node(), engine.schema()->version, engine.store().statistics().bytes_on_disk);
+  });
+  tables.set_source("system_views", "clients", [this] {
+    std::vector<SystemRow> rows;
+    std::lock_guard lock(clients_mutex_);
+    if (clients_)
+      for (const Client& client : clients_()) rows.push_back(client_row(client));
+    return rows;
   });
   install_monitored(tables, "thread_pools",
                     [](const Monitor& monitor) { return thread_pool_rows(monitor.thread_pools()); });

@@ -1,4 +1,4 @@
-// Fills the tables of system_views about requests, caches, threads and files when they are read.
+// Fills the tables of system_views about clients, requests, caches, threads and files when they are read.
 #pragma once
 
 #include <functional>
@@ -14,10 +14,14 @@ class MonitorTables {
  public:
   // Borrows both, which must outlive it. The options' data directory and log are shown.
   void install(SystemTables& tables, Engine& engine, const Options& options);
-  // After it returns the old one is not asked any more.
+  // After these return the old one is not asked any more.
   void set_monitor(const Monitor* monitor) {
     std::lock_guard lock(mutex_);
     monitor_ = monitor;
+  }
+  void set_clients(Engine::Clients clients) {
+    std::lock_guard lock(clients_mutex_);
+    clients_ = std::move(clients);
   }
 
  private:
@@ -27,6 +31,8 @@ class MonitorTables {
 
   std::mutex mutex_;
   const Monitor* monitor_ = nullptr;  // guarded by mutex_
+  std::mutex clients_mutex_;
+  Engine::Clients clients_;  // guarded by clients_mutex_
 };
 
 }  // namespace sibyl::engine

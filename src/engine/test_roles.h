@@ -10,8 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/engine.h"
-#include "types/print.h"
+#include "engine/test_result.h"
 
 namespace sibyl::engine {
 
@@ -51,20 +50,7 @@ class RolesTest : public testing::Test {
   static std::vector<std::string> print(const base::Result<execute::ResultSet>& result) {
     if (!result) return {result.error().message()};
     if (result->kind != execute::ResultSet::Kind::rows) return {"OK"};
-    std::vector<std::string> lines;
-    base::Reader reader(result->rows.bytes());
-    for (size_t row = 0; row < result->rows.count(); ++row) {
-      std::string& line = lines.emplace_back();
-      for (const plan::ColumnSpec& column : result->metadata->columns) {
-        uint32_t size = 0;
-        BytesView value;
-        EXPECT_TRUE(reader.big_endian(size));
-        const bool is_null = static_cast<int32_t>(size) < 0;
-        EXPECT_TRUE(is_null || reader.take(size, value));
-        line += (line.empty() ? "" : "|") + (is_null ? "null" : types::to_display(*column.type, value));
-      }
-    }
-    return lines;
+    return lines_of(*result);
   }
   void must(std::string_view text) {
     ASSERT_THAT(ask("cassandra", text), testing::ElementsAre("OK")) << text;
