@@ -3,21 +3,19 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <fstream>
-#include <iterator>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "advisor/design.h"
+#include "base/file.h"
 #include "sibyl/advise_diagrams.h"
 #include "sibyl/advise_measure.h"
 #include "sibyl/commands.h"
+#include "sibyl/refuse.h"
 
 namespace sibyl {
 namespace {
 
-constexpr int exit_failed = 1;
 constexpr int exit_refused = 2;
 
 struct DesignArguments {
@@ -27,22 +25,14 @@ struct DesignArguments {
   MeasureArguments measure;
 };
 
-int refuse(int status, const std::string& message, const std::string& hint = {}) {
-  fmt::print(stderr, "sibyl advise: {}\n", message);
-  if (!hint.empty()) fmt::print(stderr, "{}\n", hint);
-  return status;
-}
-
-std::optional<std::string> read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return std::nullopt;
-  return std::string{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+int refuse(const std::string& message, const std::string& hint = {}) {
+  return sibyl::refuse("advise", exit_refused, message, hint);
 }
 
 int print_measurement(const advisor::Workload& workload, const advisor::DesignOptions& options,
                       const DesignArguments& arguments) {
   const auto measurement = measure_design(workload, options, arguments.measure);
-  if (!measurement) return refuse(exit_failed, measurement.error().message(), measurement.error().hint());
+  if (!measurement) return refuse(measurement.error().message(), measurement.error().hint());
   std::fputs(
       (arguments.json ? advisor::render_json(*measurement) : advisor::render_text(*measurement, {})).c_str(),
       stdout);
@@ -50,10 +40,10 @@ int print_measurement(const advisor::Workload& workload, const advisor::DesignOp
 }
 
 int run_design(const DesignArguments& arguments) {
-  const std::optional<std::string> text = read_file(arguments.file);
-  if (!text) return refuse(exit_refused, fmt::format("cannot read {}", arguments.file));
+  const auto text = base::read_file(arguments.file);
+  if (!text) return refuse(fmt::format("cannot read {}: {}", arguments.file, text.error().message()));
   const auto workload = advisor::parse_workload(*text, arguments.file);
-  if (!workload) return refuse(exit_refused, workload.error().message(), workload.error().hint());
+  if (!workload) return refuse(workload.error().message(), workload.error().hint());
   advisor::DesignOptions options;
   options.mix = arguments.mix;
   options.share = arguments.share;
@@ -61,17 +51,16 @@ int run_design(const DesignArguments& arguments) {
   options.seconds = arguments.seconds;
   if (!arguments.space.empty()) {
     options.space_bytes = advisor::read_bytes(arguments.space);
-    if (!options.space_bytes)
-      return refuse(exit_refused, fmt::format("'{}' is not a size such as 2GB", arguments.space));
+    if (!options.space_bytes) return refuse(fmt::format("'{}' is not a size such as 2GB", arguments.space));
   }
   if (arguments.measure.measure) return print_measurement(*workload, options, arguments);
   const auto design = advisor::design_tables(*workload, options);
-  if (!design) return refuse(exit_failed, design.error().message(), design.error().hint());
+  if (!design) return refuse(design.error().message(), design.error().hint());
   std::fputs((arguments.json ? advisor::render_json(*design) : advisor::render_text(*design)).c_str(),
              stdout);
   if (arguments.diagrams.empty()) return 0;
   if (const auto written = write_diagrams(*workload, *design, arguments.diagrams); !written)
-    return refuse(exit_failed, written.error().message());
+    return refuse(written.error().message());
   return 0;
 }
 

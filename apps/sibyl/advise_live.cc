@@ -229,13 +229,8 @@ base::Result<std::unique_ptr<shell::Session>> open(const LiveFlags& flags) {
   if (!server.user.empty() && !flags.has_password) {
     SIBYL_ASSIGN(server.password, shell::ask_password(server.user));
   }
-  auto session = shell::connect_session(server);
-  if (session) return session;
-  const bool login = session.error().code() == base::ErrorCode::bad_credentials;
-  return base::fail(
-      base::Error(session.error().code(), session.error().message())
-          .with_hint(login ? "Name a user with -u; without -p the password is asked for."
-                           : "Name the server as HOST:PORT, or the data directory of a stopped one."));
+  return shell::connect_session(server,
+                                "Name the server as HOST:PORT, or the data directory of a stopped one.");
 }
 
 }  // namespace
@@ -248,7 +243,7 @@ void LiveFlags::add_to(CLI::App& command) {
                   "With --live: these keyspaces (all of the users'); may be repeated")
       ->take_all()
       ->allow_extra_args(false);
-  command.add_option("-u,--user", server.user,
+  command.add_option("-u,--user,--username", server.user,
                      "With --live: who logs in; without -p the password is asked for");
   command.add_option("-p,--password", server.password, "The user's password")
       ->each([this](const std::string&) { has_password = true; });

@@ -7,16 +7,16 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <optional>
 
 #include "advisor/review.h"
+#include "base/file.h"
 #include "sibyl/advise_diagrams.h"
 #include "sibyl/advise_live.h"
 #include "sibyl/advise_measure.h"
 #include "sibyl/commands.h"
+#include "sibyl/refuse.h"
 
 namespace sibyl {
 namespace {
@@ -32,15 +32,7 @@ struct ReviewArguments {
 };
 
 int refuse(const std::string& message, const std::string& hint = {}) {
-  fmt::print(stderr, "sibyl advise: {}\n", message);
-  if (!hint.empty()) fmt::print(stderr, "{}\n", hint);
-  return exit_refused;
-}
-
-std::optional<std::string> read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return std::nullopt;
-  return std::string{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  return sibyl::refuse("advise", exit_refused, message, hint);
 }
 
 std::string render(const advisor::Review& review, const std::string& format) {
@@ -67,17 +59,34 @@ int print_measurement(const std::vector<advisor::Workload>& workloads, const Rev
   return 0;
 }
 
+// Entities and their queries are for a design: a review of no tables would find nothing, and say that all is
+// well.
+base::Status check_reviewable(const std::vector<advisor::Workload>& workloads) {
+  for (const advisor::Workload& workload : workloads)
+    if (!workload.cql.empty()) return {};
+  for (const advisor::Workload& workload : workloads)
+    if (!workload.model.entities.empty())
+      return base::fail(
+          base::Error(base::ErrorCode::invalid,
+                      fmt::format("{} has entities, and no tables to review", workload.file))
+              .with_hint(fmt::format("Design tables for them: sibyl advise design {}", workload.file)));
+  return {};
+}
+
 int run_review(const ReviewArguments& arguments) {
   if (arguments.measure.measure && !arguments.live.place.empty())
     return refuse("--measure runs what files declare, not what a database has observed");
   std::vector<advisor::Workload> workloads;
   for (const std::string& path : arguments.files) {
-    const std::optional<std::string> text = read_file(path);
-    if (!text) return refuse(fmt::format("cannot read {}", path));
+    const auto text = base::read_file(path);
+    if (!text) return refuse(fmt::format("cannot read {}: {}", path, text.error().message()));
     auto workload = advisor::parse_workload(*text, path);
     if (!workload) return refuse(workload.error().message(), workload.error().hint());
     workloads.push_back(std::move(*workload));
   }
+  if (const base::Status reviewable = check_reviewable(workloads);
+      !reviewable && arguments.live.place.empty())
+    return refuse(reviewable.error().message(), reviewable.error().hint());
   advisor::ReviewOptions options;
   advisor::Observation observation;
   if (!arguments.live.place.empty()) {
@@ -91,8 +100,8 @@ int run_review(const ReviewArguments& arguments) {
   auto review = advisor::review_workloads(workloads, options);
   if (!review) return refuse(review.error().message(), review.error().hint());
   if (!arguments.baseline.empty()) {
-    const std::optional<std::string> text = read_file(arguments.baseline);
-    if (!text) return refuse(fmt::format("cannot read {}", arguments.baseline));
+    const auto text = base::read_file(arguments.baseline);
+    if (!text) return refuse(fmt::format("cannot read {}: {}", arguments.baseline, text.error().message()));
     if (const auto applied = advisor::apply_baseline(*text, arguments.baseline, *review); !applied)
       return refuse(applied.error().message());
   }
@@ -129,9 +138,14 @@ void add_review_options(CLI::App& advise) {
   advise.add_option("--diagrams", arguments->diagrams,
                     "Draw the tables, their spread and their growth as SVG files in this directory");
   add_measure_options(advise, arguments->measure);
+  advise.footer(
+      "Exit status: 0 fine, 2 wrong usage, or a file cannot be read or a database not asked, 3 a finding is "
+      "at "
+      "least as severe as --fail-on says.");
   advise.callback([arguments, &advise] {
     if (!advise.get_subcommands().empty()) return;
-    if (arguments->files.empty() && arguments->live.place.empty()) throw CLI::CallForHelp();
+    if (arguments->files.empty() && arguments->live.place.empty())
+      throw CLI::RequiredError("A file to review, or --live");
     if (const int status = run_review(*arguments); status != 0) throw CLI::RuntimeError(status);
   });
 }

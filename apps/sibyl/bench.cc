@@ -17,6 +17,7 @@
 #include "sibyl/commands.h"
 #include "sibyl/load.h"
 #include "sibyl/process_usage.h"
+#include "sibyl/refuse.h"
 #include "sibyl/session.h"
 #include "types/value.h"
 
@@ -27,6 +28,8 @@ using bench::Load;
 using bench::LoadResult;
 using bench::Operation;
 using client::Connection;
+
+constexpr int exit_refused = 2;
 
 struct Arguments {
   std::string host = "127.0.0.1:9042";
@@ -248,13 +251,9 @@ void print_json(const Arguments& arguments, const Measurement& measurement) {
       static_cast<double>(result.latencies.largest()) / 1e3, server);
 }
 
-// 0: done; 1: some requests failed; 2: it could not run.
 int run(const Arguments& arguments) {
   const auto measurement = measure(arguments);
-  if (!measurement) {
-    fmt::print(stderr, "sibyl bench: {}\n", measurement.error().text());
-    return 2;
-  }
+  if (!measurement) return refuse("bench", exit_refused, measurement.error());
   if (arguments.json) {
     print_json(arguments, *measurement);
   } else {
@@ -276,10 +275,15 @@ void add_bench_command(CLI::App& app) {
           "writes")
       ->check(CLI::IsMember({"write", "read", "slice", "mixed"}))
       ->capture_default_str();
-  command->add_option("--connections", arguments->connections, "Connections")->capture_default_str();
-  command->add_option("--in-flight", arguments->in_flight, "Requests in flight, of all connections together")
+  command->add_option("--connections", arguments->connections, "Connections")
+      ->check(CLI::Range(1u, 100'000u))
       ->capture_default_str();
-  command->add_option("--duration", arguments->seconds, "Seconds to run")->capture_default_str();
+  command->add_option("--in-flight", arguments->in_flight, "Requests in flight, of all connections together")
+      ->check(CLI::Range(1u, 10'000'000u))
+      ->capture_default_str();
+  command->add_option("--duration", arguments->seconds, "Seconds to run")
+      ->check(CLI::Range(0.001, 1e7))
+      ->capture_default_str();
   command->add_option("--operations", arguments->operations,
                       "Run this many operations instead of for a time");
   command->add_option("--keys", arguments->keys, "Different rows")
@@ -287,6 +291,7 @@ void add_bench_command(CLI::App& app) {
       ->capture_default_str();
   command->add_option("--row-bytes", arguments->row_bytes, "Bytes in a row's value")->capture_default_str();
   command->add_option("--threads", arguments->threads, "Threads of the load generator")
+      ->check(CLI::Range(1u, 1024u))
       ->capture_default_str();
   command->add_option("--partition-rows", arguments->rows_per_partition, "slice: rows in a partition")
       ->check(CLI::PositiveNumber)
@@ -302,6 +307,7 @@ void add_bench_command(CLI::App& app) {
   command->add_option("--seed", arguments->seed, "Of the keys and values")->capture_default_str();
   command->add_flag("--json", arguments->json, "Print the result as JSON");
   command->add_flag("--quiet", arguments->quiet, "No progress");
+  command->footer("Exit status: 0 all requests were answered, 1 some failed, 2 it could not run.");
   command->callback([arguments] {
     if (const int status = run(*arguments); status != 0) throw CLI::RuntimeError(status);
   });

@@ -213,6 +213,7 @@ TEST(Configuration, flags_beat_the_environment_beats_the_file) {
                                "SIBYL_RPC_ADDRESS=::1",
                                "SIBYL_NATIVE_TRANSPORT_MAX_FRAME_SIZE_IN_MB=2",
                                "SIBYL_NO_SUCH=1",
+                               "SIBYL_NATIVE_TRANSPRT_PORT=1",
                                nullptr};
   Reader reader;
   reader.read_yaml("cluster_name: file\nrpc_address: 1.2.3.4\nnative_transport_port: 1\n", "sibyl.yaml");
@@ -220,7 +221,8 @@ TEST(Configuration, flags_beat_the_environment_beats_the_file) {
   reader.set("cluster_name", "flag", Origin::flag, "--set");
   const Reader::Result result = reader.finish();
   EXPECT_TRUE(reader.problems().empty());
-  EXPECT_THAT(reader.warnings(), ElementsAre(HasSubstr("SIBYL_NO_SUCH")));
+  EXPECT_THAT(reader.warnings(), ElementsAre(HasSubstr("SIBYL_NO_SUCH"),
+                                             HasSubstr("did you mean SIBYL_NATIVE_TRANSPORT_PORT?")));
   EXPECT_EQ(result.configuration.engine.cluster_name, "flag");
   EXPECT_EQ(result.configuration.server.host, "::1");
   EXPECT_EQ(result.configuration.server.port, 1);
@@ -319,6 +321,16 @@ read_request_timeout_in_ms: 5000
   EXPECT_THAT(reader.ignored(),
               ElementsAre("num_tokens", "hinted_handoff_enabled", "partitioner", "seed_provider", "memtable",
                           "server_encryption_options", "read_request_timeout_in_ms"));
+}
+
+TEST(Configuration, a_file_that_cannot_be_read_is_a_problem) {
+  for (const char* path : {"/", "/no/such/file"}) {
+    Reader reader;
+    reader.read_file(path);
+    ASSERT_EQ(reader.problems().size(), 1u) << path;
+    EXPECT_THAT(reader.problems()[0].text(),
+                testing::StartsWith(std::string(path) + ": it cannot be read: "));
+  }
 }
 
 TEST(Configuration, every_name_is_cassandras_or_marked_as_ours) {

@@ -13,6 +13,7 @@
 #include <fstream>
 
 #include "base/file.h"
+#include "sibyl/refuse.h"
 #include "sibyl/shell_script.h"
 #include "sibyl/shell_text.h"
 #include "sibyl/tls_flags.h"
@@ -45,7 +46,7 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
   command.add_option("table", options.table, "KEYSPACE.TABLE")->required();
   command.add_option("file", options.file, "The file; -: standard input or output")->required();
   command.add_option("--host", options.address, "HOST:PORT of the server (127.0.0.1:9042)");
-  command.add_option("-u,--username", options.server.user, "When the server asks for one");
+  command.add_option("-u,--user,--username", options.server.user, "When the server asks for one");
   command.add_option("-p,--password", options.server.password, "When the server asks for one");
   add_ssl_flags(command, options.server.tls);
   command
@@ -84,6 +85,13 @@ base::Result<client::Options> server_of(const CommonOptions& options) {
   server.host = address->host;
   server.port = address->port;
   return server;
+}
+
+base::Result<std::unique_ptr<client::Connection>> connect(const client::Options& server) {
+  auto connection = client::Connection::connect(server);
+  if (connection) return connection;
+  return base::fail(shell::cannot_connect(
+      server, connection.error(), "Start a server with `sibyl serve`, or name another one with --host."));
 }
 
 std::string run_text(const CommonOptions& options, const client::Options& server, const Dialect& dialect) {
@@ -263,9 +271,7 @@ std::string rate_text(double per_second) {
 }
 
 int refuse(const char* command, const base::Error& error) {
-  fmt::print(stderr, "sibyl {}: {}\n", command, error.message());
-  if (!error.hint().empty()) fmt::print(stderr, "{}\n", error.hint());
-  return exit_refused;
+  return sibyl::refuse(command, exit_refused, error);
 }
 
 }  // namespace sibyl::copy

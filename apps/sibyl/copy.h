@@ -43,6 +43,7 @@ struct CommonOptions {
 void add_common_options(CLI::App& command, CommonOptions& options);
 base::Result<Dialect> dialect_of(const CommonOptions& options);
 base::Result<client::Options> server_of(const CommonOptions& options);
+base::Result<std::unique_ptr<client::Connection>> connect(const client::Options& server);
 // What makes two runs on one file the same, beside their statement: the server, and how the file is read.
 std::string run_text(const CommonOptions& options, const client::Options& server, const Dialect& dialect);
 

@@ -1,6 +1,5 @@
 #include "sibyl/copy_csv.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,6 +8,8 @@
 #include <cerrno>
 #include <cstring>
 #include <utility>
+
+#include "base/file.h"
 
 namespace sibyl::copy {
 namespace {
@@ -140,13 +141,13 @@ size_t record_end(const Dialect& dialect, std::string_view text) {
 }
 
 base::Result<RecordFile> RecordFile::open(const std::string& path, const Dialect& dialect) {
-  const int file = path == "-" ? ::dup(STDIN_FILENO) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0)
+  const auto file = path == "-" ? base::Result<int>(::dup(STDIN_FILENO)) : base::open_to_read(path);
+  if (!file)
     return base::fail(base::ErrorCode::invalid,
-                      fmt::format("Cannot open {}: {}", path, std::strerror(errno)));
-  RecordFile opened(dialect, path, file);
+                      fmt::format("Cannot open {}: {}", path, file.error().message()));
+  RecordFile opened(dialect, path, *file);
   struct stat status{};
-  if (::fstat(file, &status) == 0 && S_ISREG(status.st_mode))
+  if (::fstat(*file, &status) == 0 && S_ISREG(status.st_mode))
     opened.size_ = static_cast<uint64_t>(status.st_size);
   return opened;
 }

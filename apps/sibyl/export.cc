@@ -273,11 +273,13 @@ base::Status put_together(const ExportOptions& options, const ExportPlan& plan, 
 int run_export(ExportOptions options) {
   const bool is_stream = options.file == "-";
   if (is_stream) options.jobs = 1;
+  if (std::error_code ignored; !is_stream && fs::is_directory(options.file, ignored))
+    return refuse(command_name, base::file_error("write", options.file, EISDIR));
   const auto server = server_of(options);
   if (!server) return refuse(command_name, server.error());
   const auto dialect = dialect_of(options);
   if (!dialect) return refuse(command_name, dialect.error());
-  auto connection = client::Connection::connect(*server);
+  auto connection = connect(*server);
   if (!connection) return refuse(command_name, connection.error());
   const auto table = find_table(**connection, options.table);
   if (!table) return refuse(command_name, table.error());
@@ -302,7 +304,8 @@ int run_export(ExportOptions options) {
   Progress progress("exported", options.quiet);
   ExportState state(std::move(*journal), progress, parts);
   if (is_stream && options.header && !dialect->is_json)
-    (void)write_all(STDOUT_FILENO, "-", header_line(plan));
+    if (const auto written = write_all(STDOUT_FILENO, "-", header_line(plan)); !written)
+      state.stop(written.error());
   const std::optional<std::string> single = is_stream ? std::optional<std::string>("-") : std::nullopt;
   std::vector<std::thread> readers;
   for (unsigned i = 0; i < options.jobs; ++i)

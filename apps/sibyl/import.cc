@@ -132,7 +132,7 @@ int run_import(const ImportOptions& options) {
   if (!dialect) return refuse(command_name, dialect.error());
   auto file = RecordFile::open(options.file, *dialect);
   if (!file) return refuse(command_name, file.error());
-  auto connection = client::Connection::connect(*server);
+  auto connection = connect(*server);
   if (!connection) return refuse(command_name, connection.error());
   const auto table = find_table(**connection, options.table);
   if (!table) return refuse(command_name, table.error());

@@ -13,6 +13,7 @@
 
 #include "engine/engine.h"
 #include "sibyl/commands.h"
+#include "sibyl/refuse.h"
 #include "sibyl/session_engine.h"
 #include "sibyl/shell_script.h"
 #include "sibyl/shell_text.h"
@@ -31,9 +32,7 @@ struct Arguments {
 };
 
 int refuse(int status, const base::Error& error) {
-  fmt::print(stderr, "sibyl layout: {}\n", error.message());
-  if (!error.hint().empty()) fmt::print(stderr, "{}\n", error.hint());
-  return status;
+  return sibyl::refuse("layout", status, error);
 }
 
 int run(const Arguments& arguments) {

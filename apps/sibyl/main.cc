@@ -1,19 +1,108 @@
 // The one binary: `sibyl serve`, `sibyl shell` and the rest of commands.h.
-#include <CLI/CLI.hpp>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
 
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <sstream>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "advisor/workload.h"
 #include "sibyl/commands.h"
 
 namespace {
 
+constexpr int exit_failed = 1;
 constexpr int exit_usage = 2;
+
+// A standard descriptor that is closed would become the next file or socket that is opened, and what is
+// printed would go there. Held the wrong way round instead, so that reading and printing fail; what goes to
+// standard error is nobody's.
+void hold_standard_descriptors() {
+  for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(number, F_GETFD) != -1 || errno != EBADF) continue;
+    const int opened = ::open("/dev/null", number == STDOUT_FILENO ? O_RDONLY : O_WRONLY);
+    if (opened >= 0 && opened != number) ::close(opened);
+  }
+}
+
+// Whoever read has enough, as in `| head`: no failure.
+bool is_reader_gone() {
+  pollfd output{STDOUT_FILENO, POLLOUT, 0};
+  return ::poll(&output, 1, 0) > 0 && (output.revents & (POLLERR | POLLHUP)) != 0;
+}
+
+int output_failed(int status, int why) {
+  if (why == EPIPE || is_reader_gone()) return status;
+  std::fprintf(stderr, "sibyl: cannot write to standard output%s%s\n", why == 0 ? "" : ": ",
+               why == 0 ? "" : std::strerror(why));
+  return status == 0 ? exit_failed : status;
+}
+
+// What was printed lies in a buffer: whether it can be written is known now.
+int check_output(int status) {
+  const bool failed_before = std::ferror(stdout) != 0;
+  errno = 0;
+  if (std::fflush(stdout) == 0 && !failed_before) return status;
+  return output_failed(status, errno);
+}
+
+int refuse_usage(const CLI::App& app, const std::string& why) {
+  std::string name = app.get_name();
+  const CLI::App* chosen = &app;
+  for (; !chosen->get_subcommands().empty(); name += " " + chosen->get_name())
+    chosen = chosen->get_subcommands().back();
+  std::fputs(fmt::format("{}: {}\nSee `{} --help`.\n", name, why, name).c_str(), stderr);
+  return exit_usage;
+}
+
+// Words where a command was expected: what is wrong with the first.
+std::string unknown_command(const CLI::App& app, const std::string& word) {
+  if (word.starts_with('-')) return fmt::format("there is no option '{}'", word);
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands(nullptr)) names.push_back(command->get_name());
+  const std::string nearest = sibyl::advisor::nearest(word, names);
+  return fmt::format("there is no command '{}'{}", word,
+                     nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest));
+}
+
+int run(CLI::App& app, int argc, char** argv) {
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::RuntimeError& status) {
+    return status.get_exit_code();
+  } catch (const CLI::ParseError& error) {
+    if (argc == 1) {
+      std::fputs(app.help().c_str(), stderr);
+      return exit_usage;
+    }
+    const std::vector<std::string> words = app.remaining();
+    if (app.get_subcommands().empty() && !words.empty())
+      return refuse_usage(app, unknown_command(app, words.front()));
+    if (error.get_exit_code() == 0) {  // --help, --version
+      std::ostringstream page;
+      app.exit(error, page, page);
+      std::fputs(page.str().c_str(), stdout);
+      return 0;
+    }
+    return refuse_usage(app, error.what());
+  }
+  return 0;
+}
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  hold_standard_descriptors();
   CLI::App app("Sibyl: a wide-column database that speaks Cassandra's CQL and native protocol", "sibyl");
   app.set_version_flag("--version", "sibyl " SIBYL_VERSION);
   app.require_subcommand(1);
-  app.failure_message(CLI::FailureMessage::help);
   sibyl::add_serve_command(app);
   sibyl::add_shell_command(app);
   sibyl::add_bench_command(app);
@@ -25,11 +114,9 @@ int main(int argc, char** argv) {
   sibyl::add_status_command(app);
   sibyl::add_maintenance_commands(app);
   try {
-    app.parse(argc, argv);
-  } catch (const CLI::RuntimeError& status) {
-    return status.get_exit_code();
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : exit_usage;
+    return check_output(run(app, argc, argv));
+  } catch (const std::system_error& error) {  // of fmt::print, when more than its buffer is printed
+    if (std::ferror(stdout) == 0) throw;
+    return output_failed(0, error.code().value());
   }
-  return 0;
 }

@@ -12,6 +12,7 @@
 #include "engine/compact.h"
 #include "sibyl/commands.h"
 #include "sibyl/owner.h"
+#include "sibyl/refuse.h"
 #include "sibyl/session_engine.h"
 
 namespace sibyl {
@@ -25,11 +26,6 @@ struct Arguments {
   std::string table;  // "keyspace.table", "keyspace", or empty: everything
 };
 
-int refuse(int status, const char* command, const base::Error& error) {
-  fmt::print(stderr, "sibyl {}: {}\n", command, error.text());
-  return status;
-}
-
 base::Status perform(engine::Engine& engine, const std::string& command, const std::string& table) {
   if (command == "flush") return engine.flush();
   return engine::compact(engine, table);
@@ -37,19 +33,18 @@ base::Status perform(engine::Engine& engine, const std::string& command, const s
 
 int run(const std::string& command, const Arguments& arguments) {
   if (!std::filesystem::exists(arguments.data))
-    return refuse(exit_refused, command.c_str(),
+    return refuse(command, exit_refused,
                   base::Error(base::ErrorCode::invalid, fmt::format("there is no data in {}", arguments.data))
                       .with_hint("Name the directory that the server was given with --data."));
   const auto done = server::call_control(arguments.data, command, {{"table", arguments.table}});
   if (done) return 0;
-  if (done.error().code() != base::ErrorCode::unavailable)
-    return refuse(exit_failed, command.c_str(), done.error());
+  if (done.error().code() != base::ErrorCode::unavailable) return refuse(command, exit_failed, done.error());
   if (const auto owner = become_owner_of(arguments.data); !owner)
-    return refuse(exit_refused, command.c_str(), owner.error());
+    return refuse(command, exit_refused, owner.error());
   auto engine = shell::open_engine(arguments.data);
-  if (!engine) return refuse(exit_refused, command.c_str(), engine.error());
+  if (!engine) return refuse(command, exit_refused, engine.error());
   if (const base::Status status = perform(**engine, command, arguments.table); !status)
-    return refuse(exit_failed, command.c_str(), status.error());
+    return refuse(command, exit_failed, status.error());
   return 0;
 }
 

@@ -2,8 +2,8 @@
 //
 // Standard output carries one line, "ready on HOST:PORT", once the server answers; the log goes to standard
 // error. SIGHUP reads certificates again. SIGTERM and SIGINT stop it: what is in flight is answered, memory
-// tables are flushed, and the exit status is 0. A directory that cannot be opened exits with 2, an address
-// that cannot be listened on with 3.
+// tables are flushed, and the exit status is 0. Wrong settings, a certificate that cannot be used and a
+// directory that cannot be opened exit with 2, an address that cannot be listened on with 3.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <malloc.h>
@@ -13,10 +13,12 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <string>
@@ -32,6 +34,7 @@
 #include "sibyl/log.h"
 #include "sibyl/maintenance.h"
 #include "sibyl/notify.h"
+#include "sibyl/refuse.h"
 #include "sibyl/snapshot.h"
 
 namespace sibyl {
@@ -88,8 +91,7 @@ void return_large_buffers() {
 }
 
 int refuse(int status, const base::Error& error) {
-  fmt::print(stderr, "sibyl serve: {}\n", error.text());
-  return status;
+  return sibyl::refuse("serve", status, error);
 }
 
 // Flags that name a setting of another name.
@@ -160,12 +162,22 @@ void log_start(const Arguments& arguments, const Reader& reader, const Reader::R
                  reader.ignored().size(), fmt::join(reader.ignored(), ", "));
 }
 
+// A server whose starter does not listen serves all the same.
+void tell_ready(const std::string& address) {
+  std::fputs(fmt::format("ready on {}\n", address).c_str(), stdout);
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return;
+  spdlog::warn("standard output cannot be written to: {}", std::strerror(errno));
+  std::clearerr(stdout);
+}
+
 int serve(const Configuration& configuration, const sigset_t& signals) {
   auto engine = engine::Engine::open(configuration.engine);
   if (!engine) return refuse(exit_no_data, engine.error());
 
   auto server = server::Server::start(**engine, configuration.server);
-  if (!server) return refuse(exit_no_address, server.error());
+  if (!server)
+    return refuse(server.error().code() == base::ErrorCode::config ? exit_usage : exit_no_address,
+                  server.error());
   server::Control control;
   const std::string& data = configuration.engine.data;
   add_snapshot_control(control, **engine, data);
@@ -173,8 +185,7 @@ int serve(const Configuration& configuration, const sigset_t& signals) {
   if (data != ":memory:")
     if (const auto listening = control.start(data); !listening)
       spdlog::error("operators' commands cannot reach this server: {}", listening.error().text());
-  fmt::print("ready on {}\n", (*server)->address());
-  std::fflush(stdout);
+  tell_ready((*server)->address());
   notify_service_manager("READY=1");
   spdlog::info("serving {} on {}", configuration.engine.data, (*server)->address());
   if (const std::string http = (*server)->http_address(); !http.empty())
@@ -202,6 +213,7 @@ int run(const Arguments& arguments) {
     return 0;
   }
   if (arguments.print) {
+    for (const std::string& warning : reader.warnings()) fmt::print(stderr, "sibyl serve: {}\n", warning);
     fmt::print("{}", print_configuration(read));
     return 0;
   }
@@ -258,6 +270,9 @@ void add_serve_command(CLI::App& app) {
   flag("--authenticator", "Who may connect: AllowAllAuthenticator, PasswordAuthenticator, ...");
   flag("--authorizer", "What they may do: AllowAllAuthorizer, CassandraAuthorizer");
   command->add_flag("--verbose", arguments->verbose, "Log more");
+  command->footer(
+      "Exit status: 0 stopped by a signal, 2 wrong usage or settings, or the data directory or a certificate "
+      "cannot be used, 3 the address cannot be listened on.");
   command->callback([arguments] {
     if (const int status = run(*arguments); status != 0) throw CLI::RuntimeError(status);
   });

@@ -86,6 +86,9 @@ class Session {
   // lost while a statement was under way is an error that says so, since the statement may have run.
   virtual base::Result<StatementResult> execute(std::string_view text, const StatementOptions& options) = 0;
 
+  // Logs in as somebody else; the keyspace stays. When that fails, so does who is logged in.
+  virtual base::Status log_in(const std::string& user, const std::string& password) = 0;
+
   // The keyspace that USE set, or empty.
   const std::string& keyspace() const { return keyspace_; }
   // Where statements go, for people: "at 127.0.0.1:9042", "on the directory ./data, without a server".
@@ -98,8 +101,14 @@ class Session {
   std::string keyspace_;
 };
 
+// What connecting failed with, for people: where, why, and in the hint what to do about it, which is
+// `when_unreachable` when no server answers.
+base::Error cannot_connect(const client::Options& options, const base::Error& error,
+                           std::string_view when_unreachable);
+
 // Errors say what to do about them in their hint.
-base::Result<std::unique_ptr<Session>> connect_session(const client::Options& options);
+base::Result<std::unique_ptr<Session>> connect_session(const client::Options& options,
+                                                       std::string_view when_unreachable);
 // `data` is a directory, created when missing, or ":memory:". Refused while a server uses it.
 base::Result<std::unique_ptr<Session>> open_session(const std::string& data);
 

@@ -97,6 +97,11 @@ class EmbeddedSession : public Session {
     return result;
   }
 
+  base::Status log_in(const std::string&, const std::string&) override {
+    return base::fail(base::Error(base::ErrorCode::invalid, "there is nobody to log in to: no server asks")
+                          .with_hint("Whoever may read a data directory may do all in it."));
+  }
+
   std::string place() const override {
     return data_ == ":memory:" ? "in memory, until this shell ends"
                                : fmt::format("on the directory {}, without a server", data_);

@@ -58,6 +58,24 @@ StatementResult take_result(client::Result answer) {
   return result;
 }
 
+std::string server_of(const client::Options& options) {
+  const bool numeric = options.host.find(':') != std::string::npos;
+  return fmt::format(fmt::runtime(numeric ? "[{}]:{}" : "{}:{}"), options.host, options.port);
+}
+
+std::string connection_hint(const client::Options& options, const base::Error& error,
+                            std::string_view when_unreachable) {
+  const bool about_tls = error.message().find("TLS") != std::string::npos;
+  if (error.code() == base::ErrorCode::bad_credentials)
+    return options.user.empty() ? "Name a user with -u; without -p the password is asked for." : "";
+  if (about_tls && !options.tls.enabled)
+    return "Encrypt the connection with --ssl; --ssl-ca names who signs the server's certificate.";
+  if (about_tls)
+    return "--ssl-ca names who signs the server's certificate, --ssl-no-verify takes any; without --ssl the "
+           "connection is not encrypted.";
+  return error.code() == base::ErrorCode::server ? std::string(when_unreachable) : "";
+}
+
 // A column as the schema tables tell it, with what it is sorted by.
 struct ListedColumn {
   std::string keyspace, table;
@@ -67,19 +85,17 @@ struct ListedColumn {
 
 class NetworkSession : public Session {
  public:
-  explicit NetworkSession(client::Options options) : options_(std::move(options)) {}
+  NetworkSession(client::Options options, std::string when_unreachable)
+      : options_(std::move(options)), when_unreachable_(std::move(when_unreachable)) {}
 
   base::Status connect();
   base::Result<StatementResult> execute(std::string_view text, const StatementOptions& options) override;
-  std::string place() const override { return "at " + server(); }
+  base::Status log_in(const std::string& user, const std::string& password) override;
+  std::string place() const override { return "at " + server_of(options_); }
   ServerVersions versions() override;
   const SchemaNames& names() override;
 
  private:
-  std::string server() const {
-    const bool numeric = options_.host.find(':') != std::string::npos;
-    return fmt::format(fmt::runtime(numeric ? "[{}]:{}" : "{}:{}"), options_.host, options_.port);
-  }
   // Takes the events that came; connects again when the server has closed the connection since the last
   // statement.
   base::Status refresh();
@@ -91,6 +107,7 @@ class NetworkSession : public Session {
   void load_columns(std::string_view table);
 
   client::Options options_;
+  std::string when_unreachable_;
   std::unique_ptr<client::Connection> connection_;
   SchemaNames names_;
   bool names_stale_ = true;
@@ -98,16 +115,7 @@ class NetworkSession : public Session {
 
 base::Status NetworkSession::connect() {
   auto connection = client::Connection::connect(options_);
-  if (!connection) {
-    base::Error error(connection.error().code(),
-                      fmt::format("cannot connect to {}", connection.error().message()));
-    if (error.code() == base::ErrorCode::bad_credentials)
-      return base::fail(error.with_hint("Name a user: `sibyl shell -u USER`; the password is asked for."));
-    if (error.code() != base::ErrorCode::server) return base::fail(std::move(error));
-    return base::fail(
-        error.with_hint("Start a server with `sibyl serve`, name another one as HOST:PORT, or work on a data "
-                        "directory without a server: `sibyl shell --data DIR`."));
-  }
+  if (!connection) return base::fail(cannot_connect(options_, connection.error(), when_unreachable_));
   connection_ = std::move(*connection);
   names_stale_ = true;
   // Without events only the names that completion offers grow old.
@@ -128,6 +136,18 @@ base::Status NetworkSession::refresh() {
   if (used) return {};
   keyspace_.clear();
   return base::fail(used.error());
+}
+
+base::Status NetworkSession::log_in(const std::string& user, const std::string& password) {
+  NetworkSession other(options_, when_unreachable_);
+  other.options_.user = user;
+  other.options_.password = password;
+  other.keyspace_ = keyspace_;
+  SIBYL_TRY(other.refresh());
+  options_ = std::move(other.options_);
+  connection_ = std::move(other.connection_);
+  names_stale_ = true;
+  return {};
 }
 
 base::Result<StatementResult> NetworkSession::ask(std::string_view text, const StatementOptions& options) {
@@ -206,8 +226,19 @@ void NetworkSession::load_columns(std::string_view table) {
 
 }  // namespace
 
-base::Result<std::unique_ptr<Session>> connect_session(const client::Options& options) {
-  auto session = std::make_unique<NetworkSession>(options);
+base::Error cannot_connect(const client::Options& options, const base::Error& error,
+                           std::string_view when_unreachable) {
+  // What the client says begins with the server's name, what the server says does not.
+  const std::string client_prefix = fmt::format("{}:{}: ", options.host, options.port);
+  std::string_view why = error.message();
+  if (why.starts_with(client_prefix)) why.remove_prefix(client_prefix.size());
+  return base::Error(error.code(), fmt::format("cannot connect to {}: {}", server_of(options), why))
+      .with_hint(connection_hint(options, error, when_unreachable));
+}
+
+base::Result<std::unique_ptr<Session>> connect_session(const client::Options& options,
+                                                       std::string_view when_unreachable) {
+  auto session = std::make_unique<NetworkSession>(options, std::string(when_unreachable));
   SIBYL_TRY(session->connect());
   return session;
 }

@@ -13,6 +13,7 @@
 
 #include "sibyl/shell_error.h"
 #include "sibyl/shell_interrupt.h"
+#include "types/print.h"
 
 namespace sibyl::shell {
 namespace {
@@ -23,6 +24,12 @@ constexpr size_t read_size = 1u << 16;
 
 size_t count_lines(std::string_view text) {
   return static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+// Cassandra wants an end for a line comment at the end.
+bool may_end_in_comment(std::string_view text) {
+  const std::string_view line = text.substr(text.rfind('\n') + 1);
+  return line.find("--") != std::string_view::npos || line.find("//") != std::string_view::npos;
 }
 
 // One key from the terminal, without waiting for Enter; 0 when there is none.
@@ -58,14 +65,32 @@ Shell::~Shell() {
   if (capture_ != nullptr) std::fclose(capture_);
 }
 
+void Shell::write(std::string_view text, std::FILE* target) {
+  if (std::fwrite(text.data(), 1, text.size(), target) < text.size() && write_error_ == 0)
+    write_error_ = errno;
+}
+
 void Shell::print(std::string_view text) {
-  std::FILE* target = capture_ != nullptr ? capture_ : out_;
-  std::fwrite(text.data(), 1, text.size(), target);
+  write(text, capture_ != nullptr ? capture_ : out_);
 }
 
 void Shell::say(std::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), out_);
-  std::fputc('\n', out_);
+  write(text, out_);
+  write("\n", out_);
+}
+
+bool Shell::flush() {
+  std::FILE* target = capture_ != nullptr ? capture_ : out_;
+  if (std::fflush(target) != 0 && write_error_ == 0) write_error_ = errno;
+  const int why = std::exchange(write_error_, 0);
+  if (why == 0) return true;
+  std::clearerr(target);
+  exiting_ = exiting_ || !options_.interactive;  // the answers to all that follows would be lost
+  if (why == EPIPE) return false;                // whoever read has enough
+  failed_ = true;
+  const std::string name = capture_ != nullptr ? "'" + capture_name_ + "'" : "the output";
+  std::fputs(fmt::format("Could not write {}: {}\n", name, std::strerror(why)).c_str(), errors_);
+  return false;
 }
 
 bool Shell::report(const base::Error& error, std::string_view statement, const Origin& origin) {
@@ -125,7 +150,8 @@ bool Shell::run_pieces(std::string_view text, const std::string& name, size_t li
   size_t counted = 0;
   for (Statement& statement : split_statements(text)) {
     if (!statement.complete && !at_end) break;
-    if (!statement.complete) statement.text += '\n';  // Cassandra wants an end for a line comment at the end
+    if (exiting_) return true;
+    if (!statement.complete && may_end_in_comment(statement.text)) statement.text += '\n';
     line += count_lines(text.substr(counted, statement.offset - counted));
     counted = statement.offset;
     consumed = statement.end;
@@ -139,8 +165,7 @@ bool Shell::run_pieces(std::string_view text, const std::string& name, size_t li
 bool Shell::run(const Statement& statement, const Origin& origin) {
   const std::optional<Command> command = parse_command(statement.text);
   const bool succeeded = command ? run_command(*command, statement, origin) : run_cql(statement, origin);
-  std::fflush(capture_ != nullptr ? capture_ : out_);
-  return succeeded;
+  return flush() && succeeded;
 }
 
 base::Result<StatementResult> Shell::ask(std::string_view text, const StatementOptions& options) {
@@ -158,7 +183,8 @@ bool Shell::run_cql(const Statement& statement, const Origin& origin) {
       !print_pages(std::move(*result), statement, options, origin))
     return false;
   print(render_warnings(warnings));
-  if (!trace_id.empty()) print_trace(trace_id);
+  if (!trace_id.empty() && !print_trace(trace_id))
+    print(fmt::format("\nThe server has no trace {}.\n", types::format_uuid(trace_id)));
   return true;
 }
 
@@ -173,7 +199,7 @@ bool Shell::print_pages(StatementResult result, const Statement& statement, cons
   for (bool first = true; true; first = false) {
     print(printer.page(result, first || waits));
     if (!result.paging_state) break;
-    if (interrupts() != 0 || (waits && !wait_for_more())) return true;
+    if (write_error_ != 0 || interrupts() != 0 || (waits && !wait_for_more())) return true;
     next.paging_state = std::move(result.paging_state);
     base::Result<StatementResult> page = ask(statement.text, next);
     if (!page) return report(page.error(), statement.text, origin);

@@ -3,7 +3,7 @@ find_path(EDIT_INCLUDE_DIR histedit.h REQUIRED)
 find_library(EDIT_LIBRARY edit REQUIRED)
 
 file(GLOB shell_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/shell*.cc ${CMAKE_CURRENT_LIST_DIR}/session*.cc
-     ${CMAKE_CURRENT_LIST_DIR}/layout.cc ${CMAKE_CURRENT_LIST_DIR}/tls_flags.cc ${CMAKE_CURRENT_LIST_DIR}/copy*.cc
+     ${CMAKE_CURRENT_LIST_DIR}/layout.cc ${CMAKE_CURRENT_LIST_DIR}/refuse.cc ${CMAKE_CURRENT_LIST_DIR}/tls_flags.cc ${CMAKE_CURRENT_LIST_DIR}/copy*.cc
      ${CMAKE_CURRENT_LIST_DIR}/import*.cc ${CMAKE_CURRENT_LIST_DIR}/export.cc)
 file(GLOB shell_tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/shell*_test.cc ${CMAKE_CURRENT_LIST_DIR}/session*_test.cc
      ${CMAKE_CURRENT_LIST_DIR}/copy_csv_test.cc ${CMAKE_CURRENT_LIST_DIR}/copy_value_test.cc)

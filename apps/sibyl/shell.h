@@ -59,11 +59,15 @@ class Shell {
   // Waits at "---MORE---"; false when the rest is not wanted.
   bool wait_for_more();
   // shell_trace.cc: what the server did, step by step.
-  void print_trace(const Bytes& id);
+  // False: the server does not know it.
+  bool print_trace(const Bytes& id);
   StatementOptions statement_options() const;
   bool report(const base::Error& error, std::string_view statement, const Origin& origin);
   void print(std::string_view text);  // results: captured when CAPTURE is on
   void say(std::string_view text);    // about the shell itself
+  void write(std::string_view text, std::FILE* target);
+  // False when something since the last call could not be written, of which it has told; a script ends then.
+  bool flush();
 
   // --- shell_commands.cc: each returns false after having said what is wrong
   struct Invocation;
@@ -75,7 +79,9 @@ class Shell {
   bool consistency(const Invocation& invocation);
   bool serial_consistency(const Invocation& invocation);
   bool paging(const Invocation& invocation);
+  bool login(const Invocation& invocation);
   bool show(const Invocation& invocation);
+  bool show_session(const Invocation& invocation);
   bool help(const Invocation& invocation);
   bool tracing(const Invocation& invocation);
   bool on_off(const Invocation& invocation, bool& value);
@@ -98,6 +104,7 @@ class Shell {
   int32_t page_size_;
   bool expand_ = false;
   bool tracing_ = false;
+  int write_error_ = 0;  // the first since flush(), as errno
   bool failed_ = false;
   bool exiting_ = false;
   size_t source_depth_ = 0;

@@ -1,10 +1,8 @@
 // `sibyl shell`: the command line.
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -13,8 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "base/file.h"
 #include "client/connection.h"
 #include "sibyl/commands.h"
+#include "sibyl/refuse.h"
 #include "sibyl/session.h"
 #include "sibyl/shell.h"
 #include "sibyl/shell_error.h"
@@ -45,9 +45,7 @@ struct Arguments {
 };
 
 int refuse(const base::Error& error) {
-  fmt::print(stderr, "sibyl shell: {}\n", error.message());
-  if (!error.hint().empty()) fmt::print(stderr, "{}\n", error.hint());
-  return exit_refused;
+  return sibyl::refuse("shell", exit_refused, error);
 }
 int refuse(const std::string& message) {
   return refuse(base::Error(base::ErrorCode::server, message));
@@ -63,7 +61,10 @@ base::Result<std::unique_ptr<shell::Session>> open(const Arguments& arguments) {
   client::Options server = arguments.server;
   server.host = address->host;
   server.port = address->port;
-  return shell::connect_session(server);
+  return shell::connect_session(
+      server,
+      "Start a server with `sibyl serve`, name another one as HOST:PORT, or work on a data directory without "
+      "a server: `sibyl shell --data DIR`.");
 }
 
 bool wants_colour(const Arguments& arguments) {
@@ -83,8 +84,10 @@ bool run_file(Shell& shell, int file, const std::string& name) {
 int run(Arguments& arguments) {
   int file = -1;
   if (!arguments.file.empty()) {
-    file = arguments.file == "-" ? STDIN_FILENO : ::open(arguments.file.c_str(), O_RDONLY | O_CLOEXEC);
-    if (file < 0) return refuse(fmt::format("cannot open {}: {}", arguments.file, std::strerror(errno)));
+    const auto opened =
+        arguments.file == "-" ? base::Result<int>(STDIN_FILENO) : base::open_to_read(arguments.file);
+    if (!opened) return refuse(fmt::format("cannot open {}: {}", arguments.file, opened.error().message()));
+    file = *opened;
   }
   if (!arguments.server.user.empty() && !arguments.has_password) {
     auto password = shell::ask_password(arguments.server.user);
@@ -124,7 +127,7 @@ void add_shell_command(CLI::App& app) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand("shell", "Interactive CQL, over the network or on a data directory");
   command->add_option("address", arguments->address, "The server: HOST or HOST:PORT (127.0.0.1:9042)");
-  command->add_option("-u,--user", arguments->server.user,
+  command->add_option("-u,--user,--username", arguments->server.user,
                       "Who logs in, where the server asks for it; without -p the password is asked for");
   CLI::Option* password =
       command->add_option("-p,--password", arguments->server.password, "The user's password");

@@ -1,6 +1,5 @@
 // Shell: the commands that it understands itself. Their words are cqlsh's, since people and scripts know
 // those.
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -12,8 +11,11 @@
 #include <optional>
 #include <utility>
 
+#include "base/file.h"
 #include "sibyl/shell.h"
 #include "sibyl/shell_help.h"
+#include "sibyl/shell_password.h"
+#include "types/literal.h"
 
 namespace sibyl::shell {
 namespace {
@@ -85,6 +87,11 @@ bool Shell::run_command(const Command& command, const Statement& statement, cons
       return true;
     case Command::Kind::consistency:
       return consistency(invocation);
+    case Command::Kind::copy:
+      return refuse(
+          invocation, "COPY is not run by the shell.",
+          "From the command line: `sibyl import KEYSPACE.TABLE FILE` and `sibyl export KEYSPACE.TABLE "
+          "FILE` read and write COPY's files.");
     case Command::Kind::describe:
       return describe(invocation);
     case Command::Kind::exit:
@@ -95,8 +102,7 @@ bool Shell::run_command(const Command& command, const Statement& statement, cons
     case Command::Kind::help:
       return help(invocation);
     case Command::Kind::login:
-      say("LOGIN is not needed: this server does not ask who you are.");
-      return true;
+      return login(invocation);
     case Command::Kind::paging:
       return paging(invocation);
     case Command::Kind::serial:
@@ -136,10 +142,10 @@ bool Shell::source(const Invocation& invocation) {
 }
 
 bool Shell::source_file(const std::string& path, const Invocation& invocation) {
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return refuse(invocation, fmt::format("Could not open '{}': {}", path, std::strerror(errno)));
-  const bool succeeded = run_stream(file, path);
-  close(file);
+  const auto file = base::open_to_read(path);
+  if (!file) return refuse(invocation, fmt::format("Could not open '{}': {}", path, file.error().message()));
+  const bool succeeded = run_stream(*file, path);
+  close(*file);
   return succeeded;
 }
 
@@ -236,10 +242,39 @@ bool Shell::paging(const Invocation& invocation) {
   return true;
 }
 
+// A script whose LOGIN failed must not go on as who was logged in before, whatever it was told of other
+// failures.
+bool Shell::login(const Invocation& invocation) {
+  const auto failed = [&](std::string_view message, std::string_view hint) {
+    exiting_ = exiting_ || !options_.interactive;
+    return refuse(invocation, message, hint);
+  };
+  if (invocation.count() < 1 || invocation.count() > 2)
+    return failed("Improper LOGIN command.", "LOGIN user [password]");
+  const std::string& user = invocation.argument(0);
+  if (invocation.count() == 1 && !options_.interactive)
+    return failed("There is nobody to ask for the password.", "LOGIN user 'password'");
+  const base::Result<std::string> password =
+      invocation.count() == 2 ? base::Result<std::string>(invocation.argument(1)) : ask_password(user);
+  if (!password) return failed(password.error().message(), password.error().hint());
+  const base::Status status = session_.log_in(user, *password);
+  return status || failed(status.error().message(), status.error().hint());
+}
+
+bool Shell::show_session(const Invocation& invocation) {
+  Bytes id;
+  if (!types::parse_uuid(invocation.argument(1), id))
+    return refuse(invocation, fmt::format("'{}' is not a tracing session.", invocation.argument(1)),
+                  "SHOW SESSION id, as TRACING shows it");
+  return print_trace(id) ||
+         refuse(invocation, fmt::format("Session {} wasn't found.", invocation.argument(1)));
+}
+
 bool Shell::show(const Invocation& invocation) {
-  const std::string what = invocation.count() == 1 ? to_upper(invocation.argument(0)) : "";
-  if (what != "VERSION" && what != "HOST")
-    return refuse(invocation, "Improper SHOW command.", "SHOW VERSION or SHOW HOST");
+  const std::string what = invocation.count() > 0 ? to_upper(invocation.argument(0)) : "";
+  if (what == "SESSION" && invocation.count() == 2) return show_session(invocation);
+  if (invocation.count() != 1 || (what != "VERSION" && what != "HOST"))
+    return refuse(invocation, "Improper SHOW command.", "SHOW VERSION, SHOW HOST or SHOW SESSION id");
   const ServerVersions versions = session_.versions();
   if (what == "HOST") {
     say(fmt::format("Connected to {} {}", versions.cluster_name, session_.place()));

@@ -22,6 +22,8 @@ constexpr std::array commands = {
           "Show or set the consistency level of statements.\n"
           "ANY, ONE, TWO, THREE, QUORUM, ALL, LOCAL_ONE, LOCAL_QUORUM, EACH_QUORUM, SERIAL or LOCAL_SERIAL;\n"
           "ONE at the start."},
+    Topic{"COPY", "sibyl import KEYSPACE.TABLE FILE\nsibyl export KEYSPACE.TABLE FILE",
+          "Is not run by the shell: sibyl import and export read and write its files."},
     Topic{"DESCRIBE",
           "DESCRIBE KEYSPACES | TABLES | TYPES | [FULL] SCHEMA | CLUSTER\n"
           "DESCRIBE KEYSPACE [name] | TABLE name | TYPE name | name",
@@ -29,12 +31,14 @@ constexpr std::array commands = {
     Topic{"EXIT", "EXIT", "Leave the shell. QUIT and Ctrl-D do the same."},
     Topic{"EXPAND", "EXPAND [ON | OFF]", "Show each row as a list of its columns, for wide tables."},
     Topic{"HELP", "HELP [topic]", "Show this list, or how a command or a statement is written."},
-    Topic{"LOGIN", "LOGIN user [password]", "Accepted as cqlsh's: servers do not ask who you are yet."},
+    Topic{"LOGIN", "LOGIN user [password]",
+          "Go on as somebody else.\nWithout a password it is asked for. When it fails a script ends."},
     Topic{"PAGING", "PAGING [ON | OFF | rows]",
           "Show results page by page: any key goes on, q stops.\nA page has 100 rows at the start."},
     Topic{"SERIAL CONSISTENCY", "SERIAL CONSISTENCY [SERIAL | LOCAL_SERIAL]",
           "Show or set the consistency level of conditions."},
-    Topic{"SHOW", "SHOW VERSION | HOST", "Show the server's versions, or where the shell is connected."},
+    Topic{"SHOW", "SHOW VERSION | HOST | SESSION id",
+          "Show the server's versions, where the shell is connected, or a trace of TRACING."},
     Topic{"SOURCE", "SOURCE 'file'", "Run the statements of a file. ~ is the home directory."},
     Topic{"TRACING", "TRACING [ON | OFF]",
           "After each statement, what the server did for it, step by step, and when."},
@@ -54,6 +58,40 @@ constexpr std::array statements = {
           "sort the\n"
           "rows of a partition; a query may give them from the left, the last one as a range."},
     Topic{"CREATE TYPE", "CREATE TYPE [IF NOT EXISTS] name (field type, ...)", ""},
+    Topic{
+        "CREATE INDEX",
+        "CREATE INDEX [IF NOT EXISTS] [name] ON table (column) [USING 'sai']\n"
+        "CREATE INDEX [name] ON table (KEYS(map) | VALUES(map) | ENTRIES(map) | FULL(frozen column))",
+        "A query may then give the column without the partition key; SAI takes ranges of numbers and times, "
+        "too."},
+    Topic{
+        "CREATE MATERIALIZED VIEW",
+        "CREATE MATERIALIZED VIEW [IF NOT EXISTS] name AS\n  SELECT * | column, ... FROM table\n"
+        "  WHERE key column IS NOT NULL AND ...\n  PRIMARY KEY ((partition column, ...), clustering column, "
+        "...)",
+        "The rows of a table under another key, kept up to date. Its key has all columns of the table's and "
+        "at "
+        "most\none more."},
+    Topic{"CREATE FUNCTION",
+          "CREATE [OR REPLACE] FUNCTION [keyspace.]name (argument type, ...)\n"
+          "  CALLED ON NULL INPUT | RETURNS NULL ON NULL INPUT\n  RETURNS type LANGUAGE lua AS $$ return ... "
+          "$$",
+          ""},
+    Topic{"CREATE AGGREGATE",
+          "CREATE [OR REPLACE] AGGREGATE [keyspace.]name (type, ...)\n"
+          "  SFUNC function STYPE type [FINALFUNC function] [INITCOND value]",
+          ""},
+    Topic{
+        "CREATE ROLE",
+        "CREATE ROLE [IF NOT EXISTS] name [WITH PASSWORD = 'secret' AND LOGIN = true AND SUPERUSER = false]",
+        ""},
+    Topic{"GRANT",
+          "GRANT SELECT | MODIFY | CREATE | ALTER | DROP | AUTHORIZE | ALL PERMISSIONS | ...\n"
+          "  ON ALL KEYSPACES | KEYSPACE name | [TABLE] name | ALL ROLES | ROLE name TO role\n"
+          "GRANT role TO role",
+          "REVOKE ... FROM takes it back; LIST ALL PERMISSIONS OF role shows what there is."},
+    Topic{"EXPLAIN", "EXPLAIN statement",
+          "Says which partitions and rows a statement will touch, without running it."},
     Topic{"ALTER TABLE",
           "ALTER TABLE name ADD column type | DROP column | RENAME key column TO name | WITH option = value",
           ""},

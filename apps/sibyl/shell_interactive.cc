@@ -78,7 +78,7 @@ void Shell::run_interactive() {
     const std::string ready = pending.substr(0, rest);
     pending.erase(0, rest);
     if (pending.empty()) {
-      editor.remember(entry);
+      if (!tells_password(entry)) editor.remember(entry);
       entry.clear();
     } else if (blank_lines == 2 || (pending.size() > input.line.size() + 1 && wants_out(input.line))) {
       say("A statement ends with a semicolon (;). Ctrl-C drops it.");

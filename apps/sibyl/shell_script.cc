@@ -21,6 +21,7 @@ constexpr std::array spellings = {
     Spelling{"CLEAR", "CLEAR", clear},
     Spelling{"CLS", "CLEAR", clear},
     Spelling{"CONSISTENCY", "CONSISTENCY", consistency},
+    Spelling{"COPY", "COPY", copy},
     Spelling{"DESC", "DESCRIBE", describe},
     Spelling{"DESCRIBE", "DESCRIBE", describe},
     Spelling{"EXIT", "EXIT", exit},
@@ -174,6 +175,14 @@ const std::vector<std::string_view>& command_names() {
       "CAPTURE", "CLEAR",  "CONSISTENCY", "DESCRIBE",           "EXIT", "EXPAND", "HELP",
       "LOGIN",   "PAGING", "QUIT",        "SERIAL CONSISTENCY", "SHOW", "SOURCE", "TRACING"};
   return names;
+}
+
+bool tells_password(std::string_view script) {
+  for (const Statement& statement : split_statements(script)) {
+    const std::optional<Command> command = parse_command(statement.text);
+    if (command && command->kind == Command::Kind::login && command->arguments.size() > 1) return true;
+  }
+  return false;
 }
 
 std::vector<Statement> split_statements(std::string_view script) {

@@ -15,6 +15,7 @@ struct Command {
     capture,
     clear,
     consistency,
+    copy,
     describe,
     exit,
     expand,
@@ -44,6 +45,8 @@ struct Statement {
 // Statements end with `;`, shell commands with a line too. Blank and comment-only pieces are left out, except
 // an unfinished comment, which is an incomplete statement.
 std::vector<Statement> split_statements(std::string_view script);
+// It has a LOGIN with its password, which no history file should have.
+bool tells_password(std::string_view script);
 
 // The offset of the first byte at or after `offset` that is neither white space nor in a comment; npos inside
 // of a comment that does not end.

@@ -20,6 +20,13 @@ TEST(ShellScript, StatementsEndWithSemicolons) {
   EXPECT_EQ(texts("INSERT INTO t (a) VALUES ('x;\n"), (Texts{"INSERT INTO t (a) VALUES ('x; (more)"}));
 }
 
+TEST(ShellScript, PasswordsOfLogin) {
+  EXPECT_TRUE(tells_password("login bob secret"));
+  EXPECT_TRUE(tells_password("SELECT 1; LOGIN bob 'secret';"));
+  EXPECT_FALSE(tells_password("LOGIN bob"));
+  EXPECT_FALSE(tells_password("SELECT login, password FROM t;"));
+}
+
 TEST(ShellScript, BatchesStayWhole) {
   EXPECT_EQ(texts("BEGIN BATCH DELETE FROM t WHERE a = 1; APPLY BATCH; SELECT 1;"),
             (Texts{"BEGIN BATCH DELETE FROM t WHERE a = 1; APPLY BATCH", "SELECT 1"}));

@@ -32,11 +32,16 @@ class FakeSession : public Session {
     answers.pop_front();
     return result;
   }
+  base::Status log_in(const std::string& user, const std::string& password) override {
+    logins.push_back(user + ":" + password);
+    if (password == "wrong") return base::fail(base::ErrorCode::bad_credentials, "no");
+    return {};
+  }
   std::string place() const override { return "at nowhere"; }
   ServerVersions versions() override { return {"Fake", "5.0.2", "3.4.7", "4"}; }
   const SchemaNames& names() override { return names_; }
 
-  std::vector<std::string> texts;
+  std::vector<std::string> texts, logins;
   std::vector<StatementOptions> asked;
   std::deque<StatementResult> answers;
 
@@ -95,7 +100,7 @@ class ShellTest : public testing::Test {
 TEST_F(ShellTest, RunsStatementsInOrder) {
   session.answers = {numbers({1, 22})};
   EXPECT_TRUE(run("SELECT n FROM t;\nSELECT 2"));
-  EXPECT_THAT(session.texts, ElementsAre("SELECT n FROM t", "SELECT 2\n"));
+  EXPECT_THAT(session.texts, ElementsAre("SELECT n FROM t", "SELECT 2"));
   EXPECT_EQ(out.text(), "\n n\n----\n  1\n 22\n\n(2 rows)\n");
   EXPECT_FALSE(failed);
 }
@@ -215,11 +220,76 @@ TEST_F(ShellTest, StreamsRunStatementsAsTheyArrive) {
 }
 
 TEST_F(ShellTest, ShowAndTracing) {
-  EXPECT_TRUE(run("SHOW HOST\nSHOW VERSION\nTRACING ON\nTRACING ON\nLOGIN me"));
+  EXPECT_TRUE(run("SHOW HOST\nSHOW VERSION\nTRACING ON\nTRACING ON"));
   EXPECT_EQ(out.text(),
             "Connected to Fake at nowhere\n[Cassandra 5.0.2 | CQL spec 3.4.7 | Native protocol v4]\n"
-            "TRACING set to ON\nTRACING is already ON\n"
-            "LOGIN is not needed: this server does not ask who you are.\n");
+            "TRACING set to ON\nTRACING is already ON\n");
+}
+
+TEST_F(ShellTest, ALineCommentAtTheEndHasAnEnd) {
+  EXPECT_TRUE(run("SELECT 1; SELECT 2 -- two"));
+  EXPECT_THAT(session.texts, ElementsAre("SELECT 1", "SELECT 2 -- two\n"));
+}
+
+TEST_F(ShellTest, LoginReachesTheSession) {
+  EXPECT_TRUE(run("LOGIN bob secret\nLOGIN 'bob' 'it''s; x'; SELECT 1;"));
+  EXPECT_THAT(session.logins, ElementsAre("bob:secret", "bob:it's; x"));
+  EXPECT_EQ(session.texts.size(), 1u);
+  EXPECT_EQ(out.text(), "");
+}
+
+TEST_F(ShellTest, AScriptEndsWhenLoginFails) {
+  for (const char* text : {"LOGIN bob wrong; SELECT 1;", "LOGIN bob; SELECT 1;", "LOGIN; SELECT 1;",
+                           "LOGIN bob secret more; SELECT 1;"}) {
+    run(text, {.keep_going = true});
+    EXPECT_TRUE(failed) << text;
+    EXPECT_TRUE(session.texts.empty()) << text << ": it would run as who was logged in before";
+  }
+}
+
+TEST_F(ShellTest, WhatIsRunAfterExit) {
+  Shell shell(session, {}, out.file(), errors.file());
+  EXPECT_TRUE(shell.run_text("EXIT", ""));
+  EXPECT_TRUE(shell.run_text("SELECT 1", ""));
+  EXPECT_TRUE(session.texts.empty());
+}
+
+TEST_F(ShellTest, CopyIsElsewhere) {
+  EXPECT_FALSE(run("COPY k.t TO 'file.csv';"));
+  EXPECT_THAT(errors.text(), HasSubstr("sibyl export KEYSPACE.TABLE FILE"));
+  EXPECT_TRUE(session.texts.empty());
+}
+
+TEST_F(ShellTest, ShowSession) {
+  EXPECT_FALSE(run("SHOW SESSION one"));
+  EXPECT_TRUE(session.texts.empty());
+  StatementResult told;
+  told.kind = StatementResult::Kind::rows;
+  told.rows = {{"Execute CQL3 query", types::encode_int32(7), std::nullopt, std::nullopt, std::nullopt}};
+  session.answers = {told};
+  EXPECT_TRUE(run("SHOW SESSION 50554d6e-29bb-11e5-b345-feff819cdc9f"));
+  EXPECT_THAT(session.texts[0], HasSubstr("WHERE session_id = 50554d6e-29bb-11e5-b345-feff819cdc9f"));
+  EXPECT_THAT(out.text(), HasSubstr("Execute CQL3 query"));
+}
+
+TEST_F(ShellTest, AnswersThatCannotBeWrittenEndAScript) {
+  std::FILE* full = std::fopen("/dev/full", "w");
+  ASSERT_NE(full, nullptr);
+  session.answers = {numbers({1}), numbers({2})};
+  Shell shell(session, {.keep_going = true}, full, errors.file());
+  shell.run_text("SELECT 1; SELECT 2;", "");
+  EXPECT_TRUE(shell.failed());
+  EXPECT_EQ(session.texts.size(), 1u);
+  EXPECT_EQ(errors.text(), "Could not write the output: No space left on device\n");
+  std::fclose(full);
+}
+
+TEST_F(ShellTest, ACaptureThatCannotBeWrittenIsToldOf) {
+  session.answers = {numbers({1}), numbers({2})};
+  EXPECT_TRUE(run("CAPTURE '/dev/full'\nSELECT 1;\nSELECT 2;", {.interactive = true}));
+  EXPECT_TRUE(failed);
+  EXPECT_EQ(session.texts.size(), 2u) << "a person may go on";
+  EXPECT_THAT(errors.text(), HasSubstr("Could not write '/dev/full': No space left on device\n"));
 }
 
 TEST_F(ShellTest, HelpKnowsEveryCommand) {

@@ -56,7 +56,7 @@ StatementResult steps_of(const ResultRow& session, const std::vector<ResultRow>&
 
 }  // namespace
 
-void Shell::print_trace(const Bytes& id) {
+bool Shell::print_trace(const Bytes& id) {
   const std::string uuid = types::format_uuid(id);
   const auto rows_of = [&](const std::string& query) {
     auto result = ask(query, {});
@@ -71,8 +71,8 @@ void Shell::print_trace(const Bytes& id) {
     if (!sessions.empty() && sessions[0][1]) break;
     std::this_thread::sleep_for(between_attempts);
   }
+  if (sessions.empty()) return false;
   print(fmt::format("\nTracing session: {}\n", uuid));
-  if (sessions.empty()) return print("The server does not know this session.\n");
   const auto events = rows_of(
       "SELECT event_id, activity, source, source_elapsed FROM system_traces.events "
       "WHERE session_id = " +
@@ -81,6 +81,7 @@ void Shell::print_trace(const Bytes& id) {
   ResultPrinter printer(Format::table, palette_, no_names);
   print(printer.page(steps_of(sessions[0], events), true));
   print("\n");
+  return true;
 }
 
 }  // namespace sibyl::shell

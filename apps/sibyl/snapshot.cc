@@ -18,6 +18,7 @@
 #include "engine/snapshots.h"
 #include "sibyl/commands.h"
 #include "sibyl/owner.h"
+#include "sibyl/refuse.h"
 #include "sibyl/session_engine.h"
 
 namespace sibyl {
@@ -35,9 +36,7 @@ struct Arguments {
 };
 
 int refuse(int status, const base::Error& error) {
-  fmt::print(stderr, "sibyl snapshot: {}\n", error.message());
-  if (!error.hint().empty()) fmt::print(stderr, "{}\n", error.hint());
-  return status;
+  return sibyl::refuse("snapshot", status, error);
 }
 
 std::string size_text(uint64_t bytes) {
@@ -63,11 +62,15 @@ std::string summary(const engine::SnapshotInfo& snapshot) {
       json::object{{"name", snapshot.name}, {"path", snapshot.path}, {"bytes", snapshot.bytes}});
 }
 
+base::Status check_data(const std::string& data) {
+  std::error_code ignored;
+  if (std::filesystem::exists(data, ignored)) return {};
+  return base::fail(base::Error(base::ErrorCode::invalid, fmt::format("there is no data in {}", data))
+                        .with_hint("Name the directory that the server was given with --data."));
+}
+
 int run_take(const Arguments& arguments) {
-  if (!std::filesystem::exists(arguments.data))
-    return refuse(exit_refused,
-                  base::Error(base::ErrorCode::invalid, fmt::format("there is no data in {}", arguments.data))
-                      .with_hint("Name the directory that the server was given with --data."));
+  if (const auto there = check_data(arguments.data); !there) return refuse(exit_refused, there.error());
   auto taken = server::call_control(arguments.data, "snapshot take", {{"name", arguments.name}});
   if (!taken && taken.error().code() == base::ErrorCode::unavailable) {
     if (const auto owner = become_owner_of(arguments.data); !owner)
@@ -87,6 +90,7 @@ int run_take(const Arguments& arguments) {
 }
 
 int run_list(const Arguments& arguments) {
+  if (const auto there = check_data(arguments.data); !there) return refuse(exit_refused, there.error());
   std::vector<std::string> damaged;
   const auto snapshots = engine::list_snapshots(arguments.data, &damaged);
   if (!snapshots) return refuse(exit_failed, snapshots.error());
@@ -127,6 +131,7 @@ int run_clear(const Arguments& arguments) {
   std::vector<std::string> names;
   if (arguments.all == !arguments.name.empty())
     return refuse(exit_refused, {base::ErrorCode::invalid, "Name one snapshot, or --all"});
+  if (const auto there = check_data(arguments.data); !there) return refuse(exit_refused, there.error());
   if (arguments.all) {
     const auto snapshots = engine::list_snapshots(arguments.data, &names);
     if (!snapshots) return refuse(exit_failed, snapshots.error());
@@ -179,11 +184,14 @@ void add_snapshot_command(CLI::App& app) {
     CLI::App* sub = command->add_subcommand(name, what);
     sub->add_option("--data", arguments->data, "The data directory; a server may be using it")
         ->capture_default_str();
+    sub->footer(
+        "Exit status: 0 done, 1 it failed or a snapshot is damaged, 2 wrong usage or no such directory.");
     sub->callback([arguments, run] { end_with(run(*arguments)); });
     return sub;
   };
-  add("take", "Take a snapshot: every write acknowledged before is in it", run_take)
-      ->add_option("--name,name", arguments->name, "What to call it (the time)");
+  CLI::App* take = add("take", "Take a snapshot: every write acknowledged before is in it", run_take);
+  take->add_option("name", arguments->name, "What to call it (the time)");
+  take->add_option("--name", arguments->name)->group("");  // the same, for scripts that say it so
   add("list", "Show the snapshots", run_list);
   constexpr const char* which = "A snapshot's name, or the path of its directory";
   add("verify", "Read a snapshot's files and compare their checksums", run_verify)

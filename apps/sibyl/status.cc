@@ -13,12 +13,15 @@
 #include "base/result.h"
 #include "server/server.h"
 #include "sibyl/commands.h"
+#include "sibyl/refuse.h"
 
 namespace sibyl {
 namespace {
 
 namespace asio = boost::asio;
 namespace json = boost::json;
+
+constexpr int exit_failed = 1;
 
 struct Arguments {
   std::string host = default_metrics_address;
@@ -48,6 +51,7 @@ base::Result<std::string> get(const std::string& address, const std::string& pat
                           .with_hint("name the server's metrics_address with --host"));
   };
   if (error) return failed(error.message());
+  if (!answer.starts_with("HTTP/")) return failed("it does not speak HTTP");  // the CQL port, perhaps
   if (!answer.starts_with("HTTP/1.1 200 ")) return failed(answer.substr(0, answer.find("\r\n")));
   return answer.substr(answer.find("\r\n\r\n") + 4);
 }
@@ -110,16 +114,11 @@ void print_status(const json::object& status) {
 
 int run(const Arguments& arguments) {
   const auto page = get(arguments.host, "/status");
-  if (!page) {
-    fmt::print(stderr, "sibyl status: {}\n", page.error().text());
-    return 1;
-  }
+  if (!page) return refuse("status", exit_failed, page.error());
   boost::system::error_code error;
   const json::value status = json::parse(*page, error);
-  if (error || !status.is_object()) {
-    fmt::print(stderr, "sibyl status: {} does not answer as Sibyl does\n", arguments.host);
-    return 1;
-  }
+  if (error || !status.is_object())
+    return refuse("status", exit_failed, fmt::format("{} does not answer as Sibyl does", arguments.host));
   if (arguments.as_json) {
     fmt::print("{}", *page);
   } else {

@@ -11,7 +11,8 @@ void add_ssl_flags(CLI::App& command, client::TlsOptions& options) {
       ->envname("SSL_CERTFILE");
   command.add_option("--ssl-certificate", options.certificate_file, "The client's own certificate");
   command.add_option("--ssl-key", options.key_file, "Its key, if it is in a file of its own");
-  command.add_flag("!--ssl-no-verify", options.verify, "Take any certificate of the server's");
+  command.add_flag_callback(
+      "--ssl-no-verify", [&options] { options.verify = false; }, "Take any certificate of the server's");
 }
 
 }  // namespace sibyl
