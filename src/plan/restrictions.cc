@@ -25,44 +25,10 @@ const char* statement_name(Purpose purpose) {
   return "";
 }
 
-constexpr const char* filtering_refusal =
-    "Cannot execute this query as it might involve data filtering and thus may have unpredictable "
-    "performance. If you "
-    "want to execute this query despite the performance unpredictability, use ALLOW FILTERING";
-
 std::string listed(const std::vector<std::string>& names) {
   std::string text;
   for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
   return text;
-}
-
-// "CREATE INDEX ... or ", to be pasted; nothing where an index would not serve the restriction.
-std::string index_advice(const schema::Table& table, const Restriction& restriction) {
-  const schema::Column& column = restriction.first();
-  const types::Kind kind = column.type->kind();
-  const bool has_index =
-      kind != types::Kind::duration && kind != types::Kind::vector && !column.type->is_counter();
-  if (!has_index || table.is_virtual || restriction.columns.size() > 1) return "";
-  std::string target = types::quote_identifier(column.name);
-  if (restriction.kind == Restriction::Kind::contains) {
-    const Restriction::Contained& contained = restriction.contained.front();
-    const char* part = contained.key != nullptr                      ? "ENTRIES"
-                       : contained.op == cql::Operator::contains_key ? "KEYS"
-                                                                     : "VALUES";
-    target = fmt::format("{}({})", part, target);
-  } else if (column.type->is_collection()) {
-    target = fmt::format("FULL({})", target);
-  }
-  return fmt::format("CREATE INDEX ON {}.{} ({}) USING 'sai'; or ", types::quote_identifier(table.keyspace),
-                     types::quote_identifier(table.name), target);
-}
-
-// Each restriction once, in the order of columns.
-std::vector<RestrictionPtr> distinct(const std::vector<RestrictionPtr>& by_position) {
-  std::vector<RestrictionPtr> list;
-  for (const RestrictionPtr& restriction : by_position)
-    if (restriction != nullptr && (list.empty() || list.back() != restriction)) list.push_back(restriction);
-  return list;
 }
 
 // Puts a restriction at its columns' positions, merging with what is there.
@@ -83,6 +49,13 @@ base::Status place(std::vector<RestrictionPtr>& by_position, const RestrictionPt
 }
 
 }  // namespace
+
+std::vector<RestrictionPtr> distinct(const std::vector<RestrictionPtr>& by_position) {
+  std::vector<RestrictionPtr> list;
+  for (const RestrictionPtr& restriction : by_position)
+    if (restriction != nullptr && (list.empty() || list.back() != restriction)) list.push_back(restriction);
+  return list;
+}
 
 // --- Adding
 
@@ -126,48 +99,6 @@ base::Status BoundRestrictions::add(RestrictionPtr restriction, Purpose purpose,
 }
 
 // --- Checking the whole
-
-base::Error BoundRestrictions::filtering_refused() const {
-  std::vector<std::string> missing, key;
-  bool some = false;
-  for (size_t i = 0; i < partition_.size(); ++i) {
-    key.push_back(table_->partition_key(i).name);
-    if (partition_[i] == nullptr)
-      missing.push_back(key.back());
-    else
-      some = true;
-  }
-  base::Error error(base::ErrorCode::invalid, filtering_refusal);
-  if (has_index_) {
-    std::vector<std::string> names;
-    for (const RestrictionPtr& restriction : unkeyed_)
-      for (const schema::Column* column : restriction->columns) names.push_back(column->name);
-    return error.with_hint(fmt::format(
-        "no index serves all of this; indexes USING 'sai' on each of {} are used together", listed(names)));
-  }
-  if (some && !missing.empty())
-    return error.with_hint(
-        fmt::format("the partition key is ({}): give {} too", listed(key), listed(missing)));
-  if (some && !names_partitions_)
-    return error.with_hint(fmt::format(
-        "the partition key ({}) can only be compared by = and IN, or through token()", listed(key)));
-  // Of several the first that has no index yet.
-  const auto found = std::find_if(others_.begin(), others_.end(), [&](const auto& other) {
-    return std::none_of(table_->indexes.begin(), table_->indexes.end(),
-                        [&](const schema::Index& index) { return index.column_id == other.first->id; });
-  });
-  if (!others_.empty()) {
-    const auto& [column, restriction] = found == others_.end() ? others_.front() : *found;
-    return error.with_hint(
-        fmt::format("{} is not part of the primary key: {}keep a second table whose partition "
-                    "key is {}",
-                    column->name, index_advice(*table_, *restriction), column->name));
-  }
-  const Restriction& first = *distinct(clustering_).front();
-  return error.with_hint(
-      fmt::format("give the partition key ({}) too, or {}keep a second table whose partition key is {}",
-                  listed(key), index_advice(*table_, first), first.first().name));
-}
 
 base::Status BoundRestrictions::finish_partition(Purpose purpose, bool may_filter) {
   std::vector<std::string> missing;

@@ -76,8 +76,12 @@ base::Result<RestrictionPtr> bind_relation(Binder& binder, const schema::Table& 
 // As Cassandra's texts spell it.
 std::string text_of(const cql::Relation& relation);
 
+// Each restriction once, in the order of columns.
+std::vector<RestrictionPtr> distinct(const std::vector<RestrictionPtr>& by_position);
+
 // --- What indexes serve (restrictions_index.cc)
 bool supports(const schema::Index& index, const schema::Column& column, cql::Operator op);
+bool serves(const schema::Index& index, const Restriction& restriction, const schema::Column& column);
 // Any of a table's indexes serves the restriction.
 bool has_index(const schema::Table& table, const Restriction& restriction);
 // Some index, or the table's SAI indexes together, serve all of the restrictions.
@@ -132,6 +136,7 @@ class BoundRestrictions final : public Restrictions {
   void choose_indexes();
   void summarise();
   base::Error filtering_refused() const;
+  std::string beside_indexes() const;
   base::Status add_filters(const Restriction& restriction, const Bindings& bindings, Scratch& scratch,
                            std::vector<Filter>& filters) const;
 

@@ -85,8 +85,6 @@ bool supports(const Index& index, const schema::Column& column, Operator op) {
   return kind == IndexClass::attached && is_range(op) && !has_only_equality(*column.type);
 }
 
-namespace {
-
 bool serves(const Index& index, const Restriction& restriction, const schema::Column& column) {
   switch (restriction.kind) {
     case Restriction::Kind::equal:
@@ -105,6 +103,8 @@ bool serves(const Index& index, const Restriction& restriction, const schema::Co
   }
   return false;
 }
+
+namespace {
 
 // Whether the restriction needs no filtering beside these indexes: all SAI indexes, or one of another class.
 bool serve_alone(const std::vector<const Index*>& group, const Restriction& restriction) {
