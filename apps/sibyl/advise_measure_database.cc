@@ -59,18 +59,22 @@ std::vector<advisor::Cells> cells_of(const execute::ResultSet& result) {
 class TrialDatabase::Loads {
  public:
   static constexpr size_t most = 512;
+  static constexpr size_t most_bytes = 8 << 20;  // the database refuses more than a few times as much
 
-  base::Status begin() {
+  base::Status begin(size_t bytes) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return pending_ < most; });
+    changed_.wait(lock,
+                  [&] { return pending_ == 0 || (pending_ < most && pending_bytes_ + bytes <= most_bytes); });
     if (error_) return base::fail(*error_);
     ++pending_;
+    pending_bytes_ += bytes;
     return {};
   }
-  void end(const base::Result<execute::ResultSet>& result) {
+  void end(size_t bytes, const base::Result<execute::ResultSet>& result) {
     const std::lock_guard lock(mutex_);
     if (!result && !error_) error_ = result.error();
     --pending_;
+    pending_bytes_ -= bytes;
     changed_.notify_all();
   }
   base::Status wait() {
@@ -82,7 +86,7 @@ class TrialDatabase::Loads {
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
-  size_t pending_ = 0;
+  size_t pending_ = 0, pending_bytes_ = 0;
   std::optional<base::Error> error_;
 };
 
@@ -138,7 +142,9 @@ base::Result<std::vector<advisor::Cells>> TrialDatabase::run(size_t statement, c
 }
 
 base::Status TrialDatabase::load(size_t statement, const advisor::Cells& values) {
-  SIBYL_TRY(loads_->begin());
+  size_t bytes = 0;
+  for (const auto& value : values) bytes += value ? value->size() : 0;
+  SIBYL_TRY(loads_->begin(bytes));
   struct Pending {
     advisor::Cells values;
     std::vector<types::ValueView> views;
@@ -149,7 +155,9 @@ base::Status TrialDatabase::load(size_t statement, const advisor::Cells& values)
   execute::Request request;
   request.values = pending->views;
   engine_->execute(statements_[statement], request,
-                   [loads = loads_.get(), pending = std::move(pending)](auto result) { loads->end(result); });
+                   [loads = loads_.get(), pending = std::move(pending), bytes](auto result) {
+                     loads->end(bytes, result);
+                   });
   return {};
 }
 

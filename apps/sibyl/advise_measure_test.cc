@@ -37,6 +37,18 @@ TEST_F(AdviseMeasureTest, RunsTheGivenAndTheSuggestedSchema) {
   EXPECT_NE(again.status, 0);
 }
 
+// More than the database lets wait for the device.
+TEST_F(AdviseMeasureTest, LargeValuesAreLoadedAsTheDatabaseTakesThem) {
+  const std::string file = write("files.cql",
+                                 "CREATE TABLE files (name text PRIMARY KEY, content blob);\n"
+                                 "-- @table files rows=60\n-- @column files.content size=2MB\n"
+                                 "-- @query file rate=1/s\nSELECT * FROM files WHERE name = ?;\n");
+  const Outcome outcome =
+      advise({file, "--measure", "--scale", "1", "--measure-seconds", "0.1", "--fail-on", "never"});
+  EXPECT_EQ(outcome.status, 0) << outcome.errors;
+  EXPECT_THAT(outcome.output, HasSubstr("file"));
+}
+
 TEST_F(AdviseMeasureTest, TellsProgramsToo) {
   const Outcome outcome = advise({write("model.cql", model), "--measure", "--scale", "0.005",
                                   "--measure-seconds", "0.2", "--format", "json", "--fail-on", "never"});
