@@ -180,6 +180,24 @@ TEST_F(AdviseLiveTest, AStatementWhoseTextIsCut) {
   EXPECT_EQ(review_of(live).at("internal_errors").as_array().size(), 0u);
 }
 
+TEST_F(AdviseLiveTest, AnExportIsNoWorkload) {
+  auto server = serve(data(), quick);
+  auto connection = connect();
+  run(*connection,
+      "CREATE KEYSPACE quiet WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}");
+  run(*connection, "CREATE TABLE quiet.pairs (k int PRIMARY KEY, v int)");
+  run(*connection, "INSERT INTO quiet.pairs (k, v) VALUES (1, 2)");
+  run(*connection, "SELECT v FROM quiet.pairs WHERE token(k) > 5");
+  const Outcome exported = sibyl({"export", "quiet.pairs", path("pairs.csv"), "--host", address()});
+  EXPECT_EQ(exported.status, 0) << exported.errors;
+  const json::value review = review_of(advise({"--live", address(), "--format", "json"}));
+  std::string texts;
+  for (const json::value& query : review.at("queries").as_array())
+    texts += std::string(query.at("text").as_string()) + "\n";
+  EXPECT_THAT(texts, HasSubstr("token(k) > ?"));
+  EXPECT_THAT(texts, testing::Not(HasSubstr("token(k) >= ?")));
+}
+
 TEST_F(AdviseLiveTest, PlacesThatCannotBeAsked) {
   const Outcome nobody = advise({"--live", "127.0.0.1:1"});
   EXPECT_EQ(nobody.status, 2);
