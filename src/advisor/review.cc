@@ -6,7 +6,7 @@
 #include <array>
 #include <set>
 
-#include "advisor/review_model.h"
+#include "advisor/review_fix.h"
 
 namespace sibyl::advisor {
 namespace {
@@ -20,6 +20,18 @@ std::string_view trim(std::string_view text) {
   const size_t first = text.find_first_not_of(" \t\r");
   if (first == std::string_view::npos) return {};
   return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+}
+
+// A new table that an accepted finding shows is shown by the next one that it mends.
+void keep_definitions(Review& review) {
+  for (const Finding& accepted : review.findings) {
+    if (!accepted.accepted || accepted.replaces.empty() || accepted.cql.empty()) continue;
+    for (Finding& finding : review.findings) {
+      if (finding.accepted || finding.replaces != accepted.replaces) continue;
+      finding.cql = accepted.cql;
+      break;
+    }
+  }
 }
 
 }  // namespace
@@ -97,6 +109,7 @@ base::Result<Review> review_workloads(const std::vector<Workload>& workloads, co
   for (const TableFacts& table : model.tables) review_queue(model, table, review);
   std::stable_sort(review.findings.begin(), review.findings.end(),
                    [](const Finding& left, const Finding& right) { return left.severity > right.severity; });
+  write_proposals(model, review);
   return review;
 }
 
@@ -124,6 +137,7 @@ base::Status apply_baseline(std::string_view text, std::string_view file, Review
     }
     if (!used) review.unused_baseline.push_back(id);
   }
+  keep_definitions(review);
   return {};
 }
 

@@ -8,6 +8,7 @@
 // Pure: no I/O, no clock, no chance; the same files give the same review.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -66,6 +67,8 @@ struct Choice {
   double width = 0;            // of a time bucket, in seconds; 0: none
 };
 
+struct Proposal;
+
 struct Finding {
   Verdict verdict = Verdict::ok;
   Severity severity = Severity::note;
@@ -76,8 +79,12 @@ struct Finding {
   std::string message;
   std::vector<Evidence> evidence;
   std::string fix;   // in words
-  std::string cql;   // the same to paste; may be empty
+  std::string cql;   // the same to paste where the reviewed tables are; may be empty
   std::string cost;  // what the fix costs
+  // The table whose place the one of `cql` takes; empty: it stands beside what there is. Findings of one
+  // table that one new table mends have it in the first of them.
+  std::string replaces;
+  std::shared_ptr<const Proposal> proposal;  // what `cql` is made of; the review's own
   std::vector<Choice> choices;
   std::optional<std::string> accepted;  // the baseline's reason
 
@@ -138,6 +145,7 @@ struct TableReview {
   std::optional<double> rows, partitions, bytes;
   double row_bytes = 0;
   std::optional<Sizes> now, horizon;
+  double horizon_seconds = 0;            // how far `horizon` lies ahead: no farther than what was seen tells
   std::vector<GrowthPoint> growth;       // from now to the horizon at even distances; empty: not known
   std::optional<double> days_to_target;  // until the largest partition reaches it; none: never within horizon
   std::optional<Spread> spread, spread_doubled;  // over the nodes of today, and over twice as many

@@ -97,21 +97,14 @@ bool shape_for(const schema::Table& table, const cql::Select& select, Shape& sha
     if (!shape.in_key(name)) shape.clustering.push_back({name, descending});
   };
   for (const cql::Ordering& order : select.order_by) {
-    if (order.ann_of) return false;
+    const schema::Column* column = table.find(order.column);
+    if (order.ann_of || column == nullptr || column->type->is_multi_cell() || column->type->is_counter())
+      return false;
     add(order.column, order.descending);
   }
   for (const std::string& name : ranges) add(name, false);
   for (const Shape::Order& order : old) add(order.name, order.descending);
   return true;
-}
-
-Shape with_partition_column(const schema::Table& table, const std::string& column, const std::string& type) {
-  Shape shape = shape_of(table);
-  const std::string name = shape.free_name(column);
-  shape.columns.insert(shape.columns.begin() + static_cast<ptrdiff_t>(shape.partition.size()),
-                       {name, type, false});
-  shape.partition.push_back(name);
-  return shape;
 }
 
 std::string select_by_key(const schema::Table& table) {

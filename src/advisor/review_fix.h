@@ -35,19 +35,51 @@ struct Shape {
 
 Shape shape_of(const schema::Table& table);
 
+// What a finding wants of the schema. Changes of one table become one new table, so that no report defines a
+// table in two ways.
+struct Proposal {
+  // A column at the end of the partition key, and how it is computed.
+  struct Added {
+    std::string name, type, meaning;
+  };
+  std::optional<Shape> beside;           // a table beside the others; none: `table`, changed
+  std::string table;                     // empty: the finding's
+  std::vector<Added> partition;          // of either
+  std::vector<Shape::Column> columns;    // new ones, and those of another type
+  std::vector<Shape::Order> clustering;  // the sequence; empty: as it is
+  bool reversed = false;                 // its directions
+  bool unclustered = false;
+  std::string last;      // put at the end of the clustering
+  bool to_read = false;  // and a second table in the order of reads, without `partition`
+};
+
+// The table that the finding's proposal changes; empty: none.
+std::string changed_table(const Finding& finding);
+
+// Writes the CQL of all proposals, worst finding first: names that are free, one new table for all changes of
+// one, and what becomes of the old one.
+void write_proposals(const ReviewModel& model, Review& review);
+
+// A new table beside the others.
+void propose(Finding& finding, Shape shape);
+
 // The table that answers the query from one partition: what it compares by = first, then the order and the
 // ranges, then the old key so that no row gets lost. False: nothing is compared by =.
 bool shape_for(const schema::Table& table, const cql::Select& select, Shape& shape);
-
-// Columns put at the end of the partition key, with a comment on how they are computed.
-Shape with_partition_column(const schema::Table& table, const std::string& column, const std::string& type);
 
 // A read of one partition: `SELECT * FROM t WHERE k = ? AND l = ?;` with a line end.
 std::string select_by_key(const schema::Table& table);
 
 // Mends a query that its clustering columns, in another sequence, would answer with one run of rows: when no
-// other statement needs the old one. False: it would not.
-bool fix_by_order(const ReviewModel& model, const StatementFacts& statement, Finding& finding);
+// other statement, nor what the review has proposed so far, needs the old one. False: it would not.
+bool fix_by_order(const ReviewModel& model, const StatementFacts& statement, const Review& review,
+                  Finding& finding);
+
+// What to do about a statement that the database refuses without a hint.
+void fix_refusal(const ReviewModel& model, const StatementFacts& statement, Finding& finding);
+
+// The table that a SELECT reads; by its name when it has no plan. nullptr: there is none.
+const schema::Table* table_of(const ReviewModel& model, const StatementFacts& statement);
 
 // The clustering column by which a table's rows can be put into periods of time.
 const schema::Column* time_column(const schema::Table& table);
@@ -55,10 +87,17 @@ const schema::Column* time_column(const schema::Table& table);
 // Ways to split the partitions of a table that are too large or too hot: time buckets where rows have a time,
 // hash prefixes of 2, 4, 10 and the least that fits, and a copy in the order of reads beside the hash prefix.
 // One is chosen: the cheapest that fits by the declared rates, else the one that reads fewest partitions.
+// `least`: partitions of a hash prefix, at least, for rows to reach every node. None is chosen, and `fix` is
+// empty, when none fits.
 struct Split {
   std::vector<Choice> choices;
-  std::string fix, cql, cost;
+  std::string fix, cost;
+  Proposal proposal;
 };
-Split split_partitions(const ReviewModel& model, const TableFacts& table);
+Split split_partitions(const ReviewModel& model, const TableFacts& table, double least);
+// The same of a table that is yet to be, when its partitions are to be above the target; nullopt: they are
+// not, or nobody knows. `statement` is what it is read by.
+std::optional<Split> split_new_table(const ReviewModel& model, const TableFacts& base, const Shape& shape,
+                                     const StatementFacts& statement);
 
 }  // namespace sibyl::advisor

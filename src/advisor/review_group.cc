@@ -12,6 +12,7 @@ namespace {
 // second read finds several rows, what tells them apart goes into the key.
 Shape joined_shape(const schema::Table& first, const schema::Table& second, bool several_rows) {
   Shape shape = shape_of(first);
+  shape.name += "_with_" + second.name;
   for (const schema::Column& column : second.columns) {
     if (shape.has(column.name)) continue;
     shape.columns.push_back({column.name, column.type->cql_name(), false});
@@ -30,6 +31,25 @@ bool is_better_apart(const ReviewModel& model, const TableFacts& first, const Ta
   const double saved =
       rate * (requests * model.cost.read(1, 1) - model.cost.read(1, std::max(1.0, requests - 1)));
   return last.writes * copies * model.cost.insert > saved;
+}
+
+bool takes_one(const cql::Select& select) {
+  for (const cql::ExpressionPtr* limit : {&select.limit, &select.per_partition_limit}) {
+    const auto* literal = *limit != nullptr ? std::get_if<cql::Literal>(&(*limit)->node) : nullptr;
+    if (literal != nullptr && read_number(literal->text) == 1) return true;
+  }
+  return false;
+}
+
+// Whether anything but the group reads the table.
+std::string what_of_the_old(const ReviewModel& model, const std::string& group, const TableFacts& table) {
+  for (const StatementFacts& statement : model.statements) {
+    if (statement.group == group || statement.select() == nullptr || statement.explanation.uses.empty())
+      continue;
+    if (model.find(*statement.explanation.uses[0].table) == &table)
+      return fmt::format(" {} stays: {} reads it.", table.name, statement.name);
+  }
+  return fmt::format(" Nothing else here reads {}: once its rows are copied it can be dropped.", table.name);
 }
 
 }  // namespace
@@ -90,11 +110,12 @@ void review_group(const ReviewModel& model, const std::string& group, Review& re
   finding.evidence.push_back(
       {fmt::format("{} partitions in {} requests", count_text(*out.partitions), count_text(requests)),
        Origin::estimated});
-  finding.fix =
-      fmt::format("Store in {} what is looked up in {}: one partition answers.", first->name, last->name);
+  finding.fix = fmt::format("Store what is looked up in {} with the rows of {}: one partition answers.",
+                            last->name, first->name) +
+                what_of_the_old(model, group, *first);
   const bool several = reads.back()->explanation.uses[0].access != plan::Explanation::Access::rows &&
-                       last->table->clustering_count > 0;
-  finding.cql = joined_shape(*first->table, *last->table, several).cql();
+                       last->table->clustering_count > 0 && !takes_one(*reads.back()->select());
+  propose(finding, joined_shape(*first->table, *last->table, several));
   finding.cost = "Every copy is written when a row changes";
   if (last->rows && first->rows)
     finding.cost += fmt::format("; about {} more on each replica", size_text(*first->rows * last->row_bytes));

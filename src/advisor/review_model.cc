@@ -24,6 +24,8 @@ std::string scaled(double value, const char* unit) {
 }  // namespace
 
 std::string count_text(double count) {
+  if (count >= 1e15) return fmt::format("{:.3g}", count);
+  if (count >= 1e12) return scaled(count / 1e12, "T");
   if (count >= 1e9) return scaled(count / 1e9, "G");
   if (count >= 1e6) return scaled(count / 1e6, "M");
   if (count >= 1e5) return scaled(count / 1e3, "k");
@@ -36,6 +38,8 @@ std::string count_text(double count) {
 }
 
 std::string size_text(double bytes) {
+  if (bytes >= 1e18) return fmt::format("{:.3g} B", bytes);
+  if (bytes >= 1e15) return scaled(bytes / 1e15, " PB");
   if (bytes >= 1e12) return scaled(bytes / 1e12, " TB");
   if (bytes >= 1e9) return scaled(bytes / 1e9, " GB");
   if (bytes >= 1e6) return scaled(bytes / 1e6, " MB");

@@ -43,9 +43,9 @@ std::string key_columns(const std::vector<cql::Relation>& where) {
 
 void take_observed(const ObservedTable& observed, TableFacts& facts) {
   facts.origin = Origin::measured;
-  facts.rows = positive(observed.rows);
+  facts.rows = observed.rows;
   facts.partitions = positive(observed.partitions);
-  if (facts.rows && positive(observed.bytes)) facts.row_bytes = *observed.bytes / *facts.rows;
+  if (positive(facts.rows) && positive(observed.bytes)) facts.row_bytes = *observed.bytes / *facts.rows;
   facts.p50 = positive(observed.partition_rows.p50);
   facts.p99 = positive(observed.partition_rows.p99);
   facts.max = positive(observed.partition_rows.max);
@@ -55,7 +55,7 @@ void take_observed(const ObservedTable& observed, TableFacts& facts) {
   facts.tombstones_p99 = observed.tombstones.p99;
   facts.tombstones_max = observed.tombstones.max;
   const bool clustered = facts.table->clustering_count > 0;
-  const std::optional<double> total = clustered ? facts.rows : positive(observed.bytes);
+  const std::optional<double> total = positive(clustered ? facts.rows : observed.bytes);
   const std::optional<double> largest = clustered ? facts.max : positive(bytes.max);
   if (total && largest) facts.skew = fitted_skew(facts.partitions, std::min(1.0, *largest / *total));
   if (!observed.seconds) return;

@@ -120,7 +120,27 @@ bool others_agree(const ReviewModel& model, const StatementFacts& own, const sch
   return true;
 }
 
-// The one that it reads; by its name when it has no plan.
+bool are_same(const std::vector<Shape::Order>& left, const std::vector<Shape::Order>& right) {
+  return std::equal(left.begin(), left.end(), right.begin(), right.end(),
+                    [](const Shape::Order& one, const Shape::Order& other) {
+                      return one.name == other.name && one.descending == other.descending;
+                    });
+}
+
+// Whether nothing proposed so far wants the table in another sequence.
+bool is_free(const ReviewModel& model, const schema::Table& table, const Review& review,
+             const std::vector<Shape::Order>& sequence) {
+  const TableFacts* facts = model.find(table);
+  return std::none_of(review.findings.begin(), review.findings.end(), [&](const Finding& other) {
+    if (facts == nullptr || changed_table(other) != facts->name) return false;
+    const Proposal& proposal = *other.proposal;
+    return proposal.reversed || proposal.unclustered ||
+           (!proposal.clustering.empty() && !are_same(proposal.clustering, sequence));
+  });
+}
+
+}  // namespace
+
 const schema::Table* table_of(const ReviewModel& model, const StatementFacts& statement) {
   const cql::Select* select = statement.select();
   if (select == nullptr) return nullptr;
@@ -133,9 +153,8 @@ const schema::Table* table_of(const ReviewModel& model, const StatementFacts& st
   return nullptr;
 }
 
-}  // namespace
-
-bool fix_by_order(const ReviewModel& model, const StatementFacts& statement, Finding& finding) {
+bool fix_by_order(const ReviewModel& model, const StatementFacts& statement, const Review& review,
+                  Finding& finding) {
   const schema::Table* found = table_of(model, statement);
   if (found == nullptr) return false;
   const schema::Table& table = *found;
@@ -144,19 +163,19 @@ bool fix_by_order(const ReviewModel& model, const StatementFacts& statement, Fin
   Shape shape = shape_of(table);
   const std::vector<Shape::Order> old = shape.clustering;
   shape.clustering = sequence_for(old, need);
-  const bool same = std::equal(old.begin(), old.end(), shape.clustering.begin(), shape.clustering.end(),
-                               [](const Shape::Order& left, const Shape::Order& right) {
-                                 return left.name == right.name && left.descending == right.descending;
-                               });
-  if (same || !serves(shape.clustering, shape.clustering, need)) return false;
+  if (are_same(old, shape.clustering) || !serves(shape.clustering, shape.clustering, need)) return false;
   if (!others_agree(model, statement, table, shape.clustering, old)) return false;
+  if (!is_free(model, table, review, shape.clustering)) return false;
   std::vector<std::string> names;
   for (const Shape::Order& one : shape.clustering)
     names.push_back(one.name + (one.descending ? " DESC" : ""));
   finding.fix = fmt::format(
       "Cluster by {}: the rows wanted are then one run, and no other statement here needs the old sequence.",
       fmt::join(names, ", "));
-  finding.cql = shape.cql();
+  Proposal proposal;
+  if (const TableFacts* facts = model.find(table)) proposal.table = facts->name;
+  proposal.clustering = std::move(shape.clustering);
+  finding.proposal = std::make_shared<const Proposal>(std::move(proposal));
   finding.cost = "Nothing but moving the rows once.";
   return true;
 }

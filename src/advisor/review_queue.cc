@@ -67,12 +67,16 @@ Finding begin(const TableFacts& table, const StatementFacts* read, bool severe) 
 
 void fix_queue(const TableFacts& table, Finding& finding) {
   const std::string column = table.table->clustering(0).name;
-  const Shape shape = with_partition_column(*table.table, "bucket", "timestamp");
+  const schema::Column* time = time_column(*table.table);
+  Proposal proposal;
+  proposal.partition.push_back({"bucket", "timestamp",
+                                time != nullptr ? time->name + " rounded down to the hour"
+                                                : std::string("the hour that the row is put in")});
+  finding.proposal = std::make_shared<const Proposal>(std::move(proposal));
   finding.fix = fmt::format(
       "Read from where the last read ended ({} > the last one taken), and put a period of time into the "
       "partition key: an emptied period is never read again.",
       column);
-  finding.cql = fmt::format("-- bucket: {} rounded down to the hour\n", column) + shape.cql();
   finding.cost = "The consumer remembers its place; right after an hour's turn it reads two partitions.";
 }
 

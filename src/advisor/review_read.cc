@@ -237,8 +237,7 @@ class Reader {
     for (const Workload& workload : workloads) {
       const auto number = [&](const char* name, size_t& into) {
         const Option* option = find_option(workload.target.options, name);
-        if (option != nullptr)
-          into = static_cast<size_t>(std::clamp(read_number(option->value).value_or(1), 1.0, 1000.0));
+        if (option != nullptr) into = static_cast<size_t>(read_number(option->value).value_or(1));
       };
       number("nodes", target.nodes);
       number("rf", target.replicas);
@@ -276,11 +275,20 @@ class Reader {
     model_.tables.push_back(std::move(facts));
   }
 
-  TableFacts* find_table(std::string_view name) {
-    for (TableFacts& facts : model_.tables) {
-      if (facts.table->name == name || facts.table->keyspace + "." + facts.table->name == name) return &facts;
+  // As it is written, else as CQL reads names without quotes.
+  TableFacts* find_table(const std::string& written) {
+    for (const std::string& name : {written, in_lower_case(written)}) {
+      for (TableFacts& facts : model_.tables) {
+        const schema::Table& table = *facts.table;
+        if (table.name == name || table.keyspace + "." + table.name == name) return &facts;
+      }
     }
     return nullptr;
+  }
+
+  static std::string in_lower_case(std::string name) {
+    for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    return name;
   }
 
   base::Status take_statistics(const Workload& workload) {
@@ -291,7 +299,8 @@ class Reader {
         take_table_options(*facts, statistics.options);
         continue;
       }
-      const auto column = facts->columns.find(statistics.column);
+      auto column = facts->columns.find(statistics.column);
+      if (column == facts->columns.end()) column = facts->columns.find(in_lower_case(statistics.column));
       if (column == facts->columns.end()) {
         std::vector<std::string> names;
         for (const auto& [name, known] : facts->columns) names.push_back(name);
@@ -325,7 +334,7 @@ class Reader {
     forget_measured(facts, options);
     for (const Option& option : options) {
       const std::string& name = option.name;
-      if (name == "rows") facts.rows = positive(read_number(option.value));
+      if (name == "rows") facts.rows = read_number(option.value);
       if (name == "partitions") facts.partitions = positive(read_number(option.value));
       if (name == "row") facts.row_bytes = read_bytes(option.value).value_or(0);
       if (name == "growth") facts.growth = positive(read_rate(option.value));
@@ -457,7 +466,8 @@ class Reader {
       facts.growth_origin = Origin::estimated;
       // Some of what was inserted overwrote what was there: no more has grown than there is.
       if (facts.observed_seconds && facts.rows) {
-        facts.growth = std::min(*facts.growth, *facts.rows / std::max(1.0, *facts.observed_seconds));
+        facts.growth =
+            positive(std::min(*facts.growth, *facts.rows / std::max(1.0, *facts.observed_seconds)));
         facts.growth_origin = Origin::measured;
       }
     }
@@ -468,8 +478,8 @@ class Reader {
                         (is_time(column) || sounds_like_a_period(column.name)) &&
                         (known.growth || !known.distinct);
     }
-    if (table.clustering_count == 0) facts.partitions = facts.rows;
-    if (!facts.partitions) facts.partitions = partitions_by_values(facts);
+    if (table.clustering_count == 0) facts.partitions = positive(facts.rows);
+    if (!facts.partitions) facts.partitions = positive(partitions_by_values(facts));
     if (table.partition_key_count == 1 && facts.skew == 0)
       facts.skew = facts.column(table.partition_key(0)).skew;
     if (table.clustering_count == 0) facts.p50 = facts.p99 = facts.max = std::nullopt;

@@ -190,6 +190,9 @@ class TextReport {
       const bool over = table.horizon->max > review_.target.partition_bytes;
       out_ += fmt::format("{}  {}, {}, {}", paint(over ? "31" : "32", bar), size_text(table.horizon->p50),
                           size_text(table.horizon->p99), size_text(table.horizon->max));
+      // A year is not foretold from a minute.
+      if (table.horizon_seconds < review_.target.horizon && table.now && table.now->max != table.horizon->max)
+        out_ += fmt::format(" after {}, as far as what was seen tells", duration_text(table.horizon_seconds));
       if (over && table.days_to_target)
         out_ +=
             paint("31", *table.days_to_target > 0

@@ -38,7 +38,8 @@ json::object finding_json(const Finding& finding) {
                       {"message", finding.message},
                       {"fix", finding.fix},
                       {"cql", finding.cql},
-                      {"cost", finding.cost}};
+                      {"cost", finding.cost},
+                      {"replaces", finding.replaces}};
   json::array evidence, choices;
   for (const Evidence& one : finding.evidence)
     evidence.push_back(json::object{{"text", one.text}, {"origin", to_string(one.origin)}});
@@ -118,6 +119,7 @@ json::object table_json(const TableReview& table) {
           {"row_bytes", table.row_bytes},
           {"now", sizes_json(table.now)},
           {"horizon", sizes_json(table.horizon)},
+          {"horizon_seconds", table.horizon_seconds},
           {"growth", growth_json(table.growth)},
           {"days_to_target", maybe(table.days_to_target)},
           {"reads", table.reads},

@@ -17,16 +17,18 @@ constexpr double few_rows = 1000;  // a scan of so little hurts nobody
 constexpr double many_rows = 100'000;
 constexpr double several = 4, many = 20, very_many = 200;  // partitions of one request
 
-// The share of rows that a comparison keeps.
-double selectivity(const ReviewModel& model, const TableFacts& table, const cql::Relation& relation) {
+// The share of rows that a comparison keeps; nobody knows that of a column whose values nobody has counted.
+std::optional<double> selectivity(const ReviewModel& model, const TableFacts& table,
+                                  const cql::Relation& relation) {
   if (relation.columns.empty()) return model.cost.range_selectivity;
   const schema::Column* column = table.table->find(relation.columns[0]);
   if (column == nullptr) return model.cost.range_selectivity;
+  if (relation.op != cql::Operator::equal && relation.op != cql::Operator::in)
+    return model.cost.range_selectivity;
   const std::optional<double> distinct = table.column(*column).distinct;
-  if (relation.op == cql::Operator::equal && distinct) return 1 / *distinct;
-  if (relation.op == cql::Operator::in && distinct)
-    return std::min(1.0, static_cast<double>(std::max<size_t>(1, relation.values.size())) / *distinct);
-  return model.cost.range_selectivity;
+  if (!distinct) return std::nullopt;
+  const size_t values = relation.op == cql::Operator::in ? relation.values.size() : 1;
+  return std::min(1.0, static_cast<double>(std::max<size_t>(1, values)) / *distinct);
 }
 
 std::optional<double> limit_of(const cql::Select& select) {
@@ -184,7 +186,7 @@ class StatementReview {
 
   bool ends_with_limit() const {
     const cql::Select* select = statement_.select();
-    return select != nullptr && select->limit != nullptr && use_->filters.empty() && !use_->sorts &&
+    return select != nullptr && select->limit != nullptr && filters_.empty() && !use_->sorts &&
            !use_->aggregates && !use_->groups;
   }
 
@@ -209,7 +211,8 @@ class StatementReview {
       read = per_partition->mean * *out.partitions;
     if (use_->access == Access::index && table_->rows) read = *table_->rows;
     if (!read) return;
-    double kept = 1, filtered = 1;
+    // Unknown when that of one comparison is.
+    std::optional<double> kept = 1, filtered = 1;
     for (const cql::Relation& relation : select->where) {
       if (relation.columns.empty()) continue;
       const schema::Column* column = table_->table->find(relation.columns[0]);
@@ -218,15 +221,19 @@ class StatementReview {
       const bool by_key =
           column->is_partition_key() && (use_->access == Access::partitions || use_->access == Access::rows);
       if (by_key || use_->access == Access::rows) continue;
-      (checked ? filtered : kept) *= selectivity(model_, *table_, relation);
+      std::optional<double>& share = checked ? filtered : kept;
+      const std::optional<double> own = selectivity(model_, *table_, relation);
+      share = share && own ? std::optional(*share * *own) : std::nullopt;
     }
-    read = std::max(1.0, *read * kept);
-    if (const auto limit = stop_after()) read = std::min(*read, *limit);
-    double returned = statement_.rows.value_or(*read * filtered);
-    if (const auto limit = limit_of(*select)) returned = std::min(returned, *limit);
-    if (use_->aggregates && !use_->groups) returned = 1;
-    out.rows_read = read;
-    out.rows_returned = returned;
+    out.rows_read = kept ? std::optional(std::max(std::min(1.0, *read), *read * *kept)) : std::nullopt;
+    // What is wanted is all that is read, where nothing is thrown away.
+    if (!out.rows_read && filters_.empty()) out.rows_read = statement_.rows;
+    if (const auto limit = stop_after()) out.rows_read = std::min(out.rows_read.value_or(*limit), *limit);
+    out.rows_returned = statement_.rows;
+    if (!out.rows_returned && out.rows_read && filtered) out.rows_returned = *out.rows_read * *filtered;
+    if (const auto limit = limit_of(*select); limit && out.rows_returned)
+      out.rows_returned = std::min(*out.rows_returned, *limit);
+    if (use_->aggregates && !use_->groups) out.rows_returned = 1;
   }
 
   Finding begin(Verdict verdict, Severity severity, std::string message) const {
@@ -268,13 +275,33 @@ class StatementReview {
 
   // A table that answers the query from one partition, and what keeping it costs.
   void fix_by_table(Finding& finding) const {
-    if (fix_by_order(model_, statement_, finding)) return;
+    if (fix_by_order(model_, statement_, review_, finding)) return;
     Shape shape;
     if (statement_.select() == nullptr || !shape_for(*use_->table, *statement_.select(), shape)) return;
     if (names_one_row(shape.partition)) shape.clustering.clear();
     finding.fix = fmt::format("Keep a table for this query: {} reads one partition.", shape.name);
-    finding.cql = shape.cql();
-    finding.cost = "One more write for each change of a row";
+    propose_split(finding, std::move(shape));
+    cost_of_table(finding);
+  }
+
+  // The table; and its split, where it would itself be above the target.
+  void propose_split(Finding& finding, Shape shape) const {
+    std::optional<Split> split;
+    if (table_ != nullptr) split = split_new_table(model_, *table_, shape, statement_);
+    Proposal proposal;
+    if (split && !split->fix.empty()) {
+      finding.fix = fmt::format("Keep a table for this query: {}. {}", shape.name, split->fix);
+      finding.choices = std::move(split->choices);
+      finding.cost = std::move(split->cost);
+      proposal.partition = std::move(split->proposal.partition);
+    }
+    proposal.beside = std::move(shape);
+    finding.proposal = std::make_shared<const Proposal>(std::move(proposal));
+  }
+
+  void cost_of_table(Finding& finding) const {
+    if (!finding.cost.empty()) finding.cost += " ";
+    finding.cost += "One more write for each change of a row";
     if (table_ != nullptr && table_->writes > 0)
       finding.cost += fmt::format(" ({} in all)", rate_text(table_->writes));
     if (table_ != nullptr && table_->rows)
@@ -301,10 +328,9 @@ class StatementReview {
     if (use_ != nullptr)
       fix_by_table(finding);
     else
-      fix_by_order(model_, statement_, finding);
+      fix_by_order(model_, statement_, review_, finding);
     if (finding.fix.empty() && !statement_.error->hint().empty()) finding.fix = statement_.error->hint();
-    if (finding.fix.empty())
-      finding.fix = "Compare the first columns of a key by =, in the key's order; see docs/advisor.md.";
+    if (finding.fix.empty()) fix_refusal(model_, statement_, finding);
     if (finding.cost.empty()) finding.cost = "Nothing: as it stands it does not run.";
     if (use_ != nullptr && table_ != nullptr && use_->access == Access::full_scan && table_->rows)
       finding.evidence.push_back(
@@ -398,12 +424,18 @@ class StatementReview {
                           : "Reads against the clustering order; others read along with it.";
     add_rates(finding);
     finding.evidence.push_back({"rows are walked backwards", Origin::estimated});
-    Shape shape = shape_of(table);
-    for (Shape::Order& one : shape.clustering) one.descending = !one.descending;
-    if (!all) shape.name += "_reversed";
+    if (all) {
+      Proposal proposal;
+      proposal.reversed = true;
+      finding.proposal = std::make_shared<const Proposal>(std::move(proposal));
+    } else {
+      Shape shape = shape_of(table);
+      for (Shape::Order& one : shape.clustering) one.descending = !one.descending;
+      shape.name += "_reversed";
+      propose(finding, std::move(shape));
+    }
     finding.fix = all ? "Reverse the clustering order: the rows wanted first then come first."
                       : "If this read matters most, keep a second table in its order.";
-    finding.cql = shape.cql();
     finding.cost = all ? "Nothing but moving the rows once." : "Every row is written twice.";
     review_.findings.push_back(std::move(finding));
   }
@@ -416,7 +448,10 @@ class StatementReview {
       const bool ordered = use.has_limit || !other.select()->order_by.empty();
       if (ordered && !use.reversed) return false;
     }
-    return true;
+    // Another sequence has directions of its own.
+    return std::none_of(review_.findings.begin(), review_.findings.end(), [&](const Finding& other) {
+      return changed_table(other) == table_->name && !other.proposal->clustering.empty();
+    });
   }
 
   // An index asks every node unless the partition is named, too.

@@ -29,8 +29,8 @@ class TableReviewer {
     growth();
     hot();
     low_cardinality();
-    too_unique();
-    collisions();
+    // Where every partition has one row, none overwrites another.
+    if (!too_unique()) collisions();
     large_cells();
     review_.tables.push_back(std::move(out_));
   }
@@ -51,10 +51,11 @@ class TableReviewer {
     out_.hottest_write = facts_.write_key;
     out_.origin = facts_.origin;
     if (const auto rows = facts_.rows_per_partition()) out_.now = facts_.bytes_of(*rows);
-    if (const auto rows = facts_.rows_per_partition_after(model_.target.horizon))
-      out_.horizon = facts_.bytes_of(*rows);
+    out_.horizon_seconds = foretold();
+    out_.horizon = sizes_after(foretold());
     follow_growth();
-    find_day();
+    if (out_.horizon && out_.horizon->max > model_.target.partition_bytes)
+      out_.days_to_target = time_to_target(foretold()) / day;
     if (!facts_.partitions) return;
     SpreadInput input{.partitions = *facts_.partitions,
                       .byte_skew = facts_.skew,
@@ -72,24 +73,29 @@ class TableReviewer {
   void follow_growth() {
     constexpr int steps = 24;
     for (int i = 0; i <= steps && out_.horizon; ++i) {
-      const double seconds = model_.target.horizon * i / steps;
-      if (const auto rows = facts_.rows_per_partition_after(seconds))
-        out_.growth.push_back({seconds, facts_.bytes_of(*rows)});
+      const double seconds = foretold() * i / steps;
+      if (const std::optional<Sizes> sizes = sizes_after(seconds)) out_.growth.push_back({seconds, *sizes});
     }
   }
 
-  // When the largest partition reaches the target, by halving.
-  void find_day() {
-    const double target = model_.target.partition_bytes;
-    if (!out_.horizon || out_.horizon->max <= target) return;
-    double from = 0, to = model_.target.horizon;
+  std::optional<Sizes> sizes_after(double seconds) const {
+    const auto rows = facts_.rows_per_partition_after(seconds);
+    return rows ? std::optional(facts_.bytes_of(*rows)) : std::nullopt;
+  }
+
+  // When the largest partition reaches the target, by halving. REQUIRES: it does within `seconds`.
+  double time_to_target(double seconds) const {
+    double from = 0, to = seconds;
     for (int i = 0; i < 60; ++i) {
       const double middle = (from + to) / 2;
-      const auto rows = facts_.rows_per_partition_after(middle);
-      (rows && facts_.bytes_of(*rows).max > target ? to : from) = middle;
+      const std::optional<Sizes> sizes = sizes_after(middle);
+      (sizes && sizes->max > model_.target.partition_bytes ? to : from) = middle;
     }
-    out_.days_to_target = to < 1 ? 0 : to / day;
+    return to < 1 ? 0 : to;
   }
+
+  // How far ahead is looked: the horizon, or as far as what was seen tells.
+  double foretold() const { return std::min(model_.target.horizon, facts_.farthest()); }
 
   Finding begin(Verdict verdict, Severity severity, std::string message) const {
     Finding finding;
@@ -103,34 +109,40 @@ class TableReviewer {
   }
 
   void add_split(Finding& finding) const {
-    Split split = split_partitions(model_, facts_);
+    Split split = split_partitions(model_, facts_, least_spread());
     finding.choices = std::move(split.choices);
     finding.fix = std::move(split.fix);
-    finding.cql = std::move(split.cql);
     finding.cost = std::move(split.cost);
-    if (!finding.fix.empty()) return;
+    if (!finding.fix.empty()) {
+      finding.proposal = std::make_shared<const Proposal>(std::move(split.proposal));
+      return;
+    }
     finding.fix = "Add a column to the partition key that splits what is read together least.";
     finding.cost = "Reads name that column, too, or ask several partitions.";
   }
 
   void growth() {
     const double target = model_.target.partition_bytes;
-    if (!out_.horizon || out_.horizon->max <= target) return;
+    const std::optional<Sizes> last = sizes_after(model_.target.horizon);
+    if (!last || last->max <= target) return;
     const bool now = out_.now && out_.now->max > target;
-    const bool common = out_.horizon->p99 > target;
     // What was seen for an hour says little about a year.
-    const bool far = model_.target.horizon > facts_.farthest();
+    const bool young = foretold() < model_.target.horizon, far = out_.horizon->max <= target;
+    const Sizes& then = far ? *last : *out_.horizon;
+    const double ahead = far ? model_.target.horizon : foretold();
     Finding finding = begin(Verdict::partition_growth,
-                            now      ? Severity::error
-                            : far    ? Severity::note
-                            : common ? Severity::error
-                                     : Severity::warning,
+                            now                 ? Severity::error
+                            : young             ? Severity::note
+                            : then.p99 > target ? Severity::error
+                                                : Severity::warning,
                             "");
     finding.message =
         now ? fmt::format("The largest partition holds {}; the target is {}.", size_text(out_.now->max),
                           size_text(target))
-            : fmt::format("The largest partition reaches {} in {} and {} at the horizon.", size_text(target),
-                          duration_text(*out_.days_to_target * day), size_text(out_.horizon->max));
+            : fmt::format("The largest partition reaches {} in {} and {} {}.", size_text(target),
+                          duration_text(time_to_target(ahead)), size_text(then.max),
+                          ahead < model_.target.horizon ? "in " + duration_text(ahead)
+                                                        : std::string("at the horizon"));
     if (facts_.rows)
       finding.evidence.push_back(
           {fmt::format("{} rows of {}", count_text(*facts_.rows), size_text(facts_.row_bytes)),
@@ -145,13 +157,21 @@ class TableReviewer {
                                               size_text(out_.now->p99), size_text(out_.now->max)),
                                   Origin::measured});
     if (facts_.growth) add_growth(finding);
-    finding.evidence.push_back(
-        {fmt::format("p50 {}, p99 {}, largest {} after {}", size_text(out_.horizon->p50),
-                     size_text(out_.horizon->p99), size_text(out_.horizon->max),
-                     duration_text(model_.target.horizon)),
-         Origin::estimated});
-    add_split(finding);
+    finding.evidence.push_back({fmt::format("p50 {}, p99 {}, largest {} after {}", size_text(then.p50),
+                                            size_text(then.p99), size_text(then.max), duration_text(ahead)),
+                                Origin::estimated});
+    if (far && !now)
+      wait_and_see(finding);
+    else
+      add_split(finding);
     review_.findings.push_back(std::move(finding));
+  }
+
+  void wait_and_see(Finding& finding) const {
+    finding.fix =
+        fmt::format("Look again when it has been seen for longer: {} say little about {}.",
+                    duration_text(facts_.observed_seconds.value_or(0)), duration_text(model_.target.horizon));
+    finding.cost = "Nothing yet.";
   }
 
   void add_growth(Finding& finding) const {
@@ -206,13 +226,8 @@ class TableReviewer {
                      rate_text(facts_.writes)),
          facts_.rate_origin});
     add_share(finding, by_writes);
-    const bool split_already =
-        std::any_of(review_.findings.begin(), review_.findings.end(), [&](const Finding& other) {
-          return other.verdict == Verdict::partition_growth && other.table == facts_.name &&
-                 !other.cql.empty();
-        });
-    if (by_writes && split_already) {
-      finding.fix = "The split that PARTITION_GROWTH proposes for this table serves here, too.";
+    if (const Finding* split = split_already(); by_writes && split != nullptr) {
+      finding.proposal = split->proposal;
       finding.cost = "Nothing more.";
     } else if (by_writes) {
       add_split(finding);
@@ -222,17 +237,26 @@ class TableReviewer {
     review_.findings.push_back(std::move(finding));
   }
 
+  // The finding that splits this table's partitions.
+  const Finding* split_already() const {
+    for (const Finding& other : review_.findings) {
+      if (other.table == facts_.name && other.proposal != nullptr && !other.choices.empty()) return &other;
+    }
+    return nullptr;
+  }
+
   // Copies of each row under several keys: a reader takes any one of them.
   void fix_hot_reads(Finding& finding, double reads) const {
     const double copies = std::ceil(reads / model_.target.partition_rate);
-    const Shape shape = with_partition_column(table_, "copy", "int");
+    Proposal proposal;
+    proposal.partition.push_back(
+        {"copy", "int",
+         fmt::format("0 to {}; every one is written, a random one is read", count_text(copies - 1))});
+    finding.proposal = std::make_shared<const Proposal>(std::move(proposal));
     finding.fix = fmt::format(
         "Keep {} copies of each row under as many keys, and read any one of them; or cache what the hottest "
         "keys hold in the application.",
         count_text(copies));
-    finding.cql = fmt::format("-- copy: 0 to {}; every one is written, a random one is read\n",
-                              count_text(copies - 1)) +
-                  shape.cql();
     finding.cost = fmt::format(
         "Every change is written {} times{}; readers of a cache see it late.", count_text(copies),
         facts_.writes > 0
@@ -240,8 +264,9 @@ class TableReviewer {
             : "");
   }
 
-  void low_cardinality() {
-    if (table_.clustering_count == 0 || facts_.has_period() || !facts_.partitions) return;
+  // Partitions for each that there is, so that every node gets some; 1: there are enough.
+  double least_spread() const {
+    if (table_.clustering_count == 0 || facts_.has_period() || !facts_.partitions) return 1;
     const double partitions = *facts_.partitions;
     const auto nodes = static_cast<double>(model_.target.nodes);
     const bool all_boolean = [&] {
@@ -249,8 +274,15 @@ class TableReviewer {
         if (table_.partition_key(i).type->kind() != Kind::boolean) return false;
       return true;
     }();
-    const double bytes = facts_.rows_after(model_.target.horizon) * facts_.row_bytes;
-    if (partitions >= 10 * nodes || (bytes < small_table && !(all_boolean && !facts_.rows))) return;
+    const double bytes = facts_.rows_after(foretold()) * facts_.row_bytes;
+    if (bytes < small_table && !(all_boolean && !facts_.rows)) return 1;
+    return std::max(1.0, std::ceil(10 * nodes / partitions));
+  }
+
+  void low_cardinality() {
+    if (least_spread() <= 1) return;
+    const double partitions = *facts_.partitions;
+    const auto nodes = static_cast<double>(model_.target.nodes);
     Finding finding =
         begin(Verdict::low_cardinality, partitions < 2 * nodes ? Severity::error : Severity::warning,
               fmt::format("{} partitions for {} nodes: the data cannot spread.", count_text(partitions),
@@ -274,33 +306,41 @@ class TableReviewer {
   }
 
   void fix_low_cardinality(Finding& finding) const {
-    const double wanted = std::ceil(10.0 * static_cast<double>(model_.target.nodes) / *facts_.partitions);
-    const Shape shape = with_partition_column(table_, "hash_prefix", "int");
+    const double wanted = least_spread();
+    if (const Finding* split = split_already()) {
+      finding.proposal = split->proposal;
+      finding.fix = "Another column that every query names is the best part of a key; where none is:";
+      finding.cost = "Nothing more.";
+      return;
+    }
+    Proposal proposal;
+    proposal.partition.push_back(
+        {"hash_prefix", "int",
+         fmt::format("hash of {} modulo {}", table_.clustering(0).name, count_text(wanted))});
+    finding.proposal = std::make_shared<const Proposal>(std::move(proposal));
     finding.fix = fmt::format(
         "Put another column that every query names into the partition key; where none is, a hash prefix "
         "modulo {}.",
         count_text(wanted));
-    finding.cql =
-        fmt::format("-- hash_prefix: hash of {} modulo {}\n", table_.clustering(0).name, count_text(wanted)) +
-        shape.cql();
     finding.cost = fmt::format("A read of all rows of a {} asks {} partitions instead of 1.",
                                table_.partition_key(0).name, count_text(wanted));
   }
 
   // Rows a partition ≈ 1: clustering orders nothing.
-  void too_unique() {
+  bool too_unique() {
     // A view's key has all of its base's: its clustering tells rows apart, however few they are.
-    if (table_.is_view() || table_.clustering_count == 0 || !facts_.rows || *facts_.rows < 100) return;
+    if (table_.is_view() || table_.clustering_count == 0 || !facts_.rows || *facts_.rows < 100) return false;
     const schema::Column* unique = nullptr;
     for (size_t i = 0; i < table_.partition_key_count; ++i) {
       const std::optional<double> distinct = facts_.column(table_.partition_key(i)).distinct;
       if (distinct && *distinct >= 0.9 * *facts_.rows) unique = &table_.partition_key(i);
     }
     const bool declared = facts_.partitions && *facts_.partitions >= 0.9 * *facts_.rows;
-    if (unique == nullptr && !declared) return;
+    if (unique == nullptr && !declared) return false;
     // A table that has just begun has one row in each partition, too.
     constexpr double begun = 1000;
-    if (facts_.origin == Origin::measured && (*facts_.rows < begun || facts_.max.value_or(1) > 1)) return;
+    if (facts_.origin == Origin::measured && (*facts_.rows < begun || facts_.max.value_or(1) > 1))
+      return false;
     if (unique == nullptr) unique = &table_.partition_key(0);
     Finding finding =
         begin(Verdict::too_unique, Severity::warning,
@@ -310,15 +350,15 @@ class TableReviewer {
         {fmt::format("{} rows, {} distinct {}", count_text(*facts_.rows),
                      count_text(facts_.column(*unique).distinct.value_or(*facts_.partitions)), unique->name),
          facts_.origin});
-    Shape shape = shape_of(table_);
-    shape.clustering.clear();
-    for (Shape::Column& column : shape.columns) column.is_static = false;
+    Proposal proposal;
+    proposal.unclustered = true;
+    finding.proposal = std::make_shared<const Proposal>(std::move(proposal));
     finding.fix =
         "Leave the clustering away; if rows are wanted in order, partition by what the query compares by "
         "= and put this column behind the order.";
-    finding.cql = shape.cql();
     finding.cost = "Nothing: the key alone already names the row.";
     review_.findings.push_back(std::move(finding));
+    return true;
   }
 
   // Two rows with the same key: the later one overwrites the earlier.
@@ -370,7 +410,8 @@ class TableReviewer {
   // Rows that arrive at random meet in one millisecond.
   void time_collisions(const schema::Column& last) {
     constexpr double tick = 0.001;
-    std::optional<double> lost;  // rows a year
+    const double ahead = std::min(year, facts_.farthest());
+    std::optional<double> lost;  // rows in that time
     if (facts_.growth && out_.hottest_share > 0) {
       double squares = out_.hottest_share;  // sum of squared shares, at most that of the largest
       if (facts_.partitions && !facts_.has_period())
@@ -380,7 +421,7 @@ class TableReviewer {
       // As if 1 / squares partitions were filled alike. Of n rows of one millisecond n - 1 are lost.
       const double each = *facts_.growth * squares * tick;
       const double lost_each = each < 1e-4 ? each * each / 2 : each - 1 + std::exp(-each);
-      lost = lost_each / squares / tick * year;
+      lost = lost_each / squares / tick * ahead;
     }
     if (lost && *lost < 0.01) return;
     Finding finding =
@@ -388,8 +429,9 @@ class TableReviewer {
               !lost        ? Severity::note
               : *lost >= 1 ? Severity::error
                            : Severity::warning,
-              lost ? fmt::format("About {} rows a year overwrite another one of the same millisecond.",
-                                 count_text(*lost))
+              lost ? fmt::format("About {} rows {} overwrite another one of the same millisecond.",
+                                 count_text(*lost),
+                                 ahead < year ? "in " + duration_text(ahead) : std::string("a year"))
                    : fmt::format("Two rows with the same {} overwrite each other.", last.name));
     if (facts_.growth) add_growth(finding);
     finding.evidence.push_back(
@@ -399,13 +441,12 @@ class TableReviewer {
   }
 
   void fix_collision(Finding& finding, const schema::Column& last) const {
-    Shape shape = shape_of(table_);
+    Proposal proposal;
     if (last.type->kind() == Kind::timestamp && last.is_clustering()) {
-      for (Shape::Column& column : shape.columns)
-        if (column.name == last.name) column.type = "timeuuid";
+      proposal.columns.push_back({last.name, "timeuuid", false});
+      finding.proposal = std::make_shared<const Proposal>(std::move(proposal));
       finding.fix =
           fmt::format("Make {} a timeuuid, written with now(): it sorts by time and is unique.", last.name);
-      finding.cql = shape.cql();
       finding.cost =
           "8 bytes more a row; toTimestamp() gives the time, minTimeuuid() and maxTimeuuid() bound ranges.";
       return;
@@ -415,12 +456,12 @@ class TableReviewer {
       if (!column.is_primary_key() && (is_unique_type(column) || column.name == "id")) own = &column;
     std::string name = own != nullptr ? own->name : "id";
     if (own == nullptr) {
-      while (shape.has(name)) name += "_unique";
-      shape.columns.push_back({name, "uuid", false});
+      while (table_.find(name) != nullptr) name += "_unique";
+      proposal.columns.push_back({name, "uuid", false});
     }
-    shape.clustering.push_back({name, false});
+    proposal.last = name;
+    finding.proposal = std::make_shared<const Proposal>(std::move(proposal));
     finding.fix = fmt::format("Put {} at the end of the key: it makes each row's key its own.", name);
-    finding.cql = shape.cql();
     finding.cost = own != nullptr ? "Nothing but moving the rows once." : "16 bytes more a row.";
   }
 
@@ -469,7 +510,8 @@ class TableReviewer {
           "The client cuts and joins the chunks; a reader may see a value half written unless each "
           "version has its own key.";
     }
-    finding.cql = shape.cql();
+    finding.fix += fmt::format(" Then {} can be dropped from {}.", column.name, facts_.name);
+    propose(finding, std::move(shape));
   }
 
   const ReviewModel& model_;

@@ -397,7 +397,7 @@ TEST(Review, BaselineAcceptsWithAReason) {
 // Numbers nobody has: no verdict is asked for, only an end.
 TEST(Review, AbsurdNumbersEnd) {
   for (const char* numbers :
-       {"rows=1e30 partitions=1 growth=1e20/s row=1e15", "rows=1 partitions=1e30 growth=1/y row=1",
+       {"rows=1e18 partitions=1 growth=1e18/s row=1e15", "rows=1 partitions=1e18 growth=1/y row=1",
         "partitions=1e12 growth=1e12/s skew=zipf(30)", "rows=0 partitions=0 growth=0 max=0",
         "rows=5 p50=1e18 max=1"}) {
     const Review review = review_of(

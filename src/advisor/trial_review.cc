@@ -112,10 +112,22 @@ class TrialMaker {
     if (create == nullptr || base == data_.end() || (*base)->table().is_counter) return false;
     Suggestion out;
     out.text = workload->cql[0].text;
-    out.target = {create->table.name, (*base)->table().keyspace, *base, {}, {}};
+    const bool replaces = !finding.replaces.empty();
+    // What takes a table's place is run under its name.
+    if (replaces) {
+      const schema::Table& old = (*base)->table();
+      out.text =
+          fmt::format("CREATE TABLE {}{}", cql::print_name(old.name), out.text.substr(out.text.find(" (")));
+    }
+    out.target = {
+        replaces ? (*base)->table().name : create->table.name, (*base)->table().keyspace, *base, {}, {}};
     for (const cql::ColumnDefinition& column : create->columns) {
+      const schema::Column* old = (*base)->table().find(column.name);
+      // Values of another type, or of two new columns: nothing here makes them.
+      if (old != nullptr ? cql::print(column.type) != old->type->cql_name() : !out.target.split.name.empty())
+        return false;
       out.target.columns.push_back(column.name);
-      if ((*base)->table().find(column.name) == nullptr) out.target.split.name = column.name;
+      if (old == nullptr) out.target.split.name = column.name;
     }
     for (const Choice& choice : finding.choices) {
       if (!choice.chosen) continue;
@@ -128,9 +140,10 @@ class TrialMaker {
     }
     if (!out.target.split.name.empty() && out.target.split.modulo <= 0 && out.target.split.width <= 0)
       return false;  // a column that only its owner can fill
-    if (out.target.name == (*base)->table().name) {
+    if (replaces) {
       return replaced_.try_emplace((*base)->facts().name, std::move(out)).second;
     }
+    if (!out.target.split.name.empty()) return false;  // a split of its own
     for (const Source& source : sources_) {
       if (source.facts->name == finding.query && source.facts->select() != nullptr) out.query = source.facts;
     }

@@ -3,13 +3,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "advisor/workload_reader.h"
 
 namespace sibyl::advisor {
 namespace {
 
-enum class Unit { number, bytes, seconds, rate, skew, word };
+enum class Unit { number, bytes, seconds, rate, skew, machines, word };
 
 struct Meaning {
   std::string_view name;
@@ -23,27 +24,42 @@ constexpr std::array meanings = {Meaning{"size", Unit::bytes},      Meaning{"par
                                  Meaning{"latency", Unit::seconds}, Meaning{"rate", Unit::rate},
                                  Meaning{"growth", Unit::rate},     Meaning{"reads", Unit::rate},
                                  Meaning{"writes", Unit::rate},     Meaning{"partition_rate", Unit::rate},
-                                 Meaning{"skew", Unit::skew},       Meaning{"of", Unit::word}};
+                                 Meaning{"nodes", Unit::machines},  Meaning{"rf", Unit::machines},
+                                 Meaning{"vnodes", Unit::machines}, Meaning{"skew", Unit::skew},
+                                 Meaning{"of", Unit::word}};
 
 struct Wording {
   bool fits;
   const char* expected;
 };
 
+// More than there is of anything; and with what is multiplied from it numbers stay numbers.
+constexpr double most = 1e18;
+constexpr double most_machines = 1000;
+
+bool is_within(std::optional<double> value) {
+  return value && *value <= most;
+}
+
 Wording check(std::string_view name, std::string_view value) {
   const auto found =
       std::find_if(meanings.begin(), meanings.end(), [&](const Meaning& m) { return m.name == name; });
   switch (found == meanings.end() ? Unit::number : found->unit) {
     case Unit::number:
-      return {read_number(value).has_value(), "a number such as 20000, 2e4 or 20k"};
+      return {is_within(read_number(value)), "a number such as 20000, 2e4 or 20k, at most 1e18,"};
     case Unit::bytes:
-      return {read_bytes(value).has_value(), "a size such as 100MB"};
+      return {is_within(read_bytes(value)), "a size such as 100MB, at most 1e18,"};
     case Unit::seconds:
-      return {read_seconds(value).has_value(), "a duration such as 10ms or 3y"};
+      return {is_within(read_seconds(value)), "a duration such as 10ms or 3y"};
     case Unit::rate:
-      return {read_rate(value).has_value(), "a rate such as 160/s"};
+      return {is_within(read_rate(value)), "a rate such as 160/s, at most 1e18,"};
     case Unit::skew:
       return {read_zipf(value).has_value(), "zipf(EXPONENT)"};
+    case Unit::machines: {
+      const std::optional<double> count = read_number(value);
+      return {count && *count >= 1 && *count <= most_machines && *count == std::floor(*count),
+              "a whole number from 1 to 1000"};
+    }
     case Unit::word:
       break;
   }

@@ -426,14 +426,14 @@ base::Status WorkloadReader::read_statistics(TokenReader& reader, bool column) {
   TableStatistics statistics;
   statistics.line = reader.peek().line;
   SIBYL_ASSIGN(const Token name, reader.expect_word(column ? "TABLE.COLUMN" : "the table's name"));
-  statistics.table = name.text;
+  std::vector<std::string> parts = name_parts(name.text);
   if (column) {
-    const size_t dot = name.text.rfind('.');
-    if (dot == std::string::npos || dot == 0 || dot + 1 == name.text.size())
+    if (parts.size() < 2 || parts.back().empty() || parts[parts.size() - 2].empty())
       return reader.fail(name, fmt::format("expected TABLE.COLUMN, found '{}'", name.text));
-    statistics.table = name.text.substr(0, dot);
-    statistics.column = name.text.substr(dot + 1);
+    statistics.column = std::move(parts.back());
+    parts.pop_back();
   }
+  statistics.table = fmt::format("{}", fmt::join(parts, "."));
   SIBYL_ASSIGN(statistics.options, read_options(reader, column ? column_options : table_options));
   SIBYL_TRY(reader.expect_end());
   workload_.statistics.push_back(std::move(statistics));

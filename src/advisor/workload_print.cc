@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "advisor/workload.h"
+#include "types/print.h"
 
 namespace sibyl::advisor {
 namespace {
@@ -141,6 +142,14 @@ std::string annotation(const std::string& name, bool write, const Options& optio
   return fmt::format("-- @{} {}{}\n", write ? "write" : "query", name, options_text(options));
 }
 
+// With quotes where a directive could not be read without.
+std::string name_text(const std::string& name) {
+  const bool plain = std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
+  });
+  return plain ? name : types::quote_identifier(name);
+}
+
 // Groups with their statements and CQL in their place.
 std::string grouped_text(const Workload& workload, const std::string& group) {
   std::string text;
@@ -181,8 +190,9 @@ std::string print_workload(const Workload& workload) {
   for (const Relationship& relationship : workload.model.relationships)
     text += relationship_text(workload.model, relationship);
   for (const TableStatistics& statistics : workload.statistics) {
-    text += statistics.column.empty() ? "-- @table " + statistics.table
-                                      : "-- @column " + statistics.table + "." + statistics.column;
+    text += statistics.column.empty()
+                ? "-- @table " + name_text(statistics.table)
+                : fmt::format("-- @column {}.{}", name_text(statistics.table), name_text(statistics.column));
     text += options_text(statistics.options) + "\n";
   }
   for (const Mix& mix : workload.mixes)

@@ -43,9 +43,32 @@ size_t quoted_end(std::string_view text, size_t at) {
   return end;
 }
 
-size_t word_end(std::string_view text, size_t at) {
+// Behind a "Name", in which two quotes stand for one.
+size_t name_end(std::string_view text, size_t at) {
   size_t end = at + 1;
-  while (end < text.size() && is_word_part(text, end)) ++end;
+  while (end < text.size()) {
+    if (text[end] != '"') {
+      ++end;
+    } else if (end + 1 < text.size() && text[end + 1] == '"') {
+      end += 2;
+    } else {
+      return end + 1;
+    }
+  }
+  return end;
+}
+
+// Names in quotes are words, and parts of them behind a point: shop."Order".
+size_t word_end(std::string_view text, size_t at) {
+  size_t end = text[at] == '"' ? name_end(text, at) : at + 1;
+  while (end < text.size()) {
+    if (text[end] == '"' && text[end - 1] == '.')
+      end = name_end(text, end);
+    else if (is_word_part(text, end))
+      ++end;
+    else
+      break;
+  }
   return end;
 }
 
@@ -62,7 +85,7 @@ void tokenize_line(const CommentLine& line, std::vector<Token>& tokens) {
     token.line = line.line;
     token.column = line.column + static_cast<uint32_t>(at);
     size_t end = at + 1;
-    if (is_word_start(c)) {
+    if (is_word_start(c) || c == '"') {
       token.kind = Token::Kind::word;
       end = word_end(text, at);
     } else if (c == '\'') {
@@ -83,6 +106,23 @@ void tokenize_line(const CommentLine& line, std::vector<Token>& tokens) {
 }
 
 }  // namespace
+
+std::vector<std::string> name_parts(std::string_view text) {
+  std::vector<std::string> parts(1);
+  bool quoted = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '.' && !quoted) {
+      parts.emplace_back();
+    } else if (text[i] != '"') {
+      parts.back() += text[i];
+    } else if (quoted && i + 1 < text.size() && text[i + 1] == '"') {
+      parts.back() += text[++i];
+    } else {
+      quoted = !quoted;
+    }
+  }
+  return parts;
+}
 
 std::vector<Token> tokenize(const std::vector<CommentLine>& lines) {
   std::vector<Token> tokens;

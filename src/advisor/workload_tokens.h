@@ -12,7 +12,7 @@ namespace sibyl::advisor {
 struct Token {
   enum class Kind { word, text, marker, sign, end };
   Kind kind = Kind::end;
-  std::string text;  // a text with its quotes
+  std::string text;  // a text and a "Name" with their quotes
   uint32_t line = 1, column = 1;
 };
 
@@ -23,6 +23,9 @@ struct CommentLine {
 };
 
 std::vector<Token> tokenize(const std::vector<CommentLine>& lines);
+
+// What stands between the points of a word, without quotes.
+std::vector<std::string> name_parts(std::string_view text);
 
 // Walks over tokens; every error names the file, the place, what was expected and what was found.
 class TokenReader {

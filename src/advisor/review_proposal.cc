@@ -1,0 +1,265 @@
+// The CQL of fixes: names that are free, one new table for all that is to change of an old one, and what
+// becomes of that.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "advisor/review_fix.h"
+#include "types/print.h"
+
+namespace sibyl::advisor {
+namespace {
+
+constexpr size_t longest_name = 48;  // that Cassandra takes
+
+// What a table holds, without what it is found by: messages_by_channel is about messages.
+std::string stem_of(const std::string& name) {
+  const size_t by = name.find("_by_");
+  return by == std::string::npos || by == 0 ? name : name.substr(0, by);
+}
+
+std::string qualified(const Shape& shape) {
+  return (shape.keyspace.empty() ? "" : types::quote_identifier(shape.keyspace) + ".") +
+         types::quote_identifier(shape.name);
+}
+
+// "A", "A and B", "A, B and C".
+std::string listed(const std::vector<std::string>& names) {
+  std::string out;
+  for (size_t i = 0; i < names.size(); ++i)
+    out += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
+  return out;
+}
+
+class ProposalWriter {
+ public:
+  ProposalWriter(const ReviewModel& model, Review& review) : model_(model), review_(review) {
+    for (const TableFacts& facts : model.tables)
+      taken_.insert(facts.table->keyspace + "." + facts.table->name);
+  }
+
+  void run() {
+    for (Finding& finding : review_.findings) {
+      if (finding.proposal == nullptr || done_.contains(&finding)) continue;
+      if (finding.proposal->beside)
+        write_beside(finding);
+      else
+        write_changes(finding);
+    }
+  }
+
+ private:
+  static std::string key_of(const Shape& shape, const std::string& name) {
+    return (shape.keyspace.empty() ? default_keyspace : shape.keyspace) + "." + name;
+  }
+
+  // The first of them that is short enough and that no table has; else one with a number.
+  void name(Shape& shape, const std::vector<std::string>& candidates) {
+    for (const std::string& candidate : candidates) {
+      if (candidate.size() > longest_name || taken_.contains(key_of(shape, candidate))) continue;
+      shape.name = candidate;
+      taken_.insert(key_of(shape, candidate));
+      return;
+    }
+    const std::string stem = candidates.back().substr(0, longest_name - 4);
+    size_t number = 2;
+    while (taken_.contains(key_of(shape, fmt::format("{}_{}", stem, number)))) ++number;
+    shape.name = fmt::format("{}_{}", stem, number);
+    taken_.insert(key_of(shape, shape.name));
+  }
+
+  const TableFacts* find_table(const std::string& name) const {
+    for (const TableFacts& facts : model_.tables)
+      if (facts.name == name) return &facts;
+    return nullptr;
+  }
+
+  // --- Tables beside the others
+
+  static bool begins_alike(const Shape& have, const Shape& wanted) {
+    const auto same = [](const Shape::Order& left, const Shape::Order& right) {
+      return left.name == right.name && left.descending == right.descending;
+    };
+    return have.partition == wanted.partition && have.clustering.size() == wanted.clustering.size() &&
+           std::equal(have.clustering.begin(), have.clustering.end(), wanted.clustering.begin(), same);
+  }
+
+  // A table that is there already, or that another finding proposes.
+  bool is_served(Finding& finding, const Shape& shape) {
+    for (const TableFacts& facts : model_.tables) {
+      const Shape have = shape_of(*facts.table);
+      if (key_of(have, have.name) != key_of(shape, shape.name) || !begins_alike(have, shape)) continue;
+      if (have.columns.size() < shape.columns.size()) continue;
+      finding.fix =
+          fmt::format("Read {} instead, which is there already: its key is that of this query.", facts.name);
+      finding.cost = "Nothing more.";
+      return true;
+    }
+    for (const auto& [other, written] : beside_) {
+      if (written != beside_text(*finding.proposal, shape)) continue;
+      finding.fix = fmt::format("The table that {} proposes answers this, too.", other);
+      finding.cost = "Nothing more.";
+      return true;
+    }
+    return false;
+  }
+
+  static std::string beside_text(const Proposal& proposal, Shape shape) {
+    const std::string comments = add_partition(proposal.partition, shape);
+    return comments + shape.cql();
+  }
+
+  void write_beside(Finding& finding) {
+    Shape shape = *finding.proposal->beside;
+    if (is_served(finding, shape)) return;
+    beside_.emplace_back(finding.id(), beside_text(*finding.proposal, shape));
+    const std::string wanted = shape.name;
+    std::vector<std::string> candidates = {wanted};
+    if (!shape.clustering.empty()) candidates.push_back(wanted + "_and_" + shape.clustering[0].name);
+    candidates.push_back(wanted);
+    name(shape, candidates);
+    for (size_t at = finding.fix.find(wanted); shape.name != wanted && at != std::string::npos;
+         at = finding.fix.find(wanted, at + shape.name.size()))
+      finding.fix.replace(at, wanted.size(), shape.name);
+    finding.cql = beside_text(*finding.proposal, shape);
+  }
+
+  // --- Tables in the place of others
+
+  // Puts the columns at the end of the partition key; comments on them.
+  static std::string add_partition(const std::vector<Proposal::Added>& added, Shape& shape) {
+    std::string comments;
+    for (const Proposal::Added& one : added) {
+      const std::string name = shape.free_name(one.name);
+      shape.columns.insert(shape.columns.begin() + static_cast<ptrdiff_t>(shape.partition.size()),
+                           {name, one.type, false});
+      shape.partition.push_back(name);
+      comments += fmt::format("-- {}: {}\n", name, one.meaning);
+    }
+    return comments;
+  }
+
+  static void change(const Proposal& proposal, Shape& shape) {
+    for (const Shape::Column& column : proposal.columns) {
+      const auto same = [&](const Shape::Column& one) { return one.name == column.name; };
+      const auto found = std::find_if(shape.columns.begin(), shape.columns.end(), same);
+      if (found != shape.columns.end())
+        found->type = column.type;
+      else
+        shape.columns.push_back(column);
+    }
+    if (!proposal.clustering.empty()) shape.clustering = proposal.clustering;
+    if (proposal.reversed)
+      for (Shape::Order& one : shape.clustering) one.descending = !one.descending;
+    if (proposal.unclustered) {
+      shape.clustering.clear();
+      for (Shape::Column& column : shape.columns) column.is_static = false;
+    }
+    if (!proposal.last.empty() && !shape.in_key(proposal.last))
+      shape.clustering.push_back({proposal.last, false});
+  }
+
+  // The name says what rows are found by.
+  void name_new(const TableFacts& facts, bool reversed, Shape& shape) {
+    const std::string stem = stem_of(facts.table->name);
+    std::vector<std::string> candidates;
+    const std::string by = fmt::format("{}_by_{}", stem, fmt::join(shape.partition, "_and_"));
+    const bool same_key = shape.partition.size() == facts.table->partition_key_count;
+    if (same_key && !shape.clustering.empty()) {
+      const Shape::Order& first = shape.clustering[0];
+      const schema::Column* column = facts.table->find(first.name);
+      const bool time = column != nullptr && is_time(*column);
+      if (reversed && time) candidates.push_back(by + (first.descending ? "_newest" : "_oldest") + "_first");
+      candidates.push_back(by + "_and_" + first.name);
+    }
+    candidates.push_back(by);
+    candidates.push_back(fmt::format("{}_by_{}", stem, shape.partition.back()));
+    candidates.push_back(stem + "_new");
+    name(shape, candidates);
+  }
+
+  static bool adds(const std::vector<Proposal::Added>& added, const std::string& name) {
+    return std::any_of(added.begin(), added.end(),
+                       [&](const Proposal::Added& one) { return one.name == name; });
+  }
+
+  void write_changes(Finding& first) {
+    const TableFacts* facts = find_table(changed_table(first));
+    if (facts == nullptr) return;
+    Shape shape = shape_of(*facts->table);
+    const std::string old = qualified(shape);
+    std::vector<Proposal::Added> added;
+    std::vector<Finding*> others;
+    bool reversed = false, to_read = false;
+    for (Finding& finding : review_.findings) {
+      if (changed_table(finding) != facts->name) continue;
+      change(*finding.proposal, shape);
+      for (const Proposal::Added& one : finding.proposal->partition)
+        if (!adds(added, one.name)) added.push_back(one);
+      reversed = reversed || finding.proposal->reversed;
+      to_read = to_read || finding.proposal->to_read;
+      done_.insert(&finding);
+      if (&finding != &first) others.push_back(&finding);
+    }
+    Shape ordered = shape;
+    const std::string comments = add_partition(added, shape);
+    name_new(*facts, reversed, shape);
+    first.cql = comments + shape.cql();
+    if (to_read) {
+      name(ordered, {stem_of(facts->table->name) + "_to_read"});
+      first.cql +=
+          "-- for reads: rows that they no longer want are deleted, or expire by USING TTL\n" + ordered.cql();
+    }
+    first.replaces = facts->name;
+    tell(first, others, *facts, old, qualified(shape));
+  }
+
+  static void tell(Finding& first, const std::vector<Finding*>& others, const TableFacts& facts,
+                   const std::string& old, const std::string& now) {
+    std::vector<std::string> codes;
+    for (Finding* other : others) {
+      other->replaces = facts.name;
+      other->fix += fmt::format("{}{}, which {} proposes, mends this, too.", other->fix.empty() ? "" : " ",
+                                now, to_string(first.verdict));
+      const std::string code = to_string(other->verdict);
+      if (std::find(codes.begin(), codes.end(), code) == codes.end() && other->verdict != first.verdict)
+        codes.push_back(code);
+    }
+    first.fix += facts.table->is_view()
+                     ? fmt::format(
+                           " {} takes the place of the view {}: let the application write it, copy the "
+                           "old rows, then DROP MATERIALIZED VIEW {}.",
+                           now, old, old)
+                     : fmt::format(
+                           " {} takes the place of {}: write both while the old rows are copied, then "
+                           "DROP TABLE {}.",
+                           now, old, old);
+    if (!codes.empty()) first.fix += fmt::format(" It mends {}, too.", listed(codes));
+  }
+
+  const ReviewModel& model_;
+  Review& review_;
+  std::set<std::string> taken_;
+  std::set<const Finding*> done_;
+  std::vector<std::pair<std::string, std::string>> beside_;  // findings, and what they propose
+};
+
+}  // namespace
+
+void write_proposals(const ReviewModel& model, Review& review) {
+  ProposalWriter(model, review).run();
+}
+
+std::string changed_table(const Finding& finding) {
+  if (finding.proposal == nullptr || finding.proposal->beside) return {};
+  return finding.proposal->table.empty() ? finding.table : finding.proposal->table;
+}
+
+void propose(Finding& finding, Shape shape) {
+  Proposal proposal;
+  proposal.beside = std::move(shape);
+  finding.proposal = std::make_shared<const Proposal>(std::move(proposal));
+}
+
+}  // namespace sibyl::advisor
