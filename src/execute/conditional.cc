@@ -98,6 +98,10 @@ base::Status ConditionalBuilder::check_names(const Modification& statement, cons
     return base::invalid(
         fmt::format("IN on the partition key is not supported with conditional {}", in_words(statement)));
   }
+  // A token beside the key may exclude it.
+  if (targets.prefixes.empty())
+    return base::invalid(
+        fmt::format("The token relation leaves no partition for the conditional {}", in_words(statement)));
   if (prefix_.empty()) prefix_ = targets.prefixes.front();
   if (prefix_ != targets.prefixes.front())
     return base::invalid("Batch with conditions cannot span multiple partitions");

@@ -75,7 +75,7 @@ base::Status resolve_where_rows(const Modification& statement, const plan::Bindi
     return {};
   }
   if (statement.kind == Modification::Kind::delete_ && !statement.row_operations.empty()) {
-    SIBYL_ASSIGN(targets.ranges, statement.where->intervals(bindings, space.scratch));
+    SIBYL_ASSIGN(targets.names_range, statement.where->reaches_rows(bindings, space.scratch));
     return {};
   }
   if (!statement.deletes_rows()) return {};
@@ -265,7 +265,7 @@ base::Status resolve_targets(const Modification& statement, const plan::Bindings
 base::Status build_writes(const Modification& statement, const Targets& targets,
                           const plan::Bindings& bindings, const Moment& moment, Before* before,
                           Workspace& space, storage::WriteSet& writes) {
-  if (!targets.ranges.empty() && !statement.row_operations.empty())
+  if (targets.names_range && !targets.prefixes.empty())
     return base::invalid("Range deletions are not supported for specific columns");
   // Of no rows (c IN (), c > 1 AND c < 1) static columns stay as they are too.
   const bool names_none = statement.names_rows ? targets.rows.empty() : !statement.row_operations.empty();

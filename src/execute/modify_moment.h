@@ -31,6 +31,7 @@ struct Targets {
   std::vector<Bytes> prefixes;  // of the partitions
   std::vector<plan::Restrictions::NamedRow> rows;
   std::vector<plan::Interval> ranges;  // of rows to delete
+  bool names_range = false;            // of rows, for columns to delete from
   bool deletes_partitions = false;
   std::vector<types::ValueView> json_values;  // INSERT JSON: one per column of the table
 
@@ -39,6 +40,7 @@ struct Targets {
     rows.clear();
     ranges.clear();
     json_values.clear();
+    names_range = false;
     deletes_partitions = false;
   }
 };

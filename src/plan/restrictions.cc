@@ -247,6 +247,7 @@ base::Status BoundRestrictions::finish(const schema::Snapshot& schema, Purpose p
                                        bool only_static) {
   // Virtual tables are small and made on the spot: they filter without being asked.
   const schema::KeyspacePtr keyspace = schema.find_keyspace(table_->keyspace);
+  is_write_ = purpose != Purpose::select;
   may_filter_ = allow_filtering || (keyspace != nullptr && keyspace->is_virtual);
   if (purpose == Purpose::select && !table_->indexes.empty()) {
     const auto is_indexed = [&](const RestrictionPtr& one) {

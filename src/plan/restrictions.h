@@ -82,15 +82,21 @@ class Restrictions {
   // partitions and intervals alone. They find all rows that match and perhaps others, so filters() still
   // hold. Built indexes only.
   virtual const std::vector<IndexUse>& index_uses() const = 0;
+  // Those that could be among them if they were built.
+  virtual const std::vector<const schema::Index*>& unbuilt_indexes() const = 0;
 
   // --- Evaluated for a request. Errors are Cassandra's (null in a key, too long a key, ...).
-  // Serialised partition keys in the order of their values, without duplicates. REQUIRES: partitions() ==
-  // keys.
+  // Serialised partition keys in the order of their values, without duplicates. An empty or too long one is
+  // no mistake of a SELECT whose slice has no room (!reaches_rows()): there are no keys then. REQUIRES:
+  // partitions() == keys.
   virtual base::Result<std::vector<Bytes>> partition_keys(const Bindings& bindings,
                                                           Scratch& scratch) const = 0;
   virtual base::Result<TokenRange> token_range(const Bindings& bindings, Scratch& scratch) const = 0;
   // Disjoint, in storage order. One unbounded interval when clustering is not restricted.
   virtual base::Result<std::vector<Interval>> intervals(const Bindings& bindings, Scratch& scratch) const = 0;
+  // Whether the bounds of clustering columns leave room for rows. They do when they differ, though perhaps no
+  // value lies between them (c > 1 AND c < 2), so that intervals() are none.
+  virtual base::Result<bool> reaches_rows(const Bindings& bindings, Scratch& scratch) const = 0;
   // The clustering values of the single rows named. REQUIRES: names_whole_row(). One entry per row: the
   // clustering bytes and, where those lose the original, the values' original bytes.
   struct NamedRow {

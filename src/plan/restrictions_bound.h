@@ -115,10 +115,12 @@ class BoundRestrictions final : public Restrictions {
   base::Result<std::vector<Bytes>> partition_keys(const Bindings& bindings, Scratch& scratch) const override;
   base::Result<TokenRange> token_range(const Bindings& bindings, Scratch& scratch) const override;
   base::Result<std::vector<Interval>> intervals(const Bindings& bindings, Scratch& scratch) const override;
+  base::Result<bool> reaches_rows(const Bindings& bindings, Scratch& scratch) const override;
   base::Result<std::vector<NamedRow>> rows(const Bindings& bindings, Scratch& scratch) const override;
   base::Result<std::vector<Filter>> filters(const Bindings& bindings, Scratch& scratch) const override;
   bool uses_index() const override { return uses_index_; }
   const std::vector<IndexUse>& index_uses() const override { return index_uses_; }
+  const std::vector<const schema::Index*>& unbuilt_indexes() const override { return unbuilt_indexes_; }
   base::Result<Interval> terms(size_t use, const Bindings& bindings, Scratch& scratch) const override;
 
   // --- Building, while prepared.
@@ -153,10 +155,12 @@ class BoundRestrictions final : public Restrictions {
   bool restricts_regular_ = false, names_whole_row_ = false, needs_filtering_ = false,
        has_clustering_in_ = false;
   bool may_filter_ = false;
+  bool is_write_ = false;
   bool has_index_ = false;               // some relation has an index
   bool uses_index_ = false;              // Cassandra would go through one
   std::vector<RestrictionPtr> unkeyed_;  // those that Cassandra would filter by if no index serves them
   std::vector<IndexUse> index_uses_;
+  std::vector<const schema::Index*> unbuilt_indexes_;
   std::vector<RestrictionPtr> used_;  // what each of index_uses_ serves
   std::vector<const schema::Column*> filtered_columns_;
   std::vector<uint16_t> partition_key_markers_;

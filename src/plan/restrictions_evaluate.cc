@@ -220,8 +220,14 @@ base::Result<std::vector<Bytes>> BoundRestrictions::partition_keys(const Binding
   std::vector<Bytes> keys;
   keys.reserve(combinations.size());
   for (const Row& combination : combinations) {
-    SIBYL_ASSIGN(Bytes key, partition_key_of(*table_, combination));
-    if (!token_.exists() || tokens.contains(types::murmur3_token(key))) keys.push_back(std::move(key));
+    base::Result<Bytes> key = partition_key_of(*table_, combination);
+    if (!key) {
+      // Static columns would be read beside rows that are named, though there are none.
+      if (is_write_ || (names_whole_row_ && table_->has_static())) return base::fail(key.error());
+      SIBYL_ASSIGN(const bool has_rows, reaches_rows(bindings, scratch));
+      return has_rows ? base::Result<std::vector<Bytes>>(base::fail(key.error())) : std::vector<Bytes>();
+    }
+    if (!token_.exists() || tokens.contains(types::murmur3_token(*key))) keys.push_back(std::move(*key));
   }
   return keys;
 }
@@ -255,36 +261,58 @@ std::vector<Interval> beyond(const Bytes& prefix, const std::vector<const schema
   return intervals;
 }
 
-// The bound of a slice on one column: null comes before every value, in the order in which they are stored.
-enum class Reach { everything, nothing, bounded };
+// The bounds of a slice with a request's values; nullopt: open.
+struct SliceBounds {
+  std::optional<Row> start, end;
+  bool is_nothing = false;
+};
 
-base::Result<Reach> check_bound(const Restriction& restriction, const Row& row, bool is_start) {
+// On one column null comes before every value, in the order in which they are stored.
+base::Status add_bound(const Restriction& restriction, bool is_start, bool is_write, const Bindings& bindings,
+                       Scratch& scratch, SliceBounds& bounds) {
+  const std::optional<Bound>& bound = is_start ? restriction.start : restriction.end;
+  if (!bound) return {};
+  SIBYL_ASSIGN(Row row, bound->value.evaluate(bindings, scratch));
   for (size_t i = 0; i < row.size(); ++i) {
     if (row[i].is_present()) continue;
-    const std::string& name = restriction.columns[i]->name;
-    if (row[i].is_unset()) return invalid(fmt::format("Invalid unset value for column {}", name));
-    if (restriction.is_multi_column)
-      return invalid(fmt::format("Invalid null value in condition for column {}", name));
-    return is_start != restriction.columns[i]->descending ? Reach::everything : Reach::nothing;
+    const schema::Column& column = *restriction.columns[i];
+    if (row[i].is_unset()) return invalid(fmt::format("Invalid unset value for column {}", column.name));
+    if (restriction.is_multi_column || is_write)
+      return invalid(fmt::format("Invalid null value in condition for column {}", column.name));
+    bounds.is_nothing = bounds.is_nothing || is_start == column.descending;
+    return {};
   }
-  return Reach::bounded;
+  (is_start ? bounds.start : bounds.end) = std::move(row);
+  return {};
 }
 
-base::Result<std::vector<Interval>> slice(const Restriction& restriction, const std::vector<Bytes>& prefixes,
-                                          const Bindings& bindings, Scratch& scratch) {
-  std::optional<Row> start, end;
-  if (restriction.start) {
-    SIBYL_ASSIGN(Row row, restriction.start->value.evaluate(bindings, scratch));
-    SIBYL_ASSIGN(const Reach reach, check_bound(restriction, row, true));
-    if (reach == Reach::nothing) return std::vector<Interval>{};
-    if (reach == Reach::bounded) start = std::move(row);
-  }
-  if (restriction.end) {
-    SIBYL_ASSIGN(Row row, restriction.end->value.evaluate(bindings, scratch));
-    SIBYL_ASSIGN(const Reach reach, check_bound(restriction, row, false));
-    if (reach == Reach::nothing) return std::vector<Interval>{};
-    if (reach == Reach::bounded) end = std::move(row);
-  }
+base::Result<SliceBounds> bounds_of(const Restriction& restriction, bool is_write, const Bindings& bindings,
+                                    Scratch& scratch) {
+  SliceBounds bounds;
+  SIBYL_TRY(add_bound(restriction, true, is_write, bindings, scratch, bounds));
+  if (!bounds.is_nothing) SIBYL_TRY(add_bound(restriction, false, is_write, bindings, scratch, bounds));
+  return bounds;
+}
+
+// Whether the start is not beyond the end, by values. A null alone is beyond nothing.
+bool is_in_order(const Restriction& restriction, const SliceBounds& bounds) {
+  if (bounds.is_nothing) return !restriction.start || !restriction.end;
+  if (!bounds.start || !bounds.end) return true;
+  const Row &start = *bounds.start, &end = *bounds.end;
+  for (size_t i = 0; i < std::min(start.size(), end.size()); ++i)
+    if (const int order = types::compare(*restriction.columns[i]->type, start[i].bytes, end[i].bytes);
+        order != 0)
+      return order < 0;
+  // The shorter one is of all rows that begin so.
+  if (start.size() != end.size())
+    return start.size() < end.size() ? restriction.start->inclusive : restriction.end->inclusive;
+  return restriction.start->inclusive && restriction.end->inclusive;
+}
+
+std::vector<Interval> slice(const Restriction& restriction, const std::vector<Bytes>& prefixes,
+                            const SliceBounds& bounds) {
+  if (bounds.is_nothing) return {};
+  const auto& [start, end, is_nothing] = bounds;
   std::vector<Interval> all;
   for (const Bytes& prefix : prefixes) {
     std::vector<Interval> some = {{prefix, end_of(prefix)}};
@@ -353,7 +381,8 @@ base::Result<std::vector<Interval>> BoundRestrictions::intervals(const Bindings&
   std::vector<Bytes> prefixes = {Bytes()};
   for (const RestrictionPtr& restriction : prefix_) {
     if (restriction->is_slice()) {
-      SIBYL_ASSIGN(std::vector<Interval> intervals, slice(*restriction, prefixes, bindings, scratch));
+      SIBYL_ASSIGN(const SliceBounds bounds, bounds_of(*restriction, is_write_, bindings, scratch));
+      std::vector<Interval> intervals = slice(*restriction, prefixes, bounds);
       coalesce(intervals);
       return intervals;
     }
@@ -366,6 +395,18 @@ base::Result<std::vector<Interval>> BoundRestrictions::intervals(const Bindings&
     intervals.push_back({std::move(prefix), std::move(end)});
   }
   return intervals;
+}
+
+base::Result<bool> BoundRestrictions::reaches_rows(const Bindings& bindings, Scratch& scratch) const {
+  for (const RestrictionPtr& restriction : prefix_) {
+    if (restriction->is_slice()) {
+      SIBYL_ASSIGN(const SliceBounds bounds, bounds_of(*restriction, false, bindings, scratch));
+      return is_in_order(*restriction, bounds);
+    }
+    SIBYL_ASSIGN(const std::vector<Row> rows, restriction->allowed(bindings, scratch));
+    if (rows.empty()) return false;
+  }
+  return true;
 }
 
 base::Result<std::vector<Restrictions::NamedRow>> BoundRestrictions::rows(const Bindings& bindings,
@@ -401,101 +442,6 @@ base::Result<std::vector<Restrictions::NamedRow>> BoundRestrictions::rows(const 
     rows.erase(std::unique(rows.begin(), rows.end(), same), rows.end());
   }
   return rows;
-}
-
-// --- Filters
-
-namespace {
-
-base::Result<BytesView> filter_value(const schema::Column& column, const ValueView& value,
-                                     std::string_view part = " value") {
-  if (value.is_null()) return invalid(fmt::format("Unsupported null{} for column {}", part, column.name));
-  if (value.is_unset()) return invalid(fmt::format("Unsupported unset{} for column {}", part, column.name));
-  return value.bytes;
-}
-
-base::Status add_bound(const schema::Column& column, const std::optional<Bound>& bound, bool is_start,
-                       const Bindings& bindings, Scratch& scratch, std::vector<Filter>& filters) {
-  if (!bound) return {};
-  SIBYL_ASSIGN(const Row row, bound->value.evaluate(bindings, scratch));
-  Filter filter;
-  filter.column = &column;
-  filter.op = is_start ? (bound->inclusive ? cql::Operator::greater_or_equal : cql::Operator::greater)
-                       : (bound->inclusive ? cql::Operator::less_or_equal : cql::Operator::less);
-  SIBYL_ASSIGN(filter.value, filter_value(column, row[0]));
-  filters.push_back(std::move(filter));
-  return {};
-}
-
-}  // namespace
-
-base::Status BoundRestrictions::add_filters(const Restriction& restriction, const Bindings& bindings,
-                                            Scratch& scratch, std::vector<Filter>& filters) const {
-  switch (restriction.kind) {
-    case Restriction::Kind::equal: {
-      SIBYL_ASSIGN(const Row row, restriction.value.evaluate(bindings, scratch));
-      for (size_t i = 0; i < restriction.columns.size(); ++i) {
-        Filter filter;
-        filter.column = restriction.columns[i];
-        SIBYL_ASSIGN(filter.value, filter_value(*filter.column, i < row.size() ? row[i] : ValueView::null()));
-        filters.push_back(std::move(filter));
-      }
-      return {};
-    }
-    case Restriction::Kind::in: {
-      if (restriction.columns.size() > 1) return invalid("Multicolumn IN filters are not supported");
-      SIBYL_ASSIGN(const std::vector<Row> rows, restriction.allowed(bindings, scratch));
-      Filter filter;
-      filter.column = &restriction.first();
-      filter.op = cql::Operator::in;
-      for (const Row& row : rows) filter.values.push_back(row[0].bytes);
-      filters.push_back(std::move(filter));
-      return {};
-    }
-    case Restriction::Kind::slice:
-      if (restriction.is_multi_column)
-        return invalid("Multi-column slice restrictions cannot be used for filtering.");
-      SIBYL_TRY(add_bound(restriction.first(), restriction.start, true, bindings, scratch, filters));
-      return add_bound(restriction.first(), restriction.end, false, bindings, scratch, filters);
-    case Restriction::Kind::contains:
-      for (const Restriction::Contained& contained : restriction.contained) {
-        Filter filter;
-        filter.column = &restriction.first();
-        filter.op = contained.op;
-        const char* part = " value";
-        if (contained.key != nullptr) {
-          filter.is_entry = true;
-          SIBYL_ASSIGN(const ValueView key, contained.key->evaluate(bindings, scratch));
-          SIBYL_ASSIGN(filter.key, filter_value(*filter.column, key, " map key"));
-          part = " map value";
-        }
-        SIBYL_ASSIGN(const ValueView value, contained.value->evaluate(bindings, scratch));
-        SIBYL_ASSIGN(filter.value, filter_value(*filter.column, value, part));
-        filters.push_back(std::move(filter));
-      }
-      return {};
-    case Restriction::Kind::like: {
-      SIBYL_ASSIGN(const Row row, restriction.value.evaluate(bindings, scratch));
-      Filter filter;
-      SIBYL_TRY(bind_like(*table_, restriction, row[0], filter));
-      filters.push_back(std::move(filter));
-      return {};
-    }
-  }
-  return {};
-}
-
-base::Result<std::vector<Filter>> BoundRestrictions::filters(const Bindings& bindings,
-                                                             Scratch& scratch) const {
-  std::vector<Filter> filters;
-  for (const RestrictionPtr& restriction : filters_)
-    SIBYL_TRY(add_filters(*restriction, bindings, scratch, filters));
-  if (uses_index_)
-    for (Filter& filter : filters) {
-      filter.analysis = analysis_for(*table_, filter);
-      if (filter.analysis.exists()) filter.value = scratch.keep(analysed(filter.analysis, filter.value));
-    }
-  return filters;
 }
 
 }  // namespace sibyl::plan

@@ -186,7 +186,11 @@ void BoundRestrictions::choose_indexes() {
     if (is_slice && restriction->is_multi_column) return;
     for (const schema::Column* column : restriction->columns) {
       const Index* index = best_index(*table_, *restriction, *column);
-      if (index == nullptr) continue;
+      if (index == nullptr) {
+        for (const Index& one : table_->indexes)
+          if (serves(one, *restriction, *column)) unbuilt_indexes_.push_back(&one);
+        continue;
+      }
       const bool is_range = is_slice || restriction->kind == Restriction::Kind::like;
       candidates.push_back({{index, column, is_range ? IndexUse::Match::range : IndexUse::Match::term},
                             restriction,
