@@ -33,7 +33,6 @@ class ModificationBuilder {
     if (table.is_virtual || (keyspace && (keyspace->is_virtual || keyspace->is_system)))
       return base::invalid(
           fmt::format("Modification is not supported by table {}.{}", table.keyspace, table.name));
-    if (table.is_view()) return base::invalid("Cannot directly modify a materialized view");
     plan_->reads_first = table.needs_upkeep();
     return {};
   }
@@ -276,19 +275,20 @@ std::vector<uint16_t> partition_key_markers(const Modification& plan) {
   return markers;
 }
 
-// Looked at when all of a batch is bound.
-base::Status check_counter_attributes(const Modification& plan) {
+// Looked at when everything, all of a batch too, is bound.
+base::Status check_bound(const Modification& plan) {
   if (plan.is_counter && plan.attributes.timestamp)
     return base::invalid("Cannot provide custom timestamp for counter updates");
   if (plan.is_counter && plan.attributes.time_to_live)
     return base::invalid("Cannot provide custom TTL for counter updates");
+  if (plan.table->is_view()) return base::invalid("Cannot directly modify a materialized view");
   return {};
 }
 
 template <typename Statement>
 base::Status prepare(const Statement& statement, Binder& binder, Prepared& prepared) {
   SIBYL_ASSIGN(std::shared_ptr<Modification> plan, bind(statement, binder));
-  SIBYL_TRY(check_counter_attributes(*plan));
+  SIBYL_TRY(check_bound(*plan));
   if (plan->conditions)
     plan->conditional = std::make_unique<ConditionalResult>(conditional_result({plan}, false));
   prepared.tables = {plan->table};
@@ -321,7 +321,7 @@ base::Status prepare_batch(const cql::Batch& batch, Binder& binder, Prepared& pr
   if (attributes.time_to_live) return base::invalid("Global TTL on the BATCH statement is not supported.");
   plan->timestamp = std::move(attributes.timestamp);
   SIBYL_TRY(check_batch(plan->kind, plan->timestamp != nullptr, plan->statements));
-  for (const ModificationPtr& statement : plan->statements) SIBYL_TRY(check_counter_attributes(*statement));
+  for (const ModificationPtr& statement : plan->statements) SIBYL_TRY(check_bound(*statement));
   if (has_conditions(plan->statements))
     plan->conditional = std::make_unique<ConditionalResult>(conditional_result(plan->statements, true));
 
