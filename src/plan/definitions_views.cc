@@ -325,7 +325,8 @@ base::Result<DefinitionResult> define_view(const cql::CreateView& statement, Dra
   definition->base_table = base_name;
   definition->base_id = base->second->id;
   definition->include_all_columns = statement.select->selectors.empty();
-  definition->where_clause = cql::print(statement.select->where);
+  SIBYL_ASSIGN(definition->where_clause, view_clause(statement.select->where, draft.schema(), *base->second,
+                                                     draft.context().now_micros));
   view->view = std::move(definition);
   if (view->id.empty()) view->id = types::next_time_uuid(draft.context().now_micros);
   view->storage_id = draft.new_storage_id();

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "cql/parser.h"
+#include "cql/printer.h"
+#include "types/print.h"
 
 namespace sibyl::plan {
 
@@ -22,7 +25,68 @@ base::Status evaluate(ViewFilter& filter) {
   return {};
 }
 
+// Replaces what is not the same value at all times, with no schema at hand, by its value now.
+class CallFolder {
+ public:
+  CallFolder(const schema::Snapshot& schema, const schema::Table& base, int64_t now_micros)
+      : schema_(schema), base_(base) {
+    bindings_.now_micros = now_micros;
+  }
+
+  base::Status fold(cql::Relation& relation) {
+    const bool is_about_elements = relation.op == cql::Operator::contains ||
+                                   relation.op == cql::Operator::contains_key ||
+                                   relation.op == cql::Operator::like;
+    if (relation.target == cql::Relation::Target::column && !is_about_elements) {
+      const ColumnSpec receiver = spec_of(base_, *base_.find(relation.columns[0]));
+      for (cql::ExpressionPtr& value : relation.values) SIBYL_TRY(fold(value, receiver));
+      return relation.value ? fold(relation.value, receiver) : base::Status();
+    }
+    if (relation.target != cql::Relation::Target::columns) return {};
+    for (cql::ExpressionPtr& value : relation.values) SIBYL_TRY(fold_row(value, relation.columns));
+    return relation.value ? fold_row(relation.value, relation.columns) : base::Status();
+  }
+
+ private:
+  base::Status fold_row(cql::ExpressionPtr& row, const std::vector<std::string>& columns) {
+    auto* tuple = std::get_if<cql::TupleLiteral>(&row->node);
+    if (tuple == nullptr) return {};
+    for (size_t i = 0; i < tuple->elements.size() && i < columns.size(); ++i)
+      SIBYL_TRY(fold(tuple->elements[i], spec_of(base_, *base_.find(columns[i]))));
+    return {};
+  }
+
+  base::Status fold(cql::ExpressionPtr& expression, const ColumnSpec& receiver) {
+    const schema::Snapshot no_schema;
+    const base::Result<TermPtr> alone = Binder(no_schema, base_.keyspace, 0).term(*expression, receiver);
+    if (alone && (*alone)->is_constant()) return {};
+    SIBYL_ASSIGN(const TermPtr term, Binder(schema_, base_.keyspace, 0).term(*expression, receiver));
+    SIBYL_ASSIGN(const ValueView value, term->evaluate(bindings_, scratch_));
+    const std::string literal = value.is_present() ? types::to_literal(*receiver.type, value.bytes) : "null";
+    SIBYL_ASSIGN(const std::unique_ptr<cql::Statement> parsed,
+                 cql::parse_statement("SELECT * FROM v WHERE v = " + literal));
+    expression = std::move(std::get<cql::Select>(parsed->node).where[0].value);
+    return {};
+  }
+
+  const schema::Snapshot& schema_;
+  const schema::Table& base_;
+  Bindings bindings_;
+  Scratch scratch_;
+};
+
 }  // namespace
+
+base::Result<std::string> view_clause(const std::vector<cql::Relation>& where, const schema::Snapshot& schema,
+                                      const schema::Table& base, int64_t now_micros) {
+  const std::string written = cql::print(where);
+  auto parsed = cql::parse_statement("SELECT * FROM v WHERE " + written);
+  SIBYL_CHECK(parsed.has_value());
+  auto& relations = std::get<cql::Select>((*parsed)->node).where;
+  CallFolder folder(schema, base, now_micros);
+  for (cql::Relation& relation : relations) SIBYL_TRY(folder.fold(relation));
+  return cql::print(relations);
+}
 
 base::Result<std::unique_ptr<const ViewFilter>> bind_view_filter(const schema::ViewDefinition& view,
                                                                  const schema::Table& base) {
