@@ -1,5 +1,6 @@
 #include "engine/builder.h"
 
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -7,7 +8,9 @@
 
 #include "engine/catalogue.h"
 #include "execute/locks.h"
+#include "plan/keys.h"
 #include "row/record_key.h"
+#include "types/key.h"
 #include "types/value.h"
 
 namespace sibyl::engine {
@@ -18,6 +21,16 @@ namespace {
 
 // After a failed step: the device may come back. The pause doubles up to the longest.
 constexpr std::chrono::seconds first_pause{1}, longest_pause{60};
+// A read that fails so often fails for good: the file is damaged.
+constexpr int most_failed_reads = 3;
+
+void tell(const schema::Table& table, const std::string& view, const execute::LeftOut& left_out) {
+  spdlog::warn(
+      "building {0}.{1}: {2} of {0}.{3} left out, the first at token {4}: keys in the view would be longer "
+      "than {5} bytes",
+      table.keyspace, view, left_out.rows == 1 ? "a row" : fmt::format("{} rows", left_out.rows), table.name,
+      types::murmur3_token(left_out.partition_key), plan::max_key_size);
+}
 
 }  // namespace
 
@@ -52,6 +65,39 @@ std::optional<Builder::Progress> Builder::progress() const {
   return progress_;
 }
 
+std::vector<Builder::Progress> Builder::failures() const {
+  std::vector<Progress> failures;
+  if (!has_given_up_.load(std::memory_order_relaxed)) return failures;
+  std::lock_guard lock(mutex_);
+  for (const auto& [storage_id, progress] : given_up_)
+    if (find([&, id = storage_id](uint32_t one) { return one == id; })) failures.push_back(progress);
+  return failures;
+}
+
+std::optional<std::string> Builder::failure(uint32_t storage_id) const {
+  if (!has_given_up_.load(std::memory_order_relaxed)) return std::nullopt;
+  std::lock_guard lock(mutex_);
+  const auto found = given_up_.find(storage_id);
+  return found == given_up_.end() ? std::nullopt : std::optional(found->second.failure);
+}
+
+bool Builder::is_final(const Job& job, const base::Error& error) {
+  if (!is_reading_) return false;
+  return error.code() != base::ErrorCode::read_failure ||
+         ++failed_reads_[job.storage_id] >= most_failed_reads;
+}
+
+void Builder::give_up(const Job& job, const base::Error& error) {
+  spdlog::error(
+      "building {}.{} failed and is given up: {}. It is tried again at the next start, or when it is dropped "
+      "and created again",
+      job.table->keyspace, job.name, error.text());
+  Progress& left = given_up_[job.storage_id];
+  left = std::move(*progress_);
+  left.failure = error.text();
+  has_given_up_.store(true, std::memory_order_relaxed);
+}
+
 bool Builder::is_stopping() const {
   std::lock_guard lock(mutex_);
   return stopping_;
@@ -68,11 +114,13 @@ void Builder::run() {
     }
     const uint64_t wanted = wanted_;
     lock.unlock();
-    const std::optional<Job> job = find([&](uint32_t id) { return !failed.contains(id); });
+    const std::optional<Job> job =
+        find([&](uint32_t id) { return !failed.contains(id) && !failure(id).has_value(); });
     const base::Status status = job ? build(*job) : base::Status();
     lock.lock();
-    progress_.reset();
-    if (!status) {
+    if (!status && is_final(*job, status.error())) {
+      give_up(*job, status.error());
+    } else if (!status) {
       spdlog::warn("building {}.{} failed, to be tried again: {}", job->table->keyspace, job->name,
                    status.error().text());
       failed.insert(job->storage_id);
@@ -86,6 +134,7 @@ void Builder::run() {
       pause = std::min(pause * 2, longest_pause);
       failed.clear();
     }
+    progress_.reset();
   }
 }
 
@@ -115,10 +164,15 @@ std::optional<Builder::Job> Builder::find(const std::function<bool(uint32_t)>& w
 }
 
 base::Status Builder::build(const Job& job) {
+  is_reading_ = false;
   {
     std::lock_guard lock(mutex_);
-    progress_ = Progress{job.table->keyspace, job.table->name, job.name, job.target.index == nullptr,
-                         types::next_time_uuid(environment_.clock.now_micros())};
+    progress_ = Progress{.keyspace = job.table->keyspace,
+                         .table = job.table->name,
+                         .name = job.name,
+                         .is_view = job.target.index == nullptr,
+                         .task_id = types::next_time_uuid(environment_.clock.now_micros()),
+                         .failure = {}};
   }
   Bytes position;
   SIBYL_ASSIGN(const bool is_started, environment_.store.get(build_progress_key(job.storage_id), position));
@@ -153,14 +207,22 @@ base::Status Builder::start(const Job& job) {
 }
 
 base::Result<Bytes> Builder::build_step(const Job& job, const Bytes& position) {
+  is_reading_ = true;
   SIBYL_ASSIGN(execute::BuildStep step, execute::next_build_step(*job.table, environment_.store, position));
-  if (step.partitions.empty()) return Bytes();
+  if (step.partitions.empty()) {
+    is_reading_ = false;
+    return Bytes();
+  }
   execute::PartitionLocks::Held held = environment_.locks.acquire(step.partitions);
   storage::WriteSet writes;
-  SIBYL_TRY(execute::add_existing(*job.table, job.target, environment_.store, step, writes));
+  SIBYL_ASSIGN(const execute::LeftOut left_out,
+               execute::add_existing(*job.table, job.target, environment_.store, step, writes));
+  is_reading_ = false;
+  failed_reads_.erase(job.storage_id);
   if (!step.next.empty()) writes.put(build_progress_key(job.storage_id), step.next);
   if (!writes.empty()) SIBYL_TRY(environment_.store.commit(std::move(writes)));
   held.release();
+  if (left_out.rows != 0) tell(*job.table, job.name, left_out);
   row::RecordKey last;
   std::lock_guard lock(mutex_);
   progress_->partitions += step.partitions.size();

@@ -4,13 +4,17 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <spdlog/sinks/ostream_sink.h>
+#include <spdlog/spdlog.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <filesystem>
+#include <functional>
 #include <random>
 #include <set>
+#include <sstream>
 #include <thread>
 
 #include "engine/test_database.h"
@@ -93,6 +97,76 @@ TEST(Builder, ADroppedViewIsNotBuilt) {
   database.create_view("by_v", "t");
   database.wait_until_built(1);
   EXPECT_EQ(database.count("SELECT * FROM by_v"), 1u);
+}
+
+// The warnings of what is done meanwhile.
+std::string logged_by(const std::function<void()>& run) {
+  std::ostringstream text;
+  auto before = spdlog::default_logger();
+  spdlog::set_default_logger(
+      std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::ostream_sink_mt>(text)));
+  run();
+  spdlog::set_default_logger(std::move(before));
+  return text.str();
+}
+
+TEST(Builder, RowsWhoseKeysWouldBeTooLongAreLeftOut) {
+  Database database(":memory:");
+  database.create("t");
+  const std::string too_long(65'536, 'x');
+  database.must(fmt::format("INSERT INTO t (k, c, v, w) VALUES (1, 1, 1, '{}')", too_long));
+  database.must("INSERT INTO t (k, c, v, w) VALUES (1, 2, 2, 'short')");
+  const std::string log = logged_by([&] {
+    for (const std::string key : {"w, k, c", "(w, k), c"})
+      database.must(
+          fmt::format("CREATE MATERIALIZED VIEW by_{} AS SELECT * FROM t WHERE k IS NOT NULL AND c "
+                      "IS NOT NULL AND w IS NOT NULL PRIMARY KEY ({})",
+                      key.front() == '(' ? "both" : "w", key));
+    database.wait_until_built(2);
+  });
+  EXPECT_NE(log.find("building e.by_w: a row of e.t left out, the first at token -4069959284402364209"),
+            std::string::npos)
+      << log;
+  EXPECT_EQ(database.count("SELECT * FROM by_w"), 1u);
+  EXPECT_EQ(database.count("SELECT * FROM by_both"), 1u);
+  EXPECT_EQ(database.faults(), std::vector<std::string>{});
+
+  // What was left out can be written, shortened and deleted.
+  database.must("UPDATE t SET v = 3 WHERE k = 1 AND c = 1");
+  EXPECT_EQ(database.count("SELECT * FROM by_w"), 1u);
+  database.must("UPDATE t SET w = 'shorter' WHERE k = 1 AND c = 1");
+  EXPECT_EQ(database.count("SELECT * FROM by_w"), 2u);
+  EXPECT_EQ(database.count("SELECT * FROM by_both"), 2u);
+  EXPECT_EQ(database.faults(), std::vector<std::string>{});
+}
+
+TEST(Builder, AWriteThatGivesATooLongKeyIsRefused) {
+  Database database(":memory:");
+  database.create("t");
+  database.must(
+      "CREATE MATERIALIZED VIEW by_w AS SELECT * FROM t WHERE k IS NOT NULL AND c IS NOT NULL AND w IS NOT "
+      "NULL PRIMARY KEY (w, k, c)");
+  const std::string longest(65'535, 'x'), too_long = longest + 'x';
+  database.must(fmt::format("INSERT INTO t (k, c, v, w) VALUES (1, 1, 1, '{}')", longest));
+  for (const std::string& text :
+       {fmt::format("UPDATE t SET w = '{}' WHERE k = 1 AND c = 1", too_long),
+        fmt::format("INSERT INTO t (k, c, w) VALUES (2, 1, '{}') IF NOT EXISTS", too_long),
+        fmt::format(
+            "BEGIN BATCH INSERT INTO t (k, c, w) VALUES (1, 9, 'x'); UPDATE t SET w = '{}' WHERE k = 1 "
+            "AND c = 1; APPLY BATCH",
+            too_long)}) {
+    const auto result = database.run(text);
+    ASSERT_FALSE(result) << text.substr(0, 60);
+    EXPECT_EQ(result.error().code(), base::ErrorCode::invalid);
+    EXPECT_EQ(result.error().text(),
+              "Key length of 65536 is longer than maximum of 65535 [hint: it is the row's key in the "
+              "materialized view e.by_w]");
+  }
+  EXPECT_EQ(database.count("SELECT * FROM t"), 1u);
+  EXPECT_EQ(database.count(fmt::format("SELECT * FROM by_w WHERE w = '{}'", longest)), 1u);
+  database.must("DELETE FROM t WHERE k = 1");
+  EXPECT_EQ(database.count("SELECT * FROM by_w"), 0u);
+  EXPECT_EQ(database.faults(), std::vector<std::string>{});
 }
 
 // --- kill -9: a child writes until it is killed, again and again; the parent looks after each time.

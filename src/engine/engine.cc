@@ -10,6 +10,7 @@
 #include "auth/password.h"
 #include "base/check.h"
 #include "engine/builder.h"
+#include "engine/builds.h"
 #include "engine/catalogue.h"
 #include "engine/consistency.h"
 #include "engine/describe.h"
@@ -285,8 +286,10 @@ class EngineImpl final : public Engine {
   }
 
   // --- One for each kind of plan.
-  void run(const std::shared_ptr<const plan::Select>&, const PreparedPtr& plan, const Request& request,
+  void run(const std::shared_ptr<const plan::Select>& select, const PreparedPtr& plan, const Request& request,
            Completion done) {
+    if (base::Status status = check_indexes(*select, *builder_); !status)
+      return done(base::fail(std::move(status.error())));
     for (const schema::TablePtr& table : plan->tables) {
       if (!table->is_virtual) continue;
       if (base::Status status = system_tables_.refresh(*table); !status)
@@ -440,13 +443,14 @@ class EngineImpl final : public Engine {
     system_tables_.set_source("system", "IndexInfo", [this] { return built_index_rows(*schema()); });
     system_tables_.set_source("system", "built_views", [this] { return built_view_rows(*schema()); });
     system_tables_.set_source("system_views", "sai_column_indexes",
-                              [this] { return attached_index_rows(*schema()); });
-    system_tables_.set_source("system", "view_builds_in_progress", [this] { return view_build_rows(); });
+                              [this] { return attached_index_rows(*schema(), *builder_); });
+    system_tables_.set_source("system", "view_builds_in_progress",
+                              [this] { return view_build_rows(*builder_); });
     system_tables_.set_source("system_distributed", "view_build_status",
                               [this] { return view_status_rows(*schema(), catalogue_.host_id()); });
     system_tables_.set_source("system_views", "sstable_tasks", [this] {
       std::vector<SystemRow> rows = compaction_rows(*store_, *schema(), options_.data);
-      for (SystemRow& row : index_build_rows()) rows.push_back(std::move(row));
+      for (SystemRow& row : build_task_rows(*builder_)) rows.push_back(std::move(row));
       return rows;
     });
     system_tables_.set_source("system_views", "snapshots", [this] { return snapshot_rows(options_.data); });
@@ -459,30 +463,6 @@ class EngineImpl final : public Engine {
                               [this] { return query_shape_rows(usage_, *schema()); });
     system_tables_.set_source("system_views", "disk_usage",
                               [this] { return disk_usage_rows(*store_, *schema()); });
-  }
-
-  std::vector<SystemRow> view_build_rows() const {
-    const auto progress = builder_->progress();
-    if (!progress || !progress->is_view) return {};
-    return {{{"keyspace_name", progress->keyspace},
-             {"view_name", progress->name},
-             {"start_token", std::to_string(INT64_MIN)},
-             {"end_token", std::to_string(INT64_MIN)},
-             {"keys_built", types::encode_int64(static_cast<int64_t>(progress->partitions))},
-             {"last_token", std::to_string(progress->last_token)}}};
-  }
-  std::vector<SystemRow> index_build_rows() const {
-    const auto progress = builder_->progress();
-    if (!progress || progress->is_view) return {};
-    // Tokens are spread evenly, so the last one says how much is done.
-    const double ratio = (static_cast<double>(progress->last_token) - INT64_MIN) / 18446744073709551616.0;
-    return {{{"keyspace_name", progress->keyspace},
-             {"table_name", progress->table},
-             {"task_id", progress->task_id},
-             {"completion_ratio", types::encode_double(ratio)},
-             {"kind", "secondary index build"},
-             {"progress", types::encode_int64(static_cast<int64_t>(progress->partitions))},
-             {"unit", "keys"}}};
   }
 
   std::vector<SystemRow> prepared_rows() const {

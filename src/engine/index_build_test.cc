@@ -9,6 +9,9 @@
 #include <thread>
 
 #include "engine/test_database.h"
+#include "plan/keys.h"
+#include "row/record_key.h"
+#include "types/value.h"
 
 namespace sibyl::engine {
 namespace {
@@ -104,6 +107,99 @@ TEST(IndexBuild, GoesOnAfterARestart) {
     database.must("DROP INDEX by_v");
     database.must("TRUNCATE t");
     EXPECT_EQ(database.count("SELECT k FROM t WHERE v > 0"), 0u);
+    EXPECT_EQ(database.faults(), std::vector<std::string>{});
+  }
+  std::filesystem::remove_all(folder);
+}
+
+// A record of e.t that nothing can be made of, or nothing at all.
+void set_damaged(Database& database, bool is_damaged) {
+  const schema::TablePtr table = database.engine->schema()->find_keyspace("e")->tables.at("t");
+  const base::Bytes one = types::encode_int32(1);
+  base::Bytes key = row::row_record_key(row::partition_prefix(table->storage_id, one),
+                                        plan::clustering_of(*table, std::vector<base::BytesView>{one}));
+  storage::WriteSet writes;
+  if (is_damaged)
+    writes.put(std::move(key), "\xff");
+  else
+    writes.erase(std::move(key));
+  ASSERT_TRUE(database.engine->store().commit(std::move(writes)));
+}
+
+// How many SAI indexes of e are said to be building, and to answer.
+std::pair<size_t, size_t> building_and_queryable(Database& database) {
+  const auto count = [&](const char* column) {
+    return database.count(
+        fmt::format("SELECT * FROM system_views.sai_column_indexes WHERE keyspace_name = 'e' AND {} = true "
+                    "ALLOW FILTERING",
+                    column));
+  };
+  return {count("is_building"), count("is_queryable")};
+}
+
+TEST(IndexBuild, WhatCannotBeBuiltIsGivenUp) {
+  Database database(":memory:");
+  database.must("INSERT INTO t (k, c, v) VALUES (2, 1, 5)");
+  database.must("CREATE INDEX by_s ON t (s) USING 'sai'");
+  database.wait_until_built(1);
+  set_damaged(database, true);
+  database.must("CREATE INDEX by_v ON t (v) USING 'sai'");
+  while (building_and_queryable(database).first != 0)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_EQ(building_and_queryable(database).second, 1u);
+  EXPECT_EQ(database.count("SELECT * FROM system.\"IndexInfo\" WHERE table_name = 'e'"), 1u);
+  const auto tasks = database.run("SELECT kind FROM system_views.sstable_tasks WHERE keyspace_name = 'e'");
+  ASSERT_TRUE(tasks);
+  ASSERT_EQ(tasks->rows.count(), 1u);
+  EXPECT_EQ(tasks->rows.bytes().substr(4),
+            "secondary index build of by_v failed: A stored record cannot be decoded: the data is damaged");
+
+  const auto refused = database.run("SELECT * FROM t WHERE v = 5");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), base::ErrorCode::read_failure);
+  EXPECT_EQ(refused.error().message(),
+            "Operation failed - received 0 responses and 1 failures: INDEX_NOT_AVAILABLE from "
+            "/127.0.0.1:7000");
+  EXPECT_EQ(refused.error().details().failure_reason, 6);
+  EXPECT_NE(refused.error().hint().find("e.by_v could not be built: A stored record"), std::string::npos);
+  // What does not need it is answered, and written.
+  EXPECT_EQ(database.count("SELECT * FROM t WHERE k = 2 AND v = 5"), 1u);
+  EXPECT_EQ(database.count("SELECT * FROM t WHERE v = 5 AND s = 1 ALLOW FILTERING"), 0u);
+  database.must("INSERT INTO t (k, c, v) VALUES (3, 1, 5)");
+
+  // Others are still built, and it is too once the cause is gone.
+  database.must("CREATE TABLE other (k int PRIMARY KEY, v int)");
+  database.must("INSERT INTO other (k, v) VALUES (1, 1)");
+  database.must("CREATE INDEX ON other (v)");
+  database.wait_until_built(2);
+  set_damaged(database, false);
+  database.must("DROP INDEX by_v");
+  EXPECT_EQ(database.count("SELECT * FROM system_views.sstable_tasks WHERE keyspace_name = 'e'"), 0u);
+  database.must("CREATE INDEX by_v ON t (v) USING 'sai'");
+  database.wait_until_built(3);
+  EXPECT_EQ(database.count("SELECT * FROM t WHERE v = 5"), 2u);
+  EXPECT_EQ(database.faults(), std::vector<std::string>{});
+}
+
+TEST(IndexBuild, WhatWasGivenUpIsTriedAgainAtTheNextStart) {
+  const std::string folder =
+      (std::filesystem::temp_directory_path() / fmt::format("sibyl_given_up_{}", ::getpid())).string();
+  std::filesystem::remove_all(folder);
+  {
+    Database database(folder);
+    database.must("INSERT INTO t (k, c, v) VALUES (2, 1, 5)");
+    set_damaged(database, true);
+    database.must("CREATE INDEX by_v ON t (v) USING 'sai'");
+    while (building_and_queryable(database).first != 0)
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    EXPECT_FALSE(database.run("SELECT * FROM t WHERE v = 5"));
+    set_damaged(database, false);
+    EXPECT_FALSE(database.run("SELECT * FROM t WHERE v = 5"));
+  }
+  {
+    Database database(folder);
+    database.wait_until_built(1);
+    EXPECT_EQ(database.count("SELECT * FROM t WHERE v = 5"), 1u);
     EXPECT_EQ(database.faults(), std::vector<std::string>{});
   }
   std::filesystem::remove_all(folder);

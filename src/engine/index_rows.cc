@@ -42,19 +42,20 @@ bool is_string(const schema::Column& column, const schema::Index& index) {
 
 }  // namespace
 
-std::vector<SystemRow> attached_index_rows(const schema::Snapshot& schema) {
+std::vector<SystemRow> attached_index_rows(const schema::Snapshot& schema, const Builder& builder) {
   std::vector<SystemRow> rows;
   for (const auto& [name, keyspace] : schema.keyspaces)
     for (const auto& [table_name, table] : keyspace->tables)
       for (const schema::Index& index : table->indexes) {
         if (schema::class_of(index) != schema::IndexClass::attached) continue;
         const schema::Column& column = *table->find_by_id(index.column_id);
+        const bool is_given_up = builder.failure(index.storage_id).has_value();
         rows.push_back({{"keyspace_name", name},
                         {"index_name", index.name},
                         {"analyzer", analyzer(index)},
                         {"column_name", column.name},
-                        {"is_building", types::encode_boolean(!index.is_built)},
-                        {"is_queryable", types::encode_boolean(true)},
+                        {"is_building", types::encode_boolean(!index.is_built && !is_given_up)},
+                        {"is_queryable", types::encode_boolean(!is_given_up)},
                         {"is_string", types::encode_boolean(is_string(column, index))},
                         {"table_name", table_name}});
       }

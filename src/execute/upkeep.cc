@@ -1,11 +1,14 @@
 #include "execute/upkeep.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <vector>
 
 #include "execute/reader.h"
 #include "execute/vector_indexes.h"
+#include "plan/keys.h"
 #include "row/merge.h"
 #include "row/record_key.h"
 
@@ -73,6 +76,12 @@ bool is_same(const Fragment& left, const Fragment& right) {
   return is_same(left.marker, right.marker) && left.original_clustering == right.original_clustering &&
          std::equal(left.cells.begin(), left.cells.end(), right.cells.begin(), right.cells.end(),
                     [](const row::Cell& one, const row::Cell& other) { return is_same(one, other); });
+}
+
+base::Error too_long_for(const schema::Table& view, size_t size) {
+  return base::Error(base::ErrorCode::invalid,
+                     fmt::format("Key length of {} is longer than maximum of {}", size, plan::max_key_size))
+      .with_hint(fmt::format("it is the row's key in the materialized view {}.{}", view.keyspace, view.name));
 }
 
 // Kept from one write to the next of a thread, for its memory.
@@ -260,7 +269,10 @@ class Upkeep {
       SIBYL_TRY(write_index_change(index, change, *out_));
     }
     if (is_static) return {};
-    for (const schema::TablePtr& view : table_->views) SIBYL_TRY(write_view_change(view, change, *out_));
+    for (const schema::TablePtr& view : table_->views) {
+      SIBYL_ASSIGN(const size_t too_long, write_view_change(view, change, *out_));
+      if (too_long != 0) return base::fail(too_long_for(*view, too_long));
+    }
     return {};
   }
 

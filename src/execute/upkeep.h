@@ -42,8 +42,10 @@ inline bool exists(const row::Fragment& row) {
 // rows are given to indexes only. `before` empty and `after` not is also how existing data is built from.
 base::Status write_index_change(const schema::Index& index, const RowChange& change,
                                 storage::WriteSet& writes);
-base::Status write_view_change(const schema::TablePtr& view, const RowChange& change,
-                               storage::WriteSet& writes);
+// A row whose key in the view would be longer than a key can be is not in the view. When the change gives it
+// that key: the size of it, for the caller to refuse or to tell of; else 0.
+base::Result<size_t> write_view_change(const schema::TablePtr& view, const RowChange& change,
+                                       storage::WriteSet& writes);
 
 // Adds to `writes` what its merges into `tables` mean for their indexes and views; other tables' records are
 // left alone. REQUIRES: the partitions are locked, from before they were read until the commit.

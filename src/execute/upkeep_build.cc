@@ -13,9 +13,13 @@ base::Error corrupt() {
   return base::Error(base::ErrorCode::server, "A stored record cannot be decoded: the data is damaged");
 }
 
-base::Status write_change(const BuildTarget& target, const RowChange& change, storage::WriteSet& writes) {
+base::Status write_change(const BuildTarget& target, const RowChange& change, storage::WriteSet& writes,
+                          LeftOut& left_out) {
   if (target.index != nullptr) return write_index_change(*target.index, change, writes);
-  return change.is_static ? base::Status() : write_view_change(target.view, change, writes);
+  if (change.is_static) return {};
+  SIBYL_ASSIGN(const size_t too_long, write_view_change(target.view, change, writes));
+  if (too_long != 0 && left_out.rows++ == 0) left_out.partition_key = Bytes(change.partition_key);
+  return {};
 }
 
 }  // namespace
@@ -59,8 +63,9 @@ base::Result<BuildStep> next_build_step(const schema::Table& table, const storag
   return step;
 }
 
-base::Status add_existing(const schema::Table& table, const BuildTarget& target, const storage::Store& store,
-                          const BuildStep& step, storage::WriteSet& writes) {
+base::Result<LeftOut> add_existing(const schema::Table& table, const BuildTarget& target,
+                                   const storage::Store& store, const BuildStep& step,
+                                   storage::WriteSet& writes) {
   ReadPlan plan;
   plan.table = &table;
   // Before every expiry: nothing has expired then.
@@ -70,18 +75,20 @@ base::Status add_existing(const schema::Table& table, const BuildTarget& target,
   plan.intervals.push_back({step.from, step.to});
   SIBYL_ASSIGN(const std::unique_ptr<Reader> reader, open_reader(store, plan));
   const row::Fragment nothing;
+  LeftOut left_out;
   while (true) {
     SIBYL_ASSIGN(const bool has_partition, reader->next_partition());
-    if (!has_partition) return {};
+    if (!has_partition) return left_out;
     if (step.from.empty() && exists(reader->static_row()))
-      SIBYL_TRY(write_change(
-          target, {table, reader->partition_key(), {}, true, nothing, reader->static_row()}, writes));
+      SIBYL_TRY(write_change(target,
+                             {table, reader->partition_key(), {}, true, nothing, reader->static_row()},
+                             writes, left_out));
     while (true) {
       SIBYL_ASSIGN(const bool has_row, reader->next_row());
       if (!has_row) break;
       SIBYL_TRY(write_change(
           target, {table, reader->partition_key(), reader->clustering(), false, nothing, reader->row()},
-          writes));
+          writes, left_out));
     }
   }
 }

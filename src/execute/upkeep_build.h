@@ -29,8 +29,16 @@ struct BuildStep {
 base::Result<BuildStep> next_build_step(const schema::Table& table, const storage::Store& store,
                                         BytesView position);
 
-// Adds what the target has for the rows of the step. REQUIRES: its partitions are locked.
-base::Status add_existing(const schema::Table& table, const BuildTarget& target, const storage::Store& store,
-                          const BuildStep& step, storage::WriteSet& writes);
+// Rows that cannot be in the target.
+struct LeftOut {
+  uint64_t rows = 0;
+  Bytes partition_key;  // of the first, serialised
+};
+
+// Adds what the target has for the rows of the step. Rows whose keys in a view would be too long are left
+// out. REQUIRES: its partitions are locked.
+base::Result<LeftOut> add_existing(const schema::Table& table, const BuildTarget& target,
+                                   const storage::Store& store, const BuildStep& step,
+                                   storage::WriteSet& writes);
 
 }  // namespace sibyl::execute

@@ -52,6 +52,7 @@ struct BaseKey {
 struct ViewRecord {
   Bytes key;       // empty: none
   Bytes original;  // of the clustering
+  Bytes too_long;  // the partition key, when it is why there is none
 };
 
 class ViewWriter {
@@ -59,12 +60,12 @@ class ViewWriter {
   ViewWriter(const schema::TablePtr& view, const RowChange& change)
       : view_(*view), change_(change), plan_(view_plan_of(view, change.table)) {}
 
-  base::Status write(storage::WriteSet& writes) {
+  base::Result<size_t> write(storage::WriteSet& writes) {
     SIBYL_ASSIGN(base_.partition,
                  types::split_partition_key(change_.partition_key, change_.table.partition_key_count));
     SIBYL_TRY(read_clustering(change_.after));
     if (!plan_.matches(change_.partition_key, change_.clustering, base_.partition, base_.clustering))
-      return {};
+      return 0;
     ViewRecord after = record_of(change_.after);
     // Values that the record's key does not tell apart may have changed with the row.
     if (change_.before.original_clustering != change_.after.original_clustering)
@@ -72,7 +73,7 @@ class ViewWriter {
     ViewRecord before = record_of(change_.before);
     if (!before.key.empty() && before.key != after.key) writes.erase(std::move(before.key));
     if (!after.key.empty()) writes.put(std::move(after.key), encoded(after.original));
-    return {};
+    return after.too_long == before.too_long ? 0 : after.too_long.size();
   }
 
  private:
@@ -109,9 +110,12 @@ class ViewWriter {
     ViewRecord record;
     const std::span<const BytesView> values = values_;
     const size_t parts = view_.partition_key_count;
-    const Bytes partition_key =
+    Bytes partition_key =
         types::serialise_partition_key(std::vector<BytesView>(values.begin(), values.begin() + parts));
-    if (partition_key.size() > plan::max_key_size) return record;
+    if (partition_key.size() > plan::max_key_size) {
+      record.too_long = std::move(partition_key);
+      return record;
+    }
     const Bytes clustering = plan::clustering_of(view_, values.subspan(parts));
     record.original = plan::original_clustering_of(view_, values.subspan(parts), clustering);
     record.key = row::row_record_key(row::partition_prefix(view_.storage_id, partition_key), clustering);
@@ -140,8 +144,8 @@ class ViewWriter {
 
 }  // namespace
 
-base::Status write_view_change(const schema::TablePtr& view, const RowChange& change,
-                               storage::WriteSet& writes) {
+base::Result<size_t> write_view_change(const schema::TablePtr& view, const RowChange& change,
+                                       storage::WriteSet& writes) {
   return ViewWriter(view, change).write(writes);
 }
 
