@@ -19,7 +19,7 @@ namespace {
 constexpr int exit_refused = 2;
 
 struct DesignArguments {
-  std::string file, mix, space, diagrams;
+  std::string file, mix, space, diagrams, format = "text";
   bool json = false, share = false, from_queries_alone = false;
   double seconds = 8;
   MeasureArguments measure;
@@ -29,14 +29,11 @@ int refuse(const std::string& message, const std::string& hint = {}) {
   return sibyl::refuse("advise", exit_refused, message, hint);
 }
 
-int print_measurement(const advisor::Workload& workload, const advisor::DesignOptions& options,
-                      const DesignArguments& arguments) {
-  const auto measurement = measure_design(workload, options, arguments.measure);
-  if (!measurement) return refuse(measurement.error().message(), measurement.error().hint());
-  std::fputs(
-      (arguments.json ? advisor::render_json(*measurement) : advisor::render_text(*measurement, {})).c_str(),
-      stdout);
-  return 0;
+std::string render(const advisor::Design& design, const std::string& format,
+                   const advisor::Measurement* measurement) {
+  if (format == "json") return advisor::render_json(design, measurement);
+  if (format == "markdown") return advisor::render_markdown(design, measurement);
+  return advisor::render_text(design, measurement);
 }
 
 int run_design(const DesignArguments& arguments) {
@@ -53,11 +50,16 @@ int run_design(const DesignArguments& arguments) {
     options.space_bytes = advisor::read_bytes(arguments.space);
     if (!options.space_bytes) return refuse(fmt::format("'{}' is not a size such as 2GB", arguments.space));
   }
-  if (arguments.measure.measure) return print_measurement(*workload, options, arguments);
   const auto design = advisor::design_tables(*workload, options);
   if (!design) return refuse(design.error().message(), design.error().hint());
-  std::fputs((arguments.json ? advisor::render_json(*design) : advisor::render_text(*design)).c_str(),
-             stdout);
+  std::optional<advisor::Measurement> measurement;
+  if (arguments.measure.measure) {
+    auto measured = measure_design(*workload, *design, options, arguments.measure);
+    if (!measured) return refuse(measured.error().message(), measured.error().hint());
+    measurement = std::move(*measured);
+  }
+  const std::string format = arguments.json ? "json" : arguments.format;
+  std::fputs(render(*design, format, measurement ? &*measurement : nullptr).c_str(), stdout);
   if (arguments.diagrams.empty()) return 0;
   if (const auto written = write_diagrams(*workload, *design, arguments.diagrams); !written)
     return refuse(written.error().message());
@@ -70,7 +72,9 @@ void add_design_command(CLI::App& advise) {
   command->add_option("file", arguments->file, "The workload (docs/advisor-format.md)")->required();
   command->add_option("--mix", arguments->mix,
                       "The mix of statements to design for; the file's first unless given");
-  command->add_flag("--json", arguments->json, "Print JSON instead of CQL with comments");
+  command->add_option("--format", arguments->format, "text (CQL with comments), markdown or json")
+      ->check(CLI::IsMember({"text", "markdown", "json"}));
+  command->add_flag("--json", arguments->json, "The same as --format json");
   command->add_option("--space", arguments->space, "What the tables may take at most, such as 2GB");
   command->add_flag("--share", arguments->share,
                     "Look up once what several statements of a group need to know");

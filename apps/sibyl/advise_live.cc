@@ -54,7 +54,7 @@ class Row {
   double count(std::string_view name) const { return std::max(0.0, number(name).value_or(0)); }
 
   ObservedTable::Quantiles quantiles(const std::string& name) const {
-    return {number(name + "_p50"), number(name + "_p99"), number(name + "_max")};
+    return {number(name + "_p50"), number(name + "_p99"), number(name + "_max"), number(name + "_p90")};
   }
 
  private:

@@ -24,7 +24,7 @@ using advisor::Operation;
 using advisor::Trial;
 using Clock = std::chrono::steady_clock;
 
-constexpr double most_rows = 300'000;  // loaded in all when nobody says how many
+constexpr double most_rows = 300'000, most_bytes = 500e6;  // loaded in all when nobody says how many
 constexpr int least_rounds = 5, rounds_planned = 20;
 
 double seconds_since(Clock::time_point begin) {
@@ -79,7 +79,7 @@ class Folder {
 struct Samples {
   std::vector<double> cpu, latency;  // microseconds of an execution, a mean for each round
   bench::Histogram latencies;        // nanoseconds
-  uint64_t runs = 0, requests = 0;
+  uint64_t runs = 0, requests = 0, rows = 0;
 };
 
 struct Running {
@@ -100,6 +100,7 @@ class Measuring {
     folder_.emplace(std::move(folder));
     trials.push_back(advisor::make_calibration(arguments_.seed));
     for (Trial& trial : trials) SIBYL_TRY(load(std::move(trial)));
+    SIBYL_TRY(rehearse());
     SIBYL_TRY(run_rounds());
     Measurement out;
     out.scale = arguments_.scale;
@@ -134,6 +135,36 @@ class Measuring {
     return {};
   }
 
+  // Leaves out, everywhere, what the database refuses although it may have been run elsewhere.
+  base::Status rehearse() {
+    std::set<std::string> refused;
+    for (Running& running : running_) {
+      for (const Operation& operation : running.trial.operations) {
+        const base::Status ran = operation.run(*running.database, random_);
+        if (ran) continue;
+        if (!operation.may_fail) return failed(running, operation, ran.error());
+        if (refused.insert(operation.name).second)
+          running.trial.notes.push_back(
+              fmt::format("{} is not run: {}", operation.name, ran.error().message()));
+      }
+    }
+    bool any = false;
+    for (Running& running : running_) {
+      std::erase_if(running.trial.operations,
+                    [&](const Operation& operation) { return refused.contains(operation.name); });
+      const bool calibrates = &running == &running_.back();
+      any = any || (!calibrates && !running.trial.operations.empty());
+      running.samples.resize(running.trial.operations.size());
+    }
+    return any ? base::Status() : base::invalid("no statement can be run");
+  }
+
+  static base::Status failed(const Running& running, const Operation& operation, const base::Error& error) {
+    return base::fail(base::Error(error.code(), fmt::format("{} / {}: {}", running.trial.name, operation.name,
+                                                            error.message()))
+                          .with_hint(error.hint()));
+  }
+
   // One execution: the clocks run while the database works, not while the next request is made up.
   base::Status run_once(Running& running, const Operation& operation, Samples& samples, bool counts) {
     running.database->reset_clocks();
@@ -144,6 +175,7 @@ class Measuring {
     samples.cpu.back() += static_cast<double>(clocks.cpu_nanos) * 1e-3;
     samples.latency.back() += static_cast<double>(clocks.wall_nanos) * 1e-3;
     samples.requests += clocks.requests;
+    samples.rows += clocks.rows;
     ++samples.runs;
     return {};
   }
@@ -178,11 +210,7 @@ class Measuring {
       for (Running& running : running_) {
         for (size_t i = 0; i < running.samples.size(); ++i) {
           const base::Status ran = run_slice(running, i, slice, round > 0);
-          if (!ran)
-            return base::fail(base::Error(ran.error().code(), fmt::format("{} / {}: {}", running.trial.name,
-                                                                          running.trial.operations[i].name,
-                                                                          ran.error().message()))
-                                  .with_hint(ran.error().hint()));
+          if (!ran) return failed(running, running.trial.operations[i], ran.error());
         }
       }
     }
@@ -204,11 +232,17 @@ class Measuring {
       one.weight = operation.weight;
       one.work = operation.work;
       one.runs = samples.runs;
-      one.requests =
-          static_cast<double>(samples.requests) / static_cast<double>(std::max<uint64_t>(1, samples.runs));
+      one.expected_rows = operation.rows;
+      const auto runs = static_cast<double>(std::max<uint64_t>(1, samples.runs));
+      one.requests = static_cast<double>(samples.requests) / runs;
+      one.rows = static_cast<double>(samples.rows) / runs;
       one.cpu = advisor::mean_of(samples.cpu);
       one.latency = advisor::mean_of(samples.latency);
       one.latency_p99 = static_cast<double>(samples.latencies.quantile(0.99)) * 1e-3;
+      if (one.expected_rows &&
+          (one.rows > 2 * *one.expected_rows + 1 || *one.expected_rows > 2 * one.rows + 1))
+        out.notes.push_back(fmt::format("{} returns {:.1f} rows on these data, {:.1f} were expected",
+                                        one.name, one.rows, *one.expected_rows));
       out.operations.push_back(std::move(one));
     }
     return out;
@@ -232,12 +266,21 @@ std::vector<std::string> stated_schemas(const advisor::Workload& workload,
   return names;
 }
 
+// Tables of the second design that the first one has not.
+size_t count_others(const advisor::Design& first, const advisor::Design& second) {
+  std::set<std::string> known;
+  for (const advisor::DesignedTable& table : first.tables) known.insert(table.definition);
+  return static_cast<size_t>(
+      std::count_if(second.tables.begin(), second.tables.end(),
+                    [&](const advisor::DesignedTable& table) { return !known.contains(table.definition); }));
+}
+
 }  // namespace
 
 void add_measure_options(CLI::App& command, MeasureArguments& arguments) {
   command.add_flag("--measure", arguments.measure,
                    "Load synthetic data into an embedded database, run the statements, and compare");
-  command.add_option("--scale", arguments.scale, "Of the declared counts; such as 0.1")
+  command.add_option("--scale", arguments.scale, "Of the declared or recorded counts; such as 0.1")
       ->check(CLI::Range(1e-9, 1e6));
   command.add_option("--seed", arguments.seed, "Equal seeds give equal data and requests");
   command.add_option("--measure-seconds", arguments.seconds, "How long to run statements")
@@ -245,11 +288,13 @@ void add_measure_options(CLI::App& command, MeasureArguments& arguments) {
   command.add_option("--directory", arguments.directory, "Where to keep the databases that are measured");
 }
 
-double choose_scale(const MeasureArguments& arguments, double rows) {
+double choose_scale(const MeasureArguments& arguments, const advisor::TrialVolume& volume) {
   if (arguments.scale > 0) return arguments.scale;
-  if (rows <= most_rows) return 1;
+  const double exact =
+      std::min(most_rows / std::max(1.0, volume.rows), most_bytes / std::max(1.0, volume.bytes));
+  if (exact >= 1) return 1;
   // A round number.
-  const double exact = most_rows / rows, unit = std::pow(10, std::floor(std::log10(exact)));
+  const double unit = std::pow(10, std::floor(std::log10(exact)));
   return std::floor(exact / unit) * unit;
 }
 
@@ -258,23 +303,29 @@ base::Result<Measurement> measure(std::vector<Trial> trials, const MeasureArgume
 }
 
 base::Result<Measurement> measure_review(const std::vector<advisor::Workload>& workloads,
+                                         const advisor::Observation* observation,
                                          MeasureArguments arguments) {
-  SIBYL_ASSIGN(const double rows, advisor::declared_rows(workloads));
-  arguments.scale = choose_scale(arguments, rows);
-  SIBYL_ASSIGN(std::vector<Trial> trials, advisor::make_trials(workloads, arguments.trial_options()));
-  return measure(std::move(trials), arguments);
+  SIBYL_ASSIGN(const advisor::TrialVolume volume, advisor::trial_volume(workloads, observation));
+  arguments.scale = choose_scale(arguments, volume);
+  advisor::TrialOptions options = arguments.trial_options();
+  options.observation = observation;
+  SIBYL_ASSIGN(std::vector<Trial> trials, advisor::make_trials(workloads, options));
+  SIBYL_ASSIGN(Measurement out, measure(std::move(trials), arguments));
+  if (observation != nullptr) out.source = observation->source;
+  return out;
 }
 
-base::Result<Measurement> measure_design(const advisor::Workload& workload,
+base::Result<Measurement> measure_design(const advisor::Workload& workload, const advisor::Design& design,
                                          const advisor::DesignOptions& options, MeasureArguments arguments) {
-  if (arguments.scale <= 0) {
-    SIBYL_ASSIGN(const advisor::Design whole, advisor::design_tables(workload, options));
-    arguments.scale = choose_scale(arguments, advisor::rows_of(whole));
-  }
+  arguments.scale = choose_scale(arguments, {advisor::rows_of(design), design.bytes});
   const advisor::Workload smaller = advisor::scaled(workload, arguments.scale);
-  SIBYL_ASSIGN(const advisor::Design design, advisor::design_tables(smaller, options));
+  SIBYL_ASSIGN(const advisor::Design own_design, advisor::design_tables(smaller, options));
   std::vector<Trial> trials;
-  SIBYL_ASSIGN(Trial own, advisor::make_trial(smaller, design, arguments.trial_options()));
+  SIBYL_ASSIGN(Trial own, advisor::make_trial(smaller, own_design, arguments.trial_options()));
+  if (const size_t others = count_others(design, own_design); others > 0)
+    own.notes.push_back(fmt::format(
+        "with so few rows another design is best, and measured: {} of its {} tables are not those above",
+        others, own_design.tables.size()));
   trials.push_back(std::move(own));
   for (const std::string& schema : stated_schemas(workload, arguments)) {
     advisor::DesignOptions complete = options;

@@ -107,7 +107,9 @@ base::Result<std::unique_ptr<TrialDatabase>> TrialDatabase::open(const std::stri
                              ""));
   for (const advisor::Trial::Text& definition : trial.definitions)
     SIBYL_TRY(database->define(definition.text, definition.keyspace));
-  for (const advisor::Trial::Text& statement : trial.statements) SIBYL_TRY(database->prepare(statement));
+  for (const advisor::Trial::Text& statement : trial.statements)
+    database->statements_.push_back({statement, nullptr, std::nullopt, {}});
+  database->prepare();
   return database;
 }
 
@@ -117,31 +119,37 @@ base::Status TrialDatabase::define(const std::string& text, const std::string& k
   return {};
 }
 
-base::Status TrialDatabase::prepare(const advisor::Trial::Text& statement) {
-  auto prepared = engine_->prepare(statement.text, statement.keyspace);
-  if (!prepared)
-    return base::fail(base::Error(prepared.error().code(),
-                                  fmt::format("{}: {}", statement.text, prepared.error().message())));
-  std::vector<advisor::Marker>& markers = markers_.emplace_back();
-  for (const plan::ColumnSpec& marker : prepared->plan->markers)
-    markers.push_back({marker.name, marker.type});
-  statements_.push_back(std::move(prepared->plan));
-  return {};
+void TrialDatabase::prepare() {
+  for (Statement& statement : statements_) {
+    auto prepared = engine_->prepare(statement.source.text, statement.source.keyspace);
+    statement.markers.clear();
+    statement.plan = prepared ? std::move(prepared->plan) : nullptr;
+    statement.error.reset();
+    if (!prepared)
+      statement.error = base::Error(prepared.error().code(),
+                                    fmt::format("{}: {}", statement.source.text, prepared.error().message()));
+    if (statement.plan == nullptr) continue;
+    for (const plan::ColumnSpec& marker : statement.plan->markers)
+      statement.markers.push_back({marker.name, marker.type});
+  }
 }
 
 base::Result<std::vector<advisor::Cells>> TrialDatabase::run(size_t statement, const advisor::Cells& values) {
+  if (statements_[statement].error) return base::fail(*statements_[statement].error);
   const std::vector<types::ValueView> views = views_of(values);
   execute::Request request;
   request.values = views;
   const uint64_t wall = nanos_of(CLOCK_MONOTONIC), cpu = nanos_of(CLOCK_PROCESS_CPUTIME_ID);
-  SIBYL_ASSIGN(const execute::ResultSet result, run_plan(*engine_, statements_[statement], request));
+  SIBYL_ASSIGN(const execute::ResultSet result, run_plan(*engine_, statements_[statement].plan, request));
   clocks_.cpu_nanos += nanos_of(CLOCK_PROCESS_CPUTIME_ID) - cpu;
   clocks_.wall_nanos += nanos_of(CLOCK_MONOTONIC) - wall;
   ++clocks_.requests;
+  clocks_.rows += result.rows.count();
   return cells_of(result);
 }
 
 base::Status TrialDatabase::load(size_t statement, const advisor::Cells& values) {
+  if (statements_[statement].error) return base::fail(*statements_[statement].error);
   size_t bytes = 0;
   for (const auto& value : values) bytes += value ? value->size() : 0;
   SIBYL_TRY(loads_->begin(bytes));
@@ -154,7 +162,7 @@ base::Status TrialDatabase::load(size_t statement, const advisor::Cells& values)
   pending->views = views_of(pending->values);
   execute::Request request;
   request.values = pending->views;
-  engine_->execute(statements_[statement], request,
+  engine_->execute(statements_[statement].plan, request,
                    [loads = loads_.get(), pending = std::move(pending), bytes](auto result) {
                      loads->end(bytes, result);
                    });
@@ -164,7 +172,9 @@ base::Status TrialDatabase::load(size_t statement, const advisor::Cells& values)
 base::Status TrialDatabase::settle() {
   SIBYL_TRY(loads_->wait());
   SIBYL_TRY(engine_->flush());
-  return engine_->compact();
+  SIBYL_TRY(engine_->compact());
+  prepare();
+  return {};
 }
 
 }  // namespace sibyl

@@ -35,6 +35,11 @@ int refuse(const std::string& message, const std::string& hint = {}) {
   return sibyl::refuse("advise", exit_refused, message, hint);
 }
 
+void print(const std::string& text) {
+  std::fputs(text.c_str(), stdout);
+  std::fflush(stdout);
+}
+
 std::string render(const advisor::Review& review, const std::string& format) {
   if (format == "json") return advisor::render_json(review);
   if (format == "markdown") return advisor::render_markdown(review);
@@ -48,14 +53,17 @@ std::string render(const advisor::Review& review, const std::string& format) {
   return advisor::render_text(review, options);
 }
 
-// Under the review, or, as JSON, instead of it.
-int print_measurement(const std::vector<advisor::Workload>& workloads, const ReviewArguments& arguments) {
-  const auto measurement = measure_review(workloads, arguments.measure);
+// One document of both. As JSON it is printed when it is whole; else what is measured stands under what is
+// known without.
+int print_measured(const advisor::Review& review, const std::vector<advisor::Workload>& workloads,
+                   const advisor::Observation* observation, const ReviewArguments& arguments) {
+  const bool whole = arguments.format == "json";
+  if (!whole) print(render(review, arguments.format));
+  const auto measurement = measure_review(workloads, observation, arguments.measure);
   if (!measurement) return refuse(measurement.error().message(), measurement.error().hint());
-  const std::string text = arguments.format == "json"       ? advisor::render_json(*measurement)
-                           : arguments.format == "markdown" ? "\n" + advisor::render_markdown(*measurement)
-                                                            : "\n" + advisor::render_text(*measurement, {});
-  std::fputs(text.c_str(), stdout);
+  print(whole                            ? advisor::render_json(review, &*measurement)
+        : arguments.format == "markdown" ? "\n" + advisor::render_markdown(*measurement)
+                                         : "\n" + advisor::render_text(*measurement, {}));
   return 0;
 }
 
@@ -74,8 +82,6 @@ base::Status check_reviewable(const std::vector<advisor::Workload>& workloads) {
 }
 
 int run_review(const ReviewArguments& arguments) {
-  if (arguments.measure.measure && !arguments.live.place.empty())
-    return refuse("--measure runs what files declare, not what a database has observed");
   std::vector<advisor::Workload> workloads;
   for (const std::string& path : arguments.files) {
     const auto text = base::read_file(path);
@@ -105,15 +111,14 @@ int run_review(const ReviewArguments& arguments) {
     if (const auto applied = advisor::apply_baseline(*text, arguments.baseline, *review); !applied)
       return refuse(applied.error().message());
   }
-  const bool alone = arguments.measure.measure && arguments.format == "json";
-  if (!alone) std::fputs(render(*review, arguments.format).c_str(), stdout);
   if (!arguments.diagrams.empty()) {
     if (const auto written = write_diagrams(*review, arguments.diagrams); !written)
       return refuse(written.error().message());
   }
-  if (arguments.measure.measure) {
-    if (const int status = print_measurement(workloads, arguments); status != 0) return status;
-  }
+  if (!arguments.measure.measure)
+    print(render(*review, arguments.format));
+  else if (const int status = print_measured(*review, workloads, options.observation, arguments); status != 0)
+    return status;
   const std::optional<advisor::Severity> worst = review->worst();
   const std::optional<advisor::Severity> limit = advisor::severity_by_name(arguments.fail_on);
   return worst && limit && *worst >= *limit ? exit_findings : 0;

@@ -108,8 +108,12 @@ base::Result<Design> design_tables(const Workload& workload, const DesignOptions
 // query a group of what is to be run. Weights become rates, unless they are those of a mix.
 std::string print_design(const Workload& workload, const Design& design);
 
-// What can be read at a glance, and the same as JSON (docs/advisor-format.md has its members).
-std::string render_text(const Design& design);
-std::string render_json(const Design& design);
+struct Measurement;
+
+// What can be read at a glance and run as CQL, the same as a page, and as JSON (docs/advisor-json.md has its
+// members). With a measurement of it as one document.
+std::string render_text(const Design& design, const Measurement* measurement = nullptr);
+std::string render_markdown(const Design& design, const Measurement* measurement = nullptr);
+std::string render_json(const Design& design, const Measurement* measurement = nullptr);
 
 }  // namespace sibyl::advisor

@@ -5,6 +5,8 @@
 #include <boost/json.hpp>
 
 #include "advisor/design.h"
+#include "advisor/measurement.h"
+#include "advisor/measurement_json.h"
 
 namespace sibyl::advisor {
 namespace {
@@ -48,8 +50,8 @@ const char* kind_name(PlannedStep::Kind kind) {
   return "client";
 }
 
-std::string step_text(const PlannedStep& step) {
-  if (step.kind == PlannedStep::Kind::client) return fmt::format("--   {}\n", step.cql);
+// What a step reads or writes, how often and at what cost.
+std::string step_about(const PlannedStep& step) {
   std::string about =
       step.kind == PlannedStep::Kind::read
           ? fmt::format("{} partition{}, {} row{}", count_text(step.partitions),
@@ -57,8 +59,12 @@ std::string step_text(const PlannedStep& step) {
           : fmt::format("{} row{}", count_text(step.rows), step.rows == 1 ? "" : "s");
   if (!step.note.empty()) about += "; " + step.note;
   if (step.shared) about += "; done already for another statement of the group";
-  return fmt::format("--   {}\n--     {}: {}; cost {:.4g}\n", step.cql, kind_name(step.kind), about,
-                     step.cost);
+  return about + fmt::format("; cost {:.4g}", step.cost);
+}
+
+std::string step_text(const PlannedStep& step) {
+  if (step.kind == PlannedStep::Kind::client) return fmt::format("--   {}\n", step.cql);
+  return fmt::format("--   {}\n--     {}: {}\n", step.cql, kind_name(step.kind), step_about(step));
 }
 
 std::string statement_text(const PlannedStatement& statement) {
@@ -68,6 +74,43 @@ std::string statement_text(const PlannedStatement& statement) {
   for (const PlannedStep& step : statement.steps) text += step_text(step);
   if (statement.steps.empty()) text += "--   nothing to do: no table holds what it changes\n";
   return text + "\n";
+}
+
+std::string statement_markdown(const PlannedStatement& statement) {
+  std::string text = fmt::format("\n### {}{}{}\n\nCost {:.4g}, weight {:g}: `{}`\n\n", statement.group,
+                                 statement.group.empty() ? "" : " / ", statement.name, statement.cost,
+                                 statement.weight, statement.text);
+  if (statement.steps.empty()) return text + "Nothing to do: no table holds what it changes.\n";
+  for (const PlannedStep& step : statement.steps) {
+    if (step.kind == PlannedStep::Kind::client)
+      text += fmt::format("- {}\n", step.cql);
+    else
+      text += fmt::format("- {}: `{}` ({})\n", kind_name(step.kind), step.cql, step_about(step));
+  }
+  return text;
+}
+
+std::vector<std::string> summary_lines(const Design& design) {
+  return {
+      fmt::format("{} table{}, {}{}", design.tables.size(), design.tables.size() == 1 ? "" : "s",
+                  bytes_text(design.bytes), design.mix.empty() ? "" : ", for the mix " + design.mix),
+      fmt::format("cost {:.6g}: queries {:.6g}, changes {:.6g}{}", design.total(), design.queries,
+                  design.updates, design.shared ? ", look-ups shared within groups" : ""),
+      fmt::format("{} among {} tables and {} plans, found in {:.1f} s",
+                  design.proven ? std::string("the best choice")
+                                : fmt::format("at most {:.2f}% above the best choice", 100 * design.gap()),
+                  design.candidates, design.plans, design.seconds)};
+}
+
+// So that the whole can still be run.
+std::string commented(const std::string& text) {
+  std::string out;
+  for (size_t from = 0; from < text.size();) {
+    const size_t end = std::min(text.find('\n', from), text.size());
+    out += end > from ? "-- " + text.substr(from, end - from) + "\n" : "--\n";
+    from = end + 1;
+  }
+  return out;
 }
 
 json::object table_json(const DesignedTable& table) {
@@ -119,22 +162,27 @@ json::object statement_json(const Design& design, const PlannedStatement& statem
 
 }  // namespace
 
-std::string render_text(const Design& design) {
-  std::string text =
-      fmt::format("-- {} table{}, {}{}\n", design.tables.size(), design.tables.size() == 1 ? "" : "s",
-                  bytes_text(design.bytes), design.mix.empty() ? "" : ", for the mix " + design.mix);
-  text += fmt::format("-- cost {:.6g}: queries {:.6g}, changes {:.6g}{}\n", design.total(), design.queries,
-                      design.updates, design.shared ? ", look-ups shared within groups" : "");
-  text += design.proven ? std::string("-- the best choice")
-                        : fmt::format("-- at most {:.2f}% above the best choice", 100 * design.gap());
-  text += fmt::format(" among {} tables and {} plans, found in {:.1f} s\n\n", design.candidates, design.plans,
-                      design.seconds);
+std::string render_text(const Design& design, const Measurement* measurement) {
+  std::string text;
+  for (const std::string& line : summary_lines(design)) text += "-- " + line + "\n";
+  text += "\n";
   for (const DesignedTable& table : design.tables) text += table_text(table);
   for (const PlannedStatement& statement : design.statements) text += statement_text(statement);
-  return text;
+  return measurement == nullptr ? text : text + commented(render_text(*measurement, {}));
 }
 
-std::string render_json(const Design& design) {
+std::string render_markdown(const Design& design, const Measurement* measurement) {
+  std::string text = "# Tables designed\n\n";
+  for (const std::string& line : summary_lines(design)) text += "- " + line + "\n";
+  text += "\n## Tables\n\n```sql\n";
+  for (const DesignedTable& table : design.tables) text += table_text(table);
+  text.pop_back();
+  text += "```\n\n## Statements\n";
+  for (const PlannedStatement& statement : design.statements) text += statement_markdown(statement);
+  return measurement == nullptr ? text : text + "\n" + render_markdown(*measurement);
+}
+
+std::string render_json(const Design& design, const Measurement* measurement) {
   json::object object;
   object["mix"] = design.mix;
   object["cost"] = design.total();
@@ -154,6 +202,7 @@ std::string render_json(const Design& design) {
     statements.push_back(statement_json(design, statement));
   object["tables"] = std::move(tables);
   object["statements"] = std::move(statements);
+  object["measurement"] = measurement_json(measurement);
   return json::serialize(object) + "\n";
 }
 

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "advisor/design.h"
+#include "advisor/measurement.h"
 #include "advisor/review.h"
 #include "advisor/test_review.h"
 
@@ -40,6 +41,35 @@ std::map<std::string, Member> documented(const std::string& heading) {
     }
     member.optional = line.find("may be left out") != std::string::npos;
     out[line.substr(3, end - 3)] = std::move(member);
+  }
+  return out;
+}
+
+// The same with what both documents have when something was measured.
+std::map<std::string, Member> documented_with_measurement(const std::string& heading) {
+  std::map<std::string, Member> out = documented(heading);
+  for (auto& [path, member] : documented("measurement")) out["measurement." + path] = std::move(member);
+  return out;
+}
+
+Measurement measured_example() {
+  MeasuredOperation operation;
+  operation.name = "by|city";
+  operation.work = Work{1, 1, 10, 0, 0, 0};
+  operation.expected_rows = 10;
+  Measurement out;
+  out.fitted = CostModel();
+  out.trials = {{"given", 10, 1, {operation}, {"assumed"}}, {"suggested", 20, 1, {operation}, {}}};
+  return out;
+}
+
+// What was not predicted and not fitted is null.
+Measurement unpredicted_example() {
+  Measurement out = measured_example();
+  out.fitted.reset();
+  for (MeasuredTrial& trial : out.trials) {
+    trial.operations[0].work.reset();
+    trial.operations[0].expected_rows.reset();
   }
   return out;
 }
@@ -114,7 +144,7 @@ void expect_even_tables(const std::string& markdown) {
 }
 
 TEST(JsonPage, OfAReview) {
-  Checker checker(documented("sibyl advise --format json"));
+  Checker checker(documented_with_measurement("sibyl advise --format json"));
   for (const char* text : {"CREATE TABLE people (id uuid PRIMARY KEY, city text);\n-- @query by_city\nSELECT "
                            "* FROM people WHERE "
                            "city = ? ALLOW FILTERING;\nSELECT nonsense FROM people;",
@@ -137,6 +167,8 @@ SELECT * FROM users WHERE username = ?;
     review->internal_errors.emplace_back("none");
     expect_even_tables(render_markdown(*review));
     checker.check(json::parse(render_json(*review)));
+    for (const Measurement& measurement : {measured_example(), unpredicted_example()})
+      checker.check(json::parse(render_json(*review, &measurement)));
   }
   checker.expect_complete();
 }
@@ -158,7 +190,7 @@ TEST(TerminalReport, NamesDoNotSteerTheTerminal) {
 }
 
 TEST(JsonPage, OfADesign) {
-  Checker checker(documented("sibyl advise design --json"));
+  Checker checker(documented_with_measurement("sibyl advise design --format json"));
   for (const char* text : {R"(
 -- @entity users count=1M (id uuid key, name text size=84, joined timestamp)
 -- @entity groups count=1k (id uuid key)
@@ -185,8 +217,32 @@ TEST(JsonPage, OfADesign) {
     const auto design = design_tables(*workload, options);
     ASSERT_TRUE(design.has_value()) << design.error().message();
     checker.check(json::parse(render_json(*design)));
+    for (const Measurement& measurement : {measured_example(), unpredicted_example()})
+      checker.check(json::parse(render_json(*design, &measurement)));
   }
   checker.expect_complete();
+}
+
+TEST(MeasuredDesign, IsOneDocument) {
+  const auto workload = parse_workload(
+      "-- @entity users count=1k (id uuid key, name text)\n"
+      "-- @query by_name rate=1/s SELECT users.* FROM users WHERE users.name = :n\n",
+      "test.cql");
+  ASSERT_TRUE(workload.has_value()) << workload.error().message();
+  const auto design = design_tables(*workload, {});
+  ASSERT_TRUE(design.has_value()) << design.error().message();
+  const Measurement measurement = measured_example();
+  // As CQL: what is measured stands in comments.
+  const std::string text = render_text(*design, &measurement);
+  EXPECT_NE(text.find("CREATE TABLE"), std::string::npos);
+  EXPECT_NE(text.find("\n-- Measured with synthetic data"), std::string::npos) << text;
+  const auto again = parse_workload(text, "design.cql");
+  ASSERT_TRUE(again.has_value()) << again.error().message();
+  EXPECT_EQ(again->cql.size(), design->tables.size());
+  const std::string page = render_markdown(*design, &measurement);
+  EXPECT_NE(page.find("```sql\n-- "), std::string::npos) << page;
+  EXPECT_NE(page.find("\n## Measured\n"), std::string::npos);
+  EXPECT_NE(page.find("by\\|city"), std::string::npos) << "a bar in a name is no end of its cell";
 }
 
 }  // namespace

@@ -4,15 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <boost/json.hpp>
 #include <cmath>
 
 #include "advisor/review_model.h"
 
 namespace sibyl::advisor {
 namespace {
-
-namespace json = boost::json;
 
 // Two-sided 95% of Student's distribution.
 double student(size_t degrees) {
@@ -75,14 +72,29 @@ Table totals(const Measurement& measurement) {
 
 Table operations(const Measurement& measurement, const MeasuredTrial& trial) {
   Table table = {
-      {"statement", "weight", "cost", "expected CPU", "CPU", "latency", "p99", "requests", "runs"}};
+      {"statement", "weight", "cost", "expected CPU", "CPU", "latency", "p99", "requests", "rows", "runs"}};
   for (const MeasuredOperation& one : trial.operations)
     table.push_back({one.name, fmt::format("{:g}", one.weight),
                      cost_text(one.work ? std::optional(one.work->cost(measurement.model)) : std::nullopt),
                      expected_text(measurement.fitted, one.work), mean_text(one.cpu), mean_text(one.latency),
-                     micros(one.latency_p99), fmt::format("{:.1f}", one.requests),
+                     micros(one.latency_p99), fmt::format("{:.1f}", one.requests), count_text(one.rows),
                      fmt::format("{}", one.runs)});
   return table;
+}
+
+// Names are whatever a schema calls its columns.
+std::string printable(std::string text) {
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = ' ';
+  }
+  return text;
+}
+
+std::string escaped(const std::string& text) {
+  std::string out;
+  for (const char c : printable(text))
+    out += c == '|' || c == '<' || c == '`' ? std::string("\\") + c : std::string(1, c);
+  return out;
 }
 
 size_t width_of(const std::string& text) {  // the sign ± takes two bytes
@@ -97,7 +109,7 @@ std::string aligned(const Table& table) {
   for (const auto& row : table) {
     for (size_t i = 0; i < row.size(); ++i) {
       const std::string pad(widths[i] - width_of(row[i]), ' ');
-      out += i == 0 ? row[i] + pad : "  " + pad + row[i];
+      out += i == 0 ? printable(row[i]) + pad : "  " + pad + row[i];
     }
     out += '\n';
   }
@@ -107,7 +119,9 @@ std::string aligned(const Table& table) {
 std::string piped(const Table& table) {
   std::string out;
   for (size_t r = 0; r < table.size(); ++r) {
-    out += fmt::format("| {} |\n", fmt::join(table[r], " | "));
+    out += "|";
+    for (const std::string& text : table[r]) out += " " + escaped(text) + " |";
+    out += "\n";
     if (r == 0) {
       for (size_t i = 0; i < table[0].size(); ++i) out += i == 0 ? "|-" : "|-:";
       out += "|\n";
@@ -117,11 +131,13 @@ std::string piped(const Table& table) {
 }
 
 std::string headline(const Measurement& measurement) {
+  const std::string like =
+      measurement.source.empty() ? "" : fmt::format(" like that recorded in {}", measurement.source);
   return fmt::format(
-      "Measured with synthetic data at scale {:g} (seed {}), {:.0f} s in all. CPU is what the embedded "
-      "database "
-      "used; writes return when the operating system has them. Means with 95% intervals.",
-      measurement.scale, measurement.seed, measurement.seconds);
+      "Measured with synthetic data{} at scale {:g} (seed {}), {:.0f} s in all. CPU is what the embedded "
+      "database used; writes return when the operating system has them. Means with 95% intervals; totals are "
+      "weighted by how often statements run.",
+      like, measurement.scale, measurement.seed, measurement.seconds);
 }
 
 std::string verdict(const Measurement& measurement) {
@@ -139,17 +155,6 @@ std::string verdict(const Measurement& measurement) {
         measurement.fitted->partition, measurement.fitted->row, measurement.fitted->insert,
         measurement.fitted->remove);
   return out;
-}
-
-json::value mean_json(const Mean& mean) {
-  return json::object{{"mean", mean.value}, {"margin", mean.margin}};
-}
-json::value optional_json(const std::optional<double>& value) {
-  return value ? json::value(*value) : json::value(nullptr);
-}
-
-json::value cost_of(const std::optional<Work>& work, const std::optional<CostModel>& constants) {
-  return work && constants ? json::value(work->cost(*constants)) : json::value(nullptr);
 }
 
 }  // namespace
@@ -224,7 +229,7 @@ std::string render_text(const Measurement& measurement, const RenderOptions&) {
   for (const MeasuredTrial& trial : measurement.trials) {
     out += fmt::format("\n{}: {} rows loaded in {:.1f} s\n", trial.name, count_text(trial.rows),
                        trial.load_seconds);
-    for (const std::string& note : trial.notes) out += "  " + note + "\n";
+    for (const std::string& note : trial.notes) out += "  " + printable(note) + "\n";
     out += aligned(operations(measurement, trial));
   }
   return out;
@@ -235,57 +240,10 @@ std::string render_markdown(const Measurement& measurement) {
                     verdict(measurement);
   for (const MeasuredTrial& trial : measurement.trials) {
     out += fmt::format("\n### {}\n\n", trial.name);
-    for (const std::string& note : trial.notes) out += "- " + note + "\n";
+    for (const std::string& note : trial.notes) out += "- " + escaped(note) + "\n";
     out += (trial.notes.empty() ? "" : "\n") + piped(operations(measurement, trial));
   }
   return out;
-}
-
-std::string render_json(const Measurement& measurement) {
-  const std::optional<CostModel>& fitted = measurement.fitted;
-  json::array trials;
-  for (const MeasuredTrial& trial : measurement.trials) {
-    json::array operations, notes;
-    for (const MeasuredOperation& one : trial.operations)
-      operations.push_back(json::object{{"name", one.name},
-                                        {"group", one.group},
-                                        {"weight", one.weight},
-                                        {"cost", cost_of(one.work, measurement.model)},
-                                        {"expected_cpu_us", cost_of(one.work, measurement.fitted)},
-                                        {"cpu_us", mean_json(one.cpu)},
-                                        {"latency_us", mean_json(one.latency)},
-                                        {"latency_p99_us", one.latency_p99},
-                                        {"requests", one.requests},
-                                        {"runs", one.runs}});
-    for (const std::string& note : trial.notes) notes.emplace_back(note);
-    trials.push_back(
-        json::object{{"name", trial.name},
-                     {"rows", trial.rows},
-                     {"load_seconds", trial.load_seconds},
-                     {"cost", optional_json(trial.predicted(measurement.model))},
-                     {"expected_cpu_us", fitted ? optional_json(trial.predicted(*fitted)) : nullptr},
-                     {"cpu_us", mean_json(trial.cpu())},
-                     {"latency_us", mean_json(trial.latency())},
-                     {"notes", std::move(notes)},
-                     {"operations", std::move(operations)}});
-  }
-  const auto agrees = [&](const std::optional<CostModel>& constants) -> json::value {
-    const std::optional<bool> known = constants ? measurement.order_agrees(*constants) : std::nullopt;
-    return known ? json::value(*known) : json::value(nullptr);
-  };
-  json::object out{{"scale", measurement.scale},
-                   {"seed", measurement.seed},
-                   {"seconds", measurement.seconds},
-                   {"order_agrees", agrees(measurement.model)},
-                   {"fitted_order_agrees", agrees(fitted)},
-                   {"fitted", nullptr},
-                   {"trials", std::move(trials)}};
-  if (fitted)
-    out["fitted"] = json::object{{"partition_us", fitted->partition},
-                                 {"row_us", fitted->row},
-                                 {"insert_us", fitted->insert},
-                                 {"remove_us", fitted->remove}};
-  return json::serialize(out) + "\n";
 }
 
 }  // namespace sibyl::advisor

@@ -19,10 +19,11 @@ Mean mean_of(const std::vector<double>& samples);
 struct MeasuredOperation {
   std::string name, group;
   double weight = 1;
-  std::optional<Work> work;  // of one execution, predicted
+  std::optional<Work> work;             // of one execution, predicted
+  std::optional<double> expected_rows;  // returned by one execution, predicted
   uint64_t runs = 0;
-  double requests = 0;  // to the database, of one execution on average
-  Mean cpu, latency;    // microseconds of one execution; CPU of all the database's threads
+  double requests = 0, rows = 0;  // to the database, and returned by it, of one execution on average
+  Mean cpu, latency;              // microseconds of one execution; CPU of all the database's threads
   double latency_p99 = 0;
 };
 
@@ -41,6 +42,7 @@ struct MeasuredTrial {
 struct Measurement {
   double scale = 1, seconds = 0;
   uint64_t seed = 1;
+  std::string source;               // the database that the data are like; empty: what files declare
   CostModel model;                  // what designs and reviews reckon with
   std::optional<CostModel> fitted;  // the constants of this machine, in microseconds of CPU
   std::vector<MeasuredTrial> trials;
@@ -56,7 +58,5 @@ CostModel fit_constants(const MeasuredTrial& calibration);
 
 std::string render_text(const Measurement& measurement, const RenderOptions& options);
 std::string render_markdown(const Measurement& measurement);
-// An object; docs/advisor.md has its members.
-std::string render_json(const Measurement& measurement);
 
 }  // namespace sibyl::advisor

@@ -12,6 +12,7 @@ namespace sibyl::advisor {
 struct ObservedTable {
   struct Quantiles {
     std::optional<double> p50, p99, max;
+    std::optional<double> p90;
   };
   // A partition with the least share of the requests that it surely got.
   struct HotPartition {

@@ -201,7 +201,8 @@ struct RenderOptions {
 };
 std::string render_text(const Review& review, const RenderOptions& options);
 std::string render_markdown(const Review& review);
-// docs/advisor-json.md has its members.
-std::string render_json(const Review& review);
+// docs/advisor-json.md has its members. With a measurement of it as one document.
+struct Measurement;
+std::string render_json(const Review& review, const Measurement* measurement = nullptr);
 
 }  // namespace sibyl::advisor

@@ -33,6 +33,7 @@ struct TableFacts {
   std::optional<double> rows, partitions, growth, retention;  // growth: rows per second
   Origin growth_origin = Origin::declared;
   std::optional<double> p50, p99, max;  // rows of a partition, declared or measured
+  std::optional<double> p90;            // measured
   double row_bytes = 0;
   double skew = 0;                     // of partition sizes, and of requests where their own is not known
   std::optional<double> request_skew;  // measured
@@ -69,6 +70,7 @@ struct TableFacts {
 
 struct StatementFacts {
   std::string name, group, file, text;
+  std::string keyspace;  // the session's
   uint32_t line = 0;
   std::shared_ptr<const cql::Statement> tree;
   std::optional<base::Error> error;  // why it cannot be planned
@@ -90,9 +92,16 @@ struct MixedTable {
   uint32_t line = 0;
 };
 
+// A definition that stands.
+struct Definition {
+  std::string text, keyspace;  // the session's
+  std::shared_ptr<const cql::Statement> tree;
+};
+
 struct ReviewModel {
   ReviewTarget target;
   CostModel cost;
+  std::vector<Definition> definitions;  // in their order
   std::vector<TableFacts> tables;
   std::vector<StatementFacts> statements;
   std::vector<MixedTable> mixed;
@@ -100,6 +109,10 @@ struct ReviewModel {
 
   const TableFacts* find(const schema::Table& table) const;
 };
+
+// Bytes of a row as it is stored, with its share of what its partition stores once: by the types and what is
+// known of the sizes of values.
+double estimated_row_bytes(const TableFacts& facts);
 
 base::Result<ReviewModel> read_review_model(const std::vector<Workload>& workloads,
                                             const ReviewOptions& options);

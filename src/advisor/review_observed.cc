@@ -47,6 +47,7 @@ void take_observed(const ObservedTable& observed, TableFacts& facts) {
   facts.partitions = positive(observed.partitions);
   if (positive(facts.rows) && positive(observed.bytes)) facts.row_bytes = *observed.bytes / *facts.rows;
   facts.p50 = positive(observed.partition_rows.p50);
+  facts.p90 = positive(observed.partition_rows.p90);
   facts.p99 = positive(observed.partition_rows.p99);
   facts.max = positive(observed.partition_rows.max);
   const ObservedTable::Quantiles& bytes = observed.partition_bytes;

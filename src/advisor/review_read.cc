@@ -68,6 +68,21 @@ schema::SnapshotPtr with_built_indexes(const schema::SnapshotPtr& snapshot) {
   return out;
 }
 
+StoredColumn stored(const schema::Column& column, const TableFacts& facts) {
+  const ColumnFacts& known = facts.column(column);
+  StoredColumn out;
+  out.role = column.is_partition_key() ? StoredColumn::Role::partition
+             : column.is_clustering()  ? StoredColumn::Role::clustering
+             : column.is_static()      ? StoredColumn::Role::fixed
+                                       : StoredColumn::Role::regular;
+  out.type = column.type;
+  out.size = known.size.value_or(0);
+  out.elements = known.elements.value_or(0);
+  const bool counted = column.is_partition_key() && facts.table->partition_key_count == 1;
+  out.distinct = known.distinct.value_or(counted ? facts.partitions.value_or(0) : 0);
+  return out;
+}
+
 class Reader {
  public:
   explicit Reader(const ReviewOptions& options) : options_(options) {}
@@ -127,6 +142,7 @@ class Reader {
                                                                        source.line, result.error().message()))
                             .with_hint(result.error().hint()));
     schema_ = std::move(result->schema);
+    model_.definitions.push_back({source.text, keyspace_, tree});
     for (const schema::Change& change : result->changes) {
       if (change.target != schema::Change::Target::table) continue;
       const std::string key = change.keyspace + "." + change.name;
@@ -216,12 +232,8 @@ class Reader {
     if (const Option* skew = option("skew")) facts.skew = read_zipf(skew->value).value_or(0);
     if (const Option* rows = option("rows")) facts.rows = read_number(rows->value);
     if (const Option* partitions = option("partitions")) facts.partitions = read_number(partitions->value);
-    if (observed != nullptr) {
-      keyspaces_[static_cast<size_t>(observed - model_.statements.data())] = keyspace_;
-      return;
-    }
-    keyspaces_.push_back(keyspace_);
-    model_.statements.push_back(std::move(facts));
+    facts.keyspace = keyspace_;
+    if (observed == nullptr) model_.statements.push_back(std::move(facts));
   }
 
   void take_targets(const std::vector<Workload>& workloads) {
@@ -362,7 +374,7 @@ class Reader {
     if (facts.origin == Origin::measured && declares({"rows", "partitions", "row", "p50", "p99", "max"})) {
       facts.origin = Origin::declared;
       facts.partition_bytes.reset();
-      facts.p50 = facts.p99 = facts.max = std::nullopt;
+      facts.p50 = facts.p90 = facts.p99 = facts.max = std::nullopt;
     }
     if (declares({"reads", "writes"})) facts.rate_origin = Origin::declared;
     if (declares({"skew"})) facts.read_share = facts.write_share = facts.request_skew = std::nullopt;
@@ -391,8 +403,7 @@ class Reader {
   }
 
   void plan(StatementFacts& facts) {
-    const std::string& keyspace = keyspaces_[static_cast<size_t>(&facts - model_.statements.data())];
-    auto prepared = plan::prepare(facts.tree, facts.text, keyspace, schema_);
+    auto prepared = plan::prepare(facts.tree, facts.text, facts.keyspace, schema_);
     std::shared_ptr<const cql::Statement> tree = facts.tree;
     if (!prepared) {
       facts.error = prepared.error();
@@ -400,7 +411,7 @@ class Reader {
       auto filtering = cql::parse_statement(facts.text + " ALLOW FILTERING");
       if (!filtering) return;
       tree = std::move(*filtering);
-      prepared = plan::prepare(tree, facts.text, keyspace, schema_);
+      prepared = plan::prepare(tree, facts.text, facts.keyspace, schema_);
       if (!prepared) return;
     }
     facts.explanation = plan::explain(*tree, **prepared);
@@ -414,30 +425,6 @@ class Reader {
       const auto index = static_cast<size_t>(&use - facts.explanation.uses.data());
       if (inserts(*facts.tree, index)) insert_rates_[found->name] += facts.rate * facts.times;
     }
-  }
-
-  static StoredColumn stored(const schema::Column& column, const TableFacts& facts) {
-    const ColumnFacts& known = facts.column(column);
-    StoredColumn out;
-    out.role = column.is_partition_key() ? StoredColumn::Role::partition
-               : column.is_clustering()  ? StoredColumn::Role::clustering
-               : column.is_static()      ? StoredColumn::Role::fixed
-                                         : StoredColumn::Role::regular;
-    out.type = column.type;
-    out.size = known.size.value_or(0);
-    out.elements = known.elements.value_or(0);
-    const bool counted = column.is_partition_key() && facts.table->partition_key_count == 1;
-    out.distinct = known.distinct.value_or(counted ? facts.partitions.value_or(0) : 0);
-    return out;
-  }
-
-  // A row as it is stored, with its share of what its partition stores once.
-  static double row_bytes(const TableFacts& facts) {
-    std::vector<StoredColumn> columns;
-    for (const schema::Column& column : facts.table->columns) columns.push_back(stored(column, facts));
-    const StoredSizes sizes = stored_sizes(columns, facts.table->options.default_time_to_live > 0);
-    const auto rows = facts.rows_per_partition();
-    return sizes.row + (rows ? sizes.partition / std::max(1.0, rows->mean) : 0);
   }
 
   // A view has its base's rows and values, unless something else is said of it.
@@ -482,8 +469,8 @@ class Reader {
     if (!facts.partitions) facts.partitions = positive(partitions_by_values(facts));
     if (table.partition_key_count == 1 && facts.skew == 0)
       facts.skew = facts.column(table.partition_key(0)).skew;
-    if (table.clustering_count == 0) facts.p50 = facts.p99 = facts.max = std::nullopt;
-    if (facts.row_bytes <= 0) facts.row_bytes = row_bytes(facts);
+    if (table.clustering_count == 0) facts.p50 = facts.p90 = facts.p99 = facts.max = std::nullopt;
+    if (facts.row_bytes <= 0) facts.row_bytes = estimated_row_bytes(facts);
   }
 
   static std::optional<double> partitions_by_values(const TableFacts& facts) {
@@ -501,13 +488,20 @@ class Reader {
   ReviewModel model_;
   schema::SnapshotPtr schema_;
   std::string keyspace_ = default_keyspace;
-  std::vector<std::string> keyspaces_;        // of each statement's session
   std::vector<std::string> observed_shapes_;  // of the first statements: those that were observed
   std::vector<std::pair<std::string, Place>> places_;
   std::map<std::string, double> read_rates_, write_rates_, insert_rates_;
 };
 
 }  // namespace
+
+double estimated_row_bytes(const TableFacts& facts) {
+  std::vector<StoredColumn> columns;
+  for (const schema::Column& column : facts.table->columns) columns.push_back(stored(column, facts));
+  const StoredSizes sizes = stored_sizes(columns, facts.table->options.default_time_to_live > 0);
+  const auto rows = facts.rows_per_partition();
+  return sizes.row + (rows ? sizes.partition / std::max(1.0, rows->mean) : 0);
+}
 
 base::Result<ReviewModel> read_review_model(const std::vector<Workload>& workloads,
                                             const ReviewOptions& options) {

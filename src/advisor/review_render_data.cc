@@ -1,6 +1,7 @@
 // A review as JSON; docs/advisor-json.md has its members.
 #include <boost/json.hpp>
 
+#include "advisor/measurement_json.h"
 #include "advisor/review_model.h"
 
 namespace sibyl::advisor {
@@ -134,7 +135,7 @@ json::object table_json(const TableReview& table) {
 
 }  // namespace
 
-std::string render_json(const Review& review) {
+std::string render_json(const Review& review, const Measurement* measurement) {
   json::object object;
   const std::optional<Severity> worst = review.worst();
   object["verdict"] = worst ? to_string(*worst) : "OK";
@@ -158,6 +159,7 @@ std::string render_json(const Review& review) {
   object["findings"] = std::move(findings);
   object["unused_baseline"] = names_json(review.unused_baseline);
   object["internal_errors"] = names_json(review.internal_errors);
+  object["measurement"] = measurement_json(measurement);
   return json::serialize(object) + "\n";
 }
 

@@ -49,7 +49,10 @@ struct Work {
 struct Operation {
   std::string name, group;
   double weight = 1;
-  std::optional<Work> work;  // of one execution, predicted
+  std::optional<Work> work;    // of one execution, predicted
+  std::optional<double> rows;  // returned by one execution, predicted
+  // A recorded statement, whose values are guessed: one that the database refuses is left out.
+  bool may_fail = false;
   std::function<base::Status(TrialSession&, Random&)> run;
 };
 
@@ -75,6 +78,9 @@ struct Trial {
 struct TrialOptions {
   double scale = 1;  // of the declared counts; rows per partition stay what they are
   uint64_t seed = 1;
+  // Of reviews: what a database has recorded, which the data and requests are made like. It must outlive the
+  // call.
+  const Observation* observation = nullptr;
 };
 
 // The same with fewer or more of everything that is counted.
@@ -89,13 +95,17 @@ base::Result<Trial> make_trial(const Workload& workload, const Design& design, c
                                const std::string& schema = {});
 
 // A reviewed schema, and what the review suggests instead where that can be run: one trial or two. The costs
-// predicted are for the scaled counts.
+// predicted are for the scaled counts. Refused, with what to do, when an observation has recorded too little.
 base::Result<std::vector<Trial>> make_trials(const std::vector<Workload>& workloads,
                                              const TrialOptions& options);
 // Operations of known work, which tell what each part of it takes on this machine.
 Trial make_calibration(uint64_t seed);
 
-// Rows that the files declare in all.
-base::Result<double> declared_rows(const std::vector<Workload>& workloads);
+// What the tables hold in all that statements use: what a scale is chosen by.
+struct TrialVolume {
+  double rows = 0, bytes = 0;
+};
+base::Result<TrialVolume> trial_volume(const std::vector<Workload>& workloads,
+                                       const Observation* observation);
 
 }  // namespace sibyl::advisor

@@ -48,7 +48,7 @@ Trial make_calibration(uint64_t seed) {
     return {};
   };
   const auto add = [&](const std::string& name, Work work, auto run) {
-    trial.operations.push_back({name, {}, 1, work, std::move(run)});
+    trial.operations.push_back({name, {}, 1, work, std::nullopt, false, std::move(run)});
   };
   for (const uint64_t size : sizes)
     add(fmt::format("read {}", size), {1, 1, static_cast<double>(size), 0, 0, 0},

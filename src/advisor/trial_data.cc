@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "advisor/trial_fit.h"
+
 namespace sibyl::advisor {
 namespace {
 
@@ -20,9 +22,21 @@ double unit_of(uint64_t number) {
 
 TableData::TableData(TableFacts facts, uint64_t seed, std::vector<std::string>& assumed)
     : facts_(std::move(facts)), seed_(mix(seed, facts_.table->storage_id)) {
+  count(assumed);
+  size_partitions(assumed);
+  for (const schema::Column& column : facts_.table->columns) {
+    const ColumnFacts& known = facts_.column(column);
+    ranks_.emplace_back(static_cast<uint64_t>(std::max(1.0, known.distinct.value_or(1))), known.skew);
+  }
+}
+
+void TableData::count(std::vector<std::string>& assumed) {
   const bool single = facts_.table->clustering_count == 0;
   double rows = facts_.rows.value_or(0), partitions = facts_.partitions.value_or(0);
-  if (rows <= 0) {
+  if (rows <= 0 && facts_.origin == Origin::measured) {
+    rows = 1;
+    assumed.push_back(fmt::format("{}: is empty; one row is loaded", facts_.name));
+  } else if (rows <= 0) {
     rows = partitions > 0 && !single ? partitions * rows_of_partition_assumed : rows_assumed;
     assumed.push_back(fmt::format("{}: {:.0f} rows assumed", facts_.name, rows));
   }
@@ -31,21 +45,51 @@ TableData::TableData(TableFacts facts, uint64_t seed, std::vector<std::string>& 
     partitions = std::max(1.0, rows / rows_of_partition_assumed);
     assumed.push_back(fmt::format("{}: {:.0f} partitions assumed", facts_.name, partitions));
   }
-  partitions_ = static_cast<uint64_t>(std::max(1.0, std::min(partitions, rows)));
-  facts_.rows = rows;
-  facts_.partitions = static_cast<double>(partitions_);
   apart_ = facts_.growth && *facts_.growth > 0 ? partitions / *facts_.growth * 1000 : apart_assumed;
-  const Ranks uneven(partitions_, facts_.skew);
-  sizes_.resize(partitions_);
-  for (uint64_t i = 0; i < static_cast<uint64_t>(std::max(1.0, rows)); ++i) {
-    const uint64_t partition = i < partitions_ ? i : uneven.at(unit_of(mix(seed_, i)));
-    partition_of_.push_back(static_cast<uint32_t>(partition));
-    place_of_.push_back(sizes_[partition]++);
+  rows_ = static_cast<uint64_t>(std::max(1.0, rows));
+  partitions_ = static_cast<uint64_t>(std::clamp(partitions, 1.0, static_cast<double>(rows_)));
+}
+
+void TableData::size_partitions(std::vector<std::string>& assumed) {
+  const bool single = facts_.table->clustering_count == 0;
+  const double mean = static_cast<double>(rows_) / static_cast<double>(partitions_);
+  sizes_.assign(partitions_, 1);
+  if (single && facts_.partition_bytes) {
+    const Sizes& known = *facts_.partition_bytes;
+    const double bytes = std::max(1.0, facts_.row_bytes);
+    for (const double size : fit_sizes(partitions_, {known.p50, known.max, std::nullopt, known.p99}, bytes))
+      weights_.push_back(static_cast<float>(size / bytes));
+  } else if (!single && facts_.p50 && facts_.max) {
+    const std::vector<double> sizes =
+        fit_sizes(partitions_, {*facts_.p50, *facts_.max, facts_.p90, facts_.p99}, mean);
+    for (uint64_t i = 0; i < partitions_; ++i)
+      sizes_[i] = static_cast<uint32_t>(std::clamp(std::round(sizes[i]), 1.0, 4e9));
+    if (sizes[0] < 0.99 * *facts_.max)
+      assumed.push_back(fmt::format("{}: the largest partition has {} rows instead of {}: fewer are loaded",
+                                    facts_.name, count_text(sizes[0]), count_text(*facts_.max)));
+  } else {
+    const Ranks uneven(partitions_, facts_.skew);
+    for (uint64_t i = partitions_; i < rows_; ++i) ++sizes_[uneven.at(unit_of(mix(seed_, i)))];
   }
-  for (const schema::Column& column : facts_.table->columns) {
-    const ColumnFacts& known = facts_.column(column);
-    ranks_.emplace_back(static_cast<uint64_t>(std::max(1.0, known.distinct.value_or(1))), known.skew);
-  }
+  rest_.push_back(0);
+  for (const uint32_t size : sizes_) rest_.push_back(rest_.back() + size - 1);
+  rows_ = partitions_ + rest_.back();
+  facts_.rows = static_cast<double>(rows_);
+  facts_.partitions = static_cast<double>(partitions_);
+}
+
+TableData::Row TableData::row(uint64_t number) const {
+  if (number < partitions_) return {number, number, 0};
+  const uint64_t rest = number - partitions_;
+  const auto after = std::upper_bound(rest_.begin(), rest_.end(), rest);
+  const auto partition = static_cast<uint64_t>(after - rest_.begin() - 1);
+  return {number, partition, rest - rest_[partition] + 1};
+}
+
+TableData::Row TableData::row_at(uint64_t partition, uint64_t place) const {
+  if (place == 0) return {partition, partition, 0};
+  if (place >= sizes_[partition]) return {rows_ + place, partition, place};
+  return {partitions_ + rest_[partition] + place - 1, partition, place};
 }
 
 TableData::Row TableData::new_row(uint64_t count, Random& random) const {
@@ -55,29 +99,32 @@ TableData::Row TableData::new_row(uint64_t count, Random& random) const {
   return {number, beside.partition, sizes_[beside.partition] + count};
 }
 
-TableData::Row TableData::newest(uint64_t partition) const {
-  return {partition, partition, sizes_[partition] - 1};
-}
-
 // Of several key columns the one with most values tells rows apart; the others have as many as declared.
 uint64_t TableData::key_number(size_t position, size_t first, size_t count, uint64_t whole) const {
-  const auto values_of = [&](size_t column) {
+  const auto values = [&](size_t column) {
     const auto& distinct = facts_.column(facts_.table->columns[column]).distinct;
     return distinct && count > 1 ? *distinct : std::numeric_limits<double>::infinity();
   };
   size_t main = first;
   for (size_t column = first; column < first + count; ++column) {
-    if (values_of(column) >= values_of(main)) main = column;
+    if (values(column) >= values(main)) main = column;
   }
   // What the others do not tell apart.
   uint64_t rest = whole;
   for (size_t column = first; column < first + count; ++column) {
     if (column == main) continue;
-    const auto values = static_cast<uint64_t>(std::max(1.0, std::min(values_of(column), 1e9)));
-    if (column == position) return std::isinf(values_of(column)) ? whole : rest % values;
-    if (!std::isinf(values_of(main)) && !std::isinf(values_of(column))) rest /= values;
+    const auto different = static_cast<uint64_t>(std::max(1.0, std::min(values(column), 1e9)));
+    if (column == position) return std::isinf(values(column)) ? whole : rest % different;
+    if (!std::isinf(values(main)) && !std::isinf(values(column))) rest /= different;
   }
   return rest;
+}
+
+// Of a column outside the key: its values are the numbers below.
+uint64_t TableData::values_of(const schema::Column& column) const {
+  const auto position = static_cast<size_t>(&column - facts_.table->columns.data());
+  if (column.is_static()) return 1'000'000;
+  return facts_.column(column).distinct ? ranks_[position].count() : std::max<uint64_t>(1'000'000, rows());
 }
 
 uint64_t TableData::number_of(const schema::Column& column, const Row& row) const {
@@ -87,9 +134,9 @@ uint64_t TableData::number_of(const schema::Column& column, const Row& row) cons
   if (column.is_clustering())
     return key_number(position, facts_.table->partition_key_count, facts_.table->clustering_count, row.place);
   const uint64_t own = mix(seed_, position);
-  if (column.is_static()) return mix(own, row.partition) % 1'000'000;
+  if (column.is_static()) return mix(own, row.partition) % values_of(column);
   if (facts_.column(column).distinct) return ranks_[position].at(unit_of(mix(own, row.number)));
-  return mix(own, row.number) % std::max<uint64_t>(1'000'000, rows());
+  return mix(own, row.number) % values_of(column);
 }
 
 base::Bytes TableData::cell(const schema::Column& column, const Row& row) const {
@@ -97,6 +144,16 @@ base::Bytes TableData::cell(const schema::Column& column, const Row& row) const 
   const uint64_t number = number_of(column, row);
   if (column.is_clustering() && is_time(column) && !known.distinct)
     return synthetic_moment(*column.type, moment(row), number);
+  double size = known.size.value_or(0);
+  // Values that the same number stands for are the same.
+  if (!weights_.empty() && !column.is_partition_key() && !known.distinct)
+    size *= weights_[row.number % weights_.size()];
+  return synthetic_value(*column.type, number, size, known.elements.value_or(0));
+}
+
+base::Bytes TableData::quantile(const schema::Column& column, double share) const {
+  const ColumnFacts& known = facts_.column(column);
+  const auto number = static_cast<uint64_t>(share * static_cast<double>(values_of(column)));
   return synthetic_value(*column.type, number, known.size.value_or(0), known.elements.value_or(0));
 }
 

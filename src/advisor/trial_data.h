@@ -1,4 +1,4 @@
-// Rows of a table that a file declares statistics of. Internal to trials.
+// Rows of a table with declared or recorded statistics. Internal to trials.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 
 namespace sibyl::advisor {
 
-// As many rows, partitions and values as declared, as uneven; a row is computed from its number. Nothing
+// As many rows, partitions and values as are known of, as uneven; a row is computed from its number. Nothing
 // changes after the constructor.
 class TableData {
  public:
-  // `assumed`: told what was not declared.
+  // `assumed`: told what is not known.
   TableData(TableFacts facts, uint64_t seed, std::vector<std::string>& assumed);
 
   struct Row {
@@ -23,15 +23,21 @@ class TableData {
     uint64_t partition = 0;  // which one it lies in
     uint64_t place = 0;      // within its partition
   };
-  uint64_t rows() const { return partition_of_.size(); }
+  uint64_t rows() const { return rows_; }
   uint64_t partitions() const { return partitions_; }
-  Row row(uint64_t number) const { return {number, partition_of_[number], place_of_[number]}; }
+  // Rows of a partition; of earlier partitions more where they were not drawn by chance.
+  uint64_t size(uint64_t partition) const { return sizes_[partition]; }
+  Row row(uint64_t number) const;
+  // The row at a place of a partition, which may be one that is not there yet.
+  Row row_at(uint64_t partition, uint64_t place) const;
   // A row that is not there yet, in the partition of one that is.
   Row new_row(uint64_t count, Random& random) const;
   // The last one of a partition.
-  Row newest(uint64_t partition) const;
+  Row newest(uint64_t partition) const { return row_at(partition, sizes_[partition] - 1); }
 
   base::Bytes cell(const schema::Column& column, const Row& row) const;
+  // A value of a column outside the key that about this share of its values is below.
+  base::Bytes quantile(const schema::Column& column, double share) const;
   // When a row was written, in milliseconds after the first of all.
   double moment(const Row& row) const { return static_cast<double>(row.place) * apart_; }
   double apart() const { return apart_; }  // milliseconds between rows of a partition
@@ -40,15 +46,20 @@ class TableData {
   const schema::Table& table() const { return *facts_.table; }
 
  private:
+  void count(std::vector<std::string>& assumed);
+  void size_partitions(std::vector<std::string>& assumed);
   uint64_t number_of(const schema::Column& column, const Row& row) const;
   uint64_t key_number(size_t position, size_t first, size_t count, uint64_t whole) const;
+  uint64_t values_of(const schema::Column& column) const;
 
   TableFacts facts_;
   uint64_t seed_;
-  uint64_t partitions_ = 1;
+  uint64_t rows_ = 1, partitions_ = 1;
   double apart_ = 0;
-  std::vector<uint32_t> partition_of_, place_of_, sizes_;  // of each row, of each partition
-  std::vector<Ranks> ranks_;                               // of each column's values; of one value: unknown
+  std::vector<uint32_t> sizes_;  // of each partition
+  std::vector<uint64_t> rest_;   // rows of the partitions before each, their first ones left out
+  std::vector<float> weights_;   // of rows that are partitions of their own: size over mean; empty: even
+  std::vector<Ranks> ranks_;     // of each column's values; of one value: unknown
 };
 
 }  // namespace sibyl::advisor

@@ -6,8 +6,9 @@
 #include <limits>
 #include <map>
 
+#include "advisor/trial_fit.h"
+#include "advisor/trial_pick.h"
 #include "advisor/trial_rewrite.h"
-#include "advisor/trial_target.h"
 #include "cql/parser.h"
 #include "cql/printer.h"
 
@@ -16,13 +17,37 @@ namespace {
 
 constexpr double most_prefixes = 1000;  // that one request can ask for
 
-// A statement of the files with where it stands among those of the model.
+// A statement with its scaled review.
 struct Source {
   const StatementFacts* facts = nullptr;
-  std::string keyspace;
   QueryReview review;
-  DataPtr data;
+  DataPtr data;  // of the first table that it uses; a view's are its base's
 };
+
+bool same_table(const schema::Table& table, const std::string& keyspace, const std::string& name) {
+  return table.keyspace == keyspace && table.name == name;
+}
+
+// Whether statements use the table, or one of its views.
+bool is_used(const ReviewModel& model, const schema::Table& table) {
+  for (const StatementFacts& statement : model.statements) {
+    for (const plan::Explanation::TableUse& use : statement.explanation.uses) {
+      const std::string& name = use.table->is_view() ? use.table->view->base_table : use.table->name;
+      if (same_table(table, use.table->keyspace, name)) return true;
+    }
+  }
+  return false;
+}
+
+// Replicas and data centres are the database's own, not the trial's.
+std::string definition_text(const Definition& definition) {
+  const auto* keyspace = std::get_if<cql::CreateKeyspace>(&definition.tree->node);
+  if (keyspace == nullptr) return definition.text;
+  return fmt::format(
+      "CREATE KEYSPACE IF NOT EXISTS {} WITH replication = {{'class': 'SimpleStrategy', "
+      "'replication_factor': 1}}",
+      cql::print_name(keyspace->name));
+}
 
 class TrialMaker {
  public:
@@ -30,17 +55,22 @@ class TrialMaker {
       : workloads_(workloads), options_(options) {}
 
   base::Result<std::vector<Trial>> run() {
-    SIBYL_ASSIGN(review_, review_workloads(workloads_, {}));
-    SIBYL_ASSIGN(model_, read_review_model(workloads_, {}));
-    for (TableFacts& facts : model_.tables) scale(facts);
-    for (const TableFacts& facts : model_.tables)
-      data_.push_back(std::make_shared<TableData>(facts, options_.seed, assumed_));
-    for (size_t i = 0; i < data_.size(); ++i) model_.tables[i] = data_[i]->facts();
-    SIBYL_TRY(find_sources());
+    ReviewOptions reviewing;
+    reviewing.observation = options_.observation;
+    SIBYL_ASSIGN(review_, review_workloads(workloads_, reviewing));
+    SIBYL_ASSIGN(model_, read_review_model(workloads_, reviewing));
+    if (options_.observation != nullptr) {
+      SIBYL_TRY(check_recorded(model_, options_.observation->source));
+      fit_columns(model_, assumed_);
+    }
+    scale_model(model_, options_.scale);
+    make_data();
+    find_sources();
     find_suggestions();
     std::vector<Trial> trials;
     trials.push_back(given());
     if (!replaced_.empty() || !beside_.empty()) trials.push_back(suggested());
+    if (trials.size() == 1) trials[0].notes.push_back("the review suggests no other tables that can be run");
     return trials;
   }
 
@@ -53,46 +83,35 @@ class TrialMaker {
     const StatementFacts* query = nullptr;
   };
 
-  void scale(TableFacts& facts) const {
-    if (facts.rows) facts.rows = std::max(1.0, std::round(*facts.rows * options_.scale));
-    if (facts.partitions) facts.partitions = std::max(1.0, std::round(*facts.partitions * options_.scale));
-    // What arrives at a partition stays what it was.
-    if (facts.growth) facts.growth = *facts.growth * options_.scale;
-    for (auto& [name, column] : facts.columns) {
-      if (!column.distinct) continue;
-      const schema::Column* known = facts.table->find(name);
-      if (known->is_partition_key() && facts.table->partition_key_count == 1)
-        column.distinct = facts.partitions.value_or(*column.distinct);
-      column.distinct = std::min(*column.distinct, facts.rows.value_or(*column.distinct));
+  void make_data() {
+    for (TableFacts& facts : model_.tables) {
+      if (facts.table->is_view() || !is_used(model_, *facts.table)) continue;
+      data_.push_back(std::make_shared<TableData>(facts, options_.seed, assumed_));
+      facts = data_.back()->facts();
+      constexpr double many_tombstones = 10;
+      if (facts.tombstones_p99.value_or(0) >= many_tombstones)
+        assumed_.push_back(fmt::format("{}: reads have met {} tombstones (p99); none are loaded", facts.name,
+                                       count_text(*facts.tombstones_p99)));
     }
   }
 
   DataPtr data_of(const schema::Table& table) const {
+    const std::string& name = table.is_view() ? table.view->base_table : table.name;
     for (const DataPtr& data : data_) {
-      if (data->table().keyspace == table.keyspace && data->table().name == table.name) return data;
+      if (same_table(data->table(), table.keyspace, name)) return data;
     }
     return nullptr;
   }
 
-  base::Status find_sources() {
-    std::string keyspace = Trial::trial_keyspace;
-    size_t next = 0;
-    for (const Workload& workload : workloads_) {
-      for (const CqlStatement& source : workload.cql) {
-        SIBYL_ASSIGN(const auto tree, cql::parse_statement(source.text));
-        if (const auto* use = std::get_if<cql::Use>(&tree->node)) keyspace = use->keyspace;
-        if (defines_tables(*tree)) definitions_.push_back({source.text, keyspace});
-        if (!is_data_statement(*tree) || next >= model_.statements.size()) continue;
-        const StatementFacts& facts = model_.statements[next++];
-        Source found{&facts, keyspace, {}, nullptr};
-        if (!facts.explanation.uses.empty()) found.data = data_of(*facts.explanation.uses[0].table);
-        Review scaled;
-        review_statement(model_, facts, scaled);
-        if (!scaled.queries.empty()) found.review = scaled.queries[0];
-        sources_.push_back(std::move(found));
-      }
+  void find_sources() {
+    for (const StatementFacts& facts : model_.statements) {
+      Source found{&facts, {}, nullptr};
+      if (!facts.explanation.uses.empty()) found.data = data_of(*facts.explanation.uses[0].table);
+      Review scaled;
+      review_statement(model_, facts, scaled);
+      if (!scaled.queries.empty()) found.review = scaled.queries[0];
+      sources_.push_back(std::move(found));
     }
-    return {};
   }
 
   void find_suggestions() {
@@ -110,9 +129,10 @@ class TrialMaker {
     const auto base = std::find_if(data_.begin(), data_.end(),
                                    [&](const DataPtr& data) { return data->facts().name == finding.table; });
     if (create == nullptr || base == data_.end() || (*base)->table().is_counter) return false;
+    const bool replaces = !finding.replaces.empty();
+    if (replaces && !(*base)->table().views.empty()) return false;  // which need the key as it is
     Suggestion out;
     out.text = workload->cql[0].text;
-    const bool replaces = !finding.replaces.empty();
     // What takes a table's place is run under its name.
     if (replaces) {
       const schema::Table& old = (*base)->table();
@@ -140,12 +160,11 @@ class TrialMaker {
     }
     if (!out.target.split.name.empty() && out.target.split.modulo <= 0 && out.target.split.width <= 0)
       return false;  // a column that only its owner can fill
-    if (replaces) {
-      return replaced_.try_emplace((*base)->facts().name, std::move(out)).second;
-    }
+    if (replaces) return replaced_.try_emplace((*base)->facts().name, std::move(out)).second;
     if (!out.target.split.name.empty()) return false;  // a split of its own
     for (const Source& source : sources_) {
-      if (source.facts->name == finding.query && source.facts->select() != nullptr) out.query = source.facts;
+      if (source.facts->name == finding.query && source.data == *base && source.facts->select() != nullptr)
+        out.query = source.facts;
     }
     if (out.query == nullptr) return false;
     const auto same = [&](const Suggestion& other) { return other.query == out.query; };
@@ -171,95 +190,134 @@ class TrialMaker {
 
   static Work reading(double partitions, double rows) { return {1, partitions, rows, 0, 0, 0}; }
 
+  static Work writing(const cql::Statement& statement) {
+    Work work;
+    const auto add = [&](const auto& node) {
+      (std::holds_alternative<cql::Delete>(node) ? work.removes : work.inserts) += 1;
+    };
+    const auto* batch = std::get_if<cql::Batch>(&statement.node);
+    if (batch == nullptr) add(statement.node);
+    for (size_t i = 0; batch != nullptr && i < batch->statements.size(); ++i) add(batch->statements[i]);
+    return work;
+  }
+
   static std::optional<Work> work_of(const Source& source) {
-    if (source.facts->select() == nullptr) {
-      const bool removes = std::holds_alternative<cql::Delete>(source.facts->tree->node);
-      return Work{0, 0, 0, removes ? 0.0 : 1.0, removes ? 1.0 : 0.0, 0};
-    }
+    if (source.facts->select() == nullptr) return writing(*source.facts->tree);
     if (!source.review.partitions || !source.review.rows_read) return std::nullopt;
     return reading(*source.review.partitions, *source.review.rows_read);
   }
 
-  Operation operation_of(const Source& source) const {
+  static Operation operation_of(const Source& source) {
+    const StatementFacts& facts = *source.facts;
     Operation operation;
-    operation.name = source.facts->name;
-    operation.group = source.facts->group;
-    operation.weight = (source.facts->rate > 0 ? source.facts->rate : 1) * source.facts->times;
+    // Names of recorded statements are those of what they compare, the same for several tables.
+    operation.name = facts.observed ? source.review.table + "/" + facts.name : facts.name;
+    operation.group = facts.group;
+    operation.weight = (facts.rate > 0 ? facts.rate : 1) * facts.times;
     operation.work = work_of(source);
+    if (facts.select() != nullptr) operation.rows = source.review.rows_returned;
+    operation.may_fail = facts.observed.has_value();
     return operation;
+  }
+
+  // Why a statement is not run; empty: it is.
+  static std::string obstacle(const Source& source) {
+    if (source.facts->error) return "is refused";
+    const auto* insert = std::get_if<cql::Insert>(&source.facts->tree->node);
+    return insert != nullptr && insert->json != nullptr ? "takes JSON" : "";
   }
 
   Trial given() const {
     Trial trial;
     trial.name = "given";
-    trial.definitions = definitions_;
+    for (const Definition& definition : model_.definitions)
+      trial.definitions.push_back({definition_text(definition), definition.keyspace});
     trial.notes = assumed_;
     std::vector<TrialTable> tables;
     for (const DataPtr& data : data_) tables.push_back(trial_table(data));
     load_all(tables, trial);
     for (const Source& source : sources_) {
       if (source.data == nullptr) continue;
-      if (source.facts->error) {
-        trial.notes.push_back(fmt::format("{} is refused: not run", source.facts->name));
+      Operation operation = operation_of(source);
+      if (const std::string why = obstacle(source); !why.empty()) {
+        trial.notes.push_back(fmt::format("{} {}: not run", operation.name, why));
         continue;
       }
-      Operation operation = operation_of(source);
-      const size_t place = trial.place(print_plain(source.facts->text), source.keyspace);
-      set_actions(source, {run_as_it_is(source, place, SplitColumn())}, operation);
+      set_actions(source, {run_as_it_is(source, plain_text(source), SplitColumn(), trial)}, operation);
       trial.operations.push_back(std::move(operation));
     }
     return trial;
   }
 
-  // A row that a request is about.
-  struct Picker {
-    DataPtr data;
-    std::optional<Ranks> ranks;  // of partitions
-    bool is_new = false;
-    std::shared_ptr<uint64_t> count = std::make_shared<uint64_t>(0);
-
-    TableData::Row pick(Random& random) const {
-      if (is_new) return data->new_row((*count)++, random);
-      return data->row(ranks ? ranks->at(random.unit()) : random.below(data->rows()));
+  // Of the rows that the table's INSERTs write, those that it did not have before.
+  double new_share(const DataPtr& data) const {
+    double inserted = 0;
+    for (const Source& source : sources_) {
+      if (source.data == data && source.facts->observed &&
+          std::holds_alternative<cql::Insert>(source.facts->tree->node))
+        inserted += source.facts->rate * source.facts->times;
     }
-  };
-
-  static Picker picker_of(const Source& source) {
-    Picker picker{source.data, std::nullopt};
-    if (source.facts->skew >= 0) picker.ranks.emplace(source.data->partitions(), source.facts->skew);
-    picker.is_new = std::holds_alternative<cql::Insert>(source.facts->tree->node);
-    return picker;
+    const TableFacts& facts = data->facts();
+    if (inserted <= 0 || facts.growth_origin != Origin::measured) return 1;
+    return std::clamp(facts.growth.value_or(0) / options_.scale / inserted, 0.0, 1.0);
   }
 
   // A part of what a statement takes, for the row that it is about.
   using Action = std::function<base::Status(TrialSession&, Random&, const TableData::Row&)>;
-  static void set_actions(const Source& source, std::vector<Action> actions, Operation& operation) {
-    operation.run = [picker = picker_of(source), actions = std::move(actions)](
-                        TrialSession& connection, Random& random) -> base::Status {
+  void set_actions(const Source& source, std::vector<Action> actions, Operation& operation) const {
+    operation.run = [picker = Picker(*source.facts, source.data, new_share(source.data)),
+                     actions = std::move(actions)](TrialSession& connection, Random& random) -> base::Status {
       const TableData::Row row = picker.pick(random);
       for (const Action& action : actions) SIBYL_TRY(action(connection, random, row));
       return {};
     };
   }
 
-  static Action run_as_it_is(const Source& source, size_t place, const SplitColumn& split) {
-    return [data = source.data, place, split, listed = source.facts->partitions.value_or(3)](
+  static Trial::Text plain_text(const Source& source) {
+    return {print_plain(source.facts->text), source.facts->keyspace};
+  }
+
+  RequestShape shape_of(const Source& source, const std::string& text) const {
+    RequestShape shape;
+    shape.bounds = find_bounds(text);
+    shape.range_share = model_.cost.range_selectivity;
+    if (source.facts->partitions) shape.listed = *source.facts->partitions;
+    const std::optional<ObservedShape>& seen = source.facts->observed;
+    if (!seen || seen->calls <= 0) return shape;
+    shape.limit = std::max(1.0, std::round(seen->rows_returned / seen->calls));
+    if (seen->partitions_read > 0) shape.range_rows = seen->rows_read / seen->partitions_read;
+    const auto& uses = source.facts->explanation.uses;
+    if (seen->rows_read > 0 && !uses.empty() && !uses[0].filters.empty())
+      shape.range_share = seen->rows_returned / seen->rows_read;
+    return shape;
+  }
+
+  Action run_as_it_is(const Source& source, const Trial::Text& statement, const SplitColumn& split,
+                      Trial& trial) const {
+    const size_t place = trial.place(statement.text, statement.keyspace);
+    return [data = source.data, place, split, shape = shape_of(source, statement.text)](
                TrialSession& connection, Random& random, const TableData::Row& row) -> base::Status {
-      const Binding binding{data, split.name, split.of(*data, row), listed};
+      const Binding binding{data, split.name, split.of(*data, row), shape};
       SIBYL_TRY(connection.run(place, binding.cells(connection.markers(place), row, random)));
       return {};
     };
   }
 
   // Bucket after bucket, from now backwards, until there are enough rows.
-  static Action run_by_time(const Source& source, size_t place, const SplitColumn& split, double wanted) {
-    return [data = source.data, place, split, wanted](TrialSession& connection, Random& random,
-                                                      const TableData::Row& row) -> base::Status {
+  Action run_by_time(const Source& source, const SplitStatement& statement, const SplitColumn& split,
+                     Trial& trial) const {
+    const size_t place = trial.place(statement.text, source.facts->keyspace);
+    const RequestShape shape = shape_of(source, statement.text);
+    const bool limited = source.facts->explanation.uses[0].has_limit;
+    const double wanted =
+        limited ? statement.limit.value_or(shape.limit) : std::numeric_limits<double>::infinity();
+    return [data = source.data, place, split, shape, wanted](TrialSession& connection, Random& random,
+                                                             const TableData::Row& row) -> base::Status {
       const double now = data->moment(data->newest(row.partition)) + data->apart() * random.unit();
       const int64_t first = split.number(0);
       double found = 0;
       for (int64_t bucket = split.number(now); bucket >= first && found < wanted; --bucket) {
-        const Binding binding{data, split.name, split.bucket(bucket)};
+        const Binding binding{data, split.name, split.bucket(bucket), shape};
         SIBYL_ASSIGN(const std::vector<Cells> rows,
                      connection.run(place, binding.cells(connection.markers(place), row, random)));
         found += static_cast<double>(rows.size());
@@ -272,12 +330,13 @@ class TrialMaker {
     Trial trial;
     trial.name = "suggested";
     trial.notes = not_run_;
-    for (const Trial::Text& definition : definitions_) {
-      const auto tree = cql::parse_statement(definition.text);
-      const auto* create = tree ? std::get_if<cql::CreateTable>(&(*tree)->node) : nullptr;
-      const Suggestion* instead = create != nullptr ? replacement(create->table.name) : nullptr;
-      trial.definitions.push_back(instead != nullptr ? Trial::Text{instead->text, instead->target.keyspace}
-                                                     : definition);
+    for (const Definition& definition : model_.definitions) {
+      const auto* create = std::get_if<cql::CreateTable>(&definition.tree->node);
+      const Suggestion* instead =
+          create != nullptr ? replacement(create->table, definition.keyspace) : nullptr;
+      trial.definitions.push_back(instead != nullptr
+                                      ? Trial::Text{instead->text, instead->target.keyspace}
+                                      : Trial::Text{definition_text(definition), definition.keyspace});
     }
     std::vector<TrialTable> targets;
     for (const DataPtr& data : data_) {
@@ -295,9 +354,11 @@ class TrialMaker {
     return trial;
   }
 
-  const Suggestion* replacement(const std::string& name) const {
+  const Suggestion* replacement(const cql::QualifiedName& name, const std::string& keyspace) const {
     for (const auto& [base, suggestion] : replaced_) {
-      if (suggestion.target.name == name) return &suggestion;
+      if (same_table(suggestion.target.data->table(), name.keyspace.empty() ? keyspace : name.keyspace,
+                     name.name))
+        return &suggestion;
     }
     return nullptr;
   }
@@ -307,15 +368,18 @@ class TrialMaker {
     for (const Suggestion& one : beside_) {
       if (one.query != source.facts) continue;
       const std::string text = print_from(source.facts->text, one.target.name);
+      if (source.facts->error)
+        trial.notes.push_back(fmt::format(
+            "{} is refused by the given tables: the totals are not of the same work", operation.name));
       operation.work = std::nullopt;
       if (source.review.rows_returned) operation.work = reading(1, *source.review.rows_returned);
-      set_actions(source, {run_as_it_is(source, trial.place(text, source.keyspace), SplitColumn())},
+      set_actions(source, {run_as_it_is(source, {text, source.facts->keyspace}, SplitColumn(), trial)},
                   operation);
       trial.operations.push_back(std::move(operation));
       return;
     }
-    if (source.facts->error) {
-      trial.notes.push_back(fmt::format("{} is refused: not run", source.facts->name));
+    if (const std::string why = obstacle(source); !why.empty()) {
+      trial.notes.push_back(fmt::format("{} {}: not run", operation.name, why));
       return;
     }
     std::vector<Action> actions;
@@ -324,8 +388,7 @@ class TrialMaker {
     if (replaced != replaced_.end() && !replaced->second.target.split.name.empty())
       actions.push_back(run_split(source, replaced->second, operation, trial));
     else
-      actions.push_back(
-          run_as_it_is(source, trial.place(print_plain(source.facts->text), source.keyspace), SplitColumn()));
+      actions.push_back(run_as_it_is(source, plain_text(source), SplitColumn(), trial));
     set_actions(source, std::move(actions), operation);
     trial.operations.push_back(std::move(operation));
   }
@@ -336,14 +399,13 @@ class TrialMaker {
     const plan::Explanation::TableUse& use = source.facts->explanation.uses[0];
     const bool reads = source.facts->select() != nullptr;
     if (reads && !use.partitions)  // of whatever partitions there are
-      return run_as_it_is(source, trial.place(print_plain(source.facts->text), source.keyspace), split);
+      return run_as_it_is(source, plain_text(source), split, trial);
     const SplitStatement written = print_split(source.facts->text, split.name, reads ? split.modulo : 0);
-    const size_t place = trial.place(written.text, source.keyspace);
     if (reads && source.review.rows_read)
       operation.work = reading(suggestion.partitions, *source.review.rows_read);
     if (!reads || split.width <= 0 || use.access == plan::Explanation::Access::rows)
-      return run_as_it_is(source, place, split);
-    return run_by_time(source, place, split, written.limit.value_or(std::numeric_limits<double>::infinity()));
+      return run_as_it_is(source, {written.text, source.facts->keyspace}, split, trial);
+    return run_by_time(source, written, split, trial);
   }
 
   // What a write to a table means for those beside it: the new row; of a change the old key, looked up first.
@@ -355,10 +417,9 @@ class TrialMaker {
       if (one.target.data != source.data) continue;
       const schema::Table& table = source.data->table();
       if (!inserts)
-        actions.push_back(
-            run_as_it_is(source, trial.place(print_by_key(table), table.keyspace), SplitColumn()));
+        actions.push_back(run_as_it_is(source, {print_by_key(table), table.keyspace}, SplitColumn(), trial));
       const std::string text = removes ? print_delete(one.text) : one.target.load_text();
-      actions.push_back(run_as_it_is(source, trial.place(text, one.target.keyspace), SplitColumn()));
+      actions.push_back(run_as_it_is(source, {text, one.target.keyspace}, SplitColumn(), trial));
       if (!operation.work) continue;
       (removes ? operation.work->removes : operation.work->inserts) += 1;
       if (inserts) continue;
@@ -374,7 +435,6 @@ class TrialMaker {
   ReviewModel model_;
   std::vector<DataPtr> data_;
   std::vector<std::string> assumed_, not_run_;
-  std::vector<Trial::Text> definitions_;
   std::vector<Source> sources_;
   std::map<std::string, Suggestion> replaced_;  // by the name of the table they take the place of
   std::vector<Suggestion> beside_;
@@ -388,11 +448,20 @@ base::Result<std::vector<Trial>> make_trials(const std::vector<Workload>& worklo
   return maker.run();
 }
 
-base::Result<double> declared_rows(const std::vector<Workload>& workloads) {
-  SIBYL_ASSIGN(const ReviewModel model, read_review_model(workloads, {}));
-  double rows = 0;
-  for (const TableFacts& facts : model.tables) rows += facts.rows.value_or(10'000);
-  return rows;
+base::Result<TrialVolume> trial_volume(const std::vector<Workload>& workloads,
+                                       const Observation* observation) {
+  ReviewOptions reviewing;
+  reviewing.observation = observation;
+  SIBYL_ASSIGN(const ReviewModel model, read_review_model(workloads, reviewing));
+  TrialVolume volume;
+  for (const TableFacts& facts : model.tables) {
+    if (facts.table->is_view() || !is_used(model, *facts.table)) continue;
+    constexpr double assumed = 10'000;
+    const double rows = facts.rows.value_or(facts.origin == Origin::measured ? 1 : assumed);
+    volume.rows += rows;
+    volume.bytes += rows * facts.row_bytes;
+  }
+  return volume;
 }
 
 }  // namespace sibyl::advisor

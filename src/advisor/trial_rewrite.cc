@@ -11,9 +11,6 @@
 namespace sibyl::advisor {
 namespace {
 
-template <typename Node, typename... Kinds>
-constexpr bool is_one_of = (std::is_same_v<Node, Kinds> || ...);
-
 void forget_name(const cql::ExpressionPtr& expression) {
   if (expression == nullptr) return;
   if (auto* marker = std::get_if<cql::BindMarker>(&expression->node)) marker->name.clear();
@@ -70,25 +67,49 @@ cql::Relation split_relation(const std::string& column, double modulo) {
   return relation;
 }
 
-}  // namespace
+using Bound = RequestShape::Bound;
 
-bool defines_tables(const cql::Statement& statement) {
-  return std::visit(
-      []<typename Node>(const Node&) {
-        return is_one_of<Node, cql::CreateKeyspace, cql::AlterKeyspace, cql::DropKeyspace, cql::CreateTable,
-                         cql::AlterTable, cql::DropTable, cql::CreateType, cql::AlterType, cql::DropType,
-                         cql::CreateIndex, cql::DropIndex, cql::CreateView, cql::AlterView, cql::DropView,
-                         cql::CreateFunction, cql::DropFunction, cql::CreateAggregate, cql::DropAggregate>;
-      },
-      statement.node);
+Bound bound_of(cql::Operator op) {
+  switch (op) {
+    case cql::Operator::greater:
+    case cql::Operator::greater_or_equal:
+      return Bound::lower;
+    case cql::Operator::less:
+    case cql::Operator::less_or_equal:
+      return Bound::upper;
+    default:
+      return Bound::none;
+  }
 }
 
-bool is_data_statement(const cql::Statement& statement) {
-  return std::visit(
-      []<typename Node>(const Node&) {
-        return is_one_of<Node, cql::Select, cql::Insert, cql::Update, cql::Delete, cql::Batch>;
-      },
-      statement.node);
+void add_bounds(const cql::ExpressionPtr& value, Bound bound, std::vector<Bound>& out) {
+  if (value == nullptr) return;
+  if (std::holds_alternative<cql::BindMarker>(value->node)) out.push_back(bound);
+  if (const auto* tuple = std::get_if<cql::TupleLiteral>(&value->node)) {
+    for (const cql::ExpressionPtr& element : tuple->elements) add_bounds(element, bound, out);
+  }
+}
+
+}  // namespace
+
+std::vector<Bound> find_bounds(const std::string& text) {
+  std::vector<Bound> out;
+  const auto tree = cql::parse_statement(text);
+  const auto* select = tree ? std::get_if<cql::Select>(&(*tree)->node) : nullptr;
+  if (select == nullptr) return out;
+  for (const cql::Relation& relation : select->where) {
+    add_bounds(relation.element_key, Bound::none, out);
+    const bool compares = relation.target != cql::Relation::Target::token;
+    add_bounds(relation.value, compares ? bound_of(relation.op) : Bound::none, out);
+    for (size_t i = 0; i < relation.values.size(); ++i) {
+      const bool between = relation.op == cql::Operator::between;
+      add_bounds(relation.values[i], !between ? Bound::none : i == 0 ? Bound::lower : Bound::upper, out);
+    }
+  }
+  for (const cql::Ordering& ordering : select->order_by) add_bounds(ordering.ann_of, Bound::none, out);
+  add_bounds(select->per_partition_limit, Bound::none, out);
+  add_bounds(select->limit, Bound::none, out);
+  return out;
 }
 
 std::string print_plain(const std::string& text) {

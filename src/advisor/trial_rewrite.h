@@ -4,17 +4,19 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "advisor/trial_target.h"
 #include "cql/ast.h"
 #include "schema/schema.h"
 
 namespace sibyl::advisor {
 
-bool defines_tables(const cql::Statement& statement);  // or what tables need: keyspaces, types, functions
-bool is_data_statement(const cql::Statement& statement);
-
 // The same with `?` for every marker, so that markers are named by their columns.
 std::string print_plain(const std::string& text);
+// Of each marker of such a text whether a row's column is to be above or below it, or neither. Empty: not
+// known.
+std::vector<RequestShape::Bound> find_bounds(const std::string& text);
 // A SELECT of another table, which needs no filtering.
 std::string print_from(const std::string& text, const std::string& table);
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "cql/printer.h"
 
@@ -26,10 +27,51 @@ std::optional<base::Bytes> SplitColumn::bucket(int64_t number) const {
   return out;
 }
 
+bool RequestShape::has_ranges() const {
+  return std::any_of(bounds.begin(), bounds.end(), [](Bound bound) { return bound != Bound::none; });
+}
+
 Cells Binding::cells(const std::vector<Marker>& markers, const TableData::Row& row, Random& random) const {
+  using Bound = RequestShape::Bound;
   Cells out;
-  for (const Marker& marker : markers) out.push_back(cell(marker, row, random));
+  const bool ranges = shape.bounds.size() == markers.size() && shape.has_ranges();
+  const Range about = ranges ? range(row, random) : Range();
+  for (size_t i = 0; i < markers.size(); ++i) {
+    const Bound kind = ranges ? shape.bounds[i] : Bound::none;
+    auto value = kind != Bound::none ? bound(markers[i], about, kind == Bound::upper) : std::nullopt;
+    out.push_back(value ? std::move(value) : cell(markers[i], row, random));
+  }
   return out;
+}
+
+Binding::Range Binding::range(const TableData::Row& row, Random& random) const {
+  using Bound = RequestShape::Bound;
+  const auto has = [&](Bound kind) {
+    return std::find(shape.bounds.begin(), shape.bounds.end(), kind) != shape.bounds.end();
+  };
+  const uint64_t all = row.partition < data->partitions() ? data->size(row.partition) : 1;
+  const double share = std::clamp(shape.range_share, 0.0, 1.0);
+  const double wanted = std::round(shape.range_rows.value_or(share * static_cast<double>(all)));
+  const auto rows = static_cast<uint64_t>(std::clamp(wanted, 1.0, static_cast<double>(all)));
+  // Open ranges end with what there is.
+  const double free = !has(Bound::lower) ? 0 : !has(Bound::upper) ? 1 : random.unit();
+  const auto first = static_cast<uint64_t>(free * static_cast<double>(all - rows));
+  Range out;
+  if (row.partition < data->partitions()) {
+    out.lower = data->row_at(row.partition, first);
+    out.upper = data->row_at(row.partition, first + rows);
+  }
+  out.from = free * (1 - share);
+  out.to = out.from + share;
+  return out;
+}
+
+std::optional<base::Bytes> Binding::bound(const Marker& marker, const Range& range, bool upper) const {
+  const schema::Column* column = data->table().find(marker.name);
+  if (column == nullptr || column->type->kind() != marker.type->kind() || column->is_partition_key())
+    return std::nullopt;
+  if (column->is_clustering()) return data->cell(*column, upper ? range.upper : range.lower);
+  return data->quantile(*column, upper ? range.to : range.from);
 }
 
 std::optional<base::Bytes> Binding::cell(const Marker& marker, const TableData::Row& row,
@@ -37,7 +79,8 @@ std::optional<base::Bytes> Binding::cell(const Marker& marker, const TableData::
   if (!extra_column.empty() && marker.name == extra_column) return extra;
   const schema::Column* column = data->table().find(marker.name);
   if (column != nullptr && column->type->kind() == marker.type->kind()) return data->cell(*column, row);
-  if (marker.name == "[limit]") return synthetic_value(*marker.type, 10);
+  if (marker.name == "[limit]" || marker.name == "[per_partition_limit]")
+    return synthetic_value(*marker.type, static_cast<uint64_t>(shape.limit));
   if (marker.name == "[ttl]") return synthetic_value(*marker.type, 86'400);
   if (marker.name == "partition key token") return synthetic_value(*marker.type, random.next() >> 1);
   if (marker.name.starts_with("in(") && marker.type->kind() == types::Kind::list)
@@ -47,7 +90,7 @@ std::optional<base::Bytes> Binding::cell(const Marker& marker, const TableData::
 
 std::optional<base::Bytes> Binding::list_for(const Marker& marker, Random& random) const {
   const schema::Column* column = data->table().find(marker.name.substr(3, marker.name.size() - 4));
-  const auto count = static_cast<uint32_t>(std::max(1.0, listed));
+  const auto count = static_cast<uint32_t>(std::max(1.0, std::round(shape.listed)));
   base::Bytes out;
   base::append_big_endian(out, count);
   for (uint32_t i = 0; i < count; ++i) {

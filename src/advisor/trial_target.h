@@ -24,17 +24,36 @@ struct SplitColumn {
   std::optional<base::Bytes> bucket(int64_t number) const;
 };
 
+// Values that are not those of the row that a request is about.
+struct RequestShape {
+  enum class Bound { none, lower, upper };
+  std::vector<Bound> bounds;         // of each marker; empty: no ranges
+  double listed = 3;                 // values of an `IN ?`
+  double limit = 10;                 // of a `LIMIT ?`
+  std::optional<double> range_rows;  // of its partition, between bounds of clustering columns; else a share
+  double range_share = 0.1;          // of all, between bounds
+
+  bool has_ranges() const;
+};
+
 // The values of a request for a row: each marker's column, and the column that a fix has added.
 struct Binding {
   DataPtr data;
   std::string extra_column;
   std::optional<base::Bytes> extra;
-  double listed = 3;  // values of an `IN ?`
+  RequestShape shape;
 
   Cells cells(const std::vector<Marker>& markers, const TableData::Row& row, Random& random) const;
 
  private:
+  // A range that the row's partition has, or a share of all.
+  struct Range {
+    TableData::Row lower, upper;
+    double from = 0, to = 1;
+  };
+  Range range(const TableData::Row& row, Random& random) const;
   std::optional<base::Bytes> cell(const Marker& marker, const TableData::Row& row, Random& random) const;
+  std::optional<base::Bytes> bound(const Marker& marker, const Range& range, bool upper) const;
   std::optional<base::Bytes> list_for(const Marker& marker, Random& random) const;
 };
 

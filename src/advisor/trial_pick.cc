@@ -1,0 +1,83 @@
+#include "advisor/trial_pick.h"
+
+#include <cmath>
+
+#include "advisor/review_spread.h"
+
+namespace sibyl::advisor {
+namespace {
+
+using Access = plan::Explanation::Access;
+
+// The exponent that gives the hottest of the partitions its share; even ones have none.
+double exponent_for(const TableData& data, const std::optional<double>& share) {
+  constexpr double even = 2;
+  const auto partitions = static_cast<double>(data.partitions());
+  if (!share || partitions < 2 || *share * partitions < even) return 0;
+  return zipf_exponent(partitions, *share);
+}
+
+// Rows of each partition that one call found, where it reads them whole.
+std::optional<double> rows_of_partition(const StatementFacts& statement) {
+  if (statement.select() == nullptr || statement.explanation.uses.empty()) return std::nullopt;
+  const plan::Explanation::TableUse& use = statement.explanation.uses[0];
+  if (use.access != Access::partitions || use.has_limit || !use.clustering.empty()) return std::nullopt;
+  if (statement.observed->partitions_read <= 0) return std::nullopt;
+  return std::max(1.0, statement.observed->rows_read / statement.observed->partitions_read);
+}
+
+}  // namespace
+
+Picker::Picker(const StatementFacts& statement, const DataPtr& data, double new_share) : data_(data) {
+  if (std::holds_alternative<cql::Insert>(statement.tree->node)) {
+    new_share_ = new_share;
+  } else if (statement.skew >= 0) {
+    ranks_.emplace(data->partitions(), statement.skew);
+  } else if (statement.observed) {
+    pick_as_recorded(statement);
+  }
+}
+
+void Picker::pick_as_recorded(const StatementFacts& statement) {
+  const TableFacts& facts = data_->facts();
+  exponent_ = exponent_for(*data_, statement.is_write() ? facts.write_share : facts.read_share);
+  ranks_.emplace(data_->partitions(), exponent_);
+  const std::optional<double> wanted = statement.is_write() ? std::nullopt : rows_of_partition(statement);
+  if (!wanted) return;
+  // How far from what was recorded, as a ratio.
+  const auto distance = [&](double rows) { return std::abs(std::log(std::max(1.0, rows) / *wanted)); };
+  double best = distance(rows_with(0));
+  for (uint64_t shift = 1; shift < data_->partitions(); shift *= 2) {
+    const double other = distance(rows_with(shift));
+    if (other >= best) continue;
+    best = other;
+    shift_ = shift;
+  }
+  if (distance(rows_by_rows()) < best) ranks_.reset();
+}
+
+// The mean number of rows in the partitions picked.
+double Picker::rows_with(uint64_t shift) const {
+  double weights = 0, rows = 0;
+  for (uint64_t rank = 0; rank < data_->partitions(); ++rank) {
+    const double weight = std::pow(static_cast<double>(rank + 1), -exponent_);
+    weights += weight;
+    rows += weight * static_cast<double>(data_->size((rank + shift) % data_->partitions()));
+  }
+  return rows / weights;
+}
+
+double Picker::rows_by_rows() const {
+  double squares = 0;
+  for (uint64_t i = 0; i < data_->partitions(); ++i) squares += std::pow(data_->size(i), 2);
+  return squares / static_cast<double>(data_->rows());
+}
+
+TableData::Row Picker::pick(Random& random) const {
+  if (new_share_ > 0 && random.unit() < new_share_) return data_->new_row((*inserted_)++, random);
+  if (!ranks_) return data_->row(random.below(data_->rows()));
+  const uint64_t partition = (ranks_->at(random.unit()) + shift_) % data_->partitions();
+  return data_->row_at(partition, random.below(data_->size(partition)));
+}
+
+}  // namespace sibyl::advisor
