@@ -6,7 +6,6 @@
 #include <array>
 
 #include "plan/definitions_types.h"
-#include "plan/functions_user.h"
 #include "plan/modify.h"
 #include "plan/select.h"
 
@@ -72,17 +71,16 @@ class Asker {
                     "columns [{}]",
                     user_, table.keyspace, table.name, names));
   }
-  // Of what calls were found to mean; an aggregate calls its functions, too.
-  base::Status ensure_execute(const plan::FunctionUse& use) const {
-    const std::string signature = plan::called_signature(use);
-    if (signature.empty() || use.is_mask) return {};
-    if (const schema::KeyspacePtr keyspace = schema_.find_keyspace(use.keyspace)) {
-      if (const auto found = keyspace->functions.find(signature); found != keyspace->functions.end())
+  // An aggregate calls its functions, too.
+  base::Status ensure_execute(const plan::CalledFunction& call) const {
+    if (const schema::KeyspacePtr keyspace = schema_.find_keyspace(call.keyspace)) {
+      if (const auto found = keyspace->functions.find(call.signature); found != keyspace->functions.end())
         return ensure(Permission::execute, resource_of(*found->second));
-      if (const auto found = keyspace->aggregates.find(signature); found != keyspace->aggregates.end())
+      if (const auto found = keyspace->aggregates.find(call.signature); found != keyspace->aggregates.end())
         return ensure_execute(*found->second);
     }
-    return base::invalid(fmt::format("Unknown function '{}.{}'", use.keyspace, signature));  // dropped by now
+    return base::invalid(
+        fmt::format("Unknown function '{}.{}'", call.keyspace, call.signature));  // dropped by now
   }
   base::Status ensure_execute(const schema::UserAggregate& aggregate) const {
     SIBYL_TRY(ensure(Permission::execute, resource_of(aggregate)));
@@ -300,7 +298,7 @@ struct PlanAsker {
 
   static base::Status ask(const Asker& asker, const plan::Prepared& prepared) {
     SIBYL_TRY(std::visit(PlanAsker{asker, prepared}, prepared.plan));
-    for (const plan::FunctionUse& use : prepared.functions) SIBYL_TRY(asker.ensure_execute(use));
+    for (const plan::CalledFunction& call : prepared.calls) SIBYL_TRY(asker.ensure_execute(call));
     return {};
   }
 };

@@ -439,6 +439,12 @@ FunctionPtr Binder::resolved(const cql::Expression& call) const {
   return *found->second;
 }
 
+void Binder::add_call(const Function& function) {
+  const bool is_users = function.lua != nullptr || function.aggregation != nullptr;
+  if (is_users)
+    calls_.push_back({function.keyspace, schema::signature_of(function.name, function.arguments)});
+}
+
 base::Result<TermPtr> Binder::call(const cql::Expression& expression, const ColumnSpec& receiver,
                                    bool typed_by_receiver) {
   Resolution call;
@@ -480,12 +486,12 @@ base::Result<TermPtr> Binder::call(const cql::Expression& expression, const Colu
                     function->returns->cql_name(), receiver.name, receiver.type->cql_name()));
   }
   // Permissions are asked for in Cassandra's order: in selections from the outside in.
-  if (scope_ != nullptr) add_call(schema_, *function, uses_);
+  if (scope_ != nullptr) add_call(*function);
   for (size_t i = arguments.size(); i < call.arguments.size(); ++i) {
     SIBYL_ASSIGN(TermPtr argument, term(*call.arguments[i], argument_spec(receiver, *function, i)));
     arguments.push_back(std::move(argument));
   }
-  if (scope_ == nullptr) add_call(schema_, *function, uses_);
+  if (scope_ == nullptr) add_call(*function);
   if (function->is_aggregate()) return scope_->aggregate(function, std::move(arguments));
   return make_call(function, std::move(arguments));
 }

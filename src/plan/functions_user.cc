@@ -173,34 +173,9 @@ std::vector<std::shared_ptr<const void>> overloads_of(const schema::Snapshot& sc
   const schema::KeyspacePtr found = schema.find_keyspace(keyspace);
   if (found == nullptr) return overloads;
   const auto add = [&](const auto& definition) { overloads.push_back(definition); };
-  if (const std::string signature = called_signature({keyspace, name, {}}); !signature.empty()) {
-    const auto add_one = [&](const auto& map) {
-      if (const auto at = map.find(signature); at != map.end()) add(at->second);
-    };
-    add_one(found->functions);
-    add_one(found->aggregates);
-    return overloads;
-  }
   for_overloads(found->functions, name, add);
   for_overloads(found->aggregates, name, add);
   return overloads;
-}
-
-void add_call(const schema::Snapshot& schema, const Function& function, std::vector<FunctionUse>& uses) {
-  if (function.lua == nullptr && function.aggregation == nullptr) return;
-  std::string name = schema::signature_of(function.name, function.arguments);
-  name[function.name.size()] = '[';
-  name.back() = ']';
-  add_use(schema, function.keyspace, name, uses);
-}
-
-std::string called_signature(const FunctionUse& use) {
-  const size_t bracket = use.name.find('[');
-  if (bracket == std::string::npos) return {};
-  std::string signature = use.name;
-  signature[bracket] = '(';
-  signature.back() = ')';
-  return signature;
 }
 
 base::Result<std::vector<FunctionPtr>> user_functions(const schema::Snapshot& schema,

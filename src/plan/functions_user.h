@@ -23,13 +23,7 @@ base::Result<std::vector<FunctionPtr>> user_functions(const schema::Snapshot& sc
                                                       const std::string& keyspace, const std::string& name,
                                                       std::vector<FunctionUse>& uses);
 
-// Adds to `uses` that a call means this function, if it is a user's: as `name[int, text]`, which is no
-// function's name, since those have no brackets.
-void add_call(const schema::Snapshot& schema, const Function& function, std::vector<FunctionUse>& uses);
-// The signature (schema::signature_of) of what a call means; empty when the use is of a name.
-std::string called_signature(const FunctionUse& use);
-
-// The definitions behind the name of a use: the same as long as nothing about it changed.
+// The definitions behind them: the same as long as nothing about the name changed.
 std::vector<std::shared_ptr<const void>> overloads_of(const schema::Snapshot& schema,
                                                       const std::string& keyspace, const std::string& name);
 

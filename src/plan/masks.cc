@@ -151,10 +151,7 @@ base::Result<FunctionPtr> function_of(Binder& binder, const schema::ColumnMask& 
   std::vector<FunctionUse> uses;
   SIBYL_ASSIGN(const std::vector<FunctionPtr> overloads,
                user_functions(binder.schema(), mask.keyspace, mask.function, uses));
-  for (FunctionUse& use : uses) {
-    use.is_mask = true;
-    binder.add_use(std::move(use));
-  }
+  for (FunctionUse& use : uses) binder.add_use(std::move(use));
   const auto found = std::find_if(overloads.begin(), overloads.end(), [&](const FunctionPtr& function) {
     return !function->is_aggregate() && is_same(function->arguments, types);
   });

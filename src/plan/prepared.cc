@@ -106,6 +106,7 @@ struct Planner {
     explained->markers = own.take_markers();
     explained->warnings = own.take_warnings();
     explained->functions = own.take_uses();
+    explained->calls = own.take_calls();
     prepared.tables = explained->tables;
     prepared.result = explanation_columns();
     prepared.plan = Explain{statement, std::move(explained)};
@@ -161,6 +162,7 @@ base::Result<PreparedPtr> prepare(std::shared_ptr<const cql::Statement> statemen
   SIBYL_TRY(std::visit(Planner{statement, binder, *prepared}, statement->node));
   prepared->markers = binder.take_markers();
   prepared->functions = binder.take_uses();
+  prepared->calls = binder.take_calls();
   for (std::string& warning : binder.take_warnings()) prepared->warnings.push_back(std::move(warning));
   SIBYL_TRY(check_statement(*statement, *prepared, guardrails, prepared->warnings));
   prepared->result_id = metadata_id(prepared->result ? *prepared->result : ResultMetadata{});

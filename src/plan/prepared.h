@@ -52,7 +52,11 @@ struct Describe {
 struct FunctionUse {
   std::string keyspace, name;
   std::vector<std::shared_ptr<const void>> overloads;  // schema::UserFunction, schema::UserAggregate
-  bool is_mask = false;  // a column is shown through it, for which nobody needs a permission
+};
+
+// A user's function or aggregate that a call was found to mean, by its signature (schema::signature_of).
+struct CalledFunction {
+  std::string keyspace, signature;
 };
 
 // EXPLAIN answers from the plan of the statement behind it, without running it (explain.h).
@@ -66,7 +70,8 @@ struct Prepared {
   std::string text;                      // as the client sent it
   std::string keyspace;                  // the session's when it was prepared; may be empty
   std::vector<schema::TablePtr> tables;  // those it reads or writes: when one is replaced, prepare again
-  std::vector<FunctionUse> functions;    // those it calls: when one changes, prepare again
+  std::vector<FunctionUse> functions;    // names that it uses: when one changes, prepare again
+  std::vector<CalledFunction> calls;     // in the order in which Cassandra asks for permissions
   std::vector<ColumnSpec> markers;
   std::vector<uint16_t>
       partition_key_markers;    // markers that give the partition key, in key order; empty if not all

@@ -132,6 +132,7 @@ class Binder {
   std::vector<std::string> take_warnings() { return std::move(warnings_); }
   void add_use(FunctionUse use) { uses_.push_back(std::move(use)); }
   std::vector<FunctionUse> take_uses() { return std::move(uses_); }
+  std::vector<CalledFunction> take_calls() { return std::move(calls_); }
 
  private:
   base::Result<TermPtr> literal(const cql::Literal& literal, const ColumnSpec& receiver);
@@ -149,6 +150,7 @@ class Binder {
   // signatures of the call around it, so nested calls would else cost exponentially.
   base::Result<FunctionPtr> resolve(const cql::Expression& call, const ColumnSpec& receiver,
                                     bool typed_by_receiver);
+  void add_call(const Function& function);
   base::Result<FunctionPtr> find_function(const cql::Expression& call, const ColumnSpec& receiver);
 
   const schema::Snapshot& schema_;
@@ -156,6 +158,7 @@ class Binder {
   std::vector<ColumnSpec> markers_;
   std::vector<std::string> warnings_;
   std::vector<FunctionUse> uses_;
+  std::vector<CalledFunction> calls_;
   std::string function_keyspace_;  // where calls without a keyspace look: that of the statement's table
   RowScope* scope_ = nullptr;
   std::map<std::pair<const cql::Expression*, types::TypePtr>, base::Result<FunctionPtr>> resolved_;
