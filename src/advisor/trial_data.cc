@@ -92,8 +92,8 @@ TableData::Row TableData::row_at(uint64_t partition, uint64_t place) const {
   return {partitions_ + rest_[partition] + place - 1, partition, place};
 }
 
-TableData::Row TableData::new_row(uint64_t count, Random& random) const {
-  const Row beside = row(random.below(rows()));
+TableData::Row TableData::new_row(uint64_t count) const {
+  const Row beside = row(mix(rows(), count) % rows());
   const uint64_t number = rows() + count;
   if (facts_.table->clustering_count == 0) return {number, number, 0};
   return {number, beside.partition, sizes_[beside.partition] + count};

@@ -30,8 +30,8 @@ class TableData {
   Row row(uint64_t number) const;
   // The row at a place of a partition, which may be one that is not there yet.
   Row row_at(uint64_t partition, uint64_t place) const;
-  // A row that is not there yet, in the partition of one that is.
-  Row new_row(uint64_t count, Random& random) const;
+  // A row that is not there yet, in the partition of one that is; the same for the same `count`.
+  Row new_row(uint64_t count) const;
   // The last one of a partition.
   Row newest(uint64_t partition) const { return row_at(partition, sizes_[partition] - 1); }
 

@@ -29,41 +29,27 @@ bool equal_ignoring_case(std::string_view left, std::string_view right) {
   });
 }
 
+// Behind what begins with a quote, in which two quotes stand for one; npos when it has no end.
 size_t quoted_end(std::string_view text, size_t at) {
-  size_t end = at + 1;
-  while (end < text.size()) {
-    if (text[end] != '\'') {
-      ++end;
-    } else if (end + 1 < text.size() && text[end + 1] == '\'') {
-      end += 2;
-    } else {
-      return end + 1;
-    }
+  const char quote = text[at];
+  for (size_t end = at + 1; end < text.size(); ++end) {
+    if (text[end] != quote) continue;
+    if (end + 1 == text.size() || text[end + 1] != quote) return end + 1;
+    ++end;
   }
-  return end;
+  return std::string_view::npos;
 }
 
-// Behind a "Name", in which two quotes stand for one.
-size_t name_end(std::string_view text, size_t at) {
-  size_t end = at + 1;
-  while (end < text.size()) {
-    if (text[end] != '"') {
-      ++end;
-    } else if (end + 1 < text.size() && text[end + 1] == '"') {
-      end += 2;
-    } else {
-      return end + 1;
-    }
-  }
-  return end;
+bool begins_name(std::string_view text, size_t at) {
+  return text[at] == '"' && quoted_end(text, at) != std::string_view::npos;
 }
 
 // Names in quotes are words, and parts of them behind a point: shop."Order".
 size_t word_end(std::string_view text, size_t at) {
-  size_t end = text[at] == '"' ? name_end(text, at) : at + 1;
+  size_t end = text[at] == '"' ? quoted_end(text, at) : at + 1;
   while (end < text.size()) {
-    if (text[end] == '"' && text[end - 1] == '.')
-      end = name_end(text, end);
+    if (text[end - 1] == '.' && begins_name(text, end))
+      end = quoted_end(text, end);
     else if (is_word_part(text, end))
       ++end;
     else
@@ -85,12 +71,12 @@ void tokenize_line(const CommentLine& line, std::vector<Token>& tokens) {
     token.line = line.line;
     token.column = line.column + static_cast<uint32_t>(at);
     size_t end = at + 1;
-    if (is_word_start(c) || c == '"') {
+    if (is_word_start(c) || begins_name(text, at)) {
       token.kind = Token::Kind::word;
       end = word_end(text, at);
     } else if (c == '\'') {
       token.kind = Token::Kind::text;
-      end = quoted_end(text, at);
+      end = std::min(quoted_end(text, at), text.size());
     } else if (c == '?' || (c == ':' && at + 1 < text.size() && is_word_start(text[at + 1]))) {
       token.kind = Token::Kind::marker;
       while (c == ':' && end < text.size() && is_word_start(text[end])) ++end;
