@@ -138,8 +138,8 @@ int run_file(const std::string& file, const Options& options) {
     return 1;
   }
   const std::string keyspace = "script_" + std::filesystem::path(file).stem().string();
-  char scratch[] = "/tmp/sibyl-script-XXXXXX";
-  if (mkdtemp(scratch) == nullptr) return 1;
+  std::string scratch = (std::filesystem::temp_directory_path() / "sibyl-script-XXXXXX").string();
+  if (mkdtemp(scratch.data()) == nullptr) return 1;
   const std::filesystem::path directory = std::filesystem::path(scratch) / "data";
   int failures = 0;
   {
