@@ -28,6 +28,8 @@ KNOWN = [
     ("bytes that are no collection are refused in other words", r"^error 2200 Not enough bytes to read a", r"^error 2200 "),
     ("of an IN and a null in one condition's key the null is told", r"^error 2200 IN on the clustering key columns is not supported with conditional",
      r"^error 2200 Invalid (null|unset) value"),
+    ("under a condition on static columns Cassandra reads the partition's first row alone, and takes other rows' lists for null",
+     r"^error 2200 Attempted to set an element on a list which is null", r"^(rows|error 2200 List index .* out of bound)"),
     ("an empty key is refused, also where nothing can match", r"^rows", r"^error 2200 Key may not be empty"),
     ("Cassandra has forgotten what it prepared", r"^error 2500 ", r""),
     ("numbers have a bound", r"^rows", r"^error (2200|1400) .*scales are too far apart"),
