@@ -1,9 +1,7 @@
 // `sibyl advise --live`: a server with a model that is bad on purpose, work on it, and what is said of it.
 #include <fmt/format.h>
 
-#include <boost/json.hpp>
-
-#include "sibyl/test_process.h"
+#include "sibyl/test_json.h"
 
 namespace sibyl {
 namespace {
@@ -13,24 +11,20 @@ namespace json = boost::json;
 
 class AdviseLiveTest : public ServeTest {
  protected:
-  static json::value review_of(const Outcome& outcome) {
-    boost::system::error_code problem;
-    json::value review = json::parse(outcome.output, problem);
-    EXPECT_FALSE(problem) << outcome.output << outcome.errors;
-    return problem ? json::value(json::object{}) : review;
+  static void make_pairs(client::Connection& connection) {
+    run(connection,
+        "CREATE KEYSPACE quiet WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}");
+    run(connection, "CREATE TABLE quiet.pairs (k int PRIMARY KEY, v int)");
   }
-
   // One group takes most joins, everybody is looked for by city, and a second keyspace has nothing wrong.
   static void work(client::Connection& connection) {
     run(connection,
         "CREATE KEYSPACE shop WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}");
-    run(connection,
-        "CREATE KEYSPACE quiet WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}");
+    make_pairs(connection);
     run(connection, "CREATE TABLE shop.people (id int PRIMARY KEY, city text, age int)");
     run(connection,
         "CREATE TABLE shop.joins (groupname text, joined timeuuid, username text, "
         "PRIMARY KEY (groupname, joined))");
-    run(connection, "CREATE TABLE quiet.pairs (k int PRIMARY KEY, v int)");
     for (int i = 0; i < people; ++i)
       run(connection, fmt::format("INSERT INTO shop.people (id, city, age) VALUES ({}, 'city {}', {})", i,
                                   i % 10, i % 90));
@@ -109,7 +103,7 @@ TEST_F(AdviseLiveTest, AServerAndItsDirectory) {
   const Outcome live = advise({"--live", address(), "--format", "json", file});
   EXPECT_EQ(live.status, 3) << live.errors;
   EXPECT_EQ(live.errors, "");
-  const json::value review = review_of(live);
+  const json::value review = json_of(live);
   EXPECT_EQ(review.at("source").as_string(), address());
   expect_bad_model(review);
   EXPECT_NE(find_named(review, "tables", "quiet.pairs"), nullptr);
@@ -126,7 +120,7 @@ TEST_F(AdviseLiveTest, AServerAndItsDirectory) {
   EXPECT_EQ(server->wait(), 0);
   const Outcome embedded = advise({"--live", data(), "--format", "json", file});
   EXPECT_EQ(embedded.status, 3) << embedded.errors;
-  expect_bad_model(review_of(embedded));
+  expect_bad_model(json_of(embedded));
 }
 
 // Statements on what is gone are told of, and fail nothing.
@@ -138,7 +132,7 @@ TEST_F(AdviseLiveTest, AChangedSchema) {
   run(*connection, "ALTER TABLE shop.people DROP age");
   run(*connection, "DROP TABLE shop.joins");
   const Outcome live = advise({"--live", address(), "--format", "json", "-k", "shop"});
-  const json::value review = review_of(live);
+  const json::value review = json_of(live);
   EXPECT_EQ(find_named(review, "tables", "shop.joins"), nullptr);
   bool told = false;
   for (const json::value& finding : review.at("findings").as_array()) {
@@ -168,29 +162,25 @@ TEST_F(AdviseLiveTest, LoggingIn) {
 TEST_F(AdviseLiveTest, AStatementWhoseTextIsCut) {
   auto server = serve(data(), quick);
   auto connection = connect();
-  run(*connection,
-      "CREATE KEYSPACE quiet WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}");
-  run(*connection, "CREATE TABLE quiet.pairs (k int PRIMARY KEY, v int)");
+  make_pairs(*connection);
   std::string text = "SELECT k";
   for (int i = 0; i < 500; ++i) text += fmt::format(", v AS column_{}", i);
   run(*connection, text + " FROM quiet.pairs WHERE k = 1");
   const Outcome live = advise({"--live", address(), "--format", "json"});
   EXPECT_EQ(live.status, 0) << live.output;
   EXPECT_THAT(live.errors, HasSubstr("1 statement is too long to review"));
-  EXPECT_EQ(review_of(live).at("internal_errors").as_array().size(), 0u);
+  EXPECT_EQ(json_of(live).at("internal_errors").as_array().size(), 0u);
 }
 
 TEST_F(AdviseLiveTest, AnExportIsNoWorkload) {
   auto server = serve(data(), quick);
   auto connection = connect();
-  run(*connection,
-      "CREATE KEYSPACE quiet WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}");
-  run(*connection, "CREATE TABLE quiet.pairs (k int PRIMARY KEY, v int)");
+  make_pairs(*connection);
   run(*connection, "INSERT INTO quiet.pairs (k, v) VALUES (1, 2)");
   run(*connection, "SELECT v FROM quiet.pairs WHERE token(k) > 5");
   const Outcome exported = sibyl({"export", "quiet.pairs", path("pairs.csv"), "--host", address()});
   EXPECT_EQ(exported.status, 0) << exported.errors;
-  const json::value review = review_of(advise({"--live", address(), "--format", "json"}));
+  const json::value review = json_of(advise({"--live", address(), "--format", "json"}));
   std::string texts;
   for (const json::value& query : review.at("queries").as_array())
     texts += std::string(query.at("text").as_string()) + "\n";

@@ -1,9 +1,7 @@
 // `sibyl advise --live … --measure`, and designs that are measured, as their users run them.
 #include <fmt/format.h>
 
-#include <boost/json.hpp>
-
-#include "sibyl/test_process.h"
+#include "sibyl/test_json.h"
 
 namespace sibyl {
 namespace {
@@ -13,12 +11,6 @@ namespace json = boost::json;
 
 class AdviseMeasureLiveTest : public ServeTest {
  protected:
-  static json::value document(const Outcome& outcome) {
-    boost::system::error_code problem;
-    json::value parsed = json::parse(outcome.output, problem);
-    EXPECT_FALSE(problem) << outcome.output << outcome.errors;
-    return problem ? json::value(json::object{}) : parsed;
-  }
   // The disk is not waited for.
   std::unique_ptr<Process> start() { return serve(data(), {"--set", "commitlog_sync=periodic"}); }
 
@@ -76,7 +68,7 @@ TEST_F(AdviseMeasureLiveTest, AServerAndItsDirectory) {
   work(*connect());
   const Outcome live = measure({"--live", address(), "--format", "json"});
   EXPECT_EQ(live.status, 0) << live.errors;
-  expect_measured(document(live));
+  expect_measured(json_of(live));
   const Outcome page = measure({"--live", address(), "--format", "markdown"});
   EXPECT_EQ(page.status, 0) << page.errors;
   EXPECT_THAT(page.output, HasSubstr("# Data model: "));
@@ -86,7 +78,7 @@ TEST_F(AdviseMeasureLiveTest, AServerAndItsDirectory) {
   EXPECT_EQ(server->wait(), 0);
   const Outcome embedded = measure({"--live", data(), "--format", "json"});
   EXPECT_EQ(embedded.status, 0) << embedded.errors;
-  expect_measured(document(embedded));
+  expect_measured(json_of(embedded));
 }
 
 TEST_F(AdviseMeasureLiveTest, TooLittleRecorded) {
@@ -119,7 +111,7 @@ TEST_F(AdviseMeasureLiveTest, ADesignIsOneDocument) {
   EXPECT_THAT(page.output, HasSubstr("\n## Measured\n"));
   const Outcome machine = design("json");
   EXPECT_EQ(machine.status, 0) << machine.errors;
-  const json::value parsed = document(machine);
+  const json::value parsed = json_of(machine);
   EXPECT_FALSE(parsed.at("tables").as_array().empty());
   EXPECT_EQ(parsed.at("measurement").at("trials").at(0).at("name").as_string(), "design");
 }

@@ -1,7 +1,6 @@
 // `sibyl advise FILE…` as a process: what it prints and how it ends.
-#include <boost/json.hpp>
 
-#include "sibyl/test_process.h"
+#include "sibyl/test_json.h"
 
 namespace sibyl {
 namespace {
@@ -91,9 +90,7 @@ TEST_F(AdviseTest, FormatsSayTheSame) {
   const std::string baseline = write("baseline.txt", "ORDER_MISMATCH joins/newest: ten rows\nOK x: gone\n");
   const Outcome outcome = advise({"--format", "json", bad, "--baseline", baseline});
   EXPECT_EQ(outcome.status, 3);
-  boost::system::error_code problem;
-  const json::value review = json::parse(outcome.output, problem);
-  ASSERT_FALSE(problem) << outcome.output;
+  const json::value review = json_of(outcome);
   EXPECT_EQ(review.at("verdict").as_string(), "error");
   EXPECT_EQ(review.at("queries").as_array().size(), 2u);
   EXPECT_EQ(review.at("unused_baseline").at(0).as_string(), "OK x");
