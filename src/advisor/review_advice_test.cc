@@ -268,6 +268,38 @@ SELECT * FROM messages WHERE channel = ? LIMIT 1;
   EXPECT_THAT(finding->fix, HasSubstr("Nothing else here reads subscriptions"));
 }
 
+TEST(ReviewFigures, AJoinedTableHoldsTheTargetToo) {
+  const auto text = [](const char* members) {
+    return fmt::format(R"(
+CREATE TABLE groups (name text, member uuid, PRIMARY KEY (name, member));
+CREATE TABLE users (id uuid PRIMARY KEY, photo blob);
+-- @table groups rows={} partitions=1000
+-- @table users rows=1M
+-- @column users.photo size=90kB
+-- @group members
+-- @query ids rate=10/s
+SELECT member FROM groups WHERE name = ?;
+-- @query user times=100
+SELECT * FROM users WHERE id = ?;
+)",
+                       members);
+  };
+  const Review small = review_of(text("100k"));
+  ASSERT_NE(find(small, Verdict::multi_partition), nullptr);
+  EXPECT_THAT(find(small, Verdict::multi_partition)->cql, HasSubstr("PRIMARY KEY (name, member)"));
+  const Review large = review_of(text("10M"));
+  const Finding* finding = find(large, Verdict::multi_partition);
+  ASSERT_NE(finding, nullptr);
+  expect_pasteable(text("10M"), large);
+  EXPECT_THAT(finding->cql, HasSubstr("PRIMARY KEY ((name, hash_prefix), member)"));
+  EXPECT_THAT(finding->fix, HasSubstr("Store what is looked up in users with the rows of groups. Spread"));
+  EXPECT_THAT(finding->cost, HasSubstr("Every copy is written when a row changes; about 901 GB more"));
+  const Choice* choice = chosen(*finding);
+  ASSERT_NE(choice, nullptr);
+  EXPECT_EQ(choice->modulo, 10) << "10,000 rows of 90 kB, 100 MB at most";
+  EXPECT_LE(choice->largest_bytes, 100e6);
+}
+
 TEST(ReviewFigures, WhatIsNotDeclaredStaysUnknown) {
   const Review review = review_of(R"(
 CREATE TABLE orders (id uuid PRIMARY KEY, customer uuid);

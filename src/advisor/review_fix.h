@@ -95,9 +95,10 @@ struct Split {
   Proposal proposal;
 };
 Split split_partitions(const ReviewModel& model, const TableFacts& table, double least);
-// The same of a table that is yet to be, when its partitions are to be above the target; nullopt: they are
-// not, or nobody knows. `statement` is what it is read by.
-std::optional<Split> split_new_table(const ReviewModel& model, const TableFacts& base, const Shape& shape,
-                                     const StatementFacts& statement);
+// Proposes a new table beside the others. Where its partitions are to be above the target it is split, which
+// the finding's choices, fix and cost then tell, and true is returned. `base` has the rows and all columns of
+// the new table, `statement` is what that is read by.
+bool propose_within_target(const ReviewModel& model, const TableFacts& base, Shape shape,
+                           const StatementFacts& statement, Finding& finding);
 
 }  // namespace sibyl::advisor

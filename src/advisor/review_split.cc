@@ -423,9 +423,10 @@ TableFacts facts_of(const TableFacts& base, const Shape& shape) {
   TableFacts out = base;
   out.table = std::make_shared<const schema::Table>(std::move(table));
   out.name = shape.name;
-  out.p50 = out.p99 = out.max = std::nullopt;
   out.partition_bytes.reset();
   out.read_share = out.write_share = out.request_skew = std::nullopt;
+  if (shape.partition == shape_of(*base.table).partition) return out;
+  out.p50 = out.p99 = out.max = std::nullopt;
   out.skew = 0;
   out.partitions = 1;
   const bool one_key = base.table->partition_key_count == 1;
@@ -462,6 +463,19 @@ Read read_of_own(const Situation& situation, const StatementFacts& statement) {
   return read;
 }
 
+// nullopt: its partitions stay below the target, or nobody knows.
+std::optional<Split> split_of_new(const ReviewModel& model, const TableFacts& base, const Shape& shape,
+                                  const StatementFacts& statement) {
+  TableFacts facts = facts_of(base, shape);
+  facts.reads = statement.rate * statement.times;
+  Situation situation = situation_of(model, facts);
+  if (facts.table->clustering_count == 0 || situation.bytes <= model.target.partition_bytes)
+    return std::nullopt;
+  situation.is_new = true;
+  situation.reads.push_back(read_of_own(situation, statement));
+  return split(situation);
+}
+
 }  // namespace
 
 Split split_partitions(const ReviewModel& model, const TableFacts& table, double least) {
@@ -471,16 +485,20 @@ Split split_partitions(const ReviewModel& model, const TableFacts& table, double
   return split(situation);
 }
 
-std::optional<Split> split_new_table(const ReviewModel& model, const TableFacts& base, const Shape& shape,
-                                     const StatementFacts& statement) {
-  TableFacts facts = facts_of(base, shape);
-  facts.reads = statement.rate * statement.times;
-  Situation situation = situation_of(model, facts);
-  if (facts.table->clustering_count == 0 || situation.bytes <= model.target.partition_bytes)
-    return std::nullopt;
-  situation.is_new = true;
-  situation.reads.push_back(read_of_own(situation, statement));
-  return split(situation);
+bool propose_within_target(const ReviewModel& model, const TableFacts& base, Shape shape,
+                           const StatementFacts& statement, Finding& finding) {
+  std::optional<Split> split = split_of_new(model, base, shape, statement);
+  const bool is_split = split && !split->fix.empty();
+  Proposal proposal;
+  if (is_split) {
+    finding.choices = std::move(split->choices);
+    finding.fix = std::move(split->fix);
+    finding.cost = std::move(split->cost);
+    proposal.partition = std::move(split->proposal.partition);
+  }
+  proposal.beside = std::move(shape);
+  finding.proposal = std::make_shared<const Proposal>(std::move(proposal));
+  return is_split;
 }
 
 }  // namespace sibyl::advisor

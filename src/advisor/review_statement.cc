@@ -266,7 +266,7 @@ class StatementReview {
 
   // Whether one of the columns alone tells the rows apart.
   bool names_one_row(const std::vector<std::string>& columns) const {
-    if (table_ == nullptr || !table_->rows) return false;
+    if (!table_->rows) return false;
     return std::any_of(columns.begin(), columns.end(), [&](const std::string& name) {
       const schema::Column* column = table_->table->find(name);
       return column != nullptr && table_->column(*column).distinct.value_or(0) >= *table_->rows;
@@ -277,34 +277,21 @@ class StatementReview {
   void fix_by_table(Finding& finding) const {
     if (fix_by_order(model_, statement_, review_, finding)) return;
     Shape shape;
-    if (statement_.select() == nullptr || !shape_for(*use_->table, *statement_.select(), shape)) return;
+    if (table_ == nullptr || statement_.select() == nullptr) return;
+    if (!shape_for(*use_->table, *statement_.select(), shape)) return;
     if (names_one_row(shape.partition)) shape.clustering.clear();
-    finding.fix = fmt::format("Keep a table for this query: {} reads one partition.", shape.name);
-    propose_split(finding, std::move(shape));
+    const std::string name = shape.name;
+    finding.fix = propose_within_target(model_, *table_, std::move(shape), statement_, finding)
+                      ? fmt::format("Keep a table for this query: {}. {}", name, finding.fix)
+                      : fmt::format("Keep a table for this query: {} reads one partition.", name);
     cost_of_table(finding);
-  }
-
-  // The table; and its split, where it would itself be above the target.
-  void propose_split(Finding& finding, Shape shape) const {
-    std::optional<Split> split;
-    if (table_ != nullptr) split = split_new_table(model_, *table_, shape, statement_);
-    Proposal proposal;
-    if (split && !split->fix.empty()) {
-      finding.fix = fmt::format("Keep a table for this query: {}. {}", shape.name, split->fix);
-      finding.choices = std::move(split->choices);
-      finding.cost = std::move(split->cost);
-      proposal.partition = std::move(split->proposal.partition);
-    }
-    proposal.beside = std::move(shape);
-    finding.proposal = std::make_shared<const Proposal>(std::move(proposal));
   }
 
   void cost_of_table(Finding& finding) const {
     if (!finding.cost.empty()) finding.cost += " ";
     finding.cost += "One more write for each change of a row";
-    if (table_ != nullptr && table_->writes > 0)
-      finding.cost += fmt::format(" ({} in all)", rate_text(table_->writes));
-    if (table_ != nullptr && table_->rows)
+    if (table_->writes > 0) finding.cost += fmt::format(" ({} in all)", rate_text(table_->writes));
+    if (table_->rows)
       finding.cost +=
           fmt::format(", and {} more on each replica", size_text(*table_->rows * table_->row_bytes));
     finding.cost += "; a changed key means a delete and an insert.";
