@@ -8,46 +8,71 @@
 namespace sibyl::advisor {
 namespace {
 
-// The first table's key with the second one's columns: what both reads find, in one partition. Where the
-// second read finds several rows, what tells them apart goes into the key.
-Shape joined_shape(const schema::Table& first, const schema::Table& second, bool several_rows) {
-  Shape shape = shape_of(first);
-  shape.name += "_with_" + second.name;
-  for (const schema::Column& column : second.columns) {
-    if (shape.has(column.name)) continue;
-    shape.columns.push_back({column.name, column.type->cql_name(), false});
-    if (several_rows && column.is_primary_key())
-      shape.clustering.push_back({column.name, column.is_clustering() && column.descending});
-  }
-  return shape;
+// The column of the first table whose values name partitions of the second, when one column is all that the
+// first read asks for; empty: nobody knows.
+std::string joined_by(const StatementFacts& first, const schema::Table& second) {
+  const cql::Select& select = *first.select();
+  if (select.selectors.size() != 1 || second.partition_key_count != 1) return {};
+  const auto* name = std::get_if<cql::ColumnReference>(&select.selectors[0].expression->node);
+  const schema::Column* column =
+      name != nullptr ? first.explanation.uses[0].table->find(name->name) : nullptr;
+  const bool fits = column != nullptr && column->type->cql_name() == second.partition_key(0).type->cql_name();
+  return fits ? column->name : std::string();
 }
 
-// What the joined table holds: for each row of the first table one of the second, or all of one of its
-// partitions.
-TableFacts joined_facts(const TableFacts& first, const TableFacts& last, bool several_rows) {
-  TableFacts out = first;
-  schema::Table table = *first.table;
-  for (const schema::Column& column : last.table->columns) {
-    if (table.find(column.name) != nullptr) continue;
-    table.columns.push_back(column);
-    table.columns.back().kind = schema::ColumnKind::regular;
-    out.columns[column.name] = last.column(column);
+// A table with the first one's key and what the look-ups find beside its rows: what all of them read, in one
+// partition.
+class Joined {
+ public:
+  explicit Joined(const TableFacts& first) : shape(shape_of(*first.table)), facts(first) {}
+
+  // Where a look-up finds several rows, what tells them apart goes into the key. `by`: see joined_by.
+  void add(const TableFacts& other, bool several_rows, const std::string& by) {
+    shape.name += (names_++ == 0 ? "_with_" : "_and_") + other.table->name;
+    schema::Table table = *facts.table;
+    for (const schema::Column& column : other.table->columns) {
+      const bool is_key = column.is_primary_key();
+      if (is_key && (shape.has(column.name) || (column.is_partition_key() && !by.empty()))) continue;
+      schema::Column& added = table.columns.emplace_back(column);
+      if (shape.has(column.name)) added.name = shape.free_name(other.table->name + "_" + column.name);
+      added.kind = schema::ColumnKind::regular;
+      added.id = next_id(table);
+      facts.columns[added.name] = other.column(column);
+      shape.columns.push_back({added.name, column.type->cql_name(), false});
+      if (several_rows && is_key)
+        shape.clustering.push_back({added.name, column.is_clustering() && column.descending});
+    }
+    table.finish();
+    facts.table = std::make_shared<const schema::Table>(std::move(table));
+    facts.row_bytes += other.row_bytes;
+    if (facts.rows && other.rows && *other.rows > 0) facts.writes += other.writes * *facts.rows / *other.rows;
+    if (several_rows) multiply(other);
   }
-  table.finish();
-  out.table = std::make_shared<const schema::Table>(std::move(table));
-  out.row_bytes += last.row_bytes;
-  if (first.rows && last.rows && *last.rows > 0) out.writes += last.writes * *first.rows / *last.rows;
-  if (!several_rows) return out;
-  const std::optional<TableFacts::Rows> found = last.rows_per_partition();
-  const auto multiply = [&](std::optional<double>& rows) {
-    if (rows) rows = found ? std::optional(*rows * found->mean) : std::nullopt;
-  };
-  multiply(out.growth);
-  if (first.rows && last.growth && last.partitions && *last.partitions > 0)
-    out.growth = out.growth.value_or(0) + *first.rows * *last.growth / *last.partitions;
-  for (std::optional<double>* rows : {&out.rows, &out.p50, &out.p99, &out.max}) multiply(*rows);
-  return out;
-}
+
+  Shape shape;
+  TableFacts facts;  // its columns that came from others stand as regular ones
+
+ private:
+  static uint32_t next_id(const schema::Table& table) {
+    uint32_t last = 0;
+    for (const schema::Column& column : table.columns) last = std::max(last, column.id);
+    return last + 1;
+  }
+
+  // Each row becomes as many as a partition of the other table has.
+  void multiply(const TableFacts& other) {
+    const std::optional<TableFacts::Rows> found = other.rows_per_partition();
+    const auto multiplied = [&](std::optional<double>& rows) {
+      if (rows) rows = found ? std::optional(*rows * found->mean) : std::nullopt;
+    };
+    multiplied(facts.growth);
+    if (facts.rows && other.growth && other.partitions && *other.partitions > 0)
+      facts.growth = facts.growth.value_or(0) + *facts.rows * *other.growth / *other.partitions;
+    for (std::optional<double>* rows : {&facts.rows, &facts.p50, &facts.p99, &facts.max}) multiplied(*rows);
+  }
+
+  int names_ = 0;
+};
 
 // Changes of the second table's rows outnumber reads so much that keeping copies right would cost more than
 // the copies save. Unknown rates decide nothing.
@@ -149,21 +174,39 @@ Finding found(const GroupReads& reads) {
   return finding;
 }
 
+bool finds_several(const StatementFacts& read, const TableFacts& table) {
+  return read.explanation.uses[0].access != plan::Explanation::Access::rows &&
+         table.table->clustering_count > 0 && !takes_one(*read.select());
+}
+
+// The first table with all others that the group reads.
+Joined join(const ReviewModel& model, const GroupReads& reads, std::string& looked_up) {
+  Joined joined(*reads.first);
+  std::vector<const TableFacts*> met{reads.first};
+  for (const StatementFacts* read : reads.statements) {
+    const TableFacts* table = model.find(*read->explanation.uses[0].table);
+    if (std::find(met.begin(), met.end(), table) != met.end()) continue;
+    joined.add(*table, finds_several(*read, *table), joined_by(*reads.statements.front(), *table->table));
+    looked_up += (met.size() == 1 ? "" : " and ") + table->name;
+    met.push_back(table);
+  }
+  return joined;
+}
+
 void fix_by_join(const ReviewModel& model, const GroupReads& reads, Finding& finding) {
-  const TableFacts &first = *reads.first, &last = *reads.last;
-  const StatementFacts& second = *reads.statements.back();
-  const bool several = second.explanation.uses[0].access != plan::Explanation::Access::rows &&
-                       last.table->clustering_count > 0 && !takes_one(*second.select());
-  const TableFacts joined = joined_facts(first, last, several);
-  const bool split = propose_within_target(model, joined, joined_shape(*first.table, *last.table, several),
-                                           *reads.statements.front(), finding);
-  finding.fix = fmt::format("Store what is looked up in {} with the rows of {}{}", last.name, first.name,
+  const TableFacts& first = *reads.first;
+  std::string looked_up;
+  Joined joined = join(model, reads, looked_up);
+  const std::optional<double> rows = joined.facts.rows;
+  const double more_bytes = rows.value_or(0) * joined.facts.row_bytes;
+  const bool split =
+      propose_within_target(model, joined.facts, std::move(joined.shape), *reads.statements.front(), finding);
+  finding.fix = fmt::format("Store what is looked up in {} with the rows of {}{}", looked_up, first.name,
                             split ? ". " + finding.fix : std::string(": one partition answers.")) +
                 what_of_the_old(model, reads.review.name, first);
   if (split) finding.cost += " ";
   finding.cost += "Every copy is written when a row changes";
-  if (joined.rows && last.rows)
-    finding.cost += fmt::format("; about {} more on each replica", size_text(*joined.rows * last.row_bytes));
+  if (rows && reads.last->rows) finding.cost += fmt::format("; {} on each replica", size_text(more_bytes));
   if (!split)
     finding.cost += fmt::format(
         "; a read costs 1/{:.1f} of now",
