@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/result.h"
 
@@ -16,8 +17,8 @@ class File {
   File(const std::string& path, int flags);
   explicit File(int number) : number_(number) {}  // owned from now on
   ~File();
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
+  File(File&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  File& operator=(File&&) = delete;
 
   int number() const { return number_; }
   explicit operator bool() const { return number_ >= 0; }

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <random>
 
+#include "base/file.h"
 #include "storage/rocksdb/crc32c.h"
 
 namespace sibyl::storage::rocksdb {
@@ -40,34 +41,49 @@ Unsigned take(const char* at) {
   return value;
 }
 
-// `header` is the group's, whose first four bytes are to hold the result.
-uint32_t group_crc(uint64_t salt, uint64_t offset, const char* header, BytesView group) {
+// Of what a group's checksum covers beside its bytes. The first four bytes of `header` are to hold the
+// result.
+uint32_t header_crc(uint64_t salt, uint64_t offset, const char* header) {
   char place[16];
   put(place, salt);
   put(place + 8, offset);
-  uint32_t crc = crc32c(0, {place, sizeof place});
-  crc = crc32c(crc, {header + 4, group_header_size - 4});
-  return crc32c(crc, group);
+  return crc32c(crc32c(0, {place, sizeof place}), {header + 4, group_header_size - 4});
+}
+
+uint32_t group_crc(uint64_t salt, uint64_t offset, const char* header, BytesView group) {
+  return crc32c(header_crc(salt, offset, header), group);
+}
+
+// The bytes of the group at `offset` of a segment's, if its checksum is right; empty when none can be there.
+BytesView group_at(BytesView bytes, uint64_t offset) {
+  if (offset + group_header_size > bytes.size()) return {};
+  const auto size = take<uint32_t>(bytes.data() + offset + 4);
+  if (size > bytes.size() - offset - group_header_size) return {};
+  return bytes.substr(offset + group_header_size, size);
 }
 
 // The group at `offset` of a segment's bytes; false when there is none.
-bool read_group(BytesView bytes, uint64_t offset, uint64_t salt, BytesView& group, uint64_t& synced) {
-  if (offset + group_header_size > bytes.size()) return false;
+bool read_group(BytesView bytes, uint64_t offset, uint64_t salt, BytesView& group) {
+  group = group_at(bytes, offset);
   const char* header = bytes.data() + offset;
-  const auto size = take<uint32_t>(header + 4);
-  if (size == 0 || size > bytes.size() - offset - group_header_size) return false;
-  group = bytes.substr(offset + group_header_size, size);
-  if (take<uint32_t>(header) != group_crc(salt, offset, header, group)) return false;
-  synced = take<uint64_t>(header + 8);
-  return true;
+  return !group.empty() && take<uint32_t>(header) == group_crc(salt, offset, header, group);
 }
 
-// Whether some group beyond a broken one was written when the broken one was already on the device.
+// Whether some group beyond a broken one was written when the broken one was already on the device. Every
+// place is looked at, and what lies there may be anything that a client has once written: so no more is
+// hashed than the bytes once, however many places look like groups, and however long ones.
 bool was_synced(BytesView bytes, uint64_t broken, uint64_t salt) {
+  std::optional<Crc32cOfRuns> checksums;
   for (uint64_t offset = broken + 8; offset + group_header_size <= bytes.size(); offset += 8) {
-    BytesView group;
-    uint64_t synced = 0;
-    if (read_group(bytes, offset, salt, group, synced) && synced > broken) return true;
+    const char* header = bytes.data() + offset;
+    const auto synced = take<uint64_t>(header + 8);
+    if (synced <= broken || synced > offset) continue;
+    const BytesView group = group_at(bytes, offset);
+    if (group.empty()) continue;
+    if (!checksums) checksums.emplace(bytes);
+    const uint32_t crc =
+        checksums->run(header_crc(salt, offset, header), offset + group_header_size, group.size());
+    if (take<uint32_t>(header) == crc) return true;
   }
   return false;
 }
@@ -206,8 +222,7 @@ base::Result<uint64_t> CommitLog::replay_segment(const Segment& segment, std::op
   uint64_t offset = segment_header_size;
   while (!expected_end || offset < *expected_end) {
     BytesView group;
-    uint64_t synced = 0;
-    if (!read_group(bytes, offset, segment.salt, group, synced)) break;
+    if (!read_group(bytes, offset, segment.salt, group)) break;
     SIBYL_TRY(replay.group(group));
     offset = aligned(offset + group_header_size + group.size());
   }
@@ -343,8 +358,7 @@ base::Result<std::vector<base::Bytes>> CommitLog::unsynced_groups() const {
   if (!read_file(segment.file, bytes)) return base::fail(failed("read a segment again", errno).error());
   while (offset < end_) {
     BytesView group;
-    uint64_t synced = 0;
-    if (!read_group(bytes, offset, segment.salt, group, synced))
+    if (!read_group(bytes, offset, segment.salt, group))
       return base::fail(failed("read a segment again", EIO).error());
     groups.emplace_back(group);
     offset = aligned(offset + group_header_size + group.size());
@@ -454,11 +468,8 @@ std::string CommitLog::spare_path(uint64_t number) const {
 }
 
 int CommitLog::sync_directory() const {
-  const int directory = ::open(options_.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (directory < 0) return errno;
-  const int error = options_.disk->sync(directory);
-  ::close(directory);
-  return error;
+  const base::File directory(options_.directory, O_RDONLY | O_DIRECTORY);
+  return directory ? options_.disk->sync(directory.number()) : errno;
 }
 
 }  // namespace sibyl::storage::rocksdb

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <ctime>
 #include <fstream>
 
 #include "storage/rocksdb/crc32c.h"
@@ -20,6 +21,29 @@ TEST(Crc32c, KnownValues) {
   EXPECT_EQ(crc32c(0, "123456789"), 0xe3069283u);
   EXPECT_EQ(crc32c(0, Bytes(32, '\0')), 0x8a9136aau);
   EXPECT_EQ(crc32c(crc32c(0, "12345"), "6789"), 0xe3069283u);
+}
+
+TEST(Crc32c, OfRuns) {
+  EXPECT_TRUE(rc::check([] {
+    const auto bytes = *rc::gen::container<Bytes>(rc::gen::arbitrary<char>());
+    const auto begin = *rc::gen::inRange<size_t>(0, bytes.size() + 1);
+    const auto size = *rc::gen::inRange<size_t>(0, bytes.size() - begin + 1);
+    const auto crc = *rc::gen::arbitrary<uint32_t>();
+    RC_ASSERT(Crc32cOfRuns(bytes).run(crc, begin, size) == crc32c(crc, BytesView(bytes).substr(begin, size)));
+  }));
+  // More than a byte's, and more than two bytes' length.
+  const Bytes bytes(1'000'003, 'x');
+  const Crc32cOfRuns runs(bytes);
+  for (const size_t size : {255, 256, 257, 65'535, 65'536, 70'001, 1'000'000})
+    EXPECT_EQ(runs.run(7, 3, size), crc32c(7, BytesView(bytes).substr(3, size))) << size;
+}
+
+void damage(const std::string& path, size_t at) {
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekg(static_cast<std::streamoff>(at));
+  const char changed = static_cast<char>(file.get() ^ 0x55);
+  file.seekp(static_cast<std::streamoff>(at));
+  file.put(changed);
 }
 
 class CommitLogTest : public testing::Test {
@@ -41,13 +65,6 @@ class CommitLogTest : public testing::Test {
     for (const auto& entry : std::filesystem::directory_iterator(directory_.path()))
       if (entry.path().extension() == ".log") last = std::max(last, entry.path().string());
     return last;
-  }
-  void damage(const std::string& path, size_t at) {
-    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
-    file.seekg(static_cast<std::streamoff>(at));
-    const char changed = static_cast<char>(file.get() ^ 0x55);
-    file.seekp(static_cast<std::streamoff>(at));
-    file.put(changed);
   }
 
   TemporaryDirectory directory_;
@@ -241,6 +258,56 @@ TEST(CommitLogReuse, OldGroupsOfAReusedSegmentDoNotCount) {
     const size_t in_current = static_cast<size_t>(appended - 1) % 8 + 1;
     EXPECT_EQ(replayed, appended <= 8 ? in_current : in_current + 8) << appended;
   }
+}
+
+// The processor time of this thread, so that a busy machine changes nothing.
+double seconds_used() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
+}
+
+// What a reused segment holds beyond its groups is whatever clients have written, headers of groups that
+// would be long and synced among it.
+TEST(CommitLogReuse, OldBytesThatLookLikeGroupsCostNoTime) {
+  TemporaryDirectory directory;
+  const CommitLog::Options options{directory.path(), 8 << 20, 2, &Disk::real()};
+  size_t replayed = 0;
+  const CommitLog::Replay replay{[&](BytesView) {
+                                   ++replayed;
+                                   return base::Status();
+                                 },
+                                 [](uint64_t) {}};
+  Bytes group;
+  for (uint32_t i = 0; group.size() < (8 << 20) - 300; ++i) {
+    const uint32_t rest = (8 << 20) - 200 - static_cast<uint32_t>(group.size());
+    const uint32_t header[] = {i, rest / 2, 128, 0};  // crc, size, synced
+    group.append(reinterpret_cast<const char*>(header), sizeof header);
+  }
+  {
+    const auto log = CommitLog::open(options, replay);
+    ASSERT_TRUE(log.has_value());
+    for (int i = 0; i < 2; ++i) {
+      ASSERT_TRUE((*log)->append(group, true).has_value());
+      ASSERT_TRUE((*log)->release_all().has_value());
+    }
+    ASSERT_TRUE((*log)->append("first", true).has_value());
+    ASSERT_EQ((*log)->bytes(), 2u * (8 << 20)) << "no segment was reused";
+  }
+  {
+    const double before = seconds_used();
+    const auto log = CommitLog::open(options, replay);
+    EXPECT_LT(seconds_used() - before, 10);
+    ASSERT_TRUE(log.has_value());
+    EXPECT_EQ(replayed, 1u);
+    // A true one that says so is found among them.
+    ASSERT_TRUE((*log)->append(Bytes(300'001, 'x'), true).has_value());
+  }
+  damage(directory.path() + "/000000000003.log", 48 + 16 + 1);
+  const auto opened = CommitLog::open(options, replay);
+  ASSERT_FALSE(opened.has_value());
+  EXPECT_NE(opened.error().message().find("was acknowledged and is broken"), std::string::npos)
+      << opened.error().message();
 }
 
 // A segment that is released while the next one waits for its name to reach the device is still named as

@@ -11,7 +11,6 @@
 #include <cstring>
 #include <filesystem>
 #include <string_view>
-#include <utility>
 
 namespace sibyl::storage::rocksdb {
 namespace {
@@ -29,11 +28,8 @@ base::Error refusal(const std::string& path, const char* what, int error) {
 }
 
 base::Status sync_directory(const std::string& path) {
-  const int directory = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (directory < 0) return base::fail(refusal(path, "open", errno));
-  const int error = ::fsync(directory) == 0 ? 0 : errno;
-  ::close(directory);
-  if (error != 0) return base::fail(refusal(path, "sync", error));
+  if (const base::Status synced = base::sync_path(path); !synced)
+    return base::fail(refusal(path, synced.error().message()));
   return {};
 }
 
@@ -51,11 +47,10 @@ base::Result<bool> is_empty(const std::string& path) {
 base::Status write_format(const std::string& path) {
   const std::string unfinished = fmt::format("{}/{}", path, unfinished_format_name);
   const std::string text = fmt::format("{}{}\n", format_line, store_format);
-  const int file = ::open(unfinished.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (file < 0) return base::fail(refusal(path, "write", errno));
-  int error = ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size()) ? 0 : errno;
-  if (error == 0 && ::fsync(file) != 0) error = errno;
-  ::close(file);
+  const base::File file(unfinished, O_WRONLY | O_CREAT | O_TRUNC);
+  if (!file) return base::fail(refusal(path, "write", errno));
+  int error = base::write_all(file.number(), text);
+  if (error == 0 && ::fsync(file.number()) != 0) error = errno;
   if (error == 0 && ::rename(unfinished.c_str(), fmt::format("{}/{}", path, format_name).c_str()) != 0)
     error = errno;
   if (error != 0) return base::fail(refusal(path, "write", error));
@@ -98,23 +93,22 @@ base::Status make_directory(const std::string& path) {
 base::Result<Directory> Directory::open(const std::string& path) {
   SIBYL_TRY(make_directory(path));
   const std::string format_path = fmt::format("{}/{}", path, format_name);
-  int file = ::open(format_path.c_str(), O_RDWR | O_CLOEXEC);
-  if (file < 0 && errno == ENOENT) {
+  if (::access(format_path.c_str(), F_OK) != 0 && errno == ENOENT) {
     SIBYL_ASSIGN(const bool empty, is_empty(path));
     if (!empty)
       return base::fail(refusal(path, "the directory holds other files and no Sibyl store")
                             .with_hint("name a new or an empty directory"));
     SIBYL_TRY(write_format(path));
-    file = ::open(format_path.c_str(), O_RDWR | O_CLOEXEC);
   }
-  if (file < 0) return base::fail(refusal(path, "open", errno));
-  Directory directory(path, file);
-  if (::flock(file, LOCK_EX | LOCK_NB) != 0) {
+  base::File file(format_path, O_RDWR);
+  if (!file) return base::fail(refusal(path, "open", errno));
+  if (::flock(file.number(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) return base::fail(refusal(path, "lock", errno));
     return base::fail(refusal(path, "another process has it open")
                           .with_hint("stop the other server on this directory, or name another one"));
   }
-  SIBYL_TRY(check_format(path, file));
+  SIBYL_TRY(check_format(path, file.number()));
+  Directory directory(path, std::move(file));
   for (const std::string& inner : {directory.records_path(), directory.log_path()})
     SIBYL_TRY(make_directory(inner));
   return directory;
@@ -123,13 +117,6 @@ base::Result<Directory> Directory::open(const std::string& path) {
 base::Status mark_as_store(const std::string& path) {
   SIBYL_TRY(sync_directory(path));
   return write_format(path);
-}
-
-Directory::Directory(Directory&& other) noexcept
-    : path_(std::move(other.path_)), lock_(std::exchange(other.lock_, -1)) {}
-
-Directory::~Directory() {
-  if (lock_ >= 0) ::close(lock_);
 }
 
 }  // namespace sibyl::storage::rocksdb

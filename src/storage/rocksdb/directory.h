@@ -5,8 +5,11 @@
 //   log/           the commit log
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <utility>
 
+#include "base/file.h"
 #include "base/result.h"
 
 namespace sibyl::storage::rocksdb {
@@ -18,17 +21,14 @@ class Directory {
   // Makes a new store's directory when there is none, or an empty one; refuses one of another format, one
   // that is not a store's, and one that is open already.
   static base::Result<Directory> open(const std::string& path);
-  Directory(Directory&& other) noexcept;
-  Directory& operator=(Directory&&) = delete;
-  ~Directory();
 
   std::string records_path() const { return path_ + "/records"; }
   std::string log_path() const { return path_ + "/log"; }
 
  private:
-  Directory(std::string path, int lock) : path_(std::move(path)), lock_(lock) {}
+  Directory(std::string path, base::File lock) : path_(std::move(path)), lock_(std::move(lock)) {}
   std::string path_;
-  int lock_;
+  base::File lock_;
 };
 
 // Makes a directory that has been filled from elsewhere, and is on the device, a store's.

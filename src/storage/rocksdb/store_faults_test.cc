@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <rocksdb/env.h>
 #include <rocksdb/file_system.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -350,6 +351,26 @@ TEST(RocksdbStore, AnotherFormatIsRefusedByName) {
                 ": it has store format 7, and this program reads and writes format 1");
   std::ofstream(directory.path() + "/SIBYL_FORMAT") << "something else";
   EXPECT_FALSE(open_store(directory.path()).has_value());
+}
+
+// A write that takes only some of the bytes is no success, and what it left is in nobody's way.
+TEST(RocksdbStore, AFormatThatDoesNotFitIsNotTakenForOne) {
+  TemporaryDirectory directory;
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  rlimit small = before;
+  small.rlim_cur = 10;
+  const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  errno = 0;
+  const base::Status marked = mark_as_store(directory.path());
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, old_handler);
+  ASSERT_FALSE(marked.has_value());
+  EXPECT_EQ(marked.error().message(),
+            "Cannot open the store in " + directory.path() + ": write: File too large");
+  EXPECT_FALSE(std::filesystem::exists(directory.path() + "/SIBYL_FORMAT"));
+  opened(directory.path());
 }
 
 TEST(RocksdbStore, SomeoneElsesDirectoryIsRefusedAndLeftAlone) {
