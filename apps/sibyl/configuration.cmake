@@ -1,7 +1,7 @@
 # What a server is told: the table of settings, and reading it from files, environment and flags; and its log.
-add_library(sibyl_configuration STATIC sibyl/configuration_guardrails.cc sibyl/configuration_names.cc
+add_library(sibyl_configuration STATIC sibyl/configuration_check.cc sibyl/configuration_guardrails.cc sibyl/configuration_names.cc
             sibyl/configuration_print.cc sibyl/configuration_reader.cc sibyl/configuration_settings.cc
-            sibyl/configuration_tls.cc sibyl/configuration_values.cc sibyl/log.cc)
+            sibyl/configuration_tls.cc sibyl/configuration_values.cc sibyl/configuration_yaml.cc sibyl/log.cc)
 target_include_directories(sibyl_configuration PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
 target_link_libraries(sibyl_configuration PUBLIC sibyl_server PRIVATE yaml-cpp spdlog::spdlog)
 

@@ -117,7 +117,8 @@ class Reader {
 
   const std::vector<Problem>& problems() const { return problems_; }
   const std::vector<std::string>& ignored() const { return ignored_; }
-  // Environment variables that look like ours and are not.
+  // What an operator should know before relying on the server: environment variables that look like ours and
+  // are not, security that a cassandra.yaml asks for and is not done, settings that have no effect.
   const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:
@@ -129,6 +130,10 @@ class Reader {
   std::vector<std::string> ignored_;
   std::vector<std::string> warnings_;
 };
+
+// Whether settings agree with each other; what does not is refused, or warned of, at its place.
+void check_together(const Reader::Result& result, std::vector<Problem>& problems,
+                    std::vector<std::string>& warnings);
 
 // --- Flags that are short for more than one setting
 
@@ -155,7 +160,7 @@ std::string duration_text(int64_t micros);
 
 // The least of what the machine has and its control groups allow.
 uint64_t available_memory();
-// Sizes that were not given follow from `memory`.
+// Sizes that were not given follow from `memory`, and from those that were given.
 void derive_sizes(Reader::Result& result, uint64_t available);
 
 // --- Names
@@ -164,6 +169,8 @@ void derive_sizes(Reader::Result& result, uint64_t available);
 bool is_cassandra_name(std::string_view name);
 // The known name that is nearest to a misspelt one, or empty.
 std::string nearest_name(std::string_view name);
+// "unknown setting 'memroy'; did you mean 'memory'?"
+std::string unknown_setting_text(std::string_view name);
 
 // --- Showing
 

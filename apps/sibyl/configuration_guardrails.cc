@@ -125,6 +125,12 @@ void add_guardrails(std::vector<Setting>& list) {
     list.push_back(flag(
         one.name, "Guardrails", [member = one.flag](auto& c) -> auto& { return c.engine.guardrails.*member; },
         one.help));
+  for (Setting& setting : list) {
+    if (std::string_view(setting.name) == "user_defined_functions_enabled")
+      setting.aliases = {{"enable_user_defined_functions"}};
+    if (std::string_view(setting.name) == "materialized_views_enabled")
+      setting.aliases = {{"enable_materialized_views"}};
+  }
   for (const plan::NamedValues& one : plan::guardrail_values()) list.push_back(value_set(one));
 }
 

@@ -1,4 +1,6 @@
 // The names of cassandra.yaml.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -228,6 +230,13 @@ std::string nearest_name(std::string_view name) {
   for (const Setting& setting : settings()) consider(setting.name);
   for (const std::string_view candidate : known_names()) consider(candidate);
   return nearest;
+}
+
+std::string unknown_setting_text(std::string_view name) {
+  std::string text = fmt::format("unknown setting '{}'", name);
+  if (const std::string nearest = nearest_name(name); !nearest.empty())
+    text += fmt::format("; did you mean '{}'?", nearest);
+  return text;
 }
 
 }  // namespace sibyl

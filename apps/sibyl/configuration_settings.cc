@@ -86,6 +86,17 @@ Setting known_class(const char* name, Access access, Parse parse, std::string he
   return setting;
 }
 
+// Of which Cassandra's own is the only one.
+Setting role_manager() {
+  Setting setting{"role_manager", Type::choice, "Security", "CassandraRoleManager, the only one"};
+  setting.text = [](const Configuration&) { return std::string("CassandraRoleManager"); };
+  setting.assign = [](Configuration&, const RawValue& value) -> base::Status {
+    SIBYL_ASSIGN(const std::string given, single(value));
+    return auth::check_role_manager(given);
+  };
+  return setting;
+}
+
 Setting client_certificates() {
   using Certificates = server::TlsOptions::ClientCertificates;
   static constexpr const char* names[] = {"false", "optional", "true"};
@@ -116,6 +127,7 @@ void add_security(std::vector<Setting>& list) {
   list.push_back(known_class(
       "authorizer", [](auto& c) -> auto& { return c.engine.auth.authorizer; }, auth::authorizer_by_name,
       "AllowAllAuthorizer or CassandraAuthorizer"));
+  list.push_back(role_manager());
   list.push_back(flag(
       "dynamic_data_masking_enabled", section, [](auto& c) -> auto& { return c.engine.dynamic_data_masking; },
       "Whether columns may be MASKED WITH a function, which is all that is shown of them without the "
@@ -125,7 +137,7 @@ void add_security(std::vector<Setting>& list) {
       "Whether connections are encrypted"));
   list.push_back(flag(
       "client_encryption_options.optional", section, [](auto& c) -> auto& { return c.tls_optional; },
-      "Whether connections that are not encrypted are served, too"));
+      "Whether plain and encrypted connections are served on one port"));
   list.push_back(text(
       "client_encryption_options.keystore", section,
       [](auto& c) -> auto& { return c.server.tls.certificate_file; },
@@ -235,8 +247,8 @@ void add_network(std::vector<Setting>& list) {
       1000, any, "A request that waited longer for its turn is answered OVERLOADED"));
   list.push_back(size(
       "native_transport_max_frame_size", section,
-      [](auto& c) -> auto& { return c.server.limits.frame_body_bytes; }, 64 * kibibyte, 255 * mebibyte,
-      "The largest request"));
+      [](auto& c) -> auto& { return c.server.limits.frame_body_bytes; }, 64 * kibibyte, any,
+      "The largest request, up to 255MiB"));
   list.back().aliases = {{"native_transport_max_frame_size_in_mb", "MiB"}};
   list.push_back(size(
       "native_transport_max_request_data_in_flight", section,
@@ -272,6 +284,7 @@ void add_own_limits(std::vector<Setting>& list) {
       [](auto& c) -> auto& { return c.server.limits.bytes_in_flight; }, mebibyte, any,
       "The same for one connection"));
   list.back().is_ours = true;
+  list.back().default_note = "`32MiB`, or native_transport_max_frame_size when that is more";
   list.push_back(integer(
       "connection_max_requests_in_flight", section,
       [](auto& c) -> auto& { return c.server.limits.requests_in_flight; }, 1, 32'768,

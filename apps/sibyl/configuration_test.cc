@@ -201,10 +201,151 @@ TEST(Configuration, tells_every_problem_with_its_line) {
 }
 
 TEST(Configuration, refuses_settings_that_do_not_fit_together) {
-  EXPECT_THAT(problems_of("native_transport_max_frame_size: 64MiB"),
-              ElementsAre(HasSubstr("32MiB is less than native_transport_max_frame_size, 64MiB")));
+  EXPECT_THAT(
+      problems_of("connection_max_request_data_in_flight: 32MiB\nnative_transport_max_frame_size: 64MiB"),
+      ElementsAre("sibyl.yaml:1: connection_max_request_data_in_flight: 32MiB is less than "
+                  "native_transport_max_frame_size, 64MiB"));
+  EXPECT_THAT(problems_of("native_transport_max_frame_size: 64MiB\n"
+                          "native_transport_max_request_data_in_flight: 48MiB\n"),
+              ElementsAre(HasSubstr("48MiB is less than native_transport_max_frame_size, 64MiB")));
   EXPECT_THAT(problems_of("memory: 512MiB\nfile_cache_size: 1GiB\n"),
               ElementsAre(HasSubstr("does not hold file_cache_size")));
+}
+
+// Everything that was warned of, having made sure that nothing was refused.
+std::vector<std::string> warnings_of(const std::string& yaml) {
+  Reader reader;
+  reader.read_yaml(yaml, "sibyl.yaml");
+  (void)reader.finish();
+  for (const Problem& problem : reader.problems()) ADD_FAILURE() << problem.text();
+  return reader.warnings();
+}
+
+TEST(Configuration, a_quote_that_is_not_closed_swallows_no_setting) {
+  const std::string rest = "authenticator: PasswordAuthenticator\nauthorizer: CassandraAuthorizer\n";
+  for (const char* open : {"\"x", "'x", "'it''s", "\"x\\\"", "&a \"x", "!!str 'x"})
+    EXPECT_THAT(problems_of("# x\ncluster_name: " + std::string(open) + "\n" + rest),
+                ElementsAre("sibyl.yaml:2: the quote is not closed"))
+        << open;
+  EXPECT_THAT(problems_of("cluster_name: 'x\n" + rest + "log_file: 'y'\n"), testing::Not(ElementsAre()));
+  EXPECT_THAT(problems_of("cluster_name: 'x\n" + rest + "# closed'\n"),
+              ElementsAre("sibyl.yaml:1: the quote is not closed"));
+  EXPECT_THAT(problems_of("seed_provider: ['x\n" + rest + "']\n"),
+              ElementsAre("sibyl.yaml:1: the quote is not closed"));
+  EXPECT_EQ(read("\xef\xbb\xbf"
+                 "cluster_name: \"a \\\" b\"\n")
+                .engine.cluster_name,
+            "a \" b");
+  EXPECT_EQ(read("cluster_name: 'it''s\n  long'\n").engine.cluster_name, "it's long");
+}
+
+TEST(Configuration, a_second_document_is_refused) {
+  EXPECT_THAT(problems_of("cluster_name: x\n---\nauthorizer: CassandraAuthorizer\n"),
+              ElementsAre(HasSubstr("sibyl.yaml:3: a second document")));
+  EXPECT_EQ(read("---\ncluster_name: x\n...\n").engine.cluster_name, "x");
+}
+
+TEST(Configuration, parameters_of_classes_are_told_of) {
+  EXPECT_THAT(warnings_of("authenticator:\n  class_name: PasswordAuthenticator\n  parameters:\n    a: b\n"),
+              ElementsAre("sibyl.yaml:4: authenticator.parameters.a has no meaning here and is ignored"));
+  EXPECT_THAT(problems_of("authenticator:\n  class_name: PasswordAuthenticator\n  parameters:\n"
+                          "    validator_class_name: com.example.Mine\n"),
+              ElementsAre(HasSubstr("sibyl.yaml:4: authenticator.parameters.validator_class_name: "
+                                    "'com.example.Mine' is not here")));
+  EXPECT_THAT(problems_of("authenticator: {class_name: PasswordAuthenticator, paramters: {}}\n"),
+              ElementsAre(HasSubstr("unknown setting 'authenticator.paramters'")));
+  EXPECT_THAT(problems_of("cluster_name: {class_name: x}"), ElementsAre(HasSubstr("takes a plain value")));
+}
+
+TEST(Configuration, certificates_are_not_asked_for_without_tls) {
+  EXPECT_THAT(problems_of("authenticator: MutualTlsAuthenticator"),
+              ElementsAre("sibyl.yaml:1: authenticator: MutualTlsAuthenticator requires "
+                          "client_encryption_options.enabled to be true & "
+                          "client_encryption_options.require_client_auth to be true"));
+  EXPECT_THAT(problems_of("authenticator: MutualTlsAuthenticator\nclient_encryption_options: {enabled: true, "
+                          "keystore: a.pem, require_client_auth: optional}\n"),
+              ElementsAre(HasSubstr("MutualTlsAuthenticator requires")));
+  EXPECT_THAT(problems_of("authenticator: MutualTlsAuthenticator\nclient_encryption_options: {enabled: true, "
+                          "keystore: a.pem, require_client_auth: true, truststore: b.pem}\n"),
+              ElementsAre());
+  EXPECT_THAT(problems_of("authenticator: MutualTlsWithPasswordFallbackAuthenticator"),
+              ElementsAre(HasSubstr("requires client_encryption_options.require_client_auth to be")));
+  EXPECT_THAT(warnings_of("client_encryption_options: {enabled: false, require_client_auth: true}"),
+              ElementsAre(HasSubstr("no connection is encrypted")));
+}
+
+TEST(Configuration, flags_for_tls_without_a_certificate_are_refused) {
+  const auto refused = [](const TlsFlags& flags) {
+    Reader reader;
+    read_tls_flags(flags, reader);
+    (void)reader.finish();
+    std::vector<std::string> texts;
+    for (const Problem& problem : reader.problems()) texts.push_back(problem.text());
+    return texts;
+  };
+  EXPECT_THAT(refused({"", "k.pem", "", false, false}),
+              ElementsAre(HasSubstr("--tls-key: connections would not be encrypted")));
+  EXPECT_THAT(refused({"", "", "c.pem", false, false}), ElementsAre(HasSubstr("--tls-ca: connections")));
+  EXPECT_THAT(refused({"", "", "", false, true}),
+              ElementsAre(HasSubstr("--tls-require-client-certificate: connections")));
+  EXPECT_EQ(shown_with({"", "", "c.pem", false, false},
+                       "client_encryption_options: {enabled: true, keystore: a.pem}")
+                .at("truststore"),
+            "c.pem");
+}
+
+TEST(Configuration, security_that_is_not_done_is_warned_of_by_name) {
+  EXPECT_THAT(
+      warnings_of("cluster_name: x\nnetwork_authorizer: CassandraNetworkAuthorizer\n"
+                  "cidr_authorizer:\n  class_name: CassandraCIDRAuthorizer\n"
+                  "audit_logging_options:\n  enabled: true\nnative_transport_port_ssl: 9142\n"
+                  "client_encryption_options:\n  require_endpoint_verification: true\n"),
+      ElementsAre(HasSubstr("sibyl.yaml:2: network_authorizer: CassandraNetworkAuthorizer is not done"),
+                  HasSubstr("sibyl.yaml:3: cidr_authorizer: CassandraCIDRAuthorizer is not done"),
+                  HasSubstr("sibyl.yaml:5: audit_logging_options.enabled: true is not done"),
+                  HasSubstr("sibyl.yaml:7: native_transport_port_ssl: 9142 is not done"),
+                  HasSubstr("sibyl.yaml:9: client_encryption_options.require_endpoint_verification")));
+  EXPECT_THAT(warnings_of("network_authorizer: AllowAllNetworkAuthorizer\naudit_logging_options:\n"
+                          "  enabled: false\nrole_manager: CassandraRoleManager\n"
+                          "native_transport_allow_older_protocols: true\n"),
+              ElementsAre());
+  EXPECT_THAT(problems_of("role_manager: com.example.LdapRoleManager"),
+              ElementsAre(HasSubstr("sibyl.yaml:1: role_manager: Unable to find role_manager class")));
+  EXPECT_FALSE(read("enable_user_defined_functions: false").engine.guardrails.user_defined_functions_enabled);
+}
+
+TEST(Configuration, sizes_in_flight_follow_each_other) {
+  const server::Limits large = read("native_transport_max_frame_size: 64MiB").server.limits;
+  EXPECT_EQ(large.bytes_in_flight, 64u << 20);
+  EXPECT_GE(large.total_bytes_in_flight, 64u << 20);
+  const server::Limits small = read("native_transport_max_request_data_in_flight: 8MiB").server.limits;
+  EXPECT_EQ(small.bytes_in_flight, 8u << 20);
+  EXPECT_EQ(small.frame_body_bytes, 8u << 20);
+  EXPECT_THAT(
+      warnings_of("native_transport_max_frame_size_in_mb: 256"),
+      ElementsAre("sibyl.yaml:1: native_transport_max_frame_size: it is cut to 255MiB, the most there "
+                  "is"));
+}
+
+TEST(Configuration, guardrails_warn_before_they_fail) {
+  EXPECT_THAT(problems_of("keyspaces_warn_threshold: 20\nkeyspaces_fail_threshold: 10\n"),
+              ElementsAre("sibyl.yaml:1: keyspaces_warn_threshold: The warn threshold 20 for "
+                          "keyspaces_warn_threshold should be lower than the fail threshold 10"));
+  EXPECT_THAT(problems_of("collection_size_warn_threshold: 2MiB\ncollection_size_fail_threshold: 1MiB\n"),
+              ElementsAre(HasSubstr("The warn threshold 2MiB for collection_size_warn_threshold should be "
+                                    "lower than the fail threshold 1MiB")));
+  EXPECT_THAT(problems_of("minimum_replication_factor_warn_threshold: 1\n"
+                          "minimum_replication_factor_fail_threshold: 2\n"),
+              ElementsAre(HasSubstr("should be greater than the fail threshold 2")));
+  EXPECT_THAT(problems_of("tables_warn_threshold: 0"),
+              ElementsAre(HasSubstr("0 is not allowed; if attempting to disable use -1")));
+  EXPECT_THAT(problems_of("data_disk_usage_percentage_fail_threshold: 101"),
+              ElementsAre(HasSubstr("maximum allowed value is 100")));
+  // Cassandra takes these, and never warns.
+  EXPECT_THAT(warnings_of("tombstone_warn_threshold: 200000"),
+              ElementsAre(HasSubstr("sibyl.yaml:1: tombstone_warn_threshold: it is more than")));
+  EXPECT_THAT(warnings_of("batch_size_warn_threshold: 60KiB"),
+              ElementsAre(HasSubstr("sibyl.yaml:1: batch_size_warn_threshold: it is more than")));
 }
 
 TEST(Configuration, flags_beat_the_environment_beats_the_file) {

@@ -98,6 +98,26 @@ uint64_t available_memory() {
 // A server that was told how much memory it has uses it; one that was not stays a modest guest of its
 // machine. The shares leave room for the answers that are being made and for the operating system's own
 // cache.
+namespace {
+
+// The largest request, what one connection may have in flight, and all: those that were not given follow.
+void derive_in_flight(Reader::Result& result) {
+  server::Limits& limits = result.configuration.server.limits;
+  const auto is_given = [&](const char* name) { return result.places.contains(name); };
+  const bool is_frame_given = is_given("native_transport_max_frame_size");
+  const bool is_total_given = is_given("native_transport_max_request_data_in_flight");
+  if (!is_given("connection_max_request_data_in_flight")) {
+    limits.bytes_in_flight = std::max(limits.bytes_in_flight, limits.frame_body_bytes);
+    if (is_total_given)
+      limits.bytes_in_flight = std::min(limits.bytes_in_flight, limits.total_bytes_in_flight);
+  }
+  if (!is_total_given)
+    limits.total_bytes_in_flight = std::max(limits.total_bytes_in_flight, limits.bytes_in_flight);
+  if (!is_frame_given) limits.frame_body_bytes = std::min(limits.frame_body_bytes, limits.bytes_in_flight);
+}
+
+}  // namespace
+
 void derive_sizes(Reader::Result& result, uint64_t available) {
   constexpr uint64_t mebibyte = 1u << 20;
   Configuration& configuration = result.configuration;
@@ -120,6 +140,7 @@ void derive_sizes(Reader::Result& result, uint64_t available) {
          std::clamp(memory / 10, 32 * mebibyte, 256 * mebibyte));
   derive("native_transport_max_request_data_in_flight", configuration.server.limits.total_bytes_in_flight,
          std::clamp(memory / 10, 32 * mebibyte, 256 * mebibyte));
+  derive_in_flight(result);
 }
 
 }  // namespace sibyl
