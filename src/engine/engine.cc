@@ -222,11 +222,11 @@ class EngineImpl final : public Engine {
       if (!current) return done(base::fail(std::move(current.error())));
       item.statement = std::move(*current);
     }
-    if (options_.statistics) done = counted(usage_.shape_of(kind, items), std::move(done));
+    std::shared_ptr<void> usage = options_.statistics ? usage_.shape_of(kind, items) : nullptr;
     Request hiding = request;
     for (const execute::BatchItem& item : items)
       hiding.unmasked = hiding.unmasked && !hides(item.statement->tables, login);
-    execute::batch(kind, items, hiding, environment_, std::move(done));
+    execute::batch(kind, items, hiding, environment_, std::move(usage), std::move(done));
   }
 
   void show_trace(const RequestTrace& trace) override { traces_.show(trace); }
@@ -295,21 +295,17 @@ class EngineImpl final : public Engine {
       if (base::Status status = system_tables_.refresh(*table); !status)
         return done(base::fail(std::move(status.error())));
     }
-    if (plan->usage == nullptr) return done(execute::select(*plan, request, environment_));
-    const auto started = std::chrono::steady_clock::now();
-    base::Result<ResultSet> result = execute::select(*plan, request, environment_);
-    if (result) usage_.count(plan->usage.get(), *result, started);
-    done(std::move(result));
+    done(execute::select(*plan, request, environment_));
   }
   void run(const std::shared_ptr<const plan::Modification>&, const PreparedPtr& plan, const Request& request,
            Completion done) {
-    write(plan, counted(plan->usage, std::move(done)), [&](const plan::Prepared& current, Completion then) {
+    write(plan, std::move(done), [&](const plan::Prepared& current, Completion then) {
       execute::modify(current, request, environment_, std::move(then));
     });
   }
   void run(const std::shared_ptr<const plan::Batch>&, const PreparedPtr& plan, const Request& request,
            Completion done) {
-    write(plan, counted(plan->usage, std::move(done)), [&](const plan::Prepared& current, Completion then) {
+    write(plan, std::move(done), [&](const plan::Prepared& current, Completion then) {
       execute::batch(current, request, environment_, std::move(then));
     });
   }
@@ -337,16 +333,6 @@ class EngineImpl final : public Engine {
 
   void run(const plan::Explain& explain, const PreparedPtr& plan, const Request&, Completion done) {
     done(explain_result(explain, *plan));
-  }
-
-  // Counts when it ends well. nullptr: it is not counted.
-  Completion counted(std::shared_ptr<void> usage, Completion done) {
-    if (usage == nullptr) return done;
-    return [this, usage = std::move(usage), done = std::move(done),
-            started = std::chrono::steady_clock::now()](base::Result<ResultSet> result) mutable {
-      if (result) usage_.count(usage.get(), *result, started);
-      done(std::move(result));
-    };
   }
 
   // What was counted before is added to; a store in memory has nothing to keep.

@@ -270,15 +270,16 @@ std::shared_ptr<QueryShape> Usage::listed_again(QueryShape& shape) {
 
 // --- Counting
 
-void Usage::count(void* usage, const execute::ResultSet& result, Time started) {
+void Usage::ended(const execute::Counted& counted, const execute::ResultSet& result) {
+  auto* known = static_cast<QueryShape*>(counted.usage.get());
   std::shared_ptr<QueryShape> listed;  // instead of one that had to go
-  if (!static_cast<QueryShape*>(usage)->is_listed.load(std::memory_order_relaxed)) {
-    listed = listed_again(*static_cast<QueryShape*>(usage));
-    usage = listed.get();
+  if (!known->is_listed.load(std::memory_order_relaxed)) {
+    listed = listed_again(*known);
+    known = listed.get();
   }
-  auto& shape = *static_cast<QueryShape*>(usage);
+  QueryShape& shape = *known;
   const Time now = std::chrono::steady_clock::now();
-  const auto taken = std::chrono::duration_cast<std::chrono::microseconds>(now - started).count();
+  const auto taken = std::chrono::duration_cast<std::chrono::microseconds>(now - counted.started).count();
   const size_t at = stripe_of_thread();
   const std::lock_guard lock(stripes_[at].mutex);
   if (!shape.counts[at]) shape.counts[at] = std::make_unique<ShapeCounts>();

@@ -5,12 +5,14 @@
 // reads adds the stripes up. Nothing is sampled: calls, partitions, rows and tombstones are exact, quantiles
 // are within 3.2% (base/quantile_sketch.h), partitions' counts lie within the bounds beside them
 // (base/space_saving.h). Counted are statements that succeeded, on tables of users; each page of a result is
-// a call, each statement of a batch a write. Latency is that of executing, for writes until they are durable.
+// a call, each statement of a batch a write. A write to a partition is counted when it is handed to the
+// store: also those few whose commit fails then. Latency is that of executing, for writes until they are
+// durable.
 //
 // Memory. At most 1,000 shapes are kept: when there are more, the eighth of them that was used least goes.
 // The partitions of a table that are read, and those that are written, take 4 KiB in each stripe that many of
 // them are counted in, beside keys of more than 15 bytes: with keys of 32 bytes 7 KiB, with the longest that
-// are kept 21 KiB. Writes to files end on one thread, so that they are counted in one stripe.
+// are kept 21 KiB.
 //
 // Threads: any, but for load().
 #pragma once
@@ -83,10 +85,9 @@ class Usage final : public execute::Observer {
   std::shared_ptr<void> shape_of(cql::Batch::Kind kind, const std::vector<execute::BatchItem>& items);
 
   // --- Counting
-  // A statement has ended well. `usage`: its plan's, not nullptr.
-  void count(void* usage, const execute::ResultSet& result, Time started);
   void read(const schema::Table& table, std::span<const base::Bytes> keys, uint64_t tombstones) override;
   void written(const schema::Table& table, std::span<const base::Bytes> prefixes) override;
+  void ended(const execute::Counted& counted, const execute::ResultSet& result) override;
 
   // --- Reading
   struct Shape {

@@ -60,7 +60,6 @@ class BatchBuilder {
   storage::WriteSet writes;
   PartitionLocks::Held held;
   ResultSet result;
-  std::vector<Written> written;
 
  private:
   base::Status build_conditional() {
@@ -69,7 +68,6 @@ class BatchBuilder {
     writes = std::move(builder.writes);
     held = std::move(builder.held);
     result = std::move(builder.result);
-    written = std::move(builder.written);
     return status;
   }
 
@@ -89,12 +87,12 @@ class BatchBuilder {
     return before.counters.write(before.reads, server_timestamp, writes);
   }
 
-  void count(const Modification& statement, Targets& targets) {
+  void count(const Modification& statement, const Targets& targets) {
     if (statement.reads_first) {
       result.partitions_read += targets.prefixes.size();
       result.rows_read += targets.prefixes.size() * targets.rows.size();
     }
-    observe(environment_, statement, targets, written);
+    observe(environment_, statement, targets);
   }
 
   base::Status add_upkeep() {
@@ -154,14 +152,14 @@ class BatchBuilder {
   std::set<Bytes> partitions_;
 };
 
-void run(BatchBuilder builder, Environment& environment, Completion done) {
+void run(BatchBuilder builder, Environment& environment, Counted counted, Completion done) {
   if (auto status = builder.build(); !status) {
     builder.held.release();
     done(base::fail(std::move(status.error())));
     return;
   }
   commit(environment, std::move(builder.writes), std::move(builder.held), std::move(builder.result),
-         std::move(builder.written), std::move(done), builder.trace());
+         std::move(counted), std::move(done), builder.trace());
 }
 
 }  // namespace
@@ -173,15 +171,17 @@ void batch(const plan::Prepared& prepared, const Request& request, Environment& 
     done(base::invalid("Invalid amount of bind variables"));
     return;
   }
+  Counted counted = Counted::from_now(prepared.usage);
   std::vector<Item> items;
   items.reserve(plan.statements.size());
   for (const auto& statement : plan.statements) items.push_back({statement.get(), request.values});
   run(BatchBuilder(plan.kind, std::move(items), plan.conditional.get(), plan.timestamp, request, environment),
-      environment, std::move(done));
+      environment, std::move(counted), std::move(done));
 }
 
 void batch(cql::Batch::Kind kind, std::span<const BatchItem> items, const Request& request,
-           Environment& environment, Completion done) {
+           Environment& environment, std::shared_ptr<void> usage, Completion done) {
+  Counted counted = Counted::from_now(std::move(usage));
   std::vector<Item> bound;
   std::vector<std::shared_ptr<const Modification>> statements;
   bound.reserve(items.size());
@@ -208,7 +208,7 @@ void batch(cql::Batch::Kind kind, std::span<const BatchItem> items, const Reques
   if (plan::has_conditions(statements)) conditional = plan::conditional_result(statements, true);
   run(BatchBuilder(kind, std::move(bound), conditional ? &*conditional : nullptr, nullptr, request,
                    environment),
-      environment, std::move(done));
+      environment, std::move(counted), std::move(done));
 }
 
 }  // namespace sibyl::execute

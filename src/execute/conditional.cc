@@ -66,7 +66,7 @@ base::Status ConditionalBuilder::build() {
 
 void ConditionalBuilder::observe_all() {
   for (size_t i = 0; i < statements_.size(); ++i)
-    observe(environment_, *statements_[i].statement, targets_[i], written);
+    observe(environment_, *statements_[i].statement, targets_[i]);
 }
 
 // --- What is asked

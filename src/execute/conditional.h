@@ -34,7 +34,6 @@ class ConditionalBuilder {
   storage::WriteSet writes;
   PartitionLocks::Held held;
   ResultSet result;  // [applied], and what stood in the way
-  std::vector<Written> written;
 
  private:
   // What the statements demand of one row.

@@ -274,7 +274,7 @@ TEST_F(Conditional, TheProtocolsBatch) {
   const auto run_batch = [&](std::vector<ValueView> first, std::vector<ValueView> second) {
     const std::vector<BatchItem> items = {{*update, first}, {*insert, second}};
     base::Result<ResultSet> answer = base::invalid("never answered");
-    batch(cql::Batch::Kind::unlogged, items, {}, environment,
+    batch(cql::Batch::Kind::unlogged, items, {}, environment, nullptr,
           [&](base::Result<ResultSet> result) { answer = std::move(result); });
     return print(answer);
   };

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -65,15 +67,30 @@ class TimestampSource {
   std::atomic<int64_t> last_{0};
 };
 
-// Told which partitions statements name, by any thread, so it must be quick. Outlives the store.
+// A statement that is counted when it ends well.
+struct Counted {
+  using Time = std::chrono::steady_clock::time_point;
+  std::shared_ptr<void> usage;  // its plan's; nullptr: it is not counted
+  Time started;
+
+  static Counted from_now(std::shared_ptr<void> usage) {
+    const Time started = usage != nullptr ? std::chrono::steady_clock::now() : Time();
+    return {std::move(usage), started};
+  }
+};
+
+// Told which partitions statements name and how they end, by any thread, so it must be quick. Outlives the
+// store.
 class Observer {
  public:
   virtual ~Observer() = default;
   // A SELECT has read; `keys` are serialised, none when it reads a range of partitions or through an index.
   virtual void read(const schema::Table& table, std::span<const Bytes> keys, uint64_t tombstones) = 0;
-  // A statement that writes, alone or in a batch, was committed; or its conditions did not hold.
-  // `prefixes` are those of record keys.
+  // A statement that writes, alone or in a batch, is about to be committed; or its conditions do not hold.
+  // `prefixes` are those of record keys. (Told when it has been committed, it would have to keep them.)
   virtual void written(const schema::Table& table, std::span<const Bytes> prefixes) = 0;
+  // A statement has ended well, a write by being durable. REQUIRES: counted.usage is there.
+  virtual void ended(const Counted& counted, const ResultSet& result) = 0;
 };
 
 class VectorIndexes;   // vector_indexes.h: near neighbours

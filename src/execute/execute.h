@@ -20,13 +20,13 @@ void modify(const plan::Prepared& prepared, const Request& request, Environment&
             Completion done);
 void batch(const plan::Prepared& prepared, const Request& request, Environment& environment, Completion done);
 
-// A protocol BATCH: statements with values of their own, one atomic write.
+// A protocol BATCH: statements with values of their own, one atomic write. `usage`: the batch's own, or none.
 struct BatchItem {
   plan::PreparedPtr statement;
   std::span<const types::ValueView> values;
 };
 void batch(cql::Batch::Kind kind, std::span<const BatchItem> items, const Request& request,
-           Environment& environment, Completion done);
+           Environment& environment, std::shared_ptr<void> usage, Completion done);
 
 void truncate(const plan::Prepared& prepared, Environment& environment, Completion done);
 

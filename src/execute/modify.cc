@@ -17,20 +17,20 @@ using plan::Modification;
 
 namespace {
 
-void tell(Observer* observer, const std::vector<Written>& written) {
-  for (const Written& one : written) observer->written(*one.table, one.prefixes);
+void tell(Observer* observer, const Counted& counted, const ResultSet& result) {
+  if (observer != nullptr && counted.usage != nullptr) observer->ended(counted, result);
 }
 
 }  // namespace
 
 void commit(Environment& environment, storage::WriteSet writes, PartitionLocks::Held held, ResultSet result,
-            std::vector<Written> written, Completion done, Trace* trace) {
+            Counted counted, Completion done, Trace* trace) {
   if (trace != nullptr && !writes.empty())
     trace->step(fmt::format("Committing {} records of {} bytes together", writes.operations().size(),
                             writes.byte_size()));
   if (writes.empty()) {
     held.release();
-    tell(environment.observer, written);
+    tell(environment.observer, counted, result);
     done(std::move(result));
     return;
   }
@@ -39,12 +39,12 @@ void commit(Environment& environment, storage::WriteSet writes, PartitionLocks::
   if (vectors != nullptr) changes = vectors->changes_of(writes);
   environment.store.commit(std::move(writes), [done = std::move(done), held = std::move(held), vectors,
                                                changes = std::move(changes), observer = environment.observer,
-                                               written = std::move(written),
+                                               counted = std::move(counted),
                                                result = std::move(result)](base::Status status) mutable {
     if (status && !changes.empty()) vectors->committed(std::move(changes));
     held.release();
     if (status) {
-      tell(observer, written);
+      tell(observer, counted, result);
       done(std::move(result));
     } else {
       done(base::fail(std::move(status.error())));
@@ -63,10 +63,8 @@ int64_t now_seconds_of(const Request& request, int64_t now_micros) {
   return request.now_seconds ? *request.now_seconds : now_micros / 1'000'000;
 }
 
-void observe(Environment& environment, const Modification& statement, Targets& targets,
-             std::vector<Written>& written) {
-  if (environment.observer != nullptr)
-    written.push_back({statement.table, std::exchange(targets.prefixes, {})});
+void observe(Environment& environment, const Modification& statement, const Targets& targets) {
+  if (environment.observer != nullptr) environment.observer->written(*statement.table, targets.prefixes);
 }
 
 base::Result<Moment> moment_of(const Modification& statement, const plan::Bindings& bindings,
@@ -92,22 +90,21 @@ namespace {
 
 base::Result<storage::WriteSet> build_conditional(const Modification& statement, const Request& request,
                                                   Environment& environment, PartitionLocks::Held& held,
-                                                  ResultSet& result, std::vector<Written>& written) {
+                                                  ResultSet& result) {
   ConditionalBuilder builder({{&statement, request.values}}, *statement.conditional, false, request,
                              environment);
   const base::Status status = builder.build();
   held = std::move(builder.held);
   result = std::move(builder.result);
-  written = std::move(builder.written);
   if (!status) return base::fail(status.error());
   return std::move(builder.writes);
 }
 
 // Everything up to the commit. Takes the locks when the statement reads first.
 base::Result<storage::WriteSet> build(const Modification& statement, const Request& request,
-                                      Environment& environment, PartitionLocks::Held& held, ResultSet& result,
-                                      std::vector<Written>& written) {
-  if (statement.conditions) return build_conditional(statement, request, environment, held, result, written);
+                                      Environment& environment, PartitionLocks::Held& held,
+                                      ResultSet& result) {
+  if (statement.conditions) return build_conditional(statement, request, environment, held, result);
   Workspace& space = workspace();
   space.guardrails = environment.guardrails;
   const plan::Bindings bindings = bindings_of(request.values, environment.clock.now_micros());
@@ -121,7 +118,7 @@ base::Result<storage::WriteSet> build(const Modification& statement, const Reque
   if (!statement.reads_first) {
     SIBYL_TRY(build_writes(statement, targets, bindings, moment, nullptr, space, writes));
     result.warnings = std::move(space.warnings);
-    observe(environment, statement, targets, written);
+    observe(environment, statement, targets);
     return writes;
   }
   result.partitions_read = targets.prefixes.size();
@@ -132,7 +129,7 @@ base::Result<storage::WriteSet> build(const Modification& statement, const Reque
   SIBYL_TRY(before.counters.write(before.reads, moment.timestamp, writes));
   const schema::Table* const table = statement.table.get();
   if (table->needs_upkeep()) SIBYL_TRY(add_upkeep({&table, 1}, environment.store, writes));
-  observe(environment, statement, targets, written);
+  observe(environment, statement, targets);
   return writes;
 }
 
@@ -159,16 +156,16 @@ void modify(const plan::Prepared& prepared, const Request& request, Environment&
     done(base::fail(std::move(status.error())));
     return;
   }
+  Counted counted = Counted::from_now(prepared.usage);
   PartitionLocks::Held held;
   ResultSet result;
-  std::vector<Written> written;
-  auto writes = build(statement, request, environment, held, result, written);
+  auto writes = build(statement, request, environment, held, result);
   if (!writes) {
     held.release();
     done(base::fail(std::move(writes.error())));
     return;
   }
-  commit(environment, std::move(*writes), std::move(held), std::move(result), std::move(written),
+  commit(environment, std::move(*writes), std::move(held), std::move(result), std::move(counted),
          std::move(done), request.trace);
 }
 

@@ -10,13 +10,13 @@
 namespace sibyl::execute {
 
 // Hands the write set to the store; answers with `result` when it is durable, with the locks given back and
-// the observer told.
+// the observer told of the end.
 void commit(Environment& environment, storage::WriteSet writes, PartitionLocks::Held held, ResultSet result,
-            std::vector<Written> written, Completion done, Trace* trace = nullptr);
+            Counted counted, Completion done, Trace* trace = nullptr);
 
-// Keeps for the observer, if there is one, what the statement writes to; takes the partitions' prefixes.
-void observe(Environment& environment, const plan::Modification& statement, Targets& targets,
-             std::vector<Written>& written);
+// Tells the observer, if there is one, what the statement writes to. When nothing but the commit is left that
+// could fail.
+void observe(Environment& environment, const plan::Modification& statement, const Targets& targets);
 
 // The request's time: what now() gives and expiry counts from.
 plan::Bindings bindings_of(std::span<const types::ValueView> values, int64_t now_micros);

@@ -45,12 +45,6 @@ struct Targets {
   }
 };
 
-// What a statement has written to when its commit succeeds.
-struct Written {
-  schema::TablePtr table;
-  std::vector<Bytes> prefixes;  // of the partitions
-};
-
 // One per thread: a request builds its write set without leaving the thread, so that the next one may reuse
 // all this.
 struct Workspace {

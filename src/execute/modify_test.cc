@@ -342,10 +342,11 @@ struct CountingObserver final : Observer {
     ++statements;
     partitions += prefixes.size();
   }
-  size_t statements = 0, partitions = 0;
+  void ended(const Counted&, const ResultSet&) override { ++ends; }
+  size_t statements = 0, partitions = 0, ends = 0;
 };
 
-TEST(Modify, OnlyWhatWasCommittedIsObserved) {
+TEST(Modify, WhatIsHandedToTheStoreIsObservedAndWhatWasCommittedIsCounted) {
   storage::memory::Options options;
   options.fail_commit = [](uint64_t number) { return number % 2 == 1; };
   WriteFixture database(std::move(options));
@@ -356,24 +357,30 @@ TEST(Modify, OnlyWhatWasCommittedIsObserved) {
   const auto run = [&](const std::string& text, bool is_batch) {
     const auto prepared = database.prepare(text);
     ASSERT_TRUE(prepared);
+    plan::Prepared counted = **prepared;
+    counted.usage = std::make_shared<int>();
     (is_batch ? static_cast<void (*)(const plan::Prepared&, const Request&, Environment&, Completion)>(batch)
-              : modify)(**prepared, {}, environment, [](const base::Result<ResultSet>&) {});
+              : modify)(counted, {}, environment, [](const base::Result<ResultSet>&) {});
   };
   const std::string batch_text =
       "BEGIN BATCH INSERT INTO t (k, v) VALUES (1, 1); UPDATE t SET v = 1 WHERE k IN (2, 3); APPLY BATCH";
+  const auto expect = [&](size_t statements, size_t partitions, size_t ends) {
+    EXPECT_EQ(std::tuple(observer.statements, observer.partitions, observer.ends),
+              std::tuple(statements, partitions, ends));
+  };
   run("INSERT INTO t (k, v) VALUES (1, 1)", false);
-  EXPECT_EQ(observer.statements, 0u);
+  expect(1, 1, 0);
   run("INSERT INTO t (k, v) VALUES (1, 1)", false);
-  EXPECT_EQ(std::pair(observer.statements, observer.partitions), std::pair(size_t{1}, size_t{1}));
+  expect(2, 2, 1);
   run(batch_text, true);
-  EXPECT_EQ(observer.statements, 1u);
+  expect(4, 5, 1);
   run(batch_text, true);
-  EXPECT_EQ(std::pair(observer.statements, observer.partitions), std::pair(size_t{3}, size_t{4}));
+  expect(6, 8, 2);
   run("UPDATE t SET v = 2 WHERE k = 1 IF v = 1", false);
-  EXPECT_EQ(observer.statements, 3u);
+  expect(7, 9, 2);
   run("UPDATE t SET v = 2 WHERE k = 1 IF v = 1", false);
   run("UPDATE t SET v = 2 WHERE k = 1 IF v = 1", false);  // does not apply: nothing is committed
-  EXPECT_EQ(std::pair(observer.statements, observer.partitions), std::pair(size_t{5}, size_t{6}));
+  expect(9, 11, 4);
 }
 
 TEST(Modify, AFailedCommitReleasesTheLock) {
@@ -440,7 +447,7 @@ TEST(Modify, ProtocolBatches) {
   const auto run = [&](cql::Batch::Kind kind, std::vector<BatchItem> items) {
     std::string answer = "never";
     Environment environment = database.environment();
-    batch(kind, items, {}, environment,
+    batch(kind, items, {}, environment, nullptr,
           [&](base::Result<ResultSet> result) { answer = result ? "" : result.error().message(); });
     return answer;
   };

@@ -409,8 +409,12 @@ base::Result<ResultSet> select(const plan::Prepared& prepared, const Request& re
   // What is read is what was committed last, at every level; Cassandra needs a round of its own a partition.
   if (is_serial(request.consistency) && (*plan)->where->has_partition_in())
     return invalid("SERIAL/LOCAL_SERIAL consistency may only be requested for one partition at a time");
-  if ((*plan)->nearest) return select_nearest(prepared, **plan, request, environment);
-  return Selecting(prepared, **plan, request, environment).run();
+  const Counted counted = Counted::from_now(prepared.usage);
+  base::Result<ResultSet> result = (*plan)->nearest ? select_nearest(prepared, **plan, request, environment)
+                                                    : Selecting(prepared, **plan, request, environment).run();
+  if (result && counted.usage != nullptr && environment.observer != nullptr)
+    environment.observer->ended(counted, *result);
+  return result;
 }
 
 namespace {

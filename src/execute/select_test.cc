@@ -346,6 +346,7 @@ struct KeysObserver final : Observer {
     for (const Bytes& key : keys) partitions.push_back(base::read_big_endian<int32_t>(key));
   }
   void written(const schema::Table&, std::span<const Bytes>) override {}
+  void ended(const Counted&, const ResultSet&) override {}
   std::vector<int32_t> partitions;
 };
 
