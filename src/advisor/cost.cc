@@ -59,6 +59,10 @@ double layout_bytes(const Model& model, const Layout& layout) {
   return layout_rows(model, layout) * layout_row_bytes(model, layout);
 }
 
+double layout_stored_bytes(const Model& model, const Layout& layout) {
+  return layout_rows(model, layout) * layout_stored_row_bytes(model, layout);
+}
+
 double rows_per_key(const Model& model, const Layout& layout) {
   double keys = 1;
   for (const FieldReference field : layout.partition)

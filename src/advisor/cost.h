@@ -26,10 +26,12 @@ struct CostModel {
 
 // Sizes of a table, all from declared counts.
 double layout_rows(const Model& model, const Layout& layout);
+// As NoSE counts bytes, for comparisons with what it has published: the sums of the fields' sizes.
 double layout_row_bytes(const Model& model, const Layout& layout);
 double layout_bytes(const Model& model, const Layout& layout);
-// The same as the engine stores a row: its key with each record, its cells with their lengths.
+// As the engine stores them: each row's key with its record, its cells with their lengths.
 double layout_stored_row_bytes(const Model& model, const Layout& layout);
+double layout_stored_bytes(const Model& model, const Layout& layout);
 // Rows behind one partition key (over all its buckets), on average and behind the commonest key.
 double rows_per_key(const Model& model, const Layout& layout);
 double rows_of_largest_key(const Model& model, const Layout& layout);

@@ -258,7 +258,7 @@ base::Result<Design> Designer::run() {
   // Of tables of one size the one with the shorter key: less than a byte for each column.
   for (size_t i = 0; i < tables_.size(); ++i)
     program_.tables[i].bytes =
-        layout_bytes(model_, tables_[i]) + 0.01 * static_cast<double>(tables_[i].clustering.size());
+        layout_stored_bytes(model_, tables_[i]) + 0.01 * static_cast<double>(tables_[i].clustering.size());
   program_.space_bytes = options_.space_bytes ? options_.space_bytes : workload_.target.space_bytes;
   program_.share = options_.share;
   program_.seconds = options_.seconds;

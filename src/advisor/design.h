@@ -61,8 +61,17 @@ struct PlannedStep {
   size_t lookup = 0;
   std::vector<FieldReference> results;
   std::vector<size_t> lookups;
-  // client: what the rows of the look-up must satisfy
+  // client: what the rows of the look-up must satisfy, the sequence that they are put into, and how many of
+  // the first are kept
+  struct Term {
+    FieldReference field;
+    size_t entity = 0, entity_field = 0;
+    bool descending = false;
+  };
   std::vector<std::pair<FieldReference, Parameter>> checks;
+  std::vector<Term> order;
+  std::optional<double> keep;
+  bool sorts = false;  // at the price of a sort: what comes from several buckets is in order in each of them
 };
 
 struct PlannedStatement {

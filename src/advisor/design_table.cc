@@ -128,7 +128,7 @@ DesignedTable write_table(const Model& model, Layout layout, std::vector<std::st
   taken_names.push_back(table.layout.name);
   table.definition = definition_of(model, table);
   table.rows = layout_rows(model, table.layout);
-  table.bytes = layout_bytes(model, table.layout);
+  table.bytes = layout_stored_bytes(model, table.layout);
   table.largest_partition_bytes =
       rows_of_largest_partition(model, table.layout) * layout_stored_row_bytes(model, table.layout);
   if (const auto hot = hottest_field(model, table.layout)) {

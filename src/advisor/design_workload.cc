@@ -15,7 +15,7 @@ std::string table_text(const Model& model, const DesignedTable& table) {
   const double buckets = std::max(1.0, layout.buckets);
   const double rows = std::max(1.0, table.rows);
   const double keys = std::max(1.0, rows / std::max(1.0, rows_per_key(model, layout)));
-  const double row_bytes = std::max(1.0, layout_row_bytes(model, layout));
+  const double row_bytes = std::max(1.0, layout_stored_row_bytes(model, layout));
   const double largest = std::max(1.0, rows_of_largest_key(model, layout) / buckets);
   std::string text =
       fmt::format("{}\n-- @table {} rows={:.0f} partitions={:.0f} row={:.0f}", table.definition, layout.name,

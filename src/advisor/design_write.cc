@@ -55,6 +55,9 @@ class ReadWriter {
   std::string order(size_t index) const;
   std::string filters(size_t index, PlannedStep& step) const;
   bool served(size_t index, FieldReference field, bool range) const;
+  bool comes_apart() const { return table(0).layout.buckets > 1; }
+  bool is_limited() const { return plan_.reads[0].limited; }
+  void add_sequence(size_t index, std::vector<PlannedStep>& steps) const;
 
   const std::vector<DesignedTable>& tables_;
   const std::vector<size_t>& table_of_;
@@ -153,7 +156,7 @@ std::vector<std::string> ReadWriter::selected(size_t index, PlannedStep& step) c
   for (const Given& given : need_.given) {
     if (!served(index, given.field, false)) fields.push_back(given.field);
   }
-  if (plan_.sort) {
+  if (plan_.sort || comes_apart()) {
     for (const OrderTerm& term : need_.order) fields.push_back(term.field);
   }
   std::vector<std::string> columns;
@@ -209,6 +212,34 @@ std::string ReadWriter::filters(size_t index, PlannedStep& step) const {
   return fmt::format("{}", fmt::join(checks, " AND "));
 }
 
+// What the client does with rows that do not come in the sequence asked for, or more than were.
+void ReadWriter::add_sequence(size_t index, std::vector<PlannedStep>& steps) const {
+  PlannedStep step;
+  step.kind = PlannedStep::Kind::client;
+  step.lookup = lookup_;
+  step.sorts = plan_.sort;
+  std::vector<std::string> terms;
+  for (const OrderTerm& term : need_.order) {
+    if (!plan_.sort && !comes_apart()) break;
+    const auto given = [&](const Given& one) { return one.field == term.field; };
+    if (std::any_of(need_.given.begin(), need_.given.end(), given)) continue;
+    std::string column;
+    for (size_t read = index + 1; read-- > 0 && column.empty();)
+      column = column_of(table(read), plan_.reads[read], term.field);
+    const Parameter about = domain(term.field);
+    step.order.push_back({term.field, about.entity, about.entity_field, term.descending});
+    terms.push_back(column + (term.descending ? " DESC" : ""));
+  }
+  step.keep = need_.limit;
+  if (step.order.empty() && !step.keep) return;
+  if (!step.order.empty())
+    step.cql = fmt::format("{} {}", plan_.sort ? "sort the rows by" : "merge the rows of all buckets by",
+                           fmt::join(terms, ", "));
+  if (step.keep)
+    step.cql += fmt::format("{}keep the first {:.0f}", step.cql.empty() ? "" : " and ", *step.keep);
+  steps.push_back(std::move(step));
+}
+
 std::vector<PlannedStep> ReadWriter::run() {
   std::vector<PlannedStep> steps;
   for (size_t i = 0; i < plan_.reads.size(); ++i) {
@@ -233,13 +264,12 @@ std::vector<PlannedStep> ReadWriter::run() {
       check.cql = "keep the rows with " + checks;
       steps.push_back(std::move(check));
     }
+    // Of a LIMIT that each bucket was asked with the first of all are looked up further.
+    if (i == 0 && is_limited() && comes_apart()) add_sequence(i, steps);
   }
-  if (plan_.sort) {
-    PlannedStep sort;
-    sort.kind = PlannedStep::Kind::client;
-    sort.cql = "sort the rows";
-    steps.push_back(std::move(sort));
-  }
+  const bool unlimited = need_.limit && !is_limited();
+  if (plan_.sort || unlimited || (comes_apart() && !is_limited()))
+    add_sequence(plan_.reads.size() - 1, steps);
   return steps;
 }
 

@@ -47,9 +47,9 @@ std::vector<NodeBar> bars_of(const Spread& spread) {
 void draw_nodes(Svg& svg, const Box& box, const Spread& spread, double most) {
   const size_t each = nodes_of_a_bar(spread);
   svg.text({box.x, box.y - 10},
-           fmt::format("{} node{}: fullest / mean {:.2f} bytes, {:.2f} requests{}", spread.nodes,
-                       spread.nodes == 1 ? "" : "s", spread.bytes, spread.requests,
-                       each > 1 ? fmt::format(" (bars: {} nodes)", each) : ""),
+           fmt::format("{} node{}{}: fullest / mean {:.2f} bytes, {:.2f} requests", spread.nodes,
+                       spread.nodes == 1 ? "" : "s", each > 1 ? fmt::format(", {} a bar", each) : "",
+                       spread.bytes, spread.requests),
            "small");
   const auto level = [&](double value) { return box.bottom() - box.height * std::min(1.0, value / most); };
   for (double line = 0; line <= most; line += std::max(1.0, std::ceil(most / 4))) {

@@ -7,6 +7,7 @@
 #include <rapidcheck/gtest.h>
 #include <boost/property_tree/ptree.hpp>
 #include <boost/property_tree/xml_parser.hpp>
+#include <map>
 #include <set>
 #include <sstream>
 
@@ -161,6 +162,61 @@ CREATE TABLE trips (station int, started timeuuid, PRIMARY KEY (station, started
   for (const char* text : {"### orders", "| \\[steps] |", "| placed | timeuuid | C↓ |",
                            "| Q2 | orders\\_of |", "![growth](growth.svg)"})
     EXPECT_NE(page.find(text), std::string::npos) << text << "\n" << page;
+}
+
+// Where each <text> begins and ends must lie within the picture.
+void expect_texts_fit(const ptree& tree, double width) {
+  for (const auto& [name, child] : tree) {
+    if (name == "text") {
+      const std::string text = child.get_value<std::string>();
+      const std::string css = child.get<std::string>("<xmlattr>.class", "");
+      const double size = css.find("title") != std::string::npos   ? 17
+                          : css.find("name") != std::string::npos  ? 13
+                          : css.find("small") != std::string::npos ? 11
+                                                                   : 12;
+      const std::string anchor = child.get<std::string>("<xmlattr>.text-anchor", "start");
+      const double share = anchor == "start" ? 1 : anchor == "end" ? 0 : 0.5;
+      const double x = child.get<double>("<xmlattr>.x"), wide = text_width(text, size);
+      EXPECT_LE(x + share * wide, width) << text;
+      EXPECT_GE(x - (1 - share) * wide, 0) << text;
+    }
+    expect_texts_fit(child, width);
+  }
+}
+
+void expect_texts_fit(const std::string& svg) {
+  const ptree tree = parse_xml(svg);
+  expect_texts_fit(tree, tree.get<double>("svg.<xmlattr>.width"));
+}
+
+// The subtitle of a single table's growth, the headings of bars that stand for several nodes.
+TEST(DiagramTest, TextsLieWithinThePicture) {
+  for (const char* nodes : {"3", "60", "120", "1000"}) {
+    const Review review = review_of(fmt::format(R"(
+CREATE TABLE trips (station int, started timeuuid, PRIMARY KEY (station, started));
+-- @table trips rows=100M partitions=10000 growth=100/s row=200
+-- @target nodes={} partition=123.4MB horizon=3.5y
+)",
+                                                nodes));
+    for (const Diagram& diagram : draw_diagrams(review))
+      if (diagram.file.ends_with(".svg")) expect_texts_fit(diagram.text);
+    // Two charts side by side: the first one's heading ends before the second begins.
+    std::map<std::string, double> ends;
+    const ptree tree = parse_xml(draw_spread(review));
+    for (const auto& [name, child] : tree.get_child("svg")) {
+      if (name != "text") continue;
+      const std::string text = child.get_value<std::string>();
+      if (text.find("fullest / mean") == std::string::npos) continue;
+      const double x = child.get<double>("<xmlattr>.x");
+      const auto [end, first] = ends.try_emplace(child.get<std::string>("<xmlattr>.y"), 0);
+      EXPECT_LT(end->second, x) << text;
+      end->second = x + text_width(text, 11);
+    }
+    EXPECT_EQ(ends.size(), 1u);
+  }
+  const Review review = review_of(shop);
+  for (const Diagram& diagram : draw_diagrams(review))
+    if (diagram.file.ends_with(".svg")) expect_texts_fit(diagram.text);
 }
 
 TEST(DiagramTest, FindingsAreShownWhereTheyBelong) {

@@ -381,16 +381,18 @@ State Search::apply(const State& before, size_t way) const {
     state.covered[node] = true;
   }
   for (const FieldReference field : ways_[way].provides) state.known[field.node][field.field] = true;
+  const double all = fan;
   if (read.first) {
     state.ordered = gives_order(table, place.nodes, read.equal);
     limit_rows(state, read, fan);
   }
-  read.rows = keys * fan;
+  // Every bucket may hold the first of all: each is asked for as many as are wanted.
+  read.rows = keys * (read.limited ? std::min(all, fan * table.buckets) : fan);
   read.partitions = keys * table.buckets;
   read.cost = cost_.read(read.partitions, read.rows);
   read.key = key_text(place, read);
   for (const size_t node : ways_[way].nodes) {
-    if (!before.covered[node]) state.node_rows[node] = read.rows;
+    if (!before.covered[node]) state.node_rows[node] = keys * fan;
   }
   state.rows *= fan;
   state.reads.push_back(std::move(read));

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace sibyl::advisor {
@@ -118,6 +119,13 @@ std::string number(double value) {
   return text == "-0" ? "0" : text;
 }
 
+// As the style sheet has it.
+double letter_size(std::string_view css_class) {
+  if (css_class.find("title") != std::string_view::npos) return 17;
+  if (css_class.find("name") != std::string_view::npos) return 13;
+  return css_class.find("small") != std::string_view::npos ? 11 : 12;
+}
+
 std::string points_text(const std::vector<Point>& points) {
   std::string out;
   for (const Point& point : points)
@@ -192,6 +200,9 @@ void Svg::rectangle(const Box& box, std::string_view css_class, double radius) {
 }
 
 void Svg::text(Point at, std::string_view text, std::string_view css_class, Anchor anchor) {
+  const double shares[] = {1, 0.5, 0};  // of its width that lies to the right
+  right_ =
+      std::max(right_, at.x + shares[static_cast<size_t>(anchor)] * text_width(text, letter_size(css_class)));
   const char* const anchors[] = {"", R"( text-anchor="middle")", R"( text-anchor="end")"};
   body_ += fmt::format(R"(<text x="{}" y="{}"{} class="{}" xml:space="preserve">{}</text>)", number(at.x),
                        number(at.y), anchors[static_cast<size_t>(anchor)], escape_xml(css_class),
@@ -222,7 +233,9 @@ void Svg::end() {
 }
 
 std::string Svg::finish(double width, double height, std::string_view title) const {
-  const std::string w = number(std::ceil(width)), h = number(std::ceil(height));
+  constexpr double margin = 16;
+  const std::string w = number(std::ceil(std::max(width, right_ > 0 ? right_ + margin : 0))),
+                    h = number(std::ceil(height));
   return fmt::format(R"(<?xml version="1.0" encoding="UTF-8"?>
 <svg xmlns="http://www.w3.org/2000/svg" width="{0}" height="{1}" viewBox="0 0 {0} {1}" role="img">
 <title>{2}</title>

@@ -43,11 +43,13 @@ class Svg {
   void begin(std::string_view css_class, std::string_view tooltip = {});
   void end();
 
-  // The whole document. REQUIRES: every `begin` has its `end`.
+  // The whole document, wider than `width` where a text reaches farther. REQUIRES: every `begin` has its
+  // `end`.
   std::string finish(double width, double height, std::string_view title) const;
 
  private:
   std::string body_;
+  double right_ = 0;  // where the texts end
 };
 
 }  // namespace sibyl::advisor

@@ -135,6 +135,23 @@ class PlanRunner {
         return known == row.end() || !known->second || !wanted || !holds(type, *known->second, how, *wanted);
       });
     }
+    if (!step.order.empty())
+      std::stable_sort(rows.begin(), rows.end(), [&](const Found& left, const Found& right) {
+        return comes_before(step, left, right);
+      });
+    if (step.keep && static_cast<double>(rows.size()) > *step.keep)
+      rows.resize(static_cast<size_t>(*step.keep));
+  }
+
+  bool comes_before(const PlannedStep& step, const Found& left, const Found& right) const {
+    for (const PlannedStep::Term& term : step.order) {
+      const auto one = left.find(term.field), other = right.find(term.field);
+      if (one == left.end() || other == right.end() || !one->second || !other->second) continue;
+      const int order =
+          types::compare(population_.type(term.entity, term.entity_field), *one->second, *other->second);
+      if (order != 0) return term.descending ? order > 0 : order < 0;
+    }
+    return false;
   }
 
   // One write for each combination of what the look-ups found, from the given one on.
@@ -214,7 +231,7 @@ Work work_of(const PlannedStatement& planned) {
         work.removes += step.rows;
         break;
       case PlannedStep::Kind::client:
-        work.sorts += step.checks.empty() ? 1 : 0;
+        work.sorts += step.sorts ? 1 : 0;
     }
   }
   return work;

@@ -113,6 +113,61 @@ TEST(TrialTest, SkewedPartitionsAreStoredBelowTheirTarget) {
   expect_copies_agree(workload, *design, connection);
 }
 
+// What a design says that its tables hold is what they hold when they are loaded.
+TEST(TrialTest, DesignsSayWhatIsStored) {
+  std::vector<double> errors;
+  for (const char* example : {"rubis.cql", "shop.cql"}) {
+    const Workload workload = scaled(read_example(example), 0.03);
+    DesignOptions options;
+    options.seconds = 60;
+    const auto design = design_tables(workload, options);
+    ASSERT_TRUE(design.has_value()) << design.error().text();
+    const auto trial = make_trial(workload, *design, {});
+    ASSERT_TRUE(trial.has_value()) << trial.error().text();
+    TestConnection connection(*trial);
+    load(*trial, connection);
+    for (const DesignedTable& table : design->tables) {
+      const double stored = connection.bytes(Trial::trial_keyspace, table.layout.name);
+      errors.push_back(std::abs(table.bytes / stored - 1));
+      EXPECT_LE(errors.back(), 0.3) << table.bytes << " of " << stored << ": " << table.definition;
+    }
+  }
+  std::sort(errors.begin(), errors.end());
+  EXPECT_LE(errors[errors.size() / 2], 0.15);
+}
+
+// The newest of a key that is spread over buckets may lie in any of them: each is asked for as many, and
+// the client puts them together.
+TEST(TrialTest, WhatComesFromBucketsIsMerged) {
+  const Workload workload = workload_of(R"(
+-- @entity users count=20 (id uuid key)
+-- @entity posts count=20k (id uuid key, body text size=60, at timestamp)
+-- @rel posts.author -> users.posts
+-- @query wall SELECT posts.* FROM posts WHERE posts.author = :u ORDER BY at DESC LIMIT 20
+-- @target partition=30kB
+)");
+  const auto design = design_tables(workload, {});
+  ASSERT_TRUE(design.has_value()) << design.error().text();
+  const std::vector<PlannedStep>& steps = design->statements.at(0).steps;
+  const double buckets = design->tables.at(0).layout.buckets;
+  ASSERT_GT(buckets, 2);
+  ASSERT_EQ(steps.size(), 2u) << render_text(*design);
+  EXPECT_EQ(steps[0].partitions, buckets);
+  EXPECT_EQ(steps[0].rows, 20 * buckets);
+  EXPECT_EQ(steps[1].kind, PlannedStep::Kind::client);
+  EXPECT_EQ(steps[1].cql, "merge the rows of all buckets by at DESC and keep the first 20");
+  EXPECT_EQ(steps[1].keep, 20);
+  EXPECT_NEAR(design->statements[0].cost, CostModel().read(buckets, 20 * buckets), 1e-12);
+  const auto trial = make_trial(workload, *design, {});
+  ASSERT_TRUE(trial.has_value()) << trial.error().text();
+  TestConnection connection(*trial);
+  load(*trial, connection);
+  connection.requests = connection.rows = 0;
+  run_all(*trial, connection, 50);
+  EXPECT_EQ(static_cast<double>(connection.requests), 50 * buckets);
+  EXPECT_EQ(static_cast<double>(connection.rows), 50 * steps[0].rows) << "as many as are predicted";
+}
+
 std::vector<Trial> trials_of(const std::string& text, double scale) {
   const auto workload = parse_workload(text, "test.cql");
   EXPECT_TRUE(workload.has_value()) << workload.error().text();
