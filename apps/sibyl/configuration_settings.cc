@@ -245,6 +245,14 @@ void add_network(std::vector<Setting>& list) {
   list.push_back(duration(
       "native_transport_timeout", section, [](auto& c) -> auto& { return c.server.limits.queue_timeout; },
       1000, any, "A request that waited longer for its turn is answered OVERLOADED"));
+  list.push_back(duration(
+      "read_request_timeout", section, [](auto& c) -> auto& { return c.server.limits.read_timeout; }, 10, any,
+      "A page of named partitions that takes longer to read is a read timeout"));
+  list.back().aliases = {{"read_request_timeout_in_ms", "ms"}};
+  list.push_back(duration(
+      "range_request_timeout", section, [](auto& c) -> auto& { return c.server.limits.range_timeout; }, 10,
+      any, "The same where the partitions are not named: scans, and reads through an index"));
+  list.back().aliases = {{"range_request_timeout_in_ms", "ms"}};
   list.push_back(size(
       "native_transport_max_frame_size", section,
       [](auto& c) -> auto& { return c.server.limits.frame_body_bytes; }, 64 * kibibyte, any,

@@ -41,6 +41,14 @@ inline bool is_serial(Consistency consistency) {
 
 class Trace;  // trace.h
 
+// Whether a statement that runs for long is still wanted. Asked now and then by the thread that runs it.
+class Interrupt {
+ public:
+  virtual ~Interrupt() = default;
+  // An error: the statement ends with it.
+  virtual base::Status check() const = 0;
+};
+
 struct Request {
   std::span<const types::ValueView> values;  // borrowed: must live until the request completes
   int32_t page_size = 0;                     // 0 or less: everything at once
@@ -49,8 +57,9 @@ struct Request {
   std::optional<int32_t> now_seconds;       // v5
   Consistency consistency = Consistency::one;
   Consistency serial_consistency = Consistency::serial;
-  Trace* trace = nullptr;  // told what is done for the request, if anybody asked; borrowed
-  bool unmasked = true;    // shows what masked columns hold
+  Trace* trace = nullptr;                // told what is done for the request, if anybody asked; borrowed
+  bool unmasked = true;                  // shows what masked columns hold
+  const Interrupt* interrupt = nullptr;  // nullptr: it runs to its end; borrowed
 };
 
 // Called exactly once, on any thread, perhaps before the call that was given it returns.

@@ -185,6 +185,7 @@ class Selecting {
   base::Status read() {
     SIBYL_ASSIGN(reader_, open());
     while (!done_) {
+      SIBYL_TRY(check_interrupt());
       SIBYL_ASSIGN(const bool more, reader_->next_partition());
       if (!more) break;
       ++partitions_read_;
@@ -194,6 +195,13 @@ class Selecting {
       request_.trace->step(fmt::format("Read {} rows of {} partitions of {}", rows_read_, partitions_read_,
                                        plan_.table->name));
     return {};
+  }
+
+  // Reading a row takes a microsecond, calling a function for it perhaps a thousand times as long.
+  base::Status check_interrupt() {
+    constexpr uint32_t steps = 8;
+    if (request_.interrupt == nullptr || ++steps_ % steps != 0) return {};
+    return request_.interrupt->check();
   }
 
   // How many rows of the partition may be taken; groups have a count of their own.
@@ -211,6 +219,7 @@ class Selecting {
     if (!satisfies(partition_filters_, inputs_.values())) return {};
     bool has_rows = reader_->is_continued();
     while (!done_ && remaining_in_partition_ > 0) {
+      SIBYL_TRY(check_interrupt());
       SIBYL_ASSIGN(const bool more, reader_->next_row());
       if (!more) break;
       ++rows_read_;
@@ -383,6 +392,7 @@ class Selecting {
   ResultSet result_;
 
   bool is_paged_ = false, is_single_ = false, done_ = false;
+  uint32_t steps_ = 0;  // since the interrupt was looked at
   size_t partitions_read_ = 0, rows_read_ = 0;
   int64_t remaining_ = unlimited, partition_limit_ = unlimited;
   int64_t remaining_in_partition_ = unlimited, continued_in_partition_ = unlimited;

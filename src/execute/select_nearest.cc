@@ -183,6 +183,7 @@ class SelectingNearest {
     SIBYL_ASSIGN(const std::unique_ptr<Reader> reader,
                  open_reader(environment_.store_of(*plan_.table), plan));
     while (true) {
+      if (request_.interrupt != nullptr) SIBYL_TRY(request_.interrupt->check());
       SIBYL_ASSIGN(const bool more_partitions, reader->next_partition());
       if (!more_partitions) {
         result_.tombstones_read += static_cast<uint64_t>(reader->tombstones());
@@ -193,7 +194,8 @@ class SelectingNearest {
       while (true) {
         SIBYL_ASSIGN(const bool more_rows, reader->next_row());
         if (!more_rows) break;
-        ++result_.rows_read;
+        if (++result_.rows_read % 64 == 0 && request_.interrupt != nullptr)
+          SIBYL_TRY(request_.interrupt->check());
         SIBYL_TRY(inputs_.fill(reader->clustering(), reader->row()));
         if (satisfies(filters_, inputs_.values())) SIBYL_TRY(take(best));
       }

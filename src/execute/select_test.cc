@@ -339,6 +339,38 @@ TEST(RangeDeletionsProperty, TheLatestThatCoversCounts) {
   EXPECT_TRUE(ok);
 }
 
+// --- What is not wanted any more
+
+struct EndAfter final : Interrupt {
+  explicit EndAfter(int checks) : left(checks) {}
+  base::Status check() const override {
+    return left-- > 0 ? base::Status() : base::fail(base::Error(base::ErrorCode::read_timeout, "over"));
+  }
+  mutable int left;
+};
+
+TEST(Select, ALongReadEndsWhenItIsNotWantedAnyMore) {
+  ReadFixture db;
+  db.must("CREATE TABLE t (k int, c int, PRIMARY KEY (k, c))");
+  for (int i = 0; i < 200; ++i) db.must(fmt::format("INSERT INTO t (k, c) VALUES ({}, {})", i % 50, i));
+  Environment environment{*db.store, *db.store, db.clock, db.timestamps, db.locks};
+  const auto read = [&](const char* text, int checks) {
+    const auto prepared = db.prepare(text);
+    const EndAfter interrupt(checks);
+    Request request;
+    request.interrupt = &interrupt;
+    const auto result = select(**prepared, request, environment);
+    EXPECT_EQ(result.has_value(), interrupt.left >= 0);
+    return result ? "whole" : result.error().message();
+  };
+  for (const char* text :
+       {"SELECT * FROM t", "SELECT count(*) FROM t", "SELECT * FROM t WHERE c = 7 ALLOW FILTERING"}) {
+    EXPECT_EQ(read(text, 3), "over") << text;
+    EXPECT_EQ(read(text, 1'000'000), "whole") << text;
+  }
+  EXPECT_EQ(read("SELECT * FROM t WHERE k = 3", 0), "whole") << "a short read is not asked about";
+}
+
 // --- What is told
 
 struct KeysObserver final : Observer {

@@ -2,17 +2,23 @@
 
 #include <pthread.h>
 
+#include <utility>
+
 #include "cql/redact.h"
 #include "server/call.h"
+#include "server/pressure.h"
 
 namespace sibyl::server {
 
-BlockingPool::BlockingPool(unsigned threads, size_t queue_limit, Run run)
-    : queue_limit_(queue_limit), run_(run), slots_(threads) {
+BlockingPool::BlockingPool(unsigned threads, size_t queue_limit, Run run, std::chrono::milliseconds patience)
+    : queue_limit_(queue_limit), run_(run), patience_(patience), slots_(threads) {
   for (unsigned i = 0; i < threads; ++i) {
     threads_.emplace_back([this, i] { work(slots_[i]); });
     pthread_setname_np(threads_.back().native_handle(), "sibyl-blocking");
   }
+  if (patience_ == std::chrono::milliseconds(0)) return;
+  threads_.emplace_back([this] { watch(); });
+  pthread_setname_np(threads_.back().native_handle(), "sibyl-patience");
 }
 
 BlockingPool::~BlockingPool() {
@@ -21,6 +27,7 @@ BlockingPool::~BlockingPool() {
     stopping_ = true;
   }
   ready_.notify_all();
+  all_busy_.notify_all();
   for (auto& thread : threads_) thread.join();
 }
 
@@ -40,6 +47,7 @@ bool BlockingPool::submit(Line& line, Call& call) {
     }
     line.newest_ = &call;
     ++waiting_;
+    watch_if_busy();
   }
   ready_.notify_one();
   return true;
@@ -61,11 +69,54 @@ void BlockingPool::take_place(Line& line) {
 Call* BlockingPool::next_call() {
   Line& line = *first_;
   first_ = line.next_;
+  Call* call = take_from(line);
+  if (line.oldest_ != nullptr) take_place(line);
+  return call;
+}
+
+// REQUIRES: some call waits in it.
+Call* BlockingPool::take_from(Line& line) {
   Call* call = line.oldest_;
   line.oldest_ = call->next;
-  if (line.oldest_ != nullptr) take_place(line);
   --waiting_;
   return call;
+}
+
+Call* BlockingPool::take_expired() {
+  const auto oldest = coarse_now() - patience_;
+  Call* expired = nullptr;
+  Line* line = std::exchange(first_, nullptr);
+  while (line != nullptr) {
+    Line* const next = line->next_;
+    while (line->oldest_ != nullptr && line->oldest_->queued < oldest) {
+      Call* call = take_from(*line);
+      call->next = std::exchange(expired, call);
+    }
+    if (line->oldest_ != nullptr) take_place(*line);
+    line = next;
+  }
+  return expired;
+}
+
+void BlockingPool::watch_if_busy() {
+  if (busy_ == slots_.size() && waiting_ > 0 && !is_watching_) all_busy_.notify_one();
+}
+
+// Sleeps while no call has to wait.
+void BlockingPool::watch() {
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    if (waiting_ == 0) {
+      is_watching_ = false;
+      all_busy_.wait(lock);
+    }
+    is_watching_ = true;
+    all_busy_.wait_for(lock, patience_ / 8, [this] { return stopping_; });
+    Call* expired = stopping_ ? nullptr : take_expired();
+    lock.unlock();
+    while (expired != nullptr) run_(*std::exchange(expired, expired->next));  // its line may be gone then
+    lock.lock();
+  }
 }
 
 void BlockingPool::work(Slot& slot) {
@@ -74,12 +125,15 @@ void BlockingPool::work(Slot& slot) {
     ready_.wait(lock, [this] { return stopping_ || waiting_ > 0; });
     if (waiting_ == 0) return;
     Call* call = next_call();
+    ++busy_;
+    watch_if_busy();
     slot = {call->plan, call->arrived, std::chrono::steady_clock::now(), true, call->login != nullptr};
     lock.unlock();
     run_(*call);  // from here on its line may be gone
     lock.lock();
     slot.is_running = false;
     slot.plan.reset();
+    --busy_;
     ++completed_;
   }
 }

@@ -38,8 +38,9 @@ class BlockingPool {
     Line* next_ = nullptr;  // whose turn it is then
   };
 
-  // `queue_limit`: how many calls may wait, in all lines together.
-  BlockingPool(unsigned threads, size_t queue_limit, Run run);
+  // `queue_limit`: how many calls may wait, in all lines together. `patience`: those that have waited longer
+  // are run by a thread of their own, though every other is busy: `run` must refuse them. 0: they wait on.
+  BlockingPool(unsigned threads, size_t queue_limit, Run run, std::chrono::milliseconds patience = {});
   // Runs what is queued, then ends its threads.
   ~BlockingPool();
 
@@ -60,20 +61,29 @@ class BlockingPool {
     bool is_login = false;
   };
   void work(Slot& slot);
+  void watch();
   // Those REQUIRE the lock.
   bool has_room(const Line& line) const;
   void take_place(Line& line);
   Call* next_call();
+  Call* take_from(Line& line);
+  void watch_if_busy();
+  // Those that have waited for too long, linked by Call::next.
+  Call* take_expired();
 
   const size_t queue_limit_;
   const Run run_;
+  const std::chrono::milliseconds patience_;
   mutable std::mutex mutex_;  // guards what follows, up to the threads
   std::condition_variable ready_;
   Line* first_ = nullptr;  // of the lines in which calls wait, in the order of their turns
   Line* last_ = nullptr;
   size_t waiting_ = 0;  // calls in all of them
+  size_t busy_ = 0;     // threads
+  bool is_watching_ = false;
   bool stopping_ = false;
-  std::vector<Slot> slots_;  // one for each thread
+  std::condition_variable all_busy_;  // for the thread that watches
+  std::vector<Slot> slots_;           // one for each thread
   uint64_t completed_ = 0, refused_ = 0;
   std::vector<std::thread> threads_;
 };

@@ -31,11 +31,16 @@ class Recorder {
       changed_.wait(lock, [this] { return is_open_; });
     } else {
       order_.push_back(call.stream);
+      changed_.notify_all();
     }
   }
   void await_gate() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return is_at_gate_; });
+  }
+  void await(size_t calls) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return order_.size() >= calls; });
   }
   void open() {
     const std::lock_guard lock(mutex_);
@@ -59,19 +64,21 @@ Recorder* recorder = nullptr;
 // A pool with one thread, which is held until all that is to wait has been submitted.
 class HeldPool {
  public:
-  explicit HeldPool(size_t queue_limit) {
+  explicit HeldPool(size_t queue_limit, std::chrono::milliseconds patience = {}) {
     recorder = &recorder_;
-    pool_.emplace(1, queue_limit, [](Call& call) { recorder->run(call); });
+    pool_.emplace(1, queue_limit, [](Call& call) { recorder->run(call); }, patience);
     submit(gate_line_, Recorder::gate);
     recorder_.await_gate();
   }
   ~HeldPool() { finish(); }
 
-  bool submit(BlockingPool::Line& line, int16_t name) {
+  bool submit(BlockingPool::Line& line, int16_t name, std::chrono::steady_clock::time_point queued = {}) {
     calls_.emplace_back().stream = name;
+    calls_.back().queued = queued;
     return pool_->submit(line, calls_.back());
   }
   engine::ThreadPool usage() const { return pool_->usage(); }
+  void await(size_t calls) { recorder_.await(calls); }
   // Runs what waits: the names in the order they were started in.
   std::vector<int16_t> finish() {
     recorder_.open();
@@ -144,6 +151,20 @@ TEST(BlockingPool, TheLastEighthIsForThoseWhoHaveNothingWaiting) {
   EXPECT_EQ(pool.usage().pending, 64u);
   EXPECT_EQ(pool.usage().refused, 3u);
   EXPECT_EQ(pool.finish().size(), 64u);
+}
+
+TEST(BlockingPool, WhatHasWaitedForTooLongIsRefusedThoughEveryThreadIsBusy) {
+  BlockingPool::Line first, second;
+  HeldPool pool(64, std::chrono::milliseconds(20));
+  const auto later = std::chrono::steady_clock::now() + std::chrono::hours(1);
+  EXPECT_TRUE(pool.submit(first, 1));
+  EXPECT_TRUE(pool.submit(first, 2, later));
+  EXPECT_TRUE(pool.submit(second, 3));
+  pool.await(2);
+  EXPECT_EQ(pool.usage().pending, 1u) << "those that came just now wait on";
+  const std::vector<int16_t> order = pool.finish();
+  ASSERT_EQ(order.size(), 3u);
+  EXPECT_EQ(order.back(), 2);
 }
 
 TEST(BlockingPool, ManyThreadsRunEverythingOnce) {

@@ -32,7 +32,8 @@ struct LoginAttempt {
   base::Result<const auth::Login*> result;
 };
 
-struct Call {
+// What it is an interrupt of: itself, when it runs for long.
+struct Call final : execute::Interrupt {
   Call* next = nullptr;  // in its line for the pool, then in the reactor's list of completed calls
   Reactor* reactor = nullptr;
   ConnectionPtr connection;
@@ -43,6 +44,7 @@ struct Call {
   size_t result_bytes = 0;                       // of a result that waits for its reactor
   std::chrono::steady_clock::time_point queued;  // for a thread of the pool
   std::chrono::steady_clock::time_point arrived, started;
+  std::chrono::steady_clock::time_point deadline = never;  // of a read that a thread of the pool runs
   bool completed_inline = false;  // while it was being started: the reactor finishes it there and then
 
   protocol::Query query;
@@ -60,6 +62,10 @@ struct Call {
   std::unique_ptr<engine::RequestTrace> trace;  // when the request asks for one
   std::unique_ptr<LoginAttempt> login;          // AUTH_RESPONSE; then nothing but this
   const auth::Login* who = nullptr;             // has asked, where clients log in
+
+  // Fails when its client has gone or its time is over. Any thread.
+  base::Status check() const override;
+  static constexpr std::chrono::steady_clock::time_point never = std::chrono::steady_clock::time_point::max();
 
   // What execute::Request and the messages borrow goes; vectors keep their memory unless it is large.
   void reset();

@@ -47,6 +47,8 @@ class Connection {
 
   // Whether a call that has not started yet should be refused. Any thread.
   bool is_overloaded() const;
+  // Its client has gone. Any thread.
+  bool is_closed() const { return is_closed_.load(std::memory_order_relaxed); }
   // A result waits for the reactor, or no longer. Any thread.
   void add_waiting(size_t bytes) { waiting_bytes_.fetch_add(bytes, std::memory_order_relaxed); }
   void remove_waiting(size_t bytes) { waiting_bytes_.fetch_sub(bytes, std::memory_order_relaxed); }

@@ -62,8 +62,7 @@ bool Connection::holds_too_much(size_t unsent) const {
 bool Connection::is_overloaded() const {
   const size_t held =
       counted_unsent_.load(std::memory_order_relaxed) + waiting_bytes_.load(std::memory_order_relaxed);
-  return is_closed_.load(std::memory_order_relaxed) ||
-         held >= reactor_.shared().limits.unsent_bytes_overload || holds_too_much(held);
+  return is_closed() || held >= reactor_.shared().limits.unsent_bytes_overload || holds_too_much(held);
 }
 
 // Those who take nothing are waited for much shorter while all together hold too much.

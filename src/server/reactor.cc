@@ -55,6 +55,8 @@ void Call::reset() {
   plan.reset();
   request.paging_state.reset();
   request.trace = nullptr;
+  request.interrupt = nullptr;
+  deadline = never;
   who = nullptr;
   login.reset();
   trace.reset();

@@ -108,8 +108,9 @@ void Server::Impl::start(const Options& options) {
   unsigned threads = options.threads;
   if (threads == 0) threads = std::clamp(std::thread::hardware_concurrency(), 1u, 4u);
   for (unsigned i = 1; i < threads; ++i) shared.reactors.push_back(std::make_unique<Reactor>(shared, i));
-  shared.pool = std::make_unique<BlockingPool>(std::max(options.blocking_threads, 1u),
-                                               options.limits.blocking_queue, run_blocking);
+  shared.pool =
+      std::make_unique<BlockingPool>(std::max(options.blocking_threads, 1u), options.limits.blocking_queue,
+                                     run_blocking, options.limits.queue_timeout);
   if (shared.engine.auth_options().authenticator != auth::Authenticator::allow_all)
     shared.login_pool = std::make_unique<BlockingPool>(
         std::clamp(std::thread::hardware_concurrency() / 2, 1u, 4u), login_queue, run_login);

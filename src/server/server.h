@@ -40,6 +40,8 @@ struct Limits {
   // A request that has waited longer for its reactor, or for a thread that may block, is answered OVERLOADED
   // instead of being run.
   std::chrono::milliseconds queue_timeout{2'000};
+  // How long reading a page may take where the partitions are named, and where they are not.
+  std::chrono::milliseconds read_timeout{5'000}, range_timeout{10'000};
   std::chrono::milliseconds handshake_timeout{30'000};
   // Closes a connection that in this time takes less than 64 KiB of the answers that wait for it.
   std::chrono::milliseconds unsent_timeout{30'000};

@@ -425,6 +425,16 @@ base::Error overloaded(std::string why) {
   return base::Error(base::ErrorCode::overloaded, std::move(why));
 }
 
+// Cassandra's: each page has the time, and an aggregate is read page by page, without an end of its own.
+std::chrono::steady_clock::time_point deadline_of(const Call& call) {
+  const auto* select =
+      call.plan ? std::get_if<std::shared_ptr<const plan::Select>>(&call.plan->plan) : nullptr;
+  if (select == nullptr || (*select)->aggregates()) return Call::never;
+  const Limits& limits = call.reactor->shared().limits;
+  const bool is_range = (*select)->where->partitions() == plan::Restrictions::Partitions::range;
+  return call.started + (is_range ? limits.range_timeout : limits.read_timeout);
+}
+
 }  // namespace
 
 void run_blocking(Call& call) {
@@ -435,7 +445,18 @@ void run_blocking(Call& call) {
   if (coarse_now() - call.queued > shared.limits.queue_timeout)
     return complete(&call, base::fail(overloaded("Query timed out before it could start")));
   call.started = std::chrono::steady_clock::now();
+  call.deadline = deadline_of(call);
+  call.request.interrupt = &call;
   execute_now(call);
+}
+
+base::Status Call::check() const {
+  if (connection->is_closed()) return base::fail(overloaded("Request ended: its client has gone"));
+  if (coarse_now() <= deadline) return {};
+  return base::fail(
+      base::Error(base::ErrorCode::read_timeout, "Operation timed out - received only 0 responses.")
+          .with_hint("a page took longer to read than range_request_timeout (read_request_timeout, where the "
+                     "partitions are named) allows; read fewer rows for it: by key, or smaller pages"));
 }
 
 void Connection::run(Call* call, bool may_block) {

@@ -136,6 +136,77 @@ def test_clients_that_do_not_read_hold_no_memory(server, capsys):
     run("SELECT key FROM system.local")
 
 
+def test_statements_of_clients_that_left_hold_nobody_up(tmp_path):
+    """More of them than there are threads for statements that may take long."""
+    server = Server(data=str(tmp_path / "data"), arguments=["--set", "user_defined_functions_enabled=true"])
+    try:
+        other = started(server)
+
+        def run(text):
+            other.sendall(query(text))
+            opcode, body = receive(other)
+            assert opcode == 8, body
+
+        run("CREATE KEYSPACE s WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}")
+        run("CREATE TABLE s.t (k int, c int, PRIMARY KEY (k, c))")
+        for k in range(20):
+            run("BEGIN UNLOGGED BATCH " + "".join(f"INSERT INTO s.t (k, c) VALUES ({k}, {c});" for c in range(1000)) +
+                " APPLY BATCH")
+        run("CREATE FUNCTION s.slow (x int) CALLED ON NULL INPUT RETURNS int LANGUAGE lua AS "
+            "$$ local n = 0; for i = 1, 100000 do n = n + i % 7 end; return n $$")
+        long_one = query("SELECT max(s.slow(c)) FROM s.t", paged=False)  # 20,000 calls of a millisecond
+        leavers = [started(server) for _ in range(16)]
+        for leaver in leavers:
+            leaver.sendall(long_one)
+        # While they run, whoever waits behind them is refused in time.
+        other.sendall(query("INSERT INTO s.t (k, c) VALUES (1, 1) IF NOT EXISTS"))
+        before = time.monotonic()
+        opcode, body = receive(other)
+        assert opcode == 8 or body[:4] == b"\0\0\x10\x01", body  # OVERLOADED
+        assert time.monotonic() - before < 10
+        for leaver in leavers:
+            leaver.close()
+
+        def answers():
+            other.sendall(query("SELECT count(*) FROM s.t WHERE k IN (1, 2)"))
+            return receive(other)[0] == 8
+
+        wait_until(answers)
+        # And a server that is to stop does not wait for the rest of a minute's work either.
+        for _ in range(9):
+            started(server).sendall(long_one)
+        before = time.monotonic()
+        assert server.stop() == 0
+        assert time.monotonic() - before < 15
+    finally:
+        server.close()
+
+
+def test_a_read_that_takes_too_long_is_a_timeout(tmp_path):
+    server = Server(data=str(tmp_path / "data"), arguments=["--set", "range_request_timeout=10ms", "--set",
+                                                            "user_defined_functions_enabled=true"])
+    try:
+        client = started(server)
+
+        def run(text):
+            client.sendall(query(text))
+            return receive(client)
+
+        for text in ["CREATE KEYSPACE s WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}",
+                     "CREATE TABLE s.t (k int PRIMARY KEY)",
+                     "CREATE FUNCTION s.slow (x int) CALLED ON NULL INPUT RETURNS int LANGUAGE lua AS "
+                     "$$ local n = 0; for i = 1, 100000 do n = n + i % 7 end; return n $$",
+                     *[f"INSERT INTO s.t (k) VALUES ({k})" for k in range(200)]]:
+            opcode, body = run(text)
+            assert opcode == 8, body
+        opcode, body = run("SELECT s.slow(k) FROM s.t")
+        assert opcode == 0 and body[:4] == b"\0\0\x12\0" and b"Operation timed out" in body, body
+        opcode, body = run("SELECT max(s.slow(k)) FROM s.t")  # read page by page, as it were
+        assert opcode == 8, body
+    finally:
+        server.close()
+
+
 @pytest.mark.parametrize("kind", ["read", "scan", "write"])
 def test_ten_times_more_than_it_can_serve(server, kind, capsys):
     if not OVERLOAD:
