@@ -1,4 +1,5 @@
 # docker build -t sibyl . && docker run -p 9042:9042 -v sibyl:/var/lib/sibyl sibyl
+# Settings: -e SIBYL_METRICS_ADDRESS=0.0.0.0:9500 -p 9500:9500, say, or --set NAME=VALUE behind the image's name.
 FROM debian:12 AS build
 RUN apt-get update && apt-get install -y --no-install-recommends \
       g++ cmake ninja-build ccache mold pkg-config git ca-certificates dpkg-dev \
@@ -15,9 +16,10 @@ RUN apt-get update && apt-get install -y --no-install-recommends /tmp/sibyl_*.de
 USER sibyl
 VOLUME /var/lib/sibyl
 EXPOSE 9042
+# Within a container the container's own network decides who can connect. In the environment, so that flags and `-e` can
+# say otherwise.
+ENV SIBYL_CONFIG=/etc/sibyl/sibyl.yaml SIBYL_RPC_ADDRESS=0.0.0.0 SIBYL_METRICS_ADDRESS=127.0.0.1:9500
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s \
-  CMD ["sibyl", "status", "--host", "127.0.0.1:9500"]
+  CMD sibyl status --host "127.0.0.1:${SIBYL_METRICS_ADDRESS##*:}"
 STOPSIGNAL SIGTERM
-# Within a container the container's own network decides who can connect.
-ENTRYPOINT ["sibyl", "serve", "--config", "/etc/sibyl/sibyl.yaml", "--set", "rpc_address=0.0.0.0", \
-            "--set", "metrics_address=127.0.0.1:9500"]
+ENTRYPOINT ["sibyl", "serve"]

@@ -77,7 +77,7 @@ void Reader::read_environment(const char* const* environment) {
     const size_t equals = entry.find('=');
     if (!entry.starts_with(environment_prefix) || equals == std::string_view::npos) continue;
     const std::string name(entry.substr(0, equals));
-    if (name == "SIBYL_CONFIG") continue;
+    if (name == "SIBYL_CONFIG" || name == "SIBYL_PASSWORD") continue;
     const Setting* setting = setting_of_environment(name);
     if (setting == nullptr) {
       warnings_.push_back(unknown_variable_text(name));

@@ -10,10 +10,12 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 
 #include "base/file.h"
 #include "sibyl/refuse.h"
+#include "sibyl/shell_password.h"
 #include "sibyl/shell_script.h"
 #include "sibyl/shell_text.h"
 #include "sibyl/tls_flags.h"
@@ -46,8 +48,11 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
   command.add_option("table", options.table, "KEYSPACE.TABLE")->required();
   command.add_option("file", options.file, "The file; -: standard input or output")->required();
   command.add_option("--host", options.address, "HOST:PORT of the server (127.0.0.1:9042)");
-  command.add_option("-u,--user,--username", options.server.user, "When the server asks for one");
-  command.add_option("-p,--password", options.server.password, "When the server asks for one");
+  command.add_option("-u,--user,--username", options.server.user,
+                     "Who logs in, where the server asks for it; without -p the password is that of the "
+                     "variable SIBYL_PASSWORD, or asked for");
+  command.add_option("-p,--password", options.server.password, "The user's password, for all to see")
+      ->each([&options](const std::string&) { options.has_password = true; });
   add_ssl_flags(command, options.server.tls);
   command
       .add_option("--format", options.format, "csv or json, one object a line (by the file's name, else csv)")
@@ -72,10 +77,13 @@ base::Result<Dialect> dialect_of(const CommonOptions& options) {
   SIBYL_ASSIGN(dialect.quote, character(options.quote, "quote"));
   SIBYL_ASSIGN(dialect.escape, character(options.escape, "escape"));
   dialect.null = options.null;
-  const auto named = [&](std::string_view end) { return options.file.ends_with(end); };
-  dialect.is_json = options.format.empty() ? named(".json") || named(".jsonl") || named(".ndjson")
-                                           : options.format == "json";
+  dialect.is_json = (options.format.empty() ? format_of(options.file) : options.format) == "json";
   return dialect;
+}
+
+std::string format_of(const std::string& file) {
+  const auto named = [&](std::string_view end) { return file.ends_with(end); };
+  return named(".json") || named(".jsonl") || named(".ndjson") ? "json" : "csv";
 }
 
 base::Result<client::Options> server_of(const CommonOptions& options) {
@@ -84,7 +92,17 @@ base::Result<client::Options> server_of(const CommonOptions& options) {
   client::Options server = options.server;
   server.host = address->host;
   server.port = address->port;
+  if (!server.user.empty() && !options.has_password) {
+    SIBYL_ASSIGN(server.password, shell::ask_password(server.user));
+  }
   return server;
+}
+
+bool is_stream(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(path, error);
+  return path == "-" || (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status) &&
+                         !std::filesystem::is_directory(status));
 }
 
 base::Result<std::unique_ptr<client::Connection>> connect(const client::Options& server) {

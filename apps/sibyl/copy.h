@@ -31,8 +31,9 @@ struct CommonOptions {
   std::string file;        // or "-"
   std::string address;     // HOST:PORT
   client::Options server;  // but for the address: who logs in, and whether it is encrypted
-  std::string format;      // csv, json, or by the file's name
-  std::string columns;     // separated by commas; empty: all
+  bool has_password = false;
+  std::string format;   // csv, json, or by the file's name
+  std::string columns;  // separated by commas; empty: all
   std::string delimiter = ",", quote = "\"", escape = "\\", null;
   bool header = false;
   unsigned jobs = 2;
@@ -41,8 +42,14 @@ struct CommonOptions {
 };
 
 void add_common_options(CLI::App& command, CommonOptions& options);
+// By the file's name: json or csv.
+std::string format_of(const std::string& file);
 base::Result<Dialect> dialect_of(const CommonOptions& options);
+// Asks for the password of a user that came without (shell::ask_password).
 base::Result<client::Options> server_of(const CommonOptions& options);
+// Whether the file is read or written in one go, without a journal: standard input or output, a pipe, a
+// device.
+bool is_stream(const std::string& path);
 base::Result<std::unique_ptr<client::Connection>> connect(const client::Options& server);
 // What makes two runs on one file the same, beside their statement: the server, and how the file is read.
 std::string run_text(const CommonOptions& options, const client::Options& server, const Dialect& dialect);

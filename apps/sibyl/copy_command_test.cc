@@ -1,9 +1,13 @@
 // `sibyl import`, `sibyl export` and `sibyl snapshot` as processes, against a server.
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <fstream>
 #include <map>
 #include <sstream>
+#include <thread>
 
 #include "sibyl/test_process.h"
 #include "types/value.h"
@@ -360,6 +364,79 @@ TEST_F(CopyCommandTest, ASnapshotOfAClosedDirectory) {
   auto connection = connect();
   EXPECT_EQ(count(*connection, "ks.t"), 1);
   EXPECT_EQ(sibyl({"snapshot", "take", "--data", path("nowhere")}).status, 2);
+}
+
+TEST_F(CopyCommandTest, ExportsGoWhereThePathLeads) {
+  auto server = serve(data());
+  auto connection = connect();
+  make_table(*connection);
+  run(*connection, "INSERT INTO ks.t (k, c, v) VALUES (1, 2, 'three')");
+  const std::string line = "1,2,three\n";
+
+  // Into a link's target, which keeps its mode.
+  write("target.csv", "old");
+  fs::permissions(path("target.csv"), fs::perms::owner_read | fs::perms::owner_write);
+  fs::create_symlink("target.csv", path("link.csv"));
+  ASSERT_EQ(copy("export", "ks.t", path("link.csv")).status, 0);
+  EXPECT_TRUE(fs::is_symlink(path("link.csv")));
+  EXPECT_EQ(contents(path("target.csv")), line);
+  EXPECT_EQ(fs::status(path("target.csv")).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+
+  // Into a pipe, which stays one.
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  const int reader = ::open(path("pipe").c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  ASSERT_EQ(copy("export", "ks.t", path("pipe")).status, 0);
+  char buffer[64];
+  const ssize_t got = ::read(reader, buffer, sizeof buffer);
+  EXPECT_EQ(std::string(buffer, got > 0 ? static_cast<size_t>(got) : 0), line);
+  ::close(reader);
+  EXPECT_TRUE(fs::is_fifo(path("pipe")));
+
+  const auto nowhere = copy("export", "ks.t", path("none/out.csv"));
+  EXPECT_EQ(nowhere.status, 2);
+  EXPECT_THAT(nowhere.errors, HasSubstr("No such file or directory"));
+  EXPECT_FALSE(fs::exists(path("none")));
+}
+
+TEST_F(CopyCommandTest, ImportsComeFromPipesAndSpreadsheets) {
+  auto server = serve(data());
+  auto connection = connect();
+  make_table(*connection);
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  Process import({"import", "ks.t", path("pipe"), "--host", address()});
+  int writer = -1;
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (writer < 0) {  // until it is being read
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+    writer = ::open(path("pipe").c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  ASSERT_EQ(::write(writer, "1,1,piped\n", 10), 10);
+  ::close(writer);
+  EXPECT_EQ(import.wait(), 0) << import.rest_of_errors();
+  EXPECT_EQ(count(*connection, "ks.t"), 1);
+  EXPECT_FALSE(fs::exists(path("pipe.import")));
+
+  const std::string byte_order_mark = "\xef\xbb\xbf";
+  write("named.csv", byte_order_mark + "k,c,v\n2,2,named\n");
+  const auto named = copy("import", "ks.t", path("named.csv"), {"--header"});
+  EXPECT_EQ(named.status, 0) << named.errors;
+  write("plain.csv", byte_order_mark + "3,3,plain\n");
+  const auto plain = copy("import", "ks.t", path("plain.csv"), {"--journal", path("elsewhere")});
+  EXPECT_EQ(plain.status, 0) << plain.errors;
+  EXPECT_EQ(count(*connection, "ks.t"), 3);
+}
+
+TEST_F(CopyCommandTest, PasswordsNeedNotBeOnTheCommandLine) {
+  auto server = serve(data(), {"--authenticator", "PasswordAuthenticator"});
+  ::setenv("SIBYL_PASSWORD", "cassandra", 1);
+  const auto known = copy("export", "system.local", "-", {"-u", "cassandra"});
+  ::setenv("SIBYL_PASSWORD", "wrong", 1);
+  const auto wrong = copy("export", "system.local", "-", {"-u", "cassandra"});
+  ::unsetenv("SIBYL_PASSWORD");
+  EXPECT_EQ(known.status, 0) << known.errors;
+  EXPECT_EQ(wrong.status, 2);
+  EXPECT_THAT(wrong.errors, HasSubstr("and/or password are incorrect"));
 }
 
 }  // namespace

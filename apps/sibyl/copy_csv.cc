@@ -149,6 +149,14 @@ base::Result<RecordFile> RecordFile::open(const std::string& path, const Dialect
   struct stat status{};
   if (::fstat(*file, &status) == 0 && S_ISREG(status.st_mode))
     opened.size_ = static_cast<uint64_t>(status.st_size);
+  constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";  // as spreadsheets begin their files
+  for (bool more = true; more && opened.buffer_.size() < byte_order_mark.size();) {
+    SIBYL_ASSIGN(more, opened.read_more());
+  }
+  if (opened.buffer_.starts_with(byte_order_mark)) {
+    opened.buffer_.erase(0, byte_order_mark.size());
+    opened.offset_ = byte_order_mark.size();
+  }
   return opened;
 }
 

@@ -249,6 +249,14 @@ base::Status append_file(const std::string& from, int to, const std::string& to_
   }
 }
 
+// Who may read a file that is replaced may read the new one.
+void keep_mode(const std::string& replaced, int file) {
+  struct stat status{};
+  if (::stat(replaced.c_str(), &status) != 0) return;
+  if (::fchown(file, status.st_uid, status.st_gid) != 0) return;  // the new owner's own: as a new file
+  (void)::fchmod(file, status.st_mode & 07777);
+}
+
 // The parts stay until the output is whole and has its name: both together take twice the space of the table,
 // and whatever stops this leaves nothing to be read again.
 base::Status put_together(const ExportOptions& options, const ExportPlan& plan, const ExportState& state,
@@ -257,6 +265,7 @@ base::Status put_together(const ExportOptions& options, const ExportPlan& plan, 
   {
     const base::File file(path, O_WRONLY | O_CREAT | O_TRUNC);
     if (!file) return base::fail(base::file_error("make", path, errno));
+    keep_mode(options.file, file.number());
     if (options.header && !plan.dialect.is_json) SIBYL_TRY(write_all(file.number(), path, header_line(plan)));
     for (unsigned i = 0; i < range_count; ++i)
       SIBYL_TRY(append_file(state.part_path(i), file.number(), path));
@@ -270,11 +279,34 @@ base::Status put_together(const ExportOptions& options, const ExportPlan& plan, 
   return {};
 }
 
+// Where the rows really go: behind links, a directory that is there. Devices and pipes are written to as
+// standard output is, which stands for them from here on.
+base::Status find_target(ExportOptions& options) {
+  if (options.file == "-") return {};
+  std::error_code error;
+  for (int links = 0; fs::is_symlink(options.file, error) && links < 40; ++links) {
+    const fs::path target = fs::read_symlink(options.file, error);
+    options.file = (fs::path(options.file).parent_path() / target).string();
+  }
+  if (fs::is_directory(options.file, error))
+    return base::fail(base::file_error("write", options.file, EISDIR));
+  if (is_stream(options.file)) {
+    const base::File file(options.file, O_WRONLY);
+    if (!file || ::dup2(file.number(), STDOUT_FILENO) < 0)
+      return base::fail(base::file_error("write", options.file, errno));
+    options.file = "-";
+    return {};
+  }
+  const fs::path directory = fs::absolute(options.file, error).parent_path();
+  if (!fs::is_directory(directory, error)) return base::fail(base::file_error("write", options.file, ENOENT));
+  return {};
+}
+
 int run_export(ExportOptions options) {
+  if (options.format.empty()) options.format = format_of(options.file);
+  if (const auto found = find_target(options); !found) return refuse(command_name, found.error());
   const bool is_stream = options.file == "-";
   if (is_stream) options.jobs = 1;
-  if (std::error_code ignored; !is_stream && fs::is_directory(options.file, ignored))
-    return refuse(command_name, base::file_error("write", options.file, EISDIR));
   const auto server = server_of(options);
   if (!server) return refuse(command_name, server.error());
   const auto dialect = dialect_of(options);
@@ -292,7 +324,7 @@ int run_export(ExportOptions options) {
   const std::string parts = is_stream ? "" : options.file + ".parts";
   std::error_code error;
   if (options.restart && !is_stream) fs::remove_all(parts, error);
-  if (!is_stream && !fs::create_directories(parts, error) && error)
+  if (!is_stream && !fs::create_directory(parts, error) && error)
     return refuse(command_name, base::file_error("make", parts, error.value()));
   auto journal = Journal::open(
       is_stream ? "" : parts + "/journal",

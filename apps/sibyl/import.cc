@@ -115,7 +115,7 @@ int conclude(const ImportOptions& options, const std::string& rejected_path, Imp
   if (error) {
     progress.finish(fmt::format("stopped after {}{}", rows, rejected));
     refuse(command_name, *error);
-    if (options.file != "-") fmt::print(stderr, "The same command continues where this one stopped.\n");
+    if (!is_stream(options.file)) fmt::print(stderr, "The same command continues where this one stopped.\n");
     return exit_stopped;
   }
   state.journal().remove();
@@ -141,11 +141,13 @@ int run_import(const ImportOptions& options) {
   if (const auto known = (*connection)->prepare(plan->statement); !known)
     return refuse(command_name, known.error());
 
-  const bool is_stream = options.file == "-";
+  const bool is_stream = copy::is_stream(options.file);
   const std::string base = is_stream ? fmt::format("{}.{}", table->keyspace, table->name) : options.file;
   const std::string rejected = options.rejected.empty() ? base + ".rejected" : options.rejected;
-  auto journal = Journal::open(is_stream ? "" : options.file + ".import", run_name(options, *server, *plan),
-                               options.restart);
+  const std::string remembered = is_stream                 ? ""
+                                 : options.journal.empty() ? options.file + ".import"
+                                                           : options.journal;
+  auto journal = Journal::open(remembered, run_name(options, *server, *plan), options.restart);
   if (!journal) return refuse(command_name, journal.error());
   if (journal->is_resumed() && journal->number("bytes") > 0) {
     fmt::print(stderr, "continuing at byte {} of {}\n", journal->number("bytes"), options.file);
@@ -177,6 +179,8 @@ void add_import_command(CLI::App& app) {
   command->add_option("--max-errors", options->max_errors, "Stop when more rows are rejected")
       ->capture_default_str();
   command->add_option("--rejected", options->rejected, "The file for rejected rows (FILE.rejected)");
+  command->add_option("--journal", options->journal,
+                      "The file that remembers how far an import has come (FILE.import)");
   command->add_option("--ttl", options->ttl, "Seconds until the rows expire");
   command->add_option("--timestamp", options->timestamp, "Of the writes, in microseconds since 1970 (now)");
   command->add_flag("--write-nulls", options->write_nulls,

@@ -19,6 +19,7 @@ struct ImportOptions : CommonOptions {
   std::optional<int32_t> ttl;
   std::optional<int64_t> timestamp;
   bool write_nulls = false;
+  std::string journal;   // empty: FILE.import
   std::string rejected;  // the file for rejected rows; empty: named after the file
 };
 

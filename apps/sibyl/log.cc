@@ -92,6 +92,11 @@ std::string text_of(const Parts& parts) {
   return out;
 }
 
+// Fields that are always numbers; a name that looks like one is none.
+bool is_number(std::string_view field) {
+  return field == "milliseconds" || field == "not_told";
+}
+
 std::string_view payload_of(const spdlog::details::log_msg& message) {
   return {message.payload.data(), message.payload.size()};
 }
@@ -113,7 +118,8 @@ class JsonFormatter final : public spdlog::formatter {
     std::string line = fmt::format(R"({{"time":"{}","level":"{}","message":{})", time_text(message.time),
                                    level_name(message.level), quoted(parts.message));
     for (const auto& [name, value] : parts.fields)
-      if (!value.empty()) line += fmt::format(",{}:{}", quoted(name), quoted(value));
+      if (!value.empty())
+        line += fmt::format(",{}:{}", quoted(name), is_number(name) ? std::string(value) : quoted(value));
     line += "}\n";
     out.append(line.data(), line.data() + line.size());
   }
@@ -146,6 +152,43 @@ class RecentSink final : public spdlog::sinks::base_sink<std::mutex> {
   std::deque<engine::LogLine> lines_;
 };
 
+// Where lines go; another place can be put under it while others write. The formatter is its own.
+class Destination final : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  void set(spdlog::sink_ptr sink, const LogOptions& options) {
+    sink->set_formatter(make_formatter(options.format == "json"));
+    const std::lock_guard lock(mutex_);
+    sink_ = std::move(sink);
+    options_ = options;
+  }
+  LogOptions options() {
+    const std::lock_guard lock(mutex_);
+    return options_;
+  }
+
+ private:
+  void sink_it_(const spdlog::details::log_msg& message) override { sink_->log(message); }
+  void flush_() override { sink_->flush(); }
+
+  spdlog::sink_ptr sink_;
+  LogOptions options_;
+};
+
+const std::shared_ptr<Destination>& destination() {
+  static const auto sink = std::make_shared<Destination>();
+  return sink;
+}
+
+base::Result<spdlog::sink_ptr> open_sink(const LogOptions& options) {
+  try {
+    if (options.file.empty()) return std::make_shared<spdlog::sinks::stderr_sink_mt>();
+    return std::make_shared<spdlog::sinks::rotating_file_sink_mt>(options.file, options.file_bytes,
+                                                                  options.files - 1);
+  } catch (const spdlog::spdlog_ex& error) {
+    return base::fail(base::ErrorCode::config, fmt::format("log_file: {}", error.what()));
+  }
+}
+
 const std::shared_ptr<RecentSink>& recent() {
   static const auto sink = std::make_shared<RecentSink>();
   return sink;
@@ -159,22 +202,20 @@ std::unique_ptr<spdlog::formatter> make_formatter(bool is_json) {
 }
 
 base::Status start_log(const LogOptions& options) {
-  spdlog::sink_ptr sink;
-  try {
-    if (options.file.empty()) {
-      sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
-    } else {
-      sink = std::make_shared<spdlog::sinks::rotating_file_sink_mt>(options.file, options.file_bytes,
-                                                                    options.files - 1);
-    }
-  } catch (const spdlog::spdlog_ex& error) {
-    return base::fail(base::ErrorCode::config, fmt::format("log_file: {}", error.what()));
-  }
-  auto log = std::make_shared<spdlog::logger>("sibyl", spdlog::sinks_init_list{sink, recent()});
+  SIBYL_ASSIGN(spdlog::sink_ptr sink, open_sink(options));
+  destination()->set(std::move(sink), options);
+  auto log = std::make_shared<spdlog::logger>("sibyl", spdlog::sinks_init_list{destination(), recent()});
   log->set_formatter(make_formatter(options.format == "json"));
   log->set_level(spdlog::level::from_str(options.level));
   log->flush_on(Level::info);
   spdlog::set_default_logger(std::move(log));
+  return {};
+}
+
+base::Status reopen_log() {
+  const LogOptions options = destination()->options();
+  SIBYL_ASSIGN(spdlog::sink_ptr sink, open_sink(options));
+  destination()->set(std::move(sink), options);
   return {};
 }
 

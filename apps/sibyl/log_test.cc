@@ -44,6 +44,13 @@ TEST(Log, json_is_one_object_a_line_whatever_is_in_it) {
   EXPECT_EQ(parsed.at("error").as_string(), "x\x01y\\");
 }
 
+TEST(Log, numbers_are_numbers_in_json) {
+  const boost::json::value parsed = boost::json::parse(
+      written(true, base::with_fields("slow request", {{"milliseconds", "12.5"}, {"role", "17"}})));
+  EXPECT_EQ(parsed.at("milliseconds").as_double(), 12.5);
+  EXPECT_EQ(parsed.at("role").as_string(), "17");
+}
+
 TEST(Log, goes_to_files_and_keeps_the_newest_lines) {
   const auto before = spdlog::default_logger();
   const std::string path = testing::TempDir() + "sibyl-log-test.log";

@@ -11,6 +11,7 @@
 
 #include "engine/compact.h"
 #include "sibyl/commands.h"
+#include "sibyl/data_option.h"
 #include "sibyl/owner.h"
 #include "sibyl/refuse.h"
 #include "sibyl/session_engine.h"
@@ -65,7 +66,7 @@ void add_maintenance_commands(CLI::App& app) {
   const auto add = [&](const char* name, const char* help) {
     auto arguments = std::make_shared<Arguments>();
     CLI::App* command = app.add_subcommand(name, help);
-    command->add_option("--data", arguments->data, "The data directory of the server")->capture_default_str();
+    add_data_option(*command, arguments->data, "The data directory of the server");
     command->callback([arguments, name] {
       if (const int status = run(name, *arguments); status != 0) throw CLI::RuntimeError(status);
     });

@@ -101,5 +101,21 @@ TEST_F(OperateTest, IsWatchedFlushedAndCompactedWhileItServes) {
   EXPECT_EQ(sibyl({"status", "--host", metrics}).status, 1);
 }
 
+TEST_F(OperateTest, CommandsFindTheDirectoryThatTheServerWasTold) {
+  const std::string file = write("sibyl.yaml", "data_file_directories: [" + data() + "]\n");
+  auto server = serve(data(), {"--metrics", "off"});
+  EXPECT_EQ(sibyl({"flush", "--config", file}).status, 0);
+  EXPECT_EQ(sibyl({"snapshot", "take", "one", "--config", file}).status, 0);
+  ::setenv("SIBYL_DATA_FILE_DIRECTORIES", data().c_str(), 1);
+  const Outcome listed = sibyl({"snapshot", "list", "--json"});
+  const Outcome elsewhere = sibyl({"flush", "--data", path("none")});
+  ::unsetenv("SIBYL_DATA_FILE_DIRECTORIES");
+  EXPECT_EQ(listed.status, 0) << listed.errors;
+  EXPECT_THAT(listed.output, testing::StartsWith("{\"snapshots\":[{\"name\":\"one\",\"taken\":\"20"));
+  EXPECT_EQ(elsewhere.status, 2);
+  write("sibyl.yaml", "no_such_thing: 1\n");
+  EXPECT_EQ(sibyl({"flush", "--config", file}).status, 2);
+}
+
 }  // namespace
 }  // namespace sibyl

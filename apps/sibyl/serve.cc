@@ -1,9 +1,10 @@
 // `sibyl serve`: a server on a data directory.
 //
 // Standard output carries one line, "ready on HOST:PORT", once the server answers; the log goes to standard
-// error. SIGHUP reads certificates again. SIGTERM and SIGINT stop it: what is in flight is answered, memory
-// tables are flushed, and the exit status is 0. Wrong settings, a certificate that cannot be used and a
-// directory that cannot be opened exit with 2, an address that cannot be listened on with 3.
+// error. SIGHUP opens the log file and reads certificates again. SIGTERM and SIGINT stop it: what is in
+// flight is answered, memory tables are flushed, and the exit status is 0. Wrong settings, a certificate that
+// cannot be used and a directory that cannot be opened exit with 2, an address that cannot be listened on
+// with 3.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <malloc.h>
@@ -65,16 +66,29 @@ sigset_t block_signals() {
   sigaddset(&signals, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the limit fails with EFBIG
   return signals;
 }
 
 void wait_for_stop(const sigset_t& signals, server::Server& server) {
   int signal = 0;
   while (sigwait(&signals, &signal) != 0 || signal == SIGHUP) {
+    if (const auto opened = reopen_log(); !opened)
+      spdlog::error("{}; the log goes on where it was", opened.error().text());
+    spdlog::info("SIGHUP: the log file is opened again and certificates are read again");
     if (const auto reloaded = server.reload_tls(); !reloaded)
       spdlog::error("{}; the certificate from before stays in use", reloaded.error().text());
   }
   spdlog::info("{}: stopping", signal == SIGINT ? "SIGINT" : "SIGTERM");
+}
+
+// Whoever finds the server can be its superuser until somebody changes this.
+void warn_of_default_password(engine::Engine& engine) {
+  if (engine.auth_options().authenticator == auth::Authenticator::allow_all) return;
+  if (engine.log_in("cassandra", "cassandra"))
+    spdlog::warn(
+        "the superuser 'cassandra' has its default password: change it with ALTER ROLE, or drop the role "
+        "after making another superuser");
 }
 
 void raise_descriptor_limit() {
@@ -191,6 +205,7 @@ int serve(const Configuration& configuration, const sigset_t& signals) {
   if (const std::string http = (*server)->http_address(); !http.empty())
     spdlog::info("metrics on http://{}/metrics", http);
 
+  warn_of_default_password(**engine);
   wait_for_stop(signals, **server);
   notify_service_manager("STOPPING=1");
   engine::stop_compacting(**engine);  // or an operator's would be waited for

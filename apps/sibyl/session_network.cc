@@ -67,7 +67,9 @@ std::string connection_hint(const client::Options& options, const base::Error& e
                             std::string_view when_unreachable) {
   const bool about_tls = error.message().find("TLS") != std::string::npos;
   if (error.code() == base::ErrorCode::bad_credentials)
-    return options.user.empty() ? "Name a user with -u; without -p the password is asked for." : "";
+    return options.user.empty()
+               ? "Name a user with -u; without -p the password is that of SIBYL_PASSWORD, or asked for."
+               : "";
   if (about_tls && !options.tls.enabled)
     return "Encrypt the connection with --ssl; --ssl-ca names who signs the server's certificate.";
   if (about_tls)

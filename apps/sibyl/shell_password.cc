@@ -5,10 +5,14 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include <cstdlib>
+
 namespace sibyl::shell {
 
 base::Result<std::string> ask_password(const std::string& user) {
-  constexpr const char* no_terminal = "there is no terminal to ask for the password on: give it with -p";
+  constexpr const char* no_terminal =
+      "there is no terminal to ask for the password on: give it in the variable SIBYL_PASSWORD, or with -p";
+  if (const char* given = std::getenv("SIBYL_PASSWORD")) return std::string(given);
   const int terminal = ::open("/dev/tty", O_RDWR | O_CLOEXEC);
   termios shown{};
   if (terminal < 0 || tcgetattr(terminal, &shown) != 0) {

@@ -1,4 +1,4 @@
-// Passwords, asked for on the terminal.
+// Passwords that are not on the command line, where others can see them.
 #pragma once
 
 #include <string>
@@ -7,7 +7,8 @@
 
 namespace sibyl::shell {
 
-// From the terminal, without showing it. An error when there is none.
+// From the variable SIBYL_PASSWORD, else from the terminal, without showing it. An error when there is
+// neither.
 base::Result<std::string> ask_password(const std::string& user);
 
 }  // namespace sibyl::shell

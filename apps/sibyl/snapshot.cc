@@ -17,6 +17,7 @@
 
 #include "engine/snapshots.h"
 #include "sibyl/commands.h"
+#include "sibyl/data_option.h"
 #include "sibyl/owner.h"
 #include "sibyl/refuse.h"
 #include "sibyl/session_engine.h"
@@ -33,6 +34,7 @@ struct Arguments {
   std::string name;
   std::string to;
   bool all = false;
+  bool as_json = false;
 };
 
 int refuse(int status, const base::Error& error) {
@@ -89,11 +91,27 @@ int run_take(const Arguments& arguments) {
   return 0;
 }
 
+int print_json(const std::vector<engine::SnapshotInfo>& snapshots, const std::vector<std::string>& damaged) {
+  json::array list;
+  for (const auto& snapshot : snapshots)
+    list.push_back(json::object{
+        {"name", snapshot.name},
+        {"taken", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}",
+                              fmt::gmtime(static_cast<std::time_t>(snapshot.taken_millis / 1000)))},
+        {"bytes", snapshot.bytes},
+        {"own_bytes", snapshot.own_bytes},
+        {"tables", snapshot.tables.size()}});
+  const json::object all = {{"snapshots", list}, {"damaged", json::value_from(damaged)}};
+  fmt::print("{}\n", json::serialize(all));
+  return damaged.empty() ? 0 : exit_failed;
+}
+
 int run_list(const Arguments& arguments) {
   if (const auto there = check_data(arguments.data); !there) return refuse(exit_refused, there.error());
   std::vector<std::string> damaged;
   const auto snapshots = engine::list_snapshots(arguments.data, &damaged);
   if (!snapshots) return refuse(exit_failed, snapshots.error());
+  if (arguments.as_json) return print_json(*snapshots, damaged);
   size_t width = 4;
   for (const auto& snapshot : *snapshots) width = std::max(width, snapshot.name.size());
   if (snapshots->empty() && damaged.empty()) fmt::print("no snapshots in {}\n", arguments.data);
@@ -182,8 +200,7 @@ void add_snapshot_command(CLI::App& app) {
   command->require_subcommand(1);
   const auto add = [&](const char* name, const char* what, int (*run)(const Arguments&)) {
     CLI::App* sub = command->add_subcommand(name, what);
-    sub->add_option("--data", arguments->data, "The data directory; a server may be using it")
-        ->capture_default_str();
+    add_data_option(*sub, arguments->data, "The data directory; a server may be using it");
     sub->footer(
         "Exit status: 0 done, 1 it failed or a snapshot is damaged, 2 wrong usage or no such directory.");
     sub->callback([arguments, run] { end_with(run(*arguments)); });
@@ -192,7 +209,8 @@ void add_snapshot_command(CLI::App& app) {
   CLI::App* take = add("take", "Take a snapshot: every write acknowledged before is in it", run_take);
   take->add_option("name", arguments->name, "What to call it (the time)");
   take->add_option("--name", arguments->name)->group("");  // the same, for scripts that say it so
-  add("list", "Show the snapshots", run_list);
+  add("list", "Show the snapshots", run_list)
+      ->add_flag("--json", arguments->as_json, "One object, for programs");
   constexpr const char* which = "A snapshot's name, or the path of its directory";
   add("verify", "Read a snapshot's files and compare their checksums", run_verify)
       ->add_option("name", arguments->name, which)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes build/clients.json and docs/clients.md of what the last run of the clients found (build/clients/*.json).
 
-A client that this run skipped keeps the column that the page has."""
+A client that this run skipped keeps the column that the page has, marked as older."""
 import json
 import pathlib
 import re
@@ -11,6 +11,7 @@ from features import CLIENTS, FEATURES
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/clients.md"
+OLDER = " (older run)"
 HEAD = """# Clients
 
 What real clients, unmodified, were found to do. Each is a program in its own language under `tests/drivers` (or the tool
@@ -23,6 +24,7 @@ which skips, by name, a client whose toolchain or packages cannot be had. Only D
 plain `./dev test`.
 
 `yes`: every check passed. `no`: one failed. `–`: the client does not offer it, or has no use for it.
+`(older run)`: the last run could not have the client, and the column is of one before.
 
 """
 
@@ -72,7 +74,8 @@ def main():
         if client in run and not run[client]["skipped"]:
             columns[title] = column(run[client])
         elif title in before:
-            columns[title] = before[title]
+            version, cells = before[title]
+            columns[title] = (version if version.endswith(OLDER) else version + OLDER, cells)
     PAGE.write_text(render(columns), encoding="utf-8")
     for client, found in run.items():
         state = found["skipped"] and f"skipped: {found['skipped']}"

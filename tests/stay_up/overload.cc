@@ -359,6 +359,7 @@ int Overload::run() {
   require(recovery <= most_seconds, "as quick as before within 5 s");
   require(counts_.other == 0 && counts_.lost == 0, "no error but OVERLOADED");
   require(counts_.answered > 0, "requests are answered meanwhile");
+  require(counts_.overloaded > 0, "some requests are OVERLOADED");
   require(peak_megabytes_ <= arguments_.memory_megabytes, "bounded memory");
   return status;
 }

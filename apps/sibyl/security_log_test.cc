@@ -1,0 +1,93 @@
+// What a server's operator is told in the log, and what the log is never told.
+#include <sys/resource.h>
+
+#include <chrono>
+#include <filesystem>
+#include <thread>
+
+#include "sibyl/test_process.h"
+
+namespace sibyl {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+class SecurityLogTest : public ServeTest {
+ protected:
+  base::Result<std::unique_ptr<client::Connection>> log_in(const std::string& user,
+                                                           const std::string& password) const {
+    client::Options options;
+    options.port = port_;
+    options.user = user;
+    options.password = password;
+    return client::Connection::connect(options);
+  }
+  // Everything that was logged, once the server has stopped.
+  static std::string log_of(Process& server) {
+    server.signal(SIGTERM);
+    EXPECT_EQ(server.wait(), 0);
+    return server.rest_of_errors();
+  }
+};
+
+TEST_F(SecurityLogTest, ChangedPasswordsAreNotWarnedOf) {
+  const std::vector<std::string> flags = {"--authenticator", "PasswordAuthenticator", "--metrics", "off"};
+  {
+    auto server = serve(data(), flags);
+    auto connection = log_in("cassandra", "cassandra");
+    ASSERT_TRUE(connection);
+    run(**connection, "ALTER ROLE cassandra WITH PASSWORD = 'another'");
+  }
+  auto server = serve(data(), flags);
+  EXPECT_THAT(log_of(*server), Not(HasSubstr("default password")));
+}
+
+TEST_F(SecurityLogTest, HangUpOpensTheLogFileAgain) {
+  const std::string file = path("sibyl.log");
+  auto server = serve(":memory:", {"--set", "log_file=" + file, "--metrics", "off"});
+  std::filesystem::rename(file, path("moved.log"));
+  server->signal(SIGHUP);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (contents(file).find("SIGHUP") == std::string::npos) {
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "nothing in the new file";
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  server->signal(SIGTERM);
+  EXPECT_EQ(server->wait(), 0);
+  EXPECT_THAT(contents(file), HasSubstr("stopped"));
+  EXPECT_THAT(contents(path("moved.log")), HasSubstr("serving"));
+  EXPECT_THAT(contents(path("moved.log")), Not(HasSubstr("stopped")));
+}
+
+TEST_F(SecurityLogTest, AFileThatMayNotGrowFailsWritesAndNothingElse) {
+  auto server = serve(data(), {"--metrics", "off"});
+  auto connection = connect();
+  make_table(*connection);
+  run(*connection, "INSERT INTO ks.t (k, c, v) VALUES (1, 1, 'before')");
+  rlimit limit{4 << 20, RLIM_INFINITY};
+  ASSERT_EQ(::prlimit(server->pid(), RLIMIT_FSIZE, &limit, nullptr), 0);
+  client::StatementOptions options;
+  options.consistency = client::Consistency::local_quorum;
+  const std::string value(1 << 20, 'v');
+  std::optional<base::Error> failed;
+  for (int i = 0; i < 40 && !failed; ++i) {
+    const auto result = connection->query(
+        "INSERT INTO ks.t (k, c, v) VALUES (2, " + std::to_string(i) + ", '" + value + "')", {}, options);
+    if (!result) failed = result.error();
+  }
+  ASSERT_TRUE(failed);
+  EXPECT_EQ(failed->code(), base::ErrorCode::write_failure) << failed->text();
+  EXPECT_THAT(failed->message(), HasSubstr("File too large"));
+  EXPECT_EQ(connection->query("SELECT v FROM ks.t WHERE k = 1")->row_count(), 1u);
+  limit.rlim_cur = RLIM_INFINITY;
+  ASSERT_EQ(::prlimit(server->pid(), RLIMIT_FSIZE, &limit, nullptr), 0);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (!connection->query("INSERT INTO ks.t (k, c, v) VALUES (1, 2, 'after')")) {
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "it does not go on by itself";
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
+
+}  // namespace
+}  // namespace sibyl
