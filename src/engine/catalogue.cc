@@ -238,7 +238,8 @@ base::Status Catalogue::read_records() {
   return {};
 }
 
-base::Status Catalogue::change(const Snapshot& next, const std::vector<uint32_t>& dropped_storage_ids) {
+base::Status Catalogue::change(const Snapshot& next, const std::vector<uint32_t>& dropped_storage_ids,
+                               WriteSet also) {
   auto snapshot = std::make_shared<Snapshot>(next);
   snapshot->version = types::random_uuid();
   WriteSet writes = difference(*schema_, *snapshot);
@@ -248,6 +249,7 @@ base::Status Catalogue::change(const Snapshot& next, const std::vector<uint32_t>
     writes.erase_range(row::table_begin(id), row::table_end(id));
     writes.erase(build_progress_key(id));
   }
+  writes.append(std::move(also));
   SIBYL_TRY(store_->commit(std::move(writes)));
   schema_ = std::move(snapshot);
   set_purge_policy();

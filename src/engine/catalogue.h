@@ -28,8 +28,10 @@ class Catalogue {
   const base::Bytes& host_id() const { return host_id_; }
 
   // Makes `next` the schema, with a version of its own: durable when it returns. Records of dropped tables go
-  // in the same atomic commit. After an error nothing has changed.
-  base::Status change(const schema::Snapshot& next, const std::vector<uint32_t>& dropped_storage_ids);
+  // in the same atomic commit, which brings along what else the definition writes. After an error nothing has
+  // changed.
+  base::Status change(const schema::Snapshot& next, const std::vector<uint32_t>& dropped_storage_ids,
+                      storage::WriteSet also = {});
 
  private:
   explicit Catalogue(storage::Store& store) : store_(&store) {}

@@ -381,13 +381,15 @@ class EngineImpl final : public Engine {
     ResultSet result;
     result.warnings = std::move(made.warnings);
     if (made.schema == before) return result;
-    SIBYL_TRY(catalogue_.change(*made.schema, made.dropped_storage_ids));
-    schema::SnapshotPtr after = catalogue_.schema();
-    SIBYL_TRY(system_tables_.show_schema(before.get(), *after));
-    vectors_.watch(vector_indexes(*after));
-    statements_.set_schema(after);
-    if (!made.dropped_storage_ids.empty()) usage_.forget_dropped(*after);
-    if (roles_.checks_permissions()) SIBYL_TRY(follow_definition(roles_, made.changes, *after, login));
+    // Permissions follow in the same commit: nothing is left half done, and none outlives what it is on.
+    SIBYL_TRY(roles_.change(
+        follow_definition(made.changes, *made.schema, roles_.checks_permissions() ? login : nullptr),
+        [&](storage::WriteSet permissions) -> base::Status {
+          SIBYL_TRY(catalogue_.change(*made.schema, made.dropped_storage_ids, std::move(permissions)));
+          publish_schema(*before);
+          return {};
+        }));
+    if (!made.dropped_storage_ids.empty()) usage_.forget_dropped(*catalogue_.schema());
     notify(made.changes);
     if (!made.changes.empty()) {
       result.kind = ResultSet::Kind::schema_change;
@@ -403,9 +405,16 @@ class EngineImpl final : public Engine {
     schema::SnapshotPtr next = with_built(*before, storage_id);
     if (!next) return {};
     SIBYL_TRY(catalogue_.change(*next, {}));
-    SIBYL_TRY(system_tables_.show_schema(before.get(), *catalogue_.schema()));
-    statements_.set_schema(catalogue_.schema());
+    publish_schema(*before);
     return {};
+  }
+
+  // From now on everybody gets what the catalogue has.
+  void publish_schema(const schema::Snapshot& before) {
+    const schema::SnapshotPtr after = catalogue_.schema();
+    SIBYL_CHECK(system_tables_.show_schema(&before, *after).has_value());  // in memory: it cannot fail
+    vectors_.watch(vector_indexes(*after));
+    statements_.set_schema(after);
   }
 
   void notify(const std::vector<schema::Change>& changes) {

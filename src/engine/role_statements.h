@@ -21,8 +21,8 @@ using NewestSchema = std::function<schema::SnapshotPtr()>;
 // Changes are durable when it returns. May take long: passwords are hashed.
 //
 // A permission is granted in one step with looking whether there is what it is about, and whether the user
-// may grant it: Roles::change() and the order that Roles::forget_missing() asks for see to it that nothing is
-// left of it when that is dropped meanwhile.
+// may grant it: definitions are changes of roles, too (Roles::change()), so that nothing is left of it when
+// that is dropped meanwhile.
 base::Result<execute::ResultSet> run_role_statement(const cql::Statement& statement, const auth::Login* login,
                                                     const std::string& keyspace, const NewestSchema& schema,
                                                     Roles& roles);

@@ -163,6 +163,16 @@ class Difference {
   WriteSet writes_;
 };
 
+// Takes back every permission on what the schema does not have.
+void forget_missing(AccessRows& rows, const schema::Snapshot& schema) {
+  for (auto& [role, permissions] : rows.permissions)
+    std::erase_if(permissions, [&](const auto& entry) {
+      const auto resource = auth::resource_by_name(entry.first);
+      return !resource || !exists(*resource, schema, rows);
+    });
+  std::erase_if(rows.permissions, [&](const auto& entry) { return !rows.roles.contains(entry.first); });
+}
+
 base::Error bad_credentials(std::string message) {
   return base::Error(base::ErrorCode::bad_credentials, std::move(message));
 }
@@ -213,19 +223,21 @@ base::Result<AccessRows> Roles::read(const schema::SnapshotPtr& schema) {
 }
 
 base::Status Roles::start(const schema::SnapshotPtr& schema) {
-  if (!requires_login()) return {};
   SIBYL_ASSIGN(AccessRows rows, read(schema));
   const bool is_new = rows.roles.empty();
   publish(std::move(rows));
-  if (is_new) {
+  if (is_new && requires_login()) {
     SIBYL_ASSIGN(std::string hash, auth::hash_password(first_role));
     SIBYL_TRY(change([&](AccessRows& made) -> base::Status {
       made.roles[first_role] = {true, true, std::move(hash), {}};
       return {};
     }));
   }
-  auth::nobodys_hash();  // made before the first login, which would else take twice as long
-  return forget_missing(*schema);
+  if (requires_login()) auth::nobodys_hash();  // or the first login would take twice as long
+  return change([&](AccessRows& known) -> base::Status {
+    forget_missing(known, *schema);
+    return {};
+  });
 }
 
 auth::AccessPtr Roles::access() const {
@@ -241,6 +253,13 @@ void Roles::publish(AccessRows rows) {
 }
 
 base::Status Roles::change(const Change& change) {
+  return this->change(change, [this](WriteSet writes) -> base::Status {
+    if (writes.empty()) return {};
+    return environment_.store.commit(std::move(writes));
+  });
+}
+
+base::Status Roles::change(const Change& change, const Commit& commit) {
   const std::lock_guard lock(change_mutex_);
   const auth::AccessPtr before = access();
   AccessRows rows = before->rows();
@@ -250,22 +269,10 @@ base::Status Roles::change(const Change& change) {
     std::erase_if(permissions, [](const auto& entry) { return entry.second.empty(); });
   std::erase_if(rows.permissions, [](const auto& entry) { return entry.second.empty(); });
   WriteSet writes = Difference(before->rows(), rows, environment_.timestamps.next()).writes();
-  if (writes.empty()) return {};
-  SIBYL_TRY(environment_.store.commit(std::move(writes)));
-  publish(std::move(rows));
+  const bool changes_any = !writes.empty();
+  SIBYL_TRY(commit(std::move(writes)));
+  if (changes_any) publish(std::move(rows));
   return {};
-}
-
-base::Status Roles::forget_missing(const schema::Snapshot& schema) {
-  return change([&](AccessRows& rows) -> base::Status {
-    for (auto& [role, permissions] : rows.permissions)
-      std::erase_if(permissions, [&](const auto& entry) {
-        const auto resource = auth::resource_by_name(entry.first);
-        return !resource || !exists(*resource, schema, rows);
-      });
-    std::erase_if(rows.permissions, [&](const auto& entry) { return !rows.roles.contains(entry.first); });
-    return {};
-  });
 }
 
 namespace {
@@ -303,24 +310,19 @@ std::vector<Resource> made_by(const schema::Change& change, const schema::Snapsh
 
 }  // namespace
 
-base::Status follow_definition(Roles& roles, const std::vector<schema::Change>& changes,
-                               const schema::Snapshot& after, const auth::Login* login) {
-  bool drops = false;
-  std::vector<Resource> made;
-  for (const schema::Change& change : changes) {
-    drops |= change.kind == schema::Change::Kind::dropped;
-    for (Resource& resource : made_by(change, after)) made.push_back(std::move(resource));
-  }
-  if (drops) SIBYL_TRY(roles.forget_missing(after));
-  if (login == nullptr || made.empty()) return {};
-  return roles.change([&](AccessRows& rows) -> base::Status {
-    if (!rows.roles.contains(login->role)) return {};  // dropped meanwhile
-    for (const Resource& resource : made) {
-      auth::PermissionSet& set = rows.permissions[login->role][auth::name_of(resource)];
-      set = set | auth::applicable_permissions(resource.kind);
+Roles::Change follow_definition(const std::vector<schema::Change>& changes, const schema::Snapshot& after,
+                                const auth::Login* maker) {
+  return [&changes, &after, maker](AccessRows& rows) -> base::Status {
+    for (const schema::Change& change : changes) {
+      if (change.kind == schema::Change::Kind::dropped) forget_missing(rows, after);
+      if (maker == nullptr || !rows.roles.contains(maker->role)) continue;  // dropped meanwhile
+      for (const Resource& resource : made_by(change, after)) {
+        auth::PermissionSet& set = rows.permissions[maker->role][auth::name_of(resource)];
+        set = set | auth::applicable_permissions(resource.kind);
+      }
     }
     return {};
-  });
+  };
 }
 
 base::Result<const auth::Login*> Roles::admit(const auth::Access& access, std::string_view name) {

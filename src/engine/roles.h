@@ -20,6 +20,7 @@
 #include "base/result.h"
 #include "execute/environment.h"
 #include "schema/schema.h"
+#include "storage/store.h"
 
 namespace sibyl::engine {
 
@@ -29,8 +30,8 @@ class Roles {
   Roles(execute::Environment& environment, const auth::Options& options)
       : environment_(environment), options_(options) {}
 
-  // Reads the tables. On a server where clients log in: makes the role `cassandra` when there is none at all,
-  // and takes back permissions on what is not in the schema.
+  // Reads the tables, and takes back permissions on what is not in the schema. On a server where clients log
+  // in: makes the role `cassandra` when there is none at all.
   base::Status start(const schema::SnapshotPtr& schema);
 
   bool requires_login() const { return options_.authenticator != auth::Authenticator::allow_all; }
@@ -46,9 +47,11 @@ class Roles {
 
   using Change = std::function<base::Status(auth::AccessRows& rows)>;
   base::Status change(const Change& change);
-  // Takes back every permission on what the schema does not have. REQUIRES: whoever asks for the newest
-  // schema has been getting this one since before the call, or one that is granted meanwhile would stay.
-  base::Status forget_missing(const schema::Snapshot& schema);
+  // The same as a part of something else: `commit` gets what the change writes (nothing, perhaps), and makes
+  // it durable together with what else belongs to it, or fails with nothing done. Nobody else changes roles
+  // until it returns.
+  using Commit = std::function<base::Status(storage::WriteSet writes)>;
+  base::Status change(const Change& change, const Commit& commit);
 
   // Hashing is dear: a role's password, hashed already or not, is changed once in five seconds at most, as in
   // Cassandra. Counts as a change. `is_new`: the role is about to be made.
@@ -75,10 +78,10 @@ class Roles {
   std::atomic<uint64_t> generation_{1};
 };
 
-// After a definition: whoever made something may do everything with it, and nobody may do anything with what
-// is gone.
-base::Status follow_definition(Roles& roles, const std::vector<schema::Change>& changes,
-                               const schema::Snapshot& after, const auth::Login* login);
+// What a definition means for permissions: whoever made something may do everything with it (nullptr: nobody
+// did, or nobody is asked), and nobody may do anything with what is gone.
+Roles::Change follow_definition(const std::vector<schema::Change>& changes, const schema::Snapshot& after,
+                                const auth::Login* maker);
 
 // Whether there is such a thing.
 bool exists(const auth::Resource& resource, const schema::Snapshot& schema, const auth::AccessRows& rows);

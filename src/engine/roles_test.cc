@@ -1,10 +1,10 @@
 #include "engine/roles.h"
 
-#include <filesystem>
 #include <latch>
 #include <thread>
 
 #include "auth/password.h"
+#include "base/test_directory.h"
 #include "engine/open_store.h"
 #include "engine/role_statements.h"
 #include "engine/test_roles.h"
@@ -127,8 +127,33 @@ TEST(GrantPermission, LooksAtTheSchemaWhenItGrants) {
   // It is dropped when the permission has been granted.
   EXPECT_EQ(run("GRANT SELECT ON ks.t TO carol", [&] { return with_table; }), "OK");
   EXPECT_TRUE(roles.access()->rows().permissions.contains("carol"));
-  ASSERT_TRUE(roles.forget_missing(*without_table));
+  const std::vector<schema::Change> drop = {
+      {schema::Change::Kind::dropped, schema::Change::Target::table, "ks", "t", {}}};
+  // What it belongs to fails: it is as it was.
+  const auto fail = [](const storage::WriteSet& writes) -> base::Status {
+    EXPECT_FALSE(writes.empty());
+    return base::fail(base::ErrorCode::write_failure, "No space left on device");
+  };
+  EXPECT_FALSE(roles.change(follow_definition(drop, *without_table, nullptr), fail));
+  EXPECT_TRUE(roles.access()->rows().permissions.contains("carol"));
+  ASSERT_TRUE(roles.change(follow_definition(drop, *without_table, nullptr)));
   EXPECT_FALSE(roles.access()->rows().permissions.contains("carol"));
+}
+
+// So that no failure comes between what is defined and who may use it.
+TEST_F(RolesTest, ADefinitionAndItsPermissionsAreOneCommit) {
+  make_family();
+  must("GRANT CREATE ON KEYSPACE ks TO bob");
+  const auto commits_of = [&](const std::string& role, const char* text) {
+    const uint64_t before = engine_->store().statistics().commits;
+    EXPECT_THAT(ask(role, text), ElementsAre("OK"));
+    return engine_->store().statistics().commits - before;
+  };
+  EXPECT_EQ(commits_of("bob", "CREATE TABLE ks.mine (k int PRIMARY KEY)"), 1u);
+  EXPECT_THAT(ask("bob", "SELECT * FROM ks.mine"), IsEmpty());
+  EXPECT_EQ(commits_of("bob", "DROP TABLE ks.mine"), 1u);
+  EXPECT_THAT(ask("cassandra", "SELECT resource FROM system_auth.role_permissions WHERE role = 'bob'"),
+              ElementsAre("data/ks"));
 }
 
 TEST_F(RolesTest, ACallNeedsExecuteOnTheOverloadItMeans) {
@@ -335,10 +360,33 @@ TEST_F(RolesTest, TheProgramItselfMayDoEverythingButSpeakForNobody) {
               ElementsAre("You have to be logged in and not anonymous to perform this request"));
 }
 
+// A table that is dropped and made again where nobody asks for permissions is another table all the same.
+TEST_F(RolesTest, PermissionsGoWithTheirTableWhereNoneAreChecked) {
+  const base::TemporaryDirectory directory;
+  options_.data = directory.path();
+  open();
+  make_family();
+  must("GRANT SELECT ON ks.t TO bob");
+  for (const bool asks_who : {true, false}) {
+    options_.auth = {asks_who ? auth::Authenticator::password : auth::Authenticator::allow_all,
+                     auth::Authorizer::allow_all};
+    open();
+    for (const char* text : {"DROP TABLE ks.t", "CREATE TABLE ks.t (k int PRIMARY KEY, v int)"})
+      ASSERT_TRUE(run_text(*engine_, text, "ks")) << text;
+    options_.auth = {auth::Authenticator::password, auth::Authorizer::cassandra};
+    open();
+    EXPECT_THAT(ask("bob", "SELECT * FROM ks.t"),
+                ElementsAre("User bob has no SELECT permission on <table ks.t> or any of its parents"))
+        << asks_who;
+    must("GRANT SELECT ON ks.t TO bob");
+  }
+  engine_.reset();
+}
+
 TEST(RolesOnDisk, EverythingSurvivesARestart) {
-  std::string pattern = (std::filesystem::temp_directory_path() / "sibyl_roles_XXXXXX").string();
+  const base::TemporaryDirectory directory;
   Options options;
-  options.data = mkdtemp(pattern.data());
+  options.data = directory.path();
   options.auth = {auth::Authenticator::password, auth::Authorizer::cassandra};
   const auto run = [](Engine& engine, std::string_view text) {
     std::promise<base::Result<ResultSet>> answer;
@@ -369,7 +417,6 @@ TEST(RolesOnDisk, EverythingSurvivesARestart) {
     EXPECT_EQ(run(*engine, "SELECT * FROM system_auth.role_members"), 0u);
     EXPECT_EQ(run(*engine, "SELECT * FROM system_auth.role_permissions WHERE role = 'readers'"), 0u);
   }
-  std::filesystem::remove_all(options.data);
 }
 
 }  // namespace

@@ -459,8 +459,9 @@ TEST_P(StoreConformance, FewLargePartitionsAreNotTakenForMany) {
   ASSERT_TRUE(store.commit(std::move(writes)).has_value());
   const auto found = store.partition_samples(std::array{table}, 1000).at(table).summary();
   EXPECT_EQ(found.partitions, 1u);
-  EXPECT_GE(found.rows, rows / 3u);
-  EXPECT_LE(found.rows, rows * 3u);
+  // What is only in memory yet may be a rough estimate.
+  EXPECT_GE(found.rows, rows / 10u);
+  EXPECT_LE(found.rows, rows * 10u);
 }
 
 }  // namespace sibyl::storage::conformance
