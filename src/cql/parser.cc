@@ -14,6 +14,7 @@ Parser::Parser(std::string_view text) : lexer_(text) {
 }
 
 void Parser::advance() {
+  if (++words_ > max_words) refuse_length();
   if (ahead_count_ > 0) {
     token_ = ahead_[0];
     std::copy(ahead_ + 1, ahead_ + ahead_count_, ahead_);
@@ -108,6 +109,11 @@ void Parser::check_nesting(uint32_t depth) {
   if (depth <= max_nesting) return;
   refuse(token_, token_,
          "statement is nested too deeply: more than " + std::to_string(max_nesting) + " levels");
+}
+
+void Parser::refuse_length() {
+  words_ = 0;
+  refuse(token_, token_, "statement is too long: more than " + std::to_string(max_words) + " words");
 }
 
 // --- Names

@@ -14,7 +14,7 @@ namespace sibyl::cql {
 // Parses exactly one statement; one `;` may follow it. Errors have code 0x2000, Cassandra's text where it has
 // one
 // ("line 1:7 no viable alternative at input ..."), a position, and often a hint. Never throws; nesting deeper
-// than a fixed limit and more than 65,535 bind markers are errors.
+// than a fixed limit, more than 65,535 bind markers and more than half a million words are errors.
 base::Result<std::unique_ptr<Statement>> parse_statement(std::string_view text);
 
 // A type alone, as written in schema tables: `frozen<map<text, int>>`.

@@ -226,6 +226,21 @@ std::string repeat(std::string_view text, size_t times) {
   return result;
 }
 
+TEST(ParserLimits, AStatementHasNoMoreThanHalfAMillionWords) {
+  const auto list_of = [](size_t terms) {
+    return "SELECT * FROM t WHERE k IN (1" + repeat(",1", terms - 1) + ")";
+  };
+  EXPECT_TRUE(parse_statement(list_of(249'000)));
+  const auto refused = parse_statement(list_of(251'000));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), base::ErrorCode::syntax);
+  EXPECT_NE(refused.error().message().find("statement is too long: more than 500000 words"),
+            std::string::npos)
+      << refused.error().message();
+  // A long one of few words is another matter.
+  EXPECT_TRUE(parse_statement("INSERT INTO t (k) VALUES (0x" + repeat("00", 4'000'000) + ")"));
+}
+
 TEST(ParserLimits, NestingOf100000IsAnErrorNotACrash) {
   const size_t deep = 100'000;
   const std::string statements[] = {

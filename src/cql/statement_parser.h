@@ -25,6 +25,8 @@ struct SyntaxFailure {
 // Deeper expressions, types and parentheses are refused: no statement written by people comes near.
 inline constexpr uint32_t max_nesting = 250;
 inline constexpr uint32_t max_bind_markers = 65535;
+// A word takes some hundred bytes in the tree and the plan, however short it is.
+inline constexpr uint32_t max_words = 500'000;
 
 // Where the error lies: `at` is the token that does not fit, `shown` the one in [brackets], and `seen` the
 // offset of the last token that was looked at.
@@ -93,6 +95,7 @@ class Parser {
     Parser& parser_;
   };
   void check_nesting(uint32_t depth);
+  [[noreturn]] void refuse_length();
 
   // --- Names (parser.cc)
   std::string name();         // a column, alias, property
@@ -271,6 +274,7 @@ class Parser {
   uint32_t glance_ = 0;
   uint32_t depth_ = 0;
   uint32_t markers_ = 0;
+  uint32_t words_ = 0;
   bool expects_value_ = false;       // where a name stands for no value
   bool expects_column_ = false;      // between the columns of CREATE TABLE and CREATE TYPE
   bool stop_before_column_ = false;  // in `c = x + c`: the sum ends before `+ c`

@@ -7,6 +7,7 @@
 #include "execute/execute.h"
 #include "execute/modify_build.h"
 #include "execute/modify_commit.h"
+#include "execute/modify_limits.h"
 #include "execute/upkeep.h"
 #include "plan/attributes.h"
 
@@ -38,14 +39,15 @@ class BatchBuilder {
     Workspace& space = workspace();
     space.guardrails = environment_.guardrails;
     std::vector<Targets> targets(items_.size());
-    bool reads_first = false;
+    bool must_lock = false;
+    size_t named = 0;
     for (size_t i = 0; i < items_.size(); ++i) {
       SIBYL_TRY(resolve_targets(*items_[i].statement, bindings_of(items_[i].values, now_micros_), space,
-                                targets[i]));
-      reads_first = reads_first || items_[i].statement->reads_first;
+                                targets[i], named));
+      must_lock = must_lock || takes_locks(*items_[i].statement);
       for (const Bytes& prefix : targets[i].prefixes) partitions_.insert(prefix);
     }
-    if (reads_first) {
+    if (must_lock) {
       const std::vector<Bytes> prefixes(partitions_.begin(), partitions_.end());
       held = environment_.locks.acquire(prefixes);
     }

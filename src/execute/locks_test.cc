@@ -73,8 +73,40 @@ TEST(PartitionLocks, MovingKeepsTheLock) {
   held.release();
   PartitionLocks::Held other = locks.acquire(none);
   other = std::move(moved);
+  moved.release();
+  std::atomic<bool> released{false};
+  std::promise<void> asked;
+  std::thread waiter([&] {
+    asked.set_value();
+    const PartitionLocks::Held second = locks.acquire(first);
+    EXPECT_TRUE(released);
+  });
+  asked.get_future().get();
+  // Time for a waiter that need not wait to be found out.
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  released = true;
   other.release();
-  locks.acquire(first);
+  waiter.join();
+}
+
+TEST(PartitionLocks, AllOfThemAreTakenFromEverybody) {
+  PartitionLocks locks(8);
+  std::vector<PartitionLocks::Held> held;
+  held.push_back(locks.acquire_all());
+  std::atomic<int> inside{0};
+  std::vector<std::thread> waiters;
+  for (int i = 0; i < 8; ++i) {
+    waiters.emplace_back([&, i] {
+      const std::vector<Bytes> partition = {std::to_string(i)};
+      const PartitionLocks::Held one = locks.acquire(partition);
+      ++inside;
+    });
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_EQ(inside, 0);
+  held.clear();
+  for (std::thread& waiter : waiters) waiter.join();
+  EXPECT_EQ(inside, 8);
 }
 
 }  // namespace

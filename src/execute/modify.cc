@@ -6,6 +6,7 @@
 #include "execute/execute.h"
 #include "execute/modify_build.h"
 #include "execute/modify_commit.h"
+#include "execute/modify_limits.h"
 #include "execute/trace.h"
 #include "execute/upkeep.h"
 #include "execute/vector_indexes.h"
@@ -109,8 +110,9 @@ base::Result<storage::WriteSet> build(const Modification& statement, const Reque
   space.guardrails = environment.guardrails;
   const plan::Bindings bindings = bindings_of(request.values, environment.clock.now_micros());
   Targets& targets = space.targets;
-  SIBYL_TRY(resolve_targets(statement, bindings, space, targets));
-  if (statement.reads_first) held = environment.locks.acquire(targets.prefixes);
+  size_t named = 0;
+  SIBYL_TRY(resolve_targets(statement, bindings, space, targets, named));
+  if (takes_locks(statement)) held = environment.locks.acquire(targets.prefixes);
   SIBYL_ASSIGN(const Moment moment, moment_of(statement, bindings, request, std::nullopt,
                                               environment.timestamps.next(), space.scratch));
   storage::WriteSet writes;

@@ -105,7 +105,7 @@ class Builder {
       SIBYL_TRY(check_timestamp(*statement_.table, moment_, *space_.guardrails, space_.warnings));
     for (const Bytes& prefix : targets_.prefixes) {
       if (statement_.deletes_rows()) {
-        delete_rows(prefix);
+        SIBYL_TRY(delete_rows(prefix));
         continue;
       }
       for (const NamedRow& row : targets_.rows) SIBYL_TRY(write_row(prefix, row));
@@ -126,33 +126,32 @@ class Builder {
     return fragment;
   }
 
-  void merge(Bytes key) {
-    if (space_.fragment.empty()) return;
+  base::Status merge(const Bytes& prefix, Bytes key) {
+    if (space_.fragment.empty()) return {};
     Bytes encoded;
     row::encode(space_.fragment, encoded);
     writes_.merge(std::move(key), std::move(encoded));
+    return check_write_size(*statement_.table, prefix, writes_);
   }
 
-  void delete_rows(const Bytes& prefix) {
+  base::Status delete_rows(const Bytes& prefix) {
     if (targets_.deletes_partitions) {
       fresh().deletion = moment_.wide_deletion();
-      merge(row::partition_record_key(prefix));
-      return;
+      return merge(prefix, row::partition_record_key(prefix));
     }
     const bool is_whole_partition = statement_.table->clustering_count == 0;
     for (const NamedRow& row : targets_.rows) {
       fresh().deletion = is_whole_partition ? moment_.wide_deletion() : moment_.deletion();
-      merge(row::row_record_key(prefix, row.clustering));
+      SIBYL_TRY(merge(prefix, row::row_record_key(prefix, row.clustering)));
     }
     for (const plan::Interval& range : targets_.ranges) {
       fresh().deletion = moment_.wide_deletion();
-      merge(row::range_deletion_record_key(prefix, range.begin,
-                                           range.end ? std::optional<BytesView>(*range.end) : std::nullopt));
+      const auto end = range.end ? std::optional<BytesView>(*range.end) : std::nullopt;
+      SIBYL_TRY(merge(prefix, row::range_deletion_record_key(prefix, range.begin, end)));
     }
-    if (!targets_.ranges.empty()) {
-      fresh().has_range_deletions = true;
-      merge(row::partition_record_key(prefix));
-    }
+    if (targets_.ranges.empty()) return {};
+    fresh().has_range_deletions = true;
+    return merge(prefix, row::partition_record_key(prefix));
   }
 
   base::Status write_row(const Bytes& prefix, const NamedRow& row) {
@@ -167,8 +166,7 @@ class Builder {
     SIBYL_TRY(apply(statement_.row_operations, prefix, &row));
     if (statement_.json) SIBYL_TRY(apply_json(false));
     SIBYL_TRY(guard_values());
-    merge(row::row_record_key(prefix, row.clustering));
-    return {};
+    return merge(prefix, row::row_record_key(prefix, row.clustering));
   }
 
   base::Status guard_values() {
@@ -181,8 +179,7 @@ class Builder {
     SIBYL_TRY(apply(statement_.static_operations, prefix, nullptr));
     if (statement_.json) SIBYL_TRY(apply_json(true));
     SIBYL_TRY(guard_values());
-    merge(row::partition_record_key(prefix));
-    return {};
+    return merge(prefix, row::partition_record_key(prefix));
   }
 
   base::Status apply(const std::vector<Operation>& operations, const Bytes& prefix, const NamedRow* row) {
@@ -257,9 +254,10 @@ base::Status resolve_rows(const Modification& statement, const plan::Bindings& b
 }
 
 base::Status resolve_targets(const Modification& statement, const plan::Bindings& bindings, Workspace& space,
-                             Targets& targets) {
+                             Targets& targets, size_t& named) {
   SIBYL_TRY(resolve_partitions(statement, bindings, space, targets));
-  return resolve_rows(statement, bindings, space, targets);
+  SIBYL_TRY(resolve_rows(statement, bindings, space, targets));
+  return statement.where ? check_targets(targets, named) : base::Status();
 }
 
 base::Status build_writes(const Modification& statement, const Targets& targets,

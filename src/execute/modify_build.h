@@ -14,9 +14,9 @@ base::Status resolve_partitions(const plan::Modification& statement, const plan:
                                 Workspace& space, Targets& targets);
 base::Status resolve_rows(const plan::Modification& statement, const plan::Bindings& bindings,
                           Workspace& space, Targets& targets);
-// Both.
+// Both. Too many together are refused; `named` counts those of a batch's statements.
 base::Status resolve_targets(const plan::Modification& statement, const plan::Bindings& bindings,
-                             Workspace& space, Targets& targets);
+                             Workspace& space, Targets& targets, size_t& named);
 
 // What a statement that reads first reads and adds up; shared by the statements of a batch.
 struct Before {

@@ -1,6 +1,13 @@
 #include "execute/modify_limits.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+
+#include "plan/combinations.h"
+#include "row/record_key.h"
+#include "types/key.h"
+#include "types/print.h"
 
 namespace sibyl::execute {
 
@@ -43,6 +50,40 @@ base::Status check_timestamp(const schema::Table& table, const Moment& moment,
                                 shifted(guardrails.minimum_timestamp.fail, -1)};
   SIBYL_TRY(plan::guard(absolute, plan::maximum_timestamp_guard, moment.timestamp, table.name, warnings));
   return plan::guard(absolute, plan::minimum_timestamp_guard, moment.timestamp, table.name, warnings);
+}
+
+namespace {
+
+std::string key_text(const schema::Table& table, BytesView prefix) {
+  Bytes key;
+  if (!row::decode_partition_key(prefix, key)) return "0x" + base::to_hex(prefix);
+  if (table.partition_key_count == 1) return types::to_literal(*table.partition_key(0).type, key);
+  const auto parts = types::split_partition_key(key, table.partition_key_count);
+  if (!parts) return "0x" + base::to_hex(key);
+  std::string text;
+  for (size_t i = 0; i < parts->size(); ++i)
+    text += (i == 0 ? "" : ":") + types::to_literal(*table.partition_key(i).type, (*parts)[i]);
+  return text;
+}
+
+}  // namespace
+
+base::Status check_write_size(const schema::Table& table, BytesView prefix, const storage::WriteSet& writes) {
+  const size_t size = writes.byte_size() + writes.operations().size() * sizeof(storage::WriteSet::Operation);
+  if (size <= max_write_bytes) return {};
+  return base::fail(
+      base::Error(base::ErrorCode::invalid,
+                  fmt::format("Rejected an oversized mutation ({}/{}) for keyspace: {}. Top keys are: {}.{}",
+                              size, max_write_bytes, table.keyspace, table.name, key_text(table, prefix)))
+          .with_hint("what a statement or a batch writes is committed whole; write it in several"));
+}
+
+base::Status check_targets(const Targets& targets, size_t& named) {
+  const size_t in_each = std::max<size_t>(targets.rows.size() + targets.ranges.size(), 1);
+  constexpr size_t most = plan::most_combinations_written;
+  SIBYL_TRY(plan::check_combinations(targets.prefixes.size(), in_each, most));
+  named += targets.prefixes.size() * in_each;
+  return plan::check_combinations(named, 1, most);
 }
 
 }  // namespace sibyl::execute

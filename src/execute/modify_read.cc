@@ -22,9 +22,14 @@ int64_t latest_of(const row::Fragment& fragment) {
 
 }  // namespace
 
-base::Result<bool> ReadBefore::read(BytesView key, Record& record) const {
+base::Result<bool> ReadBefore::read(BytesView key, Record& record) {
+  // All of them are held until the request is done.
+  constexpr size_t most_held = 256u << 20;
   SIBYL_ASSIGN(const bool exists, get(key, record.bytes));
   if (!exists) return false;
+  held_bytes_ += record.bytes.size();
+  if (held_bytes_ > most_held && held_bytes_ > record.bytes.size())
+    return base::invalid("The rows that have to be read before they are written are too large together");
   if (!row::decode(record.bytes, record.fragment)) return base::fail(corrupt());
   record.latest = latest_of(record.fragment);
   return true;

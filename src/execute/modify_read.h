@@ -48,7 +48,7 @@ class ReadBefore {
   std::unique_ptr<storage::Iterator> iterate(BytesView begin, BytesView end) const {
     return snapshot_ ? snapshot_->iterate(begin, end) : store_->iterate(begin, end);
   }
-  base::Result<bool> read(BytesView key, Record& record) const;
+  base::Result<bool> read(BytesView key, Record& record);
   base::Result<Partition*> partition(BytesView partition_prefix);
   // The latest deletion that covers a row.
   base::Result<row::Deletion> covering(BytesView partition_prefix, const Partition& partition,
@@ -57,6 +57,7 @@ class ReadBefore {
   const storage::Store* store_ = nullptr;
   std::shared_ptr<const storage::Snapshot> snapshot_;
   int64_t now_seconds_;
+  size_t held_bytes_ = 0;  // of the records below
   std::unordered_map<Bytes, std::unique_ptr<Partition>> partitions_;
   std::unordered_map<Bytes, std::unique_ptr<Record>> rows_;
 };

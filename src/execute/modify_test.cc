@@ -1,8 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <future>
 #include <thread>
 
 #include "execute/modify_fixture_test.h"
+#include "execute/quick.h"
 #include "plan/modify.h"
 #include "row/counter.h"
 #include "types/value.h"
@@ -531,7 +533,71 @@ TEST(Modify, WritesAfterTruncateSurvive) {
   EXPECT_EQ(database.records("u").size(), 20u);
 }
 
-TEST(Modify, OnlyWhatReadsFirstMayBlock) {
+std::string list_of(size_t count) {
+  std::string list = "(0";
+  for (size_t i = 1; i < count; ++i) list += "," + std::to_string(i);
+  return list + ")";
+}
+
+TEST(Modify, WhatINsNameTogetherIsLimited) {
+  WriteFixture database;
+  database.must("CREATE TABLE t (a int, c int, d int, v int, PRIMARY KEY (a, c, d))");
+  database.must("CREATE TABLE n (a int, c int, n counter, PRIMARY KEY (a, c))");
+  const std::string many = list_of(317), tens = list_of(10);  // 317 * 317 > 100,000
+  const std::string refusal = "The IN restrictions name more than 100000 combinations of values";
+  EXPECT_EQ(database.error_of("UPDATE t SET v = 1 WHERE a IN " + many + " AND c IN " + many + " AND d = 1"),
+            refusal);
+  EXPECT_EQ(database.error_of("DELETE FROM t WHERE a IN " + many + " AND c IN " + many), refusal);
+  EXPECT_EQ(database.error_of("DELETE FROM t WHERE a IN " + many + " AND c IN " + many + " AND d > 1"),
+            refusal);
+  EXPECT_EQ(database.error_of("UPDATE n SET n += 1 WHERE a IN " + many + " AND c IN " + many), refusal);
+  // All statements of a batch are one.
+  std::string batch = "BEGIN UNLOGGED BATCH ";
+  for (int i = 0; i < 11; ++i) batch += "DELETE FROM t WHERE a = 1 AND c IN " + list_of(10'000) + ";";
+  EXPECT_EQ(database.error_of(batch + " APPLY BATCH"), refusal);
+  EXPECT_TRUE(database.records("t").empty());
+  EXPECT_TRUE(database.records("n").empty());
+  database.must("UPDATE t SET v = 1 WHERE a IN " + tens + " AND c IN " + tens + " AND d IN " + tens);
+  EXPECT_EQ(database.records("t").size(), 1000u);
+}
+
+TEST(Modify, WhatIsWrittenTogetherIsLimited) {
+  WriteFixture database;
+  database.must("CREATE TABLE t (a int, b text, c int, v blob, PRIMARY KEY ((a, b), c))");
+  const Bytes value(1u << 20, 'x');
+  const auto of_value = types::ValueView::of(value);
+  const auto update = [](size_t rows) {
+    return "UPDATE t SET v = ? WHERE a = 1 AND b = 'it''s' AND c IN " + list_of(rows);
+  };
+  EXPECT_EQ(database.error_of(update(63), {of_value}), "");
+  const std::string refusal = database.error_of(update(65), {of_value});
+  EXPECT_TRUE(refusal.starts_with("Rejected an oversized mutation (")) << refusal;
+  EXPECT_TRUE(refusal.ends_with("/67108864) for keyspace: e. Top keys are: t.1:'it''s'")) << refusal;
+  EXPECT_EQ(database.records("t").size(), 63u);
+}
+
+// Somebody has read, and will write what follows from it: what is to be gone must not go in between.
+TEST(Modify, TruncateAndDeletionsOfCountersWaitForThoseWhoHaveRead) {
+  WriteFixture database;
+  database.must("CREATE TABLE n (k int, c int, s counter STATIC, n counter, PRIMARY KEY (k, c))");
+  database.must("CREATE TABLE t (k int PRIMARY KEY, v int)");
+  const Bytes key = types::encode_int32(1);
+  for (const std::string text :
+       {"TRUNCATE n", "TRUNCATE t", "DELETE FROM n WHERE k = 1", "DELETE FROM n WHERE k = 1 AND c > 0",
+        "DELETE FROM n WHERE k IN (1, 2) AND c = 0", "DELETE s FROM n WHERE k = 1",
+        "BEGIN COUNTER BATCH DELETE n FROM n WHERE k = 1 AND c = 0 APPLY BATCH"}) {
+    const std::string table = text == "TRUNCATE t" ? "t" : "n";
+    const Bytes prefix = row::partition_prefix(database.schema->find_table("e", table)->storage_id, key);
+    PartitionLocks::Held reader = database.locks.acquire(std::span(&prefix, 1));
+    auto done = std::async(std::launch::async, [&] { return database.run(text).has_value(); });
+    // Time for one that does not wait to be found out.
+    EXPECT_EQ(done.wait_for(std::chrono::milliseconds(20)), std::future_status::timeout) << text;
+    reader.release();
+    EXPECT_TRUE(done.get()) << text;
+  }
+}
+
+TEST(Modify, OnlyWhatReadsFirstOrNamesManyRowsMayBlock) {
   WriteFixture database;
   database.must("CREATE TABLE t (k int PRIMARY KEY, v int, l list<int>)");
   database.must("CREATE TABLE n (k int PRIMARY KEY, n counter)");
@@ -545,8 +611,19 @@ TEST(Modify, OnlyWhatReadsFirstMayBlock) {
   EXPECT_TRUE(blocks("UPDATE t SET l = l - ? WHERE k = ?"));
   EXPECT_TRUE(blocks("UPDATE t SET l[?] = ? WHERE k = ?"));
   EXPECT_TRUE(blocks("UPDATE n SET n += ? WHERE k = ?"));
-  EXPECT_FALSE(blocks("DELETE FROM n WHERE k = ?"));
+  EXPECT_TRUE(blocks("DELETE FROM n WHERE k = ?"));
   EXPECT_TRUE(blocks("BEGIN COUNTER BATCH UPDATE n SET n += 1 WHERE k = 1; APPLY BATCH"));
+  EXPECT_TRUE(blocks("UPDATE t SET v = ? WHERE k IN ?"));
+  EXPECT_TRUE(blocks("DELETE FROM t WHERE k IN (?, ?)"));
+  EXPECT_TRUE(
+      blocks("BEGIN BATCH INSERT INTO t (k, v) VALUES (1, 1); DELETE FROM t WHERE k IN ? APPLY BATCH"));
+  const auto batch_of = [](size_t statements) {
+    std::string text = "BEGIN BATCH ";
+    for (size_t i = 0; i < statements; ++i) text += "INSERT INTO t (k, v) VALUES (1, 1); ";
+    return text + "APPLY BATCH";
+  };
+  EXPECT_FALSE(blocks(batch_of(quick_batch)));
+  EXPECT_TRUE(blocks(batch_of(quick_batch + 1)));
 }
 
 TEST(Modify, MarkersOfTheKeyAreKnown) {

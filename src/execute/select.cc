@@ -6,7 +6,9 @@
 #include "base/check.h"
 #include "execute/execute.h"
 #include "execute/index_reader.h"
+#include "execute/modify_limits.h"
 #include "execute/paging.h"
+#include "execute/quick.h"
 #include "execute/reader.h"
 #include "execute/select_nearest.h"
 #include "execute/select_output.h"
@@ -431,11 +433,14 @@ namespace {
 
 struct Blocking {
   bool operator()(const std::shared_ptr<const plan::Modification>& modification) const {
-    return modification->reads_first || modification->conditions;
+    const plan::Restrictions* where = modification->where.get();
+    return takes_locks(*modification) || modification->conditions ||
+           (where != nullptr && (where->has_partition_in() || where->has_clustering_in()));
   }
   bool operator()(const std::shared_ptr<const plan::Batch>& batch) const {
-    return std::any_of(batch->statements.begin(), batch->statements.end(),
-                       [](const auto& statement) { return statement->reads_first || statement->conditions; });
+    return batch->statements.size() > quick_batch ||
+           std::any_of(batch->statements.begin(), batch->statements.end(),
+                       [this](const auto& statement) { return (*this)(statement); });
   }
   bool operator()(const std::shared_ptr<const plan::Select>& select) const {
     // Its rows are made when it is read, which may take a while.

@@ -14,10 +14,9 @@ void truncate(const plan::Prepared& prepared, Environment& environment, Completi
         base::invalid(fmt::format("Truncation is not supported by table {}.{}", table.keyspace, table.name)));
     return;
   }
-  // The store applies write sets in one order: what commits after this one survives it.
-  // Whoever has read rows to look after indexes and views must have committed.
-  PartitionLocks::Held held;
-  if (table.needs_upkeep()) held = environment.locks.acquire_all();
+  // The store applies write sets in one order: what commits after this one survives it. So whoever has read
+  // rows, to count, to compare or to look after indexes and views, must have committed.
+  PartitionLocks::Held held = environment.locks.acquire_all();
   storage::WriteSet writes;
   erase_all(table, writes);
   VectorIndexes* vectors = environment.vectors;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "plan/combinations.h"
 #include "plan/index_terms.h"
 #include "plan/keys.h"
 #include "plan/restrictions_bound.h"
@@ -16,14 +17,8 @@ using Row = std::vector<ValueView>;
 
 namespace {
 
-// INs multiply; beyond this a statement names more than any client can mean.
-constexpr size_t max_combinations = 1'000'000;
-
-base::Status check_size(size_t left, size_t right) {
-  if (right != 0 && left > max_combinations / right)
-    return invalid(
-        fmt::format("The IN restrictions name more than {} combinations of values", max_combinations));
-  return {};
+base::Status check_size(size_t left, size_t right, bool is_write) {
+  return check_combinations(left, right, is_write ? most_combinations_written : most_combinations_read);
 }
 
 base::Result<Row> split_row(const types::Type& tuple, const ValueView& value) {
@@ -34,6 +29,11 @@ base::Result<Row> split_row(const types::Type& tuple, const ValueView& value) {
 }
 
 }  // namespace
+
+base::Status check_combinations(size_t left, size_t right, size_t most) {
+  if (right == 0 || left <= most / right) return {};
+  return invalid(fmt::format("The IN restrictions name more than {} combinations of values", most));
+}
 
 base::Result<Row> RowTerm::evaluate(const Bindings& bindings, Scratch& scratch) const {
   Row row;
@@ -191,7 +191,7 @@ base::Result<std::vector<Bytes>> BoundRestrictions::partition_keys(const Binding
       for (Row& combination : combinations) combination.push_back(values[0][0]);
       continue;
     }
-    SIBYL_TRY(check_size(combinations.size(), values.size()));
+    SIBYL_TRY(check_size(combinations.size(), values.size(), is_write_));
     std::vector<Row> longer;
     longer.reserve(combinations.size() * values.size());
     for (const Row& combination : combinations)
@@ -326,9 +326,9 @@ std::vector<Interval> slice(const Restriction& restriction, const std::vector<By
 }
 
 base::Result<std::vector<Bytes>> extend(const Restriction& restriction, std::vector<Bytes> prefixes,
-                                        const Bindings& bindings, Scratch& scratch) {
+                                        bool is_write, const Bindings& bindings, Scratch& scratch) {
   SIBYL_ASSIGN(const std::vector<Row> rows, restriction.allowed(bindings, scratch));
-  SIBYL_TRY(check_size(prefixes.size(), rows.size()));
+  SIBYL_TRY(check_size(prefixes.size(), rows.size(), is_write));
   std::vector<Bytes> longer;
   longer.reserve(prefixes.size() * rows.size());
   for (const Bytes& prefix : prefixes)
@@ -386,7 +386,7 @@ base::Result<std::vector<Interval>> BoundRestrictions::intervals(const Bindings&
       coalesce(intervals);
       return intervals;
     }
-    SIBYL_ASSIGN(prefixes, extend(*restriction, std::move(prefixes), bindings, scratch));
+    SIBYL_ASSIGN(prefixes, extend(*restriction, std::move(prefixes), is_write_, bindings, scratch));
   }
   std::vector<Interval> intervals;
   intervals.reserve(prefixes.size());
@@ -414,7 +414,7 @@ base::Result<std::vector<Restrictions::NamedRow>> BoundRestrictions::rows(const 
   std::vector<std::vector<BytesView>> combinations = {{}};
   for (const RestrictionPtr& restriction : prefix_) {
     SIBYL_ASSIGN(const std::vector<Row> allowed, restriction->allowed(bindings, scratch));
-    SIBYL_TRY(check_size(combinations.size(), allowed.size()));
+    SIBYL_TRY(check_size(combinations.size(), allowed.size(), is_write_));
     std::vector<std::vector<BytesView>> longer;
     longer.reserve(combinations.size() * allowed.size());
     for (const std::vector<BytesView>& combination : combinations)

@@ -317,5 +317,74 @@ TEST_P(Linearizability, OfConditionalWrites) {
   }
 }
 
+// --- Counters, and what takes them away.
+
+// Four threads add one to a counter again and again, and count what they do.
+class Increments {
+ public:
+  explicit Increments(engine::Engine& engine) : engine_(engine) {
+    run("CREATE KEYSPACE r WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}");
+    run("CREATE TABLE r.n (k int PRIMARY KEY, n counter)");
+    for (int i = 0; i < 4; ++i) threads_.emplace_back([this] { work(); });
+  }
+  ~Increments() {
+    stop_ = true;
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+  base::Bytes run(const char* text) {
+    const auto plan = engine_.plan_query(text, "");
+    EXPECT_TRUE(plan) << text;
+    std::promise<base::Bytes> promise;
+    engine_.execute(*plan, {}, [&](base::Result<execute::ResultSet> answer) {
+      EXPECT_TRUE(answer) << text;
+      promise.set_value(answer ? base::Bytes(answer->rows.bytes()) : base::Bytes());
+    });
+    return promise.get_future().get();
+  }
+  int64_t value() {
+    const base::Bytes row = run("SELECT n FROM r.n WHERE k = 1");
+    return row.size() == 12 ? types::decode_integer(types::Kind::bigint, std::string_view(row).substr(4)) : 0;
+  }
+  int64_t begun() const { return begun_; }
+  int64_t done() const { return done_; }
+  void await(int64_t done) const {
+    while (done_ < done) std::this_thread::yield();
+  }
+
+ private:
+  void work() {
+    while (!stop_) {
+      ++begun_;
+      run("UPDATE r.n SET n += 1 WHERE k = 1");
+      ++done_;
+    }
+  }
+
+  engine::Engine& engine_;
+  std::atomic<int64_t> begun_{0}, done_{0};
+  std::atomic<bool> stop_{false};
+  std::vector<std::thread> threads_;
+};
+
+// What was acknowledged before the deletion was sent is gone when it is answered.
+TEST_P(Linearizability, OfCountersThatAreTakenAway) {
+  const base::TemporaryDirectory directory;
+  engine::Options options;
+  if (std::string_view(GetParam().store) == "rocksdb") options.data = directory.path() + "/data";
+  auto engine = engine::Engine::open(options);
+  ASSERT_TRUE(engine) << engine.error().text();
+  Increments counter(**engine);
+  for (const char* taking_away : {"TRUNCATE r.n", "DELETE FROM r.n WHERE k = 1"}) {
+    for (int round = 0; round < 10; ++round) {
+      counter.await(counter.done() + 20);
+      const int64_t done_before = counter.done();
+      counter.run(taking_away);
+      const int64_t value = counter.value();
+      EXPECT_LE(value, counter.begun() - done_before) << taking_away << ", round " << round;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace sibyl::linearizability
