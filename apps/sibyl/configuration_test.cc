@@ -453,7 +453,7 @@ memtable:
       class_name: SkipListMemtable
 server_encryption_options:
   internode_encryption: none
-read_request_timeout_in_ms: 5000
+truncate_request_timeout_in_ms: 60000
 )",
                    "cassandra.yaml");
   const Reader::Result result = reader.finish();
@@ -461,7 +461,7 @@ read_request_timeout_in_ms: 5000
   EXPECT_EQ(result.configuration.engine.cluster_name, "Test Cluster");
   EXPECT_THAT(reader.ignored(),
               ElementsAre("num_tokens", "hinted_handoff_enabled", "partitioner", "seed_provider", "memtable",
-                          "server_encryption_options", "read_request_timeout_in_ms"));
+                          "server_encryption_options", "truncate_request_timeout_in_ms"));
 }
 
 TEST(Configuration, a_file_that_cannot_be_read_is_a_problem) {
