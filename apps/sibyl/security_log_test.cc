@@ -31,13 +31,14 @@ class SecurityLogTest : public ServeTest {
   }
 };
 
-TEST_F(SecurityLogTest, ChangedPasswordsAreNotWarnedOf) {
+TEST_F(SecurityLogTest, DefaultPasswordsAreWarnedOfUntilTheyAreChanged) {
   const std::vector<std::string> flags = {"--authenticator", "PasswordAuthenticator", "--metrics", "off"};
   {
     auto server = serve(data(), flags);
     auto connection = log_in("cassandra", "cassandra");
     ASSERT_TRUE(connection);
     run(**connection, "ALTER ROLE cassandra WITH PASSWORD = 'another'");
+    EXPECT_THAT(log_of(*server), HasSubstr("warning the superuser 'cassandra' has its default password"));
   }
   auto server = serve(data(), flags);
   EXPECT_THAT(log_of(*server), Not(HasSubstr("default password")));
