@@ -59,8 +59,9 @@ int print_measured(const advisor::Review& review, const std::vector<advisor::Wor
                    const advisor::Observation* observation, const ReviewArguments& arguments) {
   const bool whole = arguments.format == "json";
   if (!whole) print(render(review, arguments.format));
-  const auto measurement = measure_review(workloads, observation, arguments.measure);
+  auto measurement = measure_review(workloads, observation, arguments.measure);
   if (!measurement) return refuse(measurement.error().message(), measurement.error().hint());
+  advisor::compare_with_goals(review, *measurement);
   print(whole                            ? advisor::render_json(review, &*measurement)
         : arguments.format == "markdown" ? "\n" + advisor::render_markdown(*measurement)
                                          : "\n" + advisor::render_text(*measurement, {}));
@@ -105,6 +106,10 @@ int run_review(const ReviewArguments& arguments) {
   }
   auto review = advisor::review_workloads(workloads, options);
   if (!review) return refuse(review.error().message(), review.error().hint());
+  // A name that fits no file, or an empty one: a review of nothing would say that all is well.
+  if (arguments.live.place.empty() && review->tables.empty() && review->queries.empty() &&
+      review->findings.empty())
+    return refuse("no file has a table or a statement: there is nothing to review");
   if (!arguments.baseline.empty()) {
     const auto text = base::read_file(arguments.baseline);
     if (!text) return refuse(fmt::format("cannot read {}: {}", arguments.baseline, text.error().message()));

@@ -47,6 +47,9 @@ TEST_F(AdviseTest, WhatCannotBeReadIsStatus2) {
   const Outcome unknown = advise({write("unknown.cql", "\n-- @table people rows=3\n")});
   EXPECT_EQ(unknown.status, 2);
   EXPECT_THAT(unknown.errors, HasSubstr("unknown.cql:2: no table 'people'"));
+  const Outcome empty = advise({write("empty.cql", "-- nothing yet\n")});
+  EXPECT_EQ(empty.status, 2);
+  EXPECT_THAT(empty.errors, HasSubstr("there is nothing to review"));
   const std::string good = write("good.cql", good_model);
   EXPECT_EQ(advise({good, "--fail-on", "sometimes"}).status, 2);
   EXPECT_EQ(advise({good, "--baseline", directory_ + "/none.txt"}).status, 2);

@@ -30,7 +30,7 @@ std::string table_text(const DesignedTable& table) {
                                  bytes_text(table.bytes), bytes_text(table.largest_partition_bytes));
   if (table.layout.buckets > 1) text += fmt::format(", spread over {:.0f} buckets", table.layout.buckets);
   if (!table.hot_column.empty())
-    text += fmt::format("\n-- hot key: the commonest {} has {:.1f}% of the rows", table.hot_column,
+    text += fmt::format("\n-- hot key: the commonest {} has {:.2g}% of the rows", table.hot_column,
                         100 * table.hot_value_share);
   if (!table.read_by.empty()) text += fmt::format("\n-- read by {}", fmt::join(table.read_by, ", "));
   return text + "\n" + table.definition + "\n\n";

@@ -56,6 +56,9 @@ struct Measurement {
 // costs by itself is part of `partition`.
 CostModel fit_constants(const MeasuredTrial& calibration);
 
+// Notes what each trial says about the latency goals of the review's statements.
+void compare_with_goals(const Review& review, Measurement& measurement);
+
 std::string render_text(const Measurement& measurement, const RenderOptions& options);
 std::string render_markdown(const Measurement& measurement);
 

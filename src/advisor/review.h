@@ -39,6 +39,7 @@ enum class Verdict {
   counter_mix,
   large_cell,
   unsupported_query,
+  latency_goal,
   ok,
 };
 const char* to_string(Verdict verdict);  // FULL_SCAN, ...
@@ -113,6 +114,7 @@ struct QueryReview {
   // Of a statement that a database has observed.
   std::optional<double> calls, partitions_max;     // partitions: the most that one call read
   std::optional<double> latency_p50, latency_p99;  // seconds
+  std::optional<double> goal_p50, goal_p99;        // what the file wants these to be at most
 };
 
 // Statements that run together.
@@ -162,6 +164,7 @@ struct ReviewTarget {
   size_t replicas = 3;
   size_t vnodes = 16;
   double horizon = 365 * 86400.0;  // seconds
+  std::optional<double> latency;   // seconds, the p99 of every statement that has no goal of its own
 };
 
 struct Review {

@@ -67,6 +67,10 @@ double TimeBucket::quantile(double quantile) const {
   return most;
 }
 
+double most_periods(double span, double width) {
+  return std::ceil(span / width - 1e-9) + 1;
+}
+
 BucketWidth choose_width(double rate, double wanted, double busiest_rate, double row_bytes, double largest) {
   BucketWidth chosen;
   chosen.seconds = round_up(wanted / rate);

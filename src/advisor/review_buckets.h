@@ -19,6 +19,9 @@ struct TimeBucket {
   double quantile(double quantile) const;
 };
 
+// Periods of `width` that a stretch of `span` seconds touches at most, wherever it begins.
+double most_periods(double span, double width);
+
 // The width for the newest-`wanted` need in whole units (days, or hours when rows come fast): the least that
 // holds `wanted` rows on average, bounded by what `largest` bytes may hold of the busiest key.
 struct BucketWidth {

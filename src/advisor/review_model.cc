@@ -87,11 +87,45 @@ bool TableFacts::has_period() const {
   return false;
 }
 
+std::optional<double> TableFacts::period_width() const {
+  std::optional<double> width;
+  for (size_t i = 0; i < table->partition_key_count; ++i) {
+    const ColumnFacts& facts = column(table->partition_key(i));
+    if (!facts.is_period) continue;
+    if (!facts.growth) return std::nullopt;
+    width = std::min(width.value_or(1 / *facts.growth), 1 / *facts.growth);
+  }
+  return width;
+}
+
+std::optional<double> TableFacts::keys() const {
+  if (!has_period()) return partitions;
+  double product = 1;
+  for (size_t i = 0; i < table->partition_key_count; ++i) {
+    const ColumnFacts& facts = column(table->partition_key(i));
+    if (facts.is_period) continue;
+    if (!facts.distinct) return std::nullopt;
+    product *= *facts.distinct;
+  }
+  return product;
+}
+
+double TableFacts::key_skew() const {
+  double exponent = skew;
+  for (size_t i = 0; i < table->partition_key_count && has_period(); ++i) {
+    const ColumnFacts& facts = column(table->partition_key(i));
+    if (!facts.is_period) exponent = std::max(exponent, facts.skew);
+  }
+  return exponent;
+}
+
 double TableFacts::rows_after(double seconds) const {
   const double now = rows.value_or(0);
   if (!growth) return now;
   if (retention && seconds >= *retention) return *growth * *retention;
-  const double then = now + *growth * seconds;
+  double then = now + *growth * seconds;
+  // What comes after every key has its row overwrites another.
+  if (most_rows) then = std::min(then, std::max(now, *most_rows));
   return retention ? std::min(then, std::max(now, *growth * *retention)) : then;
 }
 
@@ -217,6 +251,24 @@ double TableFacts::modelled_share() const {
     share *= facts.skew > 0 ? 1 / zipf_sum(*facts.distinct, facts.skew) : 1 / *facts.distinct;
   }
   return share;
+}
+
+Finding begin_finding(const TableFacts& table, Verdict verdict, Severity severity, std::string message) {
+  Finding finding;
+  finding.verdict = verdict;
+  finding.severity = severity;
+  finding.table = table.name;
+  finding.file = table.file;
+  finding.line = table.line;
+  finding.message = std::move(message);
+  return finding;
+}
+
+Evidence growth_evidence(const TableFacts& table) {
+  const bool measured = table.growth_origin == Origin::measured && table.observed_seconds;
+  return {fmt::format("{} rows more{}", rate_text(*table.growth),
+                      measured ? ", seen for " + duration_text(*table.observed_seconds) : ""),
+          table.growth_origin};
 }
 
 const TableFacts* ReviewModel::find(const schema::Table& table) const {

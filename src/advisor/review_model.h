@@ -15,12 +15,16 @@ namespace sibyl::advisor {
 inline constexpr const char* default_keyspace = "advise";
 
 struct ColumnFacts {
-  std::optional<double> distinct, size, growth, elements;
+  std::optional<double> distinct, size, growth;
+  std::optional<double> elements, most_elements;  // of a collection: on average, and the most
   Origin distinct_origin = Origin::declared;
   double skew = 0;
   // Names a stretch of time: as part of a partition key its old values are never written again.
   bool is_period = false;
 };
+
+// How the rows of one key come.
+enum class Arrival { random, regular };
 
 // A table of the files with its statistics. Unknown stays unknown: nothing is made up to have a number.
 struct TableFacts {
@@ -32,6 +36,9 @@ struct TableFacts {
 
   std::optional<double> rows, partitions, growth, retention;  // growth: rows per second
   Origin growth_origin = Origin::declared;
+  bool growth_is_declared = false;      // a growth of 0, too: then there is none
+  std::optional<double> most_rows;      // that the key can tell apart
+  std::optional<Arrival> arrival;       // none: nobody says
   std::optional<double> p50, p99, max;  // rows of a partition, declared or measured
   std::optional<double> p90;            // measured
   double row_bytes = 0;
@@ -48,6 +55,12 @@ struct TableFacts {
 
   const ColumnFacts& column(const schema::Column& column) const;
   bool has_period() const;  // in its partition key
+  // Seconds of one partition, where a period is part of the key and known.
+  std::optional<double> period_width() const;
+  // Values of the partition key, periods left out: those that are written to at one time.
+  std::optional<double> keys() const;
+  // How unevenly rows fall on them.
+  double key_skew() const;
   // Rows of a partition on average and by quantile; nullopt: not known.
   struct Rows {
     double mean = 0, p50 = 0, p99 = 0, max = 0;
@@ -78,7 +91,10 @@ struct StatementFacts {
   plan::Explanation explanation;
   double rate = 0, times = 1, skew = -1;   // skew < 0: the table's
   std::optional<double> rows, partitions;  // declared; partitions also measured
-  Origin origin = Origin::declared;        // of the rate and the partitions
+  std::optional<double> slo_p50, slo_p99;  // seconds
+  // Seconds: it runs once for each period of its table that a stretch of time so long touches.
+  std::optional<double> span;
+  Origin origin = Origin::declared;  // of the rate and the partitions
   std::optional<ObservedShape> observed;
 
   const cql::Select* select() const { return std::get_if<cql::Select>(&tree->node); }
@@ -117,6 +133,25 @@ double estimated_row_bytes(const TableFacts& facts);
 base::Result<ReviewModel> read_review_model(const std::vector<Workload>& workloads,
                                             const ReviewOptions& options);
 
+// What statements do to a table in a second.
+struct TableRates {
+  double reads = 0, writes = 0, inserts = 0;
+  double rows_removed = 0, partitions_removed = 0;
+  bool removes_ranges = false;  // deletes so many rows that nobody can say
+  bool makes_keys = false;      // inserts rows whose key is made up: uuid(), now()
+
+  // `use`: the index-th of the statement.
+  void add(const cql::Statement& statement, size_t index, const plan::Explanation::TableUse& use,
+           double rate);
+};
+
+// By the name as it is written, else as CQL reads names without quotes; nullptr: there is none.
+TableFacts* find_table(ReviewModel& model, const std::string& written);
+// What files declare of tables and columns. `observed`: beside what a database has measured.
+base::Status take_statistics(const std::vector<Workload>& workloads, bool observed, ReviewModel& model);
+// What follows from all that is declared, measured and planned. `rates`: by the table's name.
+void conclude(const std::map<std::string, TableRates>& rates, ReviewModel& model);
+
 // What a database has observed. `seconds`: how long statements on the table have been counted.
 void take_observed(const ObservedTable& observed, TableFacts& facts);
 void take_observed(const ObservedShape& observed, std::optional<double> seconds, StatementFacts& facts);
@@ -127,8 +162,13 @@ std::string shape_name(const cql::Statement& statement);
 void review_statement(const ReviewModel& model, const StatementFacts& statement, Review& review);
 void review_group(const ReviewModel& model, const std::string& group, Review& review);
 void review_table(const ReviewModel& model, const TableFacts& table, Review& review);
+void review_key(const ReviewModel& model, const TableFacts& table, Review& review);
 void review_mixed(const MixedTable& mixed, Review& review);
 void review_queue(const ReviewModel& model, const TableFacts& table, Review& review);
+
+Finding begin_finding(const TableFacts& table, Verdict verdict, Severity severity, std::string message);
+// REQUIRES: the table's growth is known.
+Evidence growth_evidence(const TableFacts& table);
 
 // 12, 3.4k, 2M; 100 MB; 4 days; 160/s.
 std::string count_text(double count);

@@ -2,14 +2,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <set>
 
 #include "advisor/review_model.h"
-#include "advisor/stored_size.h"
 #include "cql/parser.h"
+#include "cql/printer.h"
 #include "cql/shape.h"
 #include "plan/definitions.h"
+#include "plan/options.h"
 
 namespace sibyl::advisor {
 namespace {
@@ -68,19 +68,41 @@ schema::SnapshotPtr with_built_indexes(const schema::SnapshotPtr& snapshot) {
   return out;
 }
 
-StoredColumn stored(const schema::Column& column, const TableFacts& facts) {
-  const ColumnFacts& known = facts.column(column);
-  StoredColumn out;
-  out.role = column.is_partition_key() ? StoredColumn::Role::partition
-             : column.is_clustering()  ? StoredColumn::Role::clustering
-             : column.is_static()      ? StoredColumn::Role::fixed
-                                       : StoredColumn::Role::regular;
-  out.type = column.type;
-  out.size = known.size.value_or(0);
-  out.elements = known.elements.value_or(0);
-  const bool counted = column.is_partition_key() && facts.table->partition_key_count == 1;
-  out.distinct = known.distinct.value_or(counted ? facts.partitions.value_or(0) : 0);
-  return out;
+using Replication = std::vector<std::pair<std::string, std::string>>;
+
+// Replicas in data centres, as if there were but the one that a server of this kind knows: the largest of
+// their numbers, for each holds all rows. False: none are named.
+bool unite_data_centres(Replication& options) {
+  const bool network = std::any_of(options.begin(), options.end(), [](const auto& option) {
+    return option.first == "class" && option.second.ends_with("NetworkTopologyStrategy");
+  });
+  // What is no number is told as it is told of any keyspace.
+  const auto replicas = [](const auto& option) { return read_number(option.second).value_or(1e9); };
+  Replication kept;
+  std::optional<Replication::value_type> most;
+  for (const auto& option : options) {
+    const bool centre = network && option.first != "class" && option.first != "replication_factor";
+    if (!centre)
+      kept.push_back(option);
+    else if (!most || replicas(option) > replicas(*most))
+      most = option;
+  }
+  if (!most) return false;
+  kept.emplace_back(plan::datacenter, most->second);
+  options = std::move(kept);
+  return true;
+}
+
+bool unite_data_centres(cql::Statement& statement) {
+  auto* create = std::get_if<cql::CreateKeyspace>(&statement.node);
+  auto* alter = std::get_if<cql::AlterKeyspace>(&statement.node);
+  if (create == nullptr && alter == nullptr) return false;
+  bool united = false;
+  for (cql::Property& property : create != nullptr ? create->properties : alter->properties) {
+    auto* options = std::get_if<Replication>(&property.value);
+    if (property.name == "replication" && options != nullptr) united = unite_data_centres(*options) || united;
+  }
+  return united;
 }
 
 class Reader {
@@ -102,10 +124,10 @@ class Reader {
     take_targets(workloads);
     for (auto& [key, place] : places_) add_table(place);
     take_observed_tables();
-    for (const Workload& workload : workloads) SIBYL_TRY(take_statistics(workload));
+    SIBYL_TRY(take_statistics(workloads, options_.observation != nullptr, model_));
     for (StatementFacts& statement : model_.statements) plan(statement);
-    for (TableFacts& facts : model_.tables) inherit_from_base(facts);
-    for (TableFacts& facts : model_.tables) conclude(facts);
+    conclude(rates_, model_);
+    for (const StatementFacts& statement : model_.statements) SIBYL_TRY(check_span(statement));
     return std::move(model_);
   }
 
@@ -124,6 +146,7 @@ class Reader {
 
   base::Status take(const Workload& workload, const CqlStatement& source) {
     SIBYL_ASSIGN(auto parsed, cql::parse_statement(source.text));
+    const std::string text = unite_data_centres(*parsed) ? cql::print(*parsed) : source.text;
     const std::shared_ptr<const cql::Statement> tree = std::move(parsed);
     if (const auto* use = std::get_if<cql::Use>(&tree->node)) keyspace_ = use->keyspace;
     if (is_data(*tree)) add_statement(workload, source, tree);
@@ -142,7 +165,7 @@ class Reader {
                                                                        source.line, result.error().message()))
                             .with_hint(result.error().hint()));
     schema_ = std::move(result->schema);
-    model_.definitions.push_back({source.text, keyspace_, tree});
+    model_.definitions.push_back({text, keyspace_, tree});
     for (const schema::Change& change : result->changes) {
       if (change.target != schema::Change::Target::table) continue;
       const std::string key = change.keyspace + "." + change.name;
@@ -197,7 +220,8 @@ class Reader {
   void take_observed_tables() {
     if (options_.observation == nullptr) return;
     for (const ObservedTable& table : options_.observation->tables)
-      if (TableFacts* facts = find_table(table.keyspace + "." + table.name)) take_observed(table, *facts);
+      if (TableFacts* facts = find_table(model_, table.keyspace + "." + table.name))
+        take_observed(table, *facts);
   }
 
   // The same statement as it was observed; nullptr: it was not.
@@ -230,10 +254,29 @@ class Reader {
     }
     if (const Option* times = option("times")) facts.times = read_number(times->value).value_or(1);
     if (const Option* skew = option("skew")) facts.skew = read_zipf(skew->value).value_or(0);
+    if (const Option* p50 = option("slo_p50")) facts.slo_p50 = read_seconds(p50->value);
+    if (const Option* p99 = option("slo_p99")) facts.slo_p99 = read_seconds(p99->value);
+    if (const Option* span = option("span")) facts.span = read_seconds(span->value);
     if (const Option* rows = option("rows")) facts.rows = read_number(rows->value);
     if (const Option* partitions = option("partitions")) facts.partitions = read_number(partitions->value);
     facts.keyspace = keyspace_;
     if (observed == nullptr) model_.statements.push_back(std::move(facts));
+  }
+
+  base::Status check_span(const StatementFacts& facts) const {
+    if (!facts.span || facts.error) return {};
+    const auto& uses = facts.explanation.uses;
+    const TableFacts* table = uses.empty() ? nullptr : model_.find(*uses[0].table);
+    if (facts.select() != nullptr && table != nullptr && table->has_period()) return {};
+    return base::fail(
+        base::Error(base::ErrorCode::syntax,
+                    fmt::format("{}:{}: span is how much time a SELECT asks for, period by period; {}",
+                                facts.file, facts.line,
+                                facts.select() == nullptr
+                                    ? std::string("this is none")
+                                    : fmt::format("the partition key of {} has no period of time",
+                                                  table != nullptr ? table->name : "its table")))
+            .with_hint("-- @column TABLE.COLUMN growth=1/d says that a column of the key is a day."));
   }
 
   void take_targets(const std::vector<Workload>& workloads) {
@@ -258,15 +301,10 @@ class Reader {
       if (workload.target.partition_rate) target.partition_rate = *workload.target.partition_rate;
       if (const Option* horizon = find_option(workload.target.options, "horizon"))
         target.horizon = read_seconds(horizon->value).value_or(target.horizon);
+      if (const Option* latency = find_option(workload.target.options, "latency"))
+        target.latency = read_seconds(latency->value);
     }
     target.nodes = std::max(target.nodes, target.replicas);
-  }
-
-  static bool sounds_like_a_period(const std::string& name) {
-    constexpr std::array words = {"hour", "day",    "date",   "week",  "month",
-                                  "year", "minute", "bucket", "period"};
-    return std::any_of(words.begin(), words.end(),
-                       [&](const char* word) { return name.find(word) != std::string::npos; });
   }
 
   void add_table(const Place& place) {
@@ -285,121 +323,6 @@ class Reader {
       known.distinct_origin = Origin::estimated;
     }
     model_.tables.push_back(std::move(facts));
-  }
-
-  // As it is written, else as CQL reads names without quotes.
-  TableFacts* find_table(const std::string& written) {
-    for (const std::string& name : {written, in_lower_case(written)}) {
-      for (TableFacts& facts : model_.tables) {
-        const schema::Table& table = *facts.table;
-        if (table.name == name || table.keyspace + "." + table.name == name) return &facts;
-      }
-    }
-    return nullptr;
-  }
-
-  static std::string in_lower_case(std::string name) {
-    for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    return name;
-  }
-
-  base::Status take_statistics(const Workload& workload) {
-    for (const TableStatistics& statistics : workload.statistics) {
-      TableFacts* facts = find_table(statistics.table);
-      if (facts == nullptr) return unknown(workload, statistics, "table", statistics.table, table_names());
-      if (statistics.column.empty()) {
-        take_table_options(*facts, statistics.options);
-        continue;
-      }
-      auto column = facts->columns.find(statistics.column);
-      if (column == facts->columns.end()) column = facts->columns.find(in_lower_case(statistics.column));
-      if (column == facts->columns.end()) {
-        std::vector<std::string> names;
-        for (const auto& [name, known] : facts->columns) names.push_back(name);
-        return unknown(workload, statistics, "column", statistics.column, names);
-      }
-      take_column_options(column->second, statistics.options);
-    }
-    return {};
-  }
-
-  std::vector<std::string> table_names() const {
-    std::vector<std::string> names;
-    for (const TableFacts& facts : model_.tables) names.push_back(facts.table->name);
-    return names;
-  }
-
-  static base::Status unknown(const Workload& workload, const TableStatistics& statistics,
-                              std::string_view kind, const std::string& name,
-                              const std::vector<std::string>& candidates) {
-    const std::string near = nearest(name, candidates);
-    return base::fail(base::ErrorCode::syntax,
-                      fmt::format("{}:{}: no {} '{}' is created here{}", workload.file, statistics.line, kind,
-                                  name, near.empty() ? "" : fmt::format("; did you mean '{}'?", near)));
-  }
-
-  static std::optional<double> positive(std::optional<double> value) {
-    return value && *value > 0 ? value : std::nullopt;
-  }
-
-  static void take_table_options(TableFacts& facts, const Options& options) {
-    forget_measured(facts, options);
-    for (const Option& option : options) {
-      const std::string& name = option.name;
-      if (name == "rows") facts.rows = read_number(option.value);
-      if (name == "partitions") facts.partitions = positive(read_number(option.value));
-      if (name == "row") facts.row_bytes = read_bytes(option.value).value_or(0);
-      if (name == "growth") facts.growth = positive(read_rate(option.value));
-      if (name == "retention") facts.retention = positive(read_seconds(option.value));
-      if (name == "reads") facts.reads = read_rate(option.value).value_or(0);
-      if (name == "writes") facts.writes = read_rate(option.value).value_or(0);
-      if (name == "p50") facts.p50 = positive(read_number(option.value));
-      if (name == "p99") facts.p99 = positive(read_number(option.value));
-      if (name == "max") facts.max = positive(read_number(option.value));
-      if (name == "skew") facts.skew = read_zipf(option.value).value_or(0);
-    }
-    const Option* fanout = find_option(options, "fanout");
-    const std::optional<double> mean =
-        fanout != nullptr ? positive(read_number(fanout->value)) : std::nullopt;
-    if (mean && facts.rows && !facts.partitions) facts.partitions = std::max(1.0, *facts.rows / *mean);
-    if (mean && facts.partitions && !facts.rows) facts.rows = *facts.partitions * *mean;
-  }
-
-  // What is declared wins, and what was measured of the same and would contradict it goes.
-  static void forget_measured(TableFacts& facts, const Options& options) {
-    const auto declares = [&](std::initializer_list<const char*> names) {
-      return std::any_of(names.begin(), names.end(),
-                         [&](const char* name) { return find_option(options, name) != nullptr; });
-    };
-    if (facts.origin == Origin::measured && declares({"rows", "partitions", "row", "p50", "p99", "max"})) {
-      facts.origin = Origin::declared;
-      facts.partition_bytes.reset();
-      facts.p50 = facts.p90 = facts.p99 = facts.max = std::nullopt;
-    }
-    if (declares({"reads", "writes"})) facts.rate_origin = Origin::declared;
-    if (declares({"skew"})) facts.read_share = facts.write_share = facts.request_skew = std::nullopt;
-  }
-
-  static void take_column_options(ColumnFacts& facts, const Options& options) {
-    for (const Option& option : options) {
-      const std::string& name = option.name;
-      if (name == "distinct") {
-        facts.distinct = positive(read_number(option.value));
-        facts.distinct_origin = Origin::declared;
-      }
-      if (name == "size") facts.size = positive(read_bytes(option.value));
-      if (name == "skew") facts.skew = read_zipf(option.value).value_or(0);
-      if (name == "growth") facts.growth = positive(read_rate(option.value));
-      if (name == "max" || (name == "fanout" && !facts.elements))
-        facts.elements = positive(read_number(option.value));
-    }
-  }
-
-  // Whether the statement, or the index-th of a batch, is an INSERT.
-  static bool inserts(const cql::Statement& statement, size_t index) {
-    const auto* batch = std::get_if<cql::Batch>(&statement.node);
-    if (batch == nullptr) return std::holds_alternative<cql::Insert>(statement.node);
-    return index < batch->statements.size() && std::holds_alternative<cql::Insert>(batch->statements[index]);
   }
 
   void plan(StatementFacts& facts) {
@@ -421,67 +344,9 @@ class Reader {
             return table.table->keyspace == use.table->keyspace && table.table->name == use.table->name;
           });
       if (found == model_.tables.end()) continue;
-      (use.writes ? write_rates_ : read_rates_)[found->name] += facts.rate * facts.times;
       const auto index = static_cast<size_t>(&use - facts.explanation.uses.data());
-      if (inserts(*facts.tree, index)) insert_rates_[found->name] += facts.rate * facts.times;
+      rates_[found->name].add(*facts.tree, index, use, facts.rate * facts.times);
     }
-  }
-
-  // A view has its base's rows and values, unless something else is said of it.
-  void inherit_from_base(TableFacts& facts) {
-    if (!facts.table->is_view()) return;
-    for (const TableFacts& base : model_.tables) {
-      if (base.table->keyspace != facts.table->keyspace || base.table->name != facts.table->view->base_table)
-        continue;
-      if (!facts.rows) facts.rows = base.rows;
-      if (!facts.growth) facts.growth = base.growth;
-      if (!facts.retention) facts.retention = base.retention;
-      for (auto& [name, known] : facts.columns) {
-        const auto own = base.columns.find(name);
-        if (own != base.columns.end() && !known.distinct && !known.size && !known.growth) known = own->second;
-      }
-    }
-  }
-
-  // What the declarations imply.
-  void conclude(TableFacts& facts) {
-    const schema::Table& table = *facts.table;
-    if (facts.reads == 0) facts.reads = read_rates_[facts.name];
-    if (facts.writes == 0) facts.writes = write_rates_[facts.name];
-    if (!facts.growth && insert_rates_[facts.name] > 0) {
-      facts.growth = insert_rates_[facts.name];
-      facts.growth_origin = Origin::estimated;
-      // Some of what was inserted overwrote what was there: no more has grown than there is.
-      if (facts.observed_seconds && facts.rows) {
-        facts.growth =
-            positive(std::min(*facts.growth, *facts.rows / std::max(1.0, *facts.observed_seconds)));
-        facts.growth_origin = Origin::measured;
-      }
-    }
-    if (facts.growth && facts.writes == 0) facts.writes = *facts.growth;
-    for (const schema::Column& column : table.columns) {
-      ColumnFacts& known = facts.columns[column.name];
-      known.is_period = column.is_partition_key() && column.type->kind() != types::Kind::uuid &&
-                        (is_time(column) || sounds_like_a_period(column.name)) &&
-                        (known.growth || !known.distinct);
-    }
-    if (table.clustering_count == 0) facts.partitions = positive(facts.rows);
-    if (!facts.partitions) facts.partitions = positive(partitions_by_values(facts));
-    if (table.partition_key_count == 1 && facts.skew == 0)
-      facts.skew = facts.column(table.partition_key(0)).skew;
-    if (table.clustering_count == 0) facts.p50 = facts.p90 = facts.p99 = facts.max = std::nullopt;
-    if (facts.row_bytes <= 0) facts.row_bytes = estimated_row_bytes(facts);
-  }
-
-  static std::optional<double> partitions_by_values(const TableFacts& facts) {
-    double product = 1;
-    for (size_t i = 0; i < facts.table->partition_key_count; ++i) {
-      const ColumnFacts& known = facts.column(facts.table->partition_key(i));
-      if (known.is_period && !known.distinct) return std::nullopt;
-      if (!known.distinct) return std::nullopt;
-      product *= *known.distinct;
-    }
-    return facts.rows ? std::min(product, *facts.rows) : product;
   }
 
   const ReviewOptions& options_;
@@ -490,18 +355,10 @@ class Reader {
   std::string keyspace_ = default_keyspace;
   std::vector<std::string> observed_shapes_;  // of the first statements: those that were observed
   std::vector<std::pair<std::string, Place>> places_;
-  std::map<std::string, double> read_rates_, write_rates_, insert_rates_;
+  std::map<std::string, TableRates> rates_;  // by the table's name
 };
 
 }  // namespace
-
-double estimated_row_bytes(const TableFacts& facts) {
-  std::vector<StoredColumn> columns;
-  for (const schema::Column& column : facts.table->columns) columns.push_back(stored(column, facts));
-  const StoredSizes sizes = stored_sizes(columns, facts.table->options.default_time_to_live > 0);
-  const auto rows = facts.rows_per_partition();
-  return sizes.row + (rows ? sizes.partition / std::max(1.0, rows->mean) : 0);
-}
 
 base::Result<ReviewModel> read_review_model(const std::vector<Workload>& workloads,
                                             const ReviewOptions& options) {

@@ -61,6 +61,7 @@ class TextReport {
     queries();
     sizes();
     spread();
+    goals();
     for (const Finding& finding : review_.findings) {
       if (!finding.accepted) this->finding(finding);
     }
@@ -232,10 +233,43 @@ class TextReport {
       out_ += fmt::format("  {}  bytes     {}   {}\n", padded(table.name, names_),
                           spread_cell(table.spread->byte_shares, table.spread->bytes),
                           spread_cell(table.spread_doubled->byte_shares, table.spread_doubled->bytes));
-      out_ += fmt::format("  {}  requests  {}   {}\n", padded("", names_),
+      out_ += fmt::format("  {}  requests  {}   {}{}\n", padded("", names_),
                           spread_cell(table.spread->request_shares, table.spread->requests),
-                          spread_cell(table.spread_doubled->request_shares, table.spread_doubled->requests));
+                          spread_cell(table.spread_doubled->request_shares, table.spread_doubled->requests),
+                          hottest_text(table));
     }
+  }
+
+  // Goals that nothing here can tell anything about.
+  void goals() {
+    std::vector<std::string> names;
+    for (const QueryReview& query : review_.queries) {
+      if ((!query.goal_p50 && !query.goal_p99) || query.latency_p99 || query.latency_p50) continue;
+      const bool found =
+          std::any_of(review_.findings.begin(), review_.findings.end(), [&](const Finding& one) {
+            return one.verdict == Verdict::latency_goal && one.query == query.name;
+          });
+      if (!found) names.push_back(query.name);
+    }
+    if (names.empty()) return;
+    out_ += "\n";
+    paragraph(
+        "", "",
+        fmt::format("latency goals of {} are not checked: no file tells how fast a machine is; --measure "
+                    "and --live do",
+                    fmt::join(names, ", ")));
+  }
+
+  // The commonest key, by name where a database has seen it.
+  static std::string hottest_text(const TableReview& table) {
+    if (table.hottest_share <= 0) return "";
+    const double percent = 100 * table.hottest_share;
+    const std::string& key = table.hottest_write.empty() ? table.hottest_read : table.hottest_write;
+    return fmt::format("   hottest key {}{}",
+                       percent < 0.01  ? std::string("below 0.01%")
+                       : percent >= 10 ? fmt::format("{:.0f}%", percent)
+                                       : fmt::format("{:.2g}%", percent),
+                       key.empty() ? "" : ": " + clean(key));
   }
 
   static std::string indented(const std::string& text, const std::string& by) {

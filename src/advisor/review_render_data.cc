@@ -87,7 +87,9 @@ json::object query_json(const QueryReview& query) {
           {"calls", maybe(query.calls)},
           {"partitions_max", maybe(query.partitions_max)},
           {"latency_p50", maybe(query.latency_p50)},
-          {"latency_p99", maybe(query.latency_p99)}};
+          {"latency_p99", maybe(query.latency_p99)},
+          {"goal_p50", maybe(query.goal_p50)},
+          {"goal_p99", maybe(query.goal_p99)}};
 }
 
 json::array columns_json(const std::vector<ColumnReview>& columns) {
@@ -144,7 +146,8 @@ std::string render_json(const Review& review, const Measurement* measurement) {
                                   {"nodes", review.target.nodes},
                                   {"replicas", review.target.replicas},
                                   {"vnodes", review.target.vnodes},
-                                  {"horizon_seconds", review.target.horizon}};
+                                  {"horizon_seconds", review.target.horizon},
+                                  {"latency", maybe(review.target.latency)}};
   object["source"] = review.source;
   json::array tables, queries, groups, findings;
   for (const TableReview& table : review.tables) tables.push_back(table_json(table));

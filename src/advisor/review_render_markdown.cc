@@ -41,9 +41,20 @@ std::string target_markdown(const ReviewTarget& target) {
       target.vnodes, duration_text(target.horizon));
 }
 
+std::string goals_text(const QueryReview& query) {
+  std::string out;
+  const auto add = [&](const char* name, const std::optional<double>& goal) {
+    if (goal) out += fmt::format("{}goal: {} {:.3g} ms", out.empty() ? "" : ", ", name, *goal * 1e3);
+  };
+  add("p50", query.goal_p50);
+  add("p99", query.goal_p99);
+  return out;
+}
+
 std::string observed_cell(const QueryReview& query) {
-  if (!query.calls) return "";
-  std::string out = count_text(*query.calls) + " calls";
+  const std::string goals = goals_text(query);
+  if (!query.calls) return goals;
+  std::string out = goals + (goals.empty() ? "" : "; ") + count_text(*query.calls) + " calls";
   if (query.partitions_max) out += fmt::format(", {} partitions at most", count_text(*query.partitions_max));
   if (query.latency_p50 && query.latency_p99)
     out += fmt::format(", p50 {:.3g} ms, p99 {:.3g} ms", *query.latency_p50 * 1e3, *query.latency_p99 * 1e3);

@@ -211,8 +211,9 @@ TEST(Seeds, SeriesWhoseKeysCollide) {
        {"CREATE TABLE series (created_at timestamp, name varchar, event_type varchar, PRIMARY KEY (name, "
         "created_at));",
         "CREATE TABLE series (name varchar, rating int, time timestamp, PRIMARY KEY (name, time));"}) {
-    const Review review = review_of(std::string(table) +
-                                    "\n-- @table series rows=1M partitions=1000 growth=50/s retention=1d\n");
+    const Review review =
+        review_of(std::string(table) +
+                  "\n-- @table series rows=1M partitions=1000 growth=50/s retention=1d arrival=random\n");
     ASSERT_NE(find(review, Verdict::key_collision), nullptr) << ids(review);
     EXPECT_EQ(find(review, Verdict::key_collision)->severity, Severity::error);
   }

@@ -92,6 +92,36 @@ double normalise(std::vector<double>& loads) {
   return largest * static_cast<double>(loads.size()) / total;
 }
 
+// The i-th key, in a period of its columns that are some.
+base::Bytes key_of_period(const schema::Table& table, const std::vector<bool>& is_period, uint64_t i,
+                          uint64_t period) {
+  std::vector<base::Bytes> values;
+  for (size_t column = 0; column < table.partition_key_count; ++column)
+    values.push_back(synthetic_value(*table.partition_key(column).type,
+                                     column < is_period.size() && is_period[column] ? period : i));
+  std::vector<base::BytesView> views(values.begin(), values.end());
+  return types::serialise_partition_key(views);
+}
+
+// The commonest keys each, the others by a sample: its rank, for how many it stands, and the periods to look
+// at.
+template <typename Visit>
+void for_each_key(const SpreadInput& input, const Visit& visit) {
+  const double count = std::max(1.0, input.partitions);
+  const auto keys = static_cast<size_t>(std::min<double>(count, most_keys));
+  const size_t exact = keys < most_keys ? keys : exact_ranks;
+  const double stride =
+      keys == exact ? 1 : (count - static_cast<double>(exact)) / static_cast<double>(keys - exact);
+  const auto periods = static_cast<uint64_t>(
+      std::clamp(std::ceil(input.periods), 1.0, static_cast<double>(std::max<size_t>(1, most_keys / keys))));
+  for (size_t i = 0; i < keys; ++i) {
+    const bool tail = i >= exact;
+    const double rank = tail ? static_cast<double>(exact) + (static_cast<double>(i - exact) + 0.5) * stride
+                             : static_cast<double>(i) + 1;
+    visit(rank, tail ? stride : 1, periods);
+  }
+}
+
 }  // namespace
 
 double zipf_sum(double count, double exponent) {
@@ -114,12 +144,26 @@ double zipf_exponent(double count, double share) {
   return from;
 }
 
-base::Bytes synthetic_key(const schema::Table& table, uint64_t i) {
-  std::vector<base::Bytes> values;
-  for (size_t column = 0; column < table.partition_key_count; ++column)
-    values.push_back(synthetic_value(*table.partition_key(column).type, i));
-  std::vector<base::BytesView> views(values.begin(), values.end());
-  return types::serialise_partition_key(views);
+double zipf_of_quantiles(double total, double count, const Quantiles& quantiles) {
+  constexpr double steepest = 5, step = 0.01;
+  const double at_p50 = std::max(1.0, count * 0.5), at_p99 = std::max(1.0, count * 0.01);
+  double exponent = 0;
+  const auto ratio = [&](double fewer, double more, double rank, double earlier) {
+    if (fewer > 0 && more > fewer && rank > earlier)
+      exponent = std::max(exponent, std::log(more / fewer) / std::log(rank / earlier));
+  };
+  if (quantiles.p50 && quantiles.p99) ratio(*quantiles.p50, *quantiles.p99, at_p50, at_p99);
+  if (quantiles.p50 && quantiles.max) ratio(*quantiles.p50, *quantiles.max, at_p50, 1);
+  if (quantiles.p99 && quantiles.max) ratio(*quantiles.p99, *quantiles.max, at_p99, 1);
+  if (exponent > 0) return std::min(exponent, steepest);
+  if (quantiles.max) return zipf_exponent(count, std::min(1.0, *quantiles.max / total));
+  // At these ranks a steeper fall gives more at first and less later: the first that gives it.
+  for (double s = 0; s <= steepest; s += step) {
+    const double sum = zipf_sum(count, s);
+    if (quantiles.p99 && total * std::pow(at_p99, -s) / sum >= *quantiles.p99) return s;
+    if (!quantiles.p99 && total * std::pow(at_p50, -s) / sum <= *quantiles.p50) return s;
+  }
+  return 0;
 }
 
 Spread spread_over_nodes(const schema::Table& table, const SpreadInput& input) {
@@ -129,27 +173,24 @@ Spread spread_over_nodes(const schema::Table& table, const SpreadInput& input) {
   spread.nodes = nodes;
   spread.byte_shares.assign(nodes, 0);
   spread.request_shares.assign(nodes, 0);
-  const double count = std::max(1.0, input.partitions);
-  const auto keys = static_cast<size_t>(std::min<double>(count, most_keys));
-  const size_t exact = keys < most_keys ? keys : exact_ranks;
-  // Each key behind the exact ranks stands for as many partitions.
-  const double stride =
-      keys == exact ? 1 : (count - static_cast<double>(exact)) / static_cast<double>(keys - exact);
   const bool unknown = input.reads + input.writes <= 0;
   const double reads = unknown ? 1 : input.reads, writes = input.writes;
-  for (size_t i = 0; i < keys; ++i) {
-    const bool tail = i >= exact;
-    const double rank = tail ? static_cast<double>(exact) + (static_cast<double>(i - exact) + 0.5) * stride
-                             : static_cast<double>(i) + 1;
-    const double weight = tail ? stride : 1;
-    const double bytes = weight * std::pow(rank, -input.byte_skew);
-    const double requests = weight * std::pow(rank, -input.request_skew);
-    const int64_t token = types::murmur3_token(synthetic_key(table, static_cast<uint64_t>(rank)));
-    for (const size_t node : replicas_of(ring, token, replicas)) {
-      spread.byte_shares[node] += bytes;
-      spread.request_shares[node] += requests * (writes + reads / static_cast<double>(replicas));
+  const double read_sum = zipf_sum(std::max(1.0, input.partitions), input.read_skew);
+  const double write_sum = zipf_sum(std::max(1.0, input.partitions), input.write_skew);
+  for_each_key(input, [&](double rank, double weight, uint64_t periods) {
+    const double bytes = weight * std::pow(rank, -input.byte_skew) / static_cast<double>(periods);
+    const double requests =
+        weight * (writes * std::pow(rank, -input.write_skew) / write_sum +
+                  reads * std::pow(rank, -input.read_skew) / read_sum / static_cast<double>(replicas));
+    for (uint64_t period = 0; period < periods; ++period) {
+      const int64_t token =
+          types::murmur3_token(key_of_period(table, input.is_period, static_cast<uint64_t>(rank), period));
+      for (const size_t node : replicas_of(ring, token, replicas)) {
+        spread.byte_shares[node] += bytes;
+        if (period + 1 == periods) spread.request_shares[node] += requests;
+      }
     }
-  }
+  });
   spread.bytes = normalise(spread.byte_shares);
   spread.requests = normalise(spread.request_shares);
   return spread;

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "advisor/review_fix.h"
+#include "advisor/review_statement.h"
 #include "types/print.h"
 
 namespace sibyl::advisor {
@@ -16,20 +16,6 @@ using TableUse = plan::Explanation::TableUse;
 constexpr double few_rows = 1000;  // a scan of so little hurts nobody
 constexpr double many_rows = 100'000;
 constexpr double several = 4, many = 20, very_many = 200;  // partitions of one request
-
-// The share of rows that a comparison keeps; nobody knows that of a column whose values nobody has counted.
-std::optional<double> selectivity(const ReviewModel& model, const TableFacts& table,
-                                  const cql::Relation& relation) {
-  if (relation.columns.empty()) return model.cost.range_selectivity;
-  const schema::Column* column = table.table->find(relation.columns[0]);
-  if (column == nullptr) return model.cost.range_selectivity;
-  if (relation.op != cql::Operator::equal && relation.op != cql::Operator::in)
-    return model.cost.range_selectivity;
-  const std::optional<double> distinct = table.column(*column).distinct;
-  if (!distinct) return std::nullopt;
-  const size_t values = relation.op == cql::Operator::in ? relation.values.size() : 1;
-  return std::min(1.0, static_cast<double>(std::max<size_t>(1, values)) / *distinct);
-}
 
 std::optional<double> limit_of(const cql::Select& select) {
   if (select.limit == nullptr) return std::nullopt;
@@ -54,6 +40,8 @@ class StatementReview {
     out.supported = !statement_.error;
     out.text = statement_.text;
     out.origin = statement_.origin;
+    out.goal_p50 = statement_.slo_p50;
+    out.goal_p99 = statement_.slo_p99 ? statement_.slo_p99 : model_.target.latency;
     if (statement_.observed) take_observed(out);
     out.table = observed_table();
     for (const TableUse& use : statement_.explanation.uses) {
@@ -68,7 +56,7 @@ class StatementReview {
       table_ = model_.find(*use_->table);
       out.table = table_ != nullptr ? table_->name : use_->table->name;
       bound(out);
-      if (!statement_.error) rows(out);
+      if (!statement_.error && table_ != nullptr) estimate_rows(model_, statement_, *table_, filters_, out);
       if (!statement_.error) compare(out);
     }
     if (statement_.error) {
@@ -81,6 +69,7 @@ class StatementReview {
       order(out);
       index(out);
     }
+    review_latency(statement_, table_, out, review_);
     review_.queries.push_back(std::move(out));
   }
 
@@ -145,6 +134,10 @@ class StatementReview {
       out.partitions = static_cast<double>(statement_.explanation.uses.size());
       return;
     }
+    if (statement_.span && table_ != nullptr && table_->has_period()) {
+      bound_of_span(statement_, *table_, out);
+      return;
+    }
     const std::optional<double> all = table_ != nullptr ? table_->partitions : std::nullopt;
     out.exact = use_->exact;
     switch (use_->access) {
@@ -195,47 +188,6 @@ class StatementReview {
     return ends_with_limit() ? limit_of(*statement_.select()) : std::nullopt;
   }
 
-  void rows(QueryReview& out) const {
-    const cql::Select* select = statement_.select();
-    if (select == nullptr || table_ == nullptr) return;
-    if (statement_.observed && statement_.observed->calls > 0) {
-      out.rows_read = observed_each(statement_.observed->rows_read);
-      out.rows_returned = observed_each(statement_.observed->rows_returned);
-      return;
-    }
-    const auto per_partition = table_->rows_per_partition();
-    std::optional<double> read;
-    if (use_->access == Access::full_scan || use_->access == Access::token_range) read = table_->rows;
-    if (use_->access == Access::rows) read = out.partitions;
-    if (use_->access == Access::partitions && per_partition && out.partitions)
-      read = per_partition->mean * *out.partitions;
-    if (use_->access == Access::index && table_->rows) read = *table_->rows;
-    if (!read) return;
-    // Unknown when that of one comparison is.
-    std::optional<double> kept = 1, filtered = 1;
-    for (const cql::Relation& relation : select->where) {
-      if (relation.columns.empty()) continue;
-      const schema::Column* column = table_->table->find(relation.columns[0]);
-      if (column == nullptr) continue;
-      const bool checked = std::find(filters_.begin(), filters_.end(), column->name) != filters_.end();
-      const bool by_key =
-          column->is_partition_key() && (use_->access == Access::partitions || use_->access == Access::rows);
-      if (by_key || use_->access == Access::rows) continue;
-      std::optional<double>& share = checked ? filtered : kept;
-      const std::optional<double> own = selectivity(model_, *table_, relation);
-      share = share && own ? std::optional(*share * *own) : std::nullopt;
-    }
-    out.rows_read = kept ? std::optional(std::max(std::min(1.0, *read), *read * *kept)) : std::nullopt;
-    // What is wanted is all that is read, where nothing is thrown away.
-    if (!out.rows_read && filters_.empty()) out.rows_read = statement_.rows;
-    if (const auto limit = stop_after()) out.rows_read = std::min(out.rows_read.value_or(*limit), *limit);
-    out.rows_returned = statement_.rows;
-    if (!out.rows_returned && out.rows_read && filtered) out.rows_returned = *out.rows_read * *filtered;
-    if (const auto limit = limit_of(*select); limit && out.rows_returned)
-      out.rows_returned = std::min(*out.rows_returned, *limit);
-    if (use_->aggregates && !use_->groups) out.rows_returned = 1;
-  }
-
   Finding begin(Verdict verdict, Severity severity, std::string message) const {
     Finding finding;
     finding.verdict = verdict;
@@ -278,6 +230,7 @@ class StatementReview {
     if (fix_by_order(model_, statement_, review_, finding)) return;
     Shape shape;
     if (table_ == nullptr || statement_.select() == nullptr) return;
+    if (fix_contains(model_, statement_, *table_, finding)) return;
     if (!shape_for(*use_->table, *statement_.select(), shape)) return;
     if (names_one_row(shape.partition)) shape.clustering.clear();
     const std::string name = shape.name;
@@ -377,6 +330,14 @@ class StatementReview {
     const Severity severity = *out.partitions > very_many ? Severity::error
                               : *out.partitions > many    ? Severity::warning
                                                           : Severity::note;
+    if (statement_.span) {
+      Finding finding = begin(Verdict::multi_partition, severity, "");
+      finding.cql = select_by_key(*use_->table);
+      describe_periods(model_, statement_, *table_, out, finding);
+      add_rates(finding);
+      review_.findings.push_back(std::move(finding));
+      return;
+    }
     Finding finding = begin(Verdict::multi_partition, severity,
                             fmt::format("One request reads {} partitions.", count_text(*out.partitions)));
     finding.evidence.push_back({fmt::format("{} partitions: {}", count_text(*out.partitions), out.formula),
@@ -424,7 +385,23 @@ class StatementReview {
     finding.fix = all ? "Reverse the clustering order: the rows wanted first then come first."
                       : "If this read matters most, keep a second table in its order.";
     finding.cost = all ? "Nothing but moving the rows once." : "Every row is written twice.";
+    if (const std::string others = unordered_reads(); all && !others.empty())
+      finding.cost = fmt::format(
+          "Moving the rows once; and {}, without an ORDER BY, then gives its rows the other way round.",
+          others);
     review_.findings.push_back(std::move(finding));
+  }
+
+  // Those that take several rows as they lie.
+  std::string unordered_reads() const {
+    std::vector<std::string> names;
+    for (const StatementFacts& other : model_.statements) {
+      if (other.select() == nullptr || other.error || other.explanation.uses.empty()) continue;
+      const TableUse& use = other.explanation.uses[0];
+      if (model_.find(*use.table) != table_ || use.access == Access::rows || use.aggregates) continue;
+      if (!use.has_limit && other.select()->order_by.empty()) names.push_back(other.name);
+    }
+    return fmt::format("{}", fmt::join(names, ", "));
   }
 
   bool all_reversed() const {

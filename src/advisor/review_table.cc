@@ -1,4 +1,4 @@
-// How large and how hot partitions become, and what is wrong with a table's key.
+// How large and how hot partitions become, and how they spread.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,13 +11,8 @@ namespace {
 
 using types::Kind;
 
-constexpr double day = 86'400, year = 365 * day;
-constexpr double large_cell = 1e6, huge_cell = 10e6, chunk_bytes = 512e3;
+constexpr double day = 86'400;
 constexpr double small_table = 1e6;  // bytes: however it lies, it does no harm
-
-bool is_unique_type(const schema::Column& column) {
-  return column.type->kind() == Kind::uuid || column.type->kind() == Kind::timeuuid;
-}
 
 class TableReviewer {
  public:
@@ -29,9 +24,7 @@ class TableReviewer {
     growth();
     hot();
     low_cardinality();
-    // Where every partition has one row, none overwrites another.
-    if (!too_unique()) collisions();
-    large_cells();
+    review_key(model_, facts_, review_);
     review_.tables.push_back(std::move(out_));
   }
 
@@ -46,7 +39,9 @@ class TableReviewer {
     if (facts_.rows) out_.bytes = *facts_.rows * facts_.row_bytes;
     out_.reads = facts_.reads;
     out_.writes = facts_.writes;
-    out_.hottest_share = facts_.hottest_share();
+    share_ = out_.hottest_share = facts_.hottest_share();
+    if (const double requests = facts_.reads + facts_.writes; requests > 0 && share_ > 0)
+      out_.hottest_share = (hottest(true) + hottest(false)) / requests;
     out_.hottest_read = facts_.read_key;
     out_.hottest_write = facts_.write_key;
     out_.origin = facts_.origin;
@@ -56,18 +51,39 @@ class TableReviewer {
     follow_growth();
     if (out_.horizon && out_.horizon->max > model_.target.partition_bytes)
       out_.days_to_target = time_to_target(foretold()) / day;
-    if (!facts_.partitions) return;
-    SpreadInput input{.partitions = *facts_.partitions,
-                      .byte_skew = facts_.skew,
-                      .request_skew = facts_.request_skew.value_or(facts_.skew),
+    spread();
+  }
+
+  void spread() {
+    const std::optional<double> periods = facts_.has_period() ? periods_kept() : std::nullopt;
+    const std::optional<double> keys = periods ? facts_.keys() : facts_.partitions;
+    if (!keys) return;
+    SpreadInput input{.partitions = *keys,
+                      .periods = periods.value_or(1),
+                      .byte_skew = facts_.key_skew(),
+                      .read_skew = request_skew(false),
+                      .write_skew = request_skew(true),
                       .reads = facts_.reads,
                       .writes = facts_.writes,
                       .nodes = model_.target.nodes,
                       .replicas = model_.target.replicas,
-                      .vnodes = model_.target.vnodes};
+                      .vnodes = model_.target.vnodes,
+                      .is_period = {}};
+    for (size_t i = 0; periods && i < table_.partition_key_count; ++i)
+      input.is_period.push_back(facts_.column(table_.partition_key(i)).is_period);
     out_.spread = spread_over_nodes(table_, input);
     input.nodes *= 2;
     out_.spread_doubled = spread_over_nodes(table_, input);
+  }
+
+  // Periods of time whose rows are kept: those of the rows that there are, else of the retention, else of the
+  // horizon.
+  std::optional<double> periods_kept() const {
+    const std::optional<double> width = facts_.period_width();
+    if (!width || !facts_.keys()) return std::nullopt;
+    double kept = facts_.retention.value_or(model_.target.horizon);
+    if (facts_.rows && facts_.growth) kept = std::min(kept, *facts_.rows / *facts_.growth);
+    return std::max(1.0, kept / *width);
   }
 
   void follow_growth() {
@@ -98,14 +114,7 @@ class TableReviewer {
   double foretold() const { return std::min(model_.target.horizon, facts_.farthest()); }
 
   Finding begin(Verdict verdict, Severity severity, std::string message) const {
-    Finding finding;
-    finding.verdict = verdict;
-    finding.severity = severity;
-    finding.table = facts_.name;
-    finding.file = facts_.file;
-    finding.line = facts_.line;
-    finding.message = std::move(message);
-    return finding;
+    return begin_finding(facts_, verdict, severity, std::move(message));
   }
 
   void add_split(Finding& finding) const {
@@ -156,7 +165,7 @@ class TableReviewer {
       finding.evidence.push_back({fmt::format("p50 {}, p99 {}, largest {} now", size_text(out_.now->p50),
                                               size_text(out_.now->p99), size_text(out_.now->max)),
                                   Origin::measured});
-    if (facts_.growth) add_growth(finding);
+    if (facts_.growth) finding.evidence.push_back(growth_evidence(facts_));
     finding.evidence.push_back({fmt::format("p50 {}, p99 {}, largest {} after {}", size_text(then.p50),
                                             size_text(then.p99), size_text(then.max), duration_text(ahead)),
                                 Origin::estimated});
@@ -174,32 +183,35 @@ class TableReviewer {
     finding.cost = "Nothing yet.";
   }
 
-  void add_growth(Finding& finding) const {
-    const bool measured = facts_.growth_origin == Origin::measured && facts_.observed_seconds;
-    finding.evidence.push_back(
-        {fmt::format("{} rows more{}", rate_text(*facts_.growth),
-                     measured ? ", seen for " + duration_text(*facts_.observed_seconds) : ""),
-         facts_.growth_origin});
+  // Requests a second to the hottest partition: statements by their own skew, the others by the table's.
+  double hottest(bool writes) const {
+    const double total = writes ? facts_.writes : facts_.reads;
+    const std::optional<double>& measured = writes ? facts_.write_share : facts_.read_share;
+    const double share = writes ? share_ : measured.value_or(share_);
+    if (measured || !facts_.keys()) return total * share;
+    double rates = 0, hottest = 0;
+    for (const StatementFacts& statement : model_.statements) {
+      for (const plan::Explanation::TableUse& use : statement.explanation.uses) {
+        if (statement.skew < 0 || use.writes != writes || model_.find(*use.table) != &facts_) continue;
+        rates += statement.rate * statement.times;
+        hottest += statement.rate * statement.times / zipf_sum(*facts_.keys(), statement.skew);
+      }
+    }
+    return hottest + std::max(0.0, total - rates) * share;
   }
 
-  double hottest_reads() const {
-    if (facts_.read_share) return facts_.reads * *facts_.read_share;
-    const double share = out_.hottest_share;
-    double reads = 0;
-    for (const StatementFacts& statement : model_.statements) {
-      if (statement.select() == nullptr || statement.explanation.uses.empty()) continue;
-      if (model_.find(*statement.explanation.uses[0].table) != &facts_) continue;
-      const double own =
-          statement.skew >= 0 && facts_.partitions ? 1 / zipf_sum(*facts_.partitions, statement.skew) : share;
-      reads += statement.rate * statement.times * own;
-    }
-    return reads == 0 ? facts_.reads * share : reads;
+  // Of requests to the hottest partition, as an exponent of how unevenly they fall.
+  double request_skew(bool writes) const {
+    const double total = writes ? facts_.writes : facts_.reads;
+    if (facts_.request_skew) return *facts_.request_skew;
+    if (total <= 0 || hottest(writes) == total * share_) return facts_.key_skew();
+    return zipf_exponent(*facts_.keys(), hottest(writes) / total);
   }
 
   void add_share(Finding& finding, bool by_writes) const {
     const std::optional<double>& measured = by_writes ? facts_.write_share : facts_.read_share;
-    const double share = by_writes ? out_.hottest_share : measured.value_or(out_.hottest_share);
-    if (measured && *measured >= share)
+    const double share = hottest(by_writes) / (by_writes ? facts_.writes : facts_.reads);
+    if (measured && *measured >= share * (1 - 1e-9))
       finding.evidence.push_back(
           {fmt::format("{:.1f}% of the {} on {}", 100 * share, by_writes ? "writes" : "reads",
                        by_writes ? facts_.write_key : facts_.read_key),
@@ -211,9 +223,16 @@ class TableReviewer {
            Origin::estimated});
   }
 
+  std::string rates_text() const {
+    std::vector<std::string> parts;
+    if (facts_.reads > 0) parts.push_back(rate_text(facts_.reads) + " reads");
+    if (facts_.writes > 0) parts.push_back(rate_text(facts_.writes) + " writes");
+    return fmt::format("{} in all", fmt::join(parts, " and "));
+  }
+
   void hot() {
     const double ceiling = model_.target.partition_rate;
-    const double writes = facts_.writes * out_.hottest_share, reads = hottest_reads();
+    const double writes = hottest(true), reads = hottest(false);
     if (writes <= ceiling && reads <= ceiling) return;
     const bool by_writes = writes > ceiling;
     Finding finding = begin(Verdict::hot_partition,
@@ -221,10 +240,7 @@ class TableReviewer {
                             fmt::format("The hottest partition gets {} {}; one partition bears {}.",
                                         rate_text(by_writes ? writes : reads), by_writes ? "writes" : "reads",
                                         rate_text(ceiling)));
-    finding.evidence.push_back(
-        {fmt::format("{}{} writes in all", facts_.reads > 0 ? rate_text(facts_.reads) + " reads and " : "",
-                     rate_text(facts_.writes)),
-         facts_.rate_origin});
+    finding.evidence.push_back({rates_text(), facts_.rate_origin});
     add_share(finding, by_writes);
     if (const Finding* split = split_already(); by_writes && split != nullptr) {
       finding.proposal = split->proposal;
@@ -274,7 +290,9 @@ class TableReviewer {
         if (table_.partition_key(i).type->kind() != Kind::boolean) return false;
       return true;
     }();
-    const double bytes = facts_.rows_after(foretold()) * facts_.row_bytes;
+    // What was seen for a second is no table of tomorrow.
+    const bool seen = facts_.growth_origin == Origin::measured;
+    const double bytes = (seen ? facts_.rows.value_or(0) : facts_.rows_after(foretold())) * facts_.row_bytes;
     if (bytes < small_table && !(all_boolean && !facts_.rows)) return 1;
     return std::max(1.0, std::ceil(10 * nodes / partitions));
   }
@@ -326,199 +344,12 @@ class TableReviewer {
                                table_.partition_key(0).name, count_text(wanted));
   }
 
-  // Rows a partition ≈ 1: clustering orders nothing.
-  bool too_unique() {
-    // A view's key has all of its base's: its clustering tells rows apart, however few they are.
-    if (table_.is_view() || table_.clustering_count == 0 || !facts_.rows || *facts_.rows < 100) return false;
-    const schema::Column* unique = nullptr;
-    for (size_t i = 0; i < table_.partition_key_count; ++i) {
-      const std::optional<double> distinct = facts_.column(table_.partition_key(i)).distinct;
-      if (distinct && *distinct >= 0.9 * *facts_.rows) unique = &table_.partition_key(i);
-    }
-    const bool declared = facts_.partitions && *facts_.partitions >= 0.9 * *facts_.rows;
-    if (unique == nullptr && !declared) return false;
-    // A table that has just begun has one row in each partition, too.
-    constexpr double begun = 1000;
-    if (facts_.origin == Origin::measured && (*facts_.rows < begun || facts_.max.value_or(1) > 1))
-      return false;
-    if (unique == nullptr) unique = &table_.partition_key(0);
-    Finding finding =
-        begin(Verdict::too_unique, Severity::warning,
-              fmt::format("Every partition holds about one row: clustering by {} orders nothing.",
-                          table_.clustering(0).name));
-    finding.evidence.push_back(
-        {fmt::format("{} rows, {} distinct {}", count_text(*facts_.rows),
-                     count_text(facts_.column(*unique).distinct.value_or(*facts_.partitions)), unique->name),
-         facts_.origin});
-    Proposal proposal;
-    proposal.unclustered = true;
-    finding.proposal = std::make_shared<const Proposal>(std::move(proposal));
-    finding.fix =
-        "Leave the clustering away; if rows are wanted in order, partition by what the query compares by "
-        "= and put this column behind the order.";
-    finding.cost = "Nothing: the key alone already names the row.";
-    review_.findings.push_back(std::move(finding));
-    return true;
-  }
-
-  // Two rows with the same key: the later one overwrites the earlier.
-  void collisions() {
-    if (table_.is_counter || table_.is_view()) return;
-    double product = 1;
-    bool all_known = true;
-    const schema::Column* last = &table_.columns[table_.partition_key_count + table_.clustering_count - 1];
-    for (size_t i = 0; i < table_.partition_key_count + table_.clustering_count; ++i) {
-      const schema::Column& column = table_.columns[i];
-      if (is_unique_type(column) && table_.clustering_count > 0 && column.is_clustering()) return;
-      if (column.type->kind() == Kind::timeuuid) return;
-      const std::optional<double> distinct = facts_.column(column).distinct;
-      if (distinct && facts_.rows && *distinct >= *facts_.rows) return;  // names the row by itself
-      all_known = all_known && distinct.has_value();
-      product *= distinct.value_or(1);
-    }
-    if (all_known && facts_.rows && product < *facts_.rows) {
-      Finding finding =
-          begin(Verdict::key_collision, Severity::error,
-                fmt::format("The key has {} values, the table {} rows: rows overwrite each other.",
-                            count_text(product), count_text(*facts_.rows)));
-      finding.evidence.push_back({"distinct values of the key's columns, multiplied", facts_.origin});
-      fix_collision(finding, *last);
-      review_.findings.push_back(std::move(finding));
-      return;
-    }
-    if (last->type->kind() == Kind::timestamp && last->is_clustering())
-      time_collisions(*last);
-    else if (is_measure(*last) && last->is_clustering())
-      measure_collisions(*last);
-  }
-
-  static bool is_measure(const schema::Column& column) {
-    const Kind kind = column.type->kind();
-    return kind == Kind::decimal || kind == Kind::double_ || kind == Kind::float_;
-  }
-
-  void measure_collisions(const schema::Column& last) {
-    Finding finding = begin(Verdict::key_collision, Severity::warning,
-                            fmt::format("Two rows with the same {} overwrite each other.", last.name));
-    finding.evidence.push_back(
-        {fmt::format("{} is the last column of the key and identifies nothing", last.name),
-         Origin::estimated});
-    fix_collision(finding, last);
-    review_.findings.push_back(std::move(finding));
-  }
-
-  // Rows that arrive at random meet in one millisecond.
-  void time_collisions(const schema::Column& last) {
-    constexpr double tick = 0.001;
-    const double ahead = std::min(year, facts_.farthest());
-    std::optional<double> lost;  // rows in that time
-    if (facts_.growth && out_.hottest_share > 0) {
-      double squares = out_.hottest_share;  // sum of squared shares, at most that of the largest
-      if (facts_.partitions && !facts_.has_period())
-        squares = facts_.skew > 0 ? zipf_sum(*facts_.partitions, 2 * facts_.skew) /
-                                        std::pow(zipf_sum(*facts_.partitions, facts_.skew), 2)
-                                  : 1 / *facts_.partitions;
-      // As if 1 / squares partitions were filled alike. Of n rows of one millisecond n - 1 are lost.
-      const double each = *facts_.growth * squares * tick;
-      const double lost_each = each < 1e-4 ? each * each / 2 : each - 1 + std::exp(-each);
-      lost = lost_each / squares / tick * ahead;
-    }
-    if (lost && *lost < 0.01) return;
-    Finding finding =
-        begin(Verdict::key_collision,
-              !lost        ? Severity::note
-              : *lost >= 1 ? Severity::error
-                           : Severity::warning,
-              lost ? fmt::format("About {} rows {} overwrite another one of the same millisecond.",
-                                 count_text(*lost),
-                                 ahead < year ? "in " + duration_text(ahead) : std::string("a year"))
-                   : fmt::format("Two rows with the same {} overwrite each other.", last.name));
-    if (facts_.growth) add_growth(finding);
-    finding.evidence.push_back(
-        {fmt::format("{} is a timestamp: milliseconds", last.name), Origin::estimated});
-    fix_collision(finding, last);
-    review_.findings.push_back(std::move(finding));
-  }
-
-  void fix_collision(Finding& finding, const schema::Column& last) const {
-    Proposal proposal;
-    if (last.type->kind() == Kind::timestamp && last.is_clustering()) {
-      proposal.columns.push_back({last.name, "timeuuid", false});
-      finding.proposal = std::make_shared<const Proposal>(std::move(proposal));
-      finding.fix =
-          fmt::format("Make {} a timeuuid, written with now(): it sorts by time and is unique.", last.name);
-      finding.cost =
-          "8 bytes more a row; toTimestamp() gives the time, minTimeuuid() and maxTimeuuid() bound ranges.";
-      return;
-    }
-    const schema::Column* own = nullptr;
-    for (const schema::Column& column : table_.columns)
-      if (!column.is_primary_key() && (is_unique_type(column) || column.name == "id")) own = &column;
-    std::string name = own != nullptr ? own->name : "id";
-    if (own == nullptr) {
-      while (table_.find(name) != nullptr) name += "_unique";
-      proposal.columns.push_back({name, "uuid", false});
-    }
-    proposal.last = name;
-    finding.proposal = std::make_shared<const Proposal>(std::move(proposal));
-    finding.fix = fmt::format("Put {} at the end of the key: it makes each row's key its own.", name);
-    finding.cost = own != nullptr ? "Nothing but moving the rows once." : "16 bytes more a row.";
-  }
-
-  void large_cells() {
-    for (const schema::Column& column : table_.columns) {
-      const ColumnFacts& known = facts_.column(column);
-      double size = known.size.value_or(0);
-      if (column.type->is_collection() && known.elements) size = std::max(size, *known.elements * 24);
-      if (size < large_cell || column.is_primary_key()) continue;
-      Finding finding = begin(Verdict::large_cell, size >= huge_cell ? Severity::error : Severity::warning,
-                              fmt::format("A value of {} takes {}; it is read and written as a whole.",
-                                          column.name, size_text(size)));
-      finding.evidence.push_back({known.size ? fmt::format("size={}", size_text(*known.size))
-                                             : fmt::format("{} elements", count_text(*known.elements)),
-                                  facts_.origin});
-      fix_large(finding, column, size);
-      review_.findings.push_back(std::move(finding));
-    }
-  }
-
-  void fix_large(Finding& finding, const schema::Column& column, double size) const {
-    Shape shape = shape_of(table_);
-    shape.name += "_" + column.name;
-    std::erase_if(shape.columns, [&](const Shape::Column& one) {
-      return one.name != column.name && !shape.in_key(one.name);
-    });
-    for (Shape::Column& one : shape.columns) one.is_static = false;
-    if (column.type->is_collection()) {
-      const bool map = column.type->kind() == Kind::map;
-      std::erase_if(shape.columns, [&](const Shape::Column& one) { return one.name == column.name; });
-      const std::string element = shape.free_name("element");
-      shape.columns.push_back(
-          {element, (map ? column.type->map_key() : column.type->element())->cql_name(), false});
-      if (map)
-        shape.columns.push_back({shape.free_name("value"), column.type->map_value()->cql_name(), false});
-      shape.clustering.push_back({element, false});
-      finding.fix = "Make each element a row of its own table: they can be read in part, and have no limit.";
-      finding.cost = "One more request where the rest of the row is wanted, too.";
-    } else {
-      const std::string chunk = shape.free_name("chunk");
-      shape.columns.push_back({chunk, "int", false});
-      shape.clustering.push_back({chunk, false});
-      finding.fix = fmt::format("Store it in chunks of {}: {} rows, written and read one by one.",
-                                size_text(chunk_bytes), count_text(std::ceil(size / chunk_bytes)));
-      finding.cost =
-          "The client cuts and joins the chunks; a reader may see a value half written unless each "
-          "version has its own key.";
-    }
-    finding.fix += fmt::format(" Then {} can be dropped from {}.", column.name, facts_.name);
-    propose(finding, std::move(shape));
-  }
-
   const ReviewModel& model_;
   const TableFacts& facts_;
   const schema::Table& table_;
   Review& review_;
   TableReview out_;
+  double share_ = 0;  // of the writes, by the table's numbers alone, on the hottest key
 };
 
 }  // namespace

@@ -10,7 +10,7 @@
 namespace sibyl::advisor {
 namespace {
 
-enum class Unit { number, bytes, seconds, rate, skew, machines, word };
+enum class Unit { number, bytes, seconds, rate, skew, machines, arrival, word };
 
 struct Meaning {
   std::string_view name;
@@ -26,6 +26,7 @@ constexpr std::array meanings = {Meaning{"size", Unit::bytes},      Meaning{"par
                                  Meaning{"writes", Unit::rate},     Meaning{"partition_rate", Unit::rate},
                                  Meaning{"nodes", Unit::machines},  Meaning{"rf", Unit::machines},
                                  Meaning{"vnodes", Unit::machines}, Meaning{"skew", Unit::skew},
+                                 Meaning{"span", Unit::seconds},    Meaning{"arrival", Unit::arrival},
                                  Meaning{"of", Unit::word}};
 
 struct Wording {
@@ -60,6 +61,8 @@ Wording check(std::string_view name, std::string_view value) {
       return {count && *count >= 1 && *count <= most_machines && *count == std::floor(*count),
               "a whole number from 1 to 1000"};
     }
+    case Unit::arrival:
+      return {value == "regular" || value == "random", "regular or random"};
     case Unit::word:
       break;
   }

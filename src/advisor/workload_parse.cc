@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "advisor/review_spread.h"
 #include "advisor/workload_reader.h"
 #include "cql/lexer.h"
 #include "cql/parser.h"
@@ -11,15 +12,15 @@
 namespace sibyl::advisor {
 namespace {
 
-const std::vector<std::string> directive_names = {"entity", "rel",    "mix",  "group", "query", "write",
-                                                  "target", "layout", "plan", "table", "column"};
-const std::vector<std::string> statement_options = {"rate",    "rows",       "skew", "slo_p50",
-                                                    "slo_p99", "partitions", "times"};
+const std::vector<std::string> directive_names = {"entity", "rel",    "mix",  "group", "query",  "write",
+                                                  "target", "layout", "plan", "table", "column", "end"};
+const std::vector<std::string> statement_options = {"rate",    "rows",       "skew",  "slo_p50",
+                                                    "slo_p99", "partitions", "times", "span"};
 const std::vector<std::string> target_options = {"partition", "partition_rate", "space",  "nodes",
                                                  "rf",        "horizon",        "vnodes", "latency"};
-const std::vector<std::string> table_options = {"rows",      "partitions", "fanout", "growth",
-                                                "retention", "skew",       "reads",  "writes",
-                                                "row",       "p50",        "p99",    "max"};
+const std::vector<std::string> table_options = {"rows", "partitions", "fanout", "growth", "retention",
+                                                "skew", "reads",      "writes", "row",    "p50",
+                                                "p99",  "max",        "arrival"};
 const std::vector<std::string> column_options = {"distinct", "size", "skew", "fanout",
                                                  "p50",      "p99",  "max",  "growth"};
 
@@ -69,7 +70,7 @@ base::Result<Workload> WorkloadReader::read(std::string_view text) {
   SIBYL_TRY(read_directives("entity"));
   SIBYL_TRY(read_directives("rel"));
   SIBYL_TRY(read_directives("layout"));
-  SIBYL_TRY(read_in_order(text));
+  SIBYL_TRY(read_in_order(without_shell_commands(text)));
   SIBYL_TRY(read_directives("plan"));
   SIBYL_TRY(check_names());
   find_mandatory();
@@ -118,6 +119,10 @@ base::Status WorkloadReader::read_directive(const Directive& directive) {
   if (name == "rel") return read_relationship(reader);
   if (name == "mix") return read_mix(reader);
   if (name == "group") return read_group(reader);
+  if (name == "end") {
+    group_.clear();
+    return reader.expect_end();
+  }
   if (name == "query" || name == "write") return read_annotated(reader, name == "write");
   if (name == "target") return read_target(reader);
   if (name == "layout") return read_layout(reader);
@@ -161,7 +166,8 @@ base::Status WorkloadReader::read_in_order(std::string_view text) {
     for (; next < directives_.size() && directives_[next].at.line < line; ++next) {
       const std::string& name = directives_[next].name;
       if (name == "entity" || name == "rel" || name == "layout" || name == "plan") continue;
-      if (name == "query" || name == "write" || name == "group") SIBYL_TRY(check_annotation_used());
+      if (name == "query" || name == "write" || name == "group" || name == "end")
+        SIBYL_TRY(check_annotation_used());
       SIBYL_TRY(read_directive(directives_[next]));
     }
     return {};
@@ -324,6 +330,34 @@ base::Result<std::pair<size_t, std::string>> WorkloadReader::read_role(TokenRead
   return std::pair(*found, role);
 }
 
+namespace {
+
+// How many are connected, and how unevenly; an explanation where that cannot be.
+std::string take_fanout(const Options& options, const Model& model, Relationship& relationship) {
+  const auto number = [&](const char* name) {
+    const Option* option = find_option(options, name);
+    return option != nullptr ? read_number(option->value) : std::nullopt;
+  };
+  const double ends = std::max(1.0, model.entities[relationship.to].count);
+  const std::optional<double> links = number("links"), fanout = number("fanout");
+  if (links && fanout) return "links and fanout both say how many are connected: leave one out";
+  if (links) relationship.links = std::max(1.0, *links);
+  if (fanout) relationship.links = std::max(1.0, *fanout * ends);
+  const double most = model.entities[relationship.from].count;
+  if (relationship.multiplicity == Multiplicity::many_one && fanout && relationship.links > most * (1 + 1e-9))
+    return fmt::format("fanout={} for each of {} is more than the {} that there are", *fanout, ends, most);
+  const Option* skew = find_option(options, "skew");
+  if (skew != nullptr) relationship.zipf = read_zipf(skew->value).value_or(0);
+  const Quantiles quantiles{number("p50"), number("p99"), number("max")};
+  if (!quantiles.any()) return {};
+  if (skew != nullptr)
+    return "skew and p50, p99 or max all say how unevenly: leave the one or the others out";
+  relationship.zipf = zipf_of_quantiles(relationship.links, ends, quantiles);
+  return {};
+}
+
+}  // namespace
+
 base::Status WorkloadReader::read_relationship(TokenReader& reader) {
   Relationship relationship;
   relationship.line = reader.peek().line;
@@ -340,11 +374,10 @@ base::Status WorkloadReader::read_relationship(TokenReader& reader) {
   if (reader.take_word("one-one")) relationship.multiplicity = Multiplicity::one_one;
   reader.take_word("many-one");
   relationship.links = workload_.model.entities[relationship.from].count;
-  SIBYL_ASSIGN(const Options options, read_options(reader, {"links", "skew"}));
-  for (const Option& option : options) {
-    if (option.name == "links") relationship.links = std::max(1.0, read_number(option.value).value_or(0));
-    if (option.name == "skew") relationship.zipf = read_zipf(option.value).value_or(0);
-  }
+  const Token at = reader.peek();
+  SIBYL_ASSIGN(const Options options, read_options(reader, {"links", "skew", "fanout", "p50", "p99", "max"}));
+  if (const std::string why = take_fanout(options, workload_.model, relationship); !why.empty())
+    return reader.fail(at, why);
   SIBYL_TRY(reader.expect_end());
   workload_.model.relationships.push_back(std::move(relationship));
   return {};

@@ -17,6 +17,9 @@ struct Directive {
   std::vector<Token> tokens;
 };
 
+// The text with spaces where cqlsh is told something that is no CQL: SOURCE, CONSISTENCY, COPY, ...
+std::string without_shell_commands(std::string_view text);
+
 class WorkloadReader {
  public:
   explicit WorkloadReader(std::string_view file) { workload_.file = file; }

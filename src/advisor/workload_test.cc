@@ -109,10 +109,60 @@ TEST(WorkloadTest, ValuesHaveUnits) {
   EXPECT_EQ(read_seconds("10ms"), 0.01);
   EXPECT_EQ(read_rate("160/s"), 160);
   EXPECT_NEAR(*read_rate("3/d"), 3.0 / 86400, 1e-12);
+  EXPECT_NEAR(*read_rate("1/7d"), 1.0 / (7 * 86400), 1e-15);
+  EXPECT_NEAR(*read_rate("10/5s"), 2, 1e-12);
+  EXPECT_NEAR(*read_rate("1/0.5h"), 1 / 1800.0, 1e-12);
+  EXPECT_FALSE(read_rate("1/0s"));
+  EXPECT_FALSE(read_rate("1/"));
   EXPECT_EQ(read_zipf("zipf(0.9)"), 0.9);
   EXPECT_FALSE(read_number("-1"));
   EXPECT_FALSE(read_number("nan"));
   EXPECT_FALSE(read_bytes("10 potatoes"));
+}
+
+TEST(WorkloadTest, RelationshipsHaveAFanOut) {
+  const std::string entities =
+      "-- @entity u count=1000 (id uuid key)\n-- @entity i count=100k (id uuid key)\n";
+  const auto relation = [&](const std::string& options) {
+    const auto workload = parse_workload(entities + "-- @rel i.seller -> u.items " + options, "rel.cql");
+    EXPECT_TRUE(workload) << workload.error().text();
+    return workload->model.relationships[0];
+  };
+  EXPECT_EQ(relation("fanout=8").links, 8000);
+  EXPECT_NEAR(relation("p50=8 p99=400").zipf, 1, 1e-9) << "50 times as many at a fiftieth of the rank";
+  EXPECT_NEAR(zipf_top_share(1000, relation("max=20k").zipf), 0.2, 0.01);
+  EXPECT_GT(relation("p99=500").zipf, 0.3);
+  const auto error = [&](const std::string& options) {
+    return parse_workload(entities + "-- @rel i.seller -> u.items " + options, "rel.cql").error().text();
+  };
+  EXPECT_THAT(error("fanout=8 links=5"), HasSubstr("rel.cql:3:29: links and fanout both say"));
+  EXPECT_THAT(error("fanout=800"), HasSubstr("more than the 100000 that there are"));
+  EXPECT_THAT(error("p99=800 skew=zipf(1)"), HasSubstr("leave the one or the others out"));
+}
+
+TEST(WorkloadTest, WhatOnlyShellsUnderstandIsPassedOver) {
+  const auto workload = parse_workload(
+      "SOURCE 'x.cql'\nCREATE TABLE t (p int PRIMARY KEY, source int);\nconsistency QUORUM;\n"
+      "COPY t FROM 'y.csv'\n  WITH HEADER = true;\nSHOW VERSION\nSELECT * FROM t\n WHERE p = ?;\nexit\n",
+      "shell.cql");
+  ASSERT_TRUE(workload) << workload.error().text();
+  ASSERT_EQ(workload->cql.size(), 2u);
+  EXPECT_EQ(workload->cql[1].line, 7u);
+}
+
+TEST(WorkloadTest, GroupsMayEnd) {
+  const auto workload = parse(R"(
+CREATE TABLE t (a int PRIMARY KEY);
+-- @group together
+-- @query one
+SELECT * FROM t WHERE a = ?;
+-- @end
+-- @query other
+SELECT * FROM t WHERE a = ?;
+)");
+  ASSERT_TRUE(workload) << workload.error().text();
+  EXPECT_EQ(workload->cql[1].group, "together");
+  EXPECT_EQ(workload->cql[2].group, "");
 }
 
 TEST(WorkloadTest, WhatIsPrintedReadsAsTheSame) {

@@ -88,8 +88,10 @@ std::optional<double> read_rate(std::string_view text) {
   const size_t slash = text.find('/');
   if (slash == std::string_view::npos) return read_number(text);
   const auto count = read_number(text.substr(0, slash));
-  const auto per = read_seconds("1" + std::string(text.substr(slash + 1)));
-  if (!count || !per) return std::nullopt;
+  const std::string_view time = text.substr(slash + 1);
+  const bool counted = !time.empty() && (time[0] == '.' || (time[0] >= '0' && time[0] <= '9'));
+  const auto per = read_seconds(counted ? std::string(time) : "1" + std::string(time));
+  if (!count || !per || *per <= 0) return std::nullopt;
   return *count / *per;
 }
 
