@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <malloc.h>
+
 #include <future>
 
 #include "base/clock.h"
@@ -56,6 +58,32 @@ class Database {
  private:
   std::unique_ptr<Engine> engine_;
 };
+
+// Not by its own arithmetic, but by what is allocated.
+TEST(PreparedStatements, HoldWhatTheyMay) {
+  auto engine = Engine::open({});
+  ASSERT_TRUE(engine);
+  const auto run = [&](std::string_view text) { ASSERT_TRUE(run_text(**engine, text, "k", {})) << text; };
+  run("CREATE KEYSPACE k WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}");
+  run("CREATE TABLE k.t (k int PRIMARY KEY, v int)");
+  const auto prepare = [&](size_t terms, char first, std::string_view term) {
+    std::string text = "SELECT v FROM k.t WHERE k IN (" + std::string(1, first);
+    for (size_t i = 1; i < terms; ++i) text.append(",").append(term);
+    return (*engine)->prepare(text + ")", "");
+  };
+  const size_t before = mallinfo2().uordblks;
+  for (char i = '0'; i <= '9'; ++i) ASSERT_TRUE(prepare(40'000, i, i % 2 == 0 ? "1" : "?"));
+  const size_t held = mallinfo2().uordblks - before;
+  if (mallinfo2().uordblks == 0) GTEST_SKIP() << "what is allocated is not known here";
+  const auto statistics = (*engine)->statistics();
+  EXPECT_LE(statistics.prepared_bytes, 64u << 20);
+  EXPECT_GT(statistics.prepared_bytes, 32u << 20);
+  EXPECT_LE(held, statistics.prepared_bytes * 5 / 4);
+  const auto refused = prepare(200'000, '0', "1");
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message(), HasSubstr("is larger than allowed maximum of 32 MB: SELECT v"));
+  EXPECT_TRUE(prepare(65'535, '?', "?"));  // as many markers as there may be
+}
 
 execute::Request at(Consistency consistency) {
   execute::Request request;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/plan_cache.h"
 #include "plan/definitions_types.h"
 #include "plan/modify.h"
 #include "plan/select.h"
@@ -319,6 +320,7 @@ Allowed& remembered(const plan::PreparedPtr& plan, uint32_t login) {
 
 // Definitions depend on the schema, too.
 bool is_worth_remembering(const plan::Prepared& plan) {
+  if (!is_small(plan)) return false;
   return std::holds_alternative<std::shared_ptr<const plan::Select>>(plan.plan) ||
          std::holds_alternative<std::shared_ptr<const plan::Modification>>(plan.plan) ||
          std::holds_alternative<std::shared_ptr<const plan::Batch>>(plan.plan);

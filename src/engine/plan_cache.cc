@@ -3,19 +3,22 @@
 #include <algorithm>
 #include <mutex>
 
-namespace sibyl::engine {
-namespace {
+#include "cql/lexer.h"
 
-// A plan weighs several times its text; the constant stands for its fixed parts.
-size_t weight(const plan::Prepared& plan) {
-  return plan.text.size() * 4 + 1024;
+namespace sibyl::engine {
+
+// Measured (PreparedStatements.HoldWhatTheyMay): a literal and its comma take some 200 bytes, a marker more.
+size_t weigh(const plan::Prepared& plan) {
+  constexpr size_t fixed = 1024, of_word = 128, of_column = 192;
+  size_t words = 0;
+  cql::Lexer lexer(plan.text);
+  while (lexer.next().kind != cql::TokenKind::end) ++words;
+  const size_t columns = plan.markers.size() + (plan.result ? plan.result->columns.size() : 0);
+  return fixed + 2 * plan.text.size() + of_word * words + of_column * columns;
 }
 
-}  // namespace
-
 PlanCache::PlanCache(Limits limits)
-    : per_shard_{std::max<size_t>(1, limits.entries / shard_count),
-                 std::max<size_t>(1, limits.bytes / shard_count)} {}
+    : entries_per_shard_(std::max<size_t>(1, limits.entries / shard_count)), limit_bytes_(limits.bytes) {}
 
 PlanCache::Found PlanCache::find(std::string_view key) const {
   const Shard& shard = shard_of(key);
@@ -29,32 +32,66 @@ PlanCache::Found PlanCache::find(std::string_view key) const {
   return {entry.plan, entry.generation};
 }
 
-void PlanCache::put(std::string_view key, plan::PreparedPtr plan, uint64_t generation) {
+void PlanCache::put(std::string_view key, plan::PreparedPtr plan, uint64_t generation, size_t weight) {
+  const size_t bytes = weight + key.size();
+  if (bytes > limit_bytes_) return erase(key);
   Shard& shard = shard_of(key);
-  std::unique_lock lock(shard.mutex);
-  Entry& entry = shard.entries.try_emplace(std::string(key)).first->second;
-  shard.bytes -= entry.bytes;
-  entry.bytes = weight(*plan);
-  shard.bytes += entry.bytes;
-  entry.plan = std::move(plan);
-  entry.generation = generation;
-  entry.used.store(shard.insertions.fetch_add(1, std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  while (shard.entries.size() > 1 &&
-         (shard.entries.size() > per_shard_.entries || shard.bytes > per_shard_.bytes))
-    evict_one(shard, &entry);
+  {
+    std::unique_lock lock(shard.mutex);
+    Entry& entry = shard.entries.try_emplace(std::string(key)).first->second;
+    count(shard, entry.bytes, bytes);
+    entry.bytes = bytes;
+    entry.plan = std::move(plan);
+    entry.generation = generation;
+    entry.used.store(shard.insertions.fetch_add(1, std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    while (shard.entries.size() > entries_per_shard_ && evict_one(shard, key)) {
+    }
+  }
+  make_room(key, bytes);
 }
 
-void PlanCache::evict_one(Shard& shard, const Entry* but_not) {
+void PlanCache::count(Shard& shard, size_t before, size_t now) {
+  shard.bytes.store(shard.bytes.load(std::memory_order_relaxed) + now - before, std::memory_order_relaxed);
+  bytes_.fetch_add(now - before, std::memory_order_relaxed);
+}
+
+// Where others hold most, so that a few large ones do not push out all that are small.
+void PlanCache::make_room(std::string_view but_not, size_t its_bytes) {
+  const Shard* const its_shard = &shard_of(but_not);
+  std::array<bool, shard_count> has_no_other{};
+  while (bytes() > limit_bytes_) {
+    Shard* heaviest = nullptr;
+    size_t most = 0;
+    for (size_t i = 0; i < shard_count; ++i) {
+      const size_t held = shards_[i].bytes.load(std::memory_order_relaxed);
+      const size_t of_others = held - std::min(held, &shards_[i] == its_shard ? its_bytes : 0);
+      if (has_no_other[i] || (heaviest != nullptr && of_others <= most)) continue;
+      heaviest = &shards_[i];
+      most = of_others;
+    }
+    if (heaviest == nullptr) return;
+    std::unique_lock lock(heaviest->mutex);
+    has_no_other[static_cast<size_t>(heaviest - shards_.data())] = !evict_one(*heaviest, but_not);
+  }
+}
+
+bool PlanCache::evict_one(Shard& shard, std::string_view but_not) {
+  // Of those that were last used at the same time, the largest.
+  const auto goes_first = [](const Entry& left, const Entry& right) {
+    const uint64_t left_used = left.used.load(std::memory_order_relaxed);
+    const uint64_t right_used = right.used.load(std::memory_order_relaxed);
+    return left_used != right_used ? left_used < right_used : left.bytes > right.bytes;
+  };
   auto oldest = shard.entries.end();
   for (auto it = shard.entries.begin(); it != shard.entries.end(); ++it) {
-    if (&it->second == but_not) continue;
-    if (oldest == shard.entries.end() ||
-        it->second.used.load(std::memory_order_relaxed) < oldest->second.used.load(std::memory_order_relaxed))
-      oldest = it;
+    if (it->first == but_not) continue;
+    if (oldest == shard.entries.end() || goes_first(it->second, oldest->second)) oldest = it;
   }
-  shard.bytes -= oldest->second.bytes;
+  if (oldest == shard.entries.end()) return false;
+  count(shard, oldest->second.bytes, 0);
   shard.entries.erase(oldest);
   evictions_.fetch_add(1, std::memory_order_relaxed);
+  return true;
 }
 
 void PlanCache::erase(std::string_view key) {
@@ -62,7 +99,7 @@ void PlanCache::erase(std::string_view key) {
   std::unique_lock lock(shard.mutex);
   auto found = shard.entries.find(key);
   if (found == shard.entries.end()) return;
-  shard.bytes -= found->second.bytes;
+  count(shard, found->second.bytes, 0);
   shard.entries.erase(found);
 }
 
@@ -73,15 +110,6 @@ size_t PlanCache::size() const {
     size += shard.entries.size();
   }
   return size;
-}
-
-size_t PlanCache::bytes() const {
-  size_t bytes = 0;
-  for (const Shard& shard : shards_) {
-    std::shared_lock lock(shard.mutex);
-    bytes += shard.bytes;
-  }
-  return bytes;
 }
 
 void PlanCache::for_each(const std::function<void(const std::string&, const plan::Prepared&)>& visit) const {

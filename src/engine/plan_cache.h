@@ -20,12 +20,19 @@
 
 namespace sibyl::engine {
 
+// How many bytes a plan takes, about. Reads its text.
+size_t weigh(const plan::Prepared& plan);
+// Whether threads may remember it, for as long as they like.
+inline bool is_small(const plan::Prepared& plan) {
+  return plan.text.size() <= 2048;
+}
+
 // Thread-safe.
 class PlanCache {
  public:
   struct Limits {
     size_t entries;
-    size_t bytes;  // of statement texts
+    size_t bytes;  // of plans, as they are weighed, and keys
   };
   explicit PlanCache(Limits limits);
 
@@ -35,12 +42,13 @@ class PlanCache {
   };
   // `generation` is the schema's that the plan was last checked against.
   Found find(std::string_view key) const;
-  // Adds or replaces; evicts others when a limit is crossed.
-  void put(std::string_view key, plan::PreparedPtr plan, uint64_t generation);
+  // Adds or replaces; evicts others when a limit is crossed. One that is beyond the limit alone is not kept.
+  // `weight`: of the plan.
+  void put(std::string_view key, plan::PreparedPtr plan, uint64_t generation, size_t weight);
   void erase(std::string_view key);
 
   size_t size() const;
-  size_t bytes() const;
+  size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
   // How many were thrown out to make room, since the start.
   uint64_t evictions() const { return evictions_.load(std::memory_order_relaxed); }
   void for_each(const std::function<void(const std::string& key, const plan::Prepared& plan)>& visit) const;
@@ -61,14 +69,18 @@ class PlanCache {
   struct Shard {
     mutable std::shared_mutex mutex;
     std::unordered_map<std::string, Entry, Hash, std::equal_to<>> entries;
-    size_t bytes = 0;
+    std::atomic<size_t> bytes{0};  // changes under the lock
     std::atomic<uint64_t> insertions{1};
   };
-  void evict_one(Shard& shard, const Entry* but_not);
+  // Under the shard's lock. False: there is no other.
+  bool evict_one(Shard& shard, std::string_view but_not);
+  void count(Shard& shard, size_t before, size_t now);
+  void make_room(std::string_view but_not, size_t its_bytes);
   Shard& shard_of(std::string_view key) { return shards_[Hash{}(key) % shard_count]; }
   const Shard& shard_of(std::string_view key) const { return shards_[Hash{}(key) % shard_count]; }
 
-  Limits per_shard_;
+  const size_t entries_per_shard_, limit_bytes_;
+  std::atomic<size_t> bytes_{0};
   std::atomic<uint64_t> evictions_{0};
   std::array<Shard, shard_count> shards_;
 };

@@ -8,6 +8,7 @@
 #include "auth/password.h"
 #include "base/check.h"
 #include "cql/parser.h"
+#include "cql/redact.h"
 
 namespace sibyl::engine {
 namespace {
@@ -46,6 +47,14 @@ PreparedPtr replaced(const plan::Prepared& before, PreparedPtr after) {
   auto changed = std::make_shared<plan::Prepared>(*after);
   changed->result_changed = true;
   return changed;
+}
+
+base::Error too_large(const plan::Prepared& plan, size_t weight) {
+  return base::Error(base::ErrorCode::invalid,
+                     fmt::format("Prepared statement of size {} bytes is larger than allowed maximum of {} "
+                                 "MB: {}...",
+                                 weight, Statements::max_prepared_statement >> 20,
+                                 cql::without_literals(std::string_view(plan.text).substr(0, 200))));
 }
 
 base::Error not_prepared(std::string_view id) {
@@ -111,7 +120,7 @@ base::Result<PreparedPtr> Statements::current(PlanCache& cache, std::string_view
     }
     found.plan = replaced(*found.plan, std::move(*again));
   }
-  cache.put(key, found.plan, generation);
+  cache.put(key, found.plan, generation, weigh(*found.plan));
   return found.plan;
 }
 
@@ -125,7 +134,9 @@ base::Result<Statements::Prepared> Statements::prepare(std::string_view text, co
   if (found && *found && (*found)->text == text && (qualified || (*found)->keyspace == keyspace))
     return Prepared{std::move(id), std::move(*found)};
   SIBYL_ASSIGN(PreparedPtr plan, bind(std::move(statement), text, keyspace));
-  prepared_.put(id, plan, generation);
+  const size_t weight = weigh(*plan);
+  if (weight > max_prepared_statement) return base::fail(too_large(*plan, weight));
+  prepared_.put(id, plan, generation, weight);
   return Prepared{std::move(id), std::move(plan)};
 }
 
@@ -147,7 +158,7 @@ base::Result<PreparedPtr> Statements::renew(PreparedPtr plan) {
   const uint64_t generation = generation_.load(std::memory_order_seq_cst);
   if (known.plan == plan && known.generation == generation) return plan;
   if (!holds_for(*plan, *schema())) return make_plan(plan->text, plan->keyspace);
-  known = {plan, generation};
+  if (is_small(*plan)) known = {plan, generation};
   return plan;
 }
 
@@ -170,7 +181,7 @@ base::Result<PreparedPtr> Statements::plan_query(std::string_view text, const st
     return plan;
   }
   SIBYL_ASSIGN(plan, make_plan(text, keyspace, trace));
-  if (worth_keeping(*plan) && seen_before(key)) queries_.put(key, plan, generation);
+  if (worth_keeping(*plan) && seen_before(key)) queries_.put(key, plan, generation, weigh(*plan));
   return plan;
 }
 

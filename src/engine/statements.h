@@ -23,6 +23,7 @@ class Statements {
  public:
   static constexpr size_t max_prepared = 16'384;
   static constexpr size_t max_prepared_bytes = 64u << 20;
+  static constexpr size_t max_prepared_statement = max_prepared_bytes / 2;
   static constexpr size_t max_query_plans = 512;
   static constexpr size_t max_query_plan_bytes = 4u << 20;
 
