@@ -56,6 +56,8 @@ class LargeFrame {
   // The payload of the next segment that is not self-contained.
   Progress add(BytesView payload, Direction expected, size_t body_limit);
   const FrameStep& step() const { return step_; }
+  // Some of a frame is held, and more of it to come: step() says how much.
+  bool is_begun() const { return !bytes_.empty(); }
   // The whole frame.
   Bytes take();
 

@@ -128,17 +128,17 @@ void Connection::answer_result(const Call& call, const execute::ResultSet& resul
   frame.finish(compression_);
 }
 
-void Connection::answer_prepared(int16_t stream, const engine::Engine::PreparedStatement& statement,
-                                 const engine::RequestTrace* trace) {
-  const plan::Prepared& plan = *statement.plan;
+void Connection::answer_prepared(const Call& call) {
+  const plan::Prepared& plan = *call.plan;
+  const engine::RequestTrace* trace = call.trace.get();
   const bool warn = !plan.warnings.empty() && protocol::has_warnings_and_payload(version_);
   const uint8_t flags = flags_of(warn, trace);
   base::Bytes& out = output();
-  FrameWriter frame(out, Direction::response, {version_, flags, stream, Opcode::result});
+  FrameWriter frame(out, Direction::response, {version_, flags, call.stream, Opcode::result});
   if (trace != nullptr) out.append(trace->id());
   if (warn) protocol::append_string_list(out, plan.warnings);
   protocol::PreparedHeader header;
-  header.id = statement.id;
+  header.id = call.prepared_id;
   header.result_metadata_id = plan.result_id;
   header.markers = views(plan.markers, 0);
   header.partition_key_markers = plan.partition_key_markers;

@@ -10,8 +10,9 @@
 
 namespace sibyl::server {
 
-BlockingPool::BlockingPool(unsigned threads, size_t queue_limit, Run run, std::chrono::milliseconds patience)
-    : queue_limit_(queue_limit), run_(run), patience_(patience), slots_(threads) {
+BlockingPool::BlockingPool(std::string name, unsigned threads, size_t queue_limit, Run run,
+                           std::chrono::milliseconds patience)
+    : name_(std::move(name)), queue_limit_(queue_limit), run_(run), patience_(patience), slots_(threads) {
   for (unsigned i = 0; i < threads; ++i) {
     threads_.emplace_back([this, i] { work(slots_[i]); });
     pthread_setname_np(threads_.back().native_handle(), "sibyl-blocking");
@@ -127,7 +128,7 @@ void BlockingPool::work(Slot& slot) {
     Call* call = next_call();
     ++busy_;
     watch_if_busy();
-    slot = {call->plan, call->arrived, std::chrono::steady_clock::now(), true, call->login != nullptr};
+    slot = {call->plan, call->arrived, std::chrono::steady_clock::now(), true, call->opcode};
     lock.unlock();
     run_(*call);  // from here on its line may be gone
     lock.lock();
@@ -142,7 +143,7 @@ engine::ThreadPool BlockingPool::usage() const {
   const std::lock_guard lock(mutex_);
   uint64_t active = 0;
   for (const Slot& slot : slots_) active += slot.is_running ? 1 : 0;
-  return {"Blocking-Requests", active, slots_.size(), waiting_, completed_, refused_};
+  return {name_, active, slots_.size(), waiting_, completed_, refused_};
 }
 
 std::vector<engine::RunningRequest> BlockingPool::running() const {
@@ -155,9 +156,10 @@ std::vector<engine::RunningRequest> BlockingPool::running() const {
   for (size_t i = 0; i < slots_.size(); ++i) {
     const Slot& slot = slots_[i];
     if (!slot.is_running) continue;
-    const std::string text = slot.plan ? "QUERY " + cql::without_literals(slot.plan->text) : "BATCH";
-    running.push_back({"Blocking-Requests-" + std::to_string(i + 1), micros(slot.started - slot.arrived),
-                       micros(now - slot.started), slot.is_login ? "AUTH_RESPONSE" : text});
+    const std::string text = slot.plan ? "QUERY " + cql::without_literals(slot.plan->text)
+                                       : std::string(protocol::opcode_name(slot.opcode));
+    running.push_back({name_ + "-" + std::to_string(i + 1), micros(slot.started - slot.arrived),
+                       micros(now - slot.started), text});
   }
   return running;
 }

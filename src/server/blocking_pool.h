@@ -9,11 +9,13 @@
 #include <condition_variable>
 #include <cstddef>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "engine/monitor.h"
 #include "plan/prepared.h"
+#include "protocol/frame.h"
 
 namespace sibyl::server {
 
@@ -38,9 +40,11 @@ class BlockingPool {
     Line* next_ = nullptr;  // whose turn it is then
   };
 
-  // `queue_limit`: how many calls may wait, in all lines together. `patience`: those that have waited longer
-  // are run by a thread of their own, though every other is busy: `run` must refuse them. 0: they wait on.
-  BlockingPool(unsigned threads, size_t queue_limit, Run run, std::chrono::milliseconds patience = {});
+  // `name`: as system_views and metrics show it. `queue_limit`: how many calls may wait, in all lines
+  // together. `patience`: those that have waited longer are run by a thread of their own, though every other
+  // is busy: `run` must refuse them. 0: they wait on.
+  BlockingPool(std::string name, unsigned threads, size_t queue_limit, Run run,
+               std::chrono::milliseconds patience = {});
   // Runs what is queued, then ends its threads.
   ~BlockingPool();
 
@@ -55,10 +59,10 @@ class BlockingPool {
  private:
   // What a thread is running.
   struct Slot {
-    plan::PreparedPtr plan;  // nullptr: a BATCH, or a login
+    plan::PreparedPtr plan;  // nullptr: a BATCH, a login, or not made yet
     std::chrono::steady_clock::time_point arrived, started;
     bool is_running = false;
-    bool is_login = false;
+    protocol::Opcode opcode = protocol::Opcode::query;
   };
   void work(Slot& slot);
   void watch();
@@ -71,6 +75,7 @@ class BlockingPool {
   // Those that have waited for too long, linked by Call::next.
   Call* take_expired();
 
+  const std::string name_;
   const size_t queue_limit_;
   const Run run_;
   const std::chrono::milliseconds patience_;

@@ -66,7 +66,7 @@ class HeldPool {
  public:
   explicit HeldPool(size_t queue_limit, std::chrono::milliseconds patience = {}) {
     recorder = &recorder_;
-    pool_.emplace(1, queue_limit, [](Call& call) { recorder->run(call); }, patience);
+    pool_.emplace("Pool", 1, queue_limit, [](Call& call) { recorder->run(call); }, patience);
     submit(gate_line_, Recorder::gate);
     recorder_.await_gate();
   }
@@ -174,7 +174,7 @@ TEST(BlockingPool, ManyThreadsRunEverythingOnce) {
   std::vector<BlockingPool::Line> lines(clients);
   std::vector<Call> calls(clients * calls_of_each);
   {
-    BlockingPool pool(8, calls.size() * 2, [](Call& call) {
+    BlockingPool pool("Pool", 8, calls.size() * 2, [](Call& call) {
       ++call.frame_bytes;  // a race, were a call given to two threads
       ++ran;
     });

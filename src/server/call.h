@@ -32,6 +32,13 @@ struct LoginAttempt {
   base::Result<const auth::Login*> result;
 };
 
+// A message that is to be read by a thread that may wait: its text is long.
+struct UnreadMessage {
+  protocol::BytesView body;  // in the call's chunk, or decompressed
+  protocol::Version version;
+  std::string keyspace;  // the connection's
+};
+
 // What it is an interrupt of: itself, when it runs for long.
 struct Call final : execute::Interrupt {
   Call* next = nullptr;  // in its line for the pool, then in the reactor's list of completed calls
@@ -41,6 +48,7 @@ struct Call final : execute::Interrupt {
   base::Bytes decompressed;
   size_t frame_bytes = 0;
   int16_t stream = 0;
+  protocol::Opcode opcode = protocol::Opcode::query;
   size_t result_bytes = 0;                       // of a result that waits for its reactor
   std::chrono::steady_clock::time_point queued;  // for a thread of the pool
   std::chrono::steady_clock::time_point arrived, started;
@@ -51,7 +59,9 @@ struct Call final : execute::Interrupt {
   protocol::Execute execute;
   protocol::Batch batch;
 
-  plan::PreparedPtr plan;  // nullptr for a batch
+  std::unique_ptr<UnreadMessage> unread;  // nullptr: it has been read
+  base::Bytes prepared_id;                // PREPARE's answer, with the plan
+  plan::PreparedPtr plan;                 // nullptr for a batch
   std::vector<types::ValueView> ordered_values;
   std::vector<execute::BatchItem> items;
   std::vector<uint32_t> batch_tables;  // the storage ids of those that a BATCH writes

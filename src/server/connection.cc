@@ -122,18 +122,22 @@ bool Connection::parse_frame() {
   const FrameStep step = protocol::next_frame(in_.unread(), Direction::request, frame_limit());
   if (step.kind == FrameStep::Kind::incomplete) {
     frame_wanted_ = step.size;
+    if (step.size > free_message) reserve(step.size);
     return false;
   }
   if (must_stop()) return false;
+  if (reserved_ > 0) release_reserved();
   take_frame(step, in_.chunk());
   discard_ = step.kind == FrameStep::Kind::fatal ? 0 : step.size;
   return true;
 }
 
 bool Connection::parse_segment() {
+  if (large_.is_begun() && !has_room_for_large()) return false;
   const SegmentStep step = protocol::next_segment(in_.unread(), segment_compression_);
   if (step.kind == SegmentStep::Kind::incomplete) {
     frame_wanted_ = in_.unread().empty() ? 0 : step.size;
+    if (frame_wanted_ > free_message) reserve(frame_wanted_);
     return false;
   }
   if (step.kind == SegmentStep::Kind::corrupt) {
@@ -158,11 +162,13 @@ bool Connection::parse_segment() {
     take_large(payload);
   }
   in_.consume(step.size);
+  if (reserved_ > 0 && !large_.is_begun()) release_reserved();
   return true;
 }
 
 void Connection::take_large(protocol::BytesView payload) {
   using Progress = protocol::LargeFrame::Progress;
+  if (!large_.is_begun()) large_began_ = received_ - in_.unread().size();
   const Progress progress = large_.add(payload, Direction::request, frame_limit());
   if (progress == Progress::complete) {
     payload_chunk_ = new Chunk(large_.take());
@@ -394,6 +400,7 @@ void Connection::close() {
   is_closed_.store(true, std::memory_order_relaxed);
   reactor_.count_unsent(counted_unsent_, 0);
   counted_unsent_ = 0;
+  release_reserved();
   if (tls_) tls_->shut_down();
   error_code ignored;
   socket_.close(ignored);

@@ -112,6 +112,13 @@ class Connection {
   void receive_encrypted();
 
   // connection_watch.cc: who takes too long.
+  // A message of `size` bytes has begun to come: what it takes is counted until it is here. Where all that
+  // have begun would take too much, nothing more is read until others are done.
+  void reserve(size_t size);
+  void release_reserved();
+  // For large_, of which there is some.
+  bool has_room_for_large();
+  void watch_incoming(std::chrono::steady_clock::time_point now);
   void watch(std::chrono::steady_clock::time_point now);
   // All together hold too many answers, and this one has so many of them. Any thread.
   bool holds_too_much(size_t unsent) const;
@@ -135,16 +142,10 @@ class Connection {
   base::Status apply_startup(protocol::BytesView body);
   void handle_options(const protocol::Header& header);
   void handle_register(const protocol::Header& header, protocol::BytesView body);
-  void handle_prepare(const protocol::Header& header, protocol::BytesView body);
   // A call that is counted from now on.
   Call* take_call(const protocol::FrameStep& step, const ChunkPtr& chunk);
   void start_call(const protocol::FrameStep& step, const ChunkPtr& chunk);
-  base::Status begin_query(Call& call, protocol::BytesView body);
-  base::Status begin_execute(Call& call, protocol::BytesView body);
-  base::Status begin_batch(Call& call, protocol::BytesView body, bool& may_block);
-  base::Result<std::string> keyspace_for(const std::optional<std::string_view>& named) const;
-  void begin_trace(Call& call, protocol::Opcode opcode);
-  base::Status fill_request(Call& call, const protocol::QueryParameters& parameters);
+  void begin_trace(Call& call);
   void run(Call* call, bool may_block);
 
   // login.cc: who the client is.
@@ -162,16 +163,21 @@ class Connection {
   void answer_error(int16_t stream, const base::Error& error, const engine::RequestTrace* trace = nullptr);
   void answer_empty(int16_t stream, protocol::Opcode opcode);
   void answer_result(const Call& call, const execute::ResultSet& result);
-  void answer_prepared(int16_t stream, const engine::Engine::PreparedStatement& statement,
-                       const engine::RequestTrace* trace);
+  void answer_prepared(const Call& call);
 
   Reactor& reactor_;
   boost::asio::ip::tcp::socket socket_;
   uint32_t references_ = 0;
 
   ReceiveBuffer in_;
-  size_t discard_ = 0;       // bytes of a refused frame still to come
-  size_t frame_wanted_ = 0;  // size of the incomplete frame or segment at the front
+  size_t discard_ = 0;                          // bytes of a refused frame still to come
+  size_t frame_wanted_ = 0;                     // size of the incomplete frame or segment at the front
+  static constexpr size_t free_message = 4096;  // no more than a connection has anyway
+  size_t reserved_ = 0;                         // for a message that has begun to come
+  // What has begun to come, by where it began; watched from then on, unless zero.
+  std::chrono::steady_clock::time_point incoming_since_;
+  uint64_t incoming_began_ = 0, received_before_ = 0;
+  uint64_t large_began_ = 0;  // where large_ did
   // v5, once STARTUP is answered: what is left of the segment that is being read, and the frame that the
   // segments before it have begun.
   ChunkPtr payload_chunk_;
@@ -193,7 +199,7 @@ class Connection {
   bool is_marked_unsent_ = false;
   bool is_marked_starved_ = false;
   bool is_draining_ = false;
-  bool is_resting_ = false;             // waits without memory to receive into
+  bool is_resting_ = false;             // waits without spare memory to receive into
   std::atomic<bool> is_closed_{false};  // for other threads
   std::chrono::steady_clock::time_point deadline_;
   std::chrono::steady_clock::time_point heard_;         // when bytes last came
@@ -210,7 +216,7 @@ class Connection {
     uint64_t position;
   };
   std::deque<Mark> marks_;
-  uint64_t received_ = 0;  // bytes taken from the socket
+  uint64_t received_ = 0;  // bytes taken from the socket, decrypted
   // This connection's turn: when it began, and how many frames were taken since.
   std::chrono::steady_clock::time_point turn_began_;
   uint32_t taken_ = 0;

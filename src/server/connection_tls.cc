@@ -122,6 +122,7 @@ void Connection::receive_encrypted() {
     if (outcome == Outcome::done) {
       reactor_.metrics().count_received(size);
       in_.received(size);
+      received_ += size;
       parse();
     } else if (outcome == Outcome::wants_read) {
       tls_has_more_ = false;

@@ -4,6 +4,7 @@
 #include <sys/ioctl.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "server/connection.h"
 
@@ -16,9 +17,10 @@ using TimePoint = std::chrono::steady_clock::time_point;
 
 namespace {
 
-// What a client has to take within Limits::unsent_timeout, and what it may leave unsent however little is
-// free.
+// What a client has to take, or to send of a message, within Limits::unsent_timeout; and what it may leave
+// unsent however little is free.
 constexpr size_t least_sent = 64u << 10;
+constexpr size_t strangers_part = 4;  // of what messages may take that have begun to come: a quarter
 constexpr milliseconds pressed_patience{1'000};
 constexpr milliseconds mark_interval{250};
 
@@ -41,12 +43,13 @@ void Connection::check_deadline(TimePoint now) {
 void Connection::watch(TimePoint now) {
   const Limits& limits = reactor_.shared().limits;
   if (unsent_since_ != TimePoint{}) watch_unsent(now);
+  if (stage_ == Stage::ready) watch_incoming(now);
   if (stage_ == Stage::closed || calls_ > 0 || unsent() > 0) return;
   if (limits.idle_timeout.count() > 0) {
     if (now - heard_ >= limits.idle_timeout) return close();
     reactor_.arm_sweep(now);
   }
-  if (!in_.holds_memory() || is_resting_) return;
+  if (!in_.has_spare() || is_resting_) return;
   if (now - heard_ >= limits.rest_after) {
     rest();
   } else {
@@ -87,10 +90,68 @@ void Connection::watch_unsent(TimePoint now) {
   if (unsent_since_ != TimePoint{}) reactor_.arm_timer(unsent_since_ + patience);
 }
 
+void Connection::reserve(size_t size) {
+  if (reserved_ > 0) return;
+  const Shared& shared = reactor_.shared();
+  const size_t others = shared.incoming_bytes();
+  const size_t limit = shared.limits.total_incoming_bytes / (stage_ == Stage::ready ? 1 : strangers_part);
+  // One message can always come.
+  if (others > 0 && others + size > limit) {
+    is_stopped_ = true;
+    reactor_.mark_starved(*this);
+    return;
+  }
+  reserved_ = size;
+  reactor_.count_incoming(0, size);
+}
+
+void Connection::release_reserved() {
+  reactor_.count_incoming(std::exchange(reserved_, 0), 0);
+}
+
+bool Connection::has_room_for_large() {
+  const size_t size = large_.step().size;
+  if (reserved_ >= size) return true;
+  release_reserved();  // what it began with
+  reserve(size);
+  return reserved_ > 0;
+}
+
+// Half a message holds memory, and perhaps what others wait for: who sends none of the rest is not waited
+// for.
+void Connection::watch_incoming(TimePoint now) {
+  const bool has_begun = !is_stopped_ && (!in_.unread().empty() || large_.is_begun());
+  if (!has_begun) {
+    incoming_since_ = {};
+    return;
+  }
+  const Shared& shared = reactor_.shared();
+  const Limits& limits = shared.limits;
+  const bool is_pressed =
+      reserved_ > 0 && shared.incoming_bytes() + limits.frame_body_bytes > limits.total_incoming_bytes;
+  const milliseconds patience =
+      is_pressed ? std::min(limits.unsent_timeout, pressed_patience) : limits.unsent_timeout;
+  const uint64_t began = large_.is_begun() ? large_began_ : received_ - in_.unread().size();
+  if (incoming_since_ != TimePoint{} && began == incoming_began_ && now - incoming_since_ < patience)
+    return reactor_.arm_sweep(now);
+  if (incoming_since_ != TimePoint{} && began == incoming_began_ &&
+      received_ - received_before_ < least_sent) {
+    if (const auto more = reactor_.shared().refusals_told.admit(now))
+      spdlog::warn(
+          "closed a connection of {}: it began a message and sent {} bytes of it in {} ms ({} more not told)",
+          address(), received_ - received_before_, patience.count(), *more);
+    return close();
+  }
+  incoming_since_ = now;
+  incoming_began_ = began;
+  received_before_ = received_;
+  reactor_.arm_sweep(now);
+}
+
 // The memory of a read that is under way belongs to it: so the read is called off, and the socket watched
 // without one. An encrypted connection never holds memory while it waits.
 void Connection::rest() {
-  if (!is_reading_ || tls_ || !in_.unread().empty()) return;
+  if (!is_reading_ || tls_) return;
   is_resting_ = true;
   error_code ignored;
   socket_.cancel(ignored);
@@ -98,7 +159,8 @@ void Connection::rest() {
 
 void Connection::wait_readable() {
   if (stage_ == Stage::closed) return;
-  if (in_.unread().empty()) in_.release();
+  in_.shrink();
+  reactor_.metrics().count_rest();
   is_reading_ = true;
   socket_.async_wait(asio::socket_base::wait_read, [self = ConnectionPtr(this)](const error_code& error) {
     self->is_reading_ = false;

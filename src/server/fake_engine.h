@@ -3,7 +3,8 @@
 //   void | rows COUNT BYTES | fail TEXT | warn TEXT | use NAME | values (echoes its values, two markers a and
 //   b) later NAME (answered when the test calls release(NAME)) | block NAME (the same, on a thread that may
 //   wait) | hold NAME (the same, on the reactor) | large BYTES (a row, on a thread that may wait) | create
-//   NAME (a schema change) | keyspace (the one it was planned in) | who (has logged in)
+//   NAME (a schema change) | keyspace (the one it was planned in) | who (has logged in) | markers COUNT
+//   (echoes its values, markers m0, m1...) | plan NAME (is planned when the test calls release(NAME))
 #pragma once
 
 #include <atomic>
@@ -58,9 +59,9 @@ class FakeEngine final : public engine::Engine {
     plan->text = std::string(text);
     plan->keyspace = keyspace;
     const std::string command = first_word(plan->text);
-    static const std::set<std::string> known = {"void",   "rows",     "fail",  "warn", "use",
-                                                "values", "later",    "block", "hold", "large",
-                                                "create", "keyspace", "who"};
+    static const std::set<std::string> known = {"void",   "rows",     "fail",  "warn",    "use",
+                                                "values", "later",    "block", "hold",    "large",
+                                                "create", "keyspace", "who",   "markers", "plan"};
     if (!known.contains(command))
       return base::fail(base::ErrorCode::syntax, "line 1:0 no viable alternative at input '" + command + "'");
     if (command == "values") {
@@ -68,6 +69,10 @@ class FakeEngine final : public engine::Engine {
                        {"ks", "t", "b", types::scalar(types::Kind::blob)}};
       plan->partition_key_markers = {0};
     }
+    if (command == "plan") wait_for(plan->text.substr(5, plan->text.find(' ', 5) - 5));
+    if (command == "markers")
+      for (size_t i = 0; i < std::stoul(plan->text.substr(8)); ++i)
+        plan->markers.push_back({"ks", "t", "m" + std::to_string(i), types::scalar(types::Kind::blob)});
     if (command == "values" || command == "rows") {
       plan->result = one_column();
       plan->result_id = plan::metadata_id(*plan->result);
@@ -129,7 +134,7 @@ class FakeEngine final : public engine::Engine {
       size_t size = 0;
       words >> size;
       fill_rows(result, std::stoul(argument), size);
-    } else if (command == "values") {
+    } else if (command == "values" || command == "markers") {
       echo(result, request);
     } else if (command == "keyspace") {
       result.kind = execute::ResultSet::Kind::rows;
@@ -207,7 +212,8 @@ class FakeEngine final : public engine::Engine {
   void set_endpoint(const std::string&, uint16_t port) override { port_ = port; }
   uint16_t port() const { return port_; }
   void set_clients(Clients clients) override { clients_ = std::move(clients); }
-  void set_monitor(const engine::Monitor*) override {}
+  void set_monitor(const engine::Monitor* monitor) override { monitor_ = monitor; }
+  const engine::Monitor* monitor() const { return monitor_; }
   Statistics statistics() const override { return {}; }
   std::vector<engine::Client> clients() const { return clients_(); }
   storage::Store& store() override { std::abort(); }
@@ -280,6 +286,7 @@ class FakeEngine final : public engine::Engine {
   size_t began_waiting_ = 0;
   uint16_t port_ = 0;
   Clients clients_;
+  const engine::Monitor* monitor_ = nullptr;
 };
 
 }  // namespace sibyl::server

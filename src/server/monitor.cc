@@ -6,7 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 
 #include "engine/estimates.h"
@@ -262,12 +264,26 @@ std::vector<engine::ThreadPool> ServerMonitor::thread_pools() const {
     reactors.active += reactor->calls();
   }
   pools.push_back(std::move(reactors));
-  if (shared_.pool) pools.push_back(shared_.pool->usage());
+  for (const auto* pool : {&shared_.pool, &shared_.login_pool})
+    if (*pool) pools.push_back((*pool)->usage());
   return pools;
 }
 
 std::vector<engine::RunningRequest> ServerMonitor::running() const {
-  return shared_.pool ? shared_.pool->running() : std::vector<engine::RunningRequest>();
+  std::vector<engine::RunningRequest> all;
+  for (const auto* pool : {&shared_.pool, &shared_.login_pool})
+    if (*pool) std::ranges::move((*pool)->running(), std::back_inserter(all));
+  return all;
+}
+
+uint64_t ServerMonitor::rests() const {
+  uint64_t sum = 0;
+  for (const auto& reactor : shared_.reactors) sum += reactor->metrics().rests();
+  return sum;
+}
+
+size_t ServerMonitor::incoming_bytes() const {
+  return shared_.incoming_bytes();
 }
 
 std::vector<ServerMonitor::TableSize> ServerMonitor::table_sizes() {
@@ -292,10 +308,14 @@ HttpAnswer ServerMonitor::metrics() {
   PrometheusPage page;
   add_requests(now, page);
   add_connections(now, page);
+  page.counter("sibyl_connections_rested_total",
+               "Times that a connection gave back the memory that it receives into", rests());
+  page.gauge("sibyl_incoming_bytes", "Messages that have begun to come, at their whole sizes",
+             static_cast<double>(incoming_bytes()));
   add_pools(thread_pools(), page);
   page.gauge("sibyl_prepared_statements", "Prepared statements that are kept",
              static_cast<double>(statements.prepared));
-  page.gauge("sibyl_prepared_statement_bytes", "Bytes of their texts",
+  page.gauge("sibyl_prepared_statement_bytes", "Bytes that they take",
              static_cast<double>(statements.prepared_bytes));
   page.counter("sibyl_prepared_statements_evicted_total", "Prepared statements that made room for others",
                statements.prepared_evicted);

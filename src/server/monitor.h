@@ -23,6 +23,11 @@ class ServerMonitor final : public engine::Monitor {
   std::vector<engine::ThreadPool> thread_pools() const override;
   std::vector<engine::RunningRequest> running() const override;
 
+  // How often a connection has given back the memory that it receives into.
+  uint64_t rests() const;
+  // Of messages that have begun to come, at their whole sizes.
+  size_t incoming_bytes() const;
+
   // /metrics, /health, /ready and /status. `address`: where CQL is served.
   std::map<std::string, Http::Page> pages(const std::string& address);
 

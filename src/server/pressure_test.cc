@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "server/monitor.h"
 #include "server/test_client.h"
 
 namespace sibyl::server {
@@ -68,6 +69,19 @@ class PressureTest : public ServerTest {
   void await_clients(size_t count) {
     while (engine_.clients().size() != count) std::this_thread::yield();
   }
+  template <typename Condition>
+  static void await(const Condition& condition) {
+    const TimePoint patience = std::chrono::steady_clock::now() + milliseconds(10'000);
+    while (!condition()) {
+      ASSERT_LT(std::chrono::steady_clock::now(), patience);
+      std::this_thread::yield();
+    }
+  }
+  uint64_t server_rests() const { return monitor().rests(); }
+  size_t server_incoming() const { return monitor().incoming_bytes(); }
+
+ private:
+  const ServerMonitor& monitor() const { return dynamic_cast<const ServerMonitor&>(*engine_.monitor()); }
 };
 
 TEST_F(PressureTest, WhoWantsErrorsGetsErrorsInsteadOfBackPressure) {
@@ -137,6 +151,80 @@ TEST_F(PressureTest, RequestsPerSecondSlowDownOrAreRefused) {
     EXPECT_THAT(error_of(answer).message, HasSubstr("breached global limit of 1000 requests/second"));
   }
   EXPECT_GT(refused, 0);
+
+  // Preparing is asking, too.
+  std::string body;
+  protocol::append_prepare(body, Version::v4, {"void", std::nullopt});
+  burst.clear();
+  for (int16_t stream = 0; stream < 300; ++stream) burst += Client::frame(Opcode::prepare, stream, body);
+  impatient.send_raw(burst);
+  int prepares_refused = 0;
+  for (int i = 0; i < 300; ++i) prepares_refused += impatient.read().header.opcode == Opcode::error ? 1 : 0;
+  EXPECT_GT(prepares_refused, 0);
+}
+
+// A message of `size` bytes.
+std::string long_query(size_t size, Version version) {
+  const std::string text = "void " + std::string(size, 'x');
+  const std::string frame = Client::query_frame(text, 3, version);
+  if (!protocol::has_segments(version)) return frame;
+  std::string segments;
+  protocol::append_segments(segments, frame, protocol::Compression::none);
+  return segments;
+}
+
+TEST_F(PressureTest, MessagesThatHaveNotComeWholeAreLimitedTogether) {
+  Limits limits;
+  limits.total_incoming_bytes = 1u << 20;
+  restart(limits);
+  for (const Version version : {Version::v4, Version::v5}) {
+    const std::string first = long_query(900'000, version), second = long_query(15'000'000, version);
+    Client begins(port()), waits(port()), small(port());
+    begins.startup(version);
+    waits.startup(version);
+    small.startup(version);
+    begins.send_raw(std::string_view(first).substr(0, 600'000));
+    ASSERT_EQ(small.query("void").header.opcode, Opcode::result);  // time for the other reactor
+    await([&] { return server_incoming() > 0; });
+    // Nothing more is taken from who would hold more than is left; what the sockets hold is less than this.
+    std::string_view rest = second;
+    while (waits.is_writable(200)) rest.remove_prefix(waits.send_some(rest));
+    EXPECT_GT(rest.size(), 0u);
+    EXPECT_EQ(small.query("void").header.opcode, Opcode::result);
+    EXPECT_FALSE(waits.has_answer(0));
+    begins.send_raw(std::string_view(first).substr(600'000));
+    EXPECT_EQ(begins.read().header.stream, 3);
+    waits.send_raw(rest);
+    EXPECT_EQ(waits.read().header.stream, 3);
+  }
+}
+
+TEST_F(PressureTest, HalfAMessageIsNotWaitedForForEver) {
+  Limits limits;
+  limits.unsent_timeout = milliseconds(200);
+  limits.rest_after = milliseconds(20);
+  restart(limits);
+  for (const Version version : {Version::v4, Version::v5}) {
+    Client idle(port());
+    idle.startup(version);
+    for (const size_t sent : {size_t{5}, size_t{200'000}}) {
+      Client half(port());
+      half.startup(version);
+      half.send_raw(long_query(1'000'000, version).substr(0, sent));
+      ASSERT_TRUE(half.has_answer(10'000)) << sent;
+      EXPECT_TRUE(half.is_closed());
+    }
+    // One that sends a byte now and then, too.
+    Client slow(port());
+    slow.startup(version);
+    const std::string message = long_query(100'000, version);
+    size_t at = 0;
+    while (!slow.has_answer(10) && at < message.size())
+      slow.send_raw(std::string_view(message).substr(at++, 1));
+    EXPECT_TRUE(slow.is_closed());
+    EXPECT_LT(at, 5000u);
+    EXPECT_EQ(idle.query("void").header.opcode, Opcode::result);
+  }
 }
 
 TEST_F(PressureTest, ConnectionsOfOneAddressAreLimited) {
@@ -239,14 +327,19 @@ TEST_F(PressureTest, RestingConnectionsWakeUp) {
   restart(limits);
   Client client(port());
   client.startup();
+  uint64_t rests = 0;
+  const auto await_rest = [&] {
+    await([&] { return server_rests() > rests; });
+    rests = server_rests();
+  };
   for (int i = 0; i < 5; ++i) {
     EXPECT_EQ(values_of(client.query("rows 1 100000"))[0].size(), 100'000u);
-    std::this_thread::sleep_for(milliseconds(60));
+    await_rest();
   }
   // In the middle of a frame, too.
   const std::string request = Client::query_frame("rows 1 5", 7);
   client.send_raw(std::string_view(request).substr(0, 6));
-  std::this_thread::sleep_for(milliseconds(60));
+  await_rest();
   client.send_raw(std::string_view(request).substr(6));
   EXPECT_EQ(client.read().header.stream, 7);
 }

@@ -53,6 +53,7 @@ void Call::reset() {
   clear(ordered_values);
   clear(items);
   plan.reset();
+  unread.reset();
   request.paging_state.reset();
   request.trace = nullptr;
   request.interrupt = nullptr;
@@ -78,6 +79,12 @@ size_t Shared::calls() const {
 size_t Shared::unsent_bytes() const {
   size_t sum = 0;
   for (const auto& reactor : reactors) sum += reactor->unsent_bytes();
+  return sum;
+}
+
+size_t Shared::incoming_bytes() const {
+  size_t sum = 0;
+  for (const auto& reactor : reactors) sum += reactor->incoming_bytes();
   return sum;
 }
 
@@ -355,6 +362,11 @@ void Reactor::count_call(size_t bytes) {
 void Reactor::count_unsent(size_t before, size_t now) {
   unsent_bytes_.store(unsent_bytes_.load(std::memory_order_relaxed) + now - before,
                       std::memory_order_relaxed);
+}
+
+void Reactor::count_incoming(size_t before, size_t now) {
+  incoming_bytes_.store(incoming_bytes_.load(std::memory_order_relaxed) + now - before,
+                        std::memory_order_relaxed);
 }
 
 void Reactor::discount_call(size_t bytes) {

@@ -59,6 +59,8 @@ struct Shared {
   size_t calls() const;
   // Answers that wait for their clients or for their reactor.
   size_t unsent_bytes() const;
+  // Messages that have begun to come, at their whole sizes.
+  size_t incoming_bytes() const;
   // All connections together hold as much as they may.
   bool is_full() const;
   void tell_gone();
@@ -94,6 +96,8 @@ class Reactor {
     return unsent_bytes_.load(std::memory_order_relaxed) + result_bytes_.load(std::memory_order_relaxed);
   }
 
+  size_t incoming_bytes() const { return incoming_bytes_.load(std::memory_order_relaxed); }
+
   RequestMetrics& metrics() { return metrics_; }  // see there who may do what
 
   // --- This reactor's thread.
@@ -110,6 +114,7 @@ class Reactor {
   void count_call(size_t bytes);
   void discount_call(size_t bytes);
   void count_unsent(size_t before, size_t now);
+  void count_incoming(size_t before, size_t now);
   // A burst of requests has come.
   void heard(std::chrono::steady_clock::time_point now);
   // As many calls are in flight as can be finished in a tenth of a second.
@@ -169,6 +174,7 @@ class Reactor {
   alignas(64) std::atomic<size_t> calls_{0};
   std::atomic<size_t> bytes_in_flight_{0};
   std::atomic<size_t> unsent_bytes_{0};
+  std::atomic<size_t> incoming_bytes_{0};
   // Of results that wait in completed_. Any thread.
   alignas(64) std::atomic<size_t> result_bytes_{0};
   std::thread thread_;

@@ -68,8 +68,19 @@ class ReceiveBuffer {
     begin_ = 0;
     end_ = held;
   }
-  bool holds_memory() const { return chunk_ != nullptr; }
-  // Gives the memory back. REQUIRES: nothing is unread.
+  // Whether there is memory that holds nothing.
+  bool has_spare() const { return chunk_ && chunk_->capacity() > end_ - begin_; }
+  // Gives it back.
+  void shrink() {
+    const size_t held = end_ - begin_;
+    if (held == 0) return release();
+    ChunkPtr fresh(new Chunk(held));
+    std::memcpy(fresh->data(), chunk_->data() + begin_, held);
+    release();
+    chunk_ = std::move(fresh);
+    end_ = held;
+  }
+  // Gives all memory back. REQUIRES: nothing is unread.
   void release() {
     chunk_.reset();
     begin_ = end_ = 0;

@@ -30,6 +30,9 @@ class RequestMetrics {
   // An answer that belongs to no call: of PREPARE, or an error of the protocol.
   void count_prepare(Time arrived, Time now);
   void count_error(base::ErrorCode code);
+  // A connection gave back the memory that it receives into.
+  void count_rest() { rests_.add(); }
+  uint64_t rests() const { return rests_.value(); }
   void count_received(uint64_t bytes) { bytes_received_.add(bytes); }
   void count_sent(uint64_t bytes) { bytes_sent_.add(bytes); }
   void count_slow() { slow_.add(); }
@@ -52,7 +55,7 @@ class RequestMetrics {
 
   std::array<base::Histogram, engine::statement_kinds> latencies_;
   std::array<base::Counter, 32> errors_;  // by error_slot()
-  base::Counter prepared_, regular_, bytes_received_, bytes_sent_, slow_;
+  base::Counter prepared_, regular_, bytes_received_, bytes_sent_, slow_, rests_;
   std::array<base::Histogram, 3> batch_partitions_;
   // The reactor's thread alone changes it, holding the mutex; so it may read without.
   mutable std::mutex tables_mutex_;

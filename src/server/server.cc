@@ -108,12 +108,12 @@ void Server::Impl::start(const Options& options) {
   unsigned threads = options.threads;
   if (threads == 0) threads = std::clamp(std::thread::hardware_concurrency(), 1u, 4u);
   for (unsigned i = 1; i < threads; ++i) shared.reactors.push_back(std::make_unique<Reactor>(shared, i));
-  shared.pool =
-      std::make_unique<BlockingPool>(std::max(options.blocking_threads, 1u), options.limits.blocking_queue,
-                                     run_blocking, options.limits.queue_timeout);
+  shared.pool = std::make_unique<BlockingPool>("Blocking-Requests", std::max(options.blocking_threads, 1u),
+                                               options.limits.blocking_queue, run_blocking,
+                                               options.limits.queue_timeout);
   if (shared.engine.auth_options().authenticator != auth::Authenticator::allow_all)
     shared.login_pool = std::make_unique<BlockingPool>(
-        std::clamp(std::thread::hardware_concurrency() / 2, 1u, 4u), login_queue, run_login);
+        "Logins", std::clamp(std::thread::hardware_concurrency() / 2, 1u, 4u), login_queue, run_login);
   shared.engine.set_endpoint(reachable_address(endpoint.address()), endpoint.port());
   subscription = shared.engine.subscribe([this](const schema::Change& change) {
     for (auto& reactor : shared.reactors) reactor->publish(change);

@@ -30,6 +30,8 @@ struct Limits {
   size_t total_bytes_in_flight = 256u << 20;
   size_t total_requests_in_flight = 32'768;
   size_t total_unsent_bytes = 128u << 20;
+  // Messages that have not come whole, beyond the first 4 KiB of each. Who would send more is not read from.
+  size_t total_incoming_bytes = 256u << 20;
   size_t requests_per_second = 0;  // 0: any
   // Answers that a client does not take: above the first, nothing more is read from it; above the second, its
   // requests that have not started are answered OVERLOADED.
@@ -43,11 +45,12 @@ struct Limits {
   // How long reading a page may take where the partitions are named, and where they are not.
   std::chrono::milliseconds read_timeout{5'000}, range_timeout{10'000};
   std::chrono::milliseconds handshake_timeout{30'000};
-  // Closes a connection that in this time takes less than 64 KiB of the answers that wait for it.
+  // Closes a connection that in this time takes less than 64 KiB of the answers that wait for it, or sends
+  // less of a message that it has begun. Much shorter where all together hold too much.
   std::chrono::milliseconds unsent_timeout{30'000};
   // Closes a connection that asks nothing; 0: never.
   std::chrono::milliseconds idle_timeout{0};
-  // When a connection that asks nothing gives back the memory that it receives into.
+  // When a connection that asks nothing gives back the memory that it receives into, but for what has come.
   std::chrono::milliseconds rest_after{5'000};
   // Whether failed logins make further ones wait (auth/attempts.h).
   bool slow_failed_logins = true;

@@ -266,11 +266,92 @@ TEST_F(ServerTest, UseSetsTheKeyspaceOfTheConnection) {
   EXPECT_EQ(std::get<protocol::SetKeyspaceResult>(result_of(client.query("use shop"))).keyspace, "shop");
 }
 
+TEST_F(ServerTest, OptionsOfStartupAreFew) {
+  protocol::StringMap many, large = {{"APPLICATION_NAME", std::string(5000, 'x')}}, usual;
+  for (int i = 0; i < 4000; ++i) many.emplace_back("option" + std::to_string(i), "");
+  for (int i = 0; i < 20; ++i) usual.emplace_back("option" + std::to_string(i), std::string(100, 'x'));
+  for (const Version version : {Version::v4, Version::v5}) {
+    Client client(port());
+    for (const auto& options : {many, large}) {
+      client.send_raw(Client::frame(Opcode::startup, 0, Client::startup_body(options), version));
+      const auto error = error_of(client.read());
+      EXPECT_EQ(error.code, base::ErrorCode::protocol);
+      EXPECT_THAT(error.message, testing::HasSubstr("Too many options in STARTUP"));
+    }
+    ASSERT_EQ(engine_.clients().size(), 1u);
+    EXPECT_TRUE(engine_.clients()[0].options.empty());
+    client.startup(version, usual);
+    EXPECT_EQ(engine_.clients()[0].options.size(), 21u);
+  }
+}
+
+// Each marker is looked for once, not among all names.
+TEST_F(ServerTest, ManyNamedValuesAreFoundAtOnce) {
+  constexpr size_t count = 65'000;
+  std::vector<std::string> names;
+  for (size_t i = 0; i < count; ++i) names.push_back("m" + std::to_string(count - 1 - i));
+  protocol::Query query;
+  const std::string text = "markers " + std::to_string(count);
+  query.text = text;
+  for (const std::string& name : names) {
+    query.parameters.names.push_back(name);
+    query.parameters.values.push_back(types::ValueView::of(name));
+  }
+  std::string body;
+  protocol::append_query(body, Version::v4, query);
+  Client client(port());
+  client.startup();
+  client.send_raw(Client::frame(Opcode::query, 7, body));
+  ASSERT_TRUE(client.has_answer(5000));
+  const std::vector<std::string> values = values_of(client.read());
+  ASSERT_EQ(values.size(), count);
+  for (size_t i = 0; i < count; ++i) ASSERT_EQ(values[i], "m" + std::to_string(i));
+}
+
+// While long texts are planned, connections of the same reactor are served.
+TEST_F(ServerTest, LongTextsArePlannedElsewhere) {
+  for (const Version version : {Version::v4, Version::v5}) {
+    for (const Opcode opcode : {Opcode::query, Opcode::prepare, Opcode::batch}) {
+      const std::string gate =
+          std::to_string(static_cast<int>(version)) + std::to_string(static_cast<int>(opcode));
+      const std::string text = "plan " + gate + " " + std::string(100'000, 'x');
+      std::string body;
+      if (opcode == Opcode::query) {
+        protocol::Query query;
+        query.text = text;
+        protocol::append_query(body, version, query);
+      } else if (opcode == Opcode::prepare) {
+        protocol::append_prepare(body, version, {text, std::nullopt});
+      } else {
+        protocol::Batch batch;
+        batch.statements.push_back({});
+        batch.statements[0].text_or_id = text;
+        protocol::append_batch(body, version, batch);
+      }
+      Client asking(port());
+      asking.startup(version);
+      asking.send_frames(Client::frame(opcode, 5, body, version));
+      for (int i = 0; i < 2; ++i) {  // one of them has the same reactor
+        Client other(port());
+        other.send_raw(Client::frame(Opcode::options, 1, ""));
+        EXPECT_TRUE(other.has_answer(5000)) << gate;
+      }
+      EXPECT_FALSE(asking.has_answer(0));
+      engine_.release(gate);
+      const Answer answer = asking.read();
+      EXPECT_EQ(answer.header.opcode, Opcode::result);
+      EXPECT_EQ(answer.header.stream, 5);
+    }
+  }
+}
+
 TEST_F(ServerTest, ClientsAreListed) {
   Client client(port());
   client.startup(Version::v4, {{"DRIVER_NAME", "tester"}});
   client.query("use shop");
-  client.query("void");
+  std::string body;
+  protocol::append_prepare(body, Version::v4, {"void", std::nullopt});
+  client.ask(Opcode::prepare, body);
   const auto clients = engine_.clients();
   ASSERT_EQ(clients.size(), 1u);
   EXPECT_EQ(clients[0].address, "127.0.0.1");

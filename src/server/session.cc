@@ -7,9 +7,8 @@
 #include <charconv>
 
 #include "plan/select.h"
+#include "server/begin.h"
 #include "server/connection.h"
-#include "types/print.h"
-#include "types/value.h"
 
 namespace sibyl::server {
 
@@ -27,6 +26,7 @@ void Connection::handle(const FrameStep& step, const ChunkPtr& chunk) {
     case Opcode::query:
     case Opcode::execute:
     case Opcode::batch:
+    case Opcode::prepare:
       return start_call(step, chunk);
     default:
       break;
@@ -42,8 +42,6 @@ void Connection::handle(const FrameStep& step, const ChunkPtr& chunk) {
       return handle_options(step.header);
     case Opcode::register_:
       return handle_register(step.header, body);
-    case Opcode::prepare:
-      return handle_prepare(step.header, body);
     case Opcode::auth_response:
       return handle_auth_response(step, body);
     default:
@@ -95,9 +93,25 @@ void Connection::handle_startup(const Header& header, BytesView body) {
   has_segments_ = protocol::has_segments(version_);
 }
 
+namespace {
+
+// They are kept for as long as the connection lives, whoever it is.
+base::Status check_options(const protocol::StringMap& options) {
+  constexpr size_t most = 32, most_bytes = 4096;
+  size_t bytes = 0;
+  for (const auto& [key, value] : options) bytes += key.size() + value.size();
+  if (options.size() <= most && bytes <= most_bytes) return {};
+  return base::fail(protocol_error(
+      fmt::format("Too many options in STARTUP: {} of {} bytes; at most {} of {} bytes are accepted",
+                  options.size(), bytes, most, most_bytes)));
+}
+
+}  // namespace
+
 base::Status Connection::apply_startup(BytesView body) {
   protocol::Startup startup;
   SIBYL_TRY(protocol::decode_startup(body, startup));
+  SIBYL_TRY(check_options(startup.options));
   const std::string* cql_version = startup.find("CQL_VERSION");
   if (cql_version == nullptr)
     return base::fail(protocol_error("Missing value CQL_VERSION in STARTUP message"));
@@ -156,87 +170,12 @@ void Connection::handle_register(const Header& header, BytesView body) {
   answer_empty(header.stream, Opcode::ready);
 }
 
-// The keyspace of one request: that which it names (v5), or the connection's.
-base::Result<std::string> Connection::keyspace_for(const std::optional<std::string_view>& named) const {
-  if (!named) return keyspace_;
-  if (reactor_.shared().engine.schema()->find_keyspace(*named) == nullptr)
-    return base::invalid(fmt::format("Keyspace '{}' does not exist", *named));
-  return std::string(*named);
-}
-
-namespace {
-
-constexpr std::string_view consistency_names[] = {"ANY",    "ONE",          "TWO",          "THREE",
-                                                  "QUORUM", "ALL",          "LOCAL_QUORUM", "EACH_QUORUM",
-                                                  "SERIAL", "LOCAL_SERIAL", "LOCAL_ONE"};
-
-std::string name_of(protocol::Consistency consistency) {
-  return std::string(consistency_names[static_cast<size_t>(consistency)]);
-}
-
-std::string request_name(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::query:
-      return "Execute CQL3 query";
-    case Opcode::execute:
-      return "Execute CQL3 prepared query";
-    case Opcode::batch:
-      return "Execute batch of CQL3 queries";
-    default:
-      return "Preparing CQL3 query";
-  }
-}
-
-// What system_traces.sessions says of a request.
-void tell_parameters(const protocol::QueryParameters& parameters, std::string_view text,
-                     engine::RequestTrace& trace) {
-  if (parameters.page_size.value_or(0) > 0)
-    trace.set_parameter("page_size", std::to_string(*parameters.page_size));
-  trace.set_parameter("consistency_level", name_of(parameters.consistency));
-  trace.set_parameter("serial_consistency_level", name_of(parameters.serial_consistency));
-  if (!text.empty()) trace.set_parameter("query", auth::without_passwords(text));
-}
-
-// REQUIRES: as many values as markers.
-void tell_values(const plan::Prepared& plan, std::span<const types::ValueView> values,
-                 engine::RequestTrace& trace) {
-  constexpr size_t most_shown = 1000;
-  constexpr size_t most_printed = 4096;  // printing more would hold up the reactor
-  for (size_t i = 0; i < values.size(); ++i) {
-    std::string text = values[i].is_unset() ? "<unset>" : "null";
-    if (values[i].is_present()) {
-      const types::Type& type = *plan.markers[i].type;
-      const BytesView bytes = values[i].bytes;
-      if (bytes.size() > most_printed) {
-        text = fmt::format("<{} bytes>", bytes.size());
-      } else {
-        text = types::validate(type, bytes) ? types::to_literal(type, bytes) : "<invalid>";
-      }
-    }
-    if (text.size() > most_shown) {
-      size_t size = most_shown;
-      while ((static_cast<unsigned char>(text[size]) & 0xc0) == 0x80) --size;  // a character stays whole
-      text = text.substr(0, size) + "...'";
-    }
-    trace.set_parameter(fmt::format("bound_var_{}_{}", i, plan.markers[i].name), std::move(text));
-  }
-}
-
-// A run of rows without pages, or with large ones, would hold up the reactor's other connections.
-bool may_take_long(const Call& call) {
-  constexpr int32_t quick_page = 5000;  // what drivers ask for
-  if (call.request.page_size > 0 && call.request.page_size <= quick_page) return false;
-  const auto* select = std::get_if<std::shared_ptr<const plan::Select>>(&call.plan->plan);
-  return select != nullptr && !(*select)->where->names_whole_row();
-}
-
-}  // namespace
-
 Call* Connection::take_call(const FrameStep& step, const ChunkPtr& chunk) {
   Call* call = reactor_.take_call();
   call->connection = ConnectionPtr(this);
   call->chunk = chunk;
   call->stream = step.header.stream;
+  call->opcode = step.header.opcode;
   call->who = login_;
   call->frame_bytes = step.size;
   call->arrived = call->started = reactor_.now();
@@ -250,150 +189,30 @@ Call* Connection::take_call(const FrameStep& step, const ChunkPtr& chunk) {
 void Connection::start_call(const FrameStep& step, const ChunkPtr& chunk) {
   if (const auto refused = refusal()) return answer_error(step.header.stream, *refused);
   Call* call = take_call(step, chunk);
-  if ((step.header.flags & protocol::flag::tracing) != 0) begin_trace(*call, step.header.opcode);
+  if ((step.header.flags & protocol::flag::tracing) != 0) begin_trace(*call);
   BytesView body = step.body;
   auto status = open_body(step.header, body, call->decompressed);
-  bool may_block = false;
-  if (status) {
-    switch (step.header.opcode) {
-      case Opcode::query:
-        status = begin_query(*call, body);
-        break;
-      case Opcode::execute:
-        status = begin_execute(*call, body);
-        break;
-      default:
-        status = begin_batch(*call, body, may_block);
-        break;
-    }
+  if (status && is_long(*call, body)) {
+    call->unread = std::make_unique<UnreadMessage>(UnreadMessage{body, version_, keyspace_});
+    return run(call, true);
   }
+  if (status) status = begin(*call, body, version_, keyspace_);
   if (!status) {
     call->result = base::fail(status.error());
-    finish(call);
-    return;
+    return finish(call);
   }
-  if (call->plan) may_block = execute::may_block(*call->plan) || may_take_long(*call);
-  run(call, may_block);
+  if (call->opcode == Opcode::prepare) {
+    call->result = execute::ResultSet();
+    return finish(call);
+  }
+  run(call, may_take_long(*call, body.size()));
 }
 
-void Connection::handle_prepare(const Header& header, BytesView body) {
-  protocol::Prepare message;
-  if (const auto status = protocol::decode_prepare(body, version_, message); !status)
-    return answer_error(header.stream, status.error());
-  engine::Engine& engine = reactor_.shared().engine;
-  std::unique_ptr<engine::RequestTrace> trace;
-  if ((header.flags & protocol::flag::tracing) != 0)
-    trace = std::make_unique<engine::RequestTrace>(
-        engine::RequestTrace::Start{request_name(header.opcode),
-                                    client_.description.address,
-                                    {{"query", auth::without_passwords(message.text)}}},
-        engine.clock());
-  const auto keyspace = keyspace_for(message.keyspace);
-  const auto prepared = keyspace ? engine.prepare(message.text, *keyspace) : base::fail(keyspace.error());
-  if (trace) {
-    // The text of a syntax error quotes the statement, whatever secret stands there.
-    const bool is_syntax = !prepared && prepared.error().code() == base::ErrorCode::syntax;
-    trace->step(prepared    ? "Prepared statement"
-                : is_syntax ? "Failed: syntax error"
-                            : "Failed: " + prepared.error().message());
-    trace->stop();
-    engine.show_trace(*trace);
-  }
-  reactor_.metrics().count_prepare(reactor_.now(), std::chrono::steady_clock::now());
-  if (!prepared) return answer_error(header.stream, prepared.error(), trace.get());
-  answer_prepared(header.stream, *prepared, trace.get());
-}
-
-void Connection::begin_trace(Call& call, Opcode opcode) {
+void Connection::begin_trace(Call& call) {
   call.trace = std::make_unique<engine::RequestTrace>(
-      engine::RequestTrace::Start{request_name(opcode), client_.description.address, {}},
+      engine::RequestTrace::Start{request_name(call.opcode), client_.description.address, {}},
       reactor_.shared().engine.clock());
   call.request.trace = call.trace.get();
-}
-
-base::Status Connection::fill_request(Call& call, const protocol::QueryParameters& parameters) {
-  if (parameters.page_size == 0) return base::fail(protocol_error("The page size cannot be 0"));
-  call.skip_metadata = parameters.skip_metadata;
-  execute::Request& request = call.request;
-  request.page_size = parameters.page_size.value_or(0);
-  if (parameters.paging_state) request.paging_state.emplace(*parameters.paging_state);
-  request.timestamp_micros = parameters.timestamp_micros;
-  request.now_seconds = parameters.now_seconds;
-  request.consistency = static_cast<execute::Consistency>(parameters.consistency);
-  request.serial_consistency = static_cast<execute::Consistency>(parameters.serial_consistency);
-  request.values = parameters.values;
-  if (parameters.names.empty()) return {};
-  // Named values are put in the order of the markers; what no marker asks for is left out.
-  for (const auto& marker : call.plan->markers) {
-    const auto found = std::find(parameters.names.begin(), parameters.names.end(), marker.name);
-    if (found != parameters.names.end())
-      call.ordered_values.push_back(parameters.values[static_cast<size_t>(found - parameters.names.begin())]);
-  }
-  request.values = call.ordered_values;
-  return {};
-}
-
-base::Status Connection::begin_query(Call& call, BytesView body) {
-  SIBYL_TRY(protocol::decode_query(body, version_, call.query));
-  if (call.trace) tell_parameters(call.query.parameters, call.query.text, *call.trace);
-  engine::Engine& engine = reactor_.shared().engine;
-  if (call.query.parameters.keyspace) {
-    SIBYL_ASSIGN(const std::string keyspace, keyspace_for(call.query.parameters.keyspace));
-    SIBYL_ASSIGN(call.plan, engine.plan_query(call.query.text, keyspace, call.trace.get()));
-  } else {
-    SIBYL_ASSIGN(call.plan, engine.plan_query(call.query.text, keyspace_, call.trace.get()));
-  }
-  SIBYL_TRY(fill_request(call, call.query.parameters));
-  if (call.request.values.size() != call.plan->markers.size())
-    return base::invalid("Invalid amount of bind variables");
-  return {};
-}
-
-namespace {
-
-// Cassandra writes its first word small, but large in a batch.
-base::Status check_marker_count(const plan::Prepared& plan, size_t values, const char* there) {
-  if (plan.markers.size() == values) return {};
-  return base::invalid(
-      fmt::format("{} were {} markers(?) in CQL but {} bound variables", there, plan.markers.size(), values));
-}
-
-}  // namespace
-
-base::Status Connection::begin_execute(Call& call, BytesView body) {
-  SIBYL_TRY(protocol::decode_execute(body, version_, call.execute));
-  call.is_execute = true;
-  SIBYL_ASSIGN(call.plan, reactor_.shared().engine.find_prepared(call.execute.id));
-  SIBYL_TRY(fill_request(call, call.execute.parameters));
-  SIBYL_TRY(check_marker_count(*call.plan, call.request.values.size(), "there"));
-  if (call.trace) {
-    tell_parameters(call.execute.parameters, call.plan->text, *call.trace);
-    tell_values(*call.plan, call.request.values, *call.trace);
-  }
-  return {};
-}
-
-base::Status Connection::begin_batch(Call& call, BytesView body, bool& may_block) {
-  engine::Engine& engine = reactor_.shared().engine;
-  SIBYL_TRY(protocol::decode_batch(body, version_, call.batch));
-  if (call.trace) tell_parameters(call.batch.parameters, "", *call.trace);
-  SIBYL_ASSIGN(const std::string keyspace, keyspace_for(call.batch.parameters.keyspace));
-  for (const auto& statement : call.batch.statements) {
-    auto plan = statement.is_prepared ? engine.find_prepared(statement.text_or_id)
-                                      : engine.plan_query(statement.text_or_id, keyspace, call.trace.get());
-    if (!plan) return base::fail(plan.error());
-    SIBYL_TRY(check_marker_count(**plan, statement.value_count, "There"));
-    may_block |= execute::may_block(**plan);
-    for (const schema::TablePtr& table : (*plan)->tables)
-      if (std::find(call.batch_tables.begin(), call.batch_tables.end(), table->storage_id) ==
-          call.batch_tables.end())
-        call.batch_tables.push_back(table->storage_id);
-    const std::span<const types::ValueView> values(call.batch.values);
-    call.items.push_back({std::move(*plan), values.subspan(statement.first_value, statement.value_count)});
-  }
-  call.batch.parameters.values.clear();
-  call.batch.parameters.names.clear();
-  return fill_request(call, call.batch.parameters);
 }
 
 namespace {
@@ -445,6 +264,11 @@ void run_blocking(Call& call) {
   if (coarse_now() - call.queued > shared.limits.queue_timeout)
     return complete(&call, base::fail(overloaded("Query timed out before it could start")));
   call.started = std::chrono::steady_clock::now();
+  if (const UnreadMessage* unread = call.unread.get()) {
+    if (auto status = begin(call, unread->body, unread->version, unread->keyspace); !status)
+      return complete(&call, base::fail(std::move(status.error())));
+    if (call.opcode == Opcode::prepare) return complete(&call, execute::ResultSet());
+  }
   call.deadline = deadline_of(call);
   call.request.interrupt = &call;
   execute_now(call);
@@ -478,6 +302,8 @@ void Connection::run(Call* call, bool may_block) {
 }
 
 void Connection::count_finished(const Call& call) {
+  if (call.opcode == Opcode::prepare)
+    return reactor_.metrics().count_prepare(call.arrived, std::chrono::steady_clock::now());
   const auto now = reactor_.now();
   reactor_.metrics().count(call, now);
   Shared& shared = reactor_.shared();
@@ -498,10 +324,12 @@ void Connection::finish(Call* call) {
   if (call->login) {
     finish_login(*call);
   } else if (stage_ != Stage::closed) {
-    if (call->result->has_value()) {
-      answer_result(*call, **call->result);
-    } else {
+    if (!call->result->has_value()) {
       answer_error(call->stream, call->result->error(), call->trace.get());
+    } else if (call->opcode == Opcode::prepare) {
+      answer_prepared(*call);
+    } else {
+      answer_result(*call, **call->result);
     }
   }
   --calls_;

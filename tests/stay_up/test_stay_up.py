@@ -4,6 +4,7 @@ SECONDS=60 runs the overload for a minute instead of a few seconds; OVERLOAD nam
 import os
 import pathlib
 import resource
+import select
 import socket
 import struct
 import subprocess
@@ -132,8 +133,59 @@ def test_clients_that_do_not_read_hold_no_memory(server, capsys):
     assert peak - before < 500
     for connection in slow:
         connection.close()
-    time.sleep(1)
-    run("SELECT key FROM system.local")
+
+    def is_served():
+        writer.sendall(query("SELECT key FROM system.local"))
+        return receive(writer)[0] == 8
+
+    wait_until(is_served)
+
+
+def test_messages_that_never_end_hold_no_memory(server, capsys):
+    before = resident_mebibytes(server)
+    # Each of 60 clients sends all but the end of 16 MiB, as far as the server takes it.
+    message = query("SELECT " + "x" * (16 * 1024 * 1024 - 1000))[:-1000]
+    halves = [started(server) for _ in range(60)]
+    unsent = [memoryview(message)] * len(halves)
+    peak = before
+    progress = True
+    while progress:
+        progress = False
+        writable = select.select([], halves, [], 1)[1]
+        for i, connection in enumerate(halves):
+            if connection in writable and unsent[i]:
+                unsent[i] = unsent[i][connection.send(unsent[i][:65536], socket.MSG_DONTWAIT):]
+                progress = True
+        peak = max(peak, resident_mebibytes(server))
+    with capsys.disabled():
+        print(f"\n60 messages that never end: {before:.0f} MiB before, {peak:.0f} at most")
+    assert peak - before < 400
+    other = started(server)
+    other.sendall(query("SELECT key FROM system.local"))
+    assert receive(other)[0] == 8
+    for connection in halves:
+        connection.close()
+
+
+def test_a_small_statement_cannot_take_all_memory(server):
+    writer, other = started(server), started(server)
+
+    def run(text):
+        writer.sendall(query(text))
+        return receive(writer)
+
+    run("CREATE KEYSPACE s WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}")
+    run("CREATE TABLE s.t (a int, c int, v int, PRIMARY KEY (a, c))")
+    before = resident_mebibytes(server)
+    many = ",".join(map(str, range(12_000)))
+    writer.sendall(query(f"UPDATE s.t SET v = 1 WHERE a IN ({many}) AND c IN ({many})"))
+    began = time.monotonic()
+    other.sendall(query("SELECT key FROM system.local"))
+    assert receive(other)[0] == 8
+    assert time.monotonic() - began < 2
+    opcode, body = receive(writer)
+    assert opcode == 0 and b"combinations" in body
+    assert resident_mebibytes(server) - before < 100
 
 
 def test_statements_of_clients_that_left_hold_nobody_up(tmp_path):
