@@ -187,11 +187,20 @@ void conclude_sizes(TableFacts& table) {
   }
 }
 
+// Where rows of a partition cannot all be loaded there are some partitions, each with a part of its rows.
+constexpr double least_partitions = 10;
+
 void scale_table(TableFacts& facts, double scale) {
   if (facts.rows) facts.rows = std::max(1.0, std::round(*facts.rows * scale));
-  if (facts.partitions) facts.partitions = std::max(1.0, std::round(*facts.partitions * scale));
+  double kept = scale;  // of the partitions
+  if (facts.partitions && *facts.partitions > 0) {
+    const double before = *facts.partitions;
+    facts.partitions = std::max(std::min(before, least_partitions), std::round(before * scale));
+    if (facts.rows) facts.partitions = std::min(*facts.partitions, *facts.rows);
+    kept = *facts.partitions / before;
+  }
   // What arrives at a partition stays what it was.
-  if (facts.growth) facts.growth = *facts.growth * scale;
+  if (facts.growth) facts.growth = *facts.growth * kept;
   for (auto& [name, column] : facts.columns) {
     if (!column.distinct) continue;
     const schema::Column* known = facts.table->find(name);

@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 
+#include "advisor/review_fix.h"
 #include "advisor/trial_fit.h"
 #include "advisor/trial_pick.h"
 #include "advisor/trial_rewrite.h"
@@ -303,7 +304,16 @@ class TrialMaker {
     };
   }
 
-  // Bucket after bucket, from now backwards, until there are enough rows.
+  // Whether rows come from the newest on.
+  static bool is_newest_first(const Source& source) {
+    const schema::Column* time = time_column(source.data->table());
+    if (time == nullptr) return true;
+    for (const cql::Ordering& ordering : source.facts->select()->order_by)
+      if (ordering.column == time->name) return ordering.descending;
+    return time->descending;
+  }
+
+  // Bucket after bucket until there are enough rows: from now backwards, or from the first on.
   Action run_by_time(const Source& source, const SplitStatement& statement, const SplitColumn& split,
                      Trial& trial) const {
     const size_t place = trial.place(statement.text, source.facts->keyspace);
@@ -311,12 +321,14 @@ class TrialMaker {
     const bool limited = source.facts->explanation.uses[0].has_limit;
     const double wanted =
         limited ? statement.limit.value_or(shape.limit) : std::numeric_limits<double>::infinity();
-    return [data = source.data, place, split, shape, wanted](TrialSession& connection, Random& random,
-                                                             const TableData::Row& row) -> base::Status {
+    const bool newest_first = is_newest_first(source);
+    return [data = source.data, place, split, shape, wanted, newest_first](
+               TrialSession& connection, Random& random, const TableData::Row& row) -> base::Status {
       const double now = data->moment(data->newest(row.partition)) + data->apart() * random.unit();
-      const int64_t first = split.number(0);
+      const int64_t first = split.number(row.partition, 0), last = split.number(row.partition, now);
       double found = 0;
-      for (int64_t bucket = split.number(now); bucket >= first && found < wanted; --bucket) {
+      for (int64_t i = 0; i <= last - first && found < wanted; ++i) {
+        const int64_t bucket = newest_first ? last - i : first + i;
         const Binding binding{data, split.name, split.bucket(bucket), shape};
         SIBYL_ASSIGN(const std::vector<Cells> rows,
                      connection.run(place, binding.cells(connection.markers(place), row, random)));

@@ -14,11 +14,15 @@ std::optional<base::Bytes> SplitColumn::of(const TableData& data, const TableDat
   if (modulo > 0)
     return synthetic_value(*types::scalar(types::Kind::int_),
                            mix(row.number) % static_cast<uint64_t>(modulo));
-  return bucket(number(data.moment(row)));
+  return bucket(number(row.partition, data.moment(row)));
 }
 
-int64_t SplitColumn::number(double milliseconds) const {
-  return (synthetic_epoch() + static_cast<int64_t>(milliseconds)) / static_cast<int64_t>(width * 1000);
+int64_t SplitColumn::number(uint64_t partition, double milliseconds) const {
+  constexpr double golden = 0.6180339887498949;  // multiples of which lie evenly between whole numbers
+  const double turned = static_cast<double>(partition % 1'000'000) * golden;
+  const double phase = (turned - std::floor(turned)) * width * 1000;
+  return (synthetic_epoch() + static_cast<int64_t>(milliseconds + phase)) /
+         static_cast<int64_t>(width * 1000);
 }
 
 std::optional<base::Bytes> SplitColumn::bucket(int64_t number) const {

@@ -19,8 +19,9 @@ struct SplitColumn {
   double modulo = 0, width = 0;  // seconds
 
   std::optional<base::Bytes> of(const TableData& data, const TableData::Row& row) const;
-  // The bucket of a moment after the first of all, and the column's value for it.
-  int64_t number(double milliseconds) const;
+  // The bucket of a moment after the first of all, and the column's value for it. Buckets of different
+  // partitions turn at different times: so requests of one moment meet them as full as requests at all times.
+  int64_t number(uint64_t partition, double milliseconds) const;
   std::optional<base::Bytes> bucket(int64_t number) const;
 };
 

@@ -234,6 +234,30 @@ SELECT * FROM joins WHERE groupname = ? LIMIT 10;
   EXPECT_NEAR(static_cast<double>(connection.requests) / 300, 1.83, 0.3);
 }
 
+// Partitions too large to be loaded whole: rows lie as far apart as declared, so that a read takes as many
+// buckets as it would of all of them.
+TEST(TrialTest, BucketsOfLargePartitionsAreReadAsForetold) {
+  const std::string text = R"(
+CREATE TABLE logs (svc text, at timeuuid, line text, PRIMARY KEY (svc, at)) WITH CLUSTERING ORDER BY (at DESC);
+-- @table logs rows=600M partitions=100 growth=1000/s row=200
+-- @target partition=200kB
+-- @query tail rate=50/s
+SELECT * FROM logs WHERE svc = ? LIMIT 500;
+)";
+  const Review review = review_of(text);
+  double foretold = 0;
+  for (const Choice& choice : find(review, Verdict::partition_growth)->choices)
+    if (choice.chosen) foretold = choice.partitions;
+  EXPECT_GT(foretold, 1.2);
+  const std::vector<Trial> trials = trials_of(text, 0.00005);
+  ASSERT_EQ(trials.size(), 2u);
+  TestConnection connection(trials[1]);
+  load(trials[1], connection);
+  connection.requests = 0;
+  run_all(trials[1], connection, 200);
+  EXPECT_NEAR(static_cast<double>(connection.requests) / 200, foretold, 0.25 * foretold);
+}
+
 TEST(TrialTest, HashPrefixesAreAllAsked) {
   const std::vector<Trial> trials = trials_of(R"(
 CREATE TABLE members (groupname text, username text, email text, PRIMARY KEY (groupname, username));
