@@ -124,33 +124,25 @@ struct ByteRange {
   std::optional<Bytes> end;
 };
 
-// Where the plan's rows lie.
-std::vector<ByteRange> ranges_of(const ReadPlan& plan) {
-  std::vector<ByteRange> ranges;
+// Where the plan's rows lie: in a range of tokens, or in one partition, for plans beside IN have no index.
+// nullopt: nowhere.
+std::optional<ByteRange> range_of(const ReadPlan& plan) {
   const uint32_t table = plan.table->storage_id;
   if (plan.is_range) {
-    const Bytes end = row::token_end(table, plan.tokens.last);
     ByteRange range{row::token_begin(table, plan.tokens.first).substr(id_size), std::nullopt};
-    if (plan.tokens.last != INT64_MAX) range.end = end.substr(id_size);
-    ranges.push_back(std::move(range));
-  } else {
-    for (const Bytes& key : plan.keys) {
-      const Bytes prefix = row::partition_prefix(table, key).substr(id_size);
-      ranges.push_back({prefix, row::after(prefix)});
-    }
+    if (plan.tokens.last != INT64_MAX) range.end = row::token_end(table, plan.tokens.last).substr(id_size);
+    return range;
   }
-  return ranges;
+  SIBYL_CHECK(plan.keys.size() <= 1);
+  if (plan.keys.empty()) return std::nullopt;
+  const Bytes prefix = row::partition_prefix(table, plan.keys[0]).substr(id_size);
+  return ByteRange{prefix, row::after(prefix)};
 }
 
 // Leaves out what earlier pages have given. The position's partition comes again when rows of it are left.
-void continue_after(const Position& position, bool by_partition, std::vector<ByteRange>& ranges) {
+std::optional<ByteRange> continue_after(const Position& position, bool by_partition, ByteRange range) {
   const Bytes prefix = row::partition_prefix(0, position.partition_key).substr(id_size);
-  const auto holds = [&](const ByteRange& range) {
-    return range.begin <= prefix && (!range.end || prefix < *range.end);
-  };
-  const auto at = std::find_if(ranges.begin(), ranges.end(), holds);
-  if (at == ranges.end()) return;
-  ranges.erase(ranges.begin(), at);
+  if (prefix < range.begin || (range.end && prefix >= *range.end)) return range;
   std::optional<Bytes> begin;
   if (!position.clustering)
     begin = row::after(prefix);
@@ -158,10 +150,9 @@ void continue_after(const Position& position, bool by_partition, std::vector<Byt
     begin = prefix;
   else  // No clustering key is a prefix of another: the next one is above the last with a zero byte.
     begin = row_suffix(position.partition_key, false, *position.clustering) + '\0';
-  if (begin)
-    ranges.front().begin = std::move(*begin);
-  else
-    ranges.erase(ranges.begin());
+  if (!begin) return std::nullopt;
+  range.begin = std::move(*begin);
+  return range;
 }
 
 // The records of a range of terms.
@@ -173,9 +164,9 @@ ByteRange records_of(const IndexLookup& lookup) {
 
 // nullptr when there are too many.
 Result<std::unique_ptr<Candidates>> gather(const Snapshot& snapshot, const ReadPlan& plan,
-                                           const IndexLookup& lookup, const std::vector<ByteRange>& ranges) {
+                                           const IndexLookup& lookup, const std::optional<ByteRange>& range) {
   const ByteRange records = records_of(lookup);
-  if (*records.end <= records.begin)
+  if (!range || *records.end <= records.begin)
     return std::unique_ptr<Candidates>(std::make_unique<Sorted>(std::vector<Bytes>()));
   const size_t prefix_size = index_prefix(*lookup.index).size();
   const plan::TermForm form = plan::TermForm::of(*plan.table, *lookup.index);
@@ -185,10 +176,7 @@ Result<std::unique_ptr<Candidates>> gather(const Snapshot& snapshot, const ReadP
   for (iterator->seek_to_first(); iterator->valid(); iterator->next()) {
     BytesView suffix = iterator->key().substr(prefix_size);
     if (!form.skip(suffix)) return base::fail(corrupt());
-    const bool is_wanted = std::any_of(ranges.begin(), ranges.end(), [&](const ByteRange& range) {
-      return suffix >= range.begin && (!range.end || suffix < *range.end);
-    });
-    if (!is_wanted) continue;
+    if (suffix < range->begin || (range->end && suffix >= *range->end)) continue;
     suffixes.emplace_back(suffix);
     bytes += suffix.size() + sizeof(Bytes);
     if (suffixes.size() > max_gathered_rows || bytes > max_gathered_bytes)
@@ -201,11 +189,11 @@ Result<std::unique_ptr<Candidates>> gather(const Snapshot& snapshot, const ReadP
 class IndexReader final : public Reader {
  public:
   IndexReader(std::shared_ptr<const Snapshot> snapshot, const ReadPlan& plan, bool by_partition,
-              std::vector<ByteRange> ranges, std::unique_ptr<Candidates> candidates)
+              std::optional<ByteRange> range, std::unique_ptr<Candidates> candidates)
       : snapshot_(std::move(snapshot)),
         plan_(plan),
         by_partition_(by_partition),
-        ranges_(std::move(ranges)),
+        range_(std::move(range)),
         candidates_(std::move(candidates)) {
     inner_plan_.table = plan.table;
     inner_plan_.now_seconds = plan.now_seconds;
@@ -265,26 +253,21 @@ class IndexReader final : public Reader {
 
   // Puts the candidates on the first one of the next partition, and takes its key.
   Result<bool> find_partition() {
-    std::optional<Bytes> from;
-    if (!partition_.empty()) {
-      from = row::after(partition_);
-      if (!from) return false;
-    }
-    for (; range_ < ranges_.size(); ++range_) {
-      const ByteRange& range = ranges_[range_];
-      SIBYL_ASSIGN(const bool found, candidates_->seek(from ? std::max(*from, range.begin) : range.begin));
-      if (!found || (range.end && candidates_->suffix() >= *range.end)) continue;
-      Bytes key(id_size, '\0');
-      key += candidates_->suffix();
-      row::RecordKey parsed;
-      if (!row::parse_record_key(key, parsed)) return base::fail(corrupt());
-      const BytesView prefix = parsed.prefix(key);
-      if (!row::decode_partition_key(prefix, inner_plan_.keys[0])) return base::fail(corrupt());
-      partition_.assign(prefix.substr(id_size));
-      is_within_ = true;
-      return true;
-    }
-    return false;
+    if (!range_) return false;
+    std::optional<Bytes> from = range_->begin;
+    if (!partition_.empty()) from = row::after(partition_);
+    if (!from) return false;
+    SIBYL_ASSIGN(const bool found, candidates_->seek(*from));
+    if (!found || (range_->end && candidates_->suffix() >= *range_->end)) return false;
+    Bytes key(id_size, '\0');
+    key += candidates_->suffix();
+    row::RecordKey parsed;
+    if (!row::parse_record_key(key, parsed)) return base::fail(corrupt());
+    const BytesView prefix = parsed.prefix(key);
+    if (!row::decode_partition_key(prefix, inner_plan_.keys[0])) return base::fail(corrupt());
+    partition_.assign(prefix.substr(id_size));
+    is_within_ = true;
+    return true;
   }
 
   bool is_wanted(BytesView clustering) const {
@@ -311,13 +294,12 @@ class IndexReader final : public Reader {
   const std::shared_ptr<const Snapshot> snapshot_;
   const ReadPlan& plan_;
   const bool by_partition_;
-  const std::vector<ByteRange> ranges_;
+  const std::optional<ByteRange> range_;
   const std::unique_ptr<Candidates> candidates_;
   std::vector<plan::Interval> named_;
 
   ReadPlan inner_plan_;  // the current partition, and rows of it
   std::unique_ptr<Reader> first_, later_;
-  size_t range_ = 0;
   Bytes partition_;         // what the suffixes of its rows begin with
   bool is_within_ = false;  // the candidates stand on a row of the partition
   bool is_continued_ = false;
@@ -334,12 +316,12 @@ base::Result<std::unique_ptr<Reader>> open_index_reader(const storage::Store& st
     const bool is_empty = *records.end <= records.begin;
     if (!is_empty && store.approximate_size(records.begin, *records.end) > max_gathered_bytes) return nullptr;
   }
-  std::vector<ByteRange> ranges = ranges_of(plan);
-  if (plan.after) continue_after(*plan.after, by_partition, ranges);
+  std::optional<ByteRange> range = range_of(plan);
+  if (plan.after && range) range = continue_after(*plan.after, by_partition, std::move(*range));
   std::shared_ptr<const Snapshot> snapshot = store.snapshot();
   std::unique_ptr<Candidates> candidates;
   if (lookups[0].terms.end) {
-    SIBYL_ASSIGN(candidates, gather(*snapshot, plan, lookups[0], ranges));
+    SIBYL_ASSIGN(candidates, gather(*snapshot, plan, lookups[0], range));
     if (candidates == nullptr) return nullptr;
   } else {
     std::vector<std::unique_ptr<Candidates>> runs;
@@ -347,7 +329,7 @@ base::Result<std::unique_ptr<Reader>> open_index_reader(const storage::Store& st
       runs.push_back(std::make_unique<Run>(*snapshot, *lookup.index, lookup.terms.begin));
     candidates = runs.size() == 1 ? std::move(runs[0]) : std::make_unique<Intersection>(std::move(runs));
   }
-  return std::make_unique<IndexReader>(std::move(snapshot), plan, by_partition, std::move(ranges),
+  return std::make_unique<IndexReader>(std::move(snapshot), plan, by_partition, std::move(range),
                                        std::move(candidates));
 }
 
