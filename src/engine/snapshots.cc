@@ -94,6 +94,21 @@ std::string name_of_time(int64_t millis) {
                      millis % 1000);
 }
 
+// A snapshot goes by the name of its directory: of a copy, the manifest has the original's.
+std::string name_of_directory(const std::string& path) {
+  std::error_code ignored;
+  const fs::path whole = fs::absolute(path, ignored).lexically_normal();
+  return (whole.has_filename() ? whole : whole.parent_path()).filename().string();
+}
+
+// Held while one is taken or cleared, by whichever process.
+base::Result<base::File> lock_folder(const std::string& folder) {
+  base::File lock(folder, O_RDONLY | O_DIRECTORY);
+  if (!lock || ::flock(lock.number(), LOCK_EX | LOCK_NB) != 0)
+    return base::fail(base::ErrorCode::invalid, "Another snapshot is being taken or cleared");
+  return lock;
+}
+
 std::vector<SnapshotTable> tables_of(const storage::Store& store, const schema::Snapshot& schema) {
   std::vector<SnapshotTable> tables;
   for (const auto& [name, keyspace] : schema.keyspaces) {
@@ -126,7 +141,6 @@ std::string encode(const SnapshotInfo& snapshot) {
 
 // Throws what Boost.JSON does where a field is missing or of another kind.
 void decode_fields(const json::object& in, SnapshotInfo& snapshot) {
-  snapshot.name = in.at("name").as_string().c_str();
   snapshot.taken_millis = in.at("taken_millis").to_number<int64_t>();
   for (const json::value& table : in.at("tables").as_array())
     snapshot.tables.push_back({table.at("keyspace").as_string().c_str(), table.at("name").as_string().c_str(),
@@ -243,9 +257,7 @@ base::Result<SnapshotInfo> take_snapshot(const std::string& data, std::string na
   SIBYL_TRY(check_name(name));
   const std::string folder = data + "/snapshots";
   SIBYL_TRY(make_directory(folder));
-  const base::File lock(folder, O_RDONLY | O_DIRECTORY);
-  if (!lock || ::flock(lock.number(), LOCK_EX | LOCK_NB) != 0)
-    return base::fail(base::ErrorCode::invalid, "Another snapshot is being taken");
+  SIBYL_ASSIGN(const base::File lock, lock_folder(folder));
   SnapshotInfo snapshot;
   snapshot.name = name;
   snapshot.path = snapshot_path(data, name);
@@ -272,7 +284,7 @@ base::Result<SnapshotInfo> take_snapshot(const std::string& data, std::string na
 base::Result<SnapshotInfo> read_snapshot(const std::string& path) {
   SnapshotInfo snapshot;
   snapshot.path = path;
-  snapshot.name = fs::path(path).filename().string();
+  snapshot.name = name_of_directory(path);
   const auto text = base::read_file(fmt::format("{}/{}", path, manifest_name));
   if (!text) return base::fail(no_snapshot(path));
   if (const std::string wrong = decode(*text, snapshot); !wrong.empty())
@@ -308,6 +320,7 @@ base::Status clear_snapshot(const std::string& data, const std::string& name) {
   const std::string path = snapshot_path(data, name);
   SIBYL_ASSIGN(const bool is_taken, is_there(path));
   if (!is_taken) return base::fail(no_snapshot(path));
+  SIBYL_ASSIGN(const base::File lock, lock_folder(data + "/snapshots"));
   // First it loses its name, so that nobody takes what is left of it for a snapshot.
   const std::string going = fmt::format("{}/snapshots/{}{}", data, unfinished_prefix, name);
   if (::rename(path.c_str(), going.c_str()) != 0) return base::fail(base::file_error("remove", path, errno));

@@ -8,8 +8,8 @@
 // A snapshot holds every write that was acknowledged before it began, and of no batch a part. It is not
 // opened where it is: restoring checks every file and copies it into a new data directory.
 //
-// Threads and processes: one snapshot is taken at a time, which a lock sees to; the rest may happen at any
-// time.
+// Threads and processes: one snapshot is taken or cleared at a time, which a lock sees to; the rest may
+// happen at any time.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct SnapshotTable {
 };
 
 struct SnapshotInfo {
-  std::string name;
+  std::string name;  // its directory's
   std::string path;
   int64_t taken_millis = 0;
   std::vector<SnapshotTable> tables;

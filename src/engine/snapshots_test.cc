@@ -1,7 +1,9 @@
 #include "engine/snapshots.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,6 +14,7 @@
 #include <map>
 #include <thread>
 
+#include "base/file.h"
 #include "base/test_directory.h"
 #include "engine/test_result.h"
 
@@ -123,6 +126,31 @@ TEST_F(SnapshotsTest, AreListedAndCleared) {
   ASSERT_TRUE(clear_snapshot(data_, "b").has_value());
   EXPECT_FALSE(clear_snapshot(data_, "b").has_value());
   EXPECT_EQ(list_snapshots(data_)->size(), 1u);
+}
+
+// A copy is a snapshot of its own, by the name that it was given.
+TEST_F(SnapshotsTest, GoByTheNamesOfTheirDirectories) {
+  ASSERT_TRUE(take("original").has_value());
+  fs::copy(snapshot_path(data_, "original"), snapshot_path(data_, "kept"), fs::copy_options::recursive);
+  const auto listed = list_snapshots(data_);
+  ASSERT_EQ(listed->size(), 2u);
+  EXPECT_EQ((*listed)[0].name, "kept");
+  EXPECT_EQ((*listed)[1].name, "original");
+  EXPECT_EQ(read_snapshot(snapshot_path(data_, "kept") + "/")->name, "kept");
+  for (const SnapshotInfo& snapshot : *listed)
+    EXPECT_TRUE(clear_snapshot(data_, snapshot.name)) << snapshot.name;
+  EXPECT_THAT(*list_snapshots(data_), IsEmpty());
+}
+
+TEST_F(SnapshotsTest, AreNotClearedWhileOneIsTaken) {
+  ASSERT_TRUE(take("a").has_value());
+  {
+    const base::File taking(data_ + "/snapshots", O_RDONLY | O_DIRECTORY);
+    ASSERT_EQ(::flock(taking.number(), LOCK_EX | LOCK_NB), 0);
+    EXPECT_THAT(clear_snapshot(data_, "a").error().message(), HasSubstr("being taken"));
+    EXPECT_EQ(list_snapshots(data_)->size(), 1u);
+  }
+  EXPECT_TRUE(clear_snapshot(data_, "a"));
 }
 
 TEST_F(SnapshotsTest, DamageIsRefusedByTheFilesName) {
