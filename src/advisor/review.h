@@ -66,6 +66,7 @@ struct Choice {
   bool chosen = false;         // the one that the fix carries out
   double modulo = 0;           // of a hash prefix; 0: none
   double width = 0;            // of a time bucket, in seconds; 0: none
+  bool second_table = false;   // for reads
 };
 
 struct Proposal;

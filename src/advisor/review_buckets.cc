@@ -9,17 +9,16 @@ namespace {
 
 constexpr double minute = 60, hour = 3600, day = 86'400;
 
-// A width that people can think in: whole days, hours or minutes, never wider than `seconds`.
+// Whole days, or what a day can be divided into: never wider than `seconds`, but at least one second.
 double round_down(double seconds) {
-  for (const double unit : std::array{day, hour, minute}) {
-    if (seconds >= unit) return std::floor(seconds / unit) * unit;
-  }
-  return std::max(1.0, std::floor(seconds));
-}
-
-double round_up(double seconds) {
-  const double unit = seconds > day / 2 ? day : seconds > hour / 2 ? hour : minute;
-  return std::max(unit, std::ceil(seconds / unit - 1e-9) * unit);
+  if (seconds >= day) return std::floor(seconds / day) * day;
+  constexpr std::array widths = {12 * hour,   8 * hour,   6 * hour,    4 * hour,    3 * hour,
+                                 2 * hour,    hour,       30 * minute, 20 * minute, 15 * minute,
+                                 10 * minute, 5 * minute, 2 * minute,  minute,      30.0,
+                                 20.0,        15.0,       10.0,        5.0,         2.0};
+  for (const double width : widths)
+    if (width <= seconds) return width;
+  return 1;
 }
 
 }  // namespace
@@ -71,15 +70,25 @@ double most_periods(double span, double width) {
   return std::ceil(span / width - 1e-9) + 1;
 }
 
-BucketWidth choose_width(double rate, double wanted, double busiest_rate, double row_bytes, double largest) {
-  BucketWidth chosen;
-  chosen.seconds = round_up(wanted / rate);
-  const double most = largest / std::max(1e-12, busiest_rate * row_bytes);
-  if (chosen.seconds > most) {
-    chosen.seconds = round_down(most);
-    chosen.bounded_by_size = true;
+std::vector<double> bucket_widths(double need, double most, bool to_the_widest) {
+  constexpr size_t wider = 3;
+  const double widest = round_down(most);
+  if (widest < day) return {widest};
+  std::vector<double> out = {std::min(widest, std::max(1.0, std::ceil(need / day - 1e-9)) * day)};
+  for (const double days : {7.0, 14.0, 30.0, 90.0, 365.0}) {
+    if (days * day > out[0] && days * day <= widest && out.size() <= wider) out.push_back(days * day);
   }
-  return chosen;
+  if (to_the_widest && widest > out.back()) out.push_back(widest);
+  return out;
+}
+
+double fullest(double mean, double partitions) {
+  return partitions > 1 ? mean + std::sqrt(2 * mean * std::log(partitions)) : mean;
+}
+
+double largest_share(double values, double modulo, double partitions) {
+  values = std::max(1.0, values);
+  return std::clamp(fullest(values / modulo, partitions * modulo) / values, 1 / values, 1.0);
 }
 
 double least_modulo(double bytes, double largest_bytes, double rate, double largest_rate) {

@@ -2,7 +2,7 @@
 // that is too large or too hot needs. Exact, nothing is simulated.
 #pragma once
 
-#include <optional>
+#include <vector>
 
 namespace sibyl::advisor {
 
@@ -22,13 +22,18 @@ struct TimeBucket {
 // Periods of `width` that a stretch of `span` seconds touches at most, wherever it begins.
 double most_periods(double span, double width);
 
-// The width for the newest-`wanted` need in whole units (days, or hours when rows come fast): the least that
-// holds `wanted` rows on average, bounded by what `largest` bytes may hold of the busiest key.
-struct BucketWidth {
-  double seconds = 0;
-  bool bounded_by_size = false;
-};
-BucketWidth choose_width(double rate, double wanted, double busiest_rate, double row_bytes, double largest);
+// Widths to choose among, narrowest first, in units that people think in. The first is the least number of
+// whole days that `need` seconds fit into; then 7, 14, 30, 90 or 365 days, at most three of them; none is
+// wider than `most`. Buckets shorter than a day only where `most` is: then the widest alone. `to_the_widest`:
+// the widest that `most` allows is the last.
+std::vector<double> bucket_widths(double need, double most, bool to_the_widest);
+
+// Rows of the fullest of `partitions` alike ones that rows fall into by chance, `mean` on average.
+double fullest(double mean, double partitions);
+
+// The part of a partition in the fullest of the `modulo` that a hash of something with so many different
+// values spreads it over; there are `partitions` such partitions.
+double largest_share(double values, double modulo, double partitions);
 
 // The smallest number of buckets with bytes / m <= largest_bytes and rate / m <= largest_rate.
 double least_modulo(double bytes, double largest_bytes, double rate, double largest_rate);

@@ -273,8 +273,8 @@ void conclude(const TableRates& rates, const TableFacts* base, TableFacts& facts
   find_growth(facts, rates);
   if (facts.growth && facts.writes == 0) facts.writes = *facts.growth;
   facts.most_rows = keys_of(facts);
-  for (size_t i = 0; i < table.partition_key_count && facts.skew == 0; ++i)
-    facts.skew = facts.has_period() ? 0 : facts.column(table.partition_key(i)).skew;
+  if (table.partition_key_count == 1 && facts.skew == 0 && !facts.has_period())
+    facts.skew = facts.column(table.partition_key(0)).skew;
   if (table.clustering_count == 0) facts.p50 = facts.p90 = facts.p99 = facts.max = std::nullopt;
   if (facts.row_bytes > 0) return;
   facts.row_bytes = estimated_row_bytes(facts);

@@ -35,6 +35,16 @@ bool Shape::in_key(std::string_view column) const {
                      [&](const Order& order) { return order.name == column; });
 }
 
+void Shape::add_to_partition(Column column) {
+  partition.push_back(column.name);
+  columns.insert(columns.begin() + static_cast<ptrdiff_t>(partition.size()) - 1, std::move(column));
+}
+
+void Shape::leave_partition(const std::string& column) {
+  std::erase(partition, column);
+  std::erase_if(columns, [&](const Column& one) { return one.name == column; });
+}
+
 std::string Shape::free_name(std::string name) const {
   while (has(name)) name += "_of_key";
   return name;

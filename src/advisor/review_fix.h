@@ -27,6 +27,10 @@ struct Shape {
 
   bool has(std::string_view column) const;
   bool in_key(std::string_view column) const;
+  // Puts a new column at the end of the partition key.
+  void add_to_partition(Column column);
+  // Removes a column, which is in the partition key beside others.
+  void leave_partition(const std::string& column);
   // The name itself, or a longer one that no column has.
   std::string free_name(std::string name) const;
   // CREATE TABLE with a line end.
@@ -41,6 +45,7 @@ struct Proposal {
   // A column at the end of the partition key, and how it is computed.
   struct Added {
     std::string name, type, meaning;
+    std::string instead_of;  // the column whose place it takes; empty: none
   };
   std::optional<Shape> beside;           // a table beside the others; none: `table`, changed
   std::string table;                     // empty: the finding's
@@ -49,8 +54,13 @@ struct Proposal {
   std::vector<Shape::Order> clustering;  // the sequence; empty: as it is
   bool reversed = false;                 // its directions
   bool unclustered = false;
-  std::string last;      // put at the end of the clustering
-  bool to_read = false;  // and a second table in the order of reads, without `partition`
+  std::string last;  // put at the end of the clustering
+  // And a second table, without `partition`, that holds the first rows of each key; 0: none.
+  double first_rows = 0;
+  bool first_reversed = false;  // those of the other direction
+  // `partition` splits the table, and would do so anew where other changes make rows longer; so many
+  // partitions at least for each that there is. 0: it does not.
+  double least = 0;
 };
 
 // The table that the finding's proposal changes; empty: none.
@@ -84,17 +94,28 @@ const schema::Table* table_of(const ReviewModel& model, const StatementFacts& st
 // The clustering column by which a table's rows can be put into periods of time.
 const schema::Column* time_column(const schema::Table& table);
 
+// What `shape` stores, with the rows and values of the table that it is made from.
+TableFacts facts_of(const TableFacts& base, const Shape& shape);
+// Bytes by which its rows are longer than those of the table that it is made from; not below 0.
+double bytes_more(const TableFacts& base, const Shape& shape);
+
 // Ways to split the partitions of a table that are too large or too hot: time buckets where rows have a time,
-// hash prefixes of 2, 4, 10 and the least that fits, and a copy in the order of reads beside the hash prefix.
-// One is chosen: the cheapest that fits by the declared rates, else the one that reads fewest partitions.
-// `least`: partitions of a hash prefix, at least, for rows to reach every node. None is chosen, and `fix` is
+// hash prefixes of 2, 4, 10 and the least that fits, both together, and a second table for the first rows
+// beside the hash prefix. One is chosen: the cheapest that fits by the declared rates, else the one that
+// reads fewest partitions; among widths of time the narrowest that costs at most an eighth more. Of
+// partitions that have one row: what can be done then. `least`: partitions of a hash prefix, at least, for
+// rows to reach every node; `more_bytes`: of a row, by what else is to change. None is chosen, and `fix` is
 // empty, when none fits.
 struct Split {
   std::vector<Choice> choices;
   std::string fix, cost;
-  Proposal proposal;
+  Proposal proposal;  // its `partition` may be empty: the application has to change
 };
-Split split_partitions(const ReviewModel& model, const TableFacts& table, double least);
+Split split_partitions(const ReviewModel& model, const TableFacts& table, double least,
+                       double more_bytes = 0);
+// What a hash prefix that spreads the table is made of: "id", "status and id".
+std::string hash_source(const ReviewModel& model, const TableFacts& table, double modulo);
+
 // Proposes a new table beside the others. Where its partitions are to be above the target it is split, which
 // the finding's choices, fix and cost then tell, and true is returned. `base` has the rows and all columns of
 // the new table, `statement` is what that is read by.

@@ -238,7 +238,15 @@ class KeyReviewer {
           "version has its own key.";
     }
     finding.fix += fmt::format(" Then {} can be dropped from {}.", column.name, facts_.name);
-    propose(finding, std::move(shape));
+    Proposal proposal;
+    // A value that no partition holds lies in several of them.
+    const double held = 0.9 * model_.target.partition_bytes;
+    if (size > held && !column.type->is_collection())
+      proposal.partition.push_back(
+          {"part", "int",
+           fmt::format("chunk / {:.0f}, rounded down", std::max(1.0, std::floor(held / chunk_bytes))), ""});
+    proposal.beside = std::move(shape);
+    finding.proposal = std::make_shared<const Proposal>(std::move(proposal));
   }
 
   const ReviewModel& model_;

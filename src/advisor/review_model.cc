@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "advisor/review_buckets.h"
 #include "types/type.h"
 
 namespace sibyl::advisor {
@@ -142,22 +143,37 @@ std::optional<double> TableFacts::partitions_after(double seconds) const {
   return *partitions * factor;
 }
 
-TableFacts::Rows TableFacts::distribute(double count, double parts, double exponent) const {
+// A table's own skew is one of its partitions; that of a column one of its values.
+TableFacts::Unevenness TableFacts::unevenness(double partitions) const {
+  Unevenness out{skew, partitions, 1};
+  if (skew > 0) return out;
+  for (size_t i = 0; i < table->partition_key_count; ++i) {
+    const ColumnFacts& facts = column(table->partition_key(i));
+    if (facts.is_period || facts.skew <= out.exponent) continue;
+    const double values = std::clamp(facts.distinct.value_or(partitions), 1.0, std::max(1.0, partitions));
+    out = {facts.skew, values, partitions / values};
+  }
+  return out;
+}
+
+TableFacts::Rows TableFacts::distribute(double count, double parts) const {
   Rows out;
   parts = std::max(1.0, parts);
   out.mean = count / parts;
   if (table->clustering_count == 0) return {1, 1, 1, 1};
-  if (exponent > 0) {
-    const double sum = zipf_sum(parts, exponent);
-    const auto at = [&](double rank) { return count * std::pow(std::max(1.0, rank), -exponent) / sum; };
-    out.p50 = at(parts * 0.5);
-    out.p99 = at(parts * 0.01);
-    out.max = at(1);
+  const Unevenness uneven = unevenness(parts);
+  if (uneven.exponent > 0) {
+    const double sum = zipf_sum(uneven.values, uneven.exponent) * uneven.others;
+    const auto at = [&](double rank) {
+      return count * std::pow(std::max(1.0, rank), -uneven.exponent) / sum;
+    };
+    out.p50 = at(uneven.values * 0.5);
+    out.p99 = at(uneven.values * 0.01);
+    out.max = uneven.others > 1 ? fullest(at(1), parts) : at(1);
   } else {
-    const double deviation = parts > 1 ? std::sqrt(out.mean) : 0;
     out.p50 = out.mean;
-    out.p99 = out.mean + 2.33 * deviation;
-    out.max = out.mean + deviation * std::sqrt(2 * std::log(std::max(1.0, parts)));
+    out.p99 = parts > 1 ? out.mean + 2.33 * std::sqrt(out.mean) : out.mean;
+    out.max = fullest(out.mean, parts);
   }
   return out;
 }
@@ -167,18 +183,17 @@ std::optional<TableFacts::Rows> TableFacts::rows_per_partition() const {
   if (table->clustering_count == 0) {
     out = Rows{1, 1, 1, 1};
   } else if (rows && partitions) {
-    out = distribute(*rows, *partitions, skew);
+    out = distribute(*rows, *partitions);
   } else if (growth && has_period()) {
     // A bucket of time that fills and is left: rows per period, over the other key columns.
-    double periods = 1, keys = 1, exponent = skew;
+    double periods = 1, keys = 1;
     for (size_t i = 0; i < table->partition_key_count; ++i) {
       const ColumnFacts& facts = column(table->partition_key(i));
       const std::optional<double> factor = facts.is_period ? facts.growth : facts.distinct;
       if (!factor) return std::nullopt;
       (facts.is_period ? periods : keys) *= *factor;
-      if (!facts.is_period) exponent = std::max(exponent, facts.skew);
     }
-    out = distribute(*growth / periods, keys, exponent);
+    out = distribute(*growth / periods, keys);
   }
   if (!out) {
     if (!p50 && !p99 && !max) return std::nullopt;
@@ -199,7 +214,7 @@ std::optional<TableFacts::Rows> TableFacts::rows_per_partition_after(double seco
   const std::optional<double> then_parts = partitions_after(seconds);
   if (!rows || *rows <= 0 || !partitions) {
     if (!then_parts) return now;
-    return distribute(rows_after(seconds), *then_parts, skew);
+    return distribute(rows_after(seconds), *then_parts);
   }
   double factor = rows_after(seconds) / *rows * *partitions / *then_parts;
   if (growth_origin != Origin::measured || !observed_seconds || !write_share)
@@ -240,7 +255,9 @@ double TableFacts::modelled_share() const {
     return std::min(1.0, *max / *rows);
   if (!has_period()) {
     if (!partitions) return 0;
-    return skew > 0 ? 1 / zipf_sum(*partitions, skew) : 1 / std::max(1.0, *partitions);
+    const Unevenness uneven = unevenness(std::max(1.0, *partitions));
+    if (uneven.exponent <= 0) return 1 / uneven.values;
+    return 1 / (zipf_sum(uneven.values, uneven.exponent) * uneven.others);
   }
   // Everything that is written now goes to the current period.
   double share = 1;

@@ -77,7 +77,12 @@ struct TableFacts {
 
  private:
   std::optional<double> partitions_after(double seconds) const;
-  Rows distribute(double rows, double partitions, double exponent) const;
+  // How unevenly rows fall on keys: by Zipf over `values`, and evenly over `others` for each of them.
+  struct Unevenness {
+    double exponent = 0, values = 1, others = 1;
+  };
+  Unevenness unevenness(double partitions) const;
+  Rows distribute(double rows, double partitions) const;
   double modelled_share() const;
 };
 

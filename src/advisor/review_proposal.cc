@@ -131,10 +131,9 @@ class ProposalWriter {
   static std::string add_partition(const std::vector<Proposal::Added>& added, Shape& shape) {
     std::string comments;
     for (const Proposal::Added& one : added) {
+      if (!one.instead_of.empty() && shape.partition.size() > 1) shape.leave_partition(one.instead_of);
       const std::string name = shape.free_name(one.name);
-      shape.columns.insert(shape.columns.begin() + static_cast<ptrdiff_t>(shape.partition.size()),
-                           {name, one.type, false});
-      shape.partition.push_back(name);
+      shape.add_to_partition({name, one.type, false});
       comments += fmt::format("-- {}: {}\n", name, one.meaning);
     }
     return comments;
@@ -165,7 +164,7 @@ class ProposalWriter {
     const std::string stem = stem_of(facts.table->name);
     std::vector<std::string> candidates;
     const std::string by = fmt::format("{}_by_{}", stem, fmt::join(shape.partition, "_and_"));
-    const bool same_key = shape.partition.size() == facts.table->partition_key_count;
+    const bool same_key = shape.partition == shape_of(*facts.table).partition;
     if (same_key && !shape.clustering.empty()) {
       const Shape::Order& first = shape.clustering[0];
       const schema::Column* column = facts.table->find(first.name);
@@ -184,35 +183,71 @@ class ProposalWriter {
                        [&](const Proposal::Added& one) { return one.name == name; });
   }
 
+  // Splits anew where what else is to change makes rows longer. The others that would share the old split
+  // share the new one.
+  void split_again(const TableFacts& facts, const Shape& shape) {
+    const double more = bytes_more(facts, shape);
+    for (Finding& finding : review_.findings) {
+      if (more <= 0 || changed_table(finding) != facts.name) continue;
+      const std::shared_ptr<const Proposal> old = finding.proposal;
+      if (old->least <= 0 || finding.choices.empty()) continue;
+      Split split = split_partitions(model_, facts, old->least, more);
+      if (split.proposal.partition.empty()) return;
+      finding.choices = std::move(split.choices);
+      finding.fix = std::move(split.fix);
+      finding.cost = std::move(split.cost);
+      const auto again = std::make_shared<const Proposal>(std::move(split.proposal));
+      for (Finding& other : review_.findings)
+        if (other.proposal == old) other.proposal = again;
+      return;
+    }
+  }
+
+  // The table of the first rows, and what it holds: at most twice as many.
+  std::string first_rows_cql(const TableFacts& facts, const Proposal& proposal, Shape shape) {
+    name(shape, {stem_of(facts.table->name) + "_to_read"});
+    if (proposal.first_reversed)
+      for (Shape::Order& one : shape.clustering) one.descending = !one.descending;
+    std::string text = fmt::format(
+        "-- for reads: the first {:.0f} rows of each key alone; those behind are deleted when there are "
+        "{:.0f}\n",
+        proposal.first_rows, 2 * proposal.first_rows);
+    if (facts.partitions)
+      text += fmt::format("-- @table {} rows={:.0f} partitions={:.0f} max={:.0f} growth=0/s\n",
+                          qualified(shape), 2 * proposal.first_rows * *facts.partitions, *facts.partitions,
+                          2 * proposal.first_rows);
+    return text + shape.cql();
+  }
+
   void write_changes(Finding& first) {
     const TableFacts* facts = find_table(changed_table(first));
     if (facts == nullptr) return;
     Shape shape = shape_of(*facts->table);
     const std::string old = qualified(shape);
-    std::vector<Proposal::Added> added;
-    std::vector<Finding*> others;
-    bool reversed = false, to_read = false;
+    std::vector<Finding*> changing;
+    bool reversed = false;
     for (Finding& finding : review_.findings) {
       if (changed_table(finding) != facts->name) continue;
       change(*finding.proposal, shape);
-      for (const Proposal::Added& one : finding.proposal->partition)
-        if (!adds(added, one.name)) added.push_back(one);
       reversed = reversed || finding.proposal->reversed;
-      to_read = to_read || finding.proposal->to_read;
+      changing.push_back(&finding);
       done_.insert(&finding);
-      if (&finding != &first) others.push_back(&finding);
     }
-    Shape ordered = shape;
+    split_again(*facts, shape);
+    std::vector<Proposal::Added> added;
+    std::string second;
+    for (const Finding* finding : changing) {
+      for (const Proposal::Added& one : finding->proposal->partition)
+        if (!adds(added, one.name)) added.push_back(one);
+      if (finding->proposal->first_rows > 0 && second.empty())
+        second = first_rows_cql(*facts, *finding->proposal, shape);
+    }
     const std::string comments = add_partition(added, shape);
     name_new(*facts, reversed, shape);
-    first.cql = comments + shape.cql();
-    if (to_read) {
-      name(ordered, {stem_of(facts->table->name) + "_to_read"});
-      first.cql +=
-          "-- for reads: rows that they no longer want are deleted, or expire by USING TTL\n" + ordered.cql();
-    }
+    first.cql = comments + shape.cql() + second;
     first.replaces = facts->name;
-    tell(first, others, *facts, old, qualified(shape));
+    std::erase(changing, &first);
+    tell(first, changing, *facts, old, qualified(shape));
   }
 
   static void tell(Finding& first, const std::vector<Finding*>& others, const TableFacts& facts,

@@ -71,7 +71,8 @@ void fix_queue(const TableFacts& table, Finding& finding) {
   Proposal proposal;
   proposal.partition.push_back({"bucket", "timestamp",
                                 time != nullptr ? time->name + " rounded down to the hour"
-                                                : std::string("the hour that the row is put in")});
+                                                : std::string("the hour that the row is put in"),
+                                ""});
   finding.proposal = std::make_shared<const Proposal>(std::move(proposal));
   finding.fix = fmt::format(
       "Read from where the last read ended ({} > the last one taken), and put a period of time into the "

@@ -301,13 +301,16 @@ class TextReport {
     size_t widest = 0;
     for (const Choice& choice : finding.choices) widest = std::max(widest, letters(choice.name));
     for (const Choice& choice : finding.choices) {
-      const std::string line =
-          fmt::format("{} {}  {} partition{} a read, largest {}{}{}{}", choice.chosen ? ">" : " ",
-                      padded(choice.name, widest), count_text(choice.partitions),
-                      choice.partitions == 1 ? "" : "s", size_text(choice.largest_bytes),
-                      choice.hottest_rate > 0 ? ", hottest " + rate_text(choice.hottest_rate) : "",
-                      choice.cost ? fmt::format(", {:.3g} per second", *choice.cost) : "",
-                      choice.fits ? "" : ", not enough");
+      const std::string line = fmt::format(
+          "{} {}  {} partition{} a read{}, largest {}{}{}{}", choice.chosen ? ">" : " ",
+          padded(choice.name, widest), count_text(choice.partitions), choice.partitions == 1 ? "" : "s",
+          choice.partitions_p95 > choice.partitions
+              ? fmt::format(" (p95 {})", count_text(choice.partitions_p95))
+              : "",
+          size_text(choice.largest_bytes),
+          choice.hottest_rate > 0 ? ", hottest " + rate_text(choice.hottest_rate) : "",
+          choice.cost ? fmt::format(", {:.3g} per second", *choice.cost) : "",
+          choice.fits ? "" : ", not enough");
       out_ += "  " + (choice.chosen ? paint("32", line) : choice.fits ? line : paint("2", line)) + "\n";
     }
   }

@@ -81,7 +81,7 @@ TEST(Seeds, AThousandAndOnePartitionsAndTheirUpdates) {
 
 constexpr const char* large_group = R"(
 CREATE TABLE groups (groupname text, username text, email text, age int, PRIMARY KEY (groupname, username));
--- @table groups rows=20M partitions=1000 p50=100 p99=20k max={} row=100 reads={}/s writes={}/s
+-- @table groups rows=20M partitions=1000 p50=100 p99=20k max={} row=80 reads={}/s writes={}/s
 -- @query members
 SELECT * FROM groups WHERE groupname = ?{};
 )";

@@ -122,10 +122,9 @@ class TableReviewer {
     finding.choices = std::move(split.choices);
     finding.fix = std::move(split.fix);
     finding.cost = std::move(split.cost);
-    if (!finding.fix.empty()) {
+    if (!split.proposal.partition.empty())
       finding.proposal = std::make_shared<const Proposal>(std::move(split.proposal));
-      return;
-    }
+    if (!finding.fix.empty()) return;
     finding.fix = "Add a column to the partition key that splits what is read together least.";
     finding.cost = "Reads name that column, too, or ask several partitions.";
   }
@@ -233,8 +232,9 @@ class TableReviewer {
   void hot() {
     const double ceiling = model_.target.partition_rate;
     const double writes = hottest(true), reads = hottest(false);
-    if (writes <= ceiling && reads <= ceiling) return;
-    const bool by_writes = writes > ceiling;
+    constexpr double rounding = 1 + 1e-9;
+    if (writes <= ceiling * rounding && reads <= ceiling * rounding) return;
+    const bool by_writes = writes > ceiling * rounding;
     Finding finding = begin(Verdict::hot_partition,
                             std::max(writes, reads) > 10 * ceiling ? Severity::error : Severity::warning,
                             fmt::format("The hottest partition gets {} {}; one partition bears {}.",
@@ -266,8 +266,8 @@ class TableReviewer {
     const double copies = std::ceil(reads / model_.target.partition_rate);
     Proposal proposal;
     proposal.partition.push_back(
-        {"copy", "int",
-         fmt::format("0 to {}; every one is written, a random one is read", count_text(copies - 1))});
+        {"copy", "int", fmt::format("0 to {:.0f}; every one is written, a random one is read", copies - 1),
+         ""});
     finding.proposal = std::make_shared<const Proposal>(std::move(proposal));
     finding.fix = fmt::format(
         "Keep {} copies of each row under as many keys, and read any one of them; or cache what the hottest "
@@ -334,7 +334,7 @@ class TableReviewer {
     Proposal proposal;
     proposal.partition.push_back(
         {"hash_prefix", "int",
-         fmt::format("hash of {} modulo {}", table_.clustering(0).name, count_text(wanted))});
+         fmt::format("hash of {} modulo {:.0f}", hash_source(model_, facts_, wanted), wanted), ""});
     finding.proposal = std::make_shared<const Proposal>(std::move(proposal));
     finding.fix = fmt::format(
         "Put another column that every query names into the partition key; where none is, a hash prefix "

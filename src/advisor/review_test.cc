@@ -29,9 +29,8 @@ void expect_runnable(const Finding& finding) {
 
 TEST(ReviewBuckets, NewestTenAtThreeADay) {
   constexpr double day = 86'400;
-  const BucketWidth width = choose_width(3 / day, 10, 3 / day, 100, 100e6);
-  EXPECT_EQ(width.seconds, 4 * day);
-  EXPECT_FALSE(width.bounded_by_size);
+  const std::vector<double> widths = bucket_widths(10 * day / 3, 1000 * day, false);
+  EXPECT_EQ(widths, (std::vector<double>{4 * day, 7 * day, 14 * day, 30 * day}));
   const TimeBucket four{3 / day, 4 * day, 10};
   EXPECT_NEAR(four.expected(), 1.8333, 0.001);
   EXPECT_NEAR(1 - four.chance_above(1), 0.21, 0.01);
@@ -65,9 +64,14 @@ TEST(ReviewBuckets, QuantilesAreTheLeastThatSuffice) {
 
 TEST(ReviewBuckets, SizeBoundsTheWidth) {
   // 1,000 rows a second of 1 kB fill 100 MB in 100 seconds.
-  const BucketWidth width = choose_width(1000, 1e6, 1000, 1000, 100e6);
-  EXPECT_EQ(width.seconds, 60);
-  EXPECT_TRUE(width.bounded_by_size);
+  constexpr double hour = 3600, day = 24 * hour;
+  EXPECT_EQ(bucket_widths(1000, 100, false), std::vector<double>{60});
+  // What a day can be divided into, and no shorter than it must be.
+  EXPECT_EQ(bucket_widths(60, 13.9 * hour, false), std::vector<double>{12 * hour});
+  EXPECT_EQ(bucket_widths(60, 20 * day, false), (std::vector<double>{day, 7 * day, 14 * day}));
+  EXPECT_EQ(bucket_widths(60, 20.5 * day, true), (std::vector<double>{day, 7 * day, 14 * day, 20 * day}));
+  EXPECT_EQ(bucket_widths(30 * day, 20.5 * day, false), std::vector<double>{20 * day});
+  EXPECT_EQ(bucket_widths(1, 1e-9, false), std::vector<double>{1}) << "no clock is finer";
   EXPECT_EQ(least_modulo(0, 100e6, 4000, 1000), 4);
   EXPECT_EQ(least_modulo(950e6, 100e6, 4000, 1000), 10);
   EXPECT_EQ(least_modulo(1, 100e6, 1, 1000), 1);
@@ -140,7 +144,7 @@ SELECT * FROM groups WHERE groupname = ?;
 TEST(ReviewSeeds, AGroupOfMillionsIsSplitByAHashPrefix) {
   const std::string text = R"(
 CREATE TABLE groups (groupname text, username text, email text, age int, PRIMARY KEY (groupname, username));
--- @table groups rows=20M partitions=1000 p50=100 p99=20k max=3500k row=100
+-- @table groups rows=20M partitions=1000 p50=100 p99=20k max=3500k row=80
 -- @target partition=100MB
 -- @query members rate=10/s
 SELECT * FROM groups WHERE groupname = ?;
@@ -150,7 +154,8 @@ SELECT * FROM groups WHERE groupname = ?;
   ASSERT_NE(finding, nullptr) << ids(review);
   EXPECT_EQ(finding->severity, Severity::error);
   expect_runnable(*finding);
-  // 350 MB: a modulo of 2 leaves too much, 4 is the least that fits, 10 reads more than it must.
+  // 343 MB with a prefix in each row: a modulo of 2 leaves too much, 4 is the least that fits, 10 reads more
+  // than it must.
   ASSERT_EQ(finding->choices.size(), 3u);
   EXPECT_EQ(finding->choices[0].partitions, 2);
   EXPECT_FALSE(finding->choices[0].fits);

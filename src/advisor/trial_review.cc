@@ -150,11 +150,16 @@ class TrialMaker {
       out.target.columns.push_back(column.name);
       if (old == nullptr) out.target.split.name = column.name;
     }
+    const schema::Table& old_table = (*base)->table();
+    for (size_t i = 0; replaces && i < old_table.partition_key_count; ++i) {
+      const std::string& key = old_table.partition_key(i).name;
+      if (std::find(out.target.columns.begin(), out.target.columns.end(), key) == out.target.columns.end())
+        return false;  // statements name it
+    }
     for (const Choice& choice : finding.choices) {
       if (!choice.chosen) continue;
       if (choice.modulo > most_prefixes) return false;
-      if (choice.modulo > 0 && choice.partitions < choice.modulo)
-        return false;  // a second table, not written out
+      if (choice.second_table) return false;  // which only its owner can cut
       out.target.split.modulo = choice.modulo;
       out.target.split.width = choice.width;
       out.partitions = choice.partitions;
