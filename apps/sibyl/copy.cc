@@ -229,6 +229,7 @@ base::Status Journal::save() {
     const base::File file(unfinished, O_WRONLY | O_CREAT | O_TRUNC);
     if (!file) return base::fail(base::file_error("make", unfinished, errno));
     SIBYL_TRY(write_all(file.number(), unfinished, text));
+    if (::fdatasync(file.number()) != 0) return base::fail(base::file_error("sync", unfinished, errno));
   }
   if (::rename(unfinished.c_str(), path_.c_str()) != 0)
     return base::fail(base::file_error("write", path_, errno));

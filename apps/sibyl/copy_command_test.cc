@@ -224,6 +224,45 @@ TEST_F(CopyCommandTest, AnExportGoesOnAfterItWasKilled) {
   expect_lines_once_each(contents(path("out.csv")), rows);
 }
 
+// After a power failure a part may be there without its bytes: it is read again.
+TEST_F(CopyCommandTest, AnExportReadsAgainWhatIsNotWhole) {
+  auto server = serve(data());
+  auto connection = connect();
+  make_table(*connection);
+  constexpr int rows = 2'000;
+  ASSERT_EQ(copy("import", "ks.t", write_rows(rows)).status, 0);
+  fs::create_directory(path("out.csv.new"));  // in the way of the last step, which leaves the parts
+  EXPECT_EQ(copy("export", "ks.t", path("out.csv")).status, 3);
+  fs::remove(path("out.csv.new"));
+  ASSERT_GT(fs::file_size(path("out.csv.parts/00005")), 0u);
+  fs::resize_file(path("out.csv.parts/00005"), 0);
+  ASSERT_EQ(copy("export", "ks.t", path("out.csv")).status, 0);
+  expect_lines_once_each(contents(path("out.csv")), rows);
+}
+
+// What is kept of a run is never the file that is read, nor filled up with what nobody wrote.
+TEST_F(CopyCommandTest, WhatIsRejectedIsKeptApart) {
+  auto server = serve(data());
+  auto connection = connect();
+  make_table(*connection);
+  const std::string text = "1,1,one\ntwo,2,bad\n";
+  for (const char* name : {"x.csv", "x.reasons"}) {
+    write(name, text);
+    const auto refused =
+        copy("import", "ks.t", path(name), {"--rejected", path(name[2] == 'c' ? "x.csv" : "x")});
+    EXPECT_EQ(refused.status, 2) << name;
+    EXPECT_THAT(refused.errors, HasSubstr("would be replaced")) << name;
+    EXPECT_EQ(contents(path(name)), text);
+  }
+  EXPECT_EQ(copy("import", "ks.t", path("x.csv"), {"--max-errors", "0"}).status, 3);
+  ASSERT_EQ(contents(path("x.csv.rejected")), "two,2,bad\n");
+  fs::resize_file(path("x.csv.rejected"), 3);
+  const auto shorter = copy("import", "ks.t", path("x.csv"), {"--max-errors", "0"});
+  EXPECT_EQ(shorter.status, 3);
+  EXPECT_THAT(shorter.errors, HasSubstr("has 3 bytes, and the journal knows of 10"));
+  EXPECT_EQ(contents(path("x.csv.rejected")), "two");
+}
+
 // An import survives a restart of the server.
 TEST_F(CopyCommandTest, AnImportWaitsForAServerThatRestarts) {
   auto server = serve(data());

@@ -88,9 +88,10 @@ class ExportState {
     progress_.update(done_, range_count, rows(), bytes_);
   }
   // Rows count when their range is whole: one that is read again has them once.
-  void finished(unsigned range, uint64_t rows) {
+  void finished(unsigned range, uint64_t rows, uint64_t bytes) {
     const std::lock_guard lock(mutex_);
     journal_.set(fact(range), std::to_string(rows));
+    journal_.set(size_fact(range), std::to_string(bytes));
     if (const auto saved = journal_.save(); !saved && !error_) error_ = saved.error();
     new_rows_ += rows;
     ++done_;
@@ -108,8 +109,14 @@ class ExportState {
 
  private:
   static std::string fact(unsigned range) { return fmt::format("rows-{}", range); }
+  static std::string size_fact(unsigned range) { return fmt::format("bytes-{}", range); }
+  // A part counts when it has every byte that it had: whatever stopped the earlier run, none is missing.
   bool is_done(unsigned range) const {
-    return !parts_.empty() && !journal_.get(fact(range)).empty() && fs::exists(part_path(range));
+    if (parts_.empty() || journal_.get(fact(range)).empty() || journal_.get(size_fact(range)).empty())
+      return false;
+    std::error_code error;
+    const auto size = fs::file_size(part_path(range), error);
+    return !error && size == journal_.number(size_fact(range));
   }
 
   mutable std::mutex mutex_;
@@ -164,6 +171,7 @@ class ExportReader {
 
   base::Status read_range(unsigned range, const std::optional<std::string>& single) {
     text_.clear();  // what an attempt before this one has left
+    if (!single) written_ = 0;
     SIBYL_TRY(connect());
     const std::string path = single ? *single : state_.part_path(range) + ".new";
     const base::File file = make_file(path);
@@ -188,9 +196,16 @@ class ExportReader {
       SIBYL_TRY(write_page(page, file.number(), path));
     }
     SIBYL_TRY(flush(file.number(), path));
-    if (!single && ::rename(path.c_str(), state_.part_path(range).c_str()) != 0)
+    if (!single) SIBYL_TRY(keep_part(range, file.number(), path));
+    state_.finished(range, rows, written_);
+    return {};
+  }
+
+  // It is on the device before the journal says that it is there.
+  base::Status keep_part(unsigned range, int file, const std::string& path) {
+    if (::fdatasync(file) != 0) return base::fail(base::file_error("sync", path, errno));
+    if (::rename(path.c_str(), state_.part_path(range).c_str()) != 0)
       return base::fail(base::file_error("make", path, errno));
-    state_.finished(range, rows);
     return {};
   }
 
@@ -224,7 +239,7 @@ class ExportReader {
   std::unique_ptr<client::Connection> connection_;
   std::optional<client::Prepared> prepared_;
   std::string text_;      // of the range, not written yet
-  uint64_t written_ = 0;  // of the range, by all attempts
+  uint64_t written_ = 0;  // of the range; to standard output by all attempts
 };
 
 std::string header_line(const ExportPlan& plan) {
@@ -275,6 +290,7 @@ base::Status put_together(const ExportOptions& options, const ExportPlan& plan, 
   if (::rename(path.c_str(), options.file.c_str()) != 0)
     return base::fail(base::file_error("make", options.file, errno));
   std::error_code ignored;
+  SIBYL_TRY(base::sync_path(fs::absolute(options.file, ignored).parent_path().string()));
   fs::remove_all(parts, ignored);
   return {};
 }

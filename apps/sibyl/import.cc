@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <thread>
 
 #include "sibyl/commands.h"
@@ -83,6 +84,18 @@ std::string run_name(const ImportOptions& options, const client::Options& server
                      status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
 }
 
+// What is kept of a run replaces what was there, which must not be what is read.
+base::Status check_apart(const std::string& file, const std::string& rejected) {
+  for (const std::string& kept : {rejected, reasons_path(rejected)}) {
+    std::error_code none_there;
+    if (std::filesystem::equivalent(file, kept, none_there))
+      return base::fail(base::Error(base::ErrorCode::invalid,
+                                    fmt::format("{} would be replaced by what is rejected of it", file))
+                            .with_hint("name another file with --rejected"));
+  }
+  return {};
+}
+
 // Cuts the file into pieces, until it ends or the import stops.
 base::Status read_pieces(RecordFile& file, const Dialect& dialect, ImportState& state) {
   for (uint64_t index = 0;; ++index) {
@@ -144,6 +157,8 @@ int run_import(const ImportOptions& options) {
   const bool is_stream = copy::is_stream(options.file);
   const std::string base = is_stream ? fmt::format("{}.{}", table->keyspace, table->name) : options.file;
   const std::string rejected = options.rejected.empty() ? base + ".rejected" : options.rejected;
+  if (const auto apart = check_apart(options.file, rejected); !apart)
+    return refuse(command_name, apart.error());
   const std::string remembered = is_stream                 ? ""
                                  : options.journal.empty() ? options.file + ".import"
                                                            : options.journal;

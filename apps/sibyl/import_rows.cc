@@ -2,14 +2,16 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <thread>
 #include <utility>
 
+#include "base/file.h"
 #include "sibyl/copy_value.h"
 
 namespace sibyl::copy {
@@ -19,20 +21,31 @@ constexpr size_t max_queued = 8;
 constexpr auto save_pause = std::chrono::milliseconds(200);
 constexpr int max_attempts = 40;  // of one write: some two minutes
 
-std::string reasons_path(const std::string& rejected) {
-  return rejected + ".reasons";
+// Appends to a file and gives its new size, once it is on the device: the journal counts on it.
+base::Result<uint64_t> append(const std::string& path, const std::string& text) {
+  const base::File file(path, O_WRONLY | O_CREAT | O_APPEND);
+  if (!file) return base::fail(base::file_error("make", path, errno));
+  SIBYL_TRY(write_all(file.number(), path, text));
+  if (::fdatasync(file.number()) != 0) return base::fail(base::file_error("sync", path, errno));
+  return static_cast<uint64_t>(::lseek(file.number(), 0, SEEK_END));
 }
 
-// Appends to a file and gives its new size.
-base::Result<uint64_t> append(const std::string& path, const std::string& text) {
-  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  if (file < 0)
-    return base::fail(base::ErrorCode::server, fmt::format("Cannot make {}: {}", path, std::strerror(errno)));
-  const base::Status written = write_all(file, path, text);
-  const off_t size = ::lseek(file, 0, SEEK_END);
-  ::close(file);
-  if (!written) return base::fail(written.error());
-  return static_cast<uint64_t>(size);
+// What was kept beyond the journal's last word will be rejected again.
+base::Status cut(const std::string& path, uint64_t size) {
+  if (size == 0) {
+    ::unlink(path.c_str());
+    return {};
+  }
+  struct stat status{};
+  if (::stat(path.c_str(), &status) != 0) return base::fail(base::file_error("go on with", path, errno));
+  if (static_cast<uint64_t>(status.st_size) < size)
+    return base::fail(
+        base::Error(base::ErrorCode::invalid,
+                    fmt::format("{} has {} bytes, and the journal knows of {}", path, status.st_size, size))
+            .with_hint("rejected rows are gone from it: --restart begins anew"));
+  if (::truncate(path.c_str(), static_cast<off_t>(size)) != 0)
+    return base::fail(base::file_error("go on with", path, errno));
+  return {};
 }
 
 // Whether the same write may succeed later.
@@ -55,6 +68,10 @@ std::chrono::milliseconds pause_before(int attempt) {
 
 }  // namespace
 
+std::string reasons_path(const std::string& rejected) {
+  return rejected + ".reasons";
+}
+
 // --- ImportState
 
 ImportState::ImportState(const ImportOptions& options, Journal journal, Progress& progress,
@@ -67,16 +84,9 @@ ImportState::ImportState(const ImportOptions& options, Journal journal, Progress
   begin_bytes_ = bytes_ = journal_.number("bytes");
   written_ = journal_.number("written");
   rejected_ = journal_.number("rejected");
-  // What was kept beyond the journal's last word will be rejected again.
   for (const auto& [path, fact] : {std::pair(rejected_path_, "rejected_bytes"),
-                                   std::pair(reasons_path(rejected_path_), "reasons_bytes")}) {
-    const uint64_t size = journal_.number(fact);
-    if (size == 0)
-      ::unlink(path.c_str());
-    else if (::truncate(path.c_str(), static_cast<off_t>(size)) != 0)
-      error_ = base::Error(base::ErrorCode::server,
-                           fmt::format("Cannot go on with {}: {}", path, std::strerror(errno)));
-  }
+                                   std::pair(reasons_path(rejected_path_), "reasons_bytes")})
+    if (const base::Status ready = cut(path, journal_.number(fact)); !ready) error_ = ready.error();
 }
 
 bool ImportState::push(PiecePtr piece) {

@@ -18,6 +18,9 @@
 
 namespace sibyl::copy {
 
+// Where the reasons for the rows in the file `rejected` are kept.
+std::string reasons_path(const std::string& rejected);
+
 struct Rejected {
   uint64_t line = 0;
   std::string record;

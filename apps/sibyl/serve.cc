@@ -152,10 +152,14 @@ void read_flags(const Arguments& arguments, Reader& reader) {
   read_tls_flags(arguments.tls, reader);
 }
 
+// Empty: there is none.
+std::string configuration_file(const Arguments& arguments) {
+  const char* named = std::getenv("SIBYL_CONFIG");
+  return arguments.config.empty() && named != nullptr ? named : arguments.config;
+}
+
 Reader::Result read_configuration(const Arguments& arguments, Reader& reader) {
-  std::string file = arguments.config;
-  if (const char* named = std::getenv("SIBYL_CONFIG"); file.empty() && named != nullptr) file = named;
-  if (!file.empty()) reader.read_file(file);
+  if (const std::string file = configuration_file(arguments); !file.empty()) reader.read_file(file);
   reader.read_environment(environ);
   read_flags(arguments, reader);
   return reader.finish();
@@ -167,8 +171,9 @@ int refuse_configuration(const Reader& reader) {
 }
 
 void log_start(const Arguments& arguments, const Reader& reader, const Reader::Result& read) {
+  const std::string file = configuration_file(arguments);
   spdlog::info("sibyl {} starts; configuration: {}", SIBYL_VERSION,
-               arguments.config.empty() ? "defaults, environment and flags" : arguments.config);
+               file.empty() ? "defaults, environment and flags" : file);
   for (const auto& [name, where] : read.places) spdlog::debug("{} comes from {}", name, where);
   for (const std::string& warning : reader.warnings()) spdlog::warn("{}", warning);
   if (!reader.ignored().empty())

@@ -71,6 +71,16 @@ TEST_F(ServeTest, AnAddressInUseIsRefused) {
   EXPECT_THAT(second.errors, HasSubstr("Cannot listen on " + address() + ": Address already in use"));
 }
 
+TEST_F(ServeTest, TheLogNamesTheFileThatWasRead) {
+  auto first = serve(":memory:");
+  const std::string file = write("sibyl.yaml", "cluster_name: named\n");
+  ::setenv("SIBYL_CONFIG", file.c_str(), 1);
+  const Outcome second = sibyl({"serve", "--data", ":memory:", "--listen", address()});
+  ::unsetenv("SIBYL_CONFIG");
+  EXPECT_EQ(second.status, 3);
+  EXPECT_THAT(second.errors, HasSubstr("starts; configuration: " + file));
+}
+
 TEST_F(ServeTest, WritesSurviveAKill) {
   {
     auto server = serve(data());
