@@ -31,6 +31,31 @@ class SecurityLogTest : public ServeTest {
   }
 };
 
+TEST_F(SecurityLogTest, LoginsRolesAndDefinitionsAreToldWithoutSecrets) {
+  auto server = serve(data(), {"--authenticator", "PasswordAuthenticator", "--authorizer",
+                               "CassandraAuthorizer", "--metrics", "off"});
+  EXPECT_FALSE(log_in("bob\x1e", "wrong-secret"));
+  auto connection = log_in("cassandra", "cassandra");
+  ASSERT_TRUE(connection) << connection.error().text();
+  make_table(**connection);
+  run(**connection, "CREATE ROLE ann WITH PASSWORD = 'hunter2' AND LOGIN = true");
+  run(**connection, "GRANT SELECT ON KEYSPACE ks TO ann");
+  run(**connection, "TRUNCATE ks.t");
+  run(**connection, "LIST ROLES");
+  connection->reset();
+  const std::string log = log_of(*server);
+  EXPECT_THAT(log, HasSubstr("made the superuser 'cassandra'"));
+  EXPECT_THAT(log, HasSubstr("warning the superuser 'cassandra' has its default password"));
+  EXPECT_THAT(log, HasSubstr("warning login refused role=bob? client=127.0.0.1 error="));
+  EXPECT_THAT(log, HasSubstr("schema changed statement=\"CREATE TABLE ks.t"));
+  EXPECT_THAT(log, HasSubstr("roles changed statement=\"CREATE ROLE ann WITH PASSWORD = ?"));
+  EXPECT_THAT(log, HasSubstr("roles changed statement=\"GRANT SELECT ON KEYSPACE ks TO ann\" client=127."));
+  EXPECT_THAT(log, HasSubstr("table truncated statement=\"TRUNCATE ks.t\""));
+  EXPECT_THAT(log, HasSubstr(" role=cassandra"));
+  EXPECT_THAT(log, Not(HasSubstr("LIST ROLES")));
+  for (const char* secret : {"hunter2", "wrong-secret"}) EXPECT_THAT(log, Not(HasSubstr(secret)));
+}
+
 TEST_F(SecurityLogTest, DefaultPasswordsAreWarnedOfUntilTheyAreChanged) {
   const std::vector<std::string> flags = {"--authenticator", "PasswordAuthenticator", "--metrics", "off"};
   {
@@ -80,6 +105,8 @@ TEST_F(SecurityLogTest, AFileThatMayNotGrowFailsWritesAndNothingElse) {
   ASSERT_TRUE(failed);
   EXPECT_EQ(failed->code(), base::ErrorCode::write_failure) << failed->text();
   EXPECT_THAT(failed->message(), HasSubstr("File too large"));
+  EXPECT_EQ(failed->details().consistency, static_cast<uint16_t>(client::Consistency::local_quorum));
+  EXPECT_EQ(failed->details().failures, 1);
   EXPECT_EQ(connection->query("SELECT v FROM ks.t WHERE k = 1")->row_count(), 1u);
   limit.rlim_cur = RLIM_INFINITY;
   ASSERT_EQ(::prlimit(server->pid(), RLIMIT_FSIZE, &limit, nullptr), 0);

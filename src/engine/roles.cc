@@ -1,6 +1,7 @@
 #include "engine/roles.h"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <optional>
 #include <vector>
@@ -232,6 +233,7 @@ base::Status Roles::start(const schema::SnapshotPtr& schema) {
       made.roles[first_role] = {true, true, std::move(hash), {}};
       return {};
     }));
+    spdlog::info("made the superuser '{}', with its name as the password", first_role);
   }
   if (requires_login()) auth::nobodys_hash();  // or the first login would take twice as long
   return change([&](AccessRows& known) -> base::Status {

@@ -6,6 +6,7 @@
 #include "protocol/error_message.h"
 #include "protocol/response.h"
 #include "server/connection.h"
+#include "server/failure.h"
 
 namespace sibyl::server {
 
@@ -64,16 +65,27 @@ void choose_metadata(const Call& call, const execute::ResultSet& result, protoco
 }  // namespace
 
 void Connection::answer_error(int16_t stream, const base::Error& error, const engine::RequestTrace* trace) {
-  reactor_.metrics().count_error(error.code());
+  answer_error(stream, protocol::to_message(error), trace);
+}
+
+void Connection::answer_failure(const Call& call, const base::Error& error) {
+  protocol::ErrorMessage message = protocol::to_message(error);
+  describe_failure(call, reactor_.shared().node_address, message);
+  answer_error(call.stream, message, call.trace.get());
+}
+
+void Connection::answer_error(int16_t stream, const protocol::ErrorMessage& error,
+                              const engine::RequestTrace* trace) {
+  reactor_.metrics().count_error(error.code);
   base::Bytes& out = output();
   // As Cassandra does, what a guardrail refuses is told as a warning, too.
-  const bool warn = error.code() == base::ErrorCode::invalid && error.message().starts_with("Guardrail ") &&
+  const bool warn = error.code == base::ErrorCode::invalid && error.message.starts_with("Guardrail ") &&
                     protocol::has_warnings_and_payload(version_);
   const uint8_t flags = flags_of(warn, trace);
   FrameWriter frame(out, Direction::response, {version_, flags, stream, Opcode::error});
   if (trace != nullptr) out.append(trace->id());
-  if (warn) protocol::append_string_list(out, std::vector<std::string>{error.message()});
-  protocol::append_error(out, version_, protocol::to_message(error));
+  if (warn) protocol::append_string_list(out, std::vector<std::string>{error.message});
+  protocol::append_error(out, version_, error);
   frame.finish(compression_);
 }
 

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "execute/quick.h"
+#include "plan/modify.h"
 #include "plan/select.h"
 #include "protocol/request.h"
 #include "server/reactor.h"
@@ -111,6 +112,11 @@ base::Status fill_request(Call& call, const protocol::QueryParameters& parameter
   return {};
 }
 
+bool is_conditional(const plan::Prepared& plan) {
+  const auto* one = std::get_if<std::shared_ptr<const plan::Modification>>(&plan.plan);
+  return one != nullptr && (*one)->conditional != nullptr;
+}
+
 // Cassandra writes its first word small, but large in a batch.
 base::Status check_marker_count(const plan::Prepared& plan, size_t values, const char* there) {
   if (plan.markers.size() == values) return {};
@@ -177,6 +183,7 @@ base::Status begin_batch(Call& call, BytesView body, Version version, const std:
                                       : engine.plan_query(statement.text_or_id, named, call.trace.get());
     if (!plan) return base::fail(plan.error());
     SIBYL_TRY(check_marker_count(**plan, statement.value_count, "There"));
+    call.is_conditional_batch |= is_conditional(**plan);
     for (const schema::TablePtr& table : (*plan)->tables)
       if (std::find(call.batch_tables.begin(), call.batch_tables.end(), table->storage_id) ==
           call.batch_tables.end())

@@ -67,6 +67,7 @@ struct Call final : execute::Interrupt {
   std::vector<uint32_t> batch_tables;  // the storage ids of those that a BATCH writes
   execute::Request request;
   bool is_execute = false;
+  bool is_conditional_batch = false;
   bool skip_metadata = false;
   std::optional<base::Result<execute::ResultSet>> result;
   std::unique_ptr<engine::RequestTrace> trace;  // when the request asks for one

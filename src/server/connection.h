@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "protocol/compression.h"
+#include "protocol/error_message.h"
 #include "protocol/frame.h"
 #include "protocol/response.h"
 #include "protocol/segment.h"
@@ -155,12 +156,16 @@ class Connection {
   void finish_login(const Call& call);
   // Of a statement, which has a result; a login has none.
   void count_finished(const Call& call);
-  void logged_in(int16_t stream, const base::Result<const auth::Login*>& login);
+  void logged_in(int16_t stream, std::string_view who, const base::Result<const auth::Login*>& login);
+  void refuse_login(int16_t stream, std::string_view who, const base::Error& why);
   void answer_authenticate(int16_t stream);
   void answer_auth_success(int16_t stream);
 
   // answer.cc: results to bytes.
   void answer_error(int16_t stream, const base::Error& error, const engine::RequestTrace* trace = nullptr);
+  // The same for a call that ran, with what the protocol tells of failures.
+  void answer_failure(const Call& call, const base::Error& error);
+  void answer_error(int16_t stream, const protocol::ErrorMessage& message, const engine::RequestTrace* trace);
   void answer_empty(int16_t stream, protocol::Opcode opcode);
   void answer_result(const Call& call, const execute::ResultSet& result);
   void answer_prepared(const Call& call);

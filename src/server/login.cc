@@ -71,9 +71,9 @@ void Connection::handle_auth_response(const FrameStep& step, protocol::BytesView
       (authenticator == Authenticator::mutual_tls_with_password_fallback && !peer_.identity.empty());
   if (by_certificate) {
     if (peer_.identity.empty())
-      return answer_error(
-          stream, base::Error(base::ErrorCode::bad_credentials, "Invalid or not supported certificate"));
-    return logged_in(stream, engine.log_in_by_identity(peer_.identity));
+      return refuse_login(
+          stream, "", base::Error(base::ErrorCode::bad_credentials, "Invalid or not supported certificate"));
+    return logged_in(stream, peer_.identity, engine.log_in_by_identity(peer_.identity));
   }
   auto credentials = auth::decode_plain(token->value_or(protocol::BytesView()));
   if (!credentials) return answer_error(stream, credentials.error());
@@ -81,7 +81,7 @@ void Connection::handle_auth_response(const FrameStep& step, protocol::BytesView
   std::optional<auth::Attempts::Turn> turn = auth::Attempts::Turn();
   if (reactor_.shared().limits.slow_failed_logins)
     turn = reactor_.shared().attempts.take_turn(client_.description.address, credentials->role, now);
-  if (!turn) return answer_error(stream, too_many_attempts());
+  if (!turn) return refuse_login(stream, credentials->role, too_many_attempts());
   Call* call = take_call(step, {});
   call->login = std::make_unique<LoginAttempt>(LoginAttempt{
       std::move(*credentials), client_.description.address, turn->by_address, now + turn->wait + longest_look,
@@ -124,11 +124,18 @@ void Connection::submit_login(Call* call) {
 
 void Connection::finish_login(const Call& call) {
   is_logging_in_ = false;
-  if (stage_ != Stage::closed) logged_in(call.stream, call.login->result);
+  if (stage_ != Stage::closed) logged_in(call.stream, call.login->credentials.role, call.login->result);
 }
 
-void Connection::logged_in(int16_t stream, const base::Result<const auth::Login*>& login) {
-  if (!login) return answer_error(stream, login.error());
+void Connection::refuse_login(int16_t stream, std::string_view who, const base::Error& why) {
+  reactor_.shared().request_log.tell_refused(client_.description.address, who, why,
+                                             std::chrono::steady_clock::now());
+  answer_error(stream, why);
+}
+
+void Connection::logged_in(int16_t stream, std::string_view who,
+                           const base::Result<const auth::Login*>& login) {
+  if (!login) return refuse_login(stream, who, login.error());
   login_ = *login;
   if (stage_ == Stage::authenticating) stage_ = Stage::ready;
   reactor_.shared().clients.update(client_, [&](engine::Client& client) {

@@ -42,7 +42,7 @@ void Call::reset() {
   chunk.reset();
   base::Bytes().swap(decompressed);
   result_bytes = 0;
-  completed_inline = is_execute = skip_metadata = false;
+  completed_inline = is_execute = skip_metadata = is_conditional_batch = false;
   clear(query.parameters.values);
   clear(query.parameters.names);
   clear(execute.parameters.values);

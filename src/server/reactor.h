@@ -49,6 +49,7 @@ struct Shared {
   std::chrono::steady_clock::duration slow_query{0};  // 0: none are told of
   RateLimiter rate{limits.requests_per_second};
   Occasionally refusals_told;
+  std::string node_address;  // as clients are told of it: 4 or 16 bytes
 
   // Stopping: told when a connection or a call has gone.
   std::atomic<bool> is_stopping{false};

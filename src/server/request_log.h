@@ -1,4 +1,5 @@
-// What the log says of single requests: those that were slow, and those that the server failed. Never values.
+// What the log says of single requests: those that were slow, those that the server failed, those that change
+// what others see or may do, and logins that were refused. Never values.
 #pragma once
 
 #include <atomic>
@@ -6,6 +7,7 @@
 #include <cstdint>
 
 #include "base/result.h"
+#include "engine/engine.h"
 
 namespace sibyl::server {
 
@@ -28,12 +30,17 @@ class RequestLog {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  void tell_slow(const Call& call, Time now);
+  void tell_slow(const Call& call, const engine::Client& client, Time now);
   // Of errors that are the server's fault.
-  void tell_failed(const Call& call, const base::Error& error, Time now);
+  void tell_failed(const Call& call, const engine::Client& client, const base::Error& error, Time now);
+  // A statement that was run and changed the schema, roles or permissions, or truncated a table; others are
+  // not told of.
+  void tell_change(const Call& call, const engine::Client& client);
+  // Somebody who was not let in. `who` is what he says: a role or an identity.
+  void tell_refused(const std::string& address, std::string_view who, const base::Error& why, Time now);
 
  private:
-  LogLimit slow_{10}, failed_{10};
+  LogLimit slow_{10}, failed_{10}, refused_{10};
 };
 
 bool is_servers_fault(base::ErrorCode code);

@@ -39,6 +39,14 @@ base::Error listen_error(const std::string& where, const error_code& error) {
   return base::Error(base::ErrorCode::server, fmt::format("Cannot listen on {}: {}", where, error.message()));
 }
 
+// As the protocol writes it.
+std::string address_bytes(const std::string& text) {
+  boost::system::error_code ignored;
+  const asio::ip::address address = asio::ip::make_address(text, ignored);
+  const auto bytes_of = [](const auto& bytes) { return std::string(bytes.begin(), bytes.end()); };
+  return address.is_v4() ? bytes_of(address.to_v4().to_bytes()) : bytes_of(address.to_v6().to_bytes());
+}
+
 // Clients are told to connect here, so a wildcard will not do: the first address that others can reach.
 std::string reachable_address(const asio::ip::address& listening) {
   if (!listening.is_unspecified()) return listening.to_string();
@@ -114,7 +122,9 @@ void Server::Impl::start(const Options& options) {
   if (shared.engine.auth_options().authenticator != auth::Authenticator::allow_all)
     shared.login_pool = std::make_unique<BlockingPool>(
         "Logins", std::clamp(std::thread::hardware_concurrency() / 2, 1u, 4u), login_queue, run_login);
-  shared.engine.set_endpoint(reachable_address(endpoint.address()), endpoint.port());
+  const std::string reachable = reachable_address(endpoint.address());
+  shared.node_address = address_bytes(reachable);
+  shared.engine.set_endpoint(reachable, endpoint.port());
   subscription = shared.engine.subscribe([this](const schema::Change& change) {
     for (auto& reactor : shared.reactors) reactor->publish(change);
   });

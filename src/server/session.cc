@@ -309,10 +309,13 @@ void Connection::count_finished(const Call& call) {
   Shared& shared = reactor_.shared();
   if (shared.slow_query.count() > 0 && now - call.arrived > shared.slow_query) {
     reactor_.metrics().count_slow();
-    shared.request_log.tell_slow(call, now);
+    shared.request_log.tell_slow(call, client_.description, now);
   }
-  if (!call.result->has_value() && is_servers_fault(call.result->error().code()))
-    shared.request_log.tell_failed(call, call.result->error(), now);
+  if (call.result->has_value()) {
+    shared.request_log.tell_change(call, client_.description);
+  } else if (is_servers_fault(call.result->error().code())) {
+    shared.request_log.tell_failed(call, client_.description, call.result->error(), now);
+  }
 }
 
 void Connection::finish(Call* call) {
@@ -325,7 +328,7 @@ void Connection::finish(Call* call) {
     finish_login(*call);
   } else if (stage_ != Stage::closed) {
     if (!call->result->has_value()) {
-      answer_error(call->stream, call->result->error(), call->trace.get());
+      answer_failure(*call, call->result->error());
     } else if (call->opcode == Opcode::prepare) {
       answer_prepared(*call);
     } else {
