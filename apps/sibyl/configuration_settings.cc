@@ -86,6 +86,20 @@ Setting known_class(const char* name, Access access, Parse parse, std::string he
   return setting;
 }
 
+// A text of ours that must not be empty.
+template <typename Access>
+Setting name(const char* name, const char* section, Access access, std::string help) {
+  Setting setting = text(name, section, access, std::move(help));
+  setting.is_ours = true;
+  setting.assign = [access](Configuration& c, const RawValue& value) -> base::Status {
+    SIBYL_ASSIGN(const std::string given, single(value));
+    if (given.empty()) return base::fail(bad("it is empty"));
+    access(c) = given;
+    return {};
+  };
+  return setting;
+}
+
 // Of which Cassandra's own is the only one.
 Setting role_manager() {
   Setting setting{"role_manager", Type::choice, "Security", "CassandraRoleManager, the only one"};
@@ -175,6 +189,12 @@ void add_node(std::vector<Setting>& list) {
   list.push_back(text(
       "cluster_name", section, [](auto& c) -> auto& { return c.engine.cluster_name; },
       "What drivers show as the cluster's name"));
+  list.push_back(name(
+      "data_center", section, [](auto& c) -> auto& { return c.engine.data_center; },
+      "The data center that drivers are told, and that NetworkTopologyStrategy may name: `dc` of "
+      "cassandra-rackdc.properties"));
+  list.push_back(name(
+      "rack", section, [](auto& c) -> auto& { return c.engine.rack; }, "The rack that drivers are told"));
   list.push_back(data_directory(section));
   list.push_back(commit_sync(section));
   list.push_back(duration(

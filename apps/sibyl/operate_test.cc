@@ -117,5 +117,33 @@ TEST_F(OperateTest, CommandsFindTheDirectoryThatTheServerWasTold) {
   EXPECT_EQ(sibyl({"flush", "--config", file}).status, 2);
 }
 
+TEST_F(OperateTest, SaysWhichDataCenterItIsIn) {
+  auto server = serve(data(), {"--set", "data_center=dc1", "--set", "rack=r7", "--metrics", "off"});
+  auto connection = connect();
+  EXPECT_EQ(first_value(*connection, "SELECT data_center FROM system.local"), "dc1");
+  EXPECT_EQ(first_value(*connection, "SELECT rack FROM system.local"), "r7");
+  EXPECT_EQ(first_value(*connection, "SELECT dc FROM system_views.gossip_info"), "dc1");
+  run(*connection, "CREATE KEYSPACE a WITH replication = {'class': 'NetworkTopologyStrategy', 'dc1': 3}");
+  run(*connection,
+      "CREATE KEYSPACE b WITH replication = {'class': 'NetworkTopologyStrategy', "
+      "'replication_factor': 1}");
+  EXPECT_THAT(first_value(*connection,
+                          "SELECT JSON replication FROM system_schema.keyspaces WHERE keyspace_name = 'b'"),
+              HasSubstr("\"dc1\": \"1\""));
+  const auto other = connection->query(
+      "CREATE KEYSPACE c WITH replication = {'class': 'NetworkTopologyStrategy', 'datacenter1': 1}");
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().message(),
+            "Unrecognized strategy option {datacenter1} passed to NetworkTopologyStrategy for keyspace c");
+  connection.reset();
+  server->signal(SIGTERM);
+  EXPECT_EQ(server->wait(), 0);
+  auto moved = serve(data(), {"--metrics", "off"});
+  EXPECT_EQ(first_value(*connect(), "SELECT data_center FROM system.local"), "datacenter1");
+  moved->signal(SIGTERM);
+  EXPECT_EQ(moved->wait(), 0);
+  EXPECT_THAT(moved->rest_of_errors(), HasSubstr("keyspace a is replicated in data center dc1"));
+}
+
 }  // namespace
 }  // namespace sibyl

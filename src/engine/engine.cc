@@ -102,6 +102,21 @@ Completion with_warnings(std::vector<std::string> warnings, Completion done) {
   };
 }
 
+// Their data is here and served; drivers that route by datacenter look elsewhere, though.
+void warn_of_other_datacenters(const schema::Snapshot& schema, const std::string& own) {
+  for (const auto& [name, keyspace] : schema.keyspaces) {
+    const auto strategy = keyspace->replication.find("class");
+    if (strategy == keyspace->replication.end() || !strategy->second.ends_with("NetworkTopologyStrategy"))
+      continue;
+    for (const auto& [datacenter, factor] : keyspace->replication)
+      if (datacenter != "class" && datacenter != own)
+        spdlog::warn(
+            "keyspace {} is replicated in data center {}, and this server is in {}: alter the keyspace, "
+            "or set data_center",
+            name, datacenter, own);
+  }
+}
+
 class EngineImpl final : public Engine {
  public:
   EngineImpl(const Options& options, std::unique_ptr<base::Clock> own_clock, base::Clock& clock,
@@ -137,7 +152,10 @@ class EngineImpl final : public Engine {
                           [this](BytesView key) { return name_of_key(*schema(), key); });
     SIBYL_TRY(system_tables_.show_node({.host_id = catalogue_.host_id(),
                                         .cluster_name = options_.cluster_name,
+                                        .data_center = options_.data_center,
+                                        .rack = options_.rack,
                                         .started_seconds = clock_.now_seconds()}));
+    warn_of_other_datacenters(*catalogue_.schema(), options_.data_center);
     SIBYL_TRY(show_settings());
     SIBYL_TRY(system_tables_.show_schema(nullptr, *catalogue_.schema()));
     SIBYL_TRY(roles_.start(catalogue_.schema()));
@@ -356,8 +374,8 @@ class EngineImpl final : public Engine {
                                  const auth::Login* login) {
     if (is_about_roles(statement))
       return run_role_statement(
-          statement, roles_.requires_login() ? login : nullptr, keyspace, [this] { return schema(); },
-          roles_);
+          statement, roles_.requires_login() ? login : nullptr, keyspace, [this] { return schema(); }, roles_,
+          options_.data_center);
     base::Result<ResultSet> result = define_next(statement, keyspace, login);
     if (!result || result->kind != ResultSet::Kind::schema_change) return result;
     const bool needs_building = std::holds_alternative<cql::CreateIndex>(statement.node) ||
@@ -377,7 +395,8 @@ class EngineImpl final : public Engine {
                                                            {.keyspace = keyspace,
                                                             .now_micros = timestamps_.next(),
                                                             .guardrails = &options_.guardrails,
-                                                            .masks_columns = options_.dynamic_data_masking}));
+                                                            .masks_columns = options_.dynamic_data_masking,
+                                                            .datacenter = options_.data_center}));
     ResultSet result;
     result.warnings = std::move(made.warnings);
     if (made.schema == before) return result;

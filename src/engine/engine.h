@@ -41,6 +41,8 @@ struct Options {
   std::chrono::milliseconds commitlog_sync_period{10'000};  // with Sync::periodic
   base::Clock* clock = nullptr;                             // nullptr: the system's
   std::string cluster_name = "Sibyl";
+  // Where the server says it is: drivers route by it, and NetworkTopologyStrategy names the first.
+  std::string data_center = "datacenter1", rack = "rack1";
   plan::Guardrails guardrails;
   bool dynamic_data_masking = false;  // MASKED WITH may be used, and hides what it covers
   auth::Options auth;

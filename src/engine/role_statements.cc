@@ -20,7 +20,6 @@ using auth::Resource;
 using base::invalid;
 using execute::ResultSet;
 
-constexpr const char* own_datacenter = "datacenter1";
 constexpr int most_rounds = 12;  // as a power of two, for hashes that are not a superuser's
 
 std::unexpected<base::Error> unauthorized(std::string message) {
@@ -53,13 +52,14 @@ bool is_empty(const cql::RoleOptions& options) {
 class Runner {
  public:
   Runner(const auth::Login& login, const std::string& keyspace, const NewestSchema& newest_schema,
-         Roles& roles)
+         Roles& roles, const std::string& datacenter)
       : user_(login.role),
         keyspace_(keyspace),
         newest_schema_(newest_schema),
         schema_(newest_schema()),
         roles_(roles),
-        access_(roles.access()) {}
+        access_(roles.access()),
+        datacenter_(datacenter) {}
 
   base::Result<ResultSet> operator()(const cql::CreateRole& statement) {
     const cql::RoleOptions options = options_of(statement);
@@ -349,7 +349,7 @@ class Runner {
   base::Status check_access(const cql::RoleOptions& options) const {
     if (options.datacenters)
       for (const std::string& name : *options.datacenters)
-        if (name != own_datacenter)
+        if (name != datacenter_)
           return invalid(
               fmt::format("Invalid value(s) for DATACENTERS '[{}]',All values must be valid datacenters",
                           fmt::join(*options.datacenters, ", ")));
@@ -442,6 +442,7 @@ class Runner {
   const schema::SnapshotPtr schema_;
   Roles& roles_;
   const auth::AccessPtr access_;
+  const std::string& datacenter_;
 };
 
 // A server without logins, or somebody who has not logged in.
@@ -473,12 +474,12 @@ bool is_about_roles(const cql::Statement& statement) {
 
 base::Result<ResultSet> run_role_statement(const cql::Statement& statement, const auth::Login* login,
                                            const std::string& keyspace, const NewestSchema& schema,
-                                           Roles& roles) {
+                                           Roles& roles, const std::string& datacenter) {
   if (login == nullptr) {
     SIBYL_TRY(std::visit(Refuse{}, statement.node));
     return base::fail(base::ErrorCode::server, "Nobody has logged in");
   }
-  return std::visit(Runner(*login, keyspace, schema, roles), statement.node);
+  return std::visit(Runner(*login, keyspace, schema, roles, datacenter), statement.node);
 }
 
 }  // namespace sibyl::engine

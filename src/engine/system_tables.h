@@ -31,6 +31,7 @@ inline constexpr uint16_t storage_port = 7000;  // Cassandra's default; nothing 
 struct Node {
   Bytes host_id;
   std::string cluster_name;
+  std::string data_center = "datacenter1", rack = "rack1";
   std::string address = "127.0.0.1";  // numeric
   uint16_t port = 9042;
   int64_t started_seconds = 0;

@@ -165,8 +165,8 @@ base::Result<DefinitionResult> define_keyspace(const cql::CreateKeyspace& statem
   auto keyspace = std::make_shared<schema::Keyspace>();
   keyspace->name = statement.name;
   keyspace->durable_writes = properties.durable_writes.value_or(true);
-  SIBYL_ASSIGN(keyspace->replication,
-               read_replication(statement.name, *properties.replication, {}, draft.warnings));
+  SIBYL_ASSIGN(keyspace->replication, read_replication(statement.name, *properties.replication, {},
+                                                       draft.context().datacenter, draft.warnings));
   return draft.with(std::move(keyspace),
                     change_of(Change::Kind::created, Change::Target::keyspace, statement.name, ""));
 }
@@ -183,7 +183,8 @@ base::Result<DefinitionResult> define_keyspace(const cql::AlterKeyspace& stateme
   keyspace->durable_writes = properties.durable_writes.value_or(old->durable_writes);
   if (properties.replication) {
     SIBYL_ASSIGN(keyspace->replication,
-                 read_replication(statement.name, *properties.replication, old->replication, draft.warnings));
+                 read_replication(statement.name, *properties.replication, old->replication,
+                                  draft.context().datacenter, draft.warnings));
   }
   if (keyspace->durable_writes == old->durable_writes && keyspace->replication == old->replication)
     return draft.unchanged();

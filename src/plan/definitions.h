@@ -18,7 +18,8 @@ struct DefinitionContext {
   std::string keyspace;    // the session's
   int64_t now_micros = 0;  // for dropped columns
   const Guardrails* guardrails = &default_guardrails;
-  bool masks_columns = false;  // dynamic_data_masking_enabled
+  bool masks_columns = false;              // dynamic_data_masking_enabled
+  std::string datacenter = "datacenter1";  // that the server is in
 };
 
 struct DefinitionResult {

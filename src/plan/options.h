@@ -19,9 +19,6 @@ namespace sibyl::plan {
 
 using OptionMap = std::map<std::string, std::string>;
 
-// The datacenter that this server is in: NetworkTopologyStrategy names it.
-inline constexpr const char* datacenter = "datacenter1";
-
 // Properties by name; a name given twice is refused.
 class PropertySet {
  public:
@@ -66,9 +63,11 @@ base::Status check_compaction(const OptionMap& compaction);
 base::Result<std::string> read_speculative_retry(const std::string& given);
 
 // A keyspace's replication from WITH replication = {...}, full class name included; `previous` is empty for a
-// new keyspace. Warnings (more replicas than nodes) are added to `warnings`.
+// new keyspace. `datacenter` is the one that this server is in: NetworkTopologyStrategy may name no other.
+// Warnings (more replicas than nodes) are added to `warnings`.
 base::Result<OptionMap> read_replication(const std::string& keyspace, const OptionMap& given,
-                                         const OptionMap& previous, std::vector<std::string>& warnings);
+                                         const OptionMap& previous, const std::string& datacenter,
+                                         std::vector<std::string>& warnings);
 
 // Numbers as Java reads them in options.
 bool parse_int32(std::string_view text, int32_t& value);

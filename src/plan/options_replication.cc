@@ -50,7 +50,7 @@ base::Result<int32_t> factor_of(const std::string& text) {
 }
 
 // What Cassandra fills in before it checks: the factor for all datacenters, what the keyspace had before.
-void prepare_network(OptionMap& options, const OptionMap& previous) {
+void prepare_network(OptionMap& options, const OptionMap& previous, const std::string& datacenter) {
   const auto before = previous.find(replication_factor);
   if (options.empty()) options[replication_factor] = before == previous.end() ? "1" : before->second;
   std::string factor;
@@ -71,7 +71,8 @@ std::string simple_name(const std::string& full) {
 }  // namespace
 
 base::Result<OptionMap> read_replication(const std::string& keyspace, const OptionMap& given,
-                                         const OptionMap& previous, std::vector<std::string>& warnings) {
+                                         const OptionMap& previous, const std::string& datacenter,
+                                         std::vector<std::string>& warnings) {
   OptionMap options = given;
   OptionMap before = previous;
   before.erase("class");
@@ -80,7 +81,7 @@ base::Result<OptionMap> read_replication(const std::string& keyspace, const Opti
 
   const bool is_network = full_name == network_strategy;
   if (is_network) {
-    prepare_network(options, before);
+    prepare_network(options, before, datacenter);
   } else {
     const auto old_factor = before.find(replication_factor);
     options.emplace(replication_factor, old_factor == before.end() ? "1" : old_factor->second);
