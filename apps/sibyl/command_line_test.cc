@@ -213,9 +213,10 @@ TEST_F(CommandLineTest, WhyThereIsNoConnection) {
   auto server = serve(data(), {"--authenticator", "PasswordAuthenticator"});
   const Outcome nobody = sibyl({"shell", address(), "-e", "SELECT 1"});
   EXPECT_EQ(nobody.status, 2);
-  EXPECT_EQ(nobody.errors, "sibyl shell: cannot connect to " + address() +
-                               ": the server asks for a user and a password\n"
-                               "Name a user with -u; without -p the password is asked for.\n");
+  EXPECT_EQ(nobody.errors,
+            "sibyl shell: cannot connect to " + address() +
+                ": the server asks for a user and a password\n"
+                "Name a user with -u; without -p the password is that of SIBYL_PASSWORD, or asked for.\n");
   const Outcome wrong = sibyl({"shell", address(), "--username", "cassandra", "-p", "x", "-e", "SELECT 1"});
   EXPECT_EQ(wrong.status, 2);
   EXPECT_EQ(wrong.errors, "sibyl shell: cannot connect to " + address() +

@@ -9,7 +9,6 @@
 #include "cql/printer.h"
 #include "cql/shape.h"
 #include "plan/definitions.h"
-#include "plan/options.h"
 
 namespace sibyl::advisor {
 namespace {
@@ -88,7 +87,7 @@ bool unite_data_centres(Replication& options) {
       most = option;
   }
   if (!most) return false;
-  kept.emplace_back(plan::datacenter, most->second);
+  kept.emplace_back(plan::DefinitionContext().datacenter, most->second);
   options = std::move(kept);
   return true;
 }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/engine.h"
+#include "server/connection.h"
 
 namespace sibyl::server {
 namespace {

@@ -80,7 +80,7 @@ class FakeEngine final : public engine::Engine {
     if (command == "warn") plan->warnings = {plan->text.substr(5)};
     // What may_block() reads: a definition may block, USE may not.
     if (command == "block" || command == "large" || command == "create") {
-      plan->plan = plan::Definition{};
+      plan->plan = plan::Definition{std::make_shared<const cql::Statement>()};
     } else {
       plan->plan = plan::Use{};
     }
