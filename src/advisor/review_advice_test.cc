@@ -328,6 +328,30 @@ SELECT * FROM order_lines WHERE order_id = ?;
   EXPECT_THAT(finding->fix, HasSubstr("looked up in customers and order_lines with the rows of orders"));
 }
 
+TEST(ReviewFigures, QueuesAreKnownByWhatTheyWalkOver) {
+  const auto reviewed = [](const char* order, const char* read) {
+    return review_of(fmt::format(R"(
+CREATE TABLE jobs (shard int, state text, due timestamp, points int, id uuid,
+  PRIMARY KEY (shard, state, {}, id)) WITH CLUSTERING ORDER BY (state ASC, {}, id ASC);
+-- @table jobs rows=10k partitions=10 growth=0/s
+-- @query take rate=10/s
+SELECT * FROM jobs WHERE shard = ? AND state = 'ready'{} LIMIT 10;
+-- @query done rate=100/s
+DELETE FROM jobs WHERE shard = ? AND state = ? AND {} = ? AND id = ?;
+)",
+                                 std::string(order).substr(0, std::string(order).find(' ')), order, read,
+                                 std::string(order).substr(0, std::string(order).find(' '))));
+  };
+  const Review until = reviewed("due ASC", " AND due <= ?");
+  ASSERT_NE(find(until, Verdict::tombstone_scan), nullptr) << "an upper bound skips no tombstone";
+  EXPECT_THAT(find(until, Verdict::tombstone_scan)->fix, HasSubstr("due > the last one taken"));
+  EXPECT_EQ(find(reviewed("due ASC", " AND due > ?"), Verdict::tombstone_scan), nullptr);
+  const Review newest = reviewed("due DESC", "");
+  ASSERT_NE(find(newest, Verdict::tombstone_scan), nullptr);
+  EXPECT_THAT(find(newest, Verdict::tombstone_scan)->fix, HasSubstr("due < the last one taken"));
+  EXPECT_EQ(find(reviewed("points DESC", ""), Verdict::tombstone_scan), nullptr) << "the best of a game";
+}
+
 TEST(ReviewFigures, WhatIsNotDeclaredStaysUnknown) {
   const Review review = review_of(R"(
 CREATE TABLE orders (id uuid PRIMARY KEY, customer uuid);

@@ -23,7 +23,36 @@ void add_unique(std::vector<std::string>& names, const std::string& name) {
   if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
 }
 
+std::string printed(const std::map<std::string, std::string>& map) {
+  std::vector<std::string> parts;
+  for (const auto& [key, value] : map)
+    parts.push_back(types::quote_string(key) + ": " + types::quote_string(value));
+  return fmt::format("{{{}}}", fmt::join(parts, ", "));
+}
+
+// Those that are about rows and files, where they are not what every table has.
+std::vector<std::string> options_of(const schema::TableOptions& options) {
+  const schema::TableOptions usual;
+  std::vector<std::string> out;
+  if (options.default_time_to_live != usual.default_time_to_live)
+    out.push_back(fmt::format("default_time_to_live = {}", options.default_time_to_live));
+  if (options.gc_grace_seconds != usual.gc_grace_seconds)
+    out.push_back(fmt::format("gc_grace_seconds = {}", options.gc_grace_seconds));
+  if (options.compaction != usual.compaction) out.push_back("compaction = " + printed(options.compaction));
+  if (options.compression != usual.compression)
+    out.push_back("compression = " + printed(options.compression));
+  if (options.caching != usual.caching) out.push_back("caching = " + printed(options.caching));
+  return out;
+}
+
 }  // namespace
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string out;
+  for (size_t i = 0; i < names.size(); ++i)
+    out += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
+  return out;
+}
 
 bool Shape::has(std::string_view column) const {
   return std::any_of(columns.begin(), columns.end(), [&](const Column& one) { return one.name == column; });
@@ -65,7 +94,10 @@ std::string Shape::cql() const {
     descending = descending || one.descending;
   }
   text += ")\n)";
-  if (descending) text += fmt::format(" WITH CLUSTERING ORDER BY ({})", fmt::join(order, ", "));
+  std::vector<std::string> with;
+  if (descending) with.push_back(fmt::format("CLUSTERING ORDER BY ({})", fmt::join(order, ", ")));
+  with.insert(with.end(), options.begin(), options.end());
+  if (!with.empty()) text += fmt::format(" WITH {}", fmt::join(with, "\n  AND "));
   return text + ";\n";
 }
 
@@ -73,6 +105,7 @@ Shape shape_of(const schema::Table& table) {
   Shape shape;
   if (table.keyspace != default_keyspace) shape.keyspace = table.keyspace;
   shape.name = table.name;
+  shape.options = options_of(table.options);
   for (const schema::Column& column : table.columns) {
     shape.columns.push_back({column.name, column.type->cql_name(), column.is_static()});
     if (column.is_partition_key()) shape.partition.push_back(column.name);

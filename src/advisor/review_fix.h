@@ -9,6 +9,9 @@
 
 namespace sibyl::advisor {
 
+// "A", "A and B", "A, B and C".
+std::string listed(const std::vector<std::string>& names);
+
 // A table that is yet to be.
 struct Shape {
   struct Column {
@@ -24,6 +27,7 @@ struct Shape {
   std::vector<Column> columns;  // all, the key's included
   std::vector<std::string> partition;
   std::vector<Order> clustering;
+  std::vector<std::string> options;  // as WITH takes them: what the old table says of its rows holds on
 
   bool has(std::string_view column) const;
   bool in_key(std::string_view column) const;

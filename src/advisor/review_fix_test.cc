@@ -230,5 +230,30 @@ SELECT * FROM scores WHERE game = ? LIMIT 10;
   expect_pasteable(text, *finding);
 }
 
+TEST(ReviewFix, WhatTheOldTableSaysOfItsRowsHoldsOn) {
+  const std::string text = R"(
+CREATE TABLE readings (sensor uuid, at timeuuid, value double, kind text, PRIMARY KEY (sensor, at))
+  WITH CLUSTERING ORDER BY (at DESC) AND default_time_to_live = 604800 AND gc_grace_seconds = 3600
+  AND compaction = {'class': 'TimeWindowCompactionStrategy', 'compaction_window_size': '1'};
+CREATE INDEX readings_by_kind ON readings (kind);
+CREATE MATERIALIZED VIEW latest AS SELECT * FROM readings
+  WHERE kind IS NOT NULL AND sensor IS NOT NULL AND at IS NOT NULL PRIMARY KEY (kind, sensor, at);
+-- @table readings rows=1G partitions=100 row=100 writes=100/s
+-- @query newest rate=1000/s
+SELECT * FROM readings WHERE sensor = ? LIMIT 10;
+)";
+  const Review review = review_of(text);
+  const Finding* finding = find(review, Verdict::partition_growth);
+  ASSERT_NE(finding, nullptr);
+  EXPECT_NE(finding->cql.find("AND default_time_to_live = 604800\n  AND gc_grace_seconds = 3600"),
+            std::string::npos)
+      << finding->cql;
+  EXPECT_NE(finding->cql.find("TimeWindowCompactionStrategy"), std::string::npos) << finding->cql;
+  EXPECT_NE(finding->fix.find("Make what readings_by_kind indexed on"), std::string::npos) << finding->fix;
+  EXPECT_NE(finding->fix.find("Make latest over"), std::string::npos) << finding->fix;
+  EXPECT_NE(finding->fix.find("drop the old view first"), std::string::npos) << finding->fix;
+  expect_pasteable(text, *finding);
+}
+
 }  // namespace
 }  // namespace sibyl::advisor

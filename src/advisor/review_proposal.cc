@@ -24,14 +24,6 @@ std::string qualified(const Shape& shape) {
          types::quote_identifier(shape.name);
 }
 
-// "A", "A and B", "A, B and C".
-std::string listed(const std::vector<std::string>& names) {
-  std::string out;
-  for (size_t i = 0; i < names.size(); ++i)
-    out += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
-  return out;
-}
-
 class ProposalWriter {
  public:
   ProposalWriter(const ReviewModel& model, Review& review) : model_(model), review_(review) {
@@ -250,6 +242,17 @@ class ProposalWriter {
     tell(first, changing, *facts, old, qualified(shape));
   }
 
+  // What hangs on the old table does not come along by itself.
+  static void tell_dependents(Finding& first, const schema::Table& old, const std::string& now) {
+    std::vector<std::string> indexes, views;
+    for (const schema::Index& index : old.indexes) indexes.push_back(index.name);
+    for (const schema::TablePtr& view : old.views) views.push_back(view->name);
+    if (!indexes.empty()) first.fix += fmt::format(" Make what {} indexed on {}, too.", listed(indexes), now);
+    if (!views.empty())
+      first.fix += fmt::format(" Make {} over {}, too, and drop the old {} first.", listed(views), now,
+                               views.size() == 1 ? "view" : "views");
+  }
+
   static void tell(Finding& first, const std::vector<Finding*>& others, const TableFacts& facts,
                    const std::string& old, const std::string& now) {
     std::vector<std::string> codes;
@@ -270,6 +273,7 @@ class ProposalWriter {
                            " {} takes the place of {}: write both while the old rows are copied, then "
                            "DROP TABLE {}.",
                            now, old, old);
+    tell_dependents(first, *facts.table, now);
     if (!codes.empty()) first.fix += fmt::format(" It mends {}, too.", listed(codes));
   }
 

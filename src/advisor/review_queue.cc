@@ -12,13 +12,47 @@ namespace {
 
 using Access = plan::Explanation::Access;
 
-// A read from the front of a partition: a LIMIT, and no bound that skips what was deleted.
+// Where a read begins: at the least or the greatest value of the first clustering column that it does not
+// compare by =.
+struct Front {
+  const schema::Column* column = nullptr;  // nullptr: it names whole rows
+  bool from_least = true;
+  bool is_bounded = false;  // the statement says where: what lies before it is not walked over
+};
+
+Front front_of(const plan::Explanation::TableUse& use, const cql::Select& select) {
+  const auto compares = [&](const schema::Column& column, auto wanted) {
+    return std::any_of(select.where.begin(), select.where.end(), [&](const cql::Relation& relation) {
+      return !relation.columns.empty() && relation.columns[0] == column.name && wanted(relation.op);
+    });
+  };
+  using cql::Operator;
+  Front front;
+  for (size_t i = 0; i < use.table->clustering_count && front.column == nullptr; ++i) {
+    const schema::Column& column = use.table->clustering(i);
+    const auto by_equals = [](Operator op) { return op == Operator::equal || op == Operator::in; };
+    if (!compares(column, by_equals)) front.column = &column;
+  }
+  if (front.column == nullptr) return front;
+  front.from_least = front.column->descending == use.reversed;
+  front.is_bounded = compares(*front.column, [&](Operator op) {
+    return front.from_least ? op == Operator::greater || op == Operator::greater_or_equal
+                            : op == Operator::less || op == Operator::less_or_equal;
+  });
+  return front;
+}
+
+// A read from the front of a partition: a LIMIT, and no bound that skips what was deleted. The greatest of
+// what is no time are not what is taken first: a list of the best is no queue.
 const StatementFacts* find_front_read(const ReviewModel& model, const TableFacts& table) {
   for (const StatementFacts& statement : model.statements) {
     if (statement.select() == nullptr || statement.error || statement.explanation.uses.empty()) continue;
     const plan::Explanation::TableUse& use = statement.explanation.uses[0];
     if (model.find(*use.table) != &table || use.access != Access::partitions) continue;
-    if (use.has_limit && use.clustering.empty()) return &statement;
+    if (!use.has_limit) continue;
+    const Front front = front_of(use, *statement.select());
+    if (front.column == nullptr || front.is_bounded) continue;
+    if (front.from_least || is_time(*front.column)) return &statement;
   }
   return nullptr;
 }
@@ -65,8 +99,8 @@ Finding begin(const TableFacts& table, const StatementFacts* read, bool severe) 
   return finding;
 }
 
-void fix_queue(const TableFacts& table, Finding& finding) {
-  const std::string column = table.table->clustering(0).name;
+void fix_queue(const TableFacts& table, const StatementFacts& read, Finding& finding) {
+  const Front front = front_of(read.explanation.uses[0], *read.select());
   const schema::Column* time = time_column(*table.table);
   Proposal proposal;
   proposal.partition.push_back({"bucket", "timestamp",
@@ -75,9 +109,9 @@ void fix_queue(const TableFacts& table, Finding& finding) {
                                 ""});
   finding.proposal = std::make_shared<const Proposal>(std::move(proposal));
   finding.fix = fmt::format(
-      "Read from where the last read ended ({} > the last one taken), and put a period of time into the "
+      "Read from where the last read ended ({} {} the last one taken), and put a period of time into the "
       "partition key: an emptied period is never read again.",
-      column);
+      front.column->name, front.from_least ? ">" : "<");
   finding.cost = "The consumer remembers its place; right after an hour's turn it reads two partitions.";
 }
 
@@ -99,7 +133,7 @@ void review_measured(const ReviewModel& model, const TableFacts& table, Review& 
            table.tombstones_max ? fmt::format(", one met {}", count_text(*table.tombstones_max)) : ""),
        Origin::measured});
   if (queue) {
-    fix_queue(table, finding);
+    fix_queue(table, *front, finding);
   } else {
     finding.fix =
         "Delete whole partitions, or ranges that are not read again; set only the columns that have a value: "
@@ -132,7 +166,7 @@ void review_queue(const ReviewModel& model, const TableFacts& table, Review& rev
         {fmt::format("{} tombstones met by a read: {} deletes, kept for {}", count_text(*tombstones),
                      rate_text(remove->rate * remove->times), duration_text(grace)),
          Origin::estimated});
-  fix_queue(table, finding);
+  fix_queue(table, *read, finding);
   review.findings.push_back(std::move(finding));
 }
 

@@ -12,14 +12,6 @@ namespace {
 
 using Want = SplitRead::Want;
 
-// "A", "A and B", "A, B and C".
-std::string listed(const std::vector<std::string>& names) {
-  std::string out;
-  for (size_t i = 0; i < names.size(); ++i)
-    out += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
-  return out;
-}
-
 // --- The choice
 
 // Work by the declared rates; where nobody says how often is read, that of one read.
