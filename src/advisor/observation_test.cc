@@ -222,6 +222,19 @@ TEST(Observation, ABoundThatDoesNotHoldIsABug) {
   EXPECT_THAT(measured(*finding), HasSubstr("500 partitions: as many as IN is given"));
 }
 
+TEST(Observation, HowManyPartitionsAWriteNamesIsNotMadeUp) {
+  Observation observation = shop();
+  ObservedShape list = shape("DELETE FROM shop.people WHERE id IN ?", "people", 10);
+  list.partitions_read = 0;
+  list.partitions_max = 400;
+  observation.shapes = {list};
+  const Review review = review_of(observation);
+  ASSERT_EQ(review.queries.size(), 1u);
+  EXPECT_EQ(review.queries[0].bound, "n");
+  EXPECT_EQ(review.queries[0].partitions, std::nullopt);
+  EXPECT_EQ(review.queries[0].partitions_max, 400);
+}
+
 TEST(Observation, WhatNoLongerPlansIsReported) {
   Observation observation = shop();
   ObservedShape gone = shape("SELECT * FROM shop.gone WHERE id = ?", "gone", 10);

@@ -83,7 +83,9 @@ void take_observed(const ObservedShape& observed, std::optional<double> seconds,
   facts.origin = Origin::measured;
   facts.rate = observed.calls / observed_time(seconds.value_or(observed.since_first));
   facts.observed = observed;
-  if (observed.calls > 0) facts.partitions = observed.partitions_read / observed.calls;
+  // Of writes only the most that one has written are known.
+  if (observed.calls > 0 && (!facts.is_write() || observed.partitions_read > 0))
+    facts.partitions = observed.partitions_read / observed.calls;
 }
 
 std::string shape_name(const cql::Statement& statement) {

@@ -39,7 +39,7 @@ struct UnreadMessage {
   std::string keyspace;  // the connection's
 };
 
-// What it is an interrupt of: itself, when it runs for long.
+// It is the interrupt of the statement that it runs.
 struct Call final : execute::Interrupt {
   Call* next = nullptr;  // in its line for the pool, then in the reactor's list of completed calls
   Reactor* reactor = nullptr;

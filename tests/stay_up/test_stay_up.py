@@ -60,6 +60,23 @@ def started(server, receive_buffer=0):
     return connection
 
 
+def ask(connection, text):
+    """The answer's opcode and body."""
+    connection.sendall(query(text))
+    return receive(connection)
+
+
+def run(connection, text):
+    opcode, body = ask(connection, text)
+    assert opcode == 8, body
+
+
+KEYSPACE = "CREATE KEYSPACE s WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}"
+# A millisecond a call.
+SLOW = ("CREATE FUNCTION s.slow (x int) CALLED ON NULL INPUT RETURNS int LANGUAGE lua AS "
+        "$$ local n = 0; for i = 1, 100000 do n = n + i % 7 end; return n $$")
+
+
 def resident_mebibytes(server):
     with open(f"/proc/{server.process.pid}/status", encoding="ascii") as status:
         return next(int(line.split()[1]) for line in status if line.startswith("VmRSS")) / 1024
@@ -97,24 +114,17 @@ def test_ten_thousand_idle_connections(server, capsys):
     with capsys.disabled():
         print(f"\n{IDLE} connections: {before:.0f} MiB before, {after:.0f} after, {resident_mebibytes(server):.0f} at rest")
     for connection in connections[::100]:
-        connection.sendall(query("SELECT key FROM system.local"))
-        assert receive(connection)[0] == 8
+        run(connection, "SELECT key FROM system.local")
         connection.close()
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def test_clients_that_do_not_read_hold_no_memory(server, capsys):
     writer = started(server)
-
-    def run(text):
-        writer.sendall(query(text))
-        opcode, body = receive(writer)
-        assert opcode == 8, body
-
-    run("CREATE KEYSPACE s WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}")
-    run("CREATE TABLE s.t (k int, c int, v text, PRIMARY KEY (k, c))")
+    run(writer, KEYSPACE)
+    run(writer, "CREATE TABLE s.t (k int, c int, v text, PRIMARY KEY (k, c))")
     for c in range(100):
-        run(f"INSERT INTO s.t (k, c, v) VALUES (1, {c}, '{'x' * 10_000}')")
+        run(writer, f"INSERT INTO s.t (k, c, v) VALUES (1, {c}, '{'x' * 10_000}')")
     # Each of 100 clients asks for 50 MiB and reads nothing of it; half of them without pages.
     before = resident_mebibytes(server)
     slow = [started(server, receive_buffer=4096) for _ in range(100)]
@@ -123,8 +133,7 @@ def test_clients_that_do_not_read_hold_no_memory(server, capsys):
         connection.sendall(b"".join(query("SELECT * FROM s.t WHERE k = 1", stream, i % 2) for stream in range(50)))
         peak = max(peak, resident_mebibytes(server))
     for _ in range(20):
-        writer.sendall(query("SELECT key FROM system.local"))
-        opcode, body = receive(writer)
+        opcode, body = ask(writer, "SELECT key FROM system.local")
         assert opcode == 8 or body[:4] == b"\0\0\x10\x01", body  # OVERLOADED
         peak = max(peak, resident_mebibytes(server))
         time.sleep(0.05)
@@ -161,27 +170,20 @@ def test_messages_that_never_end_hold_no_memory(server, capsys):
         print(f"\n60 messages that never end: {before:.0f} MiB before, {peak:.0f} at most")
     assert peak - before < 400
     other = started(server)
-    other.sendall(query("SELECT key FROM system.local"))
-    assert receive(other)[0] == 8
+    run(other, "SELECT key FROM system.local")
     for connection in halves:
         connection.close()
 
 
 def test_a_small_statement_cannot_take_all_memory(server):
     writer, other = started(server), started(server)
-
-    def run(text):
-        writer.sendall(query(text))
-        return receive(writer)
-
-    run("CREATE KEYSPACE s WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}")
-    run("CREATE TABLE s.t (a int, c int, v int, PRIMARY KEY (a, c))")
+    run(writer, KEYSPACE)
+    run(writer, "CREATE TABLE s.t (a int, c int, v int, PRIMARY KEY (a, c))")
     before = resident_mebibytes(server)
     many = ",".join(map(str, range(12_000)))
     writer.sendall(query(f"UPDATE s.t SET v = 1 WHERE a IN ({many}) AND c IN ({many})"))
     began = time.monotonic()
-    other.sendall(query("SELECT key FROM system.local"))
-    assert receive(other)[0] == 8
+    run(other, "SELECT key FROM system.local")
     assert time.monotonic() - began < 2
     opcode, body = receive(writer)
     assert opcode == 0 and b"combinations" in body
@@ -193,40 +195,28 @@ def test_statements_of_clients_that_left_hold_nobody_up(tmp_path):
     server = Server(data=str(tmp_path / "data"), arguments=["--set", "user_defined_functions_enabled=true"])
     try:
         other = started(server)
-
-        def run(text):
-            other.sendall(query(text))
-            opcode, body = receive(other)
-            assert opcode == 8, body
-
-        run("CREATE KEYSPACE s WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}")
-        run("CREATE TABLE s.t (k int, c int, PRIMARY KEY (k, c))")
+        run(other, KEYSPACE)
+        run(other, "CREATE TABLE s.t (k int, c int, PRIMARY KEY (k, c))")
         for k in range(20):
-            run("BEGIN UNLOGGED BATCH " + "".join(f"INSERT INTO s.t (k, c) VALUES ({k}, {c});" for c in range(1000)) +
-                " APPLY BATCH")
-        run("CREATE FUNCTION s.slow (x int) CALLED ON NULL INPUT RETURNS int LANGUAGE lua AS "
-            "$$ local n = 0; for i = 1, 100000 do n = n + i % 7 end; return n $$")
-        long_one = query("SELECT max(s.slow(c)) FROM s.t", paged=False)  # 20,000 calls of a millisecond
+            rows = "".join(f"INSERT INTO s.t (k, c) VALUES ({k}, {c});" for c in range(1000))
+            run(other, f"BEGIN UNLOGGED BATCH {rows} APPLY BATCH")
+        run(other, SLOW)
+        long_one = query("SELECT max(s.slow(c)) FROM s.t", paged=False)  # 20 seconds
         leavers = [started(server) for _ in range(16)]
         for leaver in leavers:
             leaver.sendall(long_one)
         # While they run, whoever waits behind them is refused in time.
-        other.sendall(query("INSERT INTO s.t (k, c) VALUES (1, 1) IF NOT EXISTS"))
         before = time.monotonic()
-        opcode, body = receive(other)
+        opcode, body = ask(other, "INSERT INTO s.t (k, c) VALUES (1, 1) IF NOT EXISTS")
         assert opcode == 8 or body[:4] == b"\0\0\x10\x01", body  # OVERLOADED
         assert time.monotonic() - before < 10
         for leaver in leavers:
             leaver.close()
-
-        def answers():
-            other.sendall(query("SELECT count(*) FROM s.t WHERE k IN (1, 2)"))
-            return receive(other)[0] == 8
-
-        wait_until(answers)
+        wait_until(lambda: ask(other, "SELECT count(*) FROM s.t WHERE k IN (1, 2)")[0] == 8)
         # And a server that is to stop does not wait for the rest of a minute's work either.
-        for _ in range(9):
-            started(server).sendall(long_one)
+        stayers = [started(server) for _ in range(9)]
+        for stayer in stayers:
+            stayer.sendall(long_one)
         before = time.monotonic()
         assert server.stop() == 0
         assert time.monotonic() - before < 15
@@ -239,22 +229,12 @@ def test_a_read_that_takes_too_long_is_a_timeout(tmp_path):
                                                             "user_defined_functions_enabled=true"])
     try:
         client = started(server)
-
-        def run(text):
-            client.sendall(query(text))
-            return receive(client)
-
-        for text in ["CREATE KEYSPACE s WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}",
-                     "CREATE TABLE s.t (k int PRIMARY KEY)",
-                     "CREATE FUNCTION s.slow (x int) CALLED ON NULL INPUT RETURNS int LANGUAGE lua AS "
-                     "$$ local n = 0; for i = 1, 100000 do n = n + i % 7 end; return n $$",
+        for text in [KEYSPACE, "CREATE TABLE s.t (k int PRIMARY KEY)", SLOW,
                      *[f"INSERT INTO s.t (k) VALUES ({k})" for k in range(200)]]:
-            opcode, body = run(text)
-            assert opcode == 8, body
-        opcode, body = run("SELECT s.slow(k) FROM s.t")
+            run(client, text)
+        opcode, body = ask(client, "SELECT s.slow(k) FROM s.t")
         assert opcode == 0 and body[:4] == b"\0\0\x12\0" and b"Operation timed out" in body, body
-        opcode, body = run("SELECT max(s.slow(k)) FROM s.t")  # read page by page, as it were
-        assert opcode == 8, body
+        run(client, "SELECT max(s.slow(k)) FROM s.t")  # read page by page, as it were
     finally:
         server.close()
 
