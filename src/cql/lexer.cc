@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 
 namespace sibyl::cql {
 namespace {
@@ -55,9 +54,7 @@ std::string shown_character(std::string_view text, size_t offset) {
     default:
       break;
   }
-  size_t end = offset + 1;
-  while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) ++end;
-  return std::string(text.substr(offset, end - offset));
+  return std::string(text.substr(offset, types::next_character(text, offset + 1) - offset));
 }
 
 }  // namespace
@@ -137,7 +134,7 @@ LexicalError Lexer::error() const {
   uint32_t where = offset_;
   if (problem_ == Problem::character) {
     do --where;
-    while (where > 0 && (static_cast<unsigned char>(text_[where]) & 0xC0) == 0x80);
+    while (where > 0 && types::continues_character(text_[where]));
   } else if (problem_ == Problem::dollar_end && where > 0) {
     --where;
   }
@@ -331,9 +328,7 @@ Token Lexer::punctuation(Token token) {
     default:
       break;
   }
-  uint32_t end = offset_ + 1;
-  while (end < text_.size() && (static_cast<unsigned char>(text_[end]) & 0xC0) == 0x80) ++end;
-  return fail(token, Problem::character, end);
+  return fail(token, Problem::character, static_cast<uint32_t>(types::next_character(text_, offset_ + 1)));
 }
 
 // Digits with hexadecimal letters among the first eight, which are no number with an exponent.
@@ -441,40 +436,6 @@ std::string token_text(std::string_view text, const Token& token) {
     if (content[i] == quote) ++i;
   }
   return result;
-}
-
-size_t find_invalid_utf8(std::string_view text) {
-  const auto byte = [text](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0; };
-  size_t i = 0;
-  while (i < text.size()) {
-    if (text.size() - i >= sizeof(uint64_t)) {
-      uint64_t block = 0;
-      std::memcpy(&block, text.data() + i, sizeof(block));
-      if ((block & 0x8080808080808080ULL) == 0) {
-        i += sizeof(block);
-        continue;
-      }
-    }
-    const unsigned c = byte(i);
-    if (c < 0x80) {
-      ++i;
-      continue;
-    }
-    const size_t length = c >= 0xC2 && c <= 0xDF   ? 2
-                          : c >= 0xE0 && c <= 0xEF ? 3
-                          : c >= 0xF0 && c <= 0xF4 ? 4
-                                                   : 0;
-    if (length == 0) return i;
-    for (size_t k = 1; k < length; ++k) {
-      if ((byte(i + k) & 0xC0U) != 0x80) return i;
-    }
-    const unsigned second = byte(i + 1);
-    const bool overlong = (c == 0xE0 && second < 0xA0) || (c == 0xF0 && second < 0x90);
-    const bool outside = (c == 0xED && second >= 0xA0) || (c == 0xF4 && second >= 0x90);
-    if (overlong || outside) return i;
-    i += length;
-  }
-  return std::string_view::npos;
 }
 
 }  // namespace sibyl::cql

@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "cql/keyword.h"
+#include "types/text.h"
 
 namespace sibyl::cql {
 
@@ -98,7 +99,6 @@ class Lexer {
 // stands.
 std::string token_text(std::string_view text, const Token& token);
 
-// The first byte that is not valid UTF-8, or npos.
-size_t find_invalid_utf8(std::string_view text);
+using types::find_invalid_utf8;  // no lexer reads what is not UTF-8
 
 }  // namespace sibyl::cql

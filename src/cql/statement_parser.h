@@ -97,7 +97,7 @@ class Parser {
   void check_nesting(uint32_t depth);
   [[noreturn]] void refuse_length();
 
-  // --- Names (parser.cc)
+  // --- Names (parse_name.cc)
   std::string name();         // a column, alias, property
   std::string column_name();  // "" too
   std::string keyspace_name();
@@ -111,8 +111,10 @@ class Parser {
   bool accept_if_exists();
   bool accept_if_not_exists();
 
-  // --- Statements (parser.cc)
+  // --- Statements (parse_statement.cc)
   std::unique_ptr<Statement> statement();
+  bool data_statement(Statement& result);  // false: it is none
+  void other_statement(Statement& result);
   void create(Statement& result);
   void alter(Statement& result);
   void drop(Statement& result);
@@ -131,28 +133,30 @@ class Parser {
   ExpressionPtr sub_selection(ExpressionPtr of);
   ExpressionPtr primary(Context context);
   ExpressionPtr primary_name(Context context);
-  ExpressionPtr literal();
-  ExpressionPtr marker();
-  ExpressionPtr list(Context context);
-  ExpressionPtr braces(Context context);
-  ExpressionPtr user_type_or_map(Context context, base::Position at);
-  ExpressionPtr parentheses(Context context);
   ExpressionPtr cast(Context context);
   ExpressionPtr function_call(Context context);
   ExpressionPtr cell_property();  // writetime, maxwritetime, ttl
-  ExpressionPtr integer_or_marker();
   std::vector<ExpressionPtr> expressions_until(Context context, TokenKind close);           // at least one
   std::vector<ExpressionPtr> optional_expressions_until(Context context, TokenKind close);  // perhaps none
   bool at_expression() const;
   bool at_negative_number() const;
-  void check_after_term();
-  void check_inside(Context context, const Token& open);
   bool at_function_call();
-  bool at_type_hint(Context context);
-  bool at_literal() const;
-  bool at_operand_of_hint(Context context);
   bool split_negative_number();
+  void check_after_term();
   void check_after_column(const Token& column);
+
+  // --- Literals and markers (parse_literal.cc)
+  ExpressionPtr literal();
+  ExpressionPtr marker();
+  ExpressionPtr integer_or_marker();
+  ExpressionPtr list(Context context);
+  ExpressionPtr braces(Context context);
+  ExpressionPtr user_type_or_map(Context context, base::Position at);
+  ExpressionPtr parentheses(Context context);
+  bool at_literal() const;
+  bool at_type_hint(Context context);
+  bool at_operand_of_hint(Context context);
+  void check_inside(Context context, const Token& open);
 
   // --- Types (parse_type.cc)
   RawType type();

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "cql/statement_parser.h"
+#include "types/text.h"
 
 namespace sibyl::cql {
 namespace {
@@ -137,9 +138,7 @@ std::string snippet(std::string_view text, const Token& shown, uint32_t seen) {
 std::string bounded(std::string message) {
   constexpr size_t most = 4096;
   if (message.size() <= most) return message;
-  size_t end = most;
-  while ((static_cast<unsigned char>(message[end]) & 0xC0) == 0x80) --end;
-  message.resize(end);
+  message.resize(types::whole_characters(message, most).size());
   return message + "...";
 }
 

@@ -1,6 +1,8 @@
 #include "types/text.h"
 
+#include <algorithm>
 #include <cstring>
+#include <functional>
 
 namespace sibyl::types {
 namespace {
@@ -39,15 +41,31 @@ int character_size(const unsigned char* at, const unsigned char* end) {
 
 }  // namespace
 
-bool is_utf8(base::BytesView bytes) {
-  const auto* at = reinterpret_cast<const unsigned char*>(bytes.data());
-  const auto* end = at + bytes.size();
+size_t find_invalid_utf8(base::BytesView bytes) {
+  const auto* begin = reinterpret_cast<const unsigned char*>(bytes.data());
+  const auto* end = begin + bytes.size();
+  const auto* at = begin;
   while ((at = skip_ascii(at, end)) < end) {
     const int size = character_size(at, end);
-    if (size == 0) return false;
+    if (size == 0) return static_cast<size_t>(at - begin);
     at += size;
   }
-  return true;
+  return base::BytesView::npos;
+}
+
+size_t count_characters(std::string_view text) {
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), std::not_fn(continues_character)));
+}
+
+size_t next_character(std::string_view text, size_t offset) {
+  while (offset < text.size() && continues_character(text[offset])) ++offset;
+  return offset;
+}
+
+std::string_view whole_characters(std::string_view text, size_t most_bytes) {
+  if (text.size() <= most_bytes) return text;
+  while (most_bytes > 0 && continues_character(text[most_bytes])) --most_bytes;
+  return text.substr(0, most_bytes);
 }
 
 }  // namespace sibyl::types
