@@ -1,0 +1,18 @@
+// Types in the schema's durable form: trees, user types with all their fields. For the codec's own files.
+#pragma once
+
+#include <vector>
+
+#include "schema/codec_json.h"
+
+namespace sibyl::schema {
+
+json::value encode_type(const types::Type& type);
+json::array encode_types(const std::vector<TypePtr>& list);
+
+base::Result<TypePtr> decode_type_tree(const json::value& value);
+base::Result<std::vector<TypePtr>> decode_types(const json::array& list);
+// A field that is a type.
+base::Status read_type(ObjectReader& reader, std::string_view name, TypePtr& out);
+
+}  // namespace sibyl::schema
