@@ -243,6 +243,11 @@ class Measuring {
           (one.rows > 2 * *one.expected_rows + 1 || *one.expected_rows > 2 * one.rows + 1))
         out.notes.push_back(fmt::format("{} returns {:.1f} rows on these data, {:.1f} were expected",
                                         one.name, one.rows, *one.expected_rows));
+      constexpr double factor = 1.5;
+      if (operation.requests &&
+          (one.requests > factor * *operation.requests || *operation.requests > factor * one.requests))
+        out.notes.push_back(fmt::format("{} takes {:.2f} requests on these data, {:.2f} were expected",
+                                        one.name, one.requests, *operation.requests));
       out.operations.push_back(std::move(one));
     }
     return out;

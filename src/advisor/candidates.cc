@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 
@@ -116,6 +117,34 @@ bool fit_to_limits(const Model& model, const Limits& limits, double writes_per_s
     break;
   }
   return layout.buckets <= max_buckets;
+}
+
+bool fit_by_time(const Model& model, const Limits& limits, double writes_per_second, const TimeField& time,
+                 Layout& layout) {
+  constexpr double minute = 60, hour = 3600, day = 86400;
+  constexpr std::array widths = {365 * day,  180 * day,  90 * day, 60 * day,    30 * day,    14 * day,
+                                 7 * day,    4 * day,    2 * day,  day,         12 * hour,   6 * hour,
+                                 3 * hour,   2 * hour,   hour,     30 * minute, 15 * minute, 10 * minute,
+                                 5 * minute, 2 * minute, minute};
+  constexpr double least_periods = 2;  // else it is no split
+  layout.buckets = 1;
+  if (limits.partition_rate)
+    layout.buckets =
+        std::max(1.0, std::ceil(writes_per_second * hottest_share(model, layout) / *limits.partition_rate));
+  if (!limits.partition_bytes) return false;
+  const auto bytes = [&] {
+    return rows_of_largest_partition(model, layout) * layout_stored_row_bytes(model, layout);
+  };
+  for (; layout.buckets <= max_buckets; layout.buckets *= 2) {
+    for (const double seconds : widths) {
+      if (time.kept < least_periods * seconds) continue;
+      const double share = seconds / time.kept;
+      layout.period = {time.field, seconds, std::ceil(1 / share) + 1, share,
+                       rows_per_key(model, layout) * share};
+      if (bytes() <= *limits.partition_bytes) return true;
+    }
+  }
+  return false;
 }
 
 void Candidates::add(Layout layout) {

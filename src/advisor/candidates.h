@@ -24,6 +24,16 @@ struct Limits {
 // Spreads a table's partitions over as many buckets as the limits ask for. False: not even the most help.
 bool fit_to_limits(const Model& model, const Limits& limits, double writes_per_second, Layout& layout);
 
+// A time that orders the rows of a table, and how far back they lie at the horizon.
+struct TimeField {
+  FieldReference field;
+  double kept = 0;  // seconds
+};
+// The same by periods of that time, the widest that the limits allow, with as many buckets as they need
+// then. `model`: that of the horizon.
+bool fit_by_time(const Model& model, const Limits& limits, double writes_per_second, const TimeField& time,
+                 Layout& layout);
+
 class Candidates {
  public:
   explicit Candidates(const Model& model) : model_(model) {}

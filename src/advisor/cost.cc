@@ -19,12 +19,16 @@ bool in_layout(const Layout& layout, FieldReference field) {
   return in_key(layout, field) || contains(layout.values, field);
 }
 
+bool needs_bucket(const Layout& layout) {
+  return layout.buckets > 1 || (layout.partition.empty() && !layout.period);
+}
+
 double layout_rows(const Model& model, const Layout& layout) {
   return layout.graph.rows(model);
 }
 
 double layout_row_bytes(const Model& model, const Layout& layout) {
-  double bytes = layout.buckets > 1 || layout.partition.empty() ? 4 : 0;
+  double bytes = needs_bucket(layout) ? 4 : 0;
   for (const auto* fields : {&layout.partition, &layout.clustering, &layout.values}) {
     for (const FieldReference field : *fields) bytes += field_of(model, layout.graph, field).bytes;
   }
@@ -47,9 +51,11 @@ double layout_stored_row_bytes(const Model& model, const Layout& layout) {
     }
   };
   add(layout.partition, StoredColumn::Role::partition);
-  if (layout.buckets > 1 || layout.partition.empty())
+  if (needs_bucket(layout))
     columns.push_back({StoredColumn::Role::partition, types::scalar(types::Kind::int_), 4, 0,
                        std::max(2.0, layout.buckets)});
+  if (layout.period)
+    columns.push_back({StoredColumn::Role::partition, types::scalar(types::Kind::timestamp), 8, 0, 0});
   add(layout.clustering, StoredColumn::Role::clustering);
   add(layout.values, StoredColumn::Role::regular);
   return stored_sizes(columns).row;
@@ -108,8 +114,9 @@ double rows_of_largest_key(const Model& model, const Layout& layout) {
 }
 
 double rows_of_largest_partition(const Model& model, const Layout& layout) {
-  const double share = hottest_share(model, layout), buckets = std::max(1.0, layout.buckets);
-  const double mean = rows_of_largest_key(model, layout) / buckets;
+  const double share = hottest_share(model, layout);
+  const double buckets = std::max(1.0, layout.buckets) * (layout.period ? 1 / layout.period->share : 1);
+  const double mean = std::max(1.0, rows_of_largest_key(model, layout) / buckets);
   if (layout.clustering.empty() || (share >= 1 && buckets <= 1)) return mean;
   // Of many like it the fullest; where one key stands out, that one's buckets alone.
   const double like = hottest_field(model, layout) ? buckets : buckets / share;

@@ -6,6 +6,8 @@
 #include <chrono>
 
 #include "advisor/design_write.h"
+#include "advisor/growth.h"
+#include "advisor/review_model.h"
 
 namespace sibyl::advisor {
 namespace {
@@ -15,7 +17,13 @@ constexpr int support_rounds = 2;
 class Designer {
  public:
   Designer(const Workload& workload, const DesignOptions& options)
-      : workload_(workload), model_(workload.model), options_(options), candidates_(workload.model) {}
+      : workload_(workload),
+        model_(workload.model),
+        options_(options),
+        growth_(growth_of(workload)),
+        horizon_(horizon_of(workload)),
+        later_(model_after(workload.model, growth_, horizon_)),
+        candidates_(workload.model) {}
 
   base::Result<Design> run();
 
@@ -24,6 +32,7 @@ class Designer {
   void propose();
   void propose_support(const std::vector<Layout>& tables);
   void keep_what_fits();
+  std::optional<TimeField> time_of(const Layout& table) const;
   void demand_queries();
   void demand_upkeep();
   void add_demand(const Need& need, const Statement& statement, std::optional<size_t> table);
@@ -40,6 +49,9 @@ class Designer {
   const Workload& workload_;
   const Model& model_;
   const DesignOptions& options_;
+  const ModelGrowth growth_;
+  const double horizon_;
+  const Model later_;  // the model at the horizon: what partitions and space are held against
   std::string mix_;
   std::vector<const Statement*> queries_, changes_;
   Candidates candidates_;
@@ -113,16 +125,37 @@ double Designer::writes_to(const Layout& table) const {
   return writes;
 }
 
+// Of what grows; where rows have come from all times there is no telling how many lie in a period.
+std::optional<TimeField> Designer::time_of(const Layout& table) const {
+  constexpr double longest = 20 * 365 * 86400.0;
+  for (const FieldReference field : table.clustering) {
+    const size_t entity = table.graph.nodes()[field.node].entity;
+    if (!tells_time(model_.entities[entity].fields[field.field])) continue;
+    const auto kept = time_kept(model_, growth_, entity, horizon_);
+    if (!kept || *kept - horizon_ > longest) continue;
+    return TimeField{field, *kept};
+  }
+  return std::nullopt;
+}
+
 void Designer::keep_what_fits() {
   const Limits limits{workload_.target.partition_bytes, workload_.target.partition_rate};
   if (!limits.partition_bytes && !limits.partition_rate) return;
   std::vector<Layout> kept;
   std::vector<Program::Table> kept_program;
   for (size_t i = 0; i < tables_.size(); ++i) {
-    if (!fit_to_limits(model_, limits, limits.partition_rate ? writes_to(tables_[i]) : 0, tables_[i]))
-      continue;
-    kept.push_back(std::move(tables_[i]));
-    kept_program.push_back(program_.tables[i]);
+    const double writes = limits.partition_rate ? writes_to(tables_[i]) : 0;
+    Layout by_time = tables_[i];
+    const bool fits = fit_to_limits(later_, limits, writes, tables_[i]);
+    const std::optional<TimeField> time = time_of(by_time);
+    const bool is_split = !fits || tables_[i].buckets > 1;
+    const bool apart =
+        is_split && time && !program_.tables[i].forced && fit_by_time(later_, limits, writes, *time, by_time);
+    for (Layout* layout : {fits ? &tables_[i] : nullptr, apart ? &by_time : nullptr}) {
+      if (layout == nullptr) continue;
+      kept.push_back(std::move(*layout));
+      kept_program.push_back(program_.tables[i]);
+    }
   }
   tables_ = std::move(kept);
   program_.tables = std::move(kept_program);
@@ -229,7 +262,8 @@ double Designer::stated_cost() const {
 }
 
 Design Designer::report(const Solution& solution) const {
-  Design design = write_design(workload_, options_.cost, mix_, tables_, program_, origins_, solution);
+  Design design = write_design(workload_, later_, options_.cost, mix_, tables_, program_, origins_, solution);
+  if (growth_.any()) design.horizon = horizon_;
   design.queries += stated_cost();
   design.bound = solution.bound + stated_cost();
   design.proven = solution.proven;
@@ -258,11 +292,17 @@ base::Result<Design> Designer::run() {
   // Of tables of one size the one with the shorter key: less than a byte for each column.
   for (size_t i = 0; i < tables_.size(); ++i)
     program_.tables[i].bytes =
-        layout_stored_bytes(model_, tables_[i]) + 0.01 * static_cast<double>(tables_[i].clustering.size());
+        layout_stored_bytes(later_, tables_[i]) + 0.01 * static_cast<double>(tables_[i].clustering.size());
   program_.space_bytes = options_.space_bytes ? options_.space_bytes : workload_.target.space_bytes;
   program_.share = options_.share;
   program_.seconds = options_.seconds;
-  SIBYL_ASSIGN(const Solution solution, solve(program_));
+  auto solved = solve(program_);
+  if (!solved && program_.space_bytes && growth_.any())
+    return base::fail(base::Error(solved.error().code(), solved.error().message())
+                          .with_hint(fmt::format("Space is counted {} from now, at the rates of the INSERTs: "
+                                                 "@target horizon=1d, or @entity retention=30d, changes it.",
+                                                 duration_text(horizon_))));
+  SIBYL_ASSIGN(const Solution solution, std::move(solved));
   Design design = report(solution);
   const std::chrono::duration<double> used = std::chrono::steady_clock::now() - begin;
   design.seconds = used.count();

@@ -34,6 +34,7 @@ struct Parameter {
     given,   // the statement itself
     found,   // a look-up before
     bucket,  // a write: computed from the clustering key; a read: each one
+    period,  // a write: of the time that the row has; a read: each one that is asked
   };
   Source source = Source::given;
   std::string operand;                          // given: as the statement writes it
@@ -42,6 +43,7 @@ struct Parameter {
   size_t lookup = 0;                            // found: by which look-up of the statement,
   FieldReference field = {SIZE_MAX, SIZE_MAX};  // and which field of what that one looks for
   bool clusters = false;                        // belongs to the clustering key of what is written
+  bool dates = false;                           // is the time that its period is made of
 };
 
 // One statement to run.
@@ -61,6 +63,11 @@ struct PlannedStep {
   size_t lookup = 0;
   std::vector<FieldReference> results;
   std::vector<size_t> lookups;
+  // A read of a table that is split by time: which periods are asked, and the values that time is compared
+  // with. From the newest on until there are `enough` rows, else all of them.
+  Read::Periods periods = Read::Periods::none;
+  std::vector<Parameter> period_bounds;
+  std::optional<double> enough;
   // client: what the rows of the look-up must satisfy, the sequence that they are put into, and how many of
   // the first are kept
   struct Term {
@@ -84,12 +91,14 @@ struct PlannedStatement {
 struct DesignedTable {
   Layout layout;  // its name is the table's
   std::vector<std::pair<FieldReference, std::string>> columns;
-  std::string definition;            // CREATE TABLE
-  std::vector<std::string> read_by;  // statements
+  std::string definition;                    // CREATE TABLE
+  std::vector<std::string> read_by;          // statements
+  std::string bucket_column, period_column;  // empty: none
   double rows = 0, bytes = 0;
-  double largest_partition_bytes = 0;
-  double hottest_share = 0;  // of the table's rows in its largest partition
-  std::string hot_column;    // of the partition key: values occur unevenly; empty when evenly
+  double horizon_rows = 0, horizon_bytes = 0;  // the same where it grows
+  double largest_partition_bytes = 0;          // at the horizon
+  double hottest_share = 0;                    // of the table's rows in its largest partition
+  std::string hot_column;  // of the partition key: values occur unevenly; empty when evenly
   double hot_value_share = 0;
 
   const std::string& column(FieldReference field) const;
@@ -103,7 +112,8 @@ struct Design {
   double bound = 0;                 // no choice among the candidates costs less
   bool proven = false;
   bool shared = false;
-  double bytes = 0;
+  double bytes = 0, horizon_bytes = 0;  // as they are stored: now, and at the horizon
+  double horizon = 0;                   // in seconds; 0: nothing grows
   size_t candidates = 0, plans = 0;
   double seconds = 0;
 

@@ -45,7 +45,7 @@ class ChangeWriter {
   // The same, to be bound.
   std::string bound(FieldReference field, bool old);
   std::string looked_up(const std::string& column) const;
-  std::string bucket();
+  std::string computed(Parameter::Source source, const std::string& column);
   std::string key(bool old);
   std::string insert();
   std::string update();
@@ -108,14 +108,15 @@ std::string ChangeWriter::bound(FieldReference field, bool old) {
   parameter.entity = layout_.graph.nodes()[field.node].entity;
   parameter.entity_field = field.field;
   parameter.clusters = contains(layout_.clustering, field);
+  parameter.dates = layout_.period && layout_.period->field == field;
   std::string text = value(field, old, &parameter);
   if (text.starts_with(':')) parameters.push_back(std::move(parameter));
   return text;
 }
 
-std::string ChangeWriter::bucket() {
-  parameters.emplace_back().source = Parameter::Source::bucket;
-  return ":bucket";
+std::string ChangeWriter::computed(Parameter::Source source, const std::string& column) {
+  parameters.emplace_back().source = source;
+  return ":" + cql::print_name(column);
 }
 
 std::string ChangeWriter::key(bool old) {
@@ -124,17 +125,23 @@ std::string ChangeWriter::key(bool old) {
     parts.push_back(fmt::format("{} = {}", cql::print_name(table_.column(field)), bound(field, old)));
   };
   for (const FieldReference field : layout_.partition) add(field);
-  if (layout_.buckets > 1 || layout_.partition.empty()) parts.push_back("bucket = " + bucket());
+  const auto add_computed = [&](Parameter::Source source, const std::string& column) {
+    parts.push_back(fmt::format("{} = {}", cql::print_name(column), computed(source, column)));
+  };
+  if (layout_.period) add_computed(Parameter::Source::period, table_.period_column);
+  if (needs_bucket(layout_)) add_computed(Parameter::Source::bucket, table_.bucket_column);
   for (const FieldReference field : layout_.clustering) add(field);
   return fmt::format("{}", fmt::join(parts, " AND "));
 }
 
 std::string ChangeWriter::insert() {
   std::vector<std::string> columns, values;
-  if (layout_.buckets > 1 || layout_.partition.empty()) {
-    columns.emplace_back("bucket");
-    values.push_back(bucket());
-  }
+  const auto add_computed = [&](Parameter::Source source, const std::string& column) {
+    columns.push_back(cql::print_name(column));
+    values.push_back(computed(source, column));
+  };
+  if (layout_.period) add_computed(Parameter::Source::period, table_.period_column);
+  if (needs_bucket(layout_)) add_computed(Parameter::Source::bucket, table_.bucket_column);
   for (const auto& [field, column] : table_.columns) {
     const std::string found = bound(field, false);
     if (found.empty()) continue;
@@ -172,9 +179,12 @@ std::vector<PlannedStep> write_changes(const Model& model, const CostModel& cost
     step.rows = unit.rows;
     step.cost = unit.rows * price;
     if (!unit.needs.empty()) step.note = "for each row found";
-    if (table.layout.buckets > 1 || table.layout.partition.empty())
-      step.note += fmt::format("{}bucket = hash of the clustering key modulo {:.0f}",
-                               step.note.empty() ? "" : ", ", table.layout.buckets);
+    if (table.layout.period)
+      step.note +=
+          fmt::format("{}{} = {}", step.note.empty() ? "" : ", ", table.period_column, period_text(table));
+    if (needs_bucket(table.layout))
+      step.note += fmt::format("{}{} = hash of the clustering key modulo {:.0f}",
+                               step.note.empty() ? "" : ", ", table.bucket_column, table.layout.buckets);
     steps.push_back(std::move(step));
   };
   if (unit.remove) add(PlannedStep::Kind::remove, writer.remove(), cost.remove);

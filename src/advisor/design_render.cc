@@ -7,6 +7,7 @@
 #include "advisor/design.h"
 #include "advisor/measurement.h"
 #include "advisor/measurement_json.h"
+#include "advisor/review_model.h"
 
 namespace sibyl::advisor {
 namespace {
@@ -17,17 +18,27 @@ std::string bytes_text(double bytes) {
   if (bytes < 1e3) return fmt::format("{:.0f} B", bytes);
   if (bytes < 1e6) return fmt::format("{:.1f} kB", bytes / 1e3);
   if (bytes < 1e9) return fmt::format("{:.1f} MB", bytes / 1e6);
-  return fmt::format("{:.2f} GB", bytes / 1e9);
+  return bytes < 1e12 ? fmt::format("{:.2f} GB", bytes / 1e9) : fmt::format("{:.2f} TB", bytes / 1e12);
 }
 
-std::string count_text(double count) {
+std::string number_text(double count) {
   return count == static_cast<double>(static_cast<int64_t>(count)) ? fmt::format("{:.0f}", count)
                                                                    : fmt::format("{:.2f}", count);
 }
 
-std::string table_text(const DesignedTable& table) {
-  std::string text = fmt::format("-- {} rows, {}; largest partition {}", count_text(table.rows),
-                                 bytes_text(table.bytes), bytes_text(table.largest_partition_bytes));
+std::string rows_text(double rows) {
+  return rows < 1e9 ? number_text(rows) : fmt::format("{:.3g}", rows);
+}
+
+std::string table_text(const Design& design, const DesignedTable& table) {
+  std::string text = fmt::format("-- {} rows, {}", rows_text(table.rows), bytes_text(table.bytes));
+  if (table.horizon_rows > table.rows)
+    text += fmt::format("; after {} {} rows, {}", duration_text(design.horizon),
+                        rows_text(table.horizon_rows), bytes_text(table.horizon_bytes));
+  text += fmt::format("; largest partition {}", bytes_text(table.largest_partition_bytes));
+  if (table.layout.period)
+    text += fmt::format(", one for every {} of {}", duration_text(table.layout.period->seconds),
+                        table.column(table.layout.period->field));
   if (table.layout.buckets > 1) text += fmt::format(", spread over {:.0f} buckets", table.layout.buckets);
   if (!table.hot_column.empty())
     text += fmt::format("\n-- hot key: the commonest {} has {:.2g}% of the rows", table.hot_column,
@@ -54,9 +65,9 @@ const char* kind_name(PlannedStep::Kind kind) {
 std::string step_about(const PlannedStep& step) {
   std::string about =
       step.kind == PlannedStep::Kind::read
-          ? fmt::format("{} partition{}, {} row{}", count_text(step.partitions),
-                        step.partitions == 1 ? "" : "s", count_text(step.rows), step.rows == 1 ? "" : "s")
-          : fmt::format("{} row{}", count_text(step.rows), step.rows == 1 ? "" : "s");
+          ? fmt::format("{} partition{}, {} row{}", number_text(step.partitions),
+                        step.partitions == 1 ? "" : "s", number_text(step.rows), step.rows == 1 ? "" : "s")
+          : fmt::format("{} row{}", number_text(step.rows), step.rows == 1 ? "" : "s");
   if (!step.note.empty()) about += "; " + step.note;
   if (step.shared) about += "; done already for another statement of the group";
   return about + fmt::format("; cost {:.4g}", step.cost);
@@ -92,8 +103,13 @@ std::string statement_markdown(const PlannedStatement& statement) {
 
 std::vector<std::string> summary_lines(const Design& design) {
   return {
-      fmt::format("{} table{}, {}{}", design.tables.size(), design.tables.size() == 1 ? "" : "s",
-                  bytes_text(design.bytes), design.mix.empty() ? "" : ", for the mix " + design.mix),
+      fmt::format(
+          "{} table{}, {}{}{}", design.tables.size(), design.tables.size() == 1 ? "" : "s",
+          bytes_text(design.bytes),
+          design.horizon_bytes > design.bytes
+              ? fmt::format(", after {} {}", duration_text(design.horizon), bytes_text(design.horizon_bytes))
+              : "",
+          design.mix.empty() ? "" : ", for the mix " + design.mix),
       fmt::format("cost {:.6g}: queries {:.6g}, changes {:.6g}{}", design.total(), design.queries,
                   design.updates, design.shared ? ", look-ups shared within groups" : ""),
       fmt::format("{} among {} tables and {} plans, found in {:.1f} s",
@@ -119,7 +135,10 @@ json::object table_json(const DesignedTable& table) {
   object["definition"] = table.definition;
   object["rows"] = table.rows;
   object["bytes"] = table.bytes;
+  object["horizon_rows"] = table.horizon_rows;
+  object["horizon_bytes"] = table.horizon_bytes;
   object["buckets"] = table.layout.buckets;
+  if (table.layout.period) object["period_seconds"] = table.layout.period->seconds;
   object["largest_partition_bytes"] = table.largest_partition_bytes;
   object["hottest_share"] = table.hottest_share;
   if (!table.hot_column.empty()) {
@@ -166,7 +185,7 @@ std::string render_text(const Design& design, const Measurement* measurement) {
   std::string text;
   for (const std::string& line : summary_lines(design)) text += "-- " + line + "\n";
   text += "\n";
-  for (const DesignedTable& table : design.tables) text += table_text(table);
+  for (const DesignedTable& table : design.tables) text += table_text(design, table);
   for (const PlannedStatement& statement : design.statements) text += statement_text(statement);
   return measurement == nullptr ? text : text + commented(render_text(*measurement, {}));
 }
@@ -175,7 +194,7 @@ std::string render_markdown(const Design& design, const Measurement* measurement
   std::string text = "# Tables designed\n\n";
   for (const std::string& line : summary_lines(design)) text += "- " + line + "\n";
   text += "\n## Tables\n\n```sql\n";
-  for (const DesignedTable& table : design.tables) text += table_text(table);
+  for (const DesignedTable& table : design.tables) text += table_text(design, table);
   text.pop_back();
   text += "```\n\n## Statements\n";
   for (const PlannedStatement& statement : design.statements) text += statement_markdown(statement);
@@ -193,6 +212,8 @@ std::string render_json(const Design& design, const Measurement* measurement) {
   object["proven"] = design.proven;
   object["shared"] = design.shared;
   object["bytes"] = design.bytes;
+  object["horizon_bytes"] = design.horizon_bytes;
+  object["horizon_seconds"] = design.horizon;
   object["candidates"] = design.candidates;
   object["plans"] = design.plans;
   object["seconds"] = design.seconds;

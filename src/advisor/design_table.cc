@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "advisor/design_write.h"
+#include "advisor/review_model.h"
 #include "cql/printer.h"
 
 namespace sibyl::advisor {
@@ -69,6 +70,13 @@ std::vector<std::pair<FieldReference, std::string>> name_columns(const Model& mo
   return columns;
 }
 
+// A name that no field has.
+std::string free_column(const DesignedTable& table, std::string name) {
+  const auto taken = [&](const auto& column) { return column.second == name; };
+  while (std::any_of(table.columns.begin(), table.columns.end(), taken)) name += "_of_key";
+  return name;
+}
+
 std::string choose_name(const Model& model, const DesignedTable& table, size_t main,
                         const std::vector<std::string>& taken) {
   const Layout& layout = table.layout;
@@ -89,15 +97,16 @@ std::string choose_name(const Model& model, const DesignedTable& table, size_t m
 
 std::string definition_of(const Model& model, const DesignedTable& table) {
   const Layout& layout = table.layout;
-  const bool bucketed = layout.buckets > 1 || layout.partition.empty();
   std::string text = fmt::format("CREATE TABLE {} (\n", cql::print_name(layout.name));
   std::vector<std::string> partition, clustering, order;
-  if (bucketed) text += "  bucket int,\n";
+  if (layout.period) text += fmt::format("  {} timestamp,\n", cql::print_name(table.period_column));
+  if (needs_bucket(layout)) text += fmt::format("  {} int,\n", cql::print_name(table.bucket_column));
   for (const auto& [field, name] : table.columns)
     text += fmt::format("  {} {},\n", cql::print_name(name), field_of(model, layout.graph, field).type);
   for (const FieldReference field : layout.partition)
     partition.push_back(cql::print_name(table.column(field)));
-  if (bucketed) partition.emplace_back("bucket");
+  if (layout.period) partition.push_back(cql::print_name(table.period_column));
+  if (needs_bucket(layout)) partition.push_back(cql::print_name(table.bucket_column));
   bool descends = false;
   for (size_t i = 0; i < layout.clustering.size(); ++i) {
     clustering.push_back(", " + cql::print_name(table.column(layout.clustering[i])));
@@ -119,18 +128,28 @@ const std::string& DesignedTable::column(FieldReference field) const {
   return none;
 }
 
-DesignedTable write_table(const Model& model, Layout layout, std::vector<std::string>& taken_names) {
+std::string period_text(const DesignedTable& table) {
+  return fmt::format("{} rounded down to a multiple of {}", table.column(table.layout.period->field),
+                     duration_text(table.layout.period->seconds));
+}
+
+DesignedTable write_table(const Model& model, const Model& later, Layout layout,
+                          std::vector<std::string>& taken_names) {
   DesignedTable table;
   table.layout = std::move(layout);
   const size_t main = main_node(model, table.layout);
   table.columns = name_columns(model, table.layout, main);
+  if (needs_bucket(table.layout)) table.bucket_column = free_column(table, "bucket");
+  if (table.layout.period) table.period_column = free_column(table, "period");
   table.layout.name = choose_name(model, table, main, taken_names);
   taken_names.push_back(table.layout.name);
   table.definition = definition_of(model, table);
   table.rows = layout_rows(model, table.layout);
   table.bytes = layout_stored_bytes(model, table.layout);
+  table.horizon_rows = layout_rows(later, table.layout);
+  table.horizon_bytes = layout_stored_bytes(later, table.layout);
   table.largest_partition_bytes =
-      rows_of_largest_partition(model, table.layout) * layout_stored_row_bytes(model, table.layout);
+      rows_of_largest_partition(later, table.layout) * layout_stored_row_bytes(later, table.layout);
   if (const auto hot = hottest_field(model, table.layout)) {
     table.hot_column = table.column(*hot);
     table.hot_value_share = value_share(model, table.layout, *hot);

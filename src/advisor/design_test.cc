@@ -1,5 +1,6 @@
 #include "advisor/design.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -95,7 +96,7 @@ TEST(ShopTest, PartitionsStayBelowTheirTarget) {
 -- @rel users.group -> groups.users skew=zipf(1)
 -- @query members rate=10/s SELECT users.* FROM users WHERE users.group = :g
 -- @write join rate=1/s INSERT INTO users (id, name, group) VALUES (?, ?, ?)
--- @target partition=1MB
+-- @target partition=1MB horizon=1h
 )",
                                  "groups.cql");
   ASSERT_TRUE(workload) << workload.error().text();
@@ -112,6 +113,67 @@ TEST(ShopTest, PartitionsStayBelowTheirTarget) {
   const auto impossible = design_tables(*workload, {});
   ASSERT_FALSE(impossible);
   EXPECT_THAT(impossible.error().message(), testing::HasSubstr("'members'"));
+}
+
+constexpr const char* rides = R"(
+-- @entity riders count=1000 (card text key size=10, name text size=24)
+-- @entity trips count=100k {} (id timeuuid key, started timestamp, minutes int)
+-- @rel trips.rider -> riders.trips
+-- @query history rate=40/s
+--   SELECT trips.* FROM trips WHERE trips.rider = :card ORDER BY started DESC LIMIT 10
+-- @query since rate=1/d
+--   SELECT trips.* FROM trips WHERE trips.rider = :card AND trips.started >= :since
+-- @write ride {}
+--   INSERT INTO trips (id, started, minutes, rider) VALUES (:trip, :at, :minutes, :card)
+-- @target partition=100kB horizon=5y
+)";
+
+Workload rides_with(const char* entity, const char* write) {
+  return workload_of(fmt::format(fmt::runtime(rides), entity, write));
+}
+
+// 0.1 rows a second go to each rider: 16M in five years, 1,000 today.
+TEST(ShopTest, PartitionsStayBelowTheirTargetUntilTheHorizon) {
+  const Workload workload = rides_with("", "rate=100/s");
+  const Design design_of_rides = design(workload, {});
+  const std::string text = render_text(design_of_rides);
+  EXPECT_EQ(design_of_rides.horizon, 5 * 365 * 86400.0);
+  EXPECT_GT(design_of_rides.horizon_bytes, 1e12) << text;
+  bool periods = false;
+  for (const DesignedTable& table : design_of_rides.tables) {
+    EXPECT_LE(table.largest_partition_bytes, 100e3) << text;
+    periods = periods || table.layout.period;
+    if (!table.layout.period) continue;
+    EXPECT_NEAR(table.layout.period->rows, 0.1 * table.layout.period->seconds, 1) << text;
+    EXPECT_NE(table.definition.find("PRIMARY KEY ((rider_card, period), started, id)"), std::string::npos)
+        << text;
+  }
+  EXPECT_TRUE(periods) << text;
+  const PlannedStatement& history = find(design_of_rides, "history");
+  ASSERT_EQ(history.steps.size(), 2u) << text;
+  EXPECT_LT(history.steps[0].partitions, 1.5);
+  EXPECT_NE(history.steps[0].note.find("from the newest on until there are 10 rows"), std::string::npos);
+  EXPECT_EQ(history.steps[1].keep, 10);
+  expect_runs(design_of_rides);
+}
+
+// Only what is declared counts: rates of a mix are none, what is kept for a day does not become more, and
+// growth can be denied.
+TEST(ShopTest, OnlyDeclaredGrowthCounts) {
+  for (const auto& [entity, write] : {std::pair("", ""), std::pair("growth=0/s", "rate=100/s")}) {
+    const Design unchanged = design(rides_with(entity, write), {});
+    EXPECT_EQ(unchanged.horizon, 0);
+    EXPECT_EQ(unchanged.bytes, unchanged.horizon_bytes);
+    for (const DesignedTable& table : unchanged.tables) {
+      EXPECT_FALSE(table.layout.period.has_value());
+      EXPECT_LE(table.layout.buckets, 2);
+    }
+  }
+  const Design kept = design(rides_with("growth=1/s retention=1d", ""), {});
+  for (const DesignedTable& table : kept.tables) {
+    EXPECT_LE(table.horizon_rows, 86400 + 1);
+    EXPECT_FALSE(table.layout.period.has_value());
+  }
 }
 
 TEST(ShopTest, HotKeysAreSpreadByTheirWrites) {
@@ -134,9 +196,9 @@ TEST(ShopTest, SpaceIsKept) {
   const Workload workload = read_example("shop.cql");
   const Design free = design(workload, {});
   DesignOptions tight;
-  tight.space_bytes = free.bytes * 0.7;
+  tight.space_bytes = free.horizon_bytes * 0.7;
   const Design small = design(workload, tight);
-  EXPECT_LE(small.bytes, *tight.space_bytes);
+  EXPECT_LE(small.horizon_bytes, *tight.space_bytes);
   EXPECT_GT(small.total(), free.total());
   tight.space_bytes = 1000;
   EXPECT_FALSE(design_tables(workload, tight));

@@ -12,7 +12,12 @@ namespace {
 
 std::string table_text(const Model& model, const DesignedTable& table) {
   const Layout& layout = table.layout;
-  const double buckets = std::max(1.0, layout.buckets);
+  // Of those periods that there are rows of today.
+  const double periods =
+      layout.period
+          ? std::max(1.0, layout.period->count * table.rows / std::max(table.rows, table.horizon_rows))
+          : 1;
+  const double buckets = std::max(1.0, layout.buckets) * periods;
   const double rows = std::max(1.0, table.rows);
   const double keys = std::max(1.0, rows / std::max(1.0, rows_per_key(model, layout)));
   const double row_bytes = std::max(1.0, layout_stored_row_bytes(model, layout));
@@ -21,6 +26,9 @@ std::string table_text(const Model& model, const DesignedTable& table) {
       fmt::format("{}\n-- @table {} rows={:.0f} partitions={:.0f} row={:.0f}", table.definition, layout.name,
                   rows, std::min(rows, keys * buckets), row_bytes);
   if (!layout.clustering.empty() && !table.hot_column.empty()) text += fmt::format(" max={:.0f}", largest);
+  if (layout.period)
+    text += fmt::format("\n-- @column {}.{} growth={:.9g}/s", layout.name, table.period_column,
+                        1 / layout.period->seconds);
   return text + "\n\n";
 }
 

@@ -7,6 +7,7 @@
 #include <set>
 #include <tuple>
 
+#include "advisor/review_model.h"
 #include "cql/printer.h"
 
 namespace sibyl::advisor {
@@ -55,7 +56,15 @@ class ReadWriter {
   std::string order(size_t index) const;
   std::string filters(size_t index, PlannedStep& step) const;
   bool served(size_t index, FieldReference field, bool range) const;
-  bool comes_apart() const { return table(0).layout.buckets > 1; }
+  bool comes_apart() const {
+    const Read::Periods periods = plan_.reads[0].periods;
+    return table(0).layout.buckets > 1 || (periods != Read::Periods::none && periods != Read::Periods::one);
+  }
+  // Periods are asked from the newest on: what comes from them is in order as it comes.
+  bool is_walked() const {
+    return table(0).layout.buckets <= 1 && plan_.reads[0].periods == Read::Periods::newest;
+  }
+  void add_periods(size_t index, std::vector<std::string>& parts, PlannedStep& step) const;
   bool is_limited() const { return plan_.reads[0].limited; }
   void add_sequence(size_t index, std::vector<PlannedStep>& steps) const;
 
@@ -101,6 +110,41 @@ std::string ReadWriter::equal_to(size_t index, FieldReference field, std::set<si
   return fmt::format("{} = :{}", cql::print_name(column), name);
 }
 
+void ReadWriter::add_periods(size_t index, std::vector<std::string>& parts, PlannedStep& step) const {
+  using Periods = Read::Periods;
+  const DesignedTable& asked = table(index);
+  const Layout::Period& period = *asked.layout.period;
+  const FieldReference field = placed(index, period.field);
+  parts.push_back(fmt::format("{0} = :{0}", cql::print_name(asked.period_column)));
+  step.parameters.emplace_back().source = Parameter::Source::period;
+  step.periods = plan_.reads[index].periods;
+  const auto add_bound = [&](const Operand& value, Comparison comparison) {
+    Parameter& bound = step.period_bounds.emplace_back(domain(field));
+    bound.operand = value.text;
+    bound.comparison = comparison;
+  };
+  for (const Given& given : need_.given)
+    if (given.field == field) add_bound(given.value, Comparison::equal);
+  for (const Predicate& range : need_.ranges)
+    if (range.field == field) add_bound(range.value, range.comparison);
+  const std::string width = duration_text(period.seconds);
+  if (step.periods == Periods::newest) step.enough = need_.limit;
+  switch (step.periods) {
+    case Periods::one:
+      step.note = fmt::format("{} = {}", asked.period_column, period_text(asked));
+      break;
+    case Periods::newest:
+      step.note = fmt::format("for each period of {}, from the newest on until there are {:.0f} rows", width,
+                              *need_.limit);
+      break;
+    case Periods::range:
+      step.note = fmt::format("for each period of {} within the range", width);
+      break;
+    default:
+      step.note = fmt::format("for each period of {}: {:.0f} at the horizon", width, period.count);
+  }
+}
+
 std::string ReadWriter::where(size_t index, PlannedStep& step) const {
   const Read& read = plan_.reads[index];
   const Layout& layout = table(index).layout;
@@ -108,10 +152,11 @@ std::string ReadWriter::where(size_t index, PlannedStep& step) const {
   std::set<size_t> from;
   std::string& note = step.note;
   for (const FieldReference field : layout.partition) parts.push_back(equal_to(index, field, from, step));
-  if (layout.buckets > 1 || layout.partition.empty()) {
-    parts.emplace_back("bucket = :bucket");
+  if (layout.period) add_periods(index, parts, step);
+  if (needs_bucket(layout)) {
+    parts.push_back(fmt::format("{0} = :{0}", cql::print_name(table(index).bucket_column)));
     step.parameters.emplace_back().source = Parameter::Source::bucket;
-    note = fmt::format("for each bucket 0 to {:.0f}", layout.buckets - 1);
+    note += fmt::format("{}for each bucket 0 to {:.0f}", note.empty() ? "" : ", ", layout.buckets - 1);
   }
   for (size_t i = 0; i < read.equal; ++i) parts.push_back(equal_to(index, layout.clustering[i], from, step));
   if (read.range) {
@@ -220,7 +265,7 @@ void ReadWriter::add_sequence(size_t index, std::vector<PlannedStep>& steps) con
   step.sorts = plan_.sort;
   std::vector<std::string> terms;
   for (const OrderTerm& term : need_.order) {
-    if (!plan_.sort && !comes_apart()) break;
+    if (!plan_.sort && (!comes_apart() || is_walked())) break;
     const auto given = [&](const Given& one) { return one.field == term.field; };
     if (std::any_of(need_.given.begin(), need_.given.end(), given)) continue;
     std::string column;
@@ -233,7 +278,10 @@ void ReadWriter::add_sequence(size_t index, std::vector<PlannedStep>& steps) con
   step.keep = need_.limit;
   if (step.order.empty() && !step.keep) return;
   if (!step.order.empty())
-    step.cql = fmt::format("{} {}", plan_.sort ? "sort the rows by" : "merge the rows of all buckets by",
+    step.cql = fmt::format("{} {}",
+                           plan_.sort               ? "sort the rows by"
+                           : table(0).layout.period ? "merge the rows of all partitions by"
+                                                    : "merge the rows of all buckets by",
                            fmt::join(terms, ", "));
   if (step.keep)
     step.cql += fmt::format("{}keep the first {:.0f}", step.cql.empty() ? "" : " and ", *step.keep);
@@ -285,9 +333,11 @@ namespace {
 
 class Assembler {
  public:
-  Assembler(const Workload& workload, const CostModel& cost, const std::vector<Layout>& candidates,
-            const Program& program, const std::vector<DemandOrigin>& origins, const Solution& solution)
+  Assembler(const Workload& workload, const Model& later, const CostModel& cost,
+            const std::vector<Layout>& candidates, const Program& program,
+            const std::vector<DemandOrigin>& origins, const Solution& solution)
       : workload_(workload),
+        later_(later),
         cost_(cost),
         candidates_(candidates),
         program_(program),
@@ -306,6 +356,7 @@ class Assembler {
                            size_t& demand) const;
 
   const Workload& workload_;
+  const Model& later_;
   const CostModel& cost_;
   const std::vector<Layout>& candidates_;
   const Program& program_;
@@ -322,8 +373,9 @@ void Assembler::write_tables() {
   for (size_t i = 0; i < candidates_.size(); ++i) {
     if (!solution_.tables[i]) continue;
     table_of_[i] = design_.tables.size();
-    design_.tables.push_back(write_table(workload_.model, candidates_[i], taken));
+    design_.tables.push_back(write_table(workload_.model, later_, candidates_[i], taken));
     design_.bytes += design_.tables.back().bytes;
+    design_.horizon_bytes += design_.tables.back().horizon_bytes;
   }
 }
 
@@ -425,10 +477,10 @@ Design Assembler::run(const std::string& mix) {
 
 }  // namespace
 
-Design write_design(const Workload& workload, const CostModel& cost, const std::string& mix,
-                    const std::vector<Layout>& tables, const Program& program,
+Design write_design(const Workload& workload, const Model& later, const CostModel& cost,
+                    const std::string& mix, const std::vector<Layout>& tables, const Program& program,
                     const std::vector<DemandOrigin>& origins, const Solution& solution) {
-  return Assembler(workload, cost, tables, program, origins, solution).run(mix);
+  return Assembler(workload, later, cost, tables, program, origins, solution).run(mix);
 }
 
 }  // namespace sibyl::advisor

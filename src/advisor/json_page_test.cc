@@ -197,6 +197,7 @@ TEST(JsonPage, OfADesign) {
 -- @rel users.group -> groups.users skew=zipf(1)
 -- @group g
 -- @query members rate=10/s SELECT users.* FROM users WHERE users.group = :g
+-- @query newest rate=9/s SELECT users.* FROM users WHERE users.group = :g ORDER BY joined DESC LIMIT 10
 -- @write join rate=1/s INSERT INTO users (id, name, joined, group) VALUES (?, ?, ?, ?)
 -- @write move rate=1/s UPDATE users SET group = :g WHERE id = :u
 -- @write rename rate=1/s UPDATE users SET name = :n WHERE id = :u

@@ -60,6 +60,10 @@ class Search {
   void filter(State& state) const;
   bool rest_is_single(const State& state) const;
   void limit_rows(State& state, Read& read, double& fan) const;
+  Read::Periods periods_of(const Place& place, const Read& read) const;
+  double rows_of_period(const Place& place, double rows) const;
+  double asked_again(const Place& place, double rows) const;
+  double periods_read(const Place& place, const Read& read, double rows) const;
   bool depends_on_last(const State& state, const Place& place) const;
   bool complete(const State& state) const;
   void finish(const State& state);
@@ -115,6 +119,10 @@ std::string Search::use_of(const Place& place) const {
     equal.push_back(at(place, table.clustering[next++]));
   std::sort(equal.begin(), equal.end());
   std::string text = fmt::format("{:.9g} {}", rows_per_key(model_, table), table.buckets);
+  if (table.period) {
+    const FieldReference field = at(place, table.period->field);
+    text += fmt::format(" every {:.9g} of {}.{}", table.period->seconds, field.node, field.field);
+  }
   for (const FieldReference field : partition) text += fmt::format(" {}.{}", field.node, field.field);
   for (const FieldReference field : equal) text += fmt::format(" ={}.{}", field.node, field.field);
   if (next < table.clustering.size()) {
@@ -333,6 +341,42 @@ void Search::limit_rows(State& state, Read& read, double& fan) const {
   fan = std::min(fan, *need_.limit);
 }
 
+Read::Periods Search::periods_of(const Place& place, const Read& read) const {
+  const Layout& table = tables_[place.table];
+  if (!table.period) return Read::Periods::none;
+  const FieldReference field = at(place, table.period->field);
+  if (is_given(field)) return Read::Periods::one;
+  // The newest lie in the newest periods when nothing but time orders them.
+  const auto term = std::find_if(need_.order.begin(), need_.order.end(),
+                                 [&](const OrderTerm& one) { return !is_given(one.field); });
+  if (read.limited && (term == need_.order.end() || (term->field == field && term->descending)))
+    return Read::Periods::newest;
+  const bool ranged = std::any_of(need_.ranges.begin(), need_.ranges.end(),
+                                  [&](const Predicate& range) { return range.field == field; });
+  return ranged ? Read::Periods::range : Read::Periods::all;
+}
+
+// Rows of a period that the read would find, `rows` being those that it would find of all periods.
+double Search::rows_of_period(const Place& place, double rows) const {
+  const Layout& table = tables_[place.table];
+  return std::max(1e-9, table.period->rows * rows / rows_per_key(model_, table));
+}
+
+// A period that did not have enough was read, too: all of the smaller ones, half of the last larger one.
+double Search::asked_again(const Place& place, double rows) const {
+  if (!tables_[place.table].period) return 1;
+  const double each = *need_.limit / rows_of_period(place, rows);
+  return 1 + 0.5 * std::min(each, 1 / each);
+}
+
+double Search::periods_read(const Place& place, const Read& read, double rows) const {
+  if (read.periods == Read::Periods::none || read.periods == Read::Periods::one) return 1;
+  const Layout::Period& period = *tables_[place.table].period;
+  if (read.periods == Read::Periods::newest)
+    return std::min(period.count, 1 + *need_.limit / rows_of_period(place, rows));
+  return read.periods == Read::Periods::all ? period.count : 1 + cost_.range_selectivity * (period.count - 1);
+}
+
 // Values that were given are named as they were given, values that were found by the way to them.
 std::string Search::key_text(const Place& place, const Read& read) const {
   const Layout& table = tables_[place.table];
@@ -387,8 +431,9 @@ State Search::apply(const State& before, size_t way) const {
     limit_rows(state, read, fan);
   }
   // Every bucket may hold the first of all: each is asked for as many as are wanted.
-  read.rows = keys * (read.limited ? std::min(all, fan * table.buckets) : fan);
-  read.partitions = keys * table.buckets;
+  read.rows = keys * (read.limited ? std::min(all, fan * table.buckets * asked_again(place, all)) : fan);
+  read.periods = periods_of(place, read);
+  read.partitions = keys * table.buckets * periods_read(place, read, all);
   read.cost = cost_.read(read.partitions, read.rows);
   read.key = key_text(place, read);
   for (const size_t node : ways_[way].nodes) {

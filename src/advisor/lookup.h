@@ -46,6 +46,9 @@ struct Read {
   bool limited = false;
   bool first = false;  // bound by given values alone
   double partitions = 1, rows = 1, cost = 0;
+  // Which periods of a table that is split by time are asked.
+  enum class Periods { none, one, newest, range, all };
+  Periods periods = Periods::none;
   // Reads of one table with the same key within a group find the same rows: one serves several statements.
   std::string key;
 

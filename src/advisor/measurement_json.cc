@@ -66,6 +66,7 @@ json::value measurement_json(const Measurement* measurement) {
                    {"trials", std::move(trials)}};
   if (fitted)
     out["fitted"] = json::object{{"partition_us", fitted->partition},
+                                 {"scanned_us", fitted->scanned},
                                  {"row_us", fitted->row},
                                  {"insert_us", fitted->insert},
                                  {"remove_us", fitted->remove}};

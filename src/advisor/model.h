@@ -26,6 +26,8 @@ struct Entity {
   double count = 1;
   std::vector<Field> fields;
   size_t key = 0;  // the field that identifies one of them
+  // Declared: more of them per second, and how long each is kept, in seconds.
+  std::optional<double> growth, retention;
   uint32_t line = 0;
 
   std::optional<size_t> find_field(std::string_view name) const;
@@ -38,9 +40,10 @@ struct Relationship {
   size_t from = 0, to = 0;
   std::string role, reverse_role;
   Multiplicity multiplicity = Multiplicity::many_one;
-  double links = 0;        // connected pairs
-  double zipf = 0;         // how unevenly they fall on the entities of `to`
-  bool mandatory = false;  // every entity of `from` has one: a table of both loses none
+  double links = 0;              // connected pairs
+  double zipf = 0;               // how unevenly they fall on the entities of `to`
+  bool mandatory = false;        // every entity of `from` has one: a table of both loses none
+  std::optional<double> growth;  // links more per second; none: as statements make them
   uint32_t line = 0;
 };
 

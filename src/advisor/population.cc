@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "advisor/growth.h"
+
 namespace sibyl::advisor {
 namespace {
 
@@ -71,7 +73,18 @@ base::Bytes Population::encode(size_t entity, size_t field, uint64_t number) con
                          declared.bytes);
 }
 
+double Population::apart(size_t entity, size_t field) const {
+  const Entity& declared = model_.entities[entity];
+  return declared.growth.value_or(0) > 0 && tells_time(declared.fields[field]) ? 1000 / *declared.growth : 0;
+}
+
+double Population::last_moment(size_t entity, size_t field) const {
+  return apart(entity, field) * static_cast<double>(counts_[entity] - 1);
+}
+
 base::Bytes Population::value(size_t entity, size_t field, uint64_t instance) const {
+  if (const double each = apart(entity, field); each > 0)
+    return synthetic_moment(type(entity, field), each * static_cast<double>(instance), instance);
   if (field == model_.entities[entity].key) return encode(entity, field, instance);
   const uint64_t values = distinct(entity, field);
   if (values >= counts_[entity] && model_.entities[entity].fields[field].zipf <= 0)
@@ -81,6 +94,8 @@ base::Bytes Population::value(size_t entity, size_t field, uint64_t instance) co
 }
 
 base::Bytes Population::quantile(size_t entity, size_t field, double share) const {
+  if (apart(entity, field) > 0)
+    return synthetic_moment(type(entity, field), share * last_moment(entity, field), 0);
   return encode(entity, field, ranks_[entity][field].at(std::clamp(share, 0.0, 1.0)));
 }
 

@@ -21,6 +21,8 @@ class Population {
   base::Bytes value(size_t entity, size_t field, uint64_t instance) const;
   // The value that this share of the instances lies below.
   base::Bytes quantile(size_t entity, size_t field, double share) const;
+  // Milliseconds after the first moment of all, of the last entity that there is.
+  double last_moment(size_t entity, size_t field) const;
   const types::Type& type(size_t entity, size_t field) const { return *types_[entity][field]; }
 
   // Every combination of connected entities: an instance for each node of the graph.
@@ -33,6 +35,8 @@ class Population {
   };
   void link(const Relationship& relationship, uint64_t seed, Links& links) const;
   base::Bytes encode(size_t entity, size_t field, uint64_t number) const;
+  // Milliseconds between entities that come one after the other; 0: their times are values like others.
+  double apart(size_t entity, size_t field) const;
   uint64_t distinct(size_t entity, size_t field) const;
   base::Status extend(const Graph& graph, size_t node, std::vector<uint64_t>& row,
                       const Visitor& visit) const;

@@ -74,7 +74,7 @@ bool fix_contains(const ReviewModel& model, const StatementFacts& statement, con
   shape.clustering.clear();
   for (const Shape::Order& order : old)
     if (!shape.in_key(order.name)) shape.clustering.push_back(order);
-  shape.name += "_by_" + element.name;
+  shape.name = stem_of(shape.name) + "_by_" + element.name;
   const std::string name = shape.name;
   const TableFacts base = with_elements(table, *collection, std::move(element));
   const bool split = propose_within_target(model, base, std::move(shape), statement, finding);

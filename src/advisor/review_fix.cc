@@ -45,6 +45,15 @@ std::vector<std::string> options_of(const schema::TableOptions& options) {
   return out;
 }
 
+// After what its rows are found by; not the name of the table that it stands beside.
+std::string name_by_key(const std::string& table, const Shape& shape) {
+  const std::string by = stem_of(table) + "_by_";
+  std::string name = fmt::format("{}{}", by, fmt::join(shape.partition, "_and_"));
+  if (name.size() > longest_name) name = by + shape.partition[0];
+  if (name == table && !shape.clustering.empty()) name += "_and_" + shape.clustering[0].name;
+  return name;
+}
+
 }  // namespace
 
 std::string listed(const std::vector<std::string>& names) {
@@ -131,8 +140,6 @@ bool shape_for(const schema::Table& table, const cql::Select& select, Shape& sha
   std::vector<Shape::Order> old;
   for (const std::string& name : shape.partition) old.push_back({name, false});
   old.insert(old.end(), shape.clustering.begin(), shape.clustering.end());
-  shape.name = fmt::format("{}_by_{}", table.name, fmt::join(equal, "_and_"));
-  if (shape.name.size() > 48) shape.name = table.name + "_by_" + equal[0];
   shape.partition = equal;
   shape.clustering.clear();
   for (Shape::Column& column : shape.columns) column.is_static = false;
@@ -147,7 +154,13 @@ bool shape_for(const schema::Table& table, const cql::Select& select, Shape& sha
   }
   for (const std::string& name : ranges) add(name, false);
   for (const Shape::Order& order : old) add(order.name, order.descending);
+  shape.name = name_by_key(table.name, shape);
   return true;
+}
+
+std::string stem_of(const std::string& name) {
+  const size_t by = name.find("_by_");
+  return by == std::string::npos || by == 0 ? name : name.substr(0, by);
 }
 
 std::string select_by_key(const schema::Table& table) {

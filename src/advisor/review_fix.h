@@ -50,6 +50,8 @@ struct Proposal {
   struct Added {
     std::string name, type, meaning;
     std::string instead_of;  // the column whose place it takes; empty: none
+    double modulo = 0;       // of a hash prefix; 0: it is none
+    double width = 0;        // of a period of time, in seconds; 0: it is none
   };
   std::optional<Shape> beside;           // a table beside the others; none: `table`, changed
   std::string table;                     // empty: the finding's
@@ -76,6 +78,11 @@ void write_proposals(const ReviewModel& model, Review& review);
 
 // A new table beside the others.
 void propose(Finding& finding, Shape shape);
+
+constexpr size_t longest_name = 48;  // that Cassandra takes for a table
+
+// What a table holds, without what it is found by: messages_by_channel is about messages.
+std::string stem_of(const std::string& name);
 
 // The table that answers the query from one partition: what it compares by = first, then the order and the
 // ranges, then the old key so that no row gets lost. False: nothing is compared by =.

@@ -255,5 +255,18 @@ SELECT * FROM readings WHERE sensor = ? LIMIT 10;
   expect_pasteable(text, *finding);
 }
 
+// A table beside one that is named by its key is named by its own key, not by both.
+TEST(ReviewFix, NamesSayOneKey) {
+  const Review review = review_of(R"(
+CREATE TABLE products_by_category (category text, id int, colour text, PRIMARY KEY (category, id));
+-- @table products_by_category rows=1M partitions=50
+SELECT * FROM products_by_category WHERE category = ? AND colour = ? ALLOW FILTERING;
+)");
+  const Finding* finding = find(review, Verdict::allow_filtering);
+  ASSERT_NE(finding, nullptr);
+  EXPECT_NE(finding->cql.find("CREATE TABLE products_by_category_and_colour ("), std::string::npos)
+      << finding->cql;
+}
+
 }  // namespace
 }  // namespace sibyl::advisor

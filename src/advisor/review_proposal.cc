@@ -11,14 +11,6 @@
 namespace sibyl::advisor {
 namespace {
 
-constexpr size_t longest_name = 48;  // that Cassandra takes
-
-// What a table holds, without what it is found by: messages_by_channel is about messages.
-std::string stem_of(const std::string& name) {
-  const size_t by = name.find("_by_");
-  return by == std::string::npos || by == 0 ? name : name.substr(0, by);
-}
-
 std::string qualified(const Shape& shape) {
   return (shape.keyspace.empty() ? "" : types::quote_identifier(shape.keyspace) + ".") +
          types::quote_identifier(shape.name);

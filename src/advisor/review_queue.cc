@@ -106,7 +106,7 @@ void fix_queue(const TableFacts& table, const StatementFacts& read, Finding& fin
   proposal.partition.push_back({"bucket", "timestamp",
                                 time != nullptr ? time->name + " rounded down to the hour"
                                                 : std::string("the hour that the row is put in"),
-                                ""});
+                                "", 0, time != nullptr ? 3600.0 : 0.0});
   finding.proposal = std::make_shared<const Proposal>(std::move(proposal));
   finding.fix = fmt::format(
       "Read from where the last read ended ({} {} the last one taken), and put a period of time into the "

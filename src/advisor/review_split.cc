@@ -93,7 +93,8 @@ std::string way_of_reads(const SplitSituation& situation, const TimeChoice& time
 }
 
 Proposal::Added hash_column(const HashBasis& basis, double modulo) {
-  return {"hash_prefix", "int", fmt::format("hash of {} modulo {:.0f}", listed(basis.columns), modulo), ""};
+  return {"hash_prefix", "int", fmt::format("hash of {} modulo {:.0f}", listed(basis.columns), modulo), "",
+          modulo};
 }
 
 void write_time_fix(const SplitSituation& situation, const TimeChoice& time, Split& split) {
@@ -109,7 +110,7 @@ void write_time_fix(const SplitSituation& situation, const TimeChoice& time, Spl
       way_of_reads(situation, time));
   split.proposal.partition.push_back({"bucket", "timestamp",
                                       fmt::format("{} rounded down to a multiple of {}", column, width),
-                                      situation.period});
+                                      situation.period, 0, time.width});
   if (time.modulo > 1)
     split.proposal.partition.push_back(hash_column(basis_of(situation, time.modulo), time.modulo));
   const std::string reads = bucket_cost(situation, time);

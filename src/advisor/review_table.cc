@@ -334,7 +334,7 @@ class TableReviewer {
     Proposal proposal;
     proposal.partition.push_back(
         {"hash_prefix", "int",
-         fmt::format("hash of {} modulo {:.0f}", hash_source(model_, facts_, wanted), wanted), ""});
+         fmt::format("hash of {} modulo {:.0f}", hash_source(model_, facts_, wanted), wanted), "", wanted});
     finding.proposal = std::make_shared<const Proposal>(std::move(proposal));
     finding.fix = fmt::format(
         "Put another column that every query names into the partition key; where none is, a hash prefix "

@@ -38,10 +38,11 @@ class TrialSession {
 struct Work {
   double requests = 0, partitions = 0, rows = 0;  // read
   double inserts = 0, removes = 0, sorts = 0;
+  double scanned = 0;  // partitions that a request passes on its way through many, the first left out
 
   double cost(const CostModel& model) const {
     return requests * model.lookup + partitions * model.partition + rows * model.row +
-           inserts * model.insert + removes * model.remove + sorts * model.sort;
+           inserts * model.insert + removes * model.remove + sorts * model.sort + scanned * model.scanned;
   }
 };
 
@@ -54,6 +55,7 @@ struct Operation {
   // A recorded statement, whose values are guessed: one that the database refuses is left out.
   bool may_fail = false;
   std::function<base::Status(TrialSession&, Random&)> run;
+  std::optional<double> requests;  // that one execution takes, predicted where it is more than one
 };
 
 struct Trial {

@@ -11,6 +11,7 @@ namespace {
 
 constexpr uint64_t partitions = 200;                     // of each size
 constexpr std::array<uint64_t, 3> sizes = {1, 10, 100};  // rows of a partition
+constexpr uint64_t scanned = 1000;                       // partitions of one row each
 
 std::optional<base::Bytes> number_cell(uint64_t number) {
   return synthetic_value(*types::scalar(types::Kind::int_), number);
@@ -36,11 +37,18 @@ Trial make_calibration(uint64_t seed) {
   trial.definitions.push_back(
       {"CREATE TABLE calibration (p int, c int, a text, b text, n int, PRIMARY KEY (p, c))",
        Trial::trial_keyspace});
+  trial.definitions.push_back(
+      {"CREATE TABLE scanned (p int PRIMARY KEY, a text, b text, n int)", Trial::trial_keyspace});
+  const size_t fill = trial.place("INSERT INTO scanned (p, a, b, n) VALUES (?, ?, ?, ?)");
+  const size_t scan = trial.place("SELECT p, a, b, n FROM scanned");
   const size_t insert = trial.place("INSERT INTO calibration (p, c, a, b, n) VALUES (?, ?, ?, ?, ?)");
   const size_t remove = trial.place("DELETE FROM calibration WHERE p = ? AND c = ?");
   const size_t read = trial.place("SELECT c, a, b, n FROM calibration WHERE p = ?");
   for (const uint64_t size : sizes) trial.rows += static_cast<double>(size * partitions);
-  trial.load = [insert](const Trial::Sink& sink) -> base::Status {
+  trial.rows += static_cast<double>(scanned);
+  trial.load = [insert, fill](const Trial::Sink& sink) -> base::Status {
+    for (uint64_t i = 0; i < scanned; ++i)
+      SIBYL_TRY(sink(fill, {number_cell(i), text_cell(mix(i)), text_cell(mix(i, 1)), number_cell(i % 1000)}));
     for (const uint64_t size : sizes) {
       for (uint64_t i = 0; i < size * partitions; ++i)
         SIBYL_TRY(sink(insert, row_cells(partition_number(size, i / size), i % size)));
@@ -56,6 +64,11 @@ Trial make_calibration(uint64_t seed) {
           SIBYL_TRY(connection.run(read, {number_cell(partition_number(size, random.below(partitions)))}));
           return {};
         });
+  add("scan", {1, 1, static_cast<double>(scanned), 0, 0, 0, static_cast<double>(scanned - 1)},
+      [scan](TrialSession& connection, Random&) -> base::Status {
+        SIBYL_TRY(connection.run(scan, {}));
+        return {};
+      });
   // Rows of their own: those that are read stay as they were.
   const auto next = std::make_shared<uint64_t>(0);
   const uint64_t written = partition_number(900, seed % 1000);

@@ -20,13 +20,35 @@ double unit_of(uint64_t number) {
 
 }  // namespace
 
-TableData::TableData(TableFacts facts, uint64_t seed, std::vector<std::string>& assumed)
+TableData::TableData(TableFacts facts, uint64_t seed, const std::vector<ColumnLiteral>& literals,
+                     std::vector<std::string>& assumed)
     : facts_(std::move(facts)), seed_(mix(seed, facts_.table->storage_id)) {
+  take_literals(literals, assumed);
   count(assumed);
   size_partitions(assumed);
   for (const schema::Column& column : facts_.table->columns) {
     const ColumnFacts& known = facts_.column(column);
     ranks_.emplace_back(static_cast<uint64_t>(std::max(1.0, known.distinct.value_or(1))), known.skew);
+  }
+}
+
+// A value that a statement asks for by name is one of a few, unless it is known of how many.
+void TableData::take_literals(const std::vector<ColumnLiteral>& literals, std::vector<std::string>& assumed) {
+  for (const ColumnLiteral& literal : literals) {
+    std::vector<base::Bytes>& known = literals_[literal.column];
+    if (std::find(known.begin(), known.end(), literal.value) == known.end()) known.push_back(literal.value);
+  }
+  constexpr double others = 10;  // for each
+  for (const auto& [name, values] : literals_) {
+    const schema::Column& column = *facts_.table->find(name);
+    ColumnFacts& known = facts_.columns.at(name);
+    const bool alone = (column.is_partition_key() && facts_.table->partition_key_count == 1) ||
+                       (column.is_clustering() && facts_.table->clustering_count == 1);
+    if (known.distinct || alone || column.is_static()) continue;
+    known.distinct = others * static_cast<double>(values.size());
+    known.distinct_origin = Origin::estimated;
+    assumed.push_back(fmt::format("{}.{}: {} values assumed, those that statements name among them",
+                                  facts_.name, name, count_text(*known.distinct)));
   }
 }
 
@@ -139,16 +161,19 @@ uint64_t TableData::number_of(const schema::Column& column, const Row& row) cons
   return mix(own, row.number) % values_of(column);
 }
 
-base::Bytes TableData::cell(const schema::Column& column, const Row& row) const {
+base::Bytes TableData::cell(const schema::Column& column, const Row& row, const types::Type& type) const {
   const ColumnFacts& known = facts_.column(column);
   const uint64_t number = number_of(column, row);
   if (column.is_clustering() && is_time(column) && !known.distinct)
-    return synthetic_moment(*column.type, moment(row), number);
+    return synthetic_moment(type, moment(row), number);
+  const auto named = literals_.find(column.name);
+  if (named != literals_.end() && &type == column.type.get() && number < named->second.size())
+    return named->second[number];
   double size = known.size.value_or(0);
   // Values that the same number stands for are the same.
   if (!weights_.empty() && !column.is_partition_key() && !known.distinct)
     size *= weights_[row.number % weights_.size()];
-  return synthetic_value(*column.type, number, size, known.elements.value_or(0));
+  return synthetic_value(type, number, size, known.elements.value_or(0));
 }
 
 base::Bytes TableData::quantile(const schema::Column& column, double share) const {

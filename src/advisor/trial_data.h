@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "advisor/review_model.h"
 #include "advisor/synthetic.h"
 #include "advisor/trial.h"
+#include "advisor/trial_literals.h"
 
 namespace sibyl::advisor {
 
@@ -15,8 +17,9 @@ namespace sibyl::advisor {
 // changes after the constructor.
 class TableData {
  public:
-  // `assumed`: told what is not known.
-  TableData(TableFacts facts, uint64_t seed, std::vector<std::string>& assumed);
+  // `literals`: values that the columns have among others. `assumed`: told what is not known.
+  TableData(TableFacts facts, uint64_t seed, const std::vector<ColumnLiteral>& literals,
+            std::vector<std::string>& assumed);
 
   struct Row {
     uint64_t number = 0;     // of all
@@ -35,7 +38,11 @@ class TableData {
   // The last one of a partition.
   Row newest(uint64_t partition) const { return row_at(partition, sizes_[partition] - 1); }
 
-  base::Bytes cell(const schema::Column& column, const Row& row) const;
+  base::Bytes cell(const schema::Column& column, const Row& row) const {
+    return cell(column, row, *column.type);
+  }
+  // The same in a column that has been given another type.
+  base::Bytes cell(const schema::Column& column, const Row& row, const types::Type& type) const;
   // A value of a column outside the key that about this share of its values is below.
   base::Bytes quantile(const schema::Column& column, double share) const;
   // When a row was written, in milliseconds after the first of all.
@@ -46,6 +53,7 @@ class TableData {
   const schema::Table& table() const { return *facts_.table; }
 
  private:
+  void take_literals(const std::vector<ColumnLiteral>& literals, std::vector<std::string>& assumed);
   void count(std::vector<std::string>& assumed);
   void size_partitions(std::vector<std::string>& assumed);
   uint64_t number_of(const schema::Column& column, const Row& row) const;
@@ -60,6 +68,7 @@ class TableData {
   std::vector<uint64_t> rest_;   // rows of the partitions before each, their first ones left out
   std::vector<float> weights_;   // of rows that are partitions of their own: size over mean; empty: even
   std::vector<Ranks> ranks_;     // of each column's values; of one value: unknown
+  std::map<std::string, std::vector<base::Bytes>> literals_;  // a column's values of the first numbers
 };
 
 }  // namespace sibyl::advisor

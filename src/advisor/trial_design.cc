@@ -6,9 +6,11 @@
 #include <map>
 
 #include "advisor/candidates.h"
+#include "advisor/growth.h"
 #include "advisor/population.h"
 #include "advisor/trial_plans.h"
 #include "cql/printer.h"
+#include "types/uuid.h"
 #include "types/value.h"
 
 namespace sibyl::advisor {
@@ -16,14 +18,31 @@ namespace {
 
 using Source = Parameter::Source;
 
-bool has_buckets(const Layout& layout) {
-  return layout.buckets > 1 || layout.partition.empty();
-}
-
 std::optional<base::Bytes> bucket_cell(uint64_t number) {
   base::Bytes bytes;
   base::append_big_endian(bytes, static_cast<uint32_t>(number));
   return bytes;
+}
+
+// Milliseconds since 1970 of a time.
+int64_t millis_of(const types::Type& type, base::BytesView value) {
+  if (type.kind() == types::Kind::date)
+    return (static_cast<int64_t>(base::read_big_endian<uint32_t>(value)) - (int64_t{1} << 31)) * 86'400'000;
+  const auto high = base::read_big_endian<uint64_t>(value.substr(0, 8));
+  if (type.kind() != types::Kind::timeuuid) return static_cast<int64_t>(high);
+  constexpr int64_t ticks_to_epoch = 0x01b2'1dd2'1381'4000;  // of 100 ns since 1582
+  const auto ticks = static_cast<int64_t>(types::reorder_time_high(high) & 0x0fff'ffff'ffff'ffffu);
+  return (ticks - ticks_to_epoch) / 10'000;
+}
+
+// Periods are numbered, and told by when they begin.
+int64_t period_number(const Layout::Period& period, int64_t millis) {
+  return millis / static_cast<int64_t>(period.seconds * 1000);
+}
+std::optional<base::Bytes> period_cell(const Layout::Period& period, int64_t number) {
+  base::Bytes out;
+  base::append_big_endian(out, static_cast<uint64_t>(number * static_cast<int64_t>(period.seconds * 1000)));
+  return out;
 }
 
 bool holds(const types::Type& type, const base::Bytes& left, Comparison comparison,
@@ -62,8 +81,8 @@ class PlanRunner {
     key_field_ = workload.model.entities[entity_].key;
     for (const PlannedStep& step : planned.steps) {
       const bool requests = step.kind != PlannedStep::Kind::client;
-      steps_.push_back({step, requests ? trial.place(step.cql) : 0,
-                        requests ? std::max(1.0, design.tables[step.table].layout.buckets) : 1});
+      Step& added = steps_.emplace_back(Step{step, requests ? trial.place(step.cql) : 0, 1, {}, 0, 0});
+      if (requests) split(design.tables[step.table].layout, added);
       lookups_ = std::max(lookups_, step.lookup + 1);
       for (const size_t lookup : step.lookups) lookups_ = std::max(lookups_, lookup + 1);
     }
@@ -93,7 +112,43 @@ class PlanRunner {
     PlannedStep planned;
     size_t statement = 0;
     double buckets = 1;
+    std::optional<Layout::Period> period;
+    size_t entity = 0, field = 0;  // that periods are made of
   };
+
+  static void split(const Layout& layout, Step& step) {
+    step.buckets = std::max(1.0, layout.buckets);
+    step.period = layout.period;
+    if (!layout.period) return;
+    step.entity = layout.graph.nodes()[layout.period->field.node].entity;
+    step.field = layout.period->field.field;
+  }
+
+  int64_t period_of(const Step& step, const base::Bytes& time) const {
+    return period_number(*step.period, millis_of(population_.type(step.entity, step.field), time));
+  }
+
+  // The first and the last period that a read asks.
+  std::pair<int64_t, int64_t> periods_of(const Step& step, GivenValues& given) const {
+    if (!step.period || step.planned.periods == Read::Periods::none) return {0, 0};
+    const auto last = static_cast<int64_t>(population_.last_moment(step.entity, step.field));
+    std::pair<int64_t, int64_t> out = {period_number(*step.period, synthetic_epoch()),
+                                       period_number(*step.period, synthetic_epoch() + last)};
+    for (const Parameter& bound : step.planned.period_bounds) {
+      const std::optional<base::Bytes> value = given.value(bound);
+      if (!value) continue;
+      const int64_t at = period_of(step, *value);
+      const bool upper =
+          bound.comparison == Comparison::less || bound.comparison == Comparison::less_or_equal;
+      if (bound.comparison == Comparison::equal)
+        out = {at, at};
+      else if (upper)
+        out.second = std::min(out.second, at);
+      else
+        out.first = std::max(out.first, at);
+    }
+    return out;
+  }
 
   static std::optional<base::Bytes> cell(const Parameter& parameter, GivenValues& given, const Found* found) {
     if (parameter.source != Source::found) return given.value(parameter);
@@ -108,21 +163,32 @@ class PlanRunner {
     const bool each_bucket = std::any_of(step.planned.parameters.begin(), step.planned.parameters.end(),
                                          [](const auto& one) { return one.source == Source::bucket; });
     const auto buckets = static_cast<uint64_t>(each_bucket ? step.buckets : 1);
+    const auto [first, last] = periods_of(step, given);
     for (const Found& row : rows) {
-      for (uint64_t bucket = 0; bucket < buckets; ++bucket) {
-        Cells values;
-        for (const Parameter& parameter : step.planned.parameters)
-          values.push_back(parameter.source == Source::bucket ? bucket_cell(bucket)
-                                                              : cell(parameter, given, &row));
-        SIBYL_ASSIGN(const std::vector<Cells> answer, connection.run(step.statement, values));
-        for (const Cells& cells : answer) {
-          Found& more = next.emplace_back(row);
-          for (size_t i = 0; i < cells.size() && i < step.planned.results.size(); ++i)
-            more[step.planned.results[i]] = cells[i];
-        }
+      const size_t before = next.size();
+      for (int64_t period = last; period >= first; --period) {
+        for (uint64_t bucket = 0; bucket < buckets; ++bucket)
+          SIBYL_TRY(read_one(step, connection, given, row, period, bucket, next));
+        if (step.planned.enough && static_cast<double>(next.size() - before) >= *step.planned.enough) break;
       }
     }
     rows = std::move(next);
+    return {};
+  }
+
+  base::Status read_one(const Step& step, TrialSession& connection, GivenValues& given, const Found& row,
+                        int64_t period, uint64_t bucket, std::vector<Found>& found) const {
+    Cells values;
+    for (const Parameter& parameter : step.planned.parameters)
+      values.push_back(parameter.source == Source::bucket   ? bucket_cell(bucket)
+                       : parameter.source == Source::period ? period_cell(*step.period, period)
+                                                            : cell(parameter, given, &row));
+    SIBYL_ASSIGN(const std::vector<Cells> answer, connection.run(step.statement, values));
+    for (const Cells& cells : answer) {
+      Found& more = found.emplace_back(row);
+      for (size_t i = 0; i < cells.size() && i < step.planned.results.size(); ++i)
+        more[step.planned.results[i]] = cells[i];
+    }
     return {};
   }
 
@@ -168,14 +234,18 @@ class PlanRunner {
     }
     Cells values;
     uint64_t hash = 0;
-    std::optional<size_t> bucket;
+    std::optional<size_t> bucket, period;
+    std::optional<base::Bytes> time;
     for (const Parameter& parameter : step.planned.parameters) {
       if (parameter.source == Source::bucket) bucket = values.size();
-      values.push_back(parameter.source == Source::bucket ? std::nullopt
-                                                          : cell(parameter, given, chosen[parameter.lookup]));
+      if (parameter.source == Source::period) period = values.size();
+      const bool computed = parameter.source == Source::bucket || parameter.source == Source::period;
+      values.push_back(computed ? std::nullopt : cell(parameter, given, chosen[parameter.lookup]));
+      if (parameter.dates) time = values.back();
       if (parameter.clusters) hash = hash_cell(hash, values.back());
     }
     if (bucket) values[*bucket] = bucket_cell(hash % static_cast<uint64_t>(step.buckets));
+    if (period && time) values[*period] = period_cell(*step.period, period_of(step, *time));
     SIBYL_TRY(connection.run(step.statement, values));
     return {};
   }
@@ -200,17 +270,21 @@ base::Status load_table(const Population& population, const Loading& loading, co
   return population.each_row(layout.graph, [&](const std::vector<uint64_t>& row) {
     Cells values;
     uint64_t hash = 0;
+    std::optional<base::Bytes> period;
     const auto add = [&](FieldReference field) {
       values.emplace_back(
           population.value(layout.graph.nodes()[field.node].entity, field.field, row[field.node]));
     };
-    if (has_buckets(layout)) values.emplace_back();
-    for (const auto& [field, name] : loading.table.columns) add(field);
-    if (!has_buckets(layout)) return sink(loading.statement, values);
-    for (size_t i = 0; i < loading.table.columns.size(); ++i) {
-      if (contains(layout.clustering, loading.table.columns[i].first)) hash = hash_cell(hash, values[i + 1]);
+    for (const auto& [field, name] : loading.table.columns) {
+      add(field);
+      if (contains(layout.clustering, field)) hash = hash_cell(hash, values.back());
+      if (!layout.period || layout.period->field != field) continue;
+      const types::Type& type = population.type(layout.graph.nodes()[field.node].entity, field.field);
+      period = period_cell(*layout.period, period_number(*layout.period, millis_of(type, *values.back())));
     }
-    values[0] = bucket_cell(hash % static_cast<uint64_t>(std::max(1.0, layout.buckets)));
+    if (layout.period) values.push_back(period);
+    if (needs_bucket(layout))
+      values.push_back(bucket_cell(hash % static_cast<uint64_t>(std::max(1.0, layout.buckets))));
     return sink(loading.statement, values);
   });
 }
@@ -239,8 +313,9 @@ Work work_of(const PlannedStatement& planned) {
 
 std::string insert_into(const DesignedTable& table) {
   std::vector<std::string> columns;
-  if (has_buckets(table.layout)) columns.emplace_back("bucket");
   for (const auto& [field, name] : table.columns) columns.push_back(cql::print_name(name));
+  if (table.layout.period) columns.push_back(cql::print_name(table.period_column));
+  if (needs_bucket(table.layout)) columns.push_back(cql::print_name(table.bucket_column));
   return fmt::format("INSERT INTO {} ({}) VALUES ({})", cql::print_name(table.layout.name),
                      fmt::join(columns, ", "),
                      fmt::join(std::vector<std::string>(columns.size(), "?"), ", "));
@@ -303,6 +378,14 @@ double rows_of(const Design& design) {
 }
 
 Workload scaled(Workload workload, double scale) {
+  // What comes to each key stays what it was.
+  const ModelGrowth growth = growth_of(workload);
+  for (size_t i = 0; i < workload.model.entities.size(); ++i) {
+    if (growth.entities[i] > 0) workload.model.entities[i].growth = growth.entities[i] * scale;
+  }
+  for (size_t i = 0; i < workload.model.relationships.size(); ++i) {
+    if (growth.relationships[i] > 0) workload.model.relationships[i].growth = growth.relationships[i] * scale;
+  }
   for (Entity& entity : workload.model.entities) {
     entity.count = std::max(1.0, std::round(entity.count * scale));
     for (Field& field : entity.fields) field.distinct = std::min(field.distinct, entity.count);

@@ -187,10 +187,10 @@ void conclude_sizes(TableFacts& table) {
   }
 }
 
-// Where rows of a partition cannot all be loaded there are some partitions, each with a part of its rows.
+// Where rows of a partition cannot all be loaded there are some partitions, with the latest of their rows.
 constexpr double least_partitions = 10;
 
-void scale_table(TableFacts& facts, double scale) {
+void scale_table(TableFacts& facts, double scale, std::vector<std::string>& notes) {
   if (facts.rows) facts.rows = std::max(1.0, std::round(*facts.rows * scale));
   double kept = scale;  // of the partitions
   if (facts.partitions && *facts.partitions > 0) {
@@ -198,6 +198,10 @@ void scale_table(TableFacts& facts, double scale) {
     facts.partitions = std::max(std::min(before, least_partitions), std::round(before * scale));
     if (facts.rows) facts.partitions = std::min(*facts.partitions, *facts.rows);
     kept = *facts.partitions / before;
+    if (facts.table->clustering_count > 0 && facts.rows && kept > 1.5 * scale)
+      notes.push_back(fmt::format("{}: partitions of {} rows instead of {}, at the same distances of time",
+                                  facts.name, count_text(*facts.rows / *facts.partitions),
+                                  count_text(*facts.rows / scale / before)));
   }
   // What arrives at a partition stays what it was.
   if (facts.growth) facts.growth = *facts.growth * kept;
@@ -281,8 +285,8 @@ void fit_columns(ReviewModel& model, std::vector<std::string>& notes) {
   for (TableFacts& table : model.tables) conclude_sizes(table);
 }
 
-void scale_model(ReviewModel& model, double scale) {
-  for (TableFacts& table : model.tables) scale_table(table, scale);
+void scale_model(ReviewModel& model, double scale, std::vector<std::string>& notes) {
+  for (TableFacts& table : model.tables) scale_table(table, scale, notes);
   for (StatementFacts& statement : model.statements) scale_statement(statement, scale);
 }
 

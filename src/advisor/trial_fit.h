@@ -24,7 +24,8 @@ base::Status check_recorded(const ReviewModel& model, const std::string& source)
 // rows how large values are: for what nobody declares. `notes`: told what was concluded.
 void fit_columns(ReviewModel& model, std::vector<std::string>& notes);
 
-// Tables and statements of fewer rows and partitions; rows of a partition stay what they are.
-void scale_model(ReviewModel& model, double scale);
+// Tables and statements of fewer rows and partitions. Rows of a partition stay what they are, or, where so
+// many cannot be loaded, as far apart in time. `notes`: told where there are fewer.
+void scale_model(ReviewModel& model, double scale, std::vector<std::string>& notes);
 
 }  // namespace sibyl::advisor

@@ -28,7 +28,8 @@ std::optional<double> rows_of_partition(const StatementFacts& statement) {
 
 }  // namespace
 
-Picker::Picker(const StatementFacts& statement, const DataPtr& data, double new_share) : data_(data) {
+Picker::Picker(const StatementFacts& statement, const DataPtr& data, double new_share)
+    : data_(data), literals_(literals_of(*statement.tree, data->table())) {
   if (std::holds_alternative<cql::Insert>(statement.tree->node)) {
     new_share_ = new_share;
   } else if (statement.skew >= 0) {
@@ -80,6 +81,27 @@ constexpr uint64_t grown_by = 20;
 TableData::Row Picker::pick(Random& random) const {
   if (new_share_ > 0 && random.unit() < new_share_)
     return data_->new_row((*inserted_)++ % std::max<uint64_t>(1, data_->rows() / grown_by));
+  TableData::Row row = pick_any(random);
+  // Few rows may have them: then others will do, as they would of an application.
+  constexpr int tries = 200;
+  for (int i = 0; i < tries && !has_literals(row); ++i) row = pick_any(random);
+  return row;
+}
+
+// One of the values of each column, of those that are listed for it.
+bool Picker::has_literals(const TableData::Row& row) const {
+  std::string column;
+  bool held = true;
+  for (const ColumnLiteral& literal : literals_) {
+    if (literal.column != column && !held) return false;
+    held = (literal.column == column && held) ||
+           data_->cell(*data_->table().find(literal.column), row) == literal.value;
+    column = literal.column;
+  }
+  return held;
+}
+
+TableData::Row Picker::pick_any(Random& random) const {
   if (!ranks_) return data_->row(random.below(data_->rows()));
   const uint64_t partition = (ranks_->at(random.unit()) + shift_) % data_->partitions();
   return data_->row_at(partition, random.below(data_->size(partition)));

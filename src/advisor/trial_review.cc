@@ -6,17 +6,17 @@
 #include <limits>
 #include <map>
 
+#include "advisor/review_buckets.h"
 #include "advisor/review_fix.h"
 #include "advisor/trial_fit.h"
 #include "advisor/trial_pick.h"
 #include "advisor/trial_rewrite.h"
+#include "advisor/trial_suggest.h"
 #include "cql/parser.h"
 #include "cql/printer.h"
 
 namespace sibyl::advisor {
 namespace {
-
-constexpr double most_prefixes = 1000;  // that one request can ask for
 
 // A statement with its scaled review.
 struct Source {
@@ -64,36 +64,44 @@ class TrialMaker {
       SIBYL_TRY(check_recorded(model_, options_.observation->source));
       fit_columns(model_, assumed_);
     }
-    scale_model(model_, options_.scale);
+    scale_model(model_, options_.scale, assumed_);
     make_data();
     find_sources();
     find_suggestions();
     std::vector<Trial> trials;
     trials.push_back(given());
     if (!replaced_.empty() || !beside_.empty()) trials.push_back(suggested());
-    if (trials.size() == 1) trials[0].notes.push_back("the review suggests no other tables that can be run");
+    if (trials.size() == 1) {
+      trials[0].notes.insert(trials[0].notes.end(), not_run_.begin(), not_run_.end());
+      trials[0].notes.emplace_back("the review suggests no other tables that can be run");
+    }
     return trials;
   }
 
  private:
-  // A table of the review's that takes the place of one, or stands beside it for one query.
-  struct Suggestion {
-    std::string text;
-    TrialTable target;
-    double partitions = 1;
-    const StatementFacts* query = nullptr;
-  };
-
   void make_data() {
     for (TableFacts& facts : model_.tables) {
       if (facts.table->is_view() || !is_used(model_, *facts.table)) continue;
-      data_.push_back(std::make_shared<TableData>(facts, options_.seed, assumed_));
+      data_.push_back(std::make_shared<TableData>(facts, options_.seed, literals_for(facts), assumed_));
       facts = data_.back()->facts();
       constexpr double many_tombstones = 10;
       if (facts.tombstones_p99.value_or(0) >= many_tombstones)
         assumed_.push_back(fmt::format("{}: reads have met {} tombstones (p99); none are loaded", facts.name,
                                        count_text(*facts.tombstones_p99)));
     }
+  }
+
+  std::vector<ColumnLiteral> literals_for(const TableFacts& table) const {
+    std::vector<ColumnLiteral> out;
+    for (const StatementFacts& statement : model_.statements) {
+      if (statement.explanation.uses.empty()) continue;
+      const schema::Table& used = *statement.explanation.uses[0].table;
+      const std::string& name = used.is_view() ? used.view->base_table : used.name;
+      if (!same_table(*table.table, used.keyspace, name)) continue;
+      for (ColumnLiteral& literal : literals_of(*statement.tree, *table.table))
+        out.push_back(std::move(literal));
+    }
+    return out;
   }
 
   DataPtr data_of(const schema::Table& table) const {
@@ -117,66 +125,33 @@ class TrialMaker {
 
   void find_suggestions() {
     for (const Finding& finding : review_.findings) {
-      if (finding.cql.find("CREATE TABLE") == std::string::npos) continue;
-      if (!suggest(finding)) not_run_.push_back(fmt::format("{}: its fix is not run", finding.id()));
+      Suggestion found;
+      const std::string why = read_suggestion(review_, finding, data_, found);
+      if (!found.is_any()) {
+        if (!why.empty()) not_run_.push_back(fmt::format("{}: its fix is not run: {}", finding.id(), why));
+        continue;
+      }
+      if (const std::string other = keep(finding, std::move(found)); !other.empty())
+        not_run_.push_back(fmt::format("{}: its fix is not run: {}", finding.id(), other));
     }
   }
 
-  bool suggest(const Finding& finding) {
-    const auto workload = parse_workload(finding.cql, "fix");
-    if (!workload || workload->cql.size() != 1) return false;
-    const auto tree = cql::parse_statement(workload->cql[0].text);
-    const auto* create = tree ? std::get_if<cql::CreateTable>(&(*tree)->node) : nullptr;
-    const auto base = std::find_if(data_.begin(), data_.end(),
-                                   [&](const DataPtr& data) { return data->facts().name == finding.table; });
-    if (create == nullptr || base == data_.end() || (*base)->table().is_counter) return false;
-    const bool replaces = !finding.replaces.empty();
-    if (replaces && !(*base)->table().views.empty()) return false;  // which need the key as it is
-    Suggestion out;
-    out.text = workload->cql[0].text;
-    // What takes a table's place is run under its name.
-    if (replaces) {
-      const schema::Table& old = (*base)->table();
-      out.text =
-          fmt::format("CREATE TABLE {}{}", cql::print_name(old.name), out.text.substr(out.text.find(" (")));
+  // Why it is not run; empty: it is.
+  std::string keep(const Finding& finding, Suggestion found) {
+    if (found.replaces) {
+      const std::string name = found.target.data->facts().name;
+      return replaced_.try_emplace(name, std::move(found)).second ? "" : "another fix changes the table";
     }
-    out.target = {
-        replaces ? (*base)->table().name : create->table.name, (*base)->table().keyspace, *base, {}, {}};
-    for (const cql::ColumnDefinition& column : create->columns) {
-      const schema::Column* old = (*base)->table().find(column.name);
-      // Values of another type, or of two new columns: nothing here makes them.
-      if (old != nullptr ? cql::print(column.type) != old->type->cql_name() : !out.target.split.name.empty())
-        return false;
-      out.target.columns.push_back(column.name);
-      if (old == nullptr) out.target.split.name = column.name;
-    }
-    const schema::Table& old_table = (*base)->table();
-    for (size_t i = 0; replaces && i < old_table.partition_key_count; ++i) {
-      const std::string& key = old_table.partition_key(i).name;
-      if (std::find(out.target.columns.begin(), out.target.columns.end(), key) == out.target.columns.end())
-        return false;  // statements name it
-    }
-    for (const Choice& choice : finding.choices) {
-      if (!choice.chosen) continue;
-      if (choice.modulo > most_prefixes) return false;
-      if (choice.second_table) return false;  // which only its owner can cut
-      out.target.split.modulo = choice.modulo;
-      out.target.split.width = choice.width;
-      out.partitions = choice.partitions;
-    }
-    if (!out.target.split.name.empty() && out.target.split.modulo <= 0 && out.target.split.width <= 0)
-      return false;  // a column that only its owner can fill
-    if (replaces) return replaced_.try_emplace((*base)->facts().name, std::move(out)).second;
-    if (!out.target.split.name.empty()) return false;  // a split of its own
+    const DataPtr base = base_of(finding, data_);
     for (const Source& source : sources_) {
-      if (source.facts->name == finding.query && source.data == *base && source.facts->select() != nullptr)
-        out.query = source.facts;
+      if (source.facts->name == finding.query && source.data == base && source.facts->select() != nullptr)
+        found.query = source.facts;
     }
-    if (out.query == nullptr) return false;
-    const auto same = [&](const Suggestion& other) { return other.query == out.query; };
-    if (std::any_of(beside_.begin(), beside_.end(), same)) return false;
-    beside_.push_back(std::move(out));
-    return true;
+    if (found.query == nullptr) return "no statement here is answered by it alone";
+    const auto same = [&](const Suggestion& other) { return other.query == found.query; };
+    if (std::any_of(beside_.begin(), beside_.end(), same)) return "another fix mends the statement";
+    beside_.push_back(std::move(found));
+    return {};
   }
 
   static void load_all(const std::vector<TrialTable>& targets, Trial& trial) {
@@ -210,7 +185,12 @@ class TrialMaker {
   static std::optional<Work> work_of(const Source& source) {
     if (source.facts->select() == nullptr) return writing(*source.facts->tree);
     if (!source.review.partitions || !source.review.rows_read) return std::nullopt;
-    return reading(*source.review.partitions, *source.review.rows_read);
+    const auto& uses = source.facts->explanation.uses;
+    const bool scans = !uses.empty() && (uses[0].access == plan::Explanation::Access::full_scan ||
+                                         uses[0].access == plan::Explanation::Access::token_range);
+    Work work = reading(scans ? 1 : *source.review.partitions, *source.review.rows_read);
+    if (scans) work.scanned = std::max(0.0, *source.review.partitions - 1);
+    return work;
   }
 
   static Operation operation_of(const Source& source) {
@@ -249,7 +229,8 @@ class TrialMaker {
         trial.notes.push_back(fmt::format("{} {}: not run", operation.name, why));
         continue;
       }
-      set_actions(source, {run_as_it_is(source, plain_text(source), SplitColumn(), trial)}, operation);
+      set_actions(source, {run_as_it_is(source, plain_text(source), trial_table(source.data), trial)},
+                  operation);
       trial.operations.push_back(std::move(operation));
     }
     return trial;
@@ -298,12 +279,12 @@ class TrialMaker {
     return shape;
   }
 
-  Action run_as_it_is(const Source& source, const Trial::Text& statement, const SplitColumn& split,
+  Action run_as_it_is(const Source& source, const Trial::Text& statement, const TrialTable& target,
                       Trial& trial) const {
     const size_t place = trial.place(statement.text, statement.keyspace);
-    return [data = source.data, place, split, shape = shape_of(source, statement.text)](
+    return [target, place, shape = shape_of(source, statement.text)](
                TrialSession& connection, Random& random, const TableData::Row& row) -> base::Status {
-      const Binding binding{data, split.name, split.of(*data, row), shape};
+      const Binding binding{target.data, target.added_cells(row), shape};
       SIBYL_TRY(connection.run(place, binding.cells(connection.markers(place), row, random)));
       return {};
     };
@@ -318,15 +299,28 @@ class TrialMaker {
     return time->descending;
   }
 
+  // Buckets that one execution asks; none: nobody knows.
+  static std::optional<double> buckets_of(const Source& source, double width, double wanted) {
+    const TableData& data = *source.data;
+    const plan::Explanation::TableUse& use = source.facts->explanation.uses[0];
+    if (!use.filters.empty() || !use.clustering.empty() || data.apart() <= 0) return std::nullopt;
+    const double rows = static_cast<double>(data.rows()) / static_cast<double>(data.partitions());
+    const double all = 1 + rows * data.apart() / 1000 / width;
+    return std::isinf(wanted) ? all
+                              : std::min(all, TimeBucket{1000 / data.apart(), width, wanted}.expected());
+  }
+
   // Bucket after bucket until there are enough rows: from now backwards, or from the first on.
-  Action run_by_time(const Source& source, const SplitStatement& statement, const SplitColumn& split,
-                     Trial& trial) const {
+  Action run_by_time(const Source& source, const SplitStatement& statement, const TrialTable& target,
+                     Operation& operation, Trial& trial) const {
+    const SplitColumn& split = *target.by_time();
     const size_t place = trial.place(statement.text, source.facts->keyspace);
     const RequestShape shape = shape_of(source, statement.text);
     const bool limited = source.facts->explanation.uses[0].has_limit;
     const double wanted =
         limited ? statement.limit.value_or(shape.limit) : std::numeric_limits<double>::infinity();
     const bool newest_first = is_newest_first(source);
+    operation.requests = buckets_of(source, split.width, wanted);
     return [data = source.data, place, split, shape, wanted, newest_first](
                TrialSession& connection, Random& random, const TableData::Row& row) -> base::Status {
       const double now = data->moment(data->newest(row.partition)) + data->apart() * random.unit();
@@ -334,7 +328,7 @@ class TrialMaker {
       double found = 0;
       for (int64_t i = 0; i <= last - first && found < wanted; ++i) {
         const int64_t bucket = newest_first ? last - i : first + i;
-        const Binding binding{data, split.name, split.bucket(bucket), shape};
+        const Binding binding{data, {{split.name, split.bucket(bucket)}}, shape};
         SIBYL_ASSIGN(const std::vector<Cells> rows,
                      connection.run(place, binding.cells(connection.markers(place), row, random)));
         found += static_cast<double>(rows.size());
@@ -361,6 +355,7 @@ class TrialMaker {
       targets.push_back(instead != replaced_.end() ? instead->second.target : trial_table(data));
     }
     for (const Suggestion& one : beside_) {
+      if (one.exists) continue;
       trial.definitions.push_back({one.text, one.target.keyspace});
       targets.push_back(one.target);
     }
@@ -385,13 +380,21 @@ class TrialMaker {
     for (const Suggestion& one : beside_) {
       if (one.query != source.facts) continue;
       const std::string text = print_from(source.facts->text, one.target.name);
+      if (one.exists) {  // its own rows are asked for
+        Source there = source;
+        there.data = one.target.data;
+        set_actions(there, {run_as_it_is(there, {text, source.facts->keyspace}, one.target, trial)},
+                    operation);
+        operation.work = reading(1, source.review.rows_returned.value_or(1));
+        trial.operations.push_back(std::move(operation));
+        return;
+      }
       if (source.facts->error)
         trial.notes.push_back(fmt::format(
             "{} is refused by the given tables: the totals are not of the same work", operation.name));
       operation.work = std::nullopt;
       if (source.review.rows_returned) operation.work = reading(1, *source.review.rows_returned);
-      set_actions(source, {run_as_it_is(source, {text, source.facts->keyspace}, SplitColumn(), trial)},
-                  operation);
+      set_actions(source, {run_split(source, one, text, operation, trial)}, operation);
       trial.operations.push_back(std::move(operation));
       return;
     }
@@ -402,27 +405,58 @@ class TrialMaker {
     std::vector<Action> actions;
     if (source.facts->select() == nullptr) add_upkeep(source, operation, actions, trial);
     const auto replaced = replaced_.find(source.data->facts().name);
-    if (replaced != replaced_.end() && !replaced->second.target.split.name.empty())
-      actions.push_back(run_split(source, replaced->second, operation, trial));
-    else
-      actions.push_back(run_as_it_is(source, plain_text(source), SplitColumn(), trial));
+    if (replaced != replaced_.end()) {
+      // What the new types or columns do not allow is left out.
+      operation.may_fail = operation.may_fail || !replaced->second.target.types.empty();
+      actions.push_back(run_split(source, replaced->second, plain_text(source).text, operation, trial));
+    } else
+      actions.push_back(run_as_it_is(source, plain_text(source), trial_table(source.data), trial));
     set_actions(source, std::move(actions), operation);
     trial.operations.push_back(std::move(operation));
   }
 
-  Action run_split(const Source& source, const Suggestion& suggestion, Operation& operation,
-                   Trial& trial) const {
-    const SplitColumn& split = suggestion.target.split;
+  // What a read of split partitions takes: every prefix is asked for as many rows as are wanted.
+  static void expect_split(const Source& source, const Suggestion& suggestion, double prefixes,
+                           Operation& operation) {
+    const TableData& data = *source.data;
+    const double held = static_cast<double>(data.rows()) / static_cast<double>(data.partitions());
+    const auto of_all = [&](double rows) {
+      const bool limited = source.facts->explanation.uses[0].has_limit;
+      return limited ? std::max(rows, std::min(rows * prefixes, held)) : rows;
+    };
+    const double rows =
+        suggestion.replaces ? *source.review.rows_read : source.review.rows_returned.value_or(1);
+    operation.work = reading(suggestion.partitions, of_all(rows));
+    if (operation.rows) operation.rows = of_all(*operation.rows);
+  }
+
+  // A statement of a table whose partitions are split, or that has other columns.
+  Action run_split(const Source& source, const Suggestion& suggestion, const std::string& text,
+                   Operation& operation, Trial& trial) const {
+    const TrialTable& target = suggestion.target;
     const plan::Explanation::TableUse& use = source.facts->explanation.uses[0];
     const bool reads = source.facts->select() != nullptr;
-    if (reads && !use.partitions)  // of whatever partitions there are
-      return run_as_it_is(source, plain_text(source), split, trial);
-    const SplitStatement written = print_split(source.facts->text, split.name, reads ? split.modulo : 0);
-    if (reads && source.review.rows_read)
-      operation.work = reading(suggestion.partitions, *source.review.rows_read);
-    if (!reads || split.width <= 0 || use.access == plan::Explanation::Access::rows)
-      return run_as_it_is(source, {written.text, source.facts->keyspace}, split, trial);
-    return run_by_time(source, written, split, trial);
+    if (reads && suggestion.replaces && !use.partitions)  // of whatever partitions there are
+      return run_as_it_is(source, {text, source.facts->keyspace}, target, trial);
+    SplitStatement written{text, std::nullopt};
+    double prefixes = 1;
+    for (const bool by_hash : {true, false}) {
+      for (const SplitColumn& split : target.splits) {
+        if ((split.modulo > 0) != by_hash) continue;
+        if (by_hash) prefixes *= split.modulo;
+        const SplitStatement next = print_split(written.text, split.name, reads ? split.modulo : 0);
+        written = {next.text, written.limit ? written.limit : next.limit};
+      }
+    }
+    if (!reads) written.text = print_insert_of(written.text, target);
+    if (reads && source.review.rows_read && !target.splits.empty())
+      expect_split(source, suggestion, prefixes, operation);
+    const bool by_row = suggestion.replaces && use.access == plan::Explanation::Access::rows;
+    if (!reads || target.by_time() == nullptr || by_row)
+      return run_as_it_is(source, {written.text, source.facts->keyspace}, target, trial);
+    Action action = run_by_time(source, written, target, operation, trial);
+    if (operation.requests && operation.work) operation.work->partitions = *operation.requests * prefixes;
+    return action;
   }
 
   // What a write to a table means for those beside it: the new row; of a change the old key, looked up first.
@@ -431,12 +465,13 @@ class TrialMaker {
     const bool inserts = std::holds_alternative<cql::Insert>(source.facts->tree->node);
     const bool removes = std::holds_alternative<cql::Delete>(source.facts->tree->node);
     for (const Suggestion& one : beside_) {
-      if (one.target.data != source.data) continue;
+      if (one.exists || one.target.data != source.data) continue;
       const schema::Table& table = source.data->table();
       if (!inserts)
-        actions.push_back(run_as_it_is(source, {print_by_key(table), table.keyspace}, SplitColumn(), trial));
+        actions.push_back(
+            run_as_it_is(source, {print_by_key(table), table.keyspace}, trial_table(source.data), trial));
       const std::string text = removes ? print_delete(one.text) : one.target.load_text();
-      actions.push_back(run_as_it_is(source, {text, one.target.keyspace}, SplitColumn(), trial));
+      actions.push_back(run_as_it_is(source, {text, one.target.keyspace}, one.target, trial));
       if (!operation.work) continue;
       (removes ? operation.work->removes : operation.work->inserts) += 1;
       if (inserts) continue;

@@ -154,6 +154,18 @@ SplitStatement print_split(const std::string& text, const std::string& column, d
   return out;
 }
 
+std::string print_insert_of(const std::string& text, const TrialTable& target) {
+  auto tree = cql::parse_statement(text);
+  auto* insert = tree ? std::get_if<cql::Insert>(&(*tree)->node) : nullptr;
+  if (insert == nullptr) return text;
+  for (const auto& [name, type] : target.types) {
+    if (target.data->table().find(name) != nullptr) continue;
+    insert->columns.push_back(name);
+    insert->values.push_back(marker());
+  }
+  return cql::print(**tree);
+}
+
 std::string print_by_key(const schema::Table& table) {
   std::vector<std::string> relations;
   for (size_t i = 0; i < table.partition_key_count + table.clustering_count; ++i)

@@ -28,6 +28,9 @@ struct SplitStatement {
 // below it; a LIMIT then holds for each partition.
 SplitStatement print_split(const std::string& text, const std::string& column, double modulo);
 
+// An INSERT with markers for the columns that the table adds; other statements as they are.
+std::string print_insert_of(const std::string& text, const TrialTable& target);
+
 // SELECT * of one row.
 std::string print_by_key(const schema::Table& table);
 // DELETE of one row from the table that the definition makes.

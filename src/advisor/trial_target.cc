@@ -72,17 +72,21 @@ Binding::Range Binding::range(const TableData::Row& row, Random& random) const {
 
 std::optional<base::Bytes> Binding::bound(const Marker& marker, const Range& range, bool upper) const {
   const schema::Column* column = data->table().find(marker.name);
-  if (column == nullptr || column->type->kind() != marker.type->kind() || column->is_partition_key())
-    return std::nullopt;
-  if (column->is_clustering()) return data->cell(*column, upper ? range.upper : range.lower);
+  if (column == nullptr || column->is_partition_key()) return std::nullopt;
+  const bool same = column->type->kind() == marker.type->kind();
+  if (!same && !(column->is_clustering() && marker.type->parameters().empty())) return std::nullopt;
+  if (column->is_clustering())
+    return data->cell(*column, upper ? range.upper : range.lower, same ? *column->type : *marker.type);
   return data->quantile(*column, upper ? range.to : range.from);
 }
 
 std::optional<base::Bytes> Binding::cell(const Marker& marker, const TableData::Row& row,
                                          Random& random) const {
-  if (!extra_column.empty() && marker.name == extra_column) return extra;
+  for (const auto& [name, value] : added)
+    if (marker.name == name) return value;
   const schema::Column* column = data->table().find(marker.name);
   if (column != nullptr && column->type->kind() == marker.type->kind()) return data->cell(*column, row);
+  if (column != nullptr && marker.type->parameters().empty()) return data->cell(*column, row, *marker.type);
   if (marker.name == "[limit]" || marker.name == "[per_partition_limit]")
     return synthetic_value(*marker.type, static_cast<uint64_t>(shape.limit));
   if (marker.name == "[ttl]") return synthetic_value(*marker.type, 86'400);
@@ -124,17 +128,39 @@ std::string TrialTable::load_text() const {
                      fmt::join(std::vector<std::string>(names.size(), "?"), ", "));
 }
 
+const SplitColumn* TrialTable::by_time() const {
+  for (const SplitColumn& split : splits)
+    if (split.width > 0) return &split;
+  return nullptr;
+}
+
+AddedCells TrialTable::added_cells(const TableData::Row& row) const {
+  AddedCells out;
+  for (const SplitColumn& split : splits) out.emplace_back(split.name, split.of(*data, row));
+  for (const auto& [name, type] : types) {
+    if (data->table().find(name) == nullptr) out.emplace_back(name, synthetic_value(*type, row.number));
+  }
+  return out;
+}
+
 Cells TrialTable::row_cells(const TableData::Row& row) const {
+  const AddedCells added = added_cells(row);
   Cells out;
   for (const std::string& column : columns) {
     const schema::Column* known = data->table().find(column);
-    out.push_back(known != nullptr ? std::optional(data->cell(*known, row)) : split.of(*data, row));
+    const auto type = types.find(column);
+    const auto own =
+        std::find_if(added.begin(), added.end(), [&](const auto& one) { return one.first == column; });
+    if (known != nullptr)
+      out.emplace_back(data->cell(*known, row, type != types.end() ? *type->second : *known->type));
+    else
+      out.push_back(own != added.end() ? own->second : std::nullopt);
   }
   return out;
 }
 
 TrialTable trial_table(const DataPtr& data) {
-  TrialTable table{data->table().name, data->table().keyspace, data, {}, {}};
+  TrialTable table{data->table().name, data->table().keyspace, data, {}, {}, {}};
   std::vector<std::string> others;
   for (const schema::Column& column : data->table().columns)
     (column.type->is_counter() ? table.columns : others).push_back(column.name);

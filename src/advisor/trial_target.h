@@ -1,6 +1,7 @@
 // Tables that a trial fills with the rows of a reviewed one, and the values of requests. Internal to trials.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,11 +38,13 @@ struct RequestShape {
   bool has_ranges() const;
 };
 
-// The values of a request for a row: each marker's column, and the column that a fix has added.
+// Columns that a fix has added, with the values of a row.
+using AddedCells = std::vector<std::pair<std::string, std::optional<base::Bytes>>>;
+
+// The values of a request for a row: each marker's column, and the columns that a fix has added.
 struct Binding {
   DataPtr data;
-  std::string extra_column;
-  std::optional<base::Bytes> extra;
+  AddedCells added;
   RequestShape shape;
 
   Cells cells(const std::vector<Marker>& markers, const TableData::Row& row, Random& random) const;
@@ -62,8 +65,12 @@ struct Binding {
 struct TrialTable {
   std::string name, keyspace;
   DataPtr data;
-  SplitColumn split;
-  std::vector<std::string> columns;  // in the order of the statement that loads it
+  std::vector<SplitColumn> splits;                   // columns that a fix adds, by which partitions are split
+  std::vector<std::string> columns;                  // in the order of the statement that loads it
+  std::map<std::string, types::TypePtr> types = {};  // of columns that it adds, or has given another type
+
+  const SplitColumn* by_time() const;
+  AddedCells added_cells(const TableData::Row& row) const;
 
   // INSERT of every column; of counters UPDATE.
   std::string load_text() const;

@@ -104,7 +104,16 @@ struct Layout {
   Graph graph;
   std::vector<FieldReference> partition, clustering, values;
   std::vector<bool> descending;  // of each clustering field
-  double buckets = 1;            // partitions that each partition key is spread over
+  double buckets = 1;            // partitions that each partition key is spread over, by a hash
+  // And by time: each holds the rows of one period.
+  struct Period {
+    FieldReference field;  // of the clustering
+    double seconds = 0;
+    double count = 1;  // periods that are kept at the horizon
+    double share = 1;  // of a key's rows in one of them
+    double rows = 1;   // of a middling key in one of them
+  };
+  std::optional<Period> period;
   uint32_t line = 0;
 };
 

@@ -251,8 +251,12 @@ base::Status WorkloadReader::read_entity(TokenReader& reader) {
   entity.name = name.text;
   if (workload_.model.find_entity(entity.name))
     return reader.fail(at, fmt::format("there is an entity '{}' already", entity.name));
-  SIBYL_ASSIGN(const Options options, read_options(reader, {"count"}));
-  for (const Option& option : options) entity.count = std::max(1.0, read_number(option.value).value_or(0));
+  SIBYL_ASSIGN(const Options options, read_options(reader, {"count", "growth", "retention"}));
+  for (const Option& option : options) {
+    if (option.name == "count") entity.count = std::max(1.0, read_number(option.value).value_or(0));
+    if (option.name == "growth") entity.growth = read_rate(option.value);
+    if (option.name == "retention") entity.retention = read_seconds(option.value);
+  }
   SIBYL_TRY(reader.expect_sign("("));
   bool has_key = false;
   do {

@@ -16,7 +16,10 @@ std::string options_text(const Options& options) {
 }
 
 std::string entity_text(const Entity& entity) {
-  std::string text = fmt::format("-- @entity {} count={} (", entity.name, entity.count);
+  std::string text = fmt::format("-- @entity {} count={}", entity.name, entity.count);
+  if (entity.growth) text += fmt::format(" growth={}/s", *entity.growth);
+  if (entity.retention) text += fmt::format(" retention={}s", *entity.retention);
+  text += " (";
   for (size_t i = 0; i < entity.fields.size(); ++i) {
     const Field& field = entity.fields[i];
     text += fmt::format("{}\n--   {} {}", i == 0 ? "" : ",", field.name, field.type);

@@ -1,0 +1,127 @@
+#include "advisor/trial_suggest.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "advisor/review_fix.h"
+#include "cql/parser.h"
+#include "cql/printer.h"
+
+namespace sibyl::advisor {
+namespace {
+
+constexpr double most_prefixes = 1000;  // that one request can ask for
+
+// The columns that split partitions, of all findings that the one new table mends.
+std::vector<Proposal::Added> read_splits(const Review& review, const Finding& finding, Suggestion& out) {
+  std::vector<Proposal::Added> splits;
+  for (const Finding& other : review.findings) {
+    if (other.table != finding.table || other.replaces != finding.replaces) continue;
+    if (finding.replaces.empty() && &other != &finding) continue;
+    for (const Choice& choice : other.choices)
+      if (choice.chosen) out.partitions = std::max(out.partitions, choice.partitions);
+    if (other.proposal == nullptr) continue;
+    for (const Proposal::Added& added : other.proposal->partition)
+      if (added.modulo > 0 || added.width > 0) splits.push_back(added);
+  }
+  return splits;
+}
+
+// Columns that the base has not, or has with another type.
+std::string read_columns(const cql::CreateTable& create, const std::vector<Proposal::Added>& splits,
+                         Suggestion& out) {
+  const schema::Table& base = out.target.data->table();
+  for (const cql::ColumnDefinition& column : create.columns) {
+    out.target.columns.push_back(column.name);
+    const schema::Column* old = base.find(column.name);
+    const std::string type = cql::print(column.type);
+    if (old != nullptr && type == old->type->cql_name()) continue;
+    const types::TypePtr scalar = types::scalar_by_name(type);
+    if (scalar == nullptr) return fmt::format("values of {} are of type {}", column.name, type);
+    if (old != nullptr) {
+      out.target.types[column.name] = scalar;
+    } else if (const auto split =
+                   std::find_if(splits.begin(), splits.end(),
+                                [&](const auto& one) { return column.name.starts_with(one.name); });
+               split != splits.end()) {
+      if (split->modulo > most_prefixes)
+        return fmt::format("a request cannot ask {:.0f} prefixes", split->modulo);
+      out.target.splits.push_back({column.name, split->modulo, split->width});
+    } else if (const auto& keys = create.partition_keys;
+               std::any_of(keys.begin(), keys.end(), [&](const auto& names) {
+                 return std::find(names.begin(), names.end(), column.name) != names.end();
+               })) {
+      return fmt::format("only its owner can tell the values of {}", column.name);
+    } else {
+      out.target.types[column.name] = scalar;
+    }
+  }
+  for (size_t i = 0; out.replaces && i < base.partition_key_count; ++i) {
+    const std::string& key = base.partition_key(i).name;
+    if (std::find(out.target.columns.begin(), out.target.columns.end(), key) == out.target.columns.end())
+      return fmt::format("statements name {}, which it has not", key);
+  }
+  return {};
+}
+
+// A table that is there already, which the query can read.
+std::string read_existing(const Finding& finding, const std::vector<DataPtr>& data, Suggestion& out) {
+  if (finding.proposal == nullptr || !finding.proposal->beside || !finding.fix.starts_with("Read "))
+    return {};
+  const Shape& shape = *finding.proposal->beside;
+  for (const DataPtr& one : data) {
+    const std::string keyspace = shape.keyspace.empty() ? default_keyspace : shape.keyspace;
+    if (one->table().name != shape.name || one->table().keyspace != keyspace) continue;
+    out.target = trial_table(one);
+    out.exists = true;
+    return {};
+  }
+  return fmt::format("no statement uses {}, so it has no rows", shape.name);
+}
+
+std::string obstacle(const Finding& finding, const Workload& fix, const DataPtr& base) {
+  if (finding.verdict == Verdict::multi_partition && finding.replaces.empty())
+    return "it joins tables, whose synthetic rows do not belong together";
+  if (finding.verdict == Verdict::tombstone_scan) return "tombstones are not loaded";
+  if (fix.cql.size() != 1) return "it takes several tables";
+  if (base == nullptr) return "its table is a view, or no statement uses it";
+  if (base->table().is_counter) return "counters are added up, not copied";
+  if (!finding.replaces.empty() && !base->table().views.empty()) return "views need the key as it is";
+  return {};
+}
+
+}  // namespace
+
+DataPtr base_of(const Finding& finding, const std::vector<DataPtr>& data) {
+  for (const DataPtr& one : data)
+    if (one->facts().name == finding.table) return one;
+  return nullptr;
+}
+
+std::string read_suggestion(const Review& review, const Finding& finding, const std::vector<DataPtr>& data,
+                            Suggestion& out) {
+  if (finding.cql.find("CREATE TABLE") == std::string::npos) return read_existing(finding, data, out);
+  const DataPtr base = base_of(finding, data);
+  const auto workload = parse_workload(finding.cql, "fix");
+  if (!workload) return "its definition is not read";
+  if (std::string why = obstacle(finding, *workload, base); !why.empty()) return why;
+  const auto tree = cql::parse_statement(workload->cql[0].text);
+  const auto* create = tree ? std::get_if<cql::CreateTable>(&(*tree)->node) : nullptr;
+  if (create == nullptr) return "its definition is not read";
+  const schema::Table& old = base->table();
+  Suggestion found;
+  found.replaces = !finding.replaces.empty();
+  found.text = workload->cql[0].text;
+  // What takes a table's place is run under its name.
+  if (found.replaces)
+    found.text =
+        fmt::format("CREATE TABLE {}{}", cql::print_name(old.name), found.text.substr(found.text.find(" (")));
+  found.target = {found.replaces ? old.name : create->table.name, old.keyspace, base, {}, {}, {}};
+  const std::vector<Proposal::Added> splits = read_splits(review, finding, found);
+  if (std::string why = read_columns(*create, splits, found); !why.empty()) return why;
+  out = std::move(found);
+  return {};
+}
+
+}  // namespace sibyl::advisor
