@@ -13,6 +13,7 @@
 #include <mutex>
 
 #include "base/log_fields.h"
+#include "types/text.h"
 
 namespace sibyl {
 namespace {
@@ -42,18 +43,21 @@ std::string time_text(spdlog::log_clock::time_point time) {
                      parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec, millis % 1000);
 }
 
+bool is_control(char c) {
+  return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+}
+
 // In quotes, with nothing in it that would end the line.
 std::string quoted(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
     if (c == '"' || c == '\\') {
       out += '\\';
       out += c;
     } else if (c == '\n') {
       out += "\\n";
-    } else if (byte < 0x20 || byte == 0x7f) {
-      out += fmt::format("\\u{:04x}", byte);
+    } else if (is_control(c)) {
+      out += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
     } else {
       out += c;
     }
@@ -86,7 +90,9 @@ std::string text_of(const Parts& parts) {
   for (const char c : parts.message) out += c == '\n' ? ' ' : c;
   for (const auto& [name, value] : parts.fields) {
     if (value.empty()) continue;
-    const bool is_plain = value.find_first_of(" \"=\\\n\t") == std::string_view::npos;
+    const bool is_plain = std::none_of(value.begin(), value.end(), [](char c) {
+      return is_control(c) || std::string_view(" \"=\\").find(c) != std::string_view::npos;
+    });
     out += fmt::format(" {}={}", name, is_plain ? std::string(value) : quoted(value));
   }
   return out;
@@ -97,8 +103,17 @@ bool is_number(std::string_view field) {
   return field == "milliseconds" || field == "not_told";
 }
 
-std::string_view payload_of(const spdlog::details::log_msg& message) {
-  return {message.payload.data(), message.payload.size()};
+// What is not UTF-8 would make a line that readers of JSON refuse.
+std::string payload_of(const spdlog::details::log_msg& message) {
+  std::string_view rest(message.payload.data(), message.payload.size());
+  std::string out;
+  for (size_t bad = types::find_invalid_utf8(rest); bad != std::string_view::npos;
+       bad = types::find_invalid_utf8(rest)) {
+    out += rest.substr(0, bad);
+    out += "\uFFFD";
+    rest.remove_prefix(bad + 1);
+  }
+  return out.append(rest);
 }
 
 class TextFormatter final : public spdlog::formatter {
@@ -114,7 +129,8 @@ class TextFormatter final : public spdlog::formatter {
 class JsonFormatter final : public spdlog::formatter {
  public:
   void format(const spdlog::details::log_msg& message, spdlog::memory_buf_t& out) override {
-    const Parts parts = parts_of(payload_of(message));
+    const std::string payload = payload_of(message);
+    const Parts parts = parts_of(payload);
     std::string line = fmt::format(R"({{"time":"{}","level":"{}","message":{})", time_text(message.time),
                                    level_name(message.level), quoted(parts.message));
     for (const auto& [name, value] : parts.fields)

@@ -44,6 +44,17 @@ TEST(Log, json_is_one_object_a_line_whatever_is_in_it) {
   EXPECT_EQ(parsed.at("error").as_string(), "x\x01y\\");
 }
 
+// Names and statements come from outside: they neither add fields nor steer a terminal nor break a line.
+TEST(Log, values_from_outside_stay_values) {
+  const std::string hostile = base::with_fields("login refused", {{"error",
+                                                                   "x\x1frole\x1e"
+                                                                   "admin\x1b[2J\xff"}});
+  EXPECT_THAT(written(false, hostile), HasSubstr("login refused error=\"x?role?admin\\u001b[2J\uFFFD\"\n"));
+  const boost::json::value parsed = boost::json::parse(written(true, hostile));
+  EXPECT_EQ(parsed.at("error").as_string(), "x?role?admin\x1b[2J\uFFFD");
+  EXPECT_FALSE(parsed.as_object().contains("role"));
+}
+
 TEST(Log, numbers_are_numbers_in_json) {
   const boost::json::value parsed = boost::json::parse(
       written(true, base::with_fields("slow request", {{"milliseconds", "12.5"}, {"role", "17"}})));

@@ -14,13 +14,14 @@ inline constexpr char log_value_mark = '\x1e';
 
 using LogFields = std::initializer_list<std::pair<std::string_view, std::string_view>>;
 
+// Values may come from outside: a mark within one is none.
 inline std::string with_fields(std::string_view message, LogFields fields) {
   std::string text(message);
   for (const auto& [name, value] : fields) {
     text += log_field_mark;
     text += name;
     text += log_value_mark;
-    text += value;
+    for (const char c : value) text += c == log_field_mark || c == log_value_mark ? '?' : c;
   }
   return text;
 }

@@ -6,6 +6,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -30,6 +32,7 @@ using protocol::Version;
 
 struct Exchange {
   Exchange() {
+    spdlog::set_level(spdlog::level::err);  // every refused login is told
     engine.auth.authenticator = auth::Authenticator::password;
     server::Options options;
     options.port = 0;
