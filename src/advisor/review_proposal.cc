@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "advisor/review_dependents.h"
 #include "advisor/review_fix.h"
 #include "types/print.h"
 
@@ -232,17 +233,26 @@ class ProposalWriter {
     first.replaces = facts->name;
     std::erase(changing, &first);
     tell(first, changing, *facts, old, qualified(shape));
+    add_dependents(first, *facts->table, shape);
   }
 
   // What hangs on the old table does not come along by itself.
-  static void tell_dependents(Finding& first, const schema::Table& old, const std::string& now) {
-    std::vector<std::string> indexes, views;
-    for (const schema::Index& index : old.indexes) indexes.push_back(index.name);
-    for (const schema::TablePtr& view : old.views) views.push_back(view->name);
-    if (!indexes.empty()) first.fix += fmt::format(" Make what {} indexed on {}, too.", listed(indexes), now);
-    if (!views.empty())
-      first.fix += fmt::format(" Make {} over {}, too, and drop the old {} first.", listed(views), now,
-                               views.size() == 1 ? "view" : "views");
+  void add_dependents(Finding& first, const schema::Table& old, const Shape& now) {
+    const Dependents made = dependents_of(model_, old, now, [&](const std::string& view) {
+      Shape renamed = now;
+      name(renamed, {view + "_new"});
+      return renamed.name;
+    });
+    first.cql += made.cql;
+    if (!made.indexes.empty()) first.fix += fmt::format(" It has {} again.", listed(made.indexes));
+    if (!made.views.empty())
+      first.fix +=
+          fmt::format(" {} {} made over it, too: drop the old {} first.", listed(made.views),
+                      made.views.size() == 1 ? "is" : "are", made.views.size() == 1 ? "view" : "views");
+    if (!made.left.empty())
+      first.fix += fmt::format(" Of {} there is none: {} for {} if the queries need {}.", listed(made.left),
+                               made.left.size() == 1 ? "make one" : "make them", qualified(now),
+                               made.left.size() == 1 ? "it" : "them");
   }
 
   static void tell(Finding& first, const std::vector<Finding*>& others, const TableFacts& facts,
@@ -265,7 +275,6 @@ class ProposalWriter {
                            " {} takes the place of {}: write both while the old rows are copied, then "
                            "DROP TABLE {}.",
                            now, old, old);
-    tell_dependents(first, *facts.table, now);
     if (!codes.empty()) first.fix += fmt::format(" It mends {}, too.", listed(codes));
   }
 

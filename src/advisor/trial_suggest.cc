@@ -84,7 +84,10 @@ std::string obstacle(const Finding& finding, const Workload& fix, const DataPtr&
   if (finding.verdict == Verdict::multi_partition && finding.replaces.empty())
     return "it joins tables, whose synthetic rows do not belong together";
   if (finding.verdict == Verdict::tombstone_scan) return "tombstones are not loaded";
-  if (fix.cql.size() != 1) return "it takes several tables";
+  const auto is_table = [](const CqlStatement& one) {
+    return one.text.find("CREATE TABLE") != std::string::npos;
+  };
+  if (std::count_if(fix.cql.begin(), fix.cql.end(), is_table) != 1) return "it takes several tables";
   if (base == nullptr) return "its table is a view, or no statement uses it";
   if (base->table().is_counter) return "counters are added up, not copied";
   if (!finding.replaces.empty() && !base->table().views.empty()) return "views need the key as it is";
