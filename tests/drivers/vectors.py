@@ -1,21 +1,15 @@
-"""Exchanges of raw bytes, recorded from a real Cassandra and replayed against any server.
+"""Exchanges of raw bytes, to be recorded from a real Cassandra and replayed against any server (record_vectors.py).
 
-    vectors.py record HOST:PORT     writes tests/data/protocol.txt with what that server answers
-    vectors.py compare HOST:PORT    shows what a server answers otherwise
-
-A line of the file: the conversation, its version, the request's and the answer's bytes in hex, and whether the server
+A line of a recording: the conversation, its version, the request's and the answer's bytes in hex, and whether the server
 ends the connection. Requests are whole frames; in version 5 they travel in segments, which are not recorded. What differs from one
 run or one server to another (trace ids, paging states, what SUPPORTED lists) is blanked out on both sides."""
 import io
-import pathlib
 import re
 import socket
 import struct
-import sys
 
 from cassandra.segment import SegmentCodec
 
-FILE = pathlib.Path(__file__).resolve().parents[1] / "data/protocol.txt"
 STARTUP, OPTIONS, QUERY, PREPARE, EXECUTE, REGISTER, BATCH, AUTH_RESPONSE = 1, 5, 7, 9, 10, 11, 13, 15
 ONE, THREE, EACH_QUORUM, SERIAL = 1, 3, 7, 8
 VALUES, SKIP_METADATA, PAGE_SIZE, PAGING_STATE, SERIAL_CONSISTENCY, TIMESTAMP, NAMES, KEYSPACE, NOW = (
@@ -51,22 +45,28 @@ def string_map(pairs):
 class Talk:
     """One connection, which notes what is said. Where the server has ended it, another one goes on."""
 
+    options = {"CQL_VERSION": "3.0.0"}
+    source = None  # the address it comes from, if that matters
+
     def __init__(self, address, name, version, lines, startup=True):
         self.address, self.name, self.version, self.lines, self.startup = address, name, version, lines, startup
         self.last, self.keyspace, self.is_single = b"", None, False
         self.open(noted=True)
 
     def open(self, noted=False):
-        self.socket = socket.create_connection(self.address, timeout=20)
+        self.socket = socket.create_connection(self.address, timeout=20, source_address=self.source)
         self.received, self.has_segments, self.is_open = b"", False, True
         if self.startup:
             lines, self.lines = self.lines, self.lines if noted else []
             is_single, self.is_single = self.is_single, False
-            self.say(STARTUP, string_map({"CQL_VERSION": "3.0.0"}))
+            self.say(STARTUP, string_map(self.options))
             self.has_segments = self.version == 5
-            if self.keyspace:
-                self.query(f"USE {self.keyspace}")
+            self.after_startup()
             self.lines, self.is_single = lines, is_single
+
+    def after_startup(self):
+        if self.keyspace:
+            self.query(f"USE {self.keyspace}")
 
     def close(self):
         self.socket.close()
@@ -442,14 +442,14 @@ def blanked(line):
     return f"{header[:-4].hex()} {length} {text}{end}".replace("  ", " ")
 
 
-def write(lines):
-    FILE.write_text("".join(f"{name}|{version}|{request.hex()}|{answer.hex()}|{'open' if is_open else 'closed'}\n"
+def write(path, lines):
+    path.write_text("".join(f"{name}|{version}|{request.hex()}|{answer.hex()}|{'open' if is_open else 'closed'}\n"
                             for name, version, request, answer, is_open in lines))
 
 
-def read():
+def read(path):
     recorded = []
-    for line in FILE.read_text().splitlines():
+    for line in path.read_text().splitlines():
         name, version, request, answer, end = line.split("|")
         recorded.append((name, int(version), bytes.fromhex(request), bytes.fromhex(answer), end == "open"))
     return recorded
@@ -457,22 +457,3 @@ def read():
 
 def readable(data):
     return re.sub(rb"[^ -~]+", b".", data).decode()
-
-
-def differences(recorded, found):
-    """Pairs of lines that say different things."""
-    assert [line[:2] for line in recorded] == [line[:2] for line in found]
-    for expected, actual in zip(recorded, found):
-        if blanked(expected) != blanked(actual):
-            yield expected, actual
-
-
-if __name__ == "__main__":
-    host, port = sys.argv[2].rsplit(":", 1)
-    said = converse((host, int(port)))
-    if sys.argv[1] == "record":
-        write(said)
-    else:
-        for expected, actual in differences(read(), said):
-            print(f"{expected[0]} v{expected[1]}: {readable(expected[2])}\n  expected {blanked(expected)}"
-                  f"\n           {readable(expected[3])}\n  found    {blanked(actual)}\n           {readable(actual[3])}")
