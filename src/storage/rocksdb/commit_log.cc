@@ -156,6 +156,7 @@ CommitLog::~CommitLog() {
 base::Status CommitLog::recover(const Replay& replay) {
   std::vector<Header> headers;
   SIBYL_TRY(open_segments(headers));
+  SIBYL_TRY(check_mark());
   for (size_t i = 0; i < headers.size(); ++i) {
     const bool last = i + 1 == headers.size();
     const auto expected_end = last ? std::nullopt : std::optional(headers[i + 1].previous_end);
@@ -283,10 +284,10 @@ base::Status CommitLog::sync() {
 base::Status CommitLog::ready_for(uint64_t needed) {
   if (needed > std::numeric_limits<uint32_t>::max()) return failed("write", EFBIG);
   if (pending_) SIBYL_TRY(publish());
-  if (is_doubtful()) return start_segment(needed, false);
-  if (must_take_back_) SIBYL_TRY(take_back());
-  if (segments_.empty() || end_ + needed > segments_.back().size) return start_segment(needed, false);
-  return {};
+  if (must_take_back_ && !is_doubtful()) SIBYL_TRY(take_back());
+  if (segments_.empty() || is_doubtful() || end_ + needed > segments_.back().size)
+    SIBYL_TRY(start_segment(needed, false));
+  return set_mark(segment());
 }
 
 // The place is made empty. Where that fails, or the segment is not trusted, a new segment says besides that
@@ -370,6 +371,8 @@ base::Result<std::vector<base::Bytes>> CommitLog::unsynced_groups() const {
 // may be written there, even when the device does not confirm the name yet.
 base::Status CommitLog::publish() {
   if (const int error = sync_directory(); error != 0) return failed("make a segment", error);
+  const bool holds_moved_groups = pending_end_ > segment_header_size;
+  if (holds_moved_groups) SIBYL_TRY(set_mark(pending_->number));
   segments_.push_back(*pending_);
   pending_.reset();
   ++next_number_;
@@ -410,7 +413,25 @@ void CommitLog::release(uint64_t number) {
 
 base::Status CommitLog::release_all() {
   if (segments_.empty()) return {};
-  return start_segment(0, true);
+  SIBYL_TRY(start_segment(0, true));
+  return set_mark(0);
+}
+
+base::Status CommitLog::set_mark(uint64_t number) {
+  if (mark_.segment() == number) return {};
+  const int error = mark_.set(number);
+  return error == 0 ? base::Status() : failed("write its mark", error);
+}
+
+base::Status CommitLog::check_mark() {
+  SIBYL_TRY(mark_.read());
+  if (mark_.segment() <= segment()) return {};
+  return base::fail(damaged(mark_.segment(), "it is missing")
+                        .error()
+                        .with_hint(fmt::format(
+                            "the store is not opened, because acknowledged writes would be lost; restore "
+                            "the file, or remove {} to give them up",
+                            mark_.path())));
 }
 
 // Only after a later segment has said on the device that they are not needed: one that was released since the

@@ -22,6 +22,8 @@
 // Recovery reads the segments from the last one's `oldest` on, and in the last one the groups up to the first
 // that is not whole. Where a segment is missing, ends early, or a later group says that the broken one had
 // been synced, the log is damaged and opening is refused: acknowledged writes are never dropped silently.
+// That the last segment is missing, or all of them, no other one can say: a mark outside of the directory
+// does (log_mark.h).
 //
 // A segment whose sync failed is not trusted: the kernel reports such an error once, and then takes what it
 // could not write for written. Nothing more is written to it, what of it was not known to be on the device is
@@ -41,6 +43,7 @@
 #include "base/bytes.h"
 #include "base/result.h"
 #include "storage/rocksdb/disk.h"
+#include "storage/rocksdb/log_mark.h"
 
 namespace sibyl::storage::rocksdb {
 
@@ -51,6 +54,7 @@ class CommitLog {
     uint64_t segment_bytes = 8 << 20;
     size_t kept_segments = 2;  // released ones that wait to be reused
     Disk* disk = &Disk::real();
+    std::string mark;  // path of the log's mark, outside of the directory; empty for none
   };
   // Called for each group, in order, and after the last one of a segment.
   struct Replay {
@@ -96,7 +100,7 @@ class CommitLog {
 
   struct Header;
 
-  explicit CommitLog(Options options) : options_(std::move(options)) {}
+  explicit CommitLog(Options options) : options_(std::move(options)), mark_(options_.mark, *options_.disk) {}
   base::Status recover(const Replay& replay);
   base::Status open_segments(std::vector<Header>& headers);
   base::Result<uint64_t> replay_segment(const Segment& segment, std::optional<uint64_t> expected_end,
@@ -106,6 +110,7 @@ class CommitLog {
   base::Result<std::vector<base::Bytes>> unsynced_groups() const;
   int write_group(const Segment& segment, uint64_t offset, uint64_t synced, base::BytesView group) const;
   base::Status publish();
+  base::Status set_mark(uint64_t number);
   base::Status take_back();
   int make_file(Segment& segment, uint64_t size, std::string& path);
   void retire_released();
@@ -113,11 +118,13 @@ class CommitLog {
 
   base::Status failed(const char* what, int error) const;
   base::Status damaged(uint64_t number, const std::string& why) const;
+  base::Status check_mark();
   std::string path_of(uint64_t number) const;
   std::string spare_path(uint64_t number) const;
   int sync_directory() const;
 
   const Options options_;
+  LogMark mark_;  // of the segment that was written to last, before any of its groups is acknowledged
   std::deque<Segment> segments_;    // the last one is written to; all others are only kept
   std::deque<Segment> spares_;      // to be reused
   std::optional<Segment> pending_;  // has its name, but perhaps not yet on the device

@@ -233,6 +233,122 @@ TEST_F(CommitLogTest, AMissingOrShortenedSegmentIsRefused) {
       << opened.error().message();
 }
 
+class MarkedLogTest : public CommitLogTest {
+ protected:
+  base::Result<std::unique_ptr<CommitLog>> open_marked() {
+    log_.reset();
+    return open_log(directory_.path(), disk_, replayed_, mark_);
+  }
+  void SetUp() override { reopen_marked(); }
+  void reopen_marked() {
+    auto opened = open_marked();
+    ASSERT_TRUE(opened.has_value()) << opened.error().text();
+    log_ = std::move(*opened);
+  }
+  void append_segments() {
+    for (int i = 0; i < 4; ++i) ASSERT_TRUE(log_->append(Bytes(3000, 'a'), true).has_value());
+    ASSERT_EQ(log_->segment(), 4u);
+    log_.reset();
+  }
+  void remove_log() {
+    for (const auto& entry : std::filesystem::directory_iterator(directory_.path()))
+      std::filesystem::remove(entry.path());
+  }
+
+  TemporaryDirectory outside_;
+  const std::string mark_ = outside_.path() + "/SIBYL_LOG";
+};
+
+TEST_F(MarkedLogTest, ALogThatLostItsEndOrAllIsRefused) {
+  append_segments();
+  reopen_marked();
+  EXPECT_EQ(replayed_.size(), 4u);
+  log_.reset();
+  std::filesystem::remove(last_segment());
+  const auto shortened = open_marked();
+  ASSERT_FALSE(shortened.has_value());
+  EXPECT_EQ(shortened.error().message(),
+            "The commit log is damaged: segment " + directory_.path() + "/000000000004.log: it is missing");
+  EXPECT_NE(shortened.error().hint().find("remove " + mark_ + " to give them up"), std::string::npos)
+      << shortened.error().hint();
+  remove_log();
+  EXPECT_FALSE(open_marked().has_value());
+  // They are given up.
+  std::filesystem::remove(mark_);
+  reopen_marked();
+  EXPECT_TRUE(replayed_.empty());
+  ASSERT_TRUE(log_->append("new", true).has_value());
+  reopen_marked();
+  EXPECT_EQ(replayed_, std::vector<Bytes>{"new"});
+}
+
+TEST_F(MarkedLogTest, ALogThatIsNotNeededMayBeMissing) {
+  append_segments();
+  reopen_marked();
+  ASSERT_TRUE(log_->release_all().has_value());
+  log_.reset();
+  remove_log();
+  reopen_marked();
+  // One that is written to again is needed again, in the first segment as in any other.
+  ASSERT_TRUE(log_->append("new", false).has_value());
+  log_.reset();
+  remove_log();
+  EXPECT_FALSE(open_marked().has_value());
+}
+
+// After a clean stop the segment that is there is written to again.
+TEST_F(MarkedLogTest, ASegmentThatWasReleasedAndIsUsedAgainIsNeeded) {
+  append_segments();
+  reopen_marked();
+  ASSERT_TRUE(log_->release_all().has_value());
+  const uint64_t last = log_->segment();
+  reopen_marked();
+  ASSERT_TRUE(log_->append("new", true).has_value());
+  ASSERT_EQ(log_->segment(), last);
+  log_.reset();
+  remove_log();
+  EXPECT_FALSE(open_marked().has_value());
+}
+
+TEST_F(MarkedLogTest, WithoutItsMarkNothingIsAcknowledged) {
+  disk_.fail_all = true;
+  EXPECT_FALSE(log_->append("one", true).has_value());
+  disk_.fail_all = false;
+  disk_.fail_sync = 2;  // the segment's, its directory's, then that of the mark's directory
+  const auto refused = log_->append("two", true);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_NE(refused.error().message().find("failed to write its mark"), std::string::npos)
+      << refused.error().message();
+  EXPECT_TRUE(log_->append("three", true).has_value());
+  reopen_marked();
+  EXPECT_EQ(replayed_, std::vector<Bytes>{"three"});
+}
+
+TEST(LogMark, ATornLineLeavesTheOneBefore) {
+  TemporaryDirectory directory;
+  const std::string path = directory.path() + "/SIBYL_LOG";
+  const auto read = [&path] {
+    LogMark mark(path, Disk::real());
+    EXPECT_TRUE(mark.read().has_value());
+    return mark.segment();
+  };
+  EXPECT_EQ(read(), 0u);
+  LogMark mark(path, Disk::real());
+  for (uint64_t segment : {7, 8, 9}) {
+    ASSERT_EQ(mark.set(segment), 0);
+    EXPECT_EQ(read(), segment);
+  }
+  EXPECT_EQ(std::filesystem::file_size(path), 1024u);
+  damage(path, 512 + 20);  // the third line was written where the first was
+  EXPECT_EQ(read(), 8u);
+  LogMark again(path, Disk::real());
+  ASSERT_TRUE(again.read().has_value());
+  ASSERT_EQ(again.set(10), 0);
+  EXPECT_EQ(read(), 10u);
+  std::ofstream(path, std::ios::trunc) << "sib";
+  EXPECT_EQ(read(), 0u);
+}
+
 // Wherever a reused segment's new groups end, the old ones that follow do not count.
 TEST(CommitLogReuse, OldGroupsOfAReusedSegmentDoNotCount) {
   for (int appended = 1; appended < 40; ++appended) {
@@ -329,7 +445,7 @@ TEST_F(CommitLogTest, ASegmentReleasedWhileTheNextWaitsForItsNameStays) {
 // failed one.
 TEST(CommitLogProperty, AcknowledgedGroupsAreThereAndFailedOnesAreNot) {
   EXPECT_TRUE(rc::check([] {
-    TemporaryDirectory directory;
+    TemporaryDirectory directory, outside;
     FaultyDisk disk;
     std::vector<std::pair<uint64_t, Bytes>> acknowledged;  // with their segments
     uint64_t released = 0;
@@ -338,7 +454,7 @@ TEST(CommitLogProperty, AcknowledgedGroupsAreThereAndFailedOnesAreNot) {
     const auto reopen = [&] {
       log.reset();
       replayed.clear();
-      CommitLog::Options options{directory.path(), 512, 2, &disk};
+      CommitLog::Options options{directory.path(), 512, 2, &disk, outside.path() + "/SIBYL_LOG"};
       CommitLog::Replay replay{[&](BytesView group) {
                                  replayed.emplace_back(group);
                                  return base::Status();

@@ -111,7 +111,22 @@ base::Result<Directory> Directory::open(const std::string& path) {
   Directory directory(path, std::move(file));
   for (const std::string& inner : {directory.records_path(), directory.log_path()})
     SIBYL_TRY(make_directory(inner));
+  SIBYL_TRY(directory.check_records());
   return directory;
+}
+
+// RocksDB would begin anew where nothing is; but whatever is in the log was written when its files were
+// there.
+base::Status Directory::check_records() const {
+  std::error_code error;
+  if (std::filesystem::exists(records_path() + "/CURRENT", error)) return {};
+  const bool has_log =
+      std::filesystem::exists(log_mark_path(), error) || !std::filesystem::is_empty(log_path(), error);
+  if (error) return base::fail(refusal(path_, "read", error.value()));
+  if (!has_log) return {};
+  return base::fail(
+      refusal(path_, "its records are missing, although it has a log")
+          .with_hint(fmt::format("restore or mount {}, or name a new directory", records_path())));
 }
 
 base::Status mark_as_store(const std::string& path) {

@@ -3,6 +3,7 @@
 //   SIBYL_FORMAT   one line, "sibyl store format N"; whoever has the store open holds its lock
 //   records/       RocksDB's files
 //   log/           the commit log
+//   SIBYL_LOG      which segment of it must be there (log_mark.h)
 #pragma once
 
 #include <cstdint>
@@ -19,14 +20,17 @@ inline constexpr uint32_t store_format = 1;
 class Directory {
  public:
   // Makes a new store's directory when there is none, or an empty one; refuses one of another format, one
-  // that is not a store's, and one that is open already.
+  // that is not a store's, one that is open already, and one that has lost its records.
   static base::Result<Directory> open(const std::string& path);
 
   std::string records_path() const { return path_ + "/records"; }
   std::string log_path() const { return path_ + "/log"; }
+  std::string log_mark_path() const { return path_ + "/SIBYL_LOG"; }
 
  private:
   Directory(std::string path, base::File lock) : path_(std::move(path)), lock_(std::move(lock)) {}
+  base::Status check_records() const;
+
   std::string path_;
   base::File lock_;
 };

@@ -135,6 +135,7 @@ base::Status RocksStore::open_tables() {
 base::Status RocksStore::open_log() {
   CommitLog::Options options;
   options.directory = directory_.log_path();
+  options.mark = directory_.log_mark_path();
   options.segment_bytes = options_.log_segment_bytes;
   if (options_.log_disk != nullptr) options.disk = options_.log_disk;
   SIBYL_ASSIGN(writer_, GroupWriter::open(std::move(options), {*database_, *listener_, *damage_},

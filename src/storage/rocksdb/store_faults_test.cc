@@ -373,6 +373,52 @@ TEST(RocksdbStore, AFormatThatDoesNotFitIsNotTakenForOne) {
   opened(directory.path());
 }
 
+// As a crash leaves it: a copy of an open store's directory.
+class LostFiles : public testing::Test {
+ protected:
+  void SetUp() override {
+    const auto store = opened(original_.path());
+    ASSERT_NE(store, nullptr);
+    ASSERT_TRUE(put(*store, "a", "in the log alone").has_value());
+    std::filesystem::copy(original_.path(), data_, std::filesystem::copy_options::recursive);
+  }
+
+  TemporaryDirectory original_, copies_;
+  const std::string data_ = copies_.path() + "/data";
+};
+
+TEST_F(LostFiles, AStoreWhoseLogIsMissingIsRefused) {
+  std::filesystem::rename(data_ + "/log", data_ + "/elsewhere");
+  const auto refused = open_store(data_);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().message(),
+            "The commit log is damaged: segment " + data_ + "/log/000000000001.log: it is missing");
+  std::filesystem::remove(data_ + "/log");
+  std::filesystem::rename(data_ + "/elsewhere", data_ + "/log");
+  EXPECT_EQ(get(*opened(data_), "a"), "in the log alone");
+  // That closed it: all is in files now, and a log that goes missing takes nothing along.
+  std::filesystem::remove_all(data_ + "/log");
+  EXPECT_EQ(get(*opened(data_), "a"), "in the log alone");
+}
+
+TEST_F(LostFiles, AStoreWhoseRecordsAreMissingIsRefused) {
+  const auto expect_refused = [this] {
+    std::filesystem::remove_all(data_ + "/records");
+    const auto refused = open_store(data_);
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_EQ(refused.error().message(),
+              "Cannot open the store in " + data_ + ": its records are missing, although it has a log");
+  };
+  std::filesystem::rename(data_ + "/records", data_ + "/elsewhere");
+  expect_refused();
+  std::filesystem::remove(data_ + "/SIBYL_LOG");  // as those of older programs
+  expect_refused();
+  std::filesystem::remove_all(data_ + "/records");
+  std::filesystem::rename(data_ + "/elsewhere", data_ + "/records");
+  EXPECT_EQ(get(*opened(data_), "a"), "in the log alone");
+  expect_refused();
+}
+
 TEST(RocksdbStore, SomeoneElsesDirectoryIsRefusedAndLeftAlone) {
   TemporaryDirectory directory;
   std::ofstream(directory.path() + "/thesis.txt") << "years of work";

@@ -39,12 +39,14 @@ inline std::string get(const Store& store, const std::string& key) {
 
 // A log of small segments, and the groups that it has.
 inline base::Result<std::unique_ptr<CommitLog>> open_log(const std::string& directory, Disk& disk,
-                                                         std::vector<Bytes>& replayed) {
+                                                         std::vector<Bytes>& replayed,
+                                                         const std::string& mark = {}) {
   replayed.clear();
   CommitLog::Options options;
   options.directory = directory;
   options.segment_bytes = 4096;
   options.disk = &disk;
+  options.mark = mark;
   CommitLog::Replay replay;
   replay.group = [&replayed](BytesView group) {
     replayed.emplace_back(group);
