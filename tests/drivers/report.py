@@ -61,6 +61,18 @@ def render(columns):
     return HEAD + "\n".join(lines) + "\n"
 
 
+def merged(run, before):
+    """The page's new columns: what this run found; of a client that it skipped, or did not get to, the column before, marked."""
+    columns = {}
+    for client, title in CLIENTS.items():
+        if client in run and not run[client]["skipped"]:
+            columns[title] = column(run[client])
+        elif title in before:
+            version, cells = before[title]
+            columns[title] = (version if version.endswith(OLDER) else version + OLDER, cells)
+    return columns
+
+
 def main():
     run = {}
     for client in CLIENTS:
@@ -69,14 +81,7 @@ def main():
             run[client] = json.loads(path.read_text(encoding="utf-8"))
     (ROOT / "build/clients.json").write_text(json.dumps(run, indent=1) + "\n", encoding="utf-8")
     before = read_page(PAGE.read_text(encoding="utf-8")) if PAGE.exists() else {}
-    columns = {}
-    for client, title in CLIENTS.items():
-        if client in run and not run[client]["skipped"]:
-            columns[title] = column(run[client])
-        elif title in before:
-            version, cells = before[title]
-            columns[title] = (version if version.endswith(OLDER) else version + OLDER, cells)
-    PAGE.write_text(render(columns), encoding="utf-8")
+    PAGE.write_text(render(merged(run, before)), encoding="utf-8")
     for client, found in run.items():
         state = found["skipped"] and f"skipped: {found['skipped']}"
         failed = [check for check in found["checks"] if check["ok"] is False]
