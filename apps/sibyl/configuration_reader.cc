@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "server/default_threads.h"
 #include "sibyl/configuration.h"
 
 namespace sibyl {
@@ -136,6 +137,7 @@ Reader::Result Reader::finish() {
   } else if (configuration.tls_enabled) {
     configuration.server.tls.mode = Mode::required;
   }
+  if (configuration.server.threads == 0) configuration.server.threads = server::default_threads();
   if (configuration.rate_limiting)
     configuration.server.limits.requests_per_second = configuration.requests_per_second;
   constexpr uint64_t largest_frame = 255u << 20;  // the protocol's frames end at 256 MiB

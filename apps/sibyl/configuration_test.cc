@@ -7,6 +7,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "server/default_threads.h"
+
 namespace sibyl {
 namespace {
 
@@ -409,6 +411,15 @@ TEST(Configuration, what_is_printed_reads_back_as_the_same) {
   for (std::string line; std::getline(lines, line);)
     everything += (line.starts_with("# ") && !line.starts_with("# ---") ? line.substr(2) : line) + "\n";
   EXPECT_EQ(read(everything).engine.settings, first.configuration.engine.settings) << everything;
+}
+
+TEST(Configuration, shows_the_threads_that_there_will_be) {
+  for (const char* yaml : {"", "reactor_threads: 0"}) {
+    const Configuration found = read(yaml);
+    EXPECT_EQ(found.server.threads, server::default_threads());
+    EXPECT_EQ(found.engine.settings.at("reactor_threads"), std::to_string(server::default_threads()));
+  }
+  EXPECT_EQ(read("reactor_threads: 3").engine.settings.at("reactor_threads"), "3");
 }
 
 TEST(Configuration, sizes_follow_from_memory) {

@@ -358,7 +358,9 @@ class EngineImpl final : public Engine {
     if (!options_.statistics || options_.data == ":memory:") return;
     if (const auto status = load_usage(*store_, *schema(), usage_); !status)
       spdlog::warn("statistics of earlier runs cannot be read: {}", status.error().text());
-    usage_keeper_.emplace(*store_, usage_, [this] { return schema(); });
+    usage_keeper_.emplace(
+        *store_, usage_, [this] { return schema(); },
+        [this] { monitor_tables_.look_at_rates(store_->statistics()); });
   }
 
   // Runs what writes by a plan that knows the newest schema.

@@ -8,6 +8,7 @@
 
 #include "engine/engine.h"
 #include "row/record_key.h"
+#include "storage/internals.h"
 #include "types/literal.h"
 #include "types/value.h"
 
@@ -90,13 +91,17 @@ void for_each_user_table(const schema::Snapshot& schema,
 }
 
 // Of Cassandra's caches ours is like that of chunks: blocks of data files.
-std::vector<SystemRow> cache_rows(const storage::StoreStatistics& store) {
-  const uint64_t requests = store.cache_hits + store.cache_misses;
+std::vector<SystemRow> cache_rows(const storage::StoreStatistics& store, uint64_t entries, double hits,
+                                  double requests) {
+  const uint64_t all_requests = store.cache_hits + store.cache_misses;
   return {{{"name", "chunks"},
            {"capacity_bytes", bigint(store.cache_capacity_bytes)},
+           {"entry_count", integer(entries)},
            {"hit_count", bigint(store.cache_hits)},
-           {"hit_ratio", types::encode_double(share(store.cache_hits, requests))},
-           {"request_count", bigint(requests)},
+           {"hit_ratio", types::encode_double(share(store.cache_hits, all_requests))},
+           {"recent_hit_rate_per_second", bigint(static_cast<uint64_t>(hits))},
+           {"recent_request_rate_per_second", bigint(static_cast<uint64_t>(requests))},
+           {"request_count", bigint(all_requests)},
            {"size_bytes", bigint(store.cache_bytes)}}};
 }
 
@@ -190,6 +195,9 @@ std::vector<SystemRow> per_read_rows(const Activity& activity, const schema::Sna
 std::vector<SystemRow> compaction_rows(const storage::Store& store, const schema::Snapshot& schema,
                                        const std::string& directory) {
   const std::map<uint32_t, const schema::Table*> tables = tables_by_id(schema);
+  std::map<uint64_t, uint64_t> read;
+  if (const auto* internals = dynamic_cast<const storage::Internals*>(&store))
+    read = internals->task_bytes_read();
   std::vector<SystemRow> rows;
   for (const storage::StoreTask& task : store.tasks()) {
     uint64_t bytes = 0;
@@ -200,10 +208,13 @@ std::vector<SystemRow> compaction_rows(const storage::Store& store, const schema
       if (table != nullptr || !id) continue;
       if (const auto found = tables.lower_bound(*id); found != tables.end()) table = found->second;
     }
+    const uint64_t done = std::min(read[task.id], bytes);
     rows.push_back({{"keyspace_name", table != nullptr ? table->keyspace : "*"},
                     {"table_name", table != nullptr ? table->name : "*"},
                     {"task_id", task_uuid(task)},
+                    {"completion_ratio", types::encode_double(share(done, bytes))},
                     {"kind", "compaction"},
+                    {"progress", bigint(done)},
                     {"sstables", integer(task.inputs.size())},
                     {"target_directory", directory},
                     {"total", bigint(bytes)},

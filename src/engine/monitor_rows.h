@@ -12,7 +12,9 @@
 
 namespace sibyl::engine {
 
-std::vector<SystemRow> cache_rows(const storage::StoreStatistics& store);
+// `hits` and `requests`: a second, lately.
+std::vector<SystemRow> cache_rows(const storage::StoreStatistics& store, uint64_t entries, double hits,
+                                  double requests);
 std::vector<SystemRow> thread_pool_rows(const std::vector<ThreadPool>& pools);
 std::vector<SystemRow> query_rows(const std::vector<RunningRequest>& running);
 std::vector<SystemRow> batch_metric_rows(const Activity& activity);

@@ -1,6 +1,7 @@
 #include "engine/monitor_tables.h"
 
 #include "engine/monitor_rows.h"
+#include "storage/internals.h"
 #include "types/literal.h"
 #include "types/value.h"
 
@@ -42,7 +43,14 @@ void MonitorTables::install_monitored(SystemTables& tables, const char* table, R
 }
 
 void MonitorTables::install(SystemTables& tables, Engine& engine, const Options& options) {
-  tables.set_source("system_views", "caches", [&engine] { return cache_rows(engine.store().statistics()); });
+  tables.set_source("system_views", "caches", [this, &engine] {
+    const storage::StoreStatistics store = engine.store().statistics();
+    look_at_rates(store);
+    const auto* internals = dynamic_cast<const storage::Internals*>(&engine.store());
+    const uint64_t entries = internals != nullptr ? internals->cache_entries() : 0;
+    std::lock_guard lock(rates_mutex_);
+    return cache_rows(store, entries, cache_hits_.per_second(), cache_requests_.per_second());
+  });
   tables.set_source("system_views", "max_sstable_size",
                     [&engine] { return max_file_rows(engine.store(), *engine.schema()); });
   tables.set_source("system_views", "max_partition_size",
@@ -70,6 +78,13 @@ void MonitorTables::install(SystemTables& tables, Engine& engine, const Options&
     return cql_metric_rows(monitor.activity(), known.prepared, known.prepared_evicted);
   });
   install_measures(tables, engine);
+}
+
+void MonitorTables::look_at_rates(const storage::StoreStatistics& store) {
+  std::lock_guard lock(rates_mutex_);
+  const auto now = std::chrono::steady_clock::now();
+  cache_hits_.count_is(store.cache_hits, now);
+  cache_requests_.count_is(store.cache_hits + store.cache_misses, now);
 }
 
 void MonitorTables::install_measures(SystemTables& tables, Engine& engine) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "engine/recent_rate.h"
 #include "engine/system_tables.h"
 
 namespace sibyl::engine {
@@ -23,6 +24,8 @@ class MonitorTables {
     std::lock_guard lock(clients_mutex_);
     clients_ = std::move(clients);
   }
+  // To be called now and then, so that rates are those of late; reading a table does it, too. Any thread.
+  void look_at_rates(const storage::StoreStatistics& store);
 
  private:
   using Rows = std::function<std::vector<SystemRow>(const Monitor&)>;
@@ -33,6 +36,9 @@ class MonitorTables {
   const Monitor* monitor_ = nullptr;  // guarded by mutex_
   std::mutex clients_mutex_;
   Engine::Clients clients_;  // guarded by clients_mutex_
+  std::mutex rates_mutex_;
+  RecentRate cache_hits_{std::chrono::steady_clock::now()};      // guarded by rates_mutex_
+  RecentRate cache_requests_{std::chrono::steady_clock::now()};  // guarded by rates_mutex_
 };
 
 }  // namespace sibyl::engine

@@ -3,12 +3,17 @@
 #include <spdlog/sinks/ringbuffer_sink.h>
 #include <spdlog/spdlog.h>
 
+#include <cmath>
 #include <filesystem>
+#include <map>
 
 #include "base/test_directory.h"
 #include "engine/compact.h"
 #include "engine/disk_usage.h"
+#include "engine/monitor_rows.h"
+#include "engine/recent_rate.h"
 #include "engine/test_result.h"
+#include "storage/internals.h"
 #include "types/value.h"
 
 namespace sibyl::engine {
@@ -67,11 +72,46 @@ TEST_F(MonitorTest, tells_of_caches_files_and_settings) {
   EXPECT_EQ(found.group_commits.sum, found.commits);
   EXPECT_EQ(found.sync_micros.count, found.commit_groups);
   EXPECT_THAT(column("SELECT name FROM system_views.caches"), ElementsAre("chunks"));
+  const uint64_t entries = dynamic_cast<const storage::Internals&>(engine_->store()).cache_entries();
+  EXPECT_GE(entries, 1u);
+  EXPECT_LE(entries, found.cache_misses + 1);  // RocksDB keeps some numbers of its own there
+  EXPECT_THAT(column("SELECT entry_count FROM system_views.caches"),
+              ElementsAre(types::encode_int32(static_cast<int32_t>(entries))));
   EXPECT_EQ(column("SELECT mebibytes FROM system_views.max_sstable_size").size(), 1u);
   EXPECT_THAT(column("SELECT value FROM system_views.settings WHERE name = 'log_format'"),
               ElementsAre("json"));
   EXPECT_THAT(column("SELECT rack FROM system_views.gossip_info"), ElementsAre("rack1"));
   EXPECT_TRUE(column("SELECT address FROM system_views.internode_inbound").empty());
+}
+
+TEST(CacheRows, tell_everything) {
+  storage::StoreStatistics store;
+  store.cache_hits = 30;
+  store.cache_misses = 10;
+  const SystemRow row = cache_rows(store, 7, 2.9, 4.1).at(0);
+  const std::map<std::string, Bytes> values(row.begin(), row.end());
+  EXPECT_EQ(values.size(), 9u);  // all columns
+  EXPECT_EQ(values.at("entry_count"), types::encode_int32(7));
+  EXPECT_EQ(values.at("hit_ratio"), types::encode_double(0.75));
+  EXPECT_EQ(values.at("recent_hit_rate_per_second"), types::encode_int64(2));
+  EXPECT_EQ(values.at("recent_request_rate_per_second"), types::encode_int64(4));
+}
+
+TEST(RecentRate, forgets_what_was_long_ago) {
+  using std::chrono::seconds;
+  const RecentRate::Time start;
+  RecentRate rate(start);
+  EXPECT_EQ(rate.per_second(), 0);
+  rate.count_is(600, start + seconds(60));
+  EXPECT_DOUBLE_EQ(rate.per_second(), 10);
+  rate.count_is(600, start + seconds(60));  // at the same moment
+  EXPECT_DOUBLE_EQ(rate.per_second(), 10);
+  // Nothing more happens: however often it is looked at, after fifteen minutes 1/e of it is left.
+  RecentRate often = rate;
+  rate.count_is(600, start + seconds(60 + 900));
+  for (int i = 1; i <= 15; ++i) often.count_is(600, start + seconds(60 + 60 * i));
+  EXPECT_NEAR(rate.per_second(), 10 / std::exp(1), 1e-9);
+  EXPECT_NEAR(often.per_second(), rate.per_second(), 1e-9);
 }
 
 TEST_F(MonitorTest, writes_are_warned_of_and_refused_when_the_disk_is_full) {

@@ -217,8 +217,9 @@ base::Status load_usage(const storage::Store& store, const schema::Snapshot& sch
   return {};
 }
 
-UsageKeeper::UsageKeeper(storage::Store& store, Usage& usage, std::function<schema::SnapshotPtr()> schema)
-    : store_(store), usage_(usage), schema_(std::move(schema)) {
+UsageKeeper::UsageKeeper(storage::Store& store, Usage& usage, std::function<schema::SnapshotPtr()> schema,
+                         std::function<void()> besides)
+    : store_(store), usage_(usage), schema_(std::move(schema)), besides_(std::move(besides)) {
   // Records of what is forgotten meanwhile go with the first save.
   const Bytes begin = row::table_begin(usage_table_id), end = row::table_end(usage_table_id);
   const auto records = store.iterate(begin, end);
@@ -243,6 +244,7 @@ void UsageKeeper::run() {
     lock.unlock();
     if (const auto status = save(); !status)
       spdlog::warn("statistics could not be saved: {}", status.error().text());
+    besides_();
     lock.lock();
   }
 }

@@ -24,8 +24,10 @@ base::Status load_usage(const storage::Store& store, const schema::Snapshot& sch
 
 class UsageKeeper {
  public:
-  // Borrows all of them; begins to save.
-  UsageKeeper(storage::Store& store, Usage& usage, std::function<schema::SnapshotPtr()> schema);
+  // Borrows all of them; begins to save. `besides` is called each minute, too, on the same thread.
+  UsageKeeper(
+      storage::Store& store, Usage& usage, std::function<schema::SnapshotPtr()> schema,
+      std::function<void()> besides = [] {});
   // Saves once more.
   ~UsageKeeper();
 
@@ -37,6 +39,7 @@ class UsageKeeper {
   storage::Store& store_;
   Usage& usage_;
   const std::function<schema::SnapshotPtr()> schema_;
+  const std::function<void()> besides_;
   std::mutex saving_;  // one after another
   // What the store has, by record key: a number that rises with every change. Guarded by saving_.
   std::map<base::Bytes, uint64_t> saved_;

@@ -14,6 +14,7 @@
 #include <future>
 
 #include "server/connection.h"
+#include "server/default_threads.h"
 #include "server/http.h"
 #include "server/monitor.h"
 #include "server/reactor.h"
@@ -113,8 +114,7 @@ base::Status Server::Impl::listen(const Options& options) {
 }
 
 void Server::Impl::start(const Options& options) {
-  unsigned threads = options.threads;
-  if (threads == 0) threads = std::clamp(std::thread::hardware_concurrency(), 1u, 4u);
+  const unsigned threads = options.threads == 0 ? default_threads() : options.threads;
   for (unsigned i = 1; i < threads; ++i) shared.reactors.push_back(std::make_unique<Reactor>(shared, i));
   shared.pool = std::make_unique<BlockingPool>("Blocking-Requests", std::max(options.blocking_threads, 1u),
                                                options.limits.blocking_queue, run_blocking,

@@ -61,6 +61,7 @@ namespace {
   database.max_open_files = 512;
   database.bytes_per_sync = 1 << 20;
   database.avoid_unnecessary_blocking_io = true;
+  database.enable_thread_tracking = true;  // how far compactions have come
   database.skip_stats_update_on_db_open = true;
   database.skip_checking_sst_file_sizes_on_db_open = true;
   database.stats_dump_period_sec = 0;
