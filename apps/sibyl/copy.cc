@@ -195,11 +195,19 @@ base::Result<Journal> Journal::open(std::string path, std::string what, bool res
   Journal journal;
   journal.path_ = std::move(path);
   if (journal.path_.empty()) return journal;
-  if (restart) ::unlink(journal.path_.c_str());
   std::ifstream file(journal.path_);
   for (std::string line; std::getline(file, line);) {
     const size_t space = line.find(' ');
     if (space != std::string::npos) journal.facts_[line.substr(0, space)] = line.substr(space + 1);
+  }
+  std::error_code none_there;
+  const auto size = std::filesystem::file_size(journal.path_, none_there);
+  if (!none_there && size > 0 && journal.get("run").empty())
+    return base::fail(usage(fmt::format("{} is there already, and is no journal", journal.path_))
+                          .with_hint("name another file with --journal"));
+  if (restart) {
+    ::unlink(journal.path_.c_str());
+    journal.facts_.clear();
   }
   if (!journal.facts_.empty() && journal.get("run") != what)
     return base::fail(

@@ -214,12 +214,12 @@ TEST_F(CopyCommandTest, AnExportGoesOnAfterItWasKilled) {
     process.wait();
   }
   const bool was_interrupted = !fs::exists(path("out.csv"));
-  const auto kept = was_interrupted ? fs::last_write_time(path("out.csv.parts/00000")) : fs::file_time_type();
+  const auto kept = was_interrupted ? fs::last_write_time(path("out.csv.parts/00003")) : fs::file_time_type();
   const auto other = copy("export", "ks.t", path("out.csv"), {"--columns", "k"});
   if (was_interrupted) {
     EXPECT_THAT(other.errors, HasSubstr("another run"));
   }
-  EXPECT_TRUE(!was_interrupted || fs::last_write_time(path("out.csv.parts/00000")) == kept);
+  EXPECT_TRUE(!was_interrupted || fs::last_write_time(path("out.csv.parts/00003")) == kept);
   ASSERT_EQ(sibyl(command).status, 0);
   expect_lines_once_each(contents(path("out.csv")), rows);
 }
@@ -261,6 +261,23 @@ TEST_F(CopyCommandTest, WhatIsRejectedIsKeptApart) {
   EXPECT_EQ(shorter.status, 3);
   EXPECT_THAT(shorter.errors, HasSubstr("has 3 bytes, and the journal knows of 10"));
   EXPECT_EQ(contents(path("x.csv.rejected")), "two");
+}
+
+TEST_F(CopyCommandTest, AJournalReplacesNothing) {
+  auto server = serve(data());
+  auto connection = connect();
+  make_table(*connection);
+  write("rows.csv", "1,1,one\n");
+  write("notes.txt", "keep\nthis\n");
+  for (const char* journal : {"rows.csv", "rows.csv.rejected", "notes.txt"}) {
+    for (const bool restart : {false, true}) {
+      std::vector<std::string> more = {"--journal", path(journal)};
+      if (restart) more.emplace_back("--restart");
+      EXPECT_EQ(copy("import", "ks.t", path("rows.csv"), more).status, 2) << journal;
+    }
+  }
+  EXPECT_EQ(contents(path("rows.csv")), "1,1,one\n");
+  EXPECT_EQ(contents(path("notes.txt")), "keep\nthis\n");
 }
 
 // An import survives a restart of the server.

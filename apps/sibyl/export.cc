@@ -89,12 +89,20 @@ class ExportState {
   }
   // Rows count when their range is whole: one that is read again has them once.
   void finished(unsigned range, uint64_t rows, uint64_t bytes) {
+    constexpr auto interval = std::chrono::milliseconds(200);
     const std::lock_guard lock(mutex_);
-    journal_.set(fact(range), std::to_string(rows));
-    journal_.set(size_fact(range), std::to_string(bytes));
-    if (const auto saved = journal_.save(); !saved && !error_) error_ = saved.error();
+    unsaved_.push_back({range, rows, bytes});
     new_rows_ += rows;
     ++done_;
+    if (const auto now = Clock::now(); now - saved_ >= interval) {
+      saved_ = now;
+      save();
+    }
+  }
+  // What has come to its end counts when the export is begun again.
+  void save_all() {
+    const std::lock_guard lock(mutex_);
+    save();
   }
   void stop(const base::Error& error) {
     const std::lock_guard lock(mutex_);
@@ -108,6 +116,12 @@ class ExportState {
   uint64_t bytes() const { return bytes_; }
 
  private:
+  using Clock = std::chrono::steady_clock;
+  struct Part {
+    unsigned range;
+    uint64_t rows, bytes;
+  };
+
   static std::string fact(unsigned range) { return fmt::format("rows-{}", range); }
   static std::string size_fact(unsigned range) { return fmt::format("bytes-{}", range); }
   // A part counts when it has every byte that it had: whatever stopped the earlier run, none is missing.
@@ -119,7 +133,27 @@ class ExportState {
     return !error && size == journal_.number(size_fact(range));
   }
 
+  // Parts are on the device before the journal says that they are there.
+  static base::Status sync(const std::string& path) {
+    const base::File file(path, O_RDONLY);
+    if (!file || ::fdatasync(file.number()) != 0) return base::fail(base::file_error("sync", path, errno));
+    return {};
+  }
+  void save() {
+    base::Status status = {};
+    for (const Part& part : unsaved_) {
+      if (!parts_.empty() && status) status = sync(part_path(part.range));
+      journal_.set(fact(part.range), std::to_string(part.rows));
+      journal_.set(size_fact(part.range), std::to_string(part.bytes));
+    }
+    unsaved_.clear();
+    if (status) status = journal_.save();
+    if (!status && !error_) error_ = status.error();
+  }
+
   mutable std::mutex mutex_;
+  std::vector<Part> unsaved_;
+  Clock::time_point saved_ = Clock::now();
   Journal journal_;
   Progress& progress_;
   const std::string parts_;  // empty: no files, to standard output
@@ -196,16 +230,9 @@ class ExportReader {
       SIBYL_TRY(write_page(page, file.number(), path));
     }
     SIBYL_TRY(flush(file.number(), path));
-    if (!single) SIBYL_TRY(keep_part(range, file.number(), path));
-    state_.finished(range, rows, written_);
-    return {};
-  }
-
-  // It is on the device before the journal says that it is there.
-  base::Status keep_part(unsigned range, int file, const std::string& path) {
-    if (::fdatasync(file) != 0) return base::fail(base::file_error("sync", path, errno));
-    if (::rename(path.c_str(), state_.part_path(range).c_str()) != 0)
+    if (!single && ::rename(path.c_str(), state_.part_path(range).c_str()) != 0)
       return base::fail(base::file_error("make", path, errno));
+    state_.finished(range, rows, written_);
     return {};
   }
 
@@ -351,6 +378,7 @@ int run_export(ExportOptions options) {
   const auto begin = std::chrono::steady_clock::now();
   Progress progress("exported", options.quiet);
   ExportState state(std::move(*journal), progress, parts);
+  state.save_all();  // whose parts these are
   if (is_stream && options.header && !dialect->is_json)
     if (const auto written = write_all(STDOUT_FILENO, "-", header_line(plan)); !written)
       state.stop(written.error());
@@ -364,6 +392,7 @@ int run_export(ExportOptions options) {
     if (const auto made = put_together(options, plan, state, parts); !made) stopped = made.error();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (stopped) {
+    state.save_all();
     progress.finish(fmt::format("stopped after {} rows", state.rows()));
     refuse(command_name, *stopped);
     if (!is_stream) fmt::print(stderr, "The same command continues where this one stopped.\n");

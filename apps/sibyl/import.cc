@@ -85,14 +85,22 @@ std::string run_name(const ImportOptions& options, const client::Options& server
 }
 
 // What is kept of a run replaces what was there, which must not be what is read.
-base::Status check_apart(const std::string& file, const std::string& rejected) {
+base::Status check_apart(const std::string& file, const std::string& rejected, const std::string& journal) {
+  namespace fs = std::filesystem;
+  std::error_code none_there;
+  const auto fail = [](const std::string& text, const char* option) {
+    return base::fail(base::Error(base::ErrorCode::invalid, text)
+                          .with_hint(fmt::format("name another file with {}", option)));
+  };
   for (const std::string& kept : {rejected, reasons_path(rejected)}) {
-    std::error_code none_there;
-    if (std::filesystem::equivalent(file, kept, none_there))
-      return base::fail(base::Error(base::ErrorCode::invalid,
-                                    fmt::format("{} would be replaced by what is rejected of it", file))
-                            .with_hint("name another file with --rejected"));
+    if (fs::equivalent(file, kept, none_there))
+      return fail(fmt::format("{} would be replaced by what is rejected of it", file), "--rejected");
+    if (!journal.empty() &&
+        fs::weakly_canonical(journal, none_there) == fs::weakly_canonical(kept, none_there))
+      return fail(fmt::format("{} is where rejected rows go", journal), "--journal");
   }
+  if (fs::equivalent(file, journal, none_there))
+    return fail(fmt::format("{} would be replaced by its journal", file), "--journal");
   return {};
 }
 
@@ -157,11 +165,11 @@ int run_import(const ImportOptions& options) {
   const bool is_stream = copy::is_stream(options.file);
   const std::string base = is_stream ? fmt::format("{}.{}", table->keyspace, table->name) : options.file;
   const std::string rejected = options.rejected.empty() ? base + ".rejected" : options.rejected;
-  if (const auto apart = check_apart(options.file, rejected); !apart)
-    return refuse(command_name, apart.error());
   const std::string remembered = is_stream                 ? ""
                                  : options.journal.empty() ? options.file + ".import"
                                                            : options.journal;
+  if (const auto apart = check_apart(options.file, rejected, remembered); !apart)
+    return refuse(command_name, apart.error());
   auto journal = Journal::open(remembered, run_name(options, *server, *plan), options.restart);
   if (!journal) return refuse(command_name, journal.error());
   if (journal->is_resumed() && journal->number("bytes") > 0) {

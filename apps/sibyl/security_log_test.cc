@@ -108,6 +108,12 @@ TEST_F(SecurityLogTest, AFileThatMayNotGrowFailsWritesAndNothingElse) {
   EXPECT_EQ(failed->details().consistency, static_cast<uint16_t>(client::Consistency::local_quorum));
   EXPECT_EQ(failed->details().failures, 1);
   EXPECT_EQ(connection->query("SELECT v FROM ks.t WHERE k = 1")->row_count(), 1u);
+  // Nor does it need room for anything else.
+  limit.rlim_cur = 10;
+  ASSERT_EQ(::prlimit(server->pid(), RLIMIT_FSIZE, &limit, nullptr), 0);
+  for (int i = 0; i < 20; ++i)
+    EXPECT_FALSE(connection->query("INSERT INTO ks.t (k, c, v) VALUES (3, 1, 'none')"));
+  EXPECT_EQ(connection->query("SELECT v FROM ks.t WHERE k = 1")->row_count(), 1u);
   limit.rlim_cur = RLIM_INFINITY;
   ASSERT_EQ(::prlimit(server->pid(), RLIMIT_FSIZE, &limit, nullptr), 0);
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);

@@ -448,7 +448,8 @@ struct Blocking {
     const plan::Restrictions& where = *select->where;
     const bool one_partition =
         where.partitions() == plan::Restrictions::Partitions::keys && !where.has_partition_in();
-    return !one_partition || where.needs_filtering() || (select->aggregates() && !where.names_whole_row());
+    return !one_partition || where.needs_filtering() || where.has_clustering_in() ||
+           (select->aggregates() && !where.names_whole_row());
   }
   bool operator()(const plan::Use&) const { return false; }
   bool operator()(const plan::Truncate&) const { return true; }

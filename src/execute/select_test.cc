@@ -423,6 +423,7 @@ TEST(Select, OnlyReadsOfOnePartitionRunInline) {
   EXPECT_FALSE(blocks("SELECT * FROM t WHERE k = 1 AND c > 1 LIMIT 5"));
   EXPECT_TRUE(blocks("SELECT * FROM t"));
   EXPECT_TRUE(blocks("SELECT * FROM t WHERE k IN (1, 2)"));
+  EXPECT_TRUE(blocks("SELECT * FROM t WHERE k = 1 AND c IN ?"));
   EXPECT_TRUE(blocks("SELECT * FROM t WHERE token(k) > 1"));
   EXPECT_TRUE(blocks("SELECT * FROM t WHERE k = 1 AND v = 1 ALLOW FILTERING"));
   EXPECT_TRUE(blocks("SELECT count(*) FROM t WHERE k = 1"));

@@ -58,6 +58,7 @@ class LargeFrame {
   const FrameStep& step() const { return step_; }
   // Some of a frame is held, and more of it to come: step() says how much.
   bool is_begun() const { return !bytes_.empty(); }
+  size_t held() const { return bytes_.size(); }
   // The whole frame.
   Bytes take();
 

@@ -9,10 +9,20 @@
 #include "server/pressure.h"
 
 namespace sibyl::server {
+namespace {
+
+constexpr unsigned kept_for_quick = 2;  // threads
+
+}  // namespace
 
 BlockingPool::BlockingPool(std::string name, unsigned threads, size_t queue_limit, Run run,
                            std::chrono::milliseconds patience)
-    : name_(std::move(name)), queue_limit_(queue_limit), run_(run), patience_(patience), slots_(threads) {
+    : name_(std::move(name)),
+      queue_limit_(queue_limit),
+      run_(run),
+      patience_(patience),
+      most_lasting_(std::max(threads, kept_for_quick + 1) - kept_for_quick),
+      slots_(threads) {
   for (unsigned i = 0; i < threads; ++i) {
     threads_.emplace_back([this, i] { work(slots_[i]); });
     pthread_setname_np(threads_.back().native_handle(), "sibyl-blocking");
@@ -61,15 +71,22 @@ bool BlockingPool::has_room(const Line& line) const {
 
 // Its turn comes when all others that wait have had theirs.
 void BlockingPool::take_place(Line& line) {
+  Queue& queue = line.oldest_->may_last ? lasting_ : quick_;
   line.next_ = nullptr;
-  (first_ == nullptr ? first_ : last_->next_) = &line;
-  last_ = &line;
+  line.place_ = ++places_;
+  (queue.first == nullptr ? queue.first : queue.last->next_) = &line;
+  queue.last = &line;
 }
 
-// REQUIRES: some call waits.
-Call* BlockingPool::next_call() {
-  Line& line = *first_;
-  first_ = line.next_;
+BlockingPool::Queue* BlockingPool::next_queue() {
+  const bool may_last = lasting_.first != nullptr && (lasting_now_ < most_lasting_ || stopping_);
+  if (quick_.first == nullptr) return may_last ? &lasting_ : nullptr;
+  return may_last && lasting_.first->place_ < quick_.first->place_ ? &lasting_ : &quick_;
+}
+
+Call* BlockingPool::next_call(Queue& queue) {
+  Line& line = *queue.first;
+  queue.first = line.next_;
   Call* call = take_from(line);
   if (line.oldest_ != nullptr) take_place(line);
   return call;
@@ -86,21 +103,26 @@ Call* BlockingPool::take_from(Line& line) {
 Call* BlockingPool::take_expired() {
   const auto oldest = coarse_now() - patience_;
   Call* expired = nullptr;
-  Line* line = std::exchange(first_, nullptr);
-  while (line != nullptr) {
-    Line* const next = line->next_;
-    while (line->oldest_ != nullptr && line->oldest_->queued < oldest) {
-      Call* call = take_from(*line);
-      call->next = std::exchange(expired, call);
-    }
-    if (line->oldest_ != nullptr) take_place(*line);
-    line = next;
-  }
+  Queue before[] = {std::exchange(quick_, {}), std::exchange(lasting_, {})};
+  for (Queue& queue : before) take_expired(queue, oldest, expired);
   return expired;
 }
 
+// Lines that are left keep their turns.
+void BlockingPool::take_expired(Queue& queue, std::chrono::steady_clock::time_point oldest, Call*& expired) {
+  while (queue.first != nullptr) {
+    Line& line = *std::exchange(queue.first, queue.first->next_);
+    while (line.oldest_ != nullptr && line.oldest_->queued < oldest) {
+      Call* call = take_from(line);
+      call->next = std::exchange(expired, call);
+    }
+    if (line.oldest_ != nullptr) take_place(line);
+  }
+}
+
 void BlockingPool::watch_if_busy() {
-  if (busy_ == slots_.size() && waiting_ > 0 && !is_watching_) all_busy_.notify_one();
+  if (waiting_ == 0 || is_watching_) return;
+  if (busy_ == slots_.size() || next_queue() == nullptr) all_busy_.notify_one();
 }
 
 // Sleeps while no call has to wait.
@@ -123,18 +145,20 @@ void BlockingPool::watch() {
 void BlockingPool::work(Slot& slot) {
   std::unique_lock lock(mutex_);
   while (true) {
-    ready_.wait(lock, [this] { return stopping_ || waiting_ > 0; });
+    ready_.wait(lock, [this] { return stopping_ || next_queue() != nullptr; });
     if (waiting_ == 0) return;
-    Call* call = next_call();
+    Call* call = next_call(*next_queue());
     ++busy_;
+    lasting_now_ += call->may_last ? 1 : 0;
     watch_if_busy();
-    slot = {call->plan, call->arrived, std::chrono::steady_clock::now(), true, call->opcode};
+    slot = {call->plan, call->arrived, std::chrono::steady_clock::now(), true, call->may_last, call->opcode};
     lock.unlock();
     run_(*call);  // from here on its line may be gone
     lock.lock();
     slot.is_running = false;
     slot.plan.reset();
     --busy_;
+    lasting_now_ -= slot.may_last ? 1 : 0;
     ++completed_;
   }
 }

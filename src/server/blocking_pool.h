@@ -2,7 +2,9 @@
 //
 // Every client has a line of its own, and the lines take turns of one call each. So a call that stands behind
 // n others of its line waits for at most n + 1 calls of any other, however many that has sent. The calls of
-// one line are started in the order they were submitted in; several may run at once.
+// one line are started in the order they were submitted in; several may run at once. Of calls that may last
+// never so many run that no thread is left for others: who writes, defines or connects does not wait for
+// scans.
 #pragma once
 
 #include <chrono>
@@ -38,6 +40,7 @@ class BlockingPool {
     Call* oldest_ = nullptr;  // linked by Call::next
     Call* newest_ = nullptr;
     Line* next_ = nullptr;  // whose turn it is then
+    uint64_t place_ = 0;    // among all
   };
 
   // `name`: as system_views and metrics show it. `queue_limit`: how many calls may wait, in all lines
@@ -61,30 +64,39 @@ class BlockingPool {
   struct Slot {
     plan::PreparedPtr plan;  // nullptr: a BATCH, a login, or not made yet
     std::chrono::steady_clock::time_point arrived, started;
-    bool is_running = false;
+    bool is_running = false, may_last = false;
     protocol::Opcode opcode = protocol::Opcode::query;
+  };
+  // Lines in which calls wait, in the order of their turns.
+  struct Queue {
+    Line* first = nullptr;
+    Line* last = nullptr;
   };
   void work(Slot& slot);
   void watch();
   // Those REQUIRE the lock.
   bool has_room(const Line& line) const;
   void take_place(Line& line);
-  Call* next_call();
+  Queue* next_queue();  // nullptr: nothing that may be started
+  Call* next_call(Queue& queue);
   Call* take_from(Line& line);
   void watch_if_busy();
   // Those that have waited for too long, linked by Call::next.
   Call* take_expired();
+  void take_expired(Queue& queue, std::chrono::steady_clock::time_point oldest, Call*& expired);
 
   const std::string name_;
   const size_t queue_limit_;
   const Run run_;
   const std::chrono::milliseconds patience_;
-  mutable std::mutex mutex_;  // guards what follows, up to the threads
+  const size_t most_lasting_;  // calls that run at once
+  mutable std::mutex mutex_;   // guards what follows, up to the threads
   std::condition_variable ready_;
-  Line* first_ = nullptr;  // of the lines in which calls wait, in the order of their turns
-  Line* last_ = nullptr;
-  size_t waiting_ = 0;  // calls in all of them
-  size_t busy_ = 0;     // threads
+  Queue quick_, lasting_;  // by what is first in a line
+  uint64_t places_ = 0;    // that were taken
+  size_t waiting_ = 0;     // calls in all lines
+  size_t busy_ = 0;        // threads
+  size_t lasting_now_ = 0;
   bool is_watching_ = false;
   bool stopping_ = false;
   std::condition_variable all_busy_;  // for the thread that watches

@@ -67,7 +67,8 @@ class HeldPool {
   explicit HeldPool(size_t queue_limit, std::chrono::milliseconds patience = {}) {
     recorder = &recorder_;
     pool_.emplace("Pool", 1, queue_limit, [](Call& call) { recorder->run(call); }, patience);
-    submit(gate_line_, Recorder::gate);
+    // Not so long ago that the pool would not let it wait.
+    submit(gate_line_, Recorder::gate, std::chrono::steady_clock::now() + std::chrono::hours(1));
     recorder_.await_gate();
   }
   ~HeldPool() { finish(); }
@@ -165,6 +166,33 @@ TEST(BlockingPool, WhatHasWaitedForTooLongIsRefusedThoughEveryThreadIsBusy) {
   const std::vector<int16_t> order = pool.finish();
   ASSERT_EQ(order.size(), 3u);
   EXPECT_EQ(order.back(), 2);
+}
+
+// Scans, however many there are, leave threads to whoever writes or connects.
+TEST(BlockingPool, WhatMayLastLeavesThreadsToOthers) {
+  static std::atomic<size_t> held, ran;
+  static std::atomic<bool> is_open;
+  held = ran = 0;
+  is_open = false;
+  std::vector<BlockingPool::Line> lines(12);
+  std::vector<Call> calls(12);
+  BlockingPool pool("Pool", 4, 100, [](Call& call) {
+    if (call.may_last) {
+      ++held;
+      while (!is_open) std::this_thread::yield();
+    }
+    ++ran;
+  });
+  for (size_t i = 0; i < calls.size(); ++i) {
+    calls[i].may_last = i < 10;
+    ASSERT_TRUE(pool.submit(lines[i], calls[i]));
+  }
+  while (ran < 2) std::this_thread::yield();
+  EXPECT_LE(held, 2u);
+  EXPECT_GE(pool.usage().pending, 8u);
+  is_open = true;
+  while (ran < calls.size()) std::this_thread::yield();
+  EXPECT_EQ(held, 10u);
 }
 
 TEST(BlockingPool, ManyThreadsRunEverythingOnce) {

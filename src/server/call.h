@@ -53,6 +53,7 @@ struct Call final : execute::Interrupt {
   std::chrono::steady_clock::time_point queued;  // for a thread of the pool
   std::chrono::steady_clock::time_point arrived, started;
   std::chrono::steady_clock::time_point deadline = never;  // of a read that a thread of the pool runs
+  bool may_last = false;                                   // reads users' tables: for as long as they are
   bool completed_inline = false;  // while it was being started: the reactor finishes it there and then
 
   protocol::Query query;

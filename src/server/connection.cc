@@ -122,11 +122,11 @@ bool Connection::parse_frame() {
   const FrameStep step = protocol::next_frame(in_.unread(), Direction::request, frame_limit());
   if (step.kind == FrameStep::Kind::incomplete) {
     frame_wanted_ = step.size;
-    if (step.size > free_message) reserve(step.size);
+    reserve(in_.unread().size(), step.size);
     return false;
   }
   if (must_stop()) return false;
-  if (reserved_ > 0) release_reserved();
+  if (reserved_.bytes() > 0) release_reserved();
   take_frame(step, in_.chunk());
   discard_ = step.kind == FrameStep::Kind::fatal ? 0 : step.size;
   return true;
@@ -137,7 +137,7 @@ bool Connection::parse_segment() {
   const SegmentStep step = protocol::next_segment(in_.unread(), segment_compression_);
   if (step.kind == SegmentStep::Kind::incomplete) {
     frame_wanted_ = in_.unread().empty() ? 0 : step.size;
-    if (frame_wanted_ > free_message) reserve(frame_wanted_);
+    if (frame_wanted_ > 0) reserve(in_.unread().size(), frame_wanted_);
     return false;
   }
   if (step.kind == SegmentStep::Kind::corrupt) {
@@ -162,7 +162,7 @@ bool Connection::parse_segment() {
     take_large(payload);
   }
   in_.consume(step.size);
-  if (reserved_ > 0 && !large_.is_begun()) release_reserved();
+  if (reserved_.bytes() > 0 && !large_.is_begun()) release_reserved();
   return true;
 }
 

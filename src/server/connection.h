@@ -113,9 +113,9 @@ class Connection {
   void receive_encrypted();
 
   // connection_watch.cc: who takes too long.
-  // A message of `size` bytes has begun to come: what it takes is counted until it is here. Where all that
-  // have begun would take too much, nothing more is read until others are done.
-  void reserve(size_t size);
+  // `held` of a message's `size` bytes have come: what they take is counted until it is here. Where all that
+  // have begun would take too much, nothing more is read until others are done: false.
+  bool reserve(size_t held, size_t size);
   void release_reserved();
   // For large_, of which there is some.
   bool has_room_for_large();
@@ -178,7 +178,7 @@ class Connection {
   size_t discard_ = 0;                          // bytes of a refused frame still to come
   size_t frame_wanted_ = 0;                     // size of the incomplete frame or segment at the front
   static constexpr size_t free_message = 4096;  // no more than a connection has anyway
-  size_t reserved_ = 0;                         // for a message that has begun to come
+  Incoming reserved_;                           // for a message that has begun to come
   // What has begun to come, by where it began; watched from then on, unless zero.
   std::chrono::steady_clock::time_point incoming_since_;
   uint64_t incoming_began_ = 0, received_before_ = 0;

@@ -90,31 +90,35 @@ void Connection::watch_unsent(TimePoint now) {
   if (unsent_since_ != TimePoint{}) reactor_.arm_timer(unsent_since_ + patience);
 }
 
-void Connection::reserve(size_t size) {
-  if (reserved_ > 0) return;
+bool Connection::reserve(size_t held, size_t size) {
+  constexpr size_t believed_from = 16;  // a claim, when one in so many of its bytes is here
+  const size_t taken = std::min(size, 2 * held);
+  if (taken <= std::max(free_message, reserved_.bytes())) return true;
   const Shared& shared = reactor_.shared();
-  const size_t others = shared.incoming_bytes();
   const size_t limit = shared.limits.total_incoming_bytes / (stage_ == Stage::ready ? 1 : strangers_part);
-  // One message can always come.
-  if (others > 0 && others + size > limit) {
-    is_stopped_ = true;
-    reactor_.mark_starved(*this);
-    return;
+  Incoming others = shared.incoming();  // this reactor's own are exact: they have what this one holds
+  others.begun -= reserved_.begun;
+  others.whole -= reserved_.whole;
+  Incoming wanted{taken, 0};
+  if (held * believed_from >= size || others.begun + taken > limit / 4) {
+    wanted = {0, size};
+    // One message can always come.
+    if (others.whole > 0 && others.whole + size > limit) {
+      is_stopped_ = true;
+      reactor_.mark_starved(*this);
+      return false;
+    }
   }
-  reserved_ = size;
-  reactor_.count_incoming(0, size);
+  reactor_.count_incoming(std::exchange(reserved_, wanted), wanted);
+  return true;
 }
 
 void Connection::release_reserved() {
-  reactor_.count_incoming(std::exchange(reserved_, 0), 0);
+  reactor_.count_incoming(std::exchange(reserved_, {}), {});
 }
 
 bool Connection::has_room_for_large() {
-  const size_t size = large_.step().size;
-  if (reserved_ >= size) return true;
-  release_reserved();  // what it began with
-  reserve(size);
-  return reserved_ > 0;
+  return reserve(large_.held() + in_.unread().size(), large_.step().size);
 }
 
 // Half a message holds memory, and perhaps what others wait for: who sends none of the rest is not waited
@@ -127,8 +131,8 @@ void Connection::watch_incoming(TimePoint now) {
   }
   const Shared& shared = reactor_.shared();
   const Limits& limits = shared.limits;
-  const bool is_pressed =
-      reserved_ > 0 && shared.incoming_bytes() + limits.frame_body_bytes > limits.total_incoming_bytes;
+  const bool is_pressed = reserved_.bytes() > 0 &&
+                          shared.incoming().bytes() + limits.frame_body_bytes > limits.total_incoming_bytes;
   const milliseconds patience =
       is_pressed ? std::min(limits.unsent_timeout, pressed_patience) : limits.unsent_timeout;
   const uint64_t began = large_.is_begun() ? large_began_ : received_ - in_.unread().size();

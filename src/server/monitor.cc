@@ -283,7 +283,7 @@ uint64_t ServerMonitor::rests() const {
 }
 
 size_t ServerMonitor::incoming_bytes() const {
-  return shared_.incoming_bytes();
+  return shared_.incoming().bytes();
 }
 
 std::vector<ServerMonitor::TableSize> ServerMonitor::table_sizes() {
@@ -310,7 +310,7 @@ HttpAnswer ServerMonitor::metrics() {
   add_connections(now, page);
   page.counter("sibyl_connections_rested_total",
                "Times that a connection gave back the memory that it receives into", rests());
-  page.gauge("sibyl_incoming_bytes", "Messages that have begun to come, at their whole sizes",
+  page.gauge("sibyl_incoming_bytes", "Memory for messages that have not come whole",
              static_cast<double>(incoming_bytes()));
   add_pools(thread_pools(), page);
   page.gauge("sibyl_prepared_statements", "Prepared statements that are kept",

@@ -25,7 +25,7 @@ class ServerMonitor final : public engine::Monitor {
 
   // How often a connection has given back the memory that it receives into.
   uint64_t rests() const;
-  // Of messages that have begun to come, at their whole sizes.
+  // For messages that have not come whole.
   size_t incoming_bytes() const;
 
   // /metrics, /health, /ready and /status. `address`: where CQL is served.

@@ -78,14 +78,4 @@ bool RateLimiter::try_reserve(TimePoint now) {
   return true;
 }
 
-std::optional<uint64_t> Occasionally::admit(std::chrono::steady_clock::time_point now) {
-  const std::lock_guard lock(mutex_);
-  if (now - last_ < std::chrono::seconds(1)) {
-    ++left_out_;
-    return std::nullopt;
-  }
-  last_ = now;
-  return std::exchange(left_out_, 0);
-}
-
 }  // namespace sibyl::server

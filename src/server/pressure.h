@@ -62,16 +62,4 @@ class RateLimiter {
   TimePoint next_;  // when all that were taken have had their time
 };
 
-// Lets one message a second into the log. Any thread.
-class Occasionally {
- public:
-  // The number of those left out since the last, or nullopt when this one is left out, too.
-  std::optional<uint64_t> admit(std::chrono::steady_clock::time_point now);
-
- private:
-  std::mutex mutex_;
-  std::chrono::steady_clock::time_point last_;
-  uint64_t left_out_ = 0;
-};
-
 }  // namespace sibyl::server

@@ -54,15 +54,6 @@ TEST(RateLimiterTest, SoManyASecond) {
   EXPECT_EQ(patient.reserve(now), milliseconds(2));
 }
 
-TEST(OccasionallyTest, OneASecond) {
-  Occasionally occasionally;
-  const TimePoint now = std::chrono::steady_clock::now();
-  EXPECT_EQ(occasionally.admit(now), 0u);
-  EXPECT_FALSE(occasionally.admit(now));
-  EXPECT_FALSE(occasionally.admit(now + milliseconds(999)));
-  EXPECT_EQ(occasionally.admit(now + milliseconds(1000)), 2u);
-}
-
 class PressureTest : public ServerTest {
  protected:
   // Waits until so many connections are there.
@@ -196,6 +187,29 @@ TEST_F(PressureTest, MessagesThatHaveNotComeWholeAreLimitedTogether) {
     EXPECT_EQ(begins.read().header.stream, 3);
     waits.send_raw(rest);
     EXPECT_EQ(waits.read().header.stream, 3);
+  }
+}
+
+// Lengths cost nothing to claim: who has sent a few bytes takes no room from others.
+TEST_F(PressureTest, WhatIsOnlyClaimedHoldsNobodyUp) {
+  Limits limits;
+  limits.total_incoming_bytes = 1u << 20;
+  restart(limits);
+  for (const Version version : {Version::v4, Version::v5}) {
+    const std::string large = long_query(15'000'000, version), small = long_query(60'000, version);
+    std::vector<std::unique_ptr<Client>> claim;
+    for (int i = 0; i < 8; ++i) {
+      claim.push_back(std::make_unique<Client>(port()));
+      claim.back()->startup(version);
+      claim.back()->send_raw(std::string_view(large).substr(0, 1000));
+    }
+    Client half(port());
+    half.startup(version);
+    half.send_raw(std::string_view(small).substr(0, 50'000));
+    await([&] { return server_incoming() > 0; });
+    EXPECT_LT(server_incoming(), 200'000u);
+    half.send_raw(std::string_view(small).substr(50'000));
+    EXPECT_EQ(half.read().header.stream, 3);
   }
 }
 

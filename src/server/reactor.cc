@@ -42,7 +42,7 @@ void Call::reset() {
   chunk.reset();
   base::Bytes().swap(decompressed);
   result_bytes = 0;
-  completed_inline = is_execute = skip_metadata = is_conditional_batch = false;
+  may_last = completed_inline = is_execute = skip_metadata = is_conditional_batch = false;
   clear(query.parameters.values);
   clear(query.parameters.names);
   clear(execute.parameters.values);
@@ -82,9 +82,13 @@ size_t Shared::unsent_bytes() const {
   return sum;
 }
 
-size_t Shared::incoming_bytes() const {
-  size_t sum = 0;
-  for (const auto& reactor : reactors) sum += reactor->incoming_bytes();
+Incoming Shared::incoming() const {
+  Incoming sum;
+  for (const auto& reactor : reactors) {
+    const Incoming one = reactor->incoming();
+    sum.begun += one.begun;
+    sum.whole += one.whole;
+  }
   return sum;
 }
 
@@ -364,9 +368,12 @@ void Reactor::count_unsent(size_t before, size_t now) {
                       std::memory_order_relaxed);
 }
 
-void Reactor::count_incoming(size_t before, size_t now) {
-  incoming_bytes_.store(incoming_bytes_.load(std::memory_order_relaxed) + now - before,
-                        std::memory_order_relaxed);
+void Reactor::count_incoming(Incoming before, Incoming now) {
+  const auto count = [](std::atomic<size_t>& bytes, size_t less, size_t more) {
+    bytes.store(bytes.load(std::memory_order_relaxed) + more - less, std::memory_order_relaxed);
+  };
+  count(begun_bytes_, before.begun, now.begun);
+  count(whole_bytes_, before.whole, now.whole);
 }
 
 void Reactor::discount_call(size_t bytes) {

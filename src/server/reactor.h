@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "auth/attempts.h"
+#include "base/log_limit.h"
 #include "engine/engine.h"
 #include "server/blocking_pool.h"
 #include "server/call.h"
@@ -30,6 +31,15 @@
 namespace sibyl::server {
 
 class Reactor;
+
+// Messages that have not come whole. A length that is claimed is not believed at once: of the first part of a
+// message what is here counts. Who has sent more gets room for all of it, so that it can end whatever the
+// others do.
+struct Incoming {
+  size_t begun = 0, whole = 0;  // bytes
+
+  size_t bytes() const { return begun + whole; }
+};
 
 // What all reactors share.
 struct Shared {
@@ -48,7 +58,7 @@ struct Shared {
   RequestLog request_log;
   std::chrono::steady_clock::duration slow_query{0};  // 0: none are told of
   RateLimiter rate{limits.requests_per_second};
-  Occasionally refusals_told;
+  base::LogLimit refusals_told{1};
   std::string node_address;  // as clients are told of it: 4 or 16 bytes
 
   // Stopping: told when a connection or a call has gone.
@@ -60,8 +70,7 @@ struct Shared {
   size_t calls() const;
   // Answers that wait for their clients or for their reactor.
   size_t unsent_bytes() const;
-  // Messages that have begun to come, at their whole sizes.
-  size_t incoming_bytes() const;
+  Incoming incoming() const;
   // All connections together hold as much as they may.
   bool is_full() const;
   void tell_gone();
@@ -97,7 +106,9 @@ class Reactor {
     return unsent_bytes_.load(std::memory_order_relaxed) + result_bytes_.load(std::memory_order_relaxed);
   }
 
-  size_t incoming_bytes() const { return incoming_bytes_.load(std::memory_order_relaxed); }
+  Incoming incoming() const {
+    return {begun_bytes_.load(std::memory_order_relaxed), whole_bytes_.load(std::memory_order_relaxed)};
+  }
 
   RequestMetrics& metrics() { return metrics_; }  // see there who may do what
 
@@ -115,7 +126,7 @@ class Reactor {
   void count_call(size_t bytes);
   void discount_call(size_t bytes);
   void count_unsent(size_t before, size_t now);
-  void count_incoming(size_t before, size_t now);
+  void count_incoming(Incoming before, Incoming now);
   // A burst of requests has come.
   void heard(std::chrono::steady_clock::time_point now);
   // As many calls are in flight as can be finished in a tenth of a second.
@@ -175,7 +186,7 @@ class Reactor {
   alignas(64) std::atomic<size_t> calls_{0};
   std::atomic<size_t> bytes_in_flight_{0};
   std::atomic<size_t> unsent_bytes_{0};
-  std::atomic<size_t> incoming_bytes_{0};
+  std::atomic<size_t> begun_bytes_{0}, whole_bytes_{0};
   // Of results that wait in completed_. Any thread.
   alignas(64) std::atomic<size_t> result_bytes_{0};
   std::thread thread_;

@@ -11,6 +11,7 @@
 #include "server/call.h"
 #include "server/reactor.h"
 #include "server/request_metrics.h"
+#include "types/text.h"
 
 namespace sibyl::server {
 namespace {
@@ -53,9 +54,9 @@ std::string count_text(uint64_t count) {
 // A name from outside, which may be anything.
 std::string printable(std::string_view text) {
   constexpr size_t most = 128;
-  std::string out(text.substr(0, most));
+  std::string out(types::whole_characters(text, most));
   for (char& c : out)
-    if (c < 0x20 || c == 0x7f) c = '?';
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
   return text.size() > most ? out + "..." : out;
 }
 
@@ -68,17 +69,6 @@ std::string statement_id(const Call& call) {
 }
 
 }  // namespace
-
-bool LogLimit::allows(std::chrono::steady_clock::time_point now, uint64_t& kept_back) {
-  const int64_t second = std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
-  if (second_.exchange(second, std::memory_order_relaxed) != second) in_second_ = 0;
-  if (in_second_.fetch_add(1, std::memory_order_relaxed) >= per_second_) {
-    kept_back_.fetch_add(1, std::memory_order_relaxed);
-    return false;
-  }
-  kept_back = kept_back_.exchange(0, std::memory_order_relaxed);
-  return true;
-}
 
 bool is_servers_fault(base::ErrorCode code) {
   switch (code) {
@@ -96,8 +86,8 @@ bool is_servers_fault(base::ErrorCode code) {
 }
 
 void RequestLog::tell_slow(const Call& call, const engine::Client& client, Time now) {
-  uint64_t kept_back = 0;
-  if (!slow_.allows(now, kept_back)) return;
+  const auto kept_back = slow_.admit(now);
+  if (!kept_back) return;
   const auto micros = std::chrono::duration_cast<std::chrono::microseconds>(now - call.arrived).count();
   spdlog::warn("{}",
                base::with_fields("slow request",
@@ -108,13 +98,13 @@ void RequestLog::tell_slow(const Call& call, const engine::Client& client, Time 
                                   {"client", address_of(client)},
                                   {"role", role_of(call)},
                                   {"id", statement_id(call)},
-                                  {"not_told", count_text(kept_back)}}));
+                                  {"not_told", count_text(*kept_back)}}));
 }
 
 void RequestLog::tell_failed(const Call& call, const engine::Client& client, const base::Error& error,
                              Time now) {
-  uint64_t kept_back = 0;
-  if (!failed_.allows(now, kept_back)) return;
+  const auto kept_back = failed_.admit(now);
+  if (!kept_back) return;
   spdlog::error("{}",
                 base::with_fields("request failed",
                                   {{"code", fmt::format("0x{:04x}", static_cast<int32_t>(error.code()))},
@@ -125,7 +115,7 @@ void RequestLog::tell_failed(const Call& call, const engine::Client& client, con
                                    {"client", address_of(client)},
                                    {"role", role_of(call)},
                                    {"id", statement_id(call)},
-                                   {"not_told", count_text(kept_back)}}));
+                                   {"not_told", count_text(*kept_back)}}));
 }
 
 void RequestLog::tell_change(const Call& call, const engine::Client& client) {
@@ -152,12 +142,12 @@ void RequestLog::tell_change(const Call& call, const engine::Client& client) {
 
 void RequestLog::tell_refused(const std::string& address, std::string_view who, const base::Error& why,
                               Time now) {
-  uint64_t kept_back = 0;
-  if (!refused_.allows(now, kept_back)) return;
+  const auto kept_back = refused_.admit(now);
+  if (!kept_back) return;
   spdlog::warn("{}", base::with_fields("login refused", {{"role", printable(who)},
                                                          {"client", address},
-                                                         {"error", why.message()},
-                                                         {"not_told", count_text(kept_back)}}));
+                                                         {"error", printable(why.message())},
+                                                         {"not_told", count_text(*kept_back)}}));
 }
 
 }  // namespace sibyl::server

@@ -2,29 +2,16 @@
 // what others see or may do, and logins that were refused. Never values.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 
+#include "base/log_limit.h"
 #include "base/result.h"
 #include "engine/engine.h"
 
 namespace sibyl::server {
 
 struct Call;
-
-// Lets a few lines a second through and counts the others. Any thread.
-class LogLimit {
- public:
-  explicit LogLimit(uint64_t per_second) : per_second_(per_second) {}
-  // Whether to write a line now; `kept_back` is then how many were not written since the last.
-  bool allows(std::chrono::steady_clock::time_point now, uint64_t& kept_back);
-
- private:
-  const uint64_t per_second_;
-  std::atomic<int64_t> second_{0};
-  std::atomic<uint64_t> in_second_{0}, kept_back_{0};
-};
 
 class RequestLog {
  public:
@@ -40,7 +27,7 @@ class RequestLog {
   void tell_refused(const std::string& address, std::string_view who, const base::Error& why, Time now);
 
  private:
-  LogLimit slow_{10}, failed_{10}, refused_{10};
+  base::LogLimit slow_{10}, failed_{10}, refused_{10};
 };
 
 bool is_servers_fault(base::ErrorCode code);

@@ -244,6 +244,13 @@ base::Error overloaded(std::string why) {
   return base::Error(base::ErrorCode::overloaded, std::move(why));
 }
 
+// System tables are small, and drivers read them before anything else.
+bool may_last(const Call& call) {
+  const auto* select =
+      call.plan ? std::get_if<std::shared_ptr<const plan::Select>>(&call.plan->plan) : nullptr;
+  return select != nullptr && !(*select)->table->keyspace.starts_with("system");
+}
+
 // Cassandra's: each page has the time, and an aggregate is read page by page, without an end of its own.
 std::chrono::steady_clock::time_point deadline_of(const Call& call) {
   const auto* select =
@@ -287,6 +294,7 @@ void Connection::run(Call* call, bool may_block) {
   if (may_block) {
     if (call->trace) call->trace->step("Handed to a thread that may wait");
     call->queued = coarse_now();
+    call->may_last = may_last(*call);
     if (reactor_.shared().pool->submit(line_, *call)) return;
     call->result = base::fail(overloaded("Request refused: too many requests wait for a thread"));
     finish(call);

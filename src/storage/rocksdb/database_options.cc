@@ -5,6 +5,7 @@
 #include <rocksdb/table.h>
 
 #include "storage/rocksdb/merging.h"
+#include "storage/rocksdb/messages.h"
 
 namespace sibyl::storage::rocksdb {
 namespace {
@@ -66,9 +67,7 @@ namespace {
   database.skip_checking_sst_file_sizes_on_db_open = true;
   database.stats_dump_period_sec = 0;
   database.stats_persist_period_sec = 0;
-  database.info_log_level = ::rocksdb::WARN_LEVEL;
-  database.keep_log_file_num = 2;
-  database.max_log_file_size = 1 << 20;
+  database.info_log = make_messages();
   database.max_manifest_file_size = 16 << 20;
   return database;
 }

@@ -1,0 +1,38 @@
+// A measure for log lines that come as often as somebody else wants. Any thread.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+namespace sibyl::base {
+
+class LogLimit {
+ public:
+  explicit LogLimit(uint64_t per_second) : per_second_(per_second) {}
+
+  // How many lines were kept back since the last; nullopt: this one is, too.
+  std::optional<uint64_t> admit(std::chrono::steady_clock::time_point now) {
+    const std::lock_guard lock(mutex_);
+    if (now - began_ >= std::chrono::seconds(1)) {
+      began_ = now;
+      lines_ = 0;
+    }
+    if (lines_ >= per_second_) {
+      ++kept_back_;
+      return std::nullopt;
+    }
+    ++lines_;
+    return std::exchange(kept_back_, 0);
+  }
+
+ private:
+  const uint64_t per_second_;
+  std::mutex mutex_;
+  std::chrono::steady_clock::time_point began_;
+  uint64_t lines_ = 0, kept_back_ = 0;
+};
+
+}  // namespace sibyl::base
