@@ -119,7 +119,8 @@ Setting duration(const char* name, const char* section, Access access, int64_t l
   setting.assign = [access, least, most](Configuration& c, const RawValue& value) -> base::Status {
     SIBYL_ASSIGN(const std::string text, single(value));
     SIBYL_ASSIGN(const int64_t micros, parse_duration(text, value.unit));
-    SIBYL_TRY(check_range(micros, least, most, duration_text));
+    constexpr int64_t longest = int64_t{100} * 365 * 86'400 * 1'000'000;  // clocks count nanoseconds
+    SIBYL_TRY(check_range(micros, least, std::min(most, longest), duration_text));
     const auto converted = std::chrono::duration_cast<Duration>(std::chrono::microseconds(micros));
     if (micros != 0 && converted == Duration::zero()) {
       constexpr auto least_kept = std::chrono::duration_cast<std::chrono::microseconds>(Duration(1));

@@ -202,6 +202,11 @@ TEST(Configuration, tells_every_problem_with_its_line) {
               ElementsAre("sibyl.yaml:2: 'file_cache_size' was set already, at sibyl.yaml:1"));
 }
 
+TEST(Configuration, refuses_times_that_no_clock_can_add) {
+  EXPECT_THAT(problems_of("read_request_timeout: 200000d\n"),
+              ElementsAre(HasSubstr("200000d is not between")));
+}
+
 TEST(Configuration, refuses_settings_that_do_not_fit_together) {
   EXPECT_THAT(
       problems_of("connection_max_request_data_in_flight: 32MiB\nnative_transport_max_frame_size: 64MiB"),
