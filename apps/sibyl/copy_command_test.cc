@@ -483,6 +483,24 @@ TEST_F(CopyCommandTest, ImportsComeFromPipesAndSpreadsheets) {
   EXPECT_EQ(count(*connection, "ks.t"), 3);
 }
 
+// Rows go out over several connections, many at once: what was written last is not what the file has last.
+TEST_F(CopyCommandTest, OfSeveralRowsOfAKeyTheFilesLastStays) {
+  auto server = serve(data());
+  auto connection = connect();
+  make_table(*connection);
+  std::string text;
+  for (int i = 0; i < 20'000; ++i) text += "1,1,value" + std::to_string(i) + "\n";
+  const std::string file = write("same.csv", text);
+  for (int i = 0; i < 2; ++i) {
+    run(*connection, "INSERT INTO ks.t (k, c, v) VALUES (1, 1, 'before')");
+    EXPECT_EQ(copy("import", "ks.t", file, {"--jobs", "4"}).status, 0);
+    EXPECT_EQ(copy("export", "ks.t", "-").output, "1,1,value19999\n");
+  }
+  // What is written afterwards is later.
+  run(*connection, "UPDATE ks.t SET v = 'after' WHERE k = 1 AND c = 1");
+  EXPECT_EQ(copy("export", "ks.t", "-").output, "1,1,after\n");
+}
+
 TEST_F(CopyCommandTest, PasswordsNeedNotBeOnTheCommandLine) {
   auto server = serve(data(), {"--authenticator", "PasswordAuthenticator"});
   ::setenv("SIBYL_PASSWORD", "cassandra", 1);

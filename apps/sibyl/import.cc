@@ -75,6 +75,15 @@ base::Result<ImportPlan> plan_import(const ImportOptions& options, const TableIn
   return plan;
 }
 
+// Of the server, whose clock has given all that was written without a timestamp its own.
+base::Result<int64_t> server_micros(client::Connection& connection) {
+  SIBYL_ASSIGN(client::Result answer, connection.query("SELECT toTimestamp(now()) FROM system.local"));
+  client::Row row;
+  if (!answer.next(row) || !row[0] || row[0]->size() != sizeof(int64_t))
+    return base::fail(base::ErrorCode::server, "The server does not tell its time");
+  return static_cast<int64_t>(base::read_big_endian<uint64_t>(*row[0])) * 1000;
+}
+
 // What makes two runs the same one.
 std::string run_name(const ImportOptions& options, const client::Options& server, const ImportPlan& plan) {
   struct stat status{};
@@ -157,10 +166,15 @@ int run_import(const ImportOptions& options) {
   if (!connection) return refuse(command_name, connection.error());
   const auto table = find_table(**connection, options.table);
   if (!table) return refuse(command_name, table.error());
-  const auto plan = plan_import(options, *table, *file);
+  auto plan = plan_import(options, *table, *file);
   if (!plan) return refuse(command_name, plan.error());
   if (const auto known = (*connection)->prepare(plan->statement); !known)
     return refuse(command_name, known.error());
+  if (!options.timestamp) {
+    const auto now = server_micros(**connection);
+    if (!now) return refuse(command_name, now.error());
+    plan->first_timestamp = *now;
+  }
 
   const bool is_stream = copy::is_stream(options.file);
   const std::string base = is_stream ? fmt::format("{}.{}", table->keyspace, table->name) : options.file;

@@ -269,7 +269,10 @@ base::Status ImportWriter::send(UnderWay row) {
     settle(row, converted.error().message());
     return {};
   }
-  auto ticket = connection_->start_execute(prepared_, values_);
+  client::StatementOptions options;
+  if (plan_.first_timestamp)
+    options.timestamp_micros = *plan_.first_timestamp + static_cast<int64_t>(row.line);
+  auto ticket = connection_->start_execute(prepared_, values_, options);
   if (!ticket) return send_again(std::move(row), ticket.error());
   row.ticket = *ticket;
   under_way_.push_back(std::move(row));

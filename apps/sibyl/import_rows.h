@@ -89,6 +89,9 @@ struct ImportPlan {
   std::vector<bool> is_key;          // CSV: of each column
   std::string statement;
   bool write_nulls = false;
+  // Of the writes, plus the number of their line: of several rows of one key the last one stays, in whatever
+  // order they arrive, and one that is sent again is the same write. Not set: the statement says it.
+  std::optional<int64_t> first_timestamp;
 };
 
 // Writes pieces over one connection until there are no more.
