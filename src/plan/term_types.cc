@@ -206,6 +206,43 @@ base::Result<Fit> Binder::fit_literal(const cql::Expression& expression, const C
   return literal_reads_as(literal.kind, type.kind()) ? Fit::weak : Fit::none;
 }
 
+namespace {
+base::Result<Fit> fit_map(Binder& binder, const cql::MapLiteral& map, const ColumnSpec& receiver) {
+  if (receiver.type->kind() != Kind::map) return Fit::none;
+  Fit all = Fit::exact;
+  for (const auto& [key, value] : map.entries) {
+    SIBYL_ASSIGN(const Fit key_fit, binder.fit(*key, key_spec(receiver)));
+    SIBYL_ASSIGN(const Fit value_fit, binder.fit(*value, value_spec(receiver)));
+    all = weaker(all, weaker(key_fit, value_fit));
+  }
+  return all;
+}
+
+base::Result<Fit> fit_tuple(Binder& binder, const cql::TupleLiteral& tuple, const ColumnSpec& receiver) {
+  if (receiver.type->kind() != Kind::tuple)
+    return tuple.elements.size() == 1 ? binder.fit(*tuple.elements[0], receiver)
+                                      : base::Result<Fit>(Fit::none);
+  if (tuple.elements.size() > receiver.type->parameters().size()) return Fit::none;
+  for (size_t i = 0; i < tuple.elements.size(); ++i) {
+    SIBYL_ASSIGN(const Fit one, binder.fit(*tuple.elements[i], component_spec(receiver, i)));
+    if (one == Fit::none) return Fit::none;
+  }
+  return Fit::weak;
+}
+
+base::Result<Fit> fit_user_type(Binder& binder, const cql::UserTypeLiteral& literal,
+                                const ColumnSpec& receiver) {
+  if (receiver.type->kind() != Kind::udt) return Fit::none;
+  for (const auto& [name, value] : literal.fields) {
+    const int index = receiver.type->field_index(name);
+    if (index < 0) continue;
+    SIBYL_ASSIGN(const Fit one, binder.fit(*value, field_spec(receiver, static_cast<size_t>(index))));
+    if (one == Fit::none) return Fit::none;
+  }
+  return Fit::weak;
+}
+}  // namespace
+
 base::Result<Fit> Binder::fit(const cql::Expression& expression, const ColumnSpec& receiver) {
   const types::Type& type = *receiver.type;
   if (std::holds_alternative<cql::Literal>(expression.node)) return fit_literal(expression, receiver);
@@ -226,36 +263,11 @@ base::Result<Fit> Binder::fit(const cql::Expression& expression, const ColumnSpe
     if (type.kind() != Kind::set) return Fit::none;
     return fit_all(set->elements, value_spec(receiver));
   }
-  if (const auto* map = std::get_if<cql::MapLiteral>(&expression.node)) {
-    if (type.kind() != Kind::map) return Fit::none;
-    Fit all = Fit::exact;
-    for (const auto& [key, value] : map->entries) {
-      SIBYL_ASSIGN(const Fit key_fit, fit(*key, key_spec(receiver)));
-      SIBYL_ASSIGN(const Fit value_fit, fit(*value, value_spec(receiver)));
-      all = weaker(all, weaker(key_fit, value_fit));
-    }
-    return all;
-  }
-  if (const auto* tuple = std::get_if<cql::TupleLiteral>(&expression.node)) {
-    if (type.kind() != Kind::tuple)
-      return tuple->elements.size() == 1 ? fit(*tuple->elements[0], receiver) : base::Result<Fit>(Fit::none);
-    if (tuple->elements.size() > type.parameters().size()) return Fit::none;
-    for (size_t i = 0; i < tuple->elements.size(); ++i) {
-      SIBYL_ASSIGN(const Fit one, fit(*tuple->elements[i], component_spec(receiver, i)));
-      if (one == Fit::none) return Fit::none;
-    }
-    return Fit::weak;
-  }
-  if (const auto* udt = std::get_if<cql::UserTypeLiteral>(&expression.node)) {
-    if (type.kind() != Kind::udt) return Fit::none;
-    for (const auto& [name, value] : udt->fields) {
-      const int index = type.field_index(name);
-      if (index < 0) continue;
-      SIBYL_ASSIGN(const Fit one, fit(*value, field_spec(receiver, static_cast<size_t>(index))));
-      if (one == Fit::none) return Fit::none;
-    }
-    return Fit::weak;
-  }
+  if (const auto* map = std::get_if<cql::MapLiteral>(&expression.node)) return fit_map(*this, *map, receiver);
+  if (const auto* tuple = std::get_if<cql::TupleLiteral>(&expression.node))
+    return fit_tuple(*this, *tuple, receiver);
+  if (const auto* udt = std::get_if<cql::UserTypeLiteral>(&expression.node))
+    return fit_user_type(*this, *udt, receiver);
   if (scope_ != nullptr) {
     SIBYL_ASSIGN(const TypePtr own, scope_->type_of(expression));
     if (own != nullptr) return fit_of_selected(*own, type);
@@ -287,6 +299,43 @@ base::Result<Fit> Binder::fit_call(const cql::Expression& expression, const Colu
 
 // --- Types of expressions
 
+namespace {
+// That of the first element that has one; nullptr when none has.
+base::Result<TypePtr> element_type(Binder& binder, const std::vector<cql::ExpressionPtr>& elements) {
+  for (const cql::ExpressionPtr& element : elements) {
+    SIBYL_ASSIGN(const TypePtr own, binder.exact_type(*element));
+    if (own != nullptr) return types::freeze(own);
+  }
+  return nullptr;
+}
+
+base::Result<TypePtr> map_type(Binder& binder, const cql::MapLiteral& map) {
+  TypePtr key, value;
+  for (const auto& entry : map.entries) {
+    if (key == nullptr) {
+      SIBYL_ASSIGN(key, binder.exact_type(*entry.first));
+    }
+    if (value == nullptr) {
+      SIBYL_ASSIGN(value, binder.exact_type(*entry.second));
+    }
+  }
+  if (key == nullptr || value == nullptr) return nullptr;
+  return types::map_of(types::freeze(key), types::freeze(value), false);
+}
+
+base::Result<TypePtr> tuple_type(Binder& binder, const cql::TupleLiteral& tuple) {
+  // One element in parentheses may be a tuple or just be in parentheses.
+  if (tuple.elements.size() == 1) return nullptr;
+  std::vector<TypePtr> components;
+  for (const cql::ExpressionPtr& element : tuple.elements) {
+    SIBYL_ASSIGN(TypePtr own, binder.exact_type(*element));
+    if (own == nullptr) return nullptr;
+    components.push_back(types::freeze(own));
+  }
+  return types::tuple_of(std::move(components));
+}
+}  // namespace
+
 base::Result<TypePtr> Binder::exact_type(const cql::Expression& expression) {
   if (scope_ != nullptr) {
     SIBYL_ASSIGN(TypePtr own, scope_->type_of(expression));
@@ -303,43 +352,15 @@ base::Result<TypePtr> Binder::exact_type(const cql::Expression& expression) {
     if (!cast_name(*own).empty()) return own;
   }
   if (const auto* set = std::get_if<cql::SetLiteral>(&expression.node)) {
-    for (const cql::ExpressionPtr& element : set->elements) {
-      SIBYL_ASSIGN(const TypePtr own, exact_type(*element));
-      if (own != nullptr) return types::set_of(types::freeze(own), frozen);
-    }
-    return nullptr;
+    SIBYL_ASSIGN(const TypePtr element, element_type(*this, set->elements));
+    return element == nullptr ? nullptr : types::set_of(element, frozen);
   }
-  if (const auto* map = std::get_if<cql::MapLiteral>(&expression.node)) {
-    TypePtr key, value;
-    for (const auto& entry : map->entries) {
-      if (key == nullptr) {
-        SIBYL_ASSIGN(key, exact_type(*entry.first));
-      }
-      if (value == nullptr) {
-        SIBYL_ASSIGN(value, exact_type(*entry.second));
-      }
-    }
-    if (key == nullptr || value == nullptr) return nullptr;
-    return types::map_of(types::freeze(key), types::freeze(value), false);
-  }
-  if (const auto* tuple = std::get_if<cql::TupleLiteral>(&expression.node)) {
-    // One element in parentheses may be a tuple or just be in parentheses.
-    if (tuple->elements.size() == 1) return nullptr;
-    std::vector<TypePtr> components;
-    for (const cql::ExpressionPtr& element : tuple->elements) {
-      SIBYL_ASSIGN(TypePtr own, exact_type(*element));
-      if (own == nullptr) return nullptr;
-      components.push_back(types::freeze(own));
-    }
-    return types::tuple_of(std::move(components));
-  }
+  if (const auto* map = std::get_if<cql::MapLiteral>(&expression.node)) return map_type(*this, *map);
+  if (const auto* tuple = std::get_if<cql::TupleLiteral>(&expression.node)) return tuple_type(*this, *tuple);
   if (const auto* list = std::get_if<cql::ListLiteral>(&expression.node);
       list != nullptr && scope_ != nullptr) {
-    for (const cql::ExpressionPtr& element : list->elements) {
-      SIBYL_ASSIGN(const TypePtr own, exact_type(*element));
-      if (own != nullptr) return types::list_of(types::freeze(own), frozen);
-    }
-    return nullptr;
+    SIBYL_ASSIGN(const TypePtr element, element_type(*this, list->elements));
+    return element == nullptr ? nullptr : types::list_of(element, frozen);
   }
   const bool is_call = std::holds_alternative<cql::FunctionCall>(expression.node) ||
                        std::holds_alternative<cql::Arithmetic>(expression.node) ||

@@ -75,8 +75,24 @@ bool accept_exponent(Scanner& scanner, int64_t& exponent) {
   return true;
 }
 
+// 12.5e-3 without its sign.
+struct DecimalText {
+  std::string_view whole, fraction;
+  int64_t exponent = 0;
+};
+
+// All that is left; false when it is none.
+bool take_decimal(Scanner& scanner, DecimalText& number) {
+  constexpr size_t any = std::numeric_limits<size_t>::max();
+  scanner.digits(0, any, number.whole);
+  if (scanner.accept('.')) scanner.digits(0, any, number.fraction);
+  if (number.whole.empty() && number.fraction.empty()) return false;
+  return accept_exponent(scanner, number.exponent) && scanner.at_end();
+}
+
 // Where the first non-zero digit stands: 0 right after the point, as an exponent of ten.
-int64_t magnitude(std::string_view whole, std::string_view fraction, int64_t exponent) {
+int64_t magnitude(const DecimalText& number) {
+  const auto& [whole, fraction, exponent] = number;
   const size_t in_whole = whole.find_first_not_of('0');
   if (in_whole != std::string_view::npos) return static_cast<int64_t>(whole.size() - in_whole) + exponent;
   const size_t in_fraction = fraction.find_first_not_of('0');
@@ -87,17 +103,11 @@ int64_t magnitude(std::string_view whole, std::string_view fraction, int64_t exp
 template <typename Float>
 bool parse_decimal_float(std::string_view text, Float& value) {
   Scanner scanner(text);
-  std::string_view whole;
-  std::string_view fraction;
-  int64_t exponent = 0;
-  constexpr size_t any = std::numeric_limits<size_t>::max();
-  scanner.digits(0, any, whole);
-  if (scanner.accept('.')) scanner.digits(0, any, fraction);
-  if (whole.empty() && fraction.empty()) return false;
-  if (!accept_exponent(scanner, exponent) || !scanner.at_end()) return false;
+  DecimalText number;
+  if (!take_decimal(scanner, number)) return false;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc::result_out_of_range)
-    value = magnitude(whole, fraction, exponent) > 0 ? std::numeric_limits<Float>::infinity() : Float{0};
+    value = magnitude(number) > 0 ? std::numeric_limits<Float>::infinity() : Float{0};
   return true;
 }
 
@@ -175,14 +185,9 @@ base::Result<Bytes> parse_decimal(std::string_view text) {
   const auto unable = [&] { return base::invalid(fmt::format("unable to make BigDecimal from '{}'", text)); };
   Scanner scanner(text);
   const bool negative = accept_sign(scanner);
-  std::string_view whole;
-  std::string_view fraction;
-  int64_t exponent = 0;
-  constexpr size_t any = std::numeric_limits<size_t>::max();
-  scanner.digits(0, any, whole);
-  if (scanner.accept('.')) scanner.digits(0, any, fraction);
-  if ((whole.empty() && fraction.empty()) || !accept_exponent(scanner, exponent) || !scanner.at_end())
-    return unable();
+  DecimalText number;
+  if (!take_decimal(scanner, number)) return unable();
+  const auto& [whole, fraction, exponent] = number;
   const int64_t scale = static_cast<int64_t>(fraction.size()) - exponent;
   if (scale != static_cast<int32_t>(scale)) return unable();
   if (whole.size() + fraction.size() > max_digits) return too_long(whole.size() + fraction.size());

@@ -143,6 +143,23 @@ Status validate_vector(const Type& type, BytesView bytes) {
   return {};
 }
 
+Status validate_text(BytesView bytes) {
+  if (!is_utf8(bytes)) return invalid("String didn't validate.");
+  return {};
+}
+
+Status validate_decimal(BytesView bytes) {
+  if (!bytes.empty() && bytes.size() < 4)
+    return invalid(fmt::format("Expected 0 or at least 4 bytes ({})", bytes.size()));
+  return validate_number_size(bytes.size() < 4 ? 0 : bytes.size() - 4);
+}
+
+Status validate_inet(BytesView bytes) {
+  if (!bytes.empty() && bytes.size() != 4 && bytes.size() != 16)
+    return invalid("Expected 4 or 16 byte inetaddress; got " + base::to_hex(bytes));
+  return {};
+}
+
 }  // namespace
 
 Status validate(const Type& type, BytesView bytes) {
@@ -155,8 +172,7 @@ Status validate(const Type& type, BytesView bytes) {
     case Kind::ascii:
       return validate_ascii(bytes);
     case Kind::text:
-      if (!is_utf8(bytes)) return invalid("String didn't validate.");
-      return {};
+      return validate_text(bytes);
     case Kind::boolean:
       return sized(bytes, 1, true, "Expected 1 or 0 byte value");
     case Kind::tinyint:
@@ -179,17 +195,13 @@ Status validate(const Type& type, BytesView bytes) {
     case Kind::double_:
       return sized(bytes, 8, true, "Expected 8 or 0 byte value for a double");
     case Kind::decimal:
-      if (!bytes.empty() && bytes.size() < 4)
-        return invalid(fmt::format("Expected 0 or at least 4 bytes ({})", bytes.size()));
-      return validate_number_size(bytes.size() < 4 ? 0 : bytes.size() - 4);
+      return validate_decimal(bytes);
     case Kind::uuid:
       return sized(bytes, 16, true, "UUID should be 16 or 0 bytes");
     case Kind::timeuuid:
       return validate_timeuuid(bytes);
     case Kind::inet:
-      if (!bytes.empty() && bytes.size() != 4 && bytes.size() != 16)
-        return invalid("Expected 4 or 16 byte inetaddress; got " + base::to_hex(bytes));
-      return {};
+      return validate_inet(bytes);
     case Kind::duration:
       return validate_duration(bytes);
     case Kind::empty:
