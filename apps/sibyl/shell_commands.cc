@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
@@ -11,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/consistency.h"
 #include "base/file.h"
 #include "sibyl/shell.h"
 #include "sibyl/shell_help.h"
@@ -22,29 +22,9 @@ namespace {
 
 constexpr size_t deepest_source = 16;
 
-constexpr std::array<std::pair<std::string_view, Consistency>, 11> levels = {{
-    {"ANY", Consistency::any},
-    {"ONE", Consistency::one},
-    {"TWO", Consistency::two},
-    {"THREE", Consistency::three},
-    {"QUORUM", Consistency::quorum},
-    {"ALL", Consistency::all},
-    {"LOCAL_QUORUM", Consistency::local_quorum},
-    {"EACH_QUORUM", Consistency::each_quorum},
-    {"SERIAL", Consistency::serial},
-    {"LOCAL_SERIAL", Consistency::local_serial},
-    {"LOCAL_ONE", Consistency::local_one},
-}};
-
-std::string_view name_of(Consistency wanted) {
-  for (const auto& [name, level] : levels)
-    if (level == wanted) return name;
-  return "?";
-}
-
 std::optional<Consistency> level_of(std::string_view wanted) {
-  for (const auto& [name, level] : levels)
-    if (equal_ignoring_case(name, wanted)) return level;
+  for (size_t i = 0; i < base::consistency_names.size(); ++i)
+    if (equal_ignoring_case(base::consistency_names[i], wanted)) return static_cast<Consistency>(i);
   return std::nullopt;
 }
 
@@ -177,7 +157,7 @@ bool Shell::capture(const Invocation& invocation) {
 
 bool Shell::consistency(const Invocation& invocation) {
   if (invocation.count() == 0) {
-    say(fmt::format("Current consistency level is {}.", name_of(consistency_)));
+    say(fmt::format("Current consistency level is {}.", base::consistency_name(consistency_)));
     return true;
   }
   const std::optional<Consistency> level = level_of(invocation.argument(0));
@@ -185,7 +165,7 @@ bool Shell::consistency(const Invocation& invocation) {
     return refuse(invocation, fmt::format("'{}' is not a consistency level.", invocation.argument(0)),
                   "HELP CONSISTENCY lists them.");
   consistency_ = *level;
-  say(fmt::format("Consistency level set to {}.", name_of(*level)));
+  say(fmt::format("Consistency level set to {}.", base::consistency_name(*level)));
   return true;
 }
 
@@ -194,7 +174,7 @@ bool Shell::serial_consistency(const Invocation& invocation) {
   if (!named || invocation.count() > 2)
     return refuse(invocation, "Improper SERIAL command.", "SERIAL CONSISTENCY [SERIAL | LOCAL_SERIAL]");
   if (invocation.count() == 1) {
-    say(fmt::format("Current serial consistency level is {}.", name_of(serial_consistency_)));
+    say(fmt::format("Current serial consistency level is {}.", base::consistency_name(serial_consistency_)));
     return true;
   }
   const std::optional<Consistency> level = level_of(invocation.argument(1));
@@ -202,7 +182,7 @@ bool Shell::serial_consistency(const Invocation& invocation) {
     return refuse(invocation, fmt::format("'{}' is not a serial consistency level.", invocation.argument(1)),
                   "It is SERIAL or LOCAL_SERIAL.");
   serial_consistency_ = *level;
-  say(fmt::format("Serial consistency level set to {}.", name_of(*level)));
+  say(fmt::format("Serial consistency level set to {}.", base::consistency_name(*level)));
   return true;
 }
 

@@ -7,6 +7,8 @@
 #include <optional>
 #include <vector>
 
+#include "types/text.h"
+
 namespace sibyl::shell {
 namespace {
 
@@ -33,8 +35,7 @@ size_t byte_of_column(std::string_view line, uint32_t column) {
   for (uint32_t units = 0; offset < line.size() && units < column;) {
     const auto lead = static_cast<unsigned char>(line[offset]);
     units += lead >= 0xf0 ? 2 : 1;
-    ++offset;
-    while (offset < line.size() && (static_cast<unsigned char>(line[offset]) & 0xc0) == 0x80) ++offset;
+    offset = types::next_character(line, offset + 1);
   }
   return offset;
 }
@@ -139,15 +140,13 @@ std::string render_caret(const base::Error& error, std::string_view statement) {
   }
   const char* ellipsis = "";
   if (offset > longest_line / 2 && line.size() > longest_line) {
-    size_t cut = offset - longest_line / 2;
-    while (cut < offset && (static_cast<unsigned char>(line[cut]) & 0xc0) == 0x80) ++cut;
+    const size_t cut = types::next_character(line.substr(0, offset), offset - longest_line / 2);
     line.remove_prefix(cut);
     offset -= cut;
     ellipsis = "...";
   }
   const std::string before = shown(line.substr(0, offset));
-  size_t end = std::min(line.size(), std::max(offset, longest_line));
-  while (end < line.size() && (static_cast<unsigned char>(line[end]) & 0xc0) == 0x80) ++end;
+  const size_t end = types::next_character(line, std::min(line.size(), std::max(offset, longest_line)));
   const std::string after = shown(line.substr(offset, end - offset));
   const std::string space(display_width(before) + std::string_view(ellipsis).size(), ' ');
   return fmt::format("  {}{}{}{}\n  {}^\n", ellipsis, before, after, end < line.size() ? "..." : "", space);

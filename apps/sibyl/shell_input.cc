@@ -16,17 +16,13 @@
 #include <vector>
 
 #include "sibyl/shell_text.h"
+#include "types/text.h"
 
 namespace sibyl::shell {
 namespace {
 
 constexpr int history_size = 2000;
 constexpr size_t most_shown = 120;  // candidates listed at once
-
-size_t count_characters(std::string_view text) {
-  return static_cast<size_t>(std::count_if(
-      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
-}
 
 // The editor decodes what is typed by the locale; ours is UTF-8 even where the environment names none.
 void use_utf8() {
@@ -91,7 +87,7 @@ unsigned char LineEditor::Impl::complete_line() {
     list(completions);
     return CC_REDISPLAY;
   }
-  el_deletestr(editor, static_cast<int>(count_characters(typed)));
+  el_deletestr(editor, static_cast<int>(types::count_characters(typed)));
   el_insertstr(editor, wanted.c_str());
   return CC_REFRESH;
 }

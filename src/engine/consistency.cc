@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 
+#include "base/consistency.h"
 #include "plan/modify.h"
 #include "plan/select.h"
 
@@ -31,7 +31,7 @@ int32_t replication_factor(const schema::Keyspace& keyspace) {
 base::Error unavailable(Consistency consistency, int32_t required) {
   base::ErrorDetails details;
   details.code = base::ErrorCode::unavailable;
-  details.message = fmt::format("Cannot achieve consistency level {}", to_string(consistency));
+  details.message = fmt::format("Cannot achieve consistency level {}", base::consistency_name(consistency));
   details.consistency = static_cast<uint16_t>(consistency);
   details.required = required;
   details.received = 1;
@@ -83,18 +83,11 @@ base::Status guard_level(bool reads, Consistency consistency, const plan::Guardr
       reads ? guardrails.read_consistency_levels : guardrails.write_consistency_levels;
   if (!has_any(sets)) return {};
   SIBYL_TRY(plan::guard(guardrails, reads ? plan::read_consistency_guard : plan::write_consistency_guard,
-                        {to_string(consistency)}, warnings));
+                        {base::consistency_name(consistency)}, warnings));
   return {};
 }
 
 }  // namespace
-
-const char* to_string(Consistency consistency) {
-  static constexpr std::array names = {"ANY",    "ONE",          "TWO",          "THREE",
-                                       "QUORUM", "ALL",          "LOCAL_QUORUM", "EACH_QUORUM",
-                                       "SERIAL", "LOCAL_SERIAL", "LOCAL_ONE"};
-  return names[static_cast<size_t>(consistency)];
-}
 
 base::Status check_request(const plan::Prepared& plan, const execute::Request& request, const Engine& engine,
                            const plan::Guardrails& guardrails, std::vector<std::string>& warnings) {

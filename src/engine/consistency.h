@@ -19,7 +19,4 @@ base::Status check_request(std::span<const execute::BatchItem> items, const exec
                            const Engine& engine, const plan::Guardrails& guardrails,
                            std::vector<std::string>& warnings);
 
-// "LOCAL_QUORUM".
-const char* to_string(execute::Consistency consistency);
-
 }  // namespace sibyl::engine

@@ -10,6 +10,7 @@
 #include "plan/term.h"
 #include "types/literal.h"
 #include "types/print.h"
+#include "types/text.h"
 
 namespace sibyl::engine {
 namespace {
@@ -22,27 +23,16 @@ constexpr size_t widest_cell = 48;
 
 // --- Drawing
 
-// How many characters a terminal shows, taking each code point as one.
-size_t width_of(std::string_view text) {
-  return static_cast<size_t>(std::count_if(
-      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
-}
-
 // One line of exactly `width` characters; control characters would break the drawing.
 std::string fit(std::string text, size_t width) {
   for (char& c : text)
     if (static_cast<unsigned char>(c) < 0x20) c = ' ';
-  if (width_of(text) > width) {
+  if (types::count_characters(text) > width) {
     size_t shown = 0, end = 0;
-    while (end < text.size() && shown + 3 < width) {
-      do {
-        ++end;
-      } while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80);
-      ++shown;
-    }
+    for (; end < text.size() && shown + 3 < width; ++shown) end = types::next_character(text, end + 1);
     text = text.substr(0, end) + "...";
   }
-  return text + std::string(width - std::min(width, width_of(text)), ' ');
+  return text + std::string(width - std::min(width, types::count_characters(text)), ' ');
 }
 
 class Drawing {
@@ -52,11 +42,11 @@ class Drawing {
     cell_width_ = std::string_view("columns").size();
     size_t most_cells = 1;
     for (const LayoutPartition& partition : partitions) {
-      key_width_ = std::max(key_width_, width_of(partition.key));
+      key_width_ = std::max(key_width_, types::count_characters(partition.key));
       most_cells = std::max(most_cells, partition.cells.size());
       for (const LayoutCell& cell : partition.cells)
         for (const std::string* line : {&cell.name, &cell.value, &cell.written})
-          cell_width_ = std::max(cell_width_, width_of(*line));
+          cell_width_ = std::max(cell_width_, types::count_characters(*line));
     }
     key_width_ = std::min(key_width_, widest_cell);
     cell_width_ = std::min(cell_width_, widest_cell);

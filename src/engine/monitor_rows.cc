@@ -7,9 +7,9 @@
 #include <optional>
 
 #include "engine/engine.h"
+#include "engine/inet.h"
 #include "row/record_key.h"
 #include "storage/internals.h"
-#include "types/literal.h"
 #include "types/value.h"
 
 namespace sibyl::engine {
@@ -53,11 +53,6 @@ std::map<uint32_t, const schema::Table*> tables_by_id(const schema::Snapshot& sc
   std::map<uint32_t, const schema::Table*> tables;
   for_each_user_table(schema, [&](const schema::Table& table) { tables[table.storage_id] = &table; });
   return tables;
-}
-
-Bytes inet(const std::string& address) {
-  auto bytes = types::from_string(*types::scalar(types::Kind::inet), address);
-  return bytes ? *bytes : Bytes("\x7f\x00\x00\x01", 4);
 }
 
 // A version-1 UUID of that moment, the same for the same task.

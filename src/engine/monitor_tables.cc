@@ -1,20 +1,15 @@
 #include "engine/monitor_tables.h"
 
+#include "engine/inet.h"
 #include "engine/monitor_rows.h"
 #include "storage/internals.h"
-#include "types/literal.h"
 #include "types/value.h"
 
 namespace sibyl::engine {
 namespace {
 
-Bytes inet_bytes(const std::string& address) {
-  auto bytes = types::from_string(*types::scalar(types::Kind::inet), address);
-  return bytes ? *bytes : Bytes(4, '\0');
-}
-
 SystemRow client_row(const Client& client) {
-  SystemRow row = {{"address", inet_bytes(client.address)},
+  SystemRow row = {{"address", inet(client.address, "0.0.0.0")},
                    {"port", types::encode_int32(client.port)},
                    {"client_options", text_map(client.options)},
                    {"connection_stage", client.stage},

@@ -6,9 +6,9 @@
 #include "base/check.h"
 #include "cql/parser.h"
 #include "engine/engine.h"
+#include "engine/inet.h"
 #include "engine/schema_rows.h"
 #include "engine/system_definitions.h"
-#include "types/literal.h"
 #include "types/value.h"
 
 namespace sibyl::engine {
@@ -102,11 +102,6 @@ std::vector<schema::KeyspacePtr> build_keyspaces() {
     keyspaces.push_back(std::move(keyspace));
   }
   return keyspaces;
-}
-
-Bytes inet(const std::string& address) {
-  auto bytes = types::from_string(*types::scalar(types::Kind::inet), address);
-  return bytes ? *bytes : Bytes("\x7f\x00\x00\x01", 4);
 }
 
 }  // namespace

@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "types/literal.h"
+#include "engine/inet.h"
+#include "types/text.h"
 #include "types/value.h"
 
 namespace sibyl::engine {
@@ -13,9 +14,7 @@ namespace {
 
 void cut(std::string& text) {
   if (text.size() <= RequestTrace::most_text) return;
-  size_t size = RequestTrace::most_text;
-  while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xc0) == 0x80) --size;
-  text.resize(size);
+  text.resize(types::whole_characters(text, RequestTrace::most_text).size());
   text += "...";
 }
 
@@ -23,11 +22,6 @@ std::string thread_name() {
   char name[16] = {};
   pthread_getname_np(pthread_self(), name, sizeof name);
   return name;
-}
-
-Bytes inet(const std::string& address) {
-  auto bytes = types::from_string(*types::scalar(types::Kind::inet), address);
-  return bytes ? *bytes : Bytes("\x7f\x00\x00\x01", 4);
 }
 
 size_t size_of(const std::vector<SystemRow>& rows) {

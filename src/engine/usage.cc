@@ -10,8 +10,10 @@
 #include "cql/shape.h"
 #include "plan/modify.h"
 #include "plan/select.h"
+#include "schema/storage_ids.h"
 #include "storage/store.h"
 #include "types/key.h"
+#include "types/text.h"
 
 namespace sibyl::engine {
 
@@ -78,9 +80,7 @@ void finish_name(ShapeName& name, std::string query) {
   name.id = id_of(query);
   name.query = std::move(query);
   if (name.query.size() <= Usage::max_query_text) return;
-  size_t size = Usage::max_query_text;
-  while ((static_cast<unsigned char>(name.query[size]) & 0xc0) == 0x80) --size;  // a character stays whole
-  name.query.resize(size);
+  name.query.resize(types::whole_characters(name.query, Usage::max_query_text).size());
   name.query += "…";
 }
 
@@ -378,11 +378,7 @@ std::map<uint32_t, TableCounts> Usage::tables() const {
 }
 
 void Usage::forget_dropped(const schema::Snapshot& schema) {
-  std::unordered_set<uint32_t> present;
-  for (const auto& [name, keyspace] : schema.keyspaces) {
-    for (const auto& [table_name, table] : keyspace->tables) present.insert(table->storage_id);
-    for (const auto& [view_name, view] : keyspace->views) present.insert(view->storage_id);
-  }
+  const std::unordered_set<uint32_t> present = schema::table_ids(schema);
   const std::lock_guard lock(shapes_mutex_);
   const auto is_gone = [&](const QueryShape& shape) {
     return !std::all_of(shape.name.tables.begin(), shape.name.tables.end(),

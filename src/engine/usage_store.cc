@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <set>
+#include <unordered_set>
 #include <utility>
 
 #include "row/record_key.h"
+#include "schema/storage_ids.h"
 
 namespace sibyl::engine {
 namespace {
@@ -95,14 +97,6 @@ bool decode(BytesView bytes, Usage::Shape& shape) {
          counts.latency_micros.read_from(in) && in.at_end();
 }
 
-std::set<uint32_t> ids_of(const schema::Snapshot& schema) {
-  std::set<uint32_t> ids;
-  for (const auto& [name, keyspace] : schema.keyspaces)
-    for (const auto* kind : {&keyspace->tables, &keyspace->views})
-      for (const auto& [table_name, table] : *kind) ids.insert(table->storage_id);
-  return ids;
-}
-
 // What one start reads.
 struct Loaded {
   int64_t since_micros = 0, saved_micros = 0;
@@ -134,7 +128,8 @@ void read_header(BytesView value, Loaded& loaded) {
     if (pause.begin_micros < pause.end_micros) loaded.pauses.push_back(pause);
 }
 
-void read_record(BytesView rest, BytesView value, const std::set<uint32_t>& present, Loaded& loaded) {
+void read_record(BytesView rest, BytesView value, const std::unordered_set<uint32_t>& present,
+                 Loaded& loaded) {
   const char record = rest.empty() ? '\0' : rest.front();
   if (record == header_record) {
     read_header(value, loaded);
@@ -203,7 +198,7 @@ base::Status load_usage(const storage::Store& store, const schema::Snapshot& sch
   const Bytes begin = row::table_begin(usage_table_id);
   const Bytes end = row::table_end(usage_table_id);
   const auto records = store.iterate(begin, end);
-  const std::set<uint32_t> present = ids_of(schema);
+  const std::unordered_set<uint32_t> present = schema::table_ids(schema);
   Loaded loaded;
   for (records->seek_to_first(); records->valid(); records->next())
     read_record(records->key().substr(begin.size()), records->value(), present, loaded);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/consistency.h"
 #include "execute/reader.h"
 #include "execute/select_output.h"
 #include "execute/select_row.h"
@@ -55,27 +56,9 @@ class BestRows {
   std::vector<Row> rows_;
 };
 
-const char* name_of(Consistency consistency) {
-  switch (consistency) {
-    case Consistency::two:
-      return "TWO";
-    case Consistency::three:
-      return "THREE";
-    case Consistency::quorum:
-      return "QUORUM";
-    case Consistency::all:
-      return "ALL";
-    case Consistency::local_quorum:
-      return "LOCAL_QUORUM";
-    case Consistency::each_quorum:
-      return "EACH_QUORUM";
-    case Consistency::serial:
-      return "SERIAL";
-    case Consistency::local_serial:
-      return "LOCAL_SERIAL";
-    default:
-      return nullptr;  // one copy is all that is asked for
-  }
+bool asks_for_one_copy(Consistency consistency) {
+  return consistency == Consistency::any || consistency == Consistency::one ||
+         consistency == Consistency::local_one;
 }
 
 class SelectingNearest {
@@ -137,19 +120,17 @@ class SelectingNearest {
   }
 
   base::Status check_consistency() {
-    const char* name = name_of(request_.consistency);
-    if (name == nullptr) return {};
-    const bool is_serial =
-        request_.consistency == Consistency::serial || request_.consistency == Consistency::local_serial;
-    if (is_serial)
+    const Consistency wanted = request_.consistency;
+    if (asks_for_one_copy(wanted)) return {};
+    if (is_serial(wanted))
       return invalid(
           fmt::format("Top-K queries can only be run with consistency level ONE/LOCAL_ONE. "
                       "Consistency level {} was used.",
-                      name));
-    result_.warnings.push_back(
-        fmt::format("Top-K queries can only be run with consistency level ONE / LOCAL_ONE / NODE_LOCAL. "
-                    "Consistency level {} was requested. Downgrading the consistency level to {}.",
-                    name, request_.consistency == Consistency::local_quorum ? "LOCAL_ONE" : "ONE"));
+                      base::consistency_name(wanted)));
+    result_.warnings.push_back(fmt::format(
+        "Top-K queries can only be run with consistency level ONE / LOCAL_ONE / NODE_LOCAL. "
+        "Consistency level {} was requested. Downgrading the consistency level to {}.",
+        base::consistency_name(wanted), wanted == Consistency::local_quorum ? "LOCAL_ONE" : "ONE"));
     return {};
   }
 

@@ -7,6 +7,7 @@
 
 #include "plan/functions.h"
 #include "types/number.h"
+#include "types/text.h"
 
 namespace sibyl::plan {
 
@@ -131,7 +132,7 @@ constexpr const char* partial_parameters = "[text|varchar|ascii], int, int, [tex
 std::vector<size_t> character_offsets(BytesView text) {
   std::vector<size_t> offsets;
   for (size_t i = 0; i < text.size(); ++i)
-    if ((static_cast<unsigned char>(text[i]) & 0xc0) != 0x80) offsets.push_back(i);
+    if (!types::continues_character(text[i])) offsets.push_back(i);
   offsets.push_back(text.size());
   return offsets;
 }

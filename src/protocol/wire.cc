@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "types/text.h"
+
 namespace sibyl::protocol {
 
 std::string version_name(Version version) {
@@ -19,58 +21,12 @@ base::Error unsupported_version(uint8_t version) {
       "Invalid or unsupported protocol version ({}); supported versions are ({})", version, supported));
 }
 
-namespace {
-
-// How many bytes a well-formed sequence at the front takes; 0 when it is not well formed.
-size_t utf8_sequence(BytesView at) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(at[i]); };
-  const unsigned char first = byte(0);
-  size_t length = 0;
-  unsigned char low = 0x80, high = 0xbf;  // of the second byte
-  if (first < 0x80) return 1;
-  if (first >= 0xc2 && first <= 0xdf) {
-    length = 2;
-  } else if (first >= 0xe0 && first <= 0xef) {
-    length = 3;
-    if (first == 0xe0) low = 0xa0;
-    if (first == 0xed) high = 0x9f;
-  } else if (first >= 0xf0 && first <= 0xf4) {
-    length = 4;
-    if (first == 0xf0) low = 0x90;
-    if (first == 0xf4) high = 0x8f;
-  } else {
-    return 0;
-  }
-  if (at.size() < length || byte(1) < low || byte(1) > high) return 0;
-  for (size_t i = 2; i < length; ++i)
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  return length;
-}
-
-}  // namespace
-
 bool is_utf8(BytesView bytes) {
-  while (!bytes.empty()) {
-    while (bytes.size() >= 8) {
-      uint64_t word = 0;
-      std::memcpy(&word, bytes.data(), sizeof word);
-      if ((word & 0x8080808080808080u) != 0) break;
-      bytes.remove_prefix(8);
-    }
-    if (bytes.empty()) break;
-    const size_t length = utf8_sequence(bytes);
-    if (length == 0) return false;
-    bytes.remove_prefix(length);
-  }
-  return true;
+  return types::is_utf8(bytes);
 }
 
 void append_string(Bytes& out, std::string_view text) {
-  if (text.size() > 0xffff) {
-    size_t size = 0xffff;
-    while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xc0) == 0x80) --size;
-    text = text.substr(0, size);
-  }
+  text = types::whole_characters(text, 0xffff);
   append_short(out, static_cast<uint16_t>(text.size()));
   out.append(text);
 }

@@ -6,12 +6,14 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "base/consistency.h"
 #include "execute/quick.h"
 #include "plan/modify.h"
 #include "plan/select.h"
 #include "protocol/request.h"
 #include "server/reactor.h"
 #include "types/print.h"
+#include "types/text.h"
 #include "types/value.h"
 
 namespace sibyl::server {
@@ -23,21 +25,13 @@ using protocol::Version;
 
 namespace {
 
-constexpr std::string_view consistency_names[] = {"ANY",    "ONE",          "TWO",          "THREE",
-                                                  "QUORUM", "ALL",          "LOCAL_QUORUM", "EACH_QUORUM",
-                                                  "SERIAL", "LOCAL_SERIAL", "LOCAL_ONE"};
-
-std::string name_of(protocol::Consistency consistency) {
-  return std::string(consistency_names[static_cast<size_t>(consistency)]);
-}
-
 // What system_traces.sessions says of a request.
 void tell_parameters(const protocol::QueryParameters& parameters, std::string_view text,
                      engine::RequestTrace& trace) {
   if (parameters.page_size.value_or(0) > 0)
     trace.set_parameter("page_size", std::to_string(*parameters.page_size));
-  trace.set_parameter("consistency_level", name_of(parameters.consistency));
-  trace.set_parameter("serial_consistency_level", name_of(parameters.serial_consistency));
+  trace.set_parameter("consistency_level", base::consistency_name(parameters.consistency));
+  trace.set_parameter("serial_consistency_level", base::consistency_name(parameters.serial_consistency));
   if (!text.empty()) trace.set_parameter("query", auth::without_passwords(text));
 }
 
@@ -58,9 +52,8 @@ void tell_values(const plan::Prepared& plan, std::span<const types::ValueView> v
       }
     }
     if (text.size() > most_shown) {
-      size_t size = most_shown;
-      while ((static_cast<unsigned char>(text[size]) & 0xc0) == 0x80) --size;  // a character stays whole
-      text = text.substr(0, size) + "...'";
+      text.resize(types::whole_characters(text, most_shown).size());
+      text += "...'";
     }
     trace.set_parameter(fmt::format("bound_var_{}_{}", i, plan.markers[i].name), std::move(text));
   }

@@ -4,6 +4,7 @@
 
 #include "plan/modify.h"
 #include "plan/select.h"
+#include "schema/storage_ids.h"
 #include "server/call.h"
 
 namespace sibyl::server {
@@ -147,11 +148,7 @@ void RequestMetrics::record(Table& table, TableMeasure measure, uint64_t value) 
 }
 
 void RequestMetrics::forget_dropped(const schema::Snapshot& schema) {
-  std::unordered_set<uint32_t> present;
-  for (const auto& [name, keyspace] : schema.keyspaces) {
-    for (const auto& [table_name, table] : keyspace->tables) present.insert(table->storage_id);
-    for (const auto& [view_name, view] : keyspace->views) present.insert(view->storage_id);
-  }
+  const std::unordered_set<uint32_t> present = schema::table_ids(schema);
   recent_ = nullptr;
   const std::lock_guard lock(tables_mutex_);
   std::erase_if(tables_, [&](const auto& entry) { return !present.contains(entry.first); });

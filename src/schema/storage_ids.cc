@@ -1,0 +1,24 @@
+#include "schema/storage_ids.h"
+
+#include "schema/index.h"
+
+namespace sibyl::schema {
+
+std::unordered_set<uint32_t> table_ids(const Snapshot& schema) {
+  std::unordered_set<uint32_t> ids;
+  for (const auto& [name, keyspace] : schema.keyspaces)
+    for (const auto* tables : {&keyspace->tables, &keyspace->views})
+      for (const auto& [table_name, table] : *tables) ids.insert(table->storage_id);
+  return ids;
+}
+
+std::set<uint32_t> vector_index_ids(const Snapshot& schema) {
+  std::set<uint32_t> ids;
+  for (const auto& [name, keyspace] : schema.keyspaces)
+    for (const auto& [table_name, table] : keyspace->tables)
+      for (const Index& index : table->indexes)
+        if (is_vector_index(*table, index)) ids.insert(index.storage_id);
+  return ids;
+}
+
+}  // namespace sibyl::schema
