@@ -5,9 +5,7 @@
 
 #include <mutex>
 #include <optional>
-#include <set>
 
-#include "auth/password.h"
 #include "base/check.h"
 #include "engine/builder.h"
 #include "engine/builds.h"
@@ -15,32 +13,26 @@
 #include "engine/consistency.h"
 #include "engine/describe.h"
 #include "engine/disk_usage.h"
-#include "engine/estimates.h"
 #include "engine/explain_result.h"
-#include "engine/index_rows.h"
 #include "engine/key_names.h"
-#include "engine/monitor_rows.h"
 #include "engine/monitor_tables.h"
 #include "engine/open_store.h"
 #include "engine/permissions.h"
 #include "engine/role_statements.h"
 #include "engine/roles.h"
-#include "engine/snapshots.h"
 #include "engine/statements.h"
 #include "engine/system_sources.h"
 #include "engine/system_tables.h"
 #include "engine/trace_steps.h"
 #include "engine/traces.h"
 #include "engine/usage.h"
-#include "engine/usage_rows.h"
 #include "engine/usage_store.h"
 #include "engine/write_gate.h"
 #include "execute/locks.h"
 #include "execute/vector_indexes.h"
 #include "plan/definitions.h"
 #include "row/record_key.h"
-#include "schema/index.h"
-#include "types/value.h"
+#include "schema/storage_ids.h"
 
 namespace sibyl::engine {
 namespace {
@@ -51,48 +43,6 @@ using execute::Completion;
 using execute::Request;
 using execute::ResultSet;
 using plan::PreparedPtr;
-
-// Cassandra's "IndexInfo" calls a keyspace a table.
-std::vector<SystemRow> built_index_rows(const schema::Snapshot& schema) {
-  std::vector<SystemRow> rows;
-  for (const auto& [name, keyspace] : schema.keyspaces)
-    for (const auto& [table_name, table] : keyspace->tables)
-      for (const schema::Index& index : table->indexes)
-        if (index.is_built) rows.push_back({{"table_name", name}, {"index_name", index.name}});
-  return rows;
-}
-
-std::vector<SystemRow> built_view_rows(const schema::Snapshot& schema) {
-  std::vector<SystemRow> rows;
-  for (const auto& [name, keyspace] : schema.keyspaces)
-    for (const auto& [view_name, view] : keyspace->views)
-      if (view->view->is_built)
-        rows.push_back({{"keyspace_name", name},
-                        {"view_name", view_name},
-                        {"status_replicated", types::encode_boolean(true)}});
-  return rows;
-}
-
-std::vector<SystemRow> view_status_rows(const schema::Snapshot& schema, const Bytes& host_id) {
-  std::vector<SystemRow> rows;
-  for (const auto& [name, keyspace] : schema.keyspaces)
-    for (const auto& [view_name, view] : keyspace->views)
-      rows.push_back({{"keyspace_name", name},
-                      {"view_name", view_name},
-                      {"host_id", host_id},
-                      {"status", view->view->is_built ? "SUCCESS" : "STARTED"}});
-  return rows;
-}
-
-// The storage ids of indexes on vectors.
-std::set<uint32_t> vector_indexes(const schema::Snapshot& schema) {
-  std::set<uint32_t> ids;
-  for (const auto& [name, keyspace] : schema.keyspaces)
-    for (const auto& [table_name, table] : keyspace->tables)
-      for (const schema::Index& index : table->indexes)
-        if (schema::is_vector_index(*table, index)) ids.insert(index.storage_id);
-  return ids;
-}
 
 // What preparing had to say is told with every answer.
 Completion with_warnings(std::vector<std::string> warnings, Completion done) {
@@ -145,8 +95,15 @@ class EngineImpl final : public Engine {
   }
 
   base::Status start() {
-    vectors_.watch(vector_indexes(*catalogue_.schema()));
-    set_sources();
+    vectors_.watch(schema::vector_index_ids(*catalogue_.schema()));
+    install_sources(system_tables_, {.options = options_,
+                                     .engine = *this,
+                                     .store = *store_,
+                                     .host_id = catalogue_.host_id(),
+                                     .statements = statements_,
+                                     .usage = usage_,
+                                     .builder = builder_});
+    monitor_tables_.install(system_tables_, *this, options_);
     store_->set_key_name([this](BytesView key) { return name_of_key(*schema(), key); });
     watch_partition_sizes(*store_, options_.guardrails,
                           [this](BytesView key) { return name_of_key(*schema(), key); });
@@ -434,7 +391,7 @@ class EngineImpl final : public Engine {
   void publish_schema(const schema::Snapshot& before) {
     const schema::SnapshotPtr after = catalogue_.schema();
     SIBYL_CHECK(system_tables_.show_schema(&before, *after).has_value());  // in memory: it cannot fail
-    vectors_.watch(vector_indexes(*after));
+    vectors_.watch(schema::vector_index_ids(*after));
     statements_.set_schema(after);
   }
 
@@ -448,46 +405,6 @@ class EngineImpl final : public Engine {
 
   base::Status show_settings() {
     return system_tables_.show_settings(shown_settings(options_, system_tables_.node()));
-  }
-
-  void set_sources() {
-    system_tables_.set_source("system", "prepared_statements", [this] { return prepared_rows(); });
-    system_tables_.set_source("system", "size_estimates",
-                              [this] { return size_estimate_rows(*store_, *schema()); });
-    system_tables_.set_source("system", "table_estimates",
-                              [this] { return table_estimate_rows(*store_, *schema()); });
-    system_tables_.set_source("system", "IndexInfo", [this] { return built_index_rows(*schema()); });
-    system_tables_.set_source("system", "built_views", [this] { return built_view_rows(*schema()); });
-    system_tables_.set_source("system_views", "sai_column_indexes",
-                              [this] { return attached_index_rows(*schema(), *builder_); });
-    system_tables_.set_source("system", "view_builds_in_progress",
-                              [this] { return view_build_rows(*builder_); });
-    system_tables_.set_source("system_distributed", "view_build_status",
-                              [this] { return view_status_rows(*schema(), catalogue_.host_id()); });
-    system_tables_.set_source("system_views", "sstable_tasks", [this] {
-      std::vector<SystemRow> rows = compaction_rows(*store_, *schema(), options_.data);
-      for (SystemRow& row : build_task_rows(*builder_)) rows.push_back(std::move(row));
-      return rows;
-    });
-    system_tables_.set_source("system_views", "snapshots", [this] { return snapshot_rows(options_.data); });
-    monitor_tables_.install(system_tables_, *this, options_);
-    system_tables_.set_source("system_views", "table_statistics",
-                              [this] { return table_statistic_rows(*store_, usage_, *schema()); });
-    system_tables_.set_source("system_views", "hot_partitions",
-                              [this] { return hot_partition_rows(usage_, *schema()); });
-    system_tables_.set_source("system_views", "query_shapes",
-                              [this] { return query_shape_rows(usage_, *schema()); });
-    system_tables_.set_source("system_views", "disk_usage",
-                              [this] { return disk_usage_rows(*store_, *schema()); });
-  }
-
-  std::vector<SystemRow> prepared_rows() const {
-    std::vector<SystemRow> rows;
-    statements_.prepared().for_each([&](const std::string& id, const plan::Prepared& plan) {
-      rows.push_back({{"prepared_id", id}, {"query_string", auth::without_passwords(plan.text)}});
-      if (!plan.keyspace.empty()) rows.back().emplace_back("logged_keyspace", plan.keyspace);
-    });
-    return rows;
   }
 
   Options options_;
