@@ -9,22 +9,26 @@
 
 namespace sibyl::base {
 
-// Closed at its end.
+// A descriptor, of a socket too; closed at its end.
 class File {
  public:
+  File() = default;  // not open
   // Opens it with these flags of open(2); what is made may be read by all. When that fails it is not open,
   // and errno says why.
   File(const std::string& path, int flags);
   explicit File(int number) : number_(number) {}  // owned from now on
   ~File();
   File(File&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-  File& operator=(File&&) = delete;
+  File& operator=(File&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
 
   int number() const { return number_; }
   explicit operator bool() const { return number_ >= 0; }
 
  private:
-  int number_;
+  int number_ = -1;
 };
 
 // Of files that users name. A descriptor open for reading, which the caller closes; directories are refused

@@ -7,6 +7,7 @@
 #include "protocol/response.h"
 #include "server/connection.h"
 #include "server/failure.h"
+#include "server/schema_change.h"
 
 namespace sibyl::server {
 
@@ -25,12 +26,6 @@ std::span<const ColumnView> views(const std::vector<plan::ColumnSpec>& columns, 
   for (const auto& column : columns)
     list.push_back({column.keyspace, column.table, column.name, column.type.get()});
   return list;
-}
-
-protocol::SchemaChange to_protocol(const schema::Change& change) {
-  return {static_cast<protocol::SchemaChange::Kind>(change.kind),
-          static_cast<protocol::SchemaChange::Target>(change.target), change.keyspace, change.name,
-          change.argument_types};
 }
 
 uint8_t flags_of(bool warn, const engine::RequestTrace* trace) {

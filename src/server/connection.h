@@ -126,6 +126,8 @@ class Connection {
   void watch_unsent(std::chrono::steady_clock::time_point now);
   void rest();
   void wait_readable();
+  // Once something has come, without room for it until then.
+  void when_readable(void (Connection::*then)());
   void count_unsent();
   // Bytes wait for their turn: remembers since when.
   void mark_waiting();

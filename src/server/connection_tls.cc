@@ -13,15 +13,7 @@ using Outcome = TlsStream::Outcome;
 
 // The first byte tells: that of a ClientHello is no version of the native protocol.
 void Connection::look_for_tls() {
-  is_reading_ = true;
-  socket_.async_wait(asio::socket_base::wait_read, [self = ConnectionPtr(this)](const error_code& error) {
-    self->is_reading_ = false;
-    if (error) {
-      self->close();
-    } else {
-      self->choose_tls();
-    }
-  });
+  when_readable(&Connection::choose_tls);
 }
 
 void Connection::choose_tls() {

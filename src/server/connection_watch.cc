@@ -165,15 +165,20 @@ void Connection::wait_readable() {
   if (stage_ == Stage::closed) return;
   in_.shrink();
   reactor_.metrics().count_rest();
+  when_readable(&Connection::read);
+}
+
+void Connection::when_readable(void (Connection::*then)()) {
   is_reading_ = true;
-  socket_.async_wait(asio::socket_base::wait_read, [self = ConnectionPtr(this)](const error_code& error) {
-    self->is_reading_ = false;
-    if (error) {
-      self->close();
-    } else {
-      self->read();
-    }
-  });
+  socket_.async_wait(asio::socket_base::wait_read,
+                     [self = ConnectionPtr(this), then](const error_code& error) {
+                       self->is_reading_ = false;
+                       if (error) {
+                         self->close();
+                       } else {
+                         (self.get()->*then)();
+                       }
+                     });
 }
 
 void Connection::count_unsent() {

@@ -20,10 +20,13 @@
 #include <thread>
 #include <utility>
 
+#include "base/file.h"
+
 namespace sibyl::server {
 namespace {
 
 namespace json = boost::json;
+using base::File;
 
 constexpr const char* socket_name = "control.sock";
 constexpr size_t max_request_bytes = 64 << 10;
@@ -31,30 +34,12 @@ constexpr size_t max_answer_bytes = 64 << 20;
 constexpr size_t max_callers = 16;
 constexpr time_t patience_seconds = 10;  // for a caller to say what it wants, and to take the answer
 
-class Descriptor {
- public:
-  explicit Descriptor(int number = -1) : number_(number) {}
-  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(number_, other.number_);
-    return *this;
-  }
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  int number() const { return number_; }
-  explicit operator bool() const { return number_ >= 0; }
-
- private:
-  int number_;
-};
-
 base::Error system_error(const std::string& what, int error) {
   return {base::ErrorCode::server, fmt::format("{}: {}", what, std::strerror(error))};
 }
 
 // Addresses are short, paths may be long: so the directory is named by its descriptor.
-sockaddr_un address_in(const Descriptor& directory) {
+sockaddr_un address_in(const File& directory) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   const std::string path = fmt::format("/proc/self/fd/{}/{}", directory.number(), socket_name);
@@ -113,7 +98,7 @@ std::string answer_of(const base::Error& error) {
 
 struct Control::Impl {
   struct Caller {
-    Descriptor socket;
+    File socket;
     std::atomic<bool> done = false;
     std::thread thread;
   };
@@ -126,17 +111,17 @@ struct Control::Impl {
   std::string answer_safely(const std::string& line) const noexcept;
 
   std::map<std::string, Handler> handlers;
-  Descriptor directory, listener, stopping;
+  File directory, listener, stopping;
   std::list<Caller> callers;  // of the serving thread, until it has ended
   std::thread thread;
 };
 
 base::Status Control::Impl::listen(const std::string& data) {
-  directory = Descriptor(::open(data.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  directory = File(data, O_RDONLY | O_DIRECTORY);
   if (!directory) return base::fail(system_error("Cannot open " + data, errno));
   ::unlinkat(directory.number(), socket_name, 0);
-  stopping = Descriptor(::eventfd(0, EFD_CLOEXEC));
-  listener = Descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  stopping = File(::eventfd(0, EFD_CLOEXEC));
+  listener = File(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const sockaddr_un address = address_in(directory);
   // The mode is set before the socket has its name: at no moment can anybody else open it.
   if (!stopping || !listener || ::fchmod(listener.number(), 0600) != 0 ||
@@ -156,7 +141,7 @@ void Control::Impl::serve() {
 }
 
 void Control::Impl::accept() {
-  Descriptor socket(::accept4(listener.number(), nullptr, nullptr, SOCK_CLOEXEC));
+  File socket(::accept4(listener.number(), nullptr, nullptr, SOCK_CLOEXEC));
   if (!socket) {
     // Out of descriptors, most likely: trying again at once would spin.
     pollfd stop{stopping.number(), POLLIN, 0};
@@ -261,9 +246,9 @@ void Control::stop() {
 
 base::Result<std::string> call_control(const std::string& data, const std::string& command,
                                        const ControlArguments& arguments) {
-  const Descriptor directory(::open(data.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const File directory(data, O_RDONLY | O_DIRECTORY);
   if (!directory) return base::fail(system_error("Cannot open " + data, errno));
-  const Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const File socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!socket) return base::fail(system_error("Cannot make a socket", errno));
   const sockaddr_un address = address_in(directory);
   if (::connect(socket.number(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {

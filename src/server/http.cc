@@ -13,6 +13,7 @@
 #include <boost/asio/write.hpp>
 #include <thread>
 
+#include "server/listen.h"
 #include "server/server.h"
 
 namespace sibyl::server {
@@ -122,21 +123,7 @@ struct Http::Impl {
     Options parsed;
     parsed.port = 9180;
     SIBYL_TRY(parse_listen_address(address, parsed));
-    error_code error;
-    tcp::resolver resolver(context);
-    const auto found = resolver.resolve(parsed.host, std::to_string(parsed.port),
-                                        tcp::resolver::passive | tcp::resolver::numeric_service, error);
-    if (!error && !found.empty()) {
-      const tcp::endpoint wanted = *found.begin();
-      acceptor.open(wanted.protocol(), error);
-      if (!error) acceptor.set_option(tcp::acceptor::reuse_address(true), error);
-      if (!error) acceptor.bind(wanted, error);
-      if (!error) acceptor.listen(64, error);
-      if (!error) endpoint = acceptor.local_endpoint(error);
-    }
-    if (error)
-      return base::fail(base::ErrorCode::server,
-                        fmt::format("Cannot listen on {}: {}", address, error.message()));
+    SIBYL_ASSIGN(endpoint, server::listen(acceptor, parsed.host, parsed.port, 64));
     return {};
   }
 
@@ -191,9 +178,7 @@ base::Result<std::unique_ptr<Http>> Http::start(const std::string& address,
 }
 
 std::string Http::address() const {
-  const std::string host = impl_->endpoint.address().to_string();
-  return fmt::format(fmt::runtime(impl_->endpoint.address().is_v6() ? "[{}]:{}" : "{}:{}"), host,
-                     impl_->endpoint.port());
+  return to_text(impl_->endpoint);
 }
 
 }  // namespace sibyl::server

@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "server/connection.h"
+#include "server/schema_change.h"
 
 namespace sibyl::server {
 
@@ -21,12 +22,6 @@ constexpr size_t kept_calls = 1024;
 constexpr size_t kept_buffers = 32;
 constexpr size_t largest_kept_buffer = 256u << 10;
 constexpr std::chrono::milliseconds starved_interval{10};
-
-protocol::SchemaChange to_protocol(const schema::Change& change) {
-  return {static_cast<protocol::SchemaChange::Kind>(change.kind),
-          static_cast<protocol::SchemaChange::Target>(change.target), change.keyspace, change.name,
-          change.argument_types};
-}
 
 }  // namespace
 

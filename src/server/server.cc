@@ -16,6 +16,7 @@
 #include "server/connection.h"
 #include "server/default_threads.h"
 #include "server/http.h"
+#include "server/listen.h"
 #include "server/monitor.h"
 #include "server/reactor.h"
 
@@ -29,16 +30,6 @@ namespace {
 
 constexpr std::chrono::milliseconds accept_retry{100};
 constexpr size_t login_queue = 1024;  // logins that wait for their password to be looked at
-
-std::string to_text(const tcp::endpoint& endpoint) {
-  const std::string address = endpoint.address().to_string();
-  if (endpoint.address().is_v6()) return fmt::format("[{}]:{}", address, endpoint.port());
-  return fmt::format("{}:{}", address, endpoint.port());
-}
-
-base::Error listen_error(const std::string& where, const error_code& error) {
-  return base::Error(base::ErrorCode::server, fmt::format("Cannot listen on {}: {}", where, error.message()));
-}
 
 // As the protocol writes it.
 std::string address_bytes(const std::string& text) {
@@ -93,23 +84,11 @@ struct Server::Impl {
 };
 
 base::Status Server::Impl::listen(const Options& options) {
-  const std::string where = fmt::format("{}:{}", options.host, options.port);
   shared.reactors.push_back(std::make_unique<Reactor>(shared, 0));
   asio::io_context& context = shared.reactors[0]->context();
-  error_code error;
-  tcp::resolver resolver(context);
-  const auto found = resolver.resolve(options.host, std::to_string(options.port),
-                                      tcp::resolver::passive | tcp::resolver::numeric_service, error);
-  if (error || found.empty()) return base::fail(listen_error(where, error));
-  const tcp::endpoint wanted = *found.begin();
   acceptor = std::make_unique<tcp::acceptor>(context);
   retry = std::make_unique<asio::steady_timer>(context);
-  acceptor->open(wanted.protocol(), error);
-  if (!error) acceptor->set_option(tcp::acceptor::reuse_address(true), error);
-  if (!error) acceptor->bind(wanted, error);
-  if (!error) acceptor->listen(1024, error);
-  if (!error) endpoint = acceptor->local_endpoint(error);
-  if (error) return base::fail(listen_error(where, error));
+  SIBYL_ASSIGN(endpoint, server::listen(*acceptor, options.host, options.port, 1024));
   return {};
 }
 

@@ -1,0 +1,16 @@
+// What clients are told of a definition.
+#pragma once
+
+#include "protocol/response.h"
+#include "schema/schema.h"
+
+namespace sibyl::server {
+
+// The protocol's enumerators are the schema's.
+inline protocol::SchemaChange to_protocol(const schema::Change& change) {
+  return {static_cast<protocol::SchemaChange::Kind>(change.kind),
+          static_cast<protocol::SchemaChange::Target>(change.target), change.keyspace, change.name,
+          change.argument_types};
+}
+
+}  // namespace sibyl::server
