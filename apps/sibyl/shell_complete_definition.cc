@@ -1,0 +1,104 @@
+// What may follow in CREATE, ALTER and DROP.
+#include <array>
+
+#include "sibyl/shell_completer.h"
+
+namespace sibyl::shell {
+namespace {
+
+constexpr std::array table_options = {"additional_write_policy",
+                                      "bloom_filter_fp_chance",
+                                      "caching",
+                                      "cdc",
+                                      "comment",
+                                      "compaction",
+                                      "compression",
+                                      "crc_check_chance",
+                                      "default_time_to_live",
+                                      "gc_grace_seconds",
+                                      "max_index_interval",
+                                      "memtable_flush_period_in_ms",
+                                      "min_index_interval",
+                                      "read_repair",
+                                      "speculative_retry"};
+
+}  // namespace
+
+// Between the parentheses of CREATE TABLE and CREATE TYPE, and in WITH.
+bool Completer::create_table() {
+  if (back(0).is('<') || depth('<', '>') > 0) {
+    types();
+    return true;
+  }
+  if (depth('(', ')') > 0) {
+    const bool starts = back(0).is('(') || back(0).is(',');
+    if (back(0).is_name() && (back(1).is('(') || back(1).is(','))) {
+      types();
+    } else if (starts && depth('(', ')') == 1) {
+      add("PRIMARY KEY", '(');
+    } else if (!starts) {
+      keywords({"PRIMARY KEY", "STATIC"});
+    }
+    return true;
+  }
+  if (back(0).is(')') && !has("WITH")) {
+    keywords({"WITH"});
+    return true;
+  }
+  return false;
+}
+
+bool Completer::alter_table() {
+  const Token& last = back(0);
+  if (last.is("DROP") || last.is("RENAME")) {
+    columns();
+  } else if (back(1).is("ADD") || back(1).is(',') || last.is('<') || depth('<', '>') > 0) {
+    types();
+  } else if (back(1).is("TABLE") || back(2).is('.')) {
+    keywords({"ADD", "DROP", "RENAME", "WITH"});
+  } else {
+    return last.is("ADD");
+  }
+  return true;
+}
+
+// CREATE, ALTER, DROP and the others that change definitions or permissions.
+bool Completer::definitions() {
+  if (before_.size() == 1) {
+    if (begins("CREATE")) {
+      keywords({"AGGREGATE", "CUSTOM INDEX", "FUNCTION", "INDEX", "KEYSPACE", "MATERIALIZED VIEW",
+                "OR REPLACE", "ROLE", "TABLE", "TRIGGER", "TYPE"});
+      return true;
+    }
+    if (begins("DROP")) {
+      keywords({"AGGREGATE", "FUNCTION", "INDEX", "KEYSPACE", "MATERIALIZED VIEW", "ROLE", "TABLE", "TRIGGER",
+                "TYPE"});
+      return true;
+    }
+    if (begins("ALTER")) {
+      keywords({"KEYSPACE", "MATERIALIZED VIEW", "ROLE", "TABLE", "TYPE"});
+      return true;
+    }
+  }
+  const bool option = back(0).is("WITH") || (back(0).is("AND") && has("WITH"));
+  if (option && before_.size() > 1 && before_[1].is("KEYSPACE")) {
+    keywords({"DURABLE_WRITES", "REPLICATION"});
+    return true;
+  }
+  if (option && before_.size() > 1 && before_[1].is("TABLE")) {
+    if (begins("CREATE")) keywords({"CLUSTERING ORDER BY"});
+    for (const char* name : table_options) add(name);
+    return true;
+  }
+  if (before_.size() > 2 && (before_[1].is("TABLE") || before_[1].is("TYPE"))) {
+    if (begins("CREATE")) return create_table();
+    if (begins("ALTER")) return alter_table();
+  }
+  if (begins("CREATE") && before_.size() > 2 && before_[1].is("KEYSPACE")) {
+    if (!has("WITH") && !back(0).is("IF") && !back(0).is("NOT")) keywords({"WITH"});
+    return true;
+  }
+  return false;
+}
+
+}  // namespace sibyl::shell
