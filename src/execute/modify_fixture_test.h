@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "execute/locks.h"
 #include "plan/definitions.h"
 #include "plan/prepared.h"
+#include "row/counter.h"
 #include "row/fragment.h"
 #include "row/fragment_print.h"
 #include "row/record_key.h"
@@ -96,6 +98,28 @@ class WriteFixture {
       found.push_back(std::move(record));
     }
     return found;
+  }
+  // Its records, one a line.
+  std::vector<std::string> lines(const std::string& table) const {
+    static const char* kinds[] = {"partition: ", "range: ", "row: "};
+    std::vector<std::string> out;
+    for (const auto& record : records(table))
+      out.push_back(kinds[static_cast<size_t>(record->kind)] + record->print());
+    return out;
+  }
+  // The sums of its counters, by their columns.
+  std::map<std::string, int64_t> counters(const std::string& table) const {
+    std::map<std::string, int64_t> values;
+    for (const auto& record : records(table)) {
+      row::Fragment fragment = record->fragment;
+      row::visible_at(fragment, {}, start_seconds);
+      for (const row::Cell& cell : fragment.cells) {
+        row::CounterValue counter;
+        EXPECT_TRUE(row::decode_counter(cell.value, counter));
+        values[schema->find_table("e", table)->find_by_id(cell.column)->name] += counter.value;
+      }
+    }
+    return values;
   }
   uint32_t column(const std::string& table, const std::string& name) const {
     return schema->find_table("e", table)->find(name)->id;

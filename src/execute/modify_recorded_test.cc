@@ -1,10 +1,9 @@
 // Modifications and batches against what Cassandra 5.0 answered to the same statements in the same order.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
-
 #include "execute/modify_fixture_test.h"
-#include "fmt/format.h"
+#include "execute/recorded_test.h"
 
 namespace sibyl::execute {
 namespace {
@@ -21,26 +20,11 @@ std::string print(const base::Result<ResultSet>& result) {
 }
 
 TEST(RecordedModifications, AnswersAsCassandraDid) {
-  std::ifstream file(SIBYL_SOURCE_DIR "/tests/data/modifications.txt");
-  ASSERT_TRUE(file) << "tests/data/modifications.txt not found";
   auto database = std::make_unique<WriteFixture>();
-  size_t statements = 0;
-  std::string line, statement, expected;
-  while (std::getline(file, line)) {
-    if (line == "# fresh") database = std::make_unique<WriteFixture>();
-    if (line.starts_with("> ")) {
-      statement = line.substr(2);
-    } else if (line.starts_with("OK ")) {
-      expected = "OK\n";
-    } else if (!line.empty()) {
-      expected += line + "\n";
-    } else if (!statement.empty()) {
-      EXPECT_EQ(print(database->run(statement)), expected) << statement;
-      ++statements;
-      statement.clear();
-      expected.clear();
-    }
-  }
+  const size_t statements = compare_answers(
+      SIBYL_SOURCE_DIR "/tests/data/modifications.txt",
+      [&](const std::string& statement) { return print(database->run(statement)); },
+      [&] { database = std::make_unique<WriteFixture>(); });
   EXPECT_GT(statements, 300u);
 }
 
