@@ -208,17 +208,6 @@ TEST(Envelope, BodyOrderIsTracingWarningsPayload) {
                              of_request));
 }
 
-TEST(Utf8, AcceptsWellFormedAndRefusesTheRest) {
-  for (const std::string_view good :
-       {"", "plain text that is longer", "\xc3\xa4", "\xe2\x82\xac", "\xf0\x9f\x98\x80", "12345678\xc3\xa4",
-        "\xed\x9f\xbf", "\xf4\x8f\xbf\xbf"})
-    EXPECT_TRUE(is_utf8(good)) << good;
-  for (const std::string_view bad :
-       {"\xff", "\xc3", "\xc0\x80", "\xe0\x80\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80",
-        "12345678\x80", "1234567\xe2\x82"})
-    EXPECT_FALSE(is_utf8(bad)) << base::to_hex(bad);
-}
-
 TEST(Wire, LongStringsAreCutBetweenCharacters) {
   std::string text(65534, 'a');
   text += "\xe2\x82\xac";

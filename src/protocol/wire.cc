@@ -21,10 +21,6 @@ base::Error unsupported_version(uint8_t version) {
       "Invalid or unsupported protocol version ({}); supported versions are ({})", version, supported));
 }
 
-bool is_utf8(BytesView bytes) {
-  return types::is_utf8(bytes);
-}
-
 void append_string(Bytes& out, std::string_view text) {
   text = types::whole_characters(text, 0xffff);
   append_short(out, static_cast<uint16_t>(text.size()));
@@ -144,7 +140,7 @@ int64_t WireReader::long_() {
 }
 
 std::string_view WireReader::checked_text(BytesView bytes) {
-  if (is_utf8(bytes)) return bytes;
+  if (types::is_utf8(bytes)) return bytes;
   static constexpr size_t shown = 64;
   fail(fmt::format("Cannot decode string as UTF8: '{}{}'", base::to_hex(bytes.substr(0, shown)),
                    bytes.size() > shown ? "..." : ""));

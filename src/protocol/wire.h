@@ -46,8 +46,6 @@ inline base::Error protocol_error(std::string message) {
   return base::Error(base::ErrorCode::protocol, std::move(message));
 }
 
-bool is_utf8(BytesView bytes);
-
 inline void append_byte(Bytes& out, uint8_t value) {
   out.push_back(static_cast<char>(value));
 }
