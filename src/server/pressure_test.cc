@@ -310,15 +310,19 @@ TEST_F(PressureTest, ResultsThatWaitForTheReactorAreLimited) {
   Client hoarder(port()), other(port());  // one on each reactor
   hoarder.startup();
   other.startup();
+  // The one thread runs none of the hoarder's requests before its reactor has taken them all and is held.
+  other.send_raw(Client::query_frame("block thread", 21));
+  engine_.await_waiting(1);
   std::string burst;
   for (int16_t stream = 0; stream < 20; ++stream) burst += Client::query_frame("large 1000000", stream);
   hoarder.send_raw(burst + Client::query_frame("hold gate", 20));
-  engine_.await_waiting(1);
-  // The connections take turns: the one thread comes to the last of these when it has seen all of the others.
+  engine_.await_waiting(2);
+  // The connections take turns: the thread comes to the last of these when it has seen all of the others.
   std::string turns;
   for (int16_t stream = 0; stream < 20; ++stream) turns += Client::query_frame("large 1", stream);
   other.send_raw(turns + Client::query_frame("block gate", 20));
-  engine_.await_waiting(2);
+  engine_.release("thread");
+  engine_.await_waiting(3);
   engine_.release("gate");
   int results = 0, refused = 0;
   for (int i = 0; i < 21; ++i) {
