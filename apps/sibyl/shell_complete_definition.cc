@@ -1,28 +1,8 @@
 // What may follow in CREATE, ALTER and DROP.
-#include <array>
-
+#include "plan/options.h"
 #include "sibyl/shell_completer.h"
 
 namespace sibyl::shell {
-namespace {
-
-constexpr std::array table_options = {"additional_write_policy",
-                                      "bloom_filter_fp_chance",
-                                      "caching",
-                                      "cdc",
-                                      "comment",
-                                      "compaction",
-                                      "compression",
-                                      "crc_check_chance",
-                                      "default_time_to_live",
-                                      "gc_grace_seconds",
-                                      "max_index_interval",
-                                      "memtable_flush_period_in_ms",
-                                      "min_index_interval",
-                                      "read_repair",
-                                      "speculative_retry"};
-
-}  // namespace
 
 // Between the parentheses of CREATE TABLE and CREATE TYPE, and in WITH.
 bool Completer::create_table() {
@@ -87,7 +67,7 @@ bool Completer::definitions() {
   }
   if (option && before_.size() > 1 && before_[1].is("TABLE")) {
     if (begins("CREATE")) keywords({"CLUSTERING ORDER BY"});
-    for (const char* name : table_options) add(name);
+    for (const std::string_view name : plan::table_property_names()) add(std::string(name));
     return true;
   }
   if (before_.size() > 2 && (before_[1].is("TABLE") || before_[1].is("TYPE"))) {

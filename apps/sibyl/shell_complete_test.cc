@@ -102,6 +102,8 @@ TEST(ShellComplete, ClausesFollow) {
   EXPECT_THAT(offered("UPDATE movies |"), Contains("SET"));
   EXPECT_THAT(offered("CREATE |"), IsSupersetOf({"KEYSPACE", "TABLE", "TYPE"}));
   EXPECT_THAT(offered("CREATE TABLE t (a int) |"), ElementsAre("WITH"));
+  EXPECT_THAT(offered("CREATE TABLE t (a int PRIMARY KEY) WITH memt|"),
+              ElementsAre("memtable", "memtable_flush_period_in_ms"));
   EXPECT_THAT(offered("CREATE TABLE t (a int PRIMARY KEY) WITH comp|"),
               ElementsAre("compaction", "compression"));
 }
