@@ -234,6 +234,7 @@ class EngineImpl final : public Engine {
     return {prepared.size(), prepared.bytes(), prepared.evictions()};
   }
 
+  std::chrono::microseconds sync_time() const override { return store_->sync_time(); }
   storage::Store& store() override { return *store_; }
   base::Clock& clock() override { return clock_; }
   base::Status flush() override { return store_->flush(); }

@@ -151,6 +151,9 @@ class Engine {
   };
   virtual Statistics statistics() const = 0;
 
+  // How long writes wait for the device, lately; zero where they do not. Cheap.
+  virtual std::chrono::microseconds sync_time() const = 0;
+
   virtual storage::Store& store() = 0;
   virtual base::Clock& clock() = 0;
   virtual base::Status flush() = 0;

@@ -260,15 +260,17 @@ void Connection::begin_turn() {
 }
 
 bool Connection::is_turn_over() const {
-  constexpr uint32_t looked_at_every = 16;  // frames
+  constexpr uint32_t looked_at_every = 4;  // frames
   return taken_ > 0 && taken_ % looked_at_every == 0 &&
          std::chrono::steady_clock::now() - turn_began_ >= reactor_.turn();
 }
 
-// Others have their turn before this connection goes on.
+// Others have their turn before this connection goes on. Who has nothing in flight waits for nobody's share:
+// one small question among floods is answered at once.
 bool Connection::must_wait() const {
   constexpr uint32_t quantum = 16;
-  if (reactor_.is_full() || (taken_ >= quantum && reactor_.has_starved())) return true;
+  if (calls_ == 0 ? reactor_.shared().is_full() : reactor_.is_full()) return true;
+  if (taken_ >= quantum && reactor_.has_starved()) return true;
   return paused_until_ != std::chrono::steady_clock::time_point{} &&
          paused_until_ > std::chrono::steady_clock::now();
 }

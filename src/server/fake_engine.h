@@ -216,6 +216,7 @@ class FakeEngine final : public engine::Engine {
   const engine::Monitor* monitor() const { return monitor_; }
   Statistics statistics() const override { return {}; }
   std::vector<engine::Client> clients() const { return clients_(); }
+  std::chrono::microseconds sync_time() const override { return {}; }
   storage::Store& store() override { std::abort(); }
   base::Clock& clock() override { return clock_; }
   base::Status flush() override { return {}; }

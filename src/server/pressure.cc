@@ -64,6 +64,14 @@ void LagProbe::tick(TimePoint now) {
   ticked_ = now;
 }
 
+size_t calls_to_have_in_flight(double rate, std::chrono::microseconds sync_time, size_t most) {
+  constexpr std::chrono::microseconds shortest_wait{25'000}, longest_wait{100'000};
+  constexpr int syncs = 6;
+  constexpr size_t least = 256;
+  const std::chrono::duration<double> wait = std::clamp(syncs * sync_time, shortest_wait, longest_wait);
+  return std::clamp(static_cast<size_t>(rate * wait.count()), std::min(least, most), most);
+}
+
 RateLimiter::Duration RateLimiter::reserve(TimePoint now) {
   const std::lock_guard lock(mutex_);
   next_ = std::max(next_, now - burst) + interval_;

@@ -42,6 +42,11 @@ class LagProbe {
   bool is_under_way_ = false;
 };
 
+// How many calls a reactor has in flight at most, when it finishes `rate` of them a second: few, so that
+// nobody waits long for what others have sent. A slow device gets more at once, to be busy with some while
+// others gather.
+size_t calls_to_have_in_flight(double rate, std::chrono::microseconds sync_time, size_t most);
+
 // So many requests a second, of all connections together; a tenth of a second's worth at once. Any thread.
 class RateLimiter {
  public:

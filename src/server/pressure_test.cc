@@ -54,6 +54,18 @@ TEST(RateLimiterTest, SoManyASecond) {
   EXPECT_EQ(patient.reserve(now), milliseconds(2));
 }
 
+TEST(CallsInFlightTest, FollowWhatGetsDoneAndHowSlowTheDeviceIs) {
+  constexpr size_t most = 32'768;
+  using std::chrono::microseconds;
+  EXPECT_EQ(calls_to_have_in_flight(0, microseconds(0), most), 256u);
+  EXPECT_EQ(calls_to_have_in_flight(0, microseconds(0), 100), 100u);
+  EXPECT_EQ(calls_to_have_in_flight(100'000, microseconds(0), most), 2'500u);
+  EXPECT_EQ(calls_to_have_in_flight(100'000, microseconds(1'000), most), 2'500u);
+  EXPECT_EQ(calls_to_have_in_flight(100'000, microseconds(10'000), most), 6'000u);
+  EXPECT_EQ(calls_to_have_in_flight(100'000, microseconds(1'000'000), most), 10'000u);
+  EXPECT_EQ(calls_to_have_in_flight(1e9, microseconds(0), most), most);
+}
+
 class PressureTest : public ServerTest {
  protected:
   // Waits until so many connections are there.
@@ -116,6 +128,28 @@ TEST_F(PressureTest, RequestsThatWaitedTooLongAreNotRun) {
     was_refused = true;
   }
   EXPECT_TRUE(was_refused);
+}
+
+TEST_F(PressureTest, WhoAsksOneThingDoesNotWaitForThoseWhoAskMany) {
+  constexpr size_t least_limit = 256;                   // of a reactor that has finished nothing yet
+  Client first(port()), second(port()), small(port());  // the first two on a reactor each
+  small.startup();
+  std::string flood;
+  for (int16_t stream = 0; stream < 2 * int16_t{least_limit}; ++stream)
+    flood += Client::query_frame("later gate", stream);
+  for (Client* client : {&first, &second}) {
+    client->startup();
+    client->send_raw(flood);
+  }
+  engine_.await_waiting(2 * least_limit);
+  small.send_raw(Client::query_frame("void", 7));
+  EXPECT_TRUE(small.has_answer(10'000));
+  engine_.release("gate");
+  EXPECT_EQ(small.read().header.stream, 7);
+  for (size_t i = 0; i < 2 * least_limit; ++i) {
+    ASSERT_EQ(first.read().header.opcode, Opcode::result);
+    ASSERT_EQ(second.read().header.opcode, Opcode::result);
+  }
 }
 
 TEST_F(PressureTest, RequestsPerSecondSlowDownOrAreRefused) {

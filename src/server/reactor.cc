@@ -268,15 +268,12 @@ void Reactor::retry_starved() {
   is_retrying_ = false;
 }
 
-// How much may be in flight follows how much gets done, so that nobody waits long for what others have sent.
 void Reactor::measure(std::chrono::steady_clock::time_point now) {
   constexpr std::chrono::milliseconds interval{100};
-  constexpr double patience = 0.1;  // seconds
-  constexpr size_t least = 256;
   if (now - measured_ < interval) return;
   const double rate = static_cast<double>(finished_) / std::chrono::duration<double>(now - measured_).count();
-  const size_t most = shared_.limits.total_requests_in_flight;
-  call_limit_ = std::clamp(static_cast<size_t>(rate * patience), std::min(least, most), most);
+  call_limit_ =
+      calls_to_have_in_flight(rate, shared_.engine.sync_time(), shared_.limits.total_requests_in_flight);
   finished_ = 0;
   measured_ = now;
 }

@@ -129,7 +129,7 @@ class Reactor {
   void count_incoming(Incoming before, Incoming now);
   // A burst of requests has come.
   void heard(std::chrono::steady_clock::time_point now);
-  // As many calls are in flight as can be finished in a tenth of a second.
+  // As many calls are in flight as can be finished while others may have to wait (pressure.h).
   bool is_full() const { return calls() >= call_limit_ || shared_.is_full(); }
   bool has_starved() const { return !starved_.empty(); }
   // Requests have waited too long for this thread: those that come now are refused.

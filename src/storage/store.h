@@ -22,6 +22,7 @@
 //     Callbacks run on a thread of the store's, and must not block.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -188,6 +189,8 @@ class Store {
 
   virtual uint64_t approximate_size(BytesView begin, BytesView end) const = 0;
   virtual StoreStatistics statistics() const = 0;
+  // How long the device takes for a group of commits, lately; zero where commits do not wait for one. Cheap.
+  virtual std::chrono::microseconds sync_time() const { return {}; }
   virtual std::vector<StoreFile> files() const { return {}; }
   // The largest partition that one file holds, by table id; bytes before compression.
   virtual std::map<uint32_t, uint64_t> largest_partitions() const { return {}; }

@@ -1,8 +1,10 @@
-// A disk that fails when told to: for tests.
+// A disk that fails, or takes its time, when told to: for tests.
 #pragma once
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
+#include <thread>
 
 #include "storage/rocksdb/disk.h"
 
@@ -17,6 +19,7 @@ class FaultyDisk final : public Disk {
   std::atomic<bool> fail_all = false;
   std::atomic<int> error = EIO;
   std::atomic<int> syncs = 0;
+  std::atomic<std::chrono::milliseconds> sync_takes{};  // at least
 
   int write(int file, base::BytesView first, base::BytesView second, uint64_t offset) override {
     if (!fails(fail_write)) return Disk::write(file, first, second, offset);
@@ -25,6 +28,7 @@ class FaultyDisk final : public Disk {
   }
   int sync(int file) override {
     ++syncs;
+    std::this_thread::sleep_for(sync_takes.load());
     if (!fails(fail_sync)) return Disk::sync(file);
     return error;
   }

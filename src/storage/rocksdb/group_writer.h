@@ -10,6 +10,7 @@
 #include <rocksdb/write_batch.h>
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <deque>
@@ -70,6 +71,8 @@ class GroupWriter {
   uint64_t log_bytes() const { return log_->bytes(); }
   // How long the log took, group by group.
   base::HistogramSnapshot sync_micros() const { return sync_micros_.snapshot(); }
+  // The same lately, on the average; zero where groups are not synced. Any thread.
+  std::chrono::microseconds sync_time() const { return sync_time_.load(std::memory_order_relaxed); }
 
  private:
   static constexpr size_t max_kept_batch = 8 << 20;  // a larger one's memory is given back
@@ -82,6 +85,7 @@ class GroupWriter {
   base::Status replay(CommitLog::Options options);
   void gather(std::span<Committer::Request> group);
   base::Status append();
+  void record_sync(std::chrono::microseconds taken);
   base::Status apply(::rocksdb::WriteBatch& batch);
   void resume_after_failure();
   void leave_log();
@@ -103,6 +107,7 @@ class GroupWriter {
   std::chrono::steady_clock::time_point next_resume_;
   bool is_refusing_ = false;  // as the program's log was told last
   base::Histogram sync_micros_;
+  std::atomic<std::chrono::microseconds> sync_time_{};
 };
 
 }  // namespace sibyl::storage::rocksdb

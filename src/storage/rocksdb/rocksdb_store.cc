@@ -63,6 +63,7 @@ class RocksStore final : public Store, public Internals {
 
   uint64_t approximate_size(BytesView begin, BytesView end) const override;
   StoreStatistics statistics() const override;
+  std::chrono::microseconds sync_time() const override { return writer_->sync_time(); }
   std::vector<StoreFile> files() const override;
   std::map<uint32_t, uint64_t> largest_partitions() const override;
   std::map<uint32_t, PartitionSample> partition_samples(std::span<const uint32_t> tables,

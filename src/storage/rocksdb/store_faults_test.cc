@@ -150,6 +150,26 @@ TEST_P(TableFaults, TheStoreGoesOnByItself) {
 INSTANTIATE_TEST_SUITE_P(RocksDB, TableFaults, testing::Bool());
 
 // The same without a chance to go on: the process ends while its table files fail.
+TEST(RocksdbStore, TellsHowLongTheDeviceTakes) {
+  for (const Durability durability : {Durability::synced, Durability::periodic}) {
+    const TemporaryDirectory directory;
+    FaultyDisk disk;
+    disk.sync_takes = std::chrono::milliseconds(20);
+    Options options;
+    options.durability = durability;
+    options.log_disk = &disk;
+    const auto store = opened(directory.path(), options);
+    ASSERT_NE(store, nullptr);
+    EXPECT_EQ(store->sync_time().count(), 0);
+    for (int i = 0; i < 20; ++i) ASSERT_TRUE(put(*store, "key", std::to_string(i)));
+    if (durability == Durability::synced) {
+      EXPECT_GE(store->sync_time(), std::chrono::milliseconds(15));  // it needs a while to believe it
+    } else {
+      EXPECT_EQ(store->sync_time().count(), 0);
+    }
+  }
+}
+
 TEST(RocksdbStore, WhatWasAcknowledgedWhileTableFilesFailedIsReplayed) {
   TemporaryDirectory directory;
   const auto files = std::make_shared<FaultyFileSystem>();
