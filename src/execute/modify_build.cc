@@ -116,14 +116,8 @@ class Builder {
 
  private:
   row::Fragment& fresh() {
-    row::Fragment& fragment = space_.fragment;
-    fragment.marker = {};
-    fragment.deletion = {};
-    fragment.has_range_deletions = false;
-    fragment.original_clustering = {};
-    fragment.column_deletions.clear();
-    fragment.cells.clear();
-    return fragment;
+    space_.fragment.clear();
+    return space_.fragment;
   }
 
   base::Status merge(const Bytes& prefix, Bytes key) {

@@ -52,16 +52,6 @@ struct Covering {
   }
 };
 
-// Clears the fragment, keeping its memory.
-void reset(Fragment& fragment) {
-  fragment.marker = {};
-  fragment.deletion = {};
-  fragment.has_range_deletions = false;
-  fragment.original_clustering = {};
-  fragment.column_deletions.clear();
-  fragment.cells.clear();
-}
-
 bool is_same(const row::Marker& left, const row::Marker& right) {
   return left.timestamp == right.timestamp && left.time_to_live == right.time_to_live &&
          left.expires_seconds == right.expires_seconds;
@@ -179,7 +169,7 @@ class Upkeep {
 
   // before_ and after_: a stored record, and what the entries make of it.
   base::Status load(const std::optional<Bytes>& stored, std::span<const Entry> entries) {
-    reset(before_);
+    before_.clear();
     if (stored && !row::decode(*stored, before_)) return base::fail(corrupt());
     return load_after(entries);
   }
@@ -240,7 +230,7 @@ class Upkeep {
     for (records->seek_to_first(); records->valid(); records->next()) {
       const BytesView key = records->key();
       if (is_named(key)) continue;
-      reset(before_);
+      before_.clear();
       if (!row::decode(records->value(), before_)) return base::fail(corrupt());
       after_ = before_;
       SIBYL_TRY(compare(key.substr(prefix_.size() + 1)));

@@ -361,15 +361,6 @@ class Decoder {
   size_t next_deletion_ = 0;
 };
 
-void clear(Fragment& fragment) {
-  fragment.marker = {};
-  fragment.deletion = {};
-  fragment.has_range_deletions = false;
-  fragment.original_clustering = {};
-  fragment.column_deletions.clear();
-  fragment.cells.clear();
-}
-
 bool is_normal(const Fragment& fragment) {
   if (fragment.marker.exists() && fragment.deletion.covers(fragment.marker.timestamp)) return false;
   const auto& deletions = fragment.column_deletions;
@@ -449,7 +440,7 @@ void encode(Fragment& fragment, Bytes& out) noexcept {
 }
 
 bool decode(BytesView bytes, Fragment& fragment) noexcept {
-  clear(fragment);
+  fragment.clear();
   return Decoder(bytes, fragment).run();
 }
 

@@ -87,6 +87,16 @@ struct Fragment {
   std::vector<ColumnDeletion> column_deletions;  // sorted by column
   std::vector<Cell> cells;                       // sorted by (column, path), no duplicates
 
+  // Forgets everything but its memory.
+  void clear() {
+    marker = {};
+    deletion = {};
+    has_range_deletions = false;
+    original_clustering = {};
+    column_deletions.clear();
+    cells.clear();
+  }
+
   bool empty() const {
     return !marker.exists() && !deletion.exists() && !has_range_deletions && column_deletions.empty() &&
            cells.empty();
