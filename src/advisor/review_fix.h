@@ -67,6 +67,25 @@ struct Proposal {
   // `partition` splits the table, and would do so anew where other changes make rows longer; so many
   // partitions at least for each that there is. 0: it does not.
   double least = 0;
+
+  // A table whose rows are stored beside those of the first one that a group reads. Pairs name a column
+  // elsewhere, and the one here.
+  struct LookedUp {
+    std::string table, from;  // its name, and that of the table whose rows lead to it
+    std::vector<std::pair<std::string, std::string>> by;       // of `from`; empty: nobody knows
+    std::vector<std::pair<std::string, std::string>> columns;  // of the new table
+    bool several = false;                                      // rows, for each that leads to it
+  };
+  std::vector<LookedUp> looked_up;  // in the order of the reads
+
+  // The table is a queue: rows are read from its front, by the named column, and deleted there.
+  struct Queue {
+    std::string read, column;
+    bool from_least = true;
+    std::optional<double> tombstones;  // that a read meets
+    std::optional<double> rate;        // rows that one partition loses in a second
+  };
+  std::optional<Queue> queue;
 };
 
 // The table that the finding's proposal changes; empty: none.

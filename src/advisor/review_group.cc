@@ -26,8 +26,11 @@ class Joined {
  public:
   explicit Joined(const TableFacts& first) : shape(shape_of(*first.table)), facts(first) {}
 
-  // Where a look-up finds several rows, what tells them apart goes into the key. `by`: see joined_by.
-  void add(const TableFacts& other, bool several_rows, const std::string& by) {
+  // Where a look-up finds several rows, what tells them apart goes into the key. `by`: see joined_by. Told is
+  // which columns it has of the other table.
+  std::vector<std::pair<std::string, std::string>> add(const TableFacts& other, bool several_rows,
+                                                       const std::string& by) {
+    std::vector<std::pair<std::string, std::string>> columns;
     shape.name += (names_++ == 0 ? "_with_" : "_and_") + other.table->name;
     schema::Table table = *facts.table;
     for (const schema::Column& column : other.table->columns) {
@@ -39,6 +42,7 @@ class Joined {
       added.id = next_id(table);
       facts.columns[added.name] = other.column(column);
       shape.columns.push_back({added.name, column.type->cql_name(), false});
+      columns.emplace_back(added.name, column.name);
       if (several_rows && is_key)
         shape.clustering.push_back({added.name, column.is_clustering() && column.descending});
     }
@@ -47,6 +51,7 @@ class Joined {
     facts.row_bytes += other.row_bytes;
     if (facts.rows && other.rows && *other.rows > 0) facts.writes += other.writes * *facts.rows / *other.rows;
     if (several_rows) multiply(other);
+    return columns;
   }
 
   Shape shape;
@@ -179,15 +184,51 @@ bool finds_several(const StatementFacts& read, const TableFacts& table) {
          table.table->clustering_count > 0 && !takes_one(*read.select());
 }
 
+// Whether a table that was looked up itself has the key's name among what it holds: that leads on, not what
+// led to it.
+bool is_named_later(const std::vector<const TableFacts*>& met, const schema::Table& table) {
+  const schema::Column& key = table.partition_key(0);
+  return std::any_of(met.begin() + 1, met.end(), [&](const TableFacts* other) {
+    const schema::Column* column = other->table->find(key.name);
+    return column != nullptr && !column->is_primary_key() && column->type->cql_name() == key.type->cql_name();
+  });
+}
+
+// The table that was read before and whose columns name what the read asks for: that of joined_by for the
+// partition key, else those of the same names and types.
+void find_source(const StatementFacts& read, const schema::Table& table,
+                 const std::vector<const TableFacts*>& met, const std::string& by, Proposal::LookedUp& out) {
+  const bool whole_rows = read.explanation.uses[0].access == plan::Explanation::Access::rows;
+  const size_t asked = table.partition_key_count + (whole_rows ? table.clustering_count : 0);
+  for (const TableFacts* source : met) {
+    out.by.clear();
+    for (size_t i = 0; i < asked; ++i) {
+      const schema::Column& column = table.columns[i];
+      const schema::Column* there = source->table->find(i == 0 && !by.empty() ? by : column.name);
+      if (there == nullptr || there->type->cql_name() != column.type->cql_name()) break;
+      out.by.emplace_back(there->name, column.name);
+    }
+    out.from = source->name;
+    if (out.by.size() == asked) return;
+    if (!by.empty()) break;  // it is the first one's
+  }
+  out.by.clear();
+}
+
 // The first table with all others that the group reads.
-Joined join(const ReviewModel& model, const GroupReads& reads, std::string& looked_up) {
+Joined join(const ReviewModel& model, const GroupReads& reads, std::vector<Proposal::LookedUp>& looked_up) {
   Joined joined(*reads.first);
   std::vector<const TableFacts*> met{reads.first};
   for (const StatementFacts* read : reads.statements) {
     const TableFacts* table = model.find(*read->explanation.uses[0].table);
     if (std::find(met.begin(), met.end(), table) != met.end()) continue;
-    joined.add(*table, finds_several(*read, *table), joined_by(*reads.statements.front(), *table->table));
-    looked_up += (met.size() == 1 ? "" : " and ") + table->name;
+    Proposal::LookedUp& found = looked_up.emplace_back();
+    found.table = table->name;
+    found.several = finds_several(*read, *table);
+    const std::string by =
+        is_named_later(met, *table->table) ? "" : joined_by(*reads.statements.front(), *table->table);
+    find_source(*read, *table->table, met, by, found);
+    found.columns = joined.add(*table, found.several, by);
     met.push_back(table);
   }
   return joined;
@@ -195,15 +236,21 @@ Joined join(const ReviewModel& model, const GroupReads& reads, std::string& look
 
 void fix_by_join(const ReviewModel& model, const GroupReads& reads, Finding& finding) {
   const TableFacts& first = *reads.first;
-  std::string looked_up;
+  std::vector<Proposal::LookedUp> looked_up;
   Joined joined = join(model, reads, looked_up);
+  std::vector<std::string> names;
+  for (const Proposal::LookedUp& one : looked_up) names.push_back(one.table);
   const std::optional<double> rows = joined.facts.rows;
   const double more_bytes = rows.value_or(0) * joined.facts.row_bytes;
   const bool split =
       propose_within_target(model, joined.facts, std::move(joined.shape), *reads.statements.front(), finding);
-  finding.fix = fmt::format("Store what is looked up in {} with the rows of {}{}", looked_up, first.name,
-                            split ? ". " + finding.fix : std::string(": one partition answers.")) +
-                what_of_the_old(model, reads.review.name, first);
+  Proposal proposal = *finding.proposal;
+  proposal.looked_up = std::move(looked_up);
+  finding.proposal = std::make_shared<const Proposal>(std::move(proposal));
+  finding.fix =
+      fmt::format("Store what is looked up in {} with the rows of {}{}", fmt::join(names, " and "),
+                  first.name, split ? ". " + finding.fix : std::string(": one partition answers.")) +
+      what_of_the_old(model, reads.review.name, first);
   if (split) finding.cost += " ";
   finding.cost += "Every copy is written when a row changes";
   if (rows && reads.last->rows) finding.cost += fmt::format("; {} on each replica", size_text(more_bytes));

@@ -99,14 +99,20 @@ Finding begin(const TableFacts& table, const StatementFacts* read, bool severe) 
   return finding;
 }
 
-void fix_queue(const TableFacts& table, const StatementFacts& read, Finding& finding) {
+// `tombstones`: that a read meets; nullopt: nobody knows.
+void fix_queue(const TableFacts& table, const StatementFacts& read, const StatementFacts& remove,
+               std::optional<double> tombstones, Finding& finding) {
   const Front front = front_of(read.explanation.uses[0], *read.select());
   const schema::Column* time = time_column(*table.table);
+  constexpr double hour = 3600;
   Proposal proposal;
   proposal.partition.push_back({"bucket", "timestamp",
                                 time != nullptr ? time->name + " rounded down to the hour"
                                                 : std::string("the hour that the row is put in"),
-                                "", 0, time != nullptr ? 3600.0 : 0.0});
+                                "", 0, hour});
+  proposal.queue = {read.name, front.column->name, front.from_least, tombstones, std::nullopt};
+  if (remove.rate > 0 && table.hottest_share() > 0)
+    proposal.queue->rate = remove.rate * remove.times * table.hottest_share();
   finding.proposal = std::make_shared<const Proposal>(std::move(proposal));
   finding.fix = fmt::format(
       "Read from where the last read ended ({} {} the last one taken), and put a period of time into the "
@@ -133,7 +139,10 @@ void review_measured(const ReviewModel& model, const TableFacts& table, Review& 
            table.tombstones_max ? fmt::format(", one met {}", count_text(*table.tombstones_max)) : ""),
        Origin::measured});
   if (queue) {
-    fix_queue(table, *front, finding);
+    const bool seen = front->observed && front->observed->calls > 0;
+    fix_queue(table, *front, *remove,
+              seen ? front->observed->tombstones_read / front->observed->calls : *table.tombstones_p99,
+              finding);
   } else {
     finding.fix =
         "Delete whole partitions, or ranges that are not read again; set only the columns that have a value: "
@@ -166,7 +175,7 @@ void review_queue(const ReviewModel& model, const TableFacts& table, Review& rev
         {fmt::format("{} tombstones met by a read: {} deletes, kept for {}", count_text(*tombstones),
                      rate_text(remove->rate * remove->times), duration_text(grace)),
          Origin::estimated});
-  fix_queue(table, *read, finding);
+  fix_queue(table, *read, *remove, tombstones, finding);
   review.findings.push_back(std::move(finding));
 }
 

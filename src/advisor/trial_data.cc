@@ -101,24 +101,65 @@ void TableData::size_partitions(std::vector<std::string>& assumed) {
 }
 
 TableData::Row TableData::row(uint64_t number) const {
-  if (number < partitions_) return {number, number, 0};
+  if (number < partitions_) return {number, number, deleted(number)};
   const uint64_t rest = number - partitions_;
   const auto after = std::upper_bound(rest_.begin(), rest_.end(), rest);
   const auto partition = static_cast<uint64_t>(after - rest_.begin() - 1);
-  return {number, partition, rest - rest_[partition] + 1};
+  return {number, partition, deleted(partition) + rest - rest_[partition] + 1};
 }
 
 TableData::Row TableData::row_at(uint64_t partition, uint64_t place) const {
-  if (place == 0) return {partition, partition, 0};
-  if (place >= sizes_[partition]) return {rows_ + place, partition, place};
-  return {partitions_ + rest_[partition] + place - 1, partition, place};
+  const uint64_t after = deleted(partition) + place;
+  if (place == 0) return {partition, partition, after};
+  if (place >= sizes_[partition]) return {rows_ + place, partition, after};
+  return {partitions_ + rest_[partition] + place - 1, partition, after};
 }
 
 TableData::Row TableData::new_row(uint64_t count) const {
   const Row beside = row(mix(rows(), count) % rows());
   const uint64_t number = rows() + count;
   if (facts_.table->clustering_count == 0) return {number, number, 0};
-  return {number, beside.partition, sizes_[beside.partition] + count};
+  return {number, beside.partition, deleted(beside.partition) + sizes_[beside.partition] + count};
+}
+
+bool TableLink::has(std::string_view column) const {
+  return std::any_of(columns.begin(), columns.end(), [&](const auto& one) { return one.first == column; });
+}
+
+// Which of the rows there one leads to. Columns of a key lead to different ones wherever they differ
+// themselves, so that no two rows become one; others lead to all of them alike unless their values are known
+// to be few.
+uint64_t TableData::link_number(const TableLink& link, const Row& row) const {
+  const schema::Column& column = *facts_.table->find(link.columns[0].first);
+  const bool alone = link.columns.size() == 1;
+  if (column.is_static()) return row.partition;
+  if (column.is_primary_key() && !alone) return column.is_partition_key() ? row.partition : row.place;
+  const bool counted = column.is_primary_key() || facts_.column(column).distinct;
+  return alone && counted ? number_of(column, row) : row.number;
+}
+
+TableData::Row TableData::linked(const TableLink& link, const Row& row) const {
+  const schema::Column& column = *facts_.table->find(link.columns[0].first);
+  const uint64_t count = link.to_rows ? link.to->rows() : link.to->partitions();
+  uint64_t number = link_number(link, row);
+  if (!column.is_primary_key()) number %= count;
+  if (number >= count) return {link.to->rows() + number, number, 0};
+  if (column.is_clustering()) number = (number + mix(seed_, row.partition)) % count;
+  return link.to_rows ? link.to->row(number) : link.to->row_at(number, 0);
+}
+
+void TableData::delete_first(double each, std::optional<double> rate) {
+  const double mean = static_cast<double>(rows_) / static_cast<double>(partitions_);
+  deleted_.clear();
+  for (const uint32_t size : sizes_)
+    deleted_.push_back(static_cast<uint32_t>(std::round(each * static_cast<double>(size) / mean)));
+  if (rate && *rate > 0) apart_ = 1000 / *rate;
+}
+
+double TableData::deleted_met() const {
+  double sum = 0;
+  for (uint64_t i = 0; i < deleted_.size(); ++i) sum += static_cast<double>(sizes_[i]) * deleted_[i];
+  return sum / static_cast<double>(rows_);
 }
 
 // Of several key columns the one with most values tells rows apart; the others have as many as declared.
@@ -162,6 +203,13 @@ uint64_t TableData::number_of(const schema::Column& column, const Row& row) cons
 }
 
 base::Bytes TableData::cell(const schema::Column& column, const Row& row, const types::Type& type) const {
+  for (const TableLink& link : links_) {
+    for (const auto& [here, there] : link.columns) {
+      if (here != column.name) continue;
+      const schema::Column& other = *link.to->table().find(there);
+      return link.to->cell(other, linked(link, row), &type == column.type.get() ? *other.type : type);
+    }
+  }
   const ColumnFacts& known = facts_.column(column);
   const uint64_t number = number_of(column, row);
   if (column.is_clustering() && is_time(column) && !known.distinct)

@@ -30,6 +30,9 @@ std::optional<double> rows_of_partition(const StatementFacts& statement) {
 
 Picker::Picker(const StatementFacts& statement, const DataPtr& data, double new_share)
     : data_(data), literals_(literals_of(*statement.tree, data->table())) {
+  const auto& uses = statement.explanation.uses;
+  deletes_rows_ = std::holds_alternative<cql::Delete>(statement.tree->node) && !uses.empty() &&
+                  !uses[0].clustering.empty();
   if (std::holds_alternative<cql::Insert>(statement.tree->node)) {
     new_share_ = new_share;
   } else if (statement.skew >= 0) {
@@ -85,6 +88,8 @@ TableData::Row Picker::pick(Random& random) const {
   // Few rows may have them: then others will do, as they would of an application.
   constexpr int tries = 200;
   for (int i = 0; i < tries && !has_literals(row); ++i) row = pick_any(random);
+  if (const uint64_t deleted = data_->deleted(row.partition); deletes_rows_ && deleted > 0)
+    return data_->deleted_row(row.partition, random.below(deleted));
   return row;
 }
 

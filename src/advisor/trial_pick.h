@@ -13,7 +13,8 @@ class Picker {
  public:
   // As unevenly as declared or recorded; of a statement that reads whole partitions and was recorded, so that
   // on average it finds as many rows as it did. `new_share`: of inserted rows that were not there before.
-  // Rows that have the values written in the statement.
+  // Rows that have the values written in the statement. Of a queue's rows those that have been taken are
+  // deleted, again: so it is as long at the end as at the beginning.
   Picker(const StatementFacts& statement, const DataPtr& data, double new_share);
 
   TableData::Row pick(Random& random) const;
@@ -31,6 +32,7 @@ class Picker {
   double exponent_ = 0;
   uint64_t shift_ = 0;  // the hottest is this partition: the larger the number, the smaller it is
   double new_share_ = 0;
+  bool deletes_rows_ = false;
   std::shared_ptr<uint64_t> inserted_ = std::make_shared<uint64_t>(0);
 };
 

@@ -2,28 +2,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <map>
 
-#include "advisor/review_buckets.h"
-#include "advisor/review_fix.h"
 #include "advisor/trial_fit.h"
-#include "advisor/trial_pick.h"
-#include "advisor/trial_rewrite.h"
+#include "advisor/trial_queue.h"
 #include "advisor/trial_suggest.h"
-#include "cql/parser.h"
+#include "advisor/trial_upkeep.h"
 #include "cql/printer.h"
 
 namespace sibyl::advisor {
 namespace {
-
-// A statement with its scaled review.
-struct Source {
-  const StatementFacts* facts = nullptr;
-  QueryReview review;
-  DataPtr data;  // of the first table that it uses; a view's are its base's
-};
 
 bool same_table(const schema::Table& table, const std::string& keyspace, const std::string& name) {
   return table.keyspace == keyspace && table.name == name;
@@ -67,6 +55,7 @@ class TrialMaker {
     scale_model(model_, options_.scale, assumed_);
     make_data();
     find_sources();
+    make_queues();
     find_suggestions();
     std::vector<Trial> trials;
     trials.push_back(given());
@@ -82,10 +71,19 @@ class TrialMaker {
   void make_data() {
     for (TableFacts& facts : model_.tables) {
       if (facts.table->is_view() || !is_used(model_, *facts.table)) continue;
-      data_.push_back(std::make_shared<TableData>(facts, options_.seed, literals_for(facts), assumed_));
-      facts = data_.back()->facts();
+      made_.push_back(std::make_shared<TableData>(facts, options_.seed, literals_for(facts), assumed_));
+      facts = made_.back()->facts();
+      data_.push_back(made_.back());
+    }
+  }
+
+  void make_queues() {
+    for (const std::shared_ptr<TableData>& data : made_) {
+      const TableFacts& facts = data->facts();
+      const std::optional<Proposal::Queue> queue = queue_of(review_, facts.name);
+      if (queue) no_queue_[facts.name] = make_queue(*queue, *data, assumed_);
       constexpr double many_tombstones = 10;
-      if (facts.tombstones_p99.value_or(0) >= many_tombstones)
+      if (facts.tombstones_p99.value_or(0) >= many_tombstones && data->deleted_met() <= 0)
         assumed_.push_back(fmt::format("{}: reads have met {} tombstones (p99); none are loaded", facts.name,
                                        count_text(*facts.tombstones_p99)));
     }
@@ -114,19 +112,37 @@ class TrialMaker {
 
   void find_sources() {
     for (const StatementFacts& facts : model_.statements) {
-      Source found{&facts, {}, nullptr};
+      Source found;
+      found.facts = &facts;
+      found.range_share = model_.cost.range_selectivity;
       if (!facts.explanation.uses.empty()) found.data = data_of(*facts.explanation.uses[0].table);
       Review scaled;
       review_statement(model_, facts, scaled);
       if (!scaled.queries.empty()) found.review = scaled.queries[0];
       sources_.push_back(std::move(found));
     }
+    for (Source& source : sources_)
+      if (source.data != nullptr) source.new_share = new_share(source.data);
+  }
+
+  Prepared prepare(const Finding& finding) const {
+    Prepared out;
+    if (finding.verdict == Verdict::tombstone_scan) {
+      const auto found = no_queue_.find(finding.table);
+      if (found != no_queue_.end()) out.obstacle = found->second;
+    }
+    const bool joins = finding.proposal != nullptr && !finding.proposal->looked_up.empty();
+    if (!joins || finding.cql.empty()) return out;
+    auto chain = std::make_shared<Chain>();
+    out.obstacle = link_group(finding, sources_, made_, *chain);
+    if (out.obstacle.empty()) out.chain = chain;
+    return out;
   }
 
   void find_suggestions() {
     for (const Finding& finding : review_.findings) {
       Suggestion found;
-      const std::string why = read_suggestion(review_, finding, data_, found);
+      const std::string why = read_suggestion(review_, finding, data_, prepare(finding), found);
       if (!found.is_any()) {
         if (!why.empty()) not_run_.push_back(fmt::format("{}: its fix is not run: {}", finding.id(), why));
         continue;
@@ -144,8 +160,10 @@ class TrialMaker {
     }
     const DataPtr base = base_of(finding, data_);
     for (const Source& source : sources_) {
-      if (source.facts->name == finding.query && source.data == base && source.facts->select() != nullptr)
-        found.query = source.facts;
+      if (source.data != base || source.facts->select() == nullptr) continue;
+      const bool fits = found.group.empty() ? source.facts->name == finding.query
+                                            : source.facts->group == found.group && found.query == nullptr;
+      if (fits) found.query = source.facts;
     }
     if (found.query == nullptr) return "no statement here is answered by it alone";
     const auto same = [&](const Suggestion& other) { return other.query == found.query; };
@@ -155,62 +173,29 @@ class TrialMaker {
   }
 
   static void load_all(const std::vector<TrialTable>& targets, Trial& trial) {
-    std::vector<std::pair<TrialTable, size_t>> loads;
+    struct Load {
+      TrialTable target;
+      size_t insert = 0, remove = 0;
+    };
+    std::vector<Load> loads;
     for (const TrialTable& target : targets) {
-      loads.emplace_back(target, trial.place(target.load_text(), target.keyspace));
-      trial.rows += static_cast<double>(target.data->rows());
+      Load& load = loads.emplace_back(Load{target, trial.place(target.load_text(), target.keyspace), 0});
+      if (target.data->deleted_met() > 0) load.remove = trial.place(target.delete_text(), target.keyspace);
+      trial.rows += static_cast<double>(target.data->rows()) *
+                    (target.chain != nullptr ? target.chain->multiplied() : 1);
     }
     trial.load = [loads](const Trial::Sink& sink) -> base::Status {
-      for (const auto& [target, statement] : loads) {
-        for (uint64_t i = 0; i < target.data->rows(); ++i)
-          SIBYL_TRY(sink(statement, target.row_cells(target.data->row(i))));
+      for (const auto& [target, insert, remove] : loads) {
+        for (uint64_t i = 0; i < target.data->rows(); ++i) {
+          for (const Cells& cells : target.rows_for(target.data->row(i))) SIBYL_TRY(sink(insert, cells));
+        }
+        for (uint64_t partition = 0; remove > 0 && partition < target.data->partitions(); ++partition) {
+          for (uint64_t place = 0; place < target.data->deleted(partition); ++place)
+            SIBYL_TRY(sink(remove, target.key_cells(target.data->deleted_row(partition, place))));
+        }
       }
       return {};
     };
-  }
-
-  static Work reading(double partitions, double rows) { return {1, partitions, rows, 0, 0, 0}; }
-
-  static Work writing(const cql::Statement& statement) {
-    Work work;
-    const auto add = [&](const auto& node) {
-      (std::holds_alternative<cql::Delete>(node) ? work.removes : work.inserts) += 1;
-    };
-    const auto* batch = std::get_if<cql::Batch>(&statement.node);
-    if (batch == nullptr) add(statement.node);
-    for (size_t i = 0; batch != nullptr && i < batch->statements.size(); ++i) add(batch->statements[i]);
-    return work;
-  }
-
-  static std::optional<Work> work_of(const Source& source) {
-    if (source.facts->select() == nullptr) return writing(*source.facts->tree);
-    if (!source.review.partitions || !source.review.rows_read) return std::nullopt;
-    const auto& uses = source.facts->explanation.uses;
-    const bool scans = !uses.empty() && (uses[0].access == plan::Explanation::Access::full_scan ||
-                                         uses[0].access == plan::Explanation::Access::token_range);
-    Work work = reading(scans ? 1 : *source.review.partitions, *source.review.rows_read);
-    if (scans) work.scanned = std::max(0.0, *source.review.partitions - 1);
-    return work;
-  }
-
-  static Operation operation_of(const Source& source) {
-    const StatementFacts& facts = *source.facts;
-    Operation operation;
-    // Names of recorded statements are those of what they compare, the same for several tables.
-    operation.name = facts.observed ? source.review.table + "/" + facts.name : facts.name;
-    operation.group = facts.group;
-    operation.weight = (facts.rate > 0 ? facts.rate : 1) * facts.times;
-    operation.work = work_of(source);
-    if (facts.select() != nullptr) operation.rows = source.review.rows_returned;
-    operation.may_fail = facts.observed.has_value();
-    return operation;
-  }
-
-  // Why a statement is not run; empty: it is.
-  static std::string obstacle(const Source& source) {
-    if (source.facts->error) return "is refused";
-    const auto* insert = std::get_if<cql::Insert>(&source.facts->tree->node);
-    return insert != nullptr && insert->json != nullptr ? "takes JSON" : "";
   }
 
   Trial given() const {
@@ -223,17 +208,82 @@ class TrialMaker {
     for (const DataPtr& data : data_) tables.push_back(trial_table(data));
     load_all(tables, trial);
     for (const Source& source : sources_) {
-      if (source.data == nullptr) continue;
-      Operation operation = operation_of(source);
-      if (const std::string why = obstacle(source); !why.empty()) {
-        trial.notes.push_back(fmt::format("{} {}: not run", operation.name, why));
-        continue;
-      }
-      set_actions(source, {run_as_it_is(source, plain_text(source), trial_table(source.data), trial)},
-                  operation);
-      trial.operations.push_back(std::move(operation));
+      if (source.data != nullptr) add_given(source, trial);
     }
     return trial;
+  }
+
+  void add_given(const Source& source, Trial& trial) const {
+    if (const Suggestion* joined = joining(source)) {
+      if (joined->query != source.facts) return;
+      Operation operation = operation_of_group(*joined, source);
+      const ChainPtr& chain = joined->target.chain;
+      const std::optional<Chain::Expected> expected = chain->expected();
+      if (expected) operation.work = expected->work;
+      if (expected) operation.rows = expected->rows;
+      operation.requests = chain->requests();
+      set_actions(source, {run_chain(chain, source, trial)}, operation);
+      trial.operations.push_back(std::move(operation));
+      return;
+    }
+    Operation operation = operation_of(source);
+    if (const std::string why = obstacle(source); !why.empty()) {
+      trial.notes.push_back(fmt::format("{} {}: not run", operation.name, why));
+      return;
+    }
+    if (operation.work && walks_over_deleted(source)) operation.work->rows += source.data->deleted_met();
+    set_actions(source, {run_as_it_is(source, plain_text(source), trial_table(source.data), trial)},
+                operation);
+    trial.operations.push_back(std::move(operation));
+  }
+
+  // Whether it begins where rows have been deleted.
+  bool walks_over_deleted(const Source& source) const {
+    const auto& uses = source.facts->explanation.uses;
+    if (source.facts->select() == nullptr || uses.empty() || uses[0].table->is_view()) return false;
+    if (uses[0].access != plan::Explanation::Access::partitions) return false;
+    const std::optional<Proposal::Queue> queue = queue_of(review_, source.data->facts().name);
+    return uses[0].clustering.empty() || (queue && queue->read == source.facts->name);
+  }
+
+  // The suggestion that answers the group of a read; nullptr: there is none.
+  const Suggestion* joining(const Source& source) const {
+    for (const Suggestion& one : beside_) {
+      if (!one.group.empty() && one.group == source.facts->group && source.facts->select() != nullptr)
+        return &one;
+    }
+    return nullptr;
+  }
+
+  // `first`: its first read.
+  Operation operation_of_group(const Suggestion& joined, const Source& first) const {
+    Operation operation = operation_of(first);
+    operation.name = operation.group = joined.group;
+    operation.work = std::nullopt;
+    operation.rows = std::nullopt;
+    double rate = 0;
+    for (const Source& source : sources_)
+      if (joining(source) == &joined) rate = std::max(rate, source.facts->rate);
+    operation.weight = (rate > 0 ? rate : 1) * first.facts->times;
+    return operation;
+  }
+
+  // Whether nothing needs the first table any more that a suggested one joins with others.
+  bool is_ended(const DataPtr& data) const {
+    const auto reads = [&](const Source& source) {
+      return source.data == data && source.facts->select() != nullptr && joining(source) == nullptr;
+    };
+    const auto joins = [&](const Suggestion& one) { return one.target.data == data && !one.group.empty(); };
+    const auto needs = [&](const Suggestion& one) {
+      if (one.target.data == data) return one.group.empty();
+      return one.target.chain != nullptr &&
+             std::any_of(one.target.chain->reads.begin(), one.target.chain->reads.end(),
+                         [&](const Chain::Read& read) { return read.data == data; });
+    };
+    return std::any_of(beside_.begin(), beside_.end(), joins) &&
+           std::none_of(beside_.begin(), beside_.end(), needs) &&
+           std::none_of(sources_.begin(), sources_.end(), reads) && data->table().views.empty() &&
+           !replaced_.contains(data->facts().name);
   }
 
   // Of the rows that the table's INSERTs write, those that it did not have before.
@@ -247,94 +297,6 @@ class TrialMaker {
     const TableFacts& facts = data->facts();
     if (inserted <= 0 || facts.growth_origin != Origin::measured) return 1;
     return std::clamp(facts.growth.value_or(0) / options_.scale / inserted, 0.0, 1.0);
-  }
-
-  // A part of what a statement takes, for the row that it is about.
-  using Action = std::function<base::Status(TrialSession&, Random&, const TableData::Row&)>;
-  void set_actions(const Source& source, std::vector<Action> actions, Operation& operation) const {
-    operation.run = [picker = Picker(*source.facts, source.data, new_share(source.data)),
-                     actions = std::move(actions)](TrialSession& connection, Random& random) -> base::Status {
-      const TableData::Row row = picker.pick(random);
-      for (const Action& action : actions) SIBYL_TRY(action(connection, random, row));
-      return {};
-    };
-  }
-
-  static Trial::Text plain_text(const Source& source) {
-    return {print_plain(source.facts->text), source.facts->keyspace};
-  }
-
-  RequestShape shape_of(const Source& source, const std::string& text) const {
-    RequestShape shape;
-    shape.bounds = find_bounds(text);
-    shape.range_share = model_.cost.range_selectivity;
-    if (source.facts->partitions) shape.listed = *source.facts->partitions;
-    const std::optional<ObservedShape>& seen = source.facts->observed;
-    if (!seen || seen->calls <= 0) return shape;
-    shape.limit = std::max(1.0, std::round(seen->rows_returned / seen->calls));
-    if (seen->partitions_read > 0) shape.range_rows = seen->rows_read / seen->partitions_read;
-    const auto& uses = source.facts->explanation.uses;
-    if (seen->rows_read > 0 && !uses.empty() && !uses[0].filters.empty())
-      shape.range_share = seen->rows_returned / seen->rows_read;
-    return shape;
-  }
-
-  Action run_as_it_is(const Source& source, const Trial::Text& statement, const TrialTable& target,
-                      Trial& trial) const {
-    const size_t place = trial.place(statement.text, statement.keyspace);
-    return [target, place, shape = shape_of(source, statement.text)](
-               TrialSession& connection, Random& random, const TableData::Row& row) -> base::Status {
-      const Binding binding{target.data, target.added_cells(row), shape};
-      SIBYL_TRY(connection.run(place, binding.cells(connection.markers(place), row, random)));
-      return {};
-    };
-  }
-
-  // Whether rows come from the newest on.
-  static bool is_newest_first(const Source& source) {
-    const schema::Column* time = time_column(source.data->table());
-    if (time == nullptr) return true;
-    for (const cql::Ordering& ordering : source.facts->select()->order_by)
-      if (ordering.column == time->name) return ordering.descending;
-    return time->descending;
-  }
-
-  // Buckets that one execution asks; none: nobody knows.
-  static std::optional<double> buckets_of(const Source& source, double width, double wanted) {
-    const TableData& data = *source.data;
-    const plan::Explanation::TableUse& use = source.facts->explanation.uses[0];
-    if (!use.filters.empty() || !use.clustering.empty() || data.apart() <= 0) return std::nullopt;
-    const double rows = static_cast<double>(data.rows()) / static_cast<double>(data.partitions());
-    const double all = 1 + rows * data.apart() / 1000 / width;
-    return std::isinf(wanted) ? all
-                              : std::min(all, TimeBucket{1000 / data.apart(), width, wanted}.expected());
-  }
-
-  // Bucket after bucket until there are enough rows: from now backwards, or from the first on.
-  Action run_by_time(const Source& source, const SplitStatement& statement, const TrialTable& target,
-                     Operation& operation, Trial& trial) const {
-    const SplitColumn& split = *target.by_time();
-    const size_t place = trial.place(statement.text, source.facts->keyspace);
-    const RequestShape shape = shape_of(source, statement.text);
-    const bool limited = source.facts->explanation.uses[0].has_limit;
-    const double wanted =
-        limited ? statement.limit.value_or(shape.limit) : std::numeric_limits<double>::infinity();
-    const bool newest_first = is_newest_first(source);
-    operation.requests = buckets_of(source, split.width, wanted);
-    return [data = source.data, place, split, shape, wanted, newest_first](
-               TrialSession& connection, Random& random, const TableData::Row& row) -> base::Status {
-      const double now = data->moment(data->newest(row.partition)) + data->apart() * random.unit();
-      const int64_t first = split.number(row.partition, 0), last = split.number(row.partition, now);
-      double found = 0;
-      for (int64_t i = 0; i <= last - first && found < wanted; ++i) {
-        const int64_t bucket = newest_first ? last - i : first + i;
-        const Binding binding{data, {{split.name, split.bucket(bucket)}}, shape};
-        SIBYL_ASSIGN(const std::vector<Cells> rows,
-                     connection.run(place, binding.cells(connection.markers(place), row, random)));
-        found += static_cast<double>(rows.size());
-      }
-      return {};
-    };
   }
 
   Trial suggested() const {
@@ -351,6 +313,7 @@ class TrialMaker {
     }
     std::vector<TrialTable> targets;
     for (const DataPtr& data : data_) {
+      if (is_ended(data)) continue;
       const auto instead = replaced_.find(data->facts().name);
       targets.push_back(instead != replaced_.end() ? instead->second.target : trial_table(data));
     }
@@ -376,119 +339,85 @@ class TrialMaker {
   }
 
   void add_suggested(const Source& source, Trial& trial) const {
-    Operation operation = operation_of(source);
-    for (const Suggestion& one : beside_) {
-      if (one.query != source.facts) continue;
-      const std::string text = print_from(source.facts->text, one.target.name);
-      if (one.exists) {  // its own rows are asked for
-        Source there = source;
-        there.data = one.target.data;
-        set_actions(there, {run_as_it_is(there, {text, source.facts->keyspace}, one.target, trial)},
-                    operation);
-        operation.work = reading(1, source.review.rows_returned.value_or(1));
-        trial.operations.push_back(std::move(operation));
-        return;
-      }
-      if (source.facts->error)
-        trial.notes.push_back(fmt::format(
-            "{} is refused by the given tables: the totals are not of the same work", operation.name));
-      operation.work = std::nullopt;
-      if (source.review.rows_returned) operation.work = reading(1, *source.review.rows_returned);
-      set_actions(source, {run_split(source, one, text, operation, trial)}, operation);
-      trial.operations.push_back(std::move(operation));
+    if (const Suggestion* joined = joining(source)) {
+      if (joined->query == source.facts) add_joined(source, *joined, trial);
       return;
     }
+    for (const Suggestion& one : beside_) {
+      if (one.query == source.facts) return add_beside(source, one, trial);
+    }
+    Operation operation = operation_of(source);
     if (const std::string why = obstacle(source); !why.empty()) {
       trial.notes.push_back(fmt::format("{} {}: not run", operation.name, why));
       return;
     }
     std::vector<Action> actions;
-    if (source.facts->select() == nullptr) add_upkeep(source, operation, actions, trial);
+    if (source.facts->select() == nullptr) {
+      if (is_left_out(source)) operation.work = Work();
+      for (const Suggestion& one : beside_) add_upkeep(source, one, operation, actions, trial);
+    }
     const auto replaced = replaced_.find(source.data->facts().name);
     if (replaced != replaced_.end()) {
       // What the new types or columns do not allow is left out.
       operation.may_fail = operation.may_fail || !replaced->second.target.types.empty();
       actions.push_back(run_split(source, replaced->second, plain_text(source).text, operation, trial));
-    } else
+    } else if (!is_left_out(source)) {
       actions.push_back(run_as_it_is(source, plain_text(source), trial_table(source.data), trial));
+    }
     set_actions(source, std::move(actions), operation);
     trial.operations.push_back(std::move(operation));
   }
 
-  // What a read of split partitions takes: every prefix is asked for as many rows as are wanted.
-  static void expect_split(const Source& source, const Suggestion& suggestion, double prefixes,
-                           Operation& operation) {
-    const TableData& data = *source.data;
-    const double held = static_cast<double>(data.rows()) / static_cast<double>(data.partitions());
-    const auto of_all = [&](double rows) {
-      const bool limited = source.facts->explanation.uses[0].has_limit;
-      return limited ? std::max(rows, std::min(rows * prefixes, held)) : rows;
-    };
-    const double rows =
-        suggestion.replaces ? *source.review.rows_read : source.review.rows_returned.value_or(1);
-    operation.work = reading(suggestion.partitions, of_all(rows));
-    if (operation.rows) operation.rows = of_all(*operation.rows);
+  // A write to a table that is no longer needed.
+  bool is_left_out(const Source& source) const {
+    return !std::holds_alternative<cql::Batch>(source.facts->tree->node) && is_ended(source.data);
   }
 
-  // A statement of a table whose partitions are split, or that has other columns.
-  Action run_split(const Source& source, const Suggestion& suggestion, const std::string& text,
-                   Operation& operation, Trial& trial) const {
-    const TrialTable& target = suggestion.target;
-    const plan::Explanation::TableUse& use = source.facts->explanation.uses[0];
-    const bool reads = source.facts->select() != nullptr;
-    if (reads && suggestion.replaces && !use.partitions)  // of whatever partitions there are
-      return run_as_it_is(source, {text, source.facts->keyspace}, target, trial);
-    SplitStatement written{text, std::nullopt};
-    double prefixes = 1;
-    for (const bool by_hash : {true, false}) {
-      for (const SplitColumn& split : target.splits) {
-        if ((split.modulo > 0) != by_hash) continue;
-        if (by_hash) prefixes *= split.modulo;
-        const SplitStatement next = print_split(written.text, split.name, reads ? split.modulo : 0);
-        written = {next.text, written.limit ? written.limit : next.limit};
-      }
+  // One read instead of those of a group.
+  void add_joined(const Source& source, const Suggestion& joined, Trial& trial) const {
+    Operation operation = operation_of_group(joined, source);
+    Source all = source;
+    if (source.review.rows_returned) {
+      const double rows = *source.review.rows_returned * joined.target.chain->multiplied();
+      all.review.rows_read = all.review.rows_returned = operation.rows = rows;
+      operation.work = reading(source.review.partitions.value_or(1), rows);
     }
-    if (!reads) written.text = print_insert_of(written.text, target);
-    if (reads && source.review.rows_read && !target.splits.empty())
-      expect_split(source, suggestion, prefixes, operation);
-    const bool by_row = suggestion.replaces && use.access == plan::Explanation::Access::rows;
-    if (!reads || target.by_time() == nullptr || by_row)
-      return run_as_it_is(source, {written.text, source.facts->keyspace}, target, trial);
-    Action action = run_by_time(source, written, target, operation, trial);
-    if (operation.requests && operation.work) operation.work->partitions = *operation.requests * prefixes;
-    return action;
+    const std::string text = print_from(source.facts->text, joined.target.name, true);
+    set_actions(source, {run_split(all, joined, text, operation, trial)}, operation);
+    trial.operations.push_back(std::move(operation));
   }
 
-  // What a write to a table means for those beside it: the new row; of a change the old key, looked up first.
-  void add_upkeep(const Source& source, Operation& operation, std::vector<Action>& actions,
-                  Trial& trial) const {
-    const bool inserts = std::holds_alternative<cql::Insert>(source.facts->tree->node);
-    const bool removes = std::holds_alternative<cql::Delete>(source.facts->tree->node);
-    for (const Suggestion& one : beside_) {
-      if (one.exists || one.target.data != source.data) continue;
-      const schema::Table& table = source.data->table();
-      if (!inserts)
-        actions.push_back(
-            run_as_it_is(source, {print_by_key(table), table.keyspace}, trial_table(source.data), trial));
-      const std::string text = removes ? print_delete(one.text) : one.target.load_text();
-      actions.push_back(run_as_it_is(source, {text, one.target.keyspace}, one.target, trial));
-      if (!operation.work) continue;
-      (removes ? operation.work->removes : operation.work->inserts) += 1;
-      if (inserts) continue;
-      operation.work->requests += 1;
-      operation.work->partitions += 1;
-      operation.work->rows += 1;
+  static void add_beside(const Source& source, const Suggestion& suggestion, Trial& trial) {
+    Operation operation = operation_of(source);
+    const std::string text = print_from(source.facts->text, suggestion.target.name);
+    if (suggestion.exists) {  // its own rows are asked for
+      Source there = source;
+      there.data = suggestion.target.data;
+      set_actions(there, {run_as_it_is(there, {text, source.facts->keyspace}, suggestion.target, trial)},
+                  operation);
+      operation.work = reading(1, source.review.rows_returned.value_or(1));
+      trial.operations.push_back(std::move(operation));
+      return;
     }
+    if (source.facts->error)
+      trial.notes.push_back(fmt::format(
+          "{} is refused by the given tables: the totals are not of the same work", operation.name));
+    operation.work = std::nullopt;
+    if (source.review.rows_returned) operation.work = reading(1, *source.review.rows_returned);
+    set_actions(source, {run_split(source, suggestion, text, operation, trial)}, operation);
+    trial.operations.push_back(std::move(operation));
   }
 
   const std::vector<Workload>& workloads_;
   const TrialOptions& options_;
   Review review_;
   ReviewModel model_;
-  std::vector<DataPtr> data_;
+  std::vector<std::shared_ptr<TableData>> made_;
+  std::vector<DataPtr> data_;  // the same, as whoever reads them has them
   std::vector<std::string> assumed_, not_run_;
   std::vector<Source> sources_;
-  std::map<std::string, Suggestion> replaced_;  // by the name of the table they take the place of
+  std::map<std::string, std::string> no_queue_;  // of tables: why they have no tombstones; empty: they have
+  std::map<std::string, Suggestion> replaced_;   // by the name of the table they take the place of
   std::vector<Suggestion> beside_;
 };
 

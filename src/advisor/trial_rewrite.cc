@@ -119,14 +119,37 @@ std::string print_plain(const std::string& text) {
   return cql::print(**tree);
 }
 
-std::string print_from(const std::string& text, const std::string& table) {
+std::string print_from(const std::string& text, const std::string& table, bool all) {
   auto tree = cql::parse_statement(text);
   if (!tree) return text;
   forget_names(**tree);
   if (auto* select = std::get_if<cql::Select>(&(*tree)->node)) {
     select->table.name = table;
     select->allow_filtering = false;
+    if (all) select->selectors.clear();
+    if (all) select->distinct = false;
   }
+  return cql::print(**tree);
+}
+
+std::string print_onto(const std::string& text, const std::string& table) {
+  auto tree = cql::parse_statement(text);
+  if (!tree) return text;
+  forget_names(**tree);
+  if (auto* update = std::get_if<cql::Update>(&(*tree)->node)) update->table.name = table;
+  if (auto* remove = std::get_if<cql::Delete>(&(*tree)->node)) remove->table.name = table;
+  return cql::print(**tree);
+}
+
+std::string print_after(const std::string& text, const std::string& column) {
+  auto tree = cql::parse_statement(text);
+  auto* select = tree ? std::get_if<cql::Select>(&(*tree)->node) : nullptr;
+  if (select == nullptr) return text;
+  cql::Relation relation;
+  relation.columns = {column};
+  relation.op = cql::Operator::greater;
+  relation.value = marker();
+  select->where.push_back(std::move(relation));
   return cql::print(**tree);
 }
 
@@ -166,9 +189,9 @@ std::string print_insert_of(const std::string& text, const TrialTable& target) {
   return cql::print(**tree);
 }
 
-std::string print_by_key(const schema::Table& table) {
+std::string print_by_key(const schema::Table& table, bool partition) {
   std::vector<std::string> relations;
-  for (size_t i = 0; i < table.partition_key_count + table.clustering_count; ++i)
+  for (size_t i = 0; i < table.partition_key_count + (partition ? 0 : table.clustering_count); ++i)
     relations.push_back(cql::print_name(table.columns[i].name) + " = ?");
   return fmt::format("SELECT * FROM {} WHERE {}", cql::print_name(table.name), fmt::join(relations, " AND "));
 }

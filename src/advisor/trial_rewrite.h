@@ -17,8 +17,12 @@ std::string print_plain(const std::string& text);
 // Of each marker of such a text whether a row's column is to be above or below it, or neither. Empty: not
 // known.
 std::vector<RequestShape::Bound> find_bounds(const std::string& text);
-// A SELECT of another table, which needs no filtering.
-std::string print_from(const std::string& text, const std::string& table);
+// A SELECT of another table, which needs no filtering. `all`: of its columns.
+std::string print_from(const std::string& text, const std::string& table, bool all = false);
+// An UPDATE or DELETE of another table.
+std::string print_onto(const std::string& text, const std::string& table);
+// A SELECT of the rows behind one.
+std::string print_after(const std::string& text, const std::string& column);
 
 struct SplitStatement {
   std::string text;
@@ -31,8 +35,8 @@ SplitStatement print_split(const std::string& text, const std::string& column, d
 // An INSERT with markers for the columns that the table adds; other statements as they are.
 std::string print_insert_of(const std::string& text, const TrialTable& target);
 
-// SELECT * of one row.
-std::string print_by_key(const schema::Table& table);
+// SELECT * of one row, or of a partition.
+std::string print_by_key(const schema::Table& table, bool partition = false);
 // DELETE of one row from the table that the definition makes.
 std::string print_delete(const std::string& definition);
 

@@ -43,7 +43,9 @@ class TestConnection final : public TrialSession {
   base::Result<std::vector<Cells>> run(size_t statement, const Cells& values) override {
     ++requests;
     auto answer = execute(plans_[statement], values);
-    if (answer) rows += answer->size();
+    if (!answer) return answer;
+    rows += answer->size();
+    answers.insert(answers.end(), answer->begin(), answer->end());
     return answer;
   }
   const std::vector<Marker>& markers(size_t statement) const override { return markers_[statement]; }
@@ -80,7 +82,13 @@ class TestConnection final : public TrialSession {
     return largest;
   }
 
-  size_t requests = 0, rows = 0;
+  void reset() {
+    requests = rows = partitions_read = tombstones_read = 0;
+    answers.clear();
+  }
+
+  size_t requests = 0, rows = 0, partitions_read = 0, tombstones_read = 0;
+  std::vector<Cells> answers;  // all rows that were returned
 
  private:
   void define(const std::string& text, const std::string& keyspace) {
@@ -101,6 +109,8 @@ class TestConnection final : public TrialSession {
                      [&](base::Result<execute::ResultSet> result) { answer.set_value(std::move(result)); });
     auto result = answer.get_future().get();
     if (!result) return base::fail(result.error());
+    partitions_read += result->partitions_read;
+    tombstones_read += result->tombstones_read;
     std::vector<Cells> rows;
     if (result->metadata == nullptr) return rows;
     const base::BytesView bytes = result->rows.bytes();

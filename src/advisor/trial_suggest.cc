@@ -34,6 +34,7 @@ std::string read_columns(const cql::CreateTable& create, const std::vector<Propo
   const schema::Table& base = out.target.data->table();
   for (const cql::ColumnDefinition& column : create.columns) {
     out.target.columns.push_back(column.name);
+    if (out.target.looked_up.contains(column.name)) continue;
     const schema::Column* old = base.find(column.name);
     const std::string type = cql::print(column.type);
     if (old != nullptr && type == old->type->cql_name()) continue;
@@ -65,10 +66,23 @@ std::string read_columns(const cql::CreateTable& create, const std::vector<Propo
   return {};
 }
 
+// Columns that come from the tables of the chain.
+void read_looked_up(const Finding& finding, const ChainPtr& chain, Suggestion& out) {
+  out.target.chain = chain;
+  out.group = finding.query;
+  for (size_t i = 0; i < finding.proposal->looked_up.size(); ++i) {
+    for (const auto& [name, column] : finding.proposal->looked_up[i].columns)
+      out.target.looked_up[name] = {i + 1, column};
+  }
+}
+
 // A table that is there already, which the query can read.
 std::string read_existing(const Finding& finding, const std::vector<DataPtr>& data, Suggestion& out) {
-  if (finding.proposal == nullptr || !finding.proposal->beside || !finding.fix.starts_with("Read "))
-    return {};
+  if (!finding.replaces.empty()) return {};
+  if (finding.proposal == nullptr || !finding.proposal->beside)
+    return finding.cql.empty() ? "it advises the application, and has no CQL"
+                               : "it changes the statement, not the tables";
+  if (!finding.fix.starts_with("Read ")) return "the table that it needs is run for another statement";
   const Shape& shape = *finding.proposal->beside;
   for (const DataPtr& one : data) {
     const std::string keyspace = shape.keyspace.empty() ? default_keyspace : shape.keyspace;
@@ -80,10 +94,9 @@ std::string read_existing(const Finding& finding, const std::vector<DataPtr>& da
   return fmt::format("no statement uses {}, so it has no rows", shape.name);
 }
 
-std::string obstacle(const Finding& finding, const Workload& fix, const DataPtr& base) {
-  if (finding.verdict == Verdict::multi_partition && finding.replaces.empty())
-    return "it joins tables, whose synthetic rows do not belong together";
-  if (finding.verdict == Verdict::tombstone_scan) return "tombstones are not loaded";
+std::string obstacle(const Finding& finding, const Workload& fix, const DataPtr& base,
+                     const Prepared& prepared) {
+  if (!prepared.obstacle.empty()) return prepared.obstacle;
   const auto is_table = [](const CqlStatement& one) {
     return one.text.find("CREATE TABLE") != std::string::npos;
   };
@@ -96,6 +109,13 @@ std::string obstacle(const Finding& finding, const Workload& fix, const DataPtr&
 
 }  // namespace
 
+std::optional<Proposal::Queue> queue_of(const Review& review, const std::string& table) {
+  for (const Finding& finding : review.findings)
+    if (finding.table == table && finding.proposal != nullptr && finding.proposal->queue)
+      return finding.proposal->queue;
+  return std::nullopt;
+}
+
 DataPtr base_of(const Finding& finding, const std::vector<DataPtr>& data) {
   for (const DataPtr& one : data)
     if (one->facts().name == finding.table) return one;
@@ -103,12 +123,12 @@ DataPtr base_of(const Finding& finding, const std::vector<DataPtr>& data) {
 }
 
 std::string read_suggestion(const Review& review, const Finding& finding, const std::vector<DataPtr>& data,
-                            Suggestion& out) {
+                            const Prepared& prepared, Suggestion& out) {
   if (finding.cql.find("CREATE TABLE") == std::string::npos) return read_existing(finding, data, out);
   const DataPtr base = base_of(finding, data);
   const auto workload = parse_workload(finding.cql, "fix");
   if (!workload) return "its definition is not read";
-  if (std::string why = obstacle(finding, *workload, base); !why.empty()) return why;
+  if (std::string why = obstacle(finding, *workload, base, prepared); !why.empty()) return why;
   const auto tree = cql::parse_statement(workload->cql[0].text);
   const auto* create = tree ? std::get_if<cql::CreateTable>(&(*tree)->node) : nullptr;
   if (create == nullptr) return "its definition is not read";
@@ -120,7 +140,11 @@ std::string read_suggestion(const Review& review, const Finding& finding, const 
   if (found.replaces)
     found.text =
         fmt::format("CREATE TABLE {}{}", cql::print_name(old.name), found.text.substr(found.text.find(" (")));
-  found.target = {found.replaces ? old.name : create->table.name, old.keyspace, base, {}, {}, {}};
+  found.target.name = found.replaces ? old.name : create->table.name;
+  found.target.keyspace = old.keyspace;
+  found.target.data = base;
+  if (prepared.chain != nullptr) read_looked_up(finding, prepared.chain, found);
+  if (base->deleted_met() > 0) found.queue = queue_of(review, base->facts().name);
   const std::vector<Proposal::Added> splits = read_splits(review, finding, found);
   if (std::string why = read_columns(*create, splits, found); !why.empty()) return why;
   out = std::move(found);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "advisor/trial_chain.h"
 #include "cql/printer.h"
 
 namespace sibyl::advisor {
@@ -53,6 +54,7 @@ Binding::Range Binding::range(const TableData::Row& row, Random& random) const {
   const auto has = [&](Bound kind) {
     return std::find(shape.bounds.begin(), shape.bounds.end(), kind) != shape.bounds.end();
   };
+  if (between) return {between->first, between->second, 0, 1};
   const uint64_t all = row.partition < data->partitions() ? data->size(row.partition) : 1;
   const double share = std::clamp(shape.range_share, 0.0, 1.0);
   const double wanted = std::round(shape.range_rows.value_or(share * static_cast<double>(all)));
@@ -143,10 +145,26 @@ AddedCells TrialTable::added_cells(const TableData::Row& row) const {
   return out;
 }
 
-Cells TrialTable::row_cells(const TableData::Row& row) const {
+std::vector<Cells> TrialTable::rows_for(const TableData::Row& row) const {
+  if (chain == nullptr) return {row_cells({row})};
+  std::vector<Cells> out;
+  chain->each(row, [&](const Chain::Together& together) { out.push_back(row_cells(together)); });
+  return out;
+}
+
+Cells TrialTable::row_cells(const std::vector<TableData::Row>& together) const {
+  const TableData::Row& row = together[0];
   const AddedCells added = added_cells(row);
   Cells out;
   for (const std::string& column : columns) {
+    if (const auto found = looked_up.find(column); found != looked_up.end()) {
+      const auto& [read, name] = found->second;
+      const TableData& other = *chain->reads[read].data;
+      const bool there = other.has(together[read]);
+      out.push_back(there ? std::optional(other.cell(*other.table().find(name), together[read]))
+                          : std::nullopt);
+      continue;
+    }
     const schema::Column* known = data->table().find(column);
     const auto type = types.find(column);
     const auto own =
@@ -159,8 +177,32 @@ Cells TrialTable::row_cells(const TableData::Row& row) const {
   return out;
 }
 
+// The columns that name a row of the data, and those that a fix has put before them.
+std::vector<std::string> TrialTable::key() const {
+  std::vector<std::string> out;
+  for (const SplitColumn& split : splits) out.push_back(split.name);
+  for (const schema::Column& column : data->table().columns)
+    if (column.is_primary_key()) out.push_back(column.name);
+  return out;
+}
+
+std::string TrialTable::delete_text() const {
+  std::vector<std::string> relations;
+  for (const std::string& column : key()) relations.push_back(cql::print_name(column) + " = ?");
+  return fmt::format("DELETE FROM {} WHERE {}", cql::print_name(name), fmt::join(relations, " AND "));
+}
+
+Cells TrialTable::key_cells(const TableData::Row& row) const {
+  TrialTable keys = *this;
+  keys.columns = key();
+  return keys.row_cells({row});
+}
+
 TrialTable trial_table(const DataPtr& data) {
-  TrialTable table{data->table().name, data->table().keyspace, data, {}, {}, {}};
+  TrialTable table;
+  table.name = data->table().name;
+  table.keyspace = data->table().keyspace;
+  table.data = data;
   std::vector<std::string> others;
   for (const schema::Column& column : data->table().columns)
     (column.type->is_counter() ? table.columns : others).push_back(column.name);

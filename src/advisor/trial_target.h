@@ -46,6 +46,8 @@ struct Binding {
   DataPtr data;
   AddedCells added;
   RequestShape shape;
+  std::optional<std::pair<TableData::Row, TableData::Row>> between =
+      {};  // what bounds are; none: as in `shape`
 
   Cells cells(const std::vector<Marker>& markers, const TableData::Row& row, Random& random) const;
 
@@ -61,6 +63,8 @@ struct Binding {
   std::optional<base::Bytes> list_for(const Marker& marker, Random& random) const;
 };
 
+struct Chain;
+
 // A table to be filled.
 struct TrialTable {
   std::string name, keyspace;
@@ -68,13 +72,26 @@ struct TrialTable {
   std::vector<SplitColumn> splits;                   // columns that a fix adds, by which partitions are split
   std::vector<std::string> columns;                  // in the order of the statement that loads it
   std::map<std::string, types::TypePtr> types = {};  // of columns that it adds, or has given another type
+  // Where rows of other tables are stored with its own: the reads that lead to them, and of columns the read
+  // and its table's column. nullptr: they are not.
+  std::shared_ptr<const Chain> chain = {};
+  std::map<std::string, std::pair<size_t, std::string>> looked_up = {};
 
   const SplitColumn* by_time() const;
   AddedCells added_cells(const TableData::Row& row) const;
 
   // INSERT of every column; of counters UPDATE.
   std::string load_text() const;
-  Cells row_cells(const TableData::Row& row) const;
+  // What it holds for a row of the data: one row, or those of others that belong to it.
+  std::vector<Cells> rows_for(const TableData::Row& row) const;
+  // The same of rows that belong together: one of each read of the chain, or the row alone.
+  Cells row_cells(const std::vector<TableData::Row>& together) const;
+  // DELETE of one row of the data.
+  std::string delete_text() const;
+  Cells key_cells(const TableData::Row& row) const;
+
+ private:
+  std::vector<std::string> key() const;
 };
 
 // The table itself.
