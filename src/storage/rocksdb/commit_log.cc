@@ -69,23 +69,32 @@ bool read_group(BytesView bytes, uint64_t offset, uint64_t salt, BytesView& grou
   return !group.empty() && take<uint32_t>(header) == group_crc(salt, offset, header, group);
 }
 
-// Whether some group beyond a broken one was written when the broken one was already on the device. Every
-// place is looked at, and what lies there may be anything that a client has once written: so no more is
+// What lies beyond a broken group, or none.
+struct Beyond {
+  bool has_groups = false;         // whole ones of this segment
+  bool was_broken_synced = false;  // some was written when the broken one was already on the device
+};
+
+// Every place is looked at, and what lies there may be anything that a client has once written: so no more is
 // hashed than the bytes once, however many places look like groups, and however long ones.
-bool was_synced(BytesView bytes, uint64_t broken, uint64_t salt) {
+Beyond look_beyond(BytesView bytes, uint64_t broken, uint64_t salt) {
+  Beyond beyond;
   std::optional<Crc32cOfRuns> checksums;
   for (uint64_t offset = broken + 8; offset + group_header_size <= bytes.size(); offset += 8) {
     const char* header = bytes.data() + offset;
     const auto synced = take<uint64_t>(header + 8);
-    if (synced <= broken || synced > offset) continue;
+    if (synced > offset || (synced <= broken && beyond.has_groups)) continue;
     const BytesView group = group_at(bytes, offset);
     if (group.empty()) continue;
     if (!checksums) checksums.emplace(bytes);
     const uint32_t crc =
         checksums->run(header_crc(salt, offset, header), offset + group_header_size, group.size());
-    if (take<uint32_t>(header) == crc) return true;
+    if (take<uint32_t>(header) != crc) continue;
+    beyond.has_groups = true;
+    beyond.was_broken_synced = synced > broken;
+    if (beyond.was_broken_synced) break;
   }
-  return false;
+  return beyond;
 }
 
 bool read_file(int file, base::Bytes& bytes) {
@@ -155,8 +164,11 @@ CommitLog::~CommitLog() {
 
 base::Status CommitLog::recover(const Replay& replay) {
   std::vector<Header> headers;
-  SIBYL_TRY(open_segments(headers));
+  std::vector<std::string> leftovers;
+  SIBYL_TRY(open_segments(headers, leftovers));
   SIBYL_TRY(check_mark());
+  // Not before: whoever has lost a segment may find it among them.
+  for (const std::string& path : leftovers) ::unlink(path.c_str());
   for (size_t i = 0; i < headers.size(); ++i) {
     const bool last = i + 1 == headers.size();
     const auto expected_end = last ? std::nullopt : std::optional(headers[i + 1].previous_end);
@@ -173,16 +185,17 @@ base::Status CommitLog::recover(const Replay& replay) {
   return sync();
 }
 
-// Opens the segments that are needed, in order, and removes the others.
-base::Status CommitLog::open_segments(std::vector<Header>& headers) {
+// Opens the segments that are needed, in order, and removes the others. `leftovers`: spares, and files that
+// were never finished.
+base::Status CommitLog::open_segments(std::vector<Header>& headers, std::vector<std::string>& leftovers) {
   std::vector<uint64_t> numbers;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(options_.directory, error)) {
     uint64_t number = 0;
     if (number_of(entry.path().filename().string(), number))
       numbers.push_back(number);
-    else
-      ::unlink(entry.path().c_str());  // a spare, or one that was never finished
+    else if (entry.path().extension() == ".spare")
+      leftovers.push_back(entry.path().string());
   }
   if (error) return failed("read the directory", error.value());
   std::sort(numbers.rbegin(), numbers.rend());
@@ -227,7 +240,9 @@ base::Result<uint64_t> CommitLog::replay_segment(const Segment& segment, std::op
     SIBYL_TRY(replay.group(group));
     offset = aligned(offset + group_header_size + group.size());
   }
-  if (expected_end ? offset != *expected_end : was_synced(bytes, offset, segment.salt))
+  const Beyond beyond = expected_end ? Beyond{} : look_beyond(bytes, offset, segment.salt);
+  must_leave_ = beyond.has_groups;
+  if (expected_end ? offset != *expected_end : beyond.was_broken_synced)
     return base::fail(
         damaged(segment.number, fmt::format("the group at byte {} was acknowledged and is broken", offset))
             .error());
@@ -285,7 +300,7 @@ base::Status CommitLog::ready_for(uint64_t needed) {
   if (needed > std::numeric_limits<uint32_t>::max()) return failed("write", EFBIG);
   if (pending_) SIBYL_TRY(publish());
   if (must_take_back_ && !is_doubtful()) SIBYL_TRY(take_back());
-  if (segments_.empty() || is_doubtful() || end_ + needed > segments_.back().size)
+  if (segments_.empty() || is_doubtful() || must_leave_ || end_ + needed > segments_.back().size)
     SIBYL_TRY(start_segment(needed, false));
   return set_mark(segment());
 }
@@ -377,7 +392,7 @@ base::Status CommitLog::publish() {
   pending_.reset();
   ++next_number_;
   end_ = synced_ = last_begin_ = pending_end_;
-  must_take_back_ = false;
+  must_take_back_ = must_leave_ = false;
   retire_released();
   count_bytes();
   return {};
@@ -490,7 +505,7 @@ std::string CommitLog::spare_path(uint64_t number) const {
 
 int CommitLog::sync_directory() const {
   const base::File directory(options_.directory, O_RDONLY | O_DIRECTORY);
-  return directory ? options_.disk->sync(directory.number()) : errno;
+  return directory ? options_.disk->sync_names(directory.number()) : errno;
 }
 
 }  // namespace sibyl::storage::rocksdb

@@ -102,7 +102,7 @@ class CommitLog {
 
   explicit CommitLog(Options options) : options_(std::move(options)), mark_(options_.mark, *options_.disk) {}
   base::Status recover(const Replay& replay);
-  base::Status open_segments(std::vector<Header>& headers);
+  base::Status open_segments(std::vector<Header>& headers, std::vector<std::string>& leftovers);
   base::Result<uint64_t> replay_segment(const Segment& segment, std::optional<uint64_t> expected_end,
                                         const Replay& replay);
   base::Status ready_for(uint64_t needed);
@@ -135,6 +135,7 @@ class CommitLog {
   uint64_t synced_ = 0;          // what of the current segment is on the device
   uint64_t last_begin_ = 0;      // of the group added last
   bool must_take_back_ = false;  // beyond end_ may lie a group that never was
+  bool must_leave_ = false;      // further beyond may lie whole ones, which a new group might end just before
   std::atomic<uint64_t> bytes_ = 0;
 };
 

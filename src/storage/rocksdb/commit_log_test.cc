@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
+#include <sys/stat.h>
 
 #include <ctime>
+#include <filesystem>
 #include <fstream>
 
 #include "storage/rocksdb/crc32c.h"
@@ -81,6 +83,64 @@ TEST_F(CommitLogTest, ReplaysWhatWasAppended) {
   EXPECT_TRUE(log_->append("three", true).has_value());
   reopen();
   EXPECT_EQ(replayed_, (std::vector<Bytes>{"one", "two", "three"}));
+}
+
+// Power was lost: of what nobody had synced the device has the third group, and not the second. What is
+// written then in the second's place must not bring the third one back behind it.
+TEST_F(CommitLogTest, GroupsBeyondALostOneNeverComeBack) {
+  for (const char* group : {"one", "two", "six"}) ASSERT_TRUE(log_->append(group, false).has_value());
+  constexpr size_t header = 48, group = 24, group_header = 16;
+  damage(last_segment(), header + group + group_header);
+  reopen();
+  EXPECT_EQ(replayed_, (std::vector<Bytes>{"one"}));
+  ASSERT_TRUE(log_->append("ten", true).has_value());
+  reopen();
+  EXPECT_EQ(replayed_, (std::vector<Bytes>{"one", "ten"}));
+}
+
+// Syncing a directory's data may leave out names that are new in it.
+TEST_F(CommitLogTest, NamesAreSyncedAsNames) {
+  class Watching final : public Disk {
+   public:
+    int sync(int file) override {
+      struct stat status{};
+      ::fstat(file, &status);
+      directories_as_files += S_ISDIR(status.st_mode) ? 1 : 0;
+      return Disk::sync(file);
+    }
+    int sync_names(int directory) override {
+      ++names;
+      return Disk::sync_names(directory);
+    }
+    int directories_as_files = 0, names = 0;
+  };
+  Watching disk;
+  const TemporaryDirectory outside;
+  auto log = open_log(directory_.path(), disk, replayed_, outside.path() + "/mark");
+  ASSERT_TRUE(log.has_value()) << log.error().text();
+  ASSERT_TRUE((*log)->append("one", true).has_value());
+  EXPECT_EQ(disk.directories_as_files, 0);
+  EXPECT_EQ(disk.names, 2);  // the segment's and the mark's
+}
+
+TEST_F(CommitLogTest, FilesOfOthersAndWhatMayBeASegmentStay) {
+  const TemporaryDirectory outside;
+  const std::string mark = outside.path() + "/mark";
+  auto log = open_log(directory_.path(), disk_, replayed_, mark);
+  ASSERT_TRUE(log.has_value()) << log.error().text();
+  ASSERT_TRUE((*log)->append("one", true).has_value());
+  log->reset();
+  const std::string segment = last_segment(), spare = directory_.path() + "/1.spare";
+  std::filesystem::copy(segment, segment + ".old");
+  std::filesystem::rename(segment, spare);
+  log = open_log(directory_.path(), disk_, replayed_, mark);
+  ASSERT_FALSE(log.has_value());
+  ASSERT_TRUE(std::filesystem::exists(spare));
+  std::filesystem::rename(spare, segment);
+  log = open_log(directory_.path(), disk_, replayed_, mark);
+  ASSERT_TRUE(log.has_value()) << log.error().text();
+  EXPECT_EQ(replayed_, (std::vector<Bytes>{"one"}));
+  EXPECT_TRUE(std::filesystem::exists(segment + ".old"));
 }
 
 TEST_F(CommitLogTest, OpeningAndReadingMakesNoFile) {

@@ -32,6 +32,11 @@ int Disk::sync(int file) {
   return ::fdatasync(file) == 0 ? 0 : errno;
 }
 
+int Disk::sync_names(int directory) {
+  // EINVAL: a file system that syncs no directories.
+  return ::fsync(directory) == 0 || errno == EINVAL ? 0 : errno;
+}
+
 int Disk::allocate(int file, uint64_t size) {
   for (;;) {
     if (::fallocate(file, 0, 0, static_cast<off_t>(size)) == 0) return 0;

@@ -32,6 +32,10 @@ class FaultyDisk final : public Disk {
     if (!fails(fail_sync)) return Disk::sync(file);
     return error;
   }
+  int sync_names(int directory) override {
+    ++syncs;
+    return fails(fail_sync) ? error.load() : Disk::sync_names(directory);
+  }
   int allocate(int file, uint64_t size) override {
     return fails(fail_allocate) ? error.load() : Disk::allocate(file, size);
   }

@@ -65,7 +65,7 @@ int LogMark::open_file() {
   if (!file) return errno;
   const base::File directory(std::filesystem::path(path_).parent_path().string(), O_RDONLY | O_DIRECTORY);
   if (!directory) return errno;
-  if (const int error = disk_->sync(directory.number()); error != 0) return error;
+  if (const int error = disk_->sync_names(directory.number()); error != 0) return error;
   file_.emplace(std::move(file));
   return 0;
 }
