@@ -46,6 +46,7 @@ base::Status GroupWriter::sync() {
 
 void GroupWriter::gather(std::span<Committer::Request> group) {
   batch_.Clear();
+  hot_.clear();  // those of a group that failed
   for (const Committer::Request& request : group) {
     for (const WriteSet::Operation& operation : request.writes.operations()) {
       const Slice key = slice_of(operation.key);

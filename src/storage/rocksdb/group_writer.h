@@ -31,19 +31,31 @@
 namespace sibyl::storage::rocksdb {
 
 // Counts merges by a hash of their key, to find records that gather fragments faster than flushes merge them.
+// Of the records that share a place the one that has most of its merges is counted: many that are written now
+// and then are never taken for one that is hot, for each of those is read.
 class HotKeys {
  public:
   // Whether the record has had so many fragments that merging them now pays.
   bool count(BytesView key) {
-    uint8_t& counter = counters_[std::hash<BytesView>{}(key) % counters_.size()];
-    if (++counter < limit) return false;
-    counter = 0;
+    const size_t hash = std::hash<BytesView>{}(key);
+    Place& place = places_[hash % places_.size()];
+    const auto name = static_cast<uint8_t>(hash / places_.size());
+    if (place.name != name && place.count > 0) {
+      --place.count;
+      return false;
+    }
+    place.name = name;
+    if (++place.count < limit) return false;
+    place.count = 0;
     return true;
   }
 
  private:
   static constexpr uint8_t limit = 64;
-  std::array<uint8_t, 1 << 16> counters_{};
+  struct Place {
+    uint8_t name = 0, count = 0;
+  };
+  std::array<Place, 1 << 16> places_{};
 };
 
 class GroupWriter {
