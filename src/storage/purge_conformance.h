@@ -326,6 +326,40 @@ TEST_P(StorePurge, ARangeDeletionTakesItsRowsAndThenGoesWithItsFlag) {
   EXPECT_EQ(records().size(), 2u);
 }
 
+// Whoever deletes what is older again and again leaves one deletion, not all of them.
+TEST_P(StorePurge, RangeDeletionsThatALaterOneReachesBeyondGo) {
+  row::Fragment flag;
+  flag.has_range_deletions = true;
+  merge(partition_key(), flag);
+  for (const char* clustering : {"a", "b", "c", "d"}) merge(row_key(clustering), one_cell(30));
+  merge(range_key("a", "b"), one_deletion(40, 1000));
+  merge(range_key("a", "bb"), one_deletion(60, 1000));  // as late as the next one
+  merge(range_key("a", "c"), one_deletion(60, 1000));
+  merge(range_key("a", "d"), one_deletion(20, 1000));  // earlier
+  merge(range_key("b", "c"), one_deletion(40, 1000));  // begins elsewhere
+  const std::string before = visible();
+  const auto ranges = [this] {
+    std::vector<Bytes> found;
+    for (const auto& [key, value] : records())
+      if (key != partition_key() && key < row_key("")) found.push_back(key);
+    return found;
+  };
+  purge();
+  EXPECT_EQ(ranges().size(), 5u) << "too young";
+  at(1001);
+  purge();
+  EXPECT_EQ(visible(), before);
+  const std::vector<Bytes> left = {range_key("a", "bb"), range_key("a", "c"), range_key("a", "d"),
+                                   range_key("b", "c")};
+  EXPECT_EQ(ranges(), left);
+  merge(range_key("a", std::nullopt), one_deletion(70, 1001));
+  at(1002);
+  const std::string then = visible();
+  purge();
+  EXPECT_EQ(visible(), then);
+  EXPECT_EQ(ranges(), (std::vector<Bytes>{range_key("a", std::nullopt), range_key("b", "c")}));
+}
+
 TEST_P(StorePurge, ALargePartitionKeepsItsDeletion) {
   WriteSet writes;
   for (int i = 0; i < 2000; ++i) writes.merge(row_key("r" + std::to_string(i)), encoded(one_cell(20)));

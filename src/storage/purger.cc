@@ -12,6 +12,10 @@ namespace {
 // remember.
 constexpr size_t max_records_looked_at = 1024;
 constexpr size_t max_ranges_remembered = 4096;
+// How old a deletion must be for others to go because of it: so old is what is on the device for sure.
+constexpr int64_t longest_settling_seconds = 3600;
+// How many range deletions that begin at one place are looked at.
+constexpr size_t max_wider_looked_at = 65'536;
 
 // Deletions and tombstones count too: the same pass drops them as shadowed, and they may hide a later
 // fragment with an earlier timestamp, which only the covering deletion would then keep from coming back.
@@ -23,6 +27,25 @@ bool holds_covered(const row::Fragment& fragment, const row::Deletion& deletion)
              [&](const row::ColumnDeletion& each) { return deletion.covers(each.deletion.timestamp); }) ||
          std::any_of(fragment.cells.begin(), fragment.cells.end(),
                      [&](const row::Cell& cell) { return deletion.covers(cell.timestamp); });
+}
+
+// Whether something in it is so old that it may go. What is not yet, as nearly everything with a TTL, is not
+// worth asking the view about: that is a read for each record.
+bool holds_forgettable(const row::Fragment& fragment, int64_t now_seconds, int64_t gc_before) {
+  if (fragment.has_range_deletions) return true;
+  if (fragment.deletion.exists() && fragment.deletion.local_seconds < gc_before) return true;
+  if (fragment.marker.exists() && !fragment.marker.is_live(now_seconds) &&
+      fragment.marker.expires_seconds < gc_before)
+    return true;
+  return std::any_of(
+             fragment.column_deletions.begin(), fragment.column_deletions.end(),
+             [&](const row::ColumnDeletion& each) { return each.deletion.local_seconds < gc_before; }) ||
+         std::any_of(fragment.cells.begin(), fragment.cells.end(), [&](const row::Cell& cell) {
+           int64_t written = 0;
+           return !cell.is_live(now_seconds) &&
+                  (__builtin_sub_overflow(cell.expires_seconds, cell.time_to_live, &written) ||
+                   written < gc_before);
+         });
 }
 
 }  // namespace
@@ -50,13 +73,18 @@ Purger::Verdict Purger::visit(BytesView key, BytesView value, bool whole, Bytes&
   enter(key, parsed);
   if (!row::is_perishable(value) && !covering_may_exist(parsed)) return Verdict::keep;
   if (!row::decode(value, fragment_)) return Verdict::keep;
+  if (parsed.kind == row::RecordKind::range_deletion && is_superseded(parsed, table->gc_grace_seconds))
+    return Verdict::remove;
   remember(key, parsed);
 
   // A later fragment may be hidden behind this record's tombstones: then they stay until it is merged in.
-  const bool may_forget = whole && row::is_perishable(value) && view_->is_whole(key, value);
-  if (may_forget && table->rows_end_with_marker && parsed.kind == row::RecordKind::row &&
-      !fragment_.marker.is_live(now_seconds_) && fragment_.marker.expires_seconds < *gc_before_seconds)
-    return Verdict::remove;
+  const bool has_ended = table->rows_end_with_marker && parsed.kind == row::RecordKind::row &&
+                         !fragment_.marker.is_live(now_seconds_) &&
+                         fragment_.marker.expires_seconds < *gc_before_seconds;
+  const bool may_forget = whole && row::is_perishable(value) &&
+                          (has_ended || holds_forgettable(fragment_, now_seconds_, *gc_before_seconds)) &&
+                          view_->is_whole(key, value);
+  if (may_forget && has_ended) return Verdict::remove;
   bool may_drop = false;
   if (may_forget) {
     may_drop = may_drop_deletion(key, parsed, *gc_before_seconds);
@@ -100,6 +128,7 @@ void Purger::enter(BytesView key, const row::RecordKey& parsed) {
   ranges_.clear();
   active_ranges_.clear();
   next_range_ = 0;
+  wider_begin_.reset();
 }
 
 // What the pass meets may have been erased since; what counts is the deletion that the view holds.
@@ -136,6 +165,48 @@ row::Deletion Purger::covering(const row::RecordKey& parsed) {
                 [&](size_t i) { return ranges_[i].end && BytesView(*ranges_[i].end) <= parsed.rest; });
   for (const size_t i : active_ranges_) result = row::reconcile(result, ranges_[i].deletion);
   return result;
+}
+
+bool Purger::is_superseded(const row::RecordKey& parsed, int64_t gc_grace_seconds) {
+  Bytes begin;
+  std::optional<Bytes> end;
+  if (!fragment_.deletion.exists() || !row::decode_range_bounds(parsed.rest, begin, end) || !end)
+    return false;
+  if (wider_begin_ != begin)
+    load_wider(begin, now_seconds_ - std::min(longest_settling_seconds, gc_grace_seconds / 2));
+  // The last one that reaches further is the latest of those.
+  const auto as_far = std::find_if(wider_.begin(), wider_.end(),
+                                   [&](const Wider& one) { return one.end && *one.end <= *end; });
+  return as_far != wider_.begin() && std::prev(as_far)->timestamp > fragment_.deletion.timestamp;
+}
+
+void Purger::load_wider(const Bytes& begin, int64_t settled_before) {
+  wider_begin_ = begin;
+  wider_.clear();
+  const Bytes first = row::range_deletion_record_key(prefix_, begin, std::nullopt);  // the one without end
+  const auto after = row::after(first);
+  if (!after) return;
+  const auto consider = [&](std::optional<Bytes> end) {
+    const row::Deletion& deletion = other_.deletion;
+    const bool is_latest = wider_.empty() || deletion.timestamp > wider_.back().timestamp;
+    if (!deletion.exists() || deletion.local_seconds > settled_before || !is_latest) return;
+    wider_.push_back({std::move(end), deletion.timestamp});
+  };
+  Iterator& records = view_iterator();
+  records.seek(first);
+  if (records.valid() && records.key() == first && row::decode(records.value(), other_))
+    consider(std::nullopt);
+  Bytes begin_of_one;
+  std::optional<Bytes> end;
+  size_t looked_at = 0;
+  for (records.seek_for_prev(*after); records.valid() && ++looked_at <= max_wider_looked_at; records.prev()) {
+    row::RecordKey parsed;
+    if (records.key() == *after) continue;
+    if (!records.key().starts_with(first) || records.key() == first) return;
+    if (row::parse_record_key(records.key(), parsed) &&
+        row::decode_range_bounds(parsed.rest, begin_of_one, end) && row::decode(records.value(), other_))
+      consider(end);
+  }
 }
 
 bool Purger::may_drop_deletion(BytesView key, const row::RecordKey& parsed, int64_t gc_before_seconds) {

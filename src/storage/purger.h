@@ -7,7 +7,10 @@
 //  - the value of an expired cell (row::purge says why the cell itself stays);
 //  - what a partition or range deletion shadows that was met earlier in the same pass and is in the view: it
 //  leaves the
-//    store only when nothing is left that it shadows.
+//    store only when nothing is left that it shadows;
+//  - a range deletion where the view has a later one that begins at the same place and reaches further
+//    (DELETE … WHERE c < x again and again), which goes for the same reason not before what both shadow. It
+//    must have been there for a while: a store that syncs now and then might lose the later one alone.
 //
 // Safe only when nothing shadowed is left:
 //  - a record's own deletions, tombstones and expired cells, past the table's grace: only of a whole record,
@@ -71,6 +74,8 @@ class Purger {
   void remember(BytesView key, const row::RecordKey& parsed);
   bool covering_may_exist(const row::RecordKey& parsed) const;
   row::Deletion covering(const row::RecordKey& parsed);
+  bool is_superseded(const row::RecordKey& parsed, int64_t gc_grace_seconds);
+  void load_wider(const Bytes& begin, int64_t settled_before);
   bool may_drop_deletion(BytesView key, const row::RecordKey& parsed, int64_t gc_before_seconds);
   bool shadows_nothing(BytesView begin, BytesView end, const row::Deletion& deletion);
   bool has_records(BytesView begin, BytesView end);
@@ -87,6 +92,14 @@ class Purger {
   std::vector<RangeDeletion> ranges_;  // by begin
   std::vector<size_t> active_ranges_;  // those that begin at or before the current row and have not ended
   size_t next_range_ = 0;
+
+  // Range deletions that begin at one place, each later than all that reach further; the furthest first.
+  struct Wider {
+    std::optional<Bytes> end;
+    int64_t timestamp;
+  };
+  std::optional<Bytes> wider_begin_;
+  std::vector<Wider> wider_;
 
   row::Fragment fragment_;
   row::Fragment other_;

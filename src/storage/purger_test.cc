@@ -1,0 +1,76 @@
+#include "storage/purger.h"
+
+#include <gtest/gtest.h>
+
+namespace sibyl::storage {
+namespace {
+
+constexpr uint32_t table = 1024;
+constexpr int64_t grace = 100, now = 1000;
+
+// Everything is whole; says how often it was asked.
+class CountingView final : public Purger::View {
+ public:
+  explicit CountingView(int& asked) : asked_(asked) {}
+  bool is_whole(BytesView, BytesView) override { return ++asked_ > 0; }
+  std::unique_ptr<Iterator> iterate() override { return nullptr; }  // rows are looked at alone
+
+ private:
+  int& asked_;
+};
+
+class PurgerTest : public testing::Test {
+ protected:
+  Purger::Verdict visit(row::Fragment fragment) {
+    auto policy = std::make_shared<PurgePolicy>();
+    policy->tables = {{table, grace}};
+    Purger purger(policy, now, std::make_unique<CountingView>(asked_));
+    Bytes value, changed;
+    row::encode(fragment, value);
+    return purger.visit_whole(row::row_record_key(row::partition_prefix(table, "k"), "c"), value, changed);
+  }
+  static row::Fragment cell(row::CellKind kind, int32_t time_to_live, int64_t expires) {
+    row::Fragment fragment;
+    row::Cell& cell = fragment.cells.emplace_back();
+    cell.kind = kind;
+    cell.time_to_live = time_to_live;
+    cell.expires_seconds = expires;
+    cell.timestamp = 1;
+    return fragment;
+  }
+
+  int asked_ = 0;
+};
+
+// A compaction reads nothing for what it would keep anyway.
+TEST_F(PurgerTest, TheViewIsAskedOnlyAboutWhatIsOldEnough) {
+  using row::CellKind;
+  EXPECT_EQ(visit(cell(CellKind::expiring, 500, now + 10)), Purger::Verdict::keep);  // lives
+  EXPECT_EQ(visit(cell(CellKind::expiring, 5, now - 1)), Purger::Verdict::keep);     // within the grace
+  EXPECT_EQ(visit(cell(CellKind::tombstone, 0, now - grace)), Purger::Verdict::keep);
+  row::Fragment row;
+  row.deletion = {1, now - grace};
+  EXPECT_EQ(visit(row), Purger::Verdict::keep);
+  row.deletion = {};
+  row.marker = {1, 50, now - 1};
+  EXPECT_EQ(visit(row), Purger::Verdict::keep);
+  row.marker = {};
+  row.column_deletions = {{3, {1, now - 1}}};
+  EXPECT_EQ(visit(row), Purger::Verdict::keep);
+  EXPECT_EQ(asked_, 0);
+
+  EXPECT_EQ(visit(cell(CellKind::tombstone, 0, now - grace - 1)), Purger::Verdict::remove);
+  EXPECT_EQ(visit(cell(CellKind::expiring, grace, now - 1)), Purger::Verdict::remove);
+  row.column_deletions = {{3, {1, now - grace - 1}}};
+  EXPECT_EQ(visit(row), Purger::Verdict::remove);
+  row.column_deletions.clear();
+  row.deletion = {1, now - grace - 1};
+  EXPECT_EQ(visit(row), Purger::Verdict::remove);
+  row.deletion = {};
+  row.marker = {1, 50, now - grace - 1};
+  EXPECT_EQ(visit(row), Purger::Verdict::remove);
+  EXPECT_EQ(asked_, 5);
+}
+
+}  // namespace
+}  // namespace sibyl::storage
