@@ -53,6 +53,16 @@ base::Status CounterTally::add(const plan::Operation& operation, BytesView parti
   return {};
 }
 
+// A counter that is not there may have been deleted, by a clock that was ahead of what it is now: the first
+// increment comes after that.
+base::Result<int64_t> CounterTally::after_deletions(ReadBefore& reads, const Row& row, int64_t now_micros) {
+  std::optional<BytesView> clustering;
+  if (!row.is_static) clustering = row.named.clustering;
+  SIBYL_ASSIGN(const int64_t latest, reads.latest(row.prefix, clustering));
+  const bool is_ahead = latest >= now_micros && latest != std::numeric_limits<int64_t>::max();
+  return is_ahead ? latest + 1 : now_micros;
+}
+
 base::Status CounterTally::write(ReadBefore& reads, int64_t now_micros, storage::WriteSet& writes) {
   for (const auto& [key, entry] : rows_) {
     SIBYL_ASSIGN(const row::Fragment* existing, entry.is_static
@@ -63,7 +73,12 @@ base::Status CounterTally::write(ReadBefore& reads, int64_t now_micros, storage:
     std::vector<Bytes> values;
     values.reserve(entry.deltas.size());
     for (const auto& [column, delta] : entry.deltas) {
-      const row::CounterUpdate update = row::increment(find_cell(*existing, column), delta, now_micros);
+      const row::Cell* current = find_cell(*existing, column);
+      int64_t moment = now_micros;
+      if (current == nullptr) {
+        SIBYL_ASSIGN(moment, after_deletions(reads, entry, now_micros));
+      }
+      const row::CounterUpdate update = row::increment(current, delta, moment);
       row::Cell& cell = fragment.cells.emplace_back();
       cell.column = column;
       cell.kind = row::CellKind::counter;

@@ -27,6 +27,8 @@ class CounterTally {
     bool is_static = false;
     std::map<uint32_t, int64_t> deltas;  // by column id
   };
+  static base::Result<int64_t> after_deletions(ReadBefore& reads, const Row& row, int64_t now_micros);
+
   std::map<Bytes, Row> rows_;  // by record key
 };
 

@@ -197,6 +197,7 @@ class IndexReader final : public Reader {
         candidates_(std::move(candidates)) {
     inner_plan_.table = plan.table;
     inner_plan_.now_seconds = plan.now_seconds;
+    inner_plan_.interrupt = plan.interrupt;
     inner_plan_.keys.resize(1);
     if (by_partition_) {
       inner_plan_.names_rows = plan.names_rows;

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <future>
@@ -27,6 +28,33 @@ TEST(Modify, CountersAddUp) {
   EXPECT_EQ(database.error_of("UPDATE t SET n = n + ? WHERE k = 1 AND c = 1", {ValueView::null()}),
             "Invalid null value for counter increment");
   database.must("UPDATE t SET n = n + ? WHERE k = 1 AND c = 1", {ValueView::unset()});
+}
+
+// The server was started again, and its clock was set back meanwhile.
+TEST(Modify, ADeletedCounterStartsAgainAlsoWhenTheClockWentBack) {
+  WriteFixture database;
+  database.must("CREATE TABLE t (k int, c int, n counter, s counter STATIC, PRIMARY KEY (k, c))");
+  base::ManualClock earlier(WriteFixture::start_micros - 3'600'000'000);
+  TimestampSource timestamps(earlier);
+  Environment environment{*database.store, *database.store, earlier, timestamps, database.locks};
+  int key = 0;
+  for (const std::string deletion :
+       {"DELETE n, s FROM t WHERE k = {} AND c = 1", "DELETE FROM t WHERE k = {} AND c = 1",
+        "DELETE FROM t WHERE k = {} AND c > 0", "DELETE FROM t WHERE k = {}"}) {
+    ++key;
+    database.must(fmt::format("UPDATE t SET n += 5 WHERE k = {} AND c = 1", key));
+    database.must(fmt::format(fmt::runtime(deletion), key));
+    const auto increment = database.prepare(fmt::format("UPDATE t SET n += 1 WHERE k = {} AND c = 1", key));
+    const auto read = database.prepare(fmt::format("SELECT n FROM t WHERE k = {} AND c = 1", key));
+    ASSERT_TRUE(increment && read);
+    for (int64_t expected : {1, 2}) {
+      modify(**increment, {}, environment, [](base::Result<ResultSet> result) { ASSERT_TRUE(result); });
+      const auto result = select(**read, {}, environment);
+      ASSERT_TRUE(result) << result.error().text();
+      ASSERT_EQ(result->rows.count(), 1u) << deletion;
+      EXPECT_EQ(BytesView(result->rows.bytes()).substr(4), types::encode_int64(expected)) << deletion;
+    }
+  }
 }
 
 TEST(Modify, ConcurrentIncrementsAreExact) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "execute/environment.h"
 #include "row/record_key.h"
 
 namespace sibyl::execute {
@@ -271,12 +272,20 @@ class SliceReader final : public Reader {
       if (!ranges_.empty()) covering = later(covering, ranges_.covering(clustering_));
       SIBYL_TRY(tombstones_.add(row_bytes_, row_, covering, plan_));
       if (make_visible(row_, covering, plan_)) return true;
+      SIBYL_TRY(count_skipped());
     }
     SIBYL_TRY(iterator_->status());
     return false;
   }
 
  private:
+  // There may be millions of rows under one deletion, which are not tombstones.
+  base::Status count_skipped() {
+    constexpr uint64_t steps = 64;
+    if (plan_.interrupt == nullptr || ++skipped_ % steps != 0) return {};
+    return plan_.interrupt->check();
+  }
+
   const std::vector<plan::Interval>& all_intervals() const {
     return plan_.names_rows ? named_ : plan_.intervals;
   }
@@ -475,6 +484,7 @@ class SliceReader final : public Reader {
   BytesView clustering_, row_bytes_;
   Fragment row_;
   TombstoneCount tombstones_;
+  uint64_t skipped_ = 0;  // rows
 };
 
 // Up to so many single records are fetched at once rather than sought.

@@ -23,6 +23,8 @@ namespace sibyl::execute {
 using base::Bytes;
 using base::BytesView;
 
+class Interrupt;  // environment.h
+
 // Where an earlier page stopped.
 struct Position {
   Bytes partition_key;
@@ -49,6 +51,8 @@ struct ReadPlan {
 
   // A read that meets more deleted rows and cells than this fails (READ_TOO_MANY_TOMBSTONES).
   int64_t max_tombstones = std::numeric_limits<int64_t>::max();
+
+  const Interrupt* interrupt = nullptr;  // asked while rows are skipped that nobody sees; borrowed
 };
 
 class Reader {

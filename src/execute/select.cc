@@ -112,6 +112,7 @@ class Selecting {
     read_.table = plan_.table.get();
     read_.now_seconds = bindings_.now_micros / 1'000'000;
     read_.reversed = plan_.reversed;
+    read_.interrupt = request_.interrupt;
     read_.is_range = where.partitions() == plan::Restrictions::Partitions::range;
     SIBYL_TRY(make_filters());
     if (read_.is_range) {

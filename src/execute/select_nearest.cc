@@ -148,6 +148,7 @@ class SelectingNearest {
     const plan::Restrictions& where = *plan_.where;
     read_.table = plan_.table.get();
     read_.now_seconds = bindings_.now_micros / 1'000'000;
+    read_.interrupt = request_.interrupt;
     read_.is_range = where.partitions() == plan::Restrictions::Partitions::range;
     if (read_.is_range) {
       SIBYL_ASSIGN(read_.tokens, where.token_range(bindings_, scratch_));

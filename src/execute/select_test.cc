@@ -369,6 +369,16 @@ TEST(Select, ALongReadEndsWhenItIsNotWantedAnyMore) {
     EXPECT_EQ(read(text, 1'000'000), "whole") << text;
   }
   EXPECT_EQ(read("SELECT * FROM t WHERE k = 3", 0), "whole") << "a short read is not asked about";
+  // Rows under a deletion are gone for everybody but who has to walk over them.
+  db.must("CREATE TABLE d (k int, c int, v int, PRIMARY KEY (k, c))");
+  for (int i = 0; i < 600; ++i)
+    db.must(fmt::format("INSERT INTO d (k, c, v) VALUES ({}, {}, 1)", i / 300, i));
+  db.must("DELETE FROM d WHERE k = 0");
+  db.must("DELETE FROM d WHERE k = 1 AND c >= 300");
+  for (const char* text : {"SELECT * FROM d WHERE k = 0", "SELECT * FROM d WHERE k = 1 ORDER BY c DESC"}) {
+    EXPECT_EQ(read(text, 3), "over") << text;
+    EXPECT_EQ(read(text, 1'000'000), "whole") << text;
+  }
 }
 
 // --- What is told

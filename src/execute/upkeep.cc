@@ -68,6 +68,13 @@ bool is_same(const Fragment& left, const Fragment& right) {
                     [](const row::Cell& one, const row::Cell& other) { return is_same(one, other); });
 }
 
+base::Error too_much_for(const schema::Table& table) {
+  return base::Error(base::ErrorCode::invalid,
+                     fmt::format("This changes too much in the indexes and views of {}.{} for one write",
+                                 table.keyspace, table.name))
+      .with_hint("write or delete fewer rows at once: by ranges of their clustering columns");
+}
+
 base::Error too_long_for(const schema::Table& view, size_t size) {
   return base::Error(base::ErrorCode::invalid,
                      fmt::format("Key length of {} is longer than maximum of {}", size, plan::max_key_size))
@@ -77,9 +84,10 @@ base::Error too_long_for(const schema::Table& view, size_t size) {
 // Kept from one write to the next of a thread, for its memory.
 class Upkeep {
  public:
-  void begin(const storage::Store& store, storage::WriteSet& out) {
+  void begin(const storage::Store& store, storage::WriteSet& out, size_t most_bytes) {
     store_ = &store;
     out_ = &out;
+    most_bytes_ = most_bytes;
   }
 
   // The entries are of one partition, in the order of their keys.
@@ -263,11 +271,13 @@ class Upkeep {
       SIBYL_ASSIGN(const size_t too_long, write_view_change(view, change, *out_));
       if (too_long != 0) return base::fail(too_long_for(*view, too_long));
     }
-    return {};
+    const size_t size = out_->byte_size() + out_->operations().size() * sizeof(storage::WriteSet::Operation);
+    return size > most_bytes_ ? base::fail(too_much_for(*table_)) : base::Status();
   }
 
   const storage::Store* store_ = nullptr;
   storage::WriteSet* out_ = nullptr;
+  size_t most_bytes_ = 0;
 
   const schema::Table* table_ = nullptr;
   BytesView prefix_;
@@ -303,13 +313,13 @@ void gather(std::span<const schema::Table* const> tables, const storage::WriteSe
 }  // namespace
 
 base::Status add_upkeep(std::span<const schema::Table* const> tables, const storage::Store& store,
-                        storage::WriteSet& writes) {
+                        storage::WriteSet& writes, size_t most_bytes) {
   thread_local std::vector<Entry> entries;
   gather(tables, writes, entries);
   // Apart: the entries borrow from `writes`.
   storage::WriteSet added;
   thread_local Upkeep upkeep;
-  upkeep.begin(store, added);
+  upkeep.begin(store, added, most_bytes);
   for (size_t begin = 0; begin < entries.size();) {
     size_t end = begin + 1;
     while (end < entries.size() && entries[end].prefix() == entries[begin].prefix()) ++end;

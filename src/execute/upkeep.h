@@ -47,10 +47,15 @@ base::Status write_index_change(const schema::Index& index, const RowChange& cha
 base::Result<size_t> write_view_change(const schema::TablePtr& view, const RowChange& change,
                                        storage::WriteSet& writes);
 
+// How much of that one write may bring along: it is built in memory, and committed whole. Deleting a
+// partition of millions of rows has an entry for each of them.
+inline constexpr size_t max_upkeep_bytes = 256u << 20;
+
 // Adds to `writes` what its merges into `tables` mean for their indexes and views; other tables' records are
-// left alone. REQUIRES: the partitions are locked, from before they were read until the commit.
+// left alone. Refuses more than `most_bytes`. REQUIRES: the partitions are locked, from before they were read
+// until the commit.
 base::Status add_upkeep(std::span<const schema::Table* const> tables, const storage::Store& store,
-                        storage::WriteSet& writes);
+                        storage::WriteSet& writes, size_t most_bytes = max_upkeep_bytes);
 
 // Adds erasing all records of the table, its indexes and its views.
 void erase_all(const schema::Table& table, storage::WriteSet& writes);

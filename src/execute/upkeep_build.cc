@@ -33,7 +33,7 @@ base::Result<BuildStep> next_build_step(const schema::Table& table, const storag
   // A row's key: some rows of its partition are done. Else the prefix of a partition.
   row::RecordKey parsed, begins;
   const bool is_within = row::parse_record_key(position, begins) && begins.kind == row::RecordKind::row;
-  size_t count = 0;
+  size_t count = 0, bytes = 0;
   for (records->seek_to_first(); records->valid(); records->next(), ++count) {
     const BytesView key = records->key();
     if (!row::parse_record_key(key, parsed)) return base::fail(corrupt());
@@ -47,7 +47,10 @@ base::Result<BuildStep> next_build_step(const schema::Table& table, const storag
       step.partitions.emplace_back(prefix);
       if (count == 0 && is_within && begins.prefix(position) == prefix) step.from = Bytes(begins.rest);
     }
-    if (count < BuildStep::max_records) continue;
+    if (count < BuildStep::max_records && bytes < BuildStep::max_bytes) {
+      bytes += key.size() + records->value().size();
+      continue;
+    }
     // A partition that does not fit is built alone, in pieces.
     if (step.partitions.size() == 1) {
       if (parsed.kind != row::RecordKind::row) continue;

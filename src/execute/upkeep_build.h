@@ -18,8 +18,9 @@ struct BuildTarget {
 // Some partitions whole, or a piece of one.
 struct BuildStep {
   static constexpr size_t max_records = 512;
-  std::vector<Bytes> partitions;  // their prefixes, in order; none: the table is done
-  Bytes from;                     // clusterings of the only partition; else everything
+  static constexpr size_t max_bytes = 4u << 20;  // of them, but for the last one
+  std::vector<Bytes> partitions;                 // their prefixes, in order; none: the table is done
+  Bytes from;                                    // clusterings of the only partition; else everything
   std::optional<Bytes> to;
   Bytes next;  // where the next step begins; empty: this was the last one
 };

@@ -9,7 +9,10 @@
 #include <thread>
 
 #include "execute/modify_fixture_test.h"
+#include "execute/reader.h"
+#include "execute/upkeep_build.h"
 #include "execute/upkeep_check.h"
+#include "types/value.h"
 
 namespace sibyl::execute {
 namespace {
@@ -212,6 +215,63 @@ TEST(Views, TheCheckerSeesDrift) {
   writes.put(key, value);
   ASSERT_TRUE(database.store->commit(std::move(writes)));
   EXPECT_EQ(database.faults().size(), 2u);
+}
+
+// A deletion of many rows has much to do in indexes and views, and all of it in one write.
+TEST(Views, WhatFollowsFromOneWriteIsBounded) {
+  ViewFixture database;
+  for (int c = 0; c < 100; ++c)
+    database.must(fmt::format("INSERT INTO t (p, c, d, v) VALUES (1, {}, 1, 1)", c));
+  const schema::TablePtr table = database.schema->find_table("e", "t");
+  row::Fragment deletion;
+  deletion.deletion = {WriteFixture::start_micros * 2, WriteFixture::start_seconds};
+  Bytes bytes;
+  row::encode(deletion, bytes);
+  const auto size_of = [&](size_t most_bytes) -> std::optional<size_t> {
+    storage::WriteSet writes;
+    writes.merge(row::partition_record_key(row::partition_prefix(table->storage_id, types::encode_int32(1))),
+                 bytes);
+    const schema::Table* const changed = table.get();
+    const base::Status status = add_upkeep({&changed, 1}, *database.store, writes, most_bytes);
+    if (status) return writes.operations().size();
+    EXPECT_EQ(status.error().message(),
+              "This changes too much in the indexes and views of e.t for one write");
+    return std::nullopt;
+  };
+  EXPECT_EQ(size_of(max_upkeep_bytes), 1 + 200 + 2);  // by_v, by_c, and few for c = 1 and 2
+  EXPECT_EQ(size_of(10'000), std::nullopt);
+}
+
+TEST(BuildStep, IsBoundedInBytesToo) {
+  WriteFixture database;
+  database.must("CREATE TABLE t (k int, c int, v blob, PRIMARY KEY (k, c))");
+  const Bytes large(BuildStep::max_bytes / 4, 'x');
+  const auto insert = [&](int k, int c) {
+    database.must(fmt::format("INSERT INTO t (k, c, v) VALUES ({}, {}, ?)", k, c),
+                  {types::ValueView::of(large)});
+  };
+  for (int i = 0; i < 12; ++i) insert(1, i);
+  for (int i = 2; i < 14; ++i) insert(i, 1);
+  const schema::TablePtr table = database.schema->find_table("e", "t");
+  Bytes position;
+  size_t rows = 0;
+  do {
+    const auto step = next_build_step(*table, *database.store, position);
+    ASSERT_TRUE(step) << step.error().text();
+    ReadPlan plan;
+    plan.table = table.get();
+    for (const Bytes& prefix : step->partitions)
+      ASSERT_TRUE(row::decode_partition_key(prefix, plan.keys.emplace_back()));
+    plan.intervals.push_back({step->from, step->to});
+    const auto reader = open_reader(*database.store, plan);
+    ASSERT_TRUE(reader);
+    const size_t before = rows;
+    while (*(*reader)->next_partition())
+      while (*(*reader)->next_row()) ++rows;
+    EXPECT_LE(rows - before, 5u);
+    position = step->next;
+  } while (!position.empty());
+  EXPECT_EQ(rows, 24u);
 }
 
 TEST(Views, ConcurrentWritersLeaveNoDrift) {
