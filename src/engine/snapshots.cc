@@ -94,11 +94,16 @@ std::string name_of_time(int64_t millis) {
                      millis % 1000);
 }
 
-// A snapshot goes by the name of its directory: of a copy, the manifest has the original's.
-std::string name_of_directory(const std::string& path) {
+// Without a slash at its end.
+fs::path whole_path(const std::string& path) {
   std::error_code ignored;
   const fs::path whole = fs::absolute(path, ignored).lexically_normal();
-  return (whole.has_filename() ? whole : whole.parent_path()).filename().string();
+  return whole.has_filename() ? whole : whole.parent_path();
+}
+
+// A snapshot goes by the name of its directory: of a copy, the manifest has the original's.
+std::string name_of_directory(const std::string& path) {
+  return whole_path(path).filename().string();
 }
 
 // Held while one is taken or cleared, by whichever process.
@@ -224,6 +229,7 @@ base::Status copy_checked(const SnapshotInfo& snapshot, const CheckpointFile& fi
 base::Status copy_all(const SnapshotInfo& snapshot, const std::string& to) {
   for (const CheckpointFile& file : snapshot.files) SIBYL_TRY(copy_checked(snapshot, file, to));
   SIBYL_TRY(base::sync_path(fmt::format("{}/{}", to, records_name)));
+  SIBYL_TRY(base::sync_path(whole_path(to).parent_path().string()));  // the directory's own name
   return storage::rocksdb::mark_as_store(to);
 }
 
@@ -257,6 +263,7 @@ base::Result<SnapshotInfo> take_snapshot(const std::string& data, std::string na
   SIBYL_TRY(check_name(name));
   const std::string folder = data + "/snapshots";
   SIBYL_TRY(make_directory(folder));
+  SIBYL_TRY(base::sync_path(data));  // the folder's name, when it is new
   SIBYL_ASSIGN(const base::File lock, lock_folder(folder));
   SnapshotInfo snapshot;
   snapshot.name = name;
