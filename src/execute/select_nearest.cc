@@ -84,9 +84,9 @@ class SelectingNearest {
     SIBYL_TRY(read_limit());
     SIBYL_TRY(check_consistency());
     SIBYL_TRY(read_query());
-    SIBYL_ASSIGN(const bool may_match, make_read_plan());
+    SIBYL_ASSIGN(const bool has_keys, make_read_plan());
     BestRows best(limit_);
-    if (may_match) {
+    if (has_keys) {
       SIBYL_ASSIGN(const bool is_complete, look_at_candidates(best));
       if (!is_complete) SIBYL_TRY(look_at_all(best));
     }
@@ -211,19 +211,28 @@ class SelectingNearest {
                    environment_.vectors->nearest(environment_.store, *plan_.table, *plan_.nearest->index,
                                                  query_, wanted, read_.now_seconds));
       best.clear();
-      for (const VectorIndexes::Row& row : rows) SIBYL_TRY(look_at(read_of(row), best));
+      for (const VectorIndexes::Row& row : rows)
+        if (may_match(row)) SIBYL_TRY(look_at(read_of(row), best));
       if (best.size() == limit_) return true;
       if (rows.size() < wanted) return false;  // there are few: comparing all of them misses none
     }
     return false;
   }
 
+  // What the filters do not tell: the keys that were asked for.
+  bool may_match(const VectorIndexes::Row& row) const {
+    const int64_t token = types::murmur3_token(row.partition_key);
+    if (token < read_.tokens.first || token > read_.tokens.last) return false;
+    return std::any_of(read_.intervals.begin(), read_.intervals.end(), [&](const plan::Interval& interval) {
+      return row.clustering >= interval.begin && (!interval.end || row.clustering < *interval.end);
+    });
+  }
+
   ReadPlan read_of(const VectorIndexes::Row& row) const {
     ReadPlan one;
     one.table = read_.table;
     one.now_seconds = read_.now_seconds;
-    const int64_t token = types::murmur3_token(row.partition_key);
-    if (token >= read_.tokens.first && token <= read_.tokens.last) one.keys = {row.partition_key};
+    one.keys = {row.partition_key};
     one.names_rows = true;
     one.rows = {row.clustering};
     return one;
