@@ -42,12 +42,12 @@ Bytes position_path(const Bytes& timeuuid) {
   return path;
 }
 
-std::vector<const row::Cell*> cells_of(const row::Fragment* fragment, uint32_t column) {
-  std::vector<const row::Cell*> cells;
-  if (!fragment) return cells;
-  for (const row::Cell& cell : fragment->cells)
-    if (cell.column == column) cells.push_back(&cell);
-  return cells;
+// Adds what a fragment says about one column.
+void add_column(const row::Fragment& from, uint32_t column, row::Fragment& into) {
+  for (const row::ColumnDeletion& one : from.column_deletions)
+    if (one.column == column) into.column_deletions.push_back(one);
+  for (const row::Cell& cell : from.cells)
+    if (cell.column == column) into.cells.push_back(cell);
 }
 
 std::unexpected<base::Error> null_in_collection() {
@@ -226,7 +226,7 @@ base::Status CellWriter::remove_values(const schema::Column& column, BytesView l
   SIBYL_ASSIGN(const types::Elements elements, elements_of(*column.type, list));
   std::unordered_set<BytesView> values;
   for (const auto& element : elements) values.insert(*element);
-  for (const row::Cell* cell : cells_of(existing, column.id))
+  for (const row::Cell* cell : cells_of(column, existing))
     if (values.contains(cell->value)) add_tombstone(column, cell->path, cell->original_path);
   return {};
 }
@@ -266,7 +266,7 @@ base::Status CellWriter::change_index(const Operation& operation, const row::Fra
   if (index_value.is_unset()) return base::invalid("Invalid unset value for list index");
   if (index_value.bytes.size() != 4) return base::invalid("Invalid null value for list index");
   const auto index = types::decode_integer(Kind::int_, index_value.bytes);
-  const std::vector<const row::Cell*> cells = cells_of(existing, column.id);
+  const std::vector<const row::Cell*> cells = cells_of(column, existing);
   if (cells.empty()) {
     return base::invalid(sets ? "Attempted to set an element on a list which is null"
                               : "Attempted to delete an element from a list which is null");
@@ -304,11 +304,29 @@ base::Status CellWriter::add_value(const Operation& operation, const row::Fragme
   if (added.is_unset()) return {};
   if (added.is_null()) return base::invalid("Invalid null value to add to column " + column.name);
   // Nothing plus something stays nothing.
-  const std::vector<const row::Cell*> cells = cells_of(existing, column.id);
+  const std::vector<const row::Cell*> cells = cells_of(column, existing);
   if (cells.empty()) return {};
   const std::array<ValueView, 2> arguments = {ValueView::of(cells[0]->value), added};
   SIBYL_ASSIGN(const ValueView sum, operation.sum->evaluate(*operation.sum, arguments, bindings_, scratch_));
   return set(column, sum);
+}
+
+std::vector<const row::Cell*> CellWriter::cells_of(const schema::Column& column,
+                                                   const row::Fragment* existing) {
+  current_.clear();
+  add_column(fragment_, column.id, current_);
+  const bool is_written = !current_.empty();
+  if (is_written) {
+    if (existing) add_column(*existing, column.id, current_);
+    row::normalise(current_);
+    row::visible_at(current_, {}, moment_.now_seconds);
+    existing = &current_;
+  }
+  std::vector<const row::Cell*> cells;
+  if (!existing) return cells;
+  for (const row::Cell& cell : existing->cells)
+    if (cell.column == column.id) cells.push_back(&cell);
+  return cells;
 }
 
 BytesView CellWriter::element_path(const types::Type& type, BytesView element, BytesView& original) {

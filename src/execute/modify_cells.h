@@ -35,6 +35,10 @@ class CellWriter {
   base::Status add_value(const plan::Operation& operation, const row::Fragment* existing);
   void set_fields(const schema::Column& column, const types::Elements& fields);
 
+  // The live cells of a column in their order, as the row has them and the operations before this one leave
+  // them. Valid until the next call.
+  std::vector<const row::Cell*> cells_of(const schema::Column& column, const row::Fragment* existing);
+
   // The path of a set element or map key; `original` is what it loses.
   BytesView element_path(const types::Type& type, BytesView element, BytesView& original);
   BytesView field_path(uint16_t field);
@@ -44,6 +48,7 @@ class CellWriter {
   const plan::Bindings& bindings_;
   plan::Scratch& scratch_;
   row::Fragment& fragment_;
+  row::Fragment current_;  // of a column that was written before it is read
 };
 
 }  // namespace sibyl::execute
