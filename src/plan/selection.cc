@@ -35,6 +35,12 @@ std::optional<Input::Kind> metadata_kind(const cql::FunctionCall& call) {
   return std::nullopt;
 }
 
+// `(u)`, which is no tuple.
+const cql::Expression* in_parentheses(const cql::Expression& expression) {
+  const auto* tuple = std::get_if<cql::TupleLiteral>(&expression.node);
+  return tuple != nullptr && tuple->elements.size() == 1 ? tuple->elements[0].get() : nullptr;
+}
+
 base::Result<TermPtr> column_term(Binder& binder, Selection& selection, const schema::Column& column) {
   return behind_mask(binder, column,
                      std::make_shared<InputTerm>(column.type, value_input(selection, column)));
@@ -83,7 +89,8 @@ class SelectionScope final : public RowScope {
     }
     if (const auto* field = std::get_if<cql::FieldSelection>(&expression.node)) {
       SIBYL_ASSIGN(const TypePtr type, field_type(*field));
-      SIBYL_ASSIGN(TermPtr of, inner(*field->of));
+      const cql::Expression* bare = in_parentheses(*field->of);
+      SIBYL_ASSIGN(TermPtr of, inner(bare == nullptr ? *field->of : *bare));
       const int index = of->type()->field_index(field->field);
       return std::make_shared<FieldTerm>(type, std::move(of), static_cast<size_t>(index));
     }
@@ -168,7 +175,7 @@ class SelectionScope final : public RowScope {
   std::unexpected<base::Error> cannot_infer(const cql::Expression& expression) {
     return late(
         fmt::format("Cannot infer type for term {} in selection clause (try using a cast to force a type)",
-                    text_of(expression)));
+                    text(expression)));
   }
 
   base::Result<TermPtr> hinted(const cql::Expression& expression, const cql::TypeHint& hint) {
@@ -193,8 +200,10 @@ class SelectionScope final : public RowScope {
   }
 
   base::Result<TypePtr> field_type(const cql::FieldSelection& field) {
-    SIBYL_ASSIGN(const TypePtr of, binder_.exact_type(*field.of));
-    const std::string name = text_of(*field.of);
+    const cql::Expression* bare = in_parentheses(*field.of);
+    SIBYL_ASSIGN(const TypePtr of, binder_.exact_type(bare == nullptr ? *field.of : *bare));
+    if (of == nullptr && bare != nullptr) return cannot_infer(*field.of);
+    const std::string name = text(*field.of);
     if (of == nullptr || of->kind() != Kind::udt)
       return late(fmt::format("Invalid field selection: {} of type {} is not a user type", name,
                               of == nullptr ? "unknown" : of->cql_name()));
@@ -206,6 +215,7 @@ class SelectionScope final : public RowScope {
 
   base::Result<TypePtr> collection_type(const cql::Expression& of, const char* what, const char* title) {
     SIBYL_ASSIGN(TypePtr type, binder_.exact_type(of));
+    if (type == nullptr && in_parentheses(of) != nullptr) return cannot_infer(of);
     if (type == nullptr || !type->is_collection())
       return late(fmt::format("Invalid {} selection: {} {} {} is not a collection", what, text_of(of),
                               std::string_view(what) == "element" ? "is of type" : "of type",

@@ -145,9 +145,7 @@ struct Namer {
     return fmt::format("cast({} as {})", name(*cast.of), to == nullptr ? cast.type.name : to->cql_name());
   }
   std::string operator()(const cql::TypeHint& hint) const {
-    const bool is_user_type =
-        hint.type.parameters.empty() && !hint.type.custom && types::scalar_by_name(hint.type.name) == nullptr;
-    const std::string type = is_user_type ? table.keyspace + "." + hint.type.name : type_text(hint.type);
+    const std::string type = type_text(hint.type, false);
     return fmt::format("({}){}", type, name(*hint.of));
   }
   std::string operator()(const cql::Arithmetic& node) const {
@@ -157,12 +155,18 @@ struct Namer {
   std::string operator()(const cql::Negation& node) const { return fmt::format("-{}", name(*node.of)); }
 
  private:
-  static std::string type_text(const cql::RawType& type) {
-    std::string text = type.name;
+  // User types by their full names, and what is frozen anyway without the word; inside others they are so.
+  std::string type_text(const cql::RawType& type, bool is_inner) const {
+    const bool is_user_type =
+        type.parameters.empty() && !type.custom && types::scalar_by_name(type.name) == nullptr;
+    std::string text =
+        is_user_type ? (type.keyspace.empty() ? table.keyspace : type.keyspace) + "." + type.name : type.name;
     for (size_t i = 0; i < type.parameters.size(); ++i)
-      text += (i == 0 ? "<" : ", ") + type_text(type.parameters[i]);
+      text += (i == 0 ? "<" : ", ") + type_text(type.parameters[i], true);
     if (!type.parameters.empty()) text += type.dimension != 0 ? fmt::format(", {}>", type.dimension) : ">";
-    return type.frozen ? fmt::format("frozen<{}>", text) : text;
+    const bool is_always_frozen = type.name == "tuple" || type.name == "vector";
+    const bool says_frozen = is_user_type ? type.frozen || is_inner : type.frozen && !is_always_frozen;
+    return says_frozen ? fmt::format("frozen<{}>", text) : text;
   }
 };
 

@@ -51,11 +51,16 @@ base::Result<ValueView> CompositeTerm::part(size_t index, const Bindings& bindin
       if (!value.is_present() || value.bytes.empty()) return invalid("null is not supported inside vectors");
       return value;
     default:
-      if (value.is_null()) return invalid("null is not supported inside collections");
+      if (value.is_null() && !may_be_null(index)) return invalid("null is not supported inside collections");
       if (value.is_unset() && type_->kind() == Kind::map && index % 2 == 0)
         return invalid("unset value is not supported for map keys");
       return value;
   }
+}
+
+bool CompositeTerm::may_be_null(size_t index) const {
+  const bool is_map_value = type_->kind() == Kind::map && index % 2 == 1;
+  return is_selected_ && (type_->kind() == Kind::list || is_map_value);
 }
 
 base::Result<ValueView> CompositeTerm::evaluate(const Bindings& bindings, Scratch& scratch) const {
@@ -254,6 +259,8 @@ base::Result<TermPtr> Binder::literal(const cql::Literal& literal, const ColumnS
       return invalid(fmt::format("cannot parse '{}' as hex bytes", literal.text.substr(2)));
     return std::make_shared<ConstantTerm>(receiver.type, std::move(bytes));
   }
+  if (type.kind() == Kind::tuple && literal.kind != cql::Literal::Kind::string)
+    return invalid(fmt::format("cannot parse '{}' as {}", literal.text, type.cql_name()));
   const types::Type& read_as = type.is_counter() ? *types::scalar(Kind::bigint) : type;
   SIBYL_ASSIGN(Bytes bytes, types::from_string(read_as, literal.text));
   return std::make_shared<ConstantTerm>(receiver.type, std::move(bytes));

@@ -15,8 +15,9 @@ using types::TypePtr;
 
 namespace {
 
-base::Result<TermPtr> composite(const TypePtr& type, std::vector<TermPtr> parts) {
-  return fold(std::make_shared<CompositeTerm>(type, std::move(parts)));
+base::Result<TermPtr> composite(const Binder& binder, const TypePtr& type, std::vector<TermPtr> parts) {
+  const bool is_selected = binder.scope() != nullptr;
+  return fold(std::make_shared<CompositeTerm>(type, std::move(parts), is_selected));
 }
 
 std::unexpected<base::Error> wrong_literal(const char* what, const ColumnSpec& receiver) {
@@ -29,6 +30,22 @@ base::Status refuse_markers(const char* what, const TermPtr& term, const ColumnS
   return invalid(
       fmt::format("Invalid {} literal for {}: bind variables are not supported inside collection literals",
                   what, receiver.name));
+}
+
+// `{a: 1}` where a selection wants a map: the value of the column is its key.
+base::Result<TermPtr> map_of_columns(Binder& binder, const cql::UserTypeLiteral& literal,
+                                     const ColumnSpec& receiver) {
+  std::vector<TermPtr> parts;
+  for (const auto& [column, value] : literal.fields) {
+    cql::Expression key;
+    key.node = cql::ColumnReference{column};
+    SIBYL_ASSIGN(TermPtr bound_key, binder.term(key, key_spec(receiver)));
+    SIBYL_ASSIGN(TermPtr bound_value, binder.term(*value, value_spec(receiver)));
+    SIBYL_TRY(refuse_markers("map", bound_value, receiver));
+    parts.push_back(std::move(bound_key));
+    parts.push_back(std::move(bound_value));
+  }
+  return composite(binder, receiver.type, std::move(parts));
 }
 
 }  // namespace
@@ -56,13 +73,16 @@ base::Result<TermPtr> Binder::list_or_vector(const cql::ListLiteral& literal, co
     if (!is_vector) SIBYL_TRY(refuse_markers(what, bound, receiver));
     parts.push_back(std::move(bound));
   }
-  return composite(receiver.type, std::move(parts));
+  return composite(*this, receiver.type, std::move(parts));
 }
 
 base::Result<TermPtr> Binder::set(const cql::SetLiteral& literal, const ColumnSpec& receiver) {
-  if (receiver.type->kind() == Kind::map && literal.elements.empty()) return composite(receiver.type, {});
+  if (receiver.type->kind() == Kind::map && literal.elements.empty())
+    return composite(*this, receiver.type, {});
   if (receiver.type->kind() != Kind::set) return wrong_literal("set", receiver);
   const ColumnSpec element = value_spec(receiver);
+  if (scope_ != nullptr && element.type->kind() == Kind::duration)
+    return invalid("Durations are not allowed inside sets: " + types::freeze(receiver.type)->cql_name());
   for (const cql::ExpressionPtr& part : literal.elements) {
     SIBYL_ASSIGN(const Fit fits, fit(*part, element));
     if (fits == Fit::none)
@@ -75,7 +95,7 @@ base::Result<TermPtr> Binder::set(const cql::SetLiteral& literal, const ColumnSp
     SIBYL_TRY(refuse_markers("set", bound, receiver));
     parts.push_back(std::move(bound));
   }
-  return composite(receiver.type, std::move(parts));
+  return composite(*this, receiver.type, std::move(parts));
 }
 
 base::Result<TermPtr> Binder::map(const cql::MapLiteral& literal, const ColumnSpec& receiver) {
@@ -101,7 +121,7 @@ base::Result<TermPtr> Binder::map(const cql::MapLiteral& literal, const ColumnSp
     parts.push_back(std::move(bound_key));
     parts.push_back(std::move(bound_value));
   }
-  return composite(receiver.type, std::move(parts));
+  return composite(*this, receiver.type, std::move(parts));
 }
 
 base::Result<TermPtr> Binder::tuple(const cql::TupleLiteral& literal, const ColumnSpec& receiver) {
@@ -125,10 +145,12 @@ base::Result<TermPtr> Binder::tuple(const cql::TupleLiteral& literal, const Colu
     SIBYL_ASSIGN(TermPtr bound, term(*literal.elements[i], component_spec(receiver, i)));
     parts.push_back(std::move(bound));
   }
-  return composite(receiver.type, std::move(parts));
+  return composite(*this, receiver.type, std::move(parts));
 }
 
 base::Result<TermPtr> Binder::user_type(const cql::UserTypeLiteral& literal, const ColumnSpec& receiver) {
+  if (scope_ != nullptr && receiver.type->kind() == Kind::map)
+    return map_of_columns(*this, literal, receiver);
   if (receiver.type->kind() != Kind::udt) return wrong_literal("user type", receiver);
   const types::Type& type = *receiver.type;
   // Of a field written twice the last one counts.
@@ -157,7 +179,7 @@ base::Result<TermPtr> Binder::user_type(const cql::UserTypeLiteral& literal, con
   for (const auto& [name, value] : literal.fields)
     if (type.field_index(name) < 0)
       return invalid(fmt::format("Unknown field '{}' in value of user defined type {}", name, type.name()));
-  return composite(receiver.type, std::move(parts));
+  return composite(*this, receiver.type, std::move(parts));
 }
 
 }  // namespace sibyl::plan

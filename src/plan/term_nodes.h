@@ -36,10 +36,11 @@ class MarkerTerm final : public Term {
 };
 
 // A collection, tuple, vector or user type put together from its parts (for maps: key, value, key, value...).
+// What is selected may hold nulls in lists and as values of maps; what is written or compared may not.
 class CompositeTerm final : public Term {
  public:
-  CompositeTerm(types::TypePtr type, std::vector<TermPtr> parts)
-      : Term(std::move(type)), parts_(std::move(parts)) {}
+  CompositeTerm(types::TypePtr type, std::vector<TermPtr> parts, bool is_selected)
+      : Term(std::move(type)), parts_(std::move(parts)), is_selected_(is_selected) {}
   base::Result<ValueView> evaluate(const Bindings& bindings, Scratch& scratch) const override;
   bool is_constant() const override;
   bool has_marker() const override;
@@ -48,7 +49,9 @@ class CompositeTerm final : public Term {
 
  private:
   base::Result<ValueView> part(size_t index, const Bindings& bindings, Scratch& scratch) const;
+  bool may_be_null(size_t index) const;
   std::vector<TermPtr> parts_;
+  bool is_selected_;
 };
 
 // A constant term evaluated once; others as they are.

@@ -230,8 +230,23 @@ base::Result<Fit> fit_tuple(Binder& binder, const cql::TupleLiteral& tuple, cons
   return Fit::weak;
 }
 
+base::Result<Fit> fit_map_of_columns(Binder& binder, const cql::UserTypeLiteral& literal,
+                                     const ColumnSpec& receiver) {
+  Fit all = Fit::exact;
+  for (const auto& [column, value] : literal.fields) {
+    cql::Expression key;
+    key.node = cql::ColumnReference{column};
+    SIBYL_ASSIGN(const Fit key_fit, binder.fit(key, key_spec(receiver)));
+    SIBYL_ASSIGN(const Fit value_fit, binder.fit(*value, value_spec(receiver)));
+    all = weaker(all, weaker(key_fit, value_fit));
+  }
+  return all;
+}
+
 base::Result<Fit> fit_user_type(Binder& binder, const cql::UserTypeLiteral& literal,
                                 const ColumnSpec& receiver) {
+  if (binder.scope() != nullptr && receiver.type->kind() == Kind::map)
+    return fit_map_of_columns(binder, literal, receiver);
   if (receiver.type->kind() != Kind::udt) return Fit::none;
   for (const auto& [name, value] : literal.fields) {
     const int index = receiver.type->field_index(name);

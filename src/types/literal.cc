@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <limits>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "types/literal_internal.h"
 #include "types/scan.h"
@@ -105,6 +108,38 @@ Result<Bytes> parse_nonempty(const Type& type, std::string_view text) {
   }
 }
 
+void replace_all(std::string& text, std::string_view from, std::string_view to) {
+  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+}
+
+// Fields between colons; a backslash takes the meaning of a colon or an @, and a lone @ is null. Those left
+// out at the end are not there.
+Result<Bytes> parse_tuple(const Type& type, std::string_view text) {
+  std::vector<std::string> fields;
+  size_t begin = 0;
+  for (size_t i = 0; i <= text.size() && !text.empty(); ++i) {
+    if (i < text.size() && (text[i] != ':' || (i > 0 && text[i - 1] == '\\'))) continue;
+    fields.emplace_back(text.substr(begin, i - begin));
+    begin = i + 1;
+  }
+  if (fields.size() > type.parameters().size())
+    return invalid(fmt::format("Invalid tuple literal: too many elements. Type {} expects {} but got {}",
+                               type.cql_name(), type.parameters().size(), fields.size()));
+  std::vector<std::optional<Bytes>> values;
+  for (size_t i = 0; i < fields.size(); ++i) {
+    if (fields[i] == "@") {
+      values.emplace_back();
+      continue;
+    }
+    replace_all(fields[i], "\\:", ":");
+    replace_all(fields[i], "\\@", "@");
+    SIBYL_ASSIGN(Bytes value, from_string(*type.parameters()[i], fields[i]));
+    values.emplace_back(std::move(value));
+  }
+  return join(type, Elements(values.begin(), values.end()));
+}
+
 }  // namespace
 
 bool parse_uuid(std::string_view text, Bytes& out) {
@@ -134,6 +169,8 @@ Result<Bytes> from_string(const Type& type, std::string_view text) {
       return parse_date(text);
     case Kind::time:
       return parse_time(text);
+    case Kind::tuple:
+      return parse_tuple(type, text);
     default:
       if (text.empty()) return Bytes();
       return parse_nonempty(type, text);
