@@ -156,6 +156,13 @@ base::Status check_type(const schema::Column& column, Index::Target target) {
 
 base::Status check_attached_index(const schema::Table& table, const Index& index, size_t targets,
                                   std::vector<std::string>& warnings) {
+  // First, for Cassandra checks the indexes that are there again, and before the new one.
+  if (targets == 1)
+    for (const Index& other : table.indexes)
+      if (schema::class_of(other) == schema::IndexClass::attached && other.column_id == index.column_id &&
+          other.target == index.target)
+        return invalid("Cannot create more than one storage-attached index on the same column: " +
+                       table.find_by_id(index.column_id)->name);
   std::string unknown;
   for (const auto& [name, value] : index.options) {
     const bool is_known = name == schema::index_target_option || name == schema::index_class_option ||
@@ -170,10 +177,6 @@ base::Status check_attached_index(const schema::Table& table, const Index& index
     return invalid("A storage-attached index cannot be created over multiple columns: " + target);
   if (targets == 0) return invalid("Failed to retrieve target column for: " + target);
   const schema::Column& column = *table.find_by_id(index.column_id);
-  for (const Index& other : table.indexes)
-    if (schema::class_of(other) == schema::IndexClass::attached && other.column_id == index.column_id &&
-        other.target == index.target)
-      return invalid("Cannot create more than one storage-attached index on the same column: " + column.name);
   SIBYL_TRY(check_analysis(index, column));
   SIBYL_TRY(check_vector_options(index, column));
   if (column.type->kind() == Kind::vector) return check_vector(index, *column.type, warnings);
