@@ -396,7 +396,10 @@ class EngineImpl final : public Engine {
     statements_.set_schema(after);
   }
 
-  void notify(const std::vector<schema::Change>& changes) {
+  // A keyspace goes after all that was in it, as drivers are used to.
+  void notify(std::vector<schema::Change> changes) {
+    if (!changes.empty() && changes.front().target == schema::Change::Target::keyspace)
+      std::rotate(changes.begin(), changes.begin() + 1, changes.end());
     std::lock_guard lock(listeners_mutex_);
     for (const schema::Change& change : changes)
       for (const auto& [token, listener] : listeners_) listener(change);

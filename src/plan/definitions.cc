@@ -199,24 +199,24 @@ base::Result<DefinitionResult> define_keyspace(const cql::DropKeyspace& statemen
     if (statement.if_exists) return draft.unchanged();
     return base::invalid(fmt::format("Keyspace '{}' doesn't exist", statement.name));
   }
+  for (const auto& [signature, aggregate] : old->aggregates)
+    draft.further_changes.push_back(function_change(Change::Kind::dropped, *aggregate));
+  for (const auto& [signature, function] : old->functions)
+    draft.further_changes.push_back(function_change(Change::Kind::dropped, *function));
+  for (const auto& [name, view] : old->views) {
+    draft.dropped_storage_ids.push_back(view->storage_id);
+    draft.further_changes.push_back(
+        change_of(Change::Kind::dropped, Change::Target::table, statement.name, name));
+  }
   for (const auto& [name, table] : old->tables) {
     draft.dropped_storage_ids.push_back(table->storage_id);
     for (const schema::Index& index : table->indexes) draft.dropped_storage_ids.push_back(index.storage_id);
     draft.further_changes.push_back(
         change_of(Change::Kind::dropped, Change::Target::table, statement.name, name));
   }
-  for (const auto& [name, view] : old->views) {
-    draft.dropped_storage_ids.push_back(view->storage_id);
-    draft.further_changes.push_back(
-        change_of(Change::Kind::dropped, Change::Target::table, statement.name, name));
-  }
   for (const auto& [name, type] : old->types)
     draft.further_changes.push_back(
         change_of(Change::Kind::dropped, Change::Target::type, statement.name, name));
-  for (const auto& [signature, function] : old->functions)
-    draft.further_changes.push_back(function_change(Change::Kind::dropped, *function));
-  for (const auto& [signature, aggregate] : old->aggregates)
-    draft.further_changes.push_back(function_change(Change::Kind::dropped, *aggregate));
   return draft.without(statement.name,
                        change_of(Change::Kind::dropped, Change::Target::keyspace, statement.name, ""));
 }

@@ -262,7 +262,10 @@ base::Result<DefinitionResult> define_table(const cql::AlterTable& statement, Dr
   table->finish();
   auto keyspace = draft.change(*old);
   keyspace->tables[name] = table;
-  change_views(*old_table, *table, *keyspace);
+  // Drivers keep what views look like, too.
+  for (const std::string& view : change_views(*old_table, *table, *keyspace))
+    draft.further_changes.push_back(
+        change_of(Change::Kind::updated, Change::Target::table, keyspace_name, view));
   return draft.with(std::move(keyspace),
                     change_of(Change::Kind::updated, Change::Target::table, keyspace_name, name));
 }

@@ -215,6 +215,37 @@ TEST(Definitions, DroppingAKeyspaceDropsWhatItHolds) {
   EXPECT_EQ(database.schema->find_keyspace("m"), nullptr);
 }
 
+TEST(Definitions, ViewsTellOfWhatTheyTakeFromTheirTables) {
+  Database database = with_keyspace();
+  database.must("CREATE TYPE u (a int)");
+  database.must("CREATE TABLE t (k int PRIMARY KEY, v int, w u)");
+  database.must(
+      "CREATE MATERIALIZED VIEW a AS SELECT * FROM t WHERE k IS NOT NULL AND v IS NOT NULL "
+      "PRIMARY KEY (v, k)");
+  database.must(
+      "CREATE MATERIALIZED VIEW some AS SELECT v, k FROM t WHERE k IS NOT NULL AND v IS NOT NULL "
+      "PRIMARY KEY (v, k)");
+  const auto changes = [&](const std::string& statement) {
+    std::vector<std::string> printed;
+    auto result = database.run(statement);
+    EXPECT_TRUE(result) << statement;
+    if (result)
+      for (const Change& change : result->changes) printed.push_back(print(change));
+    return printed;
+  };
+  using Printed = std::vector<std::string>;
+  EXPECT_EQ(changes("ALTER TABLE t ADD x int"), (Printed{"UPDATED TABLE m.t", "UPDATED TABLE m.a"}));
+  EXPECT_EQ(changes("ALTER TABLE t RENAME k TO kk"),
+            (Printed{"UPDATED TABLE m.t", "UPDATED TABLE m.a", "UPDATED TABLE m.some"}));
+  EXPECT_EQ(changes("ALTER TABLE t WITH comment = 'x'"), Printed{"UPDATED TABLE m.t"});
+  // Tables come before views, whatever their names.
+  EXPECT_EQ(changes("ALTER TYPE u ADD b int"),
+            (Printed{"UPDATED TYPE m.u", "UPDATED TABLE m.t", "UPDATED TABLE m.a"}));
+  EXPECT_EQ(changes("DROP KEYSPACE m"),
+            (Printed{"DROPPED KEYSPACE m", "DROPPED TABLE m.a", "DROPPED TABLE m.some", "DROPPED TABLE m.t",
+                     "DROPPED TYPE m.u"}));
+}
+
 TEST(Definitions, OptionsTakeTheFormOfTheSchemaTables) {
   Database database = with_keyspace();
   database.must(

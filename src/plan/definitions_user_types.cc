@@ -86,7 +86,7 @@ void replace_in_functions(schema::Keyspace& keyspace, const schema::UserType& ch
 void replace_everywhere(schema::Keyspace& keyspace, const schema::UserTypePtr& changed, Draft& draft) {
   keyspace.types[changed->name] = changed;
   std::vector<schema::UserTypePtr> pending = {changed};
-  std::set<std::string> changed_types, changed_tables;
+  std::set<std::string> changed_types, changed_tables, changed_views;
   while (!pending.empty()) {
     const schema::UserTypePtr current = std::move(pending.back());
     pending.pop_back();
@@ -108,16 +108,17 @@ void replace_everywhere(schema::Keyspace& keyspace, const schema::UserTypePtr& c
     for (const auto& [name, view] : decltype(keyspace.views)(keyspace.views)) {
       if (schema::TablePtr updated = updated_table(*view, *current)) {
         keyspace.put_view(std::move(updated));
-        changed_tables.insert(name);
+        changed_views.insert(name);
       }
     }
   }
   for (const std::string& name : changed_types)
     draft.further_changes.push_back(
         change_of(Change::Kind::updated, Change::Target::type, keyspace.name, name));
-  for (const std::string& name : changed_tables)
-    draft.further_changes.push_back(
-        change_of(Change::Kind::updated, Change::Target::table, keyspace.name, name));
+  for (const std::set<std::string>* names : {&changed_tables, &changed_views})
+    for (const std::string& name : *names)
+      draft.further_changes.push_back(
+          change_of(Change::Kind::updated, Change::Target::table, keyspace.name, name));
 }
 
 std::string tables_with_type_in_partition_key(const schema::Keyspace& keyspace,

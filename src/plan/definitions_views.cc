@@ -388,7 +388,9 @@ base::Result<DefinitionResult> define_view(const cql::DropView& statement, Draft
                     change_of(Change::Kind::dropped, Change::Target::table, keyspace_name, name));
 }
 
-void change_views(const schema::Table& before, const schema::Table& after, schema::Keyspace& keyspace) {
+std::vector<std::string> change_views(const schema::Table& before, const schema::Table& after,
+                                      schema::Keyspace& keyspace) {
+  std::vector<std::string> names;
   std::vector<std::pair<std::string, std::string>> renamed;
   for (const schema::Column& column : before.columns)
     if (const schema::Column* now = after.find_by_id(column.id); now && now->name != column.name)
@@ -418,8 +420,10 @@ void change_views(const schema::Table& before, const schema::Table& after, schem
       view->view = std::move(definition);
     }
     view->finish();
+    names.push_back(view->name);
     keyspace.put_view(std::move(view));
   }
+  return names;
 }
 
 }  // namespace sibyl::plan

@@ -1,6 +1,7 @@
 // What views ask of the definitions of their base tables. Private to this room.
 #pragma once
 
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -9,7 +10,9 @@
 namespace sibyl::plan {
 
 // Gives the views of a table what ALTER TABLE did to it: new columns where they select all of them, new names
-// of key columns, new masks. `keyspace` holds the changed table already.
-void change_views(const schema::Table& before, const schema::Table& after, schema::Keyspace& keyspace);
+// of key columns, new masks. `keyspace` holds the changed table already. Returns the names of those that
+// changed.
+std::vector<std::string> change_views(const schema::Table& before, const schema::Table& after,
+                                      schema::Keyspace& keyspace);
 
 }  // namespace sibyl::plan
