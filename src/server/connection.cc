@@ -237,7 +237,8 @@ bool Connection::is_over(size_t divisor) const {
 // Having stopped at a limit, a connection goes on at half of it, so that it does not stop and go for every
 // request. What has waited too long is not held back: it is refused, which takes no time.
 bool Connection::must_stop() {
-  if (is_over(is_stopped_ ? 2 : 1)) {
+  is_at_limit_ = is_over(is_at_limit_ ? 2 : 1);
+  if (is_at_limit_) {
     is_stopped_ = true;
   } else if (!throws_on_overload_ && must_wait() && !is_stale()) {
     is_stopped_ = true;

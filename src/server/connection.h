@@ -201,7 +201,8 @@ class Connection {
   size_t call_bytes_ = 0;
   BlockingPool::Line line_, login_line_;  // for a thread of the pool, and of that for logins
   bool is_reading_ = false;
-  bool is_stopped_ = false;  // a limit was reached: neither parse nor read
+  bool is_stopped_ = false;   // a limit was reached, or others have their turn: neither parse nor read
+  bool is_at_limit_ = false;  // its own; stopped for another reason it is not
   bool is_waiting_writable_ = false;
   bool is_marked_unsent_ = false;
   bool is_marked_starved_ = false;
