@@ -54,7 +54,9 @@ struct Call final : execute::Interrupt {
   std::chrono::steady_clock::time_point arrived, started;
   std::chrono::steady_clock::time_point deadline = never;  // of a read that a thread of the pool runs
   bool may_last = false;                                   // reads users' tables: for as long as they are
-  bool completed_inline = false;  // while it was being started: the reactor finishes it there and then
+  bool completed_inline = false;    // while it was being started: the reactor finishes it there and then
+  bool is_on_reactor = false;       // a read that others wait for: its deadline is when it has to leave
+  mutable bool must_leave = false;  // it has been told so
 
   protocol::Query query;
   protocol::Execute execute;
@@ -75,7 +77,7 @@ struct Call final : execute::Interrupt {
   std::unique_ptr<LoginAttempt> login;          // AUTH_RESPONSE; then nothing but this
   const auth::Login* who = nullptr;             // has asked, where clients log in
 
-  // Fails when its client has gone or its time is over. Any thread.
+  // Fails when its client has gone or its time is over, that of its thread too. Any thread.
   base::Status check() const override;
   static constexpr std::chrono::steady_clock::time_point never = std::chrono::steady_clock::time_point::max();
 

@@ -59,9 +59,9 @@ class FakeEngine final : public engine::Engine {
     plan->text = std::string(text);
     plan->keyspace = keyspace;
     const std::string command = first_word(plan->text);
-    static const std::set<std::string> known = {"void",   "rows",     "fail",  "warn",    "use",
-                                                "values", "later",    "block", "hold",    "large",
-                                                "create", "keyspace", "who",   "markers", "plan"};
+    static const std::set<std::string> known = {"void",  "rows",    "fail", "warn",  "use",    "values",
+                                                "later", "block",   "hold", "large", "create", "keyspace",
+                                                "who",   "markers", "plan", "last"};
     if (!known.contains(command))
       return base::fail(base::ErrorCode::syntax, "line 1:0 no viable alternative at input '" + command + "'");
     if (command == "values") {
@@ -86,6 +86,8 @@ class FakeEngine final : public engine::Engine {
     }
     return plan;
   }
+
+  std::atomic<int> lasting_runs{0};  // of `last`
 
   // Who logs in, if the test says so before the server starts: everybody whose password is his name.
   auth::Options auth;
@@ -129,6 +131,12 @@ class FakeEngine final : public engine::Engine {
     words >> command >> argument;
     execute::ResultSet result;
     result.warnings = plan->warnings;
+    // Asked to leave once, it is whole the next time.
+    if (command == "last" && ++lasting_runs == 1) {
+      base::Status wanted;
+      while (wanted) wanted = request.interrupt->check();
+      return done(base::fail(wanted.error()));
+    }
     if (command == "fail") return done(base::invalid(plan->text.substr(5)));
     if (command == "rows") {
       size_t size = 0;

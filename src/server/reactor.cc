@@ -37,6 +37,7 @@ void Call::reset() {
   chunk.reset();
   base::Bytes().swap(decompressed);
   result_bytes = 0;
+  is_on_reactor = must_leave = false;
   may_last = completed_inline = is_execute = skip_metadata = is_conditional_batch = false;
   clear(query.parameters.values);
   clear(query.parameters.names);

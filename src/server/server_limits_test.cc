@@ -87,6 +87,14 @@ TEST_F(ServerTest, LongTextsArePlannedElsewhere) {
   }
 }
 
+// A read that turns out to last is begun again elsewhere: the reactor has others to serve.
+TEST_F(ServerTest, AReadThatLastsLeavesItsReactor) {
+  Client client(port());
+  client.startup();
+  EXPECT_EQ(client.query("last").header.opcode, Opcode::result);
+  EXPECT_EQ(engine_.lasting_runs, 2);
+}
+
 TEST_F(ServerTest, TooLongFramesAreRefusedAndSkipped) {
   Limits limits;
   limits.frame_body_bytes = 1000;

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <utility>
 
+#include "plan/modify.h"
 #include "plan/select.h"
 #include "server/begin.h"
 #include "server/connection.h"
@@ -284,11 +286,26 @@ void run_blocking(Call& call) {
 base::Status Call::check() const {
   if (connection->is_closed()) return base::fail(overloaded("Request ended: its client has gone"));
   if (coarse_now() <= deadline) return {};
+  must_leave = is_on_reactor;
   return base::fail(
       base::Error(base::ErrorCode::read_timeout, "Operation timed out - received only 0 responses.")
           .with_hint("a page took longer to read than range_request_timeout (read_request_timeout, where the "
                      "partitions are named) allows; read fewer rows for it: by key, or smaller pages"));
 }
+
+namespace {
+
+// Whether it may turn out to last: many rows may lie under deletions, or on a slow device. One that writes is
+// not begun again.
+bool may_have_to_leave(const Call& call) {
+  if (!call.plan) return false;
+  if (const auto* select = std::get_if<std::shared_ptr<const plan::Select>>(&call.plan->plan))
+    return !(*select)->where->names_whole_row();
+  return !std::holds_alternative<std::shared_ptr<const plan::Modification>>(call.plan->plan) &&
+         !std::holds_alternative<std::shared_ptr<const plan::Batch>>(call.plan->plan);
+}
+
+}  // namespace
 
 void Connection::run(Call* call, bool may_block) {
   if (may_block) {
@@ -300,11 +317,22 @@ void Connection::run(Call* call, bool may_block) {
     finish(call);
     return;
   }
+  call->is_on_reactor = may_have_to_leave(*call);
+  if (call->is_on_reactor) {
+    constexpr std::chrono::milliseconds longest{20};
+    call->deadline = coarse_now() + longest;
+    call->request.interrupt = call;
+  }
   reactor_.starting = call;
   execute_now(*call);
   reactor_.starting = nullptr;
   // Completed elsewhere, the call is finished by this thread too, but not before this returns.
   if (!call->completed_inline) return;
+  if (std::exchange(call->must_leave, false) && !call->result->has_value()) {
+    call->is_on_reactor = call->completed_inline = false;
+    call->result.reset();
+    return run(call, true);
+  }
   reactor_.look_at_clock();
   finish(call);
 }
