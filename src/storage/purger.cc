@@ -12,8 +12,6 @@ namespace {
 // remember.
 constexpr size_t max_records_looked_at = 1024;
 constexpr size_t max_ranges_remembered = 4096;
-// How old a deletion must be for others to go because of it: so old is what is on the device for sure.
-constexpr int64_t longest_settling_seconds = 3600;
 // How many range deletions that begin at one place are looked at.
 constexpr size_t max_wider_looked_at = 65'536;
 
@@ -50,8 +48,13 @@ bool holds_forgettable(const row::Fragment& fragment, int64_t now_seconds, int64
 
 }  // namespace
 
-Purger::Purger(std::shared_ptr<const PurgePolicy> policy, int64_t now_seconds, std::unique_ptr<View> view)
-    : policy_(std::move(policy)), now_seconds_(now_seconds), view_(std::move(view)) {}
+Purger::Purger(std::shared_ptr<const PurgePolicy> policy, int64_t now_seconds, std::unique_ptr<View> view,
+               int64_t settling_seconds)
+    : policy_(std::move(policy)),
+      now_seconds_(now_seconds),
+      settled_seconds_(settling_seconds == 0 ? std::numeric_limits<int64_t>::max()
+                                             : now_seconds - settling_seconds),
+      view_(std::move(view)) {}
 
 Purger::Verdict Purger::visit_whole(BytesView key, BytesView value, Bytes& changed) {
   return visit(key, value, true, changed);
@@ -73,8 +76,7 @@ Purger::Verdict Purger::visit(BytesView key, BytesView value, bool whole, Bytes&
   enter(key, parsed);
   if (!row::is_perishable(value) && !covering_may_exist(parsed)) return Verdict::keep;
   if (!row::decode(value, fragment_)) return Verdict::keep;
-  if (parsed.kind == row::RecordKind::range_deletion && is_superseded(parsed, table->gc_grace_seconds))
-    return Verdict::remove;
+  if (parsed.kind == row::RecordKind::range_deletion && is_superseded(parsed)) return Verdict::remove;
   remember(key, parsed);
 
   // A later fragment may be hidden behind this record's tombstones: then they stay until it is merged in.
@@ -136,13 +138,15 @@ void Purger::remember(BytesView key, const row::RecordKey& parsed) {
   if (parsed.kind == row::RecordKind::row || !fragment_.deletion.exists()) return;
   Iterator& records = view_iterator();
   records.seek(key);
-  if (!records.valid() || records.key() != key || !row::decode(records.value(), other_)) return;
+  if (!records.valid() || records.key() != key || !row::decode(records.value(), other_) ||
+      !is_settled(other_.deletion))
+    return;
   if (parsed.kind == row::RecordKind::partition) {
     partition_deletion_ = other_.deletion;
     return;
   }
   RangeDeletion range;
-  if (ranges_.size() == max_ranges_remembered || !other_.deletion.exists() ||
+  if (ranges_.size() == max_ranges_remembered ||
       !row::decode_range_bounds(parsed.rest, range.begin, range.end))
     return;
   range.deletion = other_.deletion;
@@ -167,20 +171,19 @@ row::Deletion Purger::covering(const row::RecordKey& parsed) {
   return result;
 }
 
-bool Purger::is_superseded(const row::RecordKey& parsed, int64_t gc_grace_seconds) {
+bool Purger::is_superseded(const row::RecordKey& parsed) {
   Bytes begin;
   std::optional<Bytes> end;
   if (!fragment_.deletion.exists() || !row::decode_range_bounds(parsed.rest, begin, end) || !end)
     return false;
-  if (wider_begin_ != begin)
-    load_wider(begin, now_seconds_ - std::min(longest_settling_seconds, gc_grace_seconds / 2));
+  if (wider_begin_ != begin) load_wider(begin);
   // The last one that reaches further is the latest of those.
   const auto as_far = std::find_if(wider_.begin(), wider_.end(),
                                    [&](const Wider& one) { return one.end && *one.end <= *end; });
   return as_far != wider_.begin() && std::prev(as_far)->timestamp > fragment_.deletion.timestamp;
 }
 
-void Purger::load_wider(const Bytes& begin, int64_t settled_before) {
+void Purger::load_wider(const Bytes& begin) {
   wider_begin_ = begin;
   wider_.clear();
   const Bytes first = row::range_deletion_record_key(prefix_, begin, std::nullopt);  // the one without end
@@ -189,8 +192,7 @@ void Purger::load_wider(const Bytes& begin, int64_t settled_before) {
   const auto consider = [&](std::optional<Bytes> end) {
     const row::Deletion& deletion = other_.deletion;
     const bool is_latest = wider_.empty() || deletion.timestamp > wider_.back().timestamp;
-    if (!deletion.exists() || deletion.local_seconds > settled_before || !is_latest) return;
-    wider_.push_back({std::move(end), deletion.timestamp});
+    if (is_settled(deletion) && is_latest) wider_.push_back({std::move(end), deletion.timestamp});
   };
   Iterator& records = view_iterator();
   records.seek(first);

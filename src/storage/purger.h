@@ -9,8 +9,9 @@
 //  leaves the
 //    store only when nothing is left that it shadows;
 //  - a range deletion where the view has a later one that begins at the same place and reaches further
-//    (DELETE … WHERE c < x again and again), which goes for the same reason not before what both shadow. It
-//    must have been there for a while: a store that syncs now and then might lose the later one alone.
+//    (DELETE … WHERE c < x again and again), which goes for the same reason not before what both shadow.
+// In a store that syncs now and then a crash may take a deletion that is in the view, and must not leave what
+// was dropped for its sake: there only such count as are old enough to be on the device.
 //
 // Safe only when nothing shadowed is left:
 //  - a record's own deletions, tombstones and expired cells, past the table's grace: only of a whole record,
@@ -50,8 +51,10 @@ class Purger {
   };
   enum class Verdict : uint8_t { keep, change, remove };
 
-  // Keeps everything when the policy is null.
-  Purger(std::shared_ptr<const PurgePolicy> policy, int64_t now_seconds, std::unique_ptr<View> view);
+  // Keeps everything when the policy is null. `settling_seconds`: after which what was written is on the
+  // device.
+  Purger(std::shared_ptr<const PurgePolicy> policy, int64_t now_seconds, std::unique_ptr<View> view,
+         int64_t settling_seconds = 0);
 
   // Offers the records of a pass, which must come in the order of their keys. Whole: the record replaces all
   // that is older. Part: a fragment of it, others may lie elsewhere; several of one key may follow each
@@ -74,8 +77,11 @@ class Purger {
   void remember(BytesView key, const row::RecordKey& parsed);
   bool covering_may_exist(const row::RecordKey& parsed) const;
   row::Deletion covering(const row::RecordKey& parsed);
-  bool is_superseded(const row::RecordKey& parsed, int64_t gc_grace_seconds);
-  void load_wider(const Bytes& begin, int64_t settled_before);
+  bool is_superseded(const row::RecordKey& parsed);
+  void load_wider(const Bytes& begin);
+  bool is_settled(const row::Deletion& deletion) const {
+    return deletion.exists() && deletion.local_seconds <= settled_seconds_;
+  }
   bool may_drop_deletion(BytesView key, const row::RecordKey& parsed, int64_t gc_before_seconds);
   bool shadows_nothing(BytesView begin, BytesView end, const row::Deletion& deletion);
   bool has_records(BytesView begin, BytesView end);
@@ -83,6 +89,7 @@ class Purger {
 
   const std::shared_ptr<const PurgePolicy> policy_;
   const int64_t now_seconds_;
+  const int64_t settled_seconds_;  // what was written until then is on the device
   const std::unique_ptr<View> view_;
   std::unique_ptr<Iterator> iterator_;
 

@@ -117,8 +117,8 @@ class PurgingFilterFactory final : public ::rocksdb::CompactionFilterFactory {
     if (!policy || database == nullptr) return nullptr;
     auto view = std::make_unique<DatabaseView>(*database);
     if (!context_->readers.wait_for_earlier()) return nullptr;
-    return std::make_unique<PurgingFilter>(
-        std::make_unique<Purger>(std::move(policy), context_->clock->now_seconds(), std::move(view)));
+    return std::make_unique<PurgingFilter>(std::make_unique<Purger>(
+        std::move(policy), context_->clock->now_seconds(), std::move(view), context_->settling_seconds));
   }
 
  private:

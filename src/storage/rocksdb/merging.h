@@ -36,6 +36,7 @@ class Readers {
 // What compactions ask while the store is open. Thread-safe.
 struct PurgeContext {
   base::Clock* clock = nullptr;
+  int64_t settling_seconds = 0;  // see Purger
   Readers readers;
 
   std::shared_ptr<const PurgePolicy> policy() const;

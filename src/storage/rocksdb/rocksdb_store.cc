@@ -122,6 +122,9 @@ base::Status RocksStore::open_tables() {
                                                                               : *::rocksdb::Env::Default());
   database.env = environment_.get();
   purge_->clock = options_.clock != nullptr ? options_.clock : &system_clock_;
+  // Far beyond the interval: a sync may fail, and is tried again.
+  constexpr int64_t settling_seconds = 3600;
+  if (options_.durability == Durability::periodic) purge_->settling_seconds = settling_seconds;
   database.compaction_filter_factory = make_purging_filter(purge_);
   database.listeners = {listener_};
   counters_ = ::rocksdb::CreateDBStatistics();

@@ -39,5 +39,41 @@ const MakeHarness make_harness = [] { return std::make_unique<RocksHarness>(); }
 INSTANTIATE_TEST_SUITE_P(RocksDB, StoreConformance, testing::Values(make_harness));
 INSTANTIATE_TEST_SUITE_P(RocksDB, StorePurge, testing::Values(make_harness));
 
+// A crash may take what was not synced, and with it a deletion: what it deletes must not go before it is
+// certain to stay.
+TEST(PeriodicSync, NothingIsPurgedForTheSakeOfWhatACrashMayTake) {
+  const base::TemporaryDirectory directory;
+  base::ManualClock clock(1000 * 1'000'000);
+  rocksdb::Options options;
+  options.durability = rocksdb::Durability::periodic;
+  options.clock = &clock;
+  options.automatic_compaction = false;
+  const auto store = *rocksdb::open_store(directory.path(), options);
+  store->set_purge_policy(purge_policy());
+  row::Fragment flag;
+  flag.has_range_deletions = true;
+  WriteSet writes;
+  writes.merge(row_key("a"), encoded(one_cell(10)));
+  writes.merge(range_key("a", "b"), encoded(one_deletion(20, 1000)));
+  ASSERT_TRUE(store->commit(std::move(writes)).has_value());
+  ASSERT_TRUE(store->flush().has_value());
+  writes = {};
+  writes.merge(partition_key(), encoded(flag));
+  writes.merge(partition_key(), encoded(one_deletion(30, 1000)));
+  writes.merge(range_key("a", "c"), encoded(one_deletion(30, 1000)));
+  ASSERT_TRUE(store->commit(std::move(writes)).has_value());
+  const auto compact = [&] {
+    EXPECT_TRUE(store->compact({}, {}).has_value());
+    return forwards(*store->iterate({}, {}));
+  };
+  State left = compact();
+  EXPECT_TRUE(left.contains(row_key("a")));
+  EXPECT_TRUE(left.contains(range_key("a", "b")));
+  clock.set_micros((1000 + 3600) * int64_t{1'000'000});
+  left = compact();
+  EXPECT_FALSE(left.contains(row_key("a")));
+  EXPECT_FALSE(left.contains(range_key("a", "b")));
+}
+
 }  // namespace
 }  // namespace sibyl::storage::conformance
