@@ -220,7 +220,7 @@ class Measuring {
   static MeasuredTrial report(const Running& running) {
     MeasuredTrial out;
     out.name = running.trial.name;
-    out.rows = static_cast<double>(running.rows);
+    out.rows = static_cast<double>(running.rows - std::min(running.rows, running.trial.tombstones));
     out.load_seconds = running.load_seconds;
     out.notes = running.trial.notes;
     for (size_t i = 0; i < running.samples.size(); ++i) {

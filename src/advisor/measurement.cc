@@ -151,11 +151,10 @@ std::string verdict(const Measurement& measurement) {
   say(measurement.fitted, "By the constants of this machine");
   if (measurement.fitted)
     out += fmt::format(
-        "Constants of this machine, us of CPU: partition {:.2f}, in a scan {:.3f}, row {:.3f}, insert "
-        "{:.2f}, "
-        "delete {:.2f}.\n",
+        "Constants of this machine, us of CPU: partition {:.2f}, in a scan {:.3f}, row {:.3f}, deleted row "
+        "{:.3f}, insert {:.2f}, delete {:.2f}.\n",
         measurement.fitted->partition, measurement.fitted->scanned, measurement.fitted->row,
-        measurement.fitted->insert, measurement.fitted->remove);
+        measurement.fitted->tombstone, measurement.fitted->insert, measurement.fitted->remove);
   return out;
 }
 
@@ -203,7 +202,7 @@ std::optional<bool> Measurement::order_agrees(const CostModel& constants) const 
 
 CostModel fit_constants(const MeasuredTrial& calibration) {
   CostModel out;
-  out.lookup = out.sort = out.scanned = 0;
+  out.lookup = out.sort = out.scanned = out.tombstone = 0;
   // Reads: microseconds = partition * partitions + row * rows, each point weighed by its size, so that small
   // reads count as much as large ones.
   double pp = 0, pr = 0, rr = 0, py = 0, ry = 0;
@@ -211,7 +210,7 @@ CostModel fit_constants(const MeasuredTrial& calibration) {
     if (!one.work || one.cpu.value <= 0) continue;
     if (one.work->inserts > 0) out.insert = one.cpu.value / one.work->inserts;
     if (one.work->removes > 0) out.remove = one.cpu.value / one.work->removes;
-    if (one.work->rows <= 0 || one.work->scanned > 0) continue;
+    if (one.work->rows <= 0 || one.work->scanned > 0 || one.work->tombstones > 0) continue;
     const double p = one.work->partitions / one.cpu.value, r = one.work->rows / one.cpu.value;
     pp += p * p;
     pr += p * r;
@@ -224,9 +223,10 @@ CostModel fit_constants(const MeasuredTrial& calibration) {
   out.partition = (py * rr - ry * pr) / determinant;
   out.row = (ry * pp - py * pr) / determinant;
   for (const MeasuredOperation& one : calibration.operations) {
-    if (!one.work || one.work->scanned <= 0) continue;
+    if (!one.work) continue;
     const double rest = one.cpu.value - one.work->partitions * out.partition - one.work->rows * out.row;
-    out.scanned = std::max(0.0, rest / one.work->scanned);
+    if (one.work->scanned > 0) out.scanned = std::max(0.0, rest / one.work->scanned);
+    if (one.work->tombstones > 0) out.tombstone = std::max(0.0, rest / one.work->tombstones);
   }
   return out;
 }

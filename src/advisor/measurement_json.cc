@@ -65,11 +65,9 @@ json::value measurement_json(const Measurement* measurement) {
                    {"fitted", nullptr},
                    {"trials", std::move(trials)}};
   if (fitted)
-    out["fitted"] = json::object{{"partition_us", fitted->partition},
-                                 {"scanned_us", fitted->scanned},
-                                 {"row_us", fitted->row},
-                                 {"insert_us", fitted->insert},
-                                 {"remove_us", fitted->remove}};
+    out["fitted"] = json::object{
+        {"partition_us", fitted->partition}, {"scanned_us", fitted->scanned}, {"row_us", fitted->row},
+        {"tombstone_us", fitted->tombstone}, {"insert_us", fitted->insert},   {"remove_us", fitted->remove}};
   return out;
 }
 

@@ -139,7 +139,7 @@ void review_measured(const ReviewModel& model, const TableFacts& table, Review& 
            table.tombstones_max ? fmt::format(", one met {}", count_text(*table.tombstones_max)) : ""),
        Origin::measured});
   if (queue) {
-    const bool seen = front->observed && front->observed->calls > 0;
+    const bool seen = front->observed && front->observed->calls > 0 && front->observed->tombstones_read > 0;
     fix_queue(table, *front, *remove,
               seen ? front->observed->tombstones_read / front->observed->calls : *table.tombstones_p99,
               finding);

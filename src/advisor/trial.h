@@ -38,11 +38,13 @@ class TrialSession {
 struct Work {
   double requests = 0, partitions = 0, rows = 0;  // read
   double inserts = 0, removes = 0, sorts = 0;
-  double scanned = 0;  // partitions that a request passes on its way through many, the first left out
+  double scanned = 0;     // partitions that a request passes on its way through many, the first left out
+  double tombstones = 0;  // deleted rows that a request walks over
 
   double cost(const CostModel& model) const {
     return requests * model.lookup + partitions * model.partition + rows * model.row +
-           inserts * model.insert + removes * model.remove + sorts * model.sort + scanned * model.scanned;
+           inserts * model.insert + removes * model.remove + sorts * model.sort + scanned * model.scanned +
+           tombstones * model.tombstone;
   }
 };
 
@@ -67,6 +69,7 @@ struct Trial {
   std::vector<Text> statements;    // to be prepared; operations name them by their place
   std::vector<std::string> notes;  // what was assumed or left out
   double rows = 0;                 // about as many are loaded
+  uint64_t tombstones = 0;         // are loaded beside them
   // Tells every row to load, as a statement with values, until that fails.
   using Sink = std::function<base::Status(size_t statement, const Cells& values)>;
   std::function<base::Status(const Sink&)> load;

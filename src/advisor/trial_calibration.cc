@@ -12,6 +12,7 @@ namespace {
 constexpr uint64_t partitions = 200;                     // of each size
 constexpr std::array<uint64_t, 3> sizes = {1, 10, 100};  // rows of a partition
 constexpr uint64_t scanned = 1000;                       // partitions of one row each
+constexpr uint64_t emptied = 10, deleted = 500;  // partitions with one row behind so many deleted ones
 
 std::optional<base::Bytes> number_cell(uint64_t number) {
   return synthetic_value(*types::scalar(types::Kind::int_), number);
@@ -46,12 +47,18 @@ Trial make_calibration(uint64_t seed) {
   const size_t read = trial.place("SELECT c, a, b, n FROM calibration WHERE p = ?");
   for (const uint64_t size : sizes) trial.rows += static_cast<double>(size * partitions);
   trial.rows += static_cast<double>(scanned);
-  trial.load = [insert, fill](const Trial::Sink& sink) -> base::Status {
+  trial.load = [insert, fill, remove](const Trial::Sink& sink) -> base::Status {
     for (uint64_t i = 0; i < scanned; ++i)
       SIBYL_TRY(sink(fill, {number_cell(i), text_cell(mix(i)), text_cell(mix(i, 1)), number_cell(i % 1000)}));
     for (const uint64_t size : sizes) {
       for (uint64_t i = 0; i < size * partitions; ++i)
         SIBYL_TRY(sink(insert, row_cells(partition_number(size, i / size), i % size)));
+    }
+    for (uint64_t i = 0; i < emptied; ++i) {
+      const uint64_t partition = partition_number(deleted, i);
+      SIBYL_TRY(sink(insert, row_cells(partition, deleted)));
+      for (uint64_t place = 0; place < deleted; ++place)
+        SIBYL_TRY(sink(remove, {number_cell(partition), number_cell(place)}));
     }
     return {};
   };
@@ -69,6 +76,12 @@ Trial make_calibration(uint64_t seed) {
         SIBYL_TRY(connection.run(scan, {}));
         return {};
       });
+  Work walking = {1, 1, 1, 0, 0, 0};
+  walking.tombstones = static_cast<double>(deleted);
+  add("walk", walking, [read](TrialSession& connection, Random& random) -> base::Status {
+    SIBYL_TRY(connection.run(read, {number_cell(partition_number(deleted, random.below(emptied)))}));
+    return {};
+  });
   // Rows of their own: those that are read stay as they were.
   const auto next = std::make_shared<uint64_t>(0);
   const uint64_t written = partition_number(900, seed % 1000);

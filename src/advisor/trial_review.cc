@@ -180,7 +180,13 @@ class TrialMaker {
     std::vector<Load> loads;
     for (const TrialTable& target : targets) {
       Load& load = loads.emplace_back(Load{target, trial.place(target.load_text(), target.keyspace), 0});
-      if (target.data->deleted_met() > 0) load.remove = trial.place(target.delete_text(), target.keyspace);
+      uint64_t deleted = 0;
+      for (uint64_t i = 0; i < target.data->partitions(); ++i) deleted += target.data->deleted(i);
+      if (deleted > 0) load.remove = trial.place(target.delete_text(), target.keyspace);
+      if (deleted > 0)
+        trial.notes.push_back(fmt::format("{}: {} tombstones are loaded, too", target.data->facts().name,
+                                          count_text(static_cast<double>(deleted))));
+      trial.tombstones += deleted;
       trial.rows += static_cast<double>(target.data->rows()) *
                     (target.chain != nullptr ? target.chain->multiplied() : 1);
     }
@@ -231,7 +237,7 @@ class TrialMaker {
       trial.notes.push_back(fmt::format("{} {}: not run", operation.name, why));
       return;
     }
-    if (operation.work && walks_over_deleted(source)) operation.work->rows += source.data->deleted_met();
+    if (operation.work && walks_over_deleted(source)) operation.work->tombstones = source.data->deleted_met();
     set_actions(source, {run_as_it_is(source, plain_text(source), trial_table(source.data), trial)},
                 operation);
     trial.operations.push_back(std::move(operation));

@@ -83,7 +83,8 @@ ChainRead write_read(const Workload& workload, const Layout& layout, const Desig
 Work work_of(const Workload& workload, const StatedPlan& plan) {
   const auto count = [&](double CostModel::* constant) {
     CostModel one;
-    one.lookup = one.partition = one.row = one.insert = one.remove = one.sort = one.scanned = 0;
+    one.lookup = one.partition = one.row = one.insert = one.remove = one.sort = one.scanned = one.tombstone =
+        0;
     one.*constant = 1;
     return evaluate_plan(one, workload, plan);
   };

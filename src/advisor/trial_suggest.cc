@@ -12,6 +12,7 @@ namespace sibyl::advisor {
 namespace {
 
 constexpr double most_prefixes = 1000;  // that one request can ask for
+constexpr double most_rows = 1e6;       // of one table that joins others
 
 // The columns that split partitions, of all findings that the one new table mends.
 std::vector<Proposal::Added> read_splits(const Review& review, const Finding& finding, Suggestion& out) {
@@ -97,6 +98,11 @@ std::string read_existing(const Finding& finding, const std::vector<DataPtr>& da
 std::string obstacle(const Finding& finding, const Workload& fix, const DataPtr& base,
                      const Prepared& prepared) {
   if (!prepared.obstacle.empty()) return prepared.obstacle;
+  if (prepared.chain != nullptr && base != nullptr) {
+    const double rows = static_cast<double>(base->rows()) * prepared.chain->multiplied();
+    if (rows > most_rows)
+      return fmt::format("it has {} rows with these data: a smaller --scale has fewer", count_text(rows));
+  }
   const auto is_table = [](const CqlStatement& one) {
     return one.text.find("CREATE TABLE") != std::string::npos;
   };

@@ -414,6 +414,7 @@ TEST(MeasurementTest, ConstantsAreFitted) {
   truth.insert = 9;
   truth.remove = 4;
   truth.scanned = 0.25;
+  truth.tombstone = 0.125;
   const Trial calibration = make_calibration(1);
   MeasuredTrial measured;
   for (const Operation& operation : calibration.operations) {
@@ -429,9 +430,14 @@ TEST(MeasurementTest, ConstantsAreFitted) {
   EXPECT_NEAR(fitted.insert, 9, 1e-9);
   EXPECT_NEAR(fitted.remove, 4, 1e-9);
   EXPECT_NEAR(fitted.scanned, 0.25, 1e-9);
+  EXPECT_NEAR(fitted.tombstone, 0.125, 1e-9);
   TestConnection connection(calibration);
   load(calibration, connection);
+  connection.reset();
   run_all(calibration, connection, 3);
+  double foretold = 0;
+  for (const Operation& operation : calibration.operations) foretold += 3 * operation.work->tombstones;
+  EXPECT_EQ(static_cast<double>(connection.tombstones_read), foretold);
 }
 
 TEST(MeasurementTest, MeansAndOrders) {
