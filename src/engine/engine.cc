@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <atomic>
 #include <mutex>
 #include <optional>
 
@@ -271,7 +272,25 @@ class EngineImpl final : public Engine {
       if (base::Status status = system_tables_.refresh(*table); !status)
         return done(base::fail(std::move(status.error())));
     }
-    done(execute::select(*plan, request, environment_));
+    const bool by_index = !select->where->index_uses().empty() || select->nearest;
+    done(by_index ? select_by_index(plan, request) : execute::select(*plan, request, environment_));
+  }
+
+  // An index that was dropped since the plan was made, or is dropped meanwhile, has no entries any more: what
+  // is read by it may miss rows, so that it is read again by a plan that knows.
+  base::Result<ResultSet> select_by_index(PreparedPtr plan, const Request& request) {
+    while (true) {
+      const uint64_t drops = drops_.load(std::memory_order_seq_cst);
+      if (drops % 2 != 0) {  // one is going on
+        const std::lock_guard until_it_is_known(definition_mutex_);
+        continue;
+      }
+      SIBYL_ASSIGN(PreparedPtr current, statements_.renew(plan));
+      // The client may know the columns of the plan that it was told of, and no others.
+      if (current->result_id == plan->result_id) plan = std::move(current);
+      base::Result<ResultSet> result = execute::select(*plan, request, environment_);
+      if (drops_.load(std::memory_order_seq_cst) == drops) return result;
+    }
   }
   void run(const std::shared_ptr<const plan::Modification>&, const PreparedPtr& plan, const Request& request,
            Completion done) {
@@ -321,6 +340,21 @@ class EngineImpl final : public Engine {
         [this] { monitor_tables_.look_at_rates(store_->statistics()); });
   }
 
+  // While records of something are dropped, until everybody is told. nullptr: nothing is.
+  class Dropping {
+   public:
+    explicit Dropping(std::atomic<uint64_t>* drops) : drops_(drops) { count(); }
+    ~Dropping() { count(); }
+    Dropping(const Dropping&) = delete;
+    Dropping& operator=(const Dropping&) = delete;
+
+   private:
+    void count() const {
+      if (drops_ != nullptr) drops_->fetch_add(1, std::memory_order_seq_cst);
+    }
+    std::atomic<uint64_t>* const drops_;
+  };
+
   // Runs what writes by a plan that knows the newest schema.
   template <typename Run>
   void write(const PreparedPtr& plan, Completion done, Run run) {
@@ -364,6 +398,7 @@ class EngineImpl final : public Engine {
     SIBYL_TRY(roles_.change(
         follow_definition(made.changes, *made.schema, roles_.checks_permissions() ? login : nullptr),
         [&](storage::WriteSet permissions) -> base::Status {
+          const Dropping dropping(made.dropped_storage_ids.empty() ? nullptr : &drops_);
           SIBYL_TRY(catalogue_.change(*made.schema, made.dropped_storage_ids, std::move(permissions)));
           publish_schema(*before);
           return {};
@@ -426,8 +461,9 @@ class EngineImpl final : public Engine {
   PermissionCheck permissions_{roles_};
   SystemTables system_tables_;
   Traces traces_{system_tables_};
-  std::mutex definition_mutex_;  // one definition after another
-  Catalogue catalogue_;          // guarded by definition_mutex_ once started
+  std::mutex definition_mutex_;      // one definition after another
+  std::atomic<uint64_t> drops_ = 0;  // of records; odd while one is going on
+  Catalogue catalogue_;              // guarded by definition_mutex_ once started
   Statements statements_;
   std::mutex listeners_mutex_;
   std::map<uint64_t, Listener> listeners_;

@@ -46,6 +46,44 @@ class Database : public TestDatabase {
   }
 };
 
+// The server plans a query, and runs it when a thread is free.
+TEST(IndexBuild, AQueryThatWasPlannedBeforeItsIndexWasDroppedFindsItsRows) {
+  Database database(":memory:");
+  database.fill();
+  const std::string query = "SELECT k, c FROM t WHERE v = 0 ALLOW FILTERING";
+  const size_t expected = database.count(query);
+  ASSERT_GT(expected, 100u);
+  database.must("CREATE INDEX by_v ON t (v)");
+  database.wait_until_built(1);
+  const auto plan = database.engine->plan_query(query, "e");
+  ASSERT_TRUE(plan);
+  database.must("DROP INDEX by_v");
+  size_t found = 0;
+  database.engine->execute(*plan, {}, [&](base::Result<ResultSet> result) {
+    ASSERT_TRUE(result) << result.error().text();
+    found = result->rows.count();
+  });
+  EXPECT_EQ(found, expected);
+}
+
+TEST(IndexBuild, QueriesFindTheirRowsWhileIndexesComeAndGo) {
+  Database database(":memory:");
+  database.fill();
+  const std::string query = "SELECT k, c FROM t WHERE v = 0 ALLOW FILTERING";
+  const size_t expected = database.count(query);
+  std::atomic<bool> stop = false;
+  std::thread asking([&] {
+    while (!stop) EXPECT_EQ(database.count(query), expected);
+  });
+  for (int i = 0; i < 20; ++i) {
+    database.must("CREATE INDEX by_v ON t (v)");
+    database.wait_until_built(1);
+    database.must("DROP INDEX by_v");
+  }
+  stop = true;
+  asking.join();
+}
+
 TEST(IndexBuild, ExistingRowsAreFound) {
   Database database(":memory:");
   database.fill();
