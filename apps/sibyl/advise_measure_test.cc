@@ -1,5 +1,7 @@
 // `sibyl advise --measure` as its users run it.
+#include <boost/json.hpp>
 #include <filesystem>
+#include <map>
 
 #include "sibyl/test_process.h"
 
@@ -35,6 +37,45 @@ TEST_F(AdviseMeasureTest, RunsTheGivenAndTheSuggestedSchema) {
   const Outcome again = advise({path("model.cql"), "--measure", "--directory", kept, "--fail-on", "never"});
   EXPECT_THAT(again.errors, HasSubstr("is there already"));
   EXPECT_NE(again.status, 0);
+}
+
+// Data that belong together, and tombstones that outlive the compaction after loading.
+TEST_F(AdviseMeasureTest, RunsJoinedTablesAndQueues) {
+  const Outcome outcome = advise({write("both.cql", R"(
+CREATE TABLE users (id uuid PRIMARY KEY, username text);
+CREATE TABLE groups (groupname text, user_id uuid, PRIMARY KEY (groupname, user_id));
+-- @table users rows=500
+-- @table groups rows=1000 partitions=20
+-- @group members
+-- @query ids rate=10/s
+SELECT user_id FROM groups WHERE groupname = ?;
+-- @query user times=50
+SELECT * FROM users WHERE id = ?;
+-- @end
+CREATE TABLE jobs (queue text, at timeuuid, PRIMARY KEY (queue, at));
+-- @table jobs rows=100 partitions=10
+-- @query take rate=2/h
+SELECT * FROM jobs WHERE queue = ? LIMIT 1;
+-- @write done rate=20/h
+DELETE FROM jobs WHERE queue = ? AND at = ?;
+)"),
+                                  "--measure", "--scale", "1", "--measure-seconds", "1", "--format", "json",
+                                  "--fail-on", "never"});
+  ASSERT_EQ(outcome.status, 0) << outcome.errors;
+  std::map<std::string, double> cpu, requests;
+  const boost::json::value report = boost::json::parse(outcome.output);
+  for (const auto& trial : report.at("measurement").at("trials").as_array()) {
+    for (const auto& one : trial.at("operations").as_array()) {
+      const std::string name =
+          std::string(trial.at("name").as_string()) + " " + one.at("name").as_string().c_str();
+      cpu[name] = one.at("cpu_us").at("mean").to_number<double>();
+      requests[name] = one.at("requests").to_number<double>();
+    }
+  }
+  EXPECT_NEAR(requests["given members"], 51, 5);
+  EXPECT_EQ(requests["suggested members"], 1);
+  EXPECT_GT(cpu["given members"], 3 * cpu["suggested members"]);
+  EXPECT_GT(cpu["given take"], 2 * cpu["suggested take"]) << "480 tombstones";
 }
 
 // More than the database lets wait for the device.
