@@ -69,6 +69,10 @@ void Table::finish() {
     SIBYL_CHECK(by_id_.emplace(column.id, i).second);
   }
   SIBYL_CHECK(partition_key_count > 0);
+  // A table of counters stays one when the last of them is dropped.
+  if (columns.size() == partition_key_count + clustering_count)
+    is_counter = std::any_of(dropped_columns.begin(), dropped_columns.end(),
+                             [](const DroppedColumn& dropped) { return dropped.type->is_counter(); });
 }
 
 TypePtr UserType::as_type(bool frozen) const {
