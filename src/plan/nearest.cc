@@ -1,6 +1,7 @@
 #include "plan/nearest.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "plan/select.h"
 
@@ -32,6 +33,12 @@ base::Result<std::unique_ptr<Nearest>> bind_nearest(Binder& binder, const schema
   auto nearest = std::make_unique<Nearest>();
   nearest->column = column;
   SIBYL_ASSIGN(nearest->vector, binder.term(*found->ann_of, spec_of(table, *column)));
+  for (auto other = std::next(found); other != select.order_by.end(); ++other) {
+    if (!is_nearest(*other)) continue;
+    SIBYL_ASSIGN(const schema::Column* other_column, existing_column(table, other->column));
+    SIBYL_TRY(binder.term(*other->ann_of, spec_of(table, *other_column)));
+    return invalid("Cannot specify more than one ANN ordering");
+  }
   if (select.order_by.size() > 1) return invalid("ANN ordering does not support any other ordering");
   if (found->descending) return invalid("Descending ANN ordering is not supported");
   if (!is_float_vector(*column->type))
