@@ -52,7 +52,8 @@ std::optional<double> buckets_of(const Source& source, double width, double want
   const plan::Explanation::TableUse& use = source.facts->explanation.uses[0];
   const bool bounded = !use.clustering.empty() && !from_front;
   if (!use.filters.empty() || bounded || data.apart() <= 0) return std::nullopt;
-  const double rows = static_cast<double>(data.rows()) / static_cast<double>(data.partitions());
+  const double deleted = from_front ? 0 : data.deleted_met();
+  const double rows = deleted + static_cast<double>(data.rows()) / static_cast<double>(data.partitions());
   const double all = 1 + rows * data.apart() / 1000 / width;
   return std::isinf(wanted) ? all : std::min(all, TimeBucket{1000 / data.apart(), width, wanted}.expected());
 }

@@ -260,10 +260,12 @@ void Chain::each(const TableData::Row& first, const std::function<void(const Tog
     const Read& read = reads[index];
     const Read& from = reads[read.from];
     const TableData::Row target = from.data->linked(read.link, together[read.from]);
-    const bool there = from.data->has(together[read.from]) && read.data->has(target);
+    const bool there = together[read.from].number != nowhere.number && read.data->has(target);
     const uint64_t rows = !read.several ? 1 : there ? read.data->size(target.partition) : 0;
     for (uint64_t place = 0; place < rows; ++place) {
-      together.push_back(read.several ? read.data->row_at(target.partition, place) : target);
+      together.push_back(read.several ? read.data->row_at(target.partition, place)
+                         : there      ? target
+                                      : nowhere);
       extend(index + 1);
       together.pop_back();
     }

@@ -31,7 +31,9 @@ struct Chain {
   };
   std::vector<Read> reads;
 
-  // Rows that belong together with a row of the first table, in the order of their places.
+  // Rows that belong together with a row of the first table, in the order of their places; `nowhere` for one
+  // that is not there.
+  static constexpr TableData::Row nowhere = {UINT64_MAX, 0, 0};
   void each(const TableData::Row& first, const std::function<void(const Together&)>& visit) const;
   // Of each partition of a read's table: the rows of the first one that lead to it.
   std::vector<std::vector<uint64_t>> copies(size_t read) const;

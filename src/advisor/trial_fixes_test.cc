@@ -190,6 +190,49 @@ SELECT * FROM countries WHERE country = ?;
   EXPECT_EQ(suggested.query("SELECT * FROM " + name).size(), 2500u);
 }
 
+// Writes to tables whose rows become several.
+TEST(JoinedTrialTest, UpkeepOfSeveralRows) {
+  const std::vector<Trial> trials = trials_of(R"(
+CREATE TABLE subs (user text, channel uuid, since timestamp, PRIMARY KEY (user, channel));
+CREATE TABLE messages (channel uuid, sent timeuuid, body text, PRIMARY KEY (channel, sent));
+-- @table subs rows=200 partitions=20
+-- @table messages rows=500 partitions=100
+-- @group feed
+-- @query channels rate=10/s
+SELECT * FROM subs WHERE user = ?;
+-- @query posts times=10
+SELECT * FROM messages WHERE channel = ?;
+-- @end
+-- @query one rate=1/s
+SELECT * FROM subs WHERE user = ? AND channel = ?;
+-- @write sub rate=1/s
+INSERT INTO subs (user, channel, since) VALUES (?, ?, ?);
+-- @write post rate=1/s
+INSERT INTO messages (channel, sent, body) VALUES (?, ?, ?);
+-- @write edit rate=1/s
+UPDATE messages SET body = ? WHERE channel = ? AND sent = ?;
+-- @write close rate=1/s
+DELETE FROM messages WHERE channel = ?;
+)");
+  ASSERT_EQ(trials.size(), 2u) << fmt::format("{}", fmt::join(trials[0].notes, "\n"));
+  TestConnection connection(trials[1]);
+  load(trials[1], connection);
+  const auto check = [&](const char* name, size_t times, double more) {
+    run(trials[1], name, connection, times);
+    const Work& work = *operation(trials[1], name).work;
+    EXPECT_NEAR(work.requests + work.inserts + work.removes, 1 + more, 0.1) << name;
+    EXPECT_NEAR(static_cast<double>(connection.requests) / static_cast<double>(times), 1 + more, 0.4 * more)
+        << name;
+  };
+  check("sub", 10, 1 + 5);  // the messages of its channel are looked up
+  check("edit", 30, 2);     // in the feeds of two
+  const size_t before = connection.query("SELECT * FROM subs_with_messages").size();
+  check("post", 20, 2);
+  EXPECT_NEAR(static_cast<double>(connection.query("SELECT * FROM subs_with_messages").size() - before), 40,
+              15);
+  check("close", 60, 2 * 5);
+}
+
 // A look-up table, of which every row leads to a row of its own; and all at once by IN.
 TEST(JoinedTrialTest, LookUpsAndLists) {
   const std::vector<Trial> three = trials_of(std::string(users_in_three_tables) + R"(

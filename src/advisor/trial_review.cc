@@ -243,13 +243,20 @@ class TrialMaker {
     trial.operations.push_back(std::move(operation));
   }
 
+  bool is_queue_read(const Source& source) const {
+    const std::optional<Proposal::Queue> queue = queue_of(review_, source.data->facts().name);
+    return queue && queue->read == source.facts->name;
+  }
+
   // Whether it begins where rows have been deleted.
   bool walks_over_deleted(const Source& source) const {
     const auto& uses = source.facts->explanation.uses;
     if (source.facts->select() == nullptr || uses.empty() || uses[0].table->is_view()) return false;
     if (uses[0].access != plan::Explanation::Access::partitions) return false;
-    const std::optional<Proposal::Queue> queue = queue_of(review_, source.data->facts().name);
-    return uses[0].clustering.empty() || (queue && queue->read == source.facts->name);
+    if (is_queue_read(source)) return true;
+    const schema::Table& table = *uses[0].table;
+    const bool from_least = table.clustering_count > 0 && table.clustering(0).descending == uses[0].reversed;
+    return uses[0].clustering.empty() && (!uses[0].has_limit || from_least);
   }
 
   // The suggestion that answers the group of a read; nullptr: there is none.
@@ -367,6 +374,8 @@ class TrialMaker {
       // What the new types or columns do not allow is left out.
       operation.may_fail = operation.may_fail || !replaced->second.target.types.empty();
       actions.push_back(run_split(source, replaced->second, plain_text(source).text, operation, trial));
+      if (operation.work && walks_over_deleted(source) && !is_queue_read(source))
+        operation.work->tombstones = source.data->deleted_met();
     } else if (!is_left_out(source)) {
       actions.push_back(run_as_it_is(source, plain_text(source), trial_table(source.data), trial));
     }

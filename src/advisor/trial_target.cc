@@ -160,7 +160,7 @@ Cells TrialTable::row_cells(const std::vector<TableData::Row>& together) const {
     if (const auto found = looked_up.find(column); found != looked_up.end()) {
       const auto& [read, name] = found->second;
       const TableData& other = *chain->reads[read].data;
-      const bool there = other.has(together[read]);
+      const bool there = together[read].number != Chain::nowhere.number;
       out.push_back(there ? std::optional(other.cell(*other.table().find(name), together[read]))
                           : std::nullopt);
       continue;

@@ -44,12 +44,18 @@ struct CopyWriter {
 
   base::Status operator()(TrialSession& connection, Random&, const TableData::Row& row) const {
     const TableData& first = *target.chain->reads[0].data;
-    if (!target.chain->reads[read].data->has(row)) return {};  // nothing leads to it yet
+    const TableData& own = *target.chain->reads[read].data;
+    const bool is_new = !own.has(row);
+    if (row.partition >= copies.size() || (is_new && !target.chain->reads[read].several))
+      return {};  // nothing leads to it yet
+    // A new row stands beside those of its partition.
+    const uint64_t beside = is_new ? own.row_at(row.partition, 0).number : row.number;
     std::vector<Cells> rows;
     for (const uint64_t number : copies[row.partition]) {
-      target.chain->each(first.row(number), [&](const Chain::Together& together) {
-        if (whole_partition || together[read].number == row.number)
-          rows.push_back(target.row_cells(together));
+      target.chain->each(first.row(number), [&](Chain::Together together) {
+        if (together[read].number != beside && (is_new || !whole_partition)) return;
+        if (is_new) together[read] = row;
+        rows.push_back(target.row_cells(together));
       });
     }
     for (const Cells& cells : rows)
@@ -98,14 +104,17 @@ void keep_copies(const Source& source, const Suggestion& suggestion, size_t read
                  std::vector<Action>& actions, Trial& trial) {
   const TrialTable& target = suggestion.target;
   const Chain& chain = *target.chain;
-  CopyWriter writer{target, read, 0, is<cql::Delete>(source), false, chain.copies(read)};
-  writer.whole_partition = !chain.reads[read].several || source.facts->explanation.uses[0].clustering.empty();
+  const bool several = chain.reads[read].several;
+  const bool takes_all =
+      several && !is<cql::Insert>(source) && source.facts->explanation.uses[0].clustering.empty();
+  CopyWriter writer{target, read, 0, is<cql::Delete>(source), !several || takes_all, chain.copies(read)};
   writer.statement =
       trial.place(writer.deletes ? print_delete(suggestion.text) : target.load_text(), target.keyspace);
   actions.emplace_back(std::move(writer));
   const double copies = static_cast<double>(chain.reads[0].data->rows()) /
                         static_cast<double>(chain.reads[read].data->partitions());
-  const double changed = is<cql::Insert>(source) ? 1 - source.new_share : 1;
+  const double rows = takes_all ? held(*chain.reads[read].data) : 1;
+  const double changed = !is<cql::Insert>(source) ? rows : several ? 1 : 1 - source.new_share;
   if (operation.work)
     (is<cql::Delete>(source) ? operation.work->removes : operation.work->inserts) += copies * changed;
   if (changed > 0)
