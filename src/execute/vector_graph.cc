@@ -4,6 +4,15 @@
 #include <cmath>
 #include <mutex>
 
+// What it fetches beforehand lies up to one neighbour beyond its lists: nothing but what malloc rounds up to,
+// and the address sanitizer's concern.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define NO_MANUAL_VECTORIZATION
+#endif
+#elif defined(__SANITIZE_ADDRESS__)
+#define NO_MANUAL_VECTORIZATION
+#endif
 // Its headers define functions that are not inline: they may be included in this file alone.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wall"

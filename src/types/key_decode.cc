@@ -51,8 +51,9 @@ class KeyReader {
   // Escaped bytes up to their terminator.
   bool raw(Bytes& out) {
     for (;;) {
+      if (rest_.empty()) return false;
       const auto* zero = static_cast<const char*>(std::memchr(rest_.data(), mask_, rest_.size()));
-      if (rest_.empty() || zero == nullptr) return false;
+      if (zero == nullptr) return false;
       const auto size = static_cast<size_t>(zero - rest_.data());
       if (!copy(size, out)) return false;
       rest_.remove_prefix(1);
