@@ -108,15 +108,20 @@ Result<Bytes> parse_nonempty(const Type& type, std::string_view text) {
   }
 }
 
-void replace_all(std::string& text, std::string_view from, std::string_view to) {
-  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
-    text.replace(at, from.size(), to);
+// Without the backslashes before colons and @.
+std::string unescaped(std::string_view field) {
+  std::string text;
+  for (size_t i = 0; i < field.size(); ++i) {
+    const char next = i + 1 < field.size() ? field[i + 1] : '\0';
+    if (field[i] != '\\' || (next != ':' && next != '@')) text += field[i];
+  }
+  return text;
 }
 
 // Fields between colons; a backslash takes the meaning of a colon or an @, and a lone @ is null. Those left
 // out at the end are not there.
 Result<Bytes> parse_tuple(const Type& type, std::string_view text) {
-  std::vector<std::string> fields;
+  std::vector<std::string_view> fields;
   size_t begin = 0;
   for (size_t i = 0; i <= text.size() && !text.empty(); ++i) {
     if (i < text.size() && (text[i] != ':' || (i > 0 && text[i - 1] == '\\'))) continue;
@@ -132,9 +137,7 @@ Result<Bytes> parse_tuple(const Type& type, std::string_view text) {
       values.emplace_back();
       continue;
     }
-    replace_all(fields[i], "\\:", ":");
-    replace_all(fields[i], "\\@", "@");
-    SIBYL_ASSIGN(Bytes value, from_string(*type.parameters()[i], fields[i]));
+    SIBYL_ASSIGN(Bytes value, from_string(*type.parameters()[i], unescaped(fields[i])));
     values.emplace_back(std::move(value));
   }
   return join(type, Elements(values.begin(), values.end()));
