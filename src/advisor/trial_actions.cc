@@ -53,7 +53,7 @@ std::optional<double> buckets_of(const Source& source, double width, double want
   const bool bounded = !use.clustering.empty() && !from_front;
   if (!use.filters.empty() || bounded || data.apart() <= 0) return std::nullopt;
   const double deleted = from_front ? 0 : data.deleted_met();
-  const double rows = deleted + static_cast<double>(data.rows()) / static_cast<double>(data.partitions());
+  const double rows = deleted + data.rows_per_partition();
   const double all = 1 + rows * data.apart() / 1000 / width;
   return std::isinf(wanted) ? all : std::min(all, TimeBucket{1000 / data.apart(), width, wanted}.expected());
 }
@@ -107,11 +107,9 @@ Action run_by_time(const Source& source, const SplitStatement& statement, const 
 
 // What a read of split partitions takes: every prefix is asked for as many rows as are wanted.
 void expect_split(const Source& source, const Suggestion& suggestion, double prefixes, Operation& operation) {
-  const TableData& data = *source.data;
-  const double held = static_cast<double>(data.rows()) / static_cast<double>(data.partitions());
   const auto of_all = [&](double rows) {
     const bool limited = source.facts->explanation.uses[0].has_limit;
-    return limited ? std::max(rows, std::min(rows * prefixes, held)) : rows;
+    return limited ? std::max(rows, std::min(rows * prefixes, source.data->rows_per_partition())) : rows;
   };
   const double rows =
       suggestion.replaces ? *source.review.rows_read : source.review.rows_returned.value_or(1);

@@ -288,8 +288,7 @@ std::vector<std::vector<uint64_t>> Chain::copies(size_t read) const {
 double Chain::multiplied() const {
   double rows = 1;
   for (const Read& read : reads) {
-    if (read.several)
-      rows *= static_cast<double>(read.data->rows()) / static_cast<double>(read.data->partitions());
+    if (read.several) rows *= read.data->rows_per_partition();
   }
   return rows;
 }
@@ -301,7 +300,7 @@ std::optional<Chain::Expected> Chain::expected() const {
     const Read& read = reads[i];
     if (!read.rows_read || !read.rows_returned) return std::nullopt;
     const double keys = i == 0 ? 1 : found[read.from] * read.share;
-    const double held = static_cast<double>(read.data->rows()) / static_cast<double>(read.data->partitions());
+    const double held = read.data->rows_per_partition();
     out.work.requests += read.lists ? std::min(1.0, keys) : keys;
     out.work.partitions += i == 0 ? read.partitions.value_or(1) : keys;
     out.work.rows += keys * (read.lists ? held : *read.rows_read);

@@ -58,6 +58,7 @@ class TableData {
   double deleted_met() const;
   uint64_t rows() const { return rows_; }
   uint64_t partitions() const { return partitions_; }
+  double rows_per_partition() const { return static_cast<double>(rows_) / static_cast<double>(partitions_); }
   // Rows of a partition; of earlier partitions more where they were not drawn by chance.
   uint64_t size(uint64_t partition) const { return sizes_[partition]; }
   Row row(uint64_t number) const;

@@ -12,10 +12,6 @@ bool is(const Source& source) {
   return std::holds_alternative<Node>(source.facts->tree->node);
 }
 
-double held(const TableData& data) {
-  return static_cast<double>(data.rows()) / static_cast<double>(data.partitions());
-}
-
 // A new row of the first table: what belongs to it is looked up and stored with it.
 struct FirstWriter {
   TrialTable target;
@@ -94,7 +90,7 @@ void keep_first(const Source& source, const Suggestion& suggestion, Operation& o
     if (!operation.work) continue;
     operation.work->requests += 1;
     operation.work->partitions += 1;
-    operation.work->rows += read.several ? held(*read.data) : 1;
+    operation.work->rows += read.several ? read.data->rows_per_partition() : 1;
   }
   if (operation.work) operation.work->inserts += chain.multiplied();
   actions.emplace_back(std::move(writer));
@@ -113,7 +109,7 @@ void keep_copies(const Source& source, const Suggestion& suggestion, size_t read
   actions.emplace_back(std::move(writer));
   const double copies = static_cast<double>(chain.reads[0].data->rows()) /
                         static_cast<double>(chain.reads[read].data->partitions());
-  const double rows = takes_all ? held(*chain.reads[read].data) : 1;
+  const double rows = takes_all ? chain.reads[read].data->rows_per_partition() : 1;
   const double changed = !is<cql::Insert>(source) ? rows : several ? 1 : 1 - source.new_share;
   if (operation.work)
     (is<cql::Delete>(source) ? operation.work->removes : operation.work->inserts) += copies * changed;
