@@ -1,5 +1,6 @@
-"""The tree check can fail: a forbidden include, an unlisted folder and a stale line are each found."""
+"""The tree check can fail: every kind of problem it looks for is planted in a copy of the tree, and found."""
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -60,7 +61,103 @@ def test_the_folder_map_is_checked_both_ways(tmp_path):
     assert any("lists `src/gone`" in line for line in found)
 
 
-def test_properties_that_nobody_looks_at_are_found(tmp_path):
+def edit_page(root, old, new):
+    page = root / "docs/architecture.md"
+    text = page.read_text()
+    assert old in text
+    page.write_text(text.replace(old, new))
+
+
+def test_the_page_decides_what_may_be_included(tmp_path):
+    copy_tree(tmp_path)
+    edit_page(tmp_path, "protocol`; tests: `server` |", "protocol` |")
+    edit_page(tmp_path, "| `src/auth` |", "| `src/auth` | x | `cql` |\n| `src/older` |")
+    (tmp_path / "src/auth/fine.h").write_text('#include "cql/ast.h"\n')
+    found = problems(tmp_path)
+    assert any(re.match(r"apps/client/connection_test.cc:\d+: client may not include server/", line) for line in found), found
+    assert not any("src/auth/fine.h" in line for line in found)
+
+
+def test_what_tests_may_include_is_forbidden_elsewhere(tmp_path):
+    copy_tree(tmp_path)
+    for name in ("good_test.cc", "bad.cc"):
+        (tmp_path / "src/plan" / name).write_text('#include "storage/memory/memory_store.h"\n')
+    assert problems(tmp_path) == ["src/plan/bad.cc:1: plan may not include storage/memory/memory_store.h"]
+
+
+def test_names_in_the_last_column_must_exist(tmp_path):
+    copy_tree(tmp_path)
+    edit_page(tmp_path, "| `storage` |", "| `storage`, `cql` |")
+    edit_page(tmp_path, "`storage/store.h`", "`storage/gone.h`")
+    found = problems(tmp_path)
+    assert "docs/architecture.md lets `src/execute` include `storage/gone.h`, which is not there" in found
+    assert any("lets `src/storage/memory` include `cql`: that belongs in the line of `src/storage`" in line for line in found)
+
+
+def add_folder(root, name, line=True, readme=4, files=1):
+    folder = root / name
+    folder.mkdir(parents=True)
+    for number in range(files):
+        (folder / f"file_{number}.h").write_text("#pragma once\n")
+    if readme:
+        (folder / "README.md").write_text("a line\n\n" * readme)
+    if line:
+        page = root / "docs/architecture.md"
+        page.write_text(page.read_text() + f"\n| `{name}` | new | – |\n")
+    return folder
+
+
+def test_sub_folders_include_one_another_only_as_the_page_says(tmp_path):
+    copy_tree(tmp_path)
+    add_folder(tmp_path, "src/row/lower")
+    upper = add_folder(tmp_path, "src/row/upper")
+    (upper / "file_0.h").write_text('#include "row/upper/x.h"\n#include "base/result.h"\n#include "row/lower/file_0.h"\n')
+    assert problems(tmp_path) == ["src/row/upper/file_0.h:3: row/upper may not include row/lower/file_0.h"]
+    edit_page(tmp_path, "| `src/row/upper` | new | – |", "| `src/row/upper` | new | `row/lower` |")
+    assert problems(tmp_path) == []
+    (upper / "file_0.h").write_text('#include "row/merge.h"\n#include "plan/term.h"\n')
+    (tmp_path / "src/row/top.h").write_text('#include "row/lower/file_0.h"\n')
+    (tmp_path / "src/cql/other.h").write_text('#include "row/lower/file_0.h"\n')
+    (tmp_path / "src/plan/fine.h").write_text('#include "row/lower/file_0.h"\n')
+    assert sorted(problems(tmp_path)) == [
+        "src/cql/other.h:1: cql may not include row/lower/file_0.h",
+        "src/row/top.h:1: row may not include row/lower/file_0.h",
+        "src/row/upper/file_0.h:1: row/upper may not include row/merge.h",
+        "src/row/upper/file_0.h:2: row/upper may not include plan/term.h",
+    ]
+
+
+def test_sub_folders_are_in_the_map_and_have_a_readme(tmp_path):
+    copy_tree(tmp_path)
+    add_folder(tmp_path, "src/row/unlisted", line=False)
+    add_folder(tmp_path, "src/row/unexplained", readme=0)
+    add_folder(tmp_path, "src/row/terse", readme=2)
+    add_folder(tmp_path, "apps/client/verbose", readme=11)
+    assert problems(tmp_path) == [
+        "`src/row/unlisted` has no line in docs/architecture.md",
+        "apps/client/verbose/README.md: 11 lines, not 3 to 10",
+        "src/row/terse/README.md: 2 lines, not 3 to 10",
+        "src/row/unexplained: there is no README.md (what lives here, what may enter, where to start reading)",
+    ]
+
+
+def test_no_folder_has_more_than_forty_code_files(tmp_path):
+    copy_tree(tmp_path)
+    folder = add_folder(tmp_path, "src/row/crowded", files=40)
+    (folder / "file_test.cc").write_text("")
+    assert problems(tmp_path) == []
+    (folder / "one_more.cc").write_text("")
+    assert problems(tmp_path) == ["src/row/crowded: 41 code files, more than 40: split it into sub-folders"]
+
+
+def test_the_list_of_folders_to_split_shrinks(tmp_path):
+    copy_tree(tmp_path)
+    for path in (tmp_path / "src/types").glob("*.h"):
+        path.unlink()
+    assert any(line.startswith("src/types: only ") for line in problems(tmp_path))
+
+
+def test_properties_without_a_used_outcome_are_found(tmp_path):
     copy_tree(tmp_path)
     (tmp_path / "src/types/bad_test.cc").write_text("TEST(A, B) {\n  rc::check([] {});\n}\n")
-    assert problems(tmp_path) == ["src/types/bad_test.cc:2: the outcome of rc::check is not looked at"]
+    assert problems(tmp_path) == ["src/types/bad_test.cc:2: the outcome of rc::check is not used"]

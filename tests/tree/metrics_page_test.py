@@ -8,7 +8,7 @@ NAMED = re.compile(r"`((?:sibyl|process)_[a-z_]+)(?:\{[a-z_,]+\})?`")
 
 
 def exported():
-    sources = [path.read_text(encoding="utf-8") for path in sorted((ROOT / "src/server").glob("*.cc"))
+    sources = [path.read_text(encoding="utf-8") for path in sorted((ROOT / "src/server").rglob("*.cc"))
                if not path.name.endswith("_test.cc")]
     return {name for source in sources for name in EXPORTED.findall(source)}
 
