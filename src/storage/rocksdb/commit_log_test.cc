@@ -409,6 +409,13 @@ TEST(LogMark, ATornLineLeavesTheOneBefore) {
   EXPECT_EQ(read(), 0u);
 }
 
+// tests/data has a sample of every version.
+TEST(LogMark, ReadsSamples) {
+  LogMark mark(std::string(SIBYL_SOURCE_DIR) + "/tests/data/sibyl_log_v1.txt", Disk::real());
+  ASSERT_TRUE(mark.read().has_value());
+  EXPECT_EQ(mark.segment(), 0u);
+}
+
 // Wherever a reused segment's new groups end, the old ones that follow do not count.
 TEST(CommitLogReuse, OldGroupsOfAReusedSegmentDoNotCount) {
   for (int appended = 1; appended < 40; ++appended) {

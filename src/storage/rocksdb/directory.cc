@@ -12,6 +12,8 @@
 #include <filesystem>
 #include <string_view>
 
+#include "storage/rocksdb/recovery/manifest_guard.h"
+
 namespace sibyl::storage::rocksdb {
 namespace {
 
@@ -130,6 +132,7 @@ base::Status Directory::check_records() const {
 }
 
 base::Status mark_as_store(const std::string& path) {
+  if (current_manifest(path + "/records")) SIBYL_TRY(ManifestGuard(path).record_current());
   SIBYL_TRY(sync_directory(path));
   return write_format(path);
 }

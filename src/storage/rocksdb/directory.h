@@ -4,6 +4,7 @@
 //   records/       RocksDB's files
 //   log/           the commit log
 //   SIBYL_LOG      which segment of it must be there (log_mark.h)
+//   SIBYL_MANIFEST what records/ must at least hold (recovery/manifest_guard.h)
 #pragma once
 
 #include <cstdint>
@@ -23,6 +24,7 @@ class Directory {
   // that is not a store's, one that is open already, and one that has lost its records.
   static base::Result<Directory> open(const std::string& path);
 
+  const std::string& path() const { return path_; }
   std::string records_path() const { return path_ + "/records"; }
   std::string log_path() const { return path_ + "/log"; }
   std::string log_mark_path() const { return path_ + "/SIBYL_LOG"; }

@@ -3,6 +3,8 @@
 #include <rocksdb/env.h>
 #include <rocksdb/file_system.h>
 
+#include <charconv>
+#include <cstring>
 #include <string_view>
 
 namespace sibyl::storage::rocksdb {
@@ -22,7 +24,20 @@ IOStatus recoverable(IOStatus status) {
   return IOStatus::NoSpace(std::string(disguise) + status.ToString());
 }
 
-class RecoverableFile final : public ::rocksdb::FSWritableFileOwnerWrapper {
+IOStatus status_of(int error) {
+  return error == 0 ? IOStatus::OK() : IOStatus::IOError("SIBYL_MANIFEST", std::strerror(error));
+}
+
+// The number in ".../MANIFEST-000012"; 0 when the path is another file's.
+uint64_t manifest_number(std::string_view path) {
+  constexpr std::string_view begin = "MANIFEST-";
+  path.remove_prefix(path.rfind('/') + 1);
+  uint64_t number = 0;
+  if (path.starts_with(begin)) std::from_chars(path.data() + begin.size(), path.data() + path.size(), number);
+  return number;
+}
+
+class RecoverableFile : public ::rocksdb::FSWritableFileOwnerWrapper {
  public:
   using FSWritableFileOwnerWrapper::FSWritableFileOwnerWrapper;
 
@@ -47,6 +62,40 @@ class RecoverableFile final : public ::rocksdb::FSWritableFileOwnerWrapper {
   }
 };
 
+class ManifestFile final : public RecoverableFile {
+ public:
+  ManifestFile(std::unique_ptr<::rocksdb::FSWritableFile> file, uint64_t number, ManifestObserver& observer)
+      : RecoverableFile(std::move(file)), number_(number), observer_(observer) {
+    observer_.begun(number_);
+  }
+
+  IOStatus Append(const Slice& data, const IOOptions& options, IODebugContext* context) override {
+    return appended(data, RecoverableFile::Append(data, options, context));
+  }
+  IOStatus Append(const Slice& data, const IOOptions& options, const DataVerificationInfo& verification,
+                  IODebugContext* context) override {
+    return appended(data, RecoverableFile::Append(data, options, verification, context));
+  }
+  IOStatus Sync(const IOOptions& options, IODebugContext* context) override {
+    return synced(RecoverableFile::Sync(options, context));
+  }
+  IOStatus Fsync(const IOOptions& options, IODebugContext* context) override {
+    return synced(RecoverableFile::Fsync(options, context));
+  }
+
+ private:
+  IOStatus appended(const Slice& data, IOStatus status) {
+    if (status.ok()) observer_.appended(number_, {data.data(), data.size()});
+    return status;
+  }
+  IOStatus synced(IOStatus status) {
+    return status.ok() ? recoverable(status_of(observer_.synced(number_))) : status;
+  }
+
+  const uint64_t number_;
+  ManifestObserver& observer_;
+};
+
 class RecoverableDirectory final : public ::rocksdb::FSDirectoryWrapper {
  public:
   using FSDirectoryWrapper::FSDirectoryWrapper;
@@ -62,14 +111,19 @@ class RecoverableDirectory final : public ::rocksdb::FSDirectoryWrapper {
 
 class RecoverableFileSystem final : public ::rocksdb::FileSystemWrapper {
  public:
-  using FileSystemWrapper::FileSystemWrapper;
+  RecoverableFileSystem(const std::shared_ptr<::rocksdb::FileSystem>& base, ManifestObserver& manifests)
+      : FileSystemWrapper(base), manifests_(manifests) {}
   const char* Name() const override { return "RecoverableFileSystem"; }
 
   IOStatus NewWritableFile(const std::string& name, const FileOptions& options,
                            std::unique_ptr<::rocksdb::FSWritableFile>* result,
                            IODebugContext* context) override {
     auto status = recoverable(FileSystemWrapper::NewWritableFile(name, options, result, context));
-    if (status.ok()) *result = std::make_unique<RecoverableFile>(std::move(*result));
+    if (!status.ok()) return status;
+    if (const uint64_t manifest = manifest_number(name); manifest != 0)
+      *result = std::make_unique<ManifestFile>(std::move(*result), manifest, manifests_);
+    else
+      *result = std::make_unique<RecoverableFile>(std::move(*result));
     return status;
   }
   IOStatus NewDirectory(const std::string& name, const IOOptions& options,
@@ -80,14 +134,26 @@ class RecoverableFileSystem final : public ::rocksdb::FileSystemWrapper {
   }
   IOStatus RenameFile(const std::string& from, const std::string& to, const IOOptions& options,
                       IODebugContext* context) override {
-    return recoverable(FileSystemWrapper::RenameFile(from, to, options, context));
+    if (!to.ends_with("/CURRENT"))
+      return recoverable(FileSystemWrapper::RenameFile(from, to, options, context));
+    std::string text;
+    auto status = ::rocksdb::ReadFileToString(this, from, &text);
+    const uint64_t manifest = manifest_number(text);
+    if (status.ok()) status = status_of(manifests_.switching(manifest));
+    if (status.ok()) status = FileSystemWrapper::RenameFile(from, to, options, context);
+    if (status.ok()) status = status_of(manifests_.switched(manifest));
+    return recoverable(status);
   }
+
+ private:
+  ManifestObserver& manifests_;
 };
 
 }  // namespace
 
-std::unique_ptr<::rocksdb::Env> make_recoverable_environment(::rocksdb::Env& base) {
-  return ::rocksdb::NewCompositeEnv(std::make_shared<RecoverableFileSystem>(base.GetFileSystem()));
+std::unique_ptr<::rocksdb::Env> make_recoverable_environment(::rocksdb::Env& base,
+                                                             ManifestObserver& manifests) {
+  return ::rocksdb::NewCompositeEnv(std::make_shared<RecoverableFileSystem>(base.GetFileSystem(), manifests));
 }
 
 Reason reason_of(const ::rocksdb::Status& status) {

@@ -7,8 +7,11 @@
 // So every failed write is given to RocksDB as a full device; the true reason goes along.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
+
+#include "base/bytes.h"
 
 namespace rocksdb {
 class Env;
@@ -17,8 +20,22 @@ class Status;
 
 namespace sibyl::storage::rocksdb {
 
-// `base` must outlive the result.
-std::unique_ptr<::rocksdb::Env> make_recoverable_environment(::rocksdb::Env& base);
+// Follows how RocksDB writes its MANIFEST files. An errno other than 0 fails the operation. Thread-safe.
+class ManifestObserver {
+ public:
+  virtual ~ManifestObserver() = default;
+  virtual void begun(uint64_t manifest) = 0;
+  virtual void appended(uint64_t manifest, base::BytesView bytes) = 0;
+  // All that was appended is on the device; RocksDB does not know it yet.
+  virtual int synced(uint64_t manifest) = 0;
+  // CURRENT is about to name this MANIFEST, and names it.
+  virtual int switching(uint64_t manifest) = 0;
+  virtual int switched(uint64_t manifest) = 0;
+};
+
+// `base` and `manifests` must outlive the result.
+std::unique_ptr<::rocksdb::Env> make_recoverable_environment(::rocksdb::Env& base,
+                                                             ManifestObserver& manifests);
 
 // What a status says in truth.
 struct Reason {

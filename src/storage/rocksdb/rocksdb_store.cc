@@ -23,6 +23,7 @@
 #include "storage/rocksdb/partition_sizes.h"
 #include "storage/rocksdb/reading.h"
 #include "storage/rocksdb/recoverable_files.h"
+#include "storage/rocksdb/recovery/manifest_guard.h"
 
 namespace sibyl::storage::rocksdb {
 namespace {
@@ -96,6 +97,7 @@ class RocksStore final : public Store, public Internals {
   std::shared_ptr<DamageReport> damage_ = std::make_shared<DamageReport>();
   std::shared_ptr<BackgroundListener> listener_ = std::make_shared<BackgroundListener>(damage_);
   ::rocksdb::ReadOptions read_options_;
+  std::unique_ptr<ManifestGuard> manifests_;
   std::unique_ptr<::rocksdb::Env> environment_;
   std::unique_ptr<::rocksdb::DB> database_;
   std::shared_ptr<::rocksdb::Cache> cache_;
@@ -115,11 +117,15 @@ base::Result<std::unique_ptr<Store>> RocksStore::open(const std::string& path, c
 }
 
 base::Status RocksStore::open_tables() {
+  // First: RocksDB deletes what its MANIFEST does not list.
+  manifests_ = std::make_unique<ManifestGuard>(
+      directory_.path(), options_.manifest_disk != nullptr ? *options_.manifest_disk : Disk::real());
+  SIBYL_TRY(manifests_->check());
   constexpr int shard_bits = 3;  // many small shards evict what is in use
   cache_ = ::rocksdb::NewLRUCache(options_.block_cache_bytes, shard_bits, false, 0.5);
   ::rocksdb::Options database = database_options(options_, cache_);
-  environment_ = make_recoverable_environment(options_.environment != nullptr ? *options_.environment
-                                                                              : *::rocksdb::Env::Default());
+  environment_ = make_recoverable_environment(
+      options_.environment != nullptr ? *options_.environment : *::rocksdb::Env::Default(), *manifests_);
   database.env = environment_.get();
   purge_->clock = options_.clock != nullptr ? options_.clock : &system_clock_;
   // Far beyond the interval: a sync may fail, and is tried again.

@@ -38,6 +38,7 @@ struct Options {
   // Seams for tests: files that fail (must outlive the store), and compaction only when asked for.
   ::rocksdb::Env* environment = nullptr;
   Disk* log_disk = nullptr;
+  Disk* manifest_disk = nullptr;  // of SIBYL_MANIFEST
   uint64_t log_segment_bytes = 8 << 20;
   bool automatic_compaction = true;
 };

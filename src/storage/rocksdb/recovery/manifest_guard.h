@@ -1,0 +1,103 @@
+// Notices a MANIFEST that was cut, changed or replaced, before RocksDB opens the store.
+//
+// RocksDB takes the MANIFEST for the truth: it ignores an incomplete end, and deletes every table file that
+// the MANIFEST does not list. So SIBYL_MANIFEST, outside of RocksDB's directory, records how many bytes of
+// which MANIFEST are on the device, and their checksum. With that the list of files, their sizes and
+// checksums, and the last sequence number are recorded too: they are what these bytes say.
+//
+// The order of writes makes the record a lower bound of what is on the device at every moment:
+//
+//   1. RocksDB syncs table files, appends an edit to the MANIFEST and syncs it.
+//   2. synced(): the record is written and synced, before RocksDB hears that its sync succeeded. Only then
+//   does
+//      RocksDB delete files that the edit made obsolete, and the commit log drop what the edit's files hold.
+//   3. When RocksDB begins a new MANIFEST, switching() makes the record accept both. CURRENT is renamed and
+//   its
+//      directory synced; then switched() makes the record accept the new one alone.
+//
+// A MANIFEST that has more bytes than recorded is the work of a process that ended between 1 and 2.
+//
+// SIBYL_MANIFEST has two lines (mark_file.h), "sibyl manifest GENERATION MANIFESTS CRC". MANIFESTS are one or
+// two, separated by a comma, each "NUMBER SIZE CRC FILES FILES_CRC SEQUENCE": CRC-32C of the first SIZE
+// bytes, how many table files they list, CRC-32C of the files' numbers and sizes, and the last sequence
+// number. Number 0: there is no MANIFEST yet. Size 0: the MANIFEST of a store that had no record.
+//
+// Thread-safe, except check().
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "storage/rocksdb/disk.h"
+#include "storage/rocksdb/recoverable_files.h"
+#include "storage/rocksdb/recovery/manifest_reader.h"
+#include "storage/rocksdb/recovery/mark_file.h"
+
+namespace sibyl::storage::rocksdb {
+
+struct ManifestEntry {
+  uint64_t number = 0;
+  uint64_t size = 0;
+  uint32_t crc = 0;
+  uint64_t files = 0;
+  uint32_t files_crc = 0;
+  uint64_t last_sequence = 0;
+};
+
+class ManifestGuard final : public ManifestObserver {
+ public:
+  // `path` is the store's directory. Borrows the disk, which must outlive it.
+  explicit ManifestGuard(const std::string& path, Disk& disk = Disk::real());
+
+  // Compares RocksDB's files with the record, and changes nothing. An error says what is missing and what to
+  // do. A store without a record is accepted when all table files that its MANIFEST lists are there.
+  base::Status check();
+  // Records the MANIFEST that CURRENT names: of a directory that has been filled from elsewhere.
+  base::Status record_current();
+
+  // What check() read; empty when there is no record.
+  const std::vector<ManifestEntry>& entries() const { return entries_; }
+
+  void begun(uint64_t manifest) override;
+  void appended(uint64_t manifest, base::BytesView bytes) override;
+  int synced(uint64_t manifest) override;
+  int switching(uint64_t manifest) override;
+  int switched(uint64_t manifest) override;
+
+ private:
+  struct Written {
+    uint64_t size = 0;
+    uint32_t crc = 0;
+    ManifestReader reader;
+  };
+
+  base::Status read_record();
+  base::Status check_manifest(uint64_t number, const base::Bytes& bytes) const;
+  base::Status check_tables(const ManifestReader& reader) const;
+  std::string unlisted(const ManifestReader& reader) const;
+  base::Error refusal(const std::string& why) const;
+  ManifestEntry entry_of(uint64_t manifest) const;
+  int write_record();
+  int keep_current_entry();
+  int sync_records_directory() const;
+
+  const std::string path_, records_;
+  Disk* disk_;
+  mutable std::mutex mutex_;
+  MarkFile file_;                        // guarded by mutex_, as all below
+  std::vector<ManifestEntry> entries_;   // as recorded: CURRENT names one of them
+  std::map<uint64_t, Written> written_;  // by this process
+};
+
+// The number of the MANIFEST that CURRENT names; nullopt when there is no CURRENT, 0 when it names none.
+std::optional<uint64_t> current_manifest(const std::string& records);
+std::string manifest_name(uint64_t number);
+// Numbers and sizes of the table files in the directory.
+std::map<uint64_t, uint64_t> table_files_in(const std::string& records);
+
+}  // namespace sibyl::storage::rocksdb
