@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/contain.h"
 #include "engine/catalogue.h"
 #include "execute/locks.h"
 #include "plan/keys.h"
@@ -114,10 +115,20 @@ void Builder::run() {
     }
     const uint64_t wanted = wanted_;
     lock.unlock();
-    const std::optional<Job> job =
-        find([&](uint32_t id) { return !failed.contains(id) && !failure(id).has_value(); });
-    const base::Status status = job ? build(*job) : base::Status();
+    std::optional<Job> job;
+    bool has_thrown = true;
+    const base::Status status = base::contain([&]() -> base::Status {
+      job = find([&](uint32_t id) { return !failed.contains(id) && !failure(id).has_value(); });
+      base::Status built = job ? build(*job) : base::Status();
+      has_thrown = false;
+      return built;
+    });
+    if (has_thrown) is_reading_ = false;  // memory comes back: it is tried again
     lock.lock();
+    if (!status && !job) {
+      changed_.wait_for(lock, first_pause, [this] { return stopping_; });
+      continue;
+    }
     if (!status && is_final(*job, status.error())) {
       give_up(*job, status.error());
     } else if (!status) {

@@ -160,16 +160,18 @@ Status Session::use(const std::string& keyspace) {
 }
 
 Result<Statement> Session::prepare(std::string_view text) {
-  auto impl = std::make_shared<Statement::Impl>();
-  impl->engine = impl_->engine;
-  impl->keyspace = impl_->current_keyspace();
-  auto prepared = impl->engine->prepare(text, impl->keyspace);
-  if (!prepared) return failed(prepared);
-  impl->id = std::move(prepared->id);
-  impl->plan = std::move(prepared->plan);
-  impl->parameters = engine::public_columns(impl->plan->markers);
-  if (impl->plan->result) impl->columns = engine::public_columns(impl->plan->result->columns);
-  return Statement(std::move(impl));
+  return engine::contain([&]() -> Result<Statement> {
+    auto impl = std::make_shared<Statement::Impl>();
+    impl->engine = impl_->engine;
+    impl->keyspace = impl_->current_keyspace();
+    auto prepared = impl->engine->prepare(text, impl->keyspace);
+    if (!prepared) return failed(prepared);
+    impl->id = std::move(prepared->id);
+    impl->plan = std::move(prepared->plan);
+    impl->parameters = engine::public_columns(impl->plan->markers);
+    if (impl->plan->result) impl->columns = engine::public_columns(impl->plan->result->columns);
+    return Statement(std::move(impl));
+  });
 }
 
 Result<Rows> Session::Impl::start(plan::PreparedPtr plan, const std::vector<Value>& values,
@@ -193,17 +195,21 @@ Result<Rows> Session::Impl::start(plan::PreparedPtr plan, const std::vector<Valu
 }
 
 Result<Rows> Session::execute(const Bound& statement, const Request& request) {
-  if (statement.error_) return std::unexpected(*statement.error_);
-  auto plan = statement.statement_.impl_->current();
-  if (!plan) return std::unexpected(std::move(plan.error()));
-  return impl_->start(std::move(*plan), statement.values_, request);
+  return engine::contain([&]() -> Result<Rows> {
+    if (statement.error_) return std::unexpected(*statement.error_);
+    auto plan = statement.statement_.impl_->current();
+    if (!plan) return std::unexpected(std::move(plan.error()));
+    return impl_->start(std::move(*plan), statement.values_, request);
+  });
 }
 
 Result<Rows> Session::execute(std::string_view text, const std::vector<Value>& values,
                               const Request& request) {
-  auto plan = impl_->engine->plan_query(text, impl_->current_keyspace());
-  if (!plan) return failed(plan);
-  return impl_->start(std::move(*plan), values, request);
+  return engine::contain([&]() -> Result<Rows> {
+    auto plan = impl_->engine->plan_query(text, impl_->current_keyspace());
+    if (!plan) return failed(plan);
+    return impl_->start(std::move(*plan), values, request);
+  });
 }
 
 Result<Rows> Session::execute(std::string_view text, std::initializer_list<Value> values,
@@ -212,7 +218,11 @@ Result<Rows> Session::execute(std::string_view text, std::initializer_list<Value
 }
 
 Result<Rows> Session::execute(const Batch& batch, const Request& request) {
-  std::vector<std::unique_ptr<engine::BoundValues>> kept;
+  return engine::contain([&] { return impl_->start(batch, request); });
+}
+
+Result<Rows> Session::Impl::start(const Batch& batch, const Request& request) {
+  std::vector<std::unique_ptr<sibyl::engine::BoundValues>> kept;
   std::vector<execute::BatchItem> items;
   for (const Batch::Item& item : batch.items_) {
     if (item.bound && item.bound->error_) return std::unexpected(*item.bound->error_);
@@ -222,26 +232,26 @@ Result<Rows> Session::execute(const Batch& batch, const Request& request) {
       if (!current) return std::unexpected(std::move(current.error()));
       plan = std::move(*current);
     } else {
-      auto made = impl_->engine->plan_query(item.text, impl_->current_keyspace());
+      auto made = engine->plan_query(item.text, current_keyspace());
       if (!made) return failed(made);
       plan = std::move(*made);
     }
-    auto bound = engine::BoundValues::encode(*plan, item.bound ? item.bound->values_ : item.values);
+    auto bound = sibyl::engine::BoundValues::encode(*plan, item.bound ? item.bound->values_ : item.values);
     if (!bound) return std::unexpected(std::move(bound.error()));
     kept.push_back(std::move(*bound));
     items.push_back({std::move(plan), kept.back()->views()});
   }
-  engine::Answer answer;
+  sibyl::engine::Answer answer;
   auto future = answer.get_future();
   execute::Request internal = internal_request(request);
-  impl_->engine->execute_batch(static_cast<cql::Batch::Kind>(batch.kind_), std::move(items), internal,
-                               [answer = std::move(answer)](base::Result<execute::ResultSet> result) mutable {
-                                 answer.set_value(std::move(result));
-                               });
-  Result<execute::ResultSet> result = engine::wait(std::move(future));
+  engine->execute_batch(static_cast<cql::Batch::Kind>(batch.kind_), std::move(items), internal,
+                        [answer = std::move(answer)](base::Result<execute::ResultSet> result) mutable {
+                          answer.set_value(std::move(result));
+                        });
+  Result<execute::ResultSet> result = sibyl::engine::wait(std::move(future));
   if (!result) return std::unexpected(std::move(result.error()));
   auto rows = std::make_unique<Rows::Impl>();
-  rows->engine = impl_->engine;
+  rows->engine = engine;
   rows->take(std::move(*result));
   return Rows(std::move(rows));
 }
@@ -257,17 +267,19 @@ Status Session::execute_script(std::string_view script) {
 // --- Databases
 
 Result<Database> Database::open(const std::string& path, const Options& options) {
-  engine::Options internal;
-  internal.data = path;
-  internal.commitlog_sync =
-      options.sync == Options::Sync::group ? engine::Options::Sync::group : engine::Options::Sync::periodic;
-  internal.block_cache_bytes = options.block_cache_bytes;
-  internal.cluster_name = options.cluster_name;
-  auto opened = engine::Engine::open(internal);
-  if (!opened) return failed(opened);
-  auto impl = std::make_shared<Impl>();
-  impl->engine = std::move(*opened);
-  return Database(std::move(impl));
+  return engine::contain([&]() -> Result<Database> {
+    engine::Options internal;
+    internal.data = path;
+    internal.commitlog_sync =
+        options.sync == Options::Sync::group ? engine::Options::Sync::group : engine::Options::Sync::periodic;
+    internal.block_cache_bytes = options.block_cache_bytes;
+    internal.cluster_name = options.cluster_name;
+    auto opened = engine::Engine::open(internal);
+    if (!opened) return failed(opened);
+    auto impl = std::make_shared<Impl>();
+    impl->engine = std::move(*opened);
+    return Database(std::move(impl));
+  });
 }
 
 Database::Database(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -287,13 +299,17 @@ Result<Rows> Database::execute(std::string_view text, std::initializer_list<Valu
 }
 
 Status Database::flush() {
-  if (auto status = impl_->engine->flush(); !status) return failed(status);
-  return {};
+  return engine::contain([&]() -> Status {
+    if (auto status = impl_->engine->flush(); !status) return failed(status);
+    return {};
+  });
 }
 
 Status Database::compact() {
-  if (auto status = impl_->engine->compact(); !status) return failed(status);
-  return {};
+  return engine::contain([&]() -> Status {
+    if (auto status = impl_->engine->compact(); !status) return failed(status);
+    return {};
+  });
 }
 
 }  // namespace sibyl

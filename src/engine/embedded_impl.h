@@ -6,8 +6,10 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <type_traits>
 #include <vector>
 
+#include "base/contain.h"
 #include "engine/embedded_value.h"
 #include "engine/engine.h"
 
@@ -24,6 +26,14 @@ class BoundValues {
   std::vector<EncodedValue> values_;
   std::vector<types::ValueView> views_;
 };
+
+// What `work` throws is its error: programs that embed the database see no exception of ours.
+template <typename Work>
+std::invoke_result_t<Work> contain(Work&& work) {
+  auto result = base::contain(std::forward<Work>(work));
+  if (!result) return std::unexpected(public_error(result.error()));
+  return std::move(*result);
+}
 
 // Runs and waits.
 Result<execute::ResultSet> run(Engine& engine, const plan::PreparedPtr& plan,
@@ -80,6 +90,7 @@ struct Session::Impl {
     return keyspace;
   }
   Result<Rows> start(plan::PreparedPtr plan, const std::vector<Value>& values, const Request& request);
+  Result<Rows> start(const Batch& batch, const Request& request);
 };
 
 struct Database::Impl {

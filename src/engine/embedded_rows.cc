@@ -79,13 +79,14 @@ void Rows::Impl::take(execute::ResultSet result) {
 
 bool Rows::Impl::turn() {
   if (!more || error) return false;
-  Result<execute::ResultSet> result = engine::run(*engine, plan, request);
-  if (!result) {
-    error = std::move(result.error());
-    return false;
-  }
-  take(std::move(*result));
-  return true;
+  const Status turned = sibyl::engine::contain([&]() -> Status {
+    Result<execute::ResultSet> result = sibyl::engine::run(*engine, plan, request);
+    if (!result) return std::unexpected(std::move(result.error()));
+    take(std::move(*result));
+    return {};
+  });
+  if (!turned) error = turned.error();
+  return turned.has_value();
 }
 
 Rows::Rows(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -188,6 +188,13 @@ TEST_F(EmbeddedTest, ErrorsCarryCodePositionAndHint) {
   EXPECT_TRUE(session_.execute("SELECT * FROM t").has_value());
 }
 
+// A program that embeds the database sees an error, and no exception.
+TEST_F(EmbeddedTest, WhatNeedsTooMuchMemoryIsRefused) {
+  EXPECT_FALSE(session_.execute("SELECT mask_default((vector<float, 2147483647>)null) FROM system.local"));
+  EXPECT_FALSE(session_.execute("SELECT mask_default((vector<double, 2147483647>)null) FROM system.local"));
+  run("SELECT key FROM system.local");
+}
+
 TEST_F(EmbeddedTest, PagesAreFetchedOnTheWay) {
   sibyl::Statement insert = check(session_.prepare("INSERT INTO t (k, c, v) VALUES (1, ?, 'x')"));
   for (int c = 0; c < 95; ++c) check(session_.execute(insert.bind(c)));

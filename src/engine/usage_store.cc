@@ -7,6 +7,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/contain.h"
 #include "row/record_key.h"
 #include "schema/storage_ids.h"
 
@@ -237,9 +238,12 @@ void UsageKeeper::run() {
   std::unique_lock lock(mutex_);
   while (!wake_.wait_for(lock, interval, [this] { return stopping_; })) {
     lock.unlock();
-    if (const auto status = save(); !status)
-      spdlog::warn("statistics could not be saved: {}", status.error().text());
-    besides_();
+    const base::Status status = base::contain([&] {
+      base::Status saved = save();
+      besides_();
+      return saved;
+    });
+    if (!status) spdlog::warn("statistics could not be saved: {}", status.error().text());
     lock.lock();
   }
 }

@@ -23,7 +23,9 @@ void WriteSet::append(WriteSet&& other) {
 base::Status Store::commit(WriteSet writes) {
   std::promise<base::Status> finished;
   auto future = finished.get_future();
-  commit(std::move(writes), [&finished](base::Status status) { finished.set_value(std::move(status)); });
+  commit(std::move(writes), [finished = std::move(finished)](base::Status status) mutable {
+    finished.set_value(std::move(status));
+  });
   return future.get();
 }
 

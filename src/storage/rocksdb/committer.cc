@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 #include <pthread.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <iterator>
+
+#include "base/contain.h"
 
 namespace sibyl::storage::rocksdb {
 namespace {
@@ -43,8 +46,8 @@ void Committer::submit(WriteSet writes, Store::Done done) {
                        .with_hint(fmt::format("{} MiB wait for the device; send fewer at once",
                                               work_.queue_bytes >> 20))));
   }
-  queued_bytes_ += cost;
   queue_.push_back({std::move(writes), std::move(done)});
+  queued_bytes_ += cost;
   const bool wake = std::exchange(sleeping_, false);
   lock.unlock();
   if (wake) woken_.notify_one();
@@ -54,13 +57,19 @@ void Committer::loop() {
   std::vector<Request> group;
   std::unique_lock lock(mutex_);
   while (wait_for_work(lock)) {
-    take_group(group);
+    if (!base::contain([&] { take_group(group); })) {
+      lock.unlock();
+      base::pause_for_memory();
+      lock.lock();
+      continue;
+    }
     if (group.empty() && std::chrono::steady_clock::now() < next_pause_) continue;
     lock.unlock();
     if (!group.empty()) write_group(group);
     const auto now = std::chrono::steady_clock::now();
     if (now >= next_pause_) {
-      next_pause_ = work_.pause() ? std::chrono::steady_clock::time_point::max() : now + work_.interval;
+      const bool is_synced = base::contain([&] { return work_.pause(); }).value_or(false);
+      next_pause_ = is_synced ? std::chrono::steady_clock::time_point::max() : now + work_.interval;
     }
     lock.lock();
   }
@@ -85,8 +94,11 @@ bool Committer::wait_for_work(std::unique_lock<std::mutex>& lock) {
 void Committer::take_group(std::vector<Request>& group) {
   uint64_t bytes = 0;
   const size_t begin = queue_begin_;
-  while (queue_begin_ < queue_.size() && (bytes == 0 || bytes < work_.group_bytes))
-    bytes += cost_of(queue_[queue_begin_++].writes);
+  size_t end = begin;
+  while (end < queue_.size() && (bytes == 0 || bytes < work_.group_bytes))
+    bytes += cost_of(queue_[end++].writes);
+  group.reserve(end - begin);  // what may throw comes before anything is changed
+  queue_begin_ = end;
   queued_bytes_ -= bytes;
   if (begin == 0 && queue_begin_ == queue_.size()) {
     std::swap(queue_, group);  // both keep their capacity
@@ -103,8 +115,10 @@ void Committer::take_group(std::vector<Request>& group) {
   }
 }
 
+// A completion that throws is destroyed with the group, uncalled for all that it knows: its owner takes that
+// for a failure.
 void Committer::write_group(std::vector<Request>& group) {
-  const base::Status status = work_.write(group);
+  const base::Status status = base::contain([&] { return work_.write(group); });
   if (status) {
     groups_.fetch_add(1, std::memory_order_relaxed);
     commits_.fetch_add(group.size(), std::memory_order_relaxed);
@@ -112,7 +126,11 @@ void Committer::write_group(std::vector<Request>& group) {
     if (work_.interval.count() > 0 && next_pause_ == std::chrono::steady_clock::time_point::max())
       next_pause_ = std::chrono::steady_clock::now() + work_.interval;
   }
-  for (Request& request : group) request.done(status);
+  for (Request& request : group) {
+    const base::Status told = base::contain([&] { request.done(status); });
+    if (!told && thrown_.admit(std::chrono::steady_clock::now()))
+      spdlog::error("a write could not be completed: {}", told.error().message());
+  }
   group.clear();
 }
 

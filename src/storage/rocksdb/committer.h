@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/histogram.h"
+#include "base/log_limit.h"
 #include "storage/store.h"
 
 namespace sibyl::storage::rocksdb {
@@ -66,6 +67,7 @@ class Committer {
   std::atomic<uint64_t> commits_ = 0;
   std::atomic<uint64_t> refused_ = 0;
   base::Histogram group_sizes_;  // recorded by the thread
+  base::LogLimit thrown_{1};
   std::thread thread_;
 };
 

@@ -2,11 +2,21 @@
 
 #include <spdlog/spdlog.h>
 
+#include "base/contain.h"
 #include "storage/rocksdb/reading.h"
 
 namespace sibyl::storage::rocksdb {
 
 using ::rocksdb::Slice;
+
+namespace {
+
+base::Error broken() {
+  return base::Error(base::ErrorCode::write_failure, "The store failed in the middle of a write")
+      .with_hint("nothing that was acknowledged is lost; restart the server");
+}
+
+}  // namespace
 
 base::Result<std::unique_ptr<GroupWriter>> GroupWriter::open(CommitLog::Options log, Tables tables,
                                                              bool syncs_each) {
@@ -32,6 +42,7 @@ base::Status GroupWriter::replay(CommitLog::Options options) {
 }
 
 base::Status GroupWriter::write(std::span<Committer::Request> group) {
+  if (is_broken_) return base::fail(broken());
   gather(group);
   base::Status status = append();
   tell(status);
@@ -85,10 +96,13 @@ base::Status GroupWriter::append() {
     (void)log_->undo();
     return status;
   }
-  erased_tables_.add(batch_, sequence);
-  if (batch_.GetDataSize() > max_kept_batch) batch_ = ::rocksdb::WriteBatch();
-  release_segments();
-  merge_hot_keys();
+  // The group is written, whatever becomes of this.
+  (void)base::contain([&] {
+    erased_tables_.add(batch_, sequence);
+    if (batch_.GetDataSize() > max_kept_batch) batch_ = ::rocksdb::WriteBatch();
+    release_segments();
+    merge_hot_keys();
+  });
   return {};
 }
 
@@ -127,7 +141,13 @@ void GroupWriter::leave_log() {
 base::Status GroupWriter::apply(::rocksdb::WriteBatch& batch) {
   ::rocksdb::WriteOptions options;
   options.disableWAL = true;
-  auto status = database_.Write(options, &batch);
+  ::rocksdb::Status status;
+  const base::Status returned = base::contain([&] { status = database_.Write(options, &batch); });
+  if (!returned) {
+    is_broken_ = true;
+    spdlog::critical("writes are refused until a restart: RocksDB threw {}", returned.error().message());
+    return base::fail(broken());
+  }
   // RocksDB refuses writes after it failed to flush, until it is told that its files can be written again.
   if (!status.ok() && database_.Resume().ok()) status = database_.Write(options, &batch);
   if (!status.ok()) return base::fail(error_of(status, base::ErrorCode::write_failure));

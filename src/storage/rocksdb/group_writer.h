@@ -80,6 +80,9 @@ class GroupWriter {
 
   // Tables of which readers must not count what files still have; any thread.
   std::set<uint32_t> erased_in_memory() { return erased_tables_.only_in_memory(background_.flushed()); }
+  // RocksDB threw in the middle of a write, and would wait for itself from then on: nothing more is written,
+  // nor may it be flushed or closed. Thread-safe.
+  bool is_broken() const { return is_broken_.load(std::memory_order_relaxed); }
   uint64_t log_bytes() const { return log_->bytes(); }
   // How long the log took, group by group.
   base::HistogramSnapshot sync_micros() const { return sync_micros_.snapshot(); }
@@ -117,6 +120,7 @@ class GroupWriter {
   HotKeys hot_keys_;
   std::vector<Bytes> hot_;
   std::chrono::steady_clock::time_point next_resume_;
+  std::atomic<bool> is_broken_{false};
   bool is_refusing_ = false;  // as the program's log was told last
   base::Histogram sync_micros_;
   std::atomic<std::chrono::microseconds> sync_time_{};

@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "base/contain.h"
 #include "row/merge.h"
 #include "storage/purger.h"
 #include "storage/rocksdb/reading.h"
@@ -11,7 +12,7 @@ namespace {
 
 using ::rocksdb::Slice;
 
-// Never fails: an operator that did would stop the store.
+// Fails only where there is no memory: then a read fails, and a compaction is tried again.
 class FragmentMerge final : public ::rocksdb::MergeOperator {
  public:
   const char* Name() const override { return "sibyl.row.merge.1"; }
@@ -21,28 +22,39 @@ class FragmentMerge final : public ::rocksdb::MergeOperator {
       output->existing_operand = input.operand_list.front();
       return true;
     }
-    thread_local std::vector<BytesView> fragments;
-    fragments.clear();
-    if (input.existing_value != nullptr) fragments.push_back(view_of(*input.existing_value));
-    for (const Slice& operand : input.operand_list) fragments.push_back(view_of(operand));
-    row::merge(fragments, output->new_value);
-    return true;
+    return merge([&] {
+      thread_local std::vector<BytesView> fragments;
+      fragments.clear();
+      if (input.existing_value != nullptr) fragments.push_back(view_of(*input.existing_value));
+      for (const Slice& operand : input.operand_list) fragments.push_back(view_of(operand));
+      row::merge(fragments, output->new_value);
+    });
   }
 
   bool PartialMergeMulti(const Slice&, const std::deque<Slice>& operands, std::string* merged,
                          ::rocksdb::Logger*) const override {
-    std::vector<BytesView> fragments;
-    fragments.reserve(operands.size());
-    for (const Slice& operand : operands) fragments.push_back(view_of(operand));
-    row::merge(fragments, *merged);
-    return true;
+    return merge([&] {
+      std::vector<BytesView> fragments;
+      fragments.reserve(operands.size());
+      for (const Slice& operand : operands) fragments.push_back(view_of(operand));
+      row::merge(fragments, *merged);
+    });
   }
 
   bool PartialMerge(const Slice&, const Slice& left, const Slice& right, std::string* merged,
                     ::rocksdb::Logger*) const override {
-    const BytesView fragments[] = {view_of(left), view_of(right)};
-    row::merge(fragments, *merged);
-    return true;
+    return merge([&] {
+      const BytesView fragments[] = {view_of(left), view_of(right)};
+      row::merge(fragments, *merged);
+    });
+  }
+
+ private:
+  // RocksDB is not made for exceptions: they would leave it halfway, or end the process on a thread of its
+  // own.
+  template <typename Work>
+  static bool merge(const Work& work) {
+    return base::contain(work).has_value();
   }
 };
 

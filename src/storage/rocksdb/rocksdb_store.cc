@@ -171,6 +171,10 @@ void RocksStore::start_committer() {
 RocksStore::~RocksStore() {
   committer_.reset();
   purge_->set_database(nullptr);
+  if (writer_ && writer_->is_broken()) {
+    (void)database_.release();
+    return;
+  }
   if (writer_ && flush()) writer_->release_log();
   writer_.reset();
   if (database_) (void)database_->Close();

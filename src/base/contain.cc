@@ -1,0 +1,44 @@
+#include "base/contain.h"
+
+#include <chrono>
+#include <exception>
+#include <new>
+#include <thread>
+
+namespace sibyl::base {
+namespace {
+
+// Made before it is needed: then there may be no memory to make it.
+const Error out_of_memory = Error(ErrorCode::server, "Out of memory")
+                                .with_hint(
+                                    "the system gave no memory for this request; set `memory` to what "
+                                    "the process may use");
+
+Error unexpected_exception(const char* what) {
+  return Error(ErrorCode::server, std::string("Unexpected exception: ") + what)
+      .with_hint("this is an error of the server; its log names the statement");
+}
+
+}  // namespace
+
+Error error_of_exception() noexcept {
+  try {
+    try {
+      throw;
+    } catch (const std::bad_alloc&) {
+      return out_of_memory;
+    } catch (const std::exception& thrown) {
+      return unexpected_exception(thrown.what());
+    } catch (...) {
+      return unexpected_exception("unknown");
+    }
+  } catch (...) {
+    return out_of_memory;
+  }
+}
+
+void pause_for_memory() noexcept {
+  std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+}  // namespace sibyl::base
