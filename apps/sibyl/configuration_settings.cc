@@ -246,7 +246,8 @@ void add_network(std::vector<Setting>& list) {
   list.push_back(limit(
       "native_transport_max_concurrent_connections", section,
       [](auto& c) -> auto& { return c.server.limits.connections; },
-      "Connections at once; more are closed. -1: no limit"));
+      "Connections at once, as far as the limit of open files allows; more are closed. -1: no limit of its "
+      "own"));
   list.push_back(integer(
       "native_transport_max_concurrent_connections_per_ip", section,
       [](auto& c) -> auto& { return c.server.limits.connections_per_address; }, -1, any,
@@ -300,7 +301,8 @@ void add_own_limits(std::vector<Setting>& list) {
   constexpr int64_t mebibyte = 1 << 20;
   list.push_back(size(
       "max_unsent_data", section, [](auto& c) -> auto& { return c.server.limits.total_unsent_bytes; },
-      mebibyte, any, "Answers that wait for their clients, of all connections; beyond it OVERLOADED"));
+      mebibyte, any,
+      "Results that wait for their clients, of all connections; beyond it those that have some wait"));
   list.back().is_ours = true;
   list.back().default_note = "1/10 of memory, 32MiB to 256MiB";
   list.push_back(size(
@@ -321,7 +323,14 @@ void add_own_limits(std::vector<Setting>& list) {
   list.push_back(size(
       "connection_max_unsent_data", section,
       [](auto& c) -> auto& { return c.server.limits.unsent_bytes_overload; }, mebibyte, any,
-      "Answers that a client does not take; beyond it its requests are answered OVERLOADED"));
+      "Results that a client has not taken yet, a quarter of max_unsent_data at most; beyond it its requests "
+      "wait, or are answered OVERLOADED when they asked for that"));
+  list.back().is_ours = true;
+  list.push_back(duration(
+      "unsent_data_timeout", section, [](auto& c) -> auto& { return c.server.limits.unsent_timeout; }, 1, any,
+      "Closes a connection that takes nothing of the results that wait for it for so long; a sixth of it "
+      "where "
+      "all connections together exceed max_unsent_data"));
   list.back().is_ours = true;
   list.push_back(integer(
       "reactor_threads", section, [](auto& c) -> auto& { return c.server.threads; }, 0, 1024,
@@ -340,6 +349,11 @@ void add_own_limits(std::vector<Setting>& list) {
 void add_observing(std::vector<Setting>& list) {
   constexpr const char* section = "Observing";
   list.push_back(metrics_address(section));
+  list.push_back(words(
+      "metrics_host_names", section, [](auto& c) -> auto& { return c.server.http_host_names; },
+      "Names in the Host header of requests for metrics that are accepted besides addresses, localhost and "
+      "this machine's name; `*`: any"));
+  list.back().is_ours = true;
   list.push_back(duration(
       "slow_query_log_timeout", section, [](auto& c) -> auto& { return c.server.slow_query; }, 0, any,
       "Requests that take longer are logged, without the values in them; 0ms: none"));

@@ -59,6 +59,19 @@ void choose_metadata(const Call& call, const execute::ResultSet& result, protoco
 
 }  // namespace
 
+void Connection::answer_thrown(int16_t stream, const base::Error& thrown, OutputMark before) {
+  reactor_.shared().request_log.tell_thrown(thrown);
+  if (stage_ == Stage::closed) return;
+  // What was written before may have been set aside meanwhile: then the rest is all of this request.
+  (has_segments_ ? frames_ : out_).resize(full_.size() == before.chunks ? before.size : 0);
+  run_or_close([&] { answer_error(stream, thrown); });
+}
+
+void Connection::close_after(const base::Error& thrown) {
+  reactor_.shared().request_log.tell_thrown(thrown);
+  close();
+}
+
 void Connection::answer_error(int16_t stream, const base::Error& error, const engine::RequestTrace* trace) {
   answer_error(stream, protocol::to_message(error), trace);
 }

@@ -16,11 +16,12 @@ constexpr unsigned kept_for_quick = 2;  // threads
 }  // namespace
 
 BlockingPool::BlockingPool(std::string name, unsigned threads, size_t queue_limit, Run run,
-                           std::chrono::milliseconds patience)
+                           std::chrono::milliseconds patience, Admission admission)
     : name_(std::move(name)),
       queue_limit_(queue_limit),
       run_(run),
       patience_(patience),
+      admission_(admission),
       most_lasting_(std::max(threads, kept_for_quick + 1) - kept_for_quick),
       slots_(threads) {
   for (unsigned i = 0; i < threads; ++i) {
@@ -33,6 +34,10 @@ BlockingPool::BlockingPool(std::string name, unsigned threads, size_t queue_limi
 }
 
 BlockingPool::~BlockingPool() {
+  stop();
+}
+
+void BlockingPool::stop() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -40,28 +45,82 @@ BlockingPool::~BlockingPool() {
   ready_.notify_all();
   all_busy_.notify_all();
   for (auto& thread : threads_) thread.join();
+  threads_.clear();
 }
 
 bool BlockingPool::submit(Line& line, Call& call) {
   {
     const std::lock_guard lock(mutex_);
-    if (!has_room(line)) {
+    if (line.is_held_.load(std::memory_order_relaxed)) {
+      append(line, call);
+      count_held(line, 1);
+      return true;
+    }
+    if (stopping_ || !has_room(line)) {
       ++refused_;
       return false;
     }
-    call.next = nullptr;
-    if (line.oldest_ == nullptr) {
-      line.oldest_ = &call;
-      take_place(line);
-    } else {
-      line.newest_->next = &call;
-    }
-    line.newest_ = &call;
+    append(line, call);
+    if (line.size_ == 1) take_place(line);
     ++waiting_;
     watch_if_busy();
   }
   ready_.notify_one();
   return true;
+}
+
+void BlockingPool::append(Line& line, Call& call) {
+  call.next = nullptr;
+  (line.oldest_ == nullptr ? line.oldest_ : line.newest_->next) = &call;
+  line.newest_ = &call;
+  ++line.size_;
+}
+
+// REQUIRES: some call waits in it.
+void BlockingPool::count_held(const Line& line, ptrdiff_t change) {
+  held_ += static_cast<size_t>(change);
+  if (admission_.count_held != nullptr) admission_.count_held(*line.oldest_, change);
+}
+
+// A client that takes its results while the line is being marked as held does not see the mark: so the
+// question is asked again afterwards.
+bool BlockingPool::may_start(Line& line) {
+  if (admission_.try_start == nullptr || stopping_ || admission_.try_start(*line.oldest_)) return true;
+  line.is_held_.store(true, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (!admission_.try_start(*line.oldest_)) return false;
+  line.is_held_.store(false, std::memory_order_relaxed);
+  return true;
+}
+
+void BlockingPool::release(Line& line) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!line.is_held_.load(std::memory_order_relaxed)) return;
+    line.is_held_.store(false, std::memory_order_relaxed);
+    const auto now = coarse_now();
+    for (Call* call = line.oldest_; call != nullptr; call = call->next) call->queued = now;
+    count_held(line, -static_cast<ptrdiff_t>(line.size_));
+    waiting_ += line.size_;
+    take_place(line);
+    watch_if_busy();
+  }
+  ready_.notify_all();
+}
+
+Call* BlockingPool::take_held(Line& line) {
+  Call* calls = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!line.is_held_.load(std::memory_order_relaxed)) return nullptr;
+    line.is_held_.store(false, std::memory_order_relaxed);
+    count_held(line, -static_cast<ptrdiff_t>(line.size_));
+    refused_ += line.size_;
+    line.size_ = 0;
+    calls = std::exchange(line.oldest_, nullptr);
+  }
+  ready_.notify_all();  // the destructor may wait for held calls
+  return calls;
 }
 
 bool BlockingPool::has_room(const Line& line) const {
@@ -87,6 +146,11 @@ BlockingPool::Queue* BlockingPool::next_queue() {
 Call* BlockingPool::next_call(Queue& queue) {
   Line& line = *queue.first;
   queue.first = line.next_;
+  if (!may_start(line)) {
+    waiting_ -= line.size_;
+    count_held(line, static_cast<ptrdiff_t>(line.size_));
+    return nullptr;
+  }
   Call* call = take_from(line);
   if (line.oldest_ != nullptr) take_place(line);
   return call;
@@ -96,6 +160,7 @@ Call* BlockingPool::next_call(Queue& queue) {
 Call* BlockingPool::take_from(Line& line) {
   Call* call = line.oldest_;
   line.oldest_ = call->next;
+  --line.size_;
   --waiting_;
   return call;
 }
@@ -145,9 +210,11 @@ void BlockingPool::watch() {
 void BlockingPool::work(Slot& slot) {
   std::unique_lock lock(mutex_);
   while (true) {
-    ready_.wait(lock, [this] { return stopping_ || next_queue() != nullptr; });
+    ready_.wait(lock, [this] { return next_queue() != nullptr || (stopping_ && waiting_ + held_ == 0); });
     if (waiting_ == 0) return;
     Call* call = next_call(*next_queue());
+    if (call == nullptr) continue;
+    if (stopping_ && waiting_ + held_ == 0) ready_.notify_all();
     ++busy_;
     lasting_now_ += call->may_last ? 1 : 0;
     watch_if_busy();
@@ -167,7 +234,7 @@ engine::ThreadPool BlockingPool::usage() const {
   const std::lock_guard lock(mutex_);
   uint64_t active = 0;
   for (const Slot& slot : slots_) active += slot.is_running ? 1 : 0;
-  return {name_, active, slots_.size(), waiting_, completed_, refused_};
+  return {name_, active, slots_.size(), waiting_ + held_, completed_, refused_};
 }
 
 std::vector<engine::RunningRequest> BlockingPool::running() const {

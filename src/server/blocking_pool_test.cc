@@ -195,6 +195,89 @@ TEST(BlockingPool, WhatMayLastLeavesThreadsToOthers) {
   EXPECT_EQ(held, 10u);
 }
 
+// A pool whose calls may start while their stream is at most `limit`.
+struct Held {
+  static inline std::atomic<int16_t> limit{0};
+  static inline std::atomic<ptrdiff_t> held{0};
+  static bool try_start(Call& call) { return call.stream <= limit; }
+  static void count(const Call&, ptrdiff_t change) { held += change; }
+};
+
+TEST(BlockingPool, AHeldLineTakesNoTurnsAndNoRoomAndDoesNotExpire) {
+  static std::atomic<int> ran;
+  ran = 0;
+  Held::limit = 1;
+  BlockingPool::Line slow, other;
+  std::vector<Call> calls(12);
+  BlockingPool pool("Pool", 1, 4, [](Call&) { ++ran; }, std::chrono::milliseconds(1),
+                    {Held::try_start, Held::count});
+  const auto submit = [&](BlockingPool::Line& line, size_t place, int16_t stream) {
+    calls[place].stream = stream;
+    calls[place].queued = std::chrono::steady_clock::now() + std::chrono::hours(place == 0 ? 1 : 0);
+    return pool.submit(line, calls[place]);
+  };
+  ASSERT_TRUE(submit(slow, 0, 2));
+  while (!slow.is_held()) std::this_thread::yield();
+  for (size_t i = 1; i < 8; ++i) ASSERT_TRUE(submit(slow, i, 2)) << "held calls take no room";
+  EXPECT_EQ(Held::held, 8);
+  EXPECT_EQ(pool.usage().pending, 8u);
+  for (size_t i = 8; i < 12; ++i) {
+    ASSERT_TRUE(submit(other, i, 1));
+    while (ran < static_cast<int>(i) - 7) std::this_thread::yield();
+  }
+  EXPECT_EQ(ran, 4);
+  Held::limit = 2;
+  ASSERT_TRUE(slow.is_held());
+  pool.release(slow);
+  while (ran < 12) std::this_thread::yield();
+  EXPECT_EQ(Held::held, 0);
+  EXPECT_EQ(pool.take_held(slow), nullptr);
+}
+
+TEST(BlockingPool, HeldCallsCanBeTakenBack) {
+  Held::limit = 0;
+  BlockingPool::Line line;
+  std::vector<Call> calls(3);
+  BlockingPool pool("Pool", 2, 4, [](Call&) { FAIL(); }, {}, {Held::try_start, Held::count});
+  for (Call& call : calls) call.stream = 1;
+  ASSERT_TRUE(pool.submit(line, calls[0]));
+  while (!line.is_held()) std::this_thread::yield();
+  for (size_t i = 1; i < 3; ++i) ASSERT_TRUE(pool.submit(line, calls[i]));
+  Call* taken = pool.take_held(line);
+  for (Call& call : calls) {
+    EXPECT_EQ(taken, &call);
+    taken = taken->next;
+  }
+  EXPECT_EQ(taken, nullptr);
+  EXPECT_FALSE(line.is_held());
+  EXPECT_EQ(Held::held, 0);
+}
+
+// Admission changes all the time: every call runs once, and none is forgotten in a held line.
+TEST(BlockingPool, HeldLinesAreNotForgotten) {
+  constexpr size_t rounds = 20'000;
+  static std::atomic<int64_t> free;
+  static std::atomic<size_t> ran;
+  free = 1;
+  ran = 0;
+  BlockingPool::Line line;
+  std::vector<Call> calls(rounds);
+  BlockingPool pool("Pool", 4, 2 * rounds, [](Call&) { ++ran; }, {},
+                    {[](Call&) {
+                       if (free.load(std::memory_order_relaxed) <= 0) return false;
+                       free.fetch_sub(1, std::memory_order_relaxed);
+                       return true;
+                     },
+                     nullptr});
+  for (Call& call : calls) ASSERT_TRUE(pool.submit(line, call));
+  for (size_t i = 1; i < rounds; ++i) {
+    free.fetch_add(1, std::memory_order_relaxed);
+    if (line.is_held()) pool.release(line);
+  }
+  while (ran < rounds) std::this_thread::yield();
+  EXPECT_EQ(ran, rounds);
+}
+
 TEST(BlockingPool, ManyThreadsRunEverythingOnce) {
   constexpr size_t clients = 16, calls_of_each = 500;
   static std::atomic<size_t> ran;

@@ -54,6 +54,8 @@ struct Call final : execute::Interrupt {
   std::chrono::steady_clock::time_point arrived, started;
   std::chrono::steady_clock::time_point deadline = never;  // of a read that a thread of the pool runs
   bool may_last = false;                                   // reads users' tables: for as long as they are
+  bool is_pooled = false;                                  // it was handed to the pool
+  bool is_producing = false;        // a thread of the pool has started it: its connection counts its result
   bool completed_inline = false;    // while it was being started: the reactor finishes it there and then
   bool is_on_reactor = false;       // a read that others wait for: its deadline is when it has to leave
   mutable bool must_leave = false;  // it has been told so

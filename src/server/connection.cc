@@ -72,11 +72,11 @@ void Connection::read() {
                             self->is_reading_ = false;
                             const bool is_resting = std::exchange(self->is_resting_, false);
                             if (is_resting && error == asio::error::operation_aborted) {
-                              self->wait_readable();
+                              self->run_or_close([&] { self->wait_readable(); });
                             } else if (error) {
                               self->close();
                             } else {
-                              self->received(size);
+                              self->run_or_close([&] { self->received(size); });
                             }
                           });
 }
@@ -201,7 +201,7 @@ void Connection::take_frame(const FrameStep& step, const ChunkPtr& chunk) {
     case FrameStep::Kind::incomplete:
       break;
     case FrameStep::Kind::frame:
-      handle(step, chunk);
+      answer_or_fail(step.header.stream, [&] { handle(step, chunk); });
       break;
     case FrameStep::Kind::refused:
       answer_error(step.header.stream, *step.error);
@@ -227,11 +227,20 @@ size_t Connection::frame_limit() const {
                                                                                : limit;
 }
 
-bool Connection::is_over(size_t divisor) const {
+bool Connection::is_over(size_t divisor) {
   const Limits& limits = reactor_.shared().limits;
-  if (unsent() >= limits.unsent_bytes / divisor || is_overloaded()) return true;
-  if (throws_on_overload_) return false;
-  return calls_ >= limits.requests_in_flight / divisor || call_bytes_ >= limits.bytes_in_flight / divisor;
+  const size_t held = unsent() + waiting_bytes_.load(std::memory_order_relaxed);
+  bool is_behind = held >= limits.unsent_bytes / divisor || holds_too_much(held);
+  const bool has_many =
+      calls_ >= limits.requests_in_flight / divisor || call_bytes_ >= limits.bytes_in_flight / divisor;
+  if (!is_behind && !has_many) [[likely]] {
+    if (is_client_behind_) mark_client_behind(false);
+    return false;
+  }
+  if (throws_on_overload_) return is_behind;
+  if (has_many && pool_calls_ > 0) is_behind |= line_.is_held();
+  mark_client_behind(is_behind);
+  return true;
 }
 
 // Having stopped at a limit, a connection goes on at half of it, so that it does not stop and go for every
@@ -297,7 +306,8 @@ void Connection::send() {
   if (stage_ == Stage::closed) return;
   if (is_waiting_writable_) {
     if (frames_.size() >= chunk_bytes) wrap_frames();
-    return count_unsent();
+    count_unsent();
+    return release_line();
   }
   if (!frames_.empty()) wrap_frames();
   while (unsent() > 0) {
@@ -312,7 +322,6 @@ void Connection::send() {
       return;
     }
     out_sent_ += size;
-    sent_while_watched_ += size;
     reactor_.metrics().count_sent(size);
     if (!full_.empty() && out_sent_ == full_.front().size()) {
       full_bytes_ -= out_sent_;
@@ -322,6 +331,7 @@ void Connection::send() {
   }
   if (unsent() != counted_unsent_) count_unsent();
   if (unsent() == 0) sent_all();
+  release_line();
   // Who waits for others goes on when it is its turn. Nor does anybody go on within the round: it would last
   // for as long as one client has requests and takes their answers.
   if (is_stopped_ && !is_marked_starved_) yield();
@@ -372,12 +382,11 @@ void Connection::wait_writable() {
   is_waiting_writable_ = true;
   socket_.async_wait(asio::socket_base::wait_write, [self = ConnectionPtr(this)](const error_code& error) {
     self->is_waiting_writable_ = false;
-    if (error) {
-      self->close();
-    } else {
+    if (error) return self->close();
+    self->run_or_close([&] {
       self->reactor_.mark_unsent(*self);
       self->reactor_.send_marked();
-    }
+    });
   });
 }
 
@@ -403,6 +412,7 @@ void Connection::close() {
   is_closed_.store(true, std::memory_order_relaxed);
   reactor_.count_unsent(counted_unsent_, 0);
   counted_unsent_ = 0;
+  release_line();
   release_reserved();
   if (tls_) tls_->shut_down();
   error_code ignored;
@@ -413,7 +423,7 @@ void Connection::close() {
 }
 
 void Connection::publish(const protocol::SchemaChange& change) {
-  if (!wants_schema_events_ || stage_ != Stage::ready || is_overloaded()) return;
+  if (!wants_schema_events_ || stage_ != Stage::ready) return;
   base::Bytes& out = output();
   protocol::FrameWriter frame(out, protocol::Direction::response, {version_, 0, -1, protocol::Opcode::event});
   protocol::append_event(out, version_, change);

@@ -8,11 +8,13 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "base/contain.h"
 #include "protocol/compression.h"
 #include "protocol/error_message.h"
 #include "protocol/frame.h"
@@ -46,8 +48,15 @@ class Connection {
   void finish(Call* call);
   void send();
 
-  // Whether a call that has not started yet should be refused. Any thread.
+  // Its client is gone, or has not taken so much that nothing more should be produced for it. Thread-safe.
   bool is_overloaded() const;
+  // Whether a thread of the pool may start the call: its client takes its results. Then it is counted until
+  // finish(). Called by one thread at a time.
+  bool try_start(Call& call);
+  // STARTUP asked for OVERLOADED instead of back-pressure. Does not change while calls are in flight.
+  bool throws_on_overload() const { return throws_on_overload_; }
+  // Refuses the requests that wait until the client has taken earlier results.
+  void refuse_held();
   // Its client has gone. Any thread.
   bool is_closed() const { return is_closed_.load(std::memory_order_relaxed); }
   // A result waits for the reactor, or no longer. Any thread.
@@ -82,7 +91,7 @@ class Connection {
   void wrap_frames();
   // How long a message's body may be.
   size_t frame_limit() const;
-  bool is_over(size_t divisor) const;
+  bool is_over(size_t divisor);
   bool must_stop();
   bool must_wait() const;
   void begin_turn();
@@ -121,9 +130,21 @@ class Connection {
   bool has_room_for_large();
   void watch_incoming(std::chrono::steady_clock::time_point now);
   void watch(std::chrono::steady_clock::time_point now);
+  // Results of this connection, in bytes, that the client has not taken. Thread-safe.
+  size_t held_bytes() const {
+    return counted_unsent_.load(std::memory_order_relaxed) + waiting_bytes_.load(std::memory_order_relaxed);
+  }
+  // How many of them there may be before nothing more is produced.
+  size_t held_limit() const;
   // All together hold too many answers, and this one has so many of them. Any thread.
   bool holds_too_much(size_t unsent) const;
   void watch_unsent(std::chrono::steady_clock::time_point now);
+  // Requests wait because the client takes its results slowly; or no longer, and the time that they have
+  // waited begins anew.
+  void mark_client_behind(bool is_behind);
+  // Lets the pool start the connection's calls again once the client has taken enough.
+  void release_line();
+  void leave_pool(const Call& call);
   void rest();
   void wait_readable();
   // Once something has come, without room for it until then.
@@ -148,13 +169,19 @@ class Connection {
   // A call that is counted from now on.
   Call* take_call(const protocol::FrameStep& step, const ChunkPtr& chunk);
   void start_call(const protocol::FrameStep& step, const ChunkPtr& chunk);
+  enum class NextStep : uint8_t { finish, run, run_blocking };
+  // Decodes and plans. An error is the call's result.
+  base::Result<NextStep> begin_call(Call& call, const protocol::FrameStep& step);
   void begin_trace(Call& call);
   void run(Call* call, bool may_block);
+  void record_finished(const Call& call);
+  void answer_finished(const Call& call);
 
   // login.cc: who the client is.
   void handle_auth_response(const protocol::FrameStep& step, protocol::BytesView body);
   void submit_login(Call* call);
   void submit_login_after(auth::Attempts::Duration wait, Call* call);
+  void fail_login(Call* call, base::Error why);
   void finish_login(const Call& call);
   // Of a statement, which has a result; a login has none.
   void count_finished(const Call& call);
@@ -162,6 +189,20 @@ class Connection {
   void refuse_login(int16_t stream, std::string_view who, const base::Error& why);
   void answer_authenticate(int16_t stream);
   void answer_auth_success(int16_t stream);
+
+  // What `answer` throws becomes an error for that stream: nothing of what it had written is sent.
+  template <typename Answer>
+  void answer_or_fail(int16_t stream, Answer&& answer);
+  // Runs what is not one request's; if it throws, the connection ends.
+  template <typename Work>
+  void run_or_close(Work&& work);
+  void close_after(const base::Error& thrown);
+  // How much has been written by now. Nothing is sent in between.
+  struct OutputMark {
+    size_t chunks, size;
+  };
+  OutputMark mark_output() const { return {full_.size(), (has_segments_ ? frames_ : out_).size()}; }
+  void answer_thrown(int16_t stream, const base::Error& thrown, OutputMark before);
 
   // answer.cc: results to bytes.
   void answer_error(int16_t stream, const base::Error& error, const engine::RequestTrace* trace = nullptr);
@@ -213,10 +254,15 @@ class Connection {
   std::chrono::steady_clock::time_point heard_;         // when bytes last came
   std::chrono::steady_clock::time_point paused_until_;  // by the limit of requests per second
   std::chrono::steady_clock::time_point unsent_since_;  // watched from then on, unless zero
-  size_t sent_while_watched_ = 0;
+  uint64_t acknowledged_before_ = 0;                    // by then
+  bool is_client_behind_ = false;                       // mark_client_behind()
   // What the reactor's sum holds of this connection. Written by the reactor's thread alone.
   std::atomic<size_t> counted_unsent_{0};
   std::atomic<size_t> waiting_bytes_{0};  // of results that wait for the reactor
+  // Calls that threads of the pool have started and that are not finished, and how large such a result is
+  // expected to be.
+  std::atomic<size_t> producing_{0}, expected_bytes_{0};
+  size_t pool_calls_ = 0;  // submitted to the pool for requests and not finished
   // A moment, and how many bytes had come by then, those in the kernel included: what is parsed before that
   // many has waited since then at least.
   struct Mark {
@@ -244,14 +290,31 @@ class Connection {
   std::string keyspace_;
   const auth::Login* login_ = nullptr;  // nullptr on servers without logins, and before
   bool is_logging_in_ = false;
+  bool is_stranger_ = false;  // in the reactor's list of those that have not logged in
+  std::list<Connection*>::iterator stranger_;
   std::unique_ptr<boost::asio::steady_timer> login_timer_;  // while an attempt has to wait
   ClientList::Entry client_;
 
   friend class Reactor;
 };
 
+template <typename Answer>
+void Connection::answer_or_fail(int16_t stream, Answer&& answer) {
+  const OutputMark before = mark_output();
+  if (const base::Status status = base::contain(std::forward<Answer>(answer)); !status)
+    answer_thrown(stream, status.error(), before);
+}
+
+template <typename Work>
+void Connection::run_or_close(Work&& work) {
+  if (const base::Status status = base::contain(std::forward<Work>(work)); !status)
+    close_after(status.error());
+}
+
 // On a thread of the pool: runs a call that may block.
 void run_blocking(Call& call);
+// For that pool: nothing is produced far ahead of what its client takes.
+BlockingPool::Admission results_admission();
 // On a thread of the pool for logins.
 void run_login(Call& call);
 

@@ -63,11 +63,8 @@ void Connection::shake_hands() {
       outcome == Outcome::wants_read ? asio::socket_base::wait_read : asio::socket_base::wait_write,
       [self = ConnectionPtr(this)](const error_code& error) {
         self->is_reading_ = false;
-        if (error) {
-          self->close();
-        } else {
-          self->shake_hands();
-        }
+        if (error) return self->close();
+        self->run_or_close([&] { self->shake_hands(); });
       });
 }
 
@@ -86,11 +83,8 @@ void Connection::read_encrypted() {
   is_reading_ = true;
   const auto go_on = [self = ConnectionPtr(this)](const error_code& error) {
     self->is_reading_ = false;
-    if (error) {
-      self->close();
-    } else {
-      self->receive_encrypted();
-    }
+    if (error) return self->close();
+    self->run_or_close([&] { self->receive_encrypted(); });
   };
   if (tls_has_more_) {
     asio::post(socket_.get_executor(), [go_on] { go_on({}); });

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "server/connection.h"
+#include "server/tcp_progress.h"
 
 namespace sibyl::server {
 
@@ -17,11 +18,12 @@ using TimePoint = std::chrono::steady_clock::time_point;
 
 namespace {
 
-// What a client has to take, or to send of a message, within Limits::unsent_timeout; and what it may leave
-// unsent however little is free.
+// What a client has to send of a message within Limits::unsent_timeout; and what it may leave unsent however
+// little is free.
 constexpr size_t least_sent = 64u << 10;
 constexpr size_t strangers_part = 4;  // of what messages may take that have begun to come: a quarter
-constexpr milliseconds pressed_patience{1'000};
+constexpr milliseconds pressed_patience{1'000};  // for a message, where incomplete ones hold too much
+constexpr int pressed_part = 6;  // of Limits::unsent_timeout, where unsent results hold too much
 constexpr milliseconds mark_interval{250};
 
 base::Error overloaded(std::string why) {
@@ -62,32 +64,85 @@ bool Connection::holds_too_much(size_t unsent) const {
   return unsent >= least_sent && shared.unsent_bytes() >= shared.limits.total_unsent_bytes;
 }
 
-bool Connection::is_overloaded() const {
-  const size_t held =
-      counted_unsent_.load(std::memory_order_relaxed) + waiting_bytes_.load(std::memory_order_relaxed);
-  return is_closed() || held >= reactor_.shared().limits.unsent_bytes_overload || holds_too_much(held);
+size_t Connection::held_limit() const {
+  const Limits& limits = reactor_.shared().limits;
+  return std::min(limits.unsent_bytes_overload, limits.total_unsent_bytes / 4);
 }
 
-// Those who take nothing are waited for much shorter while all together hold too much.
+bool Connection::is_overloaded() const {
+  const size_t held = held_bytes();
+  return is_closed() || held >= held_limit() || holds_too_much(held);
+}
+
+// What others of this connection that run now will produce counts, too. One may always start when nothing is
+// held: however large its result, it is the only one.
+bool Connection::try_start(Call& call) {
+  const size_t producing = producing_.load(std::memory_order_relaxed);
+  if (!is_closed() && !throws_on_overload_) {
+    const size_t held = held_bytes();
+    const size_t expected = producing * expected_bytes_.load(std::memory_order_relaxed);
+    if (held + expected >= held_limit() || holds_too_much(held)) return false;
+  }
+  producing_.fetch_add(1, std::memory_order_relaxed);
+  call.is_producing = true;
+  return true;
+}
+
+// At half of the limit, so that a line is not held and released for every call.
+void Connection::release_line() {
+  if (pool_calls_ == 0 || !line_.is_held()) return;
+  const size_t held = held_bytes();
+  const size_t expected = producing_ * expected_bytes_;
+  if (is_closed() || (held + expected < held_limit() / 2 && !holds_too_much(held)))
+    reactor_.shared().pool->release(line_);
+}
+
+void Connection::leave_pool(const Call& call) {
+  --pool_calls_;
+  if (!call.is_producing) return;
+  producing_.fetch_sub(1, std::memory_order_relaxed);
+  const size_t expected = expected_bytes_.load(std::memory_order_relaxed);
+  expected_bytes_.store(std::max(call.result_bytes, expected - expected / 8), std::memory_order_relaxed);
+}
+
+void Connection::refuse_held() {
+  if (pool_calls_ == 0 || stage_ == Stage::closed) return;
+  Call* call = reactor_.shared().pool->take_held(line_);
+  if (call != nullptr) base::insist([&] { reactor_.mark_unsent(*this); });
+  while (call != nullptr) {
+    Call* const next = call->next;
+    call->result = base::fail(overloaded("Request refused: the connection does not read its answers"));
+    finish(call);
+    call = next;
+  }
+}
+
+// A client that takes anything, however slowly, is waited for. Those that take nothing are waited for shorter
+// while all together hold too much; and when they hold twice as much, those that take next to nothing, too.
 void Connection::watch_unsent(TimePoint now) {
-  const Limits& limits = reactor_.shared().limits;
-  const milliseconds patience =
-      holds_too_much(unsent()) ? std::min(limits.unsent_timeout, pressed_patience) : limits.unsent_timeout;
+  const Shared& shared = reactor_.shared();
+  const milliseconds timeout = shared.limits.unsent_timeout;
+  const milliseconds patience = holds_too_much(unsent()) ? timeout / pressed_part : timeout;
   if (unsent() == 0) {
     unsent_since_ = {};
-  } else if (now - unsent_since_ >= patience) {
-    if (sent_while_watched_ < least_sent) {
+    return;
+  }
+  if (now - unsent_since_ >= patience) {
+    const uint64_t acknowledged = bytes_acknowledged(socket_.native_handle());
+    const uint64_t taken = acknowledged - acknowledged_before_;
+    const bool is_scarce = shared.unsent_bytes() / 2 >= shared.limits.total_unsent_bytes;
+    if (taken < (is_scarce ? least_sent : 1)) {
       if (const auto more = reactor_.shared().refusals_told.admit(now))
         spdlog::warn(
-            "closed a connection of {}: {} bytes of answers waited for it, and it took {} in {} ms "
-            "({} more not told)",
-            address(), unsent(), sent_while_watched_, patience.count(), *more);
+            "closed a connection of {}: {} bytes of responses waited for it, and it took {} in {} ms "
+            "({} more not logged)",
+            address(), unsent(), taken, patience.count(), *more);
       return close();
     }
     unsent_since_ = now;
-    sent_while_watched_ = 0;
+    acknowledged_before_ = acknowledged;
   }
-  if (unsent_since_ != TimePoint{}) reactor_.arm_timer(unsent_since_ + patience);
+  reactor_.arm_timer(unsent_since_ + patience);
 }
 
 bool Connection::reserve(size_t held, size_t size) {
@@ -173,11 +228,8 @@ void Connection::when_readable(void (Connection::*then)()) {
   socket_.async_wait(asio::socket_base::wait_read,
                      [self = ConnectionPtr(this), then](const error_code& error) {
                        self->is_reading_ = false;
-                       if (error) {
-                         self->close();
-                       } else {
-                         (self.get()->*then)();
-                       }
+                       if (error) return self->close();
+                       self->run_or_close([&] { (self.get()->*then)(); });
                      });
 }
 
@@ -190,10 +242,10 @@ void Connection::count_unsent() {
   const TimePoint now = coarse_now();
   if (unsent_since_ == TimePoint{}) {
     unsent_since_ = now;
-    sent_while_watched_ = 0;
+    acknowledged_before_ = bytes_acknowledged(socket_.native_handle());
     reactor_.arm_timer(now + limits.unsent_timeout);
   }
-  if (holds_too_much(size)) reactor_.arm_timer(now + pressed_patience);
+  if (holds_too_much(size)) reactor_.arm_timer(now + limits.unsent_timeout / pressed_part);
 }
 
 void Connection::mark_waiting() {
@@ -204,8 +256,13 @@ void Connection::mark_waiting() {
   marks_.push_back({now, (tls_ ? tls_->bytes_read() : received_) + static_cast<uint64_t>(waiting)});
 }
 
+void Connection::mark_client_behind(bool is_behind) {
+  if (is_client_behind_ && !is_behind) marks_.clear();
+  is_client_behind_ = is_behind;
+}
+
 bool Connection::is_stale() {
-  if (marks_.empty()) return false;
+  if (marks_.empty() || is_client_behind_) return false;
   const uint64_t parsed = (tls_ ? tls_->bytes_read() : received_) - in_.unread().size();
   while (!marks_.empty() && marks_.front().position <= parsed) marks_.pop_front();
   return !marks_.empty() && coarse_now() - marks_.front().at >= reactor_.shared().limits.queue_timeout;

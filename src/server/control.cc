@@ -20,6 +20,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/contain.h"
 #include "base/file.h"
 
 namespace sibyl::server {
@@ -108,7 +109,7 @@ struct Control::Impl {
   void accept();
   void forget_callers(bool all);
   std::string answer(const std::string& line) const;
-  std::string answer_safely(const std::string& line) const noexcept;
+  std::string answer_safely(const std::string& line) const;
 
   std::map<std::string, Handler> handlers;
   File directory, listener, stopping;
@@ -136,7 +137,7 @@ void Control::Impl::serve() {
     pollfd events[2] = {{listener.number(), POLLIN, 0}, {stopping.number(), POLLIN, 0}};
     if (::poll(events, 2, -1) < 0 && errno != EINTR) return;
     if (events[1].revents != 0) return;
-    if (events[0].revents != 0) accept();
+    if (events[0].revents != 0) (void)base::contain([&] { accept(); });
   }
 }
 
@@ -160,9 +161,11 @@ void Control::Impl::accept() {
   caller.socket = std::move(socket);
   try {
     caller.thread = std::thread([this, &caller] {
-      std::string line;
-      if (receive_line(caller.socket.number(), max_request_bytes, line))
-        (void)send_line(caller.socket.number(), answer_safely(line));
+      (void)base::contain([&] {
+        std::string line;
+        if (receive_line(caller.socket.number(), max_request_bytes, line))
+          (void)send_line(caller.socket.number(), answer_safely(line));
+      });
       ::shutdown(caller.socket.number(), SHUT_RDWR);
       caller.done = true;
     });
@@ -209,13 +212,11 @@ std::string Control::Impl::answer(const std::string& line) const {
 }
 
 // Whatever a command throws is its own failure, not the server's end.
-std::string Control::Impl::answer_safely(const std::string& line) const noexcept {
-  try {
-    return answer(line);
-  } catch (const std::exception& error) {
-    spdlog::error("a control command failed: {}", error.what());
-    return answer_of({base::ErrorCode::server, fmt::format("The command failed: {}", error.what())});
-  }
+std::string Control::Impl::answer_safely(const std::string& line) const {
+  const base::Result<std::string> answered = base::contain([&] { return answer(line); });
+  if (answered) return *answered;
+  spdlog::error("a control command failed: {}", answered.error().message());
+  return answer_of(answered.error());
 }
 
 Control::Control() : impl_(std::make_unique<Impl>()) {}

@@ -58,7 +58,7 @@ TEST_F(ControlTest, ACommandThatThrowsFailsAlone) {
   const auto failure = call_control(data_, "throw");
   ASSERT_FALSE(failure.has_value());
   EXPECT_EQ(failure.error().code(), base::ErrorCode::server);
-  EXPECT_EQ(failure.error().message(), "The command failed: what a library threw");
+  EXPECT_EQ(failure.error().message(), "Unexpected exception: what a library threw");
   EXPECT_EQ(call_control(data_, "ping"), "1");
 }
 

@@ -4,7 +4,9 @@
 //   b) later NAME (answered when the test calls release(NAME)) | block NAME (the same, on a thread that may
 //   wait) | hold NAME (the same, on the reactor) | large BYTES (a row, on a thread that may wait) | create
 //   NAME (a schema change) | keyspace (the one it was planned in) | who (has logged in) | markers COUNT
-//   (echoes its values, markers m0, m1...) | plan NAME (is planned when the test calls release(NAME))
+//   (echoes its values, markers m0, m1...) | plan NAME (is planned when the test calls release(NAME)) | throw
+//   WHERE | throw_blocking WHERE (the same on a thread that may wait). WHERE: plan, run, late (it has
+//   completed then), elsewhere (on a thread that has the completion), no_memory, strange (no std::exception)
 #pragma once
 
 #include <atomic>
@@ -13,8 +15,10 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <new>
 #include <set>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
@@ -59,9 +63,9 @@ class FakeEngine final : public engine::Engine {
     plan->text = std::string(text);
     plan->keyspace = keyspace;
     const std::string command = first_word(plan->text);
-    static const std::set<std::string> known = {"void",  "rows",    "fail", "warn",  "use",    "values",
-                                                "later", "block",   "hold", "large", "create", "keyspace",
-                                                "who",   "markers", "plan", "last"};
+    static const std::set<std::string> known = {
+        "void",  "rows",   "fail",     "warn", "use",     "values", "later", "block", "hold",
+        "large", "create", "keyspace", "who",  "markers", "plan",   "last",  "throw", "throw_blocking"};
     if (!known.contains(command))
       return base::fail(base::ErrorCode::syntax, "line 1:0 no viable alternative at input '" + command + "'");
     if (command == "values") {
@@ -69,6 +73,7 @@ class FakeEngine final : public engine::Engine {
                        {"ks", "t", "b", types::scalar(types::Kind::blob)}};
       plan->partition_key_markers = {0};
     }
+    if (plan->text.find("throw") == 0 && plan->text.ends_with(" plan")) throw std::length_error("planning");
     if (command == "plan") wait_for(plan->text.substr(5, plan->text.find(' ', 5) - 5));
     if (command == "markers")
       for (size_t i = 0; i < std::stoul(plan->text.substr(8)); ++i)
@@ -79,7 +84,7 @@ class FakeEngine final : public engine::Engine {
     }
     if (command == "warn") plan->warnings = {plan->text.substr(5)};
     // What may_block() reads: a definition may block, USE may not.
-    if (command == "block" || command == "large" || command == "create") {
+    if (command == "block" || command == "large" || command == "create" || command == "throw_blocking") {
       plan->plan = plan::Definition{std::make_shared<const cql::Statement>()};
     } else {
       plan->plan = plan::Use{};
@@ -88,6 +93,7 @@ class FakeEngine final : public engine::Engine {
   }
 
   std::atomic<int> lasting_runs{0};  // of `last`
+  std::atomic<int> large_runs{0};    // of `large`
 
   // Who logs in, if the test says so before the server starts: everybody whose password is his name.
   auth::Options auth;
@@ -137,6 +143,7 @@ class FakeEngine final : public engine::Engine {
       while (wanted) wanted = request.interrupt->check();
       return done(base::fail(wanted.error()));
     }
+    if (command.starts_with("throw")) return run_throwing(argument, std::move(done));
     if (command == "fail") return done(base::invalid(plan->text.substr(5)));
     if (command == "rows") {
       size_t size = 0;
@@ -155,6 +162,7 @@ class FakeEngine final : public engine::Engine {
     } else if (command == "later") {
       return wait_elsewhere(argument, std::move(done));
     } else if (command == "large") {
+      ++large_runs;
       fill_rows(result, 1, std::stoul(argument));
     } else if (command == "block" || command == "hold") {
       wait_for(argument);
@@ -194,7 +202,9 @@ class FakeEngine final : public engine::Engine {
     changed_.wait(lock, [&] { return began_waiting_ >= count; });
   }
 
+  std::atomic<bool> throws_at_traces{false};
   void show_trace(const engine::RequestTrace& trace) override {
+    if (throws_at_traces) throw std::bad_alloc();
     const std::lock_guard lock(mutex_);
     shown_.push_back(trace);
   }
@@ -267,6 +277,18 @@ class FakeEngine final : public engine::Engine {
     ++began_waiting_;
     changed_.notify_all();
     changed_.wait(lock, [&] { return released_.contains(name); });
+  }
+  void run_throwing(const std::string& where, execute::Completion done) {
+    if (where == "run") throw std::length_error("running");
+    if (where == "no_memory") throw std::bad_alloc();
+    if (where == "strange") throw 7;
+    if (where == "elsewhere") {
+      const std::lock_guard lock(mutex_);
+      threads_.emplace_back([dropped = std::move(done)]() mutable { dropped = nullptr; });
+      return;
+    }
+    done(execute::ResultSet());
+    throw std::length_error("completed");
   }
   void wait_elsewhere(const std::string& name, execute::Completion done) {
     const std::lock_guard lock(mutex_);

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 #include <pthread.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -11,8 +14,11 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/streambuf.hpp>
 #include <boost/asio/write.hpp>
+#include <list>
 #include <thread>
 
+#include "base/contain.h"
+#include "base/log_limit.h"
 #include "server/listen.h"
 #include "server/server.h"
 
@@ -38,6 +44,8 @@ const char* reason_of(int status) {
       return "Not Found";
     case 405:
       return "Method Not Allowed";
+    case 421:
+      return "Misdirected Request";
     case 503:
       return "Service Unavailable";
     default:
@@ -45,14 +53,42 @@ const char* reason_of(int status) {
   }
 }
 
-// The first line of a request: "GET /metrics?x=y HTTP/1.1".
-struct RequestLine {
+// The first line of a request, "GET /metrics?x=y HTTP/1.1", and whom it asks.
+struct Request {
   std::string_view method, path;
+  std::string_view host;  // empty: it does not say, as no browser does
   bool is_valid = false;
 };
 
-RequestLine parse_line(std::string_view text) {
-  RequestLine line;
+std::string lower(std::string_view text) {
+  std::string out(text);
+  std::transform(out.begin(), out.end(), out.begin(), [](unsigned char c) { return std::tolower(c); });
+  return out;
+}
+
+std::string_view trim(std::string_view text) {
+  const size_t begin = text.find_first_not_of(" \t");
+  if (begin == text.npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
+}
+
+// False: there are several, which is no valid request.
+bool find_host(std::string_view headers, std::string_view& host) {
+  bool is_found = false;
+  while (!headers.empty()) {
+    const size_t end = std::min(headers.find("\r\n"), headers.size());
+    const std::string_view line = headers.substr(0, end);
+    headers.remove_prefix(std::min(end + 2, headers.size()));
+    const size_t colon = line.find(':');
+    if (colon == line.npos || lower(line.substr(0, colon)) != "host") continue;
+    if (std::exchange(is_found, true)) return false;
+    host = trim(line.substr(colon + 1));
+  }
+  return true;
+}
+
+Request parse_request(std::string_view text) {
+  Request line;
   const std::string_view first = text.substr(0, text.find("\r\n"));
   const size_t space = first.find(' ');
   const size_t second = first.find(' ', space + 1);
@@ -61,20 +97,47 @@ RequestLine parse_line(std::string_view text) {
   line.method = first.substr(0, space);
   line.path = first.substr(space + 1, second - space - 1);
   line.path = line.path.substr(0, line.path.find('?'));
-  line.is_valid = line.path.starts_with('/');
+  line.is_valid = line.path.starts_with('/') && find_host(text.substr(first.size()), line.host);
   return line;
 }
 
+// The names that this machine has without being told.
+std::vector<std::string> own_names() {
+  char name[256] = {};
+  std::vector<std::string> names = {"localhost"};
+  if (::gethostname(name, sizeof name - 1) == 0 && name[0] != '\0') names.push_back(lower(name));
+  return names;
+}
+
 }  // namespace
+
+bool is_own_host(std::string_view host, const std::vector<std::string>& names) {
+  std::string name = lower(host);
+  const size_t colon = name.rfind(':');
+  const bool is_bracketed = name.starts_with('[');
+  if (colon != name.npos && (is_bracketed ? name.find(']') < colon : name.find(':') == colon)) {
+    if (name.find_first_not_of("0123456789", colon + 1) != name.npos) return false;
+    name.resize(colon);
+  }
+  if (name.ends_with('.')) name.pop_back();
+  if (is_bracketed && name.ends_with(']')) name = name.substr(1, name.size() - 2);
+  error_code no_address;
+  asio::ip::make_address(name, no_address);
+  if (!no_address) return true;
+  return std::any_of(names.begin(), names.end(),
+                     [&](const std::string& known) { return known == "*" || known == name; });
+}
 
 struct Http::Impl {
   // One request and its answer; lives as long as its operations.
   struct Visit : std::enable_shared_from_this<Visit> {
     Visit(Impl& owner, tcp::socket connection)
         : http(owner), socket(std::move(connection)), timer(owner.context), in(most_request_bytes) {
-      ++http.visits;
+      error_code ignored;
+      address = socket.remote_endpoint(ignored).address();
+      place = http.visits.insert(http.visits.end(), this);
     }
-    ~Visit() { --http.visits; }
+    ~Visit() { http.visits.erase(place); }
 
     void start() {
       timer.expires_after(patience);
@@ -84,15 +147,16 @@ struct Http::Impl {
       asio::async_read_until(socket, in, "\r\n\r\n",
                              [self = shared_from_this()](const error_code& error, size_t size) {
                                if (error) return self->close();
-                               self->answer(size);
+                               const auto answered = base::contain([&] { self->answer(size); });
+                               if (!answered) self->close();
                              });
     }
 
     void answer(size_t size) {
       const std::string text(asio::buffers_begin(in.data()),
                              asio::buffers_begin(in.data()) + static_cast<ptrdiff_t>(size));
-      const RequestLine line = parse_line(text);
-      const HttpAnswer answer = http.answer(line.method, line.path, line.is_valid);
+      const Request line = parse_request(text);
+      const HttpAnswer answer = http.answer_safely(line);
       out = fmt::format(
           "HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\nConnection: "
           "close\r\nX-Content-Type-Options: "
@@ -113,6 +177,8 @@ struct Http::Impl {
     }
 
     Impl& http;
+    std::list<Visit*>::iterator place;
+    asio::ip::address address;
     tcp::socket socket;
     asio::steady_timer timer;
     asio::streambuf in;
@@ -128,10 +194,17 @@ struct Http::Impl {
   }
 
   void accept() {
+    base::insist([this] { accept_next(); });
+  }
+
+  void accept_next() {
     acceptor.async_accept(context, [this](const error_code& error, tcp::socket socket) {
       if (!acceptor.is_open()) return;
-      if (!error && visits < most_connections) std::make_shared<Visit>(*this, std::move(socket))->start();
-      if (!error) return accept();
+      if (!error) {
+        (void)base::contain([&] { std::make_shared<Visit>(*this, std::move(socket))->start(); });
+        if (visits.size() > most_connections) end_one();
+        return accept();
+      }
       // Out of descriptors, most likely: trying again at once would spin.
       retry.expires_after(std::chrono::milliseconds(100));
       retry.async_wait([this](const error_code& cancelled) {
@@ -140,10 +213,38 @@ struct Http::Impl {
     });
   }
 
-  HttpAnswer answer(std::string_view method, std::string_view path, bool is_valid) const {
-    if (!is_valid) return {400, "text/plain", "not a request of HTTP/1\n"};
-    if (method != "GET" && method != "HEAD") return {405, "text/plain", "only GET and HEAD\n"};
-    const auto page = pages.find(std::string(path));
+  // The oldest one of the address that has most: the new one is served in any case.
+  void end_one() {
+    std::map<asio::ip::address, size_t> counts;
+    for (const Visit* visit : visits)
+      if (visit->socket.is_open()) ++counts[visit->address];
+    if (counts.empty()) return;
+    const auto most = std::max_element(counts.begin(), counts.end(),
+                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    const auto oldest = std::find_if(visits.begin(), visits.end(), [&](const Visit* visit) {
+      return visit->socket.is_open() && visit->address == most->first;
+    });
+    (*oldest)->close();
+  }
+
+  HttpAnswer answer_safely(const Request& request) {
+    base::Result<HttpAnswer> answered = base::contain([&] { return answer(request); });
+    if (answered) return std::move(*answered);
+    if (thrown.admit(std::chrono::steady_clock::now()))
+      spdlog::error("a page could not be made: {}", answered.error().message());
+    return {500, "text/plain", answered.error().message() + "\n"};
+  }
+
+  HttpAnswer answer(const Request& request) const {
+    if (!request.is_valid) return {400, "text/plain", "not a request of HTTP/1\n"};
+    if (!request.host.empty() && !is_own_host(request.host, host_names))
+      return {421, "text/plain",
+              fmt::format("'{}' is no name of this server; use its address, or add the name to "
+                          "metrics_host_names\n",
+                          request.host)};
+    if (request.method != "GET" && request.method != "HEAD")
+      return {405, "text/plain", "only GET and HEAD\n"};
+    const auto page = pages.find(std::string(request.path));
     if (page != pages.end()) return page->second();
     std::string known;
     for (const auto& [name, ignored] : pages) known += name + "\n";
@@ -151,7 +252,9 @@ struct Http::Impl {
   }
 
   std::map<std::string, Page> pages;
-  size_t visits = 0;  // outlives the context, which ends those that are left
+  std::vector<std::string> host_names;
+  base::LogLimit thrown{1};
+  std::list<Visit*> visits;  // oldest first; outlives the context, which ends those that are left
   asio::io_context context{1};
   tcp::acceptor acceptor{context};
   asio::steady_timer retry{context};
@@ -166,13 +269,17 @@ Http::~Http() {
   if (impl_->thread.joinable()) impl_->thread.join();
 }
 
-base::Result<std::unique_ptr<Http>> Http::start(const std::string& address,
-                                                std::map<std::string, Page> pages) {
+base::Result<std::unique_ptr<Http>> Http::start(const std::string& address, std::map<std::string, Page> pages,
+                                                std::vector<std::string> host_names) {
   auto impl = std::make_unique<Impl>();
   impl->pages = std::move(pages);
+  impl->host_names = own_names();
+  for (const std::string& name : host_names) impl->host_names.push_back(lower(name));
   SIBYL_TRY(impl->listen(address));
   impl->accept();
-  impl->thread = std::thread([context = &impl->context] { context->run(); });
+  impl->thread = std::thread([context = &impl->context] {
+    while (!base::contain([&] { context->run(); })) base::pause_for_memory();
+  });
   pthread_setname_np(impl->thread.native_handle(), "sibyl-http");
   return std::unique_ptr<Http>(new Http(std::move(impl)));
 }

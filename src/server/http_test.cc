@@ -38,7 +38,7 @@ std::string ask(const std::string& address, const std::string& request) {
 }
 
 std::string get(const std::string& address, const std::string& path) {
-  return ask(address, "GET " + path + " HTTP/1.1\r\nHost: x\r\n\r\n");
+  return ask(address, "GET " + path + " HTTP/1.1\r\nHost: localhost\r\n\r\n");
 }
 
 TEST(Http, answers_what_is_there_and_refuses_the_rest) {
@@ -55,6 +55,46 @@ TEST(Http, answers_what_is_there_and_refuses_the_rest) {
   EXPECT_EQ(ask(at, std::string(20'000, 'x')).find("200"), std::string::npos);
   EXPECT_THAT(get(at, "/a"), StartsWith("HTTP/1.1 200 OK\r\n"));
   EXPECT_FALSE(Http::start(at, {})) << "the address is taken";
+}
+
+TEST(Http, asks_for_a_name_of_its_own) {
+  auto http = Http::start("127.0.0.1:0", {{"/a", [] { return HttpAnswer{200, "text/plain", "body\n"}; }}},
+                          {"Db1.Internal"});
+  ASSERT_TRUE(http) << http.error().text();
+  const auto status = [&](const std::string& headers) {
+    return ask((*http)->address(), "GET /a HTTP/1.1\r\n" + headers + "\r\n").substr(9, 3);
+  };
+  for (const char* good : {"", "Host: 127.0.0.1:9180\r\n", "host:10.1.2.3\r\n", "HOST: [::1]:9180\r\n",
+                           "Host: localhost:9180\r\n", "Host: LocalHost.\r\n", "Host: db1.internal:9180\r\n",
+                           "Accept: x\r\nHost: [fe80::1]\r\n"})
+    EXPECT_EQ(status(good), "200") << good;
+  for (const char* bad :
+       {"Host: evil.example\r\n", "Host: evil.example:9180\r\n", "Host: 127.0.0.1.evil.example\r\n",
+        "Host: localhost:evil\r\n", "Host: xlocalhost\r\n", "Host: 127.0.0.1@evil.example\r\n"})
+    EXPECT_EQ(status(bad), "421") << bad;
+  EXPECT_EQ(status("Host: localhost\r\nHost: evil.example\r\n"), "400");
+  EXPECT_TRUE(is_own_host("anything", {"*"}));
+}
+
+TEST(Http, slow_clients_keep_nobody_out) {
+  auto http = Http::start("127.0.0.1:0", {{"/a", [] { return HttpAnswer{200, "text/plain", "body\n"}; }}});
+  ASSERT_TRUE(http) << http.error().text();
+  const std::string at = (*http)->address();
+  const auto port = static_cast<uint16_t>(std::stoi(at.substr(at.rfind(':') + 1)));
+  std::vector<std::unique_ptr<Client>> slow;
+  for (int i = 0; i < 100; ++i) {
+    slow.push_back(std::make_unique<Client>(port));
+    slow.back()->send_raw("GET /a HT");
+  }
+  EXPECT_THAT(get(at, "/a"), StartsWith("HTTP/1.1 200 OK\r\n"));
+  EXPECT_TRUE(slow.front()->is_closed()) << "the oldest made room";
+  EXPECT_FALSE(slow.back()->has_answer(0));
+}
+
+TEST(Http, a_page_that_throws_is_an_error) {
+  auto http = Http::start("127.0.0.1:0", {{"/a", []() -> HttpAnswer { throw std::bad_alloc(); }}});
+  ASSERT_TRUE(http) << http.error().text();
+  for (int i = 0; i < 2; ++i) EXPECT_THAT(get((*http)->address(), "/a"), StartsWith("HTTP/1.1 500 "));
 }
 
 // A page by the rules of the text format: every sample belongs to a family that was declared before, once;

@@ -1,6 +1,10 @@
 #include "server/listen.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <limits>
 
 namespace sibyl::server {
 namespace {
@@ -31,6 +35,20 @@ base::Result<tcp::endpoint> listen(tcp::acceptor& acceptor, const std::string& h
     return base::fail(base::ErrorCode::server,
                       fmt::format("Cannot listen on {}: {}", place(host, port), error.message()));
   return endpoint;
+}
+
+// Data files that are open (512 at most), segments of the commit log, files that are being written, and what
+// reactors, HTTP and the control socket have.
+size_t connections_within(size_t wanted, size_t descriptors) {
+  constexpr size_t reserve = 640;
+  return std::min(wanted, descriptors - std::min(reserve, descriptors / 2));
+}
+
+size_t descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+    return std::numeric_limits<size_t>::max();
+  return limit.rlim_cur;
 }
 
 std::string to_text(const tcp::endpoint& endpoint) {

@@ -34,6 +34,16 @@ TEST(ListenAddress, Forms) {
   EXPECT_FALSE(parse_listen_address("host:70000", options));
 }
 
+TEST(Listen, ConnectionsLeaveDescriptorsToTheStore) {
+  EXPECT_EQ(connections_within(16'384, 1'048'576), 16'384u);
+  EXPECT_EQ(connections_within(SIZE_MAX, 1'048'576), 1'047'936u);
+  EXPECT_EQ(connections_within(16'384, 4096), 3456u);
+  EXPECT_EQ(connections_within(16'384, 1024), 512u);
+  EXPECT_EQ(connections_within(100, 1024), 100u);
+  EXPECT_EQ(connections_within(16'384, 20), 10u);
+  EXPECT_EQ(connections_within(16'384, SIZE_MAX), 16'384u);
+}
+
 TEST(ListenAddress, EndpointsAreShownAsTheyAreWritten) {
   using boost::asio::ip::make_address;
   EXPECT_EQ(to_text({make_address("127.0.0.1"), 9042}), "127.0.0.1:9042");

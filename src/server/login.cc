@@ -33,6 +33,16 @@ base::Error too_many_attempts() {
                      "Too many failed logins from this address; try again later");
 }
 
+base::Result<const auth::Login*> check_password(Shared& shared, const LoginAttempt& login) {
+  auto result = shared.engine.log_in(login.credentials.role, login.credentials.password);
+  if (result) {
+    shared.attempts.succeeded(login.address, login.credentials.role, auth::Attempts::Clock::now());
+  } else {
+    shared.attempts.failed(login.address, login.credentials.role, auth::Attempts::Clock::now());
+  }
+  return result;
+}
+
 }  // namespace
 
 void run_login(Call& call) {
@@ -44,12 +54,7 @@ void run_login(Call& call) {
   if (is_slowed) {
     login.result = base::fail(too_many_attempts());
   } else if (!call.connection->is_overloaded()) {  // else it is gone, or does not read
-    login.result = shared.engine.log_in(login.credentials.role, login.credentials.password);
-    if (login.result) {
-      shared.attempts.succeeded(login.address, login.credentials.role, auth::Attempts::Clock::now());
-    } else {
-      shared.attempts.failed(login.address, login.credentials.role, auth::Attempts::Clock::now());
-    }
+    login.result = base::contain([&] { return check_password(shared, login); });
   }
   wipe(login.credentials.password);
   shared.logins_per_address.leave(login.address);
@@ -82,36 +87,52 @@ void Connection::handle_auth_response(const FrameStep& step, protocol::BytesView
   if (reactor_.shared().limits.slow_failed_logins)
     turn = reactor_.shared().attempts.take_turn(client_.description.address, credentials->role, now);
   if (!turn) return refuse_login(stream, credentials->role, too_many_attempts());
-  Call* call = take_call(step, {});
-  call->login = std::make_unique<LoginAttempt>(LoginAttempt{
+  auto attempt = std::make_unique<LoginAttempt>(LoginAttempt{
       std::move(*credentials), client_.description.address, turn->by_address, now + turn->wait + longest_look,
       base::fail(base::ErrorCode::overloaded, "Login refused: too many others are being looked at")});
+  Call* call = take_call(step, {});
+  call->login = std::move(attempt);
   is_logging_in_ = true;
   if (turn->wait.count() == 0) return submit_login(call);
   submit_login_after(turn->wait, call);
 }
 
+// The attempt cannot be queued.
+void Connection::fail_login(Call* call, base::Error why) {
+  wipe(call->login->credentials.password);
+  call->login->result = base::fail(std::move(why));
+  finish(call);
+}
+
 void Connection::submit_login_after(auth::Attempts::Duration wait, Call* call) {
-  login_timer_ = std::make_unique<boost::asio::steady_timer>(reactor_.context(), wait);
-  login_timer_->async_wait([call](const boost::system::error_code& cancelled) {
-    Connection& connection = *call->connection;
-    const ConnectionPtr keep(&connection);
-    if (cancelled) {
-      wipe(call->login->credentials.password);
-      connection.finish(call);
-    } else {
-      connection.submit_login(call);
-    }
-    connection.reactor_.mark_unsent(connection);
-    connection.reactor_.send_marked();
+  const base::Status status = base::contain([&] {
+    login_timer_ = std::make_unique<boost::asio::steady_timer>(reactor_.context(), wait);
+    login_timer_->async_wait([call](const boost::system::error_code& cancelled) {
+      Connection& connection = *call->connection;
+      const ConnectionPtr keep(&connection);
+      if (cancelled) {
+        wipe(call->login->credentials.password);
+        connection.finish(call);
+      } else {
+        connection.submit_login(call);
+      }
+      connection.run_or_close([&] {
+        connection.reactor_.mark_unsent(connection);
+        connection.reactor_.send_marked();
+      });
+    });
   });
+  if (!status) fail_login(call, status.error());
 }
 
 void Connection::submit_login(Call* call) {
   Shared& shared = reactor_.shared();
   LoginAttempt& login = *call->login;
   if (stage_ != Stage::closed) {
-    if (shared.logins_per_address.enter(login.address, logins_of_one_address)) {
+    const auto entered =
+        base::contain([&] { return shared.logins_per_address.enter(login.address, logins_of_one_address); });
+    if (!entered) return fail_login(call, entered.error());
+    if (*entered) {
       if (shared.login_pool->submit(login_line_, *call)) return;
       shared.logins_per_address.leave(login.address);
     } else if (auth::Attempts::Clock::now() < login.patience_ends) {
@@ -138,6 +159,7 @@ void Connection::logged_in(int16_t stream, std::string_view who,
   if (!login) return refuse_login(stream, who, login.error());
   login_ = *login;
   if (stage_ == Stage::authenticating) stage_ = Stage::ready;
+  reactor_.remove_stranger(*this);
   reactor_.shared().clients.update(client_, [&](engine::Client& client) {
     client.stage = "ready";
     client.role = login_->role;

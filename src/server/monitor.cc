@@ -286,6 +286,16 @@ size_t ServerMonitor::incoming_bytes() const {
   return shared_.incoming().bytes();
 }
 
+size_t ServerMonitor::calls() const {
+  return shared_.calls();
+}
+
+size_t ServerMonitor::held_calls() const {
+  size_t sum = 0;
+  for (const auto& reactor : shared_.reactors) sum += reactor->held_calls();
+  return sum;
+}
+
 std::vector<ServerMonitor::TableSize> ServerMonitor::table_sizes() {
   constexpr std::chrono::seconds kept{60};
   const std::lock_guard lock(mutex_);
@@ -312,6 +322,10 @@ HttpAnswer ServerMonitor::metrics() {
                "Times that a connection gave back the memory that it receives into", rests());
   page.gauge("sibyl_incoming_bytes", "Memory for messages that have not come whole",
              static_cast<double>(incoming_bytes()));
+  page.gauge("sibyl_requests_held", "Requests that wait until their client has taken earlier results",
+             static_cast<double>(held_calls()));
+  page.gauge("sibyl_unsent_bytes", "Results that wait for their clients",
+             static_cast<double>(shared_.unsent_bytes()));
   add_pools(thread_pools(), page);
   page.gauge("sibyl_prepared_statements", "Prepared statements that are kept",
              static_cast<double>(statements.prepared));

@@ -27,6 +27,9 @@ class ServerMonitor final : public engine::Monitor {
   uint64_t rests() const;
   // For messages that have not come whole.
   size_t incoming_bytes() const;
+  // Requests in flight, and those of them that wait until their client has taken earlier results.
+  size_t calls() const;
+  size_t held_calls() const;
 
   // /metrics, /health, /ready and /status. `address`: where CQL is served.
   std::map<std::string, Http::Page> pages(const std::string& address);

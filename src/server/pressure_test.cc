@@ -81,6 +81,7 @@ class PressureTest : public ServerTest {
     }
   }
   uint64_t server_rests() const { return monitor().rests(); }
+  size_t server_held() const { return monitor().held_calls(); }
   size_t server_incoming() const { return monitor().incoming_bytes(); }
 
  private:
@@ -357,11 +358,20 @@ TEST_F(PressureTest, ResultsThatWaitForTheReactorAreLimited) {
   other.send_raw(turns + Client::query_frame("block gate", 20));
   engine_.release("thread");
   engine_.await_waiting(3);
+  EXPECT_EQ(engine_.large_runs, 20 + 3) << "no more are produced than may wait";
   engine_.release("gate");
-  int results = 0, refused = 0;
-  for (int i = 0; i < 21; ++i) {
-    const Answer answer = hoarder.read();
-    if (answer.header.stream == 20) continue;
+  for (int i = 0; i < 21; ++i) EXPECT_EQ(hoarder.read().header.opcode, Opcode::result);
+}
+
+// The client decodes for longer than requests may wait for the server. `text`: what it asks 30 times at once.
+void read_slowly(Client& client, const std::string& text, int& results, int& refused) {
+  constexpr int16_t requests = 30;
+  std::string burst;
+  for (int16_t stream = 0; stream < requests; ++stream) burst += Client::query_frame(text, stream);
+  client.send_raw(burst);
+  for (int16_t i = 0; i < requests; ++i) {
+    std::this_thread::sleep_for(milliseconds(25));  // decoding
+    const Answer answer = client.read();
     if (answer.header.opcode == Opcode::result) {
       ++results;
     } else {
@@ -369,8 +379,102 @@ TEST_F(PressureTest, ResultsThatWaitForTheReactorAreLimited) {
       ++refused;
     }
   }
-  EXPECT_EQ(results, 3);
-  EXPECT_EQ(refused, 17);
+}
+
+TEST_F(PressureTest, AClientThatDecodesSlowlyIsServed) {
+  Limits limits;
+  limits.queue_timeout = milliseconds(300);
+  limits.unsent_bytes_overload = 3u << 20;
+  restart(limits);
+  for (const char* text : {"rows 10 100000", "large 1000000"}) {
+    Client client(port(), 4096);
+    client.startup();
+    int results = 0, refused = 0;
+    read_slowly(client, text, results, refused);
+    EXPECT_EQ(results, 30) << text;
+    EXPECT_EQ(refused, 0) << text;
+  }
+}
+
+TEST_F(PressureTest, WhoWantsErrorsIsRefusedWhenItDecodesSlowly) {
+  Limits limits;
+  limits.queue_timeout = milliseconds(100);
+  limits.unsent_bytes_overload = 3u << 20;
+  restart(limits, 1);
+  Client client(port(), 4096);
+  client.startup(Version::v4, {{"THROW_ON_OVERLOAD", "1"}});
+  int results = 0, refused = 0;
+  read_slowly(client, "large 1000000", results, refused);
+  EXPECT_GT(results, 0);
+  EXPECT_GT(refused, 0);
+}
+
+// What waits for a slow client holds up neither the pool nor the reactor.
+TEST_F(PressureTest, OthersDoNotWaitForASlowClient) {
+  Limits limits;
+  limits.unsent_bytes_overload = 2u << 20;
+  limits.blocking_queue = 100;
+  restart(limits, 1);
+  Client slow(port(), 4096), other(port());
+  slow.startup();
+  other.startup();
+  std::string burst;
+  for (int16_t stream = 0; stream < 80; ++stream) burst += Client::query_frame("large 1000000", stream);
+  slow.send_raw(burst);
+  await([&] { return server_held() >= 50; });  // the rest is in the sockets, or produced
+  burst.clear();
+  for (int16_t stream = 0; stream < 80; ++stream) burst += Client::query_frame("large 1", stream);
+  other.send_raw(burst);
+  for (int i = 0; i < 80; ++i) ASSERT_EQ(other.read().header.opcode, Opcode::result);
+  EXPECT_LT(engine_.large_runs, 80 + 40);
+  for (int i = 0; i < 80; ++i) ASSERT_EQ(slow.read().header.opcode, Opcode::result);
+}
+
+TEST_F(PressureTest, AClientThatTakesALittleIsNotClosed) {
+  Limits limits;
+  limits.unsent_timeout = milliseconds(300);
+  restart(limits);
+  Client client(port(), 4096);
+  client.startup();
+  client.send_raw(Client::query_frame("rows 200 100000", 1));
+  std::string taken;
+  for (int i = 0; i < 30; ++i) {
+    std::this_thread::sleep_for(milliseconds(50));
+    taken += client.take_some(2048);
+  }
+  EXPECT_LT(taken.size(), 65536u);
+  EXPECT_EQ(engine_.clients().size(), 1u);
+}
+
+// Requests that wait for slow clients give way when all together may not hold more.
+TEST_F(PressureTest, WhatWaitsForSlowClientsGivesWay) {
+  Limits limits;
+  limits.unsent_bytes_overload = 2u << 20;
+  limits.total_requests_in_flight = 60;
+  restart(limits, 1);
+  Client slow(port(), 4096), other(port());
+  slow.startup();
+  other.startup();
+  std::string burst;
+  for (int16_t stream = 0; stream < 60; ++stream) burst += Client::query_frame("large 1000000", stream);
+  slow.send_raw(burst);
+  await([&] { return server_held() >= 30; });
+  Client filler(port());
+  filler.startup();
+  burst.clear();
+  for (int16_t stream = 0; stream < 40; ++stream) burst += Client::query_frame("later gate", stream);
+  filler.send_raw(burst);
+  engine_.await_waiting(40);  // only when the others have given way
+  EXPECT_EQ(other.query("void").header.opcode, Opcode::result);
+  engine_.release("gate");
+  int refused = 0;
+  for (int i = 0; i < 60; ++i) {
+    const Answer answer = slow.read();
+    if (answer.header.opcode == Opcode::result) continue;
+    ++refused;
+    EXPECT_EQ(error_of(answer).code, base::ErrorCode::overloaded);
+  }
+  EXPECT_GT(refused, 0);
 }
 
 TEST_F(PressureTest, RestingConnectionsWakeUp) {

@@ -7,6 +7,7 @@
 #include <boost/asio/post.hpp>
 #include <iterator>
 
+#include "base/contain.h"
 #include "server/connection.h"
 #include "server/schema_change.h"
 
@@ -38,7 +39,8 @@ void Call::reset() {
   base::Bytes().swap(decompressed);
   result_bytes = 0;
   is_on_reactor = must_leave = false;
-  may_last = completed_inline = is_execute = skip_metadata = is_conditional_batch = false;
+  is_pooled = is_producing = may_last = completed_inline = is_execute = skip_metadata = is_conditional_batch =
+      false;
   clear(query.parameters.values);
   clear(query.parameters.names);
   clear(execute.parameters.values);
@@ -92,6 +94,12 @@ bool Shared::is_full() const {
   return bytes_in_flight() >= limits.total_bytes_in_flight || calls() >= limits.total_requests_in_flight;
 }
 
+void Shared::discount_connection(const std::string& address) {
+  connections.fetch_sub(1);
+  if (limits.connections_per_address > 0) per_address.leave(address);
+  tell_gone();
+}
+
 void Shared::tell_gone() {
   if (!is_stopping.load(std::memory_order_relaxed)) return;
   {
@@ -106,6 +114,7 @@ Reactor::Reactor(Shared& shared, unsigned number)
       timer_(context_),
       probe_(context_, shared.limits.queue_timeout),
       call_limit_(shared.limits.total_requests_in_flight) {
+  free_calls_.reserve(kept_calls);
   probe_.start();
   thread_ = std::thread([this] { run(); });
   pthread_setname_np(thread_.native_handle(), ("sibyl-react-" + std::to_string(number)).c_str());
@@ -119,9 +128,14 @@ Reactor* Reactor::current() {
   return current_reactor;
 }
 
+// What belongs to a request or a connection has been caught before it gets here.
 void Reactor::run() {
   current_reactor = this;
-  context_.run();
+  while (true) {
+    const base::Status status = base::contain([&] { context_.run(); });
+    if (status) return;
+    shared_.request_log.tell_thrown(status.error());
+  }
 }
 
 void Reactor::join() {
@@ -136,22 +150,64 @@ void Reactor::join() {
 
 void Reactor::adopt(asio::ip::tcp::socket socket, std::string address) {
   asio::post(context_, [this, socket = std::move(socket), address = std::move(address)]() mutable {
-    auto* connection = new Connection(*this, std::move(socket), std::move(address));
-    intrusive_ptr_add_ref(connection);
-    connections_.insert(connection);
-    if (is_draining_) {
-      connection->close();
-      return;
+    ConnectionPtr connection;
+    const base::Status status = base::contain([&] {
+      connection = new Connection(*this, std::move(socket), address);
+      connections_.insert(connection.get());
+    });
+    if (!status) {
+      shared_.request_log.tell_thrown(status.error());
+      return shared_.discount_connection(address);
     }
-    connection->start();
+    intrusive_ptr_add_ref(connection.get());
+    connection->run_or_close([&] { add_stranger(*connection); });
+    if (is_draining_) return connection->close();
+    connection->run_or_close([&] { connection->start(); });
   });
 }
 
 void Reactor::publish(const schema::Change& change) {
   const bool is_drop = change.kind == schema::Change::Kind::dropped;
   asio::post(context_, [this, is_drop, change = to_protocol(change)] {
-    for (Connection* connection : connections_) connection->publish(change);
+    const std::vector<Connection*> all(connections_.begin(), connections_.end());
+    for (Connection* connection : all) connection->run_or_close([&] { connection->publish(change); });
     if (is_drop) metrics_.forget_dropped(*shared_.engine.schema());
+    send_marked();
+  });
+}
+
+void Reactor::add_stranger(Connection& connection) {
+  connection.stranger_ = strangers_.insert(strangers_.end(), &connection);
+  connection.is_stranger_ = true;
+  stranger_count_.store(strangers_.size(), std::memory_order_relaxed);
+}
+
+void Reactor::remove_stranger(Connection& connection) {
+  if (!std::exchange(connection.is_stranger_, false)) return;
+  strangers_.erase(connection.stranger_);
+  stranger_count_.store(strangers_.size(), std::memory_order_relaxed);
+}
+
+// Those whose password is being checked are closed last: they may be about to be none any more.
+void Reactor::close_oldest_stranger() {
+  asio::post(context_, [this] {
+    if (strangers_.empty()) return;
+    auto oldest = std::find_if(strangers_.begin(), strangers_.end(),
+                               [](const Connection* one) { return !one->is_logging_in_; });
+    Connection& connection = **(oldest == strangers_.end() ? strangers_.begin() : oldest);
+    shared_.connections_refused.fetch_add(1, std::memory_order_relaxed);
+    if (const auto more = shared_.refusals_told.admit(std::chrono::steady_clock::now()))
+      spdlog::warn(
+          "closed a connection of {}: too many are open that have not logged in ({} more not logged)",
+          connection.address(), *more);
+    connection.close();
+  });
+}
+
+void Reactor::refuse_held() {
+  asio::post(context_, [this] {
+    const std::vector<Connection*> all(connections_.begin(), connections_.end());
+    for (Connection* connection : all) connection->refuse_held();
     send_marked();
   });
 }
@@ -185,7 +241,7 @@ void Reactor::completed(Call& call) {
   } while (
       !completed_.compare_exchange_weak(head, &call, std::memory_order_release, std::memory_order_relaxed));
   // Whoever finds the list empty wakes the reactor; the others' calls are taken with it.
-  if (head == nullptr) asio::post(context_, [this] { drain_completed(); });
+  if (head == nullptr) base::insist([this] { asio::post(context_, [this] { drain_completed(); }); });
 }
 
 void Reactor::drain_completed() {
@@ -205,7 +261,7 @@ void Reactor::drain_completed() {
       result_bytes_.fetch_sub(oldest->result_bytes, std::memory_order_relaxed);
       connection.remove_waiting(oldest->result_bytes);
     }
-    mark_unsent(connection);
+    base::insist([&] { mark_unsent(connection); });
     connection.finish(oldest);
     oldest = next;
   }
@@ -219,7 +275,7 @@ void Reactor::send_marked() {
     scratch_.swap(unsent_);
     for (auto& connection : scratch_) {
       connection->is_marked_unsent_ = false;
-      connection->send();
+      connection->run_or_close([&] { connection->send(); });
     }
     scratch_.clear();
   }
@@ -251,7 +307,7 @@ void Reactor::go_on_yielded() {
       std::clamp<std::chrono::steady_clock::duration>(round / waiting.size(), shortest_turn, longest_turn);
   for (auto& connection : waiting) {
     connection->is_yielded_ = false;
-    connection->resume();
+    connection->run_or_close([&] { connection->resume(); });
   }
   send_marked();
 }
@@ -262,7 +318,7 @@ void Reactor::retry_starved() {
   is_retrying_ = true;
   for (auto& connection : waiting) {
     connection->is_marked_starved_ = false;
-    connection->resume();
+    connection->run_or_close([&] { connection->resume(); });
   }
   std::move(served_.begin(), served_.end(), std::back_inserter(starved_));
   served_.clear();
@@ -308,16 +364,19 @@ void Reactor::heard(std::chrono::steady_clock::time_point now) {
 void Reactor::tick() {
   const auto now = std::chrono::steady_clock::now();
   const std::vector<Connection*> all(connections_.begin(), connections_.end());
-  for (Connection* connection : all) connection->check_deadline(now);
+  for (Connection* connection : all) connection->run_or_close([&] { connection->check_deadline(now); });
+  // Nobody is to wait for requests that wait for slow clients.
+  if (!starved_.empty() && shared_.is_full())
+    for (const auto& reactor : shared_.reactors)
+      if (reactor->held_calls() > 0) reactor->refuse_held();
   if (!starved_.empty()) retry_starved();
   send_marked();
 }
 
 void Reactor::remove(Connection& connection) {
   if (connections_.erase(&connection) == 0) return;
-  shared_.connections.fetch_sub(1);
-  if (shared_.limits.connections_per_address > 0) shared_.per_address.leave(connection.address());
-  shared_.tell_gone();
+  remove_stranger(connection);
+  shared_.discount_connection(connection.address());
   intrusive_ptr_release(&connection);
 }
 

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -74,6 +75,8 @@ struct Shared {
   // All connections together hold as much as they may.
   bool is_full() const;
   void tell_gone();
+  // A connection that was admitted has gone.
+  void discount_connection(const std::string& address);
 };
 
 class Reactor {
@@ -90,6 +93,11 @@ class Reactor {
   // `address`: the client's.
   void adopt(boost::asio::ip::tcp::socket socket, std::string address);
   void publish(const schema::Change& change);
+  // Connections that have not logged in, and closing the one that has been so for longest, if any.
+  size_t strangers() const { return stranger_count_.load(std::memory_order_relaxed); }
+  void close_oldest_stranger();
+  // Refuses the requests that wait until their clients have taken earlier results.
+  void refuse_held();
   // Reads nothing more; connections close as their requests are answered.
   void begin_drain();
   // Closes every connection at once.
@@ -108,6 +116,12 @@ class Reactor {
 
   Incoming incoming() const {
     return {begun_bytes_.load(std::memory_order_relaxed), whole_bytes_.load(std::memory_order_relaxed)};
+  }
+
+  // Calls that wait in the pool until their client has taken earlier results.
+  size_t held_calls() const { return held_calls_.load(std::memory_order_relaxed); }
+  void count_held(ptrdiff_t change) {
+    held_calls_.fetch_add(static_cast<size_t>(change), std::memory_order_relaxed);
   }
 
   RequestMetrics& metrics() { return metrics_; }  // see there who may do what
@@ -129,12 +143,15 @@ class Reactor {
   void count_incoming(Incoming before, Incoming now);
   // A burst of requests has come.
   void heard(std::chrono::steady_clock::time_point now);
-  // As many calls are in flight as can be finished while others may have to wait (pressure.h).
-  bool is_full() const { return calls() >= call_limit_ || shared_.is_full(); }
+  // As many calls are in flight as can be finished while others may have to wait (pressure.h). Those that
+  // wait until their client has taken earlier results hold up no others.
+  bool is_full() const { return calls() >= call_limit_ + held_calls() || shared_.is_full(); }
   bool has_starved() const { return !starved_.empty(); }
   // Requests have waited too long for this thread: those that come now are refused.
   bool is_late() const { return probe_.is_late(); }
   void remove(Connection& connection);
+  void add_stranger(Connection& connection);
+  void remove_stranger(Connection& connection);
   // The connection has answers to send at the end of this round.
   void mark_unsent(Connection& connection);
   // Ends a round.
@@ -167,6 +184,8 @@ class Reactor {
   LagProbe probe_;
   std::atomic<Call*> completed_{nullptr};
   std::unordered_set<Connection*> connections_;  // each counted once by reference
+  std::list<Connection*> strangers_;             // those that have not logged in, oldest first
+  std::atomic<size_t> stranger_count_{0};        // of them
   std::vector<ConnectionPtr> unsent_, scratch_;
   // Who waits for others to be served, and who of them has just had its turn.
   std::vector<ConnectionPtr> starved_, served_;
@@ -189,6 +208,7 @@ class Reactor {
   std::atomic<size_t> begun_bytes_{0}, whole_bytes_{0};
   // Of results that wait in completed_. Any thread.
   alignas(64) std::atomic<size_t> result_bytes_{0};
+  std::atomic<size_t> held_calls_{0};
   std::thread thread_;
 };
 

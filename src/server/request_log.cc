@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/contain.h"
 #include "base/log_fields.h"
 #include "cql/redact.h"
 #include "engine/role_statements.h"
@@ -116,6 +117,15 @@ void RequestLog::tell_failed(const Call& call, const engine::Client& client, con
                                    {"role", role_of(call)},
                                    {"id", statement_id(call)},
                                    {"not_told", count_text(*kept_back)}}));
+}
+
+void RequestLog::tell_thrown(const base::Error& thrown) noexcept {
+  const auto kept_back = thrown_.admit(std::chrono::steady_clock::now());
+  if (!kept_back) return;
+  (void)base::contain([&] {
+    spdlog::error("{}", base::with_fields("an exception was caught", {{"error", thrown.message()},
+                                                                      {"not_told", count_text(*kept_back)}}));
+  });
 }
 
 void RequestLog::tell_change(const Call& call, const engine::Client& client) {

@@ -23,11 +23,13 @@ class RequestLog {
   // A statement that was run and changed the schema, roles or permissions, or truncated a table; others are
   // not told of.
   void tell_change(const Call& call, const engine::Client& client);
+  // An exception that was not the result of a request, or came after it. Never throws.
+  void tell_thrown(const base::Error& thrown) noexcept;
   // Somebody who was not let in. `who` is what he says: a role or an identity.
   void tell_refused(const std::string& address, std::string_view who, const base::Error& why, Time now);
 
  private:
-  base::LogLimit slow_{10}, failed_{10}, refused_{10};
+  base::LogLimit slow_{10}, failed_{10}, refused_{10}, thrown_{1};
 };
 
 bool is_servers_fault(base::ErrorCode code);

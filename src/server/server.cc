@@ -13,6 +13,7 @@
 #include <charconv>
 #include <future>
 
+#include "base/contain.h"
 #include "server/connection.h"
 #include "server/default_threads.h"
 #include "server/http.h"
@@ -59,17 +60,28 @@ std::string reachable_address(const asio::ip::address& listening) {
   return found;
 }
 
+Limits within_descriptors(Limits limits) {
+  const size_t descriptors = descriptor_limit();
+  const size_t connections = connections_within(limits.connections, descriptors);
+  if (connections < std::min(limits.connections, Limits().connections))
+    spdlog::warn("at most {} connections: the limit of open files is {}", connections, descriptors);
+  limits.connections = connections;
+  return limits;
+}
+
 }  // namespace
 
 struct Server::Impl {
   Impl(engine::Engine& engine, const Options& options)
-      : shared{engine, options.limits, nullptr, nullptr, auth::Attempts()} {}
+      : shared{engine, within_descriptors(options.limits), nullptr, nullptr, auth::Attempts()} {}
 
   base::Status listen(const Options& options);
   void start(const Options& options);
   void accept();
   void accepted(const error_code& error, tcp::socket socket);
   void admit(tcp::socket socket);
+  bool make_room();
+  void limit_strangers();
   void stop(std::chrono::milliseconds patience);
 
   Shared shared;
@@ -97,7 +109,7 @@ void Server::Impl::start(const Options& options) {
   for (unsigned i = 1; i < threads; ++i) shared.reactors.push_back(std::make_unique<Reactor>(shared, i));
   shared.pool = std::make_unique<BlockingPool>("Blocking-Requests", std::max(options.blocking_threads, 1u),
                                                options.limits.blocking_queue, run_blocking,
-                                               options.limits.queue_timeout);
+                                               options.limits.queue_timeout, results_admission());
   if (shared.engine.auth_options().authenticator != auth::Authenticator::allow_all)
     shared.login_pool = std::make_unique<BlockingPool>(
         "Logins", std::clamp(std::thread::hardware_concurrency() / 2, 1u, 4u), login_queue, run_login);
@@ -116,8 +128,10 @@ void Server::Impl::start(const Options& options) {
 void Server::Impl::accept() {
   if (!acceptor->is_open()) return;
   Reactor& reactor = *shared.reactors[next_reactor % shared.reactors.size()];
-  acceptor->async_accept(reactor.context(), [this](const error_code& error, tcp::socket socket) {
-    accepted(error, std::move(socket));
+  base::insist([&] {
+    acceptor->async_accept(reactor.context(), [this](const error_code& error, tcp::socket socket) {
+      accepted(error, std::move(socket));
+    });
   });
 }
 
@@ -132,7 +146,8 @@ void Server::Impl::accepted(const error_code& error, tcp::socket socket) {
     });
     return;
   }
-  admit(std::move(socket));
+  if (const auto status = base::contain([&] { admit(std::move(socket)); }); !status)
+    shared.request_log.tell_thrown(status.error());
   accept();
 }
 
@@ -142,7 +157,7 @@ void Server::Impl::admit(tcp::socket socket) {
   const tcp::endpoint peer = socket.remote_endpoint(gone);
   if (gone) return;
   std::string address = peer.address().to_string();
-  const bool is_full = shared.connections.load() >= limits.connections;
+  const bool is_full = shared.connections.load() >= limits.connections && !make_room();
   const size_t of_one = limits.connections_per_address;
   if (is_full || (of_one > 0 && !shared.per_address.enter(address, of_one))) {
     shared.connections_refused.fetch_add(1, std::memory_order_relaxed);
@@ -151,9 +166,32 @@ void Server::Impl::admit(tcp::socket socket) {
                    is_full ? limits.connections : of_one, is_full ? "" : " from there", *more);
     return;
   }
+  limit_strangers();
   shared.connections.fetch_add(1);
   shared.connections_accepted.fetch_add(1, std::memory_order_relaxed);
-  shared.reactors[next_reactor++ % shared.reactors.size()]->adopt(std::move(socket), std::move(address));
+  Reactor& reactor = *shared.reactors[next_reactor++ % shared.reactors.size()];
+  if (const auto status = base::contain([&] { reactor.adopt(std::move(socket), address); }); !status) {
+    shared.request_log.tell_thrown(status.error());
+    shared.discount_connection(address);
+  }
+}
+
+// Of connections that have not logged in there may be a quarter, so that they do not keep others out.
+void Server::Impl::limit_strangers() {
+  constexpr size_t part = 4, few = 8;
+  size_t strangers = 0;
+  for (const auto& reactor : shared.reactors) strangers += reactor->strangers();
+  if (strangers > std::max(shared.limits.connections / part, few)) (void)make_room();
+}
+
+// False when every connection has logged in.
+bool Server::Impl::make_room() {
+  const auto& most = *std::max_element(
+      shared.reactors.begin(), shared.reactors.end(),
+      [](const auto& one, const auto& other) { return one->strangers() < other->strangers(); });
+  if (most->strangers() == 0) return false;
+  most->close_oldest_stranger();
+  return true;
 }
 
 void Server::Impl::stop(std::chrono::milliseconds patience) {
@@ -182,13 +220,14 @@ void Server::Impl::stop(std::chrono::milliseconds patience) {
     shared.gone.wait_for(lock, patience, [this] { return shared.connections == 0 && shared.calls() == 0; });
   }
   for (auto& reactor : shared.reactors) reactor->abandon();
-  shared.pool.reset();
+  if (shared.pool) shared.pool->stop();
   {
     // The engine completes every request; until then its completions need the reactors.
     std::unique_lock lock(shared.mutex);
     shared.gone.wait(lock, [this] { return shared.connections == 0 && shared.calls() == 0; });
   }
   for (auto& reactor : shared.reactors) reactor->join();
+  shared.pool.reset();
   shared.login_pool.reset();
 }
 
@@ -209,7 +248,8 @@ base::Result<std::unique_ptr<Server>> Server::start(engine::Engine& engine, cons
   }
   impl->start(options);
   if (!options.http_address.empty()) {
-    auto http = Http::start(options.http_address, impl->monitor.pages(to_text(impl->endpoint)));
+    auto http = Http::start(options.http_address, impl->monitor.pages(to_text(impl->endpoint)),
+                            options.http_host_names);
     if (http) {
       impl->http = std::move(*http);
     } else if (options.http_required) {

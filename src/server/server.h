@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "engine/engine.h"
@@ -19,6 +20,8 @@
 namespace sibyl::server {
 
 struct Limits {
+  // As far as the process may have descriptors. Of those that have not logged in (or said STARTUP, where
+  // nobody logs in) there may be a quarter: a new one ends the oldest of them.
   size_t connections = 16'384;
   size_t connections_per_address = 0;  // 0: as many as `connections`
   size_t frame_body_bytes = 16u << 20;
@@ -33,8 +36,9 @@ struct Limits {
   // Messages that have not come whole, beyond the first 4 KiB of each. Who would send more is not read from.
   size_t total_incoming_bytes = 256u << 20;
   size_t requests_per_second = 0;  // 0: any
-  // Answers that a client does not take: above the first, nothing more is read from it; above the second, its
-  // requests that have not started are answered OVERLOADED.
+  // Results that a client has not taken yet. Above the first limit nothing more is read from it. Above the
+  // second, or a quarter of total_unsent_bytes, its requests that have been read do not start, or are
+  // answered OVERLOADED if its STARTUP asked for that.
   size_t unsent_bytes = 1u << 20;
   size_t unsent_bytes_overload = 32u << 20;
   // Requests that wait for a thread that may block; beyond it they are answered OVERLOADED.
@@ -45,8 +49,8 @@ struct Limits {
   // How long reading a page may take where the partitions are named, and where they are not.
   std::chrono::milliseconds read_timeout{5'000}, range_timeout{10'000};
   std::chrono::milliseconds handshake_timeout{30'000};
-  // Closes a connection that in this time takes less than 64 KiB of the answers that wait for it, or sends
-  // less of a message that it has begun. Much shorter where all together hold too much.
+  // Closes a connection that in this time takes nothing of the results that wait for it, or sends less than
+  // 64 KiB of a message that it has begun. A sixth of it where all together hold too much.
   std::chrono::milliseconds unsent_timeout{30'000};
   // Closes a connection that asks nothing; 0: never.
   std::chrono::milliseconds idle_timeout{0};
@@ -71,6 +75,8 @@ struct Options {
   // does not start, or, unless it is required, goes without.
   std::string http_address;
   bool http_required = true;
+  // What http_address may be called besides addresses and this machine's name (http.h).
+  std::vector<std::string> http_host_names;
 };
 
 class Server {

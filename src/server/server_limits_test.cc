@@ -215,6 +215,24 @@ TEST_F(ServerTest, ConnectionsBeyondTheLimitAreClosed) {
   EXPECT_EQ(second.query("void", 2).header.stream, 2);
 }
 
+// Whoever has not logged in, or said STARTUP, gives way to the next: it cannot keep others out.
+TEST_F(ServerTest, StrangersMakeRoom) {
+  Limits limits;
+  limits.connections = 4;
+  restart(limits);
+  Client known(port());
+  known.startup();
+  std::vector<std::unique_ptr<Client>> strangers;
+  for (int i = 0; i < 20; ++i) {
+    strangers.push_back(std::make_unique<Client>(port()));
+    Client next(port());
+    next.startup();
+    EXPECT_EQ(next.query("void", 2).header.stream, 2) << i;
+  }
+  EXPECT_TRUE(strangers.front()->is_closed());
+  EXPECT_EQ(known.query("void", 3).header.stream, 3);
+}
+
 TEST_F(ServerTest, SilentConnectionsAreClosed) {
   Limits limits;
   limits.handshake_timeout = std::chrono::milliseconds(1);

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <utility>
 
+#include "base/contain.h"
 #include "plan/modify.h"
 #include "plan/select.h"
 #include "server/begin.h"
@@ -87,6 +88,7 @@ void Connection::handle_startup(const Header& header, BytesView body) {
   if (const auto status = apply_startup(body); !status) return answer_error(header.stream, status.error());
   if (reactor_.shared().engine.auth_options().authenticator == auth::Authenticator::allow_all) {
     stage_ = Stage::ready;
+    reactor_.remove_stranger(*this);
     answer_empty(header.stream, Opcode::ready);
   } else {
     stage_ = Stage::authenticating;
@@ -191,23 +193,26 @@ Call* Connection::take_call(const FrameStep& step, const ChunkPtr& chunk) {
 void Connection::start_call(const FrameStep& step, const ChunkPtr& chunk) {
   if (const auto refused = refusal()) return answer_error(step.header.stream, *refused);
   Call* call = take_call(step, chunk);
-  if ((step.header.flags & protocol::flag::tracing) != 0) begin_trace(*call);
+  const base::Result<NextStep> next = base::contain([&] { return begin_call(*call, step); });
+  if (!next) call->result = base::fail(next.error());
+  if (!next || *next == NextStep::finish) return finish(call);
+  run(call, *next == NextStep::run_blocking);
+}
+
+base::Result<Connection::NextStep> Connection::begin_call(Call& call, const FrameStep& step) {
+  if ((step.header.flags & protocol::flag::tracing) != 0) begin_trace(call);
   BytesView body = step.body;
-  auto status = open_body(step.header, body, call->decompressed);
-  if (status && is_long(*call, body)) {
-    call->unread = std::make_unique<UnreadMessage>(UnreadMessage{body, version_, keyspace_});
-    return run(call, true);
+  SIBYL_TRY(open_body(step.header, body, call.decompressed));
+  if (is_long(call, body)) {
+    call.unread = std::make_unique<UnreadMessage>(UnreadMessage{body, version_, keyspace_});
+    return NextStep::run_blocking;
   }
-  if (status) status = begin(*call, body, version_, keyspace_);
-  if (!status) {
-    call->result = base::fail(status.error());
-    return finish(call);
+  SIBYL_TRY(begin(call, body, version_, keyspace_));
+  if (call.opcode == Opcode::prepare) {
+    call.result = execute::ResultSet();
+    return NextStep::finish;
   }
-  if (call->opcode == Opcode::prepare) {
-    call->result = execute::ResultSet();
-    return finish(call);
-  }
-  run(call, may_take_long(*call, body.size()));
+  return may_take_long(call, body.size()) ? NextStep::run_blocking : NextStep::run;
 }
 
 void Connection::begin_trace(Call& call) {
@@ -229,9 +234,44 @@ void complete(Call* call, base::Result<execute::ResultSet> result) {
   }
 }
 
-void execute_now(Call& call) {
+// The call that this thread has given to the engine.
+struct StartingCall {
+  const Call* call;
+  bool was_dropped = false;  // its completion was destroyed without being called
+};
+thread_local StartingCall* starting_call = nullptr;
+
+// Made before it is needed: then there may be no memory to make it.
+const base::Error dropped =
+    base::Error(base::ErrorCode::server, "The request was given up after an error of the server")
+        .with_hint("if it writes, it may have been applied; the server's log has the error");
+
+// An exception that passes through the engine destroys the completion, wherever it has got to: on this thread
+// execute_now() completes the call, with what was thrown, and on another the completion does itself.
+class CallCompletion {
+ public:
+  explicit CallCompletion(Call& call) : call_(&call) {}
+  CallCompletion(CallCompletion&& other) noexcept : call_(std::exchange(other.call_, nullptr)) {}
+  CallCompletion& operator=(CallCompletion&&) = delete;
+  ~CallCompletion() {
+    if (call_ == nullptr) return;
+    if (starting_call != nullptr && starting_call->call == call_) {
+      starting_call->was_dropped = true;
+    } else {
+      complete(call_, base::fail(dropped));
+    }
+  }
+  void operator()(base::Result<execute::ResultSet> result) {
+    complete(std::exchange(call_, nullptr), std::move(result));
+  }
+
+ private:
+  Call* call_;
+};
+
+void give_to_engine(Call& call) {
   engine::Engine& engine = call.reactor->shared().engine;
-  auto done = [&call](base::Result<execute::ResultSet> result) { complete(&call, std::move(result)); };
+  CallCompletion done(call);
   if (call.plan) {
     engine.execute_as(call.who, call.plan, call.request, std::move(done));
   } else {
@@ -239,6 +279,21 @@ void execute_now(Call& call) {
                                          cql::Batch::Kind::counter};
     engine.execute_batch_as(call.who, kinds[static_cast<size_t>(call.batch.kind)], std::move(call.items),
                             call.request, std::move(done));
+  }
+}
+
+// The call is completed exactly once, whatever the engine throws. It may be finished and gone when this
+// returns.
+void execute_now(Call& call) {
+  Shared& shared = call.reactor->shared();
+  StartingCall here{&call};
+  StartingCall* const outer = std::exchange(starting_call, &here);
+  const base::Status status = base::contain([&] { give_to_engine(call); });
+  starting_call = outer;
+  if (here.was_dropped) {
+    complete(&call, base::fail(status ? dropped : status.error()));
+  } else if (!status) {
+    shared.request_log.tell_thrown(status.error());
   }
 }
 
@@ -265,17 +320,24 @@ std::chrono::steady_clock::time_point deadline_of(const Call& call) {
 
 }  // namespace
 
+BlockingPool::Admission results_admission() {
+  return {[](Call& call) { return call.connection->try_start(call); },
+          [](const Call& call, ptrdiff_t change) { call.reactor->count_held(change); }};
+}
+
 void run_blocking(Call& call) {
   const Shared& shared = call.reactor->shared();
-  if (call.connection->is_overloaded())
+  const Connection& connection = *call.connection;
+  if (connection.is_closed() || (connection.throws_on_overload() && connection.is_overloaded()))
     return complete(&call,
                     base::fail(overloaded("Request refused: the connection does not read its answers")));
   if (coarse_now() - call.queued > shared.limits.queue_timeout)
     return complete(&call, base::fail(overloaded("Query timed out before it could start")));
   call.started = std::chrono::steady_clock::now();
   if (const UnreadMessage* unread = call.unread.get()) {
-    if (auto status = begin(call, unread->body, unread->version, unread->keyspace); !status)
-      return complete(&call, base::fail(std::move(status.error())));
+    const base::Status status =
+        base::contain([&] { return begin(call, unread->body, unread->version, unread->keyspace); });
+    if (!status) return complete(&call, base::fail(status.error()));
     if (call.opcode == Opcode::prepare) return complete(&call, execute::ResultSet());
   }
   call.deadline = deadline_of(call);
@@ -312,6 +374,8 @@ void Connection::run(Call* call, bool may_block) {
     if (call->trace) call->trace->step("Handed to a thread that may wait");
     call->queued = coarse_now();
     call->may_last = may_last(*call);
+    ++pool_calls_;
+    call->is_pooled = true;
     if (reactor_.shared().pool->submit(line_, *call)) return;
     call->result = base::fail(overloaded("Request refused: too many requests wait for a thread"));
     finish(call);
@@ -354,23 +418,30 @@ void Connection::count_finished(const Call& call) {
   }
 }
 
+void Connection::record_finished(const Call& call) {
+  if (!call.login) count_finished(call);
+  if (!call.trace) return;
+  call.trace->stop();
+  reactor_.shared().engine.show_trace(*call.trace);
+}
+
+void Connection::answer_finished(const Call& call) {
+  if (call.login) return finish_login(call);
+  if (stage_ == Stage::closed) return;
+  if (!call.result->has_value()) {
+    answer_failure(call, call.result->error());
+  } else if (call.opcode == Opcode::prepare) {
+    answer_prepared(call);
+  } else {
+    answer_result(call, **call.result);
+  }
+}
+
 void Connection::finish(Call* call) {
-  if (!call->login) count_finished(*call);
-  if (call->trace) {
-    call->trace->stop();
-    reactor_.shared().engine.show_trace(*call->trace);
-  }
-  if (call->login) {
-    finish_login(*call);
-  } else if (stage_ != Stage::closed) {
-    if (!call->result->has_value()) {
-      answer_failure(*call, call->result->error());
-    } else if (call->opcode == Opcode::prepare) {
-      answer_prepared(*call);
-    } else {
-      answer_result(*call, **call->result);
-    }
-  }
+  if (const base::Status status = base::contain([&] { record_finished(*call); }); !status)
+    reactor_.shared().request_log.tell_thrown(status.error());
+  answer_or_fail(call->stream, [&] { answer_finished(*call); });
+  if (call->is_pooled) leave_pool(*call);
   --calls_;
   call_bytes_ -= call->frame_bytes;
   const size_t bytes = call->frame_bytes;

@@ -152,6 +152,13 @@ class Client {
       received_.append(buffer, static_cast<size_t>(size));
     }
   }
+  // At most so many bytes of what has come.
+  std::string take_some(size_t size) {
+    std::string taken(size, '\0');
+    const ssize_t got = ::recv(socket_, taken.data(), size, 0);
+    taken.resize(got > 0 ? static_cast<size_t>(got) : 0);
+    return taken;
+  }
   bool is_closed() { return read().header.stream == -99; }
   std::string read_raw(size_t size) {
     while (received_.size() < size) {

@@ -3,6 +3,7 @@
 The same tests pass against a real Cassandra: SIBYL_TEST_SERVER=127.0.0.1:9042 pytest tests/drivers."""
 import os
 import pathlib
+import resource
 import signal
 import subprocess
 import tempfile
@@ -17,10 +18,11 @@ BINARY = os.environ.get("SIBYL_BINARY", str(ROOT / "build/release/sibyl"))
 class Server:
     """One sibyl process on its own data directory."""
 
-    def __init__(self, data=None, arguments=()):
+    def __init__(self, data=None, arguments=(), descriptors=None):
         self.folder = tempfile.TemporaryDirectory(prefix="sibyl-test-")
         self.data = data or os.path.join(self.folder.name, "data")
         self.arguments = list(arguments)
+        self.descriptors = descriptors  # how many it may have; None: as this process
         self.process = None
         self.host, self.port = "127.0.0.1", 0
         self.start()
@@ -29,10 +31,14 @@ class Server:
         self.log = open(os.path.join(self.folder.name, "server.log"), "ab")
         self.process = subprocess.Popen(
             [BINARY, "serve", "--data", self.data, "--listen", f"{self.host}:{self.port}", *self.arguments],
-            stdout=subprocess.PIPE, stderr=self.log, text=True)
+            stdout=subprocess.PIPE, stderr=self.log, text=True, preexec_fn=self.limit_descriptors)
         line = self.process.stdout.readline()
         assert line.startswith("ready on "), f"{line!r} {self.read_log()}"
         self.port = int(line.rsplit(":", 1)[1])
+
+    def limit_descriptors(self):
+        if self.descriptors:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (self.descriptors, self.descriptors))
 
     def read_log(self):
         with open(os.path.join(self.folder.name, "server.log"), encoding="utf-8", errors="replace") as log:

@@ -49,14 +49,20 @@ def receive(connection):
     return header[4], exactly(struct.unpack(">i", header[5:])[0])
 
 
-def started(server, receive_buffer=0):
+def started(server, receive_buffer=0, user=None):
     connection = socket.socket()
     if receive_buffer:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
     connection.settimeout(30)
     connection.connect((server.host, server.port))
     connection.sendall(STARTUP)
-    assert receive(connection)[0] == 2
+    if user:
+        assert receive(connection)[0] == 3
+        token = b"\0" + user + b"\0" + user
+        connection.sendall(frame(15, struct.pack(">i", len(token)) + token))
+        assert receive(connection)[0] == 16
+    else:
+        assert receive(connection)[0] == 2
     return connection
 
 
@@ -148,6 +154,65 @@ def test_clients_that_do_not_read_hold_no_memory(server, capsys):
         return receive(writer)[0] == 8
 
     wait_until(is_served)
+
+
+def test_clients_that_decode_slowly_are_served(server, capsys):
+    """More than they may have waiting, and for longer than a request may wait for the server."""
+    writer = started(server)
+    run(writer, KEYSPACE)
+    run(writer, "CREATE TABLE s.t (k int, c int, v text, PRIMARY KEY (k, c))")
+    for c in range(200):
+        run(writer, f"INSERT INTO s.t (k, c, v) VALUES (1, {c}, '{'x' * 10_000}')")
+    before = resident_mebibytes(server)
+    slow = [started(server, receive_buffer=65536) for _ in range(4)]
+    for i, connection in enumerate(slow):
+        connection.sendall(b"".join(query("SELECT * FROM s.t WHERE k = 1", stream, i % 2) for stream in range(60)))
+    peak, began = before, time.monotonic()
+    for _ in range(60):
+        for connection in slow:
+            opcode, body = receive(connection)
+            assert opcode == 8, body
+        peak = max(peak, resident_mebibytes(server))
+        asked = time.monotonic()
+        run(writer, "SELECT key FROM system.local")
+        assert time.monotonic() - asked < 1
+        time.sleep(0.05)
+    with capsys.disabled():
+        print(f"\n4 slow clients took 480 MB in {time.monotonic() - began:.1f} s: {before:.0f} MiB before, {peak:.0f} at most")
+    assert peak - before < 250
+
+
+def test_idle_connections_leave_descriptors_to_the_store(tmp_path):
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 8192), hard))
+    server = Server(data=str(tmp_path / "data"), descriptors=256,
+                    arguments=["--set", "commitlog_segment_size=1MiB", "--authenticator", "PasswordAuthenticator"])
+    try:
+        client = started(server, user=b"cassandra")
+        run(client, KEYSPACE)
+        run(client, "CREATE TABLE s.t (k int PRIMARY KEY, v text)")
+        strangers = []
+        for _ in range(400):
+            strangers.append(socket.create_connection((server.host, server.port)))
+        for k in range(100):  # several segments of the log
+            run(client, f"INSERT INTO s.t (k, v) VALUES ({k}, '{'z' * 50_000}')")
+        run(client, "SELECT count(*) FROM s.t")
+        run(started(server, user=b"cassandra"), "SELECT key FROM system.local")  # strangers make room
+        assert "Too many open files" not in server.read_log()
+        for stranger in strangers:
+            stranger.close()
+    finally:
+        server.close()
+
+
+def test_a_request_that_needs_too_much_memory_is_refused(server):
+    client = started(server)
+    for text in ["SELECT mask_default((vector<float,2147483647>)null) FROM system.local",
+                 "SELECT mask_default((frozen<tuple<vector<float,2147483647>>>)null) FROM system.local"]:
+        opcode, body = ask(client, text)
+        assert opcode == 0, body[:100]
+    run(client, "SELECT key FROM system.local")
+    assert server.process.poll() is None
 
 
 def test_messages_that_never_end_hold_no_memory(server, capsys):

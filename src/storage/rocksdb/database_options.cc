@@ -3,6 +3,9 @@
 #include <rocksdb/file_checksum.h>
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/table.h>
+#include <sys/resource.h>
+
+#include <algorithm>
 
 #include "storage/rocksdb/merging.h"
 #include "storage/rocksdb/messages.h"
@@ -25,6 +28,14 @@ namespace {
   table.partition_filters = true;
   table.metadata_block_size = 4 << 10;
   return table;
+}
+
+// A quarter of what the process may have: the rest is for clients, the log and files that are being written.
+int max_open_files() {
+  constexpr rlim_t wanted = 512;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return wanted;
+  return static_cast<int>(std::min(wanted, limit.rlim_cur / 4));
 }
 
 }  // namespace
@@ -59,7 +70,7 @@ namespace {
   // meanwhile.
   database.max_bgerror_resume_count = 0;
   database.max_background_jobs = 2;
-  database.max_open_files = 512;
+  database.max_open_files = max_open_files();
   database.bytes_per_sync = 1 << 20;
   database.avoid_unnecessary_blocking_io = true;
   database.enable_thread_tracking = true;  // how far compactions have come
