@@ -43,8 +43,9 @@ struct Request {
 
 class Bound;
 
-// A prepared statement; a small handle, copies share everything. It stays good when its tables change: it is
-// then prepared again by itself.
+// A prepared statement; a small handle, copies share everything. It stays good when the schema changes: it is
+// prepared again, and values are encoded for the tables and types as they are when it is executed. text(),
+// parameters() and columns() stay as they were first; Rows::columns() has those of a result.
 class Statement {
  public:
   const std::string& text() const;

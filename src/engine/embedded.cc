@@ -197,9 +197,12 @@ Result<Rows> Session::Impl::start(plan::PreparedPtr plan, const std::vector<Valu
 Result<Rows> Session::execute(const Bound& statement, const Request& request) {
   return engine::contain([&]() -> Result<Rows> {
     if (statement.error_) return std::unexpected(*statement.error_);
-    auto plan = statement.statement_.impl_->current();
-    if (!plan) return std::unexpected(std::move(plan.error()));
-    return impl_->start(std::move(*plan), statement.values_, request);
+    while (true) {
+      auto plan = statement.statement_.impl_->current();
+      if (!plan) return std::unexpected(std::move(plan.error()));
+      Result<Rows> rows = impl_->start(std::move(*plan), statement.values_, request);
+      if (rows || !engine::must_prepare_again(rows.error())) return rows;
+    }
   });
 }
 
@@ -218,7 +221,12 @@ Result<Rows> Session::execute(std::string_view text, std::initializer_list<Value
 }
 
 Result<Rows> Session::execute(const Batch& batch, const Request& request) {
-  return engine::contain([&] { return impl_->start(batch, request); });
+  return engine::contain([&]() -> Result<Rows> {
+    while (true) {
+      Result<Rows> rows = impl_->start(batch, request);
+      if (rows || !engine::must_prepare_again(rows.error())) return rows;
+    }
+  });
 }
 
 Result<Rows> Session::Impl::start(const Batch& batch, const Request& request) {

@@ -35,6 +35,12 @@ std::invoke_result_t<Work> contain(Work&& work) {
   return std::move(*result);
 }
 
+// A schema change has made a plan invalid while it ran: prepare again, encode the values anew and retry. Each
+// retry needs one more schema change, so that retries end with them.
+inline bool must_prepare_again(const Error& error) {
+  return error.code == ErrorCode::unprepared;
+}
+
 // Runs and waits.
 Result<execute::ResultSet> run(Engine& engine, const plan::PreparedPtr& plan,
                                const execute::Request& request);
@@ -59,6 +65,7 @@ struct Rows::Impl {
   std::unique_ptr<engine::BoundValues> values;
   execute::Request request;
   std::vector<std::string> warnings;
+  plan::ResultMetadataPtr metadata;  // of `page`
   std::shared_ptr<const Row::Page> page;
   size_t next = 0;    // row of the page
   bool more = false;  // pages after this one
@@ -67,6 +74,8 @@ struct Rows::Impl {
   void take(execute::ResultSet result);
   // Makes the next page the current one; false at the end or after an error.
   bool turn();
+  // Runs the plan for the next page; prepares it again when a schema change has made it invalid.
+  Result<execute::ResultSet> fetch();
 };
 
 struct Statement::Impl {
@@ -76,7 +85,7 @@ struct Statement::Impl {
   plan::PreparedPtr plan;  // as first prepared
   std::vector<Column> parameters, columns;
 
-  // The newest plan; prepared again when the engine has forgotten it.
+  // The newest plan; prepared again when the engine has forgotten it, or a schema change has made it invalid.
   Result<plan::PreparedPtr> current() const;
 };
 

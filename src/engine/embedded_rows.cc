@@ -48,13 +48,14 @@ Error Row::explain(size_t column, Error error) const {
 
 void Rows::Impl::take(execute::ResultSet result) {
   auto taken = std::make_shared<Row::Page>();
-  if (page) {
+  if (page && (metadata == result.metadata || !result.metadata)) {
     taken->columns = page->columns;
     taken->types = page->types;
   } else if (result.metadata) {
     taken->columns = engine::public_columns(result.metadata->columns);
     for (const plan::ColumnSpec& spec : result.metadata->columns) taken->types.push_back(spec.type);
   }
+  metadata = std::move(result.metadata);
   taken->rows = result.rows.count();
   taken->bytes = result.rows.take_bytes();
   base::Reader reader(taken->bytes);
@@ -77,10 +78,22 @@ void Rows::Impl::take(execute::ResultSet result) {
   next = 0;
 }
 
+Result<execute::ResultSet> Rows::Impl::fetch() {
+  while (true) {
+    Result<execute::ResultSet> result = engine::run(*engine, plan, request);
+    if (result || !engine::must_prepare_again(result.error())) return result;
+    auto again = engine->prepare(plan->text, plan->keyspace);
+    if (!again) return std::unexpected(engine::public_error(again.error()));
+    // The values are encoded already, for the markers of the first page's plan.
+    if (plan::metadata_id({again->plan->markers}) != plan::metadata_id({plan->markers})) return result;
+    plan = std::move(again->plan);
+  }
+}
+
 bool Rows::Impl::turn() {
   if (!more || error) return false;
   const Status turned = sibyl::engine::contain([&]() -> Status {
-    Result<execute::ResultSet> result = sibyl::engine::run(*engine, plan, request);
+    Result<execute::ResultSet> result = fetch();
     if (!result) return std::unexpected(std::move(result.error()));
     take(std::move(*result));
     return {};

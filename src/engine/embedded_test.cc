@@ -7,6 +7,7 @@
 #include <cmath>
 #include <filesystem>
 #include <thread>
+#include <tuple>
 
 namespace {
 
@@ -252,6 +253,53 @@ TEST_F(EmbeddedTest, StatementsSurviveChangesOfTheirTable) {
   EXPECT_EQ(session_.execute(select.bind(1)).error().message, "table t does not exist");
   run("CREATE TABLE t (k int PRIMARY KEY)");
   EXPECT_TRUE(check(check(session_.execute(select.bind(1))).all()).empty());
+}
+
+TEST_F(EmbeddedTest, ValuesAreEncodedForTheTableAsItIs) {
+  run("CREATE TABLE n (k int PRIMARY KEY, v int)");
+  sibyl::Statement insert = check(session_.prepare("INSERT INTO n (k, v) VALUES (?, ?)"));
+  sibyl::Bound bound = insert.bind(1, 7);
+  check(session_.execute(bound));
+  run("DROP TABLE n");
+  run("CREATE TABLE n (k int PRIMARY KEY, v smallint)");
+  check(session_.execute(bound));
+  sibyl::Batch batch;
+  batch.add(insert.bind(2, 8));
+  run("DROP TABLE n");
+  run("CREATE TABLE n (k int PRIMARY KEY, v bigint)");
+  check(session_.execute(batch));
+  EXPECT_EQ(check(check(run("SELECT v FROM n").all()).at(0).get<int64_t>(0)), 8);
+  run("DROP TABLE n");
+  run("CREATE TABLE n (k int PRIMARY KEY, v boolean)");
+  EXPECT_THAT(session_.execute(bound).error().message, HasSubstr("Parameter 1 ('v')"));
+}
+
+TEST_F(EmbeddedTest, NewFieldsOfUserTypesAreReadAndWritten) {
+  run("CREATE TABLE p (k int PRIMARY KEY, v frozen<pt>)");
+  sibyl::Statement insert = check(session_.prepare("INSERT INTO p (k, v) VALUES (?, ?)"));
+  sibyl::Statement select = check(session_.prepare("SELECT v FROM p WHERE k = ?"));
+  check(session_.execute(insert.bind(1, std::tuple(1, 2))));
+  run("ALTER TYPE pt ADD z text");
+  check(session_.execute(insert.bind(2, std::tuple(1, 2, std::string("new")))));
+  run("ALTER TYPE pt RENAME x TO w");
+  EXPECT_EQ(check(check(session_.execute(select.bind(2))).all()).at(0).text(0), "{w: 1, y: 2, z: 'new'}");
+}
+
+TEST_F(EmbeddedTest, PagesGoOnAfterChangesOfTheTable) {
+  run("CREATE TABLE i (k int PRIMARY KEY, v int)");
+  run("CREATE INDEX by_v ON i (v)");
+  for (int k = 0; k < 10; ++k) run("INSERT INTO i (k, v) VALUES (?, 1)", {k});
+  sibyl::Statement select = check(session_.prepare("SELECT * FROM i WHERE v = ? ALLOW FILTERING"));
+  sibyl::Rows rows = check(session_.execute(select.bind(1), {.page_size = 4, .timestamp_micros = {}}));
+  ASSERT_TRUE(rows.next());
+  run("ALTER TABLE i ADD a int");
+  size_t count = 1;
+  while (const std::optional<Row> row = rows.next()) {
+    ++count;
+    EXPECT_EQ(check(row->get<int>("v")), 1);
+  }
+  EXPECT_TRUE(rows.status().has_value()) << rows.status().error().text();
+  EXPECT_EQ(count, 10u);
 }
 
 TEST_F(EmbeddedTest, RequestsMayBringATimestamp) {

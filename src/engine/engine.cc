@@ -285,9 +285,7 @@ class EngineImpl final : public Engine {
         const std::lock_guard until_it_is_known(definition_mutex_);
         continue;
       }
-      SIBYL_ASSIGN(PreparedPtr current, statements_.renew(plan));
-      // The client may know the columns of the plan that it was told of, and no others.
-      if (current->result_id == plan->result_id) plan = std::move(current);
+      SIBYL_ASSIGN(plan, statements_.renew(plan));
       base::Result<ResultSet> result = execute::select(*plan, request, environment_);
       if (drops_.load(std::memory_order_seq_cst) == drops) return result;
     }

@@ -103,6 +103,51 @@ void PlanCache::erase(std::string_view key) {
   shard.entries.erase(found);
 }
 
+PlanCache::Entry* PlanCache::entry_of(Shard& shard, std::string_view key, const plan::PreparedPtr& plan) {
+  const auto found = shard.entries.find(key);
+  return found == shard.entries.end() || found->second.plan != plan ? nullptr : &found->second;
+}
+
+void PlanCache::confirm(std::string_view key, const plan::PreparedPtr& plan, uint64_t generation) {
+  Shard& shard = shard_of(key);
+  std::unique_lock lock(shard.mutex);
+  if (Entry* const entry = entry_of(shard, key, plan))
+    entry->generation = std::max(entry->generation, generation);
+}
+
+void PlanCache::replace(std::string_view key, const plan::PreparedPtr& plan, plan::PreparedPtr with,
+                        uint64_t generation, size_t weight) {
+  Shard& shard = shard_of(key);
+  std::unique_lock lock(shard.mutex);
+  Entry* const entry = entry_of(shard, key, plan);
+  if (entry == nullptr) return;
+  count(shard, entry->bytes, weight + key.size());
+  entry->bytes = weight + key.size();
+  entry->plan = std::move(with);
+  entry->generation = generation;
+}
+
+void PlanCache::erase(std::string_view key, const plan::PreparedPtr& plan) {
+  Shard& shard = shard_of(key);
+  std::unique_lock lock(shard.mutex);
+  const Entry* const entry = entry_of(shard, key, plan);
+  if (entry == nullptr) return;
+  count(shard, entry->bytes, 0);
+  shard.entries.erase(shard.entries.find(key));
+}
+
+void PlanCache::erase_if(const std::function<bool(const plan::Prepared&)>& condition) {
+  for (Shard& shard : shards_) {
+    std::vector<std::pair<std::string, plan::PreparedPtr>> found;
+    {
+      std::shared_lock lock(shard.mutex);
+      for (const auto& [key, entry] : shard.entries)
+        if (condition(*entry.plan)) found.emplace_back(key, entry.plan);
+    }
+    for (const auto& [key, plan] : found) erase(key, plan);
+  }
+}
+
 size_t PlanCache::size() const {
   size_t size = 0;
   for (const Shard& shard : shards_) {

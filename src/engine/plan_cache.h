@@ -46,6 +46,13 @@ class PlanCache {
   // `weight`: of the plan.
   void put(std::string_view key, plan::PreparedPtr plan, uint64_t generation, size_t weight);
   void erase(std::string_view key);
+  // These three change an entry only while it holds `plan`: another thread may have replaced it meanwhile.
+  void confirm(std::string_view key, const plan::PreparedPtr& plan, uint64_t generation);
+  void replace(std::string_view key, const plan::PreparedPtr& plan, plan::PreparedPtr with,
+               uint64_t generation, size_t weight);
+  void erase(std::string_view key, const plan::PreparedPtr& plan);
+  // Erases all plans for which it is true. Calls it under the locks of readers.
+  void erase_if(const std::function<bool(const plan::Prepared& plan)>& condition);
 
   size_t size() const;
   size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
@@ -72,6 +79,8 @@ class PlanCache {
     std::atomic<size_t> bytes{0};  // changes under the lock
     std::atomic<uint64_t> insertions{1};
   };
+  // Under the shard's lock. nullptr: the entry holds another plan, or there is none.
+  static Entry* entry_of(Shard& shard, std::string_view key, const plan::PreparedPtr& plan);
   // Under the shard's lock. False: there is no other.
   bool evict_one(Shard& shard, std::string_view but_not);
   void count(Shard& shard, size_t before, size_t now);

@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "cql/parser.h"
 #include "cql/redact.h"
+#include "engine/unprepared.h"
 
 namespace sibyl::engine {
 namespace {
@@ -41,32 +42,12 @@ bool worth_keeping(const plan::Prepared& plan) {
          std::holds_alternative<std::shared_ptr<const plan::Batch>>(plan.plan);
 }
 
-// What takes the place of a plan that no longer holds.
-PreparedPtr replaced(const plan::Prepared& before, PreparedPtr after) {
-  if (!before.result_changed && before.result_id == after->result_id) return after;
-  auto changed = std::make_shared<plan::Prepared>(*after);
-  changed->result_changed = true;
-  return changed;
-}
-
 base::Error too_large(const plan::Prepared& plan, size_t weight) {
   return base::Error(base::ErrorCode::invalid,
                      fmt::format("Prepared statement of size {} bytes is larger than allowed maximum of {} "
                                  "MB: {}...",
                                  weight, Statements::max_prepared_statement >> 20,
                                  cql::without_literals(std::string_view(plan.text).substr(0, 200))));
-}
-
-base::Error not_prepared(std::string_view id) {
-  base::ErrorDetails details;
-  details.code = base::ErrorCode::unprepared;
-  details.message = fmt::format(
-      "Prepared query with ID {} not found (either the query was not prepared on this host (maybe the host "
-      "has been "
-      "restarted?) or you have prepared too many queries and it has been evicted from the internal cache)",
-      base::to_hex(id));
-  details.statement_id = id;
-  return base::Error(std::move(details));
 }
 
 }  // namespace
@@ -86,10 +67,17 @@ schema::SnapshotPtr Statements::schema() const {
 }
 
 void Statements::set_schema(schema::SnapshotPtr schema) {
-  std::lock_guard lock(schema_mutex_);
-  schema_.swap(schema);
-  // Before the lock is given back: whoever sees the schema may rely on plans being made for it.
-  generation_.fetch_add(1, std::memory_order_seq_cst);
+  {
+    std::lock_guard lock(schema_mutex_);
+    schema_ = schema;
+    // Before the lock is released: a thread that sees the schema may rely on plans being made for it.
+    generation_.fetch_add(1, std::memory_order_seq_cst);
+  }
+  prepared_.erase_if(
+      [&](const plan::Prepared& plan) { return validity(plan, *schema) == plan::Validity::invalid; });
+  // These keep tables alive that may be gone; a text that is sent again is planned again.
+  queries_.erase_if(
+      [&](const plan::Prepared& plan) { return validity(plan, *schema) != plan::Validity::current; });
 }
 
 base::Result<PreparedPtr> Statements::bind(std::shared_ptr<const cql::Statement> statement,
@@ -109,41 +97,71 @@ base::Result<PreparedPtr> Statements::make_plan(std::string_view text, const std
   return bind(std::move(statement), text, keyspace);
 }
 
+base::Result<PreparedPtr> Statements::make_again(const plan::Prepared& plan) {
+  SIBYL_ASSIGN(PreparedPtr again, make_plan(plan.text, plan.keyspace));
+  if (plan.id.empty()) return again;
+  // Not after the changes that make a plan stale only, but what clients decode by must not depend on that.
+  if (!same_for_clients(plan, *again)) return base::fail(unprepared_error(plan.id));
+  // No other thread has the plan yet.
+  auto& its = *std::const_pointer_cast<plan::Prepared>(again);
+  its.id = plan.id;
+  its.redefinition = plan.redefinition;
+  return again;
+}
+
 base::Result<PreparedPtr> Statements::current(PlanCache& cache, std::string_view key, uint64_t generation) {
   PlanCache::Found found = cache.find(key);
   if (!found.plan || found.generation == generation) return found.plan;
-  if (!plan::holds_for(*found.plan, *schema())) {
-    auto again = make_plan(found.plan->text, found.plan->keyspace);
-    if (!again) {
-      cache.erase(key);
+  switch (validity(*found.plan, *schema())) {
+    case plan::Validity::current:
+      cache.confirm(key, found.plan, generation);
+      return found.plan;
+    case plan::Validity::stale: {
+      auto again = make_again(*found.plan);
+      if (!again) {
+        cache.erase(key, found.plan);
+      } else {
+        cache.replace(key, found.plan, *again, generation, weigh(**again));
+      }
       return again;
     }
-    found.plan = replaced(*found.plan, std::move(*again));
+    case plan::Validity::invalid:
+      break;
   }
-  cache.put(key, found.plan, generation, weigh(*found.plan));
-  return found.plan;
+  cache.erase(key, found.plan);
+  return nullptr;
 }
 
 base::Result<Statements::Prepared> Statements::prepare(std::string_view text, const std::string& keyspace) {
-  uint64_t generation = generation_.load(std::memory_order_acquire);
+  const uint64_t generation = generation_.load(std::memory_order_seq_cst);
   SIBYL_ASSIGN(std::unique_ptr<cql::Statement> statement, cql::parse_statement(text));
   bool qualified = std::visit(IsFullyQualified{}, statement->node);
   Bytes id = statement_id(qualified ? std::string_view() : std::string_view(keyspace), text);
   auto found = current(prepared_, id, generation);
   // Two pairs of keyspace and text may run together to the same bytes.
-  if (found && *found && (*found)->text == text && (qualified || (*found)->keyspace == keyspace))
+  if (found && *found && (*found)->text == text && (qualified || (*found)->keyspace == keyspace)) {
+    if ((*found)->redefinition) (*found)->redefinition->prepares.fetch_add(1, std::memory_order_relaxed);
     return Prepared{std::move(id), std::move(*found)};
+  }
   SIBYL_ASSIGN(PreparedPtr plan, bind(std::move(statement), text, keyspace));
   const size_t weight = weigh(*plan);
   if (weight > max_prepared_statement) return base::fail(too_large(*plan, weight));
+  // No other thread has the plan yet.
+  auto& its = *std::const_pointer_cast<plan::Prepared>(plan);
+  its.id = id;
+  its.redefinition = history_.record(id, *plan);
+  if (its.redefinition) its.redefinition->prepares.fetch_add(1, std::memory_order_relaxed);
   prepared_.put(id, plan, generation, weight);
+  // set_schema() may have looked for invalid plans just before this one was put.
+  const uint64_t now = generation_.load(std::memory_order_seq_cst);
+  if (now != generation) (void)current(prepared_, id, now);
   return Prepared{std::move(id), std::move(plan)};
 }
 
 base::Result<PreparedPtr> Statements::find_prepared(std::string_view id) {
   auto found = current(prepared_, id, generation_.load(std::memory_order_acquire));
   // A statement that can no longer be made is forgotten; preparing it again tells the client why.
-  if (!found || !*found) return base::fail(not_prepared(id));
+  if (!found || !*found) return base::fail(unprepared_error(id));
   return found;
 }
 
@@ -157,7 +175,9 @@ base::Result<PreparedPtr> Statements::renew(PreparedPtr plan) {
   Checked& known = checked[std::hash<const void*>{}(plan.get()) / alignof(plan::Prepared) % checked.size()];
   const uint64_t generation = generation_.load(std::memory_order_seq_cst);
   if (known.plan == plan && known.generation == generation) return plan;
-  if (!holds_for(*plan, *schema())) return make_plan(plan->text, plan->keyspace);
+  const plan::Validity found = validity(*plan, *schema());
+  if (found == plan::Validity::invalid && !plan->id.empty()) return base::fail(unprepared_error(plan->id));
+  if (found != plan::Validity::current) return make_again(*plan);
   if (is_small(*plan)) known = {plan, generation};
   return plan;
 }

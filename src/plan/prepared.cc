@@ -107,6 +107,7 @@ struct Planner {
     explained->warnings = own.take_warnings();
     explained->functions = own.take_uses();
     explained->calls = own.take_calls();
+    explained->user_types = own.take_user_types();
     prepared.tables = explained->tables;
     prepared.result = explanation_columns();
     prepared.plan = Explain{statement, std::move(explained)};
@@ -128,11 +129,67 @@ struct Planner {
 
 }  // namespace
 
+namespace {
+
+// Lengths are written before texts, so that no two types run together to the same bytes.
+void append_name(base::Bytes& out, std::string_view name) {
+  fmt::format_to(std::back_inserter(out), "{}:{}", name.size(), name);
+}
+
+void append_type(base::Bytes& out, const types::Type& type) {
+  fmt::format_to(std::back_inserter(out), "{}{}{}(", static_cast<int>(type.kind()),
+                 type.is_frozen() ? "f" : "m", type.dimension());
+  append_name(out, type.keyspace());
+  append_name(out, type.name());
+  for (const std::string& field : type.field_names()) append_name(out, field);
+  for (const types::TypePtr& parameter : type.parameters()) append_type(out, *parameter);
+  out.push_back(')');
+}
+
+bool is_same_column(const schema::Column& left, const schema::Column& right) {
+  return left.name == right.name && left.id == right.id && left.kind == right.kind &&
+         left.position == right.position && left.descending == right.descending &&
+         *left.type == *right.type &&
+         (left.mask == right.mask || (left.mask && right.mask && *left.mask == *right.mask));
+}
+
+// Apart from whether it is built.
+bool is_same_index(schema::Index left, const schema::Index& right) {
+  left.is_built = right.is_built;
+  return left == right;
+}
+
+bool is_same_for_statements(const schema::Table& left, const schema::Table& right) {
+  return left.id == right.id && left.storage_id == right.storage_id &&
+         left.options.default_time_to_live == right.options.default_time_to_live &&
+         left.options.gc_grace_seconds == right.options.gc_grace_seconds &&
+         std::equal(left.columns.begin(), left.columns.end(), right.columns.begin(), right.columns.end(),
+                    is_same_column) &&
+         std::equal(left.indexes.begin(), left.indexes.end(), right.indexes.begin(), right.indexes.end(),
+                    is_same_index);
+}
+
+bool is_current_type(const schema::UserTypePtr& type, const schema::Snapshot& schema) {
+  const schema::KeyspacePtr keyspace = schema.find_keyspace(type->keyspace);
+  return keyspace && keyspace->find_type(type->name) == type;
+}
+
+bool can_become_invalid(const Prepared& prepared) {
+  return std::holds_alternative<std::shared_ptr<const Select>>(prepared.plan) ||
+         std::holds_alternative<std::shared_ptr<const Modification>>(prepared.plan) ||
+         std::holds_alternative<std::shared_ptr<const Batch>>(prepared.plan);
+}
+
+}  // namespace
+
 base::Bytes metadata_id(const ResultMetadata& metadata) {
   base::Bytes hashed(1, '\0'), id;
-  for (const ColumnSpec& column : metadata.columns)
-    hashed.append(
-        fmt::format("{}.{}.{} {}\n", column.keyspace, column.table, column.name, column.type->cql_name()));
+  for (const ColumnSpec& column : metadata.columns) {
+    append_name(hashed, column.keyspace);
+    append_name(hashed, column.table);
+    append_name(hashed, column.name);
+    append_type(hashed, *column.type);
+  }
   // Two hashes of 64 bits, told apart by the first byte.
   for (const char salt : {'\0', '\1'}) {
     hashed[0] = salt;
@@ -141,14 +198,29 @@ base::Bytes metadata_id(const ResultMetadata& metadata) {
   return id;
 }
 
-bool holds_for(const Prepared& prepared, const schema::Snapshot& schema) {
-  return std::all_of(prepared.tables.begin(), prepared.tables.end(),
-                     [&](const schema::TablePtr& table) {
-                       return schema.find_table(table->keyspace, table->name) == table;
-                     }) &&
-         std::all_of(prepared.functions.begin(), prepared.functions.end(), [&](const FunctionUse& use) {
-           return overloads_of(schema, use.keyspace, use.name) == use.overloads;
-         });
+Validity validity(const Prepared& prepared, const schema::Snapshot& schema) {
+  Validity found = Validity::current;
+  for (const schema::TablePtr& table : prepared.tables) {
+    const schema::TablePtr now = schema.find_table(table->keyspace, table->name);
+    if (now == table) continue;
+    found = Validity::stale;
+    if (!can_become_invalid(prepared)) return found;
+    if (!now || !is_same_for_statements(*table, *now)) return Validity::invalid;
+  }
+  const bool uses_others =
+      !std::all_of(prepared.functions.begin(), prepared.functions.end(),
+                   [&](const FunctionUse& use) {
+                     return overloads_of(schema, use.keyspace, use.name) == use.overloads;
+                   }) ||
+      !std::all_of(prepared.user_types.begin(), prepared.user_types.end(),
+                   [&](const schema::UserTypePtr& type) { return is_current_type(type, schema); });
+  if (!uses_others) return found;
+  return can_become_invalid(prepared) ? Validity::invalid : Validity::stale;
+}
+
+bool same_for_clients(const Prepared& left, const Prepared& right) {
+  return left.result_id == right.result_id && left.partition_key_markers == right.partition_key_markers &&
+         metadata_id({left.markers}) == metadata_id({right.markers});
 }
 
 base::Result<PreparedPtr> prepare(std::shared_ptr<const cql::Statement> statement, std::string text,
@@ -163,6 +235,7 @@ base::Result<PreparedPtr> prepare(std::shared_ptr<const cql::Statement> statemen
   prepared->markers = binder.take_markers();
   prepared->functions = binder.take_uses();
   prepared->calls = binder.take_calls();
+  prepared->user_types = binder.take_user_types();
   for (std::string& warning : binder.take_warnings()) prepared->warnings.push_back(std::move(warning));
   SIBYL_TRY(check_statement(*statement, *prepared, guardrails, prepared->warnings));
   prepared->result_id = metadata_id(prepared->result ? *prepared->result : ResultMetadata{});

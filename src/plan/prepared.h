@@ -2,6 +2,7 @@
 // threads.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -27,7 +28,8 @@ struct ResultMetadata {
   std::vector<ColumnSpec> columns;
 };
 using ResultMetadataPtr = std::shared_ptr<const ResultMetadata>;
-// 16 bytes that differ when the names or types of the columns do: v5 clients compare them.
+// 16 bytes that differ when anything differs that a client decodes by: names and types of the columns, and
+// names and types of the fields of user types at any depth. v5 clients compare them.
 base::Bytes metadata_id(const ResultMetadata& metadata);
 
 struct Select;        // select.h
@@ -66,18 +68,26 @@ struct Explain {
   std::shared_ptr<const Prepared> explained;
 };
 
+// A prepared statement whose markers or result columns are not those that clients were told before. All plans
+// that are made until the next such change share one.
+struct Redefinition {
+  std::atomic<uint64_t> prepares{0};  // PREPARE requests answered since the change
+};
+
 struct Prepared {
   std::string text;                      // as the client sent it
   std::string keyspace;                  // the session's when it was prepared; may be empty
+  base::Bytes id;                        // clients execute it by; empty for a statement sent as text
   std::vector<schema::TablePtr> tables;  // those it reads or writes: when one is replaced, prepare again
   std::vector<FunctionUse> functions;    // names that it uses: when one changes, prepare again
-  std::vector<CalledFunction> calls;     // in the order in which Cassandra asks for permissions
+  std::vector<schema::UserTypePtr> user_types;  // those it names itself, in casts: likewise
+  std::vector<CalledFunction> calls;            // in the order in which Cassandra asks for permissions
   std::vector<ColumnSpec> markers;
   std::vector<uint16_t>
-      partition_key_markers;    // markers that give the partition key, in key order; empty if not all
-  ResultMetadataPtr result;     // nullptr when it returns no rows
-  base::Bytes result_id;        // metadata_id() of `result`, or of no columns
-  bool result_changed = false;  // since the text was first prepared: clients may know older columns
+      partition_key_markers;  // markers that give the partition key, in key order; empty if not all
+  ResultMetadataPtr result;   // nullptr when it returns no rows
+  base::Bytes result_id;      // metadata_id() of `result`, or of no columns
+  std::shared_ptr<Redefinition> redefinition;  // nullptr: clients know no other markers and columns
   std::vector<std::string> warnings;
   std::shared_ptr<void> usage;  // what whoever runs it counts for it; set before it is shared
   std::variant<std::shared_ptr<const Select>, std::shared_ptr<const Modification>,
@@ -86,8 +96,19 @@ struct Prepared {
 };
 using PreparedPtr = std::shared_ptr<const Prepared>;
 
-// Whether every table and function it names is still the one that it was prepared for.
-bool holds_for(const Prepared& prepared, const schema::Snapshot& schema);
+// Whether a plan may still be used with a schema that is newer than the one it was made for.
+enum class Validity : uint8_t {
+  current,  // nothing that it uses was replaced
+  stale,    // make it again from its text; clients need not know (a comment, a view, an index that is now
+            // built)
+  invalid   // clients must prepare it again: what they encode or decode by, or what it does, may have changed
+};
+// A SELECT, a modification or a batch is invalid where Cassandra forgets it: a table was dropped or created
+// again, or its columns, indexes, default_time_to_live or gc_grace_seconds changed; a function, an aggregate
+// or a user type that it names changed. Other statements are never more than stale.
+Validity validity(const Prepared& prepared, const schema::Snapshot& schema);
+// Whether clients encode values and decode rows of both in the same way.
+bool same_for_clients(const Prepared& left, const Prepared& right);
 
 // Parses nothing and touches no data. `keyspace` is the session's, or empty. Errors are Cassandra's, with
 // positions. Statements that are not built yet (indexes, views, functions, roles...) are refused

@@ -99,7 +99,7 @@ class Binder {
   // specified...", "Keyspace 'k' does not exist").
   base::Result<schema::TablePtr> table(const cql::QualifiedName& name) const;
   // A written type; user types are looked up in the keyspace it belongs to.
-  base::Result<types::TypePtr> type(const cql::RawType& raw, const std::string& keyspace) const;
+  base::Result<types::TypePtr> type(const cql::RawType& raw, const std::string& keyspace);
 
   // The expression as a value of receiver.type. A marker becomes receiver's; a literal or call that does not
   // fit is refused with Cassandra's text (`Invalid STRING constant (abc) for "v" of type int`).
@@ -133,6 +133,8 @@ class Binder {
   void add_use(FunctionUse use) { uses_.push_back(std::move(use)); }
   std::vector<FunctionUse> take_uses() { return std::move(uses_); }
   std::vector<CalledFunction> take_calls() { return std::move(calls_); }
+  // The user types that the statement names.
+  std::vector<schema::UserTypePtr> take_user_types() { return std::move(user_types_); }
 
  private:
   base::Result<TermPtr> literal(const cql::Literal& literal, const ColumnSpec& receiver);
@@ -151,6 +153,7 @@ class Binder {
   base::Result<FunctionPtr> resolve(const cql::Expression& call, const ColumnSpec& receiver,
                                     bool typed_by_receiver);
   void add_call(const Function& function);
+  void add_user_types(const types::Type& type);
   base::Result<FunctionPtr> find_function(const cql::Expression& call, const ColumnSpec& receiver);
 
   const schema::Snapshot& schema_;
@@ -159,6 +162,7 @@ class Binder {
   std::vector<std::string> warnings_;
   std::vector<FunctionUse> uses_;
   std::vector<CalledFunction> calls_;
+  std::vector<schema::UserTypePtr> user_types_;
   std::string function_keyspace_;  // where calls without a keyspace look: that of the statement's table
   RowScope* scope_ = nullptr;
   std::map<std::pair<const cql::Expression*, types::TypePtr>, base::Result<FunctionPtr>> resolved_;

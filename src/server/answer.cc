@@ -41,7 +41,8 @@ void choose_metadata(const Call& call, const execute::ResultSet& result, protoco
   if (!call.is_execute) return;
   const bool is_as_prepared = result.metadata == call.plan->result;
   if (!protocol::has_result_metadata_ids(version)) {
-    header.skip_metadata &= is_as_prepared && !call.plan->result_changed;
+    // Several drivers keep the columns that they were told first, even when they prepare again.
+    header.skip_metadata &= is_as_prepared && call.plan->redefinition == nullptr;
     return;
   }
   // The columns of a conditional write differ from one time to the next: always told, never to be kept.

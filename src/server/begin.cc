@@ -7,10 +7,12 @@
 #include <unordered_map>
 
 #include "base/consistency.h"
+#include "engine/unprepared.h"
 #include "execute/quick.h"
 #include "plan/modify.h"
 #include "plan/select.h"
 #include "protocol/request.h"
+#include "server/connection.h"
 #include "server/reactor.h"
 #include "types/print.h"
 #include "types/text.h"
@@ -117,6 +119,14 @@ base::Status check_marker_count(const plan::Prepared& plan, size_t values, const
       fmt::format("{} were {} markers(?) in CQL but {} bound variables", there, plan.markers.size(), values));
 }
 
+// The plan of an id that the client may execute: see redefined_statements.h.
+base::Result<plan::PreparedPtr> find_prepared(const Call& call, std::string_view id) {
+  SIBYL_ASSIGN(plan::PreparedPtr plan, call.reactor->shared().engine.find_prepared(id));
+  if (plan->redefinition && !call.connection->redefined_statements().admits(*plan))
+    return base::fail(engine::unprepared_error(id));
+  return plan;
+}
+
 base::Status begin_query(Call& call, BytesView body, Version version, const std::string& keyspace) {
   SIBYL_TRY(protocol::decode_query(body, version, call.query));
   if (call.trace) tell_parameters(call.query.parameters, call.query.text, *call.trace);
@@ -150,13 +160,14 @@ base::Status begin_prepare(Call& call, BytesView body, Version version, const st
   if (!prepared) return base::fail(std::move(prepared.error()));
   call.prepared_id = std::move(prepared->id);
   call.plan = std::move(prepared->plan);
+  call.connection->redefined_statements().prepared(*call.plan);
   return {};
 }
 
 base::Status begin_execute(Call& call, BytesView body, Version version) {
   SIBYL_TRY(protocol::decode_execute(body, version, call.execute));
   call.is_execute = true;
-  SIBYL_ASSIGN(call.plan, call.reactor->shared().engine.find_prepared(call.execute.id));
+  SIBYL_ASSIGN(call.plan, find_prepared(call, call.execute.id));
   SIBYL_TRY(fill_request(call, call.execute.parameters));
   SIBYL_TRY(check_marker_count(*call.plan, call.request.values.size(), "there"));
   if (call.trace) {
@@ -172,7 +183,7 @@ base::Status begin_batch(Call& call, BytesView body, Version version, const std:
   if (call.trace) tell_parameters(call.batch.parameters, "", *call.trace);
   SIBYL_ASSIGN(const std::string named, keyspace_for(call, call.batch.parameters.keyspace, keyspace));
   for (const auto& statement : call.batch.statements) {
-    auto plan = statement.is_prepared ? engine.find_prepared(statement.text_or_id)
+    auto plan = statement.is_prepared ? find_prepared(call, statement.text_or_id)
                                       : engine.plan_query(statement.text_or_id, named, call.trace.get());
     if (!plan) return base::fail(plan.error());
     SIBYL_TRY(check_marker_count(**plan, statement.value_count, "There"));

@@ -24,6 +24,7 @@
 #include "server/call.h"
 #include "server/reactor.h"
 #include "server/receive_buffer.h"
+#include "server/redefined_statements.h"
 #include "server/tls_stream.h"
 
 namespace sibyl::server {
@@ -64,6 +65,7 @@ class Connection {
   void remove_waiting(size_t bytes) { waiting_bytes_.fetch_sub(bytes, std::memory_order_relaxed); }
   // Numeric, without the port.
   const std::string& address() const { return client_.description.address; }
+  RedefinedStatements& redefined_statements() { return redefined_statements_; }
   // Who the client's certificate says it is; empty without one.
   const PeerCertificate& peer_certificate() const { return peer_; }
 
@@ -294,6 +296,7 @@ class Connection {
   std::list<Connection*>::iterator stranger_;
   std::unique_ptr<boost::asio::steady_timer> login_timer_;  // while an attempt has to wait
   ClientList::Entry client_;
+  RedefinedStatements redefined_statements_;
 
   friend class Reactor;
 };

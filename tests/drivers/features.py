@@ -23,6 +23,7 @@ FEATURES = {
     "v5": "protocol version 5",
     "restart": "comes back when the server does",
     "re-prepared": "a prepared statement outlives a restart",
+    "schema changes": "prepared statements follow ALTER TABLE, ALTER TYPE and a table created again, on each protocol version",
     "login": "logs in; a wrong password is refused",
     "tls": "TLS, trusting the authority that signed the certificate",
 }
@@ -34,7 +35,8 @@ CLIENTS = {
     "node": "Node driver",
     "java-driver-4": "Java driver 4",
     "java-driver-3": "Java driver 3",
-    "gocql": "gocql",
+    "gocql": "gocql 2",
+    "gocql-1": "gocql 1",
     "rust-scylla": "Rust driver `scylla`",
     "cqlsh": "cqlsh",
     "latte": "latte",

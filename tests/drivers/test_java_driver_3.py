@@ -17,7 +17,7 @@ def found():
     shutil.copy(SOURCES / "pom.xml", folder)
     results.fetch(["mvn", "-q", "-B", "dependency:copy-dependencies", "-DoutputDirectory=jars"], folder,
                   (SOURCES / "pom.xml").read_text(encoding="utf-8"))
-    build(["javac", "-cp", "jars/*", "-d", "classes", str(SOURCES / "Client3.java"), str(HERE / "java/Checks.java")], folder)
+    build(["javac", "-cp", "jars/*", "-d", "classes", *map(str, sorted(SOURCES.glob("*.java"))), str(HERE / "java/Checks.java")], folder)
     return examine(results, ["java", "-Xmx512m", "-cp", f"{folder}/classes:{folder}/jars/*", "Client3"])
 
 

@@ -76,6 +76,7 @@ func main() {
 	check("lz4", "v5", func() { compressed(lz4.LZ4Compressor{}, 5) })
 	check("snappy", "v4", func() { compressed(snappy.SnappyCompressor{}, 4) })
 	check("v5", "keyspace of one request", versionFive)
+	schemaChanges(3, 4, 5)
 	check("restart", "within 30 s", restarted)
 }
 

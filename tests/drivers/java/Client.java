@@ -64,6 +64,7 @@ public final class Client {
     Checks.check("lz4", "v5", () -> compressed("lz4", "V5"));
     Checks.check("snappy", "v4", () -> compressed("snappy", "V4"));
     Checks.check("v5", "keyspace of one request", Client::versionFive);
+    SchemaChanges.run();
     Checks.check("restart", "within 30 s", Client::restart);
     session.close();
   }

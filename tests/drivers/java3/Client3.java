@@ -55,11 +55,12 @@ public final class Client3 {
     Checks.check("snappy", "v4", () -> compressed(ProtocolOptions.Compression.SNAPPY, ProtocolVersion.V4));
     Checks.check("v5", "negotiated", () ->
         Checks.same(ProtocolVersion.V5, cluster.getConfiguration().getProtocolOptions().getProtocolVersion()));
+    SchemaChanges3.run();
     Checks.check("restart", "within 30 s", Client3::restart);
     System.exit(0);
   }
 
-  private static Cluster.Builder options() {
+  static Cluster.Builder options() {
     return Cluster.builder()
         .addContactPoint(HOST)
         .withPort(PORT)

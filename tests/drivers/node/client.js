@@ -4,6 +4,7 @@ const assert = require('node:assert');
 const fs = require('node:fs');
 const readline = require('node:readline');
 const cassandra = require('cassandra-driver');
+const schemaChanges = require('./schema_changes');
 const { types } = cassandra;
 
 const { SIBYL_HOST: host, SIBYL_PORT: port } = process.env;
@@ -364,6 +365,7 @@ async function main() {
     'absent values': absent, batches, counters, conditions, errors, events, tracing,
   };
   for (const [feature, body] of Object.entries(checks)) await check(feature, '', body);
+  await schemaChanges(check, using);
   for (const compression of ['lz4', 'snappy']) notOffered(compression, 'this driver does not compress');
   notOffered('v5', 'this driver speaks version 4 at most');
   await check('restart', 'within 30 s', restart);

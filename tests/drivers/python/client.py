@@ -18,6 +18,7 @@ from cassandra.protocol import ConfigurationException, SyntaxException
 from cassandra.query import UNSET_VALUE, BatchStatement, BatchType, SimpleStatement
 from cassandra.util import Date, Duration, Time
 
+import schema_changes
 from checks import check, eventually, not_offered, raises, restart, same, say
 
 HOST, PORT = os.environ["SIBYL_HOST"], int(os.environ["SIBYL_PORT"])
@@ -93,6 +94,7 @@ class Client:
             check(compression, f"v{version}", self.compressed, compression, version)
         check("v5", "keyspace of one request", self.version_five)
         check("v5", "pipelined, with lz4", self.pipelined)
+        schema_changes.run(open_cluster)
         check("restart", "within 30 s", self.restart)
         self.cluster.shutdown()
 

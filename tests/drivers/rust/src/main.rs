@@ -1,6 +1,7 @@
 //! The Rust driver `scylla`, unmodified. See harness.py for what it is told and what it prints.
 mod checks;
 mod scalars;
+mod schema_changes;
 mod secured;
 
 use checks::{check, eventually, not_offered, same, Outcome};
@@ -76,6 +77,7 @@ async fn main() -> Outcome {
     check("lz4", "v4", compressed(Compression::Lz4).await);
     check("snappy", "v4", compressed(Compression::Snappy).await);
     not_offered("v5", "this driver speaks version 4");
+    schema_changes::run().await?;
     check("restart", "within 60 s", restart(&session).await);
     Ok(())
 }
