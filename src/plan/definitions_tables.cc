@@ -205,7 +205,8 @@ class TableBuilder {
       const auto order =
           std::find_if(statement_.clustering_order.begin(), statement_.clustering_order.end(),
                        [&](const cql::ClusteringOrder& entry) { return entry.column == name; });
-      add(name, ColumnKind::clustering, order != statement_.clustering_order.end() && order->descending);
+      const bool is_descending = order != statement_.clustering_order.end() && order->descending;
+      add(name, ColumnKind::clustering, is_descending || is_reversed(columns_.at(name).definition->type));
     }
     for (const auto& [name, entry] : columns_) {
       if (!keys_.contains(name))

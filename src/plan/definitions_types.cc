@@ -121,7 +121,8 @@ class Resolver {
       return base::invalid(fmt::format("vectors may only have positive dimensions; given {}",
                                        static_cast<int32_t>(raw.dimension)));
     }
-    SIBYL_ASSIGN(TypePtr element, resolve(raw.parameters[0], true));
+    // Frozen only where that is written, also inside frozen types: so drivers are told.
+    SIBYL_ASSIGN(TypePtr element, resolve(raw.parameters[0], false));
     return types::vector_of(std::move(element), raw.dimension);
   }
 
@@ -199,6 +200,13 @@ base::Result<TypePtr> resolve_type(const cql::RawType& raw, const schema::Keyspa
     return base::invalid(
         fmt::format("Types may nest at most {} deep: {}", types::max_type_depth, spell(raw)));
   return type;
+}
+
+bool is_reversed(const cql::RawType& raw) {
+  constexpr std::string_view package = "org.apache.cassandra.db.marshal.";
+  std::string_view name = raw.name;
+  if (name.starts_with(package)) name.remove_prefix(package.size());
+  return raw.custom && name.starts_with("ReversedType(");
 }
 
 std::string spell(const cql::RawType& raw, const std::string& keyspace) {

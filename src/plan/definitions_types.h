@@ -15,6 +15,10 @@ namespace sibyl::plan {
 // durations as keys...
 base::Result<types::TypePtr> resolve_type(const cql::RawType& raw, const schema::Keyspace& keyspace);
 
+// Whether it is written as Cassandra's class of reversed types: a clustering column of it is in descending
+// order.
+bool is_reversed(const cql::RawType& raw);
+
 // As Cassandra spells a written type in messages. With a keyspace, user types are qualified by it.
 std::string spell(const cql::RawType& raw, const std::string& keyspace = {});
 

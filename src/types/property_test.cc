@@ -41,8 +41,10 @@ RC_GTEST_PROP(Property, TypesReadBackFromTheirClassName, ()) {
   const TypePtr again = parse_class_name(type->class_name());
   RC_ASSERT(again != nullptr);
   RC_ASSERT(again->class_name() == type->class_name());
+  // Inside a frozen type, class names do not say whether the elements of a vector are frozen.
+  if (type->references(Kind::vector)) return;
   RC_ASSERT(again->cql_name() == type->cql_name());
-  // Class names do not say how the fields of a frozen udt were declared.
+  // Nor how the fields of a frozen udt were declared.
   if (!type->references(Kind::udt)) RC_ASSERT(*again == *type);
 }
 

@@ -184,7 +184,7 @@ TypePtr tuple_of(std::vector<TypePtr> components) {
 }
 
 TypePtr vector_of(TypePtr element, uint32_t dimension) {
-  return TypeBuilder::vector(freeze(element), dimension);
+  return TypeBuilder::vector(std::move(element), dimension);
 }
 
 TypePtr udt_of(std::string keyspace, std::string name, std::vector<std::string> field_names,

@@ -112,7 +112,7 @@ const TypePtr& scalar(Kind kind);
 // The scalar with this CQL name ("int", "varchar", ...), lower case; nullptr when there is none.
 TypePtr scalar_by_name(std::string_view name);
 
-// What is inside a frozen collection, a tuple or a vector is frozen by these.
+// What is inside a frozen collection or a tuple is frozen by these; a vector keeps its element as it is.
 TypePtr list_of(TypePtr element, bool frozen);
 TypePtr set_of(TypePtr element, bool frozen);
 TypePtr map_of(TypePtr key, TypePtr value, bool frozen);

@@ -33,6 +33,8 @@ TEST(Type, CqlNames) {
   EXPECT_EQ(tuple_of({int_type(), list_of(text_type(), false)})->cql_name(),
             "frozen<tuple<int, frozen<list<text>>>>");
   EXPECT_EQ(vector_of(scalar(Kind::float_), 3)->cql_name(), "vector<float, 3>");
+  EXPECT_EQ(vector_of(set_of(int_type(), false), 3)->cql_name(), "vector<set<int>, 3>");
+  EXPECT_EQ(vector_of(set_of(int_type(), true), 3)->cql_name(), "vector<frozen<set<int>>, 3>");
   EXPECT_EQ(udt_of("ks", "point", {"x"}, {int_type()}, false)->cql_name(), "point");
   EXPECT_EQ(udt_of("ks", "My Type", {"x"}, {int_type()}, true)->cql_name(), "frozen<\"My Type\">");
   EXPECT_EQ(udt_of("ks", "select", {"x"}, {int_type()}, false)->cql_name(), "\"select\"");
@@ -47,6 +49,10 @@ TEST(Type, ClassNames) {
   EXPECT_EQ(list_of(set_of(int_type(), true), false)->class_name(),
             marshal("@ListType(@FrozenType(@SetType(@Int32Type)))"));
   EXPECT_EQ(vector_of(scalar(Kind::float_), 3)->class_name(), marshal("@VectorType(@FloatType , 3)"));
+  EXPECT_EQ(vector_of(set_of(int_type(), false), 3)->class_name(),
+            marshal("@VectorType(@SetType(@Int32Type) , 3)"));
+  EXPECT_EQ(list_of(vector_of(set_of(int_type(), true), 3), false)->class_name(),
+            marshal("@ListType(@VectorType(@FrozenType(@SetType(@Int32Type)) , 3))"));
   EXPECT_EQ(tuple_of({int_type(), list_of(text_type(), true)})->class_name(),
             marshal("@TupleType(@Int32Type,@ListType(@UTF8Type))"));
   EXPECT_EQ(udt_of("ks", "point", {"x", "Y"}, {int_type(), text_type()}, true)->class_name(),
