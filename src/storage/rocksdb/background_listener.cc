@@ -1,13 +1,27 @@
 #include "storage/rocksdb/background_listener.h"
 
+#include <algorithm>
+#include <charconv>
+
 namespace sibyl::storage::rocksdb {
 namespace {
+
+// Compactions that are remembered after their end.
+constexpr size_t max_ended = 256;
 
 std::string base_name(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
 }  // namespace
+
+uint64_t table_file_number(std::string_view path) {
+  if (!path.ends_with(".sst")) return 0;
+  path.remove_prefix(path.rfind('/') + 1);
+  uint64_t number = 0;
+  std::from_chars(path.data(), path.data() + path.size(), number);
+  return number;
+}
 
 std::vector<StoreTask> BackgroundListener::tasks() const {
   const std::lock_guard lock(mutex_);
@@ -38,7 +52,8 @@ void BackgroundListener::OnCompactionBegin(::rocksdb::DB*, const ::rocksdb::Comp
   task.id = static_cast<uint64_t>(info.job_id);
   task.started_micros = clock_.now_micros();
   for (const std::string& path : info.input_files) task.inputs.push_back({base_name(path), {}, {}, 0});
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return pauses_ == 0; });
   tasks_[info.job_id] = std::move(task);
 }
 
@@ -46,8 +61,14 @@ void BackgroundListener::OnCompactionCompleted(::rocksdb::DB*, const ::rocksdb::
   compactions_ += 1;
   compaction_read_ += info.stats.total_input_bytes;
   compaction_written_ += info.stats.total_output_bytes;
+  Ended ended;
+  for (const std::string& path : info.input_files) ended.inputs.push_back(table_file_number(path));
+  for (const std::string& path : info.output_files) ended.outputs.push_back(table_file_number(path));
   const std::lock_guard lock(mutex_);
   tasks_.erase(info.job_id);
+  ended_.push_back(std::move(ended));
+  if (ended_.size() > max_ended) ended_.pop_front();
+  changed_.notify_all();
 }
 
 void BackgroundListener::OnBackgroundError(::rocksdb::BackgroundErrorReason reason,
@@ -59,8 +80,70 @@ void BackgroundListener::OnBackgroundError(::rocksdb::BackgroundErrorReason reas
     *status = ::rocksdb::Status::OK();
     return;
   }
-  failed_ = true;
   errors_ += 1;
+  // One that cannot write its results leaves its inputs as they were, and RocksDB tries it again after a
+  // pause.
+  if (reason == ::rocksdb::BackgroundErrorReason::kCompaction && status->IsNoSpace()) {
+    *status = ::rocksdb::Status::OK();
+    return;
+  }
+  failed_ = true;
+}
+
+// RocksDB's own recovery waits until there is room for all write buffers, and meanwhile refuses Resume().
+void BackgroundListener::OnErrorRecoveryBegin(::rocksdb::BackgroundErrorReason, ::rocksdb::Status status,
+                                              bool* auto_recovery) {
+  status.PermitUncheckedError();
+  *auto_recovery = false;
+}
+
+void BackgroundListener::OnTableFileCreationStarted(const ::rocksdb::TableFileCreationBriefInfo& info) {
+  set_last_file(table_file_number(info.file_path));
+}
+
+void BackgroundListener::set_last_file(uint64_t number) {
+  uint64_t known = last_file_.load();
+  while (known < number && !last_file_.compare_exchange_weak(known, number)) {
+  }
+}
+
+bool BackgroundListener::was_written_before(uint64_t file, uint64_t last_file) const {
+  const std::lock_guard lock(mutex_);
+  return is_older(file, last_file);
+}
+
+// REQUIRES: mutex_ is held. A file that was only moved to another level is its own input.
+bool BackgroundListener::is_older(uint64_t file, uint64_t last_file) const {
+  if (file <= last_file) return true;
+  const auto made = std::find_if(ended_.begin(), ended_.end(), [file](const Ended& ended) {
+    return std::find(ended.outputs.begin(), ended.outputs.end(), file) != ended.outputs.end() &&
+           std::find(ended.inputs.begin(), ended.inputs.end(), file) == ended.inputs.end();
+  });
+  return made != ended_.end() && std::all_of(made->inputs.begin(), made->inputs.end(), [&](uint64_t input) {
+           return input < file && is_older(input, last_file);
+         });
+}
+
+// REQUIRES: mutex_ is held.
+bool BackgroundListener::reads_above(uint64_t last_file) const {
+  return std::any_of(tasks_.begin(), tasks_.end(), [&](const auto& task) {
+    return std::any_of(task.second.inputs.begin(), task.second.inputs.end(),
+                       [&](const StoreFile& input) { return table_file_number(input.name) > last_file; });
+  });
+}
+
+BackgroundListener::Pause::Pause(BackgroundListener& listener, uint64_t last_file,
+                                 std::chrono::milliseconds patience)
+    : listener_(listener) {
+  std::unique_lock lock(listener_.mutex_);
+  ++listener_.pauses_;
+  holds_ = listener_.changed_.wait_for(lock, patience, [&] { return !listener_.reads_above(last_file); });
+}
+
+BackgroundListener::Pause::~Pause() {
+  const std::lock_guard lock(listener_.mutex_);
+  --listener_.pauses_;
+  listener_.changed_.notify_all();
 }
 
 }  // namespace sibyl::storage::rocksdb

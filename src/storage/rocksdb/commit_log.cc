@@ -338,8 +338,8 @@ base::Status CommitLog::start_segment(uint64_t needed, bool forget_older) {
   std::string path;
   uint64_t size = aligned(segment_header_size + needed);
   for (const base::Bytes& group : moved) size += aligned(group_header_size + group.size());
-  size = std::max(options_.segment_bytes, size);
-  if (const int error = make_file(segment, size, path); error != 0) return failed("make a segment", error);
+  if (const int error = make_file(segment, size, path); error != 0)
+    return failed("make a segment", error, size);
 
   Header header{segment.number, segment.salt, previous_end, segment.number};
   for (const Segment& older : segments_)
@@ -398,12 +398,12 @@ base::Status CommitLog::publish() {
   return {};
 }
 
-// A file with room for `size`, not yet under its final name.
-int CommitLog::make_file(Segment& segment, uint64_t size, std::string& path) {
+// A file with room for at least `needed`, not yet under its final name.
+int CommitLog::make_file(Segment& segment, uint64_t needed, std::string& path) {
   std::random_device random;
   segment.salt = (static_cast<uint64_t>(random()) << 32) | random();
   for (auto spare = spares_.begin(); spare != spares_.end(); ++spare) {
-    if (spare->size < size) continue;
+    if (spare->size < needed) continue;
     path = spare_path(spare->number);
     segment.file = spare->file;
     segment.size = spare->size;
@@ -413,12 +413,27 @@ int CommitLog::make_file(Segment& segment, uint64_t size, std::string& path) {
   path = spare_path(segment.number);
   segment.file = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (segment.file < 0) return errno;
-  segment.size = size;
-  const int error = options_.disk->allocate(segment.file, size);
+  const int error = allocate(segment, needed);
   if (error != 0) {
     ::close(segment.file);
     ::unlink(path.c_str());
   }
+  return error;
+}
+
+// A whole segment, or on a device that is nearly full as much of one as there is room for.
+int CommitLog::allocate(Segment& segment, uint64_t needed) const {
+  constexpr uint64_t min_bytes = 64 << 10;
+  const auto is_full = [](int error) { return error == ENOSPC || error == EDQUOT; };
+  const uint64_t least = std::max(needed, std::min(min_bytes, options_.segment_bytes));
+  segment.size = std::max(options_.segment_bytes, needed);
+  int error = options_.disk->allocate(segment.file, segment.size);
+  while (is_full(error) && segment.size > least) {
+    segment.size = std::max(least, aligned(segment.size / 2));
+    error = options_.disk->allocate(segment.file, segment.size);
+  }
+  if (is_full(error) && options_.space != nullptr && options_.space->give_up_reserve())
+    error = options_.disk->allocate(segment.file, segment.size);
   return error;
 }
 
@@ -428,8 +443,21 @@ void CommitLog::release(uint64_t number) {
 
 base::Status CommitLog::release_all() {
   if (segments_.empty()) return {};
-  SIBYL_TRY(start_segment(0, true));
+  const bool is_new = segments_.size() == 1 && end_ == segment_header_size && !pending_ && !is_doubtful() &&
+                      !must_take_back_ && !must_leave_;
+  if (!is_new) SIBYL_TRY(start_segment(0, true));
   return set_mark(0);
+}
+
+base::Status CommitLog::trim() {
+  if (segments_.size() > 1 && segments_.front().number <= released_) SIBYL_TRY(start_segment(0, false));
+  for (const Segment& spare : spares_) {
+    ::unlink(spare_path(spare.number).c_str());
+    ::close(spare.file);
+  }
+  spares_.clear();
+  count_bytes();
+  return {};
 }
 
 base::Status CommitLog::set_mark(uint64_t number) {
@@ -473,10 +501,13 @@ void CommitLog::count_bytes() {
   bytes_.store(bytes, std::memory_order_relaxed);
 }
 
-base::Status CommitLog::failed(const char* what, int error) const {
-  base::Error text(
-      base::ErrorCode::write_failure,
-      fmt::format("The commit log in {} failed to {}: {}", options_.directory, what, std::strerror(error)));
+base::Status CommitLog::failed(const char* what, int error, uint64_t needed) const {
+  std::string message =
+      fmt::format("The commit log in {} failed to {}: {}", options_.directory, what, std::strerror(error));
+  const bool is_full = error == ENOSPC || error == EDQUOT;
+  if (is_full && needed != 0 && options_.space != nullptr)
+    message += fmt::format(" ({} bytes are needed and {} bytes are free)", needed, options_.space->free());
+  base::Error text(base::ErrorCode::write_failure, std::move(message));
   switch (error) {
     case ENOSPC:
     case EDQUOT:

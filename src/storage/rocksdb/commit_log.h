@@ -44,6 +44,7 @@
 #include "base/result.h"
 #include "storage/rocksdb/disk.h"
 #include "storage/rocksdb/log_mark.h"
+#include "storage/rocksdb/space/disk_space.h"
 
 namespace sibyl::storage::rocksdb {
 
@@ -54,7 +55,8 @@ class CommitLog {
     uint64_t segment_bytes = 8 << 20;
     size_t kept_segments = 2;  // released ones that wait to be reused
     Disk* disk = &Disk::real();
-    std::string mark;  // path of the log's mark, outside of the directory; empty for none
+    std::string mark;            // path of the log's mark, outside of the directory; empty for none
+    DiskSpace* space = nullptr;  // gives up its reserve when a segment finds no room
   };
   // Called for each group, in order, and after the last one of a segment.
   struct Replay {
@@ -85,6 +87,8 @@ class CommitLog {
   void release(uint64_t number);
   // All groups are in the tables: the log begins anew.
   base::Status release_all();
+  // Gives back the space of released segments now, and that of files that wait to be reused.
+  base::Status trim();
 
   uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
 
@@ -116,7 +120,8 @@ class CommitLog {
   void retire_released();
   void count_bytes();
 
-  base::Status failed(const char* what, int error) const;
+  base::Status failed(const char* what, int error, uint64_t needed = 0) const;
+  int allocate(Segment& segment, uint64_t needed) const;
   base::Status damaged(uint64_t number, const std::string& why) const;
   base::Status check_mark();
   std::string path_of(uint64_t number) const;

@@ -131,6 +131,14 @@ base::Status Directory::check_records() const {
           .with_hint(fmt::format("restore or mount {}, or name a new directory", records_path())));
 }
 
+uint64_t Directory::log_bytes() const {
+  uint64_t bytes = 0;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(log_path(), error))
+    if (entry.path().extension() == ".log") bytes += entry.file_size(error);
+  return bytes;
+}
+
 base::Status mark_as_store(const std::string& path) {
   if (current_manifest(path + "/records")) SIBYL_TRY(ManifestGuard(path).record_current());
   SIBYL_TRY(sync_directory(path));

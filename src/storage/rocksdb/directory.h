@@ -5,6 +5,7 @@
 //   log/           the commit log
 //   SIBYL_LOG      which segment of it must be there (log_mark.h)
 //   SIBYL_MANIFEST what records/ must at least hold (recovery/manifest_guard.h)
+//   SIBYL_RESERVE  space that is held for a full device (space/disk_space.h); may be missing
 #pragma once
 
 #include <cstdint>
@@ -28,6 +29,8 @@ class Directory {
   std::string records_path() const { return path_ + "/records"; }
   std::string log_path() const { return path_ + "/log"; }
   std::string log_mark_path() const { return path_ + "/SIBYL_LOG"; }
+  // The size of the log's files.
+  uint64_t log_bytes() const;
 
  private:
   Directory(std::string path, base::File lock) : path_(std::move(path)), lock_(std::move(lock)) {}

@@ -42,6 +42,7 @@ base::Status GroupWriter::replay(CommitLog::Options options) {
 }
 
 base::Status GroupWriter::write(std::span<Committer::Request> group) {
+  if (has_posted_.load(std::memory_order_acquire)) run_posted();
   if (is_broken_) return base::fail(broken());
   gather(group);
   base::Status status = append();
@@ -141,6 +142,7 @@ void GroupWriter::leave_log() {
 base::Status GroupWriter::apply(::rocksdb::WriteBatch& batch) {
   ::rocksdb::WriteOptions options;
   options.disableWAL = true;
+  const uint64_t last_file = background_.last_file();
   ::rocksdb::Status status;
   const base::Status returned = base::contain([&] { status = database_.Write(options, &batch); });
   if (!returned) {
@@ -151,7 +153,37 @@ base::Status GroupWriter::apply(::rocksdb::WriteBatch& batch) {
   // RocksDB refuses writes after it failed to flush, until it is told that its files can be written again.
   if (!status.ok() && database_.Resume().ok()) status = database_.Write(options, &batch);
   if (!status.ok()) return base::fail(error_of(status, base::ErrorCode::write_failure));
+  if (batch.HasDeleteRange()) (void)base::contain([&] { reclaimer_.add(batch, last_file); });
   return {};
+}
+
+void GroupWriter::post(std::function<void()> task) {
+  const std::lock_guard lock(posted_mutex_);
+  posted_.push_back(std::move(task));
+  has_posted_.store(true, std::memory_order_release);
+}
+
+void GroupWriter::run_posted() {
+  std::vector<std::function<void()>> tasks;
+  {
+    const std::lock_guard lock(posted_mutex_);
+    tasks.swap(posted_);
+    has_posted_.store(false, std::memory_order_relaxed);
+  }
+  for (const auto& task : tasks) task();
+}
+
+void GroupWriter::trim_log() {
+  using Properties = ::rocksdb::DB::Properties;
+  uint64_t active = 1, immutable = 1;
+  database_.GetIntProperty(Properties::kNumEntriesActiveMemTable, &active);
+  database_.GetIntProperty(Properties::kNumEntriesImmMemTables, &immutable);
+  if (active + immutable == 0) {
+    (void)log_->release_all();
+  } else {
+    release_segments();
+  }
+  (void)log_->trim();
 }
 
 // The segments whose groups are all in files are given back.

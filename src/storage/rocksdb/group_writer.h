@@ -14,7 +14,9 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <span>
 #include <utility>
@@ -27,6 +29,7 @@
 #include "storage/rocksdb/committer.h"
 #include "storage/rocksdb/damage.h"
 #include "storage/rocksdb/partition_samples.h"
+#include "storage/rocksdb/space/reclaimer.h"
 
 namespace sibyl::storage::rocksdb {
 
@@ -65,6 +68,7 @@ class GroupWriter {
     ::rocksdb::DB& database;
     BackgroundListener& background;
     DamageReport& damage;
+    Reclaimer& reclaimer;  // learns of tables that are erased
   };
   // Opens the log and adds to the tables what it has beyond them. `syncs_each`: a group is on the device when
   // write() returns; otherwise after sync().
@@ -77,6 +81,11 @@ class GroupWriter {
   base::Status sync();
   // All is in table files: the log begins anew.
   void release_log() { (void)log_->release_all(); }
+  // Gives back the space of the log that table files have made unnecessary.
+  void trim_log();
+
+  // Runs `task` on the thread that writes, before its next group. Any thread.
+  void post(std::function<void()> task);
 
   // Tables of which readers must not count what files still have; any thread.
   std::set<uint32_t> erased_in_memory() { return erased_tables_.only_in_memory(background_.flushed()); }
@@ -96,6 +105,7 @@ class GroupWriter {
       : database_(tables.database),
         background_(tables.background),
         damage_(tables.damage),
+        reclaimer_(tables.reclaimer),
         syncs_each_(syncs_each) {}
   base::Status replay(CommitLog::Options options);
   void gather(std::span<Committer::Request> group);
@@ -107,10 +117,12 @@ class GroupWriter {
   void tell(const base::Status& status);
   void merge_hot_keys();
   void release_segments();
+  void run_posted();
 
   ::rocksdb::DB& database_;
   BackgroundListener& background_;
   DamageReport& damage_;
+  Reclaimer& reclaimer_;
   const bool syncs_each_;
   ErasedTables erased_tables_;
   std::unique_ptr<CommitLog> log_;
@@ -119,6 +131,9 @@ class GroupWriter {
   ::rocksdb::WriteBatch batch_;
   HotKeys hot_keys_;
   std::vector<Bytes> hot_;
+  std::mutex posted_mutex_;
+  std::vector<std::function<void()>> posted_;  // guarded by posted_mutex_
+  std::atomic<bool> has_posted_ = false;
   std::chrono::steady_clock::time_point next_resume_;
   std::atomic<bool> is_broken_{false};
   bool is_refusing_ = false;  // as the program's log was told last

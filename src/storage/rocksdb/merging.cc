@@ -1,9 +1,11 @@
 #include "storage/rocksdb/merging.h"
 
 #include <chrono>
+#include <optional>
 
 #include "base/contain.h"
 #include "row/merge.h"
+#include "row/record_key.h"
 #include "storage/purger.h"
 #include "storage/rocksdb/reading.h"
 
@@ -115,6 +117,29 @@ class PurgingFilter final : public ::rocksdb::CompactionFilter {
   const std::unique_ptr<Purger> purger_;  // RocksDB uses a filter on one thread, but calls it const
 };
 
+thread_local std::optional<ErasingCompactions::Tables> erased_tables;
+
+class ErasingFilter final : public ::rocksdb::CompactionFilter {
+ public:
+  explicit ErasingFilter(ErasingCompactions::Tables tables) : tables_(std::move(tables)) {}
+  const char* Name() const override { return "sibyl.erase"; }
+
+  Decision FilterV2(int, const Slice& key, ValueType, const Slice&, std::string*,
+                    std::string* skip_until) const override {
+    if (key.size() < sizeof(uint32_t)) return Decision::kKeep;
+    const auto id = base::read_big_endian<uint32_t>(view_of(key));
+    for (const auto& [first, last] : tables_) {
+      if (id < first || id > last) continue;
+      *skip_until = row::table_end(last);
+      return Decision::kRemoveAndSkipUntil;
+    }
+    return Decision::kKeep;
+  }
+
+ private:
+  const ErasingCompactions::Tables tables_;
+};
+
 class PurgingFilterFactory final : public ::rocksdb::CompactionFilterFactory {
  public:
   explicit PurgingFilterFactory(std::shared_ptr<PurgeContext> context) : context_(std::move(context)) {}
@@ -122,6 +147,7 @@ class PurgingFilterFactory final : public ::rocksdb::CompactionFilterFactory {
 
   std::unique_ptr<::rocksdb::CompactionFilter> CreateCompactionFilter(
       const ::rocksdb::CompactionFilter::Context&) override {
+    if (erased_tables) return std::make_unique<ErasingFilter>(*erased_tables);
     // The order matters: a table that is in the compaction's files is in a policy set before they were
     // chosen; and a reader older than the view is one that entered before it was made.
     auto policy = context_->policy();
@@ -138,6 +164,14 @@ class PurgingFilterFactory final : public ::rocksdb::CompactionFilterFactory {
 };
 
 }  // namespace
+
+ErasingCompactions::ErasingCompactions(Tables tables) {
+  erased_tables = std::move(tables);
+}
+
+ErasingCompactions::~ErasingCompactions() {
+  erased_tables.reset();
+}
 
 std::shared_ptr<::rocksdb::MergeOperator> make_merge_operator() {
   return std::make_shared<FragmentMerge>();

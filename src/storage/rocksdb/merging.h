@@ -9,6 +9,8 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "base/clock.h"
 #include "storage/store.h"
@@ -49,6 +51,17 @@ struct PurgeContext {
   mutable std::mutex mutex_;
   std::shared_ptr<const PurgePolicy> policy_;
   ::rocksdb::DB* database_ = nullptr;
+};
+
+// While one lives, compactions that its thread runs leave out all records of these tables, ids from first to
+// last, and change nothing else. REQUIRES: no reader is left that sees them.
+class ErasingCompactions {
+ public:
+  using Tables = std::vector<std::pair<uint32_t, uint32_t>>;
+  explicit ErasingCompactions(Tables tables);
+  ~ErasingCompactions();
+  ErasingCompactions(const ErasingCompactions&) = delete;
+  ErasingCompactions& operator=(const ErasingCompactions&) = delete;
 };
 
 std::shared_ptr<::rocksdb::CompactionFilterFactory> make_purging_filter(

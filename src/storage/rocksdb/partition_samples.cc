@@ -178,6 +178,11 @@ void add_erasure(const Erasure& erasure, const ::rocksdb::LiveFileMetaData& file
   if (keys.begin < keys.end) pieces.erasures[erasure.table].push_back(std::move(keys));
 }
 
+bool read_erasure(base::Reader& in, Erasure& erasure) {
+  return in.big_endian(erasure.table) && in.big_endian(erasure.first) && in.big_endian(erasure.last) &&
+         in.varint(erasure.sequence);
+}
+
 // Of a file that tells nothing, or of another version, nothing is known until it is compacted.
 void read_file(BytesView encoded, const ::rocksdb::LiveFileMetaData& file,
                const std::unordered_set<uint32_t>& wanted, Pieces& pieces) {
@@ -187,9 +192,7 @@ void read_file(BytesView encoded, const ::rocksdb::LiveFileMetaData& file,
   if (!in.varint(count)) return;
   for (uint64_t i = 0; i < count; ++i) {
     Erasure erasure;
-    if (!in.big_endian(erasure.table) || !in.big_endian(erasure.first) || !in.big_endian(erasure.last) ||
-        !in.varint(erasure.sequence))
-      return;
+    if (!read_erasure(in, erasure)) return;
     if (wanted.contains(erasure.table)) add_erasure(erasure, file, pieces);
   }
   if (!in.varint(count)) return;
@@ -284,6 +287,25 @@ std::set<uint32_t> ErasedTables::only_in_memory(uint64_t flushed) {
   std::erase_if(tables_, [flushed](const auto& entry) { return entry.second < flushed; });
   std::set<uint32_t> tables;
   for (const auto& [table, after] : tables_) tables.insert(table);
+  return tables;
+}
+
+std::set<uint32_t> tables_with_erasures(::rocksdb::DB& database) {
+  std::set<uint32_t> tables;
+  ::rocksdb::TablePropertiesCollection properties;
+  if (!database.GetPropertiesOfAllTables(&properties).ok()) return tables;
+  for (const auto& [name, of_file] : properties) {
+    const auto found = of_file->user_collected_properties.find(property_name);
+    if (found == of_file->user_collected_properties.end()) continue;
+    const BytesView encoded = found->second;
+    if (encoded.empty() || encoded.front() != format_version) continue;
+    base::Reader in(encoded.substr(1));
+    uint64_t count = 0;
+    if (!in.varint(count)) continue;
+    Erasure erasure;
+    for (uint64_t i = 0; i < count && read_erasure(in, erasure); ++i)
+      if (erasure.first == 0 && erasure.last == UINT64_MAX) tables.insert(erasure.table);
+  }
   return tables;
 }
 

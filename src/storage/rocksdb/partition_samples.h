@@ -38,6 +38,9 @@ class ErasedTables {
   std::map<uint32_t, uint64_t> tables_;  // the last erasure of each
 };
 
+// Tables of which some file holds an erasure of all records. Opens every file.
+std::set<uint32_t> tables_with_erasures(::rocksdb::DB& database);
+
 // What files say of these tables, and what memory tables hold: as many records of each are looked at.
 // `erased`: tables of which only memory counts.
 std::map<uint32_t, PartitionSample> partition_samples(::rocksdb::DB& database,

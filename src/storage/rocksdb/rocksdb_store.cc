@@ -6,10 +6,13 @@
 #include <rocksdb/statistics.h>
 #include <rocksdb/thread_status.h>
 
+#include <algorithm>
 #include <functional>
+#include <future>
 #include <map>
 #include <thread>
 
+#include "base/contain.h"
 #include "storage/internals.h"
 #include "storage/rocksdb/background_listener.h"
 #include "storage/rocksdb/checkpoint.h"
@@ -24,11 +27,29 @@
 #include "storage/rocksdb/reading.h"
 #include "storage/rocksdb/recoverable_files.h"
 #include "storage/rocksdb/recovery/manifest_guard.h"
+#include "storage/rocksdb/space/disk_space.h"
+#include "storage/rocksdb/space/guarded_files.h"
+#include "storage/rocksdb/space/purpose.h"
+#include "storage/rocksdb/space/reclaimer.h"
+#include "storage/rocksdb/space/space_keeper.h"
 
 namespace sibyl::storage::rocksdb {
 namespace {
 
 using ::rocksdb::Slice;
+
+// What RocksDB writes while it is opened: a manifest, its name, and its options.
+constexpr uint64_t opening_bytes = 4 << 20;
+
+// On a small file system memory tables, files and segments of the log are small, so that neither a flush nor
+// a compaction needs much of it at once.
+Options fitted(Options options, uint64_t total_bytes) {
+  constexpr uint64_t parts = 64, least = 1 << 20;
+  const uint64_t most = std::max(least, total_bytes / parts);
+  options.write_buffer_bytes = std::min(options.write_buffer_bytes, most);
+  options.log_segment_bytes = std::min(options.log_segment_bytes, most);
+  return options;
+}
 
 class RocksStore final : public Store, public Internals {
  public:
@@ -38,6 +59,7 @@ class RocksStore final : public Store, public Internals {
   using Store::commit;
   void commit(WriteSet writes, Done done) override {
     if (writes.empty()) return done({});
+    if (keeper_->is_tight()) return commit_if_admitted(std::move(writes), std::move(done));
     committer_->submit(std::move(writes), std::move(done));
   }
 
@@ -82,15 +104,23 @@ class RocksStore final : public Store, public Internals {
   class Moment;
 
   RocksStore(Directory directory, const Options& options)
-      : directory_(std::move(directory)), options_(options) {}
+      : directory_(std::move(directory)),
+        space_(directory_.path()),
+        options_(fitted(options, space_.total())) {}
   base::Status open_tables();
+  void make_keeper(::rocksdb::Options& database);
   base::Status open_log();
   void start_committer();
+  void start_keeper();
+  void commit_if_admitted(WriteSet writes, Done done);
+  // Runs on the thread that writes, and waits for it.
+  void run_on_committer(const std::function<void()>& task);
 
   uint64_t property(const std::string& name) const;
 
   // In the order of their making; ended in reverse.
   Directory directory_;
+  DiskSpace space_;
   const Options options_;
   base::SystemClock system_clock_;
   std::shared_ptr<PurgeContext> purge_ = std::make_shared<PurgeContext>();
@@ -98,7 +128,9 @@ class RocksStore final : public Store, public Internals {
   std::shared_ptr<BackgroundListener> listener_ = std::make_shared<BackgroundListener>(damage_);
   ::rocksdb::ReadOptions read_options_;
   std::unique_ptr<ManifestGuard> manifests_;
-  std::unique_ptr<::rocksdb::Env> environment_;
+  Reclaimer reclaimer_{*listener_, *purge_};
+  std::unique_ptr<SpaceKeeper> keeper_;
+  std::unique_ptr<::rocksdb::Env> recoverable_, environment_;
   std::unique_ptr<::rocksdb::DB> database_;
   std::shared_ptr<::rocksdb::Cache> cache_;
   std::shared_ptr<::rocksdb::Statistics> counters_;
@@ -113,6 +145,7 @@ base::Result<std::unique_ptr<Store>> RocksStore::open(const std::string& path, c
   SIBYL_TRY(store->open_tables());
   SIBYL_TRY(store->open_log());
   store->start_committer();
+  store->start_keeper();
   return store;
 }
 
@@ -121,12 +154,16 @@ base::Status RocksStore::open_tables() {
   manifests_ = std::make_unique<ManifestGuard>(
       directory_.path(), options_.manifest_disk != nullptr ? *options_.manifest_disk : Disk::real());
   SIBYL_TRY(manifests_->check());
+  if (space_.free() < opening_bytes) space_.give_up_reserve();
   constexpr int shard_bits = 3;  // many small shards evict what is in use
   cache_ = ::rocksdb::NewLRUCache(options_.block_cache_bytes, shard_bits, false, 0.5);
   ::rocksdb::Options database = database_options(options_, cache_);
-  environment_ = make_recoverable_environment(
+  recoverable_ = make_recoverable_environment(
       options_.environment != nullptr ? *options_.environment : *::rocksdb::Env::Default(), *manifests_);
+  environment_ =
+      make_guarded_environment(*recoverable_, [this](uint64_t bytes) { return keeper_->may_compact(bytes); });
   database.env = environment_.get();
+  make_keeper(database);
   purge_->clock = options_.clock != nullptr ? options_.clock : &system_clock_;
   // Far beyond the interval: a sync may fail, and is tried again.
   constexpr int64_t settling_seconds = 3600;
@@ -142,17 +179,35 @@ base::Status RocksStore::open_tables() {
   const auto status = ::rocksdb::DB::Open(database, directory_.records_path(), &opened);
   if (!status.ok()) return base::fail(error_of(status, base::ErrorCode::server));
   database_.reset(opened);
+  for (const StoreFile& file : files()) listener_->set_last_file(table_file_number(file.name));
   purge_->set_database(opened);
   return {};
 }
 
+// What the log has may not fit on the device beside it: then it is replayed into one memory table.
+void RocksStore::make_keeper(::rocksdb::Options& database) {
+  const uint64_t log_bytes = directory_.log_bytes();
+  const bool is_full = space_.available() / 2 < space_.reserve_bytes() + log_bytes;
+  if (is_full) database.write_buffer_size = options_.write_buffer_bytes + 4 * log_bytes;
+  keeper_ = std::make_unique<SpaceKeeper>(
+      space_, *listener_, reclaimer_,
+      SpaceKeeper::Options{.write_buffer_bytes = options_.write_buffer_bytes,
+                           .log_segment_bytes = options_.log_segment_bytes,
+                           .queue_bytes = options_.queue_bytes,
+                           .automatic_compaction = options_.automatic_compaction,
+                           .has_replay_buffer = is_full});
+  // Until the keeper has seen that there is room for them.
+  if (keeper_->is_tight()) database.disable_auto_compactions = true;
+}
+
 base::Status RocksStore::open_log() {
   CommitLog::Options options;
+  options.space = &space_;
   options.directory = directory_.log_path();
   options.mark = directory_.log_mark_path();
   options.segment_bytes = options_.log_segment_bytes;
   if (options_.log_disk != nullptr) options.disk = options_.log_disk;
-  SIBYL_ASSIGN(writer_, GroupWriter::open(std::move(options), {*database_, *listener_, *damage_},
+  SIBYL_ASSIGN(writer_, GroupWriter::open(std::move(options), {*database_, *listener_, *damage_, reclaimer_},
                                           options_.durability == Durability::synced));
   return {};
 }
@@ -168,7 +223,43 @@ void RocksStore::start_committer() {
   committer_ = std::make_unique<Committer>(std::move(work));
 }
 
+void RocksStore::start_keeper() {
+  Reclaimer::Work work;
+  work.sync = [this] {
+    base::Status status;
+    run_on_committer([&] { status = writer_->sync(); });
+    return status;
+  };
+  work.flush = [this] {
+    const base::Status status = flush();
+    run_on_committer([this] { writer_->trim_log(); });
+    return status;
+  };
+  keeper_->start(*database_, std::move(work));
+}
+
+void RocksStore::run_on_committer(const std::function<void()>& task) {
+  std::promise<void> finished;
+  writer_->post([&] {
+    (void)base::contain(task);
+    finished.set_value();
+  });
+  committer_->submit({}, [](const base::Status&) {});
+  finished.get_future().wait();
+}
+
+void RocksStore::commit_if_admitted(WriteSet writes, Done done) {
+  const uint64_t bytes = writes.byte_size();
+  if (base::Status admitted = keeper_->admit(purpose_of(writes), bytes); !admitted)
+    return done(std::move(admitted));
+  committer_->submit(std::move(writes), [this, bytes, done = std::move(done)](base::Status status) mutable {
+    keeper_->finish(bytes);
+    done(std::move(status));
+  });
+}
+
 RocksStore::~RocksStore() {
+  if (keeper_) keeper_->stop();
   committer_.reset();
   purge_->set_database(nullptr);
   if (writer_ && writer_->is_broken()) {
@@ -230,9 +321,11 @@ base::Status RocksStore::flush() {
   constexpr auto patience = std::chrono::seconds(5);
   const auto deadline = std::chrono::steady_clock::now() + patience;
   const uint64_t wanted = database_->GetLatestSequenceNumber();
+  ::rocksdb::FlushOptions options;
+  options.allow_write_stall = true;  // otherwise it waits for compactions, which may have no room
   for (;;) {
-    auto status = database_->Flush({});
-    if (!status.ok() && database_->Resume().ok()) status = database_->Flush({});
+    auto status = database_->Flush(options);
+    if (!status.ok() && database_->Resume().ok()) status = database_->Flush(options);
     if (!status.ok()) return base::fail(error_of(status, base::ErrorCode::server));
     using Properties = ::rocksdb::DB::Properties;
     if (listener_->flushed() >= wanted ||

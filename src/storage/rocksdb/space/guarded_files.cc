@@ -1,0 +1,80 @@
+#include "storage/rocksdb/space/guarded_files.h"
+
+#include <rocksdb/file_system.h>
+
+#include <string>
+#include <utility>
+
+namespace sibyl::storage::rocksdb {
+namespace {
+
+using ::rocksdb::DataVerificationInfo;
+using ::rocksdb::FileOptions;
+using ::rocksdb::IODebugContext;
+using ::rocksdb::IOOptions;
+using ::rocksdb::IOStatus;
+using ::rocksdb::Slice;
+
+class GuardedFile final : public ::rocksdb::FSWritableFileOwnerWrapper {
+ public:
+  GuardedFile(std::unique_ptr<::rocksdb::FSWritableFile> file, const MayCompact& may_compact)
+      : FSWritableFileOwnerWrapper(std::move(file)), may_compact_(may_compact) {}
+
+  // RocksDB writes flushes with high priority, compactions with others, and sets none for other files.
+  void SetIOPriority(::rocksdb::Env::IOPriority priority) override {
+    is_compaction_ = priority != ::rocksdb::Env::IO_HIGH && priority != ::rocksdb::Env::IO_TOTAL;
+    FSWritableFileOwnerWrapper::SetIOPriority(priority);
+  }
+  IOStatus Append(const Slice& data, const IOOptions& options, IODebugContext* context) override {
+    if (is_refused(data.size())) return refusal();
+    return FSWritableFileOwnerWrapper::Append(data, options, context);
+  }
+  IOStatus Append(const Slice& data, const IOOptions& options, const DataVerificationInfo& verification,
+                  IODebugContext* context) override {
+    if (is_refused(data.size())) return refusal();
+    return FSWritableFileOwnerWrapper::Append(data, options, verification, context);
+  }
+  // Only makes files contiguous.
+  IOStatus Allocate(uint64_t offset, uint64_t size, const IOOptions& options,
+                    IODebugContext* context) override {
+    if (is_refused(size)) return IOStatus::OK();
+    return FSWritableFileOwnerWrapper::Allocate(offset, size, options, context);
+  }
+
+ private:
+  bool is_refused(uint64_t bytes) const { return is_compaction_ && !may_compact_(bytes); }
+  static IOStatus refusal() {
+    return IOStatus::NoSpace("No space left on device: a compaction waits for more room");
+  }
+
+  const MayCompact& may_compact_;
+  bool is_compaction_ = false;
+};
+
+class GuardedFileSystem final : public ::rocksdb::FileSystemWrapper {
+ public:
+  GuardedFileSystem(std::shared_ptr<FileSystem> base, MayCompact may_compact)
+      : FileSystemWrapper(std::move(base)), may_compact_(std::move(may_compact)) {}
+  const char* Name() const override { return "GuardedFileSystem"; }
+
+  IOStatus NewWritableFile(const std::string& name, const FileOptions& options,
+                           std::unique_ptr<::rocksdb::FSWritableFile>* result,
+                           IODebugContext* context) override {
+    auto status = FileSystemWrapper::NewWritableFile(name, options, result, context);
+    if (status.ok() && name.ends_with(".sst"))
+      *result = std::make_unique<GuardedFile>(std::move(*result), may_compact_);
+    return status;
+  }
+
+ private:
+  const MayCompact may_compact_;
+};
+
+}  // namespace
+
+std::unique_ptr<::rocksdb::Env> make_guarded_environment(::rocksdb::Env& base, MayCompact may_compact) {
+  return ::rocksdb::NewCompositeEnv(
+      std::make_shared<GuardedFileSystem>(base.GetFileSystem(), std::move(may_compact)));
+}
+
+}  // namespace sibyl::storage::rocksdb

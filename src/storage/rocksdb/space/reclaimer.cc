@@ -1,0 +1,259 @@
+#include "storage/rocksdb/space/reclaimer.h"
+
+#include <rocksdb/convenience.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+
+#include "row/record_key.h"
+#include "storage/rocksdb/merging.h"
+#include "storage/rocksdb/partition_samples.h"
+#include "storage/rocksdb/partition_sizes.h"
+#include "storage/rocksdb/reading.h"
+
+namespace sibyl::storage::rocksdb {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr size_t table_id_size = 4;
+// Erasures that follow each other, as those of a keyspace, are freed together.
+constexpr milliseconds gathering_pause{500};
+constexpr milliseconds retry_pause{2'000};
+constexpr milliseconds compaction_patience{5'000};
+// Files are not opened to search them for erasures when there are more.
+constexpr size_t max_files_searched = 4'096;
+
+// The table whose records, all of them, lie in [begin, end).
+std::optional<uint32_t> erased_table(BytesView begin, BytesView end) {
+  if (begin.size() != table_id_size) return std::nullopt;
+  const auto id = base::read_big_endian<uint32_t>(begin);
+  if (end != row::table_end(id)) return std::nullopt;
+  return id;
+}
+
+// Ids of the first and the last record of a file. A key that is an id alone is the end of an erasure.
+uint32_t first_table(const ::rocksdb::LiveFileMetaData& file) {
+  if (file.smallestkey.size() < table_id_size) return 0;
+  return base::read_big_endian<uint32_t>(file.smallestkey);
+}
+uint32_t last_table(const ::rocksdb::LiveFileMetaData& file) {
+  if (file.largestkey.size() < table_id_size) return 0;
+  const auto id = base::read_big_endian<uint32_t>(file.largestkey);
+  return file.largestkey.size() == table_id_size && id > 0 ? id - 1 : id;
+}
+
+bool is_dropped(const PurgePolicy& policy, uint32_t id) {
+  return id >= PurgePolicy::first_table_id &&
+         std::none_of(policy.tables.begin(), policy.tables.end(),
+                      [id](const PurgePolicy::Table& table) { return table.table_id == id; });
+}
+
+// The ids between `first` and `last` that no table has, as ranges.
+void add_unknown(const PurgePolicy& policy, uint32_t first, uint32_t last,
+                 std::map<uint32_t, uint32_t>& ranges) {
+  auto known =
+      std::lower_bound(policy.tables.begin(), policy.tables.end(), first,
+                       [](const PurgePolicy::Table& table, uint32_t id) { return table.table_id < id; });
+  for (uint32_t id = first; id <= last;) {
+    const uint32_t next = known == policy.tables.end() ? UINT32_MAX : known->table_id;
+    if (next > id) {
+      uint32_t& end = ranges[id];
+      end = std::max(end, std::min(last, next - 1));
+    }
+    if (next >= last) return;
+    id = next + 1;
+    ++known;
+  }
+}
+
+bool compact(::rocksdb::DB& database, uint32_t table) {
+  const Bytes begin = row::table_begin(table), end = row::table_end(table);
+  ::rocksdb::CompactRangeOptions options;
+  options.exclusive_manual_compaction = false;
+  const ::rocksdb::Slice first = slice_of(begin), last = slice_of(end);
+  return database.CompactRange(options, &first, &last).ok();
+}
+
+}  // namespace
+
+void Reclaimer::add(const ::rocksdb::WriteBatch& batch, uint64_t last_file) {
+  struct Handler final : ::rocksdb::WriteBatch::Handler {
+    using Status = ::rocksdb::Status;
+    using Slice = ::rocksdb::Slice;
+    Status PutCF(uint32_t, const Slice&, const Slice&) override { return Status::OK(); }
+    Status DeleteCF(uint32_t, const Slice&) override { return Status::OK(); }
+    Status MergeCF(uint32_t, const Slice&, const Slice&) override { return Status::OK(); }
+    Status DeleteRangeCF(uint32_t, const Slice& begin, const Slice& end) override {
+      if (const auto id = erased_table(view_of(begin), view_of(end))) tables.push_back(*id);
+      return Status::OK();
+    }
+    std::vector<uint32_t> tables;
+  };
+  Handler handler;
+  batch.Iterate(&handler).PermitUncheckedError();
+  if (handler.tables.empty()) return;
+  const std::lock_guard lock(mutex_);
+  for (const uint32_t id : handler.tables) pending_[id] = last_file;
+  due_ = std::max(due_, steady_clock::now() + gathering_pause);
+}
+
+bool Reclaimer::is_due(steady_clock::time_point now) const {
+  const std::lock_guard lock(mutex_);
+  return now >= due_ && (!pending_.empty() || (must_search_ && purge_.policy()));
+}
+
+// Neighbours become one: those of a table with indexes, or of a keyspace.
+std::vector<Reclaimer::Erasure> Reclaimer::take_pending(::rocksdb::DB& database) {
+  std::map<uint32_t, uint64_t> pending;
+  bool must_search = false;
+  {
+    const std::lock_guard lock(mutex_);
+    pending.swap(pending_);
+    must_search = must_search_ && purge_.policy();
+    if (must_search) must_search_ = false;
+  }
+  std::vector<Erasure> erasures;
+  const auto policy = purge_.policy();
+  for (auto& [id, last_file] : pending) {
+    if (policy && is_dropped(*policy, id)) last_file = UINT64_MAX;  // nothing is written to it any more
+    const bool is_next =
+        !erasures.empty() && erasures.back().last + 1 == id && erasures.back().last_file == last_file;
+    if (is_next)
+      erasures.back().last = id;
+    else
+      erasures.push_back({id, id, last_file});
+  }
+  if (!must_search) return erasures;
+  // Files first: a table of which they hold records had been in the policy before those were written.
+  Files files;
+  database.GetLiveFilesMetaData(&files);
+  const auto newest_policy = purge_.policy();
+  std::map<uint32_t, uint32_t> dropped;
+  for (const auto& file : files)
+    add_unknown(*newest_policy, std::max(first_table(file), PurgePolicy::first_table_id), last_table(file),
+                dropped);
+  for (const auto& [first, last] : dropped) erasures.push_back({first, last, UINT64_MAX});
+  if (files.size() <= max_files_searched)
+    for (const uint32_t id : tables_with_erasures(database)) erasures.push_back({id, id, 0});
+  return erasures;
+}
+
+void Reclaimer::put_back(const std::vector<Erasure>& erasures, milliseconds pause) {
+  const std::lock_guard lock(mutex_);
+  for (const Erasure& erasure : erasures) {
+    // Ranges of dropped tables may be wide; they are found again.
+    if (erasure.last_file == UINT64_MAX) {
+      must_search_ = true;
+      continue;
+    }
+    for (uint32_t id = erasure.first; id <= erasure.last; ++id) pending_.try_emplace(id, erasure.last_file);
+  }
+  due_ = std::max(due_, steady_clock::now() + pause);
+}
+
+uint64_t Reclaimer::bytes_of(::rocksdb::DB& database, const Erasure& erasure, bool in_memory) {
+  const Bytes begin = row::table_begin(erasure.first), end = row::table_end(erasure.last);
+  const ::rocksdb::Range range(slice_of(begin), slice_of(end));
+  ::rocksdb::SizeApproximationOptions options;
+  options.include_memtables = in_memory;
+  options.include_files = true;
+  uint64_t bytes = 0;
+  (void)database.GetApproximateSizes(options, database.DefaultColumnFamily(), &range, 1, &bytes);
+  return bytes;
+}
+
+// RocksDB removes every file below level 0 that lies within a range. So the ranges are those of old files, in
+// which no newer one lies, and none comes to lie meanwhile.
+void Reclaimer::remove_whole_files(::rocksdb::DB& database, const std::vector<Erasure>& erasures) {
+  uint64_t last_file = UINT64_MAX;
+  for (const Erasure& erasure : erasures)
+    if (erasure.last_file != 0) last_file = std::min(last_file, erasure.last_file);
+  const BackgroundListener::Pause pause(background_, last_file, compaction_patience);
+  if (!pause.holds()) return;
+  Files files;
+  database.GetLiveFilesMetaData(&files);
+  std::vector<const ::rocksdb::LiveFileMetaData*> removed;
+  for (const Erasure& erasure : erasures) {
+    const Bytes begin = row::table_begin(erasure.first), end = row::table_end(erasure.last);
+    std::vector<const ::rocksdb::LiveFileMetaData*> older, newer;
+    for (const auto& file : files) {
+      if (file.level == 0 || file.smallestkey < begin || file.largestkey > end) continue;
+      (is_older(file, erasure) ? older : newer).push_back(&file);
+    }
+    for (const auto* file : older) {
+      const bool holds_newer = std::any_of(newer.begin(), newer.end(), [&](const auto* other) {
+        return other->smallestkey >= file->smallestkey && other->largestkey <= file->largestkey;
+      });
+      if (!holds_newer) removed.push_back(file);
+    }
+  }
+  if (removed.empty()) return;
+  std::vector<::rocksdb::Slice> bounds;
+  bounds.reserve(2 * removed.size());
+  std::vector<::rocksdb::RangePtr> ranges;
+  for (const auto* file : removed) {
+    bounds.emplace_back(file->smallestkey);
+    bounds.emplace_back(file->largestkey);
+    ranges.emplace_back(&bounds[bounds.size() - 2], &bounds[bounds.size() - 1]);
+  }
+  const auto status = ::rocksdb::DeleteFilesInRanges(&database, database.DefaultColumnFamily(), ranges.data(),
+                                                     ranges.size(), true);
+  if (!status.ok()) spdlog::warn("files of erased tables could not be removed: {}", status.ToString());
+}
+
+bool Reclaimer::is_older(const ::rocksdb::LiveFileMetaData& file, const Erasure& erasure) const {
+  return background_.was_written_before(file.file_number, erasure.last_file);
+}
+
+// True when no file holds records of them any more.
+bool Reclaimer::rewrite_files(::rocksdb::DB& database, const std::vector<Erasure>& erasures) {
+  Files files;
+  database.GetLiveFilesMetaData(&files);
+  ::rocksdb::TablePropertiesCollection properties;
+  for (const Erasure& erasure : erasures) {
+    const Bytes begin = row::table_begin(erasure.first), end = row::table_end(erasure.last);
+    const ::rocksdb::Range range(slice_of(begin), slice_of(end));
+    if (!database.GetPropertiesOfTablesInRange(database.DefaultColumnFamily(), &range, 1, &properties).ok())
+      return false;
+  }
+  ::rocksdb::CompactionOptions options;
+  options.compression = ::rocksdb::kDisableCompressionOption;  // as the level has it
+  bool is_done = true;
+  for (const auto& file : files) {
+    const auto found = properties.find(file.db_path + file.name);
+    if (found == properties.end()) continue;
+    LargestPartitions tables;
+    add_largest_partitions(found->second->user_collected_properties, tables);
+    ErasingCompactions::Tables erased;
+    for (const Erasure& erasure : erasures) {
+      const auto held = tables.lower_bound(erasure.first);
+      if (held != tables.end() && held->first <= erasure.last && is_older(file, erasure))
+        erased.emplace_back(erasure.first, erasure.last);
+    }
+    if (erased.empty()) continue;
+    options.output_file_size_limit = file.level == 0 ? UINT64_MAX : std::max<uint64_t>(file.size, 1);
+    const ErasingCompactions erasing(std::move(erased));
+    is_done = database.CompactFiles(options, {file.name}, file.level).ok() && is_done;
+  }
+  return is_done;
+}
+
+void Reclaimer::run(::rocksdb::DB& database, const Work& work, uint64_t min_bytes) {
+  std::vector<Erasure> erasures = take_pending(database);
+  std::erase_if(erasures, [&](const Erasure& one) { return bytes_of(database, one, true) < min_bytes; });
+  if (erasures.empty()) return;
+  if (!work.sync() || !purge_.readers.wait_for_earlier()) return put_back(erasures, retry_pause);
+  remove_whole_files(database, erasures);
+  const bool is_flushed = work.flush().has_value();
+  const bool is_rewritten = rewrite_files(database, erasures);
+  std::vector<Erasure> left;
+  for (const Erasure& erasure : erasures) {
+    const bool is_done = erasure.last_file == 0 ? compact(database, erasure.first) : is_rewritten;
+    if (!is_done || !is_flushed) left.push_back(erasure);
+  }
+  if (!left.empty()) put_back(left, retry_pause);
+}
+
+}  // namespace sibyl::storage::rocksdb

@@ -1,0 +1,201 @@
+#include "storage/rocksdb/space/space_keeper.h"
+
+#include <fmt/format.h>
+#include <pthread.h>
+#include <rocksdb/metadata.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+
+#include "base/contain.h"
+
+namespace sibyl::storage::rocksdb {
+namespace {
+
+using std::chrono::milliseconds;
+
+// What may be written between two looks at the file system.
+constexpr uint64_t unseen_bytes = 64 << 20;
+constexpr milliseconds short_pause{100}, long_pause{1'000};
+// Erased data is freed when it is at least as much.
+constexpr uint64_t min_reclaimed_bytes = 1 << 20, min_reclaimed_bytes_when_tight = 64 << 10;
+
+uint64_t sum_of(std::initializer_list<uint64_t> parts) {
+  uint64_t sum = 0;
+  for (const uint64_t part : parts)
+    if (__builtin_add_overflow(sum, part, &sum)) return UINT64_MAX;
+  return sum;
+}
+
+}  // namespace
+
+SpaceKeeper::SpaceKeeper(DiskSpace& space, BackgroundListener& background, Reclaimer& reclaimer,
+                         Options options)
+    : space_(space),
+      background_(background),
+      reclaimer_(reclaimer),
+      options_(options),
+      has_replay_buffer_(options.has_replay_buffer) {
+  look();
+  if (!is_tight_) compacts_ = true;
+}
+
+void SpaceKeeper::start(::rocksdb::DB& database, Reclaimer::Work work) {
+  database_ = &database;
+  work_ = std::move(work);
+  look();
+  thread_ = std::thread([this] { loop(); });
+  pthread_setname_np(thread_.native_handle(), "sibyl-space");
+}
+
+void SpaceKeeper::stop() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  woken_.notify_one();
+  database_->DisableManualCompaction();
+  thread_.join();
+}
+
+void SpaceKeeper::loop() {
+  std::unique_lock lock(mutex_);
+  milliseconds pause = short_pause;
+  while (!woken_.wait_for(lock, pause, [this] { return stopping_; })) {
+    lock.unlock();
+    (void)base::contain([&] {
+      pause = look();
+      act();
+      if (reclaimer_.is_due(Clock::now())) reclaim();
+    });
+    is_reclaiming_ = false;
+    lock.lock();
+  }
+}
+
+// How long to wait before the next look.
+milliseconds SpaceKeeper::look() {
+  const uint64_t available = space_.available();
+  unflushed_.store(unflushed(), std::memory_order_relaxed);
+  const uint64_t tight = sum_of({space_.reserve_bytes(), 3 * options_.write_buffer_bytes, unflushed_,
+                                 4 * options_.log_segment_bytes, 2 * options_.queue_bytes, unseen_bytes});
+  is_tight_.store(available < tight, std::memory_order_relaxed);
+  // Nothing fills 16 times as much in a second.
+  return available / 16 > tight ? long_pause : short_pause;
+}
+
+void SpaceKeeper::act() {
+  if (background_.failed()) resume_after_failure();
+  if (is_tight_) relieve();
+  if (is_refusing_ && space_.available() >= needed_by_ordinary(unflushed_)) {
+    is_refusing_ = false;
+    spdlog::info("writes are taken again");
+  }
+  if (!is_tight_ && options_.automatic_compaction) switch_compaction(true);
+  if (!is_tight_ && has_replay_buffer_) set_back_write_buffer();
+  space_.take_reserve(unflushed_ + 2 * options_.log_segment_bytes);
+}
+
+void SpaceKeeper::relieve() {
+  const uint64_t available = space_.available();
+  const uint64_t needed = needed_by_ordinary(unflushed_);
+  if (available >= needed && has_replay_buffer_) set_back_write_buffer();
+  if (options_.automatic_compaction && Clock::now() >= next_look_at_levels_) {
+    next_look_at_levels_ = Clock::now() + std::chrono::seconds(2);
+    switch_compaction(has_room_for_compaction());
+  }
+  // A small memory table would only become a small file.
+  const bool is_low =
+      available < sum_of({needed, 2 * options_.log_segment_bytes, options_.write_buffer_bytes});
+  if (is_low && unflushed_ >= options_.write_buffer_bytes / 4 && !background_.failed()) (void)work_.flush();
+}
+
+// A memory table could not be written to a file, which only happens when other programs have filled the file
+// system, or the device fails. What the flush frees in the log is more than what it takes of the reserve.
+void SpaceKeeper::resume_after_failure() {
+  const auto now = Clock::now();
+  if (now < next_resume_) return;
+  next_resume_ = now + milliseconds(500);
+  if (space_.free() < unflushed_) space_.give_up_reserve();
+  background_.forget_failure();
+  if (database_->Resume().ok()) (void)work_.flush();
+}
+
+void SpaceKeeper::reclaim() {
+  const bool is_tight = is_tight_;
+  if (is_tight && space_.free() < space_.reserve_bytes()) space_.give_up_reserve();
+  is_reclaiming_ = true;
+  reclaimer_.run(*database_, work_, is_tight ? min_reclaimed_bytes_when_tight : min_reclaimed_bytes);
+  is_reclaiming_ = false;
+}
+
+// RocksDB picks what is due most: level 0 with all of the next one, or a file with those below that it
+// overlaps.
+bool SpaceKeeper::has_room_for_compaction() const {
+  ::rocksdb::ColumnFamilyMetaData tables;
+  database_->GetColumnFamilyMetaData(&tables);
+  uint64_t upper = 0;
+  for (const auto& level : tables.levels) {
+    upper += level.size;
+    if (level.level > 0 && level.size > 0) break;
+  }
+  constexpr uint64_t files_of_a_compaction = 12;
+  const uint64_t results = std::max(upper, files_of_a_compaction * options_.write_buffer_bytes);
+  return space_.available() >= sum_of({needed_by_ordinary(unflushed_), results});
+}
+
+void SpaceKeeper::switch_compaction(bool on) {
+  if (compacts_ == on) return;
+  const bool is_first = !compacts_.has_value();
+  compacts_ = on;
+  if (!on)
+    spdlog::warn("compactions wait for more room: {} bytes are free in {}", space_.free(),
+                 space_.directory());
+  else if (!is_first)
+    spdlog::info("compactions run again: {} bytes are free in {}", space_.free(), space_.directory());
+  // Its answer may be about a file that describes the options, which nothing reads.
+  database_->SetOptions({{"disable_auto_compactions", on ? "false" : "true"}}).PermitUncheckedError();
+}
+
+void SpaceKeeper::set_back_write_buffer() {
+  has_replay_buffer_ = false;
+  database_->SetOptions({{"write_buffer_size", std::to_string(options_.write_buffer_bytes)}})
+      .PermitUncheckedError();
+}
+
+uint64_t SpaceKeeper::unflushed() const {
+  uint64_t bytes = 0;
+  if (database_ != nullptr)
+    database_->GetIntProperty(::rocksdb::DB::Properties::kCurSizeAllMemTables, &bytes);
+  return bytes;
+}
+
+uint64_t SpaceKeeper::needed_by_ordinary(uint64_t unflushed_bytes) const {
+  return sum_of({space_.reserve_bytes(), unflushed_bytes, options_.log_segment_bytes});
+}
+
+base::Status SpaceKeeper::admit(Purpose purpose, uint64_t bytes) {
+  const uint64_t waiting = waiting_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  if (purpose == Purpose::definition) return {};
+  const uint64_t kept =
+      purpose == Purpose::deletion ? space_.reserve_bytes() / 4 : needed_by_ordinary(unflushed());
+  const uint64_t needed = sum_of({kept, waiting, waiting});
+  const uint64_t free = space_.free(), held = space_.held();
+  if (free == UINT64_MAX || free + held >= needed) return {};
+  finish(bytes);
+  base::Error error(base::ErrorCode::write_failure,
+                    fmt::format("No space left on device: {} bytes are needed and {} bytes are free in {}",
+                                needed - std::min(needed, held), free, space_.directory()));
+  if (!is_refusing_.exchange(true)) spdlog::error("writes are refused: {}", error.message());
+  return base::fail(
+      error.with_hint("free some disk space: writes go on by themselves; TRUNCATE, DROP and DELETE may use "
+                      "the reserve meanwhile"));
+}
+
+bool SpaceKeeper::may_compact(uint64_t bytes) const {
+  const uint64_t kept = is_reclaiming_ ? space_.reserve_bytes() / 4 : needed_by_ordinary(unflushed_);
+  return space_.available() >= sum_of({kept, bytes});
+}
+
+}  // namespace sibyl::storage::rocksdb
