@@ -189,19 +189,42 @@ base::Result<bool> ConditionalBuilder::hold(const RowConditions& row, const row:
 
 // --- Applied
 
-base::Result<int64_t> ConditionalBuilder::timestamp(ReadBefore& reads) {
+base::Result<int64_t> ConditionalBuilder::latest_written(ReadBefore& reads) {
   int64_t latest = row::no_timestamp;
-  for (const Targets& targets : targets_) {
-    SIBYL_ASSIGN(const int64_t seen, reads.latest(prefix_, std::nullopt));
-    latest = std::max(latest, seen);
+  for (size_t i = 0; i < targets_.size(); ++i) {
+    const Targets& targets = targets_[i];
     for (const plan::Restrictions::NamedRow& row : targets.rows) {
-      SIBYL_ASSIGN(const int64_t seen_in_row, reads.latest(prefix_, row.clustering));
-      latest = std::max(latest, seen_in_row);
+      SIBYL_ASSIGN(const int64_t seen, reads.latest_of_row(prefix_, row.clustering));
+      latest = std::max(latest, seen);
+    }
+    if (statements_[i].statement->updates_statics() || targets.deletes_partitions) {
+      SIBYL_ASSIGN(const int64_t seen, reads.latest_of_statics(prefix_));
+      latest = std::max(latest, seen);
+    }
+    std::vector<plan::Interval> ranges = targets.ranges;
+    if (targets.deletes_partitions) ranges.emplace_back();
+    for (const plan::Interval& range : ranges) {
+      SIBYL_ASSIGN(const int64_t seen, reads.latest_of_rows(prefix_, range));
+      latest = std::max(latest, seen);
     }
   }
-  const int64_t now = environment_.timestamps.next();
-  if (latest < now) return now;
-  return latest == std::numeric_limits<int64_t>::max() ? latest : latest + 1;
+  return latest;
+}
+
+base::Result<int64_t> ConditionalBuilder::timestamp(ReadBefore& reads) {
+  constexpr int64_t last = std::numeric_limits<int64_t>::max();
+  SIBYL_ASSIGN(const int64_t written, latest_written(reads));
+  if (written == last)
+    return base::fail(
+        base::Error(base::ErrorCode::invalid,
+                    fmt::format("Cannot apply the conditional update: what it would replace was written with "
+                                "timestamp {}, and there is no later one",
+                                last))
+            .with_hint(
+                fmt::format("delete that without IF, with USING TIMESTAMP {}, and write new rows under "
+                            "another key",
+                            last)));
+  return std::max(environment_.timestamps.next(), written + 1);
 }
 
 base::Status ConditionalBuilder::write(Before& before) {

@@ -21,8 +21,9 @@ struct BoundStatement {
 // holds builds the writes of all statements, with or without conditions; else `writes` stays empty. The lock
 // is held until the write is done, so that conditional requests on a partition happen one after another.
 //
-// All of a request's writes have one timestamp. It is later than everything written to the rows so far, so
-// that what was applied is seen, also when clocks went back or a client chose a timestamp in the future.
+// All of a request's writes have one timestamp. It is later than everything that they replace, so that what
+// was applied is seen, also when clocks went back or a client chose a timestamp in the future. Where no
+// timestamp is later the request fails.
 class ConditionalBuilder {
  public:
   // REQUIRES: everything given outlives this; some statement has conditions.
@@ -52,6 +53,8 @@ class ConditionalBuilder {
 
   base::Result<bool> applies(ReadBefore& reads);
   base::Result<bool> hold(const RowConditions& row, const row::Fragment& fragment);
+  // Of everything that the statements write to or delete.
+  base::Result<int64_t> latest_written(ReadBefore& reads);
   base::Result<int64_t> timestamp(ReadBefore& reads);
   base::Status write(Before& before);
   void observe_all();

@@ -189,11 +189,68 @@ TEST_F(Conditional, DeletionsOfPartitionsAndRangesAreSeenToo) {
   EXPECT_EQ(ask("UPDATE t SET s = 2 WHERE k = 2 IF s = 0"), (Lines{"[applied]|s", "False|2"}));
 }
 
-TEST_F(Conditional, TheLastTimestampOfAllCannotBeOutdone) {
-  must("CREATE TABLE n (k int PRIMARY KEY, v int)");
-  must("INSERT INTO n (k, v) VALUES (1, 1) USING TIMESTAMP 9223372036854775807");
-  EXPECT_EQ(ask("UPDATE n SET v = 2 WHERE k = 1 IF v = 1"), applied);
-  EXPECT_EQ(latest("n"), std::vector<int64_t>{std::numeric_limits<int64_t>::max()});
+constexpr const char* last_timestamp = "9223372036854775807";
+
+// Nothing is later than the last timestamp: what is reported as applied would not be stored.
+TEST_F(Conditional, RefusesWhatTheLastTimestampWouldHide) {
+  const Lines refused = error(
+      std::string("Cannot apply the conditional update: what it would replace was written with timestamp ") +
+      last_timestamp + ", and there is no later one");
+  const std::string last = std::string(" USING TIMESTAMP ") + last_timestamp;
+  must("CREATE TABLE n (k int PRIMARY KEY, v int, l list<int>)");
+  must("INSERT INTO n (k, v) VALUES (1, 1)" + last);
+  EXPECT_EQ(ask("UPDATE n SET v = 2 WHERE k = 1 IF v = 1"), refused);
+  EXPECT_EQ(ask("UPDATE n SET v = 2 WHERE k = 1 IF v = 2"), (Lines{"[applied]|v", "False|1"}));
+  EXPECT_EQ(ask("DELETE FROM n WHERE k = 1 IF EXISTS"), refused);
+  EXPECT_EQ(ask("DELETE v FROM n WHERE k = 1 IF v = 1"), refused);
+  EXPECT_EQ(ask("INSERT INTO n (k, v) VALUES (1, 3) IF NOT EXISTS"),
+            (Lines{"[applied]|k|l|v", "False|1|null|1"}));
+  EXPECT_EQ(ask("BEGIN BATCH UPDATE n SET l = [1] WHERE k = 1 IF v = 1; APPLY BATCH"), refused);
+  must("DELETE FROM n" + last + " WHERE k = 2");
+  EXPECT_EQ(ask("INSERT INTO n (k, v) VALUES (2, 1) IF NOT EXISTS"), refused);
+  must("UPDATE n USING TIMESTAMP 9223372036854775806 SET v = 1 WHERE k = 3");
+  EXPECT_EQ(ask("UPDATE n SET v = 2 WHERE k = 3 IF v = 1"), applied);
+  EXPECT_EQ(ask("UPDATE n SET v = 3 WHERE k = 3 IF v = 0"), (Lines{"[applied]|v", "False|2"}));
+  EXPECT_EQ(ask("UPDATE n SET v = 3 WHERE k = 3 IF v = 2"), refused);
+}
+
+TEST_F(Conditional, RefusesRowsUnderDeletionsOfTheLastTimestamp) {
+  const std::string last = std::string(" USING TIMESTAMP ") + last_timestamp;
+  must("DELETE FROM t" + last + " WHERE k = 5 AND c > 0 AND c < 5");
+  EXPECT_FALSE(run("INSERT INTO t (k, c, v) VALUES (5, 1, 1) IF NOT EXISTS"));
+  EXPECT_EQ(ask("INSERT INTO t (k, c, v) VALUES (5, 6, 1) IF NOT EXISTS"), applied);
+  EXPECT_FALSE(
+      run("BEGIN BATCH INSERT INTO t (k, c) VALUES (5, 7) IF NOT EXISTS; INSERT INTO t (k, c) VALUES (5, "
+          "2); APPLY BATCH"));
+  must("DELETE FROM t" + last + " WHERE k = 6");
+  EXPECT_FALSE(run("INSERT INTO t (k, c, v) VALUES (6, 1, 1) IF NOT EXISTS"));
+  EXPECT_FALSE(run("UPDATE t SET s = 1 WHERE k = 6 IF s = null"));
+}
+
+TEST_F(Conditional, TheLastTimestampOfOtherColumnsIsNoHindrance) {
+  must(std::string("UPDATE t USING TIMESTAMP ") + last_timestamp + " SET s = 1 WHERE k = 7");
+  EXPECT_EQ(ask("INSERT INTO t (k, c, v) VALUES (7, 1, 1) IF NOT EXISTS"), applied);
+  EXPECT_EQ(ask("UPDATE t SET v = 2 WHERE k = 7 AND c = 1 IF s = 1"), applied);
+  EXPECT_EQ(ask("UPDATE t SET v = 3 WHERE k = 7 AND c = 1 IF v = 0"), (Lines{"[applied]|v", "False|2"}));
+  EXPECT_FALSE(run("UPDATE t SET s = 2 WHERE k = 7 IF s = 1"));
+}
+
+TEST_F(Conditional, DeletedRangesOfABatchAreLaterThanTheirRows) {
+  constexpr int64_t future = start_micros * 3;
+  must("INSERT INTO t (k, c, v) VALUES (8, 3, 3) USING TIMESTAMP " + std::to_string(future));
+  const std::string insert = "INSERT INTO t (k, c, v) VALUES (8, 1, 1) IF NOT EXISTS; ";
+  EXPECT_EQ(ask("BEGIN BATCH " + insert + "DELETE FROM t WHERE k = 8 AND c > 2; APPLY BATCH"), applied);
+  EXPECT_EQ(ask("DELETE FROM t WHERE k = 8 AND c = 3 IF EXISTS"), nothing_there);
+  must("INSERT INTO t (k, c, v) VALUES (9, 3, 3) USING TIMESTAMP " + std::to_string(future));
+  EXPECT_EQ(
+      ask("BEGIN BATCH INSERT INTO t (k, c, v) VALUES (9, 1, 1) IF NOT EXISTS; DELETE FROM t WHERE k = 9; "
+          "APPLY BATCH"),
+      applied);
+  EXPECT_EQ(ask("DELETE FROM t WHERE k = 9 AND c = 3 IF EXISTS"), nothing_there);
+  must(std::string("INSERT INTO t (k, c, v) VALUES (8, 4, 3) USING TIMESTAMP ") + last_timestamp);
+  EXPECT_FALSE(
+      run("BEGIN BATCH UPDATE t SET v = 2 WHERE k = 8 AND c = 1 IF v = 1; DELETE FROM t WHERE k = 8 AND c "
+          "> 2; APPLY BATCH"));
 }
 
 TEST_F(Conditional, ClocksMayGoBack) {

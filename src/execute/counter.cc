@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "row/counter.h"
@@ -56,11 +57,12 @@ base::Status CounterTally::add(const plan::Operation& operation, BytesView parti
 // A counter that is not there may have been deleted, by a clock that was ahead of what it is now: the first
 // increment comes after that.
 base::Result<int64_t> CounterTally::after_deletions(ReadBefore& reads, const Row& row, int64_t now_micros) {
-  std::optional<BytesView> clustering;
-  if (!row.is_static) clustering = row.named.clustering;
-  SIBYL_ASSIGN(const int64_t latest, reads.latest(row.prefix, clustering));
-  const bool is_ahead = latest >= now_micros && latest != std::numeric_limits<int64_t>::max();
-  return is_ahead ? latest + 1 : now_micros;
+  SIBYL_ASSIGN(const int64_t latest, row.is_static ? reads.latest_of_statics(row.prefix)
+                                                   : reads.latest_of_row(row.prefix, row.named.clustering));
+  if (latest == std::numeric_limits<int64_t>::max())
+    return base::invalid(
+        fmt::format("The counter was deleted with timestamp {}, and there is no later one", latest));
+  return std::max(latest + 1, now_micros);
 }
 
 base::Status CounterTally::write(ReadBefore& reads, int64_t now_micros, storage::WriteSet& writes) {

@@ -93,14 +93,32 @@ base::Result<const row::Fragment*> ReadBefore::static_row(BytesView partition_pr
   return &found->statics.fragment;
 }
 
-base::Result<int64_t> ReadBefore::latest(BytesView partition_prefix, std::optional<BytesView> clustering) {
+base::Result<int64_t> ReadBefore::latest_of_statics(BytesView partition_prefix) {
   SIBYL_ASSIGN(const Partition* found, partition(partition_prefix));
-  int64_t latest = found->statics.latest;
-  if (!clustering) return latest;
-  SIBYL_TRY(row(partition_prefix, *clustering));
-  latest = std::max(latest, rows_.at(row::row_record_key(partition_prefix, *clustering))->latest);
-  SIBYL_ASSIGN(const row::Deletion deletion, covering(partition_prefix, *found, *clustering));
+  return found->statics.latest;
+}
+
+base::Result<int64_t> ReadBefore::latest_of_row(BytesView partition_prefix, BytesView clustering) {
+  SIBYL_ASSIGN(const Partition* found, partition(partition_prefix));
+  SIBYL_TRY(row(partition_prefix, clustering));
+  const int64_t latest = rows_.at(row::row_record_key(partition_prefix, clustering))->latest;
+  SIBYL_ASSIGN(const row::Deletion deletion, covering(partition_prefix, *found, clustering));
   return std::max(latest, deletion.timestamp);
+}
+
+base::Result<int64_t> ReadBefore::latest_of_rows(BytesView partition_prefix, const plan::Interval& range) {
+  const Bytes begin = row::row_record_key(partition_prefix, range.begin);
+  const Bytes end = range.end ? row::row_record_key(partition_prefix, *range.end)
+                              : row::after(partition_prefix).value_or(Bytes(16, '\xff'));
+  const std::unique_ptr<storage::Iterator> records = iterate(begin, end);
+  int64_t latest = row::no_timestamp;
+  row::Fragment fragment;
+  for (records->seek_to_first(); records->valid(); records->next()) {
+    if (!row::decode(records->value(), fragment)) return base::fail(corrupt());
+    latest = std::max(latest, latest_of(fragment));
+  }
+  SIBYL_TRY(records->status());
+  return latest;
 }
 
 }  // namespace sibyl::execute

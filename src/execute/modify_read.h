@@ -25,10 +25,12 @@ class ReadBefore {
   // The static row.
   base::Result<const row::Fragment*> static_row(BytesView partition_prefix);
 
-  // The latest timestamp of anything that was written to the row, its static row or what covers them,
-  // deletions and what has expired included: a write that is later wins against all of it. row::no_timestamp
-  // when there is nothing. `clustering` is nullopt for the static row alone.
-  base::Result<int64_t> latest(BytesView partition_prefix, std::optional<BytesView> clustering);
+  // The latest timestamp of anything that was written to these records or covers them, deletions and what has
+  // expired included: a later write wins against all of it. row::no_timestamp when there is nothing.
+  base::Result<int64_t> latest_of_statics(BytesView partition_prefix);
+  base::Result<int64_t> latest_of_row(BytesView partition_prefix, BytesView clustering);
+  // Of all rows in the range; reads them, and keeps none.
+  base::Result<int64_t> latest_of_rows(BytesView partition_prefix, const plan::Interval& range);
 
  private:
   struct Record {
