@@ -24,6 +24,20 @@ File::~File() {
   if (number_ >= 0) ::close(number_);
 }
 
+File open_entry(const File& directory, const std::string& name, int flags) {
+  return File(::openat(directory.number(), name.c_str(), flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644));
+}
+
+bool is_plain_name(std::string_view name) {
+  return !name.empty() && name != "." && name != ".." &&
+         name.find_first_of(std::string_view("/\0", 2)) == std::string_view::npos;
+}
+
+bool is_regular(const File& file) {
+  struct stat status{};
+  return ::fstat(file.number(), &status) == 0 && S_ISREG(status.st_mode);
+}
+
 Result<int> open_to_read(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return because(errno);

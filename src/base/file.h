@@ -31,6 +31,14 @@ class File {
   int number_ = -1;
 };
 
+// Opens an entry of a directory, or makes one with O_CREAT, with these flags of open(2). Never follows a
+// symbolic link, and never waits for the other end of a pipe. REQUIRES: `name` is plain (is_plain_name).
+File open_entry(const File& directory, const std::string& name, int flags);
+// A name of an entry of a directory: not empty, "." or "..", and without '/' and NUL.
+bool is_plain_name(std::string_view name);
+// Whether it is an ordinary file, not a directory, device, pipe or socket.
+bool is_regular(const File& file);
+
 // Of files that users name. A descriptor open for reading, which the caller closes; directories are refused
 // here, not at the first read. The error's message is the reason alone ("Is a directory"): who asked names
 // the file in words of its own.

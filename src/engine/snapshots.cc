@@ -14,6 +14,7 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <set>
 #include <string_view>
 
 #include "base/file.h"
@@ -144,17 +145,42 @@ std::string encode(const SnapshotInfo& snapshot) {
   return fmt::format("{}{:08x}\n{}", first_words, crc32c(0, text), text);
 }
 
+// The file's name in records/, where all files of a snapshot are. Empty: it is elsewhere, or no name at all.
+std::string name_in_records(std::string_view path) {
+  constexpr std::string_view folder = "records/";
+  if (!path.starts_with(folder)) return {};
+  path.remove_prefix(folder.size());
+  return base::is_plain_name(path) ? std::string(path) : std::string();
+}
+
+std::string text_of(const json::value& value) {
+  return std::string(std::string_view(value.as_string()));
+}
+
 // Throws what Boost.JSON does where a field is missing or of another kind.
+CheckpointFile decode_file(const json::value& value) {
+  CheckpointFile file{text_of(value.at("path")), value.at("size").to_number<uint64_t>(), 0};
+  if (name_in_records(file.path).empty())
+    throw std::runtime_error(
+        fmt::format("names the file {:?}, which is not directly in records/", file.path));
+  const std::string crc = text_of(value.at("crc32c"));
+  const auto read = std::from_chars(crc.data(), crc.data() + crc.size(), file.crc32c, 16);
+  if (read.ec != std::errc() || read.ptr != crc.data() + crc.size())
+    throw std::runtime_error(fmt::format("has no checksum for {}", file.path));
+  return file;
+}
+
+// Throws as decode_file() does.
 void decode_fields(const json::object& in, SnapshotInfo& snapshot) {
   snapshot.taken_millis = in.at("taken_millis").to_number<int64_t>();
   for (const json::value& table : in.at("tables").as_array())
-    snapshot.tables.push_back({table.at("keyspace").as_string().c_str(), table.at("name").as_string().c_str(),
-                               table.at("bytes").to_number<uint64_t>()});
+    snapshot.tables.push_back(
+        {text_of(table.at("keyspace")), text_of(table.at("name")), table.at("bytes").to_number<uint64_t>()});
+  std::set<std::string> paths;
   for (const json::value& value : in.at("files").as_array()) {
-    CheckpointFile file{value.at("path").as_string().c_str(), value.at("size").to_number<uint64_t>(), 0};
-    const std::string crc = value.at("crc32c").as_string().c_str();
-    std::from_chars(crc.data(), crc.data() + crc.size(), file.crc32c, 16);
-    snapshot.files.push_back(std::move(file));
+    snapshot.files.push_back(decode_file(value));
+    if (!paths.insert(snapshot.files.back().path).second)
+      throw std::runtime_error(fmt::format("names {} twice", snapshot.files.back().path));
   }
   if (in.at("store_format").to_number<uint32_t>() != storage::rocksdb::store_format)
     throw std::runtime_error("is of another store format");
@@ -176,25 +202,58 @@ std::string decode(const std::string& text, SnapshotInfo& snapshot) {
   return {};
 }
 
+// The directories of a snapshot or a new store, held open: what is in them is named relative to them, so that
+// no link leads elsewhere, not even one that is put there meanwhile. `path` may be a link, which is the
+// caller's choice.
+struct Directories {
+  base::File top, records;
+
+  static Directories open(const std::string& path) {
+    Directories found;
+    found.top = base::File(path, O_RDONLY | O_DIRECTORY);
+    if (found.top) found.records = base::open_entry(found.top, records_name, O_RDONLY | O_DIRECTORY);
+    return found;
+  }
+};
+
 void measure(SnapshotInfo& snapshot) {
+  const Directories directories = Directories::open(snapshot.path);
   for (const CheckpointFile& file : snapshot.files) {
     struct stat status{};
     snapshot.bytes += file.size;
-    if (::stat((snapshot.path + "/" + file.path).c_str(), &status) == 0 && status.st_nlink == 1)
+    if (::fstatat(directories.records.number(), name_in_records(file.path).c_str(), &status,
+                  AT_SYMLINK_NOFOLLOW) == 0 &&
+        status.st_nlink == 1)
       snapshot.own_bytes += file.size;
   }
 }
 
+const char* why_not_opened() {
+  return errno == ELOOP ? "is a link, which is not followed" : std::strerror(errno);
+}
+
+base::Result<base::File> open_checked(const SnapshotInfo& snapshot, const CheckpointFile& file,
+                                      const Directories& from) {
+  base::File source = base::open_entry(from.records, name_in_records(file.path), O_RDONLY);
+  if (!source)
+    return base::fail(damage(snapshot, file.path, fmt::format("cannot be opened: {}", why_not_opened())));
+  if (!base::is_regular(source)) return base::fail(damage(snapshot, file.path, "is no ordinary file"));
+  struct stat status{};
+  const auto size = ::fstat(source.number(), &status) == 0 ? static_cast<uint64_t>(status.st_size) : 0;
+  if (size != file.size)
+    return base::fail(damage(snapshot, file.path, fmt::format("has {} bytes and had {}", size, file.size)));
+  return source;
+}
+
 // Reads a file of a snapshot, checks it, and hands its bytes on.
 template <typename Take>
-base::Status read_checked(const SnapshotInfo& snapshot, const CheckpointFile& file, Take take) {
-  const base::File source(snapshot.path + "/" + file.path, O_RDONLY);
-  if (!source)
-    return base::fail(damage(snapshot, file.path, fmt::format("cannot be opened: {}", std::strerror(errno))));
+base::Status read_checked(const SnapshotInfo& snapshot, const CheckpointFile& file, const Directories& from,
+                          Take take) {
+  SIBYL_ASSIGN(const base::File source, open_checked(snapshot, file, from));
   uint32_t crc = 0;
   uint64_t size = 0;
   std::string buffer(copy_bytes, '\0');
-  for (;;) {
+  while (size <= file.size) {
     const ssize_t got = ::read(source.number(), buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0)
@@ -213,24 +272,60 @@ base::Status read_checked(const SnapshotInfo& snapshot, const CheckpointFile& fi
   return {};
 }
 
-base::Status copy_checked(const SnapshotInfo& snapshot, const CheckpointFile& file, const std::string& to) {
+base::Status copy_checked(const SnapshotInfo& snapshot, const CheckpointFile& file, const Directories& from,
+                          const Directories& target, const std::string& to) {
   const std::string path = to + "/" + file.path;
-  const base::File target(path, O_WRONLY | O_CREAT | O_EXCL);
-  if (!target) return base::fail(base::file_error("make", path, errno));
-  SIBYL_TRY(read_checked(snapshot, file, [&](std::string_view piece) -> base::Status {
-    if (const int error = base::write_all(target.number(), piece); error != 0)
+  const base::File copy =
+      base::open_entry(target.records, name_in_records(file.path), O_WRONLY | O_CREAT | O_EXCL);
+  if (!copy) return base::fail(base::file_error("make", path, errno));
+  SIBYL_TRY(read_checked(snapshot, file, from, [&](std::string_view piece) -> base::Status {
+    if (const int error = base::write_all(copy.number(), piece); error != 0)
       return base::fail(base::file_error("write", path, error));
     return {};
   }));
-  if (::fsync(target.number()) != 0) return base::fail(base::file_error("sync", path, errno));
+  if (::fsync(copy.number()) != 0) return base::fail(base::file_error("sync", path, errno));
   return {};
 }
 
+// Makes records/ in the directory, which has none.
+base::Result<Directories> make_records(const std::string& to) {
+  const std::string path = fmt::format("{}/{}", to, records_name);
+  const base::File top(to, O_RDONLY | O_DIRECTORY);
+  if (!top || ::mkdirat(top.number(), records_name, 0755) != 0)
+    return base::fail(base::file_error("make", path, errno));
+  Directories made = Directories::open(to);
+  if (!made.records) return base::fail(base::file_error("open", path, errno));
+  return made;
+}
+
 base::Status copy_all(const SnapshotInfo& snapshot, const std::string& to) {
-  for (const CheckpointFile& file : snapshot.files) SIBYL_TRY(copy_checked(snapshot, file, to));
+  const Directories from = Directories::open(snapshot.path);
+  SIBYL_ASSIGN(const Directories target, make_records(to));
+  for (const CheckpointFile& file : snapshot.files) SIBYL_TRY(copy_checked(snapshot, file, from, target, to));
   SIBYL_TRY(base::sync_path(fmt::format("{}/{}", to, records_name)));
   SIBYL_TRY(base::sync_path(whole_path(to).parent_path().string()));  // the directory's own name
   return storage::rocksdb::mark_as_store(to);
+}
+
+base::Result<std::string> read_manifest(const SnapshotInfo& snapshot) {
+  constexpr off_t max_size = 256 << 20;
+  const base::File top(snapshot.path, O_RDONLY | O_DIRECTORY);
+  const base::File manifest = top ? base::open_entry(top, manifest_name, O_RDONLY) : base::File();
+  if (!manifest && errno == ELOOP)
+    return base::fail(damage(snapshot, manifest_name, "is a link, which is not followed"));
+  if (!manifest) return base::fail(no_snapshot(snapshot.path));
+  struct stat status{};
+  if (!base::is_regular(manifest) || ::fstat(manifest.number(), &status) != 0 || status.st_size > max_size)
+    return base::fail(damage(snapshot, manifest_name, "is no ordinary file of at most 256 MiB"));
+  std::string text(static_cast<size_t>(status.st_size), '\0');
+  size_t read = 0;
+  while (read < text.size()) {
+    const ssize_t got = ::read(manifest.number(), text.data() + read, text.size() - read);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return base::fail(damage(snapshot, manifest_name, "cannot be read"));
+    read += static_cast<size_t>(got);
+  }
+  return text;
 }
 
 // Fills the directory of a snapshot that has not its name yet.
@@ -292,9 +387,8 @@ base::Result<SnapshotInfo> read_snapshot(const std::string& path) {
   SnapshotInfo snapshot;
   snapshot.path = path;
   snapshot.name = name_of_directory(path);
-  const auto text = base::read_file(fmt::format("{}/{}", path, manifest_name));
-  if (!text) return base::fail(no_snapshot(path));
-  if (const std::string wrong = decode(*text, snapshot); !wrong.empty())
+  SIBYL_ASSIGN(const std::string text, read_manifest(snapshot));
+  if (const std::string wrong = decode(text, snapshot); !wrong.empty())
     return base::fail(damage(snapshot, manifest_name, wrong));
   measure(snapshot);
   return snapshot;
@@ -335,8 +429,9 @@ base::Status clear_snapshot(const std::string& data, const std::string& name) {
 }
 
 base::Status verify_snapshot(const SnapshotInfo& snapshot) {
+  const Directories from = Directories::open(snapshot.path);
   for (const CheckpointFile& file : snapshot.files)
-    SIBYL_TRY(read_checked(snapshot, file, [](std::string_view) -> base::Status { return {}; }));
+    SIBYL_TRY(read_checked(snapshot, file, from, [](std::string_view) -> base::Status { return {}; }));
   return {};
 }
 
@@ -346,7 +441,7 @@ base::Status restore_snapshot(const SnapshotInfo& snapshot, const std::string& t
   if (was_there && !fs::is_empty(to, error))
     return base::fail(base::Error(base::ErrorCode::invalid, fmt::format("{} is not empty", to))
                           .with_hint("name a new directory: a snapshot is not restored over other data"));
-  SIBYL_TRY(make_directory(fmt::format("{}/{}", to, records_name)));
+  SIBYL_TRY(make_directory(to));
   base::Status copied = copy_all(snapshot, to);
   if (copied) return copied;
   // The directory was empty: what it has now is half a store that nobody could use, and in the way.

@@ -6,7 +6,9 @@
 //               space only for what the database has since dropped or rewritten
 //
 // A snapshot holds every write that was acknowledged before it began, and of no batch a part. It is not
-// opened where it is: restoring checks every file and copies it into a new data directory.
+// opened where it is: restoring checks every file and copies it into a new data directory. A snapshot may
+// come from elsewhere: only ordinary files directly in records/ are read and written, and links are not
+// followed.
 //
 // Threads and processes: one snapshot is taken or cleared at a time, which a lock sees to; the rest may
 // happen at any time.

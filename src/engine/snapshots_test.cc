@@ -1,6 +1,7 @@
 #include "engine/snapshots.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>
@@ -17,11 +18,13 @@
 #include "base/file.h"
 #include "base/test_directory.h"
 #include "engine/test_result.h"
+#include "storage/rocksdb/crc32c.h"
 
 namespace sibyl::engine {
 namespace {
 
 using execute::ResultSet;
+using storage::rocksdb::crc32c;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -201,6 +204,107 @@ TEST_F(SnapshotsTest, IsNotRestoredOverOtherData) {
   const auto taken = take("s");
   ASSERT_TRUE(taken.has_value());
   EXPECT_THAT(restore_snapshot(*taken, data_).error().message(), HasSubstr("is not empty"));
+}
+
+// A snapshot from elsewhere, made to read and write outside of its directory and the target.
+class HostileSnapshots : public SnapshotsTest {
+ protected:
+  void SetUp() override {
+    SnapshotsTest::SetUp();
+    must(*engine_, "INSERT INTO k.a (p, n, v) VALUES ('x', 1, 'v')");
+    ASSERT_TRUE(take("good"));
+    path_ = root_ + "/bad";
+    fs::copy(snapshot_path(data_, "good"), path_, fs::copy_options::recursive);
+    manifest_ = *base::read_file(path_ + "/SNAPSHOT");
+    manifest_.erase(0, manifest_.find('\n') + 1);
+  }
+  // Adds a file to the manifest, with a checksum that fits.
+  void add_file(const std::string& path_in_json) {
+    std::string text = manifest_;
+    const size_t end = text.rfind("]}");
+    ASSERT_NE(end, std::string::npos);
+    text.insert(end, R"(,{"path":")" + path_in_json + R"(","size":6,"crc32c":")" +
+                         fmt::format("{:08x}", crc32c(0, "secret")) + R"("})");
+    std::ofstream(path_ + "/SNAPSHOT", std::ios::binary)
+        << fmt::format("sibyl snapshot 1 {:08x}\n{}", crc32c(0, text), text);
+  }
+  static void write_secret(const std::string& path) { std::ofstream(path) << "secret"; }
+
+  std::string path_, manifest_;
+};
+
+TEST_F(HostileSnapshots, NameOnlyPlainFilesInRecords) {
+  write_secret(root_ + "/outside");
+  write_secret(path_ + "/beside");
+  const std::vector<std::string> paths = {"../outside",
+                                          "../bad/beside",
+                                          "records/../../outside",
+                                          "records/../beside",
+                                          "/etc/passwd",
+                                          root_,
+                                          "",
+                                          "records",
+                                          "records/",
+                                          "records/.",
+                                          "records/..",
+                                          "records//CURRENT",
+                                          "records/./CURRENT",
+                                          "beside",
+                                          "records/CURRENT/x",
+                                          "records\\u0000/x",
+                                          "records/a\\u0000b",
+                                          "records/CURRENT"};
+  for (const std::string& path : paths) {
+    add_file(path);
+    const auto read = read_snapshot(path_);
+    ASSERT_FALSE(read) << path;
+    EXPECT_THAT(read.error().message(), HasSubstr("SNAPSHOT names ")) << path;
+  }
+  add_file("records/more");
+  write_secret(path_ + "/records/more");
+  ASSERT_TRUE(read_snapshot(path_));
+  EXPECT_TRUE(verify_snapshot(*read_snapshot(path_)));
+}
+
+TEST_F(HostileSnapshots, FollowNoLinks) {
+  write_secret(root_ + "/outside");
+  add_file("records/more");
+  const std::string more = path_ + "/records/more";
+  const auto read = read_snapshot(path_);
+  ASSERT_TRUE(read) << read.error().message();
+  const auto refuse = [&](const std::string& why) {
+    for (const base::Status& status : {verify_snapshot(*read), restore_snapshot(*read, root_ + "/new")}) {
+      ASSERT_FALSE(status) << why;
+      EXPECT_THAT(status.error().message(), HasSubstr(why));
+    }
+    EXPECT_FALSE(fs::exists(root_ + "/new"));
+    fs::remove_all(more);
+  };
+  fs::create_symlink(root_ + "/outside", more);
+  refuse("is a link");
+  fs::create_directory(more);
+  refuse("is no ordinary file");
+  ASSERT_EQ(::mkfifo(more.c_str(), 0600), 0);
+  refuse("is no ordinary file");
+  write_secret(more);
+  EXPECT_TRUE(restore_snapshot(*read, root_ + "/new"));
+
+  fs::rename(path_ + "/records", root_ + "/elsewhere");
+  fs::create_directory_symlink(root_ + "/elsewhere", path_ + "/records");
+  EXPECT_FALSE(verify_snapshot(*read));
+  fs::rename(path_ + "/SNAPSHOT", root_ + "/MANIFEST");
+  fs::create_symlink(root_ + "/MANIFEST", path_ + "/SNAPSHOT");
+  EXPECT_THAT(read_snapshot(path_).error().message(), HasSubstr("is a link"));
+}
+
+TEST_F(HostileSnapshots, AreNotRestoredThroughALinkInTheTarget) {
+  const auto good = read_snapshot(snapshot_path(data_, "good"));
+  fs::create_directory(root_ + "/outside");
+  // The directory is empty when it is looked at, and has the link by the time it is written to.
+  fs::create_directory(root_ + "/new");
+  fs::create_directory_symlink(root_ + "/outside", root_ + "/new/records");
+  EXPECT_FALSE(restore_snapshot(*good, root_ + "/new"));
+  EXPECT_TRUE(fs::is_empty(root_ + "/outside"));
 }
 
 TEST(Snapshots, AreNotOfMemory) {

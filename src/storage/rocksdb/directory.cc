@@ -49,7 +49,7 @@ base::Result<bool> is_empty(const std::string& path) {
 base::Status write_format(const std::string& path) {
   const std::string unfinished = fmt::format("{}/{}", path, unfinished_format_name);
   const std::string text = fmt::format("{}{}\n", format_line, store_format);
-  const base::File file(unfinished, O_WRONLY | O_CREAT | O_TRUNC);
+  const base::File file(unfinished, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW);
   if (!file) return base::fail(refusal(path, "write", errno));
   int error = base::write_all(file.number(), text);
   if (error == 0 && ::fsync(file.number()) != 0) error = errno;
