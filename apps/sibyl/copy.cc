@@ -11,9 +11,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
+#include <sstream>
 
 #include "base/file.h"
+#include "sibyl/copy_kept.h"
 #include "sibyl/refuse.h"
 #include "sibyl/shell_password.h"
 #include "sibyl/shell_script.h"
@@ -195,18 +196,17 @@ base::Result<Journal> Journal::open(std::string path, std::string what, bool res
   Journal journal;
   journal.path_ = std::move(path);
   if (journal.path_.empty()) return journal;
-  std::ifstream file(journal.path_);
-  for (std::string line; std::getline(file, line);) {
+  SIBYL_ASSIGN(const std::string text, read_kept(journal.path_));
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
     const size_t space = line.find(' ');
     if (space != std::string::npos) journal.facts_[line.substr(0, space)] = line.substr(space + 1);
   }
-  std::error_code none_there;
-  const auto size = std::filesystem::file_size(journal.path_, none_there);
-  if (!none_there && size > 0 && journal.get("run").empty())
+  if (!text.empty() && journal.get("run").empty())
     return base::fail(usage(fmt::format("{} is there already, and is no journal", journal.path_))
                           .with_hint("name another file with --journal"));
   if (restart) {
-    ::unlink(journal.path_.c_str());
+    SIBYL_TRY(remove_kept(journal.path_));
     journal.facts_.clear();
   }
   if (!journal.facts_.empty() && journal.get("run") != what)
@@ -234,8 +234,7 @@ base::Status Journal::save() {
   for (const auto& [name, value] : facts_) text += name + " " + value + "\n";
   const std::string unfinished = path_ + ".new";
   {
-    const base::File file(unfinished, O_WRONLY | O_CREAT | O_TRUNC);
-    if (!file) return base::fail(base::file_error("make", unfinished, errno));
+    SIBYL_ASSIGN(const base::File file, replace_kept(unfinished));
     SIBYL_TRY(write_all(file.number(), unfinished, text));
     if (::fdatasync(file.number()) != 0) return base::fail(base::file_error("sync", unfinished, errno));
   }

@@ -263,6 +263,44 @@ TEST_F(CopyCommandTest, WhatIsRejectedIsKeptApart) {
   EXPECT_EQ(contents(path("x.csv.rejected")), "two");
 }
 
+// In a directory that others write to: their links lead to files of this user.
+TEST_F(CopyCommandTest, FilesBesideTheInputAreNotWrittenThroughLinks) {
+  auto server = serve(data());
+  auto connection = connect();
+  make_table(*connection);
+  write("x.csv", "1,1,one\ntwo,2,bad\n");
+  for (const char* name : {"x.csv.rejected", "x.csv.rejected.reasons", "x.csv.import", "x.csv.import.new"}) {
+    const std::string victim = write("victim", "precious\n");
+    const auto refuse = [&](const char* what) {
+      for (const bool restart : {false, true}) {
+        const auto refused = restart ? copy("import", "ks.t", path("x.csv"), {"--restart"})
+                                     : copy("import", "ks.t", path("x.csv"));
+        EXPECT_GE(refused.status, 2) << name << " " << what;
+        EXPECT_THAT(refused.errors, HasSubstr(path(name) + " is " + what));
+        EXPECT_EQ(contents(victim), "precious\n") << name;
+      }
+      for (const char* kept :
+           {"x.csv.rejected", "x.csv.rejected.reasons", "x.csv.import", "x.csv.import.new"})
+        fs::remove(path(kept));
+    };
+    fs::create_symlink(victim, path(name));
+    refuse("a link");
+    fs::create_hard_link(victim, path(name));
+    refuse("a file with several names");
+    ASSERT_EQ(::mkfifo(path(name).c_str(), 0600), 0);
+    refuse("no ordinary file");
+  }
+  EXPECT_EQ(copy("import", "ks.t", path("x.csv")).status, 1);
+  EXPECT_EQ(contents(path("x.csv.rejected")), "two,2,bad\n");
+
+  fs::create_directory(path("elsewhere"));
+  fs::create_directory_symlink(path("elsewhere"), path("out.csv.parts"));
+  const auto refused = copy("export", "ks.t", path("out.csv"));
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_THAT(refused.errors, HasSubstr("out.csv.parts is a link"));
+  EXPECT_TRUE(fs::is_empty(path("elsewhere")));
+}
+
 TEST_F(CopyCommandTest, AJournalReplacesNothing) {
   auto server = serve(data());
   auto connection = connect();

@@ -19,6 +19,7 @@
 #include "base/file.h"
 #include "sibyl/commands.h"
 #include "sibyl/copy.h"
+#include "sibyl/copy_kept.h"
 #include "sibyl/copy_value.h"
 #include "types/value.h"
 
@@ -305,8 +306,7 @@ base::Status put_together(const ExportOptions& options, const ExportPlan& plan, 
                           const std::string& parts) {
   const std::string path = options.file + ".new";
   {
-    const base::File file(path, O_WRONLY | O_CREAT | O_TRUNC);
-    if (!file) return base::fail(base::file_error("make", path, errno));
+    SIBYL_ASSIGN(const base::File file, replace_kept(path));
     keep_mode(options.file, file.number());
     if (options.header && !plan.dialect.is_json) SIBYL_TRY(write_all(file.number(), path, header_line(plan)));
     for (unsigned i = 0; i < range_count; ++i)
@@ -367,8 +367,8 @@ int run_export(ExportOptions options) {
   const std::string parts = is_stream ? "" : options.file + ".parts";
   std::error_code error;
   if (options.restart && !is_stream) fs::remove_all(parts, error);
-  if (!is_stream && !fs::create_directory(parts, error) && error)
-    return refuse(command_name, base::file_error("make", parts, error.value()));
+  if (!is_stream)
+    if (const auto made = make_kept_directory(parts); !made) return refuse(command_name, made.error());
   auto journal = Journal::open(
       is_stream ? "" : parts + "/journal",
       fmt::format("{} {} in {} ranges", plan.statement, run_text(options, *server, *dialect), range_count),

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "sibyl/commands.h"
+#include "sibyl/copy_kept.h"
 #include "sibyl/import_rows.h"
 
 namespace sibyl::copy {
@@ -184,6 +185,8 @@ int run_import(const ImportOptions& options) {
                                                            : options.journal;
   if (const auto apart = check_apart(options.file, rejected, remembered); !apart)
     return refuse(command_name, apart.error());
+  for (const std::string& kept : {rejected, reasons_path(rejected)})
+    if (const auto ours = check_kept(kept); !ours) return refuse(command_name, ours.error());
   auto journal = Journal::open(remembered, run_name(options, *server, *plan), options.restart);
   if (!journal) return refuse(command_name, journal.error());
   if (journal->is_resumed() && journal->number("bytes") > 0) {

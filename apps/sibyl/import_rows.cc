@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/file.h"
+#include "sibyl/copy_kept.h"
 #include "sibyl/copy_value.h"
 
 namespace sibyl::copy {
@@ -23,8 +24,7 @@ constexpr int max_attempts = 40;  // of one write: some two minutes
 
 // Appends to a file and gives its new size, once it is on the device: the journal counts on it.
 base::Result<uint64_t> append(const std::string& path, const std::string& text) {
-  const base::File file(path, O_WRONLY | O_CREAT | O_APPEND);
-  if (!file) return base::fail(base::file_error("make", path, errno));
+  SIBYL_ASSIGN(const base::File file, open_kept(path, O_WRONLY | O_CREAT | O_APPEND));
   SIBYL_TRY(write_all(file.number(), path, text));
   if (::fdatasync(file.number()) != 0) return base::fail(base::file_error("sync", path, errno));
   return static_cast<uint64_t>(::lseek(file.number(), 0, SEEK_END));
@@ -32,18 +32,16 @@ base::Result<uint64_t> append(const std::string& path, const std::string& text) 
 
 // What was kept beyond the journal's last word will be rejected again.
 base::Status cut(const std::string& path, uint64_t size) {
-  if (size == 0) {
-    ::unlink(path.c_str());
-    return {};
-  }
+  if (size == 0) return remove_kept(path);
+  SIBYL_ASSIGN(const base::File file, open_kept(path, O_WRONLY));
   struct stat status{};
-  if (::stat(path.c_str(), &status) != 0) return base::fail(base::file_error("go on with", path, errno));
+  if (::fstat(file.number(), &status) != 0) return base::fail(base::file_error("go on with", path, errno));
   if (static_cast<uint64_t>(status.st_size) < size)
     return base::fail(
         base::Error(base::ErrorCode::invalid,
                     fmt::format("{} has {} bytes, and the journal knows of {}", path, status.st_size, size))
             .with_hint("rejected rows are gone from it: --restart begins anew"));
-  if (::truncate(path.c_str(), static_cast<off_t>(size)) != 0)
+  if (::ftruncate(file.number(), static_cast<off_t>(size)) != 0)
     return base::fail(base::file_error("go on with", path, errno));
   return {};
 }
