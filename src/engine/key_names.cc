@@ -28,16 +28,27 @@ Owner find_owner(const schema::Snapshot& schema, uint32_t storage_id) {
 
 std::string partition_text(const schema::Table& table, base::BytesView prefix) {
   base::Bytes serialised;
-  if (!row::decode_partition_key(prefix, serialised)) return "0x" + base::to_hex(prefix);
+  const bool is_masked = has_masked_partition_key(table);
+  if (!row::decode_partition_key(prefix, serialised))
+    return is_masked ? masked_key_text : "0x" + base::to_hex(prefix);
   const auto parts = types::split_partition_key(serialised, table.partition_key_count);
-  if (!parts) return "0x" + base::to_hex(serialised);
+  if (!parts) return is_masked ? masked_key_text : "0x" + base::to_hex(serialised);
   std::string text;
-  for (size_t i = 0; i < parts->size(); ++i)
-    text += (i == 0 ? "" : ", ") + types::to_literal(*table.partition_key(i).type, (*parts)[i]);
+  for (size_t i = 0; i < parts->size(); ++i) {
+    const schema::Column& column = table.partition_key(i);
+    text += i == 0 ? "" : ", ";
+    text += column.mask ? masked_key_text : types::to_literal(*column.type, (*parts)[i]);
+  }
   return text;
 }
 
 }  // namespace
+
+bool has_masked_partition_key(const schema::Table& table) {
+  for (size_t i = 0; table.has_masks && i < table.partition_key_count; ++i)
+    if (table.partition_key(i).mask) return true;
+  return false;
+}
 
 std::string name_of_key(const schema::Snapshot& schema, base::BytesView key) {
   constexpr size_t table_id_size = 4;
@@ -51,8 +62,9 @@ std::string name_of_key(const schema::Snapshot& schema, base::BytesView key) {
   if (!owner.index.empty()) return fmt::format("index {} of {}", owner.index, text);
   row::RecordKey parsed;
   if (!row::parse_record_key(key, parsed)) return text;
-  return fmt::format("{} token {}, key {}", text, parsed.token,
-                     partition_text(*owner.table, parsed.prefix(key)));
+  const std::string token =
+      has_masked_partition_key(*owner.table) ? masked_key_text : fmt::format("{}", parsed.token);
+  return fmt::format("{} token {}, key {}", text, token, partition_text(*owner.table, parsed.prefix(key)));
 }
 
 }  // namespace sibyl::engine

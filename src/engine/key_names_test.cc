@@ -48,6 +48,24 @@ TEST(KeyNames, TellTableTokenAndPartition) {
             "films.ratings token -42, key 'Pulp ''Fiction''', 1994");
 }
 
+TEST(KeyNames, HideMaskedColumns) {
+  const auto schema = films();
+  auto table = std::make_shared<schema::Table>(*schema->keyspaces.at("films")->tables.at("ratings"));
+  table->columns[0].mask = std::make_shared<schema::ColumnMask>();
+  table->has_masks = true;
+  auto keyspace = std::make_shared<schema::Keyspace>(*schema->keyspaces.at("films"));
+  keyspace->tables["ratings"] = table;
+  schema::Snapshot masked = *schema;
+  masked.keyspaces["films"] = keyspace;
+  const Bytes year = types::encode_int32(1994);
+  const Bytes prefix =
+      row::partition_prefix(1024, -42, types::serialise_partition_key({"Pulp Fiction", year}));
+  EXPECT_EQ(name_of_key(masked, row::partition_record_key(prefix)),
+            "films.ratings token ****, key ****, 1994");
+  EXPECT_EQ(name_of_key(masked, row::partition_record_key(row::partition_prefix(1024, -42, "broken"))),
+            "films.ratings token ****, key ****");
+}
+
 TEST(KeyNames, SaySomethingOfAnyBytes) {
   const auto schema = films();
   EXPECT_EQ(name_of_key(*schema, ""), "the first record");

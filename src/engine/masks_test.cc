@@ -66,6 +66,7 @@ TEST_F(MasksTest, RelationsOnMaskedColumnsNeedAPermission) {
 
 TEST_F(MasksTest, LieOverWhatStandsInTheWayOfConditionalWrites) {
   must("GRANT MODIFY ON ks.p TO bob");
+  must("GRANT SELECT_MASKED ON ks.p TO bob");
   const std::string update = "UPDATE p SET v = 1 WHERE k = 1 AND c = 'first' IF v = 8";
   const std::string insert = "INSERT INTO p (k, c) VALUES (1, 'first') IF NOT EXISTS";
   EXPECT_THAT(ask("bob", update), ElementsAre("False|42"));
@@ -74,6 +75,97 @@ TEST_F(MasksTest, LieOverWhatStandsInTheWayOfConditionalWrites) {
   EXPECT_THAT(ask("cassandra", update), ElementsAre("False|7"));
   must("GRANT UNMASK ON ks.p TO bob");
   EXPECT_THAT(ask("bob", update), ElementsAre("False|7"));
+}
+
+// Whether a write is applied tells what its conditions compare, and which keys there are.
+TEST_F(MasksTest, ConditionsOnMaskedColumnsNeedAPermission) {
+  must(
+      "CREATE TABLE ks.m (k int PRIMARY KEY, ssn text MASKED WITH DEFAULT, l list<int> MASKED WITH DEFAULT, "
+      "n int MASKED WITH DEFAULT, plain int, pl list<int>)");
+  must("INSERT INTO ks.m (k, ssn, l, n, plain, pl) VALUES (1, '078-05-1120', [1, 2], 5, 0, [1])");
+  must("GRANT SELECT ON ks.m TO bob");
+  must("GRANT MODIFY ON ks.m TO bob");
+  const auto refusal = [](const std::string& columns) {
+    return "User bob has no UNMASK nor SELECT_MASKED permission on table ks.m, cannot query masked columns "
+           "[" +
+           columns + "]";
+  };
+  const std::string update = "UPDATE m SET plain = 0 WHERE k = 1 IF ";
+  EXPECT_THAT(ask("bob", update + "ssn >= '0'"), ElementsAre(refusal("ssn")));
+  EXPECT_THAT(ask("bob", update + "ssn IN ('0', '1') AND plain = 0"), ElementsAre(refusal("ssn")));
+  EXPECT_THAT(ask("bob", update + "l[0] = 1 AND ssn = 'x'"), ElementsAre(refusal("l, ssn")));
+  EXPECT_THAT(ask("bob", update + "l CONTAINS 1"), ElementsAre(refusal("l")));
+  EXPECT_THAT(ask("bob", "DELETE FROM m WHERE k = 1 IF ssn = 'x'"), ElementsAre(refusal("ssn")));
+  EXPECT_THAT(ask("bob", "BEGIN BATCH " + update + "ssn = 'x'; APPLY BATCH"), ElementsAre(refusal("ssn")));
+  EXPECT_THAT(ask("bob", "EXPLAIN " + update + "ssn = 'x'"), ElementsAre(refusal("ssn")));
+  // Errors that tell how long a list is, or that a sum is too large.
+  EXPECT_THAT(ask("bob", "UPDATE m SET l[9] = 1 WHERE k = 1"), ElementsAre(refusal("l")));
+  EXPECT_THAT(ask("bob", "DELETE l[9] FROM m WHERE k = 1"), ElementsAre(refusal("l")));
+  EXPECT_THAT(ask("bob", "UPDATE m SET n = n + 1 WHERE k = 1 IF plain = 0"), ElementsAre(refusal("n")));
+  // What tells nothing of them.
+  EXPECT_THAT(ask("bob", update + "plain = 0"), ElementsAre("True"));
+  EXPECT_THAT(ask("bob", update + "EXISTS"), ElementsAre("True"));
+  EXPECT_THAT(ask("bob", "UPDATE m SET ssn = 'x', l = l + [3] WHERE k = 2"), ElementsAre("OK"));
+  EXPECT_THAT(ask("bob", "UPDATE m SET pl[0] = 1 WHERE k = 1"), ElementsAre("OK"));
+  must("GRANT SELECT_MASKED ON ks.m TO bob");
+  EXPECT_THAT(ask("bob", update + "ssn >= '1'"), ElementsAre("False|****"));
+  EXPECT_THAT(ask("bob", update + "ssn >= '0'"), ElementsAre("True"));
+  must("REVOKE SELECT_MASKED ON ks.m FROM bob");
+  EXPECT_THAT(ask("bob", update + "ssn >= '0'"), ElementsAre(refusal("ssn")));
+}
+
+TEST_F(MasksTest, ConditionalWritesToMaskedKeysNeedAPermission) {
+  must(
+      "CREATE TABLE ks.q (k text MASKED WITH DEFAULT, c text MASKED WITH DEFAULT, s int STATIC, v int, "
+      "l list<int>, PRIMARY KEY (k, c))");
+  must("GRANT SELECT ON ks.q TO bob");
+  must("GRANT MODIFY ON ks.q TO bob");
+  const std::string refusal =
+      "User bob has no UNMASK nor SELECT_MASKED permission on table ks.q, cannot query masked columns ";
+  for (const char* text : {"INSERT INTO q (k, c) VALUES ('a', 'b') IF NOT EXISTS",
+                           "UPDATE q SET v = 1 WHERE k = 'a' AND c = 'b' IF EXISTS",
+                           "UPDATE q SET v = 1 WHERE k = 'a' AND c = 'b' IF v = 1",
+                           "DELETE FROM q WHERE k = 'a' AND c = 'b' IF EXISTS",
+                           "INSERT INTO q JSON '{\"k\": \"a\", \"c\": \"b\"}' IF NOT EXISTS",
+                           "UPDATE q SET l[0] = 1 WHERE k = 'a' AND c = 'b'"})
+    EXPECT_THAT(ask("bob", text), ElementsAre(refusal + "[k, c]")) << text;
+  EXPECT_THAT(ask("bob", "UPDATE q SET s = 1 WHERE k = 'a' IF s = null"), ElementsAre(refusal + "[k]"));
+  EXPECT_THAT(ask("bob", "INSERT INTO q (k, c) VALUES ('a', 'b')"), ElementsAre("OK"));
+}
+
+// The write time of an element is there when the element is.
+TEST_F(MasksTest, WriteTimesOfElementsNeedAPermission) {
+  const std::string refusal =
+      "User bob has no UNMASK nor SELECT_MASKED permission on table ks.p, cannot query masked columns [m]";
+  EXPECT_THAT(ask("bob", "SELECT writetime(m['a']) FROM p"), ElementsAre(refusal));
+  EXPECT_THAT(ask("bob", "SELECT ttl(m['a'..'b']) FROM p"), ElementsAre(refusal));
+  EXPECT_THAT(ask("bob", "SELECT ttl(v) FROM p LIMIT 1"), ElementsAre("null"));
+}
+
+TEST_F(MasksTest, HideKeysInStatisticsAndMessages) {
+  must("CREATE TABLE ks.q (k text MASKED WITH DEFAULT, c int, v int, PRIMARY KEY ((k, c)))");
+  must("INSERT INTO ks.q (k, c) VALUES ('alice', 1)");
+  EXPECT_THAT(ask("cassandra", "SELECT k FROM q WHERE k = 'alice' AND c = 1"), ElementsAre("alice"));
+  EXPECT_THAT(ask("cassandra",
+                  "SELECT kind, partition_key FROM system_views.hot_partitions WHERE keyspace_name = "
+                  "'ks' AND table_name = 'q'"),
+              ElementsAre("read|****:1", "write|****:1"));
+}
+
+// A token confirms a guessed key.
+TEST_F(MasksTest, HideTokensInWarnings) {
+  options_.guardrails.tombstone_warn_threshold = 1;
+  open();
+  make_family();
+  must("CREATE TABLE ks.q (k text MASKED WITH DEFAULT, c int, v int, PRIMARY KEY (k, c))");
+  for (int c = 0; c < 5; ++c) must("DELETE FROM ks.q WHERE k = 'alice' AND c = " + std::to_string(c));
+  must("GRANT SELECT ON ks.q TO bob");
+  const auto plan = engine_->plan_query("SELECT * FROM q", "ks");
+  ASSERT_TRUE(plan);
+  const auto shown = run(*plan, "cassandra"), hidden = run(*plan, "bob");
+  ASSERT_TRUE(shown && hidden);
+  EXPECT_THAT(shown->warnings, ElementsAre(testing::HasSubstr("token 5699955792253506986")));
+  EXPECT_THAT(hidden->warnings, ElementsAre(testing::HasSubstr("token ****")));
 }
 
 TEST_F(MasksTest, UsersFunctionsMaskWithoutExecute) {

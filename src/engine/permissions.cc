@@ -56,16 +56,14 @@ class Asker {
     if (!table.is_view()) return ensure(Permission::select, table);
     return ensure(Permission::select, Resource::table(table.keyspace, table.view->base_table));
   }
-  // Whoever may ask which rows have a value may find out every value.
-  base::Status ensure_restrictable(const plan::Select& select) const {
-    if (select.restricted_masks.empty()) return {};
-    const schema::Table& table = *select.table;
-    if (access_.allows(user_, Permission::unmask, resource_of(table)) ||
+  // A role that may ask which rows have a value, or have a write depend on it, can find out every value.
+  base::Status ensure_may_ask(const schema::Table& table,
+                              const std::vector<const schema::Column*>& masked) const {
+    if (masked.empty() || access_.allows(user_, Permission::unmask, resource_of(table)) ||
         access_.allows(user_, Permission::select_masked, resource_of(table)))
       return {};
     std::string names;
-    for (const schema::Column* column : select.restricted_masks)
-      names += (names.empty() ? "" : ", ") + column->name;
+    for (const schema::Column* column : masked) names += (names.empty() ? "" : ", ") + column->name;
     return base::fail(
         base::ErrorCode::unauthorized,
         fmt::format("User {} has no UNMASK nor SELECT_MASKED permission on table {}.{}, cannot query masked "
@@ -99,7 +97,7 @@ class Asker {
     // What is written under a condition tells what is there.
     if (write.conditions || !table.views.empty()) SIBYL_TRY(ensure(Permission::select, table));
     for (const schema::TablePtr& view : table.views) SIBYL_TRY(ensure(Permission::modify, *view));
-    return {};
+    return ensure_may_ask(table, write.revealed_masks);
   }
 
   const schema::Snapshot& schema() const { return schema_; }
@@ -278,7 +276,7 @@ struct PlanAsker {
 
   base::Status operator()(const std::shared_ptr<const plan::Select>& select) const {
     SIBYL_TRY(asker.ensure_readable(*select->table));
-    return asker.ensure_restrictable(*select);
+    return asker.ensure_may_ask(*select->table, select->restricted_masks);
   }
   base::Status operator()(const std::shared_ptr<const plan::Modification>& write) const {
     return asker.ensure_writable(*write);

@@ -5,6 +5,7 @@
 #include <array>
 #include <set>
 
+#include "engine/key_names.h"
 #include "engine/monitor_rows.h"
 #include "row/record_key.h"
 #include "storage/partition_sample.h"
@@ -68,9 +69,11 @@ SystemRow table_row(const schema::Table& table, const storage::PartitionSample::
 }
 
 // Components as CQL writes them, joined by colons. Of a key that was too long to be kept only the token is
-// known.
+// known. Masked components are not shown, nor is the token of a key that has one.
 std::string key_text(const schema::Table& table, const base::SpaceSaving::Entry& entry, bool is_record_key) {
-  const std::string token = fmt::format("token {}", static_cast<int64_t>(entry.hash));
+  const std::string token = has_masked_partition_key(table)
+                                ? masked_key_text
+                                : fmt::format("token {}", static_cast<int64_t>(entry.hash));
   if (entry.name.empty()) return token;
   Bytes serialised = entry.name;
   // The bytes before the key in a record's prefix do not matter here.
@@ -82,8 +85,11 @@ std::string key_text(const schema::Table& table, const base::SpaceSaving::Entry&
     parts = std::move(*split);
   }
   std::string text;
-  for (size_t i = 0; i < parts.size(); ++i)
-    text += (i == 0 ? "" : ":") + types::to_literal(*table.partition_key(i).type, parts[i]);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const schema::Column& column = table.partition_key(i);
+    text += i == 0 ? "" : ":";
+    text += column.mask ? masked_key_text : types::to_literal(*column.type, parts[i]);
+  }
   return text;
 }
 

@@ -345,6 +345,14 @@ class Selecting {
     return is_single_ ? groups_->finish(writer_, result_.rows) : base::Status();
   }
 
+  // A token confirms a guessed key.
+  bool hides_key() const {
+    if (request_.unmasked) return false;
+    for (size_t i = 0; i < plan_.table->partition_key_count; ++i)
+      if (plan_.table->partition_key(i).mask) return true;
+    return false;
+  }
+
   // Cassandra's words, with the statement as it was sent.
   void warn_of_tombstones() {
     const int64_t threshold = guardrails_.tombstone_warn_threshold;
@@ -353,7 +361,8 @@ class Selecting {
     result_.warnings.push_back(
         fmt::format("Read {} live rows and {} tombstone cells for query {:.512}; token {} (see "
                     "tombstone_warn_threshold)",
-                    live_rows_, reader_->tombstones(), text_, types::murmur3_token(last_read_partition_)));
+                    live_rows_, reader_->tombstones(), text_,
+                    hides_key() ? "****" : fmt::format("{}", types::murmur3_token(last_read_partition_))));
   }
 
   // Those of the statement's keys that this page has read; they are read one after another.

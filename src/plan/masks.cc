@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "cql/parser.h"
 #include "cql/printer.h"
 #include "plan/functions.h"
 #include "plan/functions_user.h"
+#include "plan/modify.h"
 #include "plan/selection_terms.h"
 #include "plan/term_nodes.h"
 
@@ -192,6 +194,24 @@ base::Result<TermPtr> behind_mask(Binder& binder, const schema::Column& column, 
                             : std::make_shared<ConstantTerm>(mask.argument_types[i]));
   TermPtr masked = make_call(std::move(function), std::move(arguments));
   return std::make_shared<MaskedTerm>(std::move(value), std::move(masked));
+}
+
+std::vector<const schema::Column*> revealed_masks(const Modification& statement) {
+  std::set<const schema::Column*> asked;
+  for (const auto* operations : {&statement.static_operations, &statement.row_operations})
+    for (const Operation& operation : *operations)
+      if (operation.may_fail_by_stored_value()) asked.insert(operation.column);
+  if (statement.conditions)
+    for (const auto* conditions : {&statement.conditions->regular, &statement.conditions->statics})
+      for (const Condition& condition : *conditions) asked.insert(condition.column);
+  if (asked.empty() && !statement.conditions) return {};
+  std::vector<const schema::Column*> masked;
+  for (const schema::Column& column : statement.table->columns) {
+    // The outcome also tells whether there is a row of this key.
+    const bool is_named = column.is_partition_key() || (column.is_clustering() && statement.updates_rows());
+    if (column.mask && (is_named || asked.contains(&column))) masked.push_back(&column);
+  }
+  return masked;
 }
 
 }  // namespace sibyl::plan

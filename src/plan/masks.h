@@ -17,4 +17,10 @@ base::Result<schema::ColumnMaskPtr> bind_mask(const cql::ColumnMask& mask, const
 // itself for columns without a mask.
 base::Result<TermPtr> behind_mask(Binder& binder, const schema::Column& column, TermPtr value);
 
+struct Modification;  // modify.h
+// The masked columns of the table whose values the outcome of a write gives away: those that conditions
+// compare or that decide whether an operation fails, and with either the key columns that the statement
+// names.
+std::vector<const schema::Column*> revealed_masks(const Modification& statement);
+
 }  // namespace sibyl::plan

@@ -105,6 +105,7 @@ class ModificationBuilder {
     std::stable_sort(plan_->static_operations.begin(), plan_->static_operations.end(), by_id);
     std::stable_sort(plan_->row_operations.begin(), plan_->row_operations.end(), by_id);
     if (table.has_masks && plan_->conditions) SIBYL_TRY(bind_masks());
+    if (table.has_masks) plan_->revealed_masks = revealed_masks(*plan_);
     return std::move(plan_);
   }
 

@@ -50,6 +50,10 @@ struct Operation {
     return kind == Kind::remove_values || kind == Kind::set_index || kind == Kind::remove_index ||
            kind == Kind::add_to_counter || kind == Kind::subtract_counter || kind == Kind::add_value;
   }
+  // It fails or not by what is stored: a list is too short, or a sum overflows.
+  bool may_fail_by_stored_value() const {
+    return kind == Kind::set_index || kind == Kind::remove_index || kind == Kind::add_value;
+  }
 };
 
 // INSERT INTO t JSON: the columns' values come out of one text.
@@ -83,6 +87,9 @@ struct Modification {
   std::unique_ptr<const ConditionalResult> conditional;  // the answer's shape, with conditions
   // With conditions, when the table has masks: what each of its columns shows, over input 0; nullptr: itself.
   std::vector<TermPtr> masks;
+  // Masked columns whose values the outcome gives away (applied or not, an error or none): this needs a
+  // permission. In the order of the table's columns.
+  std::vector<const schema::Column*> revealed_masks;
 
   // Whether some row, or range of rows, is named, rather than the partition alone.
   bool updates_rows() const {

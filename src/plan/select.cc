@@ -297,13 +297,18 @@ void lay_out(Select& plan) {
 
 namespace {
 
-std::vector<const schema::Column*> restricted_masks(const schema::Table& table, const cql::Select& select) {
+std::vector<const schema::Column*> restricted_masks(const schema::Table& table, const cql::Select& select,
+                                                    const Selection& selection) {
   if (!table.has_masks) return {};
   std::set<std::string_view> named;
   for (const cql::Relation& relation : select.where)
     named.insert(relation.columns.begin(), relation.columns.end());
   for (const cql::Ordering& ordering : select.order_by)
     if (ordering.ann_of) named.insert(ordering.column);
+  // The write time of an element tells whether there is such an element.
+  for (const Input& input : selection.inputs)
+    if (input.part == Input::Part::element || input.part == Input::Part::slice)
+      named.insert(input.column->name);
   std::vector<const schema::Column*> masked;
   for (const schema::Column& column : table.columns)
     if (column.mask && named.contains(column.name)) masked.push_back(&column);
@@ -341,7 +346,7 @@ base::Status prepare_select(const cql::Select& select, Binder& binder, Prepared&
   SIBYL_TRY(plan->where->check_scan());
   for (const schema::Column* column : plan->where->filtered_columns())
     plan->filter_inputs.push_back(value_input(plan->selection, *column));
-  plan->restricted_masks = restricted_masks(table, select);
+  plan->restricted_masks = restricted_masks(table, select, plan->selection);
   lay_out(*plan);
   SIBYL_ASSIGN(plan->limit, bind_limit(binder, table, select.limit, "[limit]"));
   SIBYL_ASSIGN(plan->per_partition_limit,
