@@ -18,6 +18,7 @@
 #include "engine/key_names.h"
 #include "engine/monitor_tables.h"
 #include "engine/open_store.h"
+#include "engine/paging_states.h"
 #include "engine/permissions.h"
 #include "engine/role_statements.h"
 #include "engine/roles.h"
@@ -71,7 +72,7 @@ void warn_of_other_datacenters(const schema::Snapshot& schema, const std::string
 class EngineImpl final : public Engine {
  public:
   EngineImpl(const Options& options, std::unique_ptr<base::Clock> own_clock, base::Clock& clock,
-             std::unique_ptr<storage::Store> store, Catalogue catalogue)
+             std::unique_ptr<storage::Store> store, Catalogue catalogue, SealingKey paging_key)
       : options_(options),
         own_clock_(std::move(own_clock)),
         clock_(clock),
@@ -81,7 +82,8 @@ class EngineImpl final : public Engine {
         environment_{*store_, *system_store_, clock_, timestamps_, locks_, &vectors_, &options_.guardrails},
         system_tables_(*system_store_, clock_),
         catalogue_(std::move(catalogue)),
-        statements_(catalogue_.schema(), options_.guardrails) {
+        statements_(catalogue_.schema(), options_.guardrails),
+        paging_states_(std::move(paging_key)) {
     if (!options_.statistics) return;
     environment_.observer = &usage_;
     statements_.set_counted([this](const cql::Statement& statement, const plan::Prepared& plan) {
@@ -168,14 +170,13 @@ class EngineImpl final : public Engine {
     if (request.trace != nullptr)
       done = with_steps(describe_run(*plan), committed(), *request.trace, std::move(done));
     if (!plan->warnings.empty()) done = with_warnings(plan->warnings, std::move(done));
-    if (const auto* definition = std::get_if<plan::Definition>(&plan->plan))
-      return done(define(*definition->statement, plan->keyspace, login));
     if (hides(plan->tables, login)) {
       Request hiding = request;
       hiding.unmasked = false;
-      return std::visit([&](const auto& what) { run(what, plan, hiding, std::move(done)); }, plan->plan);
+      return std::visit([&](const auto& what) { run(what, plan, hiding, login, std::move(done)); },
+                        plan->plan);
     }
-    std::visit([&](const auto& what) { run(what, plan, request, std::move(done)); }, plan->plan);
+    std::visit([&](const auto& what) { run(what, plan, request, login, std::move(done)); }, plan->plan);
   }
   void execute_batch_as(const auth::Login* login, cql::Batch::Kind kind,
                         std::vector<execute::BatchItem> items, const Request& request,
@@ -264,7 +265,7 @@ class EngineImpl final : public Engine {
 
   // --- One for each kind of plan.
   void run(const std::shared_ptr<const plan::Select>& select, const PreparedPtr& plan, const Request& request,
-           Completion done) {
+           const auth::Login* login, Completion done) {
     if (base::Status status = check_indexes(*select, *builder_); !status)
       return done(base::fail(std::move(status.error())));
     for (const schema::TablePtr& table : plan->tables) {
@@ -273,7 +274,9 @@ class EngineImpl final : public Engine {
         return done(base::fail(std::move(status.error())));
     }
     const bool by_index = !select->where->index_uses().empty() || select->nearest;
-    done(by_index ? select_by_index(plan, request) : execute::select(*plan, request, environment_));
+    done(paging_states_.run(plan->text, login, request, [&](const Request& opened) {
+      return by_index ? select_by_index(plan, opened) : execute::select(*plan, opened, environment_);
+    }));
   }
 
   // An index that was dropped since the plan was made, or is dropped meanwhile, has no entries any more: what
@@ -291,23 +294,24 @@ class EngineImpl final : public Engine {
     }
   }
   void run(const std::shared_ptr<const plan::Modification>&, const PreparedPtr& plan, const Request& request,
-           Completion done) {
+           const auth::Login*, Completion done) {
     write(plan, std::move(done), [&](const plan::Prepared& current, Completion then) {
       execute::modify(current, request, environment_, std::move(then));
     });
   }
   void run(const std::shared_ptr<const plan::Batch>&, const PreparedPtr& plan, const Request& request,
-           Completion done) {
+           const auth::Login*, Completion done) {
     write(plan, std::move(done), [&](const plan::Prepared& current, Completion then) {
       execute::batch(current, request, environment_, std::move(then));
     });
   }
-  void run(const plan::Truncate&, const PreparedPtr& plan, const Request&, Completion done) {
+  void run(const plan::Truncate&, const PreparedPtr& plan, const Request&, const auth::Login*,
+           Completion done) {
     write(plan, std::move(done), [&](const plan::Prepared& current, Completion then) {
       execute::truncate(current, environment_, std::move(then));
     });
   }
-  void run(const plan::Use& use, const PreparedPtr&, const Request&, Completion done) {
+  void run(const plan::Use& use, const PreparedPtr&, const Request&, const auth::Login*, Completion done) {
     if (!schema()->find_keyspace(use.keyspace))
       return done(base::invalid("Keyspace '" + use.keyspace + "' does not exist"));
     ResultSet result;
@@ -315,16 +319,20 @@ class EngineImpl final : public Engine {
     result.keyspace = use.keyspace;
     done(std::move(result));
   }
-  void run(const plan::Definition& definition, const PreparedPtr& plan, const Request&, Completion done) {
-    done(define(*definition.statement, plan->keyspace, nullptr));
+  void run(const plan::Definition& definition, const PreparedPtr& plan, const Request&,
+           const auth::Login* login, Completion done) {
+    done(define(*definition.statement, plan->keyspace, login));
   }
   void run(const plan::Describe& statement, const PreparedPtr& plan, const Request& request,
-           Completion done) {
-    done(describe(std::get<cql::Describe>(statement.statement->node), plan->keyspace, *schema(),
-                  system_tables_.node(), request));
+           const auth::Login* login, Completion done) {
+    done(paging_states_.run(plan->text, login, request, [&](const Request& opened) {
+      return describe(std::get<cql::Describe>(statement.statement->node), plan->keyspace, *schema(),
+                      system_tables_.node(), opened);
+    }));
   }
 
-  void run(const plan::Explain& explain, const PreparedPtr& plan, const Request&, Completion done) {
+  void run(const plan::Explain& explain, const PreparedPtr& plan, const Request&, const auth::Login*,
+           Completion done) {
     done(explain_result(explain, *plan));
   }
 
@@ -463,6 +471,7 @@ class EngineImpl final : public Engine {
   std::atomic<uint64_t> drops_ = 0;  // of records; odd while one is going on
   Catalogue catalogue_;              // guarded by definition_mutex_ once started
   Statements statements_;
+  const PagingStates paging_states_;
   std::mutex listeners_mutex_;
   std::map<uint64_t, Listener> listeners_;
   uint64_t last_token_ = 0;
@@ -482,8 +491,9 @@ base::Result<std::unique_ptr<Engine>> Engine::open(const Options& options) {
   base::Clock& clock = options.clock ? *options.clock : *own_clock;
   SIBYL_ASSIGN(std::unique_ptr<storage::Store> store, open_store(options, clock));
   SIBYL_ASSIGN(Catalogue catalogue, Catalogue::load(*store));
+  SIBYL_ASSIGN(SealingKey paging_key, load_paging_key(*store));
   auto engine = std::make_unique<EngineImpl>(options, std::move(own_clock), clock, std::move(store),
-                                             std::move(catalogue));
+                                             std::move(catalogue), std::move(paging_key));
   SIBYL_TRY(engine->start());
   return engine;
 }

@@ -1,6 +1,7 @@
 // Paging states: where a page ended, in bytes that clients hand back.
 //
-// They name keys, not places in memory: a state works on another connection and after a restart. Layout: a
+// They name keys, not places in memory: a state works on another connection and after a restart. The engine
+// encrypts them before a client gets them (engine/paging_states.h). Layout: a
 // magic byte, a version byte, the table's storage id, the position, what is left of the limits, a checksum.
 #pragma once
 

@@ -9,7 +9,7 @@ import pytest
 from cassandra import AuthenticationFailed, Unauthorized
 from cassandra.auth import PlainTextAuthProvider
 from cassandra.cluster import NoHostAvailable
-from cassandra.query import BatchStatement, tuple_factory
+from cassandra.query import BatchStatement, SimpleStatement, tuple_factory
 
 from conftest import ForeignServer, Server, connect
 
@@ -374,6 +374,38 @@ def run_script(server, path):
         lines += script.answer(user, statement)
     script.close()
     return lines
+
+
+def test_a_masked_value_cannot_be_searched_for(bob, admin):
+    admin.execute("CREATE TABLE ks.m (k int PRIMARY KEY, ssn text MASKED WITH DEFAULT, plain int)")
+    admin.execute("INSERT INTO ks.m (k, ssn, plain) VALUES (1, '078-05-1120', 0)")
+    admin.execute("GRANT SELECT ON ks.m TO bob")
+    admin.execute("GRANT MODIFY ON ks.m TO bob")
+    update = "UPDATE ks.m SET plain = 0 WHERE k = 1 IF ssn >= ?"
+    for ask in (lambda: bob.execute(update.replace("?", "'0'")),
+                lambda: bob.execute(bob.prepare(update), ["0"])):
+        with pytest.raises(Unauthorized, match="cannot query masked columns \\[ssn\\]"):
+            ask()
+    admin.execute("GRANT SELECT_MASKED ON ks.m TO bob")
+    assert bob.execute(bob.prepare(update), ["0"]).one()[0]
+
+
+def test_paging_states_are_of_one_role_and_statement(bob, admin):
+    """A state may be kept, and sent with the same statement, prepared or not; nothing else takes it."""
+    admin.execute("CREATE TABLE ks.p (k text MASKED WITH DEFAULT, c int, PRIMARY KEY (k, c))")
+    for c in range(4):
+        admin.execute("INSERT INTO ks.p (k, c) VALUES ('alice@example.com', %s)", [c])
+    admin.execute("GRANT SELECT ON ks.p TO bob")
+    text = "SELECT * FROM ks.p"
+    state = bob.execute(SimpleStatement(text, fetch_size=2)).paging_state
+    assert b"alice" not in state
+    prepared = bob.prepare(text)
+    prepared.fetch_size = 2
+    assert [row.c for row in bob.execute(prepared, paging_state=state).current_rows] == [2, 3]
+    assert [row.c for row in bob.execute(SimpleStatement(text), paging_state=state).current_rows] == [2, 3]
+    for session, statement in ((admin, text), (bob, "SELECT c FROM ks.p")):
+        with pytest.raises(Exception, match="Invalid value for the paging state"):
+            session.execute(SimpleStatement(statement), paging_state=state)
 
 
 @pytest.mark.parametrize("path", sorted(SCRIPTS.glob("*.cql")), ids=lambda path: path.stem)
