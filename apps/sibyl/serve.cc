@@ -98,6 +98,17 @@ void raise_descriptor_limit() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+// Data files, the log and the threads that serve take some two dozen before the first client connects.
+base::Status check_descriptor_limit() {
+  constexpr rlim_t min_descriptors = 64;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= min_descriptors) return {};
+  return base::fail(base::Error(base::ErrorCode::config,
+                                fmt::format("The limit of open files is {}, and a server needs at least {}",
+                                            limit.rlim_cur, min_descriptors))
+                        .with_hint("raise it with `ulimit -n`, or LimitNOFILE= of its systemd unit"));
+}
+
 // Large buffers go back to the system when they are freed: those of clients that read slowly are of many
 // sizes and lifetimes, and left in the heap they would add up to several times of what is in use.
 void return_large_buffers() {
@@ -241,6 +252,7 @@ int run(const Arguments& arguments) {
   if (const auto started = start_log(read.configuration.log); !started)
     return refuse(exit_usage, started.error());
   raise_descriptor_limit();
+  if (const auto enough = check_descriptor_limit(); !enough) return refuse(exit_usage, enough.error());
   return_large_buffers();
   log_start(arguments, reader, read);
   Configuration configuration = read.configuration;

@@ -1,6 +1,7 @@
 // The binary as its users run it: processes, signals, exit codes, and statements over the network to a real
 // engine.
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -50,6 +51,25 @@ TEST_F(ServeTest, ASecondServerOnTheDirectoryIsRefused) {
   EXPECT_EQ(second.output, "");
   EXPECT_THAT(second.errors, HasSubstr("sibyl serve: "));
   EXPECT_NE(connect(), nullptr);
+}
+
+// Never an abort: 128 and more stand for signals.
+TEST_F(ServeTest, TooFewFileDescriptorsAreAnError) {
+  const std::string errors = path("errors");
+  const auto run_with = [&](int limit, const std::string& arguments) {
+    const int status =
+        std::system(fmt::format("ulimit -n {}; echo \"CREATE KEYSPACE IF NOT EXISTS k WITH replication = "
+                                "{{'class': 'SimpleStrategy', 'replication_factor': 1}}\" | {} {} > {} 2>&1",
+                                limit, SIBYL_BINARY, arguments, errors)
+                        .c_str());
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+  };
+  for (const int limit : {12, 16, 18, 20, 22, 24, 40}) {
+    EXPECT_EQ(run_with(limit, "serve --listen 127.0.0.1:0 --data " + data()), 2) << limit;
+    EXPECT_THAT(contents(errors), HasSubstr(fmt::format("The limit of open files is {}", limit)));
+  }
+  for (const int limit : {6, 8, 10, 12, 14, 16, 20, 24})
+    EXPECT_LT(run_with(limit, "shell --data " + data()), 128) << limit << ": " << contents(errors);
 }
 
 TEST_F(ServeTest, AnAddressWithoutAPortLeavesTheFilesPort) {

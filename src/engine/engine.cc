@@ -489,6 +489,7 @@ base::Result<std::unique_ptr<Engine>> Engine::open(const Options& options) {
   std::unique_ptr<base::Clock> own_clock;
   if (options.clock == nullptr) own_clock = std::make_unique<base::SystemClock>();
   base::Clock& clock = options.clock ? *options.clock : *own_clock;
+  SIBYL_TRY(check_clock(clock));
   SIBYL_ASSIGN(std::unique_ptr<storage::Store> store, open_store(options, clock));
   SIBYL_ASSIGN(Catalogue catalogue, Catalogue::load(*store));
   SIBYL_ASSIGN(SealingKey paging_key, load_paging_key(*store));

@@ -381,5 +381,34 @@ TEST(Clocks, ADeletionCoversUntilTheGracePeriodIsOver) {
   EXPECT_THAT(database.column("SELECT v FROM t"), ElementsAre("4"));
 }
 
+TEST(EngineClock, BeforeTheEpochIsAnError) {
+  base::ManualClock clock(-1);
+  Options options;
+  options.clock = &clock;
+  const auto refused = Engine::open(options);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message(), "The system clock shows a time before 1970");
+  clock.set_micros(1'700'000'000'000'000);
+  const auto engine = Engine::open(options);
+  ASSERT_TRUE(engine);
+  const auto ask = [&](const std::string& text) { return run_text(**engine, text, "ks"); };
+  ASSERT_TRUE(
+      ask("CREATE KEYSPACE ks WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}"));
+  ASSERT_TRUE(ask("CREATE TABLE t (k int PRIMARY KEY, v int)"));
+  ASSERT_TRUE(ask("CREATE TABLE n (k int PRIMARY KEY, v counter)"));
+  clock.set_micros(-1'000'000'000'000);
+  for (const char* text :
+       {"INSERT INTO t (k, v) VALUES (1, 1) USING TTL 100", "DELETE FROM t WHERE k = 1",
+        "INSERT INTO t (k, v) VALUES (1, 1) IF NOT EXISTS", "UPDATE n SET v = v + 1 WHERE k = 1",
+        "BEGIN BATCH INSERT INTO t (k, v) VALUES (1, 1); APPLY BATCH"}) {
+    const auto result = ask(text);
+    ASSERT_FALSE(result) << text;
+    EXPECT_EQ(result.error().message(), "The system clock shows a time before 1970: nothing can be written");
+  }
+  EXPECT_TRUE(ask("SELECT now(), count(*) FROM t"));
+  clock.set_micros(1'700'000'000'000'000);
+  EXPECT_TRUE(ask("INSERT INTO t (k, v) VALUES (1, 1)"));
+}
+
 }  // namespace
 }  // namespace sibyl::engine

@@ -5,6 +5,12 @@
 
 namespace sibyl::engine {
 
+base::Status check_clock(base::Clock& clock) {
+  if (clock.now_micros() >= 0) return {};
+  return base::fail(base::Error(base::ErrorCode::config, "The system clock shows a time before 1970")
+                        .with_hint("set the clock"));
+}
+
 base::Result<std::unique_ptr<storage::Store>> open_store(const Options& options, base::Clock& clock) {
   if (options.data == ":memory:") return storage::memory::make_store({.clock = &clock});
   if (options.data.empty())

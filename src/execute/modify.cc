@@ -72,6 +72,11 @@ base::Result<Moment> moment_of(const Modification& statement, const plan::Bindin
                                const Request& request, std::optional<int64_t> batch_timestamp,
                                int64_t server_timestamp, plan::Scratch& scratch) {
   Moment moment;
+  // What is written would expire, or be purged, as soon as the clock is set.
+  if (bindings.now_micros < 0 && !request.now_seconds)
+    return base::fail(base::Error(base::ErrorCode::server,
+                                  "The system clock shows a time before 1970: nothing can be written")
+                          .with_hint("set the clock"));
   SIBYL_ASSIGN(std::optional<int64_t> timestamp,
                plan::timestamp_of(statement.attributes.timestamp, bindings, scratch));
   if (!timestamp) timestamp = batch_timestamp;

@@ -75,6 +75,7 @@ struct Server::Impl {
   Impl(engine::Engine& engine, const Options& options)
       : shared{engine, within_descriptors(options.limits), nullptr, nullptr, auth::Attempts()} {}
 
+  base::Status listen_and_start(const Options& options);
   base::Status listen(const Options& options);
   void start(const Options& options);
   void accept();
@@ -101,6 +102,17 @@ base::Status Server::Impl::listen(const Options& options) {
   acceptor = std::make_unique<tcp::acceptor>(context);
   retry = std::make_unique<asio::steady_timer>(context);
   SIBYL_ASSIGN(endpoint, server::listen(*acceptor, options.host, options.port, 1024));
+  return {};
+}
+
+// Asio and the system throw where there are no descriptors or threads for a reactor.
+base::Status Server::Impl::listen_and_start(const Options& options) {
+  try {
+    SIBYL_TRY(listen(options));
+    start(options);
+  } catch (const std::exception& error) {
+    return base::fail(base::ErrorCode::server, fmt::format("The server cannot start: {}", error.what()));
+  }
   return {};
 }
 
@@ -242,11 +254,10 @@ base::Result<std::unique_ptr<Server>> Server::start(engine::Engine& engine, cons
   if (options.tls.mode != TlsOptions::Mode::off) {
     SIBYL_ASSIGN(impl->shared.tls, TlsContexts::open(options.tls));
   }
-  if (const auto listening = impl->listen(options); !listening) {
+  if (const auto listening = impl->listen_and_start(options); !listening) {
     impl->stop(std::chrono::milliseconds(0));
     return base::fail(listening.error());
   }
-  impl->start(options);
   if (!options.http_address.empty()) {
     auto http = Http::start(options.http_address, impl->monitor.pages(to_text(impl->endpoint)),
                             options.http_host_names);

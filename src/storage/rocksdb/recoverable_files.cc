@@ -2,7 +2,9 @@
 
 #include <rocksdb/env.h>
 #include <rocksdb/file_system.h>
+#include <rocksdb/system_clock.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <string_view>
@@ -149,11 +151,35 @@ class RecoverableFileSystem final : public ::rocksdb::FileSystemWrapper {
   ManifestObserver& manifests_;
 };
 
+// RocksDB ends the process when it is told a time before 1970, which a clock may jump to.
+class ClockFrom1970 final : public ::rocksdb::SystemClockWrapper {
+ public:
+  using SystemClockWrapper::SystemClockWrapper;
+  const char* Name() const override { return "ClockFrom1970"; }
+  ::rocksdb::Status GetCurrentTime(int64_t* seconds) override {
+    ::rocksdb::Status status = SystemClockWrapper::GetCurrentTime(seconds);
+    *seconds = std::max<int64_t>(*seconds, 0);
+    return status;
+  }
+};
+
+class Environment final : public ::rocksdb::EnvWrapper {
+ public:
+  Environment(::rocksdb::Env& base, ManifestObserver& manifests)
+      : EnvWrapper(::rocksdb::NewCompositeEnv(
+            std::make_shared<RecoverableFileSystem>(base.GetFileSystem(), manifests))) {
+    system_clock_ = std::make_shared<ClockFrom1970>(base.GetSystemClock());
+  }
+  ::rocksdb::Status GetCurrentTime(int64_t* seconds) override {
+    return system_clock_->GetCurrentTime(seconds);
+  }
+};
+
 }  // namespace
 
 std::unique_ptr<::rocksdb::Env> make_recoverable_environment(::rocksdb::Env& base,
                                                              ManifestObserver& manifests) {
-  return ::rocksdb::NewCompositeEnv(std::make_shared<RecoverableFileSystem>(base.GetFileSystem(), manifests));
+  return std::make_unique<Environment>(base, manifests);
 }
 
 Reason reason_of(const ::rocksdb::Status& status) {

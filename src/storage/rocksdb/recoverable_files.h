@@ -33,7 +33,8 @@ class ManifestObserver {
   virtual int switched(uint64_t manifest) = 0;
 };
 
-// `base` and `manifests` must outlive the result.
+// Its clock shows no time before 1970, which RocksDB ends the process for. `base` and `manifests` must
+// outlive the result.
 std::unique_ptr<::rocksdb::Env> make_recoverable_environment(::rocksdb::Env& base,
                                                              ManifestObserver& manifests);
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <rocksdb/env.h>
 #include <rocksdb/file_system.h>
+#include <rocksdb/system_clock.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -90,6 +91,41 @@ bool eventually(Condition condition) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   return true;
+}
+
+class ClockBefore1970 final : public ::rocksdb::SystemClockWrapper {
+ public:
+  using SystemClockWrapper::SystemClockWrapper;
+  const char* Name() const override { return "ClockBefore1970"; }
+  ::rocksdb::Status GetCurrentTime(int64_t* seconds) override {
+    *seconds = -1'000'000;
+    return ::rocksdb::Status::OK();
+  }
+};
+
+class EnvironmentBefore1970 final : public ::rocksdb::EnvWrapper {
+ public:
+  EnvironmentBefore1970() : EnvWrapper(::rocksdb::Env::Default()) {
+    system_clock_ = std::make_shared<ClockBefore1970>(::rocksdb::SystemClock::Default());
+  }
+};
+
+// RocksDB itself ends the process.
+TEST(StoreClock, BeforeTheEpochEndsNothing) {
+  TemporaryDirectory directory;
+  EnvironmentBefore1970 environment;
+  Options options;
+  options.environment = &environment;
+  for (int i = 0; i < 2; ++i) {
+    auto store = opened(directory.path(), options);
+    ASSERT_NE(store, nullptr);
+    WriteSet writes;
+    writes.put("key" + std::to_string(i), "value");
+    EXPECT_TRUE(store->commit(std::move(writes)));
+    EXPECT_TRUE(store->flush());
+    EXPECT_TRUE(store->compact("a", "z"));
+    EXPECT_EQ(get(*store, "key0"), "value");
+  }
 }
 
 class TableFaults : public testing::TestWithParam<bool> {};
