@@ -30,9 +30,18 @@ Bytes bound_to(std::string_view statement, const auth::Login* login) {
   return bound;
 }
 
-std::unexpected<base::Error> refused() {
+constexpr const char* refusal = "Invalid value for the paging state";
+
+// Cassandra's. Drivers close the connection for it.
+std::unexpected<base::Error> no_state() {
+  return base::fail(base::ErrorCode::protocol, refusal);
+}
+
+// Cassandra would take it. An application may pass on states that its users keep, of a statement that has
+// changed since, and must not lose its connections by that.
+std::unexpected<base::Error> foreign_state() {
   return base::fail(
-      base::Error(base::ErrorCode::protocol, "Invalid value for the paging state")
+      base::Error(base::ErrorCode::invalid, refusal)
           .with_hint(
               "a paging state continues the statement that it came from, for the same role and server"));
 }
@@ -69,12 +78,13 @@ base::Result<Bytes> PagingStates::seal(std::string_view statement, const auth::L
 
 base::Result<Bytes> PagingStates::open(std::string_view statement, const auth::Login* login,
                                        BytesView sealed) const {
-  if (sealed.empty() || sealed[0] != state_version) return refused();
+  constexpr size_t min_size = 1 + SealingKey::nonce_size + padding + SealingKey::tag_size;
+  if (sealed.size() < min_size || sealed[0] != state_version) return no_state();
   const std::optional<Bytes> padded = key_.open(sealed.substr(1), bound_to(statement, login));
-  if (!padded) return refused();
+  if (!padded) return foreign_state();
   base::Reader reader(*padded);
   BytesView state;
-  if (!reader.sized(state)) return refused();
+  if (!reader.sized(state)) return foreign_state();
   return Bytes(state);
 }
 

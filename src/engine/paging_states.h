@@ -32,7 +32,8 @@ class PagingStates {
   explicit PagingStates(SealingKey key) : key_(std::move(key)) {}
 
   // Runs `read` with the request's paging state opened, and seals that of its result. `login` is nullptr for
-  // the program itself. A state that is not this statement's and role's is Cassandra's protocol error.
+  // the program itself. A state of another statement, role or server is an invalid request; bytes that are no
+  // state are Cassandra's protocol error.
   template <typename Read>
   base::Result<execute::ResultSet> run(std::string_view statement, const auth::Login* login,
                                        const execute::Request& request, Read read) const {

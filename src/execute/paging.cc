@@ -31,9 +31,7 @@ Bytes encode_paging_state(const schema::Table& table, const PagingState& state) 
 }
 
 base::Result<PagingState> decode_paging_state(const schema::Table& table, BytesView bytes) {
-  const auto refused = [] {
-    return base::fail(base::ErrorCode::protocol, "Invalid value for the paging state");
-  };
+  const auto refused = [] { return base::invalid("Invalid value for the paging state"); };
   if (bytes.size() < 6 || bytes[0] != magic || bytes[1] != version) return refused();
   const BytesView body = bytes.substr(0, bytes.size() - 4);
   if (base::read_big_endian<uint32_t>(bytes.substr(body.size())) != checksum(body)) return refused();

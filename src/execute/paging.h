@@ -19,7 +19,8 @@ struct PagingState {
 };
 
 Bytes encode_paging_state(const schema::Table& table, const PagingState& state);
-// Bytes that are no state of this table's: Cassandra's protocol error.
+// Bytes that are no state of this table's are refused. Clients cannot make any; but the table may be another
+// one.
 base::Result<PagingState> decode_paging_state(const schema::Table& table, BytesView bytes);
 
 }  // namespace sibyl::execute

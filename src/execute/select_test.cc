@@ -175,7 +175,7 @@ TEST(Select, RefusesAPagingStateThatIsNone) {
   const auto refused = [&](const Bytes& state, const char* text = "SELECT * FROM t") {
     request.paging_state = state;
     const auto result = db.run(text, request);
-    return !result && result.error().code() == base::ErrorCode::protocol &&
+    return !result && result.error().code() == base::ErrorCode::invalid &&
            result.error().message() == "Invalid value for the paging state";
   };
   EXPECT_FALSE(refused(*first->paging_state));

@@ -6,7 +6,7 @@ import struct
 import time
 
 import pytest
-from cassandra import AuthenticationFailed, Unauthorized
+from cassandra import AuthenticationFailed, InvalidRequest, Unauthorized
 from cassandra.auth import PlainTextAuthProvider
 from cassandra.cluster import NoHostAvailable
 from cassandra.query import BatchStatement, SimpleStatement, tuple_factory
@@ -404,7 +404,7 @@ def test_paging_states_are_of_one_role_and_statement(bob, admin):
     assert [row.c for row in bob.execute(prepared, paging_state=state).current_rows] == [2, 3]
     assert [row.c for row in bob.execute(SimpleStatement(text), paging_state=state).current_rows] == [2, 3]
     for session, statement in ((admin, text), (bob, "SELECT c FROM ks.p")):
-        with pytest.raises(Exception, match="Invalid value for the paging state"):
+        with pytest.raises(InvalidRequest, match="Invalid value for the paging state"):
             session.execute(SimpleStatement(statement), paging_state=state)
 
 
