@@ -23,7 +23,7 @@ happened to return. Made by
 which skips, by name, a client whose toolchain or packages cannot be had. Only Debian's and npm's packages are fetched by a
 plain `./dev test`.
 
-`yes`: every check passed. `no`: one failed. `–`: the client does not offer it, or has no use for it.
+`yes`: every check passed. `no`: one failed. `–`: the client does not offer it, has no use for it, or is not asked.
 `(older run)`: the last run could not have the client, and the column is of one before.
 
 """

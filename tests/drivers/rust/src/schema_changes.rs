@@ -10,8 +10,11 @@ struct SchemaChanges {
     another: Session,
 }
 
+async fn open() -> Outcome<Session> {
+    Ok(builder().use_keyspace("clients", false).build().await?)
+}
+
 pub async fn run() -> Outcome {
-    let open = || builder().use_keyspace("clients", false).build();
     let changes = SchemaChanges { session: open().await?, another: open().await? };
     changes.execute("CREATE TYPE changing (a int)").await?;
     changes.execute("CREATE TABLE changes (k int, c int, z text, PRIMARY KEY (k, c))").await?;
