@@ -35,6 +35,8 @@ struct Configuration {
   bool rate_limiting = false;                      // these two become server.limits.requests_per_second
   uint64_t requests_per_second = 1'000'000;
   uint64_t memory_bytes = 0;  // 0: what the machine or its control group has
+  uint64_t statement_memory_bytes = 256u << 20;
+  uint64_t heap_bytes = 0;  // what may be allocated; follows from memory
 };
 
 enum class Origin : uint8_t { by_default, derived, file, environment, flag };

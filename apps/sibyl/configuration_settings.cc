@@ -232,6 +232,13 @@ void add_memory(std::vector<Setting>& list) {
       any, "Writes that wait for the disk; beyond it they are answered OVERLOADED"));
   list.back().is_ours = true;
   list.back().default_note = "1/16 of memory, 8MiB to 64MiB";
+  list.push_back(size(
+      "max_statement_memory", section, [](auto& c) -> auto& { return c.statement_memory_bytes; }, 1 << 20,
+      any,
+      "What one statement may allocate while it is planned and run, its result included; beyond it error "
+      "2200"));
+  list.back().is_ours = true;
+  list.back().default_note = "1/4 of memory, 32MiB to 1GiB";
 }
 
 void add_network(std::vector<Setting>& list) {

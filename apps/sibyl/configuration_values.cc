@@ -140,7 +140,14 @@ void derive_sizes(Reader::Result& result, uint64_t available) {
          std::clamp(memory / 10, 32 * mebibyte, 256 * mebibyte));
   derive("native_transport_max_request_data_in_flight", configuration.server.limits.total_bytes_in_flight,
          std::clamp(memory / 10, 32 * mebibyte, 256 * mebibyte));
+  derive("max_statement_memory", configuration.statement_memory_bytes,
+         std::clamp(memory / 4, 32 * mebibyte, 1024 * mebibyte));
   derive_in_flight(result);
+  server::Limits& limits = configuration.server.limits;
+  limits.total_incoming_bytes =
+      std::max(std::clamp(memory / 8, 32 * mebibyte, 256 * mebibyte), 2 * uint64_t{limits.frame_body_bytes});
+  // The rest is for the program itself, its threads' stacks, and what malloc cannot give back.
+  configuration.heap_bytes = memory - memory / 8;
 }
 
 }  // namespace sibyl

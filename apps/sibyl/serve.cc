@@ -26,6 +26,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/memory.h"
 #include "engine/compact.h"
 #include "engine/engine.h"
 #include "server/control.h"
@@ -111,8 +112,13 @@ base::Status check_descriptor_limit() {
 
 // Large buffers go back to the system when they are freed: those of clients that read slowly are of many
 // sizes and lifetimes, and left in the heap they would add up to several times of what is in use.
-void return_large_buffers() {
+//
+// Every thread that meets another in malloc gets a heap of its own, of 64 MiB of addresses at least, and
+// keeps there what it frees: with little memory there are few.
+void return_large_buffers(uint64_t memory) {
   mallopt(M_MMAP_THRESHOLD, 256 << 10);
+  constexpr uint64_t little = 2u << 30;
+  if (memory <= little) mallopt(M_ARENA_MAX, 4);
 }
 
 int refuse(int status, const base::Error& error) {
@@ -253,7 +259,9 @@ int run(const Arguments& arguments) {
     return refuse(exit_usage, started.error());
   raise_descriptor_limit();
   if (const auto enough = check_descriptor_limit(); !enough) return refuse(exit_usage, enough.error());
-  return_large_buffers();
+  return_large_buffers(read.configuration.heap_bytes);
+  base::set_memory_limits({static_cast<int64_t>(read.configuration.heap_bytes),
+                           static_cast<int64_t>(read.configuration.statement_memory_bytes)});
   log_start(arguments, reader, read);
   Configuration configuration = read.configuration;
   configuration.engine.recent_logs = recent_log_lines;

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/check.h"
+#include "base/statement.h"
 #include "engine/builder.h"
 #include "engine/builds.h"
 #include "engine/catalogue.h"
@@ -30,6 +31,7 @@
 #include "engine/usage.h"
 #include "engine/usage_store.h"
 #include "engine/write_gate.h"
+#include "execute/interruptible.h"
 #include "execute/locks.h"
 #include "execute/vector_indexes.h"
 #include "plan/definitions.h"
@@ -326,8 +328,10 @@ class EngineImpl final : public Engine {
   void run(const plan::Describe& statement, const PreparedPtr& plan, const Request& request,
            const auth::Login* login, Completion done) {
     done(paging_states_.run(plan->text, login, request, [&](const Request& opened) {
-      return describe(std::get<cql::Describe>(statement.statement->node), plan->keyspace, *schema(),
-                      system_tables_.node(), opened);
+      return execute::run_interruptible(request.interrupt, [&] {
+        return describe(std::get<cql::Describe>(statement.statement->node), plan->keyspace, *schema(),
+                        system_tables_.node(), opened);
+      });
     }));
   }
 
@@ -391,12 +395,14 @@ class EngineImpl final : public Engine {
                                       const auth::Login* login) {
     std::lock_guard lock(definition_mutex_);
     schema::SnapshotPtr before = catalogue_.schema();
-    SIBYL_ASSIGN(plan::DefinitionResult made, plan::define(statement, before,
-                                                           {.keyspace = keyspace,
-                                                            .now_micros = timestamps_.next(),
-                                                            .guardrails = &options_.guardrails,
-                                                            .masks_columns = options_.dynamic_data_masking,
-                                                            .datacenter = options_.data_center}));
+    SIBYL_ASSIGN(plan::DefinitionResult made, base::run_statement(nullptr, [&] {
+                   return plan::define(statement, before,
+                                       {.keyspace = keyspace,
+                                        .now_micros = timestamps_.next(),
+                                        .guardrails = &options_.guardrails,
+                                        .masks_columns = options_.dynamic_data_masking,
+                                        .datacenter = options_.data_center});
+                 }));
     ResultSet result;
     result.warnings = std::move(made.warnings);
     if (made.schema == before) return result;

@@ -7,6 +7,7 @@
 
 #include "auth/password.h"
 #include "base/check.h"
+#include "base/statement.h"
 #include "cql/parser.h"
 #include "cql/redact.h"
 #include "engine/unprepared.h"
@@ -84,6 +85,7 @@ base::Result<PreparedPtr> Statements::bind(std::shared_ptr<const cql::Statement>
                                            std::string_view text, const std::string& keyspace) {
   SIBYL_ASSIGN(PreparedPtr plan,
                plan::prepare(statement, std::string(text), keyspace, schema(), guardrails_));
+  const base::UnlimitedMemory unlimited;  // what counts statements is shared
   // Nobody else has the plan yet.
   if (counted_) std::const_pointer_cast<plan::Prepared>(plan)->usage = counted_(*statement, *plan);
   return plan;
@@ -91,10 +93,12 @@ base::Result<PreparedPtr> Statements::bind(std::shared_ptr<const cql::Statement>
 
 base::Result<PreparedPtr> Statements::make_plan(std::string_view text, const std::string& keyspace,
                                                 execute::Trace* trace) {
-  if (trace != nullptr) trace->step(fmt::format("Parsing {}", auth::without_passwords(text)));
-  SIBYL_ASSIGN(std::unique_ptr<cql::Statement> statement, cql::parse_statement(text));
-  if (trace != nullptr) trace->step("Preparing statement");
-  return bind(std::move(statement), text, keyspace);
+  return base::run_statement(nullptr, [&]() -> base::Result<PreparedPtr> {
+    if (trace != nullptr) trace->step(fmt::format("Parsing {}", auth::without_passwords(text)));
+    SIBYL_ASSIGN(std::unique_ptr<cql::Statement> statement, cql::parse_statement(text));
+    if (trace != nullptr) trace->step("Preparing statement");
+    return bind(std::move(statement), text, keyspace);
+  });
 }
 
 base::Result<PreparedPtr> Statements::make_again(const plan::Prepared& plan) {
@@ -134,7 +138,8 @@ base::Result<PreparedPtr> Statements::current(PlanCache& cache, std::string_view
 
 base::Result<Statements::Prepared> Statements::prepare(std::string_view text, const std::string& keyspace) {
   const uint64_t generation = generation_.load(std::memory_order_seq_cst);
-  SIBYL_ASSIGN(std::unique_ptr<cql::Statement> statement, cql::parse_statement(text));
+  SIBYL_ASSIGN(std::unique_ptr<cql::Statement> statement,
+               base::run_statement(nullptr, [&] { return cql::parse_statement(text); }));
   bool qualified = std::visit(IsFullyQualified{}, statement->node);
   Bytes id = statement_id(qualified ? std::string_view() : std::string_view(keyspace), text);
   auto found = current(prepared_, id, generation);
@@ -143,7 +148,8 @@ base::Result<Statements::Prepared> Statements::prepare(std::string_view text, co
     if ((*found)->redefinition) (*found)->redefinition->prepares.fetch_add(1, std::memory_order_relaxed);
     return Prepared{std::move(id), std::move(*found)};
   }
-  SIBYL_ASSIGN(PreparedPtr plan, bind(std::move(statement), text, keyspace));
+  SIBYL_ASSIGN(PreparedPtr plan,
+               base::run_statement(nullptr, [&] { return bind(std::move(statement), text, keyspace); }));
   const size_t weight = weigh(*plan);
   if (weight > max_prepared_statement) return base::fail(too_large(*plan, weight));
   // No other thread has the plan yet.

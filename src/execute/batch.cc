@@ -5,6 +5,7 @@
 
 #include "execute/conditional.h"
 #include "execute/execute.h"
+#include "execute/interruptible.h"
 #include "execute/modify_build.h"
 #include "execute/modify_commit.h"
 #include "execute/modify_limits.h"
@@ -34,6 +35,7 @@ class BatchBuilder {
         now_micros_(environment.clock.now_micros()) {}
 
   Trace* trace() const { return request_.trace; }
+  const Interrupt* interrupt() const { return request_.interrupt; }
   base::Status build() {
     if (conditional_) return build_conditional();
     Workspace& space = workspace();
@@ -155,7 +157,7 @@ class BatchBuilder {
 };
 
 void run(BatchBuilder builder, Environment& environment, Counted counted, Completion done) {
-  if (auto status = builder.build(); !status) {
+  if (auto status = run_interruptible(builder.interrupt(), [&] { return builder.build(); }); !status) {
     builder.held.release();
     done(base::fail(std::move(status.error())));
     return;

@@ -4,6 +4,7 @@
 
 #include "execute/conditional.h"
 #include "execute/execute.h"
+#include "execute/interruptible.h"
 #include "execute/modify_build.h"
 #include "execute/modify_commit.h"
 #include "execute/modify_limits.h"
@@ -65,6 +66,7 @@ int64_t now_seconds_of(const Request& request, int64_t now_micros) {
 }
 
 void observe(Environment& environment, const Modification& statement, const Targets& targets) {
+  const base::UnlimitedMemory unlimited;  // statistics are shared
   if (environment.observer != nullptr) environment.observer->written(*statement.table, targets.prefixes);
 }
 
@@ -166,7 +168,8 @@ void modify(const plan::Prepared& prepared, const Request& request, Environment&
   Counted counted = Counted::from_now(prepared.usage);
   PartitionLocks::Held held;
   ResultSet result;
-  auto writes = build(statement, request, environment, held, result);
+  auto writes = run_interruptible(request.interrupt,
+                                  [&] { return build(statement, request, environment, held, result); });
   if (!writes) {
     held.release();
     done(base::fail(std::move(writes.error())));

@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "execute/execute.h"
 #include "execute/index_reader.h"
+#include "execute/interruptible.h"
 #include "execute/modify_limits.h"
 #include "execute/paging.h"
 #include "execute/quick.h"
@@ -26,8 +27,14 @@ namespace {
 
 constexpr int64_t unlimited = std::numeric_limits<int32_t>::max();
 // A page ends early rather than grow beyond this; a result that may not be cut is refused beyond the other.
+// Of the memory that a statement may have, a page gets a part that leaves room to grow it and to make its
+// rows.
 constexpr size_t max_page_bytes = 64u << 20;
 constexpr size_t max_result_bytes = 256u << 20;
+
+size_t page_bytes() {
+  return std::min(max_page_bytes, static_cast<size_t>(base::memory_limits().statement_bytes / 4));
+}
 
 class Selecting {
  public:
@@ -263,7 +270,7 @@ class Selecting {
       return {};
     }
     if (!is_paged_) return bytes > max_result_bytes ? too_large() : base::Status();
-    if (static_cast<int64_t>(result_.rows.count()) < request_.page_size && bytes < max_page_bytes) return {};
+    if (static_cast<int64_t>(result_.rows.count()) < request_.page_size && bytes < page_bytes()) return {};
     done_ = true;
     if (is_last_row(last)) return {};
     PagingState state;
@@ -328,7 +335,7 @@ class Selecting {
     }
     const size_t bytes = result_.rows.bytes().size();
     if (!is_paged_) return bytes > max_result_bytes ? too_large() : base::Status();
-    if (static_cast<int64_t>(result_.rows.count()) < request_.page_size && bytes < max_page_bytes) return {};
+    if (static_cast<int64_t>(result_.rows.count()) < request_.page_size && bytes < page_bytes()) return {};
     done_ = true;
     if (!read_.is_range && groups_in_partition_ <= 0 && last_partition_ == read_.keys.back()) return {};
     PagingState state;
@@ -378,6 +385,7 @@ class Selecting {
     result_.rows_read = static_cast<uint64_t>(live_rows_);
     if (reader_ != nullptr) result_.tombstones_read = static_cast<uint64_t>(reader_->tombstones());
     if (observer_ != nullptr) {
+      const base::UnlimitedMemory unlimited;  // statistics are shared
       observer_->read(*plan_.table, named_partitions(), result_.tombstones_read);
     }
     warn_of_tombstones();
@@ -432,8 +440,10 @@ base::Result<ResultSet> select(const plan::Prepared& prepared, const Request& re
   if (is_serial(request.consistency) && (*plan)->where->has_partition_in())
     return invalid("SERIAL/LOCAL_SERIAL consistency may only be requested for one partition at a time");
   const Counted counted = Counted::from_now(prepared.usage);
-  base::Result<ResultSet> result = (*plan)->nearest ? select_nearest(prepared, **plan, request, environment)
-                                                    : Selecting(prepared, **plan, request, environment).run();
+  base::Result<ResultSet> result = run_interruptible(request.interrupt, [&] {
+    return (*plan)->nearest ? select_nearest(prepared, **plan, request, environment)
+                            : Selecting(prepared, **plan, request, environment).run();
+  });
   if (result && counted.usage != nullptr && environment.observer != nullptr)
     environment.observer->ended(counted, *result);
   return result;

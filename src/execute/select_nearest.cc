@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/consistency.h"
+#include "base/memory.h"
 #include "execute/reader.h"
 #include "execute/select_output.h"
 #include "execute/select_row.h"
@@ -91,6 +92,7 @@ class SelectingNearest {
       if (!is_complete) SIBYL_TRY(look_at_all(best));
     }
     best.write(result_.rows);
+    const base::UnlimitedMemory unlimited;  // statistics are shared
     if (environment_.observer != nullptr)
       environment_.observer->read(*plan_.table, read_.keys, result_.tombstones_read);
     return std::move(result_);
@@ -207,9 +209,7 @@ class SelectingNearest {
     const bool by_graph = read_.is_range && plan_.nearest->index->is_built && environment_.vectors != nullptr;
     if (!by_graph) return false;
     for (size_t wanted = 2 * limit_ + 16; wanted <= max_candidates; wanted *= 4) {
-      SIBYL_ASSIGN(const std::vector<VectorIndexes::Row> rows,
-                   environment_.vectors->nearest(environment_.store, *plan_.table, *plan_.nearest->index,
-                                                 query_, wanted, read_.now_seconds));
+      SIBYL_ASSIGN(const std::vector<VectorIndexes::Row> rows, near_rows(wanted));
       best.clear();
       for (const VectorIndexes::Row& row : rows)
         if (may_match(row)) SIBYL_TRY(look_at(read_of(row), best));
@@ -217,6 +217,14 @@ class SelectingNearest {
       if (rows.size() < wanted) return false;  // there are few: comparing all of them misses none
     }
     return false;
+  }
+
+  // The graph is shared by all statements, and may be filled here: no statement's limit may stop that
+  // halfway.
+  base::Result<std::vector<VectorIndexes::Row>> near_rows(size_t wanted) const {
+    const base::UnlimitedMemory unlimited;
+    return environment_.vectors->nearest(environment_.store, *plan_.table, *plan_.nearest->index, query_,
+                                         wanted, read_.now_seconds);
   }
 
   // What the filters do not tell: the keys that were asked for.

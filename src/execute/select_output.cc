@@ -2,12 +2,18 @@
 
 #include <algorithm>
 
+#include "base/statement.h"
 #include "types/key.h"
 #include "types/print.h"
 
 namespace sibyl::execute {
 
 // --- Writing rows
+
+namespace {
+constexpr int64_t nanos_of_accumulation = 50;
+constexpr size_t quick_value = 4096;  // smaller ones cost less than counting their work is worth
+}  // namespace
 
 base::Status RowWriter::write(std::span<const ValueView> inputs, std::span<const ValueView> aggregates,
                               RowBuffer& rows) {
@@ -27,6 +33,7 @@ base::Status RowWriter::write(std::span<const ValueView> inputs, std::span<const
       rows.add(value.bytes);
     else
       rows.add_null();
+    if (value.bytes.size() > quick_value) base::count_work(static_cast<int64_t>(value.bytes.size() / 4));
   }
   rows.end_row();
   if (used_scratch) scratch_.clear();
@@ -48,6 +55,7 @@ base::Status RowWriter::write_json(RowBuffer& rows) {
     // A user type without bytes is one whose fields are all null.
     const bool has_parts = !column.type->parameters().empty() && column.type->kind() != types::Kind::udt;
     const bool is_null = !value.is_present() || (value.bytes.empty() && has_parts);
+    base::count_work(static_cast<int64_t>(value.bytes.size()));
     json += is_null ? "null" : types::to_json(*column.type, value.bytes);
   }
   json += "}";
@@ -127,6 +135,7 @@ base::Status Groups::add(std::span<const ValueView> inputs) {
                              plan_.selection.aggregates[i].function->name);
       arguments_.push_back(value);
     }
+    base::count_work(nanos_of_accumulation);
     SIBYL_TRY(accumulators_[i]->add(arguments_));
     if (!arguments_.empty()) scratch_.clear();
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/statement.h"
 #include "plan/functions.h"
 #include "plan/index_terms.h"
 #include "row/counter.h"
@@ -282,6 +283,7 @@ bool satisfies(const plan::Filter& filter, const ValueView& value) {
     case cql::Operator::greater_or_equal:
       return types::compare(type, value.bytes, filter.value) >= 0;
     case cql::Operator::in:
+      base::count_work(static_cast<int64_t>(filter.values.size()) * 10);
       return std::any_of(filter.values.begin(), filter.values.end(),
                          [&](BytesView one) { return types::compare(type, value.bytes, one) == 0; });
     case cql::Operator::contains:

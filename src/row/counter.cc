@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/memory.h"
 #include "row/varint.h"
 
 namespace sibyl::row {
@@ -20,6 +21,7 @@ bool decode_counter(base::BytesView bytes, CounterValue& counter) noexcept {
 }
 
 CounterUpdate increment(const Cell* current, int64_t delta, int64_t now_micros) noexcept {
+  const base::DeferredMemoryLimit deferred;
   CounterUpdate update{now_micros, {}};
   if (current != nullptr) {
     CounterValue before;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/memory.h"
 #include "row/merge.h"
 #include "row/varint.h"
 
@@ -426,12 +427,14 @@ void normalise_cells(Fragment& fragment) {
 
 void normalise(Fragment& fragment) noexcept {
   if (is_normal(fragment)) return;
+  const base::DeferredMemoryLimit deferred;
   if (fragment.deletion.covers(fragment.marker.timestamp)) fragment.marker = {};
   normalise_column_deletions(fragment);
   normalise_cells(fragment);
 }
 
 void encode(Fragment& fragment, Bytes& out) noexcept {
+  const base::DeferredMemoryLimit deferred;
   normalise(fragment);
   const Base base = base_of(fragment);
   out.resize_and_overwrite(size_bound(fragment), [&](char* buffer, size_t) {
@@ -440,6 +443,7 @@ void encode(Fragment& fragment, Bytes& out) noexcept {
 }
 
 bool decode(BytesView bytes, Fragment& fragment) noexcept {
+  const base::DeferredMemoryLimit deferred;
   fragment.clear();
   return Decoder(bytes, fragment).run();
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/memory.h"
 #include "row/counter.h"
 
 namespace sibyl::row {
@@ -118,6 +119,7 @@ const Marker& reconcile(const Marker& left, const Marker& right) noexcept {
 }
 
 void merge(std::span<const BytesView> fragments, Bytes& out) noexcept {
+  const base::DeferredMemoryLimit deferred;
   if (fragments.size() == 1) {
     out.assign(fragments.front());
     return;

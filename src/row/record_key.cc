@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/check.h"
+#include "base/memory.h"
 #include "types/key.h"
 
 namespace sibyl::row {
@@ -114,6 +115,7 @@ bool parse_record_key(BytesView key, RecordKey& parsed) noexcept {
 }
 
 bool decode_partition_key(BytesView partition_prefix, Bytes& serialised) noexcept {
+  const base::DeferredMemoryLimit deferred;
   if (raw_component_end(partition_prefix, partition_key_at) != partition_prefix.size()) return false;
   BytesView rest = partition_prefix.substr(partition_key_at);
   auto decoded = types::decode_raw_key(rest);
@@ -123,6 +125,7 @@ bool decode_partition_key(BytesView partition_prefix, Bytes& serialised) noexcep
 }
 
 bool decode_range_bounds(BytesView rest, Bytes& begin, std::optional<Bytes>& end) noexcept {
+  const base::DeferredMemoryLimit deferred;
   if (raw_component_end(rest, 0) == BytesView::npos) return false;
   auto decoded_begin = types::decode_raw_key(rest);
   if (!decoded_begin) return false;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/memory.h"
 #include "storage/rocksdb/damage.h"
 #include "storage/rocksdb/recoverable_files.h"
 
@@ -10,6 +11,7 @@ namespace {
 
 using ::rocksdb::Slice;
 
+// RocksDB does not expect exceptions: what it allocates for a statement is counted and not refused.
 class RecordIterator final : public Iterator {
  public:
   RecordIterator(::rocksdb::DB& database, ::rocksdb::ReadOptions options, BytesView begin, BytesView end,
@@ -17,16 +19,40 @@ class RecordIterator final : public Iterator {
       : database_(database), damage_(damage), begin_(begin), end_(end), lower_(begin_), upper_(end_) {
     if (!begin_.empty()) options.iterate_lower_bound = &lower_;
     if (!end_.empty()) options.iterate_upper_bound = &upper_;
+    const base::UnlimitedMemory unlimited;
     iterator_.reset(database.NewIterator(options));
   }
 
+  ~RecordIterator() override {
+    const base::UnlimitedMemory unlimited;
+    iterator_.reset();
+  }
+
   bool valid() const override { return iterator_->Valid(); }
-  void seek(BytesView key) override { iterator_->Seek(slice_of(key)); }
-  void seek_for_prev(BytesView key) override { iterator_->SeekForPrev(slice_of(key)); }
-  void seek_to_first() override { iterator_->SeekToFirst(); }
-  void seek_to_last() override { iterator_->SeekToLast(); }
-  void next() override { iterator_->Next(); }
-  void prev() override { iterator_->Prev(); }
+  void seek(BytesView key) override {
+    const base::UnlimitedMemory unlimited;
+    iterator_->Seek(slice_of(key));
+  }
+  void seek_for_prev(BytesView key) override {
+    const base::UnlimitedMemory unlimited;
+    iterator_->SeekForPrev(slice_of(key));
+  }
+  void seek_to_first() override {
+    const base::UnlimitedMemory unlimited;
+    iterator_->SeekToFirst();
+  }
+  void seek_to_last() override {
+    const base::UnlimitedMemory unlimited;
+    iterator_->SeekToLast();
+  }
+  void next() override {
+    const base::UnlimitedMemory unlimited;
+    iterator_->Next();
+  }
+  void prev() override {
+    const base::UnlimitedMemory unlimited;
+    iterator_->Prev();
+  }
   BytesView key() const override { return view_of(iterator_->key()); }
   BytesView value() const override { return view_of(iterator_->value()); }
   base::Status status() const override {
@@ -49,7 +75,10 @@ class RecordIterator final : public Iterator {
 base::Result<bool> read_record(::rocksdb::DB& database, const ::rocksdb::ReadOptions& options, BytesView key,
                                Bytes& value, DamageReport& damage) {
   ::rocksdb::PinnableSlice found;
-  const auto status = database.Get(options, database.DefaultColumnFamily(), slice_of(key), &found);
+  const auto status = [&] {
+    const base::UnlimitedMemory unlimited;
+    return database.Get(options, database.DefaultColumnFamily(), slice_of(key), &found);
+  }();
   if (status.IsNotFound()) return false;
   if (!status.ok()) return base::fail(damage.read_error(database, status, key));
   value.assign(found.data(), found.size());

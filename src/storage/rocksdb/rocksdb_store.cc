@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "base/contain.h"
+#include "base/memory.h"
 #include "storage/internals.h"
 #include "storage/rocksdb/background_listener.h"
 #include "storage/rocksdb/checkpoint.h"
@@ -275,8 +276,11 @@ base::Status RocksStore::get_many(std::span<const Bytes> keys, std::span<std::op
   std::vector<Slice> slices(keys.begin(), keys.end());
   std::vector<::rocksdb::PinnableSlice> found(keys.size());
   std::vector<::rocksdb::Status> statuses(keys.size());
-  database_->MultiGet(read_options_, database_->DefaultColumnFamily(), keys.size(), slices.data(),
-                      found.data(), statuses.data());
+  {
+    const base::UnlimitedMemory unlimited;  // RocksDB does not expect exceptions
+    database_->MultiGet(read_options_, database_->DefaultColumnFamily(), keys.size(), slices.data(),
+                        found.data(), statuses.data());
+  }
   for (size_t i = 0; i < keys.size(); ++i) {
     if (statuses[i].ok())
       values[i].emplace(found[i].data(), found[i].size());
@@ -312,6 +316,7 @@ class RocksStore::Moment final : public Snapshot {
 };
 
 std::shared_ptr<const Snapshot> RocksStore::snapshot() const {
+  const base::UnlimitedMemory unlimited;  // RocksDB does not expect exceptions
   return std::make_shared<Moment>(*this);
 }
 

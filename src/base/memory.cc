@@ -1,0 +1,160 @@
+#include "base/memory.h"
+
+#include <fmt/format.h>
+
+#include <malloc.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+
+#include "base/statement.h"
+
+namespace sibyl::base {
+
+namespace {
+
+constexpr int64_t no_limit = std::numeric_limits<int64_t>::max();
+constexpr int64_t report_step = 64 << 10;
+// How much a statement allocates between two looks at the limits. What it has before the first is never
+// refused: small statements run on a server whose memory is used up.
+constexpr int64_t check_step = 256 << 10;
+// What a statement that has been refused may allocate until its error is made.
+constexpr int64_t room_to_end = 1 << 20;
+
+// A statement that had more gives the memory back to the system when it ends: malloc would keep it for its
+// thread.
+constexpr int64_t worth_returning = 8 << 20;
+
+thread_local int64_t peak_used = 0;  // by the statement, as far as it was looked at
+
+constinit std::atomic<int64_t> total_in_use = 0;
+constinit std::atomic<int64_t> total_limit = no_limit, statement_limit = no_limit;
+
+void return_free_memory() {
+#ifdef __GLIBC__
+  static std::mutex trimming;
+  if (const std::unique_lock one(trimming, std::try_to_lock); one.owns_lock()) malloc_trim(0);
+#endif
+}
+
+std::string mebibytes(int64_t bytes) {
+  return fmt::format("{} MiB", bytes >> 20);
+}
+
+Error too_much_for_statement(int64_t limit) {
+  return Error(ErrorCode::invalid,
+               fmt::format("The statement needs more than {} of memory", mebibytes(limit)))
+      .with_hint("read page by page or fewer columns, write less at once, or raise max_statement_memory");
+}
+
+Error too_much_in_total(int64_t limit) {
+  return Error(ErrorCode::overloaded,
+               fmt::format("The server's memory is in use: {} for data and requests", mebibytes(limit)))
+      .with_hint("try again later, ask for less at once, or raise memory");
+}
+
+}  // namespace
+
+void set_memory_limits(const MemoryLimits& limits) {
+  total_limit.store(limits.total_bytes, std::memory_order_relaxed);
+  statement_limit.store(limits.statement_bytes, std::memory_order_relaxed);
+}
+
+MemoryLimits memory_limits() {
+  return {total_limit.load(std::memory_order_relaxed), statement_limit.load(std::memory_order_relaxed)};
+}
+
+int64_t memory_in_use() {
+  return total_in_use.load(std::memory_order_relaxed);
+}
+
+namespace memory {
+
+constinit thread_local ThreadState thread_state;
+
+void report() {
+  ThreadState& state = thread_state;
+  int64_t change = std::exchange(state.unreported, 0);
+  if (state.is_in_statement) {
+    const int64_t small = std::max<int64_t>(state.used - state.used_in_large, 0);
+    change += small - std::exchange(state.reported_small, small);
+  } else {
+    change -= std::exchange(state.reported_small, 0);
+  }
+  if (change != 0) total_in_use.fetch_add(change, std::memory_order_relaxed);
+}
+
+void count_large(int64_t bytes) {
+  ThreadState& state = thread_state;
+  state.used_in_large += bytes;
+  state.unreported += bytes;
+  if (state.unreported >= report_step || state.unreported <= -report_step) report();
+}
+
+void check_limits(size_t wanted) {
+  ThreadState& state = thread_state;
+  if (!state.is_in_statement || state.suspended != 0) return;
+  peak_used = std::max(peak_used, state.used);
+  const auto [total, statement] = memory_limits();
+  report();
+  const bool is_too_large = state.used > statement;
+  if (!is_too_large && memory_in_use() <= total - static_cast<int64_t>(std::min<size_t>(wanted, 1u << 30))) {
+    state.check_at = std::min(state.used + check_step, statement);
+    return;
+  }
+  state.used -= static_cast<int64_t>(wanted);
+  state.check_at = state.used + room_to_end;
+  throw StatementEnded(is_too_large ? too_much_for_statement(statement) : too_much_in_total(total));
+}
+
+}  // namespace memory
+
+// --- Statements
+
+namespace statement {
+
+constinit thread_local ThreadState thread_state;
+
+namespace {
+constexpr int64_t work_between_checks = 1'000'000;
+}
+
+void ask_interrupt() {
+  thread_state.work_left = work_between_checks;
+  memory::ThreadState& memory = memory::thread_state;
+  // What has been freed since the last look may be asked for again, and is looked at then.
+  if (memory.is_in_statement) memory.check_at = std::min(memory.check_at, memory.used + check_step);
+  if (const Status status = thread_state.interrupt->check(); !status) throw StatementEnded(status.error());
+}
+
+}  // namespace statement
+
+StatementScope::StatementScope(const Interrupt* interrupt)
+    : outer_interrupt_(statement::thread_state.interrupt),
+      outer_work_(statement::thread_state.work_left),
+      is_outermost_(!memory::thread_state.is_in_statement) {
+  if (interrupt != nullptr) statement::thread_state = {interrupt, statement::work_between_checks};
+  if (!is_outermost_) return;
+  memory::ThreadState& state = memory::thread_state;
+  state.used = state.used_in_large = peak_used = 0;
+  state.check_at = check_step;
+  state.is_in_statement = true;
+}
+
+StatementScope::~StatementScope() {
+  statement::thread_state = {outer_interrupt_, outer_work_};
+  if (!is_outermost_) return;
+  memory::ThreadState& state = memory::thread_state;
+  state.check_at = no_limit;
+  state.is_in_statement = false;
+  if (state.reported_small != 0) memory::report();
+  if (peak_used > worth_returning) return_free_memory();
+}
+
+Error out_of_memory() {
+  return Error(ErrorCode::overloaded, "The system has no memory for this statement")
+      .with_hint("set memory to what the process may use");
+}
+
+}  // namespace sibyl::base

@@ -1,0 +1,94 @@
+// The limits of one statement while a thread plans or runs it: memory (memory.h) and time.
+//
+// Both can be exceeded at any depth: in a comparison inside a sort, in an allocation inside a container. So
+// they end the statement with an exception, the only one that may leave a room. run_statement() turns it into
+// the statement's error; code between the two only has to release what it holds, as destructors do.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <new>
+#include <utility>
+
+#include "base/memory.h"
+#include "base/result.h"
+
+namespace sibyl::base {
+
+// Says whether a statement that runs for long is still wanted.
+class Interrupt {
+ public:
+  virtual ~Interrupt() = default;
+  // An error ends the statement with it. Called now and then by the thread that runs the statement.
+  virtual Status check() const = 0;
+};
+
+class StatementEnded : public std::exception {
+ public:
+  explicit StatementEnded(Error error) : error_(std::move(error)) {}
+  const Error& error() const { return error_; }
+  const char* what() const noexcept override { return error_.message().c_str(); }
+
+ private:
+  Error error_;
+};
+
+// Applies the limits to what this thread does until it is destroyed. A scope inside another changes nothing
+// but the interrupt, and that only when it has one.
+class StatementScope {
+ public:
+  explicit StatementScope(const Interrupt* interrupt);
+  ~StatementScope();
+  StatementScope(const StatementScope&) = delete;
+  StatementScope& operator=(const StatementScope&) = delete;
+
+ private:
+  const Interrupt* outer_interrupt_;
+  int64_t outer_work_;
+  bool is_outermost_;
+};
+
+namespace statement {
+struct ThreadState {
+  const Interrupt* interrupt = nullptr;
+  int64_t work_left = 0;  // until the interrupt is asked
+};
+extern constinit thread_local ThreadState thread_state;
+void ask_interrupt();
+}  // namespace statement
+
+// Counts work, in nanoseconds that it roughly takes, and asks the interrupt once a millisecond of it has
+// gathered. Throws StatementEnded when the statement is to end. Call it before each step whose cost follows
+// from the values.
+inline void count_work(int64_t nanos) {
+  statement::ThreadState& state = statement::thread_state;
+  if (state.interrupt == nullptr) return;
+  state.work_left -= nanos;
+  if (state.work_left < 0) [[unlikely]]
+    statement::ask_interrupt();
+}
+
+// Asks the interrupt now.
+inline void check_interrupt() {
+  if (statement::thread_state.interrupt != nullptr) statement::ask_interrupt();
+}
+
+// The error for memory that the system does not give.
+Error out_of_memory();
+
+// Runs `body`, which returns a Result, within the limits.
+template <typename Body>
+auto run_statement(const Interrupt* interrupt, Body&& body) -> decltype(body()) {
+  const StatementScope scope(interrupt);
+  try {
+    return body();
+  } catch (const StatementEnded& ended) {
+    return fail(ended.error());
+  } catch (const std::bad_alloc&) {
+    return fail(out_of_memory());
+  } catch (const std::exception& unexpected) {
+    return fail(ErrorCode::server, unexpected.what());  // a library's, about a value that it cannot take
+  }
+}
+
+}  // namespace sibyl::base

@@ -1,0 +1,154 @@
+#include "base/statement.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace sibyl::base {
+namespace {
+
+constexpr int64_t mebibyte = 1 << 20;
+
+// Stands for an allocator: the tests' own memory is not counted.
+struct Block {
+  explicit Block(int64_t bytes) : size(bytes) {
+    memory::reserve(static_cast<size_t>(bytes));
+    memory::count_large(bytes);
+  }
+  ~Block() {
+    memory::release(static_cast<size_t>(size));
+    memory::count_large(-size);
+  }
+  Block(const Block&) = delete;
+  int64_t size;
+};
+
+class StatementTest : public testing::Test {
+ protected:
+  void SetUp() override { set_memory_limits({64 * mebibyte, 16 * mebibyte}); }
+  void TearDown() override { set_memory_limits({}); }
+
+  template <typename Body>
+  static Status run(Body body, const Interrupt* interrupt = nullptr) {
+    return run_statement(interrupt, [&]() -> Status {
+      body();
+      return {};
+    });
+  }
+};
+
+struct EndAfter : Interrupt {
+  explicit EndAfter(int checks) : left(checks) {}
+  Status check() const override {
+    if (--left >= 0) return {};
+    return fail(ErrorCode::read_timeout, "enough");
+  }
+  mutable int left;
+};
+
+TEST_F(StatementTest, a_statement_within_its_limit_runs) {
+  EXPECT_TRUE(run([] {
+    for (int i = 0; i < 1000; ++i) Block block(10 * mebibyte);
+  }));
+}
+
+TEST_F(StatementTest, more_than_its_limit_is_the_statements_error) {
+  const Status status = run([] {
+    Block one(10 * mebibyte);
+    Block two(10 * mebibyte);
+  });
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code(), ErrorCode::invalid);
+  EXPECT_EQ(status.error().message(), "The statement needs more than 16 MiB of memory");
+  EXPECT_FALSE(status.error().hint().empty());
+}
+
+TEST_F(StatementTest, small_blocks_add_up) {
+  int64_t reserved = 0;
+  const Status status = run([&] {
+    while (true) {
+      memory::reserve(100);
+      reserved += 100;
+    }
+  });
+  EXPECT_EQ(status.error().code(), ErrorCode::invalid);
+  EXPECT_NEAR(static_cast<double>(reserved), 16.0 * mebibyte, mebibyte);
+}
+
+TEST_F(StatementTest, what_a_refused_statement_held_is_free_again) {
+  const int64_t before = memory_in_use();
+  EXPECT_FALSE(run([] {
+    Block one(10 * mebibyte);
+    Block two(10 * mebibyte);
+  }));
+  EXPECT_EQ(memory_in_use(), before);
+}
+
+TEST_F(StatementTest, all_statements_together_stay_within_the_total) {
+  Block others(60 * mebibyte);
+  const Status status = run([] { Block block(8 * mebibyte); });
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code(), ErrorCode::overloaded);
+  EXPECT_TRUE(run([] { Block block(2 * mebibyte); }));
+}
+
+TEST_F(StatementTest, small_statements_run_when_memory_is_used_up) {
+  Block others(70 * mebibyte);
+  EXPECT_TRUE(run([] { Block block(100 << 10); }));
+  EXPECT_FALSE(run([] { Block block(1 << 20); }));
+}
+
+TEST_F(StatementTest, results_count_until_they_are_freed) {
+  std::unique_ptr<Block> result;
+  const int64_t before = memory_in_use();
+  ASSERT_TRUE(run([&] { result = std::make_unique<Block>(8 * mebibyte); }));
+  EXPECT_EQ(memory_in_use(), before + 8 * mebibyte);
+  result.reset();
+  EXPECT_EQ(memory_in_use(), before);
+}
+
+TEST_F(StatementTest, nothing_is_refused_outside_of_statements) {
+  Block block(200 * mebibyte);
+  EXPECT_TRUE(run([] {
+    const UnlimitedMemory unlimited;
+    Block inner(100 * mebibyte);
+  }));
+}
+
+TEST_F(StatementTest, a_scope_inside_another_shares_its_limit) {
+  const Status status = run([] {
+    Block outer(10 * mebibyte);
+    const Status inner = run([] { Block block(10 * mebibyte); });
+    ASSERT_FALSE(inner);
+    EXPECT_EQ(inner.error().code(), ErrorCode::invalid);
+  });
+  EXPECT_TRUE(status);
+}
+
+TEST_F(StatementTest, work_asks_the_interrupt) {
+  const EndAfter interrupt(3);
+  int64_t nanos = 0;
+  const Status status = run(
+      [&] {
+        while (true) {
+          count_work(10'000);
+          nanos += 10'000;
+        }
+      },
+      &interrupt);
+  EXPECT_EQ(status.error().code(), ErrorCode::read_timeout);
+  EXPECT_NEAR(static_cast<double>(nanos), 4e6, 1e5);
+}
+
+TEST_F(StatementTest, work_without_an_interrupt_goes_on) {
+  EXPECT_TRUE(run([] { count_work(int64_t{1} << 60); }));
+  count_work(int64_t{1} << 60);
+}
+
+TEST_F(StatementTest, memory_that_the_system_does_not_give_is_an_error) {
+  const Status status = run([] { throw std::bad_alloc(); });
+  EXPECT_EQ(status.error().code(), ErrorCode::overloaded);
+}
+
+}  // namespace
+}  // namespace sibyl::base
