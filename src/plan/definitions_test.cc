@@ -200,6 +200,33 @@ TEST(Definitions, AlteringATypeReachesAllThatUseIt) {
                                                "UPDATED TABLE m.direct", "UPDATED TABLE m.nested"}));
 }
 
+// Sixty fields of sixty fields of sixty: 216,000 values.
+TEST(Definitions, TypesHoldALimitedNumberOfValues) {
+  Database database = with_keyspace();
+  const auto fields = [](const std::string& type, int count) {
+    std::string text;
+    for (int i = 0; i < count; ++i) text += fmt::format("{}f{} {}", i == 0 ? "" : ", ", i, type);
+    return text;
+  };
+  database.must("CREATE TYPE t0 (" + fields("int", 60) + ")");
+  database.must("CREATE TYPE t1 (" + fields("frozen<t0>", 60) + ")");
+  const auto too_large = [&](const std::string& text, const std::string& name) {
+    const auto result = database.run(text);
+    ASSERT_FALSE(result) << text;
+    EXPECT_EQ(result.error().code(), base::ErrorCode::invalid);
+    EXPECT_EQ(result.error().message(), "Types may hold at most 65536 values: " + name);
+  };
+  too_large("CREATE TYPE t2 (" + fields("frozen<t1>", 60) + ")", "m.t2");
+  too_large("CREATE TABLE x (k int PRIMARY KEY, v vector<float, 2147483647>)", "vector<float, 2147483647>");
+  too_large("CREATE TABLE x (k int PRIMARY KEY, v frozen<list<vector<frozen<t1>, 19>>>)",
+            "frozen<list<vector<frozen<t1>, 19>>>");
+  // A type that grows makes those that use it grow.
+  database.must("CREATE TYPE t2 (" + fields("frozen<t1>", 17) + ")");
+  database.must("CREATE TABLE x (k int PRIMARY KEY, v frozen<t2>)");
+  too_large("ALTER TYPE t0 ADD g vector<float, 10>", "m.t2");
+  database.must("ALTER TYPE t0 ADD g int");
+}
+
 TEST(Definitions, DroppingAKeyspaceDropsWhatItHolds) {
   Database database = with_keyspace();
   database.must("CREATE TYPE u (a int)");

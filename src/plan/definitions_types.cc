@@ -4,6 +4,9 @@
 
 #include <vector>
 
+#include "plan/type_size.h"
+#include "types/leaves.h"
+
 namespace sibyl::plan {
 
 using base::ErrorCode;
@@ -196,9 +199,7 @@ bool may_replace_scalar(Kind now, Kind before) {
 
 base::Result<TypePtr> resolve_type(const cql::RawType& raw, const schema::Keyspace& keyspace) {
   SIBYL_ASSIGN(TypePtr type, Resolver(keyspace).resolve(raw, false));
-  if (type->depth() > types::max_type_depth)
-    return base::invalid(
-        fmt::format("Types may nest at most {} deep: {}", types::max_type_depth, spell(raw)));
+  SIBYL_TRY(check_type_size(*type, spell(raw)));
   return type;
 }
 
@@ -207,6 +208,18 @@ bool is_reversed(const cql::RawType& raw) {
   std::string_view name = raw.name;
   if (name.starts_with(package)) name.remove_prefix(package.size());
   return raw.custom && name.starts_with("ReversedType(");
+}
+
+base::Status check_type_size(const types::Type& type, const std::string& name) {
+  if (type.depth() > types::max_type_depth)
+    return base::invalid(fmt::format("Types may nest at most {} deep: {}", types::max_type_depth, name));
+  if (types::count_leaves(type) > types::max_type_leaves)
+    return base::fail(
+        base::Error(ErrorCode::invalid,
+                    fmt::format("Types may hold at most {} values: {}", types::max_type_leaves, name))
+            .with_hint("fields of user types, components of tuples and elements of vectors count, "
+                       "those inside of them too"));
+  return {};
 }
 
 std::string spell(const cql::RawType& raw, const std::string& keyspace) {

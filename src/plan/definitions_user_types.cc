@@ -5,6 +5,7 @@
 
 #include "plan/definitions_internal.h"
 #include "plan/definitions_types.h"
+#include "plan/type_size.h"
 
 namespace sibyl::plan {
 
@@ -42,12 +43,14 @@ schema::UserTypePtr updated_user_type(const schema::UserType& type, const schema
   return uses ? updated : nullptr;
 }
 
-schema::TablePtr updated_table(const schema::Table& table, const schema::UserType& changed) {
+base::Result<schema::TablePtr> updated_table(const schema::Table& table, const schema::UserType& changed) {
   bool uses = false;
   auto updated = std::make_shared<schema::Table>(table);
   for (schema::Column& column : updated->columns) {
     types::TypePtr replaced = replace_user_type(column.type, changed);
-    uses = uses || replaced != column.type;
+    if (replaced == column.type) continue;
+    SIBYL_TRY(check_type_size(*replaced, fmt::format("{}.{}.{}", table.keyspace, table.name, column.name)));
+    uses = true;
     column.type = std::move(replaced);
   }
   if (!uses) return nullptr;
@@ -83,7 +86,8 @@ void replace_in_functions(schema::Keyspace& keyspace, const schema::UserType& ch
 }
 
 // Puts the changed type into everything of the keyspace that uses it, however deep.
-void replace_everywhere(schema::Keyspace& keyspace, const schema::UserTypePtr& changed, Draft& draft) {
+base::Status replace_everywhere(schema::Keyspace& keyspace, const schema::UserTypePtr& changed,
+                                Draft& draft) {
   keyspace.types[changed->name] = changed;
   std::vector<schema::UserTypePtr> pending = {changed};
   std::set<std::string> changed_types, changed_tables, changed_views;
@@ -94,19 +98,22 @@ void replace_everywhere(schema::Keyspace& keyspace, const schema::UserTypePtr& c
     for (auto& [name, type] : keyspace.types) {
       if (name == current->name) continue;
       if (schema::UserTypePtr updated = updated_user_type(*type, *current)) {
+        SIBYL_TRY(check_type_size(*updated->as_type(true), keyspace.name + "." + name));
         type = updated;
         changed_types.insert(name);
         pending.push_back(std::move(updated));
       }
     }
     for (auto& [name, table] : keyspace.tables) {
-      if (schema::TablePtr updated = updated_table(*table, *current)) {
+      SIBYL_ASSIGN(schema::TablePtr updated, updated_table(*table, *current));
+      if (updated) {
         table = std::move(updated);
         changed_tables.insert(name);
       }
     }
     for (const auto& [name, view] : decltype(keyspace.views)(keyspace.views)) {
-      if (schema::TablePtr updated = updated_table(*view, *current)) {
+      SIBYL_ASSIGN(schema::TablePtr updated, updated_table(*view, *current));
+      if (updated) {
         keyspace.put_view(std::move(updated));
         changed_views.insert(name);
       }
@@ -119,6 +126,7 @@ void replace_everywhere(schema::Keyspace& keyspace, const schema::UserTypePtr& c
     for (const std::string& name : *names)
       draft.further_changes.push_back(
           change_of(Change::Kind::updated, Change::Target::table, keyspace.name, name));
+  return {};
 }
 
 std::string tables_with_type_in_partition_key(const schema::Keyspace& keyspace,
@@ -161,8 +169,7 @@ base::Result<schema::UserTypePtr> add_field(const cql::AlterType::Add& add, cons
   auto changed = std::make_shared<schema::UserType>(type);
   changed->field_names.push_back(add.field);
   changed->field_types.push_back(std::move(field_type));
-  if (changed->as_type(true)->depth() > types::max_type_depth)
-    return base::invalid(fmt::format("Types may nest at most {} deep: {}", types::max_type_depth, qualified));
+  SIBYL_TRY(check_type_size(*changed->as_type(true), qualified));
   return changed;
 }
 
@@ -251,9 +258,7 @@ base::Result<DefinitionResult> define_type(const cql::CreateType& statement, Dra
     type->field_names.push_back(field);
     type->field_types.push_back(std::move(field_type));
   }
-  if (type->as_type(true)->depth() > types::max_type_depth)
-    return base::invalid(
-        fmt::format("Types may nest at most {} deep: {}.{}", types::max_type_depth, keyspace_name, name));
+  SIBYL_TRY(check_type_size(*type->as_type(true), keyspace_name + "." + name));
   auto keyspace = draft.change(*old);
   keyspace->types[name] = std::move(type);
   return draft.with(std::move(keyspace),
@@ -280,7 +285,7 @@ base::Result<DefinitionResult> define_type(const cql::AlterType& statement, Draf
   }
   if (!changed) return draft.unchanged();
   auto keyspace = draft.change(*old);
-  replace_everywhere(*keyspace, changed, draft);
+  SIBYL_TRY(replace_everywhere(*keyspace, changed, draft));
   return draft.with(std::move(keyspace),
                     change_of(Change::Kind::updated, Change::Target::type, keyspace_name, name));
 }

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <functional>
 
+#include "base/statement.h"
 #include "plan/functions_user.h"
+#include "plan/long_numbers.h"
 #include "plan/term_nodes.h"
 #include "types/print.h"
 
@@ -34,6 +36,24 @@ std::string Function::signature(const std::vector<bool>& constants) const {
   }
   return fmt::format("{}.{} : ({}) -> {}", keyspace, types::quote_identifier(name), text,
                      unfrozen_name(*returns));
+}
+
+namespace {
+bool has_long_numbers(const Function& function) {
+  const auto is_long = [](const TypePtr& type) {
+    return type->references(types::Kind::varint) || type->references(types::Kind::decimal);
+  };
+  return is_long(function.returns) ||
+         std::any_of(function.arguments.begin(), function.arguments.end(), is_long);
+}
+
+bool is_long_numbers(const FunctionUse& use) {
+  return use.name == long_numbers;
+}
+}  // namespace
+
+bool uses_long_numbers(const Prepared& prepared) {
+  return std::any_of(prepared.functions.begin(), prepared.functions.end(), is_long_numbers);
 }
 
 FunctionRegistry::FunctionRegistry() {
@@ -155,6 +175,7 @@ class CallTerm final : public Term {
     std::vector<ValueView> values;
     values.reserve(arguments_.size());
     bool has_null = false;
+    size_t bytes = 0;
     for (size_t i = 0; i < arguments_.size(); ++i) {
       SIBYL_ASSIGN(ValueView value, arguments_[i]->evaluate(bindings, scratch));
       if (value.is_unset())
@@ -164,9 +185,12 @@ class CallTerm final : public Term {
           !may_be_empty(*function_->arguments[i]))
         value = {};
       has_null = has_null || value.is_null();
+      bytes += value.bytes.size();
       values.push_back(value);
     }
     if (has_null && !function_->takes_nulls) return ValueView::null();
+    constexpr int64_t nanos_of_call = 200;
+    base::count_work(nanos_of_call + static_cast<int64_t>(bytes));
     return function_->evaluate(*function_, values, bindings, scratch);
   }
 
@@ -193,7 +217,12 @@ class CallTerm final : public Term {
 }  // namespace
 
 TermPtr make_call(FunctionPtr function, std::vector<TermPtr> arguments) {
+  // What was not folded itself, because it fails or is large, is not computed again for each call around it.
+  const bool may_fold = std::all_of(arguments.begin(), arguments.end(), [](const TermPtr& argument) {
+    return dynamic_cast<const ConstantTerm*>(argument.get()) != nullptr;
+  });
   TermPtr call = std::make_shared<CallTerm>(std::move(function), std::move(arguments));
+  if (!may_fold) return call;
   // A call that fails stays a call: it fails when it runs, as Cassandra's do.
   auto folded = fold(call);
   return folded ? *folded : call;
@@ -443,10 +472,14 @@ void Binder::add_call(const Function& function) {
   const bool is_users = function.lua != nullptr || function.aggregation != nullptr;
   if (is_users)
     calls_.push_back({function.keyspace, schema::signature_of(function.name, function.arguments)});
+  if (has_long_numbers(function) && std::none_of(uses_.begin(), uses_.end(), is_long_numbers))
+    add_use({"system", long_numbers, {}});
 }
 
 base::Result<TermPtr> Binder::call(const cql::Expression& expression, const ColumnSpec& receiver,
                                    bool typed_by_receiver) {
+  constexpr int64_t nanos_of_resolving = 10'000;
+  base::count_work(nanos_of_resolving);
   Resolution call;
   SIBYL_ASSIGN(const bool is_call, Resolution::take(*this, expression, call));
   if (!is_call)

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "base/statement.h"
 #include "plan/functions.h"
 #include "plan/functions_number.h"
 
@@ -129,7 +130,7 @@ class BigSum final : public Computed {
     if (!arguments[0].is_present() || arguments[0].bytes.empty()) return {};
     sum_ += types::decode_varint(arguments[0].bytes);
     ++count_;
-    return {};
+    return check_number_size(number_of(sum_));
   }
   base::Result<ValueView> result() override {
     if (!average_ || count_ == 0) return give(types::encode_varint(sum_));
@@ -152,14 +153,15 @@ class DecimalSum final : public Computed {
     if (std::abs(int64_t{value.scale} - value_.scale) > max_scale_difference)
       return invalid("The values' scales are too far apart");
     ++count_;
+    base::count_work(static_cast<int64_t>(types::byte_size(value_.unscaled)));
     if (!average_) {
       value_ = plan::add(value_, value);
-      return {};
+      return check_number_size(number_of(value_));
     }
     // Cassandra's running average, with the digits that it keeps.
     const Decimal difference = subtract(value, value_);
     value_ = plan::add(value_, divide(difference, {count_, 0}, difference.scale, Rounding::half_even));
-    return {};
+    return check_number_size(number_of(value_));
   }
   base::Result<ValueView> result() override {
     return give(types::encode_decimal(value_.unscaled, value_.scale));

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "plan/functions.h"
+#include "plan/type_size.h"
 #include "types/number.h"
 #include "types/text.h"
 
@@ -101,11 +102,12 @@ Bytes default_value(const types::Type& type) {
     case Kind::tuple:
     case Kind::udt:
     case Kind::vector: {
+      if (type.kind() == Kind::vector) {
+        const Bytes element = default_value(*type.element());
+        return types::join(type, types::Elements(type.dimension(), BytesView(element)));
+      }
       std::vector<Bytes> parts;
-      if (type.kind() == Kind::vector)
-        parts.assign(type.dimension(), default_value(*type.element()));
-      else
-        for (const TypePtr& component : type.parameters()) parts.push_back(default_value(*component));
+      for (const TypePtr& component : type.parameters()) parts.push_back(default_value(*component));
       return types::join(type, types::Elements(parts.begin(), parts.end()));
     }
     default:
@@ -121,6 +123,7 @@ base::Result<ValueView> give_default(const Function& function, std::span<const V
 base::Result<FunctionPtr> make_default(const FactoryCall& call) {
   if (call.argument_types.size() != 1) return wrong_argument_count(call, "any");
   SIBYL_ASSIGN(const TypePtr type, masked_type(call, "any"));
+  SIBYL_TRY(check_type_size(*type, type->cql_name()));  // a table may be older than the limit
   return make(call, {type}, type, give_default);
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "base/statement.h"
 #include "plan/functions.h"
 #include "plan/functions_number.h"
 #include "types/literal.h"
@@ -19,10 +20,39 @@ using Precise = boost::multiprecision::number<boost::multiprecision::cpp_dec_flo
 
 constexpr int significant_digits = 32;
 constexpr int32_t max_zeros = 100'000;
+constexpr int64_t nanos_of_logarithm = 100'000;
+
+base::Result<Decimal> decimal_of(const Precise& value) {
+  SIBYL_ASSIGN(const Bytes bytes,
+               types::parse_decimal(value.str(significant_digits - 1, std::ios_base::scientific)));
+  Decimal decimal;
+  types::decode_decimal(bytes, decimal.unscaled, decimal.scale);
+  return decimal;
+}
+
+// Of numbers beyond Precise's exponents. REQUIRES: `leading` is short, and not zero.
+base::Result<Decimal> on_far_decimal(const Function& function, const Decimal& leading) {
+  if (function.name == "exp") {
+    if (leading.scale < 0) return base::invalid("The result of exp is too large");
+    return decimal_of(Precise(1));
+  }
+  if (leading.unscaled < 0)
+    return base::invalid(function.name == "log" ? "Natural log of number zero or less"
+                                                : "Log10 of number zero or less");
+  const Precise digits(leading.unscaled.str()), ten(10), scale(leading.scale);
+  return decimal_of(function.name == "log" ? Precise(log(digits) - scale * log(ten))
+                                           : Precise(log10(digits) - scale));
+}
 
 // Decimals have no largest value, but e to the power of one may be too large to be written down.
 base::Result<Decimal> on_decimal(const Function& function, const Decimal& input) {
-  const std::string text = types::format_decimal(types::encode_decimal(input.unscaled, input.scale));
+  constexpr int32_t enough = 80;  // more than Precise has
+  const Decimal leading = leading_digits(input, enough);
+  const std::string text = types::format_decimal(types::encode_decimal(leading.unscaled, leading.scale));
+  base::count_work(nanos_of_logarithm);
+  constexpr int32_t far = 1'000'000;
+  if (leading.unscaled != 0 && (leading.scale > far || leading.scale < -far))
+    return on_far_decimal(function, leading);
   const Precise value(text);
   // Where the result is exact, Cassandra's library gives it without the digits after it.
   if (function.name == "exp" && value == 0) return Decimal{1, 0};
@@ -38,11 +68,7 @@ base::Result<Decimal> on_decimal(const Function& function, const Decimal& input)
   } else {
     result = function.name == "log" ? Precise(log(value)) : Precise(log10(value));
   }
-  SIBYL_ASSIGN(const Bytes bytes,
-               types::parse_decimal(result.str(significant_digits - 1, std::ios_base::scientific)));
-  Decimal decimal;
-  types::decode_decimal(bytes, decimal.unscaled, decimal.scale);
-  return decimal;
+  return decimal_of(result);
 }
 
 double on_double(const Function& function, double value) {

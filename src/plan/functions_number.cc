@@ -1,6 +1,9 @@
 #include "plan/functions_number.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -97,7 +100,9 @@ int64_t low_bits(const BigInteger& value) {
 }
 
 double double_of(const Decimal& decimal) {
-  base::Bytes bytes = types::encode_decimal(decimal.unscaled, decimal.scale);
+  constexpr int32_t enough = 800;  // no double's neighbour is decided by later digits
+  const Decimal leading = leading_digits(decimal, enough);
+  base::Bytes bytes = types::encode_decimal(leading.unscaled, leading.scale);
   const auto parsed = types::from_string(*types::scalar(Kind::double_), types::format_decimal(bytes));
   return parsed ? types::decode_double(*parsed) : std::numeric_limits<double>::quiet_NaN();
 }
@@ -189,10 +194,14 @@ base::Result<base::Bytes> write_number(Kind kind, const Number& number) {
       return types::encode_float(static_cast<float>(number.to_double()));
     case Kind::double_:
       return types::encode_double(number.to_double());
-    case Kind::varint:
-      return types::encode_varint(number.to_big());
+    case Kind::varint: {
+      BigInteger value = number.to_big();
+      SIBYL_TRY(check_number_size(number_of(value)));
+      return types::encode_varint(value);
+    }
     case Kind::decimal: {
       SIBYL_ASSIGN(const Decimal decimal, number.to_decimal());
+      SIBYL_TRY(check_number_size(number_of(decimal)));
       return types::encode_decimal(decimal.unscaled, decimal.scale);
     }
     default:
@@ -200,28 +209,64 @@ base::Result<base::Bytes> write_number(Kind kind, const Number& number) {
   }
 }
 
-BigInteger power_of_ten(uint32_t exponent) {
-  return boost::multiprecision::pow(BigInteger(10), exponent);
+int32_t divide_out_tens(BigInteger& value, int32_t most) {
+  if (value == 0 || most <= 0) return 0;
+  // As many factors of two are there at least. First by the largest power that may fit, then by half of it.
+  const BigInteger magnitude = boost::multiprecision::abs(value);
+  most = static_cast<int32_t>(
+      std::min<uint64_t>(static_cast<uint64_t>(most), boost::multiprecision::lsb(magnitude)));
+  int32_t divided = 0;
+  for (auto step = static_cast<int32_t>(std::bit_floor(static_cast<uint32_t>(most))); step > 0; step /= 2) {
+    if (divided + step > most) continue;
+    const BigInteger divisor = power_of_ten(static_cast<uint32_t>(step));
+    BigInteger quotient, rest;
+    types::count_division(value, divisor);
+    boost::multiprecision::divide_qr(value, divisor, quotient, rest);
+    if (rest != 0) continue;
+    value = std::move(quotient);
+    divided += step;
+  }
+  return divided;
 }
 
 Decimal strip_trailing_zeros(Decimal decimal) {
   if (decimal.unscaled == 0) return {0, 0};
-  while (decimal.unscaled % 10 == 0) {
-    decimal.unscaled /= 10;
-    --decimal.scale;
-  }
+  decimal.scale -= divide_out_tens(decimal.unscaled, std::numeric_limits<int32_t>::max());
   return decimal;
 }
 
 int precision_of(const BigInteger& unscaled) {
-  const std::string digits = BigInteger(boost::multiprecision::abs(unscaled)).str();
-  return static_cast<int>(digits.size());
+  return static_cast<int>(types::count_digits(BigInteger(boost::multiprecision::abs(unscaled))));
+}
+
+Decimal leading_digits(const Decimal& value, int32_t digits) {
+  const int32_t dropped = precision_of(value.unscaled) - digits;
+  const int64_t scale = int64_t{value.scale} - dropped;
+  if (dropped <= 0 || scale < std::numeric_limits<int32_t>::min()) return value;
+  const BigInteger divisor = power_of_ten(static_cast<uint32_t>(dropped));
+  BigInteger quotient, rest;
+  types::count_division(value.unscaled, divisor);
+  boost::multiprecision::divide_qr(value.unscaled, divisor, quotient, rest);
+  if (rest == 0 || scale == std::numeric_limits<int32_t>::max())
+    return {std::move(quotient), static_cast<int32_t>(scale)};
+  // One digit more than asked for stands for all that is cut off.
+  return {BigInteger(quotient * 10 + (rest < 0 ? -1 : 1)), static_cast<int32_t>(scale + 1)};
+}
+
+base::Status check_number_size(const Number& number) {
+  const BigInteger& value = number.decimal.unscaled;
+  if (value == 0) return {};
+  // With the bit for the sign.
+  const size_t bits = boost::multiprecision::msb(BigInteger(boost::multiprecision::abs(value))) + 2;
+  if (bits <= types::max_number_bytes * 8) return {};
+  return invalid(fmt::format("A number may have at most {} bytes", types::max_number_bytes));
 }
 
 namespace {
 // numerator / denominator, rounded.
 BigInteger rounded_quotient(const BigInteger& numerator, const BigInteger& denominator, Rounding rounding) {
   BigInteger quotient, remainder;
+  types::count_division(numerator, denominator);
   boost::multiprecision::divide_qr(numerator, denominator, quotient, remainder);
   const BigInteger twice = BigInteger(boost::multiprecision::abs(remainder)) * 2;
   const BigInteger magnitude = boost::multiprecision::abs(denominator);

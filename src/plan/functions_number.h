@@ -40,9 +40,15 @@ Number number_of(double floating);
 Number number_of(BigInteger big);
 Number number_of(Decimal decimal);
 
-BigInteger power_of_ten(uint32_t exponent);
+using types::power_of_ten;
 Decimal strip_trailing_zeros(Decimal decimal);
+// Divides by ten while there is no remainder, at most `most` times; returns how often.
+int32_t divide_out_tens(BigInteger& value, int32_t most);
 int precision_of(const BigInteger& unscaled);  // decimal digits; 1 for zero
+// The number with at most so many digits; what is cut off still makes it larger than the digits alone.
+Decimal leading_digits(const Decimal& value, int32_t digits);
+// Refuses what is longer than a varint or decimal may be (types::max_number_bytes).
+base::Status check_number_size(const Number& number);
 // To the given scale, rounding halves away from zero or to even.
 enum class Rounding { half_up, half_even };
 Decimal divide(const Decimal& left, const Decimal& right, int32_t scale, Rounding rounding);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/statement.h"
 #include "plan/functions.h"
 #include "plan/functions_calendar.h"
 #include "plan/functions_number.h"
@@ -60,6 +61,14 @@ double on_doubles(char symbol, double left, double right) {
   }
 }
 
+// A product of two is at least so long: refused before it is computed.
+base::Status check_product(const Function& function, const BigInteger& left, const BigInteger& right) {
+  const size_t limb = sizeof(uint64_t), bytes = types::byte_size(left) + types::byte_size(right);
+  base::count_work(static_cast<int64_t>(types::byte_size(left) * types::byte_size(right) / 64));
+  if (bytes <= types::max_number_bytes + 2 * limb) return {};
+  return base::fail(operation_failure(function, "the result is out of range"));
+}
+
 base::Result<BigInteger> on_bigs(const Function& function, const BigInteger& left, const BigInteger& right) {
   switch (operation_symbol(function.name)) {
     case '+':
@@ -67,11 +76,13 @@ base::Result<BigInteger> on_bigs(const Function& function, const BigInteger& lef
     case '-':
       return BigInteger(left - right);
     case '*':
+      SIBYL_TRY(check_product(function, left, right));
       return BigInteger(left * right);
     default:
       break;
   }
   if (right == 0) return base::fail(operation_failure(function, "BigInteger divide by zero"));
+  types::count_division(left, right);
   return operation_symbol(function.name) == '/' ? BigInteger(left / right) : BigInteger(left % right);
 }
 
@@ -84,7 +95,7 @@ Decimal remainder(const Decimal& left, const Decimal& right) {
   const int32_t preferred = left.scale - right.scale;
   int32_t quotient_scale = std::max(preferred, 0);
   if (quotient == 0) quotient_scale = preferred;
-  for (; quotient_scale > preferred && quotient % 10 == 0; --quotient_scale) quotient /= 10;
+  if (quotient != 0) quotient_scale -= divide_out_tens(quotient, quotient_scale - preferred);
   return rescaled({a.unscaled % b.unscaled, scale}, std::max(left.scale, quotient_scale + right.scale),
                   Rounding::half_up);
 }
@@ -93,6 +104,7 @@ Decimal remainder(const Decimal& left, const Decimal& right) {
 base::Result<Decimal> product(const Function& function, const Decimal& left, const Decimal& right) {
   constexpr int64_t least = std::numeric_limits<int32_t>::min(), most = std::numeric_limits<int32_t>::max();
   const int64_t scale = int64_t{left.scale} + right.scale;
+  SIBYL_TRY(check_product(function, left.unscaled, right.unscaled));
   BigInteger unscaled = left.unscaled * right.unscaled;
   if ((scale < least || scale > most) && unscaled != 0)
     return base::fail(operation_failure(function, "the result is out of range"));
@@ -174,6 +186,8 @@ base::Result<ValueView> numeric(const Function& function, std::span<const ValueV
       result = number_of(value);
     }
   }
+  if (!check_number_size(result))
+    return base::fail(operation_failure(function, "the result is out of range"));
   SIBYL_ASSIGN(Bytes bytes, write_number(function.returns->kind(), result));
   return kept(scratch, std::move(bytes));
 }

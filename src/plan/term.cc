@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/bytes.h"
+#include "base/statement.h"
 #include "plan/functions.h"
 #include "plan/term_nodes.h"
 #include "types/literal.h"
@@ -16,10 +17,15 @@ using types::TypePtr;
 
 // --- Terms
 
+namespace {
+constexpr size_t quick_value = 1024;  // smaller ones cost less than counting their work is worth
+}
+
 base::Result<ValueView> MarkerTerm::evaluate(const Bindings& bindings, Scratch& scratch) const {
   if (index_ >= bindings.values.size()) return invalid("Invalid amount of bind variables");
   const ValueView value = bindings.values[index_];
   if (!value.is_present()) return value;
+  if (value.bytes.size() > quick_value) base::count_work(static_cast<int64_t>(value.bytes.size()));
   if (auto valid = types::validate(*type_, value.bytes); !valid) return invalid(valid.error().message());
   if (type_->kind() != Kind::set && type_->kind() != Kind::map) return value;
   // Clients may send sets and maps in any order.
@@ -64,6 +70,7 @@ bool CompositeTerm::may_be_null(size_t index) const {
 }
 
 base::Result<ValueView> CompositeTerm::evaluate(const Bindings& bindings, Scratch& scratch) const {
+  base::count_work(static_cast<int64_t>(parts_.size()) * 20);
   types::Elements elements;
   elements.reserve(parts_.size());
   for (size_t i = 0; i < parts_.size(); ++i) {
@@ -98,6 +105,9 @@ base::Result<TermPtr> fold(TermPtr term) {
   Scratch scratch;
   SIBYL_ASSIGN(const ValueView value, term->evaluate({}, scratch));
   if (!value.is_present()) return std::make_shared<ConstantTerm>(term->type());
+  // Plans are kept, and weighed by their texts: a short text must not make a large one.
+  constexpr size_t max_folded = 64u << 10;
+  if (value.bytes.size() > max_folded) return term;
   return std::make_shared<ConstantTerm>(term->type(), Bytes(value.bytes));
 }
 
@@ -161,6 +171,8 @@ void Binder::set_marker(uint32_t index, ColumnSpec spec) {
 }
 
 base::Result<TermPtr> Binder::term(const cql::Expression& expression, const ColumnSpec& receiver) {
+  constexpr int64_t nanos_of_binding = 500;
+  base::count_work(nanos_of_binding);
   const auto bind = [&]() -> base::Result<TermPtr> {
     if (const auto* literal_node = std::get_if<cql::Literal>(&expression.node))
       return literal(*literal_node, receiver);

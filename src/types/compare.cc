@@ -1,7 +1,9 @@
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
 
+#include "base/statement.h"
 #include "types/decimal.h"
 #include "types/uuid.h"
 #include "types/value.h"
@@ -168,6 +170,9 @@ int compare_vectors(const Type& type, BytesView left, BytesView right) {
 }  // namespace
 
 int compare(const Type& type, BytesView left, BytesView right) {
+  constexpr size_t quick_value = 1024;
+  if (const size_t both = std::min(left.size(), right.size()); both > quick_value)
+    base::count_work(static_cast<int64_t>(both / 4));
   switch (type.kind()) {
     case Kind::tinyint:
       return compare_integers<uint8_t>(left, right);

@@ -52,7 +52,7 @@ int compare_varints(base::BytesView left, base::BytesView right) {
 
 std::string varint_digits(base::BytesView bytes) {
   bytes = bytes.empty() ? bytes : minimal_varint(bytes);
-  if (bytes.size() > 8) return BigInteger(abs(decode_varint(bytes))).str();
+  if (bytes.size() > 8) return digits_of(BigInteger(abs(decode_varint(bytes))));
   uint64_t value = is_negative(bytes) ? ~uint64_t{0} : 0;
   for (const char c : bytes) value = (value << 8) | static_cast<unsigned char>(c);
   if (is_negative(bytes)) value = ~value + 1;

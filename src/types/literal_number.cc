@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "base/statement.h"
 #include "types/literal.h"
 #include "types/literal_internal.h"
 #include "types/number.h"
@@ -22,6 +23,7 @@ class DigitParser {
       std::from_chars(digits.data(), digits.data() + digits.size(), value);
       return value;
     }
+    base::count_work(static_cast<int64_t>(digits.size()));
     size_t level = 0;
     while ((piece << (level + 1)) < digits.size()) ++level;
     const size_t low = piece << level;
