@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 
 namespace sibyl::plan {
 
 namespace {
+
+std::atomic<int64_t> idle_machines = 0;  // of all functions
 
 constexpr std::array<std::string_view, 22> lua_keywords = {
     "and", "break", "do",  "else", "elseif", "end",    "false",  "for",  "function", "goto",  "if",
@@ -47,6 +50,7 @@ base::Result<std::unique_ptr<LuaMachine>> LuaFunction::take_machine() const {
     if (!idle_.empty()) {
       std::unique_ptr<LuaMachine> machine = std::move(idle_.back());
       idle_.pop_back();
+      idle_machines.fetch_sub(1, std::memory_order_relaxed);
       return machine;
     }
   }
@@ -58,7 +62,14 @@ base::Result<std::unique_ptr<LuaMachine>> LuaFunction::take_machine() const {
 void LuaFunction::give_back(std::unique_ptr<LuaMachine> machine) const {
   if (!machine->is_reusable()) return;
   std::lock_guard lock(mutex_);
-  if (idle_.size() < max_idle_machines) idle_.push_back(std::move(machine));
+  const bool is_many = idle_machines.load(std::memory_order_relaxed) >= max_idle_total;
+  if (idle_.size() >= (is_many ? 1 : max_idle_machines)) return;
+  idle_.push_back(std::move(machine));
+  idle_machines.fetch_add(1, std::memory_order_relaxed);
+}
+
+LuaFunction::~LuaFunction() {
+  idle_machines.fetch_sub(static_cast<int64_t>(idle_.size()), std::memory_order_relaxed);
 }
 
 base::Result<std::optional<base::Bytes>> LuaFunction::call(

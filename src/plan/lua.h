@@ -30,6 +30,8 @@ class LuaFunction {
   static base::Result<std::shared_ptr<const LuaFunction>> compile(Definition definition,
                                                                   LuaLimits limits = {});
 
+  ~LuaFunction();
+
   // nullopt: null. Thread-safe: every call that runs has an interpreter to itself. Errors are function
   // failures with the text alone; the caller knows which function of which keyspace it was.
   base::Result<std::optional<base::Bytes>> call(std::span<const types::ValueView> arguments) const;
@@ -41,6 +43,8 @@ class LuaFunction {
   void give_back(std::unique_ptr<LuaMachine> machine) const;
 
   static constexpr size_t max_idle_machines = 16;
+  // Of all functions together; the first of each is kept in any case.
+  static constexpr int64_t max_idle_total = 256;
 
   Definition definition_;
   LuaLimits limits_;

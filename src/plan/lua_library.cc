@@ -121,6 +121,33 @@ int repeat(lua_State* lua) {
   return 1;
 }
 
+// Calls Lua's own function after charging for the texts that it is given.
+int charged(lua_State* lua) {
+  size_t bytes = 0;
+  for (int i = lua_gettop(lua); i >= 1; --i)
+    if (lua_type(lua, i) == LUA_TSTRING) bytes += lua_rawlen(lua, i);
+  LuaMachine::of(lua).charge_bytes(lua, bytes);
+  lua_pushvalue(lua, lua_upvalueindex(1));
+  lua_insert(lua, 1);
+  lua_call(lua, lua_gettop(lua) - 1, LUA_MULTRET);
+  return lua_gettop(lua);
+}
+
+// string.byte, table.unpack: a result for each place from the second argument to the third.
+int charged_for_range(lua_State* lua) {
+  constexpr lua_Integer most = 1'000'000;  // more do not fit on the stack
+  if (lua_isinteger(lua, 3)) {
+    const lua_Integer from = luaL_optinteger(lua, 2, 1), to = lua_tointeger(lua, 3);
+    const bool is_plain = from >= 0 && to >= 0;  // else they count from the end
+    const auto count = is_plain ? to - std::min(from, to) : static_cast<lua_Integer>(lua_rawlen(lua, 1));
+    LuaMachine::of(lua).charge(lua, std::min(count, most) / 4);
+  }
+  lua_pushvalue(lua, lua_upvalueindex(1));
+  lua_insert(lua, 1);
+  lua_call(lua, lua_gettop(lua) - 1, LUA_MULTRET);
+  return lua_gettop(lua);
+}
+
 // --- Tables
 
 // A function that goes by a table's length, which must then be its true one.
@@ -135,6 +162,26 @@ int with_true_length(lua_State* lua) {
   return lua_gettop(lua);
 }
 
+// `<`, charging for the texts that it compares.
+int less(lua_State* lua) {
+  size_t bytes = 0;
+  for (const int i : {1, 2})
+    if (lua_type(lua, i) == LUA_TSTRING) bytes += lua_rawlen(lua, i);
+  LuaMachine::of(lua).charge_bytes(lua, bytes);
+  lua_pushboolean(lua, lua_compare(lua, 1, 2, LUA_OPLT));
+  return 1;
+}
+
+// Lua's sort compares without running instructions, which alone are counted, unless it is given a function.
+int sort(lua_State* lua) {
+  luaL_checktype(lua, 1, LUA_TTABLE);
+  if (lua_isnoneornil(lua, 2)) {
+    lua_settop(lua, 1);
+    lua_pushcfunction(lua, less);
+  }
+  return with_true_length(lua);
+}
+
 int move(lua_State* lua) {
   const lua_Integer from = luaL_checkinteger(lua, 2), to = luaL_checkinteger(lua, 3);
   if (to >= from) {
@@ -145,6 +192,12 @@ int move(lua_State* lua) {
   lua_insert(lua, 1);
   lua_call(lua, lua_gettop(lua) - 1, 1);
   return 1;
+}
+
+int unpack(lua_State* lua) {
+  luaL_checktype(lua, 1, LUA_TTABLE);
+  if (lua_isnoneornil(lua, 3)) return with_true_length(lua);
+  return charged_for_range(lua);
 }
 
 // --- Putting it together
@@ -188,7 +241,10 @@ void protect(lua_State* lua) {
 void open_strings(lua_State* lua) {
   lua_newtable(lua);
   luaL_requiref(lua, LUA_STRLIBNAME, luaopen_string, 0);
-  copy_fields(lua, {"byte", "char", "len", "lower", "pack", "packsize", "reverse", "sub", "unpack", "upper"});
+  copy_fields(lua, {"char", "len"});
+  for (const char* name : {"lower", "pack", "packsize", "reverse", "sub", "unpack", "upper"})
+    replace_field(lua, name, charged);
+  replace_field(lua, "byte", charged_for_range);
   replace_field(lua, "format", format);
   replace_field(lua, "rep", repeat);
   lua_pop(lua, 1);
@@ -207,8 +263,9 @@ void open_tables(lua_State* lua) {
   lua_newtable(lua);
   luaL_requiref(lua, LUA_TABLIBNAME, luaopen_table, 0);
   copy_fields(lua, {"pack"});
-  for (const char* name : {"concat", "insert", "remove", "sort", "unpack"})
-    replace_field(lua, name, with_true_length);
+  for (const char* name : {"concat", "insert", "remove"}) replace_field(lua, name, with_true_length);
+  replace_field(lua, "sort", sort);
+  replace_field(lua, "unpack", unpack);
   replace_field(lua, "move", move);
   lua_pop(lua, 1);
 }
@@ -225,7 +282,8 @@ void open_mathematics(lua_State* lua) {
 void open_unicode(lua_State* lua) {
   lua_newtable(lua);
   luaL_requiref(lua, LUA_UTF8LIBNAME, luaopen_utf8, 0);
-  copy_fields(lua, {"char", "charpattern", "codepoint", "codes", "len", "offset"});
+  copy_fields(lua, {"char", "charpattern", "codes"});
+  for (const char* name : {"codepoint", "len", "offset"}) replace_field(lua, name, charged);
   lua_pop(lua, 1);
 }
 
@@ -240,8 +298,9 @@ void add_library(lua_State* lua, const char* name, void (*open)(lua_State*)) {
 void open_lua_library(lua_State* lua) {
   lua_newtable(lua);
   luaL_requiref(lua, LUA_GNAME, luaopen_base, 0);
-  copy_fields(lua, {"assert", "error", "getmetatable", "ipairs", "next", "pairs", "rawequal", "rawget",
-                    "rawlen", "select", "tonumber", "type"});
+  copy_fields(lua, {"assert", "error", "getmetatable", "ipairs", "next", "pairs", "rawget", "rawlen",
+                    "select", "type"});
+  for (const char* name : {"rawequal", "tonumber"}) replace_field(lua, name, charged);
   lua_pop(lua, 1);
   const luaL_Reg own[] = {{"pcall", protected_call},
                           {"xpcall", protected_call_with_handler},

@@ -8,6 +8,7 @@
 #include <lua.hpp>
 
 #include "base/check.h"
+#include "base/statement.h"
 #include "plan/lua_library.h"
 #include "plan/lua_values.h"
 
@@ -15,17 +16,28 @@ namespace sibyl::plan {
 
 namespace {
 
-constexpr int hook_interval = 1'000;        // instructions between two looks at the budget
+// Instructions between two looks at the budget. One instruction may compare, hash or convert a whole block,
+// so that there are fewer between them when a block is large: those in between touch at most so many bytes.
+constexpr int hook_interval = 1'000;
+constexpr size_t bytes_between_looks = 4u << 20;
 constexpr size_t small_allocation = 4'096;  // larger ones look at the budget themselves
 constexpr size_t bytes_per_step = 64;
 constexpr size_t idle_memory_bytes = 1u << 20;
 
 constexpr const char* too_many_steps = "the function took too many steps";
 constexpr const char* too_long = "the function took too long";
+constexpr const char* interrupted = "the statement was ended";
 
 int64_t processor_nanos() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+// To some milliseconds, without a system call.
+int64_t coarse_nanos() {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
   return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
@@ -78,6 +90,7 @@ LuaMachine& LuaMachine::of(lua_State* lua) {
 void LuaMachine::renew() {
   steps_left_ = limits_.steps;
   deadline_nanos_ = 0;
+  looked_at_ = 0;
   exhausted_ = nullptr;
 }
 
@@ -88,39 +101,63 @@ bool LuaMachine::is_reusable() const {
 void* LuaMachine::allocate(void* self, void* block, size_t old_size, size_t new_size) {
   auto& machine = *static_cast<LuaMachine*>(self);
   if (block == nullptr) old_size = 0;  // then it says what the block is for
+  if (new_size > old_size && !machine.may_grow(new_size - old_size)) return nullptr;
+  void* moved = new_size == 0 ? nullptr : std::realloc(block, new_size);
   if (new_size == 0) {
     std::free(block);
-    machine.memory_used_ -= old_size;
+  } else if (moved == nullptr) {
     return nullptr;
   }
-  if (new_size > old_size) {
-    const size_t growth = new_size - old_size;
-    if (growth > machine.limits_.memory_bytes - std::min(machine.memory_used_, machine.limits_.memory_bytes))
-      return nullptr;
-    machine.steps_left_ -= static_cast<int64_t>(growth / bytes_per_step);
-    if (growth > small_allocation && machine.steps_left_ < 0) {
-      machine.exhausted_ = too_many_steps;
-      return nullptr;
-    }
-  }
-  void* moved = std::realloc(block, new_size);
-  if (moved != nullptr) machine.memory_used_ += new_size - old_size;
+  const auto change = static_cast<int64_t>(new_size) - static_cast<int64_t>(old_size);
+  machine.memory_used_ += static_cast<size_t>(change);
+  base::memory::thread_state.used += change;
+  base::memory::count_large(change);
+  if (new_size > small_allocation) machine.look_more_often(new_size);
   return moved;
 }
 
+bool LuaMachine::may_grow(size_t growth) {
+  if (growth > limits_.memory_bytes - std::min(memory_used_, limits_.memory_bytes)) return false;
+  steps_left_ -= static_cast<int64_t>(growth / bytes_per_step);
+  if (growth <= small_allocation) return true;
+  if (steps_left_ < 0) exhausted_ = too_many_steps;
+  const bool is_server_full =
+      base::memory_in_use() + static_cast<int64_t>(growth) > base::memory_limits().total_bytes;
+  return steps_left_ >= 0 && !is_server_full;
+}
+
+void LuaMachine::look_more_often(size_t block) {
+  const auto interval = static_cast<int>(std::max<size_t>(bytes_between_looks / block, 1));
+  if (interval >= hook_interval_) return;
+  hook_interval_ = interval;
+  lua_sethook(lua_, count, LUA_MASKCOUNT, interval);
+}
+
 void LuaMachine::count(lua_State* lua, lua_Debug*) {
-  of(lua).charge(lua, hook_interval);
+  of(lua).charge(lua, of(lua).hook_interval_);
+}
+
+// Reading the processor's clock takes longer than most calls of this.
+const char* LuaMachine::find_exhausted() {
+  if (steps_left_ < 0) return too_many_steps;
+  const int64_t looked_at = coarse_nanos();
+  if (looked_at == looked_at_) return nullptr;
+  looked_at_ = looked_at;
+  const int64_t now = processor_nanos();
+  if (deadline_nanos_ == 0) deadline_nanos_ = now + limits_.processor_nanos;
+  if (now > deadline_nanos_) return too_long;
+  try {
+    base::check_interrupt();
+  } catch (const base::StatementEnded&) {
+    return interrupted;  // a body must not catch it: call() throws it again
+  }
+  return nullptr;
 }
 
 void LuaMachine::charge(lua_State* lua, int64_t steps) {
   if (exhausted_ == nullptr) {
     steps_left_ -= steps;
-    const int64_t now = processor_nanos();
-    if (deadline_nanos_ == 0) deadline_nanos_ = now + limits_.processor_nanos;
-    if (steps_left_ < 0)
-      exhausted_ = too_many_steps;
-    else if (now > deadline_nanos_)
-      exhausted_ = too_long;
+    exhausted_ = find_exhausted();
     if (exhausted_ == nullptr) return;
   }
   lua_pushnil(lua);  // failure() has the text: making a string may fail
@@ -131,6 +168,7 @@ base::Error LuaMachine::failure() const {
   if (exhausted_ == too_many_steps)
     return {base::ErrorCode::function_failure,
             fmt::format("{} (the limit is {})", exhausted_, limits_.steps)};
+  if (exhausted_ == interrupted) return {base::ErrorCode::function_failure, exhausted_};
   if (exhausted_ != nullptr)
     return {base::ErrorCode::function_failure, fmt::format("{} (the limit is {} ms of processor time)",
                                                            exhausted_, limits_.processor_nanos / 1'000'000)};
@@ -165,6 +203,7 @@ base::Result<std::optional<base::Bytes>> LuaMachine::call(std::span<const types:
                                                           std::span<const types::ValueView> arguments,
                                                           const types::Type& returns) {
   SIBYL_CHECK(argument_types.size() == arguments.size());
+  const base::UnlimitedMemory unlimited;  // Lua would swallow the exception; its own limit holds
   renew();
   base::Result<std::optional<base::Bytes>> result;
   auto run = [&](lua_State* lua) {
@@ -183,11 +222,14 @@ base::Result<std::optional<base::Bytes>> LuaMachine::call(std::span<const types:
     size_t budget = limits_.memory_bytes;
     result = read_lua_value(lua, returns, budget);
   };
+  hook_interval_ = hook_interval;
   lua_sethook(lua_, count, LUA_MASKCOUNT, hook_interval);
   const int status = run_protected(lua_, run);
+  hook_interval_ = 0;
   lua_sethook(lua_, nullptr, 0, 0);
   if (status != LUA_OK) result = base::fail(failure());
   lua_settop(lua_, 0);
+  if (status != LUA_OK) base::check_interrupt();
   return result;
 }
 

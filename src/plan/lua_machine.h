@@ -49,8 +49,11 @@ class LuaMachine {
 
   // --- For the functions that Lua calls.
   static LuaMachine& of(lua_State* lua);
-  // Takes steps from the budget; raises a Lua error when there are none left.
+  // Takes steps from the budget; raises a Lua error when there are none left, when the time is up, or when
+  // the statement is to end.
   void charge(lua_State* lua, int64_t steps);
+  // The same for a function that looks at so many bytes.
+  void charge_bytes(lua_State* lua, size_t bytes) { charge(lua, 1 + static_cast<int64_t>(bytes / 64)); }
   // Once a limit was met every error goes through to the top.
   bool is_exhausted() const { return exhausted_ != nullptr; }
 
@@ -58,11 +61,16 @@ class LuaMachine {
   static void* allocate(void* self, void* block, size_t old_size, size_t new_size);
   static void count(lua_State* lua, lua_Debug*);
   void renew();
+  bool may_grow(size_t growth);
+  void look_more_often(size_t block);
+  const char* find_exhausted();
   base::Error failure() const;
 
   LuaLimits limits_;
   int64_t steps_left_ = 0;
   int64_t deadline_nanos_ = 0;  // of the thread's processor time; 0: most calls end before anyone asks
+  int64_t looked_at_ = 0;       // the coarse clock when the processor's was read last
+  int hook_interval_ = 0;       // instructions between two looks at the budget; 0: nothing runs
   size_t memory_used_ = 0;
   const char* exhausted_ = nullptr;  // which limit was met
   lua_State* lua_ = nullptr;

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <ctime>
 #include <thread>
 
+#include "base/statement.h"
 #include "types/literal.h"
 #include "types/number.h"
 #include "types/print.h"
@@ -219,6 +221,14 @@ TEST(LuaSandbox, LibraryCallsCostSteps) {
   expect_too_many_steps("return (('('):rep(100000):find('%b()'))  or (('('):rep(1000):gsub('%b()', ''))");
   expect_too_many_steps("table.move({}, 1, math.maxinteger - 1, 2)");
   expect_too_many_steps("local s = ('a'):rep(300000) while true do s:find('b', 1, true) end");
+  expect_too_many_steps(
+      "local a = ('a'):rep(300000) local b, t = a .. 'b', {} "
+      "for i = 1, 2000 do t[i] = i % 2 == 0 and a or b end table.sort(t) return 1");
+  expect_too_many_steps("local s = ('a'):rep(300000) while true do utf8.len(s) end");
+  expect_too_many_steps("local s = ('1'):rep(300000) while true do tonumber(s) end");
+  expect_too_many_steps("local s = ('a'):rep(300000) while true do rawequal(s, s) end");
+  expect_too_many_steps("local s = ('a'):rep(20000) while true do s:byte(1, -1) end");
+  expect_too_many_steps("while true do table.unpack({}, 1, 20000) end");
   expect_failure("table.insert(setmetatable({}, {__len = function() return 1 << 40 end}), 1, 1)", "__len");
   expect_failure("table.remove(setmetatable({}, {__len = function() return 1 << 40 end}), 1)", "__len");
   expect_failure("table.sort(setmetatable({}, {__len = function() return 1 << 30 end}), rawequal)", "__len");
@@ -235,6 +245,39 @@ TEST(LuaSandbox, ProcessorTimeHasALimit) {
   const auto function = compiled(definition("while true do end"), limits);
   EXPECT_EQ(run(*function), "error: the function took too long (the limit is 50 ms of processor time)");
   EXPECT_EQ(run(*function), "error: the function took too long (the limit is 50 ms of processor time)");
+}
+
+// An instruction may compare megabytes: there are fewer between two looks at the clock then.
+TEST(Lua, TimeIsLookedAtBetweenComparisonsOfLongTexts) {
+  LuaLimits limits;
+  limits.steps = INT64_MAX;
+  limits.processor_nanos = 100'000'000;
+  const std::string texts = "local a = ('a\\0'):rep(2000000) local b = a .. 'b' ";
+  for (const char* loop :
+       {"while true do local _ = a < b end", "while true do local _ = b == a .. 'b' end",
+        "local t = {} for i = 1, 1000 do t[i] = i % 2 == 0 and a or b end table.sort(t)"}) {
+    const auto function = compiled(definition(texts + loop), limits);
+    timespec before{}, after{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &before);
+    EXPECT_EQ(run(*function), "error: the function took too long (the limit is 100 ms of processor time)");
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &after);
+    const double seconds = static_cast<double>(after.tv_sec - before.tv_sec) +
+                           static_cast<double>(after.tv_nsec - before.tv_nsec) / 1e9;
+    EXPECT_LT(seconds, 0.4) << loop;
+  }
+}
+
+TEST(Lua, AnInterruptEndsABody) {
+  struct Gone : base::Interrupt {
+    base::Status check() const override { return base::fail(base::ErrorCode::read_timeout, "gone"); }
+  } interrupt;
+  for (const char* body :
+       {"while true do end", "while true do pcall(function() while true do end end) end"}) {
+    const auto function = compiled(definition(body));
+    const auto result = base::run_statement(&interrupt, [&] { return function->call({}); });
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().code(), base::ErrorCode::read_timeout) << body;
+  }
 }
 
 TEST(LuaSandbox, AFailureLeavesTheNextCallAlone) {
