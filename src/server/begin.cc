@@ -3,12 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
+#include <functional>
 #include <string_view>
 #include <unordered_map>
 
 #include "base/consistency.h"
 #include "engine/unprepared.h"
+#include "execute/interruptible.h"
 #include "execute/quick.h"
+#include "plan/long_numbers.h"
 #include "plan/modify.h"
 #include "plan/select.h"
 #include "protocol/request.h"
@@ -200,6 +205,19 @@ base::Status begin_batch(Call& call, BytesView body, Version version, const std:
   return fill_request(call, call.batch.parameters);
 }
 
+base::Status decode(Call& call, BytesView body, Version version, const std::string& keyspace) {
+  switch (call.opcode) {
+    case Opcode::query:
+      return begin_query(call, body, version, keyspace);
+    case Opcode::prepare:
+      return begin_prepare(call, body, version, keyspace);
+    case Opcode::execute:
+      return begin_execute(call, body, version);
+    default:
+      return begin_batch(call, body, version, keyspace);
+  }
+}
+
 // A run of rows without pages, or with large ones.
 bool reads_many(const Call& call) {
   constexpr int32_t quick_page = 5000;  // what drivers ask for
@@ -224,16 +242,12 @@ std::string request_name(Opcode opcode) {
 }
 
 base::Status begin(Call& call, BytesView body, Version version, const std::string& keyspace) {
-  switch (call.opcode) {
-    case Opcode::query:
-      return begin_query(call, body, version, keyspace);
-    case Opcode::prepare:
-      return begin_prepare(call, body, version, keyspace);
-    case Opcode::execute:
-      return begin_execute(call, body, version);
-    default:
-      return begin_batch(call, body, version, keyspace);
-  }
+  // It may have begun before, on its reactor.
+  call.plan.reset();
+  call.items.clear();
+  call.batch_tables.clear();
+  call.ordered_values.clear();
+  return execute::run_interruptible(&call, [&] { return decode(call, body, version, keyspace); });
 }
 
 bool is_long(const Call& call, BytesView body) {
@@ -241,13 +255,37 @@ bool is_long(const Call& call, BytesView body) {
   return body.size() > quick_text && call.opcode != Opcode::execute;
 }
 
+namespace {
+
+// Plans that reactors gave away, by their addresses. One that is forgotten, or has the address of another, is
+// only started on the wrong kind of thread.
+std::array<std::atomic<const plan::Prepared*>, 256> long_plans;
+
+std::atomic<const plan::Prepared*>& place_of(const plan::Prepared& plan) {
+  return long_plans[std::hash<const void*>{}(&plan) / alignof(plan::Prepared) % long_plans.size()];
+}
+
+}  // namespace
+
+void remember_long(const plan::Prepared& plan) {
+  place_of(plan).store(&plan, std::memory_order_relaxed);
+}
+
+bool computes(const plan::Prepared& plan) {
+  return plan::uses_long_numbers(plan);
+}
+
 bool may_take_long(const Call& call, size_t body_bytes) {
   constexpr size_t quick_values = 256u << 10;  // a collection's elements, say
   if (body_bytes > quick_values) return true;
-  if (call.plan) return execute::may_block(*call.plan) || reads_many(call);
+  const auto is_long = [](const plan::Prepared& plan) {
+    return execute::may_block(plan) || computes(plan) ||
+           place_of(plan).load(std::memory_order_relaxed) == &plan;
+  };
+  if (call.plan) return is_long(*call.plan) || reads_many(call);
   return call.items.size() > execute::quick_batch ||
          std::any_of(call.items.begin(), call.items.end(),
-                     [](const execute::BatchItem& item) { return execute::may_block(*item.statement); });
+                     [&](const execute::BatchItem& item) { return is_long(*item.statement); });
 }
 
 }  // namespace sibyl::server

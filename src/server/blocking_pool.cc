@@ -1,7 +1,10 @@
 #include "server/blocking_pool.h"
 
 #include <pthread.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "cql/redact.h"
@@ -13,6 +16,17 @@ namespace {
 
 constexpr unsigned kept_for_quick = 2;  // threads
 
+// More would not be served sooner, and each holds what it computes.
+unsigned computing_threads(unsigned waiting) {
+  return std::max(waiting / 4, 1u);
+}
+
+// Others come first when the processors are busy. Where the system does not allow it, all are equal.
+void lower_priority() {
+  constexpr int low = 10;
+  static_cast<void>(setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), low));
+}
+
 }  // namespace
 
 BlockingPool::BlockingPool(std::string name, unsigned threads, size_t queue_limit, Run run,
@@ -23,10 +37,16 @@ BlockingPool::BlockingPool(std::string name, unsigned threads, size_t queue_limi
       patience_(patience),
       admission_(admission),
       most_lasting_(std::max(threads, kept_for_quick + 1) - kept_for_quick),
-      slots_(threads) {
-  for (unsigned i = 0; i < threads; ++i) {
-    threads_.emplace_back([this, i] { work(slots_[i]); });
-    pthread_setname_np(threads_.back().native_handle(), "sibyl-blocking");
+      waiting_threads_(threads),
+      slots_(threads + computing_threads(threads)) {
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    const Duty duty = i < waiting_threads_ ? Duty::waits : Duty::computes;
+    threads_.emplace_back([this, i, duty] {
+      if (duty == Duty::computes) lower_priority();
+      work(slots_[i], duty);
+    });
+    pthread_setname_np(threads_.back().native_handle(),
+                       duty == Duty::waits ? "sibyl-blocking" : "sibyl-compute");
   }
   if (patience_ == std::chrono::milliseconds(0)) return;
   threads_.emplace_back([this] { watch(); });
@@ -42,13 +62,19 @@ void BlockingPool::stop() {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
   }
-  ready_.notify_all();
+  notify_all();
   all_busy_.notify_all();
   for (auto& thread : threads_) thread.join();
   threads_.clear();
 }
 
+void BlockingPool::notify_all() {
+  ready_.notify_all();
+  computing_ready_.notify_all();
+}
+
 bool BlockingPool::submit(Line& line, Call& call) {
+  bool computes = false;
   {
     const std::lock_guard lock(mutex_);
     if (line.is_held_.load(std::memory_order_relaxed)) {
@@ -63,9 +89,10 @@ bool BlockingPool::submit(Line& line, Call& call) {
     append(line, call);
     if (line.size_ == 1) take_place(line);
     ++waiting_;
+    computes = line.oldest_->computes;
     watch_if_busy();
   }
-  ready_.notify_one();
+  (computes ? computing_ready_ : ready_).notify_one();
   return true;
 }
 
@@ -105,7 +132,7 @@ void BlockingPool::release(Line& line) {
     take_place(line);
     watch_if_busy();
   }
-  ready_.notify_all();
+  notify_all();
 }
 
 Call* BlockingPool::take_held(Line& line) {
@@ -119,7 +146,7 @@ Call* BlockingPool::take_held(Line& line) {
     line.size_ = 0;
     calls = std::exchange(line.oldest_, nullptr);
   }
-  ready_.notify_all();  // the destructor may wait for held calls
+  notify_all();  // the destructor may wait for held calls
   return calls;
 }
 
@@ -130,14 +157,15 @@ bool BlockingPool::has_room(const Line& line) const {
 
 // Its turn comes when all others that wait have had theirs.
 void BlockingPool::take_place(Line& line) {
-  Queue& queue = line.oldest_->may_last ? lasting_ : quick_;
+  Queue& queue = line.oldest_->computes ? computing_ : line.oldest_->may_last ? lasting_ : quick_;
   line.next_ = nullptr;
   line.place_ = ++places_;
   (queue.first == nullptr ? queue.first : queue.last->next_) = &line;
   queue.last = &line;
 }
 
-BlockingPool::Queue* BlockingPool::next_queue() {
+BlockingPool::Queue* BlockingPool::next_queue(Duty duty) {
+  if (duty == Duty::computes) return computing_.first != nullptr ? &computing_ : nullptr;
   const bool may_last = lasting_.first != nullptr && (lasting_now_ < most_lasting_ || stopping_);
   if (quick_.first == nullptr) return may_last ? &lasting_ : nullptr;
   return may_last && lasting_.first->place_ < quick_.first->place_ ? &lasting_ : &quick_;
@@ -152,7 +180,10 @@ Call* BlockingPool::next_call(Queue& queue) {
     return nullptr;
   }
   Call* call = take_from(line);
-  if (line.oldest_ != nullptr) take_place(line);
+  if (line.oldest_ == nullptr) return call;
+  take_place(line);
+  // The next one may be for a thread of the other kind.
+  (line.oldest_->computes ? computing_ready_ : ready_).notify_one();
   return call;
 }
 
@@ -168,7 +199,7 @@ Call* BlockingPool::take_from(Line& line) {
 Call* BlockingPool::take_expired() {
   const auto oldest = coarse_now() - patience_;
   Call* expired = nullptr;
-  Queue before[] = {std::exchange(quick_, {}), std::exchange(lasting_, {})};
+  Queue before[] = {std::exchange(quick_, {}), std::exchange(lasting_, {}), std::exchange(computing_, {})};
   for (Queue& queue : before) take_expired(queue, oldest, expired);
   return expired;
 }
@@ -187,7 +218,7 @@ void BlockingPool::take_expired(Queue& queue, std::chrono::steady_clock::time_po
 
 void BlockingPool::watch_if_busy() {
   if (waiting_ == 0 || is_watching_) return;
-  if (busy_ == slots_.size() || next_queue() == nullptr) all_busy_.notify_one();
+  if (busy_ >= waiting_threads_ || next_queue(Duty::waits) == nullptr) all_busy_.notify_one();
 }
 
 // Sleeps while no call has to wait.
@@ -207,18 +238,20 @@ void BlockingPool::watch() {
   }
 }
 
-void BlockingPool::work(Slot& slot) {
+void BlockingPool::work(Slot& slot, Duty duty) {
+  std::condition_variable& ready = duty == Duty::waits ? ready_ : computing_ready_;
   std::unique_lock lock(mutex_);
   while (true) {
-    ready_.wait(lock, [this] { return next_queue() != nullptr || (stopping_ && waiting_ + held_ == 0); });
+    ready.wait(lock, [&] { return next_queue(duty) != nullptr || (stopping_ && waiting_ + held_ == 0); });
     if (waiting_ == 0) return;
-    Call* call = next_call(*next_queue());
+    Call* call = next_call(*next_queue(duty));
     if (call == nullptr) continue;
-    if (stopping_ && waiting_ + held_ == 0) ready_.notify_all();
+    if (stopping_ && waiting_ + held_ == 0) notify_all();
     ++busy_;
-    lasting_now_ += call->may_last ? 1 : 0;
+    const bool may_last = call->may_last && duty == Duty::waits;
+    lasting_now_ += may_last ? 1 : 0;
     watch_if_busy();
-    slot = {call->plan, call->arrived, std::chrono::steady_clock::now(), true, call->may_last, call->opcode};
+    slot = {call->plan, call->arrived, std::chrono::steady_clock::now(), true, may_last, call->opcode};
     lock.unlock();
     run_(*call);  // from here on its line may be gone
     lock.lock();

@@ -4,7 +4,7 @@
 // n others of its line waits for at most n + 1 calls of any other, however many that has sent. The calls of
 // one line are started in the order they were submitted in; several may run at once. Of calls that may last
 // never so many run that no thread is left for others: who writes, defines or connects does not wait for
-// scans.
+// scans. Calls that compute for long have a few threads of their own, with a low priority.
 //
 // A line whose next call may not start (Admission) is held: it takes no turns, and its calls neither expire
 // nor count against the queue's limit, until release() is called for it.
@@ -102,12 +102,14 @@ class BlockingPool {
     Line* first = nullptr;
     Line* last = nullptr;
   };
-  void work(Slot& slot);
+  enum class Duty : uint8_t { waits, computes };
+  void work(Slot& slot, Duty duty);
   void watch();
   // Those REQUIRE the lock.
   bool has_room(const Line& line) const;
   void take_place(Line& line);
-  Queue* next_queue();            // nullptr: nothing that may be started
+  void notify_all();
+  Queue* next_queue(Duty duty);   // nullptr: nothing that may be started
   Call* next_call(Queue& queue);  // nullptr: the line whose turn it was is held now
   Call* take_from(Line& line);
   bool may_start(Line& line);
@@ -125,16 +127,17 @@ class BlockingPool {
   const Admission admission_;
   const size_t most_lasting_;  // calls that run at once
   mutable std::mutex mutex_;   // guards what follows, up to the threads
-  std::condition_variable ready_;
-  Queue quick_, lasting_;  // by what is first in a line
-  uint64_t places_ = 0;    // that were taken
-  size_t waiting_ = 0;     // calls in all lines that are not held
-  size_t held_ = 0;        // calls in those that are
-  size_t busy_ = 0;        // threads
+  std::condition_variable ready_, computing_ready_;
+  Queue quick_, lasting_, computing_;  // by what is first in a line
+  uint64_t places_ = 0;                // that were taken
+  size_t waiting_ = 0;                 // calls in all lines that are not held
+  size_t held_ = 0;                    // calls in those that are
+  size_t busy_ = 0;                    // threads
   size_t lasting_now_ = 0;
   bool is_watching_ = false;
   bool stopping_ = false;
   std::condition_variable all_busy_;  // for the thread that watches
+  const size_t waiting_threads_;      // have the first slots; the others compute
   std::vector<Slot> slots_;           // one for each thread
   uint64_t completed_ = 0, refused_ = 0;
   std::vector<std::thread> threads_;

@@ -56,8 +56,9 @@ struct Call final : execute::Interrupt {
   bool may_last = false;                                   // reads users' tables: for as long as they are
   bool is_pooled = false;                                  // it was handed to the pool
   bool is_producing = false;        // a thread of the pool has started it: its connection counts its result
+  bool computes = false;            // on long numbers, or it has left its reactor: few of these run at once
   bool completed_inline = false;    // while it was being started: the reactor finishes it there and then
-  bool is_on_reactor = false;       // a read that others wait for: its deadline is when it has to leave
+  bool is_on_reactor = false;       // others wait for it: its deadline is when it has to leave
   mutable bool must_leave = false;  // it has been told so
 
   protocol::Query query;

@@ -47,6 +47,8 @@ class Connection {
 
   // A call has its result: appends the answer. The reactor sends at the end of the round.
   void finish(Call* call);
+  // For a thread of the pool that found that a call takes long: it waits there again, among such calls.
+  void submit_again(Call& call);
   void send();
 
   // Its client is gone, or has not taken so much that nothing more should be produced for it. Thread-safe.
@@ -178,6 +180,8 @@ class Connection {
   void run(Call* call, bool may_block);
   void record_finished(const Call& call);
   void answer_finished(const Call& call);
+  bool submit(Call& call);  // to the pool; false when too many wait
+  static base::Error no_thread();
 
   // login.cc: who the client is.
   void handle_auth_response(const protocol::FrameStep& step, protocol::BytesView body);

@@ -38,7 +38,7 @@ void Call::reset() {
   chunk.reset();
   base::Bytes().swap(decompressed);
   result_bytes = 0;
-  is_on_reactor = must_leave = false;
+  is_on_reactor = must_leave = computes = false;
   is_pooled = is_producing = may_last = completed_inline = is_execute = skip_metadata = is_conditional_batch =
       false;
   clear(query.parameters.values);

@@ -190,6 +190,17 @@ Call* Connection::take_call(const FrameStep& step, const ChunkPtr& chunk) {
   return call;
 }
 
+namespace {
+
+// Whatever takes longer leaves the reactor, which others wait for.
+void set_reactor_deadline(Call& call) {
+  constexpr std::chrono::milliseconds longest{20};
+  call.is_on_reactor = true;
+  call.deadline = coarse_now() + longest;
+}
+
+}  // namespace
+
 void Connection::start_call(const FrameStep& step, const ChunkPtr& chunk) {
   if (const auto refused = refusal()) return answer_error(step.header.stream, *refused);
   Call* call = take_call(step, chunk);
@@ -207,7 +218,14 @@ base::Result<Connection::NextStep> Connection::begin_call(Call& call, const Fram
     call.unread = std::make_unique<UnreadMessage>(UnreadMessage{body, version_, keyspace_});
     return NextStep::run_blocking;
   }
-  SIBYL_TRY(begin(call, body, version_, keyspace_));
+  set_reactor_deadline(call);
+  const base::Status begun = begin(call, body, version_, keyspace_);
+  if (!begun && std::exchange(call.must_leave, false)) {
+    call.computes = true;
+    call.unread = std::make_unique<UnreadMessage>(UnreadMessage{body, version_, keyspace_});
+    return NextStep::run_blocking;
+  }
+  SIBYL_TRY(begun);
   if (call.opcode == Opcode::prepare) {
     call.result = execute::ResultSet();
     return NextStep::finish;
@@ -303,16 +321,19 @@ base::Error overloaded(std::string why) {
 
 // System tables are small, and drivers read them before anything else.
 bool may_last(const Call& call) {
+  if (call.computes) return true;
   const auto* select =
       call.plan ? std::get_if<std::shared_ptr<const plan::Select>>(&call.plan->plan) : nullptr;
   return select != nullptr && !(*select)->table->keyspace.starts_with("system");
 }
 
-// Cassandra's: each page has the time, and an aggregate is read page by page, without an end of its own.
+// Cassandra's: each page has the time, and an aggregate is read page by page, without an end of its own. What
+// is not a read has it to be planned, and to evaluate what it writes.
 std::chrono::steady_clock::time_point deadline_of(const Call& call) {
   const auto* select =
       call.plan ? std::get_if<std::shared_ptr<const plan::Select>>(&call.plan->plan) : nullptr;
-  if (select == nullptr || (*select)->aggregates()) return Call::never;
+  if (select != nullptr && (*select)->aggregates()) return Call::never;
+  if (select == nullptr) return call.started + call.reactor->shared().limits.read_timeout;
   const Limits& limits = call.reactor->shared().limits;
   const bool is_range = (*select)->where->partitions() == plan::Restrictions::Partitions::range;
   return call.started + (is_range ? limits.range_timeout : limits.read_timeout);
@@ -335,10 +356,14 @@ void run_blocking(Call& call) {
     return complete(&call, base::fail(overloaded("Query timed out before it could start")));
   call.started = std::chrono::steady_clock::now();
   if (const UnreadMessage* unread = call.unread.get()) {
+    call.deadline = deadline_of(call);
     const base::Status status =
         base::contain([&] { return begin(call, unread->body, unread->version, unread->keyspace); });
     if (!status) return complete(&call, base::fail(status.error()));
+    call.unread.reset();
     if (call.opcode == Opcode::prepare) return complete(&call, execute::ResultSet());
+    // What turns out to take long waits for its turn among such statements.
+    if (!call.computes && call.plan && computes(*call.plan)) return call.connection->submit_again(call);
   }
   call.deadline = deadline_of(call);
   call.request.interrupt = &call;
@@ -349,51 +374,55 @@ base::Status Call::check() const {
   if (connection->is_closed()) return base::fail(overloaded("Request ended: its client has gone"));
   if (coarse_now() <= deadline) return {};
   must_leave = is_on_reactor;
+  if (plan && !std::holds_alternative<std::shared_ptr<const plan::Select>>(plan->plan))
+    return base::fail(
+        base::Error(base::ErrorCode::write_timeout, "Operation timed out - received only 0 responses.")
+            .with_hint("evaluating what is written took longer than read_request_timeout allows"));
   return base::fail(
       base::Error(base::ErrorCode::read_timeout, "Operation timed out - received only 0 responses.")
           .with_hint("a page took longer to read than range_request_timeout (read_request_timeout, where the "
                      "partitions are named) allows; read fewer rows for it: by key, or smaller pages"));
 }
 
-namespace {
-
-// Whether it may turn out to last: many rows may lie under deletions, or on a slow device. One that writes is
-// not begun again.
-bool may_have_to_leave(const Call& call) {
-  if (!call.plan) return false;
-  if (const auto* select = std::get_if<std::shared_ptr<const plan::Select>>(&call.plan->plan))
-    return !(*select)->where->names_whole_row();
-  return !std::holds_alternative<std::shared_ptr<const plan::Modification>>(call.plan->plan) &&
-         !std::holds_alternative<std::shared_ptr<const plan::Batch>>(call.plan->plan);
+bool Connection::submit(Call& call) {
+  call.queued = coarse_now();
+  if (call.plan) call.computes = call.computes || computes(*call.plan);
+  call.may_last = may_last(call);
+  return reactor_.shared().pool->submit(line_, call);
 }
 
-}  // namespace
+base::Error Connection::no_thread() {
+  return overloaded("Request refused: too many requests wait for a thread");
+}
+
+void Connection::submit_again(Call& call) {
+  if (!submit(call)) complete(&call, base::fail(no_thread()));
+}
 
 void Connection::run(Call* call, bool may_block) {
   if (may_block) {
     if (call->trace) call->trace->step("Handed to a thread that may wait");
-    call->queued = coarse_now();
-    call->may_last = may_last(*call);
+    call->is_on_reactor = false;
     ++pool_calls_;
     call->is_pooled = true;
-    if (reactor_.shared().pool->submit(line_, *call)) return;
-    call->result = base::fail(overloaded("Request refused: too many requests wait for a thread"));
+    if (submit(*call)) return;
+    call->result = base::fail(no_thread());
     finish(call);
     return;
   }
-  call->is_on_reactor = may_have_to_leave(*call);
-  if (call->is_on_reactor) {
-    constexpr std::chrono::milliseconds longest{20};
-    call->deadline = coarse_now() + longest;
-    call->request.interrupt = call;
-  }
+  // Many rows may lie under deletions, or on a slow device; functions may take long. Writes are asked about
+  // it only until they are committed. A batch has given its statements away, and is not begun again.
+  call->is_on_reactor = call->plan != nullptr;
+  if (call->is_on_reactor) call->request.interrupt = call;
   reactor_.starting = call;
   execute_now(*call);
   reactor_.starting = nullptr;
   // Completed elsewhere, the call is finished by this thread too, but not before this returns.
   if (!call->completed_inline) return;
   if (std::exchange(call->must_leave, false) && !call->result->has_value()) {
-    call->is_on_reactor = call->completed_inline = false;
+    call->completed_inline = false;
+    call->computes = !may_last(*call);
+    remember_long(*call->plan);
     call->result.reset();
     return run(call, true);
   }
