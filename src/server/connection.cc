@@ -90,6 +90,7 @@ void Connection::received(size_t size) {
   heard_ = coarse_now();
   reactor_.heard(heard_);
   parse();
+  end_turn();
   reactor_.mark_unsent(*this);
   reactor_.send_marked();
   read();
@@ -234,7 +235,7 @@ bool Connection::is_over(size_t divisor) {
   const bool has_many =
       calls_ >= limits.requests_in_flight / divisor || call_bytes_ >= limits.bytes_in_flight / divisor;
   if (!is_behind && !has_many) [[likely]] {
-    if (is_client_behind_) mark_client_behind(false);
+    if (behind_since_ != std::chrono::steady_clock::time_point{}) mark_client_behind(false);
     return false;
   }
   if (throws_on_overload_) return is_behind;
@@ -269,6 +270,10 @@ void Connection::begin_turn() {
   turn_began_ = reactor_.now();
 }
 
+void Connection::end_turn() {
+  if (!marks_.empty()) excuse(std::chrono::steady_clock::now() - turn_began_);
+}
+
 bool Connection::is_turn_over() const {
   constexpr uint32_t looked_at_every = 4;  // frames
   return taken_ > 0 && taken_ % looked_at_every == 0 &&
@@ -298,6 +303,7 @@ void Connection::resume() {
   begin_turn();
   if (must_stop()) return;
   parse();
+  end_turn();
   reactor_.mark_unsent(*this);
   read();
 }

@@ -143,9 +143,11 @@ class Connection {
   // All together hold too many answers, and this one has so many of them. Any thread.
   bool holds_too_much(size_t unsent) const;
   void watch_unsent(std::chrono::steady_clock::time_point now);
-  // Requests wait because the client takes its results slowly; or no longer, and the time that they have
-  // waited begins anew.
+  // Requests wait because the client takes its results slowly, or no longer. That time does not count as
+  // waiting for the server, nor does the time that the server spends on this connection.
   void mark_client_behind(bool is_behind);
+  void end_turn();
+  void excuse(std::chrono::steady_clock::duration time);
   // Lets the pool start the connection's calls again once the client has taken enough.
   void release_line();
   void leave_pool(const Call& call);
@@ -261,7 +263,7 @@ class Connection {
   std::chrono::steady_clock::time_point paused_until_;  // by the limit of requests per second
   std::chrono::steady_clock::time_point unsent_since_;  // watched from then on, unless zero
   uint64_t acknowledged_before_ = 0;                    // by then
-  bool is_client_behind_ = false;                       // mark_client_behind()
+  std::chrono::steady_clock::time_point behind_since_;  // mark_client_behind(); zero: it is not
   // What the reactor's sum holds of this connection. Written by the reactor's thread alone.
   std::atomic<size_t> counted_unsent_{0};
   std::atomic<size_t> waiting_bytes_{0};  // of results that wait for the reactor

@@ -116,6 +116,7 @@ void Connection::receive_encrypted() {
       return close();
     }
   }
+  end_turn();
   reactor_.mark_unsent(*this);
   reactor_.send_marked();
   read();

@@ -258,12 +258,19 @@ void Connection::mark_waiting() {
 }
 
 void Connection::mark_client_behind(bool is_behind) {
-  if (is_client_behind_ && !is_behind) marks_.clear();
-  is_client_behind_ = is_behind;
+  if (is_behind == (behind_since_ != TimePoint{})) return;
+  const TimePoint now = coarse_now();
+  if (!is_behind) excuse(now - behind_since_);
+  behind_since_ = is_behind ? now : TimePoint{};
+}
+
+void Connection::excuse(std::chrono::steady_clock::duration time) {
+  const TimePoint now = coarse_now();
+  for (Mark& mark : marks_) mark.at = std::min(now, mark.at + time);
 }
 
 bool Connection::is_stale() {
-  if (marks_.empty() || is_client_behind_) return false;
+  if (marks_.empty() || behind_since_ != TimePoint{}) return false;
   const uint64_t parsed = (tls_ ? tls_->bytes_read() : received_) - in_.unread().size();
   while (!marks_.empty() && marks_.front().position <= parsed) marks_.pop_front();
   return !marks_.empty() && coarse_now() - marks_.front().at >= reactor_.shared().limits.queue_timeout;
