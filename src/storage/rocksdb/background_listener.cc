@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "storage/rocksdb/space/guarded_files.h"
+
 namespace sibyl::storage::rocksdb {
 namespace {
 
@@ -37,6 +39,10 @@ void BackgroundListener::fill(StoreStatistics& statistics) const {
   statistics.compaction_bytes_read = compaction_read_;
   statistics.compaction_bytes_written = compaction_written_;
   statistics.background_errors = errors_;
+}
+
+void BackgroundListener::OnFlushBegin(::rocksdb::DB*, const ::rocksdb::FlushJobInfo&) {
+  mark_flush_thread();
 }
 
 void BackgroundListener::OnFlushCompleted(::rocksdb::DB*, const ::rocksdb::FlushJobInfo& info) {
@@ -84,6 +90,7 @@ void BackgroundListener::OnBackgroundError(::rocksdb::BackgroundErrorReason reas
   // One that cannot write its results leaves its inputs as they were, and RocksDB tries it again after a
   // pause.
   if (reason == ::rocksdb::BackgroundErrorReason::kCompaction && status->IsNoSpace()) {
+    lacked_room_ = true;
     *status = ::rocksdb::Status::OK();
     return;
   }

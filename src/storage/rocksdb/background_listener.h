@@ -33,6 +33,9 @@ class BackgroundListener final : public ::rocksdb::EventListener {
   bool failed() const { return failed_.load(std::memory_order_relaxed); }
   void forget_failure() { failed_ = false; }
 
+  // Whether a compaction found no room, since this was asked last.
+  bool take_lack_of_room() { return lacked_room_.exchange(false); }
+
   // The highest number of a table file that RocksDB has begun to write. All that a file of this or a lower
   // number holds was written to the tables before this call.
   uint64_t last_file() const { return last_file_.load(); }
@@ -62,6 +65,7 @@ class BackgroundListener final : public ::rocksdb::EventListener {
   // The numbers of flushes, compactions and errors.
   void fill(StoreStatistics& statistics) const;
 
+  void OnFlushBegin(::rocksdb::DB* database, const ::rocksdb::FlushJobInfo& info) override;
   void OnFlushCompleted(::rocksdb::DB* database, const ::rocksdb::FlushJobInfo& info) override;
   void OnCompactionBegin(::rocksdb::DB* database, const ::rocksdb::CompactionJobInfo& info) override;
   void OnCompactionCompleted(::rocksdb::DB* database, const ::rocksdb::CompactionJobInfo& info) override;
@@ -80,7 +84,8 @@ class BackgroundListener final : public ::rocksdb::EventListener {
   const std::shared_ptr<DamageReport> damage_;
   std::atomic<uint64_t> flushes_ = 0, flush_bytes_ = 0, errors_ = 0;
   std::atomic<uint64_t> compactions_ = 0, compaction_read_ = 0, compaction_written_ = 0;
-  std::atomic<uint64_t> last_file_ = 0;
+  std::atomic<bool> lacked_room_ = false;
+  std::atomic<uint64_t> last_file_ = 1;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::map<int, StoreTask> tasks_;  // by job; guarded by mutex_

@@ -290,21 +290,20 @@ std::set<uint32_t> ErasedTables::only_in_memory(uint64_t flushed) {
   return tables;
 }
 
-std::set<uint32_t> tables_with_erasures(::rocksdb::DB& database) {
-  std::set<uint32_t> tables;
-  ::rocksdb::TablePropertiesCollection properties;
-  if (!database.GetPropertiesOfAllTables(&properties).ok()) return tables;
-  for (const auto& [name, of_file] : properties) {
-    const auto found = of_file->user_collected_properties.find(property_name);
-    if (found == of_file->user_collected_properties.end()) continue;
-    const BytesView encoded = found->second;
-    if (encoded.empty() || encoded.front() != format_version) continue;
-    base::Reader in(encoded.substr(1));
-    uint64_t count = 0;
-    if (!in.varint(count)) continue;
-    Erasure erasure;
-    for (uint64_t i = 0; i < count && read_erasure(in, erasure); ++i)
-      if (erasure.first == 0 && erasure.last == UINT64_MAX) tables.insert(erasure.table);
+std::map<uint32_t, uint64_t> tables_erased_in(const ::rocksdb::UserCollectedProperties& properties) {
+  std::map<uint32_t, uint64_t> tables;
+  const auto found = properties.find(property_name);
+  if (found == properties.end()) return tables;
+  const BytesView encoded = found->second;
+  if (encoded.empty() || encoded.front() != format_version) return tables;
+  base::Reader in(encoded.substr(1));
+  uint64_t count = 0;
+  if (!in.varint(count)) return tables;
+  Erasure erasure;
+  for (uint64_t i = 0; i < count && read_erasure(in, erasure); ++i) {
+    if (erasure.first != 0 || erasure.last != UINT64_MAX) continue;
+    uint64_t& sequence = tables[erasure.table];
+    sequence = std::max(sequence, erasure.sequence);
   }
   return tables;
 }

@@ -38,8 +38,8 @@ class ErasedTables {
   std::map<uint32_t, uint64_t> tables_;  // the last erasure of each
 };
 
-// Tables of which some file holds an erasure of all records. Opens every file.
-std::set<uint32_t> tables_with_erasures(::rocksdb::DB& database);
+// Tables whose records a file erases as a whole, each with the sequence number of the last erasure.
+std::map<uint32_t, uint64_t> tables_erased_in(const ::rocksdb::UserCollectedProperties& properties);
 
 // What files say of these tables, and what memory tables hold: as many records of each are looked at.
 // `erased`: tables of which only memory counts.

@@ -1,6 +1,7 @@
 #include "storage/rocksdb/space/disk_space.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -21,6 +22,10 @@ constexpr uint64_t unknown = UINT64_MAX;
 DiskSpace::DiskSpace(std::string directory)
     : directory_(std::move(directory)), path_(directory_ + "/SIBYL_RESERVE") {
   reserve_bytes_ = std::min(max_reserve_bytes, total() / reserve_divisor);
+  // Allocating more would end a process that does not handle SIGXFSZ.
+  struct rlimit limit{};
+  if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < reserve_bytes_)
+    reserve_bytes_ = limit.rlim_cur;
   struct stat status{};
   if (::stat(path_.c_str(), &status) == 0) held_ = static_cast<uint64_t>(status.st_blocks) * 512;
 }

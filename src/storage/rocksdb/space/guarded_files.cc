@@ -15,14 +15,17 @@ using ::rocksdb::IOOptions;
 using ::rocksdb::IOStatus;
 using ::rocksdb::Slice;
 
+thread_local bool is_flush_thread = false;
+
 class GuardedFile final : public ::rocksdb::FSWritableFileOwnerWrapper {
  public:
   GuardedFile(std::unique_ptr<::rocksdb::FSWritableFile> file, const MayCompact& may_compact)
       : FSWritableFileOwnerWrapper(std::move(file)), may_compact_(may_compact) {}
 
-  // RocksDB writes flushes with high priority, compactions with others, and sets none for other files.
+  // RocksDB sets none for files that are not tables.
   void SetIOPriority(::rocksdb::Env::IOPriority priority) override {
-    is_compaction_ = priority != ::rocksdb::Env::IO_HIGH && priority != ::rocksdb::Env::IO_TOTAL;
+    is_compaction_ =
+        priority == ::rocksdb::Env::IO_LOW || (priority == ::rocksdb::Env::IO_USER && !is_flush_thread);
     FSWritableFileOwnerWrapper::SetIOPriority(priority);
   }
   IOStatus Append(const Slice& data, const IOOptions& options, IODebugContext* context) override {
@@ -71,6 +74,10 @@ class GuardedFileSystem final : public ::rocksdb::FileSystemWrapper {
 };
 
 }  // namespace
+
+void mark_flush_thread() {
+  is_flush_thread = true;
+}
 
 std::unique_ptr<::rocksdb::Env> make_guarded_environment(::rocksdb::Env& base, MayCompact may_compact) {
   return ::rocksdb::NewCompositeEnv(

@@ -16,6 +16,10 @@ namespace sibyl::storage::rocksdb {
 // Whether a compaction may write as many bytes. Called on any thread.
 using MayCompact = std::function<bool(uint64_t bytes)>;
 
+// Says that the calling thread writes flushes: RocksDB gives them the priority of compactions while it holds
+// up writes.
+void mark_flush_thread();
+
 // `base` must outlive the result.
 std::unique_ptr<::rocksdb::Env> make_guarded_environment(::rocksdb::Env& base, MayCompact may_compact);
 

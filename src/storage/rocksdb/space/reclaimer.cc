@@ -95,7 +95,7 @@ void Reclaimer::add(const ::rocksdb::WriteBatch& batch, uint64_t last_file) {
   batch.Iterate(&handler).PermitUncheckedError();
   if (handler.tables.empty()) return;
   const std::lock_guard lock(mutex_);
-  for (const uint32_t id : handler.tables) pending_[id] = last_file;
+  for (const uint32_t id : handler.tables) pending_[id] = {last_file, {}};
   due_ = std::max(due_, steady_clock::now() + gathering_pause);
 }
 
@@ -106,49 +106,67 @@ bool Reclaimer::is_due(steady_clock::time_point now) const {
 
 // Neighbours become one: those of a table with indexes, or of a keyspace.
 std::vector<Reclaimer::Erasure> Reclaimer::take_pending(::rocksdb::DB& database) {
-  std::map<uint32_t, uint64_t> pending;
+  std::map<uint32_t, Older> pending;
+  const auto policy = purge_.policy();
   bool must_search = false;
   {
     const std::lock_guard lock(mutex_);
     pending.swap(pending_);
-    must_search = must_search_ && purge_.policy();
+    must_search = must_search_ && policy;
     if (must_search) must_search_ = false;
   }
   std::vector<Erasure> erasures;
-  const auto policy = purge_.policy();
-  for (auto& [id, last_file] : pending) {
-    if (policy && is_dropped(*policy, id)) last_file = UINT64_MAX;  // nothing is written to it any more
-    const bool is_next =
-        !erasures.empty() && erasures.back().last + 1 == id && erasures.back().last_file == last_file;
-    if (is_next)
+  for (auto& [id, older] : pending) {
+    if (policy && is_dropped(*policy, id)) older = {UINT64_MAX, {}};  // nothing is written to it any more
+    if (!erasures.empty() && erasures.back().last + 1 == id && erasures.back().older == older)
       erasures.back().last = id;
     else
-      erasures.push_back({id, id, last_file});
+      erasures.push_back({id, id, std::move(older)});
   }
-  if (!must_search) return erasures;
+  if (must_search) search(database, erasures);
+  return erasures;
+}
+
+// Finds what was erased before the store was opened.
+void Reclaimer::search(::rocksdb::DB& database, std::vector<Erasure>& erasures) const {
   // Files first: a table of which they hold records had been in the policy before those were written.
   Files files;
   database.GetLiveFilesMetaData(&files);
-  const auto newest_policy = purge_.policy();
+  const auto policy = purge_.policy();
   std::map<uint32_t, uint32_t> dropped;
   for (const auto& file : files)
-    add_unknown(*newest_policy, std::max(first_table(file), PurgePolicy::first_table_id), last_table(file),
-                dropped);
-  for (const auto& [first, last] : dropped) erasures.push_back({first, last, UINT64_MAX});
-  if (files.size() <= max_files_searched)
-    for (const uint32_t id : tables_with_erasures(database)) erasures.push_back({id, id, 0});
-  return erasures;
+    add_unknown(*policy, std::max(first_table(file), PurgePolicy::first_table_id), last_table(file), dropped);
+  for (const auto& [first, last] : dropped) erasures.push_back({first, last, {UINT64_MAX, {}}});
+  ::rocksdb::TablePropertiesCollection properties;
+  if (files.size() > max_files_searched || !database.GetPropertiesOfAllTables(&properties).ok()) return;
+  std::map<uint32_t, uint64_t> upper, lower;  // erasures in level 0 with their sequence numbers, and below
+  for (const auto& file : files) {
+    const auto found = properties.find(file.db_path + file.name);
+    if (found == properties.end()) continue;
+    for (const auto& [id, sequence] : tables_erased_in(found->second->user_collected_properties)) {
+      uint64_t& newest = (file.level == 0 ? upper : lower)[id];
+      newest = std::max(newest, sequence);
+    }
+  }
+  for (const auto& [id, sequence] : upper) {
+    Erasure erasure{id, id, {}};
+    for (const auto& file : files)
+      if (file.level > 0 || file.largest_seqno < sequence) erasure.older.files.insert(file.file_number);
+    erasures.push_back(std::move(erasure));
+  }
+  for (const auto& [id, sequence] : lower)
+    if (!upper.contains(id)) erasures.push_back({id, id, {}});
 }
 
 void Reclaimer::put_back(const std::vector<Erasure>& erasures, milliseconds pause) {
   const std::lock_guard lock(mutex_);
   for (const Erasure& erasure : erasures) {
     // Ranges of dropped tables may be wide; they are found again.
-    if (erasure.last_file == UINT64_MAX) {
+    if (erasure.older.last_file == UINT64_MAX) {
       must_search_ = true;
       continue;
     }
-    for (uint32_t id = erasure.first; id <= erasure.last; ++id) pending_.try_emplace(id, erasure.last_file);
+    for (uint32_t id = erasure.first; id <= erasure.last; ++id) pending_.try_emplace(id, erasure.older);
   }
   due_ = std::max(due_, steady_clock::now() + pause);
 }
@@ -169,7 +187,7 @@ uint64_t Reclaimer::bytes_of(::rocksdb::DB& database, const Erasure& erasure, bo
 void Reclaimer::remove_whole_files(::rocksdb::DB& database, const std::vector<Erasure>& erasures) {
   uint64_t last_file = UINT64_MAX;
   for (const Erasure& erasure : erasures)
-    if (erasure.last_file != 0) last_file = std::min(last_file, erasure.last_file);
+    if (erasure.older != Older{}) last_file = std::min(last_file, erasure.older.last_file);
   const BackgroundListener::Pause pause(background_, last_file, compaction_patience);
   if (!pause.holds()) return;
   Files files;
@@ -204,7 +222,8 @@ void Reclaimer::remove_whole_files(::rocksdb::DB& database, const std::vector<Er
 }
 
 bool Reclaimer::is_older(const ::rocksdb::LiveFileMetaData& file, const Erasure& erasure) const {
-  return background_.was_written_before(file.file_number, erasure.last_file);
+  return erasure.older.files.contains(file.file_number) ||
+         background_.was_written_before(file.file_number, erasure.older.last_file);
 }
 
 // True when no file holds records of them any more.
@@ -250,7 +269,8 @@ void Reclaimer::run(::rocksdb::DB& database, const Work& work, uint64_t min_byte
   const bool is_rewritten = rewrite_files(database, erasures);
   std::vector<Erasure> left;
   for (const Erasure& erasure : erasures) {
-    const bool is_done = erasure.last_file == 0 ? compact(database, erasure.first) : is_rewritten;
+    const bool is_known = erasure.older != Older{};
+    const bool is_done = is_known ? is_rewritten : compact(database, erasure.first);
     if (!is_done || !is_flushed) left.push_back(erasure);
   }
   if (!left.empty()) put_back(left, retry_pause);

@@ -12,8 +12,10 @@
 // found at the start: ids of dropped tables by the purge policy, erasures of tables that still exist by the
 // properties of files.
 //
-// A file is touched only when its number says that it was written before the erasure: later ones may hold
-// records that were written since.
+// A file is touched only when it was written before the erasure: later ones may hold records that were
+// written since. Its number tells. Of an erasure that was found in a file of level 0, the files below level 0
+// are older, and those of level 0 whose sequence numbers are lower: RocksDB moves newer records of a range
+// down only with the older ones.
 #pragma once
 
 #include <rocksdb/db.h>
@@ -57,14 +59,21 @@ class Reclaimer {
   void run(::rocksdb::DB& database, const Work& work, uint64_t min_bytes);
 
  private:
-  // Tables [first, last], erased when no file had a higher number than last_file.
+  // What was written before an erasure: files up to this number, and these.
+  struct Older {
+    uint64_t last_file = 0;
+    std::set<uint64_t> files;
+    bool operator==(const Older&) const = default;
+  };
+  // Of tables [first, last].
   struct Erasure {
     uint32_t first = 0, last = 0;
-    uint64_t last_file = 0;
+    Older older;
   };
   using Files = std::vector<::rocksdb::LiveFileMetaData>;
 
   std::vector<Erasure> take_pending(::rocksdb::DB& database);
+  void search(::rocksdb::DB& database, std::vector<Erasure>& erasures) const;
   void put_back(const std::vector<Erasure>& erasures, std::chrono::milliseconds pause);
   static uint64_t bytes_of(::rocksdb::DB& database, const Erasure& erasure, bool in_memory);
   void remove_whole_files(::rocksdb::DB& database, const std::vector<Erasure>& erasures);
@@ -74,7 +83,7 @@ class Reclaimer {
   BackgroundListener& background_;
   PurgeContext& purge_;
   mutable std::mutex mutex_;
-  std::map<uint32_t, uint64_t> pending_;  // table id → last_file; guarded by mutex_, as all below
+  std::map<uint32_t, Older> pending_;  // by table id; guarded by mutex_, as all below
   bool must_search_ = true;  // the store has been opened, and files not been searched for erased tables
   std::chrono::steady_clock::time_point due_{};
 };

@@ -88,7 +88,7 @@ milliseconds SpaceKeeper::look() {
 void SpaceKeeper::act() {
   if (background_.failed()) resume_after_failure();
   if (is_tight_) relieve();
-  if (is_refusing_ && space_.available() >= needed_by_ordinary(unflushed_)) {
+  if (is_refusing_ && !is_low()) {
     is_refusing_ = false;
     spdlog::info("writes are taken again");
   }
@@ -101,14 +101,9 @@ void SpaceKeeper::relieve() {
   const uint64_t available = space_.available();
   const uint64_t needed = needed_by_ordinary(unflushed_);
   if (available >= needed && has_replay_buffer_) set_back_write_buffer();
-  if (options_.automatic_compaction && Clock::now() >= next_look_at_levels_) {
-    next_look_at_levels_ = Clock::now() + std::chrono::seconds(2);
-    switch_compaction(has_room_for_compaction());
-  }
+  if (options_.automatic_compaction) decide_about_compaction();
   // A small memory table would only become a small file.
-  const bool is_low =
-      available < sum_of({needed, 2 * options_.log_segment_bytes, options_.write_buffer_bytes});
-  if (is_low && unflushed_ >= options_.write_buffer_bytes / 4 && !background_.failed()) (void)work_.flush();
+  if (is_low() && unflushed_ >= options_.write_buffer_bytes / 4 && !background_.failed()) (void)work_.flush();
 }
 
 // A memory table could not be written to a file, which only happens when other programs have filled the file
@@ -128,6 +123,18 @@ void SpaceKeeper::reclaim() {
   is_reclaiming_ = true;
   reclaimer_.run(*database_, work_, is_tight ? min_reclaimed_bytes_when_tight : min_reclaimed_bytes);
   is_reclaiming_ = false;
+}
+
+// One that was tried in vain is not tried again at once.
+void SpaceKeeper::decide_about_compaction() {
+  const auto now = Clock::now();
+  if (background_.take_lack_of_room()) {
+    next_look_at_levels_ = now + std::chrono::seconds(10);
+    switch_compaction(false);
+  } else if (now >= next_look_at_levels_) {
+    next_look_at_levels_ = now + std::chrono::seconds(2);
+    switch_compaction(has_room_for_compaction());
+  }
 }
 
 // RocksDB picks what is due most: level 0 with all of the next one, or a file with those below that it
@@ -162,6 +169,12 @@ void SpaceKeeper::set_back_write_buffer() {
   has_replay_buffer_ = false;
   database_->SetOptions({{"write_buffer_size", std::to_string(options_.write_buffer_bytes)}})
       .PermitUncheckedError();
+}
+
+// Whether ordinary commits are refused, or will be soon.
+bool SpaceKeeper::is_low() const {
+  return space_.available() < sum_of({needed_by_ordinary(unflushed_), 2 * options_.log_segment_bytes,
+                                      options_.write_buffer_bytes});
 }
 
 uint64_t SpaceKeeper::unflushed() const {

@@ -74,9 +74,11 @@ class SpaceKeeper {
   void relieve();
   void resume_after_failure();
   void reclaim();
+  void decide_about_compaction();
   bool has_room_for_compaction() const;
   void switch_compaction(bool on);
   void set_back_write_buffer();
+  bool is_low() const;
   uint64_t unflushed() const;
   uint64_t needed_by_ordinary(uint64_t unflushed_bytes) const;
 
