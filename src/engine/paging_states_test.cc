@@ -3,9 +3,12 @@
 #include <stdlib.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "base/test_directory.h"
 #include "engine/test_roles.h"
+#include "row/record_key.h"
+#include "storage/memory/memory_store.h"
 
 namespace sibyl::engine {
 namespace {
@@ -138,6 +141,26 @@ TEST_F(PagingStatesTest, OfDescribeAreTheSame) {
   ASSERT_TRUE(page("bob", "DESCRIBE KEYSPACES", state));
   expect_refused(page("eve", "DESCRIBE KEYSPACES", state));
   expect_refused(page("bob", "DESCRIBE SCHEMA", state));
+}
+
+// States and keys of earlier programs are read for ever.
+TEST(PagingStates, OfEveryVersionAreOpened) {
+  std::ifstream file(SIBYL_SOURCE_DIR "/tests/data/paging_state_v2.txt");
+  std::map<std::string, Bytes> sample;
+  std::string name, value;
+  std::getline(file, name);  // what it is
+  while (file >> name >> value) ASSERT_TRUE(base::from_hex(value, sample[name]));
+  base::ManualClock clock(0);
+  const auto store = storage::memory::make_store({.clock = &clock});
+  storage::WriteSet writes;
+  writes.put(row::table_begin(keys_table_id) + "p", sample["record"]);
+  ASSERT_TRUE(store->commit(std::move(writes)));
+  const auto key = load_paging_key(*store);
+  ASSERT_TRUE(key) << key.error().message();
+  const auth::Login bob{"bob", 1};
+  const auto opened = PagingStates(*key).open("SELECT * FROM ks.t", &bob, sample["sealed"]);
+  ASSERT_TRUE(opened) << opened.error().message();
+  EXPECT_EQ(*opened, sample["state"]);
 }
 
 }  // namespace
