@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -100,6 +101,7 @@ int run(CLI::App& app, int argc, char** argv) {
 
 int main(int argc, char** argv) {
   hold_standard_descriptors();
+  spdlog::set_level(spdlog::level::warn);  // `serve` sets its own
   CLI::App app("Sibyl: a wide-column database that speaks Cassandra's CQL and native protocol", "sibyl");
   app.set_version_flag("--version", "sibyl " SIBYL_VERSION);
   app.require_subcommand(1);

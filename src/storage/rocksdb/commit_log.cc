@@ -14,60 +14,12 @@
 
 #include "base/file.h"
 #include "storage/rocksdb/crc32c.h"
+#include "storage/rocksdb/log_format.h"
 
 namespace sibyl::storage::rocksdb {
 namespace {
 
 using base::BytesView;
-
-constexpr char magic[] = "SIBYLLOG";
-constexpr uint32_t log_version = 1;
-constexpr size_t segment_header_size = 48;
-constexpr size_t group_header_size = 16;
-
-uint64_t aligned(uint64_t offset) {
-  return (offset + 7) & ~uint64_t{7};
-}
-
-template <typename Unsigned>
-void put(char* at, Unsigned value) {
-  for (size_t i = 0; i < sizeof(Unsigned); ++i) at[i] = static_cast<char>(value >> (8 * i));
-}
-template <typename Unsigned>
-Unsigned take(const char* at) {
-  Unsigned value = 0;
-  for (size_t i = 0; i < sizeof(Unsigned); ++i)
-    value |= static_cast<Unsigned>(static_cast<Unsigned>(static_cast<uint8_t>(at[i])) << (8 * i));
-  return value;
-}
-
-// Of what a group's checksum covers beside its bytes. The first four bytes of `header` are to hold the
-// result.
-uint32_t header_crc(uint64_t salt, uint64_t offset, const char* header) {
-  char place[16];
-  put(place, salt);
-  put(place + 8, offset);
-  return crc32c(crc32c(0, {place, sizeof place}), {header + 4, group_header_size - 4});
-}
-
-uint32_t group_crc(uint64_t salt, uint64_t offset, const char* header, BytesView group) {
-  return crc32c(header_crc(salt, offset, header), group);
-}
-
-// The bytes of the group at `offset` of a segment's, if its checksum is right; empty when none can be there.
-BytesView group_at(BytesView bytes, uint64_t offset) {
-  if (offset + group_header_size > bytes.size()) return {};
-  const auto size = take<uint32_t>(bytes.data() + offset + 4);
-  if (size > bytes.size() - offset - group_header_size) return {};
-  return bytes.substr(offset + group_header_size, size);
-}
-
-// The group at `offset` of a segment's bytes; false when there is none.
-bool read_group(BytesView bytes, uint64_t offset, uint64_t salt, BytesView& group) {
-  group = group_at(bytes, offset);
-  const char* header = bytes.data() + offset;
-  return !group.empty() && take<uint32_t>(header) == group_crc(salt, offset, header, group);
-}
 
 // What lies beyond a broken group, or none.
 struct Beyond {
@@ -82,19 +34,31 @@ Beyond look_beyond(BytesView bytes, uint64_t broken, uint64_t salt) {
   std::optional<Crc32cOfRuns> checksums;
   for (uint64_t offset = broken + 8; offset + group_header_size <= bytes.size(); offset += 8) {
     const char* header = bytes.data() + offset;
-    const auto synced = take<uint64_t>(header + 8);
+    const auto synced = take_fixed<uint64_t>(header + 8);
     if (synced > offset || (synced <= broken && beyond.has_groups)) continue;
     const BytesView group = group_at(bytes, offset);
     if (group.empty()) continue;
     if (!checksums) checksums.emplace(bytes);
     const uint32_t crc =
         checksums->run(header_crc(salt, offset, header), offset + group_header_size, group.size());
-    if (take<uint32_t>(header) != crc) continue;
+    if (take_fixed<uint32_t>(header) != crc) continue;
     beyond.has_groups = true;
     beyond.was_broken_synced = synced > broken;
     if (beyond.was_broken_synced) break;
   }
   return beyond;
+}
+
+// What lies at the end of the groups, unless it is nothing or cannot be a group.
+std::optional<CommitLog::Recovered::Incomplete> incomplete_group(std::string path, BytesView bytes,
+                                                                 uint64_t offset) {
+  if (offset + group_header_size > bytes.size()) return std::nullopt;
+  const BytesView header = bytes.substr(offset, group_header_size);
+  if (header.find_first_not_of('\0') == BytesView::npos) return std::nullopt;
+  const auto size = take_fixed<uint32_t>(header.data() + 4);
+  const bool fits = size != 0 && size <= bytes.size() - offset - group_header_size;
+  if (!fits || take_fixed<uint64_t>(header.data() + 8) > offset) return std::nullopt;
+  return CommitLog::Recovered::Incomplete{std::move(path), offset, size};
 }
 
 bool read_file(int file, base::Bytes& bytes) {
@@ -111,44 +75,7 @@ bool read_file(int file, base::Bytes& bytes) {
   return true;
 }
 
-bool number_of(const std::string& name, uint64_t& number) {
-  if (name.size() < 5 || !name.ends_with(".log")) return false;
-  const char* end = name.data() + name.size() - 4;
-  return std::from_chars(name.data(), end, number).ptr == end;
-}
-
 }  // namespace
-
-struct CommitLog::Header {
-  uint64_t number = 0;
-  uint64_t salt = 0;
-  uint64_t previous_end = 0;
-  uint64_t oldest = 0;
-
-  void encode(char* out) const {
-    std::memcpy(out, magic, 8);
-    put(out + 8, log_version);
-    put(out + 16, number);
-    put(out + 24, salt);
-    put(out + 32, previous_end);
-    put(out + 40, oldest);
-    put(out + 12, crc32c(0, {out + 16, segment_header_size - 16}));
-  }
-  // An empty text, or what is wrong.
-  std::string decode(BytesView bytes) {
-    if (bytes.size() < segment_header_size || bytes.substr(0, 8) != BytesView(magic, 8))
-      return "it has no header";
-    if (const auto version = take<uint32_t>(bytes.data() + 8); version != log_version)
-      return fmt::format("it has version {}, and this is version {}", version, log_version);
-    if (take<uint32_t>(bytes.data() + 12) != crc32c(0, bytes.substr(16, segment_header_size - 16)))
-      return "its header's checksum is wrong";
-    number = take<uint64_t>(bytes.data() + 16);
-    salt = take<uint64_t>(bytes.data() + 24);
-    previous_end = take<uint64_t>(bytes.data() + 32);
-    oldest = take<uint64_t>(bytes.data() + 40);
-    return {};
-  }
-};
 
 base::Result<std::unique_ptr<CommitLog>> CommitLog::open(Options options, const Replay& replay) {
   std::unique_ptr<CommitLog> log(new CommitLog(std::move(options)));
@@ -163,7 +90,7 @@ CommitLog::~CommitLog() {
 }
 
 base::Status CommitLog::recover(const Replay& replay) {
-  std::vector<Header> headers;
+  std::vector<SegmentHeader> headers;
   std::vector<std::string> leftovers;
   SIBYL_TRY(open_segments(headers, leftovers));
   SIBYL_TRY(check_mark());
@@ -187,12 +114,13 @@ base::Status CommitLog::recover(const Replay& replay) {
 
 // Opens the segments that are needed, in order, and removes the others. `leftovers`: spares, and files that
 // were never finished.
-base::Status CommitLog::open_segments(std::vector<Header>& headers, std::vector<std::string>& leftovers) {
+base::Status CommitLog::open_segments(std::vector<SegmentHeader>& headers,
+                                      std::vector<std::string>& leftovers) {
   std::vector<uint64_t> numbers;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(options_.directory, error)) {
     uint64_t number = 0;
-    if (number_of(entry.path().filename().string(), number))
+    if (log_segment_number(entry.path().filename().string(), number))
       numbers.push_back(number);
     else if (entry.path().extension() == ".spare")
       leftovers.push_back(entry.path().string());
@@ -212,7 +140,7 @@ base::Status CommitLog::open_segments(std::vector<Header>& headers, std::vector<
     segments_.push_front(segment);
     char bytes[segment_header_size];
     const ssize_t got = ::pread(segment.file, bytes, sizeof bytes, 0);
-    Header header;
+    SegmentHeader header;
     const std::string wrong = header.decode({bytes, got < 0 ? 0 : static_cast<size_t>(got)});
     if (!wrong.empty()) return damaged(number, wrong);
     if (header.number != number) return damaged(number, fmt::format("its header says {}", header.number));
@@ -238,23 +166,36 @@ base::Result<uint64_t> CommitLog::replay_segment(const Segment& segment, std::op
     BytesView group;
     if (!read_group(bytes, offset, segment.salt, group)) break;
     SIBYL_TRY(replay.group(group));
+    ++recovered_.groups;
+    recovered_.bytes += group.size();
     offset = aligned(offset + group_header_size + group.size());
   }
   const Beyond beyond = expected_end ? Beyond{} : look_beyond(bytes, offset, segment.salt);
   must_leave_ = beyond.has_groups;
-  if (expected_end ? offset != *expected_end : beyond.was_broken_synced)
+  ++recovered_.segments;
+  const bool was_synced = beyond.was_broken_synced || mark_.synced(segment.salt) > offset;
+  if (expected_end ? offset != *expected_end : was_synced)
     return base::fail(
         damaged(segment.number, fmt::format("the group at byte {} was acknowledged and is broken", offset))
             .error());
+  if (!expected_end) recovered_.incomplete = incomplete_group(path_of(segment.number), bytes, offset);
   return offset;
 }
 
 int CommitLog::write_group(const Segment& segment, uint64_t offset, uint64_t synced, BytesView group) const {
   char header[group_header_size];
-  put(header + 4, static_cast<uint32_t>(group.size()));
-  put(header + 8, synced);
-  put(header, group_crc(segment.salt, offset, header, group));
-  return options_.disk->write(segment.file, {header, sizeof header}, group, offset);
+  put_fixed(header + 4, static_cast<uint32_t>(group.size()));
+  put_fixed(header + 8, synced);
+  put_fixed(header, group_crc(segment.salt, offset, header, group));
+  const uint64_t end = offset + group_header_size + group.size();
+  const uint64_t with_zeros = aligned(end) + group_header_size;
+  constexpr size_t max_copied = 256 << 10;  // a larger one goes without: it is followed by another soon
+  if (group.size() > max_copied || with_zeros > segment.size)
+    return options_.disk->write(segment.file, {header, sizeof header}, group, offset);
+  base::Bytes padded;
+  padded.reserve(with_zeros - offset);
+  padded.append(group).append(with_zeros - end, '\0');
+  return options_.disk->write(segment.file, {header, sizeof header}, padded, offset);
 }
 
 base::Status CommitLog::append(BytesView group, bool durable) {
@@ -294,6 +235,10 @@ base::Status CommitLog::sync() {
   }
   synced_ = end_;
   return {};
+}
+
+void CommitLog::note_synced() {
+  if (!segments_.empty() && !is_doubtful()) mark_.note_synced(segments_.back().salt, synced_);
 }
 
 base::Status CommitLog::ready_for(uint64_t needed) {
@@ -341,7 +286,7 @@ base::Status CommitLog::start_segment(uint64_t needed, bool forget_older) {
   if (const int error = make_file(segment, size, path); error != 0)
     return failed("make a segment", error, size);
 
-  Header header{segment.number, segment.salt, previous_end, segment.number};
+  SegmentHeader header{segment.number, segment.salt, previous_end, segment.number};
   for (const Segment& older : segments_)
     if (older.number > released_) header.oldest = std::min(header.oldest, older.number);
   segment.oldest = header.oldest;
@@ -524,7 +469,9 @@ base::Status CommitLog::damaged(uint64_t number, const std::string& why) const {
   return base::fail(
       base::Error(base::ErrorCode::server,
                   fmt::format("The commit log is damaged: segment {}: {}", path_of(number), why))
-          .with_hint("the store is not opened, because acknowledged writes would be lost; restore the file"));
+          .with_hint(
+              "the store is not opened, because acknowledged writes would be lost; restore the file, or "
+              "save what is intact with `sibyl recover`"));
 }
 
 std::string CommitLog::path_of(uint64_t number) const {

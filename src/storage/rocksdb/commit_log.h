@@ -17,13 +17,15 @@
 // the first segment that was still needed. `synced` is how far this segment was known to be on the device
 // when the group was written. A crc is CRC-32C of all the rest; a group's also of the segment's random salt
 // and the group's place, so that neither a reused segment's old groups nor values that look like groups
-// count.
+// count. Sixteen zero bytes follow the last group, so that what else follows it is a group that was not
+// written wholly.
 //
 // Recovery reads the segments from the last one's `oldest` on, and in the last one the groups up to the first
 // that is not whole. Where a segment is missing, ends early, or a later group says that the broken one had
 // been synced, the log is damaged and opening is refused: acknowledged writes are never dropped silently.
 // That the last segment is missing, or all of them, no other one can say: a mark outside of the directory
-// does (log_mark.h).
+// does (log_mark.h). It also notes, soon after, how far the last segment was synced, which no later group
+// says.
 //
 // A segment whose sync failed is not trusted: the kernel reports such an error once, and then takes what it
 // could not write for written. Nothing more is written to it, what of it was not known to be on the device is
@@ -48,6 +50,8 @@
 
 namespace sibyl::storage::rocksdb {
 
+struct SegmentHeader;  // log_format.h
+
 class CommitLog {
  public:
   struct Options {
@@ -64,6 +68,19 @@ class CommitLog {
     std::function<void(uint64_t segment)> end_of_segment;
   };
 
+  // What opening found.
+  struct Recovered {
+    uint64_t segments = 0, groups = 0;
+    uint64_t bytes = 0;  // of the groups
+    // The last group was not written wholly, and so is not in the log.
+    struct Incomplete {
+      std::string path;
+      uint64_t offset = 0;
+      uint64_t size = 0;  // as its header says
+    };
+    std::optional<Incomplete> incomplete;
+  };
+
   static base::Result<std::unique_ptr<CommitLog>> open(Options options, const Replay& replay);
   ~CommitLog();
   CommitLog(const CommitLog&) = delete;
@@ -76,6 +93,10 @@ class CommitLog {
   base::Status undo();
   // Waits for the device to have everything.
   base::Status sync();
+  // Notes outside of the log how much of it is on the device. Neither syncs nor fails.
+  void note_synced();
+
+  const Recovered& recovered() const { return recovered_; }
 
   // Whether groups are in the log that may not be on the device although a sync was tried. The next append or
   // sync moves them to a new segment; release_all() makes them unnecessary.
@@ -102,11 +123,9 @@ class CommitLog {
     bool is_doubtful = false;  // a sync failed
   };
 
-  struct Header;
-
   explicit CommitLog(Options options) : options_(std::move(options)), mark_(options_.mark, *options_.disk) {}
   base::Status recover(const Replay& replay);
-  base::Status open_segments(std::vector<Header>& headers, std::vector<std::string>& leftovers);
+  base::Status open_segments(std::vector<SegmentHeader>& headers, std::vector<std::string>& leftovers);
   base::Result<uint64_t> replay_segment(const Segment& segment, std::optional<uint64_t> expected_end,
                                         const Replay& replay);
   base::Status ready_for(uint64_t needed);
@@ -129,6 +148,7 @@ class CommitLog {
   int sync_directory() const;
 
   const Options options_;
+  Recovered recovered_;
   LogMark mark_;  // of the segment that was written to last, before any of its groups is acknowledged
   std::deque<Segment> segments_;    // the last one is written to; all others are only kept
   std::deque<Segment> spares_;      // to be reused

@@ -409,6 +409,48 @@ TEST(LogMark, ATornLineLeavesTheOneBefore) {
   EXPECT_EQ(read(), 0u);
 }
 
+// What was noted as synced and is broken is damage; what was not may be an incomplete write.
+TEST_F(MarkedLogTest, DamageToTheLastGroupIsRefusedOnceItWasNoted) {
+  for (const bool noted : {false, true}) {
+    {
+      auto log = open_log(directory_.path(), disk_, replayed_, mark_);
+      ASSERT_TRUE(log.has_value()) << log.error().text();
+      ASSERT_TRUE((*log)->append("first", true).has_value());
+      ASSERT_TRUE((*log)->append("last", true).has_value());
+      if (noted) (*log)->note_synced();
+    }
+    std::string newest;
+    for (const auto& entry : std::filesystem::directory_iterator(directory_.path()))
+      if (entry.path().extension() == ".log") newest = std::max(newest, entry.path().string());
+    const size_t at = base::read_file(newest)->rfind("last");
+    damage(newest, at);
+    const auto log = open_log(directory_.path(), disk_, replayed_, mark_);
+    ASSERT_EQ(log.has_value(), !noted);
+    if (noted) {
+      EXPECT_NE(log.error().message().find("was acknowledged and is broken"), std::string::npos);
+    } else {
+      ASSERT_TRUE((*log)->recovered().incomplete.has_value());
+      EXPECT_EQ((*log)->recovered().incomplete->offset, at - 16);
+      EXPECT_EQ((*log)->recovered().incomplete->size, 4u);
+      EXPECT_EQ((*log)->recovered().groups, 1u);
+      EXPECT_EQ((*log)->recovered().bytes, 5u);
+    }
+  }
+}
+
+TEST_F(MarkedLogTest, AWholeLogHasNoIncompleteGroup) {
+  for (int i = 0; i < 3; ++i) {
+    auto log = open_log(directory_.path(), disk_, replayed_, mark_);
+    ASSERT_TRUE(log.has_value());
+    EXPECT_FALSE((*log)->recovered().incomplete.has_value());
+    for (int j = 0; j < 300; ++j) {  // segments are reused
+      const uint64_t before = (*log)->segment();
+      ASSERT_TRUE((*log)->append(Bytes(40 + static_cast<size_t>(i), 'a'), true).has_value());
+      if ((*log)->segment() != before) (*log)->release(before);
+    }
+  }
+}
+
 // tests/data has a sample of every version.
 TEST(LogMark, ReadsSamples) {
   LogMark mark(std::string(SIBYL_SOURCE_DIR) + "/tests/data/sibyl_log_v1.txt", Disk::real());

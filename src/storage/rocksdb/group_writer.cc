@@ -16,6 +16,18 @@ base::Error broken() {
       .with_hint("nothing that was acknowledged is lost; restart the server");
 }
 
+// A clean stop leaves nothing to replay, and programs that embed the store want no message about that.
+void log_recovery(const CommitLog::Recovered& recovered) {
+  spdlog::log(recovered.groups > 0 ? spdlog::level::info : spdlog::level::debug,
+              "commit log: {} segments read, {} groups with {} bytes replayed", recovered.segments,
+              recovered.groups, recovered.bytes);
+  if (recovered.incomplete)
+    spdlog::warn(
+        "commit log: the group at byte {} of {} is incomplete: its {} bytes were not all written, and it is "
+        "dropped",
+        recovered.incomplete->offset, recovered.incomplete->path, recovered.incomplete->size);
+}
+
 }  // namespace
 
 base::Result<std::unique_ptr<GroupWriter>> GroupWriter::open(CommitLog::Options log, Tables tables,
@@ -38,6 +50,7 @@ base::Status GroupWriter::replay(CommitLog::Options options) {
     segments_.emplace_back(segment, database_.GetLatestSequenceNumber());
   };
   SIBYL_ASSIGN(log_, CommitLog::open(std::move(options), replay));
+  log_recovery(log_->recovered());
   return {};
 }
 

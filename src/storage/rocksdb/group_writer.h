@@ -79,6 +79,8 @@ class GroupWriter {
   base::Status write(std::span<Committer::Request> group);
   // Waits for the device to have everything.
   base::Status sync();
+  // Notes how much of the log is on the device, so that damage to it can be told from an incomplete write.
+  void note_synced() { log_->note_synced(); }
   // All is in table files: the log begins anew.
   void release_log() { (void)log_->release_all(); }
   // Gives back the space of the log that table files have made unnecessary.

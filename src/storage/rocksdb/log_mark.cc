@@ -28,7 +28,7 @@ base::Status LogMark::read() {
   }
   if (file_.note()) {
     std::string_view note = *file_.note();
-    synced_segment_ = take_number(note);
+    synced_salt_ = take_number(note);
     synced_bytes_ = take_number(note);
   }
   return {};
@@ -41,11 +41,10 @@ int LogMark::set(uint64_t segment) {
   return 0;
 }
 
-void LogMark::note_synced(uint64_t segment, uint64_t bytes) {
-  if (path().empty() || !file_.exists()) return;
-  if (synced_segment_ == segment && synced_bytes_ == bytes) return;
-  if (file_.write_note(fmt::format("{:012} {:012}", segment, bytes)) != 0) return;
-  synced_segment_ = segment;
+void LogMark::note_synced(uint64_t salt, uint64_t bytes) {
+  if (path().empty() || !file_.exists() || (synced_salt_ == salt && synced_bytes_ == bytes)) return;
+  if (file_.write_note(fmt::format("{} {}", salt, bytes)) != 0) return;
+  synced_salt_ = salt;
   synced_bytes_ = bytes;
 }
 

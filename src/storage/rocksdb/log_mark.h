@@ -30,15 +30,15 @@ class LogMark {
   // Is on the device when it returns 0; otherwise it gives an errno, and may be tried again.
   int set(uint64_t segment);
 
-  // The groups of this segment that end there were on the device. Not synced; may fail unnoticed.
-  void note_synced(uint64_t segment, uint64_t bytes);
-  // How much of the segment was on the device, as far as is known; 0 when nothing is.
-  uint64_t synced(uint64_t segment) const { return segment == synced_segment_ ? synced_bytes_ : 0; }
+  // So many bytes of the segment with this salt are on the device. Not synced itself; may fail unnoticed.
+  void note_synced(uint64_t salt, uint64_t bytes);
+  // What was noted of the segment with this salt; 0 when nothing was.
+  uint64_t synced(uint64_t salt) const { return salt == synced_salt_ ? synced_bytes_ : 0; }
 
  private:
   MarkFile file_;
   uint64_t segment_ = 0;
-  uint64_t synced_segment_ = 0, synced_bytes_ = 0;
+  uint64_t synced_salt_ = 0, synced_bytes_ = 0;
 };
 
 }  // namespace sibyl::storage::rocksdb

@@ -219,7 +219,18 @@ void RocksStore::start_committer() {
   work.queue_bytes = options_.queue_bytes;
   if (options_.durability == Durability::periodic) {
     work.interval = options_.sync_interval;
-    work.pause = [this] { return writer_->sync().has_value(); };
+    work.pause = [this] {
+      const bool synced = writer_->sync().has_value();
+      writer_->note_synced();
+      return synced;
+    };
+  } else {
+    work.interval =
+        std::chrono::milliseconds(100);  // at most ten notes a second, and none while nothing is written
+    work.pause = [this] {
+      writer_->note_synced();
+      return true;
+    };
   }
   committer_ = std::make_unique<Committer>(std::move(work));
 }

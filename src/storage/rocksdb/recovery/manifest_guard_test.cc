@@ -5,10 +5,12 @@
 #include <rocksdb/env.h>
 #include <rocksdb/file_system.h>
 
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <mutex>
 #include <set>
 #include <thread>
 
@@ -258,11 +260,14 @@ TEST(ManifestGuard, NoMomentOfACrashIsRefused) {
   TemporaryDirectory directory;
   const std::string data = directory.path() + "/data";
   std::vector<int> acknowledged;  // of each copy
-  int written = 0;
+  std::atomic<int> written = 0;
+  std::mutex mutex;  // RocksDB deletes files on a thread of its own
   const auto moment = [&] {
+    const std::lock_guard lock(mutex);
+    const int before = written;
     fs::copy(data, fmt::format("{}/copy{}", directory.path(), acknowledged.size()),
              fs::copy_options::recursive);
-    acknowledged.push_back(written);
+    acknowledged.push_back(before);
   };
   WatchedDisk disk(moment);
   const auto environment = ::rocksdb::NewCompositeEnv(std::make_shared<WatchedFiles>(moment));
@@ -276,7 +281,7 @@ TEST(ManifestGuard, NoMomentOfACrashIsRefused) {
     ASSERT_NE(store, nullptr);
     for (int flush = 0; flush < 2; ++flush) {
       for (int i = 0; i < 3; ++i) {
-        ASSERT_TRUE(put(*store, std::to_string(written), "v").has_value());
+        ASSERT_TRUE(put(*store, std::to_string(written.load()), "v").has_value());
         ++written;
       }
       ASSERT_TRUE(store->flush().has_value());
