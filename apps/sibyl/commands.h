@@ -21,6 +21,7 @@ void add_snapshot_command(CLI::App& app);
 void add_import_command(CLI::App& app);
 void add_export_command(CLI::App& app);
 void add_status_command(CLI::App& app);
+void add_recover_command(CLI::App& app);
 void add_maintenance_commands(CLI::App& app);
 
 }  // namespace sibyl

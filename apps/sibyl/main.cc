@@ -111,6 +111,7 @@ int main(int argc, char** argv) {
   sibyl::add_layout_command(app);
   sibyl::add_advise_command(app);
   sibyl::add_snapshot_command(app);
+  sibyl::add_recover_command(app);
   sibyl::add_import_command(app);
   sibyl::add_export_command(app);
   sibyl::add_status_command(app);

@@ -202,6 +202,65 @@ base::Result<Catalogue> Catalogue::load(storage::Store& store) {
   return catalogue;
 }
 
+namespace {
+
+// The highest table id of any record.
+uint32_t highest_table_id(storage::Store& store) {
+  auto records = store.iterate({}, {});
+  records->seek_to_last();
+  if (!records->valid() || records->key().size() < 4) return 0;
+  return base::read_big_endian<uint32_t>(records->key());
+}
+
+// Replication is not known any more; on one server it changes nothing.
+void make_keyspace(const std::string& name, MutableKeyspaces& keyspaces, WriteSet& writes) {
+  Keyspace keyspace;
+  keyspace.name = name;
+  keyspace.replication = {{"class", "org.apache.cassandra.locator.SimpleStrategy"},
+                          {"replication_factor", "1"}};
+  writes.put(record_key(RecordType::keyspace, name), schema::encode(keyspace));
+  keyspaces[name] = std::make_shared<Keyspace>(std::move(keyspace));
+}
+
+}  // namespace
+
+base::Result<std::vector<std::string>> Catalogue::repair(storage::Store& store) {
+  std::vector<std::string> repaired;
+  WriteSet writes;
+  MutableKeyspaces keyspaces;
+  bool has_header = false, has_records = false;
+  const Bytes begin = catalogue_begin();
+  auto records = store.iterate(begin, row::table_end(row::catalogue_table_id));
+  for (records->seek_to_first(); records->valid(); records->next()) {
+    BytesView rest = records->key().substr(begin.size());
+    const auto type = rest.empty() ? RecordType::header : static_cast<RecordType>(rest[0]);
+    has_records = true;
+    if (type == RecordType::header && schema::decode_header(records->value())) has_header = true;
+    if (type == RecordType::header || type == RecordType::build_progress) continue;
+    rest.remove_prefix(1);
+    const std::string keyspace = types::decode_raw_key(rest).value_or("");
+    if (type != RecordType::keyspace && !keyspaces.contains(keyspace)) {
+      make_keyspace(keyspace, keyspaces, writes);
+      repaired.push_back("the definition of keyspace " + keyspace +
+                         " was lost; it was made anew with SimpleStrategy");
+    }
+    if (const auto read = read_record(type, records->value(), keyspaces); !read) {
+      writes.erase(Bytes(records->key()));
+      repaired.push_back("a definition in keyspace " + keyspace + " was removed: " + read.error().message());
+    }
+  }
+  SIBYL_TRY(records->status());
+  const uint32_t highest = highest_table_id(store);
+  if (!has_header && (has_records || highest > 0)) {
+    const uint32_t next = std::max(highest + 1, storage::PurgePolicy::first_table_id);
+    writes.put(record_key(RecordType::header),
+               schema::encode(schema::Header{types::random_uuid(), types::random_uuid(), next}));
+    repaired.push_back("the header of the catalogue was lost; the server has a new host id");
+  }
+  if (!writes.empty()) SIBYL_TRY(store.commit(std::move(writes)));
+  return repaired;
+}
+
 base::Status Catalogue::begin() {
   auto records = store_->iterate({}, Bytes(16, '\xff'));
   records->seek_to_first();

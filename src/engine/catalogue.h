@@ -6,6 +6,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/result.h"
@@ -23,6 +24,11 @@ class Catalogue {
   // Reads the catalogue, or begins one in an empty store. A store that holds records but no catalogue is not
   // ours and refused. The system keyspaces are part of the schema but not of the records.
   static base::Result<Catalogue> load(storage::Store& store);
+
+  // Makes the catalogue of a store that lost records readable: a lost header and lost keyspaces are made
+  // anew, and what still cannot be read is removed. Returns a text for each. REQUIRES: nothing else uses the
+  // store.
+  static base::Result<std::vector<std::string>> repair(storage::Store& store);
 
   const schema::SnapshotPtr& schema() const { return schema_; }
   const base::Bytes& host_id() const { return host_id_; }

@@ -125,6 +125,7 @@ base::Status ManifestGuard::check() {
     return base::fail(refusal(fmt::format("{}/{}, which CURRENT names, cannot be read: {}", records_,
                                           manifest_name(*current), bytes.error().message())));
   SIBYL_TRY(check_manifest(*current, *bytes));
+  manifest_is_intact_ = !entries_.empty();
   ManifestReader reader;
   reader.add(*bytes);
   return check_tables(reader);

@@ -62,6 +62,8 @@ class ManifestGuard final : public ManifestObserver {
 
   // What check() read; empty when there is no record.
   const std::vector<ManifestEntry>& entries() const { return entries_; }
+  // Whether check() found the MANIFEST as recorded, whatever else it found.
+  bool manifest_is_intact() const { return manifest_is_intact_; }
 
   void begun(uint64_t manifest) override;
   void appended(uint64_t manifest, base::BytesView bytes) override;
@@ -92,6 +94,7 @@ class ManifestGuard final : public ManifestObserver {
   MarkFile file_;                        // guarded by mutex_, as all below
   std::vector<ManifestEntry> entries_;   // as recorded: CURRENT names one of them
   std::map<uint64_t, Written> written_;  // by this process
+  bool manifest_is_intact_ = false;
 };
 
 // The number of the MANIFEST that CURRENT names; nullopt when there is no CURRENT, 0 when it names none.
