@@ -1,0 +1,321 @@
+// Damages every byte of every file of a data directory, one at a time, and opens the directory.
+//
+// Usage: damage [--all] [--cases N] [--seed N] [--directory DIR]
+//
+// Two directories with 1,000 rows are made: of a database that was stopped, and of one that was killed with
+// rows in its commit log. A case is a file, a byte of it, and what happens there: the file is cut before it,
+// the byte is zeroed, or one bit of it is flipped. Then either opening or reading is refused, or every row is
+// there with its values, deleted rows stay deleted, and a truncated table is empty. Whatever is refused
+// leaves the data files where they are.
+//
+// Cases run in child processes: one that ends by a signal is a failure, too. --all runs every case, else N of
+// them (600) are drawn.
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/file.h"
+#include "engine/engine.h"
+#include "engine/test_result.h"
+
+namespace sibyl::damage {
+namespace {
+
+namespace fs = std::filesystem;
+using engine::Engine;
+
+constexpr int row_count = 1000;
+constexpr const char* reserve = "SIBYL_RESERVE";  // holds space; its bytes are never read
+
+struct Case {
+  std::string base;  // the directory that is copied
+  std::string file;  // within it
+  uint64_t at = 0;
+  enum class Kind { cut, zero, flip } kind = Kind::cut;
+
+  std::string text() const {
+    static const char* const names[] = {"cut before", "zeroed at", "flipped at"};
+    return fmt::format("{}/{} {} byte {}", fs::path(base).filename().string(), file,
+                       names[static_cast<int>(kind)], at);
+  }
+};
+
+[[noreturn]] void fail(const std::string& why) {
+  fmt::print(stderr, "{}\n", why);
+  std::_Exit(1);
+}
+
+// Small segments, so that there are not many bytes that nothing was written to.
+base::Result<std::unique_ptr<Engine>> open(const std::string& data) {
+  engine::Options options;
+  options.data = data;
+  options.commitlog_segment_bytes = 16 << 10;
+  options.memtable_bytes = 3 << 20;
+  options.block_cache_bytes = 1 << 20;
+  options.statistics = false;
+  return Engine::open(options);
+}
+
+void must(Engine& engine, const std::string& text) {
+  if (const auto result = engine::run_text(engine, text, "d"); !result)
+    fail(fmt::format("{}: {}", text, result.error().text()));
+}
+
+std::string value_of(int row) {
+  return fmt::format("value {}", row * 7919);
+}
+
+void insert(Engine& engine, int from, int to) {
+  for (int row = from; row < to; row += 50) {
+    std::string batch = "BEGIN UNLOGGED BATCH ";
+    for (int i = row; i < std::min(row + 50, to); ++i)
+      batch += fmt::format("INSERT INTO t (p, c, v) VALUES ({}, {}, '{}'); ", i % 40, i, value_of(i));
+    must(engine, batch + "APPLY BATCH");
+  }
+}
+
+// Rows in several levels of files and in the log; tombstones, range deletions and a truncated table.
+void fill(Engine& engine) {
+  must(engine, "CREATE KEYSPACE d WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}");
+  must(engine, "CREATE TABLE t (p int, c int, v text, PRIMARY KEY (p, c))");
+  must(engine, "CREATE TABLE truncated (k int PRIMARY KEY)");
+  for (int k = 0; k < 20; ++k) must(engine, fmt::format("INSERT INTO truncated (k) VALUES ({})", k));
+  insert(engine, 0, 300);
+  if (!engine.flush()) fail("flush");
+  for (int c = 5000; c < 5020; ++c) must(engine, fmt::format("INSERT INTO t (p, c) VALUES (1, {})", c));
+  insert(engine, 300, 600);
+  if (!engine.flush()) fail("flush");
+  must(engine, "DELETE FROM t WHERE p = 1 AND c >= 5000 AND c < 5010");
+  for (int c = 5010; c < 5020; ++c) must(engine, fmt::format("DELETE FROM t WHERE p = 1 AND c = {}", c));
+  must(engine, "TRUNCATE truncated");
+  insert(engine, 600, 800);
+  if (!engine.flush()) fail("flush");
+  insert(engine, 800, row_count);
+}
+
+void copy_directory(const std::string& from, const std::string& to) {
+  fs::create_directories(to);
+  for (const auto& entry : fs::recursive_directory_iterator(from)) {
+    const fs::path target = fs::path(to) / fs::relative(entry.path(), from);
+    if (entry.path().filename() == reserve) continue;
+    if (entry.is_directory()) fs::create_directories(target);
+    // Data files are never written to again.
+    else if (entry.path().extension() == ".sst")
+      fs::create_hard_link(entry.path(), target);
+    else if (entry.is_regular_file())
+      fs::copy_file(entry.path(), target);
+  }
+}
+
+// The log's mark notes soon after the last write how much is on the device.
+void wait_for_note(const std::string& data) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (fs::file_size(data + "/SIBYL_LOG") <= 1024) {
+    if (std::chrono::steady_clock::now() > deadline) fail("SIBYL_LOG has no note");
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));  // it may be that of an earlier write
+}
+
+void make_directories(const std::string& stopped, const std::string& killed) {
+  {
+    auto engine = open(stopped);
+    if (!engine) fail(engine.error().text());
+    fill(**engine);
+    wait_for_note(stopped);
+    copy_directory(stopped, killed);
+  }
+}
+
+void apply(const Case& one, const std::string& data) {
+  const std::string path = data + "/" + one.file;
+  std::string bytes = *base::read_file(path);
+  if (one.kind == Case::Kind::cut)
+    bytes.resize(one.at);
+  else if (one.kind == Case::Kind::zero)
+    bytes[one.at] = 0;
+  else
+    bytes[one.at] = static_cast<char>(bytes[one.at] ^ (1 << (one.at * 31 % 8)));
+  fs::remove(path);  // it may be a link
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+// What is wrong with the rows; empty when all are there, or reading is refused.
+std::string check_rows(Engine& engine) {
+  const auto rows = engine::run_text(engine, "SELECT p, c, v FROM t", "d");
+  if (rows) {
+    std::map<int, std::vector<std::string>> found;
+    for (std::vector<std::string>& cells : engine::cells_of(*rows))
+      found[std::stoi(cells[1])] = std::move(cells);
+    if (found.size() != row_count) return fmt::format("{} rows", found.size());
+    for (int row = 0; row < row_count; ++row)
+      if (!found.contains(row) || found[row][0] != std::to_string(row % 40) || found[row][2] != value_of(row))
+        return fmt::format("row {} is missing or wrong", row);
+  } else if (rows.error().code() == base::ErrorCode::invalid) {
+    return rows.error().text();  // the table is not known
+  }
+  for (int row = 7; row < row_count; row += 97) {
+    const auto one =
+        engine::run_text(engine, fmt::format("SELECT v FROM t WHERE p = {} AND c = {}", row % 40, row), "d");
+    if (one && (one->rows.count() != 1 || engine::cells_of(*one)[0][0] != value_of(row)))
+      return fmt::format("row {} is missing or wrong when it is read alone", row);
+  }
+  const auto truncated = engine::run_text(engine, "SELECT k FROM truncated", "d");
+  if (truncated && truncated->rows.count() != 0)
+    return fmt::format("{} rows of a truncated table", truncated->rows.count());
+  return {};
+}
+
+std::set<std::string> data_files(const std::string& data) {
+  std::set<std::string> names;
+  for (const auto& entry : fs::directory_iterator(data + "/records"))
+    if (entry.path().extension() == ".sst") names.insert(entry.path().filename().string());
+  return names;
+}
+
+std::string run(const Case& one, const std::string& scratch) {
+  fs::remove_all(scratch);
+  copy_directory(one.base, scratch);
+  apply(one, scratch);
+  {
+    auto engine = open(scratch);
+    if (engine) return check_rows(**engine);
+  }
+  // Before the log was found damaged, a compaction may have replaced files by a new one.
+  const std::set<std::string> before = data_files(one.base), after = data_files(scratch);
+  const bool has_new = !std::includes(before.begin(), before.end(), after.begin(), after.end());
+  if (before == after || has_new) return {};
+  return fmt::format("refused, but {} data files were deleted", before.size() - after.size());
+}
+
+std::vector<Case> all_cases(const std::string& base) {
+  std::vector<Case> cases;
+  for (const auto& entry : fs::recursive_directory_iterator(base)) {
+    if (!entry.is_regular_file() || entry.path().filename() == reserve) continue;
+    const std::string file = fs::relative(entry.path(), base).string();
+    const std::string bytes = *base::read_file(entry.path().string());
+    for (uint64_t at = 0; at < bytes.size(); ++at) {
+      cases.push_back({base, file, at, Case::Kind::cut});
+      if (bytes[at] != 0) cases.push_back({base, file, at, Case::Kind::zero});
+      cases.push_back({base, file, at, Case::Kind::flip});
+    }
+  }
+  std::sort(cases.begin(), cases.end(), [](const Case& a, const Case& b) {
+    return std::tie(a.file, a.at, a.kind) < std::tie(b.file, b.at, b.kind);
+  });
+  return cases;
+}
+
+// Each file gets its share, however small it is.
+std::vector<Case> sample(const std::vector<Case>& cases, size_t count, uint64_t seed) {
+  std::map<std::string, std::vector<Case>> by_file;
+  for (const Case& one : cases) by_file[one.base + one.file].push_back(one);
+  std::mt19937_64 random(seed);
+  std::vector<Case> drawn;
+  for (const auto& [file, its] : by_file)
+    std::sample(its.begin(), its.end(), std::back_inserter(drawn), count / by_file.size() + 1, random);
+  return drawn;
+}
+
+struct Progress {
+  std::atomic<size_t> next, failures;
+};
+
+// Runs cases until all are done, or the process dies of one.
+void work(const std::vector<Case>& cases, Progress& progress, const std::string& scratch) {
+  spdlog::set_level(spdlog::level::off);
+  size_t done = 0;
+  while (progress.next < cases.size()) {
+    const Case& one = cases[progress.next];
+    if (const std::string wrong = run(one, scratch); !wrong.empty()) {
+      fmt::print("{}: {}\n", one.text(), wrong);
+      std::fflush(stdout);
+      ++progress.failures;
+    }
+    ++progress.next;
+    if (++done == 20'000) return;  // what cases leak stays bounded
+  }
+}
+
+size_t run_all(const std::vector<Case>& cases, const std::string& directory) {
+  void* shared = ::mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  Progress& progress = *new (shared) Progress{};
+  while (progress.next < cases.size()) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      work(cases, progress, directory + "/case");
+      std::_Exit(0);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) continue;
+    fmt::print("{}: the process ended by {} {}\n", cases[progress.next].text(),
+               WIFSIGNALED(status) ? "signal" : "status",
+               WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+    std::fflush(stdout);
+    ++progress.failures;
+    ++progress.next;
+  }
+  return progress.failures;
+}
+
+}  // namespace
+}  // namespace sibyl::damage
+
+int main(int argc, char** argv) {
+  using namespace sibyl::damage;
+  CLI::App app("Damages every byte of a data directory and opens it");
+  bool all = false;
+  size_t count = 600;
+  uint64_t seed = 1;
+  std::string directory;
+  std::string only;
+  app.add_flag("--all", all, "Every case");
+  app.add_option("--cases", count, "How many are drawn");
+  app.add_option("--seed", seed, "Of what is drawn");
+  app.add_option("--only", only, "Only files whose path contains this");
+  app.add_option("--directory", directory, "Where to work (TMPDIR)");
+  CLI11_PARSE(app, argc, argv);
+  if (directory.empty()) {
+    directory = (fs::temp_directory_path() / "sibyl-damage-XXXXXX").string();
+    if (::mkdtemp(directory.data()) == nullptr) fail("mkdtemp");
+  }
+  const std::string stopped = directory + "/stopped", killed = directory + "/killed";
+  const pid_t child = ::fork();
+  if (child == 0) {
+    spdlog::set_level(spdlog::level::warn);
+    make_directories(stopped, killed);
+    std::_Exit(0);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  if (status != 0) fail("the directories could not be made");
+  std::vector<Case> cases = all_cases(stopped);
+  const std::vector<Case> of_killed = all_cases(killed);
+  cases.insert(cases.end(), of_killed.begin(), of_killed.end());
+  std::erase_if(cases, [&](const Case& one) { return one.file.find(only) == std::string::npos; });
+  const size_t total = cases.size();
+  if (!all) cases = sample(cases, count, seed);
+  const auto begin = std::chrono::steady_clock::now();
+  const size_t failures = run_all(cases, directory);
+  fmt::print("{} of {} cases (seed {}) in {} s: {} failed\n", cases.size(), total, seed,
+             (std::chrono::steady_clock::now() - begin) / std::chrono::seconds(1), failures);
+  fs::remove_all(directory);
+  return failures == 0 ? 0 : 1;
+}
