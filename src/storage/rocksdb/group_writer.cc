@@ -2,6 +2,8 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+
 #include "base/contain.h"
 #include "storage/rocksdb/reading.h"
 
@@ -29,6 +31,25 @@ void log_recovery(const CommitLog::Recovered& recovered) {
 }
 
 }  // namespace
+
+void HotKeys::record_merge(BytesView key, size_t bytes) {
+  const size_t rounds = bytes / (limit * max_rewritten_per_fragment);
+  const size_t hash = std::hash<BytesView>{}(key);
+  if (rounds == 0) {
+    large_.erase(hash);
+    return;
+  }
+  if (large_.size() >= max_large) large_.clear();  // costs each of them one early merge
+  large_[hash] = rounds;
+}
+
+bool HotKeys::is_due(size_t hash) {
+  const auto found = large_.find(hash);
+  if (found == large_.end()) return true;
+  if (--found->second > 0) return false;
+  large_.erase(found);
+  return true;
+}
 
 base::Result<std::unique_ptr<GroupWriter>> GroupWriter::open(CommitLog::Options log, Tables tables,
                                                              bool syncs_each) {
@@ -216,11 +237,17 @@ void GroupWriter::release_segments() {
 // so no log.
 void GroupWriter::merge_hot_keys() {
   if (hot_.empty()) return;
+  // A group may have made a record hot many times.
+  std::sort(hot_.begin(), hot_.end());
+  hot_.erase(std::unique(hot_.begin(), hot_.end()), hot_.end());
   batch_.Clear();
   Bytes value;
-  for (const Bytes& key : hot_)
-    if (const auto found = read_record(database_, {}, key, value, damage_); found && *found)
-      (void)batch_.Put(slice_of(key), slice_of(value));
+  for (const Bytes& key : hot_) {
+    const auto found = read_record(database_, {}, key, value, damage_);
+    if (!found || !*found) continue;
+    (void)batch_.Put(slice_of(key), slice_of(value));
+    hot_keys_.record_merge(key, value.size());
+  }
   hot_.clear();
   ::rocksdb::WriteOptions options;
   options.disableWAL = true;

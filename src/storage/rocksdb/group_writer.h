@@ -19,6 +19,7 @@
 #include <mutex>
 #include <set>
 #include <span>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -36,6 +37,10 @@ namespace sibyl::storage::rocksdb {
 // Counts merges by a hash of their key, to find records that gather fragments faster than flushes merge them.
 // Of the records that share a place the one that has most of its merges is counted: many that are written now
 // and then are never taken for one that is hot, for each of those is read.
+//
+// Merging rewrites the whole record. Large records are merged less often, in proportion to their size, so
+// that the cost per fragment does not grow with the record: otherwise n additions to one collection would
+// cost n * n.
 class HotKeys {
  public:
   // Whether the record has had so many fragments that merging them now pays.
@@ -50,15 +55,24 @@ class HotKeys {
     place.name = name;
     if (++place.count < limit) return false;
     place.count = 0;
-    return true;
+    return large_.empty() || is_due(hash);
   }
+
+  // The fragments of a record were merged into one of `bytes`.
+  void record_merge(BytesView key, size_t bytes);
 
  private:
   static constexpr uint8_t limit = 64;
+  static constexpr size_t max_rewritten_per_fragment = 64;  // bytes of the merged record
+  static constexpr size_t max_large = 4096;                 // records
   struct Place {
     uint8_t name = 0, count = 0;
   };
+  bool is_due(size_t hash);
+
   std::array<Place, 1 << 16> places_{};
+  // By hash of the key: how many more times `limit` fragments must come before the next merge.
+  std::unordered_map<size_t, size_t> large_;
 };
 
 class GroupWriter {

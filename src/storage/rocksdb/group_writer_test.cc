@@ -26,5 +26,32 @@ TEST(HotKeys, OneThatIsWrittenAllTheTimeIsFoundAmongThem) {
   EXPECT_GE(hot, 900u);
 }
 
+// Each update adds an element of 20 bytes to one record: without the bound the merges rewrite 65,536 / 64
+// times half a megabyte.
+TEST(HotKeys, ALargeRecordIsRewrittenInProportionToWhatIsAddedToIt) {
+  const auto keys = std::make_unique<HotKeys>();
+  constexpr size_t updates = 65'536, element = 20;
+  size_t rewritten = 0, merges = 0;
+  for (size_t i = 1; i <= updates; ++i) {
+    if (!keys->count("hot")) continue;
+    keys->record_merge("hot", i * element);
+    rewritten += i * element;
+    ++merges;
+  }
+  EXPECT_GE(merges, 8u);
+  EXPECT_LT(rewritten, updates * 100);
+}
+
+TEST(HotKeys, SmallRecordsAreMergedEachTime) {
+  const auto keys = std::make_unique<HotKeys>();
+  size_t merges = 0;
+  for (int i = 0; i < 6'400; ++i) {
+    if (!keys->count("hot")) continue;
+    keys->record_merge("hot", 1'000);
+    ++merges;
+  }
+  EXPECT_EQ(merges, 100u);
+}
+
 }  // namespace
 }  // namespace sibyl::storage::rocksdb
