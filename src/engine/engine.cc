@@ -17,6 +17,7 @@
 #include "engine/disk_usage.h"
 #include "engine/explain_result.h"
 #include "engine/key_names.h"
+#include "engine/lock_waits.h"
 #include "engine/monitor_tables.h"
 #include "engine/open_store.h"
 #include "engine/paging_states.h"
@@ -33,6 +34,7 @@
 #include "engine/write_gate.h"
 #include "execute/interruptible.h"
 #include "execute/locks.h"
+#include "execute/try_write.h"
 #include "execute/vector_indexes.h"
 #include "plan/definitions.h"
 #include "row/record_key.h"
@@ -94,6 +96,8 @@ class EngineImpl final : public Engine {
   }
 
   ~EngineImpl() override {
+    builder_.reset();  // it waits for locks
+    locks_.stop();
     // Closing writes files, when the schema that names keys is gone.
     store_->watch_partitions(0, {});
     store_->set_key_name({});
@@ -195,17 +199,10 @@ class EngineImpl final : public Engine {
     if (request.trace != nullptr)
       done = with_steps(fmt::format("Executing a batch of {} statements", items.size()), committed(),
                         *request.trace, std::move(done));
-    const WriteGate::Pass pass = gate_.enter();
-    for (execute::BatchItem& item : items) {
-      auto current = statements_.renew(item.statement);
-      if (!current) return done(base::fail(std::move(current.error())));
-      item.statement = std::move(*current);
-    }
-    std::shared_ptr<void> usage = options_.statistics ? usage_.shape_of(kind, items) : nullptr;
     Request hiding = request;
     for (const execute::BatchItem& item : items)
       hiding.unmasked = hiding.unmasked && !hides(item.statement->tables, login);
-    execute::batch(kind, items, hiding, environment_, std::move(usage), std::move(done));
+    write_batch(kind, std::move(items), hiding, std::move(done), {});
   }
 
   void show_trace(const RequestTrace& trace) override { traces_.show(trace); }
@@ -297,21 +294,15 @@ class EngineImpl final : public Engine {
   }
   void run(const std::shared_ptr<const plan::Modification>&, const PreparedPtr& plan, const Request& request,
            const auth::Login*, Completion done) {
-    write(plan, std::move(done), [&](const plan::Prepared& current, Completion then) {
-      execute::modify(current, request, environment_, std::move(then));
-    });
+    write(plan, request, std::move(done), {});
   }
   void run(const std::shared_ptr<const plan::Batch>&, const PreparedPtr& plan, const Request& request,
            const auth::Login*, Completion done) {
-    write(plan, std::move(done), [&](const plan::Prepared& current, Completion then) {
-      execute::batch(current, request, environment_, std::move(then));
-    });
+    write(plan, request, std::move(done), {});
   }
-  void run(const plan::Truncate&, const PreparedPtr& plan, const Request&, const auth::Login*,
+  void run(const plan::Truncate&, const PreparedPtr& plan, const Request& request, const auth::Login*,
            Completion done) {
-    write(plan, std::move(done), [&](const plan::Prepared& current, Completion then) {
-      execute::truncate(current, environment_, std::move(then));
-    });
+    write(plan, request, std::move(done), {});
   }
   void run(const plan::Use& use, const PreparedPtr&, const Request&, const auth::Login*, Completion done) {
     if (!schema()->find_keyspace(use.keyspace))
@@ -365,13 +356,59 @@ class EngineImpl final : public Engine {
     std::atomic<uint64_t>* const drops_;
   };
 
-  // Runs what writes by a plan that knows the newest schema.
-  template <typename Run>
-  void write(const PreparedPtr& plan, Completion done, Run run) {
+  // Runs what writes by a plan that knows the newest schema, also when it is begun again with locks that it
+  // had to wait for.
+  void write(const PreparedPtr& plan, const Request& request, Completion done, execute::LockAttempt attempt) {
     const WriteGate::Pass pass = gate_.enter();
     base::Result<PreparedPtr> current = statements_.renew(plan);
     if (!current) return done(base::fail(std::move(current.error())));
-    run(**current, std::move(done));
+    if (execute::try_write(**current, request, environment_, attempt, done)) return;
+    wait_for_locks(std::move(attempt), lock_user(**current), request, std::move(done),
+                   [this, plan, request](execute::LockAttempt with_locks, Completion then) mutable {
+                     write(plan, request, std::move(then), std::move(with_locks));
+                   });
+  }
+  void write_batch(cql::Batch::Kind kind, std::vector<execute::BatchItem> items, const Request& request,
+                   Completion done, execute::LockAttempt attempt) {
+    const WriteGate::Pass pass = gate_.enter();
+    for (execute::BatchItem& item : items) {
+      auto current = statements_.renew(item.statement);
+      if (!current) return done(base::fail(std::move(current.error())));
+      item.statement = std::move(*current);
+    }
+    std::shared_ptr<void> usage = options_.statistics ? usage_.shape_of(kind, items) : nullptr;
+    if (execute::try_batch(kind, items, request, environment_, std::move(usage), attempt, done)) return;
+    const LockUser user = lock_user(items);
+    wait_for_locks(std::move(attempt), user, request, std::move(done),
+                   [this, kind, items = std::move(items), request](execute::LockAttempt with_locks,
+                                                                   Completion then) mutable {
+                     write_batch(kind, std::move(items), request, std::move(then), std::move(with_locks));
+                   });
+  }
+
+  // Begins a write again when it has the locks that it wants, on a thread of the locks' own. The caller's
+  // thread is free meanwhile: however many writes of one partition wait, others go on.
+  template <typename Again>
+  void wait_for_locks(execute::LockAttempt attempt, LockUser user, const Request& request, Completion done,
+                      Again again) {
+    if (request.trace != nullptr) request.trace->step("Waiting for other writes of the same partitions");
+    if (!attempt.deadline)
+      attempt.deadline = std::chrono::steady_clock::now() + timeout_of(user, lock_timeouts_);
+    execute::PartitionLocks::Stripes wanted = std::exchange(attempt.wanted, {});
+    const auto deadline = *attempt.deadline;
+    locks_.acquire_later(
+        std::move(wanted), deadline,
+        [this, user, attempt = std::move(attempt), interrupt = request.interrupt, done = std::move(done),
+         again = std::move(again)](std::optional<execute::PartitionLocks::Held> held,
+                                   uint32_t contentions) mutable {
+          if (!held) return done(base::fail(lock_timeout_error(user, lock_timeouts_, contentions)));
+          attempt.held = std::move(*held);
+          run_guarded(std::move(done), [&](Completion then) {
+            base::Status wanted_still = interrupt != nullptr ? interrupt->check() : base::Status();
+            if (!wanted_still) return then(base::fail(std::move(wanted_still.error())));
+            again(std::move(attempt), std::move(then));
+          });
+        });
   }
 
   base::Result<ResultSet> define(const cql::Statement& statement, const std::string& keyspace,
@@ -439,7 +476,7 @@ class EngineImpl final : public Engine {
   void publish_schema(const schema::Snapshot& before) {
     const schema::SnapshotPtr after = catalogue_.schema();
     SIBYL_CHECK(system_tables_.show_schema(&before, *after).has_value());  // in memory: it cannot fail
-    vectors_.watch(schema::vector_index_ids(*after));
+    if (schema::indexes_differ(before, *after)) vectors_.watch(schema::vector_index_ids(*after));
     statements_.set_schema(after);
   }
 
@@ -483,6 +520,7 @@ class EngineImpl final : public Engine {
   uint64_t last_token_ = 0;
   MonitorTables monitor_tables_;
   WriteGate gate_;
+  const LockTimeouts lock_timeouts_;
   DiskUsage disk_usage_{options_.guardrails, *store_, options_.data};
   std::optional<UsageKeeper> usage_keeper_;
   std::optional<Builder> builder_;  // last: it uses the others

@@ -5,12 +5,15 @@
 
 #include "execute/conditional.h"
 #include "execute/execute.h"
+#include "execute/interrupt_check.h"
 #include "execute/interruptible.h"
 #include "execute/modify_build.h"
 #include "execute/modify_commit.h"
 #include "execute/modify_limits.h"
+#include "execute/try_write.h"
 #include "execute/upkeep.h"
 #include "plan/attributes.h"
+#include "storage/combine_merges.h"
 
 namespace sibyl::execute {
 
@@ -32,18 +35,21 @@ class BatchBuilder {
         timestamp_(std::move(timestamp)),
         request_(request),
         environment_(environment),
+        interrupt_(request.interrupt),
         now_micros_(environment.clock.now_micros()) {}
 
   Trace* trace() const { return request_.trace; }
   const Interrupt* interrupt() const { return request_.interrupt; }
-  base::Status build() {
-    if (conditional_) return build_conditional();
+  // When the locks are taken nothing is built: attempt.must_wait().
+  base::Status build(LockAttempt& attempt) {
+    if (conditional_) return build_conditional(attempt);
     Workspace& space = workspace();
     space.guardrails = environment_.guardrails;
     std::vector<Targets> targets(items_.size());
     bool must_lock = false;
     size_t named = 0;
     for (size_t i = 0; i < items_.size(); ++i) {
+      SIBYL_TRY(interrupt_.step());
       SIBYL_TRY(resolve_targets(*items_[i].statement, bindings_of(items_[i].values, now_micros_), space,
                                 targets[i], named));
       must_lock = must_lock || takes_locks(*items_[i].statement);
@@ -51,7 +57,7 @@ class BatchBuilder {
     }
     if (must_lock) {
       const std::vector<Bytes> prefixes(partitions_.begin(), partitions_.end());
-      held = environment_.locks.acquire(prefixes);
+      if (!attempt.take(environment_.locks, environment_.locks.stripes_of(prefixes))) return {};
     }
     SIBYL_TRY(build_all(targets, space));
     SIBYL_TRY(check_size());
@@ -62,15 +68,13 @@ class BatchBuilder {
   }
 
   storage::WriteSet writes;
-  PartitionLocks::Held held;
   ResultSet result;
 
  private:
-  base::Status build_conditional() {
+  base::Status build_conditional(LockAttempt& attempt) {
     ConditionalBuilder builder(std::move(items_), *conditional_, true, request_, environment_);
-    const base::Status status = builder.build();
+    const base::Status status = builder.build(attempt);
     writes = std::move(builder.writes);
-    held = std::move(builder.held);
     result = std::move(builder.result);
     return status;
   }
@@ -82,13 +86,16 @@ class BatchBuilder {
     const int64_t server_timestamp = environment_.timestamps.next();
     Before before{ReadBefore(environment_.store, now_seconds_of(request_, now_micros_)), {}};
     for (size_t i = 0; i < items_.size(); ++i) {
+      SIBYL_TRY(interrupt_.step());
       const plan::Bindings bindings = bindings_of(items_[i].values, now_micros_);
       SIBYL_ASSIGN(const Moment moment, moment_of(*items_[i].statement, bindings, request_, batch_timestamp,
                                                   server_timestamp, space.scratch));
       SIBYL_TRY(build_writes(*items_[i].statement, targets[i], bindings, moment, &before, space, writes));
     }
     result.warnings = std::move(space.warnings);
-    return before.counters.write(before.reads, server_timestamp, writes);
+    SIBYL_TRY(before.counters.write(before.reads, server_timestamp, writes));
+    storage::combine_merges(writes);
+    return {};
   }
 
   void count(const Modification& statement, const Targets& targets) {
@@ -106,7 +113,7 @@ class BatchBuilder {
     std::sort(tables.begin(), tables.end());
     tables.erase(std::unique(tables.begin(), tables.end()), tables.end());
     if (tables.empty()) return {};
-    return execute::add_upkeep(tables, environment_.store, writes);
+    return execute::add_upkeep(tables, environment_.store, writes, request_.interrupt);
   }
 
   std::set<std::string> table_names() const {
@@ -152,67 +159,94 @@ class BatchBuilder {
   plan::TermPtr timestamp_;
   const Request& request_;
   Environment& environment_;
+  InterruptCheck interrupt_;
   int64_t now_micros_;
   std::set<Bytes> partitions_;
 };
 
-void run(BatchBuilder builder, Environment& environment, Counted counted, Completion done) {
-  if (auto status = run_interruptible(builder.interrupt(), [&] { return builder.build(); }); !status) {
-    builder.held.release();
+bool run(BatchBuilder builder, Environment& environment, Counted counted, LockAttempt& attempt,
+         Completion& done) {
+  auto status = run_interruptible(builder.interrupt(), [&] { return builder.build(attempt); });
+  if (attempt.must_wait()) return false;
+  if (!status) {
+    attempt.held.release();
     done(base::fail(std::move(status.error())));
-    return;
+    return true;
   }
-  commit(environment, std::move(builder.writes), std::move(builder.held), std::move(builder.result),
+  commit(environment, std::move(builder.writes), std::move(attempt.held), std::move(builder.result),
          std::move(counted), std::move(done), builder.trace());
+  return true;
+}
+
+// The statements of a protocol BATCH.
+base::Result<std::vector<std::shared_ptr<const Modification>>> statements_of(
+    std::span<const BatchItem> items) {
+  std::vector<std::shared_ptr<const Modification>> statements;
+  statements.reserve(items.size());
+  for (const BatchItem& item : items) {
+    const auto* statement = std::get_if<std::shared_ptr<const Modification>>(&item.statement->plan);
+    if (!statement)
+      return base::invalid(
+          "Invalid statement in batch: only UPDATE, INSERT and DELETE statements are allowed.");
+    if (item.values.size() != item.statement->markers.size())
+      return base::invalid(fmt::format("There were {} markers(?) in CQL but {} bound variables",
+                                       item.statement->markers.size(), item.values.size()));
+    statements.push_back(*statement);
+  }
+  return statements;
 }
 
 }  // namespace
 
-void batch(const plan::Prepared& prepared, const Request& request, Environment& environment,
-           Completion done) {
+bool try_batch(const plan::Prepared& prepared, const Request& request, Environment& environment,
+               LockAttempt& attempt, Completion& done) {
   const plan::Batch& plan = *std::get<std::shared_ptr<const plan::Batch>>(prepared.plan);
   if (request.values.size() != prepared.markers.size()) {
     done(base::invalid("Invalid amount of bind variables"));
-    return;
+    return true;
   }
-  Counted counted = Counted::from_now(prepared.usage);
+  Counted counted = count_from_first(prepared.usage, attempt);
   std::vector<Item> items;
   items.reserve(plan.statements.size());
   for (const auto& statement : plan.statements) items.push_back({statement.get(), request.values});
-  run(BatchBuilder(plan.kind, std::move(items), plan.conditional.get(), plan.timestamp, request, environment),
-      environment, std::move(counted), std::move(done));
+  return run(
+      BatchBuilder(plan.kind, std::move(items), plan.conditional.get(), plan.timestamp, request, environment),
+      environment, std::move(counted), attempt, done);
+}
+
+bool try_batch(cql::Batch::Kind kind, std::span<const BatchItem> items, const Request& request,
+               Environment& environment, std::shared_ptr<void> usage, LockAttempt& attempt,
+               Completion& done) {
+  Counted counted = count_from_first(std::move(usage), attempt);
+  auto statements = statements_of(items);
+  base::Status status =
+      statements ? plan::check_batch(kind, false, *statements) : base::fail(statements.error());
+  if (!status) {
+    done(base::fail(std::move(status.error())));
+    return true;
+  }
+  std::vector<Item> bound;
+  bound.reserve(items.size());
+  for (size_t i = 0; i < items.size(); ++i) bound.push_back({(*statements)[i].get(), items[i].values});
+  std::optional<plan::ConditionalResult> conditional;
+  if (plan::has_conditions(*statements)) conditional = plan::conditional_result(*statements, true);
+  return run(BatchBuilder(kind, std::move(bound), conditional ? &*conditional : nullptr, nullptr, request,
+                          environment),
+             environment, std::move(counted), attempt, done);
+}
+
+void batch(const plan::Prepared& prepared, const Request& request, Environment& environment,
+           Completion done) {
+  LockAttempt attempt;
+  while (!try_batch(prepared, request, environment, attempt, done))
+    attempt.held = environment.locks.acquire(std::move(attempt.wanted));
 }
 
 void batch(cql::Batch::Kind kind, std::span<const BatchItem> items, const Request& request,
            Environment& environment, std::shared_ptr<void> usage, Completion done) {
-  Counted counted = Counted::from_now(std::move(usage));
-  std::vector<Item> bound;
-  std::vector<std::shared_ptr<const Modification>> statements;
-  bound.reserve(items.size());
-  for (const BatchItem& item : items) {
-    const auto* statement = std::get_if<std::shared_ptr<const Modification>>(&item.statement->plan);
-    if (!statement) {
-      done(base::invalid(
-          "Invalid statement in batch: only UPDATE, INSERT and DELETE statements are allowed."));
-      return;
-    }
-    if (item.values.size() != item.statement->markers.size()) {
-      done(base::invalid(fmt::format("There were {} markers(?) in CQL but {} bound variables",
-                                     item.statement->markers.size(), item.values.size())));
-      return;
-    }
-    bound.push_back({statement->get(), item.values});
-    statements.push_back(*statement);
-  }
-  if (auto status = plan::check_batch(kind, false, statements); !status) {
-    done(base::fail(std::move(status.error())));
-    return;
-  }
-  std::optional<plan::ConditionalResult> conditional;
-  if (plan::has_conditions(statements)) conditional = plan::conditional_result(statements, true);
-  run(BatchBuilder(kind, std::move(bound), conditional ? &*conditional : nullptr, nullptr, request,
-                   environment),
-      environment, std::move(counted), std::move(done));
+  LockAttempt attempt;
+  while (!try_batch(kind, items, request, environment, usage, attempt, done))
+    attempt.held = environment.locks.acquire(std::move(attempt.wanted));
 }
 
 }  // namespace sibyl::execute

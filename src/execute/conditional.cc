@@ -12,6 +12,7 @@
 #include "execute/upkeep.h"
 #include "plan/keys.h"
 #include "row/record_key.h"
+#include "storage/combine_merges.h"
 #include "types/key.h"
 
 namespace sibyl::execute {
@@ -36,14 +37,16 @@ ConditionalBuilder::ConditionalBuilder(std::vector<BoundStatement> statements,
       is_batch_(is_batch),
       request_(request),
       environment_(environment),
+      interrupt_(request.interrupt),
       space_(workspace()),
       now_micros_(environment.clock.now_micros()),
       now_seconds_(now_seconds_of(request, now_micros_)) {}
 
-base::Status ConditionalBuilder::build() {
+base::Status ConditionalBuilder::build(LockAttempt& attempt) {
   SIBYL_TRY(gather());
   SIBYL_TRY(check_consistency());
-  held = environment_.locks.acquire(std::span<const Bytes>(&prefix_, 1));
+  PartitionLocks& locks = environment_.locks;
+  if (!attempt.take(locks, locks.stripes_of(std::span<const Bytes>(&prefix_, 1)))) return {};
   Before before{ReadBefore(environment_.store.snapshot(), now_seconds_), {}};
   SIBYL_ASSIGN(const bool applied, applies(before.reads));
   if (request_.trace != nullptr)
@@ -74,6 +77,7 @@ void ConditionalBuilder::observe_all() {
 base::Status ConditionalBuilder::gather() {
   targets_.resize(statements_.size());
   for (size_t i = 0; i < statements_.size(); ++i) {
+    SIBYL_TRY(interrupt_.step());
     const BoundStatement& bound = statements_[i];
     const plan::Bindings bindings = bindings_of_statement(bound);
     SIBYL_TRY(resolve_partitions(*bound.statement, bindings, space_, targets_[i]));
@@ -192,6 +196,7 @@ base::Result<bool> ConditionalBuilder::hold(const RowConditions& row, const row:
 base::Result<int64_t> ConditionalBuilder::latest_written(ReadBefore& reads) {
   int64_t latest = row::no_timestamp;
   for (size_t i = 0; i < targets_.size(); ++i) {
+    SIBYL_TRY(interrupt_.step());
     const Targets& targets = targets_[i];
     for (const plan::Restrictions::NamedRow& row : targets.rows) {
       SIBYL_ASSIGN(const int64_t seen, reads.latest_of_row(prefix_, row.clustering));
@@ -231,6 +236,7 @@ base::Status ConditionalBuilder::write(Before& before) {
   space_.guardrails = environment_.guardrails;
   SIBYL_ASSIGN(const int64_t ballot, timestamp(before.reads));
   for (size_t i = 0; i < statements_.size(); ++i) {
+    SIBYL_TRY(interrupt_.step());
     const plan::Bindings bindings = bindings_of_statement(statements_[i]);
     const Modification& statement = *statements_[i].statement;
     SIBYL_ASSIGN(Moment moment,
@@ -240,8 +246,10 @@ base::Status ConditionalBuilder::write(Before& before) {
     SIBYL_TRY(build_writes(statement, targets_[i], bindings, moment, &before, space_, writes));
   }
   result.warnings = std::move(space_.warnings);
+  storage::combine_merges(writes);
   const schema::Table* const changed = &table();
-  return changed->needs_upkeep() ? add_upkeep({&changed, 1}, environment_.store, writes) : base::Status();
+  if (!changed->needs_upkeep()) return {};
+  return add_upkeep({&changed, 1}, environment_.store, writes, request_.interrupt);
 }
 
 // --- Refused

@@ -7,6 +7,7 @@
 
 #include "execute/conditions.h"
 #include "execute/environment.h"
+#include "execute/interrupt_check.h"
 #include "execute/locks.h"
 #include "execute/modify_build.h"
 
@@ -30,10 +31,10 @@ class ConditionalBuilder {
   ConditionalBuilder(std::vector<BoundStatement> statements, const plan::ConditionalResult& shape,
                      bool is_batch, const Request& request, Environment& environment);
 
-  base::Status build();
+  // When the partition's lock is taken nothing is read or built: attempt.must_wait().
+  base::Status build(LockAttempt& attempt);
 
   storage::WriteSet writes;
-  PartitionLocks::Held held;
   ResultSet result;  // [applied], and what stood in the way
 
  private:
@@ -74,6 +75,7 @@ class ConditionalBuilder {
   const bool is_batch_;
   const Request& request_;
   Environment& environment_;
+  InterruptCheck interrupt_;
   Workspace& space_;
   const int64_t now_micros_, now_seconds_;
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <future>
 #include <random>
@@ -107,6 +109,125 @@ TEST(PartitionLocks, AllOfThemAreTakenFromEverybody) {
   held.clear();
   for (std::thread& waiter : waiters) waiter.join();
   EXPECT_EQ(inside, 8);
+}
+
+PartitionLocks::Stripes stripes(const PartitionLocks& locks, const std::vector<Bytes>& partitions) {
+  return locks.stripes_of(partitions);
+}
+
+TEST(PartitionLocks, ThousandsMayWaitAndAreServedInTheirOrder) {
+  PartitionLocks locks(4);
+  const PartitionLocks::Stripes wanted = stripes(locks, {"the one"});
+  PartitionLocks::Held held = locks.acquire(wanted);
+  constexpr int waiters = 5'000;
+  std::vector<int> order;  // written by holders, one at a time
+  std::promise<void> last;
+  for (int i = 0; i < waiters; ++i) {
+    locks.acquire_later(wanted, PartitionLocks::never,
+                        [&, i](std::optional<PartitionLocks::Held> taken, uint32_t contentions) {
+                          EXPECT_TRUE(taken.has_value());
+                          EXPECT_EQ(contentions, static_cast<uint32_t>(i));
+                          order.push_back(i);
+                          const bool is_last = i == waiters - 1;
+                          taken.reset();
+                          if (is_last) last.set_value();
+                        });
+  }
+  PartitionLocks::Held newcomer;
+  held.release();
+  last.get_future().get();
+  ASSERT_EQ(order.size(), static_cast<size_t>(waiters));
+  EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
+  EXPECT_TRUE(locks.try_acquire(wanted, newcomer)) << "nobody waits any more";
+}
+
+TEST(PartitionLocks, NobodyOvertakesThoseThatWait) {
+  PartitionLocks locks(1);
+  PartitionLocks::Held held = locks.acquire_all();
+  std::promise<PartitionLocks::Held> granted;
+  locks.acquire_later(
+      locks.all(), PartitionLocks::never,
+      [&](std::optional<PartitionLocks::Held> taken, uint32_t) { granted.set_value(std::move(*taken)); });
+  PartitionLocks::Held newcomer;
+  EXPECT_FALSE(locks.try_acquire(locks.all(), newcomer));
+  held.release();
+  EXPECT_FALSE(locks.try_acquire(locks.all(), newcomer)) << "it is the waiter's";
+  PartitionLocks::Held second = granted.get_future().get();
+  EXPECT_FALSE(locks.try_acquire(locks.all(), newcomer));
+  second.release();
+  EXPECT_TRUE(locks.try_acquire(locks.all(), newcomer));
+}
+
+TEST(PartitionLocks, AWaiterWhoseTimeIsOverGivesBackWhatItHas) {
+  PartitionLocks locks(4);
+  PartitionLocks::Held held = locks.acquire(PartitionLocks::Stripes{2});
+  std::promise<bool> told;
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(20);
+  locks.acquire_later({0, 1, 2, 3}, deadline,
+                      [&](std::optional<PartitionLocks::Held> taken, uint32_t) { told.set_value(!taken); });
+  std::promise<void> behind;
+  locks.acquire_later({1}, PartitionLocks::never, [&](std::optional<PartitionLocks::Held> taken, uint32_t) {
+    EXPECT_TRUE(taken.has_value());
+    behind.set_value();
+  });
+  EXPECT_TRUE(told.get_future().get());
+  EXPECT_GE(std::chrono::steady_clock::now(), deadline);
+  behind.get_future().get();
+  PartitionLocks::Held others;
+  EXPECT_TRUE(locks.try_acquire({0}, others));
+  EXPECT_TRUE(locks.try_acquire({3}, others));
+  held.release();
+  EXPECT_TRUE(locks.try_acquire({2}, others));
+}
+
+TEST(PartitionLocks, StoppingTellsThoseThatWait) {
+  PartitionLocks locks(1);
+  PartitionLocks::Held held = locks.acquire_all();
+  int told = 0;
+  for (int i = 0; i < 3; ++i)
+    locks.acquire_later(locks.all(), PartitionLocks::never,
+                        [&](std::optional<PartitionLocks::Held> taken, uint32_t) { told += taken ? 0 : 1; });
+  locks.stop();
+  EXPECT_EQ(told, 3);
+}
+
+// Many threads over few stripes, some giving up: each lock has one holder, and in the end all are free.
+TEST(PartitionLocks, WaitersAndThoseThatGiveUpKeepTheLocksConsistent) {
+  PartitionLocks locks(4);
+  std::array<std::atomic<int>, 4> inside{};
+  std::atomic<int> pending{0};
+  std::vector<std::thread> workers;
+  for (unsigned seed = 0; seed < 4; ++seed) {
+    workers.emplace_back([&, seed] {
+      std::mt19937 random(seed);
+      for (int round = 0; round < 2'000; ++round) {
+        PartitionLocks::Stripes wanted;
+        for (uint32_t stripe = 0; stripe < 4; ++stripe)
+          if (random() % 2 == 0) wanted.push_back(stripe);
+        const auto use = [&inside](const PartitionLocks::Stripes& taken) {
+          for (const uint32_t stripe : taken) EXPECT_EQ(inside[stripe].fetch_add(1), 0);
+          for (const uint32_t stripe : taken) inside[stripe].fetch_sub(1);
+        };
+        PartitionLocks::Held held;
+        if (locks.try_acquire(wanted, held)) {
+          use(wanted);
+          continue;
+        }
+        ++pending;
+        locks.acquire_later(wanted,
+                            std::chrono::steady_clock::now() + std::chrono::microseconds(random() % 50),
+                            [&, wanted, use](std::optional<PartitionLocks::Held> taken, uint32_t) {
+                              if (taken) use(wanted);
+                              taken.reset();
+                              --pending;
+                            });
+      }
+    });
+  }
+  for (std::thread& worker : workers) worker.join();
+  while (pending > 0) std::this_thread::yield();
+  PartitionLocks::Held all;
+  EXPECT_TRUE(locks.try_acquire(locks.all(), all));
 }
 
 }  // namespace

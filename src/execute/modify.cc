@@ -9,6 +9,7 @@
 #include "execute/modify_commit.h"
 #include "execute/modify_limits.h"
 #include "execute/trace.h"
+#include "execute/try_write.h"
 #include "execute/upkeep.h"
 #include "execute/vector_indexes.h"
 #include "plan/attributes.h"
@@ -97,29 +98,30 @@ base::Result<Moment> moment_of(const Modification& statement, const plan::Bindin
 namespace {
 
 base::Result<storage::WriteSet> build_conditional(const Modification& statement, const Request& request,
-                                                  Environment& environment, PartitionLocks::Held& held,
+                                                  Environment& environment, LockAttempt& attempt,
                                                   ResultSet& result) {
   ConditionalBuilder builder({{&statement, request.values}}, *statement.conditional, false, request,
                              environment);
-  const base::Status status = builder.build();
-  held = std::move(builder.held);
+  const base::Status status = builder.build(attempt);
   result = std::move(builder.result);
   if (!status) return base::fail(status.error());
   return std::move(builder.writes);
 }
 
-// Everything up to the commit. Takes the locks when the statement reads first.
+// Everything up to the commit. Takes the locks when the statement reads first; when it must wait for them
+// nothing is built.
 base::Result<storage::WriteSet> build(const Modification& statement, const Request& request,
-                                      Environment& environment, PartitionLocks::Held& held,
-                                      ResultSet& result) {
-  if (statement.conditions) return build_conditional(statement, request, environment, held, result);
+                                      Environment& environment, LockAttempt& attempt, ResultSet& result) {
+  if (statement.conditions) return build_conditional(statement, request, environment, attempt, result);
   Workspace& space = workspace();
   space.guardrails = environment.guardrails;
   const plan::Bindings bindings = bindings_of(request.values, environment.clock.now_micros());
   Targets& targets = space.targets;
   size_t named = 0;
   SIBYL_TRY(resolve_targets(statement, bindings, space, targets, named));
-  if (takes_locks(statement)) held = environment.locks.acquire(targets.prefixes);
+  PartitionLocks& locks = environment.locks;
+  if (takes_locks(statement) && !attempt.take(locks, locks.stripes_of(targets.prefixes)))
+    return storage::WriteSet();
   SIBYL_ASSIGN(const Moment moment, moment_of(statement, bindings, request, std::nullopt,
                                               environment.timestamps.next(), space.scratch));
   storage::WriteSet writes;
@@ -137,7 +139,7 @@ base::Result<storage::WriteSet> build(const Modification& statement, const Reque
   result.warnings = std::move(space.warnings);
   SIBYL_TRY(before.counters.write(before.reads, moment.timestamp, writes));
   const schema::Table* const table = statement.table.get();
-  if (table->needs_upkeep()) SIBYL_TRY(add_upkeep({&table, 1}, environment.store, writes));
+  if (table->needs_upkeep()) SIBYL_TRY(add_upkeep({&table, 1}, environment.store, writes, request.interrupt));
   observe(environment, statement, targets);
   return writes;
 }
@@ -154,29 +156,46 @@ base::Status check_consistency(const Modification& statement, Consistency consis
 
 }  // namespace
 
-void modify(const plan::Prepared& prepared, const Request& request, Environment& environment,
-            Completion done) {
+bool try_modify(const plan::Prepared& prepared, const Request& request, Environment& environment,
+                LockAttempt& attempt, Completion& done) {
   const Modification& statement = *std::get<std::shared_ptr<const Modification>>(prepared.plan);
   if (request.values.size() != prepared.markers.size()) {
     done(base::invalid("Invalid amount of bind variables"));
-    return;
+    return true;
   }
   if (auto status = check_consistency(statement, request.consistency); !status) {
     done(base::fail(std::move(status.error())));
-    return;
+    return true;
   }
-  Counted counted = Counted::from_now(prepared.usage);
-  PartitionLocks::Held held;
+  Counted counted = count_from_first(prepared.usage, attempt);
   ResultSet result;
   auto writes = run_interruptible(request.interrupt,
-                                  [&] { return build(statement, request, environment, held, result); });
+                                  [&] { return build(statement, request, environment, attempt, result); });
+  if (attempt.must_wait()) return false;
   if (!writes) {
-    held.release();
+    attempt.held.release();
     done(base::fail(std::move(writes.error())));
-    return;
+    return true;
   }
-  commit(environment, std::move(*writes), std::move(held), std::move(result), std::move(counted),
+  commit(environment, std::move(*writes), std::move(attempt.held), std::move(result), std::move(counted),
          std::move(done), request.trace);
+  return true;
+}
+
+bool try_write(const plan::Prepared& prepared, const Request& request, Environment& environment,
+               LockAttempt& attempt, Completion& done) {
+  if (std::holds_alternative<std::shared_ptr<const Modification>>(prepared.plan))
+    return try_modify(prepared, request, environment, attempt, done);
+  if (std::holds_alternative<plan::Truncate>(prepared.plan))
+    return try_truncate(prepared, environment, attempt, done);
+  return try_batch(prepared, request, environment, attempt, done);
+}
+
+void modify(const plan::Prepared& prepared, const Request& request, Environment& environment,
+            Completion done) {
+  LockAttempt attempt;
+  while (!try_modify(prepared, request, environment, attempt, done))
+    attempt.held = environment.locks.acquire(std::move(attempt.wanted));
 }
 
 }  // namespace sibyl::execute

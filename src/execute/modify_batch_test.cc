@@ -1,6 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 #include "execute/modify_fixture_test.h"
+#include "execute/trace.h"
 #include "types/value.h"
 
 namespace sibyl::execute {
@@ -36,6 +39,91 @@ TEST(Modify, BatchesAreOneWrite) {
   EXPECT_EQ(database.error_of(
                 "BEGIN BATCH UPDATE t SET v = 1 WHERE k = 1; UPDATE t SET v = 'x' WHERE k = 2; APPLY BATCH"),
             "Invalid STRING constant (x) for \"v\" of type int");
+}
+
+class Steps final : public Trace {
+ public:
+  void step(std::string activity) override { steps.push_back(std::move(activity)); }
+  std::vector<std::string> steps;
+};
+
+// A batch of the same prepared statement with these values of its one marker.
+std::string run_many(WriteFixture& database, const std::string& text, const std::vector<Bytes>& values,
+                     Request request = {}) {
+  auto statement = database.prepare(text);
+  EXPECT_TRUE(statement) << text << ": " << statement.error().text();
+  std::vector<ValueView> views;
+  for (const Bytes& value : values) views.push_back(ValueView::of(value));
+  std::vector<BatchItem> items;
+  for (size_t i = 0; i < views.size(); ++i) items.push_back({*statement, std::span(views).subspan(i, 1)});
+  std::string answer = "never";
+  Environment environment = database.environment();
+  batch(cql::Batch::Kind::unlogged, items, request, environment, nullptr,
+        [&](base::Result<ResultSet> result) { answer = result ? "" : result.error().message(); });
+  return answer;
+}
+
+std::vector<Bytes> integers(int count) {
+  std::vector<Bytes> values;
+  for (int i = 0; i < count; ++i) values.push_back(types::encode_int32(i));
+  return values;
+}
+
+TEST(Modify, UpdatesOfOneRowAreCommittedAsOneRecord) {
+  WriteFixture database;
+  database.must("CREATE TABLE t (k int PRIMARY KEY, v int, m map<int, int>)");
+  Steps trace;
+  Request request;
+  request.trace = &trace;
+  EXPECT_EQ(run_many(database, "UPDATE t SET m[?] = 1 WHERE k = 1", integers(1000), request), "");
+  ASSERT_EQ(trace.steps.size(), 1u);
+  EXPECT_TRUE(trace.steps[0].starts_with("Committing 1 records of ")) << trace.steps[0];
+  EXPECT_EQ(database.records("t")[0]->fragment.cells.size(), 1000u);
+}
+
+// 40,000 * 40,000 steps would take longer than a test may: each statement finds its element at once.
+TEST(Modify, ABatchMayChangeEachElementOfALongList) {
+  WriteFixture database;
+  database.must("CREATE TABLE t (k int PRIMARY KEY, l list<int>)");
+  constexpr int elements = 40'000;
+  const Bytes one = types::encode_int32(1);
+  Bytes list = types::encode_int32(elements);
+  for (int i = 0; i < elements; ++i) list += types::encode_int32(4) + one;
+  database.must("INSERT INTO t (k, l) VALUES (1, ?)", {ValueView::of(list)});
+  const auto started = std::chrono::steady_clock::now();
+  EXPECT_EQ(run_many(database, "UPDATE t SET l[?] = 2 WHERE k = 1", integers(elements)), "");
+  EXPECT_LT(std::chrono::steady_clock::now() - started, std::chrono::seconds(5));
+  size_t changed = 0;
+  for (const row::Cell& cell : database.records("t")[0]->fragment.cells)
+    changed += cell.value == types::encode_int32(2) ? 1 : 0;
+  EXPECT_EQ(changed, static_cast<size_t>(elements));
+}
+
+// Rows are read under the deletions of their partition, which are read once.
+TEST(Modify, ManyRowsUnderManyRangeDeletionsAreReadBeforeTheyAreWritten) {
+  WriteFixture database;
+  database.must("CREATE TABLE t (k int, c int, l list<int>, PRIMARY KEY (k, c))");
+  constexpr int rows = 4'000;
+  EXPECT_EQ(run_many(database, "DELETE FROM t USING TIMESTAMP 5 WHERE k = 1 AND c > ?", integers(rows)), "");
+  EXPECT_EQ(run_many(database, "INSERT INTO t (k, c, l) VALUES (1, ?, [1])", integers(rows)), "");
+  const auto started = std::chrono::steady_clock::now();
+  EXPECT_EQ(run_many(database, "UPDATE t SET l[0] = 2 WHERE k = 1 AND c = ?", integers(rows)), "");
+  EXPECT_LT(std::chrono::steady_clock::now() - started, std::chrono::seconds(5));
+}
+
+// The client has gone: the rest of its batch is not built.
+TEST(Modify, BatchesAreInterrupted) {
+  struct Gone final : Interrupt {
+    base::Status check() const override { return base::invalid("gone"); }
+  };
+  WriteFixture database;
+  database.must("CREATE TABLE t (k int PRIMARY KEY, v int)");
+  const Gone gone;
+  Request request;
+  request.interrupt = &gone;
+  EXPECT_EQ(run_many(database, "INSERT INTO t (k, v) VALUES (?, 1)", integers(2), request), "");
+  EXPECT_EQ(run_many(database, "INSERT INTO t (k, v) VALUES (?, 1)", integers(1000), request), "gone");
+  EXPECT_EQ(database.records("t").size(), 2u);
 }
 
 TEST(Modify, ProtocolBatches) {

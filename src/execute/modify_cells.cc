@@ -42,6 +42,11 @@ Bytes position_path(const Bytes& timeuuid) {
   return path;
 }
 
+// Of a normalised fragment.
+std::span<const row::Cell> cells_of_column(const row::Fragment& fragment, uint32_t column) {
+  return std::ranges::equal_range(fragment.cells, column, {}, &row::Cell::column);
+}
+
 // Adds what a fragment says about one column.
 void add_column(const row::Fragment& from, uint32_t column, row::Fragment& into) {
   for (const row::ColumnDeletion& one : from.column_deletions)
@@ -226,8 +231,8 @@ base::Status CellWriter::remove_values(const schema::Column& column, BytesView l
   SIBYL_ASSIGN(const types::Elements elements, elements_of(*column.type, list));
   std::unordered_set<BytesView> values;
   for (const auto& element : elements) values.insert(*element);
-  for (const row::Cell* cell : cells_of(column, existing))
-    if (values.contains(cell->value)) add_tombstone(column, cell->path, cell->original_path);
+  for (const row::Cell& cell : cells_of(column, existing))
+    if (values.contains(cell.value)) add_tombstone(column, cell.path, cell.original_path);
   return {};
 }
 
@@ -266,14 +271,14 @@ base::Status CellWriter::change_index(const Operation& operation, const row::Fra
   if (index_value.is_unset()) return base::invalid("Invalid unset value for list index");
   if (index_value.bytes.size() != 4) return base::invalid("Invalid null value for list index");
   const auto index = types::decode_integer(Kind::int_, index_value.bytes);
-  const std::vector<const row::Cell*> cells = cells_of(column, existing);
+  const std::span<const row::Cell> cells = cells_of(column, existing);
   if (cells.empty()) {
     return base::invalid(sets ? "Attempted to set an element on a list which is null"
                               : "Attempted to delete an element from a list which is null");
   }
   if (index < 0 || index >= static_cast<int64_t>(cells.size()))
     return base::invalid(fmt::format("List index {} out of bound, list has size {}", index, cells.size()));
-  const row::Cell& cell = *cells[static_cast<size_t>(index)];
+  const row::Cell& cell = cells[static_cast<size_t>(index)];
   if (value.is_unset()) return {};
   if (value.is_null()) {
     add_tombstone(column, cell.path, cell.original_path);
@@ -304,15 +309,14 @@ base::Status CellWriter::add_value(const Operation& operation, const row::Fragme
   if (added.is_unset()) return {};
   if (added.is_null()) return base::invalid("Invalid null value to add to column " + column.name);
   // Nothing plus something stays nothing.
-  const std::vector<const row::Cell*> cells = cells_of(column, existing);
+  const std::span<const row::Cell> cells = cells_of(column, existing);
   if (cells.empty()) return {};
-  const std::array<ValueView, 2> arguments = {ValueView::of(cells[0]->value), added};
+  const std::array<ValueView, 2> arguments = {ValueView::of(cells[0].value), added};
   SIBYL_ASSIGN(const ValueView sum, operation.sum->evaluate(*operation.sum, arguments, bindings_, scratch_));
   return set(column, sum);
 }
 
-std::vector<const row::Cell*> CellWriter::cells_of(const schema::Column& column,
-                                                   const row::Fragment* existing) {
+std::span<const row::Cell> CellWriter::cells_of(const schema::Column& column, const row::Fragment* existing) {
   current_.clear();
   add_column(fragment_, column.id, current_);
   const bool is_written = !current_.empty();
@@ -322,11 +326,9 @@ std::vector<const row::Cell*> CellWriter::cells_of(const schema::Column& column,
     row::visible_at(current_, {}, moment_.now_seconds);
     existing = &current_;
   }
-  std::vector<const row::Cell*> cells;
-  if (!existing) return cells;
-  for (const row::Cell& cell : existing->cells)
-    if (cell.column == column.id) cells.push_back(&cell);
-  return cells;
+  // They are sorted by column, then by path. Found without a walk over the others: a batch may change each
+  // element of a long list.
+  return existing ? cells_of_column(*existing, column.id) : std::span<const row::Cell>();
 }
 
 BytesView CellWriter::element_path(const types::Type& type, BytesView element, BytesView& original) {

@@ -37,7 +37,7 @@ class CellWriter {
 
   // The live cells of a column in their order, as the row has them and the operations before this one leave
   // them. Valid until the next call.
-  std::vector<const row::Cell*> cells_of(const schema::Column& column, const row::Fragment* existing);
+  std::span<const row::Cell> cells_of(const schema::Column& column, const row::Fragment* existing);
 
   // The path of a set element or map key; `original` is what it loses.
   BytesView element_path(const types::Type& type, BytesView element, BytesView& original);

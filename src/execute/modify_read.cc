@@ -49,10 +49,7 @@ base::Result<ReadBefore::Partition*> ReadBefore::partition(BytesView partition_p
   return &partition;
 }
 
-base::Result<row::Deletion> ReadBefore::covering(BytesView partition_prefix, const Partition& partition,
-                                                 BytesView clustering) {
-  row::Deletion latest = partition.deletion;
-  if (!partition.has_range_deletions) return latest;
+base::Status ReadBefore::load_ranges(BytesView partition_prefix, RangeDeletions& ranges) {
   Bytes begin(partition_prefix), end(partition_prefix);
   begin.push_back(static_cast<char>(row::RecordKind::range_deletion));
   end.push_back(static_cast<char>(row::RecordKind::row));
@@ -66,12 +63,21 @@ base::Result<row::Deletion> ReadBefore::covering(BytesView partition_prefix, con
         !row::decode_range_bounds(key.rest, range_begin, range_end) ||
         !row::decode(records->value(), fragment))
       return base::fail(corrupt());
-    if (range_begin > clustering) break;
-    if (range_end && *range_end <= clustering) continue;
-    if (fragment.deletion.timestamp > latest.timestamp) latest = fragment.deletion;
+    ranges.add(std::move(range_begin), std::move(range_end), fragment.deletion);
   }
   SIBYL_TRY(records->status());
-  return latest;
+  ranges.finish();
+  return {};
+}
+
+// Range deletions are read once for a partition: a batch may read many of its rows.
+base::Result<row::Deletion> ReadBefore::covering(BytesView partition_prefix, Partition& partition,
+                                                 BytesView clustering) {
+  if (!partition.has_range_deletions) return partition.deletion;
+  if (!partition.has_loaded_ranges) SIBYL_TRY(load_ranges(partition_prefix, partition.ranges));
+  partition.has_loaded_ranges = true;
+  const row::Deletion range = partition.ranges.covering(clustering);
+  return range.timestamp > partition.deletion.timestamp ? range : partition.deletion;
 }
 
 base::Result<const row::Fragment*> ReadBefore::row(BytesView partition_prefix, BytesView clustering) {
@@ -99,7 +105,7 @@ base::Result<int64_t> ReadBefore::latest_of_statics(BytesView partition_prefix) 
 }
 
 base::Result<int64_t> ReadBefore::latest_of_row(BytesView partition_prefix, BytesView clustering) {
-  SIBYL_ASSIGN(const Partition* found, partition(partition_prefix));
+  SIBYL_ASSIGN(Partition * found, partition(partition_prefix));
   SIBYL_TRY(row(partition_prefix, clustering));
   const int64_t latest = rows_.at(row::row_record_key(partition_prefix, clustering))->latest;
   SIBYL_ASSIGN(const row::Deletion deletion, covering(partition_prefix, *found, clustering));

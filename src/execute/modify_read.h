@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "execute/modify_moment.h"
+#include "execute/reader.h"
 #include "storage/store.h"
 
 namespace sibyl::execute {
@@ -41,6 +42,8 @@ class ReadBefore {
   struct Partition {
     row::Deletion deletion;
     bool has_range_deletions = false;
+    bool has_loaded_ranges = false;
+    RangeDeletions ranges;  // once loaded
     Record statics;
   };
 
@@ -53,8 +56,9 @@ class ReadBefore {
   base::Result<bool> read(BytesView key, Record& record);
   base::Result<Partition*> partition(BytesView partition_prefix);
   // The latest deletion that covers a row.
-  base::Result<row::Deletion> covering(BytesView partition_prefix, const Partition& partition,
+  base::Result<row::Deletion> covering(BytesView partition_prefix, Partition& partition,
                                        BytesView clustering);
+  base::Status load_ranges(BytesView partition_prefix, RangeDeletions& ranges);
 
   const storage::Store* store_ = nullptr;
   std::shared_ptr<const storage::Snapshot> snapshot_;

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <limits>
+#include <unordered_map>
 #include <vector>
 
+#include "execute/interrupt_check.h"
 #include "execute/reader.h"
 #include "execute/vector_indexes.h"
 #include "plan/keys.h"
@@ -84,9 +86,11 @@ base::Error too_long_for(const schema::Table& view, size_t size) {
 // Kept from one write to the next of a thread, for its memory.
 class Upkeep {
  public:
-  void begin(const storage::Store& store, storage::WriteSet& out, size_t most_bytes) {
+  void begin(const storage::Store& store, storage::WriteSet& out, const Interrupt* interrupt,
+             size_t most_bytes) {
     store_ = &store;
     out_ = &out;
+    interrupt_ = InterruptCheck(interrupt);
     most_bytes_ = most_bytes;
   }
 
@@ -254,6 +258,7 @@ class Upkeep {
   }
 
   base::Status compare(BytesView clustering) {
+    SIBYL_TRY(interrupt_.step());
     settle(before_, before_covering_.of(clustering));
     settle(after_, after_covering_.of(clustering));
     return emit(clustering, false);
@@ -277,6 +282,7 @@ class Upkeep {
 
   const storage::Store* store_ = nullptr;
   storage::WriteSet* out_ = nullptr;
+  InterruptCheck interrupt_{nullptr};
   size_t most_bytes_ = 0;
 
   const schema::Table* table_ = nullptr;
@@ -295,15 +301,16 @@ class Upkeep {
 void gather(std::span<const schema::Table* const> tables, const storage::WriteSet& writes,
             std::vector<Entry>& entries) {
   entries.clear();
+  std::unordered_map<uint32_t, const schema::Table*> by_id;
+  for (const schema::Table* table : tables)
+    if (table->needs_upkeep()) by_id.emplace(table->storage_id, table);
   row::RecordKey parsed;
   for (const storage::WriteSet::Operation& operation : writes.operations()) {
     if (operation.action != storage::WriteSet::Action::merge || !row::parse_record_key(operation.key, parsed))
       continue;
-    const auto table = std::find_if(tables.begin(), tables.end(), [&](const schema::Table* one) {
-      return one->storage_id == parsed.table_id && one->needs_upkeep();
-    });
-    if (table == tables.end()) continue;
-    entries.push_back({*table, parsed.prefix_size, parsed.kind, operation.key, operation.value});
+    const auto table = by_id.find(parsed.table_id);
+    if (table == by_id.end()) continue;
+    entries.push_back({table->second, parsed.prefix_size, parsed.kind, operation.key, operation.value});
   }
   const auto by_key = [](const Entry& left, const Entry& right) { return left.key < right.key; };
   if (!std::is_sorted(entries.begin(), entries.end(), by_key))
@@ -313,13 +320,13 @@ void gather(std::span<const schema::Table* const> tables, const storage::WriteSe
 }  // namespace
 
 base::Status add_upkeep(std::span<const schema::Table* const> tables, const storage::Store& store,
-                        storage::WriteSet& writes, size_t most_bytes) {
+                        storage::WriteSet& writes, const Interrupt* interrupt, size_t most_bytes) {
   thread_local std::vector<Entry> entries;
   gather(tables, writes, entries);
   // Apart: the entries borrow from `writes`.
   storage::WriteSet added;
   thread_local Upkeep upkeep;
-  upkeep.begin(store, added, most_bytes);
+  upkeep.begin(store, added, interrupt, most_bytes);
   for (size_t begin = 0; begin < entries.size();) {
     size_t end = begin + 1;
     while (end < entries.size() && entries[end].prefix() == entries[begin].prefix()) ++end;

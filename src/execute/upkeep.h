@@ -17,6 +17,8 @@
 
 namespace sibyl::execute {
 
+class Interrupt;  // environment.h
+
 using base::Bytes;
 using base::BytesView;
 
@@ -52,10 +54,11 @@ base::Result<size_t> write_view_change(const schema::TablePtr& view, const RowCh
 inline constexpr size_t max_upkeep_bytes = 256u << 20;
 
 // Adds to `writes` what its merges into `tables` mean for their indexes and views; other tables' records are
-// left alone. Refuses more than `most_bytes`. REQUIRES: the partitions are locked, from before they were read
-// until the commit.
+// left alone. Refuses more than `most_bytes`. Asks `interrupt`, which may be nullptr, while it goes over
+// rows. REQUIRES: the partitions are locked, from before they were read until the commit.
 base::Status add_upkeep(std::span<const schema::Table* const> tables, const storage::Store& store,
-                        storage::WriteSet& writes, size_t most_bytes = max_upkeep_bytes);
+                        storage::WriteSet& writes, const Interrupt* interrupt = nullptr,
+                        size_t most_bytes = max_upkeep_bytes);
 
 // Adds erasing all records of the table, its indexes and its views.
 void erase_all(const schema::Table& table, storage::WriteSet& writes);

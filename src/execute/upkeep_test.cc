@@ -232,7 +232,7 @@ TEST(Views, WhatFollowsFromOneWriteIsBounded) {
     writes.merge(row::partition_record_key(row::partition_prefix(table->storage_id, types::encode_int32(1))),
                  bytes);
     const schema::Table* const changed = table.get();
-    const base::Status status = add_upkeep({&changed, 1}, *database.store, writes, most_bytes);
+    const base::Status status = add_upkeep({&changed, 1}, *database.store, writes, nullptr, most_bytes);
     if (status) return writes.operations().size();
     EXPECT_EQ(status.error().message(),
               "This changes too much in the indexes and views of e.t for one write");

@@ -1,0 +1,23 @@
+// Asking whether a statement is still wanted, now and then. Private to this room.
+#pragma once
+
+#include "execute/environment.h"
+
+namespace sibyl::execute {
+
+// Asks an interrupt, which may be nullptr, at every so many steps of some work.
+class InterruptCheck {
+ public:
+  explicit InterruptCheck(const Interrupt* interrupt) : interrupt_(interrupt) {}
+  base::Status step() {
+    constexpr uint32_t steps = 64;
+    if (interrupt_ == nullptr || ++count_ % steps != 0) return {};
+    return interrupt_->check();
+  }
+
+ private:
+  const Interrupt* interrupt_;
+  uint32_t count_ = 0;
+};
+
+}  // namespace sibyl::execute
