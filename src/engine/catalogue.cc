@@ -1,10 +1,13 @@
 #include "engine/catalogue.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "engine/system_tables.h"
 #include "row/record_key.h"
 #include "schema/codec.h"
+#include "schema/compare.h"
 #include "types/key.h"
 #include "types/value.h"
 
@@ -51,54 +54,41 @@ bool same_properties(const Keyspace& left, const Keyspace& right) {
   return left.replication == right.replication && left.durable_writes == right.durable_writes;
 }
 
-// Writes what differs between two maps of tables or types. `before` may be null.
+// Writes what differs between two maps of tables or types.
 template <typename Map>
-void write_elements(RecordType record, const std::string& keyspace, const Map* before, const Map& after,
+void write_elements(RecordType record, const std::string& keyspace, const Map& before, const Map& after,
                     WriteSet& writes) {
-  if (before != nullptr)
-    for (const auto& [name, element] : *before)
-      if (!after.contains(name)) writes.erase(record_key(record, keyspace, name));
-  for (const auto& [name, element] : after) {
-    if (before != nullptr) {
-      auto found = before->find(name);
-      if (found != before->end() && found->second == element) continue;
-    }
-    writes.put(record_key(record, keyspace, name), schema::encode(*element));
-  }
+  schema::compare(before, after, [&](const std::string& name, const auto&, const auto& element) {
+    if (element)
+      writes.put(record_key(record, keyspace, name), schema::encode(*element));
+    else
+      writes.erase(record_key(record, keyspace, name));
+  });
 }
 
-void write_keyspace(const Keyspace* before, const Keyspace& after, WriteSet& writes) {
-  if (before == nullptr || !same_properties(*before, after))
+void write_elements(const Keyspace& before, const Keyspace& after, WriteSet& writes) {
+  const std::string& name = after.name.empty() ? before.name : after.name;
+  write_elements(RecordType::table, name, before.tables, after.tables, writes);
+  write_elements(RecordType::type, name, before.types, after.types, writes);
+  write_elements(RecordType::view, name, before.views, after.views, writes);
+  write_elements(RecordType::function, name, before.functions, after.functions, writes);
+  write_elements(RecordType::aggregate, name, before.aggregates, after.aggregates, writes);
+}
+
+void write_keyspace(const Keyspace& before, const Keyspace& after, WriteSet& writes) {
+  if (after.name.empty()) {
+    writes.erase(record_key(RecordType::keyspace, before.name));
+  } else if (before.name.empty() || !same_properties(before, after)) {
     writes.put(record_key(RecordType::keyspace, after.name), schema::encode(after));
-  write_elements(RecordType::table, after.name, before ? &before->tables : nullptr, after.tables, writes);
-  write_elements(RecordType::type, after.name, before ? &before->types : nullptr, after.types, writes);
-  write_elements(RecordType::view, after.name, before ? &before->views : nullptr, after.views, writes);
-  write_elements(RecordType::function, after.name, before ? &before->functions : nullptr, after.functions,
-                 writes);
-  write_elements(RecordType::aggregate, after.name, before ? &before->aggregates : nullptr, after.aggregates,
-                 writes);
-}
-
-void erase_keyspace(const Keyspace& keyspace, WriteSet& writes) {
-  writes.erase(record_key(RecordType::keyspace, keyspace.name));
-  auto erase = [&](RecordType type, const auto& elements) {
-    for (const auto& [name, element] : elements) writes.erase(record_key(type, keyspace.name, name));
-  };
-  erase(RecordType::table, keyspace.tables);
-  erase(RecordType::type, keyspace.types);
-  erase(RecordType::view, keyspace.views);
-  erase(RecordType::function, keyspace.functions);
-  erase(RecordType::aggregate, keyspace.aggregates);
+  }
+  write_elements(before, after, writes);
 }
 
 WriteSet difference(const Snapshot& before, const Snapshot& after) {
   WriteSet writes;
-  for (const auto& [name, keyspace] : before.keyspaces)
-    if (!keyspace->is_system && !after.find_keyspace(name)) erase_keyspace(*keyspace, writes);
-  for (const auto& [name, keyspace] : after.keyspaces) {
-    schema::KeyspacePtr old = before.find_keyspace(name);
-    if (!keyspace->is_system && old != keyspace) write_keyspace(old.get(), *keyspace, writes);
-  }
+  schema::compare_keyspaces(before, after, [&](const Keyspace& old, const Keyspace& next) {
+    if (!old.is_system && !next.is_system) write_keyspace(old, next, writes);
+  });
   return writes;
 }
 
@@ -198,7 +188,7 @@ base::Result<Catalogue> Catalogue::load(storage::Store& store) {
     catalogue.schema_ = std::move(snapshot);
     SIBYL_TRY(catalogue.read_records());
   }
-  catalogue.set_purge_policy();
+  catalogue.set_purge_policy({});
   return catalogue;
 }
 
@@ -310,26 +300,49 @@ base::Status Catalogue::change(const Snapshot& next, const std::vector<uint32_t>
   }
   writes.append(std::move(also));
   SIBYL_TRY(store_->commit(std::move(writes)));
-  schema_ = std::move(snapshot);
-  set_purge_policy();
+  const schema::SnapshotPtr before = std::exchange(schema_, std::move(snapshot));
+  set_purge_policy(*before);
   return {};
 }
 
-void Catalogue::set_purge_policy() {
+namespace {
+
+// The records of a table and of its indexes, or of a view.
+void add_policies(const schema::Table& table, std::vector<storage::PurgePolicy::Table>& out) {
+  out.push_back({table.storage_id, table.options.gc_grace_seconds, table.is_view()});
+  for (const schema::Index& index : table.indexes)
+    out.push_back({index.storage_id, table.options.gc_grace_seconds});
+}
+
+constexpr auto by_table_id = [](const auto& left, const auto& right) {
+  return left.table_id < right.table_id;
+};
+
+}  // namespace
+
+// Changes what differs: a policy of thousands of tables is not made anew for each definition.
+void Catalogue::set_purge_policy(const Snapshot& before) {
+  std::vector<storage::PurgePolicy::Table> gone, added;
+  const auto visit = [&](const std::string&, const schema::TablePtr& old, const schema::TablePtr& next) {
+    if (old) add_policies(*old, gone);
+    if (next) add_policies(*next, added);
+  };
+  schema::compare_keyspaces(before, *schema_, [&](const Keyspace& old, const Keyspace& next) {
+    if (old.is_system || next.is_system) return;
+    schema::compare(old.tables, next.tables, visit);
+    schema::compare(old.views, next.views, visit);
+  });
   auto policy = std::make_shared<storage::PurgePolicy>();
-  for (const auto& [name, keyspace] : schema_->keyspaces) {
-    if (keyspace->is_system) continue;
-    for (const auto& [table_name, table] : keyspace->tables) {
-      policy->tables.push_back({table->storage_id, table->options.gc_grace_seconds});
-      for (const schema::Index& index : table->indexes)
-        policy->tables.push_back({index.storage_id, table->options.gc_grace_seconds});
-    }
-    for (const auto& [view_name, view] : keyspace->views)
-      policy->tables.push_back({view->storage_id, view->options.gc_grace_seconds, true});
-  }
-  std::sort(policy->tables.begin(), policy->tables.end(),
-            [](const auto& left, const auto& right) { return left.table_id < right.table_id; });
-  store_->set_purge_policy(std::move(policy));
+  std::sort(gone.begin(), gone.end(), by_table_id);
+  std::sort(added.begin(), added.end(), by_table_id);
+  std::vector<storage::PurgePolicy::Table> kept;
+  if (purge_policy_)
+    std::set_difference(purge_policy_->tables.begin(), purge_policy_->tables.end(), gone.begin(), gone.end(),
+                        std::back_inserter(kept), by_table_id);
+  std::merge(kept.begin(), kept.end(), added.begin(), added.end(), std::back_inserter(policy->tables),
+             by_table_id);
+  purge_policy_ = std::move(policy);
+  store_->set_purge_policy(purge_policy_);
 }
 
 }  // namespace sibyl::engine

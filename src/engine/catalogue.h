@@ -43,9 +43,11 @@ class Catalogue {
   explicit Catalogue(storage::Store& store) : store_(&store) {}
   base::Status begin();
   base::Status read_records();
-  void set_purge_policy();
+  // `before`: the schema that the policy so far is for.
+  void set_purge_policy(const schema::Snapshot& before);
 
   storage::Store* store_;
+  std::shared_ptr<const storage::PurgePolicy> purge_policy_;
   base::Bytes host_id_;
   schema::SnapshotPtr schema_;
 };

@@ -315,8 +315,10 @@ std::vector<Resource> made_by(const schema::Change& change, const schema::Snapsh
 Roles::Change follow_definition(const std::vector<schema::Change>& changes, const schema::Snapshot& after,
                                 const auth::Login* maker) {
   return [&changes, &after, maker](AccessRows& rows) -> base::Status {
+    // Once for all: a keyspace may have thousands of tables.
+    const auto is_drop = [](const auto& change) { return change.kind == schema::Change::Kind::dropped; };
+    if (std::any_of(changes.begin(), changes.end(), is_drop)) forget_missing(rows, after);
     for (const schema::Change& change : changes) {
-      if (change.kind == schema::Change::Kind::dropped) forget_missing(rows, after);
       if (maker == nullptr || !rows.roles.contains(maker->role)) continue;  // dropped meanwhile
       for (const Resource& resource : made_by(change, after)) {
         auth::PermissionSet& set = rows.permissions[maker->role][auth::name_of(resource)];

@@ -1,6 +1,7 @@
 #include "engine/schema_rows.h"
 
 #include "engine/system_tables.h"
+#include "schema/compare.h"
 #include "types/print.h"
 #include "types/value.h"
 
@@ -179,22 +180,64 @@ void SchemaRows::erase(const Keyspace& keyspace) {
   }
 }
 
-void SchemaRows::put(const Keyspace& keyspace) {
-  where_ = keyspace.is_virtual ? "system_virtual_schema" : "system_schema";
+void SchemaRows::put_keyspace(const Keyspace& keyspace) {
   SystemRow row = {{"keyspace_name", keyspace.name}};
   if (!keyspace.is_virtual) {
     row.emplace_back("durable_writes", types::encode_boolean(keyspace.durable_writes));
     row.emplace_back("replication", text_map(keyspace.replication));
   }
   add("keyspaces", row);
+}
+
+void SchemaRows::put(const Keyspace& keyspace) {
+  where_ = keyspace.is_virtual ? "system_virtual_schema" : "system_schema";
+  put_keyspace(keyspace);
   for (const auto& [name, table] : keyspace.tables) put_table(*table, keyspace.is_virtual);
   for (const auto& [name, type] : keyspace.types) add("types", type_row(*type));
-  for (const auto& [name, view] : keyspace.views) {
-    add("views", view_row(*view));
-    put_columns(*view);
-  }
+  for (const auto& [name, view] : keyspace.views) put_view(*view);
   for (const auto& [signature, function] : keyspace.functions) add("functions", function_row(*function));
   for (const auto& [signature, aggregate] : keyspace.aggregates) add("aggregates", aggregate_row(*aggregate));
+}
+
+// What goes is erased before anything is put: of a table that became a view of the same name, say.
+void SchemaRows::change(const Keyspace& before, const Keyspace& after) {
+  where_ = "system_schema";
+  const auto each = [](const auto& old, const auto& next, auto visit) {
+    schema::compare(old, next,
+                    [&](const std::string&, const auto& one, const auto& other) { visit(one, other); });
+  };
+  const auto erase_old = [&](const schema::TablePtr& old, const schema::TablePtr&) {
+    if (old) erase_table(*old);
+  };
+  each(before.tables, after.tables, erase_old);
+  each(before.views, after.views, erase_old);
+  if (before.replication != after.replication || before.durable_writes != after.durable_writes)
+    put_keyspace(after);
+  each(before.tables, after.tables, [&](const schema::TablePtr&, const schema::TablePtr& next) {
+    if (next) put_table(*next, false);
+  });
+  each(before.views, after.views, [&](const schema::TablePtr&, const schema::TablePtr& next) {
+    if (next) put_view(*next);
+  });
+  const auto replace = [&](const char* table, auto row_of) {
+    return [this, table, row_of](const auto& old, const auto& next) {
+      if (old) erase_row(system_table(where_, table), row_of(*old), writes_);
+      if (next) add(table, row_of(*next));
+    };
+  };
+  each(before.types, after.types, replace("types", type_row));
+  each(before.functions, after.functions, replace("functions", function_row));
+  each(before.aggregates, after.aggregates, replace("aggregates", aggregate_row));
+}
+
+void SchemaRows::erase_table(const Table& table) {
+  for (const char* rows : {"tables", "columns", "dropped_columns", "views", "indexes", "column_masks"})
+    erase_rows(system_table(where_, rows), table.keyspace, table.name, writes_);
+}
+
+void SchemaRows::put_view(const Table& view) {
+  add("views", view_row(view));
+  put_columns(view);
 }
 
 void SchemaRows::put_table(const Table& table, bool is_virtual) {

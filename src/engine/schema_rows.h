@@ -17,8 +17,14 @@ class SchemaRows {
   void erase(const schema::Keyspace& keyspace);
   // Everything in the keyspace; erase() an older state of it first.
   void put(const schema::Keyspace& keyspace);
+  // Only what differs: a keyspace may have thousands of tables. REQUIRES: neither is virtual.
+  void change(const schema::Keyspace& before, const schema::Keyspace& after);
 
  private:
+  void put_keyspace(const schema::Keyspace& keyspace);
+  void put_view(const schema::Table& view);
+  // Those of a table or a view.
+  void erase_table(const schema::Table& table);
   void put_table(const schema::Table& table, bool is_virtual);
   void put_columns(const schema::Table& table);
   void add(const char* table, const SystemRow& row);

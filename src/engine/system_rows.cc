@@ -89,6 +89,13 @@ void erase_partition(const schema::Table& table, BytesView key, storage::WriteSe
   writes.erase_range(prefix, *row::after(prefix));
 }
 
+void erase_rows(const schema::Table& table, BytesView key, BytesView first, storage::WriteSet& writes) {
+  Bytes clustering;
+  types::encode_key(*table.clustering(0).type, first, table.clustering(0).descending, clustering);
+  Bytes begin = row::row_record_key(row::partition_prefix(table.storage_id, key), clustering);
+  writes.erase_range(begin, *row::after(begin));
+}
+
 void erase_table(const schema::Table& table, storage::WriteSet& writes) {
   writes.erase_range(row::table_begin(table.storage_id), row::table_end(table.storage_id));
 }

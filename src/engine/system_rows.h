@@ -27,6 +27,8 @@ void put_row(const schema::Table& table, const SystemRow& row, int64_t timestamp
 void erase_row(const schema::Table& table, const SystemRow& row, storage::WriteSet& writes);
 // REQUIRES: the partition key has one component.
 void erase_partition(const schema::Table& table, BytesView key, storage::WriteSet& writes);
+// The rows of the partition whose first clustering column, a text, is `first`. REQUIRES: as above.
+void erase_rows(const schema::Table& table, BytesView key, BytesView first, storage::WriteSet& writes);
 void erase_table(const schema::Table& table, storage::WriteSet& writes);
 
 Bytes text_list(const std::vector<std::string>& elements);

@@ -128,10 +128,16 @@ base::Status SystemTables::show_schema(const schema::Snapshot* before, const sch
   SchemaRows rows(writes, clock_.now_micros());
   if (before != nullptr) {
     for (const auto& [name, keyspace] : before->keyspaces)
-      if (after.find_keyspace(name) != keyspace) rows.erase(*keyspace);
+      if (!after.find_keyspace(name)) rows.erase(*keyspace);
   }
-  for (const auto& [name, keyspace] : after.keyspaces)
-    if (before == nullptr || before->find_keyspace(name) != keyspace) rows.put(*keyspace);
+  for (const auto& [name, keyspace] : after.keyspaces) {
+    const schema::KeyspacePtr old = before != nullptr ? before->find_keyspace(name) : nullptr;
+    if (!old) {
+      rows.put(*keyspace);
+    } else if (old != keyspace) {
+      rows.change(*old, *keyspace);
+    }
+  }
   schema_version_ = after.version;
   put_local(writes);
   return store_.commit(std::move(writes));

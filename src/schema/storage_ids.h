@@ -11,6 +11,8 @@ namespace sibyl::schema {
 
 // Of all tables and views.
 std::unordered_set<uint32_t> table_ids(const Snapshot& schema);
+// Whether indexes may differ: some table that does has any. Cheap when few tables differ.
+bool indexes_differ(const Snapshot& before, const Snapshot& after);
 // Of all indexes that answer ANN queries.
 std::set<uint32_t> vector_index_ids(const Snapshot& schema);
 
