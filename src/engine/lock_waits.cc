@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <exception>
 #include <memory>
 
+#include "base/contain.h"
 #include "plan/modify.h"
 
 namespace sibyl::engine {
@@ -96,11 +96,9 @@ void run_guarded(execute::Completion done, std::move_only_function<void(execute:
     }
   };
   const auto once = std::make_shared<Once>(std::move(done));
-  try {
-    run([once](base::Result<execute::ResultSet> result) { once->call(std::move(result)); });
-  } catch (const std::exception& error) {
-    once->call(base::fail(base::ErrorCode::server, fmt::format("The request failed: {}", error.what())));
-  }
+  const base::Status status = base::contain(
+      [&] { run([once](base::Result<execute::ResultSet> result) { once->call(std::move(result)); }); });
+  if (!status) once->call(base::fail(status.error()));
 }
 
 }  // namespace sibyl::engine

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "execute/combine_merges.h"
 #include "execute/conditional.h"
 #include "execute/execute.h"
 #include "execute/interrupt_check.h"
@@ -13,7 +14,6 @@
 #include "execute/try_write.h"
 #include "execute/upkeep.h"
 #include "plan/attributes.h"
-#include "storage/combine_merges.h"
 
 namespace sibyl::execute {
 
@@ -94,7 +94,7 @@ class BatchBuilder {
     }
     result.warnings = std::move(space.warnings);
     SIBYL_TRY(before.counters.write(before.reads, server_timestamp, writes));
-    storage::combine_merges(writes);
+    combine_merges(writes);
     return {};
   }
 

@@ -6,13 +6,13 @@
 #include <limits>
 
 #include "base/check.h"
+#include "execute/combine_merges.h"
 #include "execute/modify_commit.h"
 #include "execute/reader.h"
 #include "execute/trace.h"
 #include "execute/upkeep.h"
 #include "plan/keys.h"
 #include "row/record_key.h"
-#include "storage/combine_merges.h"
 #include "types/key.h"
 
 namespace sibyl::execute {
@@ -246,7 +246,7 @@ base::Status ConditionalBuilder::write(Before& before) {
     SIBYL_TRY(build_writes(statement, targets_[i], bindings, moment, &before, space_, writes));
   }
   result.warnings = std::move(space_.warnings);
-  storage::combine_merges(writes);
+  combine_merges(writes);
   const schema::Table* const changed = &table();
   if (!changed->needs_upkeep()) return {};
   return add_upkeep({&changed, 1}, environment_.store, writes, request_.interrupt);

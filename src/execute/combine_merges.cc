@@ -1,4 +1,4 @@
-#include "storage/combine_merges.h"
+#include "execute/combine_merges.h"
 
 #include <algorithm>
 #include <utility>
@@ -6,9 +6,12 @@
 
 #include "row/merge.h"
 
-namespace sibyl::storage {
+namespace sibyl::execute {
 namespace {
 
+using base::Bytes;
+using base::BytesView;
+using storage::WriteSet;
 using Operation = WriteSet::Operation;
 
 bool by_key(const Operation& left, const Operation& right) {
@@ -49,4 +52,4 @@ void combine_merges(WriteSet& writes) {
   writes = combine(std::move(sorted));
 }
 
-}  // namespace sibyl::storage
+}  // namespace sibyl::execute

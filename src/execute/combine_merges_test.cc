@@ -1,4 +1,4 @@
-#include "storage/combine_merges.h"
+#include "execute/combine_merges.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -9,8 +9,12 @@
 #include "row/fragment_generator.h"
 #include "row/merge.h"
 
-namespace sibyl::storage {
+namespace sibyl::execute {
 namespace {
+
+using base::Bytes;
+using base::BytesView;
+using storage::WriteSet;
 
 std::map<Bytes, Bytes> merged(const WriteSet& writes) {
   std::map<Bytes, std::vector<BytesView>> fragments;
@@ -47,4 +51,4 @@ TEST(CombineMerges, OperationsThatAreNotMergesKeepTheirOrder) {
 }
 
 }  // namespace
-}  // namespace sibyl::storage
+}  // namespace sibyl::execute
