@@ -241,6 +241,30 @@ void add_memory(std::vector<Setting>& list) {
   list.back().default_note = "1/4 of memory, 32MiB to 1GiB";
 }
 
+// How long writes wait for those ahead of them in their partition.
+void add_write_timeouts(std::vector<Setting>& list, const char* section) {
+  list.push_back(duration(
+      "write_request_timeout", section, [](auto& c) -> auto& { return c.engine.lock_timeouts.write; }, 10,
+      any,
+      "A write that reads first (lists by index, tables with indexes or views) and waits longer for other "
+      "writes of its partition is a write timeout"));
+  list.back().aliases = {{"write_request_timeout_in_ms", "ms"}};
+  list.push_back(duration(
+      "cas_contention_timeout", section,
+      [](auto& c) -> auto& { return c.engine.lock_timeouts.cas_contention; }, 10, any,
+      "The same for conditional writes"));
+  list.back().aliases = {{"cas_contention_timeout_in_ms", "ms"}};
+  list.push_back(duration(
+      "counter_write_request_timeout", section,
+      [](auto& c) -> auto& { return c.engine.lock_timeouts.counter_write; }, 10, any,
+      "The same for counters"));
+  list.back().aliases = {{"counter_write_request_timeout_in_ms", "ms"}};
+  list.push_back(duration(
+      "truncate_request_timeout", section, [](auto& c) -> auto& { return c.engine.lock_timeouts.truncate; },
+      10, any, "The same for TRUNCATE, which waits for the writes of all partitions"));
+  list.back().aliases = {{"truncate_request_timeout_in_ms", "ms"}};
+}
+
 void add_network(std::vector<Setting>& list) {
   constexpr const char* section = "Clients";
   constexpr int64_t kibibyte = 1 << 10, mebibyte = 1 << 20;
@@ -281,6 +305,7 @@ void add_network(std::vector<Setting>& list) {
       "range_request_timeout", section, [](auto& c) -> auto& { return c.server.limits.range_timeout; }, 10,
       any, "The same where the partitions are not named: scans, and reads through an index"));
   list.back().aliases = {{"range_request_timeout_in_ms", "ms"}};
+  add_write_timeouts(list, section);
   list.push_back(size(
       "native_transport_max_frame_size", section,
       [](auto& c) -> auto& { return c.server.limits.frame_body_bytes; }, 64 * kibibyte, any,

@@ -469,7 +469,7 @@ memtable:
       class_name: SkipListMemtable
 server_encryption_options:
   internode_encryption: none
-truncate_request_timeout_in_ms: 60000
+hints_flush_period_in_ms: 10000
 )",
                    "cassandra.yaml");
   const Reader::Result result = reader.finish();
@@ -477,7 +477,7 @@ truncate_request_timeout_in_ms: 60000
   EXPECT_EQ(result.configuration.engine.cluster_name, "Test Cluster");
   EXPECT_THAT(reader.ignored(),
               ElementsAre("num_tokens", "hinted_handoff_enabled", "partitioner", "seed_provider", "memtable",
-                          "server_encryption_options", "truncate_request_timeout_in_ms"));
+                          "server_encryption_options", "hints_flush_period_in_ms"));
 }
 
 TEST(Configuration, a_file_that_cannot_be_read_is_a_problem) {

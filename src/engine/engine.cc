@@ -393,7 +393,7 @@ class EngineImpl final : public Engine {
                       Again again) {
     if (request.trace != nullptr) request.trace->step("Waiting for other writes of the same partitions");
     if (!attempt.deadline)
-      attempt.deadline = std::chrono::steady_clock::now() + timeout_of(user, lock_timeouts_);
+      attempt.deadline = std::chrono::steady_clock::now() + timeout_of(user, options_.lock_timeouts);
     execute::PartitionLocks::Stripes wanted = std::exchange(attempt.wanted, {});
     const auto deadline = *attempt.deadline;
     locks_.acquire_later(
@@ -401,7 +401,7 @@ class EngineImpl final : public Engine {
         [this, user, attempt = std::move(attempt), interrupt = request.interrupt, done = std::move(done),
          again = std::move(again)](std::optional<execute::PartitionLocks::Held> held,
                                    uint32_t contentions) mutable {
-          if (!held) return done(base::fail(lock_timeout_error(user, lock_timeouts_, contentions)));
+          if (!held) return done(base::fail(lock_timeout_error(user, options_.lock_timeouts, contentions)));
           attempt.held = std::move(*held);
           run_guarded(std::move(done), [&](Completion then) {
             base::Status wanted_still = interrupt != nullptr ? interrupt->check() : base::Status();
@@ -520,7 +520,6 @@ class EngineImpl final : public Engine {
   uint64_t last_token_ = 0;
   MonitorTables monitor_tables_;
   WriteGate gate_;
-  const LockTimeouts lock_timeouts_;
   DiskUsage disk_usage_{options_.guardrails, *store_, options_.data};
   std::optional<UsageKeeper> usage_keeper_;
   std::optional<Builder> builder_;  // last: it uses the others

@@ -17,6 +17,7 @@
 #include "auth/options.h"
 #include "base/clock.h"
 #include "base/result.h"
+#include "engine/lock_waits.h"
 #include "engine/monitor.h"
 #include "engine/traces.h"
 #include "execute/environment.h"
@@ -44,6 +45,7 @@ struct Options {
   // Where the server says it is: drivers route by it, and NetworkTopologyStrategy names the first.
   std::string data_center = "datacenter1", rack = "rack1";
   plan::Guardrails guardrails;
+  LockTimeouts lock_timeouts;
   bool dynamic_data_masking = false;  // MASKED WITH may be used, and hides what it covers
   auth::Options auth;
   bool statistics = true;  // per table and per shape of a query (usage.h); off only to measure their cost
