@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "base/check.h"
+#include "base/contain.h"
 
 namespace sibyl::execute {
 
@@ -256,7 +257,8 @@ void PartitionLocks::Queues::run_ready() {
     next.splice(next.end(), ready, ready.begin());
     lock.unlock();
     Waiter& waiter = next.front();
-    waiter.then(Held(&locks, std::move(waiter.stripes)), waiter.contentions);
+    // What it throws destroys its completion with it, which its owner takes for a failure.
+    (void)base::contain([&] { waiter.then(Held(&locks, std::move(waiter.stripes)), waiter.contentions); });
     next.clear();
     lock.lock();
   }
@@ -271,7 +273,8 @@ void PartitionLocks::Queues::watch_deadlines() {
       expire(deadlines.begin()->second, expired);
     if (!expired.empty()) {
       lock.unlock();
-      for (Waiter& waiter : expired) waiter.then(std::nullopt, waiter.contentions);
+      for (Waiter& waiter : expired)
+        (void)base::contain([&] { waiter.then(std::nullopt, waiter.contentions); });
       expired.clear();
       lock.lock();
     } else if (deadlines.empty() || deadlines.begin()->first == never) {

@@ -230,5 +230,21 @@ TEST(PartitionLocks, WaitersAndThoseThatGiveUpKeepTheLocksConsistent) {
   EXPECT_TRUE(locks.try_acquire(locks.all(), all));
 }
 
+// What a write throws after it has waited ends that write: its locks are given back, and others go on.
+TEST(PartitionLocks, AWaiterThatThrowsHarmsNoOther) {
+  PartitionLocks locks(16);
+  const std::vector<base::Bytes> partition = {"p"};
+  PartitionLocks::Held first = locks.acquire(partition);
+  auto kept = std::make_shared<int>();
+  for (const auto deadline : {PartitionLocks::never, std::chrono::steady_clock::now()})
+    locks.acquire_later(locks.stripes_of(partition), deadline,
+                        [kept](std::optional<PartitionLocks::Held>, uint32_t) { throw std::bad_alloc(); });
+  first.release();
+  PartitionLocks::Held second = locks.acquire(partition);
+  second.release();
+  locks.stop();
+  EXPECT_EQ(kept.use_count(), 1) << "what was not completed is destroyed";
+}
+
 }  // namespace
 }  // namespace sibyl::execute
