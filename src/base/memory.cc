@@ -152,9 +152,4 @@ StatementScope::~StatementScope() {
   if (peak_used > worth_returning) return_free_memory();
 }
 
-Error out_of_memory() {
-  return Error(ErrorCode::overloaded, "The system has no memory for this statement")
-      .with_hint("set memory to what the process may use");
-}
-
 }  // namespace sibyl::base

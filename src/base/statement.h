@@ -7,9 +7,9 @@
 
 #include <cstdint>
 #include <exception>
-#include <new>
 #include <utility>
 
+#include "base/contain.h"
 #include "base/memory.h"
 #include "base/result.h"
 
@@ -73,9 +73,6 @@ inline void check_interrupt() {
   if (statement::thread_state.interrupt != nullptr) statement::ask_interrupt();
 }
 
-// The error for memory that the system does not give.
-Error out_of_memory();
-
 // Runs `body`, which returns a Result, within the limits.
 template <typename Body>
 auto run_statement(const Interrupt* interrupt, Body&& body) -> decltype(body()) {
@@ -84,10 +81,8 @@ auto run_statement(const Interrupt* interrupt, Body&& body) -> decltype(body()) 
     return body();
   } catch (const StatementEnded& ended) {
     return fail(ended.error());
-  } catch (const std::bad_alloc&) {
-    return fail(out_of_memory());
-  } catch (const std::exception& unexpected) {
-    return fail(ErrorCode::server, unexpected.what());  // a library's, about a value that it cannot take
+  } catch (...) {
+    return fail(error_of_exception());  // of a library that cannot take a value, or no memory
   }
 }
 
