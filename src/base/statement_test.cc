@@ -147,7 +147,7 @@ TEST_F(StatementTest, work_without_an_interrupt_goes_on) {
 
 TEST_F(StatementTest, memory_that_the_system_does_not_give_is_an_error) {
   const Status status = run([] { throw std::bad_alloc(); });
-  EXPECT_EQ(status.error().code(), ErrorCode::overloaded);
+  EXPECT_EQ(status.error().code(), ErrorCode::server);
 }
 
 }  // namespace
