@@ -142,6 +142,25 @@ TEST_F(MasksTest, WriteTimesOfElementsNeedAPermission) {
   EXPECT_THAT(ask("bob", "SELECT ttl(v) FROM p LIMIT 1"), ElementsAre("null"));
 }
 
+// A set has as many write times after `s + {'x'}` as before when 'x' was in it.
+TEST_F(MasksTest, WriteTimesOfCollectionsNeedAPermission) {
+  must(
+      "CREATE TABLE ks.tags (k int PRIMARY KEY, s set<text> MASKED WITH DEFAULT, "
+      "f frozen<set<text>> MASKED WITH DEFAULT, plain set<text>)");
+  must("INSERT INTO ks.tags (k, s, f, plain) VALUES (1, {'x'}, {'x'}, {'x'}) USING TIMESTAMP 5");
+  must("GRANT SELECT ON ks.tags TO bob");
+  must("GRANT MODIFY ON ks.tags TO bob");
+  const std::string refusal =
+      "User bob has no UNMASK nor SELECT_MASKED permission on table ks.tags, cannot query masked columns [s]";
+  EXPECT_THAT(ask("bob", "UPDATE tags USING TIMESTAMP 1 SET s = s + {'x'} WHERE k = 1"), ElementsAre("OK"));
+  for (const std::string function : {"writetime", "maxwritetime", "ttl"})
+    EXPECT_THAT(ask("bob", "SELECT " + function + "(s) FROM tags"), ElementsAre(refusal)) << function;
+  EXPECT_THAT(ask("bob", "SELECT max(maxwritetime(s)) FROM tags"), ElementsAre(refusal));
+  EXPECT_THAT(ask("bob", "SELECT writetime(f), writetime(plain) FROM tags"), ElementsAre("5|[5]"));
+  must("GRANT SELECT_MASKED ON ks.tags TO bob");
+  EXPECT_THAT(ask("bob", "SELECT writetime(s) FROM tags"), ElementsAre("[5]"));
+}
+
 TEST_F(MasksTest, HideKeysInStatisticsAndMessages) {
   must("CREATE TABLE ks.q (k text MASKED WITH DEFAULT, c int, v int, PRIMARY KEY ((k, c)))");
   must("INSERT INTO ks.q (k, c) VALUES ('alice', 1)");

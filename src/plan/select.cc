@@ -305,9 +305,12 @@ std::vector<const schema::Column*> restricted_masks(const schema::Table& table, 
     named.insert(relation.columns.begin(), relation.columns.end());
   for (const cql::Ordering& ordering : select.order_by)
     if (ordering.ann_of) named.insert(ordering.column);
-  // The write time of an element tells whether there is such an element.
+  // The write time of an element tells whether there is such an element. So do the write times of the whole
+  // collection, read before and after a write of that element.
   for (const Input& input : selection.inputs)
-    if (input.part == Input::Part::element || input.part == Input::Part::slice)
+    if (input.part == Input::Part::element || input.part == Input::Part::slice ||
+        (input.kind != Input::Kind::value && input.column->type->is_multi_cell() &&
+         input.column->type->kind() != types::Kind::udt))
       named.insert(input.column->name);
   std::vector<const schema::Column*> masked;
   for (const schema::Column& column : table.columns)

@@ -48,8 +48,8 @@ struct Select {
   };
   std::vector<InputSource> partition_inputs, clustering_inputs, static_inputs,
       regular_inputs;  // each sorted by `at`
-  // Masked columns that relations, ANN orders or write times of elements ask about: whoever may ask for a
-  // value can find it out, so this needs a permission.
+  // Masked columns that relations, ANN orders, or write times of collections and their elements ask about. A
+  // role that may ask for a value can find it out, so this needs a permission.
   std::vector<const schema::Column*> restricted_masks;
   // The input of each filtered column, in the order of where->filtered_columns().
   std::vector<int> filter_inputs;
