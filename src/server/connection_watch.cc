@@ -78,7 +78,6 @@ bool Connection::is_overloaded() const {
 // held: however large its result, it is the only one.
 bool Connection::try_start(Call& call) {
   if (call.is_producing) return true;  // submitted again: it is counted already
-  if (call.is_producing) return true;  // it has been given back to the pool
   const size_t producing = producing_.load(std::memory_order_relaxed);
   if (!is_closed() && !throws_on_overload_) {
     const size_t held = held_bytes();
