@@ -89,6 +89,8 @@ bool BlockingPool::submit(Line& line, Call& call) {
     append(line, call);
     if (line.size_ == 1) take_place(line);
     ++waiting_;
+    call.takes_room = true;
+    ++room_taken_;
     computes = line.oldest_->computes;
     watch_if_busy();
   }
@@ -98,6 +100,7 @@ bool BlockingPool::submit(Line& line, Call& call) {
 
 void BlockingPool::append(Line& line, Call& call) {
   call.next = nullptr;
+  call.takes_room = false;
   (line.oldest_ == nullptr ? line.oldest_ : line.newest_->next) = &call;
   line.newest_ = &call;
   ++line.size_;
@@ -118,6 +121,14 @@ bool BlockingPool::may_start(Line& line) {
   if (!admission_.try_start(*line.oldest_)) return false;
   line.is_held_.store(false, std::memory_order_relaxed);
   return true;
+}
+
+// REQUIRES: may_start() was false for it.
+void BlockingPool::hold(Line& line) {
+  for (Call* call = line.oldest_; call != nullptr; call = call->next)
+    if (std::exchange(call->takes_room, false)) --room_taken_;
+  waiting_ -= line.size_;
+  count_held(line, static_cast<ptrdiff_t>(line.size_));
 }
 
 void BlockingPool::release(Line& line) {
@@ -152,7 +163,7 @@ Call* BlockingPool::take_held(Line& line) {
 
 bool BlockingPool::has_room(const Line& line) const {
   const size_t kept_free = line.oldest_ == nullptr ? 0 : queue_limit_ / 8;
-  return waiting_ < queue_limit_ - kept_free;
+  return room_taken_ < queue_limit_ - kept_free;
 }
 
 // Its turn comes when all others that wait have had theirs.
@@ -175,8 +186,7 @@ Call* BlockingPool::next_call(Queue& queue) {
   Line& line = *queue.first;
   queue.first = line.next_;
   if (!may_start(line)) {
-    waiting_ -= line.size_;
-    count_held(line, static_cast<ptrdiff_t>(line.size_));
+    hold(line);
     return nullptr;
   }
   Call* call = take_from(line);
@@ -193,6 +203,7 @@ Call* BlockingPool::take_from(Line& line) {
   line.oldest_ = call->next;
   --line.size_;
   --waiting_;
+  if (std::exchange(call->takes_room, false)) --room_taken_;
   return call;
 }
 

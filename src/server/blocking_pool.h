@@ -6,8 +6,9 @@
 // never so many run that no thread is left for others: who writes, defines or connects does not wait for
 // scans. Calls that compute for long have a few threads of their own, with a low priority.
 //
-// A line whose next call may not start (Admission) is held: it takes no turns, and its calls neither expire
-// nor count against the queue's limit, until release() is called for it.
+// A line whose next call may not start (Admission) is held: it takes no turns, and its calls do not expire,
+// until release() is called for it. Calls that were held never count against the queue's limit again: a line
+// that is released must not have the calls of other clients refused.
 #pragma once
 
 #include <atomic>
@@ -64,8 +65,8 @@ class BlockingPool {
     std::atomic<bool> is_held_{false};
   };
 
-  // `name`: as system_views and metrics show it. `queue_limit`: how many calls may wait, in all lines
-  // together. `patience`: those that have waited longer are run by a thread of their own, though every other
+  // `name`: as system_views and metrics show it. `queue_limit`: how many calls that were never held may wait,
+  // in all lines together. `patience`: those that have waited longer are run by a thread of their own, though every other
   // is busy: `run` must refuse them. 0: they wait on.
   BlockingPool(std::string name, unsigned threads, size_t queue_limit, Run run,
                std::chrono::milliseconds patience = {}, Admission admission = {nullptr, nullptr});
@@ -115,6 +116,7 @@ class BlockingPool {
   bool may_start(Line& line);
   void append(Line& line, Call& call);
   void count_held(const Line& line, ptrdiff_t change);
+  void hold(Line& line);
   void watch_if_busy();
   // Those that have waited for too long, linked by Call::next.
   Call* take_expired();
@@ -132,6 +134,7 @@ class BlockingPool {
   uint64_t places_ = 0;                // that were taken
   size_t waiting_ = 0;                 // calls in all lines that are not held
   size_t held_ = 0;                    // calls in those that are
+  size_t room_taken_ = 0;              // calls that wait and were never held
   size_t busy_ = 0;                    // threads
   size_t lasting_now_ = 0;
   bool is_watching_ = false;

@@ -234,6 +234,38 @@ TEST(BlockingPool, AHeldLineTakesNoTurnsAndNoRoomAndDoesNotExpire) {
   EXPECT_EQ(pool.take_held(slow), nullptr);
 }
 
+TEST(BlockingPool, AReleasedLineTakesNoRoom) {
+  static std::atomic<bool> is_open;
+  is_open = false;
+  Held::limit = 1;
+  BlockingPool::Line slow, blocking, other;
+  std::vector<Call> calls(20);
+  BlockingPool pool(
+      "Pool", 1, 4,
+      [](Call&) {
+        while (!is_open) std::this_thread::yield();
+      },
+      {}, {Held::try_start, Held::count});
+  const auto submit = [&](BlockingPool::Line& line, size_t place, int16_t stream) {
+    calls[place].stream = stream;
+    return pool.submit(line, calls[place]);
+  };
+  ASSERT_TRUE(submit(slow, 0, 2));
+  while (!slow.is_held()) std::this_thread::yield();
+  for (size_t i = 1; i < 8; ++i) ASSERT_TRUE(submit(slow, i, 2));
+  ASSERT_TRUE(submit(blocking, 8, 1));
+  while (pool.usage().active == 0) std::this_thread::yield();
+  Held::limit = 2;
+  pool.release(slow);
+  EXPECT_EQ(pool.usage().pending, 8u);
+  size_t submitted = 9;
+  for (size_t i = 9; i < 14; ++i) submitted += submit(other, i, 1);
+  EXPECT_EQ(submitted, 13u) << "four that were never held may wait";
+  is_open = true;
+  while (pool.usage().completed < submitted) std::this_thread::yield();
+  for (size_t i = 14; i < 18; ++i) EXPECT_TRUE(submit(other, i, 1)) << "the room is free again";
+}
+
 TEST(BlockingPool, HeldCallsCanBeTakenBack) {
   Held::limit = 0;
   BlockingPool::Line line;

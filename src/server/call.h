@@ -55,6 +55,7 @@ struct Call final : execute::Interrupt {
   std::chrono::steady_clock::time_point deadline = never;  // of a read that a thread of the pool runs
   bool may_last = false;                                   // reads users' tables: for as long as they are
   bool is_pooled = false;                                  // it was handed to the pool
+  bool takes_room = false;                                 // it counts against the limit of the pool's queue
   bool is_producing = false;        // a thread of the pool has started it: its connection counts its result
   bool computes = false;            // on long numbers, or it has left its reactor: few of these run at once
   bool completed_inline = false;    // while it was being started: the reactor finishes it there and then
