@@ -12,12 +12,13 @@ namespace sibyl::cql {
 
 Properties Parser::properties() {
   Properties result;
-  do property(result);
+  Names names;
+  do property(result, names);
   while (accept(TokenKind::kw_and_));
   return result;
 }
 
-void Parser::property(Properties& result) {
+void Parser::property(Properties& result, Names& names) {
   Property entry;
   entry.position = position();
   const Token first = token_;
@@ -33,8 +34,7 @@ void Parser::property(Properties& result) {
   } else {
     no_viable_alternative(value, first);
   }
-  const auto same = [&](const Property& other) { return other.name == entry.name; };
-  if (std::any_of(result.begin(), result.end(), same))
+  if (!names.insert(entry.name).second)
     reject("Multiple definitions for property '" + entry.name + "'");
   result.push_back(std::move(entry));
 }
@@ -47,6 +47,7 @@ std::string Parser::property_value(bool& quoted) {
 
 std::vector<std::pair<std::string, std::string>> Parser::property_map() {
   std::vector<std::pair<std::string, std::string>> result;
+  Names names;
   expect(TokenKind::left_brace);
   if (!at_expression()) {
     expect(TokenKind::right_brace);
@@ -70,8 +71,7 @@ std::vector<std::pair<std::string, std::string>> Parser::property_map() {
              marker_note(*value));
     }
     const std::string& name = std::get<Literal>(key->node).text;
-    const auto same = [&](const auto& entry) { return entry.first == name; };
-    if (std::any_of(result.begin(), result.end(), same)) reject("Multiple definition for property " + name);
+    if (!names.insert(name).second) reject("Multiple definition for property " + name);
     result.emplace_back(name, std::get<Literal>(value->node).text);
   } while (accept(TokenKind::comma));
   expect(TokenKind::right_brace);
@@ -117,7 +117,8 @@ CreateTable Parser::create_table() {
   expect(TokenKind::right_parenthesis);
   expects_column_ = false;
   if (accept(TokenKind::kw_with)) {
-    do table_property(result);
+    Names names;
+    do table_property(result, names);
     while (accept(TokenKind::kw_and_));
   }
   return result;
@@ -184,7 +185,7 @@ std::vector<std::string> Parser::partition_key() {
   return result;
 }
 
-void Parser::table_property(CreateTable& result) {
+void Parser::table_property(CreateTable& result, Names& names) {
   if (is(TokenKind::kw_compact) && is_ahead(1, TokenKind::kw_storage)) {
     advance();
     advance();
@@ -192,7 +193,7 @@ void Parser::table_property(CreateTable& result) {
   } else if (is(TokenKind::kw_clustering) && is_ahead(1, TokenKind::kw_order)) {
     for (ClusteringOrder& order : clustering_order()) result.clustering_order.push_back(std::move(order));
   } else {
-    property(result.properties);
+    property(result.properties, names);
   }
 }
 
@@ -454,13 +455,14 @@ CreateView Parser::create_view() {
   while (accept(TokenKind::comma)) result.clustering_columns.push_back(name());
   expect(TokenKind::right_parenthesis);
   if (!accept(TokenKind::kw_with)) return result;
+  Names names;
   do {
     if (is(TokenKind::kw_compact) && is_ahead(1, TokenKind::kw_storage)) {
       reject("COMPACT STORAGE tables are not allowed starting with version 4.0");
     } else if (is(TokenKind::kw_clustering) && is_ahead(1, TokenKind::kw_order)) {
       for (ClusteringOrder& order : clustering_order()) result.clustering_order.push_back(std::move(order));
     } else {
-      property(result.properties);
+      property(result.properties, names);
     }
   } while (accept(TokenKind::kw_and_));
   return result;

@@ -57,9 +57,10 @@ Update Parser::update() {
   result.table = table_name();
   using_clause(result.attributes);
   expect(TokenKind::kw_set);
+  AssignedColumns assigned;
   do {
     result.assignments.push_back(assignment());
-    check_assignments(result.assignments);
+    check_assignment(result.assignments.back(), assigned);
   } while (accept(TokenKind::comma));
   expect(TokenKind::kw_where);
   result.where = where_clause();
@@ -67,20 +68,16 @@ Update Parser::update() {
   return result;
 }
 
-// The last assignment against those before it: a column may be set once, or changed in parts.
-void Parser::check_assignments(const std::vector<Assignment>& assignments) {
-  const auto sets_all = [](const Assignment& a) {
-    return a.kind == Assignment::Kind::set && a.element_key == nullptr && a.field.empty();
-  };
-  const Assignment& last = assignments.back();
-  for (size_t i = 0; i + 1 < assignments.size(); ++i) {
-    const Assignment& other = assignments[i];
-    if (other.column != last.column) continue;
-    const bool same_field = !last.field.empty() && other.field == last.field;
-    if (sets_all(other) || sets_all(last) || same_field) {
-      reject("Multiple incompatible setting of column " + last.column);
-    }
-  }
+// A column may be set once, or changed in parts.
+void Parser::check_assignment(const Assignment& last, AssignedColumns& assigned) {
+  const bool sets_all =
+      last.kind == Assignment::Kind::set && last.element_key == nullptr && last.field.empty();
+  const auto [found, is_first] = assigned.try_emplace(last.column);
+  Assigned& column = found->second;
+  const bool is_field_again = !last.field.empty() && !column.fields.insert(last.field).second;
+  if (!is_first && (column.is_set || sets_all || is_field_again))
+    reject("Multiple incompatible setting of column " + last.column);
+  column.is_set = column.is_set || sets_all;
 }
 
 Assignment Parser::assignment() {

@@ -1,6 +1,9 @@
 #include "cql/parser.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <ctime>
 
 #include "cql/printer.h"
 #include "cql/sample_statements.h"
@@ -284,6 +287,30 @@ TEST(ParserLimits, CommentsAndListsMayBeLong) {
   EXPECT_TRUE(parse_statement(repeat("/* x */ -- y\n", 100'000) + "SELECT * FROM t").has_value());
   EXPECT_TRUE(parse_statement("SELECT * FROM t WHERE a IN (" + repeat("1, ", 100'000) + "1)").has_value());
   EXPECT_TRUE(parse_statement("SELECT * FROM t" + repeat(";", 100'000)).has_value());
+}
+
+// Each is looked for among those before it.
+TEST(ParserLimits, PropertiesAndAssignmentsTakeLinearTime) {
+  std::string map, list, elements;
+  for (int i = 0; i < 100'000; ++i) {
+    map += fmt::format("{}'a{}': 'b'", i == 0 ? "" : ", ", i);
+    list += fmt::format("{}a{} = 1", i == 0 ? "" : " AND ", i);
+  }
+  for (int i = 0; i < 60'000; ++i) elements += fmt::format("{}m[{}] = 1", i == 0 ? "" : ", ", i);
+  const std::clock_t before = std::clock();
+  EXPECT_TRUE(parse_statement("CREATE TABLE t (k int PRIMARY KEY) WITH caching = {" + map + "}").has_value());
+  EXPECT_TRUE(parse_statement("ALTER TABLE t WITH " + list).has_value());
+  EXPECT_TRUE(parse_statement("CREATE TABLE t (k int PRIMARY KEY) WITH " + list).has_value());
+  EXPECT_TRUE(parse_statement("UPDATE t SET " + elements + " WHERE k = 1").has_value());
+  EXPECT_LT(static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC, 3);
+  EXPECT_FALSE(parse_statement("ALTER TABLE t WITH a = 1 AND b = 2 AND a = 3").has_value());
+  EXPECT_FALSE(parse_statement("ALTER TABLE t WITH a = {'b': 1, 'c': 2, 'b': 3}").has_value());
+  for (const char* parts : {"a = 1, b = 2, a = 3", "a[1] = 1, a = 2", "a = 1, a[1] = 2",
+                            "a.x = 1, a.y = 1, a.x = 2", "a.x = 1, a = {x: 1}", "a = 1, a = a + 1"})
+    EXPECT_FALSE(parse_statement(fmt::format("UPDATE t SET {} WHERE k = 1", parts)).has_value()) << parts;
+  for (const char* parts :
+       {"a[1] = 1, a[1] = 2", "a.x = 1, a.y = 2", "a = a + 1, a = a + 2", "a = 1, b.a = 1, c[1] = 1"})
+    EXPECT_TRUE(parse_statement(fmt::format("UPDATE t SET {} WHERE k = 1", parts)).has_value()) << parts;
 }
 
 TEST(ParserLimits, BindMarkers) {

@@ -10,6 +10,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "base/result.h"
@@ -198,7 +200,12 @@ class Parser {
   Update update();
   Assignment assignment();
   void assigned_value(Assignment& result);
-  void check_assignments(const std::vector<Assignment>& assignments);
+  struct Assigned {
+    bool is_set = false;  // as a whole
+    std::unordered_set<std::string> fields;
+  };
+  using AssignedColumns = std::unordered_map<std::string, Assigned>;  // those of an UPDATE so far
+  void check_assignment(const Assignment& last, AssignedColumns& assigned);
   Delete delete_();
   DeleteTarget delete_target();
   Batch batch();
@@ -207,11 +214,12 @@ class Parser {
   Condition condition();
 
   // --- Definitions (parse_definition.cc)
+  using Names = std::unordered_set<std::string>;  // of the properties so far: each may be there once
   CreateKeyspace create_keyspace();
   AlterKeyspace alter_keyspace();
   CreateTable create_table();
   void table_column(CreateTable& result);
-  void table_property(CreateTable& result);
+  void table_property(CreateTable& result, Names& names);
   std::vector<std::string> partition_key();
   std::vector<ClusteringOrder> clustering_order();
   AlterTable alter_table();
@@ -229,7 +237,7 @@ class Parser {
   CreateView create_view();
   AlterView alter_view();
   Properties properties();
-  void property(Properties& result);
+  void property(Properties& result, Names& names);
   std::string property_value(bool& quoted);
   std::vector<std::pair<std::string, std::string>> property_map();
 

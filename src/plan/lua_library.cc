@@ -1,6 +1,7 @@
 #include "plan/lua_library.h"
 
 #include <algorithm>
+#include <limits>
 #include <lua.hpp>
 #include <string_view>
 
@@ -42,6 +43,43 @@ int protected_call_with_handler(lua_State* lua) {
   lua_pcall(lua, 1, 1, 0);  // the handler is below the error
   if (LuaMachine::of(lua).is_exhausted()) return lua_error(lua);
   return 2;
+}
+
+// --- Iteration
+
+// Lua's own scans the table for the next entry, and could run as __close after a limit was met.
+int next_entry(lua_State* lua) {
+  luaL_checktype(lua, 1, LUA_TTABLE);
+  if (LuaMachine::of(lua).is_exhausted()) return lua_error(lua);
+  lua_settop(lua, 2);
+  if (lua_next(lua, 1) != 0) return 2;
+  lua_pushnil(lua);
+  return 1;
+}
+
+int pairs(lua_State* lua) {
+  luaL_checkany(lua, 1);
+  if (luaL_getmetafield(lua, 1, "__pairs") != LUA_TNIL) {
+    lua_pushvalue(lua, 1);
+    lua_call(lua, 1, 3);
+    return 3;
+  }
+  lua_pushcfunction(lua, next_entry);
+  lua_pushvalue(lua, 1);
+  lua_pushnil(lua);
+  return 3;
+}
+
+// --- Lua's own functions behind ours
+
+constexpr lua_Integer steps_per_charge = 256;
+
+// Calls the function that this one replaces, with the same arguments.
+int call_original(lua_State* lua, int results) {
+  lua_pushvalue(lua, lua_upvalueindex(1));
+  lua_insert(lua, 1);
+  lua_call(lua, lua_gettop(lua) - 1, results);
+  return lua_gettop(lua);
 }
 
 // --- Metatables and texts
@@ -100,10 +138,7 @@ int format(lua_State* lua) {
     push_text(lua, i);
     lua_replace(lua, i);
   }
-  lua_pushvalue(lua, lua_upvalueindex(1));
-  lua_insert(lua, 1);
-  lua_call(lua, lua_gettop(lua) - 1, 1);
-  return 1;
+  return call_original(lua, 1);
 }
 
 int repeat(lua_State* lua) {
@@ -115,10 +150,7 @@ int repeat(lua_State* lua) {
     lua_pushliteral(lua, "");
     return 1;
   }
-  lua_pushvalue(lua, lua_upvalueindex(1));
-  lua_insert(lua, 1);
-  lua_call(lua, lua_gettop(lua) - 1, 1);
-  return 1;
+  return call_original(lua, 1);
 }
 
 // Calls Lua's own function after charging for the texts that it is given.
@@ -127,10 +159,7 @@ int charged(lua_State* lua) {
   for (int i = lua_gettop(lua); i >= 1; --i)
     if (lua_type(lua, i) == LUA_TSTRING) bytes += lua_rawlen(lua, i);
   LuaMachine::of(lua).charge_bytes(lua, bytes);
-  lua_pushvalue(lua, lua_upvalueindex(1));
-  lua_insert(lua, 1);
-  lua_call(lua, lua_gettop(lua) - 1, LUA_MULTRET);
-  return lua_gettop(lua);
+  return call_original(lua, LUA_MULTRET);
 }
 
 // string.byte, table.unpack: a result for each place from the second argument to the third.
@@ -142,24 +171,49 @@ int charged_for_range(lua_State* lua) {
     const auto count = is_plain ? to - std::min(from, to) : static_cast<lua_Integer>(lua_rawlen(lua, 1));
     LuaMachine::of(lua).charge(lua, std::min(count, most) / 4);
   }
-  lua_pushvalue(lua, lua_upvalueindex(1));
-  lua_insert(lua, 1);
-  lua_call(lua, lua_gettop(lua) - 1, LUA_MULTRET);
-  return lua_gettop(lua);
+  return call_original(lua, LUA_MULTRET);
 }
 
 // --- Tables
 
-// A function that goes by a table's length, which must then be its true one.
-int with_true_length(lua_State* lua) {
+void check_true_length(lua_State* lua) {
   luaL_checktype(lua, 1, LUA_TTABLE);
   if (luaL_getmetafield(lua, 1, "__len") != LUA_TNIL)
-    return luaL_error(lua, "a table with __len is not allowed here");
+    luaL_error(lua, "a table with __len is not allowed here");
   LuaMachine::of(lua).charge(lua, static_cast<int64_t>(lua_rawlen(lua, 1) / 16));
-  lua_pushvalue(lua, lua_upvalueindex(1));
-  lua_insert(lua, 1);
-  lua_call(lua, lua_gettop(lua) - 1, LUA_MULTRET);
-  return lua_gettop(lua);
+}
+
+// A function that goes by a table's length, which must then be its true one.
+int with_true_length(lua_State* lua) {
+  check_true_length(lua);
+  return call_original(lua, LUA_MULTRET);
+}
+
+void add_element(lua_State* lua, luaL_Buffer& text, lua_Integer index) {
+  lua_geti(lua, 1, index);
+  if (lua_isstring(lua, -1) == 0)
+    luaL_error(lua, "invalid value (%s) at index %I in table for 'concat'", luaL_typename(lua, -1),
+               static_cast<LUAI_UACINT>(index));
+  luaL_addvalue(&text);
+}
+
+// Lua's own does not check the budget between elements, and each may be a call or a number to print.
+int concat(lua_State* lua) {
+  check_true_length(lua);
+  size_t size = 0;
+  const char* separator = luaL_optlstring(lua, 2, "", &size);
+  const auto first = luaL_optinteger(lua, 3, 1);
+  const auto last = luaL_optinteger(lua, 4, static_cast<lua_Integer>(lua_rawlen(lua, 1)));
+  luaL_Buffer text;
+  luaL_buffinit(lua, &text);
+  for (lua_Integer i = first; i < last; ++i) {
+    if (i % steps_per_charge == 0) LuaMachine::of(lua).charge(lua, steps_per_charge);
+    add_element(lua, text, i);
+    luaL_addlstring(&text, separator, size);
+  }
+  if (first <= last) add_element(lua, text, last);
+  luaL_pushresult(&text);
+  return 1;
 }
 
 // `<`, charging for the texts that it compares.
@@ -172,25 +226,47 @@ int less(lua_State* lua) {
   return 1;
 }
 
-// Lua's sort compares without running instructions, which alone are counted, unless it is given a function.
+// Only instructions are counted. Lua's sort runs none unless its order is a Lua function, so others are
+// charged for each comparison.
 int sort(lua_State* lua) {
   luaL_checktype(lua, 1, LUA_TTABLE);
-  if (lua_isnoneornil(lua, 2)) {
-    lua_settop(lua, 1);
+  lua_settop(lua, 2);
+  if (lua_isnil(lua, 2)) {
     lua_pushcfunction(lua, less);
+    lua_replace(lua, 2);
+  } else if (lua_iscfunction(lua, 2) != 0) {
+    lua_pushcclosure(lua, charged, 1);
   }
   return with_true_length(lua);
 }
 
+// Calls Lua's own for 256 elements at a time and checks the budget in between: each element may be a call.
+// Like Lua it begins at the end where the target lies within the source.
 int move(lua_State* lua) {
   const lua_Integer from = luaL_checkinteger(lua, 2), to = luaL_checkinteger(lua, 3);
-  if (to >= from) {
-    const uint64_t count = static_cast<uint64_t>(to) - static_cast<uint64_t>(from);
-    LuaMachine::of(lua).charge(lua, static_cast<int64_t>(std::min<uint64_t>(count, INT64_MAX / 2)));
+  const lua_Integer target = luaL_checkinteger(lua, 4);
+  constexpr lua_Integer max = std::numeric_limits<lua_Integer>::max();
+  const bool is_possible = to >= from && (from > 0 || to < max + from) && target <= max - (to - from);
+  if (!is_possible) return call_original(lua, 1);
+  lua_settop(lua, 5);
+  if (lua_isnil(lua, 5)) {
+    lua_pushvalue(lua, 1);
+    lua_replace(lua, 5);
   }
-  lua_pushvalue(lua, lua_upvalueindex(1));
-  lua_insert(lua, 1);
-  lua_call(lua, lua_gettop(lua) - 1, 1);
+  const bool is_backwards = target > from && target <= to && lua_compare(lua, 1, 5, LUA_OPEQ) != 0;
+  const lua_Integer count = to - from + 1;
+  for (lua_Integer done = 0; done < count; done += steps_per_charge) {
+    const lua_Integer size = std::min(steps_per_charge, count - done);
+    const lua_Integer at = is_backwards ? count - done - size : done;
+    LuaMachine::of(lua).charge(lua, size);
+    lua_pushvalue(lua, lua_upvalueindex(1));
+    lua_pushvalue(lua, 1);
+    lua_pushinteger(lua, from + at);
+    lua_pushinteger(lua, from + at + size - 1);
+    lua_pushinteger(lua, target + at);
+    lua_pushvalue(lua, 5);
+    lua_call(lua, 5, 0);
+  }
   return 1;
 }
 
@@ -263,7 +339,8 @@ void open_tables(lua_State* lua) {
   lua_newtable(lua);
   luaL_requiref(lua, LUA_TABLIBNAME, luaopen_table, 0);
   copy_fields(lua, {"pack"});
-  for (const char* name : {"concat", "insert", "remove"}) replace_field(lua, name, with_true_length);
+  for (const char* name : {"insert", "remove"}) replace_field(lua, name, with_true_length);
+  replace_field(lua, "concat", concat);
   replace_field(lua, "sort", sort);
   replace_field(lua, "unpack", unpack);
   replace_field(lua, "move", move);
@@ -298,11 +375,12 @@ void add_library(lua_State* lua, const char* name, void (*open)(lua_State*)) {
 void open_lua_library(lua_State* lua) {
   lua_newtable(lua);
   luaL_requiref(lua, LUA_GNAME, luaopen_base, 0);
-  copy_fields(lua, {"assert", "error", "getmetatable", "ipairs", "next", "pairs", "rawget", "rawlen",
-                    "select", "type"});
+  copy_fields(lua, {"assert", "error", "getmetatable", "ipairs", "rawget", "rawlen", "select", "type"});
   for (const char* name : {"rawequal", "tonumber"}) replace_field(lua, name, charged);
   lua_pop(lua, 1);
-  const luaL_Reg own[] = {{"pcall", protected_call},
+  const luaL_Reg own[] = {{"next", next_entry},
+                          {"pairs", pairs},
+                          {"pcall", protected_call},
                           {"xpcall", protected_call_with_handler},
                           {"setmetatable", set_metatable},
                           {"tostring", to_string},

@@ -117,10 +117,15 @@ void* LuaMachine::allocate(void* self, void* block, size_t old_size, size_t new_
 }
 
 bool LuaMachine::may_grow(size_t growth) {
-  if (growth > limits_.memory_bytes - std::min(memory_used_, limits_.memory_bytes)) return false;
+  if (growth > limits_.memory_bytes - std::min(memory_used_, limits_.memory_bytes)) {
+    // Lua now collects garbage in all its memory, and a body may catch the error and try again.
+    steps_left_ -= static_cast<int64_t>(memory_used_ / bytes_per_step);
+    look_more_often(bytes_between_looks);
+    return false;
+  }
   steps_left_ -= static_cast<int64_t>(growth / bytes_per_step);
   if (growth <= small_allocation) return true;
-  if (steps_left_ < 0) exhausted_ = too_many_steps;
+  if (steps_left_ < 0) exhaust(too_many_steps);
   const bool is_server_full =
       base::memory_in_use() + static_cast<int64_t>(growth) > base::memory_limits().total_bytes;
   return steps_left_ >= 0 && !is_server_full;
@@ -131,6 +136,12 @@ void LuaMachine::look_more_often(size_t block) {
   if (interval >= hook_interval_) return;
   hook_interval_ = interval;
   lua_sethook(lua_, count, LUA_MASKCOUNT, interval);
+}
+
+// From now on every instruction checks the budget: __close handlers run while the error unwinds.
+void LuaMachine::exhaust(const char* limit) {
+  exhausted_ = limit;
+  look_more_often(bytes_between_looks);
 }
 
 void LuaMachine::count(lua_State* lua, lua_Debug*) {
@@ -157,8 +168,9 @@ const char* LuaMachine::find_exhausted() {
 void LuaMachine::charge(lua_State* lua, int64_t steps) {
   if (exhausted_ == nullptr) {
     steps_left_ -= steps;
-    exhausted_ = find_exhausted();
-    if (exhausted_ == nullptr) return;
+    const char* limit = find_exhausted();
+    if (limit == nullptr) return;
+    exhaust(limit);
   }
   lua_pushnil(lua);  // failure() has the text: making a string may fail
   lua_error(lua);

@@ -64,6 +64,7 @@ class LuaMachine {
   bool may_grow(size_t growth);
   void look_more_often(size_t block);
   const char* find_exhausted();
+  void exhaust(const char* limit);
   base::Error failure() const;
 
   LuaLimits limits_;

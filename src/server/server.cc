@@ -169,7 +169,12 @@ void Server::Impl::admit(tcp::socket socket) {
   const tcp::endpoint peer = socket.remote_endpoint(gone);
   if (gone) return;
   std::string address = peer.address().to_string();
-  const bool is_full = shared.connections.load() >= limits.connections && !make_room();
+  // Connections that make_room() closes count until their reactor has closed them. A burst must not take the
+  // descriptors of the store meanwhile.
+  constexpr size_t max_closing = 16;
+  const size_t open = shared.connections.load();
+  const bool is_full =
+      open >= limits.connections + max_closing || (open >= limits.connections && !make_room());
   const size_t of_one = limits.connections_per_address;
   if (is_full || (of_one > 0 && !shared.per_address.enter(address, of_one))) {
     shared.connections_refused.fetch_add(1, std::memory_order_relaxed);

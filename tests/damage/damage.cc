@@ -1,6 +1,6 @@
 // Damages every byte of every file of a data directory, one at a time, and opens the directory.
 //
-// Usage: damage [--all] [--cases N] [--seed N] [--directory DIR]
+// Usage: damage [--all | --every N] [--cases N] [--seed N] [--only TEXT] [--jobs N] [--directory DIR]
 //
 // Two directories with 1,000 rows are made: of a database that was stopped, and of one that was killed with
 // rows in its commit log. A case is a file, a byte of it, and what happens there: the file is cut before it,
@@ -8,8 +8,8 @@
 // there with its values, deleted rows stay deleted, and a truncated table is empty. Whatever is refused
 // leaves the data files where they are.
 //
-// Cases run in child processes: one that ends by a signal is a failure, too. --all runs every case, else N of
-// them (600) are drawn.
+// Cases run in child processes (--jobs of them): one that ends by a signal is a failure, too. --all runs every
+// case, --every N each Nth one, else --cases of them (600) are drawn.
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 #include <sys/mman.h>
@@ -233,44 +233,72 @@ std::vector<Case> sample(const std::vector<Case>& cases, size_t count, uint64_t 
   return drawn;
 }
 
+std::vector<Case> each_nth(const std::vector<Case>& cases, size_t every, uint64_t seed) {
+  std::vector<Case> drawn;
+  for (size_t i = seed % every; i < cases.size(); i += every) drawn.push_back(cases[i]);
+  return drawn;
+}
+
+constexpr size_t max_jobs = 64;
+
+// Shared by the processes.
 struct Progress {
   std::atomic<size_t> next, failures;
+  std::atomic<size_t> running[max_jobs];  // the case that each job runs
 };
 
+void report_progress(const std::vector<Case>& cases, size_t at) {
+  constexpr size_t interval = 10'000;
+  if (at == 0 || at % interval != 0) return;
+  fmt::print("{} of {} cases begun, at {}\n", at, cases.size(), cases[at].text());
+  std::fflush(stdout);
+}
+
 // Runs cases until all are done, or the process dies of one.
-void work(const std::vector<Case>& cases, Progress& progress, const std::string& scratch) {
+void work(const std::vector<Case>& cases, Progress& progress, size_t job, const std::string& scratch) {
   spdlog::set_level(spdlog::level::off);
-  size_t done = 0;
-  while (progress.next < cases.size()) {
-    const Case& one = cases[progress.next];
-    if (const std::string wrong = run(one, scratch); !wrong.empty()) {
-      fmt::print("{}: {}\n", one.text(), wrong);
+  for (size_t done = 0; done < 20'000; ++done) {  // what cases leak stays bounded
+    const size_t at = progress.next++;
+    if (at >= cases.size()) return;
+    progress.running[job] = at;
+    report_progress(cases, at);
+    if (const std::string wrong = run(cases[at], scratch); !wrong.empty()) {
+      fmt::print("{}: {}\n", cases[at].text(), wrong);
       std::fflush(stdout);
       ++progress.failures;
     }
-    ++progress.next;
-    if (++done == 20'000) return;  // what cases leak stays bounded
   }
 }
 
-size_t run_all(const std::vector<Case>& cases, const std::string& directory) {
+void report_end(const Case& one, int status) {
+  fmt::print("{}: the process ended by {} {}\n", one.text(), WIFSIGNALED(status) ? "signal" : "status",
+             WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+  std::fflush(stdout);
+}
+
+pid_t start_job(const std::vector<Case>& cases, Progress& progress, size_t job,
+                const std::string& directory) {
+  const pid_t child = ::fork();
+  if (child != 0) return child;
+  work(cases, progress, job, fmt::format("{}/case{}", directory, job));
+  std::_Exit(0);
+}
+
+size_t run_all(const std::vector<Case>& cases, const std::string& directory, size_t jobs) {
   void* shared = ::mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   Progress& progress = *new (shared) Progress{};
-  while (progress.next < cases.size()) {
-    const pid_t child = ::fork();
-    if (child == 0) {
-      work(cases, progress, directory + "/case");
-      std::_Exit(0);
-    }
+  std::map<pid_t, size_t> running;
+  for (size_t job = 0; job < jobs; ++job) running[start_job(cases, progress, job, directory)] = job;
+  while (!running.empty()) {
     int status = 0;
-    ::waitpid(child, &status, 0);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) continue;
-    fmt::print("{}: the process ended by {} {}\n", cases[progress.next].text(),
-               WIFSIGNALED(status) ? "signal" : "status",
-               WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
-    std::fflush(stdout);
-    ++progress.failures;
-    ++progress.next;
+    const pid_t ended = ::waitpid(-1, &status, 0);
+    const size_t job = running[ended];
+    running.erase(ended);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+      report_end(cases[progress.running[job]], status);
+      ++progress.failures;
+    }
+    if (progress.next < cases.size()) running[start_job(cases, progress, job, directory)] = job;
   }
   return progress.failures;
 }
@@ -283,10 +311,14 @@ int main(int argc, char** argv) {
   CLI::App app("Damages every byte of a data directory and opens it");
   bool all = false;
   size_t count = 600;
+  size_t every = 0;
+  size_t jobs = 1;
   uint64_t seed = 1;
   std::string directory;
   std::string only;
   app.add_flag("--all", all, "Every case");
+  app.add_option("--every", every, "Each Nth case, the first of them by --seed");
+  app.add_option("--jobs", jobs, "How many run at once")->check(CLI::Range(size_t{1}, max_jobs));
   app.add_option("--cases", count, "How many are drawn");
   app.add_option("--seed", seed, "Of what is drawn");
   app.add_option("--only", only, "Only files whose path contains this");
@@ -311,9 +343,12 @@ int main(int argc, char** argv) {
   cases.insert(cases.end(), of_killed.begin(), of_killed.end());
   std::erase_if(cases, [&](const Case& one) { return one.file.find(only) == std::string::npos; });
   const size_t total = cases.size();
-  if (!all) cases = sample(cases, count, seed);
+  if (every > 0)
+    cases = each_nth(cases, every, seed);
+  else if (!all)
+    cases = sample(cases, count, seed);
   const auto begin = std::chrono::steady_clock::now();
-  const size_t failures = run_all(cases, directory);
+  const size_t failures = run_all(cases, directory, jobs);
   fmt::print("{} of {} cases (seed {}) in {} s: {} failed\n", cases.size(), total, seed,
              (std::chrono::steady_clock::now() - begin) / std::chrono::seconds(1), failures);
   fs::remove_all(directory);

@@ -71,18 +71,21 @@ def test_a_batch_of_one_row_costs_no_more_than_one_of_many_rows(server):  # noqa
 
 def test_writes_that_wait_for_a_hot_partition_hold_up_nobody_else(tmp_path):
     """Many more of them than there are threads that may wait."""
-    server = Server(data=str(tmp_path / "data"), arguments=["--set", "user_defined_functions_enabled=true"])
+    # The batch may take longer than the waiting of others, on a busy machine too.
+    server = Server(data=str(tmp_path / "data"), arguments=["--set", "user_defined_functions_enabled=true",
+                                                            "--set", "read_request_timeout=60s"])
     try:
         holder, waiter, other = started(server), started(server), started(server)
         run(other, KEYSPACE)
         run(other, "CREATE TABLE s.t (k int PRIMARY KEY, v int)")
         run(other, SLOW)
-        # Some seconds of work with the partition's lock held.
-        slow = "".join("UPDATE s.t SET v = s.slow(1) WHERE k = 1;" for _ in range(10_000))
+        # Many seconds of work with the partition's lock held, within the 500,000 words of a statement: each has 18.
+        slow = "".join("UPDATE s.t SET v = s.slow(1) WHERE k = 1;" for _ in range(27_000))
         holder.sendall(query(f"BEGIN BATCH UPDATE s.t SET v = 0 WHERE k = 1 IF v = null; {slow} APPLY BATCH", paged=False))
         hot = "UPDATE s.t SET v = 1 WHERE k = 1 IF v = 0"
+        deadline = time.monotonic() + 60
         while ask(other, hot)[0] == 8:  # until the batch has the lock
-            pass
+            assert time.monotonic() < deadline, "the batch was refused"
         waiting = 300
         waiter.sendall(b"".join(query(hot, stream=i) for i in range(waiting)))
         sent = time.monotonic()

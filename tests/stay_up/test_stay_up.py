@@ -191,9 +191,11 @@ def test_idle_connections_leave_descriptors_to_the_store(tmp_path):
         client = started(server, user=b"cassandra")
         run(client, KEYSPACE)
         run(client, "CREATE TABLE s.t (k int PRIMARY KEY, v text)")
-        strangers = []
-        for _ in range(400):
-            strangers.append(socket.create_connection((server.host, server.port)))
+        # All at once: the server closes the oldest of them later than it accepts the next.
+        strangers = [socket.socket() for _ in range(900)]
+        for stranger in strangers:
+            stranger.setblocking(False)
+            stranger.connect_ex((server.host, server.port))
         for k in range(100):  # several segments of the log
             run(client, f"INSERT INTO s.t (k, v) VALUES ({k}, '{'z' * 50_000}')")
         run(client, "SELECT count(*) FROM s.t")
