@@ -7,6 +7,7 @@
 #include <atomic>
 #include <unordered_set>
 
+#include "base/statement.h"
 #include "plan/functions.h"
 #include "types/key.h"
 #include "types/value.h"
@@ -271,6 +272,7 @@ base::Status CellWriter::change_index(const Operation& operation, const row::Fra
   if (index_value.is_unset()) return base::invalid("Invalid unset value for list index");
   if (index_value.bytes.size() != 4) return base::invalid("Invalid null value for list index");
   const auto index = types::decode_integer(Kind::int_, index_value.bytes);
+  base::check_interrupt();  // the list is read again for each index
   const std::span<const row::Cell> cells = cells_of(column, existing);
   if (cells.empty()) {
     return base::invalid(sets ? "Attempted to set an element on a list which is null"

@@ -15,7 +15,7 @@ import hostile  # noqa: E402
 from conftest import BINARY, Server  # noqa: E402
 from hostile import MEBIBYTE, Connection  # noqa: E402
 
-INVALID, OVERLOADED = 0x2200, 0x1001
+INVALID, OVERLOADED, TIMEOUT = 0x2200, 0x1001, 0x1100
 KEYSPACE = "CREATE KEYSPACE k WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}"
 
 
@@ -143,6 +143,18 @@ def test_arithmetic_holds_nobody_up(server):
     assert time.monotonic() - begun < 10  # a second or less when nothing else runs
     server.process.send_signal(signal.SIGTERM)
     assert server.process.wait(timeout=15) == 0
+
+
+def test_many_list_indexes_end_in_time(server):
+    """Each index costs as much as the list is long: all of these would take minutes."""
+    connection = Connection(server.port)
+    for statement in (KEYSPACE, "CREATE TABLE k.t (k int PRIMARY KEY, l list<int>)",
+                      f"INSERT INTO k.t (k, l) VALUES (1, {list(range(30_000))})"):
+        assert connection.query(statement)[0] == 8
+    indexes = ", ".join(f"l[{i}] = 1" for i in range(30_000))
+    code, message = error_of(connection.query(f"UPDATE k.t SET {indexes} WHERE k = 1"))
+    assert code == TIMEOUT, message
+    assert connection.query("UPDATE k.t SET l[7] = 1 WHERE k = 1")[0] == 8
 
 
 def test_hostile_statements():

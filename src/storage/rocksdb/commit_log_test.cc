@@ -438,6 +438,25 @@ TEST_F(MarkedLogTest, DamageToTheLastGroupIsRefusedOnceItWasNoted) {
   }
 }
 
+TEST_F(MarkedLogTest, AFileThatEndsInsideTheLastGroupIsReported) {
+  {
+    auto log = open_log(directory_.path(), disk_, replayed_, mark_);
+    ASSERT_TRUE(log.has_value()) << log.error().text();
+    ASSERT_TRUE((*log)->append("first", true).has_value());
+    ASSERT_TRUE((*log)->append("last", true).has_value());
+  }
+  std::string newest;
+  for (const auto& entry : std::filesystem::directory_iterator(directory_.path()))
+    if (entry.path().extension() == ".log") newest = std::max(newest, entry.path().string());
+  const size_t at = base::read_file(newest)->rfind("last");
+  std::filesystem::resize_file(newest, at + 2);
+  const auto log = open_log(directory_.path(), disk_, replayed_, mark_);
+  ASSERT_TRUE(log.has_value()) << log.error().text();
+  ASSERT_TRUE((*log)->recovered().incomplete.has_value());
+  EXPECT_EQ((*log)->recovered().incomplete->offset, at - 16);
+  EXPECT_EQ((*log)->recovered().incomplete->size, 4u);
+}
+
 TEST_F(MarkedLogTest, AWholeLogHasNoIncompleteGroup) {
   for (int i = 0; i < 3; ++i) {
     auto log = open_log(directory_.path(), disk_, replayed_, mark_);
