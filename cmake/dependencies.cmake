@@ -1,4 +1,4 @@
-# Everything comes from Debian 12's packages; docs/architecture.md says what each is for.
+# All libraries come from Debian 12's packages; docs/architecture.md explains what each is used for.
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
 find_package(spdlog REQUIRED)

@@ -1,14 +1,14 @@
-# The installed package: the public headers, one static library with every room behind them, and
+# The installed package: the public headers, one static library with all modules behind them, and
 # `find_package(sibyl)` for sibyl::sibyl.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-set(embedded_rooms base types cql schema row storage memory rocksdb auth plan execute engine)
+set(embedded_modules base types cql schema row storage memory rocksdb auth plan execute engine)
 add_library(sibyl_embedded STATIC)
-foreach(room IN LISTS embedded_rooms)
-  get_target_property(kind sibyl_${room} TYPE)
+foreach(module IN LISTS embedded_modules)
+  get_target_property(kind sibyl_${module} TYPE)
   if(kind STREQUAL "STATIC_LIBRARY")
-    target_sources(sibyl_embedded PRIVATE $<TARGET_OBJECTS:sibyl_${room}>)
+    target_sources(sibyl_embedded PRIVATE $<TARGET_OBJECTS:sibyl_${module}>)
   endif()
 endforeach()
 set_target_properties(sibyl_embedded PROPERTIES LINKER_LANGUAGE CXX EXPORT_NAME sibyl
@@ -16,7 +16,7 @@ set_target_properties(sibyl_embedded PROPERTIES LINKER_LANGUAGE CXX EXPORT_NAME 
 target_compile_features(sibyl_embedded INTERFACE cxx_std_23)
 target_include_directories(sibyl_embedded INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
                            $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-# Link-only: nobody who includes the public headers sees these. The config file finds them.
+# Link-only: users of the public headers do not see these libraries. The config file finds them.
 target_link_libraries(sibyl_embedded INTERFACE
   $<LINK_ONLY:fmt::fmt> $<LINK_ONLY:Boost::json> $<LINK_ONLY:ICU::i18n> $<LINK_ONLY:ICU::uc>
   $<LINK_ONLY:OpenSSL::Crypto> $<LINK_ONLY:Crypt::crypt> $<LINK_ONLY:Lua::lua> $<LINK_ONLY:RocksDB::rocksdb> $<LINK_ONLY:spdlog::spdlog> $<LINK_ONLY:Threads::Threads>)
@@ -32,7 +32,7 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/sibyl-config-version.cmak
 install(FILES ${PROJECT_BINARY_DIR}/sibyl-config.cmake ${PROJECT_BINARY_DIR}/sibyl-config-version.cmake
         DESTINATION ${package_folder} COMPONENT development)
 
-# Installs into a folder of its own, builds the example against that and compares what it prints.
+# Installs into a separate folder, builds the example against it and compares its output.
 add_test(NAME installed_package
          COMMAND ${CMAKE_COMMAND} -D build=${PROJECT_BINARY_DIR} -D source=${PROJECT_SOURCE_DIR}
                  -D generator=${CMAKE_GENERATOR} -D compiler=${CMAKE_CXX_COMPILER} -D c_compiler=${CMAKE_C_COMPILER}

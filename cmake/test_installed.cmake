@@ -1,4 +1,4 @@
-# The installed package, tried as a stranger would: install, configure the example, build, run.
+# Tests the installed package as a user would: install it, then configure, build and run the example.
 set(work ${build}/installed_package)
 file(REMOVE_RECURSE ${work})
 
@@ -21,7 +21,7 @@ run(${CMAKE_COMMAND} -S ${source}/examples -B ${work}/build -G ${generator} -D C
 run(${CMAKE_COMMAND} --build ${work}/build)
 
 file(READ ${source}/examples/expected.txt expected)
-# In memory, in a new directory, and again in that directory.
+# Runs in memory, in a new directory, and again in the same directory.
 foreach(data ":memory:" "${work}/data" "${work}/data")
   execute_process(COMMAND ${work}/build/embedded ${data} RESULT_VARIABLE result OUTPUT_VARIABLE output
                   ERROR_VARIABLE error)

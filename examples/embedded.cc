@@ -1,8 +1,8 @@
-// Movie ratings in a database inside the program: run it as `embedded [DIRECTORY]`; without one it works in
+// Movie ratings in an embedded database. Run it as `embedded [DIRECTORY]`; without a directory it works in
 // memory.
 //
-// A partition per movie, newest rating first: the table is shaped after the question "what did people say
-// lately?".
+// There is one partition per movie, with the newest rating first: the table is designed for the question
+// "what are the latest ratings?".
 #include <sibyl/sibyl.h>
 
 #include <cstdio>
@@ -11,7 +11,7 @@
 
 namespace {
 
-// Errors are values: this program has nothing better to do than to tell and stop.
+// Errors are returned as values. This program prints the error and exits.
 template <typename T>
 T check(sibyl::Result<T> result) {
   if (!result) {
@@ -48,7 +48,7 @@ void rate(sibyl::Session& session) {
     check(session.execute(count.bind().set("title", "Pulp Fiction")));
   }
 
-  // Both or neither, and no reader sees one without the other.
+  // Both rows are written atomically: no reader sees one without the other.
   sibyl::Batch batch;
   batch.add(insert.bind("Futurama", sibyl::Timestamp{first}, 10, sibyl::Null{}));
   batch.add("INSERT INTO ratings (title, rated_at, stars) VALUES ('Futurama', ?, ?)",
@@ -70,7 +70,7 @@ void show_latest(sibyl::Session& session, const std::string& title) {
 }
 
 void show_average(sibyl::Session& session) {
-  // Pages of 100 rows are fetched as the loop goes on.
+  // Pages of 100 rows are fetched while the loop runs.
   sibyl::Rows rows = check(session.execute("SELECT stars FROM ratings WHERE title = 'Pulp Fiction'", {},
                                            sibyl::Request{.page_size = 100, .timestamp_micros = {}}));
   int64_t sum = 0, count = 0;
@@ -94,7 +94,7 @@ int main(int argument_count, char** arguments) {
   show_latest(session, "Futurama");
   show_average(session);
 
-  // What is wrong is told, with Cassandra's words and often a hint.
+  // Errors have Cassandra's texts and often a hint.
   auto wrong = session.execute("SELECT * FROM ratings WHERE stars = 10");
   std::printf("without an index: %s\n", wrong ? "?" : wrong.error().message.c_str());
 }

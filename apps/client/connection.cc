@@ -65,7 +65,7 @@ base::Status Connection::open(Deadline deadline) {
           ::getaddrinfo(options_.host.c_str(), std::to_string(options_.port).c_str(), &hints, &found))
     return base::fail(lost(::gai_strerror(error)));
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> addresses(found, ::freeaddrinfo);
-  base::Error error = lost("no address");
+  base::Error error = lost("the host name has no address");
   for (const addrinfo* at = found; at != nullptr; at = at->ai_next) {
     socket_ = ::socket(at->ai_family, at->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, at->ai_protocol);
     if (socket_ < 0) continue;
@@ -114,7 +114,7 @@ base::Status Connection::handshake(Deadline deadline) {
   has_segments_ = protocol::has_segments(options_.version);
   if (answer.header.opcode == Opcode::ready) return {};
   if (answer.header.opcode == Opcode::authenticate) return authenticate(deadline);
-  return base::fail(lost("unexpected answer to STARTUP"));
+  return base::fail(lost("unexpected response to STARTUP"));
 }
 
 base::Status Connection::authenticate(Deadline deadline) {
@@ -194,7 +194,7 @@ base::Status Connection::write_all(BytesView bytes) {
     if (size > 0) {
       bytes.remove_prefix(static_cast<size_t>(size));
     } else if (errno == EAGAIN) {
-      // A server that does not read may be waiting for us to read: take what has come meanwhile.
+      // The server may have stopped reading because this client does not read. So read what has arrived.
       SIBYL_TRY(wait_for(POLLOUT | POLLIN, request_deadline()));
       if (is_readable(0)) SIBYL_TRY(read_frames(request_deadline()));
     } else if (errno != EINTR) {
@@ -206,9 +206,9 @@ base::Status Connection::write_all(BytesView bytes) {
 
 base::Result<Connection::Ticket> Connection::send(Opcode opcode, BytesView body, bool trace) {
   if (!is_connected()) return base::fail(lost("not connected"));
-  constexpr size_t most_streams = 30'000;
-  if (under_way_.size() >= most_streams)
-    return base::fail(base::ErrorCode::overloaded, "too many requests under way on one connection");
+  constexpr size_t max_streams = 30'000;
+  if (under_way_.size() >= max_streams)
+    return base::fail(base::ErrorCode::overloaded, "too many requests in flight on one connection");
   while (under_way_.contains(next_stream_)) next_stream_ = static_cast<int16_t>((next_stream_ + 1) & 0x7fff);
   const Ticket ticket{next_stream_};
   next_stream_ = static_cast<int16_t>((next_stream_ + 1) & 0x7fff);
@@ -230,7 +230,7 @@ base::Result<Connection::Ticket> Connection::send(Opcode opcode, BytesView body,
   return ticket;
 }
 
-// Reads what there is, and waits for at least something.
+// Reads the available bytes. Blocks until there is at least one.
 base::Status Connection::read_some(Deadline deadline) {
   if (!tls_ || !tls_->has_pending()) SIBYL_TRY(wait_for(POLLIN, deadline));
   constexpr size_t read_size = 64u << 10;
@@ -247,7 +247,7 @@ base::Status Connection::read_some(Deadline deadline) {
   return {};
 }
 
-// Reads, and files the frames that are complete.
+// Reads bytes, and stores the frames that are complete.
 base::Status Connection::read_frames(Deadline deadline) {
   SIBYL_TRY(read_some(deadline));
   SIBYL_ASSIGN(const size_t consumed, has_segments_ ? keep_segments(received_) : keep_frames(received_));
@@ -255,7 +255,7 @@ base::Status Connection::read_frames(Deadline deadline) {
   return {};
 }
 
-// How many bytes were taken from the front.
+// Returns how many bytes were consumed from the front.
 base::Result<size_t> Connection::keep_frames(BytesView bytes) {
   size_t consumed = 0;
   while (true) {
@@ -267,7 +267,7 @@ base::Result<size_t> Connection::keep_frames(BytesView bytes) {
     consumed += step.size;
     const bool ends_startup =
         step.header.opcode == Opcode::ready || step.header.opcode == Opcode::authenticate;
-    // What follows is in segments.
+    // The following bytes are in segments.
     if (!has_segments_ && ends_startup && protocol::has_segments(step.header.version)) return consumed;
   }
 }
@@ -309,14 +309,14 @@ base::Status Connection::keep(const protocol::FrameStep& step) {
   }
   const auto found = under_way_.find(step.header.stream);
   if (found == under_way_.end() || found->second)
-    return base::fail(lost(fmt::format("an answer to no request, on stream {}", step.header.stream)));
+    return base::fail(lost(fmt::format("a response without a request, on stream {}", step.header.stream)));
   found->second = std::move(answer);
   return {};
 }
 
 base::Result<Connection::Answer> Connection::receive(Ticket ticket, Deadline deadline) {
   const auto found = under_way_.find(ticket.stream);
-  if (found == under_way_.end()) return base::fail(base::ErrorCode::server, "no such request under way");
+  if (found == under_way_.end()) return base::fail(base::ErrorCode::server, "no such request is in flight");
   while (!found->second) {
     if (!is_connected()) return base::fail(lost("the connection was lost"));
     SIBYL_TRY(read_frames(deadline));
@@ -421,7 +421,7 @@ base::Result<Prepared> Connection::prepare(std::string_view text) {
   SIBYL_TRY(protocol::take_envelope(answer.header, protocol::Direction::response, rest, envelope));
   SIBYL_ASSIGN(auto message, protocol::decode_result(rest, answer.header.version));
   auto* prepared = std::get_if<protocol::PreparedResult>(&message);
-  if (prepared == nullptr) return base::fail(lost("unexpected answer to PREPARE"));
+  if (prepared == nullptr) return base::fail(lost("unexpected response to PREPARE"));
   return Prepared{std::string(text),
                   std::move(prepared->id),
                   std::move(prepared->result_metadata_id),

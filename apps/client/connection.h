@@ -1,10 +1,12 @@
 // A client of the native protocol: one connection, blocking, with pipelining.
 //
-// query(), execute() and batch() wait for their answer. To have many requests under way, start() them and
-// collect each with finish(), in any order; answers that come before they are asked for are kept. Threads: a
-// Connection belongs to one thread at a time. Errors: what the server refuses comes as its Error, code and
-// text. When the connection itself fails, the Error has code `server` and is_connected() is false from then
-// on; a request that was under way may or may not have run.
+// query(), execute() and batch() block until the response arrives. To have many requests in flight, start
+// each with start_query() or start_execute(), and collect the results with finish(), in any order. Responses
+// that arrive early are kept. A Connection is not thread-safe.
+//
+// An error of the server is returned with its code and text. If the connection itself fails, the error has
+// code `server`, and is_connected() is false from then on. A request that was in flight may or may not have
+// run.
 #pragma once
 
 #include <sys/types.h>
@@ -47,41 +49,41 @@ struct Options {
   protocol::Version version = protocol::Version::v4;
   protocol::Compression compression = protocol::Compression::none;
   TlsOptions tls;
-  std::string user, password;                        // sent when the server asks for them
-  std::chrono::milliseconds connect_timeout{5'000};  // until the server has said that it is ready
-  std::chrono::milliseconds request_timeout{0};      // 0: wait as long as it takes
+  std::string user, password;                        // sent if the server requires a login
+  std::chrono::milliseconds connect_timeout{5'000};  // until the server is ready
+  std::chrono::milliseconds request_timeout{0};      // 0: no timeout
 };
 
 struct StatementOptions {
   Consistency consistency = Consistency::one;
   Consistency serial_consistency = Consistency::serial;
-  int32_t page_size = 0;              // 0: everything at once
-  std::optional<Bytes> paging_state;  // continues where the page that gave it ended
+  int32_t page_size = 0;              // 0: no paging
+  std::optional<Bytes> paging_state;  // from an earlier page; continues after it
   std::optional<int64_t> timestamp_micros;
-  std::vector<std::string_view> names;       // of the values, when they are given by name
+  std::vector<std::string_view> names;       // names of the values, if they are given by name
   std::optional<std::string_view> keyspace;  // v5: instead of the connection's
-  std::optional<int32_t> now_seconds;        // v5: the moment that decides what has expired
-  bool trace = false;                        // Result::trace_id then names what system_traces tells
+  std::optional<int32_t> now_seconds;        // v5: the time by which expiry is decided
+  bool trace = false;                        // sets Result::trace_id, the key in system_traces
 };
 
 // A row: one entry for each column, nullopt for null. Points into its Result.
 using Row = std::vector<std::optional<BytesView>>;
 
-// What a statement answered.
+// The result of a statement.
 class Result {
  public:
   enum class Kind { nothing, rows, set_keyspace, schema_change };
 
   Kind kind = Kind::nothing;
   std::vector<Column> columns;        // rows
-  std::optional<Bytes> paging_state;  // rows: there is more
+  std::optional<Bytes> paging_state;  // rows: set if there are more
   std::string keyspace;               // set_keyspace
   protocol::SchemaChange change;      // schema_change
   std::vector<std::string> warnings;
-  Bytes trace_id;  // a timeuuid; empty when no trace was asked for
+  Bytes trace_id;  // a timeuuid; empty if not traced
 
   uint32_t row_count() const { return row_count_; }
-  // The next row, from the first one on; false after the last.
+  // Reads the next row, beginning with the first. Returns false after the last.
   bool next(Row& row);
 
  private:
@@ -97,12 +99,12 @@ struct Prepared {
   Bytes id;
   Bytes result_metadata_id;  // v5
   std::vector<Column> markers;
-  std::vector<uint16_t> partition_key_markers;  // empty when they do not give the whole partition key
+  std::vector<uint16_t> partition_key_markers;  // empty if the markers do not include the whole partition key
   std::vector<Column> result;
 };
 
 struct BatchStatement {
-  std::string_view text;  // empty: the prepared one
+  std::string_view text;  // empty: `prepared` is used
   const Prepared* prepared = nullptr;
   std::span<const ValueView> values;
 };
@@ -117,13 +119,13 @@ class Connection {
   base::Result<Result> query(std::string_view text, std::span<const ValueView> values = {},
                              const StatementOptions& options = {});
   base::Result<Prepared> prepare(std::string_view text);
-  // A server that has forgotten the statement is given it again, once.
+  // If the server no longer has the statement, prepares it again and retries once.
   base::Result<Result> execute(Prepared& prepared, std::span<const ValueView> values = {},
                                const StatementOptions& options = {});
   base::Result<Result> batch(protocol::Batch::Kind kind, std::span<const BatchStatement> statements,
                              const StatementOptions& options = {});
 
-  // A request under way. finish() it exactly once.
+  // A request in flight. The caller must pass it to finish() exactly once.
   struct Ticket {
     int16_t stream = 0;
   };
@@ -133,16 +135,16 @@ class Connection {
                                      const StatementOptions& options = {});
   base::Result<Result> finish(Ticket ticket);
 
-  // "SCHEMA_CHANGE", "STATUS_CHANGE", "TOPOLOGY_CHANGE".
+  // `types` may contain "SCHEMA_CHANGE", "STATUS_CHANGE" and "TOPOLOGY_CHANGE".
   base::Status register_events(const std::vector<std::string>& types);
-  // The next event; nullopt when none came in time.
+  // Returns the next event, or nullopt if none arrives before the timeout.
   base::Result<std::optional<Event>> next_event(std::chrono::milliseconds timeout);
 
-  // What the server supports: the answer to OPTIONS.
+  // The options that the server supports: its response to OPTIONS.
   base::Result<protocol::StringMultimap> supported();
 
-  // Hands over the socket, non-blocking, with the handshake done; the connection is closed for this object.
-  // REQUIRES: no request is under way, and no TLS.
+  // Returns the socket, which is non-blocking and has completed the handshake, and gives up ownership. This
+  // object is disconnected afterwards. REQUIRES: no request is in flight, and TLS is off.
   int release_socket() { return std::exchange(socket_, -1); }
 
   bool is_connected() const { return socket_ >= 0; }
@@ -163,10 +165,10 @@ class Connection {
   base::Result<Ticket> send(protocol::Opcode opcode, BytesView body, bool trace = false);
   base::Result<Answer> receive(Ticket ticket, Deadline deadline);
   base::Result<Answer> ask(protocol::Opcode opcode, BytesView body, Deadline deadline);
-  // As recv and send: -1 and errno, EAGAIN when the socket has to be waited for.
+  // Like recv and send: return -1 and set errno on failure; EAGAIN if the socket is not ready.
   ssize_t read_bytes(char* to, size_t size);
   ssize_t write_bytes(BytesView bytes);
-  // Whether there is something to read now.
+  // Returns true if bytes can be read within `milliseconds`.
   bool is_readable(int milliseconds) const;
   base::Status read_some(Deadline deadline);
   base::Status read_frames(Deadline deadline);

@@ -135,7 +135,7 @@ TEST_F(ConnectionTest, Events) {
   EXPECT_EQ(std::get<protocol::SchemaChange>(**event).name, "users");
 }
 
-TEST_F(ConnectionTest, LosingTheServerIsAnErrorAndIsSeen) {
+TEST_F(ConnectionTest, LosingTheServerIsReported) {
   auto connection = connect();
   const auto ticket = connection->start_query("void");
   ASSERT_TRUE(connection->finish(*ticket));
@@ -156,7 +156,7 @@ TEST_F(ConnectionTest, TimeoutsAreKept) {
   engine_.release("gate");
 }
 
-TEST(Connect, NobodyThere) {
+TEST(Connect, NoServerIsAnError) {
   Options options;
   options.port = 1;
   const auto connection = Connection::connect(options);

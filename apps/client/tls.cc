@@ -41,7 +41,7 @@ base::Status use_files(SSL_CTX* context, const TlsOptions& options) {
   return {};
 }
 
-// What the server's certificate must be for.
+// Sets the name or address that the server's certificate must have.
 void expect_name(SSL* ssl, const std::string& name, bool verify) {
   if (is_address(name)) {
     if (verify) X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), name.c_str());
@@ -59,7 +59,7 @@ struct FreeContext {
 
 base::Result<std::unique_ptr<protocol::TlsSession>> start_tls(const TlsOptions& options,
                                                               const std::string& host, int socket) {
-  // OpenSSL writes to sockets without saying that a lost peer is no reason to die.
+  // OpenSSL writes to sockets without MSG_NOSIGNAL, so a lost peer would raise SIGPIPE.
   std::signal(SIGPIPE, SIG_IGN);
   ERR_clear_error();
   const std::unique_ptr<SSL_CTX, FreeContext> context(SSL_CTX_new(TLS_client_method()));
@@ -68,7 +68,7 @@ base::Result<std::unique_ptr<protocol::TlsSession>> start_tls(const TlsOptions& 
   SSL_CTX_set_mode(context.get(), SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   SSL_CTX_set_options(context.get(), SSL_OP_IGNORE_UNEXPECTED_EOF);
   SIBYL_TRY(use_files(context.get(), options));
-  SSL* ssl = SSL_new(context.get());  // keeps the context
+  SSL* ssl = SSL_new(context.get());  // holds a reference to the context
   if (ssl == nullptr) return base::fail(refused("cannot start"));
   auto session = std::make_unique<protocol::TlsSession>(ssl, "the server");
   SSL_set_fd(ssl, socket);

@@ -1,4 +1,4 @@
-// The client's side of TLS.
+// TLS for clients.
 #pragma once
 
 #include <memory>
@@ -11,14 +11,14 @@ namespace sibyl::client {
 
 struct TlsOptions {
   bool enabled = false;
-  bool verify = true;            // the server's certificate and its name
-  std::string ca_file;           // PEM: who signs it; empty: whom the system trusts
-  std::string certificate_file;  // PEM: the client's own; empty: none
+  bool verify = true;            // verify the server's certificate and its name
+  std::string ca_file;           // PEM: the CA of the server's certificate; empty: the system's CAs
+  std::string certificate_file;  // PEM: the client's certificate; empty: none
   std::string key_file;          // empty: in certificate_file
-  std::string server_name;       // what the certificate is for; empty: the host that is connected to
+  std::string server_name;       // the name in the server's certificate; empty: the host
 };
 
-// Ready to shake hands. The socket is non-blocking, and not owned.
+// Creates a session that is ready for the handshake. The socket must be non-blocking and is not owned.
 base::Result<std::unique_ptr<protocol::TlsSession>> start_tls(const TlsOptions& options,
                                                               const std::string& host, int socket);
 

@@ -1,4 +1,4 @@
-// A wide-column database inside the program: the same engine, language and files as the server's.
+// An embedded wide-column database with the same engine, query language and files as the server.
 //
 //   auto database = sibyl::Database::open("movies.db");
 //   auto session = database->session("films");
@@ -7,9 +7,11 @@
 //   auto rows = session.execute("SELECT at, stars FROM ratings WHERE title = ?", {"Pulp Fiction"});
 //   for (const sibyl::Row& row : *rows) use(*row.get<int>("stars"));
 //
-// Threads: a Database, a Session and a Statement may be used by any number of threads at once; a Bound, a
-// Batch and a Rows by one at a time. Calls wait until they are done. Durability: a write that has returned
-// survives a crash of the process and, unless Options say otherwise, of the machine.
+// Threads: Database, Session and Statement are thread-safe. A Bound, a Batch and a Rows must be used by one
+// thread at a time. Calls block until they are done.
+//
+// Durability: a write that has returned survives a crash of the process and, unless Options say otherwise, of
+// the machine.
 #pragma once
 
 #include <cstdint>
@@ -27,15 +29,15 @@
 namespace sibyl {
 
 struct Options {
-  // group: a write returns once it is on disk; writes of many threads share one sync. periodic: a write
-  // returns once the operating system has it, and the last moments may be lost when the machine (not the
-  // process) fails.
+  // group: a write returns once it is on disk; concurrent writes share one sync.
+  // periodic: a write returns once the operating system has it. The most recent writes may be lost if the
+  // machine (not just the process) fails.
   enum class Sync { group, periodic } sync = Sync::group;
   uint64_t block_cache_bytes = 32u << 20;
   std::string cluster_name = "Sibyl";
 };
 
-// What one execution may ask for.
+// Options of one execution.
 struct Request {
   int32_t page_size = 5000;                 // rows fetched at a time; 0: all at once
   std::optional<int64_t> timestamp_micros;  // of writes without USING TIMESTAMP; nullopt: now
@@ -43,18 +45,19 @@ struct Request {
 
 class Bound;
 
-// A prepared statement; a small handle, copies share everything. It stays good when the schema changes: it is
-// prepared again, and values are encoded for the tables and types as they are when it is executed. text(),
-// parameters() and columns() stay as they were first; Rows::columns() has those of a result.
+// A prepared statement. A small handle: copies share their state. It remains usable after schema changes: it
+// is prepared again, and values are encoded for the tables and types at the time of execution. text(),
+// parameters() and columns() keep describing the statement as it was first prepared; Rows::columns()
+// describes an actual result.
 class Statement {
  public:
   const std::string& text() const;
-  // The bind markers, in order: the column each stands for.
+  // The bind markers in order, each as the column that it is bound to.
   const std::vector<Column>& parameters() const;
-  // The columns of its result; empty when it returns no rows.
+  // The columns of the result; empty if the statement returns no rows.
   const std::vector<Column>& columns() const;
 
-  // With values for the markers, in order. Missing ones are unset.
+  // Binds values to the markers, in order. Missing values are unset.
   template <typename... Values>
   Bound bind(Values&&... values) const;
   Bound bind_all(std::vector<Value> values) const;
@@ -67,12 +70,12 @@ class Statement {
   std::shared_ptr<const Impl> impl_;
 };
 
-// A statement with values. A wrong name or position is remembered and told when it is executed; a value that
-// does not fit its column too.
+// A statement with values. Errors are reported when it is executed: a wrong name or position, or a value that
+// does not fit its column.
 class Bound {
  public:
   Bound& set(size_t parameter, Value value);
-  // Every marker that stands for this column, or has this name (`:name`).
+  // Sets every marker that is bound to this column, or has this name (`:name`).
   Bound& set(std::string_view parameter, Value value);
   Bound& set_null(size_t parameter) { return set(parameter, Null{}); }
 
@@ -94,7 +97,7 @@ Bound Statement::bind(Values&&... values) const {
   return bind_all(std::vector<Value>{Value(std::forward<Values>(values))...});
 }
 
-// Writes that take effect together or not at all, and that no reader sees half of.
+// Writes that take effect atomically. Readers see all of them or none.
 class Batch {
  public:
   enum class Kind { logged, unlogged, counter };
@@ -106,7 +109,7 @@ class Batch {
  private:
   friend class Session;
   struct Item {
-    std::optional<Bound> bound;  // else text
+    std::optional<Bound> bound;  // if not set: text and values
     std::string text;
     std::vector<Value> values;
   };
@@ -114,7 +117,8 @@ class Batch {
   std::vector<Item> items_;
 };
 
-// Where names without a keyspace are looked up: USE changes it. A small handle, copies share the keyspace.
+// Holds the keyspace in which unqualified names are resolved; USE changes it. A small handle: copies share
+// the keyspace.
 class Session {
  public:
   std::string keyspace() const;
@@ -123,11 +127,11 @@ class Session {
   Result<Statement> prepare(std::string_view text);
   Result<Rows> execute(const Bound& statement, const Request& request = {});
   Result<Rows> execute(const Batch& batch, const Request& request = {});
-  // Any CQL statement; `?` and `:name` take the values in order.
+  // Executes any CQL statement. `?` and `:name` take the values in order.
   Result<Rows> execute(std::string_view text, std::initializer_list<Value> values = {},
                        const Request& request = {});
   Result<Rows> execute(std::string_view text, const std::vector<Value>& values, const Request& request = {});
-  // Statements separated by `;`, one after another until one fails; what they return is dropped.
+  // Executes statements separated by `;`, in order, until one fails. Their results are discarded.
   Status execute_script(std::string_view script);
 
  private:
@@ -139,21 +143,21 @@ class Session {
 
 class Database {
  public:
-  // `path` is a directory, created with its parents when missing, or ":memory:". A directory that another
-  // process has open, that is not Sibyl's or of another format is refused.
+  // `path` is a directory, which is created with its parents if missing, or ":memory:". Fails if another
+  // process has the directory open, if it is not a Sibyl directory, or if it has another format.
   static Result<Database> open(const std::string& path, const Options& options = {});
   Database(Database&&) noexcept;
   Database& operator=(Database&&) noexcept;
-  // The database closes when it and everything made from it (sessions, statements, rows) are gone.
+  // The database closes when this object and all sessions, statements and rows made from it are destroyed.
   ~Database();
 
-  // The keyspace is not looked up before it is needed.
+  // The keyspace need not exist until a statement uses it.
   Session session(std::string keyspace = "") const;
-  // In no keyspace: names must be qualified.
+  // Executes without a keyspace: names must be qualified.
   Result<Rows> execute(std::string_view text, std::initializer_list<Value> values = {}) const;
 
-  // Writes what is in memory to the files; rewrites the files without what is deleted, expired or
-  // overwritten. Neither is ever necessary.
+  // flush() writes the data in memory to files. compact() rewrites the files without deleted, expired and
+  // overwritten data. Neither is ever necessary.
   Status flush();
   Status compact();
 

@@ -1,5 +1,5 @@
-// What an operation that can fail returns: a value, or an Error. Nothing in this library throws on bad input,
-// a full disk or a missing table; only running out of memory does.
+// The result of an operation that can fail: a value or an Error. The library does not throw on bad input, a
+// full disk or a missing table. It throws only when memory is exhausted.
 #pragma once
 
 #include <cstdint>
@@ -34,13 +34,13 @@ enum class ErrorCode : int32_t {
 
 struct Error {
   ErrorCode code = ErrorCode::server;
-  std::string message;  // as Cassandra words it
+  std::string message;  // Cassandra's text
   std::string hint;     // what to do instead; may be empty
-  // Where in the statement: the line from 1, the column from 0; line 0 when unknown.
+  // Position in the statement: line from 1, column from 0. Line 0: unknown.
   uint32_t line = 0;
   uint32_t column = 0;
 
-  // The message, and the hint when there is one.
+  // The message, followed by the hint if there is one.
   std::string text() const { return hint.empty() ? message : message + " [hint: " + hint + "]"; }
 };
 

@@ -1,4 +1,4 @@
-// What a statement returns.
+// Results of statements.
 #pragma once
 
 #include <cstddef>
@@ -16,15 +16,16 @@ namespace sibyl {
 
 struct Column {
   std::string keyspace, table, name;
-  std::string type;  // as CQL spells it
+  std::string type;  // in CQL notation
 };
 
-// One row. Cheap to copy; keeps the page it lies in alive, so it may outlive its Rows.
+// One row. Cheap to copy. Shares ownership of its page, so it may outlive its Rows.
 class Row {
  public:
   size_t size() const;
 
-  // By position, or by the column's name as it is in the result. Errors: no such column, or of another type.
+  // Returns a column by position or by its name in the result. Fails if there is no such column or it has
+  // another type.
   template <typename T>
   Result<T> get(size_t column) const {
     Result<Value> found = value(column);
@@ -41,10 +42,10 @@ class Row {
   }
 
   Result<Value> value(size_t column) const;
-  // The bytes in CQL's serialisation, valid while this row is; nullopt for null and for columns that are not
-  // there.
+  // The bytes in CQL's serialisation, valid as long as this row. Returns nullopt for null and for columns
+  // that do not exist.
   std::optional<std::string_view> raw(size_t column) const;
-  // As cqlsh shows it; "null" for null.
+  // The value as cqlsh prints it; "null" for null.
   std::string text(size_t column) const;
   bool is_null(size_t column) const { return !raw(column); }
   Result<size_t> find(std::string_view name) const;
@@ -59,8 +60,8 @@ class Row {
   size_t index_ = 0;
 };
 
-// The answer to a statement, read once from front to back; further pages are fetched on the way. Statements
-// that return no rows give empty Rows. Not to be used by two threads at once.
+// The result of a statement. Read once from front to back; further pages are fetched as needed. Statements
+// that return no rows give empty Rows. Not thread-safe.
 class Rows {
  public:
   Rows(Rows&&) noexcept;
@@ -70,11 +71,11 @@ class Rows {
   const std::vector<Column>& columns() const;
   const std::vector<std::string>& warnings() const;
 
-  // The next row, or nullopt at the end, or when a page could not be read.
+  // Returns the next row. Returns nullopt at the end, or if a page could not be read.
   std::optional<Row> next();
-  // What went wrong while reading, if anything. Look at it after the loop: a loop over rows just ends.
+  // Returns the error that ended reading, if any. Check it after a loop, which simply ends on an error.
   Status status() const;
-  // All rows that are left.
+  // Returns all remaining rows.
   Result<std::vector<Row>> all();
 
   // for (const Row& row : rows) ...

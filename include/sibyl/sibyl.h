@@ -1,4 +1,4 @@
-// Sibyl, embedded: everything in one header.
+// The embedded API of Sibyl: includes all public headers.
 #pragma once
 
 #include <sibyl/database.h>

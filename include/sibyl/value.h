@@ -1,18 +1,22 @@
-// Values of CQL types in C++.
+// C++ values of CQL types.
 //
-// A Value is what is bound to a statement and what a row's column gives back. Ordinary C++ values turn into
-// one by themselves; as<T>() turns it back, and says so when it is of another type:
+// A Value is bound to a marker of a statement, and is returned for a column of a row. C++ values convert to a
+// Value implicitly. as<T>() converts back, and fails if the value has another type:
 //
 //   C++                                       CQL
 //   bool                                      boolean
-//   8 to 64 bit integers                      tinyint, smallint, int, bigint, counter, varint: any that holds
-//   the number float, double                             float, double std::string, std::string_view,
-//   literals   text, ascii Blob, Uuid, Timestamp, Date, Time,        blob, uuid and timeuuid, timestamp,
-//   date, time, Duration, Inet, Decimal, Varint           duration, inet, decimal, varint std::vector<T>
-//   list, set, vector, tuple std::set<T>                               set std::map<K, V> map; with names as
-//   keys also a user type std::tuple<T...>                          tuple, user type (its fields in order)
+//   8 to 64 bit integers                      tinyint, smallint, int, bigint, counter, varint;
+//                                             must fit the type
+//   float, double                             float, double
+//   std::string, std::string_view, literals   text, ascii
+//   Blob, Uuid, Timestamp, Date, Time,        blob, uuid and timeuuid, timestamp, date, time,
+//   Duration, Inet, Decimal, Varint           duration, inet, decimal, varint
+//   std::vector<T>                            list, set, vector, tuple
+//   std::set<T>                               set
+//   std::map<K, V>                            map; with names as keys also a user type
+//   std::tuple<T...>                          tuple, user type (its fields in order)
 //   std::optional<T>                          null when empty
-//   Null{}, Unset{}                           null; leave the column as it is
+//   Null{}, Unset{}                           null; leave the column unchanged
 //
 // Threads: values are plain data.
 #pragma once
@@ -40,7 +44,7 @@ namespace sibyl {
 struct Null {
   friend bool operator==(Null, Null) = default;
 };
-// In an INSERT or UPDATE: as if the column were not written.
+// In an INSERT or UPDATE: leaves the column unchanged.
 struct Unset {
   friend bool operator==(Unset, Unset) = default;
 };
@@ -51,7 +55,7 @@ struct Blob {
 struct Uuid {
   std::array<unsigned char, 16> bytes{};
   static Uuid random();      // version 4
-  static Uuid time_based();  // version 1, of now: a timeuuid; unique within the process
+  static Uuid time_based();  // version 1 with the current time: a timeuuid; unique within the process
   // 8-4-4-4-12 hexadecimal digits.
   static std::optional<Uuid> parse(std::string_view text);
   std::string to_string() const;
@@ -80,7 +84,7 @@ struct Inet {
   std::string address;  // 127.0.0.1, ::1
   friend auto operator<=>(const Inet&, const Inet&) = default;
 };
-// Numbers without a largest one, as decimal digits: "-12.50", "170141183460469231731687303715884105728".
+// Numbers of any size as decimal digits: "-12.50", "170141183460469231731687303715884105728".
 struct Decimal {
   std::string text;
   friend bool operator==(const Decimal&, const Decimal&) = default;
@@ -94,7 +98,7 @@ class Value {
  public:
   using List = std::vector<Value>;
   using Map = std::vector<std::pair<Value, Value>>;
-  // A value in CQL's own serialisation; checked when it is bound.
+  // A value in CQL's serialisation; validated when it is bound.
   struct Raw {
     std::string bytes;
     friend bool operator==(const Raw&, const Raw&) = default;
@@ -144,8 +148,8 @@ class Value {
   bool is_null() const { return std::holds_alternative<Null>(content_); }
   const Content& content() const { return content_; }
 
-  // The value as a T, which must be of the matching type and, for integers, large enough. null only becomes
-  // an optional, a Value, or an empty collection (CQL knows no empty ones).
+  // Converts to T, which must match the type and, for integers, be large enough. Null converts only to an
+  // optional, a Value, or an empty collection (CQL does not distinguish those from null).
   template <typename T>
   Result<T> as() const;
 
@@ -155,7 +159,7 @@ class Value {
   Content content_;
 };
 
-// --- The rest is how as<T>() works.
+// --- Implementation of as<T>().
 
 namespace detail {
 
@@ -185,7 +189,7 @@ struct As<Integer> {
   static Result<Integer> convert(const Value& value) {
     const int64_t* found = std::get_if<int64_t>(&value.content());
     if (found != nullptr && std::in_range<Integer>(*found)) return static_cast<Integer>(*found);
-    return wrong_type(value, found ? "so small an integer" : "an integer");
+    return wrong_type(value, found ? "in the range of the requested type" : "an integer");
   }
 };
 template <>
@@ -297,7 +301,8 @@ template <typename... Parts>
 struct As<std::tuple<Parts...>> {
   static Result<std::tuple<Parts...>> convert(const Value& value) {
     const Value::List* list = std::get_if<Value::List>(&value.content());
-    if (list == nullptr || list->size() != sizeof...(Parts)) return wrong_type(value, "a tuple of that many");
+    if (list == nullptr || list->size() != sizeof...(Parts))
+      return wrong_type(value, "a tuple of the requested size");
     return convert(*list, std::index_sequence_for<Parts...>());
   }
 

@@ -1,4 +1,5 @@
-// Who there is and what each may do: an immutable snapshot of system_auth's tables, made anew at each change.
+// Roles and their permissions: an immutable snapshot of system_auth's tables. Each change creates a new
+// snapshot.
 #pragma once
 
 #include <cstdint>
@@ -21,21 +22,21 @@ struct Role {
   bool is_superuser = false;
   bool can_login = false;
   std::optional<std::string> salted_hash;
-  std::set<std::string> member_of;  // roles granted to it
+  std::set<std::string> member_of;  // roles granted to this role
 
   bool operator==(const Role&) const = default;
 };
 
-// What the tables hold.
+// Contents of the tables.
 struct AccessRows {
   std::map<std::string, Role, std::less<>> roles;
-  // Role, then resource's name.
+  // By role, then by resource name.
   std::map<std::string, std::map<std::string, PermissionSet, std::less<>>, std::less<>> permissions;
-  std::map<std::string, std::string, std::less<>> identities;                  // to roles
+  std::map<std::string, std::string, std::less<>> identities;                  // identity to role
   std::map<std::string, std::set<std::string>, std::less<>> cidr_permissions;  // role to groups
 };
 
-// Threads: any number may read one.
+// Immutable; thread-safe.
 class Access {
  public:
   Access() = default;
@@ -44,21 +45,21 @@ class Access {
   const AccessRows& rows() const { return rows_; }
   const Role* find(std::string_view role) const;
 
-  // The role itself and those granted to it, with what is granted to those when `inherited`; in name order.
-  // None when there is no such role.
+  // Returns the role and the roles granted to it, including indirectly granted ones if `inherited`, in name
+  // order. Empty if the role does not exist.
   std::vector<std::string> roles_of(std::string_view role, bool inherited) const;
-  // Itself or through a role granted to it.
+  // True if the role, or a role granted to it, is a superuser.
   bool is_superuser(std::string_view role) const;
-  // On the resource itself, not on its parents. A superuser has all that apply to it.
+  // Permissions on the resource itself, not on its parents. A superuser has all applicable permissions.
   PermissionSet permissions_on(std::string_view role, const Resource& resource) const;
-  // On the resource or one of its parents.
+  // True if the role has the permission on the resource or one of its parents.
   bool allows(std::string_view role, Permission permission, const Resource& resource) const;
-  // The same, as Cassandra says it: "User bob has no SELECT permission on <table ks.t> or any of its
-  // parents".
+  // Like allows(), but returns Cassandra's error: "User bob has no SELECT permission on <table ks.t> or any
+  // of its parents".
   base::Status ensure(std::string_view role, Permission permission, const Resource& resource) const;
 
  private:
-  // With all that is inherited.
+  // Includes everything that the role inherits.
   struct Effective {
     bool is_superuser = false;
     std::vector<std::string> roles;

@@ -41,7 +41,7 @@ TEST(Access, SuperusersMayDoEverythingAlsoByARole) {
   EXPECT_TRUE(access.allows("dave", create, Resource::all_roles()));
 }
 
-TEST(Access, NobodyMayDoNothing) {
+TEST(Access, UnknownRolesMayDoNothing) {
   const Access access(family());
   EXPECT_FALSE(access.allows("stranger", select, Resource::table("ks", "t")));
   EXPECT_FALSE(access.is_superuser("stranger"));
@@ -58,7 +58,7 @@ TEST(Access, RolesAreListedWithAndWithoutInheritance) {
   EXPECT_EQ(access.roles_of("alice", false), (std::vector<std::string>{"alice", "writers"}));
 }
 
-TEST(Access, ACircleOfRolesEnds) {
+TEST(Access, CyclesOfRolesAreHandled) {
   AccessRows rows = family();
   rows.roles["readers"].member_of = {"alice"};
   const Access access(rows);
@@ -66,7 +66,7 @@ TEST(Access, ACircleOfRolesEnds) {
   EXPECT_TRUE(access.allows("readers", modify, Resource::table("ks", "t")));
 }
 
-TEST(Access, AGrantedRoleThatIsGoneCountsForNothing) {
+TEST(Access, ADroppedRoleGrantsNothing) {
   AccessRows rows = family();
   rows.roles.erase("writers");
   const Access access(rows);

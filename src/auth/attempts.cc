@@ -16,7 +16,7 @@ constexpr size_t ways = 4;
 
 Attempts::Attempts(size_t entries)
     : entries_(std::max<size_t>(ways, entries / ways * ways)), known_(entries_.size()) {
-  // Nobody can choose names that meet in one place.
+  // A random seed, so that an attacker cannot choose names that share a slot.
   std::random_device random;
   for (uint64_t& word : seed_) word = (uint64_t{random()} << 32) | random();
 }
@@ -25,7 +25,7 @@ uint64_t Attempts::key_of(char kind, std::string_view name) const {
   std::string text(reinterpret_cast<const char*>(seed_.data()), sizeof(seed_));
   text.push_back(kind);
   text.append(name);
-  return std::hash<std::string>{}(text) | 1;  // never an empty entry's zero
+  return std::hash<std::string>{}(text) | 1;  // never zero, which marks an empty entry
 }
 
 uint64_t Attempts::key_of_address(std::string_view address) const {
@@ -36,12 +36,12 @@ uint64_t Attempts::key_of_pair(std::string_view address, std::string_view role) 
   return key_of('p', network_of(address) + '\0' + std::string(role));
 }
 
-void Attempts::forget(Entry& entry, Clock::time_point now) {
+void Attempts::expire_failures(Entry& entry, Clock::time_point now) {
   if (now <= entry.last) return;
-  const auto times = static_cast<uint64_t>((now - entry.last) / forgotten_after);
+  const auto times = static_cast<uint64_t>((now - entry.last) / failure_lifetime);
   if (times == 0) return;
   entry.failures -= static_cast<uint32_t>(std::min<uint64_t>(times, entry.failures));
-  entry.last += times * forgotten_after;
+  entry.last += times * failure_lifetime;
 }
 
 Attempts::Entry* Attempts::place_of(Entries& entries, uint64_t key) {
@@ -52,7 +52,7 @@ Attempts::Entry* Attempts::find(Entries& entries, uint64_t key, Clock::time_poin
   Entry* const place = place_of(entries, key);
   for (Entry* entry = place; entry != place + ways; ++entry) {
     if (entry->key != key) continue;
-    forget(*entry, now);
+    expire_failures(*entry, now);
     return entry;
   }
   return nullptr;
@@ -61,7 +61,7 @@ Attempts::Entry* Attempts::find(Entries& entries, uint64_t key, Clock::time_poin
 Attempts::Entry& Attempts::find_or_make(uint64_t key, Clock::time_point now) {
   if (Entry* found = find(entries_, key, now)) return *found;
   Entry* const place = place_of(entries_, key);
-  for (Entry* entry = place; entry != place + ways; ++entry) forget(*entry, now);
+  for (Entry* entry = place; entry != place + ways; ++entry) expire_failures(*entry, now);
   Entry& least = *std::min_element(place, place + ways, [](const Entry& left, const Entry& right) {
     return left.failures < right.failures;
   });
@@ -77,7 +77,7 @@ Attempts::Duration Attempts::delay_of(const Entry& entry, Duration longest) {
 
 bool Attempts::is_known(std::string_view address, std::string_view role, Clock::time_point now) {
   const Entry* pair = find(known_, key_of_pair(address, role), now);
-  return pair != nullptr && pair->failures < free_failures && now - pair->logged_in < known_for;
+  return pair != nullptr && pair->failures < free_failures && now - pair->logged_in < known_lifetime;
 }
 
 std::optional<Attempts::Turn> Attempts::take_turn(std::string_view address, std::string_view role,
@@ -85,26 +85,25 @@ std::optional<Attempts::Turn> Attempts::take_turn(std::string_view address, std:
   const std::lock_guard lock(mutex_);
   Turn turn;
   if (const Entry* entry = find(entries_, key_of('r', role), now))
-    turn.wait = delay_of(*entry, longest_role_delay);
+    turn.wait = delay_of(*entry, max_role_delay);
   Entry* entry = find(entries_, key_of_address(address), now);
   if (entry == nullptr) return turn;
-  const Duration delay = delay_of(*entry, longest_address_delay);
+  const Duration delay = delay_of(*entry, max_address_delay);
   if (delay.count() == 0 || is_known(address, role, now)) return turn;
   const Clock::time_point next = std::max(now, entry->next_turn) + delay;
   const auto until = std::chrono::duration_cast<Duration>(next - now);
-  if (until > longest_wait) return std::nullopt;
+  if (until > max_wait) return std::nullopt;
   entry->next_turn = next;
   return Turn{std::max(turn.wait, until), true};
 }
 
-bool Attempts::is_slowed(std::string_view address, std::string_view role, Clock::time_point now) {
+bool Attempts::must_queue(std::string_view address, std::string_view role, Clock::time_point now) {
   const std::lock_guard lock(mutex_);
   const Entry* entry = find(entries_, key_of_address(address), now);
-  return entry != nullptr && delay_of(*entry, longest_address_delay).count() > 0 &&
-         !is_known(address, role, now);
+  return entry != nullptr && delay_of(*entry, max_address_delay).count() > 0 && !is_known(address, role, now);
 }
 
-void Attempts::failed(std::string_view address, std::string_view role, Clock::time_point now) {
+void Attempts::record_failure(std::string_view address, std::string_view role, Clock::time_point now) {
   const std::lock_guard lock(mutex_);
   const auto count = [&](Entry& entry) {
     entry.failures = std::min(entry.failures + 1, 64u);
@@ -115,7 +114,7 @@ void Attempts::failed(std::string_view address, std::string_view role, Clock::ti
   if (Entry* pair = find(known_, key_of_pair(address, role), now)) count(*pair);
 }
 
-void Attempts::succeeded(std::string_view address, std::string_view role, Clock::time_point now) {
+void Attempts::record_success(std::string_view address, std::string_view role, Clock::time_point now) {
   const std::lock_guard lock(mutex_);
   if (Entry* entry = find(entries_, key_of('r', role), now)) *entry = Entry{};
   const uint64_t key = key_of_pair(address, role);

@@ -1,13 +1,16 @@
-// Failed logins, remembered so that guessing gets slow.
+// Slows down password guessing by remembering failed logins.
 //
-// After a few failures from an address its further attempts are let through one by one, each later than the
-// one before by a delay that grows; others are not touched. Failures on a role, from wherever, delay attempts
-// on that role by a moment that stays short, so that nobody can be locked out by a stranger. Nor by a
-// neighbour behind the same address: a role that has logged in from there lately does not stand in the
-// address's line until it has failed a few times itself. Addresses are counted as networks (network.h).
-// Memory is bounded: tables of fixed size where new entries push out those with less to remember.
+// 1. After a few failures from an address, its further attempts queue. They are admitted one by one, with a
+//    delay that grows. Other addresses are not affected.
+// 2. Failures for a role, from any address, delay attempts on that role. This delay stays short, so that an
+//    attacker cannot lock a role out.
+// 3. A role that has recently logged in from an address does not join the queue of that address until it has
+//    failed a few times itself. So clients that share an address cannot lock each other out.
 //
-// Threads: all functions may be called by any thread.
+// Addresses are counted as networks (network.h). Memory is bounded: the tables have a fixed size, and new
+// entries replace those with the least history.
+//
+// Threads: thread-safe.
 #pragma once
 
 #include <array>
@@ -25,40 +28,42 @@ class Attempts {
   using Clock = std::chrono::steady_clock;
   using Duration = std::chrono::milliseconds;
 
-  static constexpr unsigned free_failures = 3;  // until then nothing is delayed
+  static constexpr unsigned free_failures = 3;  // failures before attempts are delayed
   static constexpr Duration first_delay{100};   // doubled by each further failure
-  static constexpr Duration longest_address_delay{2'000};
-  static constexpr Duration longest_role_delay{500};
-  static constexpr Duration longest_wait{10'000};     // attempts that would wait longer are refused
-  static constexpr Duration forgotten_after{60'000};  // one failure less for each such time without one
-  static constexpr std::chrono::hours known_for{24};  // a role at the address that it has logged in from
+  static constexpr Duration max_address_delay{2'000};
+  static constexpr Duration max_role_delay{500};
+  static constexpr Duration max_wait{10'000};  // attempts that would wait longer are rejected
+  // The failure count falls by one after each such period without a failure.
+  static constexpr Duration failure_lifetime{60'000};
+  // How long a successful login of a role from an address counts for rule 3.
+  static constexpr std::chrono::hours known_lifetime{24};
 
   explicit Attempts(size_t entries = 4096);
 
   struct Turn {
-    Duration wait{0};         // before the password is looked at
-    bool by_address = false;  // it stands in the address's line
+    Duration wait{0};               // before the password is checked
+    bool in_address_queue = false;  // the attempt is in the queue of the address
     bool operator==(const Turn&) const = default;
   };
-  // When an attempt may go on; nullopt: too many are waiting already. Each call takes a turn.
+  // Reserves the next turn for an attempt. Returns nullopt if too many attempts are waiting.
   std::optional<Turn> take_turn(std::string_view address, std::string_view role, Clock::time_point now);
-  // Whether attempts on the role from the address have to stand in its line: asked again when the turn has
-  // come of one that did not have to, for others may have failed meanwhile.
-  bool is_slowed(std::string_view address, std::string_view role, Clock::time_point now);
-  void failed(std::string_view address, std::string_view role, Clock::time_point now);
-  // The role's own failures are forgotten; those from the address are not, for whoever is there may know one
-  // password and guess others.
-  void succeeded(std::string_view address, std::string_view role, Clock::time_point now);
+  // Returns true if attempts on the role from the address must queue. An attempt that did not have to queue
+  // checks this again when its turn comes, since other attempts may have failed in the meantime.
+  bool must_queue(std::string_view address, std::string_view role, Clock::time_point now);
+  void record_failure(std::string_view address, std::string_view role, Clock::time_point now);
+  // Resets the failures of the role. Keeps those of the address, because a client there may know one password
+  // and guess others.
+  void record_success(std::string_view address, std::string_view role, Clock::time_point now);
 
  private:
   struct Entry {
     uint64_t key = 0;
     uint32_t failures = 0;
-    Clock::time_point last{};       // failure, or since then partly forgotten
-    Clock::time_point next_turn{};  // addresses: when the next attempt may go
-    Clock::time_point logged_in{};  // roles at addresses: when last
+    Clock::time_point last{};       // time of the last failure, moved forward when failures expire
+    Clock::time_point next_turn{};  // addresses: earliest time of the next attempt
+    Clock::time_point logged_in{};  // roles at addresses: time of the last login
   };
-  using Entries = std::vector<Entry>;  // in groups of four that share a place
+  using Entries = std::vector<Entry>;  // groups of four entries share a hash slot
 
   uint64_t key_of(char kind, std::string_view name) const;
   uint64_t key_of_address(std::string_view address) const;
@@ -67,12 +72,12 @@ class Attempts {
   static Entry* find(Entries& entries, uint64_t key, Clock::time_point now);
   Entry& find_or_make(uint64_t key, Clock::time_point now);
   bool is_known(std::string_view address, std::string_view role, Clock::time_point now);
-  static void forget(Entry& entry, Clock::time_point now);
+  static void expire_failures(Entry& entry, Clock::time_point now);
   static Duration delay_of(const Entry& entry, Duration longest);
 
   std::array<uint64_t, 2> seed_;
   std::mutex mutex_;
-  Entries entries_;  // addresses and roles that failed
+  Entries entries_;  // addresses and roles with failures
   Entries known_;    // roles at addresses that they have logged in from
 };
 

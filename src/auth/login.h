@@ -1,4 +1,4 @@
-// Who has logged in: what a request carries.
+// The identity of a logged-in client.
 #pragma once
 
 #include <cstdint>
@@ -6,10 +6,11 @@
 
 namespace sibyl::auth {
 
-// Each role that ever logged in has one, for as long as the engine lives: pointers to it may be kept.
+// There is one object for each role that has logged in. It lives as long as the engine, so pointers to it may
+// be kept.
 struct Login {
   std::string role;
-  uint32_t number = 0;  // another for every role
+  uint32_t number = 0;  // unique per role
 };
 
 }  // namespace sibyl::auth

@@ -1,4 +1,4 @@
-// Where a client comes from, as far as it cannot choose.
+// Groups client addresses into networks.
 #pragma once
 
 #include <string>
@@ -6,9 +6,10 @@
 
 namespace sibyl::auth {
 
-// What an address (numeric, without the port) is counted as: an IPv4 address is itself, also when it is
-// written as an IPv6 one; of other IPv6 addresses the first 64 bits count, for the rest is whatever the
-// client likes. Link-local addresses, which all have the same 64, and what is no address stay as they are.
+// Returns the network of a numeric address without port. An IPv4 address, also when written as IPv6, is its
+// own network. For other IPv6 addresses it is the first 64 bits, because a client can choose the rest.
+// Link-local addresses, which share their first 64 bits, and texts that are not addresses are returned
+// unchanged.
 std::string network_of(std::string_view address);
 
 }  // namespace sibyl::auth

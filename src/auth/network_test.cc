@@ -17,7 +17,7 @@ TEST(Network, AnIPv6AddressIsItsFirstHalf) {
   EXPECT_NE(network_of("2001:db8:1:2::1"), network_of("2001:db8:1:3::1"));
 }
 
-TEST(Network, WhatHasNoHalvesStays) {
+TEST(Network, OtherTextsAreUnchanged) {
   EXPECT_EQ(network_of("fe80::1%eth0"), "fe80::1%eth0");
   EXPECT_EQ(network_of(""), "");
   EXPECT_EQ(network_of("nowhere"), "nowhere");

@@ -50,7 +50,7 @@ base::Result<Authorizer> authorizer_by_name(std::string_view name) {
 
 base::Status check_role_manager(std::string_view name) {
   if (without_package(name) == "CassandraRoleManager") return {};
-  return unknown("role_manager", name, "CassandraRoleManager is the only one");
+  return unknown("role_manager", name, "CassandraRoleManager is the only supported value");
 }
 
 const char* to_string(Authenticator authenticator) {

@@ -12,12 +12,12 @@ namespace sibyl::auth {
 namespace {
 
 constexpr const char* prefix = "$2a$";
-constexpr unsigned long rounds = 10;  // 2^10, Cassandra's
+constexpr unsigned long rounds = 10;  // base-2 logarithm of the number of rounds, as in Cassandra
 constexpr size_t hash_size = 60;
 
-// bcrypt of a C string; empty when the setting is none.
+// Returns the bcrypt hash of a C string; empty if the setting is invalid.
 std::string crypt_with(const std::string& password, const std::string& setting) {
-  // Large and holding secrets: not on the stack, and wiped.
+  // Allocated on the heap because it is large, and wiped because it holds secrets.
   const auto data = std::make_unique<crypt_data>();
   const char* made = crypt_rn(password.c_str(), setting.c_str(), data.get(), sizeof(crypt_data));
   std::string result = made == nullptr || made[0] == '*' ? std::string() : made;
@@ -25,7 +25,7 @@ std::string crypt_with(const std::string& password, const std::string& setting) 
   return result;
 }
 
-// All bytes are looked at, whichever differs.
+// Compares all bytes, so that the time does not depend on the first difference.
 bool equal(std::string_view left, std::string_view right) {
   if (left.size() != right.size()) return false;
   unsigned char difference = 0;
@@ -36,7 +36,7 @@ bool equal(std::string_view left, std::string_view right) {
 
 std::string make_hash(const std::string& password) {
   std::array<char, CRYPT_GENSALT_OUTPUT_SIZE> setting{};
-  // No bytes given: the salt comes from the system's generator.
+  // Without given random bytes, the salt comes from the system's generator.
   if (crypt_gensalt_rn(prefix, rounds, nullptr, 0, setting.data(), setting.size()) == nullptr) return {};
   return crypt_with(password, setting.data());
 }
@@ -45,7 +45,7 @@ base::Error bad_credentials(const char* message) {
   return base::Error(base::ErrorCode::bad_credentials, message);
 }
 
-// Where `word` stands as a word of its own; npos: nowhere.
+// Returns the position of `word` as a separate word, or npos.
 size_t find_word(std::string_view text, std::string_view word) {
   const auto is_part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
   for (size_t at = text.find(word); at != text.npos; at = text.find(word, at + 1)) {
@@ -71,7 +71,7 @@ int cost_of(const std::string& hash) {
 
 bool is_hash(const std::string& hash) {
   if (hash.size() != hash_size || !hash.starts_with("$2") || hash.find('\0') != hash.npos) return false;
-  // Cassandra takes up to 2^30 rounds; hours of work for one login are nobody's wish.
+  // Cassandra accepts up to 2^30 rounds, which would take hours for one login. The limit here is lower.
   if (hash[2] != 'a' || hash[3] != '$' || hash[6] != '$') return false;
   if (!std::isdigit(static_cast<unsigned char>(hash[4])) ||
       !std::isdigit(static_cast<unsigned char>(hash[5])))
@@ -82,12 +82,12 @@ bool is_hash(const std::string& hash) {
 
 bool check_password(std::string_view password, const std::string& hash) {
   const bool usable = is_hash(hash) && password.find('\0') == password.npos;
-  const std::string made = crypt_with(std::string(password), usable ? hash : nobodys_hash());
+  const std::string made = crypt_with(std::string(password), usable ? hash : dummy_hash());
   return usable && !made.empty() && equal(made, hash);
 }
 
-const std::string& nobodys_hash() {
-  // A random salt and a checksum that no password is known for.
+const std::string& dummy_hash() {
+  // A random salt, and a checksum that matches no known password.
   static const std::string hash = [] {
     std::string made = make_hash("");
     std::reverse(made.begin() + 29, made.end());
@@ -110,7 +110,7 @@ base::Result<Credentials> decode_plain(std::string_view token) {
                      std::string(token.substr(second + 1))};
 }
 
-std::string without_passwords(std::string_view statement) {
+std::string redact_passwords(std::string_view statement) {
   std::string lower(statement);
   std::transform(lower.begin(), lower.end(), lower.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });

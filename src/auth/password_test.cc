@@ -22,20 +22,20 @@ TEST(Password, HashesAreBcryptAndDiffer) {
   EXPECT_FALSE(check_password("", one));
 }
 
-// What a real Cassandra stores for its first superuser.
+// The hash that a real Cassandra stores for its first superuser.
 TEST(Password, CassandrasHashesAreTaken) {
   const std::string hash = "$2a$10$v29XodXqu88n/LkQvh4lI.LJQxfgxFUQUt13dkroL9eDVswXGfjR6";
   EXPECT_TRUE(check_password("cassandra", hash));
   EXPECT_FALSE(check_password("Cassandra", hash));
 }
 
-TEST(Password, WhatIsNoHashMatchesNothing) {
+TEST(Password, InvalidHashesMatchNothing) {
   for (const std::string& hash : {""s, "x"s, "$2a$10$short"s, "secret"s, std::string(60, '$'),
                                   "$1$abcdefgh$abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz"s}) {
     EXPECT_FALSE(is_hash(hash)) << hash;
     EXPECT_FALSE(check_password("secret", hash)) << hash;
   }
-  EXPECT_FALSE(check_password("", nobodys_hash()));
+  EXPECT_FALSE(check_password("", dummy_hash()));
 }
 
 TEST(Password, AHashThatTakesHoursIsRefused) {
@@ -44,28 +44,29 @@ TEST(Password, AHashThatTakesHoursIsRefused) {
   EXPECT_FALSE(is_hash(hash));
 }
 
-TEST(Password, NulCannotCutAPasswordShort) {
+TEST(Password, PasswordsWithNulAreRejected) {
   EXPECT_FALSE(hash_password("a\0b"s).has_value());
   EXPECT_FALSE(check_password("a\0b"s, hash_password("a").value()));
 }
 
-// Whoever measures cannot tell a role that is not there from a wrong password: the same work is done.
-TEST(Password, NobodysHashTakesAsLong) {
+// Timing must not reveal whether a role exists: the same work is done for an unknown role as for a wrong
+// password.
+TEST(Password, TheDummyHashTakesAsLong) {
   const auto time = [](const std::string& hash) {
     std::clock_t best = std::numeric_limits<std::clock_t>::max();
     for (int i = 0; i < 5; ++i) {
-      const std::clock_t start = std::clock();  // of this process alone, whatever else the machine does
+      const std::clock_t start = std::clock();  // CPU time of this process only
       EXPECT_FALSE(check_password("wrong", hash));
       best = std::min(best, std::clock() - start);
     }
     return static_cast<double>(best);
   };
-  const double real = time(hash_password("right").value()), nobody = time(nobodys_hash());
+  const double real = time(hash_password("right").value()), nobody = time(dummy_hash());
   EXPECT_GT(nobody, real / 1.5);
   EXPECT_LT(nobody, real * 1.5);
 }
 
-TEST(Plain, TokensAreTakenApart) {
+TEST(Plain, TokensAreDecoded) {
   const auto plain = decode_plain("\0bob\0secret"s);
   ASSERT_TRUE(plain);
   EXPECT_EQ(plain->role, "bob");
@@ -88,12 +89,12 @@ TEST(Plain, OthersAreRefusedInCassandrasWords) {
             "Credential format error: username or password is empty or contains NUL(\\0) character");
 }
 
-TEST(WithoutPasswords, SecretsInStatementsAboutRolesAreGone) {
-  EXPECT_EQ(without_passwords("CREATE ROLE bob WITH PASSWORD = 'secret' AND LOGIN = true"),
+TEST(WithoutPasswords, PasswordsInStatementsAboutRolesAreRemoved) {
+  EXPECT_EQ(redact_passwords("CREATE ROLE bob WITH PASSWORD = 'secret' AND LOGIN = true"),
             "CREATE ROLE bob WITH PASSWORD *******");
-  EXPECT_EQ(without_passwords("alter user bob with password 'secret' superuser"),
+  EXPECT_EQ(redact_passwords("alter user bob with password 'secret' superuser"),
             "alter user bob with password *******");
-  EXPECT_EQ(without_passwords("/* x */ ALTER ROLE bob WITH HASHED PASSWORD = '$2a$10$x'"),
+  EXPECT_EQ(redact_passwords("/* x */ ALTER ROLE bob WITH HASHED PASSWORD = '$2a$10$x'"),
             "/* x */ ALTER ROLE bob WITH HASHED PASSWORD *******");
 }
 
@@ -101,7 +102,7 @@ TEST(WithoutPasswords, OtherStatementsStayWhole) {
   for (const char* text :
        {"SELECT password FROM users", "CREATE TABLE t (k int PRIMARY KEY, password text)",
         "UPDATE users SET password = 'x' WHERE k = 1", "CREATE ROLE bob WITH LOGIN = true", ""})
-    EXPECT_EQ(without_passwords(text), text);
+    EXPECT_EQ(redact_passwords(text), text);
 }
 
 }  // namespace

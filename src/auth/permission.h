@@ -1,4 +1,4 @@
-// What a role may be permitted to do, as sets in one word.
+// Permissions, and sets of permissions as bits.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace sibyl::auth {
 
-// In Cassandra's order, which LIST PERMISSIONS sorts by.
+// In Cassandra's order, by which LIST PERMISSIONS sorts.
 enum class Permission : uint8_t {
   create,
   alter,

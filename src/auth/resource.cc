@@ -17,7 +17,7 @@ std::string join_arguments(const std::vector<types::TypePtr>& types, const char*
   return result;
 }
 
-// What follows "root/", or nullopt when the name is of another root. Empty: the root itself.
+// Returns the part after "root/", or nullopt if the name has another root. Empty: the root itself.
 std::optional<std::string_view> below(std::string_view name, std::string_view root) {
   if (!name.starts_with(root)) return std::nullopt;
   name.remove_prefix(root.size());

@@ -1,4 +1,4 @@
-// What permissions are about: keyspaces, tables, roles, functions, beans, each with its parents.
+// Resources that permissions apply to: keyspaces, tables, roles, functions, beans, each with its parents.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct Resource {
     mbean,
   };
   Kind kind = Kind::all_keyspaces;
-  std::string keyspace;                        // from keyspace on down
+  std::string keyspace;                        // empty for kinds without a keyspace
   std::string name;                            // of a table, role, function or bean
   std::vector<types::TypePtr> argument_types;  // of a function
 
@@ -50,15 +50,15 @@ struct Resource {
   static Resource mbean(std::string name) { return {Kind::mbean, {}, std::move(name), {}}; }
 };
 
-// As system_auth's tables spell it: "data/ks/t", "roles/bob", "functions/ks/f[...Int32Type]".
+// The name in system_auth's tables: "data/ks/t", "roles/bob", "functions/ks/f[...Int32Type]".
 std::string name_of(const Resource& resource);
-// The inverse; nullopt for names of nothing.
+// The inverse of name_of(). Returns nullopt for invalid names.
 std::optional<Resource> resource_by_name(std::string_view name);
-// As messages and LIST PERMISSIONS spell it: "<table ks.t>".
+// The name in messages and LIST PERMISSIONS: "<table ks.t>".
 std::string to_string(const Resource& resource);
-// One level up; nullopt at the root.
+// Returns the parent; nullopt at the root.
 std::optional<Resource> parent_of(const Resource& resource);
-// Those that can be granted on it.
+// Permissions that can be granted on this kind of resource.
 PermissionSet applicable_permissions(Resource::Kind kind);
 // Cassandra's class: "DataResource", "RoleResource", "FunctionResource", "JMXResource".
 const char* class_of(Resource::Kind kind);

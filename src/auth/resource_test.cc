@@ -44,7 +44,7 @@ TEST(Resource, TextsAreCassandras) {
   EXPECT_EQ(to_string(Resource::role("bob")), "<role bob>");
 }
 
-TEST(Resource, NamesComeBack) {
+TEST(Resource, NamesRoundTrip) {
   for (const Resource& resource : all_kinds()) {
     const auto back = resource_by_name(name_of(resource));
     ASSERT_TRUE(back) << name_of(resource);
@@ -54,7 +54,7 @@ TEST(Resource, NamesComeBack) {
   }
 }
 
-TEST(Resource, NamesOfNothingAreRefused) {
+TEST(Resource, InvalidNamesAreRejected) {
   for (const char* name : {"", "dat", "data/", "data//t", "database", "data/ks/", "functions/ks/f",
                            "functions/ks/f[", "rolesx", "other"})
     EXPECT_FALSE(resource_by_name(name)) << name;

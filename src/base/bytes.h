@@ -1,6 +1,6 @@
-// Bytes as the whole of Sibyl passes them around.
+// Byte strings, and the integer encodings used by values, keys and files.
 //
-// A byte string is a std::string (small ones need no allocation and every library takes it); a borrowed one
+// A byte string is a std::string: short ones need no allocation and every library accepts it. A borrowed one
 // is a std::string_view. Both compare as unsigned bytes, which is the order of records in every store.
 #pragma once
 
@@ -38,14 +38,14 @@ inline Unsigned read_big_endian(BytesView at) {
   return to_big_endian(value);
 }
 
-// LEB128: small numbers in few bytes. Signed ones go through zigzag.
+// LEB128: small numbers take few bytes. Signed numbers are zigzag-encoded first.
 void append_varint(Bytes& out, uint64_t value);
 inline void append_signed_varint(Bytes& out, int64_t value) {
   append_varint(out, (static_cast<uint64_t>(value) << 1) ^ static_cast<uint64_t>(value >> 63));
 }
 
-// Reads bytes front to back. Every read says whether the bytes were there; after a failed read the reader
-// stays failed, so that a decoder may check once at its end.
+// Reads bytes front to back. Every read returns false if too few bytes are left. After a failed read the
+// reader stays failed, so a decoder may check ok() once at its end.
 class Reader {
  public:
   explicit Reader(BytesView bytes) : rest_(bytes) {}
@@ -60,7 +60,7 @@ class Reader {
   bool take(size_t size, BytesView& bytes);
   bool varint(uint64_t& value);
   bool signed_varint(int64_t& value);
-  // A varint length, then that many bytes.
+  // Reads a varint length, then that many bytes.
   bool sized(BytesView& bytes);
 
   bool ok() const { return ok_; }
@@ -82,7 +82,7 @@ inline void append_sized(Bytes& out, BytesView bytes) {
   out.append(bytes);
 }
 
-// "0x" is not part of either form.
+// Neither function writes or accepts a "0x" prefix.
 std::string to_hex(BytesView bytes);
 bool from_hex(std::string_view text, Bytes& out);
 

@@ -31,7 +31,7 @@ TEST(Bytes, VarintSizes) {
   EXPECT_EQ(size(std::numeric_limits<uint64_t>::max()), 10u);
 }
 
-RC_GTEST_PROP(Bytes, VarintsReadBack, (uint64_t value, int64_t number)) {
+RC_GTEST_PROP(Bytes, VarintsRoundTrip, (uint64_t value, int64_t number)) {
   const auto shift = *rc::gen::inRange(0, 64);
   Bytes bytes;
   append_varint(bytes, value >> shift);
@@ -83,7 +83,7 @@ TEST(Reader, RefusesEndlessVarints) {
   EXPECT_FALSE(too_large.varint(value));
 }
 
-TEST(Hex, BothWays) {
+TEST(Hex, RoundTrips) {
   Bytes bytes;
   EXPECT_TRUE(from_hex("00fFAb", bytes));
   EXPECT_EQ(to_hex(bytes), "00ffab");

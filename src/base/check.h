@@ -1,5 +1,6 @@
-// Checks that stay on in every build. SIBYL_CHECK guards the program's own invariants and ends the process:
-// it is for states after which no answer could be trusted. User input never trips it: bad input is an Error.
+// Checks that stay on in every build. SIBYL_CHECK guards the program's own invariants and aborts the process:
+// use it for states after which no result could be trusted. User input must never trip it; bad input returns
+// an Error.
 #pragma once
 
 namespace sibyl::base {

@@ -1,4 +1,4 @@
-// Time, injected so that tests decide what it is.
+// The clock is injected so that tests control the time.
 #pragma once
 
 #include <atomic>

@@ -7,7 +7,7 @@
 namespace sibyl::base {
 namespace {
 
-TEST(Clock, ManualOnesStandStill) {
+TEST(Clock, ManualClockStandsStill) {
   ManualClock clock(1'500'000);
   EXPECT_EQ(clock.now_micros(), 1'500'000);
   EXPECT_EQ(clock.now_seconds(), 1);
@@ -17,7 +17,7 @@ TEST(Clock, ManualOnesStandStill) {
   EXPECT_EQ(clock.now_micros(), 7);
 }
 
-TEST(Clock, TheSystemsIsTheWallClock) {
+TEST(Clock, SystemClockIsTheWallClock) {
   using namespace std::chrono;
   const auto wall = [] {
     return duration_cast<microseconds>(system_clock::now().time_since_epoch()).count();

@@ -1,4 +1,4 @@
-// What CQL calls its consistency levels.
+// Names of CQL's consistency levels.
 #pragma once
 
 #include <array>
@@ -6,12 +6,12 @@
 
 namespace sibyl::base {
 
-// By the native protocol's numbers.
+// Indexed by the native protocol's numbers.
 inline constexpr std::array consistency_names = {"ANY",    "ONE",          "TWO",          "THREE",
                                                  "QUORUM", "ALL",          "LOCAL_QUORUM", "EACH_QUORUM",
                                                  "SERIAL", "LOCAL_SERIAL", "LOCAL_ONE"};
 
-// Of any enumeration with those numbers.
+// Accepts any enumeration with those numbers.
 template <typename Level>
 constexpr const char* consistency_name(Level level) {
   return consistency_names[static_cast<size_t>(level)];

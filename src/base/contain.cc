@@ -8,15 +8,15 @@
 namespace sibyl::base {
 namespace {
 
-// Made before it is needed: then there may be no memory to make it.
+// Created in advance, because when it is needed there may be no memory to create it.
 const Error out_of_memory = Error(ErrorCode::server, "Out of memory")
                                 .with_hint(
-                                    "the system gave no memory for this request; set `memory` to what "
+                                    "the system has no memory left for this request; set `memory` to what "
                                     "the process may use");
 
 Error unexpected_exception(const char* what) {
   return Error(ErrorCode::server, std::string("Unexpected exception: ") + what)
-      .with_hint("this is an error of the server; its log names the statement");
+      .with_hint("this is a bug in the server; its log shows the statement");
 }
 
 }  // namespace

@@ -1,9 +1,8 @@
-// Exceptions where one request's work begins.
+// Turns exceptions into errors at the point where the work of one request begins.
 //
-// Rooms return Results. Memory that is not there, a length that is absurd or a library may throw
-// nevertheless; that must be the error of one request and never the end of the process. So whatever runs the
-// work of one request (a reactor, a thread of a pool, a committer, a caller of the embedded API) runs it by
-// contain().
+// Folders return Results. A failed allocation, an absurd length or a library may still throw. That must fail
+// one request and never end the process. So every caller that starts the work of a request (a reactor, a pool
+// thread, a committer, the embedded API) runs it through contain().
 #pragma once
 
 #include <type_traits>
@@ -13,8 +12,8 @@
 
 namespace sibyl::base {
 
-// The error for the exception that is being handled: the server's (0x0000). Allocates nothing when there is
-// no memory. REQUIRES: called in a catch block.
+// Returns a server error (0x0000) for the exception being handled. Allocates nothing if memory is exhausted.
+// REQUIRES: called in a catch block.
 Error error_of_exception() noexcept;
 
 namespace detail {
@@ -28,7 +27,7 @@ struct Contained<Result<T>> {
 };
 }  // namespace detail
 
-// Runs `work` and returns its result; if it throws, the exception's error.
+// Runs `work` and returns its result, or the error of the exception that it threw.
 template <typename Work>
 auto contain(Work&& work) noexcept -> typename detail::Contained<std::invoke_result_t<Work>>::type {
   try {
@@ -45,10 +44,10 @@ auto contain(Work&& work) noexcept -> typename detail::Contained<std::invoke_res
 
 void pause_for_memory() noexcept;
 
-// Runs `work` until it does not throw, with pauses: for the few steps that everything else depends on and
-// that need a little memory, which others give back.
+// Retries `work`, with short pauses, until it does not throw. For the few steps that must succeed and need
+// only a little memory, which other requests will release.
 template <typename Work>
-void insist(const Work& work) noexcept {
+void retry_until_success(const Work& work) noexcept {
   while (!contain(work)) pause_for_memory();
 }
 

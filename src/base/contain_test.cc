@@ -10,7 +10,7 @@
 namespace sibyl::base {
 namespace {
 
-TEST(Contain, AResultIsReturnedAsItIs) {
+TEST(Contain, ReturnsResultsUnchanged) {
   EXPECT_EQ(*contain([] { return 7; }), 7);
   EXPECT_EQ(*contain([]() -> Result<std::string> { return "text"; }), "text");
   EXPECT_TRUE(contain([] {}).has_value());
@@ -19,7 +19,7 @@ TEST(Contain, AResultIsReturnedAsItIs) {
   EXPECT_EQ(refused.error().code(), ErrorCode::invalid);
 }
 
-TEST(Contain, AnExceptionIsAnErrorOfTheServer) {
+TEST(Contain, ExceptionsBecomeServerErrors) {
   const auto thrown = contain([]() -> int { throw std::length_error("vector::reserve"); });
   ASSERT_FALSE(thrown);
   EXPECT_EQ(thrown.error().code(), ErrorCode::server);
@@ -29,16 +29,16 @@ TEST(Contain, AnExceptionIsAnErrorOfTheServer) {
   EXPECT_EQ(strange.error().message(), "Unexpected exception: unknown");
 }
 
-TEST(Contain, MemoryThatIsNotThereIsAnErrorOfTheServer) {
+TEST(Contain, FailedAllocationsBecomeServerErrors) {
   const auto thrown = contain([] { throw std::bad_alloc(); });
   ASSERT_FALSE(thrown);
   EXPECT_EQ(thrown.error().code(), ErrorCode::server);
   EXPECT_EQ(thrown.error().message(), "Out of memory");
 }
 
-TEST(Contain, InsistingGoesOnUntilItWorks) {
+TEST(Contain, InsistRetriesUntilSuccess) {
   int tries = 0;
-  insist([&] {
+  retry_until_success([&] {
     if (++tries < 3) throw std::bad_alloc();
   });
   EXPECT_EQ(tries, 3);

@@ -12,7 +12,7 @@
 namespace sibyl::base {
 namespace {
 
-std::unexpected<Error> because(int error) {
+std::unexpected<Error> errno_failure(int error) {
   return fail(ErrorCode::invalid, std::strerror(error));
 }
 
@@ -40,12 +40,12 @@ bool is_regular(const File& file) {
 
 Result<int> open_to_read(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return because(errno);
+  if (file < 0) return errno_failure(errno);
   struct stat status{};
   const int error = ::fstat(file, &status) != 0 ? errno : S_ISDIR(status.st_mode) ? EISDIR : 0;
   if (error == 0) return file;
   ::close(file);
-  return because(error);
+  return errno_failure(error);
 }
 
 Result<std::string> read_file(const std::string& path) {
@@ -57,7 +57,7 @@ Result<std::string> read_file(const std::string& path) {
     const ssize_t count = ::read(file.number(), buffer.data(), buffer.size());
     if (count == 0) return text;
     if (count > 0) text.append(buffer.data(), static_cast<size_t>(count));
-    if (count < 0 && errno != EINTR) return because(errno);
+    if (count < 0 && errno != EINTR) return errno_failure(errno);
   }
 }
 
@@ -79,7 +79,7 @@ Error file_error(std::string_view what, const std::string& path, int error) {
 Status sync_path(const std::string& path) {
   const File file(path, O_RDONLY);
   if (!file) return fail(file_error("sync", path, errno));
-  // EINVAL: a file system that syncs no directories.
+  // EINVAL: the file system cannot sync directories.
   if (::fsync(file.number()) != 0 && errno != EINVAL) return fail(file_error("sync", path, errno));
   return {};
 }

@@ -1,4 +1,4 @@
-// Files of the operating system, and what is said when it refuses something.
+// Files of the operating system, and the errors reported when it refuses an operation.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@
 
 namespace sibyl::base {
 
-// A descriptor, of a socket too; closed at its end.
+// Owns a file descriptor (also of a socket) and closes it on destruction.
 class File {
  public:
   File() = default;  // not open
-  // Opens it with these flags of open(2); what is made may be read by all. When that fails it is not open,
-  // and errno says why.
+  // Opens `path` with these flags of open(2). New files have mode 0644. On failure the File is not open and
+  // errno has the reason.
   File(const std::string& path, int flags);
-  explicit File(int number) : number_(number) {}  // owned from now on
+  explicit File(int number) : number_(number) {}  // takes ownership
   ~File();
   File(File&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
   File& operator=(File&& other) noexcept {
@@ -31,28 +31,28 @@ class File {
   int number_ = -1;
 };
 
-// Opens an entry of a directory, or makes one with O_CREAT, with these flags of open(2). Never follows a
-// symbolic link, and never waits for the other end of a pipe. REQUIRES: `name` is plain (is_plain_name).
+// Opens (or, with O_CREAT, creates) an entry of a directory with these flags of open(2). Never follows a
+// symbolic link and never waits for the other end of a pipe. REQUIRES: is_plain_name(name).
 File open_entry(const File& directory, const std::string& name, int flags);
-// A name of an entry of a directory: not empty, "." or "..", and without '/' and NUL.
+// True if `name` can be a directory entry: not empty, not "." or "..", without '/' and NUL.
 bool is_plain_name(std::string_view name);
-// Whether it is an ordinary file, not a directory, device, pipe or socket.
+// True for an ordinary file; false for a directory, device, pipe or socket.
 bool is_regular(const File& file);
 
-// Of files that users name. A descriptor open for reading, which the caller closes; directories are refused
-// here, not at the first read. The error's message is the reason alone ("Is a directory"): who asked names
-// the file in words of its own.
+// Opens a file that a user named. Returns a descriptor that the caller must close. Directories are refused
+// here, not at the first read. The error's message is only the reason ("Is a directory"); the caller adds the
+// file's name.
 Result<int> open_to_read(const std::string& path);
-// All of a file's bytes; errors as above.
+// Returns all bytes of a file. Errors as for open_to_read().
 Result<std::string> read_file(const std::string& path);
 
-// All of the bytes; 0, or the number of an error.
+// Writes all of the bytes. Returns 0 or an errno value.
 int write_all(int file, std::string_view bytes);
 
-// "Cannot make /data/x: No space left on device", with what to do about it.
+// Returns an error such as "Cannot make /data/x: No space left on device", with a hint if there is a remedy.
 Error file_error(std::string_view what, const std::string& path, int error);
 
-// Waits for the device to have a file's contents, or a directory's names.
+// Blocks until a file's contents, or a directory's entries, are on the device.
 Status sync_path(const std::string& path);
 
 }  // namespace sibyl::base

@@ -12,7 +12,7 @@
 namespace sibyl::base {
 namespace {
 
-TEST(File, IsClosedAtItsEnd) {
+TEST(File, IsClosedOnDestruction) {
   const TemporaryDirectory directory;
   const std::string path = directory.path() + "/x";
   int number = -1;
@@ -29,7 +29,7 @@ TEST(File, IsClosedAtItsEnd) {
   EXPECT_TRUE(sync_path(directory.path()).has_value());
 }
 
-TEST(File, SaysWhatWasRefused) {
+TEST(File, ReportsFailedOperations) {
   const TemporaryDirectory directory;
   const std::string path = directory.path() + "/none";
   const File none(path, O_RDONLY);
@@ -43,7 +43,7 @@ TEST(File, SaysWhatWasRefused) {
   EXPECT_EQ(file_error("make", "/x", ENOSPC).hint(), "free some disk space");
 }
 
-TEST(File, AllBytesAreRead) {
+TEST(File, ReadsAllBytes) {
   const TemporaryDirectory directory;
   std::string bytes(200'000, 'x');
   bytes[70'000] = '\0';
@@ -55,12 +55,12 @@ TEST(File, AllBytesAreRead) {
   EXPECT_EQ(read_file(directory.path() + "/empty").value(), "");
 }
 
-TEST(File, SaysWhyItCannotBeRead) {
+TEST(File, ReportsWhyItCannotBeRead) {
   const TemporaryDirectory directory;
   EXPECT_EQ(read_file(directory.path()).error().message(), "Is a directory");
   EXPECT_EQ(open_to_read(directory.path()).error().message(), "Is a directory");
   EXPECT_EQ(read_file(directory.path() + "/none").error().message(), "No such file or directory");
-  // It opens and cannot be read: nothing is at the process's address 0.
+  // The file can be opened but not read: nothing is mapped at the process's address 0.
   EXPECT_EQ(read_file("/proc/self/mem").error().message(), "Input/output error");
 }
 

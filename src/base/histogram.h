@@ -1,5 +1,5 @@
-// How often which values occurred, in buckets whose width grows with the value: four to each power of two, so
-// that a percentile is at most a fifth too large.
+// Counts of values in buckets whose width grows with the value. There are four buckets per power of two, so a
+// percentile is at most a quarter too large.
 #pragma once
 
 #include <algorithm>
@@ -12,14 +12,14 @@
 namespace sibyl::base {
 
 struct HistogramBuckets {
-  static constexpr size_t count = 136;  // the last one holds whatever is larger
+  static constexpr size_t count = 136;  // the last bucket holds all larger values
 
   static constexpr size_t of(uint64_t value) {
     if (value < 4) return static_cast<size_t>(value);
     const size_t width = static_cast<size_t>(std::bit_width(value)) - 1;
     return std::min((width - 1) * 4 + static_cast<size_t>((value >> (width - 2)) & 3), count - 1);
   }
-  // The largest value that falls into it.
+  // The largest value that falls into `bucket`.
   static constexpr uint64_t largest(size_t bucket) {
     if (bucket < 4) return bucket;
     const size_t shift = bucket / 4 - 1;
@@ -27,7 +27,7 @@ struct HistogramBuckets {
   }
 };
 
-// What a histogram held at one moment; sums of several are taken by add().
+// The contents of a histogram at one moment. add() sums several.
 struct HistogramSnapshot {
   std::array<uint64_t, HistogramBuckets::count> counts{};
   uint64_t count = 0;
@@ -40,7 +40,7 @@ struct HistogramSnapshot {
     sum += other.sum;
     max = std::max(max, other.max);
   }
-  // The value that `share` (0 to 1) of all values do not exceed; 0 when there are none.
+  // The value that `share` (0 to 1) of all values do not exceed, or 0 if there are none.
   uint64_t percentile(double share) const {
     const auto wanted = static_cast<uint64_t>(share * static_cast<double>(count) + 0.5);
     uint64_t seen = 0;
@@ -50,7 +50,7 @@ struct HistogramSnapshot {
     }
     return max;
   }
-  // How many values are at most `bound`, to the granularity of the buckets.
+  // The number of values that are at most `bound`, to the granularity of the buckets.
   uint64_t count_up_to(uint64_t bound) const {
     uint64_t seen = 0;
     for (size_t i = 0; i < counts.size() && HistogramBuckets::largest(i) <= bound; ++i) seen += counts[i];
@@ -58,7 +58,7 @@ struct HistogramSnapshot {
   }
 };
 
-// A number that one thread at a time raises and any thread reads: counting costs no locked instruction.
+// A counter with one writer at a time and any number of readers. Counting needs no locked instruction.
 class Counter {
  public:
   void add(uint64_t amount = 1) {
@@ -70,7 +70,7 @@ class Counter {
   std::atomic<uint64_t> value_{0};
 };
 
-// One thread at a time records; any thread takes snapshots.
+// One thread at a time may record; any thread may take snapshots.
 class Histogram {
  public:
   void record(uint64_t value) {
@@ -78,7 +78,7 @@ class Histogram {
     sum_.add(value);
     if (value > max_.load(std::memory_order_relaxed)) max_.store(value, std::memory_order_relaxed);
   }
-  // The count is that of the buckets, so that a snapshot agrees with itself.
+  // The count is the sum of the buckets, so a snapshot is always consistent.
   HistogramSnapshot snapshot() const {
     HistogramSnapshot snapshot;
     for (size_t i = 0; i < buckets_.size(); ++i) {

@@ -1,5 +1,5 @@
-// Log lines with fields: what happened, then names and values. They travel inside the message, marked by
-// control characters, and whoever writes the log out shows them in its format.
+// Log lines with fields: a message, then names and values. The fields are embedded in the message, separated
+// by control characters. The log's writer formats them.
 #pragma once
 
 #include <initializer_list>
@@ -14,7 +14,7 @@ inline constexpr char log_value_mark = '\x1e';
 
 using LogFields = std::initializer_list<std::pair<std::string_view, std::string_view>>;
 
-// Values may come from outside: a mark within one is none.
+// Values may come from clients, so separators inside a value are replaced by '?'.
 inline std::string with_fields(std::string_view message, LogFields fields) {
   std::string text(message);
   for (const auto& [name, value] : fields) {

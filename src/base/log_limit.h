@@ -1,4 +1,4 @@
-// A measure for log lines that come as often as somebody else wants. Any thread.
+// Limits the rate of log lines that clients can cause. Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,8 @@ class LogLimit {
  public:
   explicit LogLimit(uint64_t per_second) : per_second_(per_second) {}
 
-  // How many lines were kept back since the last; nullopt: this one is, too.
+  // Returns how many lines were suppressed since the last admitted one, or nullopt if this line must be
+  // suppressed.
   std::optional<uint64_t> admit(std::chrono::steady_clock::time_point now) {
     const std::lock_guard lock(mutex_);
     if (now - began_ >= std::chrono::seconds(1)) {
@@ -21,18 +22,18 @@ class LogLimit {
       lines_ = 0;
     }
     if (lines_ >= per_second_) {
-      ++kept_back_;
+      ++suppressed_;
       return std::nullopt;
     }
     ++lines_;
-    return std::exchange(kept_back_, 0);
+    return std::exchange(suppressed_, 0);
   }
 
  private:
   const uint64_t per_second_;
   std::mutex mutex_;
   std::chrono::steady_clock::time_point began_;
-  uint64_t lines_ = 0, kept_back_ = 0;
+  uint64_t lines_ = 0, suppressed_ = 0;
 };
 
 }  // namespace sibyl::base

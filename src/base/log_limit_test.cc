@@ -7,7 +7,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-TEST(LogLimit, SoManyASecond) {
+TEST(LogLimit, AdmitsTheConfiguredLinesPerSecond) {
   for (const uint64_t per_second : {1u, 3u}) {
     LogLimit limit(per_second);
     const auto now = std::chrono::steady_clock::now();

@@ -16,17 +16,17 @@ namespace {
 
 constexpr int64_t no_limit = std::numeric_limits<int64_t>::max();
 constexpr int64_t report_step = 64 << 10;
-// How much a statement allocates between two looks at the limits. What it has before the first is never
-// refused: small statements run on a server whose memory is used up.
+// How much a statement allocates between two checks of the limits. Memory below the first check is never
+// refused, so small statements still run on a server that is out of memory.
 constexpr int64_t check_step = 256 << 10;
-// What a statement that has been refused may allocate until its error is made.
-constexpr int64_t room_to_end = 1 << 20;
+// How much a refused statement may still allocate to build its error.
+constexpr int64_t error_allowance = 1 << 20;
 
-// A statement that had more gives the memory back to the system when it ends: malloc would keep it for its
-// thread.
-constexpr int64_t worth_returning = 8 << 20;
+// A statement that used more than this returns free memory to the system when it ends. Otherwise malloc would
+// keep it for the thread.
+constexpr int64_t return_threshold = 8 << 20;
 
-thread_local int64_t peak_used = 0;  // by the statement, as far as it was looked at
+thread_local int64_t peak_used = 0;  // the statement's largest use at any check
 
 constinit std::atomic<int64_t> total_in_use = 0;
 constinit std::atomic<int64_t> total_limit = no_limit, statement_limit = no_limit;
@@ -45,13 +45,14 @@ std::string mebibytes(int64_t bytes) {
 Error too_much_for_statement(int64_t limit) {
   return Error(ErrorCode::invalid,
                fmt::format("The statement needs more than {} of memory", mebibytes(limit)))
-      .with_hint("read page by page or fewer columns, write less at once, or raise max_statement_memory");
+      .with_hint("read smaller pages or fewer columns, write less at once, or raise max_statement_memory");
 }
 
 Error too_much_in_total(int64_t limit) {
   return Error(ErrorCode::overloaded,
-               fmt::format("The server's memory is in use: {} for data and requests", mebibytes(limit)))
-      .with_hint("try again later, ask for less at once, or raise memory");
+               fmt::format("The server has reached its memory limit of {} for data and requests",
+                           mebibytes(limit)))
+      .with_hint("try again later, request less at once, or raise `memory`");
 }
 
 }  // namespace
@@ -104,7 +105,7 @@ void check_limits(size_t wanted) {
     return;
   }
   state.used -= static_cast<int64_t>(wanted);
-  state.check_at = state.used + room_to_end;
+  state.check_at = state.used + error_allowance;
   throw StatementEnded(is_too_large ? too_much_for_statement(statement) : too_much_in_total(total));
 }
 
@@ -123,7 +124,7 @@ constexpr int64_t work_between_checks = 1'000'000;
 void ask_interrupt() {
   thread_state.work_left = work_between_checks;
   memory::ThreadState& memory = memory::thread_state;
-  // What has been freed since the last look may be asked for again, and is looked at then.
+  // Freed memory may have left check_at far above `used`. Check again after at most check_step.
   if (memory.is_in_statement) memory.check_at = std::min(memory.check_at, memory.used + check_step);
   if (const Status status = thread_state.interrupt->check(); !status) throw StatementEnded(status.error());
 }
@@ -149,7 +150,7 @@ StatementScope::~StatementScope() {
   state.check_at = no_limit;
   state.is_in_statement = false;
   if (state.reported_small != 0) memory::report();
-  if (peak_used > worth_returning) return_free_memory();
+  if (peak_used > return_threshold) return_free_memory();
 }
 
 }  // namespace sibyl::base

@@ -1,14 +1,14 @@
-// What the process has allocated, what the statement on this thread has, and the limits of both.
+// Memory that the process and the statement on this thread have allocated, and the limits of both.
 //
-// The server's operator new and delete (apps/sibyl/allocation.cc) report every block here. A program that
+// The server's operator new and delete (apps/cli/serve/allocation.cc) report every block here. A program that
 // does not replace them, such as one that embeds the database, allocates without these limits.
 //
-//  1. The total counts blocks of 1 KiB and more, whoever allocated them, plus the small blocks of the
-//  statements
-//     that run. Threads report in steps of 64 KiB, so it lags behind by that much for each thread.
-//  2. A statement's use is what its thread allocated less what it freed since the statement began.
-//  3. When a statement exceeds its limit, or the total its own, the allocation throws StatementEnded
-//     (statement.h). Nothing else ever does: outside of statements memory is counted and never refused.
+//  1. The total counts blocks of 1 KiB and more, in all threads, plus the small blocks of running
+//     statements. Threads report in steps of 64 KiB, so the total lags by up to that much per thread.
+//  2. A statement's use is what its thread has allocated minus what it has freed since the statement began.
+//  3. When a statement exceeds its limit, or the total exceeds its own, the statement's next allocation
+//  throws
+//     StatementEnded (statement.h). Outside of statements memory is counted but never refused.
 #pragma once
 
 #include <cstddef>
@@ -22,10 +22,10 @@ struct MemoryLimits {
   int64_t statement_bytes = std::numeric_limits<int64_t>::max();
 };
 
-// Thread-safe; statements that run keep the limit that they began with until their next check.
+// Thread-safe. Running statements see new limits at their next check.
 void set_memory_limits(const MemoryLimits& limits);
 MemoryLimits memory_limits();
-// Bytes in use, as point 1 counts them. Thread-safe.
+// Bytes in use, counted as in point 1. Thread-safe.
 int64_t memory_in_use();
 
 // --- For allocators.
@@ -35,39 +35,39 @@ namespace memory {
 inline constexpr size_t large_block = 1024;
 
 struct ThreadState {
-  int64_t used = 0;                                        // by the statement
-  int64_t check_at = std::numeric_limits<int64_t>::max();  // the limits are compared when `used` exceeds this
+  int64_t used = 0;                                        // bytes allocated by the statement
+  int64_t check_at = std::numeric_limits<int64_t>::max();  // compare with the limits once `used` exceeds this
   int64_t used_in_large = 0;                               // the part of `used` in large blocks
-  int64_t unreported = 0;                                  // large blocks that the total does not have yet
-  int64_t reported_small = 0;                              // small blocks of the statement in the total
-  uint32_t suspended = 0;                                  // nothing is refused while it is not 0
+  int64_t unreported = 0;                                  // large blocks not yet in the total
+  int64_t reported_small = 0;                              // the statement's small blocks in the total
+  uint32_t suspended = 0;                                  // no allocation is refused while this is not 0
   bool is_in_statement = false;
 };
 extern constinit thread_local ThreadState thread_state;
 
-// Compares with the limits and throws StatementEnded. `wanted`: bytes that are already part of `used`, and
-// that are taken out of it again when it throws.
+// Compares with the limits; throws StatementEnded if one is exceeded. `wanted` bytes are already part of
+// `used` and are subtracted again before it throws.
 void check_limits(size_t wanted);
 void report();
 
-// Before a block is allocated. Throws StatementEnded when the statement may not have it.
+// Call before allocating a block. Throws StatementEnded if the statement must not have it.
 inline void reserve(size_t bytes) {
   ThreadState& state = thread_state;
   state.used += static_cast<int64_t>(bytes);
   if (state.used > state.check_at) [[unlikely]]
     check_limits(bytes);
 }
-// After one was freed, or could not be allocated.
+// Call after freeing a block, or after its allocation failed.
 inline void release(size_t bytes) {
   thread_state.used -= static_cast<int64_t>(bytes);
 }
-// A large block came or, with a negative number, went. Its size may differ from what was reserved.
+// Counts a large block that was allocated or, if negative, freed. Its size may differ from what was reserved.
 void count_large(int64_t bytes);
 
 }  // namespace memory
 
-// While one exists nothing is refused; what is allocated counts, and is looked at afterwards. Around
-// functions that must not throw.
+// While one exists, no allocation on this thread is refused. The allocations still count and are checked
+// afterwards. Use around functions that must not throw.
 class DeferredMemoryLimit {
  public:
   DeferredMemoryLimit() { ++memory::thread_state.suspended; }
@@ -76,8 +76,8 @@ class DeferredMemoryLimit {
   DeferredMemoryLimit& operator=(const DeferredMemoryLimit&) = delete;
 };
 
-// While one exists the thread's allocations count for the total alone, and nothing is refused: around code
-// that an exception must not leave halfway, or that fills what all statements share, such as a cache.
+// While one exists, allocations on this thread count only towards the total and none is refused. Use around
+// code that an exception must not interrupt, or that fills shared state such as a cache.
 class UnlimitedMemory {
  public:
   UnlimitedMemory() : used_(memory::thread_state.used), used_in_large_(memory::thread_state.used_in_large) {

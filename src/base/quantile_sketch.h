@@ -1,8 +1,8 @@
-// How values are distributed, in few bytes: buckets whose width grows with the value, sixteen to each power
-// of two.
+// The distribution of values in few bytes: buckets whose width grows with the value, sixteen per power of
+// two.
 //
-// Values below 32 are exact, larger ones within 1/32 (3.2%) of the true one; the largest is exact. merge() of
-// sketches gives the sketch of all values together, in any order and grouping. Not synchronised.
+// Values below 32 are exact, larger ones are within 1/32 (3.2%), and the maximum is exact. merge() gives the
+// sketch of all values together, in any order and grouping. Not thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -37,7 +37,7 @@ class QuantileSketch {
   uint64_t count() const { return count_; }
   uint64_t max() const { return max_; }
 
-  // The smallest value that at least `share` (0 to 1) of all values do not exceed, within the error; 0 when
+  // The smallest value that at least `share` (0 to 1) of all values do not exceed, within the error; 0 if
   // there are none.
   uint64_t quantile(double share) const {
     if (count_ == 0) return 0;
@@ -67,7 +67,7 @@ class QuantileSketch {
       next = i + 1;
     }
   }
-  // False when the bytes are no sketch.
+  // Returns false if the bytes are not a sketch.
   bool read_from(Reader& in) {
     *this = {};
     uint64_t used = 0;
@@ -102,7 +102,7 @@ class QuantileSketch {
     return (16 + (bucket - exact_values) % 16) * width + width / 2;
   }
 
-  std::vector<uint64_t> counts_;  // ends with the last that is not zero
+  std::vector<uint64_t> counts_;  // the last element is not zero
   uint64_t count_ = 0;
   uint64_t max_ = 0;
 };

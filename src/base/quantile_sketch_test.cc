@@ -14,7 +14,7 @@ QuantileSketch sketch_of(const std::vector<uint64_t>& values) {
   return sketch;
 }
 
-// Of every magnitude.
+// Values of every magnitude.
 rc::Gen<std::vector<uint64_t>> values() {
   return rc::gen::container<std::vector<uint64_t>>(
       rc::gen::map(rc::gen::pair(rc::gen::arbitrary<uint64_t>(), rc::gen::inRange(0, 64)),
@@ -58,7 +58,7 @@ TEST(QuantileSketch, merging_is_the_same_as_adding_everything_in_any_order_and_g
   }));
 }
 
-TEST(QuantileSketch, is_read_back_and_garbage_is_refused) {
+TEST(QuantileSketch, round_trips_through_bytes_and_refuses_garbage) {
   EXPECT_TRUE(rc::check([] {
     const QuantileSketch sketch = sketch_of(*values());
     Bytes bytes;

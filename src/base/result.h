@@ -1,8 +1,8 @@
-// What an operation that can fail returns: a value, or an Error.
+// The return value of operations that can fail: a value or an Error.
 //
-// Codes are those of Cassandra's native protocol, so an error travels from the place that found it to the
-// client without translation. An Error is a small shared handle: copying one is cheap and a Result<T> stays
-// small. No exception crosses a room's boundary.
+// Codes are those of Cassandra's native protocol, so an error reaches the client without translation. An
+// Error is a small shared handle: it is cheap to copy and a Result<T> stays small. Exceptions do not cross
+// folders.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ enum class ErrorCode : int32_t {
   unprepared = 0x2500,
 };
 
-// A place in a statement's text: line from 1, column from 0, as Cassandra counts; offset in bytes.
+// A position in a statement's text: line from 1, column from 0, as in Cassandra; offset in bytes.
 struct Position {
   uint32_t line = 1;
   uint32_t column = 0;
@@ -47,18 +47,18 @@ struct Position {
 
 struct ErrorDetails {
   ErrorCode code = ErrorCode::server;
-  std::string message;               // Cassandra's text, exactly: clients match on it
-  std::string hint;                  // ours: what to do instead; may be empty
-  std::optional<Position> position;  // where in the statement, when known
+  std::string message;               // Cassandra's exact text: clients match on it
+  std::string hint;                  // our advice; may be empty
+  std::optional<Position> position;  // position in the statement, if known
   std::string keyspace, table;       // already_exists: what exists (table empty for a keyspace)
   std::string statement_id;          // unprepared: the id the client sent
   std::string function;  // function_failure: its name, keyspace above, and the types it was called with
   std::vector<std::string> argument_types;
-  // unavailable, timeouts and failures: the consistency asked for (the protocol's number), and how many
-  // answers were needed, came (or could come), and were failures.
+  // unavailable, timeouts and failures: the requested consistency (the protocol's number), and how many
+  // responses were required, were received (or could be), and were failures.
   uint16_t consistency = 1;
   int32_t required = 1, received = 0, failures = 0;
-  uint16_t failure_reason = 0;  // the protocol's number, of all failures
+  uint16_t failure_reason = 0;  // the protocol's number, for all failures
   bool data_present = false;
 };
 
@@ -80,7 +80,7 @@ class [[nodiscard]] Error {
   // The text a client sees: Cassandra's message, then the hint.
   std::string text() const { return hint().empty() ? message() : message() + " [hint: " + hint() + "]"; }
 
-  // The same error with a hint or a position; `this` is unchanged.
+  // Both return a changed copy; `this` is unchanged.
   Error with_hint(std::string hint) const {
     ErrorDetails copy = *details_;
     copy.hint = std::move(hint);
@@ -106,14 +106,14 @@ inline std::unexpected<Error> fail(ErrorCode code, std::string message) {
 inline std::unexpected<Error> fail(Error error) {
   return std::unexpected<Error>(std::move(error));
 }
-// The commonest refusal: code 0x2200.
+// An error with the most common code, 0x2200.
 inline std::unexpected<Error> invalid(std::string message) {
   return fail(ErrorCode::invalid, std::move(message));
 }
 
 }  // namespace sibyl::base
 
-// Early return on failure. SIBYL_ASSIGN declares or assigns `lhs` from a Result.
+// Return early on failure. SIBYL_ASSIGN declares or assigns `lhs` from a Result.
 #define SIBYL_CONCAT_INNER(a, b) a##b
 #define SIBYL_CONCAT(a, b) SIBYL_CONCAT_INNER(a, b)
 #define SIBYL_TRY(expression)                                                        \

@@ -44,12 +44,12 @@ TEST(Error, HintsAndPositionsMakeCopies) {
   EXPECT_EQ(hinted.code(), ErrorCode::syntax);
 }
 
-TEST(Error, CodesAreThoseOfTheProtocol) {
+TEST(Error, CodesAreTheProtocols) {
   EXPECT_EQ(static_cast<int>(ErrorCode::unprepared), 0x2500);
   EXPECT_EQ(static_cast<int>(ErrorCode::overloaded), 0x1001);
 }
 
-TEST(CheckDeathTest, EndsTheProcess) {
+TEST(CheckDeathTest, AbortsTheProcess) {
   SIBYL_CHECK(1 + 1 == 2);
   EXPECT_DEATH(SIBYL_CHECK(1 + 1 == 3), "internal check failed: 1 \\+ 1 == 3");
 }

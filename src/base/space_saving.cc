@@ -27,12 +27,13 @@ uint64_t SpaceSaving::smallest() const {
   return least;
 }
 
-// Places only rise, so that those with the smallest count are met by going round once; then it has risen.
+// Counts only grow. One pass therefore finds every entry with the smallest count; after it that count has
+// grown.
 uint8_t SpaceSaving::least() {
   for (;;) {
-    for (; look_from_ < entries_.size(); ++look_from_)
-      if (entries_[look_from_].count == least_) return look_from_;
-    look_from_ = 0;
+    for (; search_from_ < entries_.size(); ++search_from_)
+      if (entries_[search_from_].count == least_) return search_from_;
+    search_from_ = 0;
     least_ = smallest();
   }
 }
@@ -47,7 +48,7 @@ void SpaceSaving::add(uint64_t hash, BytesView name) {
   if (entries_.size() < capacity) {
     put({hash, floor_ + 1, floor_, Bytes(name)});
     least_ = 0;
-    look_from_ = capacity;  // to be looked for when all places are taken
+    search_from_ = capacity;  // least() starts a new pass
     return;
   }
   const uint8_t at = least();
@@ -81,18 +82,18 @@ void SpaceSaving::merge(const SpaceSaving& other) {
   all.resize(std::min(all.size(), capacity));
   for (Entry& entry : all) sum.put(std::move(entry));
   sum.total_ = total_ + other.total_;
-  sum.look_from_ = capacity;
+  sum.search_from_ = capacity;
   *this = std::move(sum);
 }
 
-std::vector<SpaceSaving::Entry> SpaceSaving::heaviest(size_t most) const {
+std::vector<SpaceSaving::Entry> SpaceSaving::heaviest(size_t max_entries) const {
   std::vector<Entry> sorted = entries_;
-  // Of equal counts the surer one first.
+  // Of equal counts, the one with the smaller error comes first.
   std::sort(sorted.begin(), sorted.end(), [](const Entry& a, const Entry& b) {
     if (a.count != b.count) return a.count > b.count;
     return a.error != b.error ? a.error < b.error : a.hash < b.hash;
   });
-  if (sorted.size() > most) sorted.resize(most);
+  if (sorted.size() > max_entries) sorted.resize(max_entries);
   return sorted;
 }
 
@@ -112,7 +113,7 @@ bool SpaceSaving::read_from(Reader& in) {
   *this = {};
   uint64_t size = 0;
   if (!in.varint(total_) || !in.varint(floor_) || !in.varint(size) || size > capacity) return false;
-  look_from_ = capacity;
+  search_from_ = capacity;
   for (uint64_t i = 0; i < size; ++i) {
     Entry entry;
     BytesView name;

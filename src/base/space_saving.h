@@ -1,8 +1,8 @@
-// The heaviest of many things, counted in a fixed number of places (Space-Saving: Metwally et al., 2005).
+// The most frequent items of a stream, in a fixed number of entries (Space-Saving: Metwally et al., 2005).
 //
-// For everything that is listed the true count lies in [count - error, count], and whatever is not listed
-// occurred at most floor() times. Both hold after merge(), too. Things are told apart by a 64-bit hash; the
-// bytes beside it are only kept. Not synchronised.
+// The true count of a listed item is in [count - error, count]. An item that is not listed occurred at most
+// floor() times. Both still hold after merge(). Items are identified by a 64-bit hash; the name is only
+// stored with it. Not thread-safe.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ namespace sibyl::base {
 class SpaceSaving {
  public:
   static constexpr size_t capacity = 64;
-  static constexpr size_t max_name = 256;  // longer names are not kept
+  static constexpr size_t max_name = 256;  // longer names are not stored
 
   struct Entry {
     uint64_t hash = 0;
@@ -28,20 +28,20 @@ class SpaceSaving {
 
   SpaceSaving() { heads_.fill(none); }
 
-  // Constant time, on the average; no memory once the places are taken and names of their size were met.
+  // Amortised constant time. Allocates nothing once all entries are in use and have had names of this size.
   void add(uint64_t hash, BytesView name);
-  // Takes what two of them counted together.
+  // Adds the counts of `other`.
   void merge(const SpaceSaving& other);
 
-  // How often anything occurred.
+  // How many items were counted.
   uint64_t total() const { return total_; }
-  // What may have been lost: nothing unlisted occurred more often.
+  // No unlisted item occurred more often than this.
   uint64_t floor() const { return entries_.size() < capacity ? floor_ : smallest(); }
-  // Heaviest first.
-  std::vector<Entry> heaviest(size_t most = capacity) const;
+  // Most frequent first.
+  std::vector<Entry> heaviest(size_t max_entries = capacity) const;
 
   void append_to(Bytes& out) const;
-  // False when the bytes are none.
+  // Returns false if the bytes are malformed.
   bool read_from(Reader& in);
 
  private:
@@ -56,7 +56,7 @@ class SpaceSaving {
   void link(uint8_t at);
   void unlink(uint8_t at);
   void put(Entry entry);
-  // A place that has the smallest count.
+  // The index of an entry with the smallest count.
   uint8_t least();
   uint64_t smallest() const;
 
@@ -64,9 +64,9 @@ class SpaceSaving {
   std::array<uint8_t, 256> heads_{};
   std::array<uint8_t, capacity> next_{};
   uint64_t total_ = 0;
-  uint64_t floor_ = 0;     // of what was merged in with places free
-  uint64_t least_ = 0;     // at most the smallest count
-  uint8_t look_from_ = 0;  // where to look for the next place with that count
+  uint64_t floor_ = 0;       // floor from merges that left entries free
+  uint64_t least_ = 0;       // lower bound of the smallest count
+  uint8_t search_from_ = 0;  // least() searches from here
 };
 
 }  // namespace sibyl::base

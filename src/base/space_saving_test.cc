@@ -10,7 +10,7 @@ namespace {
 
 using Stream = std::vector<uint64_t>;
 
-// Few things often, many seldom.
+// Few items occur often, many seldom.
 rc::Gen<Stream> stream() {
   return rc::gen::container<Stream>(
       2000, rc::gen::oneOf(rc::gen::inRange<uint64_t>(0, 8), rc::gen::inRange<uint64_t>(0, 100),
@@ -23,7 +23,7 @@ SpaceSaving counted(const Stream& stream) {
   return counter;
 }
 
-// The law: bounds of what is listed, and of what is not.
+// Checks the bounds for listed and for unlisted items.
 void check_law(const SpaceSaving& counter, const std::vector<Stream>& streams) {
   std::map<uint64_t, uint64_t> truth;
   uint64_t total = 0;
@@ -55,7 +55,7 @@ TEST(SpaceSaving, true_counts_lie_within_the_bounds) {
   }));
 }
 
-TEST(SpaceSaving, also_after_merging_and_counting_on) {
+TEST(SpaceSaving, bounds_hold_after_merging_and_further_adds) {
   EXPECT_TRUE(rc::check([] {
     const Stream one = *stream(), two = *stream(), three = *stream();
     SpaceSaving counter = counted(one);
@@ -77,11 +77,11 @@ TEST(SpaceSaving, merging_does_not_depend_on_the_order) {
   }));
 }
 
-TEST(SpaceSaving, while_there_are_few_all_counts_are_exact) {
+TEST(SpaceSaving, counts_are_exact_while_entries_are_free) {
   SpaceSaving counter;
   for (uint64_t thing = 0; thing < SpaceSaving::capacity; ++thing)
     for (uint64_t i = 0; i <= thing; ++i) counter.add(thing, "x");
-  EXPECT_EQ(counter.floor(), 1u);  // the next one would take the place of the first
+  EXPECT_EQ(counter.floor(), 1u);  // the next item would replace the first
   uint64_t expected = SpaceSaving::capacity;
   for (const SpaceSaving::Entry& entry : counter.heaviest()) {
     EXPECT_EQ(entry.count, expected--);
@@ -90,7 +90,7 @@ TEST(SpaceSaving, while_there_are_few_all_counts_are_exact) {
   EXPECT_EQ(counter.heaviest(3).size(), 3u);
 }
 
-TEST(SpaceSaving, long_names_are_not_kept) {
+TEST(SpaceSaving, long_names_are_not_stored) {
   SpaceSaving counter;
   counter.add(7, Bytes(SpaceSaving::max_name, 'a'));
   counter.add(8, Bytes(SpaceSaving::max_name + 1, 'b'));
@@ -98,7 +98,7 @@ TEST(SpaceSaving, long_names_are_not_kept) {
     EXPECT_EQ(entry.name.size(), entry.hash == 7 ? SpaceSaving::max_name : 0);
 }
 
-TEST(SpaceSaving, is_read_back_and_goes_on_and_garbage_is_refused) {
+TEST(SpaceSaving, round_trips_through_bytes_and_refuses_garbage) {
   EXPECT_TRUE(rc::check([] {
     const Stream one = *stream(), two = *stream();
     const SpaceSaving counter = counted(one);

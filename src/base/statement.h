@@ -1,8 +1,8 @@
 // The limits of one statement while a thread plans or runs it: memory (memory.h) and time.
 //
 // Both can be exceeded at any depth: in a comparison inside a sort, in an allocation inside a container. So
-// they end the statement with an exception, the only one that may leave a room. run_statement() turns it into
-// the statement's error; code between the two only has to release what it holds, as destructors do.
+// they end the statement with an exception, the only one that may cross folders. run_statement() turns it
+// into the statement's error. Code in between only has to release its resources in destructors.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,12 @@
 
 namespace sibyl::base {
 
-// Says whether a statement that runs for long is still wanted.
+// Decides whether a long-running statement should continue.
 class Interrupt {
  public:
   virtual ~Interrupt() = default;
-  // An error ends the statement with it. Called now and then by the thread that runs the statement.
+  // Returning an error ends the statement with that error. Called periodically by the thread that runs the
+  // statement.
   virtual Status check() const = 0;
 };
 
@@ -33,8 +34,8 @@ class StatementEnded : public std::exception {
   Error error_;
 };
 
-// Applies the limits to what this thread does until it is destroyed. A scope inside another changes nothing
-// but the interrupt, and that only when it has one.
+// Applies the limits to this thread until destroyed. A nested scope only replaces the interrupt, and only if
+// it has one.
 class StatementScope {
  public:
   explicit StatementScope(const Interrupt* interrupt);
@@ -51,15 +52,14 @@ class StatementScope {
 namespace statement {
 struct ThreadState {
   const Interrupt* interrupt = nullptr;
-  int64_t work_left = 0;  // until the interrupt is asked
+  int64_t work_left = 0;  // until the next interrupt check
 };
 extern constinit thread_local ThreadState thread_state;
 void ask_interrupt();
 }  // namespace statement
 
-// Counts work, in nanoseconds that it roughly takes, and asks the interrupt once a millisecond of it has
-// gathered. Throws StatementEnded when the statement is to end. Call it before each step whose cost follows
-// from the values.
+// Adds estimated work in nanoseconds and checks the interrupt once per millisecond of it. Throws
+// StatementEnded if the statement must end. Call it before each step whose cost depends on the values.
 inline void count_work(int64_t nanos) {
   statement::ThreadState& state = statement::thread_state;
   if (state.interrupt == nullptr) return;
@@ -68,7 +68,7 @@ inline void count_work(int64_t nanos) {
     statement::ask_interrupt();
 }
 
-// Asks the interrupt now.
+// Checks the interrupt now.
 inline void check_interrupt() {
   if (statement::thread_state.interrupt != nullptr) statement::ask_interrupt();
 }
@@ -82,7 +82,7 @@ auto run_statement(const Interrupt* interrupt, Body&& body) -> decltype(body()) 
   } catch (const StatementEnded& ended) {
     return fail(ended.error());
   } catch (...) {
-    return fail(error_of_exception());  // of a library that cannot take a value, or no memory
+    return fail(error_of_exception());  // a library that rejects a value, or no memory
   }
 }
 

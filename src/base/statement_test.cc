@@ -9,7 +9,7 @@ namespace {
 
 constexpr int64_t mebibyte = 1 << 20;
 
-// Stands for an allocator: the tests' own memory is not counted.
+// Simulates an allocator: the tests' own memory is not counted.
 struct Block {
   explicit Block(int64_t bytes) : size(bytes) {
     memory::reserve(static_cast<size_t>(bytes));
@@ -52,7 +52,7 @@ TEST_F(StatementTest, a_statement_within_its_limit_runs) {
   }));
 }
 
-TEST_F(StatementTest, more_than_its_limit_is_the_statements_error) {
+TEST_F(StatementTest, exceeding_its_limit_fails_the_statement) {
   const Status status = run([] {
     Block one(10 * mebibyte);
     Block two(10 * mebibyte);
@@ -75,7 +75,7 @@ TEST_F(StatementTest, small_blocks_add_up) {
   EXPECT_NEAR(static_cast<double>(reserved), 16.0 * mebibyte, mebibyte);
 }
 
-TEST_F(StatementTest, what_a_refused_statement_held_is_free_again) {
+TEST_F(StatementTest, a_refused_statement_releases_its_memory) {
   const int64_t before = memory_in_use();
   EXPECT_FALSE(run([] {
     Block one(10 * mebibyte);
@@ -92,7 +92,7 @@ TEST_F(StatementTest, all_statements_together_stay_within_the_total) {
   EXPECT_TRUE(run([] { Block block(2 * mebibyte); }));
 }
 
-TEST_F(StatementTest, small_statements_run_when_memory_is_used_up) {
+TEST_F(StatementTest, small_statements_run_when_memory_is_exhausted) {
   Block others(70 * mebibyte);
   EXPECT_TRUE(run([] { Block block(100 << 10); }));
   EXPECT_FALSE(run([] { Block block(1 << 20); }));
@@ -115,7 +115,7 @@ TEST_F(StatementTest, nothing_is_refused_outside_of_statements) {
   }));
 }
 
-TEST_F(StatementTest, a_scope_inside_another_shares_its_limit) {
+TEST_F(StatementTest, nested_scopes_share_one_limit) {
   const Status status = run([] {
     Block outer(10 * mebibyte);
     const Status inner = run([] { Block block(10 * mebibyte); });
@@ -125,7 +125,7 @@ TEST_F(StatementTest, a_scope_inside_another_shares_its_limit) {
   EXPECT_TRUE(status);
 }
 
-TEST_F(StatementTest, work_asks_the_interrupt) {
+TEST_F(StatementTest, counted_work_checks_the_interrupt) {
   const EndAfter interrupt(3);
   int64_t nanos = 0;
   const Status status = run(
@@ -140,12 +140,12 @@ TEST_F(StatementTest, work_asks_the_interrupt) {
   EXPECT_NEAR(static_cast<double>(nanos), 4e6, 1e5);
 }
 
-TEST_F(StatementTest, work_without_an_interrupt_goes_on) {
+TEST_F(StatementTest, work_without_an_interrupt_is_not_limited) {
   EXPECT_TRUE(run([] { count_work(int64_t{1} << 60); }));
   count_work(int64_t{1} << 60);
 }
 
-TEST_F(StatementTest, memory_that_the_system_does_not_give_is_an_error) {
+TEST_F(StatementTest, failed_allocations_are_errors) {
   const Status status = run([] { throw std::bad_alloc(); });
   EXPECT_EQ(status.error().code(), ErrorCode::server);
 }

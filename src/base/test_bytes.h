@@ -1,4 +1,4 @@
-// For tests: bytes written in hexadecimal.
+// For tests: bytes from hexadecimal digits.
 #pragma once
 
 #include <gtest/gtest.h>

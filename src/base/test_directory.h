@@ -1,4 +1,4 @@
-// For tests: a directory that goes away.
+// For tests: a temporary directory, removed on destruction.
 #pragma once
 
 #include <stdlib.h>

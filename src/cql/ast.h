@@ -1,7 +1,8 @@
-// The syntax tree: what a CQL text says, before any schema is known.
+// The syntax tree: the content of a CQL text before any schema is known.
 //
-// Names are already folded (unquoted ones to lower case). Every node that an error may point at carries its
-// position. Trees own their children; the parser limits nesting, so destroying one cannot exhaust the stack.
+// Names are already folded: unquoted ones are in lower case. Every node that an error may point at has its
+// position. Trees own their children. The parser limits nesting, so destroying a tree cannot exhaust the
+// stack.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +29,8 @@ struct QualifiedName {
 
 // A type as written: `int`, `frozen<list<text>>`, `ks.address`, `vector<float, 3>`, `'org.apache...Type'`.
 struct RawType {
-  std::string keyspace;  // of a user type, when written
-  std::string name;      // lower case for unquoted: int, list, set, map, tuple, vector, or a user type's
+  std::string keyspace;  // of a user type, if written
+  std::string name;      // int, list, set, map, tuple, vector, or a user type's name; lower case if unquoted
   std::vector<RawType> parameters;  // of list, set, map, tuple, vector
   uint32_t dimension = 0;           // of vector
   bool frozen = false;              // frozen<...> around it
@@ -49,22 +50,23 @@ struct Literal {
 };
 struct BindMarker {
   std::string name;    // empty for `?`
-  uint32_t index = 0;  // 0 for the first in the statement, counting every marker
+  uint32_t index = 0;  // 0 for the first in the statement; counts every marker
 };
 struct ListLiteral {  // also a vector
   std::vector<ExpressionPtr> elements;
 };
-struct SetLiteral {  // `{}` is an empty set; it may turn out to be an empty map or user type
+struct SetLiteral {  // `{}` is an empty set; binding may turn it into an empty map or user type
   std::vector<ExpressionPtr> elements;
 };
 struct MapLiteral {
   std::vector<std::pair<ExpressionPtr, ExpressionPtr>> entries;
 };
-struct UserTypeLiteral {  // `{a: 1}`; in a selector it may turn out to be a map keyed by columns
+struct UserTypeLiteral {  // `{a: 1}`; in a selector, binding may turn it into a map keyed by columns
   std::vector<std::pair<std::string, ExpressionPtr>> fields;
 };
-struct TupleLiteral {  // with one element also mere parentheses: `(a + b) * 2`; a tuple only where one is
-                       // expected
+// With one element it may also be plain parentheses, as in `(a + b) * 2`. It is a tuple only where one is
+// expected.
+struct TupleLiteral {
   std::vector<ExpressionPtr> elements;
 };
 struct FunctionCall {  // also token(...), writetime(c), maxwritetime(c), ttl(c), count(*)
@@ -131,7 +133,7 @@ enum class Operator {
   between,
   is_not_null,
 };
-// As written: "=", "IN", "CONTAINS KEY", ...
+// The operator's CQL text: "=", "IN", "CONTAINS KEY", ...
 const char* to_string(Operator op);
 
 struct Relation {
@@ -147,9 +149,9 @@ struct Relation {
   ExpressionPtr element_key;   // element
   QualifiedName custom_index;  // custom
   Operator op = Operator::equal;
-  ExpressionPtr value;                // everything but a written list; `IN ?` too; null for IS NOT NULL
+  ExpressionPtr value;                // one value, or the marker of `IN ?`; else null
   std::vector<ExpressionPtr> values;  // IN (x, y), NOT IN (x, y), BETWEEN x AND y
-  bool has_value_list = false;        // true when `values` was written, even if empty: IN ()
+  bool has_value_list = false;        // true if `values` was written, even if empty: IN ()
   Position position;
 };
 
@@ -262,7 +264,7 @@ struct Truncate {
 
 // --- Definitions
 
-// WITH name = value: a literal (its text; booleans lower case) or a map of them.
+// WITH name = value. The value is a literal (its text; booleans in lower case) or a map of literals.
 struct Property {
   std::string name;
   std::variant<std::string, std::vector<std::pair<std::string, std::string>>> value;
@@ -307,11 +309,12 @@ struct CreateTable {
   bool if_not_exists = false;
   std::vector<ColumnDefinition> columns;
   std::vector<std::vector<std::string>> partition_keys;  // one entry per PRIMARY KEY (...) clause, normally
-                                                         // one; none for `c int PRIMARY KEY`, see the column
+                                                         // one; none for `c int PRIMARY KEY`, which is stored
+                                                         // in the column
   std::vector<std::string> clustering_columns;
   std::vector<ClusteringOrder> clustering_order;
   bool compact_storage = false;
-  Properties properties;  // `id` included
+  Properties properties;  // including `id`
 };
 struct AlterTableAdd {
   std::vector<ColumnDefinition> columns;
@@ -395,7 +398,7 @@ struct IndexTarget {
 struct CreateIndex {
   bool custom = false;
   bool if_not_exists = false;
-  std::string name;  // empty: to be made up
+  std::string name;  // empty: generated
   QualifiedName table;
   std::vector<IndexTarget> targets;
   std::string using_class;  // empty: the default
@@ -544,7 +547,7 @@ struct DropIdentity {
   bool if_exists = false;
 };
 
-// --- Looking at things
+// --- DESCRIBE and EXPLAIN
 
 struct Describe {
   enum class Kind {
@@ -562,7 +565,7 @@ struct Describe {
     aggregate,
     index,
     view,
-    anything,  // a bare name
+    anything,  // a name alone
   };
   Kind kind = Kind::anything;
   bool full = false;  // FULL SCHEMA
@@ -578,7 +581,7 @@ struct Explain {
 
 struct Statement {
   Position position;
-  uint32_t bind_markers = 0;  // how many in the whole statement
+  uint32_t bind_markers = 0;  // number of markers in the whole statement
   std::variant<Select, Insert, Update, Delete, Batch, Use, Truncate, CreateKeyspace, AlterKeyspace,
                DropKeyspace, CreateTable, AlterTable, DropTable, CreateType, AlterType, DropType, CreateIndex,
                DropIndex, CreateView, AlterView, DropView, CreateFunction, DropFunction, CreateAggregate,

@@ -1,4 +1,4 @@
-// Our own advice behind Cassandra's error texts.
+// Our own hints after Cassandra's error texts.
 #include <algorithm>
 #include <array>
 #include <vector>
@@ -21,7 +21,7 @@ std::string upper(std::string text) {
   return text;
 }
 
-// How many letters must be added, removed, changed or swapped with their neighbour.
+// Edit distance: how many letters must be added, removed, changed or swapped with their neighbour.
 size_t distance(const std::string& a, const std::string& b) {
   std::vector<std::vector<size_t>> cost(a.size() + 1, std::vector<size_t>(b.size() + 1));
   for (size_t i = 0; i <= a.size(); ++i) {
@@ -42,7 +42,7 @@ size_t distance(const std::string& a, const std::string& b) {
 
 }  // namespace
 
-// A reserved word where a name was meant: what follows fits a name, not the keyword.
+// True if a reserved word was probably meant as a name: the next token fits a name, not the keyword.
 bool Parser::looks_like_name(const Token& word) const {
   if (word.kind < TokenKind::kw_access || is_name(word.kind)) return false;
   if (expects_column_) return true;
@@ -66,7 +66,7 @@ std::string Parser::hint_for(const Token& at, const Token& shown) const {
     if (shown.kind == TokenKind::quoted_name) {
       return "strings take single quotes: " + text + "; double quotes are for names";
     }
-    return "a column cannot be a value here; a string takes single quotes: " + text;
+    return "a column cannot be used as a value here; strings take single quotes: " + text;
   }
   if (at.kind == TokenKind::end) return "";
   const std::string word = upper(std::string(lexer_.raw(at)));
@@ -87,7 +87,7 @@ std::string Parser::hint_for(const Token& at, const Token& shown) const {
     return "CQL has no joins: store what is read together in one table";
   }
   if (at.kind == TokenKind::identifier && word == "OFFSET") {
-    return "CQL has no OFFSET: go on with the paging state, or from the last key read";
+    return "CQL has no OFFSET: continue with the paging state, or after the last key read";
   }
   if (looks_like_name(at)) {
     const std::string name = folded(at);

@@ -15,7 +15,7 @@ struct Word {
   KeywordClass use;
 };
 
-// Sorted by text; aliases and the booleans included.
+// Sorted by text, including aliases and booleans.
 constexpr auto words = [] {
   std::array list = {
 #define SIBYL_CQL_WORD(name, word, use) Word{word, TokenKind::kw_##name, KeywordClass::use},
@@ -37,7 +37,7 @@ constexpr char upper(char c) {
   return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
 }
 
-// The length and three letters tell nearly all keywords apart; probing does the rest.
+// The length and three letters distinguish nearly all keywords; probing resolves the rest.
 constexpr size_t slot_of(std::string_view word) {
   const auto at = [word](size_t i) {
     return static_cast<size_t>(static_cast<unsigned char>(upper(word[i])));

@@ -1,4 +1,4 @@
-// The words of CQL, in one table: lexing, naming rules, error texts and completion read it.
+// The keywords of CQL in one table, used by the lexer, naming rules, error texts and completion.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@ namespace sibyl::cql {
 enum class KeywordClass : uint8_t {
   reserved,  // never without quotes
   basic,     // any name: column, table, type, function
-  native,    // a built-in type's name; a column or function may have it, a user type may not
-  special,   // a column may have it, a function may not: ttl, count, writetime, ...
+  native,    // the name of a built-in type; allowed for columns and functions, not for user types
+  special,   // allowed for columns, not for functions: ttl, count, writetime, ...
 };
 
 // X(enumerator, word, class). The enumerator is the token's name in error texts, after "K_".
@@ -176,7 +176,7 @@ enum class KeywordClass : uint8_t {
 
 enum class TokenKind : uint8_t {
   end,
-  error,       // the lexer could not go on; Lexer::error() says why
+  error,       // the lexer found no token; Lexer::error() has the reason
   whitespace,  // only from next_raw()
   comment,     // only from next_raw()
   identifier,
@@ -184,7 +184,7 @@ enum class TokenKind : uint8_t {
   empty_quoted_name,
   string,
   integer,
-  floating,  // -NaN and -Infinity too
+  floating,  // including -NaN and -Infinity
   boolean,
   duration,
   uuid,
@@ -222,18 +222,18 @@ enum class TokenKind : uint8_t {
 // The keyword that `word` spells in any case, or `identifier`.
 TokenKind keyword_kind(std::string_view word);
 
-// Whether a token of this kind may be a column's, table's or keyspace's name.
+// True if a token of this kind may name a column, table or keyspace.
 bool is_name(TokenKind kind);
-// ... a function's.
+// True if it may name a function.
 bool is_function_name(TokenKind kind);
-// ... a user type's.
+// True if it may name a user type.
 bool is_type_name(TokenKind kind);
-// ... a keyword that names a built-in type.
+// True for a keyword that names a built-in type.
 bool is_native_type(TokenKind kind);
-// ... a keyword that may be a name.
+// True for a keyword that may be a name.
 bool is_unreserved_keyword(TokenKind kind);
 
-// ... a constant that is written without quotes.
+// True for a constant that is written without quotes.
 constexpr bool is_bare_constant(TokenKind kind) {
   switch (kind) {
     case TokenKind::integer:
@@ -250,10 +250,10 @@ constexpr bool is_bare_constant(TokenKind kind) {
   }
 }
 
-// Names that no user type may have without quotes, though no keyword: byte, enum, ...
+// True for names that are not keywords but that a user type may only have in quotes: byte, enum, ...
 bool is_reserved_type_name(std::string_view name);
 
-// As error texts name it: K_FROM, ')', IDENT, EOF.
+// The token's name in error texts: K_FROM, ')', IDENT, EOF.
 std::string token_name(TokenKind kind);
 
 }  // namespace sibyl::cql

@@ -41,7 +41,7 @@ bool is_uuid_dash(uint32_t index) {
   return index == 8 || index == 13 || index == 18 || index == 23;
 }
 
-// The character at `offset`, as error texts show it.
+// The character at `offset` as shown in error texts.
 std::string shown_character(std::string_view text, size_t offset) {
   if (offset >= text.size()) return "<EOF>";
   switch (text[offset]) {
@@ -100,7 +100,7 @@ Token Lexer::next_raw() {
 Token Lexer::finish(Token token, TokenKind kind, uint32_t end) {
   token.kind = kind;
   token.length = end - token.offset;
-  // Only these can hold line ends or characters beyond ASCII.
+  // Only these can contain line ends or non-ASCII characters.
   if (kind == TokenKind::whitespace || kind == TokenKind::comment || kind == TokenKind::string ||
       kind == TokenKind::quoted_name || kind == TokenKind::duration || kind == TokenKind::error) {
     move_to(end);
@@ -123,14 +123,14 @@ void Lexer::move_to(uint32_t end) {
       ++line_;
       column_ = 0;
     } else if (c < 0x80 || c >= 0xC0) {
-      column_ += c >= 0xF0 ? 2 : 1;  // four bytes make a surrogate pair
+      column_ += c >= 0xF0 ? 2 : 1;  // four bytes are a surrogate pair
     }
   }
 }
 
 LexicalError Lexer::error() const {
   Lexer start(text_);
-  // A single unreadable character lies behind the lexer, the other problems just before it.
+  // The lexer has already passed a single invalid character. Other problems are at its position.
   uint32_t where = offset_;
   if (problem_ == Problem::character) {
     do --where;
@@ -331,7 +331,7 @@ Token Lexer::punctuation(Token token) {
   return fail(token, Problem::character, static_cast<uint32_t>(types::next_character(text_, offset_ + 1)));
 }
 
-// Digits with hexadecimal letters among the first eight, which are no number with an exponent.
+// True for digits with hexadecimal letters among the first eight that are not a number with an exponent.
 bool Lexer::can_only_be_uuid(uint32_t from) const {
   const uint32_t letter = skip_digits(from);
   uint32_t end = letter;
@@ -354,7 +354,7 @@ bool Lexer::fits_uuid(uint32_t from, uint32_t index) const {
   return is_uuid_dash(index) ? c == '-' : is(c, hex_bit);
 }
 
-// Each match_ returns the end of what it found, or 0.
+// Each match_ function returns the end of its match, or 0.
 
 uint32_t Lexer::match_uuid(uint32_t from) const {
   constexpr uint32_t length = 36;

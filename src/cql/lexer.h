@@ -1,7 +1,7 @@
-// Cuts CQL text into tokens without copying it.
+// Splits CQL text into tokens without copying it.
 //
-// Tokens point into the text by offset, so the text must outlive the lexer. A lexer is a small value: copying
-// it is how a parser looks ahead and comes back. Not for concurrent use.
+// Tokens refer to the text by offset, so the text must outlive the lexer. A lexer is a small value: a parser
+// copies it to look ahead and then returns to the copy. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +19,14 @@ struct Token {
   bool escaped = false;  // a quoted string or name with a doubled quote inside
   bool dollar = false;   // a string written $$...$$
   uint32_t offset = 0;   // in bytes
-  uint32_t length = 0;   // in bytes, quotes included
+  uint32_t length = 0;   // in bytes, including quotes
   uint32_t line = 1;     // from 1
-  uint32_t column = 0;   // from 0, in UTF-16 units as Cassandra counts
+  uint32_t column = 0;   // from 0, in UTF-16 units as in Cassandra
 
   base::Position position() const { return {line, column, offset}; }
 };
 
-// Why the lexer stopped.
+// The reason why the lexer stopped.
 struct LexicalError {
   std::string message;  // "no viable alternative at character '@'"
   base::Position position;
@@ -34,20 +34,20 @@ struct LexicalError {
 
 class Lexer {
  public:
-  // The text must be valid UTF-8 and shorter than 4 GiB.
+  // REQUIRES: `text` is valid UTF-8 and shorter than 4 GiB.
   explicit Lexer(std::string_view text) : text_(text) {}
 
-  // The next token that is neither white space nor a comment; at the end, `end` again and again. After
-  // `error` the lexer goes on behind the character it could not read.
+  // Returns the next token that is neither white space nor a comment; at the end, always `end`. After `error`
+  // the lexer continues behind the offending character.
   Token next();
-  // The same with white space (one token for a run of it) and comments.
+  // Like next(), but also returns comments and white space (one token per run).
   Token next_raw();
-  // Of the last `error` token.
+  // The error of the last `error` token.
   LexicalError error() const;
 
   std::string_view text() const { return text_; }
   uint32_t offset() const { return offset_; }
-  // A token as it stands in the text.
+  // A token's text, unchanged.
   std::string_view raw(const Token& token) const { return text_.substr(token.offset, token.length); }
 
  private:
@@ -95,10 +95,10 @@ class Lexer {
   Problem problem_ = Problem::none;
 };
 
-// What a token says: the content of a string or quoted name, anything else (an empty quoted name too) as it
-// stands.
+// A token's meaning: the content of a string or quoted name; the unchanged text of other tokens and of an
+// empty quoted name.
 std::string token_text(std::string_view text, const Token& token);
 
-using types::find_invalid_utf8;  // no lexer reads what is not UTF-8
+using types::find_invalid_utf8;  // lexers require valid UTF-8
 
 }  // namespace sibyl::cql

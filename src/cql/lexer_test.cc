@@ -26,7 +26,7 @@ Kind only_kind(std::string_view text) {
   return tokens.empty() ? Kind::end : tokens[0].first;
 }
 
-TEST(Lexer, KnowsEveryKeywordInAnyCase) {
+TEST(Lexer, RecognisesEveryKeywordInAnyCase) {
   EXPECT_EQ(only_kind("SELECT"), Kind::kw_select);
   EXPECT_EQ(only_kind("sElEcT"), Kind::kw_select);
   EXPECT_EQ(only_kind("select_masked"), Kind::kw_select_masked);
@@ -102,7 +102,7 @@ TEST(Lexer, CountsLinesFromOneAndColumnsInUtf16Units) {
   EXPECT_EQ(b.column, 3u);
 }
 
-TEST(Lexer, SaysWhyItStopped) {
+TEST(Lexer, ReportsWhyItStopped) {
   const auto problem = [](std::string_view text) {
     Lexer lexer(text);
     while (true) {

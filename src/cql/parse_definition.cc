@@ -1,4 +1,4 @@
-// CREATE and ALTER of keyspaces, tables, types, indexes and views, and the properties behind WITH.
+// CREATE and ALTER of keyspaces, tables, types, indexes and views, and the properties after WITH.
 #include <algorithm>
 #include <charconv>
 #include <utility>
@@ -34,8 +34,7 @@ void Parser::property(Properties& result, Names& names) {
   } else {
     no_viable_alternative(value, first);
   }
-  if (!names.insert(entry.name).second)
-    reject("Multiple definitions for property '" + entry.name + "'");
+  if (!names.insert(entry.name).second) reject("Multiple definitions for property '" + entry.name + "'");
   result.push_back(std::move(entry));
 }
 

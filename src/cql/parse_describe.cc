@@ -17,7 +17,7 @@ Describe Parser::describe() {
   return result;
 }
 
-// A word that asks for all things of a kind, unless a dot shows that it is a keyspace's name.
+// Accepts a word for all objects of a kind, unless a dot shows that it is a keyspace's name.
 bool Parser::describe_all(Describe& result) {
   switch (kind()) {
     case TokenKind::kw_cluster:
@@ -62,7 +62,7 @@ bool Parser::describe_keyspaces(Describe& result) {
   return true;
 }
 
-// A word that asks for one thing. TYPE, FUNCTION and AGGREGATE may also be names: then none follows.
+// Accepts a word for one object. TYPE, FUNCTION and AGGREGATE may also be names; then no name follows.
 bool Parser::describe_one(Describe& result) {
   switch (kind()) {
     case TokenKind::kw_columnfamily:

@@ -1,5 +1,4 @@
-// Terms (values in statements) and selectors (what SELECT computes): one grammar, the second wider than the
-// first.
+// Terms (values in statements) and selectors (what SELECT computes). One grammar; selectors allow more.
 #include <utility>
 
 #include "cql/statement_parser.h"
@@ -16,7 +15,7 @@ bool Parser::at_negative_number() const {
   return text.front() == '-' && text[1] >= '0' && text[1] <= '9';
 }
 
-// `a -1` is lexed as a name and a number: between two operands the sign is an operator. Cassandra refuses it.
+// `a -1` is lexed as a name and a number. Between two operands the sign is an operator. Cassandra refuses it.
 bool Parser::split_negative_number() {
   if (!at_negative_number()) return false;
   ++token_.offset;
@@ -85,7 +84,8 @@ ExpressionPtr Parser::signed_operand(Context context) {
   return make(at, Negation{context == Context::selector ? signed_operand(context) : operand(context)});
 }
 
-// Whether anything in the grammar may follow a term; else the parser had no way on, whatever it expects here.
+// If nothing in the grammar may follow a term here, the error is "no viable alternative", whatever is
+// expected.
 void Parser::check_after_term() {
   switch (kind()) {
     case TokenKind::end:
@@ -113,7 +113,7 @@ void Parser::check_after_term() {
     case TokenKind::kw_primary:
     case TokenKind::kw_update:
     case TokenKind::kw_where:
-      glance();
+      note_lookahead();
       return;
     default:
       break;
@@ -126,7 +126,7 @@ ExpressionPtr Parser::operand(Context context) {
   const Token first = token_;
   ExpressionPtr result = with_modifiers(primary(context), first);
   if (std::holds_alternative<Literal>(result->node) || std::holds_alternative<ColumnReference>(result->node))
-    glance();
+    note_lookahead();
   return result;
 }
 
@@ -299,7 +299,7 @@ ExpressionPtr Parser::function_call(Context context) {
   return make(at, std::move(result));
 }
 
-// Whether anything may follow a column in a selector; else the error shows the column.
+// If nothing may follow a column in a selector here, the error shows the column.
 void Parser::check_after_column(const Token& column) {
   switch (kind()) {
     case TokenKind::end:
@@ -325,7 +325,7 @@ void Parser::check_after_column(const Token& column) {
       return;
     default:
       if (at_negative_number()) return;
-      glance();
+      note_lookahead();
       no_viable_alternative(token_, column);
   }
 }

@@ -1,5 +1,4 @@
-// Values that are written down: constants, markers, collections, tuples and user types, with or without a
-// type's name before them.
+// Written values: constants, markers, collections, tuples and user types, with or without a type hint.
 #include <charconv>
 #include <utility>
 
@@ -8,13 +7,13 @@
 namespace sibyl::cql {
 namespace {
 
-// A number that Cassandra's parser cannot take: as a double it would be infinite.
+// True for numbers that Cassandra's parser cannot accept: as a double they would be infinite.
 bool is_beyond_double(std::string_view text) {
   if (text.starts_with('-')) text.remove_prefix(1);
   double value = 0;
   const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
   if (read.ec != std::errc::result_out_of_range) return false;
-  // What is too small to tell from zero is out of range too.
+  // from_chars also reports numbers that are too small as out of range.
   const size_t exponent = text.find_first_of("eE");
   return exponent == std::string_view::npos ? !text.starts_with("0.") : text[exponent + 1] != '-';
 }
@@ -122,7 +121,7 @@ ExpressionPtr Parser::braces(Context context) {
   return make(at, std::move(result));
 }
 
-// `{a: 1, b: 2}`. In a selector a later key may show that it was a map keyed by columns all along.
+// `{a: 1, b: 2}`. In a selector a later key may show that it is a map keyed by columns.
 ExpressionPtr Parser::user_type_or_map(Context context, base::Position at) {
   UserTypeLiteral fields;
   MapLiteral map;
@@ -164,20 +163,20 @@ ExpressionPtr Parser::parentheses(Context context) {
   return make(at, TupleLiteral{expressions_until(context, TokenKind::right_parenthesis)});
 }
 
-// An error right behind `(` or `{` shows the bracket in terms, where it had to choose between tuples and
-// types, or sets and maps.
+// In terms, an error right after `(` or `{` shows the bracket, where Cassandra's parser had to choose between
+// tuples and types, or sets and maps.
 void Parser::check_inside(Context context, const Token& open) {
   if (at_expression()) return;
   if (context == Context::term) no_viable_alternative(token_, open);
-  glance();
+  note_lookahead();
   no_viable_alternative();
 }
 
-// At `(`: does a type stand between the parentheses, and an operand behind them? Looks ahead and comes back.
+// At `(`: true if the parentheses contain a type and an operand follows. Restores the position afterwards.
 bool Parser::at_type_hint(Context context) {
   if (!is_name(ahead(1).kind) && !is_ahead(1, TokenKind::string) && !is_ahead(1, TokenKind::kw_set))
     return false;
-  // `(f(`, `(a,`, `(a +` and the like cannot be types: decide them without a copy of the state.
+  // `(f(`, `(a,`, `(a +` and the like cannot be types: decided without copying the state.
   switch (ahead(2).kind) {
     case TokenKind::dot:
     case TokenKind::less:

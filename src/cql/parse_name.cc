@@ -64,7 +64,7 @@ QualifiedName Parser::table_name() {
   result.name = name_or_refuse_marker(is_ahead(1, TokenKind::dot) ? "keyspace" : "table");
   if (!is(TokenKind::dot)) {
     if (!follows_table_name(kind())) no_viable_alternative(token_, first);
-    glance();
+    note_lookahead();
     return result;
   }
   advance();
@@ -107,7 +107,7 @@ QualifiedName Parser::function_name() {
     return result;
   }
   if (!is_function_name(kind()) && is_ahead(1, TokenKind::left_parenthesis)) {
-    advance();  // a keyspace may have this name, a function not
+    advance();  // allowed for a keyspace, not for a function
     expect(TokenKind::dot);
   }
   result.name = plain_function_name();
@@ -125,7 +125,7 @@ QualifiedName Parser::user_type_name() {
     advance();
   }
   if (!is_type_name(kind())) {
-    // A keyword that names no type may still name its keyspace.
+    // A keyword that cannot name a type may still name the type's keyspace.
     if (!is_name(kind()) || !result.keyspace.empty()) no_viable_alternative();
     advance();
     mismatched("'.'");

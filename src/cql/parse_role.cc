@@ -237,7 +237,7 @@ bool Parser::at_permissions() {
          is_ahead(1, TokenKind::kw_permission);
 }
 
-// Empty: ALL.
+// An empty list means ALL.
 std::vector<std::string> Parser::permissions() {
   std::vector<std::string> result;
   if (accept(TokenKind::kw_all)) {
@@ -309,7 +309,7 @@ void Parser::list(Statement& result) {
 Resource Parser::resource() {
   Resource result;
   result.name.position = position();
-  // Some of these words may also name a table: then TO, FROM, OF or a dot follows at once.
+  // Some of these words may also name a table; then TO, FROM, OF or a dot follows.
   const auto names_resource = [this] { return is_name(ahead(1).kind) || is_ahead(1, TokenKind::string); };
   switch (kind()) {
     case TokenKind::kw_all:

@@ -40,7 +40,7 @@ Select Parser::select() {
   return result;
 }
 
-// JSON and DISTINCT may also be columns: they are keywords when something to select follows.
+// JSON and DISTINCT may also be columns. They are keywords if something to select follows.
 bool Parser::at_modifier_keyword(TokenKind keyword) {
   if (!is(keyword)) return false;
   switch (ahead(1).kind) {
@@ -109,7 +109,7 @@ std::vector<Relation> Parser::where_clause() {
   return result;
 }
 
-// Only in lower case and without a space: `expr(`.
+// `expr(`, only in lower case and without a space.
 bool Parser::at_custom_index_expression() {
   return is(TokenKind::identifier) && lexer_.raw(token_) == "expr" &&
          is_ahead(1, TokenKind::left_parenthesis) && ahead(1).offset == token_.offset + token_.length;
@@ -130,7 +130,7 @@ Relation Parser::relation() {
   return result;
 }
 
-// What may follow the column of a relation.
+// True for tokens that may follow the column of a relation.
 static bool begins_relation(TokenKind kind) {
   switch (kind) {
     case TokenKind::equal:

@@ -1,4 +1,4 @@
-// Which statement it is, and those that are little more than a name.
+// Chooses the rule for a statement. Also parses the statements that are little more than a name.
 #include "cql/statement_parser.h"
 
 namespace sibyl::cql {

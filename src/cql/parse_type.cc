@@ -51,7 +51,7 @@ bool Parser::at_type() const {
   return is_name(kind()) || is(TokenKind::string) || is(TokenKind::kw_set);
 }
 
-// Whether anything in the grammar may follow a type; else an error behind a keyword shows the keyword.
+// If nothing in the grammar may follow a type here, an error after a keyword shows the keyword.
 void Parser::check_after_type(const Token& name) {
   switch (kind()) {
     case TokenKind::end:
@@ -65,7 +65,7 @@ void Parser::check_after_type(const Token& name) {
     case TokenKind::kw_masked:
     case TokenKind::kw_primary:
     case TokenKind::kw_static_:
-      glance();
+      note_lookahead();
       return;
     default:
       no_viable_alternative(token_, name);

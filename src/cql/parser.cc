@@ -14,7 +14,7 @@ Parser::Parser(std::string_view text) : lexer_(text) {
 }
 
 void Parser::advance() {
-  if (++words_ > max_words) refuse_length();
+  if (++tokens_ > max_tokens) refuse_length();
   if (ahead_count_ > 0) {
     token_ = ahead_[0];
     std::copy(ahead_ + 1, ahead_ + ahead_count_, ahead_);
@@ -79,7 +79,7 @@ void Parser::refuse_character() {
 
 void Parser::refuse(const Token& at, const Token& shown, std::string_view what) {
   uint32_t seen = std::max({seen_, at.offset, shown.offset});
-  if (at.offset == glance_ && glance_ != 0) {
+  if (at.offset == lookahead_at_ && lookahead_at_ != 0) {
     Lexer behind = lexer_;
     seen = std::max(seen, ahead_count_ > 0 ? ahead_[0].offset : behind.next().offset);
   }
@@ -112,15 +112,15 @@ void Parser::check_nesting(uint32_t depth) {
 }
 
 void Parser::refuse_length() {
-  words_ = 0;
-  refuse(token_, token_, "statement is too long: more than " + std::to_string(max_words) + " words");
+  tokens_ = 0;
+  refuse(token_, token_, "statement is too long: more than " + std::to_string(max_tokens) + " tokens");
 }
 
-// --- The room's door
+// --- Functions of parser.h
 
 namespace {
 
-// What no lexer can read: text that is not UTF-8, or too long for 32-bit offsets.
+// Refuses text that the lexer cannot read: not UTF-8, or too long for 32-bit offsets.
 base::Status check_text(std::string_view text) {
   if (text.size() >= std::numeric_limits<uint32_t>::max()) {
     return base::fail(base::ErrorCode::syntax, "line 1:0 statement is too long");

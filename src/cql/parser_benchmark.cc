@@ -1,4 +1,4 @@
-// What an unprepared statement costs before planning.
+// The cost of parsing an unprepared statement.
 #include <benchmark/benchmark.h>
 
 #include "cql/parser.h"

@@ -1,4 +1,4 @@
-// Any bytes may be parsed; what parses prints as CQL that parses to the same print.
+// Any bytes may be parsed. A statement that parses must print as CQL that parses and prints the same.
 #include <cstdint>
 #include <string>
 #include <string_view>

@@ -229,7 +229,7 @@ std::string repeat(std::string_view text, size_t times) {
   return result;
 }
 
-TEST(ParserLimits, AStatementHasNoMoreThanHalfAMillionWords) {
+TEST(ParserLimits, RefusesMoreThanHalfAMillionTokens) {
   const auto list_of = [](size_t terms) {
     return "SELECT * FROM t WHERE k IN (1" + repeat(",1", terms - 1) + ")";
   };
@@ -237,10 +237,10 @@ TEST(ParserLimits, AStatementHasNoMoreThanHalfAMillionWords) {
   const auto refused = parse_statement(list_of(251'000));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), base::ErrorCode::syntax);
-  EXPECT_NE(refused.error().message().find("statement is too long: more than 500000 words"),
+  EXPECT_NE(refused.error().message().find("statement is too long: more than 500000 tokens"),
             std::string::npos)
       << refused.error().message();
-  // A long one of few words is another matter.
+  // A long statement of few tokens is allowed.
   EXPECT_TRUE(parse_statement("INSERT INTO t (k) VALUES (0x" + repeat("00", 4'000'000) + ")"));
 }
 

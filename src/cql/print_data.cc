@@ -82,7 +82,7 @@ void Writer::relations(const std::vector<Relation>& list) {
   separated(list, " AND ", [this](const Relation& item) { relation(item); });
 }
 
-// The operator and what is on its right.
+// Prints the operator and its right side.
 template <typename Compared>
 void Writer::comparison(const Compared& compared) {
   put(" ").put(to_string(compared.op));
@@ -96,7 +96,7 @@ void Writer::comparison(const Compared& compared) {
     expression(*compared.values[1]);
   } else if (is_shape_ && std::all_of(compared.values.begin(), compared.values.end(),
                                       [](const ExpressionPtr& value) { return is_constant(*value); })) {
-    put("?");  // however many there are
+    put("?");  // for any number of values
   } else {
     put("(");
     expressions(compared.values);
@@ -172,7 +172,7 @@ void Writer::attributes(const Attributes& attributes) {
     put(glue).put("TTL ");
     expression(*time_to_live);
   };
-  // In the order they were written, so that bind markers keep theirs.
+  // Keeps the order in which they were written, so that bind markers keep their order.
   const bool swapped =
       timestamp && time_to_live && time_to_live->position.offset < timestamp->position.offset;
   const char* glue = " USING ";
@@ -274,7 +274,7 @@ void Writer::node(const Batch& node) {
   put(" APPLY BATCH");
 }
 
-// Of a shape, each kind of statement once, and in the same order however they come.
+// A shape lists each kind of statement once, in a fixed order.
 void Writer::batch_statements(const std::vector<Modification>& statements) {
   std::set<std::string> kinds;
   for (const Modification& modification : statements) {

@@ -4,8 +4,8 @@
 namespace sibyl::cql {
 namespace {
 
-// Whether a property's value may stand without quotes: one literal, or an unreserved keyword.
-bool stands_bare(std::string_view text) {
+// True if a property's value needs no quotes: one literal, or an unreserved keyword.
+bool needs_no_quotes(std::string_view text) {
   if (find_invalid_utf8(text) != std::string_view::npos) return false;
   Lexer lexer(text);
   const Token token = lexer.next_raw();
@@ -38,7 +38,7 @@ void Writer::property(const Property& property) {
   name(property.name);
   put(" = ");
   if (const auto* text = std::get_if<std::string>(&property.value)) {
-    !property.quoted&& stands_bare(*text) ? static_cast<void>(put(*text)) : string(*text);
+    !property.quoted&& needs_no_quotes(*text) ? static_cast<void>(put(*text)) : string(*text);
   } else {
     property_map(std::get<1>(property.value));
   }
@@ -144,7 +144,7 @@ void Writer::node(const CreateTable& node) {
   for (const std::vector<std::string>& key : node.partition_keys) {
     if (!first) put(", ");
     first = false;
-    // All clustering columns go with the last clause.
+    // The last clause has all clustering columns.
     const bool last = &key == &node.partition_keys.back();
     primary_key(key, last ? node.clustering_columns : std::vector<std::string>());
   }

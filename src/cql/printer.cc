@@ -26,7 +26,7 @@ std::string in_quotes(std::string_view text, char quote) {
   return result;
 }
 
-// How tightly a node holds together, from sums to what never needs parentheses.
+// Operator precedence, from sums to nodes that never need parentheses.
 enum Binding : int { sum_binding = 1, product_binding, sign_binding, modifier_binding, primary_binding };
 
 int binding_of(const Expression& expression) {
@@ -44,8 +44,8 @@ int binding_of(const Expression& expression) {
   return primary_binding;
 }
 
-// `(t)[0]` reads as a list that is hinted to be of type t: what ends so needs more parentheses before a
-// bracket.
+// `(t)[0]` parses as a list with the type hint t. An expression that ends like this needs more parentheses
+// before a bracket.
 bool reads_as_hint(const Expression& expression) {
   if (const auto* hint = std::get_if<TypeHint>(&expression.node)) return reads_as_hint(*hint->of);
   const auto* tuple = std::get_if<TupleLiteral>(&expression.node);
@@ -55,7 +55,7 @@ bool reads_as_hint(const Expression& expression) {
          std::holds_alternative<Literal>(inner);
 }
 
-// A column, an element, slice or field of one: what writetime() and ttl() take.
+// True for a column, or an element, slice or field of one: the arguments of writetime() and ttl().
 bool is_column_path(const Expression& expression) {
   if (std::holds_alternative<ColumnReference>(expression.node)) return true;
   if (const auto* field = std::get_if<FieldSelection>(&expression.node)) return is_column_path(*field->of);
@@ -151,7 +151,7 @@ void Writer::guarded_name(std::string_view name) {
   out_ += bare ? std::string(name) : in_quotes(name, '"');
 }
 
-// These words mean something else where a selector begins.
+// These words have another meaning at the beginning of a selector.
 void Writer::column_reference(std::string_view column) {
   const bool ambiguous = column == "json" || column == "distinct" || column == "as" || column == "per";
   ambiguous ? guarded_name(column) : name(column);
@@ -324,7 +324,7 @@ void Writer::node(const ColumnReference& node) {
 
 void Writer::node(const FieldSelection& node) {
   operand(*node.of, modifier_binding);
-  // `0.f` would be a number.
+  // `0.f` would parse as a number.
   put(std::holds_alternative<Literal>(node.of->node) ? " ." : ".");
   name(node.field);
 }
@@ -378,7 +378,7 @@ void Writer::node(const Negation& node) {
   put("-");
   const size_t start = out_.size();
   operand(*node.of, sign_binding);
-  // Not a number's own sign, not a comment, and not -NaN, -Infinity or -P1D.
+  // Must not join with the sign of a number, nor begin a comment, -NaN, -Infinity or -P1D.
   const char first = out_[start];
   const bool clear = first == '(' || first == '"' || first == ':' || first == '?' ||
                      (first >= 'a' && first <= 'z' && first != 'n' && first != 'i');

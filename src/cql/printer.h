@@ -1,4 +1,4 @@
-// Tree in, text out: valid CQL that parses back to the same tree.
+// Prints a syntax tree as CQL that parses back to the same tree.
 #pragma once
 
 #include <string>
@@ -11,10 +11,10 @@ namespace sibyl::cql {
 std::string print(const Statement& statement);
 std::string print(const Expression& expression);
 std::string print(const RawType& type);
-// Relations joined by AND, without WHERE.
+// Prints relations joined by AND, without WHERE.
 std::string print(const std::vector<Relation>& where);
 
-// A name as CQL takes it: in double quotes when it is not lower case, or a reserved word.
+// A name in CQL: in double quotes if it is a reserved word or not lower case.
 std::string print_name(std::string_view name);
 // A text in single quotes.
 std::string print_string(std::string_view text);

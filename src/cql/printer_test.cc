@@ -10,7 +10,7 @@
 namespace sibyl::cql {
 namespace {
 
-TEST(Printer, EveryFormComesBackTheSame) {
+TEST(Printer, EveryFormRoundTrips) {
   for (const char* text : sample_statements) {
     const auto first = parse_statement(text);
     ASSERT_TRUE(first.has_value()) << text << "\n" << first.error().message();
@@ -49,7 +49,7 @@ TEST(Printer, Types) {
   }
 }
 
-TEST(Printer, PutsParenthesesWhereATreeNeedsThem) {
+TEST(Printer, AddsParenthesesWhereNeeded) {
   const auto column = [](const char* name) {
     return std::make_unique<Expression>(Expression{{}, ColumnReference{name}});
   };
@@ -138,7 +138,7 @@ RawType any_type(int depth) {
 
 class TreeMaker {
  public:
-  // A selector if `columns`, else a term.
+  // Makes selectors if `columns` is true, otherwise terms.
   explicit TreeMaker(bool columns) : columns_(columns) {}
 
   ExpressionPtr expression(int depth) {
@@ -228,7 +228,7 @@ class TreeMaker {
   bool columns_;
 };
 
-// Markers are numbered by the parser: number the tree as its text will be.
+// The parser numbers markers, so number the tree's markers in the order of its text.
 std::string check_round_trip(std::unique_ptr<Statement> statement) {
   const std::string printed = print(*statement);
   const auto first = parse_statement(printed);
@@ -240,7 +240,7 @@ std::string check_round_trip(std::unique_ptr<Statement> statement) {
   return "";
 }
 
-RC_GTEST_PROP(Printer, RandomSelectorsComeBack, ()) {
+RC_GTEST_PROP(Printer, RandomSelectorsRoundTrip, ()) {
   auto statement = std::make_unique<Statement>();
   Select select;
   select.table.name = any_name();
@@ -252,7 +252,7 @@ RC_GTEST_PROP(Printer, RandomSelectorsComeBack, ()) {
   RC_ASSERT(check_round_trip(std::move(statement)) == "");
 }
 
-RC_GTEST_PROP(Printer, RandomTermsComeBack, ()) {
+RC_GTEST_PROP(Printer, RandomTermsRoundTrip, ()) {
   auto statement = std::make_unique<Statement>();
   Insert insert;
   insert.table.name = any_name();
@@ -262,7 +262,7 @@ RC_GTEST_PROP(Printer, RandomTermsComeBack, ()) {
   RC_ASSERT(check_round_trip(std::move(statement)) == "");
 }
 
-RC_GTEST_PROP(Printer, RandomTypesComeBack, ()) {
+RC_GTEST_PROP(Printer, RandomTypesRoundTrip, ()) {
   const RawType type = any_type(5);
   const auto again = parse_type(print(type));
   RC_ASSERT(again.has_value());

@@ -1,4 +1,4 @@
-// Statements that may be shown to others than whoever sent them.
+// Statements without the data in them, for logs and statistics.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace sibyl::cql {
 
-// The text with every constant (strings, numbers, blobs, uuids, durations) replaced by `?` and comments left
-// out; names and keywords stay. Any text will do: from where it is no CQL on, "…" stands.
+// Replaces every constant (strings, numbers, blobs, uuids, durations) by `?` and removes comments. Names and
+// keywords stay. Accepts any text: the result ends with "…" where the text stops being CQL.
 std::string without_literals(std::string_view text);
 
 }  // namespace sibyl::cql

@@ -5,7 +5,7 @@
 namespace sibyl::cql {
 namespace {
 
-TEST(Redact, leaves_names_and_takes_constants) {
+TEST(Redact, keeps_names_and_removes_constants) {
   EXPECT_EQ(without_literals("SELECT a,\n  \"B c\" FROM ks.t WHERE k = 'it''s' AND x IN (1, -2.5e3, 0xcafe)"),
             "SELECT a, \"B c\" FROM ks.t WHERE k = ? AND x IN (?, ?, ?)");
   EXPECT_EQ(
@@ -16,7 +16,7 @@ TEST(Redact, leaves_names_and_takes_constants) {
             "CREATE ROLE r WITH PASSWORD = ? ");
 }
 
-TEST(Redact, shows_nothing_behind_what_it_cannot_read) {
+TEST(Redact, cuts_the_text_at_the_first_invalid_token) {
   EXPECT_EQ(without_literals("SELECT 'never closed"), "SELECT …");
   EXPECT_EQ(without_literals("\xff"), "…");
   EXPECT_LT(without_literals("SELECT " + std::string(100'000, 'a')).size(), 200'000u);

@@ -1,4 +1,4 @@
-// One of every form the grammar has: what the printer and the fuzzer must bring through unharmed.
+// A sample of every form in the grammar, for tests of the printer and for the fuzzer.
 #pragma once
 
 namespace sibyl::cql {

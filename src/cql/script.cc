@@ -1,11 +1,11 @@
-// Cutting scripts into statements.
+// Splits scripts into statements.
 #include "cql/lexer.h"
 #include "cql/parser.h"
 
 namespace sibyl::cql {
 namespace {
 
-// BEGIN ... APPLY BATCH holds semicolons of its own.
+// Tracks BEGIN ... APPLY BATCH, which contains semicolons.
 class BatchWatcher {
  public:
   void see(TokenKind kind) {

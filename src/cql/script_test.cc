@@ -14,14 +14,14 @@ std::vector<std::string> texts(std::string_view script) {
 
 using Texts = std::vector<std::string>;
 
-TEST(Script, CutsAtSemicolons) {
+TEST(Script, SplitsAtSemicolons) {
   EXPECT_EQ(texts("USE a; SELECT * FROM t ;\n"), (Texts{"USE a;", "SELECT * FROM t ;"}));
   EXPECT_EQ(texts(""), Texts{});
   EXPECT_EQ(texts(" ; ;; \n"), Texts{});
   EXPECT_EQ(texts("-- only a comment"), Texts{});
 }
 
-TEST(Script, KnowsWhenMoreMustCome) {
+TEST(Script, DetectsIncompleteStatements) {
   EXPECT_EQ(texts("USE a; SELECT *\n"), (Texts{"USE a;", "SELECT *"}));
   EXPECT_EQ(texts("SELECT 'a;"), Texts{"SELECT 'a;"});
   EXPECT_EQ(texts("SELECT /* ;"), Texts{"SELECT /* ;"});
@@ -29,7 +29,7 @@ TEST(Script, KnowsWhenMoreMustCome) {
             Texts{"BEGIN BATCH INSERT INTO t (a) VALUES (1);"});
 }
 
-TEST(Script, LeavesStringsCommentsAndBodiesWhole) {
+TEST(Script, DoesNotSplitStringsCommentsAndBodies) {
   EXPECT_EQ(texts("SELECT ';', \";\" FROM t -- ;\n WHERE a = 1; USE b;"),
             (Texts{"SELECT ';', \";\" FROM t -- ;\n WHERE a = 1;", "USE b;"}));
   EXPECT_EQ(
@@ -48,7 +48,7 @@ TEST(Script, KeepsABatchTogether) {
             (Texts{"begin counter batch update t set a = a + 1 where k = 1 apply batch;", "use b"}));
 }
 
-TEST(Script, GivesOffsets) {
+TEST(Script, ReturnsOffsets) {
   const std::vector<ScriptPiece> pieces = split_script("USE a;\n\n  USE b;");
   ASSERT_EQ(pieces.size(), 2u);
   EXPECT_EQ(pieces[0].offset, 0u);

@@ -1,4 +1,4 @@
-// What statements have in common that differ in their values alone.
+// Shapes: a statement without its values.
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@
 
 namespace sibyl::cql {
 
-// The statement with `?` for every constant: literals, bind markers, collections of such and lists after IN,
-// however many are in them. Tables without a keyspace are in this one. Each kind of statement of a batch
-// stands there once, and in alphabetical order. CQL again, for statements that read or write data.
+// Prints the statement with `?` for every constant: literals, bind markers, collections of these, and IN
+// lists of any length. Tables without a keyspace get `keyspace`. A batch lists each of its shapes once, in
+// alphabetical order. The result of a data statement is valid CQL.
 std::string print_shape(const Statement& statement, std::string_view keyspace);
 
-// Whether its value does not depend on a row or on functions.
+// True if the value depends neither on a row nor on a function.
 bool is_constant(const Expression& expression);
 
 }  // namespace sibyl::cql

@@ -14,7 +14,7 @@ std::string shape(std::string_view text, std::string_view keyspace = "k") {
   return statement ? print_shape(**statement, keyspace) : "";
 }
 
-TEST(Shape, constants_are_markers_and_tables_have_their_keyspace) {
+TEST(Shape, replaces_constants_by_markers_and_qualifies_tables) {
   EXPECT_EQ(shape("select a from t where k = 5 and c > :low limit 10"),
             "SELECT a FROM k.t WHERE k = ? AND c > ? LIMIT ?");
   EXPECT_EQ(shape("SELECT * FROM other.t WHERE k = 'it''s'"), "SELECT * FROM other.t WHERE k = ?");
@@ -26,7 +26,7 @@ TEST(Shape, constants_are_markers_and_tables_have_their_keyspace) {
   EXPECT_EQ(shape("DELETE m['x'] FROM t WHERE k = 0xcafe"), "DELETE m[?] FROM k.t WHERE k = ?");
 }
 
-TEST(Shape, lists_after_in_are_one_whatever_their_length) {
+TEST(Shape, in_lists_of_any_length_have_one_shape) {
   EXPECT_EQ(shape("SELECT * FROM t WHERE k IN (1, 2, 3)"), "SELECT * FROM k.t WHERE k IN ?");
   EXPECT_EQ(shape("SELECT * FROM t WHERE k IN (?, ?)"), "SELECT * FROM k.t WHERE k IN ?");
   EXPECT_EQ(shape("SELECT * FROM t WHERE k IN ?"), "SELECT * FROM k.t WHERE k IN ?");
@@ -35,13 +35,13 @@ TEST(Shape, lists_after_in_are_one_whatever_their_length) {
   EXPECT_EQ(shape("SELECT * FROM t WHERE k IN (uuid(), ?)"), "SELECT * FROM k.t WHERE k IN (uuid(), ?)");
 }
 
-TEST(Shape, functions_and_columns_stay) {
+TEST(Shape, keeps_functions_and_columns) {
   EXPECT_EQ(shape("SELECT (a + 1) * 2, max(b) FROM t WHERE token(k) > token(7)"),
             "SELECT (a + ?) * ?, max(b) FROM k.t WHERE token(k) > token(?)");
   EXPECT_EQ(shape("SELECT * FROM t WHERE k = now()"), "SELECT * FROM k.t WHERE k = now()");
 }
 
-TEST(Shape, each_kind_of_statement_of_a_batch_stands_there_once) {
+TEST(Shape, lists_each_kind_of_statement_in_a_batch_once) {
   EXPECT_EQ(shape("BEGIN UNLOGGED BATCH INSERT INTO t (k) VALUES (1); INSERT INTO t (k) VALUES (2); "
                   "DELETE FROM t WHERE k = 3; INSERT INTO t (k) VALUES (4); APPLY BATCH"),
             "BEGIN UNLOGGED BATCH DELETE FROM k.t WHERE k = ?; INSERT INTO k.t (k) VALUES (?); APPLY BATCH");
@@ -52,8 +52,8 @@ TEST(Shape, the_order_of_a_batch_does_not_matter) {
             shape("BEGIN BATCH DELETE FROM t WHERE k = 4; UPDATE t SET v = 1 WHERE k = 1; APPLY BATCH"));
 }
 
-// A shape is CQL, and its own shape.
-TEST(Shape, of_every_sample_is_a_statement_of_the_same_shape) {
+// A shape is valid CQL, and its shape is itself.
+TEST(Shape, the_shape_of_a_shape_is_itself) {
   for (const char* text : sample_statements) {
     const auto statement = parse_statement(text);
     ASSERT_TRUE(statement) << text;

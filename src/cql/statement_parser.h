@@ -1,8 +1,8 @@
-// The recursive-descent parser behind parser.h: one function for each rule of the grammar.
+// The recursive-descent parser behind parser.h: one function per rule of the grammar.
 //
-// A rule that cannot go on throws SyntaxFailure; parse_statement() and parse_type() catch it, so it never
-// leaves the room. The texts follow Cassandra's generated parser, which says "mismatched input" where a
-// single token could follow and "no viable alternative" where it had to choose.
+// A rule that cannot continue throws SyntaxFailure. parse_statement() and parse_type() catch it, so it never
+// leaves src/cql. The texts follow Cassandra's generated parser, which says "mismatched input" where only one
+// token could follow and "no viable alternative" where it had to choose.
 #pragma once
 
 #include <cstdint>
@@ -24,45 +24,45 @@ struct SyntaxFailure {
   base::Error error;
 };
 
-// Deeper expressions, types and parentheses are refused: no statement written by people comes near.
+// Deeper expressions, types and parentheses are refused. Statements written by people do not come close.
 inline constexpr uint32_t max_nesting = 250;
 inline constexpr uint32_t max_bind_markers = 65535;
-// A word takes some hundred bytes in the tree and the plan, however short it is.
-inline constexpr uint32_t max_words = 500'000;
+// A token takes some hundred bytes in the tree and the plan, however short it is.
+inline constexpr uint32_t max_tokens = 500'000;
 
-// Where the error lies: `at` is the token that does not fit, `shown` the one in [brackets], and `seen` the
-// offset of the last token that was looked at.
+// The place of an error: `at` is the unexpected token, `shown` the one in [brackets], and `seen` the offset
+// of the last token that the parser has read.
 struct SyntaxErrorPlace {
   Token at;
   Token shown;
   uint32_t seen = 0;
 };
-// An error text no longer than a protocol string can take, whatever long literal it quotes.
+// Shortens an error text to the size of a protocol string, in case it quotes a long literal.
 std::string bounded(std::string message);
 // "line 1:9 <what> (SELECT * [FORM]...)".
 base::Error make_syntax_error(std::string_view text, const SyntaxErrorPlace& place, std::string_view what);
 // 'FROM', with line ends escaped.
 std::string shown_token(std::string_view text, const Token& token);
 
-// Whether anything in the grammar may follow a table's name. If not, an error shows the name, not what
-// follows it.
+// True if anything in the grammar may follow a table's name. If not, an error shows the name instead of the
+// token after it.
 bool follows_table_name(TokenKind kind);
 
 class Parser {
  public:
-  // The text must outlive the parser and be valid UTF-8.
+  // REQUIRES: `text` is valid UTF-8 and outlives the parser.
   explicit Parser(std::string_view text);
 
   std::unique_ptr<Statement> whole_statement();
   RawType whole_type();
 
  private:
-  // Terms are values in a statement; selectors are what SELECT can compute, so they may name columns.
+  // Terms are values in a statement. Selectors are what SELECT can compute, so they may name columns.
   enum class Context : uint8_t { term, selector };
 
   // --- Tokens (parser.cc)
   TokenKind kind() const { return token_.kind; }
-  const Token& ahead(size_t distance);  // 1: the token behind the current one; at most 3
+  const Token& ahead(size_t distance);  // 1: the token after the current one; at most 3
   bool is(TokenKind kind) const { return token_.kind == kind; }
   bool is_ahead(size_t distance, TokenKind kind) { return ahead(distance).kind == kind; }
   void advance();
@@ -70,19 +70,19 @@ class Parser {
   Token expect(TokenKind kind);
   std::string expect_string();
   std::string text_of(const Token& token) const;  // strings and quoted names unquoted
-  std::string folded(const Token& token) const;   // of a name: lower case unless quoted
+  std::string folded(const Token& token) const;   // a name in lower case unless quoted
   base::Position position() const { return token_.position(); }
 
   // --- Errors (parser.cc)
-  // An error at this token shows one more behind it: so far has Cassandra looked here.
-  void glance() { glance_ = token_.offset; }
+  // Records that Cassandra has read one more token here: an error at this token shows it.
+  void note_lookahead() { lookahead_at_ = token_.offset; }
   [[noreturn]] void no_viable_alternative();  // at the current token
   [[noreturn]] void no_viable_alternative(const Token& at, const Token& shown);
   [[noreturn]] void mismatched(std::string_view expecting);
   [[noreturn]] void refuse(const Token& at, const Token& shown, std::string_view what);
-  [[noreturn]] void refuse_character();                             // the lexer stopped
-  [[noreturn]] void reject(std::string message);                    // a text without a position in it
-  std::string hint_for(const Token& at, const Token& shown) const;  // these three: hint.cc
+  [[noreturn]] void refuse_character();                             // reports the lexer's error
+  [[noreturn]] void reject(std::string message);                    // an error text without a position
+  std::string hint_for(const Token& at, const Token& shown) const;  // defined in hint.cc, like the next two
   std::string hint_for(const LexicalError& error) const;
   bool looks_like_name(const Token& word) const;
 
@@ -101,7 +101,7 @@ class Parser {
 
   // --- Names (parse_name.cc)
   std::string name();         // a column, alias, property
-  std::string column_name();  // "" too
+  std::string column_name();  // may be ""
   std::string keyspace_name();
   QualifiedName table_name();
   QualifiedName index_name();
@@ -115,7 +115,7 @@ class Parser {
 
   // --- Statements (parse_statement.cc)
   std::unique_ptr<Statement> statement();
-  bool data_statement(Statement& result);  // false: it is none
+  bool data_statement(Statement& result);  // false if it is not a data statement
   void other_statement(Statement& result);
   void create(Statement& result);
   void alter(Statement& result);
@@ -139,7 +139,7 @@ class Parser {
   ExpressionPtr function_call(Context context);
   ExpressionPtr cell_property();  // writetime, maxwritetime, ttl
   std::vector<ExpressionPtr> expressions_until(Context context, TokenKind close);           // at least one
-  std::vector<ExpressionPtr> optional_expressions_until(Context context, TokenKind close);  // perhaps none
+  std::vector<ExpressionPtr> optional_expressions_until(Context context, TokenKind close);  // may be empty
   bool at_expression() const;
   bool at_negative_number() const;
   bool at_function_call();
@@ -282,12 +282,12 @@ class Parser {
   Token token_;
   Token ahead_[3];
   uint8_t ahead_count_ = 0;
-  uint32_t seen_ = 0;  // offset of the last token looked at
-  uint32_t glance_ = 0;
+  uint32_t seen_ = 0;  // offset of the last token read
+  uint32_t lookahead_at_ = 0;
   uint32_t depth_ = 0;
   uint32_t markers_ = 0;
-  uint32_t words_ = 0;
-  bool expects_value_ = false;       // where a name stands for no value
+  uint32_t tokens_ = 0;
+  bool expects_value_ = false;       // at a name that cannot be a value
   bool expects_column_ = false;      // between the columns of CREATE TABLE and CREATE TYPE
   bool stop_before_column_ = false;  // in `c = x + c`: the sum ends before `+ c`
 };

@@ -1,4 +1,4 @@
-// How Cassandra words syntax errors: the header, and the snippet of the statement around the offending token.
+// Texts of syntax errors in Cassandra's wording: the header, and the snippet around the offending token.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -56,7 +56,7 @@ void append_code_point(std::string& result, uint32_t c) {
   }
 }
 
-// Half a surrogate pair, which a cut may leave, becomes '?'.
+// Half a surrogate pair, which shortening may leave, becomes '?'.
 std::string to_utf8(std::u16string_view text) {
   std::string result;
   result.reserve(text.size());
@@ -73,7 +73,7 @@ std::string to_utf8(std::u16string_view text) {
   return result;
 }
 
-// As a Java split at line ends: empty lines at the end are dropped.
+// Like Java's split at line ends: empty lines at the end are dropped.
 std::vector<std::u16string> split_lines(const std::u16string& text) {
   std::vector<std::u16string> lines;
   size_t from = 0;
@@ -88,17 +88,19 @@ std::vector<std::u16string> split_lines(const std::u16string& text) {
 }
 
 struct Span {
-  size_t line, column, end;  // from 0; end is the column behind what Cassandra takes for the token's length
+  size_t line, column,
+      end;  // from 0; `end` is the column after the token, by Cassandra's count of its length
 };
 
 Span span_of(std::string_view text, const Token& token) {
-  // Strings and quoted names count without their quotes, so their brackets are off: clients know it so.
+  // Cassandra counts strings and quoted names without their quotes, so the brackets are misplaced. Clients
+  // expect that.
   const size_t length = to_utf16(token_text(text, token)).size();
   return {token.line - 1U, token.column, token.column + length};
 }
 
-// White space and comments are tokens too: the snippet reaches from ten tokens before the shown one to two
-// behind it, as far as the parser has looked.
+// The snippet extends from ten tokens before the shown token to two after it, but not beyond the last token
+// that the parser has read. White space and comments count as tokens.
 std::string snippet(std::string_view text, const Token& shown, uint32_t seen) {
   constexpr size_t before = 10, behind = 2;
   std::vector<Token> tokens;
@@ -110,7 +112,7 @@ std::string snippet(std::string_view text, const Token& shown, uint32_t seen) {
     tokens.push_back(token);
   }
   if (tokens.empty() || shown.kind == TokenKind::end) return "";
-  const bool reached_end = seen >= text.size();  // the end is a token without a place
+  const bool reached_end = seen >= text.size();  // the end is a token without a position
   const size_t last = index + behind;
   if (reached_end && last >= tokens.size()) return "";
   const Span from = span_of(text, tokens[index > before ? index - before : 0]);
@@ -165,7 +167,7 @@ std::string shown_token(std::string_view text, const Token& token) {
 }
 
 base::Error make_syntax_error(std::string_view text, const SyntaxErrorPlace& place, std::string_view what) {
-  // Cassandra's end token has no place; clients know its "line 0:-1".
+  // Cassandra's end token has no position; clients expect "line 0:-1".
   const bool at_end = place.at.kind == TokenKind::end;
   std::string message =
       at_end ? "line 0:-1 "

@@ -1,4 +1,4 @@
-// Syntax errors against what Cassandra 5.0.9 answered to the same statements.
+// Compares syntax errors with the recorded answers of Cassandra 5.0.9.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -404,7 +404,7 @@ VALUES ('é', "y"))cql",
      R"cql(line 1:15 no viable alternative at input 'c' (SELECT '日本', [b] c...))cql"},
 };
 
-TEST(SyntaxError, SaysWhatCassandraSays) {
+TEST(SyntaxError, MatchesCassandrasTexts) {
   for (const Fact& fact : facts) {
     const auto result = parse_statement(fact.statement);
     ASSERT_FALSE(result.has_value()) << fact.statement;
@@ -420,13 +420,13 @@ std::string hint_of(std::string_view statement) {
   return result ? "" : result.error().hint();
 }
 
-TEST(SyntaxError, HintsAtWhatWasMeant) {
+TEST(SyntaxError, SuggestsWhatWasMeant) {
   EXPECT_EQ(hint_of("INSERT INTO t (a) VALUES (\"x\")"),
             "strings take single quotes: 'x'; double quotes are for names");
   EXPECT_EQ(hint_of("SELECT * FROM t WHERE a = \"x\" AND b = 1"),
             "strings take single quotes: 'x'; double quotes are for names");
   EXPECT_EQ(hint_of("SELECT * FROM t WHERE size = large"),
-            "a column cannot be a value here; a string takes single quotes: 'large'");
+            "a column cannot be used as a value here; strings take single quotes: 'large'");
   EXPECT_EQ(hint_of("SELECT a b FROM t"), "");
   EXPECT_EQ(hint_of("SELEKT * FROM t"), "did you mean SELECT?");
   EXPECT_EQ(hint_of("INSRET INTO t (a) VALUES (1)"), "did you mean INSERT?");
@@ -441,7 +441,7 @@ TEST(SyntaxError, HintsAtWhatWasMeant) {
   EXPECT_EQ(hint_of("UPDATE t SET WHERE a = 1"), "");
 }
 
-TEST(SyntaxError, PointsIntoTheText) {
+TEST(SyntaxError, PositionsPointIntoTheText) {
   const auto position = [](std::string_view statement) {
     const auto result = parse_statement(statement);
     EXPECT_FALSE(result.has_value());
@@ -451,14 +451,14 @@ TEST(SyntaxError, PointsIntoTheText) {
   EXPECT_EQ(second_line.line, 2u);
   EXPECT_EQ(second_line.column, 4u);
   EXPECT_EQ(second_line.offset, 16u);
-  // The text says "line 0:-1" at the end, as Cassandra does; the position knows better.
+  // The text says "line 0:-1" at the end, as in Cassandra; the position is the real one.
   const base::Position end = position("SELECT * FROM");
   EXPECT_EQ(end.line, 1u);
   EXPECT_EQ(end.column, 13u);
   EXPECT_EQ(end.offset, 13u);
 }
 
-TEST(SyntaxError, LongLiteralsDoNotMakeLongTexts) {
+TEST(SyntaxError, LongLiteralsAreShortenedInMessages) {
   const std::string text(100'000, 'x');
   for (const std::string& statement :
        {"SELECT '" + text + "' '" + text + "'", "SELECT \"" + text + "\" " + text,

@@ -1,4 +1,4 @@
-// Whether two trees say the same, wherever their nodes stood in the text. For tests.
+// Compares two trees, ignoring positions. For tests.
 #pragma once
 
 #include <boost/pfr.hpp>

@@ -1,4 +1,4 @@
-// What the printer's files share.
+// The writer that the printer's files share.
 #pragma once
 
 #include <string>
@@ -14,8 +14,8 @@ namespace sibyl::cql {
 class Writer {
  public:
   Writer() = default;
-  // Of shapes (shape.h): constants are `?`, and tables without a keyspace are in this one, which must outlive
-  // it.
+  // Writes shapes (shape.h): constants become `?`, and tables without a keyspace get this one, which must
+  // outlive the writer.
   explicit Writer(std::string_view shape_keyspace) : shape_keyspace_(shape_keyspace), is_shape_(true) {}
 
   std::string take() { return std::move(out_); }
@@ -29,7 +29,7 @@ class Writer {
   // --- Pieces (printer.cc)
   Writer& put(std::string_view text);
   void name(std::string_view name);
-  void guarded_name(std::string_view name);  // in quotes also when it is an unreserved keyword
+  void guarded_name(std::string_view name);  // in quotes even if it is an unreserved keyword
   void column_reference(std::string_view name);
   void qualified(const QualifiedName& name);
   void function_name(const QualifiedName& name);
@@ -66,7 +66,7 @@ class Writer {
   void node(const Arithmetic& node);
   void node(const Negation& node);
   void operand(const Expression& expression, int binding);
-  void bracketed(const Expression& expression);  // before `[`
+  void bracketed(const Expression& expression);  // an operand before `[`
 
   // --- Data statements (print_data.cc)
   void node(const Select& node);

@@ -6,8 +6,8 @@
 #include <charconv>
 
 #include "base/consistency.h"
-#include "plan/modify.h"
-#include "plan/select.h"
+#include "plan/statements/modify.h"
+#include "plan/statements/select.h"
 
 namespace sibyl::engine {
 namespace {
@@ -20,7 +20,7 @@ int32_t factor_of(std::string_view text) {
   return factor;
 }
 
-// All datacenters together; keyspaces of the server's own have one copy.
+// Sum over all datacenters. System keyspaces have one copy.
 int32_t replication_factor(const schema::Keyspace& keyspace) {
   int32_t factor = 0;
   for (const auto& [name, value] : keyspace.replication)
@@ -58,7 +58,7 @@ bool is_conditional(const plan::Prepared& plan) {
   return batch != nullptr && (*batch)->conditional != nullptr;
 }
 
-// A quorum of each datacenter needs a strategy that knows them; Cassandra asks for it in conditional writes.
+// EACH_QUORUM needs a strategy that knows datacenters. Cassandra checks this for conditional writes.
 base::Status check_datacenters(const plan::Prepared& plan, Consistency consistency, const Engine& engine) {
   if (consistency != Consistency::each_quorum || !is_conditional(plan)) return {};
   const schema::SnapshotPtr schema = engine.schema();

@@ -1,4 +1,4 @@
-// What a request may ask for beyond its statement: consistency levels and page sizes.
+// Checks the options of a request apart from its statement: consistency levels and page sizes.
 #pragma once
 
 #include <span>
@@ -8,10 +8,10 @@
 
 namespace sibyl::engine {
 
-// Refuses levels that need more replicas than the keyspace has (0x1000, Unavailable) and what guardrails
-// forbid; what they only warn of goes to `warnings`. A keyspace with a replication factor above one is served
-// by the one copy at any level its factor could satisfy, so that an application written for a cluster runs on
-// one node. Reads the schema only for TWO and THREE.
+// Fails with Unavailable (0x1000) if the level needs more replicas than the keyspace has, and if a guardrail
+// forbids the request. Guardrails that only warn add to `warnings`. A keyspace with a replication factor
+// above one is served by the single copy at every level that its factor could satisfy, so that an application
+// written for a cluster runs on one node. Reads the schema only for TWO and THREE.
 base::Status check_request(const plan::Prepared& plan, const execute::Request& request, const Engine& engine,
                            const plan::Guardrails& guardrails, std::vector<std::string>& warnings);
 // The same for a protocol BATCH.

@@ -9,34 +9,34 @@
 
 #include "base/check.h"
 #include "base/statement.h"
-#include "engine/builder.h"
-#include "engine/builds.h"
-#include "engine/catalogue.h"
+#include "engine/builds/builder.h"
+#include "engine/builds/builds.h"
+#include "engine/catalogue/catalogue.h"
+#include "engine/catalogue/open_store.h"
 #include "engine/consistency.h"
-#include "engine/describe.h"
-#include "engine/disk_usage.h"
-#include "engine/explain_result.h"
+#include "engine/describe/describe.h"
+#include "engine/describe/explain_result.h"
 #include "engine/key_names.h"
 #include "engine/lock_waits.h"
-#include "engine/monitor_tables.h"
-#include "engine/open_store.h"
-#include "engine/paging_states.h"
-#include "engine/permissions.h"
-#include "engine/role_statements.h"
-#include "engine/roles.h"
-#include "engine/statements.h"
+#include "engine/maintenance/disk_usage.h"
+#include "engine/prepared/paging_states.h"
+#include "engine/prepared/statements.h"
+#include "engine/roles/permissions.h"
+#include "engine/roles/role_statements.h"
+#include "engine/roles/roles.h"
+#include "engine/statistics/usage.h"
+#include "engine/statistics/usage_store.h"
 #include "engine/system_sources.h"
-#include "engine/system_tables.h"
-#include "engine/trace_steps.h"
-#include "engine/traces.h"
-#include "engine/usage.h"
-#include "engine/usage_store.h"
+#include "engine/system_tables/monitor_tables.h"
+#include "engine/system_tables/system_tables.h"
+#include "engine/tracing/trace_steps.h"
+#include "engine/tracing/traces.h"
 #include "engine/write_gate.h"
 #include "execute/interruptible.h"
-#include "execute/locks.h"
-#include "execute/try_write.h"
-#include "execute/vector_indexes.h"
-#include "plan/definitions.h"
+#include "execute/vector/vector_indexes.h"
+#include "execute/write/locks.h"
+#include "execute/write/try_write.h"
+#include "plan/definitions/definitions.h"
 #include "row/record_key.h"
 #include "schema/storage_ids.h"
 
@@ -50,7 +50,7 @@ using execute::Request;
 using execute::ResultSet;
 using plan::PreparedPtr;
 
-// What preparing had to say is told with every answer.
+// Adds the warnings of planning to the result.
 Completion with_warnings(std::vector<std::string> warnings, Completion done) {
   return [warnings = std::move(warnings), done = std::move(done)](base::Result<ResultSet> result) mutable {
     if (result) result->warnings.insert(result->warnings.begin(), warnings.begin(), warnings.end());
@@ -58,7 +58,7 @@ Completion with_warnings(std::vector<std::string> warnings, Completion done) {
   };
 }
 
-// Their data is here and served; drivers that route by datacenter look elsewhere, though.
+// The data of such keyspaces is stored and served here, but drivers that route by datacenter look elsewhere.
 void warn_of_other_datacenters(const schema::Snapshot& schema, const std::string& own) {
   for (const auto& [name, keyspace] : schema.keyspaces) {
     const auto strategy = keyspace->replication.find("class");
@@ -67,7 +67,7 @@ void warn_of_other_datacenters(const schema::Snapshot& schema, const std::string
     for (const auto& [datacenter, factor] : keyspace->replication)
       if (datacenter != "class" && datacenter != own)
         spdlog::warn(
-            "keyspace {} is replicated in data center {}, and this server is in {}: alter the keyspace, "
+            "keyspace {} is replicated in data center {}, but this server is in {}: alter the keyspace, "
             "or set data_center",
             name, datacenter, own);
   }
@@ -90,17 +90,17 @@ class EngineImpl final : public Engine {
         paging_states_(std::move(paging_key)) {
     if (!options_.statistics) return;
     environment_.observer = &usage_;
-    statements_.set_counted([this](const cql::Statement& statement, const plan::Prepared& plan) {
+    statements_.set_usage_factory([this](const cql::Statement& statement, const plan::Prepared& plan) {
       return usage_.shape_of(statement, plan);
     });
   }
 
   ~EngineImpl() override {
-    builder_.reset();  // it waits for locks
+    builder_.reset();  // first, because it waits for locks
     locks_.stop();
-    // Closing writes files, when the schema that names keys is gone.
-    store_->watch_partitions(0, {});
-    store_->set_key_name({});
+    // Closing writes files, by which time the schema that names keys has been destroyed.
+    store_->set_large_partition_callback(0, {});
+    store_->set_key_formatter({});
   }
 
   base::Status start() {
@@ -113,7 +113,7 @@ class EngineImpl final : public Engine {
                                      .usage = usage_,
                                      .builder = builder_});
     monitor_tables_.install(system_tables_, *this, options_);
-    store_->set_key_name([this](BytesView key) { return name_of_key(*schema(), key); });
+    store_->set_key_formatter([this](BytesView key) { return name_of_key(*schema(), key); });
     watch_partition_sizes(*store_, options_.guardrails,
                           [this](BytesView key) { return name_of_key(*schema(), key); });
     SIBYL_TRY(system_tables_.show_node({.host_id = catalogue_.host_id(),
@@ -205,7 +205,7 @@ class EngineImpl final : public Engine {
     write_batch(kind, std::move(items), hiding, std::move(done), {});
   }
 
-  void show_trace(const RequestTrace& trace) override { traces_.show(trace); }
+  void publish_trace(const RequestTrace& trace) override { traces_.show(trace); }
 
   schema::SnapshotPtr schema() const override { return statements_.schema(); }
 
@@ -221,7 +221,7 @@ class EngineImpl final : public Engine {
 
   void set_endpoint(const std::string& address, uint16_t port) override {
     Node node = system_tables_.node();
-    // A server that listens everywhere has no single address to show.
+    // A server that listens on all interfaces has no single address to show.
     bool everywhere = address == "0.0.0.0" || address == "::";
     node.address = everywhere ? "127.0.0.1" : address;
     node.port = port;
@@ -244,11 +244,11 @@ class EngineImpl final : public Engine {
   }
 
  private:
-  // What a trace says at the end of a write.
+  // The trace step at the end of a write.
   const char* committed() const {
     if (options_.data == ":memory:") return "Committed in memory";
-    return options_.commitlog_sync == Options::Sync::group ? "Committed, and synced with all that waited"
-                                                           : "Committed; the log is synced within a moment";
+    return options_.commitlog_sync == Options::Sync::group ? "Committed and synced"
+                                                           : "Committed; the log is synced later";
   }
 
   base::Status check_permission(const PreparedPtr& plan, const auth::Login* login) const {
@@ -256,13 +256,13 @@ class EngineImpl final : public Engine {
     return permissions_.check(plan, *login, [this] { return schema(); });
   }
 
-  // Whether masks of the tables' columns hide from the user what they hold.
+  // Returns true if masks hide column values of these tables from the user.
   bool hides(const std::vector<schema::TablePtr>& tables, const auth::Login* login) const {
     return options_.dynamic_data_masking && login != nullptr && roles_.checks_permissions() &&
-           !sees_behind_masks(tables, login->role, *roles_.access());
+           !may_unmask(tables, login->role, *roles_.access());
   }
 
-  // --- One for each kind of plan.
+  // --- One function per kind of plan.
   void run(const std::shared_ptr<const plan::Select>& select, const PreparedPtr& plan, const Request& request,
            const auth::Login* login, Completion done) {
     if (base::Status status = check_indexes(*select, *builder_); !status)
@@ -278,13 +278,13 @@ class EngineImpl final : public Engine {
     }));
   }
 
-  // An index that was dropped since the plan was made, or is dropped meanwhile, has no entries any more: what
-  // is read by it may miss rows, so that it is read again by a plan that knows.
+  // An index that was dropped after planning or during the read has no entries any more, so rows may be
+  // missing. The read is then repeated with a new plan.
   base::Result<ResultSet> select_by_index(PreparedPtr plan, const Request& request) {
     while (true) {
       const uint64_t drops = drops_.load(std::memory_order_seq_cst);
-      if (drops % 2 != 0) {  // one is going on
-        const std::lock_guard until_it_is_known(definition_mutex_);
+      if (drops % 2 != 0) {  // a drop is in progress
+        const std::lock_guard until_it_is_published(definition_mutex_);
         continue;
       }
       SIBYL_ASSIGN(plan, statements_.renew(plan));
@@ -331,17 +331,18 @@ class EngineImpl final : public Engine {
     done(explain_result(explain, *plan));
   }
 
-  // What was counted before is added to; a store in memory has nothing to keep.
+  // Loads the counts of earlier runs. A store in memory has nothing to load or save.
   void keep_usage() {
     if (!options_.statistics || options_.data == ":memory:") return;
     if (const auto status = load_usage(*store_, *schema(), usage_); !status)
       spdlog::warn("statistics of earlier runs cannot be read: {}", status.error().text());
     usage_keeper_.emplace(
         *store_, usage_, [this] { return schema(); },
-        [this] { monitor_tables_.look_at_rates(store_->statistics()); });
+        [this] { monitor_tables_.update_rates(store_->statistics()); });
   }
 
-  // While records of something are dropped, until everybody is told. nullptr: nothing is.
+  // Marks a drop of records in drops_, from before it starts until the new schema is published. nullptr:
+  // nothing is dropped.
   class Dropping {
    public:
     explicit Dropping(std::atomic<uint64_t>* drops) : drops_(drops) { count(); }
@@ -356,7 +357,7 @@ class EngineImpl final : public Engine {
     std::atomic<uint64_t>* const drops_;
   };
 
-  // Runs what writes by a plan that knows the newest schema, also when it is begun again with locks that it
+  // Runs a write with a plan for the newest schema. Called again when the write has acquired locks that it
   // had to wait for.
   void write(const PreparedPtr& plan, const Request& request, Completion done, execute::LockAttempt attempt) {
     const WriteGate::Pass pass = gate_.enter();
@@ -386,12 +387,12 @@ class EngineImpl final : public Engine {
                    });
   }
 
-  // Begins a write again when it has the locks that it wants, on a thread of the locks' own. The caller's
-  // thread is free meanwhile: however many writes of one partition wait, others go on.
+  // Restarts a write on a thread of the lock manager once its locks are granted. The caller's thread is free
+  // in the meantime, so writes that wait for one partition do not block other requests.
   template <typename Again>
   void wait_for_locks(execute::LockAttempt attempt, LockUser user, const Request& request, Completion done,
                       Again again) {
-    if (request.trace != nullptr) request.trace->step("Waiting for other writes of the same partitions");
+    if (request.trace != nullptr) request.trace->step("Waiting for other writes to the same partitions");
     if (!attempt.deadline)
       attempt.deadline = std::chrono::steady_clock::now() + timeout_of(user, options_.lock_timeouts);
     execute::PartitionLocks::Stripes wanted = std::exchange(attempt.wanted, {});
@@ -422,7 +423,7 @@ class EngineImpl final : public Engine {
     const bool needs_building = std::holds_alternative<cql::CreateIndex>(statement.node) ||
                                 std::holds_alternative<cql::CreateView>(statement.node);
     if (!needs_building) return result;
-    // Small tables are done when the answer comes.
+    // Lets builds of small tables finish before the response.
     builder_->wake();
     builder_->wait(std::chrono::seconds(1));
     return result;
@@ -443,9 +444,10 @@ class EngineImpl final : public Engine {
     ResultSet result;
     result.warnings = std::move(made.warnings);
     if (made.schema == before) return result;
-    // Permissions follow in the same commit: nothing is left half done, and none outlives what it is on.
+    // Permissions change in the same commit, so that a definition is never applied partially and no
+    // permission outlives its resource.
     SIBYL_TRY(roles_.change(
-        follow_definition(made.changes, *made.schema, roles_.checks_permissions() ? login : nullptr),
+        permission_change_for(made.changes, *made.schema, roles_.checks_permissions() ? login : nullptr),
         [&](storage::WriteSet permissions) -> base::Status {
           const Dropping dropping(made.dropped_storage_ids.empty() ? nullptr : &drops_);
           SIBYL_TRY(catalogue_.change(*made.schema, made.dropped_storage_ids, std::move(permissions)));
@@ -461,7 +463,7 @@ class EngineImpl final : public Engine {
     return result;
   }
 
-  // An index or view is complete: queries may use it from now on.
+  // Called when an index or view is complete. Queries may use it from now on.
   base::Status finish_building(uint32_t storage_id) {
     std::lock_guard lock(definition_mutex_);
     schema::SnapshotPtr before = catalogue_.schema();
@@ -472,7 +474,7 @@ class EngineImpl final : public Engine {
     return {};
   }
 
-  // From now on everybody gets what the catalogue has.
+  // Publishes the schema of the catalogue.
   void publish_schema(const schema::Snapshot& before) {
     const schema::SnapshotPtr after = catalogue_.schema();
     SIBYL_CHECK(system_tables_.show_schema(&before, *after).has_value());  // in memory: it cannot fail
@@ -480,7 +482,7 @@ class EngineImpl final : public Engine {
     statements_.set_schema(after);
   }
 
-  // A keyspace goes after all that was in it, as drivers are used to.
+  // As drivers expect, a dropped keyspace is reported after its contents.
   void notify(std::vector<schema::Change> changes) {
     if (!changes.empty() && changes.front().target == schema::Change::Target::keyspace)
       std::rotate(changes.begin(), changes.begin() + 1, changes.end());
@@ -496,10 +498,10 @@ class EngineImpl final : public Engine {
   }
 
   Options options_;
-  std::unique_ptr<base::Clock> own_clock_;  // when the options bring none
+  std::unique_ptr<base::Clock> own_clock_;  // set if the options have no clock
   base::Clock& clock_;
-  // Destroyed in reverse order: what borrows a store goes before it, and what the ends of writes touch after
-  // it, for closing it ends those that still wait.
+  // Members are destroyed in reverse order. Objects that borrow a store are destroyed before it. Objects used
+  // by completions of writes are destroyed after it, because closing the store completes pending writes.
   execute::PartitionLocks locks_;
   execute::VectorIndexes vectors_;
   Usage usage_{clock_};
@@ -510,9 +512,10 @@ class EngineImpl final : public Engine {
   PermissionCheck permissions_{roles_};
   SystemTables system_tables_;
   Traces traces_{system_tables_};
-  std::mutex definition_mutex_;      // one definition after another
-  std::atomic<uint64_t> drops_ = 0;  // of records; odd while one is going on
-  Catalogue catalogue_;              // guarded by definition_mutex_ once started
+  std::mutex definition_mutex_;  // one definition at a time
+  // Incremented at the start and the end of a drop of records; odd during one.
+  std::atomic<uint64_t> drops_ = 0;
+  Catalogue catalogue_;  // guarded by definition_mutex_ once started
   Statements statements_;
   const PagingStates paging_states_;
   std::mutex listeners_mutex_;
@@ -522,7 +525,7 @@ class EngineImpl final : public Engine {
   WriteGate gate_;
   DiskUsage disk_usage_{options_.guardrails, *store_, options_.data};
   std::optional<UsageKeeper> usage_keeper_;
-  std::optional<Builder> builder_;  // last: it uses the others
+  std::optional<Builder> builder_;  // declared last because it uses the other members
 };
 
 }  // namespace

@@ -46,7 +46,7 @@ class Database {
     const auto result = run(text, request);
     return result ? result->warnings : std::vector<std::string>{"error: " + result.error().message()};
   }
-  // The first column of every row, as text.
+  // Returns the first column of every row, as text.
   std::vector<std::string> column(std::string_view text) {
     const auto result = run(text);
     if (!result) return {"error: " + result.error().message()};
@@ -59,8 +59,8 @@ class Database {
   std::unique_ptr<Engine> engine_;
 };
 
-// Not by its own arithmetic, but by what is allocated.
-TEST(PreparedStatements, HoldWhatTheyMay) {
+// Measured by actual allocations, not by the cache's own estimates.
+TEST(PreparedStatements, StayWithinTheMemoryLimit) {
   auto engine = Engine::open({});
   ASSERT_TRUE(engine);
   const auto run = [&](std::string_view text) { ASSERT_TRUE(run_text(**engine, text, "k", {})) << text; };
@@ -82,7 +82,7 @@ TEST(PreparedStatements, HoldWhatTheyMay) {
   const auto refused = prepare(200'000, '0', "1");
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message(), HasSubstr("is larger than allowed maximum of 32 MB: SELECT v"));
-  EXPECT_TRUE(prepare(65'535, '?', "?"));  // as many markers as there may be
+  EXPECT_TRUE(prepare(65'535, '?', "?"));  // the maximum number of markers
 }
 
 execute::Request at(Consistency consistency) {
@@ -113,7 +113,7 @@ TEST(ConsistencyLevels, MoreReplicasThanTheKeyspaceHasAreUnavailable) {
   EXPECT_EQ(database.refusal("TRUNCATE t", at(Consistency::two)), "");
 }
 
-TEST(ConsistencyLevels, LevelsThatMakeNoSense) {
+TEST(ConsistencyLevels, InvalidLevelsAreRejected) {
   Database database;
   database.must("CREATE TABLE t (k int PRIMARY KEY, v int)");
   database.must("CREATE TABLE n (k int PRIMARY KEY, n counter)");
@@ -343,7 +343,7 @@ TEST(Clocks, AWriteAfterTheClockWentBackStillWins) {
   EXPECT_THAT(database.column("SELECT v FROM t"), ElementsAre("3"));
 }
 
-TEST(Clocks, WhatExpiredStaysAwayOnlyWhileTheClockSaysSo) {
+TEST(Clocks, CellsExpireByTheClock) {
   base::ManualClock clock(1'000'000'000'000'000);
   Options options;
   options.clock = &clock;
@@ -362,7 +362,7 @@ TEST(Clocks, WhatExpiredStaysAwayOnlyWhileTheClockSaysSo) {
   EXPECT_THAT(database.column("SELECT k FROM t"), IsEmpty());
 }
 
-TEST(Clocks, ADeletionCoversUntilTheGracePeriodIsOver) {
+TEST(Clocks, ADeletionAppliesUntilTheGracePeriodIsOver) {
   base::ManualClock clock(1'000'000'000'000'000);
   Options options;
   options.clock = &clock;

@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "base/test_directory.h"
-#include "engine/layout.h"
+#include "engine/describe/layout.h"
 #include "engine/test_result.h"
 
 namespace sibyl::engine {
@@ -38,7 +38,8 @@ class Client {
     if (!plan) return base::fail(plan.error());
     return run(*plan);
   }
-  // Rows as texts, values separated by `|`; an error as its message alone.
+  // Returns rows as texts with values separated by `
+  // `, or the message of an error.
   std::vector<std::string> rows(std::string_view text) { return print(run(text)); }
   std::vector<std::string> print(const base::Result<ResultSet>& result) {
     if (!result) return {"error: " + result.error().message()};
@@ -66,7 +67,7 @@ std::unique_ptr<Engine> open(const std::string& data) {
 constexpr const char* create_keyspace =
     "CREATE KEYSPACE ks WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}";
 
-// Everything that must hold for a store in memory holds for one on disk.
+// These tests run on a store in memory and on a store on disk.
 class EngineTest : public testing::TestWithParam<bool> {
  protected:
   EngineTest() { reopen(); }
@@ -153,7 +154,7 @@ TEST_P(EngineTest, ADroppedAndAddedColumnHidesOldCells) {
   EXPECT_THAT(client_->rows("SELECT * FROM t WHERE k = 1"), ElementsAre("1|1|null"));
 }
 
-TEST_P(EngineTest, ATableDroppedAndMadeAgainIsEmpty) {
+TEST_P(EngineTest, ATableDroppedAndCreatedAgainIsEmpty) {
   make_table();
   client_->must("INSERT INTO t (k, c, v) VALUES (1, 1, 'old')");
   client_->must("DROP TABLE t");
@@ -164,7 +165,7 @@ TEST_P(EngineTest, ATableDroppedAndMadeAgainIsEmpty) {
 
 TEST_P(EngineTest, StatementIdsAreCassandras) {
   make_table();
-  // MD5 of keyspace and text; of the text alone when every table is qualified.
+  // MD5 of keyspace and text, or of the text alone if every table is qualified.
   EXPECT_EQ(base::to_hex(engine_->prepare("SELECT * FROM t WHERE k = ?", "ks")->id),
             "a19706c7d99afa8ca2cf81c196871f10");
   EXPECT_EQ(engine_->prepare("SELECT * FROM ks.t", "ks")->id, engine_->prepare("SELECT * FROM ks.t", "")->id);
@@ -283,7 +284,7 @@ TEST_P(EngineTest, SystemKeyspacesDescribeThemselves) {
   EXPECT_THAT(
       client_->rows(
           "SELECT id FROM system_schema.tables WHERE keyspace_name = 'system' AND table_name = 'local'"),
-      ElementsAre("7ad54392-bcdd-35a6-8417-4e047860b377"));  // Cassandra's
+      ElementsAre("7ad54392-bcdd-35a6-8417-4e047860b377"));  // Cassandra's id
   EXPECT_EQ(
       client_
           ->rows("SELECT * FROM system_virtual_schema.columns WHERE keyspace_name = 'system_virtual_schema'")
@@ -291,13 +292,13 @@ TEST_P(EngineTest, SystemKeyspacesDescribeThemselves) {
       12u);
 }
 
-TEST_P(EngineTest, TablesThatAreMadeWhenRead) {
+TEST_P(EngineTest, TablesFilledWhenTheyAreRead) {
   make_table();
   client_->must("INSERT INTO t (k, c, v) VALUES (1, 1, 'x')");
   ASSERT_TRUE(engine_->prepare("SELECT v FROM t WHERE k = ?", "ks").has_value());
   EXPECT_THAT(client_->rows("SELECT logged_keyspace, query_string FROM system.prepared_statements"),
               ElementsAre("ks|SELECT v FROM t WHERE k = ?"));
-  // The token of 1 is negative: it is in the first of the two ranges.
+  // The token of 1 is negative, so it is in the first of the two ranges.
   EXPECT_THAT(
       client_->rows(
           "SELECT table_name, range_start, range_end, partitions_count FROM system.size_estimates WHERE "
@@ -370,10 +371,10 @@ std::string refusal(const std::string& data) {
   return engine ? "" : engine.error().text();
 }
 
-TEST(EngineOnDisk, RefusesWhatItCannotOpen) {
+TEST(EngineOnDisk, RejectsDirectoriesThatItCannotOpen) {
   TemporaryDirectory directory;
   auto engine = open(directory.path() + "/data");
-  EXPECT_THAT(refusal(directory.path() + "/data"), HasSubstr("open"));  // by us, right now
+  EXPECT_THAT(refusal(directory.path() + "/data"), HasSubstr("open"));  // already open in this process
   std::filesystem::create_directory(directory.path() + "/foreign");
   std::ofstream(directory.path() + "/foreign/letter") << "Dear Cassandra";
   EXPECT_THAT(refusal(directory.path() + "/foreign"), HasSubstr("other files"));

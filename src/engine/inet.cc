@@ -1,6 +1,6 @@
 #include "engine/inet.h"
 
-#include "types/literal.h"
+#include "types/literals/literal.h"
 
 namespace sibyl::engine {
 

@@ -1,4 +1,4 @@
-// Addresses as values of system tables.
+// Encodes addresses for system tables.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace sibyl::engine {
 
-// Of a numeric address; of `otherwise` when it is none.
+// Encodes a numeric address. Encodes `otherwise` if `address` is not numeric.
 base::Bytes inet(const std::string& address, const std::string& otherwise = "127.0.0.1");
 
 }  // namespace sibyl::engine

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "row/record_key.h"
-#include "types/key.h"
+#include "types/keys/key.h"
 #include "types/print.h"
 
 namespace sibyl::engine {
@@ -12,7 +12,7 @@ namespace {
 // A table or view, or the table that an index belongs to.
 struct Owner {
   schema::TablePtr table;
-  std::string index;  // empty: the rows themselves
+  std::string index;  // empty: the record is a row
 };
 
 Owner find_owner(const schema::Snapshot& schema, uint32_t storage_id) {

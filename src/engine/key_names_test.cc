@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "row/record_key.h"
-#include "types/key.h"
+#include "types/keys/key.h"
 #include "types/value.h"
 
 namespace sibyl::engine {
@@ -37,7 +37,7 @@ schema::SnapshotPtr films() {
   return schema;
 }
 
-TEST(KeyNames, TellTableTokenAndPartition) {
+TEST(KeyNames, ShowTableTokenAndPartition) {
   const auto schema = films();
   const Bytes title = "Pulp 'Fiction'", year = types::encode_int32(1994);
   const auto serialised = types::serialise_partition_key({title, year});
@@ -66,7 +66,7 @@ TEST(KeyNames, HideMaskedColumns) {
             "films.ratings token ****, key ****");
 }
 
-TEST(KeyNames, SaySomethingOfAnyBytes) {
+TEST(KeyNames, AcceptAnyBytes) {
   const auto schema = films();
   EXPECT_EQ(name_of_key(*schema, ""), "the first record");
   EXPECT_EQ(name_of_key(*schema, row::table_begin(0)), "the catalogue");

@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "base/contain.h"
-#include "plan/modify.h"
+#include "plan/statements/modify.h"
 
 namespace sibyl::engine {
 namespace {
@@ -17,7 +17,7 @@ LockUser user_of(const plan::Modification& statement) {
   return statement.is_counter ? LockUser::counter : LockUser::other;
 }
 
-// Of a batch: it has either conditions, or counters alone, or neither.
+// Classifies a batch, which has either conditions, or only counters, or neither.
 template <typename Statements>
 LockUser user_of_all(const Statements& statements) {
   LockUser user = LockUser::other;
@@ -71,8 +71,8 @@ std::chrono::milliseconds timeout_of(LockUser user, const LockTimeouts& timeouts
 
 base::Error lock_timeout_error(LockUser user, const LockTimeouts& timeouts, uint32_t contentions) {
   const std::string hint = fmt::format(
-      "other writes of the partition were ahead for longer than {} ({} ms); write it less often at once, or "
-      "spread it over more partitions",
+      "other writes to the partition held its lock for longer than {} ({} ms); send fewer writes to it at "
+      "once, or spread them over more partitions",
       setting_of(user), timeout_of(user, timeouts).count());
   if (user == LockUser::truncate)
     return base::Error(base::ErrorCode::truncate, "Truncate timed out - received only 0 responses")

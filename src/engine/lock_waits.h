@@ -1,4 +1,4 @@
-// How long writes that read first wait for the writes ahead of them, and what they are answered then.
+// Lock timeouts of writes that read first, and the errors that they return.
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,7 @@
 
 namespace sibyl::engine {
 
-// Cassandra's settings of these names, and its defaults.
+// Named after Cassandra's settings, with its defaults.
 struct LockTimeouts {
   std::chrono::milliseconds cas_contention{1'800};
   std::chrono::milliseconds counter_write{5'000};
@@ -20,17 +20,17 @@ struct LockTimeouts {
   std::chrono::milliseconds truncate{60'000};
 };
 
-// The kind of a write that has to wait for locks.
+// The kinds of writes that wait for locks.
 enum class LockUser : uint8_t { conditional, counter, other, truncate };
 LockUser lock_user(const plan::Prepared& plan);
 LockUser lock_user(std::span<const execute::BatchItem> items);
 
 std::chrono::milliseconds timeout_of(LockUser user, const LockTimeouts& timeouts);
-// Cassandra's error. `contentions`: how many others were served meanwhile.
+// Returns Cassandra's error. `contentions`: the number of writes that were served during the wait.
 base::Error lock_timeout_error(LockUser user, const LockTimeouts& timeouts, uint32_t contentions);
 
-// Calls `run` with a completion that calls `done`; when `run` throws before it was called, `done` gets the
-// error: for threads that have no caller who would.
+// Calls `run` with a completion that forwards to `done`. If `run` throws before the completion was called,
+// `done` gets the error. For threads on which no caller would catch it.
 void run_guarded(execute::Completion done, std::move_only_function<void(execute::Completion)> run);
 
 }  // namespace sibyl::engine

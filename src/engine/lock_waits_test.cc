@@ -1,4 +1,4 @@
-// Writes that wait for a partition which others write, and hold no thread meanwhile.
+// Writes that wait for a lock on their partition do not occupy a thread.
 #include "engine/lock_waits.h"
 
 #include <gtest/gtest.h>
@@ -17,8 +17,8 @@ namespace {
 using execute::ResultSet;
 using types::ValueView;
 
-// Blocks the statement that asks it for the fifth time, until it is let go. A batch of 300 statements asks
-// four times while it names its rows, then while it builds its writes, with its locks held.
+// Blocks the statement at its fifth check, until it is released. A batch of 300 statements checks four times
+// while it determines its rows. The next checks are made while it builds its writes, with its locks held.
 class Blocker final : public execute::Interrupt {
  public:
   base::Status check() const override {
@@ -86,8 +86,8 @@ class LockWaits : public testing::Test {
   std::thread holder_;
 };
 
-// This thread starts them all: it would block at the first if that kept its thread.
-TEST_F(LockWaits, AnyNumberWaitsWithoutAThread) {
+// This thread starts all writes. It would block at the first if waiting occupied the thread.
+TEST_F(LockWaits, WaitingWritesHoldNoThread) {
   hold();
   std::vector<std::future<base::Result<ResultSet>>> waiting;
   for (int i = 0; i < 500; ++i) waiting.push_back(start("UPDATE t SET v = 1 WHERE k = 1 IF v = 0"));
@@ -124,7 +124,7 @@ TEST_F(LockWaits, ConditionalWritesGiveUpAfterTheirTimeout) {
   EXPECT_TRUE(start("UPDATE t SET v = 1 WHERE k = 1 IF v = 0").get().has_value());
 }
 
-// A definition while a write waits: it knows the new index when it goes on.
+// A schema change during the wait: the write uses the new index when it continues.
 TEST_F(LockWaits, AWriteThatWaitedKnowsTheNewestSchema) {
   hold();
   auto waiting = start("UPDATE t SET v = 7 WHERE k = 1 IF v = 0");
@@ -147,7 +147,7 @@ TEST(LockTimeouts, AreThoseOfTheKindOfWrite) {
             "Operation timed out - received only 0 responses.");
 }
 
-TEST(RunGuarded, AnExceptionBecomesTheAnswer) {
+TEST(RunGuarded, AnExceptionBecomesAnError) {
   std::optional<base::ErrorCode> answer;
   run_guarded([&](base::Result<ResultSet> result) { answer = result.error().code(); },
               [](execute::Completion) { throw std::bad_alloc(); });

@@ -1,6 +1,6 @@
-// Random statements out of any bytes, against a schema with a bit of everything: planned and run on a memory
-// store, plain, prepared, explained and page by page. Nothing may crash, and every value that comes back must
-// be one of its column's type.
+// Generates random statements from the input bytes, for a schema with tables of all kinds. Plans and runs
+// them on a memory store: as text, prepared, with EXPLAIN and page by page. Nothing may crash, and every
+// returned value must be valid for the type of its column.
 #include <array>
 #include <cstdint>
 #include <future>
@@ -27,7 +27,7 @@ class Database {
     engine_ = std::move(*opened);
   }
 
-  // As it is for every input.
+  // Restores the initial state before every input.
   void reset() {
     run("DROP KEYSPACE IF EXISTS f", 0);
     for (const char* definition : engine::generated_schema) run(definition, 0);
@@ -95,8 +95,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static Database database;
   database.reset();
   engine::StatementGenerator generator(std::string_view(reinterpret_cast<const char*>(data), size));
-  constexpr int most_statements = 24;
-  for (int i = 0; i < most_statements && !generator.at_end(); ++i) {
+  constexpr int max_statements = 24;
+  for (int i = 0; i < max_statements && !generator.at_end(); ++i) {
     const std::string text = generator.statement();
     database.run(text, generator.page_size());
     if (generator.sometimes()) database.run_prepared(text, generator.values());

@@ -1,5 +1,5 @@
-// For tests. Statements out of bytes: each byte is a choice, so a mutated input is a neighbouring statement.
-// Most of what comes out is valid CQL over generated_schema; a part of it is wrong in one place.
+// For tests. Generates statements from bytes. Each byte is a choice, so a mutated input is a similar
+// statement. Most statements are valid CQL over generated_schema; some contain one mistake.
 #pragma once
 
 #include <fmt/format.h>
@@ -34,12 +34,12 @@ inline constexpr std::array generated_schema = {
 
 class StatementGenerator {
  public:
-  // The bytes must outlive it.
+  // The bytes must outlive the object.
   explicit StatementGenerator(std::string_view bytes) : bytes_(bytes) {}
 
   bool at_end() const { return at_ >= bytes_.size(); }
   std::string statement();
-  // Bytes for markers: lengths and contents at random.
+  // Values for markers, with random lengths and contents.
   std::vector<base::Bytes> values();
   int32_t page_size() { return static_cast<int32_t>(pick(4)); }
   bool sometimes() { return pick(4) == 0; }
@@ -56,7 +56,7 @@ class StatementGenerator {
   };
   static const std::vector<Table>& tables();
 
-  uint32_t pick(uint32_t count);  // below count; zero at the end of the bytes
+  uint32_t pick(uint32_t count);  // less than count; zero at the end of the bytes
   template <size_t size>
   const char* one_of(const std::array<const char*, size>& choices) {
     return choices[pick(size)];
@@ -68,7 +68,7 @@ class StatementGenerator {
   std::string column_name(const Table& table);
   std::string literal(std::string_view type);
   std::string elements(std::string_view type);
-  std::string value(std::string_view type);  // a literal, a marker, a call, arithmetic
+  std::string value(std::string_view type);  // a literal, a marker, a call or arithmetic
   std::string relation(const Table& table);
   std::string key_relations(const Table& table);
   std::string where(const Table& table);

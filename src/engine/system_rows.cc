@@ -5,7 +5,7 @@
 #include "base/check.h"
 #include "row/fragment.h"
 #include "row/record_key.h"
-#include "types/key.h"
+#include "types/keys/key.h"
 #include "types/value.h"
 
 namespace sibyl::engine {
@@ -34,7 +34,7 @@ Bytes key_of(const schema::Table& table, const SystemRow& row) {
       row::partition_prefix(table.storage_id, types::serialise_partition_key(partition_key)), clustering);
 }
 
-// Cells borrow from `paths`, which must not move.
+// Cells point into `paths`, which must not be reallocated.
 void add_cells(const schema::Column& column, BytesView value, int64_t timestamp, std::vector<Bytes>& paths,
                row::Fragment& fragment) {
   if (!column.type->is_multi_cell()) {
@@ -67,9 +67,10 @@ void put_row(const schema::Table& table, const SystemRow& row, int64_t timestamp
   row::Fragment fragment;
   fragment.marker.timestamp = timestamp_micros;
   std::vector<Bytes> paths;
-  size_t most_elements = 0;
-  for (const auto& entry : row) most_elements += entry.second.size() / 4;  // each takes four bytes or more
-  paths.reserve(most_elements);
+  size_t max_elements = 0;
+  for (const auto& entry : row)
+    max_elements += entry.second.size() / 4;  // an element takes at least four bytes
+  paths.reserve(max_elements);
   for (const auto& [name, value] : row) {
     const schema::Column* column = table.find(name);
     SIBYL_CHECK(column != nullptr);

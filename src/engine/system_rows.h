@@ -1,4 +1,4 @@
-// Writing rows of system tables, and the values that they hold.
+// Writes rows of system tables, and encodes their values.
 #pragma once
 
 #include <map>
@@ -16,18 +16,19 @@ namespace sibyl::engine {
 using base::Bytes;
 using base::BytesView;
 
-// A row as column names and CQL bytes; columns that are not named are null. Names are string literals.
+// A row as column names and CQL bytes. Columns that are not named are null. Names must be string literals.
 using SystemRow = std::vector<std::pair<std::string_view, Bytes>>;
 
 // Replaces the row. REQUIRES: every key column is named; other names are columns of the table; lists are
 // frozen.
 void put_row(const schema::Table& table, const SystemRow& row, int64_t timestamp_micros,
              storage::WriteSet& writes);
-// Only the key columns of `row` count.
+// Uses only the key columns of `row`.
 void erase_row(const schema::Table& table, const SystemRow& row, storage::WriteSet& writes);
 // REQUIRES: the partition key has one component.
 void erase_partition(const schema::Table& table, BytesView key, storage::WriteSet& writes);
-// The rows of the partition whose first clustering column, a text, is `first`. REQUIRES: as above.
+// Erases the rows of the partition whose first clustering column, a text, is `first`. REQUIRES: the partition
+// key has one component.
 void erase_rows(const schema::Table& table, BytesView key, BytesView first, storage::WriteSet& writes);
 void erase_table(const schema::Table& table, storage::WriteSet& writes);
 

@@ -1,19 +1,19 @@
 #include "engine/system_sources.h"
 
 #include "auth/password.h"
-#include "engine/builds.h"
-#include "engine/estimates.h"
-#include "engine/index_rows.h"
-#include "engine/monitor_rows.h"
-#include "engine/snapshots.h"
-#include "engine/usage_rows.h"
+#include "engine/builds/builds.h"
+#include "engine/maintenance/snapshots.h"
+#include "engine/system_tables/estimates.h"
+#include "engine/system_tables/index_rows.h"
+#include "engine/system_tables/monitor_rows.h"
+#include "engine/system_tables/usage_rows.h"
 #include "plan/guardrails.h"
 #include "types/value.h"
 
 namespace sibyl::engine {
 namespace {
 
-// Cassandra's "IndexInfo" calls a keyspace a table.
+// In Cassandra's "IndexInfo", the column table_name holds the keyspace.
 std::vector<SystemRow> built_index_rows(const schema::Snapshot& schema) {
   std::vector<SystemRow> rows;
   for (const auto& [name, keyspace] : schema.keyspaces)
@@ -48,13 +48,13 @@ std::vector<SystemRow> view_status_rows(const schema::Snapshot& schema, const By
 std::vector<SystemRow> prepared_rows(const Statements& statements) {
   std::vector<SystemRow> rows;
   statements.prepared().for_each([&](const std::string& id, const plan::Prepared& plan) {
-    rows.push_back({{"prepared_id", id}, {"query_string", auth::without_passwords(plan.text)}});
+    rows.push_back({{"prepared_id", id}, {"query_string", auth::redact_passwords(plan.text)}});
     if (!plan.keyspace.empty()) rows.back().emplace_back("logged_keyspace", plan.keyspace);
   });
   return rows;
 }
 
-// What the store does, and what is built.
+// Tasks of the store, and builds.
 std::vector<SystemRow> task_rows(const Sources& sources) {
   std::vector<SystemRow> rows =
       compaction_rows(sources.store, *sources.engine.schema(), sources.options.data);
@@ -98,7 +98,7 @@ std::map<std::string, std::string> shown_settings(const Options& options, const 
                                                  {"rpc_address", node.address}};
   for (auto& [name, value] : plan::settings_of(options.guardrails)) settings.emplace(name, value);
   for (const auto& [name, value] : options.settings) settings[name] = value;
-  // Port 0 has become a real one.
+  // Port 0 has been replaced by the actual port.
   settings["native_transport_port"] = std::to_string(node.port);
   return settings;
 }

@@ -1,23 +1,23 @@
-// What the system tables show beyond their own: settings that are shown, and tables that are filled when they
-// are read.
+// Connects the system tables to their data: the settings that are shown, and the tables that are filled when
+// they are read.
 #pragma once
 
 #include <map>
 #include <optional>
 #include <string>
 
-#include "engine/builder.h"
+#include "engine/builds/builder.h"
 #include "engine/engine.h"
-#include "engine/statements.h"
-#include "engine/system_tables.h"
-#include "engine/usage.h"
+#include "engine/prepared/statements.h"
+#include "engine/statistics/usage.h"
+#include "engine/system_tables/system_tables.h"
 
 namespace sibyl::engine {
 
-// system_views.settings: what the engine knows itself, under what the options say.
+// Rows of system_views.settings: the engine's own settings, overridden by options.settings.
 std::map<std::string, std::string> shown_settings(const Options& options, const Node& node);
 
-// Who is asked. All of it outlives the tables' last reading.
+// Where the rows come from. Everything must outlive the last read of the tables.
 struct Sources {
   const Options& options;
   const Engine& engine;
@@ -25,11 +25,11 @@ struct Sources {
   Bytes host_id;
   const Statements& statements;
   const Usage& usage;
-  const std::optional<Builder>& builder;  // set before the first reading
+  const std::optional<Builder>& builder;  // set before the first read
 };
 
-// The tables of system, system_distributed and system_views about the schema, statements, statistics and
-// files.
+// Installs the tables of system, system_distributed and system_views about the schema, statements, statistics
+// and files.
 void install_sources(SystemTables& tables, const Sources& sources);
 
 }  // namespace sibyl::engine

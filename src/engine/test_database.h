@@ -1,4 +1,4 @@
-// For tests: an engine whose statements are run to their end, in keyspace e.
+// For tests: an engine that runs statements synchronously in keyspace e.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "engine/test_result.h"
-#include "execute/upkeep_check.h"
+#include "execute/index/check.h"
 
 namespace sibyl::engine {
 
@@ -33,9 +33,10 @@ class TestDatabase {
     EXPECT_TRUE(result) << text << ": " << result.error().text();
     return result ? result->rows.count() : 0;
   }
-  // Where an index or a view does not agree with its table.
+  // Returns the rows for which an index or a view does not agree with its table.
   std::vector<std::string> faults() {
-    auto found = execute::check_upkeep(*engine->schema(), engine->store(), engine->clock().now_seconds());
+    auto found =
+        execute::check_index_maintenance(*engine->schema(), engine->store(), engine->clock().now_seconds());
     EXPECT_TRUE(found) << found.error().text();
     return found ? *found : std::vector<std::string>{"failed"};
   }

@@ -1,4 +1,4 @@
-// For tests: statements that are run to their end, and the rows of what they return.
+// For tests: runs statements synchronously and decodes the rows of their results.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ inline base::Result<execute::ResultSet> run_text(Engine& engine, std::string_vie
   return run_plan(engine, *plan, request);
 }
 
-// Rows of values; nullopt: null. They borrow from the result.
+// Rows of values; nullopt is null. The values point into the result.
 inline std::vector<std::vector<std::optional<base::BytesView>>> values_of(const execute::ResultSet& result) {
   std::vector<std::vector<std::optional<base::BytesView>>> rows(result.rows.count());
   base::Reader reader(result.rows.bytes());
@@ -70,7 +70,7 @@ inline std::vector<std::vector<std::string>> cells_of(const execute::ResultSet& 
   return out;
 }
 
-// A line a row.
+// One line per row.
 inline std::vector<std::string> lines_of(const execute::ResultSet& result, std::string_view separator = "|",
                                          PrintValue print = as_shown) {
   std::vector<std::string> lines;

@@ -1,4 +1,4 @@
-// For tests: a schema made by running definitions, without an engine.
+// For tests: builds a schema by running definitions, without an engine.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "cql/parser.h"
-#include "engine/system_tables.h"
-#include "plan/definitions.h"
+#include "engine/system_tables/system_tables.h"
+#include "plan/definitions/definitions.h"
 #include "schema/schema.h"
 
 namespace sibyl::engine {

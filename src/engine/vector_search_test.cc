@@ -1,4 +1,4 @@
-// ORDER BY v ANN OF x on enough rows that the index's graph answers. Small cases are recorded in
+// ORDER BY v ANN OF x on enough rows that the graph of the index is used. Small cases are recorded in
 // tests/compat/vector_search.cql.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -14,7 +14,7 @@
 #include <set>
 #include <stdexcept>
 
-#include "plan/similarity.h"
+#include "plan/terms/similarity.h"
 
 namespace sibyl {
 namespace {
@@ -68,7 +68,7 @@ class VectorSearch : public testing::Test {
     all_.erase(row);
   }
 
-  // The part of the true nearest ten that is found, with or without another restriction.
+  // Returns the share of the true nearest ten that is found, with or without another restriction.
   double found(bool restricted) {
     size_t hits = 0;
     for (int i = 0; i < 20; ++i) {
@@ -112,8 +112,9 @@ TEST_F(VectorSearch, FollowsWritesAndRestarts) {
   expect_nearest("after a restart");
 }
 
-// Vectors that no index takes may be there before it: it is built without them, and they are never near.
-TEST_F(VectorSearch, LeavesOutWhatIsLikeNothing) {
+// Vectors that cannot be indexed may exist before the index. It is built without them, and they are never
+// returned.
+TEST_F(VectorSearch, OmitsVectorsThatCannotBeIndexed) {
   for (int row = 0; row < 30; ++row) put(row);
   for (const char* vector :
        {"NaN, 0, 0, 0, 0, 0, 0, 0", "0, 0, 0, 0, 0, 0, 0, 0", "Infinity, 0, 0, 0, 0, 0, 0, 0"})

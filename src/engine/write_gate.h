@@ -1,5 +1,5 @@
-// Knows when all writes that began before some moment have handed their write sets to the store: plans made
-// before a definition are then gone.
+// Waits until all writes that began before some moment have handed their write sets to the store. After that,
+// no write uses a plan made before that moment.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace sibyl::engine {
 
-// Entering and leaving touch one counter that few threads share. Any thread may do either.
+// Thread-safe. Entering and leaving change one counter that few threads share.
 class WriteGate {
  public:
   class Pass {
@@ -27,7 +27,8 @@ class WriteGate {
     std::atomic<int64_t>& count_;
   };
 
-  // Held until the write set is with the store. What is read after it is seen as wait() left it.
+  // The caller must hold the pass until the write set is with the store. If a wait() does not wait for this
+  // pass, the caller sees everything that happened before that wait().
   Pass enter() {
     const size_t stripe = std::hash<std::thread::id>{}(std::this_thread::get_id()) % stripes;
     while (true) {
@@ -39,7 +40,8 @@ class WriteGate {
     }
   }
 
-  // Returns when everyone who entered before the call has left. Newcomers do not hold it up.
+  // Blocks until every pass that was taken before the call has been released. Passes taken later do not delay
+  // it.
   void wait() {
     std::lock_guard lock(mutex_);
     const uint64_t side = side_.fetch_add(1, std::memory_order_seq_cst);
@@ -55,7 +57,7 @@ class WriteGate {
   };
   std::array<std::array<Count, stripes>, 2> counts_;
   std::atomic<uint64_t> side_{0};
-  std::mutex mutex_;  // one waits at a time
+  std::mutex mutex_;  // one wait() at a time
 };
 
 }  // namespace sibyl::engine

@@ -1,4 +1,4 @@
-// What execution works in, and what a request brings.
+// The environment in which statements are executed, and the parameters of a request.
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,7 @@
 
 namespace sibyl::execute {
 
-// The native protocol's numbers.
+// The values are those of the native protocol.
 enum class Consistency : uint16_t {
   any = 0,
   one = 1,
@@ -41,31 +41,31 @@ inline bool is_serial(Consistency consistency) {
 
 class Trace;  // trace.h
 
-// Whether a statement that runs for long is still wanted. Asked now and then by the thread that runs it.
+// Tells a long-running statement whether to stop. Polled by the thread that runs the statement.
 class Interrupt {
  public:
   virtual ~Interrupt() = default;
-  // An error: the statement ends with it.
+  // Returns an error if the statement must end with it.
   virtual base::Status check() const = 0;
 };
 
 struct Request {
-  std::span<const types::ValueView> values;  // borrowed: must live until the request completes
-  int32_t page_size = 0;                     // 0 or less: everything at once
+  std::span<const types::ValueView> values;  // borrowed; must stay valid until the request completes
+  int32_t page_size = 0;                     // 0 or less: no paging
   std::optional<Bytes> paging_state;
   std::optional<int64_t> timestamp_micros;  // the client's default timestamp
   std::optional<int32_t> now_seconds;       // v5
   Consistency consistency = Consistency::one;
   Consistency serial_consistency = Consistency::serial;
-  Trace* trace = nullptr;                // told what is done for the request, if anybody asked; borrowed
-  bool unmasked = true;                  // shows what masked columns hold
-  const Interrupt* interrupt = nullptr;  // nullptr: it runs to its end; borrowed
+  Trace* trace = nullptr;                // receives the steps of the request if tracing is on; borrowed
+  bool unmasked = true;                  // shows the real values of masked columns
+  const Interrupt* interrupt = nullptr;  // nullptr: cannot be interrupted; borrowed
 };
 
-// Called exactly once, on any thread, perhaps before the call that was given it returns.
+// Called exactly once, on any thread, perhaps before the function that takes it returns.
 using Completion = std::move_only_function<void(base::Result<ResultSet>)>;
 
-// Write timestamps: microseconds that never repeat or go back within the process.
+// Write timestamps in microseconds. They never repeat or decrease within the process.
 class TimestampSource {
  public:
   explicit TimestampSource(base::Clock& clock) : clock_(clock) {}
@@ -76,10 +76,10 @@ class TimestampSource {
   std::atomic<int64_t> last_{0};
 };
 
-// A statement that is counted when it ends well.
+// A statement that is counted if it succeeds.
 struct Counted {
   using Time = std::chrono::steady_clock::time_point;
-  std::shared_ptr<void> usage;  // its plan's; nullptr: it is not counted
+  std::shared_ptr<void> usage;  // the statistics of its plan; nullptr: not counted
   Time started;
 
   static Counted from_now(std::shared_ptr<void> usage) {
@@ -88,33 +88,35 @@ struct Counted {
   }
 };
 
-// Told which partitions statements name and how they end, by any thread, so it must be quick. Outlives the
-// store.
+// Receives the partitions that statements name and the results of statements. Called on any thread, so it
+// must be fast and thread-safe. Must outlive the store.
 class Observer {
  public:
   virtual ~Observer() = default;
-  // A SELECT has read; `keys` are serialised, none when it reads a range of partitions or through an index.
+  // Called after a SELECT has read. `keys` are serialised; empty for a range of partitions or a read through
+  // an index.
   virtual void read(const schema::Table& table, std::span<const Bytes> keys, uint64_t tombstones) = 0;
-  // A statement that writes, alone or in a batch, is about to be committed; or its conditions do not hold.
-  // `prefixes` are those of record keys. (Told when it has been committed, it would have to keep them.)
+  // Called before a write is committed, for each statement of a batch, and also if its conditions do not
+  // hold. `prefixes` are prefixes of record keys. (Called before the commit so that the prefixes need not be
+  // kept.)
   virtual void written(const schema::Table& table, std::span<const Bytes> prefixes) = 0;
-  // A statement has ended well, a write by being durable. REQUIRES: counted.usage is there.
+  // Called when a statement succeeded; for a write, when it is durable. REQUIRES: counted.usage is not null.
   virtual void ended(const Counted& counted, const ResultSet& result) = 0;
 };
 
-class VectorIndexes;   // vector_indexes.h: near neighbours
+class VectorIndexes;   // vector_indexes.h: nearest-neighbour search
 class PartitionLocks;  // locks.h: striped locks for statements that read before they write
 
-// Shared by all requests; everything in it is thread-safe.
+// Shared by all requests. Every member is thread-safe.
 struct Environment {
-  storage::Store& store;         // users' tables
-  storage::Store& system_store;  // virtual tables: the server fills them
+  storage::Store& store;         // user tables
+  storage::Store& system_store;  // virtual tables, filled by the server
   base::Clock& clock;
   TimestampSource& timestamps;
   PartitionLocks& locks;
   VectorIndexes* vectors = nullptr;                                // nullptr: vectors are compared one by one
-  const plan::Guardrails* guardrails = &plan::default_guardrails;  // outlives the environment
-  Observer* observer = nullptr;                                    // nullptr: nobody
+  const plan::Guardrails* guardrails = &plan::default_guardrails;  // must outlive the environment
+  Observer* observer = nullptr;                                    // nullptr: no observer
 
   storage::Store& store_of(const schema::Table& table) const {
     return table.is_virtual ? system_store : store;

@@ -1,4 +1,4 @@
-// Running prepared statements that touch data.
+// Runs prepared statements that read or write data.
 #pragma once
 
 #include <span>
@@ -10,17 +10,18 @@
 
 namespace sibyl::execute {
 
-// Reads. Returns one page and, when there is more, the paging state that continues after it (usable after a
-// restart).
+// Returns one page and, if there is more, a paging state that continues after it. The state stays valid
+// across restarts.
 base::Result<ResultSet> select(const plan::Prepared& prepared, const Request& request,
                                Environment& environment);
 
-// Writes complete when they are durable as the store is configured.
+// Writes complete when they are durable as configured for the store.
 void modify(const plan::Prepared& prepared, const Request& request, Environment& environment,
             Completion done);
 void batch(const plan::Prepared& prepared, const Request& request, Environment& environment, Completion done);
 
-// A protocol BATCH: statements with values of their own, one atomic write. `usage`: the batch's own, or none.
+// A protocol BATCH: statements with their own values, written atomically. `usage` are the batch's statistics,
+// or null.
 struct BatchItem {
   plan::PreparedPtr statement;
   std::span<const types::ValueView> values;
@@ -30,7 +31,8 @@ void batch(cql::Batch::Kind kind, std::span<const BatchItem> items, const Reques
 
 void truncate(const plan::Prepared& prepared, Environment& environment, Completion done);
 
-// Whether running it may block for long (scans, many partitions, reads before writes): such go to a pool.
+// Returns true if running the statement may block for long (scans, many partitions, reads before writes).
+// Such statements must run on the blocking pool.
 bool may_block(const plan::Prepared& prepared);
 
 }  // namespace sibyl::execute

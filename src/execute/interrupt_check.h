@@ -1,11 +1,11 @@
-// Asking whether a statement is still wanted, now and then. Private to this room.
+// Polls an interrupt at intervals. Internal to src/execute.
 #pragma once
 
 #include "execute/environment.h"
 
 namespace sibyl::execute {
 
-// Asks an interrupt, which may be nullptr, at every so many steps of some work.
+// Polls an interrupt, which may be nullptr, once every 64 steps.
 class InterruptCheck {
  public:
   explicit InterruptCheck(const Interrupt* interrupt) : interrupt_(interrupt) {}

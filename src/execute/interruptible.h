@@ -8,10 +8,10 @@
 
 namespace sibyl::execute {
 
-// A request's interrupt, where base asks for one.
-class AskedByBase final : public base::Interrupt {
+// Adapts a request's interrupt to base::Interrupt.
+class InterruptAdapter final : public base::Interrupt {
  public:
-  explicit AskedByBase(const execute::Interrupt* interrupt) : interrupt_(interrupt) {}
+  explicit InterruptAdapter(const execute::Interrupt* interrupt) : interrupt_(interrupt) {}
   base::Status check() const override { return interrupt_->check(); }
 
  private:
@@ -21,8 +21,8 @@ class AskedByBase final : public base::Interrupt {
 // Runs `body`, which returns a Result. `interrupt` may be nullptr.
 template <typename Body>
 auto run_interruptible(const Interrupt* interrupt, Body&& body) {
-  const AskedByBase asked(interrupt);
-  return base::run_statement(interrupt != nullptr ? &asked : nullptr, std::forward<Body>(body));
+  const InterruptAdapter adapter(interrupt);
+  return base::run_statement(interrupt != nullptr ? &adapter : nullptr, std::forward<Body>(body));
 }
 
 }  // namespace sibyl::execute

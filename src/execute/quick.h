@@ -1,11 +1,11 @@
-// What is run within a millisecond or so.
+// Limits for work that takes about a millisecond.
 #pragma once
 
 #include <cstddef>
 
 namespace sibyl::execute {
 
-// Statements of a batch.
-inline constexpr size_t quick_batch = 256;
+// Maximum number of statements in a batch.
+inline constexpr size_t max_quick_batch_statements = 256;
 
 }  // namespace sibyl::execute

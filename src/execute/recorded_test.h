@@ -1,4 +1,4 @@
-// Files of statements with what Cassandra 5.0 answered to them, in the same order.
+// Compares statements with recorded responses of Cassandra 5.0.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -9,16 +9,17 @@
 
 namespace sibyl::execute {
 
-// How many statements there were. `begin_anew` is called where the file says that nothing is there any more.
+// Runs the statements of a file in order and returns their number. `reset` is called at each "# fresh"
+// line.
 inline size_t compare_answers(
     const std::string& path, const std::function<std::string(const std::string&)>& answer,
-    const std::function<void()>& begin_anew = [] {}) {
+    const std::function<void()>& reset = [] {}) {
   std::ifstream file(path);
   EXPECT_TRUE(file) << path << " not found";
   size_t statements = 0;
   std::string line, statement, expected;
   while (std::getline(file, line)) {
-    if (line == "# fresh") begin_anew();
+    if (line == "# fresh") reset();
     if (line.starts_with("> ")) {
       statement = line.substr(2);
     } else if (line.starts_with("OK ")) {

@@ -1,4 +1,4 @@
-// What a statement returns. Never a protocol message: the server turns it into one.
+// The result of a statement. Independent of the protocol: the server converts it to a message.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ namespace sibyl::execute {
 using base::Bytes;
 using base::BytesView;
 
-// Rows one after another in one buffer: for each column a 32-bit big-endian length (-1: null) and the value's
-// bytes. That is also how the native protocol writes them, so that a result is copied once.
+// Rows in one contiguous buffer: for each column a 32-bit big-endian length (-1: null) and the value's bytes.
+// The native protocol uses the same layout, so rows need not be converted.
 class RowBuffer {
  public:
   void add_null() { bytes_.append("\xff\xff\xff\xff", 4); }
@@ -25,7 +25,7 @@ class RowBuffer {
     bytes_.append(value);
   }
   void end_row() { ++count_; }
-  // A whole row in this form.
+  // Adds a whole row in this layout.
   void add_encoded_row(BytesView row) {
     bytes_.append(row);
     ++count_;
@@ -44,12 +44,11 @@ struct ResultSet {
   Kind kind = Kind::nothing;
   plan::ResultMetadataPtr metadata;  // rows
   RowBuffer rows;
-  std::optional<Bytes> paging_state;  // rows: there is more
+  std::optional<Bytes> paging_state;  // rows: set if there are more
   std::string keyspace;               // set_keyspace
   schema::Change change;              // schema_change
   std::vector<std::string> warnings;
-  // What was met on the way, for whoever keeps statistics. Writes that read first read the rows that they
-  // name.
+  // Counts for statistics. Writes that read first count the rows that they name as read.
   uint64_t partitions_read = 0;
   uint64_t rows_read = 0;
   uint64_t tombstones_read = 0;

@@ -1,4 +1,4 @@
-// What was done for one request, step by step: told while it runs, to whoever asked for it.
+// Receives the steps of a traced request while it runs.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@ namespace sibyl::execute {
 class Trace {
  public:
   virtual ~Trace() = default;
-  // One thread at a time; each step is stamped with the moment of the call.
+  // Records a step with the time of the call. Must be called by one thread at a time.
   virtual void step(std::string activity) = 0;
 };
 

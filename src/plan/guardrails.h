@@ -1,7 +1,7 @@
-// Limits that warn and then refuse: Cassandra's guardrails, with its names, defaults and texts.
+// Limits that first warn and then refuse: Cassandra's guardrails, with its names, defaults and texts.
 //
-// A plain value, set when the engine is opened and never changed; everything here may be used by any thread.
-// `keyspaces.warn` is cassandra.yaml's keyspaces_warn_threshold, and so on.
+// Guardrails is a plain value that is set when the engine is opened and never changes. Everything here is
+// thread-safe. `keyspaces.warn` is cassandra.yaml's keyspaces_warn_threshold, and so on.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@
 
 namespace sibyl::plan {
 
-// 0 or less: off.
+// Values of 0 or less disable a check.
 struct Threshold {
   int64_t warn = -1;
   int64_t fail = -1;
 };
-// Upper-case names, as in the statement's own spelling for table properties.
+// Names in upper case; table properties as spelled in the statement.
 struct ValueSets {
   std::set<std::string> warned, ignored, disallowed;
 };
@@ -39,9 +39,9 @@ struct Guardrails {
   bool uncompressed_tables_enabled = true;
   bool simplestrategy_enabled = true;
   bool vector_type_enabled = true;
-  // Cassandra's default is false: there they need a patch or are experimental.
+  // Cassandra's default is false: there, functions need a patch and views are experimental.
   bool user_defined_functions_enabled = true, materialized_views_enabled = true;
-  // Cassandra warns by default, but never superusers, and without authentication everybody is one.
+  // Cassandra warns by default, but never superusers. Without authentication every client is a superuser.
   bool zero_ttl_on_twcs_warned = false, zero_ttl_on_twcs_enabled = true;
 
   // --- Reads
@@ -49,14 +49,14 @@ struct Guardrails {
   ValueSets read_consistency_levels;
   bool group_by_enabled = true;
   bool allow_filtering_enabled = true;
-  int64_t tombstone_warn_threshold = 1000;  // met by one read; these two count what lies on the way
+  int64_t tombstone_warn_threshold = 1000;  // tombstones read by one request
   int64_t tombstone_failure_threshold = 100'000;
 
   // --- Writes
   Threshold column_value_size, collection_size, items_per_collection;  // sizes in bytes
-  Threshold partition_size;                                            // in one data file, when it is written
+  Threshold partition_size;  // of a partition in one data file, checked when the file is written
   Threshold data_disk_usage_percentage;
-  int64_t data_disk_usage_max_disk_size = 0;       // 0: what the disk has
+  int64_t data_disk_usage_max_disk_size = 0;       // 0: the size of the disk
   Threshold maximum_timestamp, minimum_timestamp;  // microseconds from now
   ValueSets write_consistency_levels;
   bool limits_values() const {
@@ -77,9 +77,9 @@ struct Guardrails {
 // Cassandra's defaults.
 extern const Guardrails default_guardrails;
 
-// --- Checking. What only warns is added to `warnings`; what fails is 0x2200 with Cassandra's text.
+// --- Checks. Warnings are added to `warnings`; failures are errors 0x2200 with Cassandra's text.
 
-// A number against a threshold. {what}, {value} and {threshold} in the texts.
+// Compares a number with a threshold. The texts may contain {what}, {value} and {threshold}.
 struct NumberGuard {
   Threshold Guardrails::* threshold;
   const char* name;
@@ -95,7 +95,7 @@ extern const NumberGuard keyspaces_guard, tables_guard, columns_guard, fields_gu
 base::Status guard(const Guardrails& guardrails, const NumberGuard& which, int64_t value,
                    std::string_view what, std::vector<std::string>& warnings);
 
-// A feature that may be switched off.
+// A feature that can be disabled.
 struct FeatureGuard {
   bool Guardrails::* enabled;
   const char* name;
@@ -109,7 +109,7 @@ extern const FeatureGuard alter_table_guard, drop_truncate_guard, drop_keyspace_
 base::Status guard(const Guardrails& guardrails, const FeatureGuard& which,
                    std::vector<std::string>& warnings);
 
-// Values that may be warned of, ignored or refused. Returns those to ignore.
+// Values that cause a warning, are ignored or are refused. Returns the values to ignore.
 struct ValuesGuard {
   ValueSets Guardrails::* values;
   const char* name;
@@ -120,7 +120,7 @@ base::Result<std::set<std::string>> guard(const Guardrails& guardrails, const Va
                                           const std::set<std::string>& values,
                                           std::vector<std::string>& warnings);
 
-// Names and values as system_views.settings shows them.
+// Names and values as shown in system_views.settings.
 std::vector<std::pair<std::string, std::string>> settings_of(const Guardrails& guardrails);
 
 }  // namespace sibyl::plan

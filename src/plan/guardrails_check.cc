@@ -4,7 +4,7 @@
 
 #include <charconv>
 
-#include "plan/modify.h"
+#include "plan/statements/modify.h"
 
 namespace sibyl::plan {
 namespace {
@@ -97,7 +97,7 @@ bool names_simple_strategy(const cql::Properties& properties) {
   return false;
 }
 
-// Cassandra looks at what the statement says alone, also when it alters.
+// Like Cassandra, considers only the statement's own properties, even for ALTER.
 bool is_window_without_ttl(const cql::Properties& properties) {
   bool has_window = false, has_ttl = false;
   for (const cql::Property& property : properties) {

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "plan/guardrails_settings.h"
-#include "plan/options.h"
+#include "plan/options/options.h"
 
 namespace sibyl::plan {
 namespace {
@@ -41,14 +41,14 @@ constexpr NamedFlag flags[] = {
     {"drop_keyspace_enabled", &Guardrails::drop_keyspace_enabled, "Whether keyspaces may be dropped"},
     {"secondary_indexes_enabled", &Guardrails::secondary_indexes_enabled, "Whether indexes may be created"},
     {"uncompressed_tables_enabled", &Guardrails::uncompressed_tables_enabled,
-     "Whether tables may ask for no compression"},
+     "Whether tables may disable compression"},
     {"simplestrategy_enabled", &Guardrails::simplestrategy_enabled,
      "Whether keyspaces may use SimpleStrategy"},
-    {"vector_type_enabled", &Guardrails::vector_type_enabled, "Whether columns may be vectors"},
+    {"vector_type_enabled", &Guardrails::vector_type_enabled, "Whether columns may have the type vector"},
     {"zero_ttl_on_twcs_warned", &Guardrails::zero_ttl_on_twcs_warned,
-     "Whether a table with time windows and no time to live warns"},
+     "Whether TimeWindowCompactionStrategy without a default TTL causes a warning"},
     {"zero_ttl_on_twcs_enabled", &Guardrails::zero_ttl_on_twcs_enabled,
-     "Whether a table with time windows may have no time to live"},
+     "Whether tables with TimeWindowCompactionStrategy may have no default TTL"},
     {"group_by_enabled", &Guardrails::group_by_enabled, "Whether GROUP BY may be used"},
     {"allow_filtering_enabled", &Guardrails::allow_filtering_enabled, "Whether ALLOW FILTERING may be used"},
     {"user_timestamps_enabled", &Guardrails::user_timestamps_enabled, "Whether USING TIMESTAMP may be used"},
@@ -58,19 +58,19 @@ constexpr NamedFlag flags[] = {
 
 constexpr NamedValues values[] = {
     {"table_properties_warned", &Guardrails::table_properties, &ValueSets::warned, false,
-     "Table properties that warn"},
+     "Table properties that cause a warning"},
     {"table_properties_ignored", &Guardrails::table_properties, &ValueSets::ignored, false,
-     "Table properties that are left out, with a warning"},
+     "Table properties that are ignored, with a warning"},
     {"table_properties_disallowed", &Guardrails::table_properties, &ValueSets::disallowed, false,
      "Table properties that are refused"},
     {"read_consistency_levels_warned", &Guardrails::read_consistency_levels, &ValueSets::warned, true,
-     "Levels of reads that warn"},
+     "Consistency levels of reads that cause a warning"},
     {"read_consistency_levels_disallowed", &Guardrails::read_consistency_levels, &ValueSets::disallowed, true,
-     "Levels of reads that are refused"},
+     "Consistency levels of reads that are refused"},
     {"write_consistency_levels_warned", &Guardrails::write_consistency_levels, &ValueSets::warned, true,
-     "Levels of writes that warn"},
+     "Consistency levels of writes that cause a warning"},
     {"write_consistency_levels_disallowed", &Guardrails::write_consistency_levels, &ValueSets::disallowed,
-     true, "Levels of writes that are refused"},
+     true, "Consistency levels of writes that are refused"},
 };
 
 std::string set_text(const std::set<std::string>& values) {

@@ -1,4 +1,4 @@
-// Guardrails by the names that cassandra.yaml gives them: for reading a configuration and for showing it.
+// Guardrails by their names in cassandra.yaml, for reading and showing a configuration.
 #pragma once
 
 #include <set>
@@ -10,7 +10,7 @@
 
 namespace sibyl::plan {
 
-// "tables": tables_warn_threshold and tables_fail_threshold.
+// Example: "tables" for tables_warn_threshold and tables_fail_threshold.
 struct NamedThreshold {
   enum class Unit : uint8_t { count, bytes, micros };
   const char* name;
@@ -22,7 +22,7 @@ struct NamedFlag {
   bool Guardrails::* flag;
   const char* help;
 };
-// "table_properties_warned".
+// Example: "table_properties_warned".
 struct NamedValues {
   const char* name;
   ValueSets Guardrails::* sets;
@@ -31,7 +31,7 @@ struct NamedValues {
   const char* help;
 };
 
-// What such a set may hold.
+// The values that such a set may contain.
 std::span<const std::string_view> known_values(const NamedValues& values);
 
 std::span<const NamedThreshold> guardrail_thresholds();

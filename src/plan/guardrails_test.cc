@@ -34,7 +34,7 @@ TEST(Guardrails, AThresholdWarnsAndThenFails) {
             "Guardrail tables violated: Cannot have more than 4 tables, aborting the creation of table t");
 }
 
-TEST(Guardrails, AMinimumIsCrossedFromAbove) {
+TEST(Guardrails, AMinimumWarnsAndFailsBelowIt) {
   Guardrails guardrails;
   guardrails.minimum_replication_factor = {.warn = 3, .fail = 2};
   std::vector<std::string> warnings;
@@ -58,7 +58,7 @@ TEST(Guardrails, AFeatureCanBeSwitchedOff) {
       "can potentially visit all the data in the table and have unpredictable performance.");
 }
 
-TEST(Guardrails, ValuesAreWarnedOfIgnoredOrRefused) {
+TEST(Guardrails, ValuesAreWarnedAboutIgnoredOrRefused) {
   Guardrails guardrails;
   guardrails.table_properties = {.warned = {"cdc"}, .ignored = {"caching"}, .disallowed = {"compression"}};
   std::vector<std::string> warnings;

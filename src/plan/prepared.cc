@@ -4,13 +4,13 @@
 
 #include <algorithm>
 
-#include "plan/explain.h"
-#include "plan/functions_user.h"
+#include "plan/explain/explain.h"
 #include "plan/guardrails_check.h"
-#include "plan/modify.h"
-#include "plan/select.h"
-#include "plan/term.h"
-#include "types/key.h"
+#include "plan/statements/modify.h"
+#include "plan/statements/select.h"
+#include "plan/terms/term.h"
+#include "plan/terms/user_functions.h"
+#include "types/keys/key.h"
 
 namespace sibyl::plan {
 
@@ -85,21 +85,21 @@ struct Planner {
   base::Status operator()(const cql::DropAggregate&) const { return definition(); }
   base::Status operator()(const cql::CreateTrigger&) const { return definition(); }
   base::Status operator()(const cql::DropTrigger&) const { return definition(); }
-  base::Status operator()(const cql::CreateRole&) const { return about_roles(); }
-  base::Status operator()(const cql::AlterRole&) const { return about_roles(); }
-  base::Status operator()(const cql::DropRole&) const { return about_roles(); }
-  base::Status operator()(const cql::GrantRole&) const { return about_roles(); }
-  base::Status operator()(const cql::ListRoles&) const { return about_roles(); }
-  base::Status operator()(const cql::GrantPermission&) const { return about_roles(); }
-  base::Status operator()(const cql::ListPermissions&) const { return about_roles(); }
-  base::Status operator()(const cql::AddIdentity&) const { return about_roles(); }
-  base::Status operator()(const cql::DropIdentity&) const { return about_roles(); }
+  base::Status operator()(const cql::CreateRole&) const { return role_statement(); }
+  base::Status operator()(const cql::AlterRole&) const { return role_statement(); }
+  base::Status operator()(const cql::DropRole&) const { return role_statement(); }
+  base::Status operator()(const cql::GrantRole&) const { return role_statement(); }
+  base::Status operator()(const cql::ListRoles&) const { return role_statement(); }
+  base::Status operator()(const cql::GrantPermission&) const { return role_statement(); }
+  base::Status operator()(const cql::ListPermissions&) const { return role_statement(); }
+  base::Status operator()(const cql::AddIdentity&) const { return role_statement(); }
+  base::Status operator()(const cql::DropIdentity&) const { return role_statement(); }
   base::Status operator()(const cql::Explain& explain) const {
     if (std::holds_alternative<cql::Explain>(explain.statement->node))
       return invalid("EXPLAIN cannot be explained");
-    // Its markers are told, not bound: an EXPLAIN takes no values.
+    // EXPLAIN takes no values, so the markers of the inner statement are reported but not bound.
     auto explained = std::make_shared<Prepared>();
-    // Lives as long as the EXPLAIN it is part of.
+    // Shares ownership with the EXPLAIN that contains it.
     const std::shared_ptr<const cql::Statement> inner(statement, explain.statement.get());
     Binder own(binder.schema(), binder.keyspace(), inner->bind_markers);
     SIBYL_TRY(std::visit(Planner{inner, own, *explained}, inner->node));
@@ -120,8 +120,8 @@ struct Planner {
     prepared.plan = Definition{statement};
     return {};
   }
-  // The engine runs these, for they need to know who asks.
-  base::Status about_roles() const {
+  // The engine runs these, because they depend on the current role.
+  base::Status role_statement() const {
     prepared.plan = Definition{statement};
     return {};
   }
@@ -131,7 +131,7 @@ struct Planner {
 
 namespace {
 
-// Lengths are written before texts, so that no two types run together to the same bytes.
+// A length before each text keeps different types from giving the same bytes.
 void append_name(base::Bytes& out, std::string_view name) {
   fmt::format_to(std::back_inserter(out), "{}:{}", name.size(), name);
 }
@@ -153,7 +153,7 @@ bool is_same_column(const schema::Column& left, const schema::Column& right) {
          (left.mask == right.mask || (left.mask && right.mask && *left.mask == *right.mask));
 }
 
-// Apart from whether it is built.
+// Ignores whether the index is built.
 bool is_same_index(schema::Index left, const schema::Index& right) {
   left.is_built = right.is_built;
   return left == right;
@@ -190,7 +190,7 @@ base::Bytes metadata_id(const ResultMetadata& metadata) {
     append_name(hashed, column.name);
     append_type(hashed, *column.type);
   }
-  // Two hashes of 64 bits, told apart by the first byte.
+  // Two 64-bit hashes that differ in the first byte of the input.
   for (const char salt : {'\0', '\1'}) {
     hashed[0] = salt;
     types::encode_token(types::murmur3_token(hashed), id);
@@ -218,7 +218,7 @@ Validity validity(const Prepared& prepared, const schema::Snapshot& schema) {
   return can_become_invalid(prepared) ? Validity::invalid : Validity::stale;
 }
 
-bool same_for_clients(const Prepared& left, const Prepared& right) {
+bool is_same_for_clients(const Prepared& left, const Prepared& right) {
   return left.result_id == right.result_id && left.partition_key_markers == right.partition_key_markers &&
          metadata_id({left.markers}) == metadata_id({right.markers});
 }

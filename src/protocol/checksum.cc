@@ -24,7 +24,8 @@ constexpr std::array<uint32_t, 256> make_crc24_table() {
   return table;
 }
 
-// tables[n][b]: what byte b followed by n zero bytes adds, so that eight bytes are taken at once.
+// tables[n][b] is the contribution of byte b followed by n zero bytes, so that eight bytes are handled at
+// once.
 using Crc32Tables = std::array<std::array<uint32_t, 256>, 8>;
 
 constexpr Crc32Tables make_crc32_tables() {
@@ -49,7 +50,7 @@ constexpr uint32_t crc32_step(uint32_t crc, uint8_t byte) {
   return (crc >> 8) ^ crc32_tables[0][(crc ^ byte) & 0xff];
 }
 
-// After the four bytes that every payload is preceded by.
+// The CRC state after the four bytes that precede every payload.
 constexpr uint32_t crc32_start =
     crc32_step(crc32_step(crc32_step(crc32_step(~uint32_t{0}, 0xFA), 0x2D), 0x55), 0xCA);
 

@@ -1,4 +1,4 @@
-// The checksums of v5's segments.
+// Checksums of protocol v5 segments.
 #pragma once
 
 #include <cstddef>
@@ -8,10 +8,10 @@
 
 namespace sibyl::protocol {
 
-// Of a segment's header: the `count` lowest bytes of `bytes`, lowest first. REQUIRES: count <= 8.
+// The CRC-24 of a segment's header: the `count` lowest bytes of `bytes`, lowest first. REQUIRES: count <= 8.
 uint32_t crc24(uint64_t bytes, size_t count);
 
-// Of a segment's payload: the usual CRC-32 of FA 2D 55 CA and the payload.
+// The CRC-32 of a segment's payload: the usual CRC-32 of FA 2D 55 CA followed by the payload.
 uint32_t crc32(base::BytesView payload);
 
 }  // namespace sibyl::protocol

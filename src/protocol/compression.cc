@@ -58,7 +58,7 @@ base::Result<Bytes> decompress_lz4(BytesView body, size_t limit) {
   const size_t length = base::read_big_endian<uint32_t>(body);
   SIBYL_TRY(check_limit(length, limit));
   body.remove_prefix(4);
-  // No lz4 block expands beyond 255 times its size: a larger claim is false, and nothing is allocated for it.
+  // An lz4 block expands at most 255 times. A larger claim is false, so nothing is allocated for it.
   if (length / 255 > body.size())
     return base::fail(protocol_error("Provided frame does not appear to be LZ4 compressed"));
   Bytes out(length, '\0');

@@ -1,4 +1,4 @@
-// ERROR: a code, a text, and for some codes more.
+// ERROR messages: a code, a text, and further fields for some codes.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@
 
 namespace sibyl::protocol {
 
-// Which fields are carried depends on the code.
+// The code decides which fields are sent.
 struct ErrorMessage {
   base::ErrorCode code = base::ErrorCode::server;
   std::string message;
   Consistency consistency = Consistency::one;  // unavailable, timeouts, failures, cas_write_unknown
-  int32_t received = 0;                        // timeouts, failures; unavailable: how many are alive
+  int32_t received = 0;                        // timeouts, failures; unavailable: live replicas
   int32_t required = 1;                        // timeouts, failures, unavailable
   int32_t failures = 0;                        // failures, up to v4
   std::vector<std::pair<Bytes, uint16_t>> failure_reasons;  // failures, from v5: address and reason
@@ -32,7 +32,8 @@ struct ErrorMessage {
 ErrorMessage to_message(const base::Error& error);
 base::Error to_error(const ErrorMessage& message);
 
-// The body. Codes that the version does not know are sent as the nearest that it knows, as Cassandra does.
+// Appends the body. A code that the version does not have is sent as the nearest one that it has, as
+// Cassandra does.
 void append_error(Bytes& out, Version version, const ErrorMessage& message);
 base::Result<ErrorMessage> decode_error(BytesView body, Version version);
 

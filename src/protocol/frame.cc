@@ -9,11 +9,11 @@ namespace sibyl::protocol {
 namespace {
 
 constexpr uint8_t response_bit = 0x80;
-// Below this lz4 and snappy rarely save a packet, and never the time.
+// Below this size lz4 and snappy rarely save a packet, and are not worth the time.
 constexpr size_t compression_threshold = 512;
 
 struct OpcodeEntry {
-  std::string_view name;  // empty: no such message
+  std::string_view name;  // empty: no such opcode
   Direction direction = Direction::request;
 };
 
@@ -44,7 +44,7 @@ std::string_view direction_name(Direction direction) {
   return direction == Direction::request ? "REQUEST" : "RESPONSE";
 }
 
-// v1 and v2 had a shorter header with a one-byte stream; it is answered in kind.
+// v1 and v2 had a shorter header with a one-byte stream. The response uses the same header.
 FrameStep refuse_version(BytesView bytes, uint8_t version) {
   const bool short_header = version < static_cast<uint8_t>(Version::v3);
   FrameStep step;
@@ -59,7 +59,7 @@ FrameStep refuse_version(BytesView bytes, uint8_t version) {
 }
 
 std::optional<base::Error> check_opcode(uint8_t opcode, Direction got, Direction expected) {
-  constexpr uint8_t credentials = 4;  // of version 1
+  constexpr uint8_t credentials = 4;  // only in version 1
   const OpcodeEntry entry = describe(opcode);
   if (opcode == credentials) return protocol_error("Unsupported message");
   if (entry.name.empty())

@@ -1,4 +1,4 @@
-// Frames: the header before every message, and cutting a stream of bytes into frames.
+// Frames: the header of every message, and splitting a byte stream into frames.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ enum class Opcode : uint8_t {
   auth_success = 0x10,
 };
 
-// As Cassandra's messages spell it: "STARTUP".
+// The name in Cassandra's messages, such as "STARTUP".
 std::string_view opcode_name(Opcode opcode);
 
 enum class Direction : uint8_t { request, response };
@@ -55,15 +55,15 @@ struct Header {
 
 inline constexpr size_t header_size = 9;
 inline constexpr size_t default_body_limit = 16u << 20;
-// The specification's bound. A claim of this or more is no message: the connection cannot go on.
+// The specification's bound. A frame that claims this or more is invalid, and the connection must be closed.
 inline constexpr size_t largest_body = 256u << 20;
 
-// What the front of a receive buffer holds.
+// The result of parsing the front of a receive buffer.
 struct FrameStep {
   enum class Kind : uint8_t {
-    incomplete,  // `size` bytes are needed to know more
-    frame,       // header and body (borrowed), `size` bytes in all
-    refused,     // answer `error` on header.stream, skip `size` bytes (perhaps more than are here), go on
+    incomplete,  // at least `size` bytes are needed
+    frame,       // header and body (borrowed), `size` bytes together
+    refused,     // answer `error` on header.stream, skip `size` bytes (some may be still to come), continue
     fatal,       // answer `error` on header.stream with a header of version `answer_version`, then close
   };
   Kind kind = Kind::incomplete;
@@ -74,16 +74,17 @@ struct FrameStep {
   std::optional<base::Error> error;
 };
 
-// Looks at the front of `bytes` and consumes nothing. `expected` is what the other side sends.
+// Parses the front of `bytes`, and consumes nothing. `expected` is the direction in which the other side
+// sends.
 FrameStep next_frame(BytesView bytes, Direction expected, size_t body_limit);
 
-// Writes one frame at the end of `out`: construct, append the body to `out`, finish. Between the two only the
-// body may be appended.
+// Writes one frame at the end of `out`. Construct it, append the body to `out`, then call finish(). Nothing
+// else may be appended in between.
 class FrameWriter {
  public:
-  // `direction` is that of the message written.
+  // `direction` is the direction of the written message.
   FrameWriter(Bytes& out, Direction direction, const Header& header);
-  // Sets the length; compresses the body when it is large enough to gain from it.
+  // Sets the length. Compresses the body if it is large enough to benefit.
   void finish(Compression compression = Compression::none);
 
  private:
@@ -91,16 +92,18 @@ class FrameWriter {
   size_t start_;
 };
 
-// What precedes the message in a body: [<tracing_id>][<warnings>][<custom_payload>].
+// The optional fields that precede the message in a body: [<tracing_id>][<warnings>][<custom_payload>].
 struct Envelope {
   BytesView tracing_id;  // 16 bytes in responses, or empty
   std::vector<std::string> warnings;
   BytesMap custom_payload;
 };
-// Takes the envelope off the front of `body`. Requests carry neither tracing id nor warnings.
+// Decodes the envelope and removes it from the front of `body`. Requests have neither tracing id nor
+// warnings.
 base::Status take_envelope(const Header& header, Direction direction, BytesView& body, Envelope& envelope);
 
-// A whole error frame under any version's header: 8 bytes with a one-byte stream before v3.
+// Appends a complete error frame with the header of any version. Before v3 the header has 8 bytes, with a
+// one-byte stream.
 void append_refusal(Bytes& out, uint8_t version, int16_t stream, const base::Error& error);
 
 }  // namespace sibyl::protocol

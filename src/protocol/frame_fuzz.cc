@@ -1,6 +1,7 @@
-// Cuts any bytes into frames, both ways, and decodes every message found, compressed ones too. What decodes
-// is encoded again and must decode to the same bytes. The bytes are also taken as segments, and, since chance
-// finds no checksum, as what segments with right checksums hold.
+// Splits the input into frames, in both directions, and decodes every message, including compressed ones. A
+// message that decodes is encoded again, and must decode to the same bytes. The input is also parsed as
+// segments. Since a fuzzer rarely finds a valid checksum, it is also used as the contents of segments with
+// correct checksums.
 #include <cstdint>
 #include <cstdlib>
 
@@ -134,7 +135,7 @@ void walk(BytesView bytes, Direction direction) {
   }
 }
 
-// A segment with right checksums around any payload. Under lz4 the payload claims `plain_size` bytes.
+// A segment with correct checksums around any payload. With lz4 the payload claims `plain_size` bytes.
 Bytes sealed(BytesView payload, bool is_self_contained, Compression compression, uint64_t plain_size) {
   const size_t header_bytes = compression == Compression::none ? 3 : 5;
   uint64_t header = payload.size();
@@ -174,7 +175,7 @@ void walk_segments(BytesView bytes, Compression compression, Direction direction
   }
 }
 
-// Two segments of one frame, or one with many, cut where the first byte says.
+// Two segments of one frame, or one segment with many frames. The first byte says where to split.
 void walk_sealed(BytesView bytes, Direction direction) {
   if (bytes.empty() || bytes.size() > largest_payload) return;
   const size_t cut = static_cast<uint8_t>(bytes[0]) % bytes.size();
@@ -187,7 +188,7 @@ void walk_sealed(BytesView bytes, Direction direction) {
   walk_segments(sealed(bytes.substr(1), true, Compression::lz4, 1 + cut * 64), Compression::lz4, direction);
 }
 
-// Whole frames come back from the segments that they were put in.
+// Complete frames survive a round trip through segments.
 void wrap_and_unwrap(BytesView bytes) {
   size_t whole = 0;
   while (true) {

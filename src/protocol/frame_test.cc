@@ -35,7 +35,7 @@ TEST(Frame, NegativeStreamsAreKept) {
   EXPECT_EQ(step.header.stream, -1);
 }
 
-TEST(Frame, UnsupportedVersionsAreRefusedUnderOneThatIs) {
+TEST(Frame, UnsupportedVersionsAreRefusedInASupportedOne) {
   for (const int version : {0, 6, 65, 66, 127}) {
     Bytes bytes = hex("000000090500000000");
     bytes[0] = static_cast<char>(version);
@@ -68,7 +68,7 @@ TEST(Frame, VersionTwoIsAnsweredWithItsShortHeader) {
 }
 
 TEST(Frame, RefusalOfSixtySixMatchesRecordedAnswer) {
-  // What Cassandra 5.0 sends, but for its list of versions.
+  // Recorded from Cassandra 5.0, except for the list of versions.
   Bytes out;
   append_refusal(out, 5, 9, unsupported_version(66));
   const FrameStep step = next_frame(out, Direction::response, default_body_limit);
@@ -147,8 +147,8 @@ TEST(Frame, SmallBodiesStayUncompressed) {
   EXPECT_EQ(next_frame(out, Direction::request, default_body_limit).header.flags, 0);
 }
 
-TEST(Compression, ClaimsAreNotBelieved) {
-  // 16 MiB claimed by six bytes.
+TEST(Compression, ClaimedLengthsAreNotTrusted) {
+  // Six bytes claim 16 MiB.
   EXPECT_FALSE(decompress(Compression::lz4, hex("01000000abcd"), default_body_limit));
   EXPECT_FALSE(decompress(Compression::lz4, hex("ffffffff00"), default_body_limit));
   EXPECT_FALSE(decompress(Compression::lz4, "abc", default_body_limit));

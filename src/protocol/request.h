@@ -1,5 +1,5 @@
-// Requests: what clients send. Decoded ones borrow from the body they were decoded from; decoding into a
-// message that was used before keeps its memory.
+// Requests: the messages that clients send. A decoded message borrows from its body. Decoding into a message
+// that was used before reuses its memory.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,11 @@ namespace sibyl::protocol {
 
 struct Startup {
   StringMap options;  // keys in upper case
-  // nullptr when there is none.
+  // Returns nullptr if there is no such option.
   const std::string* find(std::string_view key) const;
 };
 
-// What QUERY and EXECUTE bring beside their statement.
+// The parameters of QUERY and EXECUTE besides the statement.
 struct QueryParameters {
   Consistency consistency = Consistency::one;
   Consistency serial_consistency = Consistency::serial;
@@ -58,7 +58,7 @@ struct Batch {
   struct Statement {
     bool is_prepared = false;
     BytesView text_or_id;
-    uint32_t first_value = 0;  // in `values`
+    uint32_t first_value = 0;  // index in `values`
     uint32_t value_count = 0;
   };
   Kind kind = Kind::logged;
@@ -67,7 +67,7 @@ struct Batch {
   QueryParameters parameters;            // without values
 };
 
-// Bodies, without the envelope (frame.h).
+// These decode and append bodies without the envelope (frame.h).
 base::Status decode_startup(BytesView body, Startup& message);
 base::Status decode_query(BytesView body, Version version, Query& message);
 base::Status decode_prepare(BytesView body, Version version, Prepare& message);

@@ -72,7 +72,7 @@ TEST(Request, NamedValues) {
   EXPECT_EQ(decoded.parameters.names, (std::vector<std::string_view>{"a", "b"}));
 }
 
-TEST(Request, DecodingAgainForgetsTheLastMessage) {
+TEST(Request, DecodingClearsThePreviousMessage) {
   Query first;
   first.text = "x";
   first.parameters.values = {ValueView::of("1")};
@@ -91,7 +91,7 @@ TEST(Request, DecodingAgainForgetsTheLastMessage) {
 
 TEST(Request, NegativeLengths) {
   Query decoded;
-  // -2 is unset from v4 on and null before; -3 is an error from v4 on.
+  // -2 means unset from v4 on, and null before. -3 is an error from v4 on.
   const Bytes unset =
       hex("0000000178"
           "0001"
@@ -239,19 +239,19 @@ TEST(Request, VersionFiveHasWideFlagsKeyspaceAndNow) {
   EXPECT_EQ(decoded.parameters.now_seconds, 1'000);
   for (size_t size = 0; size < out.size(); ++size)
     EXPECT_FALSE(decode_query(BytesView(out).substr(0, size), Version::v5, decoded)) << size;
-  // The smallest number stands for none.
+  // The smallest number means "not given".
   ASSERT_TRUE(decode_query(hex("0000000178"
                                "000100000100"
                                "80000000"),
                            Version::v5, decoded));
   EXPECT_FALSE(decoded.parameters.now_seconds);
-  // Older versions send neither.
+  // Older versions have neither field.
   Bytes four;
   append_query(four, Version::v4, query);
   EXPECT_EQ(base::to_hex(four), "00000001780001050001000000013100000005");
 }
 
-TEST(Request, ExecuteOfVersionFiveNamesItsMetadata) {
+TEST(Request, ExecuteOfVersionFiveHasAMetadataId) {
   Execute message;
   message.id = "abcd";
   message.result_metadata_id = "ef";

@@ -113,7 +113,7 @@ RowsResult read_rows(WireReader& reader, Version version) {
   result.paging_state = std::move(metadata.paging_state);
   result.new_metadata_id = std::move(metadata.new_metadata_id);
   const int32_t count = reader.int_();
-  // A row without columns takes no bytes, so nothing else would bound its number.
+  // Rows without columns take no bytes, so nothing else would bound their number.
   if (count < 0 || (count > 0 && result.column_count == 0))
     reader.fail(fmt::format("Invalid row count {}", count));
   const BytesView rows = reader.rest();
@@ -148,7 +148,7 @@ bool has_arguments(SchemaChange::Target target) {
 }
 
 void append_change(Bytes& out, Version version, const SchemaChange& change) {
-  // v3 knows nothing of functions: their keyspace counts as updated.
+  // v3 has no events for functions. Their keyspace is reported as updated instead.
   const bool as_keyspace = has_arguments(change.target) && !has_function_events(version);
   const auto kind = as_keyspace ? SchemaChange::Kind::updated : change.kind;
   const auto target = as_keyspace ? SchemaChange::Target::keyspace : change.target;
@@ -210,13 +210,13 @@ void append_prepared_result(Bytes& out, Version version, const PreparedHeader& h
   append_int(out, global ? metadata_flag::global_tables_spec : 0);
   append_int(out, static_cast<int32_t>(header.markers.size()));
   if (has_partition_key_indexes(version)) {
-    // Indexes into markers of several tables would name no one partition.
+    // If the markers belong to several tables, their indexes would not name a single partition.
     const auto keys = global ? header.partition_key_markers : std::span<const uint16_t>();
     append_int(out, static_cast<int32_t>(keys.size()));
     for (const uint16_t marker : keys) append_short(out, marker);
   }
   append_columns(out, version, header.markers, global);
-  // A statement without rows has metadata that says so: NO_METADATA and no columns.
+  // A statement without rows has the flag NO_METADATA and no columns.
   RowsHeader result;
   result.columns = header.result;
   result.skip_metadata = header.result.empty();

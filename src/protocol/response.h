@@ -1,4 +1,4 @@
-// Responses: what servers send. (ERROR: error_message.h.)
+// Responses: the messages that servers send. For ERROR see error_message.h.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@
 
 namespace sibyl::protocol {
 
-// A column of a result, or a bind marker, as the encoder needs it: borrowed.
+// A column of a result, or a bind marker, for encoding. Borrows everything.
 struct ColumnView {
   std::string_view keyspace, table, name;
   const types::Type* type = nullptr;
 };
 
-// The same, decoded.
+// A decoded column or bind marker.
 struct Column {
   std::string keyspace, table, name;
   types::TypePtr type;
@@ -56,11 +56,11 @@ void append_schema_change_result(Bytes& out, Version version, const SchemaChange
 struct RowsHeader {
   std::span<const ColumnView> columns;
   bool skip_metadata = false;
-  std::optional<BytesView> paging_state;     // there is more
-  std::optional<BytesView> new_metadata_id;  // v5: not what the client has; metadata must not be skipped
+  std::optional<BytesView> paging_state;     // set if there are more rows
+  std::optional<BytesView> new_metadata_id;  // v5: set if the client's is outdated; excludes skip_metadata
   uint32_t row_count = 0;
 };
-// After it the rows follow: for each row and column an [int] length (-1: null) and the bytes.
+// The caller appends the rows after it: for each row and column an [int] length (-1: null) and the bytes.
 void append_rows_header(Bytes& out, Version version, const RowsHeader& header);
 
 struct PreparedHeader {
@@ -68,17 +68,17 @@ struct PreparedHeader {
   BytesView result_metadata_id;  // v5
   std::span<const ColumnView> markers;
   std::span<const uint16_t> partition_key_markers;
-  std::span<const ColumnView> result;  // empty when it returns no rows
+  std::span<const ColumnView> result;  // empty if the statement returns no rows
 };
 void append_prepared_result(Bytes& out, Version version, const PreparedHeader& header);
 
 struct RowsResult {
   uint32_t column_count = 0;
-  std::vector<Column> columns;  // empty when metadata was skipped
+  std::vector<Column> columns;  // empty if metadata was skipped
   std::optional<Bytes> paging_state;
   std::optional<Bytes> new_metadata_id;
   uint32_t row_count = 0;
-  Bytes rows;  // checked: row_count times column_count values
+  Bytes rows;  // has been checked to hold row_count times column_count values
 };
 struct PreparedResult {
   Bytes id;
@@ -94,14 +94,14 @@ struct SetKeyspaceResult {
 using ResultMessage = std::variant<VoidResult, RowsResult, SetKeyspaceResult, PreparedResult, SchemaChange>;
 base::Result<ResultMessage> decode_result(BytesView body, Version version);
 
-// --- The others
+// --- Other responses
 
 void append_supported(Bytes& out, const StringMultimap& options);
 base::Result<StringMultimap> decode_supported(BytesView body);
 
 void append_authenticate(Bytes& out, std::string_view authenticator);
 base::Result<std::string> decode_authenticate(BytesView body);
-// AUTH_CHALLENGE and AUTH_SUCCESS: a token, perhaps null.
+// The token of AUTH_CHALLENGE and AUTH_SUCCESS, which may be null.
 void append_auth_token(Bytes& out, std::optional<BytesView> token);
 base::Result<std::optional<BytesView>> decode_auth_token(BytesView body);
 

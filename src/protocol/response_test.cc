@@ -153,7 +153,7 @@ TEST(Response, ChangedMetadataMatchesRecordedBytes) {
   const auto decoded = decode_result(out, Version::v5);
   ASSERT_TRUE(decoded);
   EXPECT_EQ(std::get<RowsResult>(*decoded).new_metadata_id, metadata_id);
-  // With a paging state too, which comes first.
+  // The same with a paging state, which comes first.
   header.paging_state = "pq";
   Bytes paged;
   append_rows_header(paged, Version::v5, header);
@@ -164,7 +164,7 @@ TEST(Response, ChangedMetadataMatchesRecordedBytes) {
             "001020b7fe8510d99228eec24d9ecd5a2ff1");
 }
 
-TEST(Response, MarkersOfSeveralTablesNameNoPartition) {
+TEST(Response, MarkersOfSeveralTablesGiveNoPartitionKey) {
   const std::vector<ColumnView> markers = {{"ks", "a", "k", int_type.get()},
                                            {"ks", "b", "k", int_type.get()}};
   Bytes out;
@@ -218,7 +218,7 @@ TEST(Response, RowsWithPagingAndSkippedMetadata) {
   EXPECT_EQ(base::to_hex(skipped), "00000002000000040000000200000002");
 }
 
-TEST(Response, RowCountsAreNotBelieved) {
+TEST(Response, RowCountsAreChecked) {
   EXPECT_FALSE(decode_result(hex("0000000200000004000000007fffffff"), Version::v4));
   EXPECT_FALSE(decode_result(hex("00000002000000040000000100000005"
                                  "ffffffff"),
@@ -401,7 +401,7 @@ TEST(Error, AreTranslatedForOlderVersions) {
   EXPECT_EQ(code_sent(base::ErrorCode::cas_write_unknown, Version::v5), base::ErrorCode::cas_write_unknown);
 }
 
-TEST(Error, CarriesWhatExistsAndTheUnknownId) {
+TEST(Error, CarriesTheExistingNameAndTheUnknownId) {
   base::ErrorDetails details;
   details.code = base::ErrorCode::already_exists;
   details.message = "Cannot add already existing table \"t\" to keyspace \"proto_ks\"";

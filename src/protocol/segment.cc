@@ -14,10 +14,11 @@ namespace {
 constexpr size_t crc24_size = 3;
 constexpr size_t trailer_size = 4;
 constexpr uint64_t length_mask = largest_payload;
-// Below this lz4 gains too little for the time.
+// Below this size lz4 saves too little to be worth the time.
 constexpr size_t compression_threshold = 128;
 
-// Without compression: 17 bits of length and the flag. With: two lengths and the flag.
+// Header sizes. Without compression: a 17-bit length and the flag. With compression: two lengths and the
+// flag.
 struct Layout {
   size_t header_bytes;
   unsigned flag_bit;
@@ -89,7 +90,7 @@ void append_segment(Bytes& out, BytesView payload, bool is_self_contained, Compr
   size_t size = payload.size();
   size_t plain_size = 0;
   if (compression != Compression::none && size >= compression_threshold) {
-    // lz4 gives up when the result would not be smaller: then there is no room for it.
+    // The buffer is smaller than the payload, so lz4 fails if the result would not be smaller.
     out.resize(payload_start + size);
     const int compressed = LZ4_compress_default(payload.data(), out.data() + payload_start,
                                                 static_cast<int>(size), static_cast<int>(size - 1));

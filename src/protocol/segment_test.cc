@@ -27,7 +27,7 @@ Bytes payload_of(const SegmentStep& step) {
   return status ? plain : Bytes();
 }
 
-// Every frame in the segments, in order; fails the test when something is left over.
+// Returns the frames of the segments, in order. Fails the test if bytes are left over.
 std::vector<Bytes> frames_in(BytesView bytes, Compression compression) {
   std::vector<Bytes> frames;
   LargeFrame large;
@@ -55,7 +55,7 @@ std::vector<Bytes> frames_in(BytesView bytes, Compression compression) {
   return frames;
 }
 
-// The vectors are what the Python driver 3.25 writes.
+// The vectors were written by the Python driver 3.25.
 TEST(Segment, MatchesRecordedBytes) {
   Bytes out;
   append_segments(out, frame_of("", Opcode::options), Compression::none);
@@ -78,7 +78,7 @@ TEST(Segment, DecodesRecordedCompressedBytes) {
   EXPECT_EQ(payload_of(step), frame_of(Bytes(256, 'a')));
 }
 
-TEST(Segment, LargeFramesTakeSeveral) {
+TEST(Segment, LargeFramesUseSeveralSegments) {
   const Bytes frame = frame_of(Bytes(140'000, 'b'));
   Bytes out;
   append_segments(out, frame, Compression::none);
@@ -89,14 +89,14 @@ TEST(Segment, LargeFramesTakeSeveral) {
   EXPECT_EQ(frames_in(out, Compression::none), std::vector<Bytes>{frame});
 }
 
-TEST(Segment, EmptyOnesHoldNothing) {
+TEST(Segment, EmptySegmentsHoldNothing) {
   const Bytes empty = hex("0000026a36c4d37e7744");
   const SegmentStep step = next_segment(empty, Compression::none);
   ASSERT_EQ(step.kind, SegmentStep::Kind::segment);
   EXPECT_TRUE(step.payload.empty());
 }
 
-TEST(Segment, SmallFramesShareOne) {
+TEST(Segment, SmallFramesShareASegment) {
   const Bytes one = frame_of("one"), two = frame_of(Bytes(70'000, '2')), three = frame_of(Bytes(70'000, '3'));
   for (const auto compression : {Compression::none, Compression::lz4}) {
     Bytes out;
@@ -134,7 +134,7 @@ TEST(Segment, EveryFlippedBitIsFound) {
   }
 }
 
-TEST(Segment, CorruptionIsSaidWhere) {
+TEST(Segment, CorruptionIsLocated) {
   Bytes bytes = hex("090002a4c8c1050000010500000000b5557487");
   EXPECT_EQ(next_segment(bytes, Compression::none).error->message(),
             "Segment is invalid, unrecoverable CRC mismatch detected in frame body. Read -2022419019, "
@@ -144,8 +144,8 @@ TEST(Segment, CorruptionIsSaidWhere) {
             "Segment is invalid, unrecoverable CRC mismatch detected in frame header.");
 }
 
-TEST(Segment, FalseLz4IsRefused) {
-  // Checksums are right, the claimed length is not.
+TEST(Segment, InvalidLz4IsRefused) {
+  // The checksums are correct, but the claimed length is not.
   Bytes recorded = hex("1400120204788abaaf050000010700000100610100e7506161616161704685a2");
   const uint64_t header = 0x14 | uint64_t{266} << 17 | uint64_t{1} << 34;
   const uint64_t checked = header | uint64_t{crc24(header, 5)} << 40;
@@ -156,7 +156,7 @@ TEST(Segment, FalseLz4IsRefused) {
   EXPECT_FALSE(open_payload(step, plain.data()));
 }
 
-TEST(Segment, AnyFramesComeBack) {
+TEST(Segment, AnyFramesRoundTrip) {
   EXPECT_TRUE(rc::check([](const std::vector<uint16_t>& sizes, bool compressed, char fill) {
     const auto compression = compressed ? Compression::lz4 : Compression::none;
     std::vector<Bytes> frames;
@@ -170,7 +170,7 @@ TEST(Segment, AnyFramesComeBack) {
   }));
 }
 
-TEST(LargeFrame, RefusedOnesAreSkipped) {
+TEST(LargeFrame, RefusedFramesAreSkipped) {
   LargeFrame large;
   const Bytes frame = frame_of(Bytes(1000, 'x'));
   EXPECT_EQ(large.add(BytesView(frame).substr(0, 300), Direction::request, 500),
@@ -186,7 +186,7 @@ TEST(LargeFrame, RefusedOnesAreSkipped) {
   EXPECT_EQ(large.take(), next);
 }
 
-TEST(LargeFrame, MoreThanTheHeaderSaysIsFatal) {
+TEST(LargeFrame, MoreBytesThanTheHeaderSaysIsFatal) {
   LargeFrame large;
   EXPECT_EQ(large.add(frame_of("body") + "x", Direction::request, 500), LargeFrame::Progress::fatal);
   EXPECT_EQ(large.step().error->message(), "Message of 13 bytes in segments that hold 14 bytes");

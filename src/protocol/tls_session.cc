@@ -10,7 +10,8 @@ namespace sibyl::protocol {
 
 namespace {
 
-// The error queue belongs to the thread: what an earlier conversation left there would be taken for ours.
+// OpenSSL's error queue is per thread. It is cleared so that an error of another session is not mistaken for
+// ours.
 void forget_errors() {
   ERR_clear_error();
   errno = 0;

@@ -1,7 +1,7 @@
-// One encrypted conversation over a non-blocking socket, of a client or of a server.
+// One TLS session over a non-blocking socket, of a client or a server.
 //
-// Never waits. What an operation waits for is its outcome; the same operation is tried again then, with the
-// same bytes. Threads: one at a time.
+// Never blocks. If an operation returns wants_read or wants_write, the caller must wait for the socket and
+// then call the same operation again with the same arguments. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -16,24 +16,24 @@ class TlsSession {
  public:
   enum class Outcome { done, wants_read, wants_write, closed, failed };
 
-  // Owns `ssl`, which has its socket (not owned) and its role; nullptr: there was no memory for it. `peer`:
-  // what errors call the other side.
+  // Takes ownership of `ssl`, whose socket and role are set. The socket is not owned. nullptr: out of memory;
+  // handshake() fails. `peer` is the name of the other side in errors.
   TlsSession(ssl_st* ssl, const char* peer);
   ~TlsSession();
   TlsSession(const TlsSession&) = delete;
 
   Outcome handshake();
-  // `done`: at least one byte.
+  // `done` means that at least one byte was transferred.
   Outcome read(char* to, size_t size, size_t& got);
   Outcome write(const char* from, size_t size, size_t& sent);
-  // Bytes that can be read although the socket has none.
+  // True if bytes can be read although the socket has none.
   bool has_pending() const;
-  // From the socket, since the start.
+  // Encrypted bytes read from the socket since the start.
   uint64_t bytes_read() const;
-  // Says goodbye, if that goes without waiting.
+  // Sends close_notify if that is possible without blocking.
   void shut_down();
 
-  // After `closed` or `failed`.
+  // REQUIRES: an operation has returned `closed` or `failed`.
   const std::string& error() const { return error_; }
 
  protected:
@@ -44,7 +44,7 @@ class TlsSession {
 
   ssl_st* ssl_;
   const char* peer_;
-  bool has_failed_ = false;  // nothing can be said any more
+  bool has_failed_ = false;  // nothing more can be sent
   std::string error_;
 };
 

@@ -1,5 +1,5 @@
-// Messages as a real Cassandra and its clients sent them (tests/data/protocol.txt), decoded and encoded
-// again.
+// Decodes and re-encodes messages that were recorded from Cassandra and its clients
+// (tests/data/protocol.txt).
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -42,7 +42,7 @@ std::vector<Exchange> recorded() {
   return exchanges;
 }
 
-// The body of a request, decoded and encoded again; empty when it does not decode.
+// Decodes and re-encodes the body of a request. Returns an empty string if it does not decode.
 Bytes again(Opcode opcode, BytesView body, Version version) {
   Bytes out;
   switch (opcode) {
@@ -80,7 +80,7 @@ Bytes again(Opcode opcode, BytesView body, Version version) {
   return out;
 }
 
-TEST(Vectors, RequestsComeBack) {
+TEST(Vectors, RequestsRoundTrip) {
   std::map<Opcode, int> seen;
   for (const Exchange& exchange : recorded()) {
     if (exchange.name == "events" || exchange.name == "frames" || exchange.name.starts_with("version "))
@@ -94,7 +94,7 @@ TEST(Vectors, RequestsComeBack) {
     ASSERT_TRUE(take_envelope(step.header, Direction::request, body, envelope));
     if (step.header.version == Version::v3 && body.ends_with("\xff\xff\xff\xfe")) continue;
     const Bytes found = again(step.header.opcode, body, step.header.version);
-    if (found.size() != body.size()) continue;  // an empty list of values, or one that is refused
+    if (found.size() != body.size()) continue;  // an empty list of values, or a refused one
     EXPECT_EQ(base::to_hex(found), base::to_hex(body));
     ++seen[step.header.opcode];
   }

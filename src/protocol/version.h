@@ -1,5 +1,5 @@
-// Versions of the native protocol, and what differs between them. Everything that depends on a version asks
-// here, so that another version is one place to change.
+// Versions of the native protocol and their differences. All code that depends on the version uses these
+// functions, so that support for another version is added in one place.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +11,16 @@ namespace sibyl::protocol {
 
 enum class Version : uint8_t { v3 = 3, v4 = 4, v5 = 5 };
 
-// What a server of ours speaks.
+// The versions that the server supports.
 inline constexpr Version oldest_version = Version::v3;
 inline constexpr Version newest_version = Version::v5;
 
 inline bool is_supported(uint8_t version) {
   return version >= static_cast<uint8_t>(oldest_version) && version <= static_cast<uint8_t>(newest_version);
 }
-// As SUPPORTED lists them: "3/v3".
+// The name in SUPPORTED, such as "3/v3".
 std::string version_name(Version version);
-// Cassandra's refusal, which drivers read to try a lower version.
+// Cassandra's error text, which drivers parse to retry with a lower version.
 base::Error unsupported_version(uint8_t version);
 
 inline bool has_unset_values(Version version) {
@@ -38,7 +38,8 @@ inline bool has_failure_errors(Version version) {
 inline bool has_function_events(Version version) {
   return version >= Version::v4;
 }
-// Once STARTUP is answered, frames travel in segments (segment.h), which are compressed instead of bodies.
+// After the response to STARTUP, frames are sent in segments (segment.h). Segments are compressed, not
+// bodies.
 inline bool has_segments(Version version) {
   return version >= Version::v5;
 }

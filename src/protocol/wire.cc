@@ -193,8 +193,8 @@ Consistency WireReader::consistency() {
   return static_cast<Consistency>(code);
 }
 
-// Counts come from the other side, so nothing is reserved for them: every element takes bytes that must be
-// there.
+// Counts come from the other side, so no memory is reserved for them. Each element must be present in the
+// input.
 std::vector<std::string> WireReader::string_list() {
   std::vector<std::string> list;
   const uint16_t count = short_();

@@ -1,7 +1,7 @@
 // The notations of the protocol's specification: [short], [string], [bytes], [value] and so on.
 //
-// Writers append to a byte string. WireReader reads front to back and borrows from the bytes it was given;
-// after a failed read it stays failed, so that a decoder may check once at its end, and says what was wrong.
+// The append functions append to a byte string. WireReader reads from front to back and borrows from its
+// input. After a failed read it stays failed, so a decoder may check status() once at its end.
 #pragma once
 
 #include <bit>
@@ -23,7 +23,7 @@ namespace sibyl::protocol {
 using base::Bytes;
 using base::BytesView;
 
-// The native protocol's numbers.
+// The values are those of the native protocol.
 enum class Consistency : uint16_t {
   any = 0,
   one = 1,
@@ -66,12 +66,12 @@ inline void append_long(Bytes& out, int64_t value) {
   append_int(out, static_cast<int32_t>(value >> 32));
   append_int(out, static_cast<int32_t>(value));
 }
-// Longer ones are cut at a character's boundary: a [string] holds at most 65,535 bytes.
+// A [string] holds at most 65,535 bytes. Longer texts are truncated at a character boundary.
 void append_string(Bytes& out, std::string_view text);
 void append_long_string(Bytes& out, std::string_view text);
 void append_bytes(Bytes& out, BytesView bytes);
 void append_null(Bytes& out);
-// REQUIRES: id.size() <= 65,535.
+// REQUIRES: bytes.size() <= 65,535.
 void append_short_bytes(Bytes& out, BytesView bytes);
 void append_value(Bytes& out, const types::ValueView& value);
 void append_consistency(Bytes& out, Consistency consistency);
@@ -86,7 +86,7 @@ class WireReader {
  public:
   explicit WireReader(BytesView bytes) : rest_(bytes) {}
 
-  // Each gives zero or nothing after a failure.
+  // After a failure each returns zero or an empty value.
   uint8_t byte();
   uint16_t short_();
   int32_t int_();
@@ -104,7 +104,7 @@ class WireReader {
   BytesMap bytes_map();
   void inet(Bytes& address, int32_t& port);
 
-  // Fails the reader; the first failure is the one that is kept.
+  // Fails the reader. Only the first failure is kept.
   void fail(std::string message);
 
   bool ok() const { return ok_; }

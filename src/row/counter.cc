@@ -30,7 +30,7 @@ CounterUpdate increment(const Cell* current, int64_t delta, int64_t now_micros) 
       update.timestamp = std::max(now_micros, current->timestamp + 1);
   }
   update.counter.clock =
-      static_cast<int64_t>(static_cast<uint64_t>(update.counter.clock) + 1);  // wraps, as the value does
+      static_cast<int64_t>(static_cast<uint64_t>(update.counter.clock) + 1);  // wraps around, like the value
   update.counter.value =
       static_cast<int64_t>(static_cast<uint64_t>(update.counter.value) + static_cast<uint64_t>(delta));
   return update;

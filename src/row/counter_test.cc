@@ -30,7 +30,7 @@ TEST(Counter, IncrementsFromNothing) {
   EXPECT_EQ(update.counter.value, -3);
 }
 
-// Each increment wins against the one before it, also when the clock stands still or goes backwards.
+// Each increment wins over the previous one, even if the clock stands still or goes backwards.
 TEST(Counter, EveryIncrementWins) {
   base::Bytes bytes = encode_counter({7, 40});
   Cell cell;

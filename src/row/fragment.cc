@@ -16,25 +16,26 @@ constexpr uint8_t has_range_flag = 0x04;
 constexpr uint8_t has_clustering = 0x08;
 constexpr uint8_t has_column_deletions = 0x10;
 constexpr uint8_t marker_expires = 0x20;
-constexpr uint8_t has_expiry = 0x40;  // base TTL and expiry: the marker's, else the first expiring cell's
-constexpr uint8_t has_local =
-    0x80;  // base local time: the deletion's, else the first column deletion's, else …
+// base TTL and expiry: those of the marker, else of the first expiring cell
+constexpr uint8_t has_expiry = 0x40;
+// Base local time: that of the deletion, else of the first column deletion, else of the first tombstone.
+constexpr uint8_t has_local = 0x80;
 
-// Flags of a cell, in its head byte; the two lowest bits are its kind.
+// Flags of a cell, in its first byte. The two lowest bits are its kind.
 constexpr uint8_t kind_bits = 0x03;
 constexpr uint8_t base_timestamp_bit = 0x04;
-constexpr uint8_t base_time_bit =
-    0x08;  // the base expiry for an expiring cell, the base local time for a tombstone
+// Uses the base expiry (an expiring cell) or the base local time (a tombstone).
+constexpr uint8_t base_time_bit = 0x08;
 constexpr uint8_t path_bit = 0x10;
 constexpr uint8_t original_path_bit = 0x20;
 constexpr uint8_t next_column_bit = 0x40;
 constexpr uint8_t same_column_bit = 0x80;
 
-// Flags of a column deletion, below its column's distance.
+// Flags of a column deletion, in the bits below the column's distance.
 constexpr uint64_t deletion_base_timestamp = 2;
 constexpr uint64_t deletion_base_local = 1;
 
-// Distances between numbers wrap around, so that every pair of numbers has one.
+// Distances between numbers wrap around, so every pair of numbers has one.
 int64_t distance(int64_t from, int64_t to) {
   return static_cast<int64_t>(static_cast<uint64_t>(to) - static_cast<uint64_t>(from));
 }
@@ -47,10 +48,10 @@ bool precedes(const Cell& left, const Cell& right) {
   return left.path < right.path;
 }
 
-// What most items of a fragment share, and so is written once.
+// Values shared by most items of a fragment, which are written only once.
 struct Base {
   uint8_t flags = 0;
-  bool timed = false;  // something has a timestamp
+  bool timed = false;  // some item has a timestamp
   int64_t timestamp = 0;
   int32_t time_to_live = 0;
   int64_t expires_seconds = 0;
@@ -169,7 +170,7 @@ char* write_fragment(const Fragment& fragment, const Base& base, char* out) {
     writer.signed_varint(base.expires_seconds);
   }
   if (base.flags & has_local) writer.signed_varint(base.local_seconds);
-  // A marker or a cell beside the deletion is later than it, so the distance is a plain number.
+  // A marker or cell next to the deletion is later than it, so the distance is not negative.
   if (base.flags & has_deletion)
     writer.varint(static_cast<uint64_t>(distance(fragment.deletion.timestamp, base.timestamp)));
   if (base.flags & has_column_deletions) write_column_deletions(fragment, base, writer);
@@ -181,7 +182,7 @@ char* write_fragment(const Fragment& fragment, const Base& base, char* out) {
   return writer.at();
 }
 
-// Decodes, and refuses whatever the writer above would have written otherwise.
+// Decodes a fragment and rejects everything that the writer above would have written differently.
 class Decoder {
  public:
   Decoder(BytesView bytes, Fragment& fragment) : reader_(bytes), fragment_(fragment) {}
@@ -267,7 +268,7 @@ class Decoder {
     return true;
   }
 
-  // A number that differs from the base's, which `value` holds.
+  // Reads a number that must differ from the base's number, which `value` holds.
   bool read_other(int64_t& value) {
     int64_t by = 0;
     if (!reader_.signed_varint(by) || by == 0) return false;
@@ -343,7 +344,7 @@ class Decoder {
            deletions[next_deletion_].deletion.covers(cell.timestamp);
   }
 
-  // Every base is some item's own number: the item that base_of() takes it from.
+  // Returns true if every base equals the number of the item that base_of() takes it from.
   bool bases_are_owned() const {
     if ((base_.flags & has_expiry) && !expiry_owned_) return false;
     if ((base_.flags & has_local) && !local_owned_) return false;

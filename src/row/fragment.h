@@ -1,12 +1,13 @@
 // Row fragments: the one mergeable value that every store holds.
 //
-// A fragment is what one write says about one record: perhaps a row marker, perhaps a deletion, perhaps
-// cells, each with its timestamp. Fragments of one record merge by a law that is associative, commutative,
-// idempotent, total and needs no schema (merge.h). A plain row, a partition's own record (its deletion and
-// static row) and a range deletion are all fragments; the record's key says which (record_key.h).
+// A fragment is the content of one write to one record: an optional row marker, an optional deletion and any
+// number of cells, each with its timestamp. Fragments of one record merge by a law that is associative,
+// commutative, idempotent, total and needs no schema (merge.h). Rows, partition records (the partition's
+// deletion and static row) and range deletions are all fragments. The record key distinguishes them
+// (record_key.h).
 //
 // The encoding is documented in docs/storage-format.md and begins with a version byte. It is canonical: equal
-// contents have equal bytes, cells are sorted by (column, path), and a decoder refuses anything else.
+// contents have equal bytes, cells are sorted by (column, path), and the decoder rejects anything else.
 #pragma once
 
 #include <cstdint>
@@ -24,19 +25,19 @@ using base::BytesView;
 inline constexpr int64_t no_timestamp = std::numeric_limits<int64_t>::min();
 inline constexpr uint8_t fragment_version = 1;
 
-// A deletion covers everything written with its timestamp or an earlier one.
+// A deletion covers everything written at its timestamp or earlier.
 struct Deletion {
   int64_t timestamp = no_timestamp;
-  int64_t local_seconds = 0;  // when the server made it: purged gc_grace_seconds later
+  int64_t local_seconds = 0;  // when the server created it; purged gc_grace_seconds later
   bool exists() const { return timestamp != no_timestamp; }
   bool covers(int64_t written) const { return exists() && written <= timestamp; }
 };
 
-// The row marker that INSERT leaves: the row exists even when all its columns are null.
+// The row marker that INSERT writes. A row with a live marker exists even if all its columns are null.
 struct Marker {
   int64_t timestamp = no_timestamp;
-  int32_t time_to_live = 0;     // seconds; 0: forever
-  int64_t expires_seconds = 0;  // when time_to_live != 0
+  int32_t time_to_live = 0;     // seconds; 0: never expires
+  int64_t expires_seconds = 0;  // set if time_to_live != 0
   bool exists() const { return timestamp != no_timestamp; }
   bool is_live(int64_t now_seconds) const {
     return exists() && (time_to_live == 0 || now_seconds < expires_seconds);
@@ -54,14 +55,14 @@ enum class CellKind : uint8_t {
 struct Cell {
   uint32_t column = 0;  // the column's id, never reused within its table
   CellKind kind = CellKind::live;
-  // Multi-cell columns: which element, in order-preserving key bytes: set element, map key, list position
-  // (timeuuid bytes), user type field (16-bit index). Empty for plain columns.
+  // Identifies the element of a multi-cell column, as order-preserving key bytes: the set element, map key,
+  // list position (timeuuid bytes) or user type field (16-bit index). Empty for plain columns.
   BytesView path;
   int64_t timestamp = 0;
   int32_t time_to_live = 0;
   int64_t expires_seconds = 0;
   BytesView value;
-  // The element's own bytes where the path lost them (types::key_is_lossy); else empty.
+  // The element's serialised bytes if the path cannot reproduce them (types::key_is_lossy); otherwise empty.
   BytesView original_path;
 
   bool is_live(int64_t now_seconds) const {
@@ -70,24 +71,25 @@ struct Cell {
   }
 };
 
-// The deletion of a whole multi-cell column: `c = {...}` and `DELETE c` leave one under the new elements.
+// The deletion of a whole multi-cell column. `c = {...}` and `DELETE c` write one below the new elements.
 struct ColumnDeletion {
   uint32_t column = 0;
   Deletion deletion;
 };
 
-// A decoded fragment. Views point into the bytes it was decoded from (or into whoever built it).
+// A decoded fragment. Its views point into the bytes that it was decoded from, or into memory owned by its
+// builder.
 struct Fragment {
   Marker marker;
-  Deletion deletion;  // of the row; of the partition in its own record
-  // Partition record: some range deletion exists in the partition. Whoever writes a range deletion sets it in
-  // the same write set; a reader that does not find it need not look for range deletions.
+  Deletion deletion;  // of the row, or of the partition in a partition record
+  // Set in a partition record if the partition has range deletions. A write of a range deletion must set it
+  // in the same write set, because readers skip the search for range deletions if it is not set.
   bool has_range_deletions = false;
-  BytesView original_clustering;                 // the clustering key's bytes where the record key lost them
+  BytesView original_clustering;                 // serialised clustering key, if the record key is lossy
   std::vector<ColumnDeletion> column_deletions;  // sorted by column
   std::vector<Cell> cells;                       // sorted by (column, path), no duplicates
 
-  // Forgets everything but its memory.
+  // Resets all fields and keeps the vectors' capacity.
   void clear() {
     marker = {};
     deletion = {};
@@ -103,25 +105,26 @@ struct Fragment {
   }
 };
 
-// The form that is encoded: sorted by (column, path), duplicates merged by the law, nothing that the
-// fragment's own deletions cover. Keeps what is already so.
+// Brings the fragment into the form that is encoded: sorted by (column, path), duplicates merged by the merge
+// law, and without anything that the fragment's own deletions cover. A normalised fragment is left unchanged.
 void normalise(Fragment& fragment) noexcept;
 
-// Normalises, then replaces `out` by the fragment's bytes. Fields that a cell's kind does not have (a
+// Normalises the fragment and replaces `out` with its encoding. Fields that a cell's kind does not have (a
 // tombstone's value, a plain cell's expiry) are not written.
 void encode(Fragment& fragment, Bytes& out) noexcept;
 
-// False on anything that encode() could not have written. Never throws. The fragment's vectors keep their
-// capacity: a caller that decodes many records keeps one Fragment.
+// Returns false for anything that encode() could not have written. The fragment's vectors keep their
+// capacity, so a caller that decodes many records should reuse one Fragment.
 bool decode(BytesView bytes, Fragment& fragment) noexcept;
 
-// Whether the passing of time, or a purge, can ever change the record: it holds an expiry, a deletion or a
-// tombstone. Cheap: looks at two bytes. False also for bytes that are no fragment.
+// Returns true if time or a purge can change the record: it holds an expiry, a deletion or a tombstone. Reads
+// only two bytes. Returns false for bytes that are not a fragment.
 bool is_perishable(BytesView bytes) noexcept;
 
-// The fragment as a reader sees it at `now`: drops what `covering` (a partition or range deletion) or the
-// fragment's own deletions shadow, what has expired, and all tombstones; true when something is left: a live
-// marker or cell. For rows that UPDATE alone made, cells are enough to exist.
+// Reduces the fragment to what a reader sees at `now_seconds`. Drops expired cells, all tombstones, and
+// everything shadowed by `covering` (a partition or range deletion) or by the fragment's own deletions.
+// Returns true if a live marker or cell is left. A row written only by UPDATE has no marker; its cells
+// suffice.
 bool visible_at(Fragment& fragment, const Deletion& covering, int64_t now_seconds);
 
 }  // namespace sibyl::row

@@ -1,4 +1,4 @@
-// The codec and the merge law on a row of five columns, the inner loop of every write and read.
+// The codec and the merge law on a row of five columns: the inner loop of every write and read.
 #include <benchmark/benchmark.h>
 
 #include "row/merge.h"

@@ -1,5 +1,5 @@
-// Decodes any bytes: what is accepted is encoded to the same bytes; and the merge law holds on the input's
-// parts, whether they are fragments or not.
+// Decodes arbitrary bytes. Accepted bytes must be encoded to the same bytes, and the merge law must hold for
+// the parts of the input, whether they are fragments or not.
 #include <array>
 #include <cstdint>
 
@@ -28,7 +28,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     SIBYL_CHECK(BytesView(again) == input);
     sibyl::row::visible_at(fragment, {}, 0);
   }
-  // The first two bytes say where to cut the rest in three.
+  // The first two bytes determine where to cut the rest into three parts.
   if (size < 2) return 0;
   const BytesView rest = input.substr(2);
   const size_t first = std::min<size_t>(data[0], rest.size());

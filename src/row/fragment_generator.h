@@ -1,4 +1,5 @@
-// Generated fragments for property tests: few columns, paths, timestamps and values, so that ties are common.
+// Generators of fragments for property tests. They use few columns, paths, timestamps and values, so that
+// ties are common.
 #pragma once
 
 #include <rapidcheck.h>
@@ -12,7 +13,7 @@
 
 namespace sibyl::row {
 
-// A fragment and the bytes that its views point to.
+// A fragment and the bytes that its views point into.
 struct GeneratedFragment {
   std::deque<Bytes> bytes;
   Fragment fragment;
@@ -84,7 +85,7 @@ inline Bytes encoded_fragment() {
   return out;
 }
 
-// Anything that may be found where a fragment is expected.
+// Bytes that a decoder may find in place of a fragment: valid, damaged or random.
 inline Bytes anything() {
   switch (*rc::gen::inRange(0, 8)) {
     case 0:

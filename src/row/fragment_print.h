@@ -1,4 +1,4 @@
-// Fragments as text: for tests, for the layout view and for whoever looks at a damaged store.
+// Prints fragments as text: for tests, for the layout view and for inspecting a damaged store.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace sibyl::row {
 
-// One line; values in hex. Only what is encoded of a fragment is printed, so two fragments print alike
-// exactly when they encode alike.
+// Returns one line with values in hex. Prints exactly what is encoded: two fragments have the same text if
+// and only if they have the same encoding.
 std::string print(const Fragment& fragment);
 
 }  // namespace sibyl::row

@@ -1,5 +1,5 @@
-// Fragments as earlier versions wrote them must be read for ever: tests/data/fragments_v1.txt holds samples,
-// each as bytes in hex and the text that print() gives.
+// Fragments written by earlier versions must stay readable. tests/data/fragments_v1.txt holds samples, each
+// as bytes in hex and as text from print().
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -11,7 +11,7 @@
 namespace sibyl::row {
 namespace {
 
-// The tests' data, found from the source or from wherever the test runs.
+// Finds the test data, starting from this source file or from the working directory.
 std::filesystem::path data_folder() {
   for (auto folder : {std::filesystem::path(__FILE__), std::filesystem::current_path()})
     for (; folder.has_relative_path(); folder = folder.parent_path())

@@ -13,7 +13,8 @@
 namespace sibyl::row {
 namespace {
 
-// RapidCheck's hundred cases are few for laws that hold everything up; RC_PARAMS from outside still wins.
+// RapidCheck's default of 100 cases is too few for these properties. RC_PARAMS in the environment takes
+// precedence.
 const int more_cases = setenv("RC_PARAMS", "max_success=1000", 0);
 
 constexpr int64_t now_micros = 1'700'000'000'000'000;
@@ -32,14 +33,14 @@ Bytes encoded(Fragment fragment) {
   return out;
 }
 
-TEST(Fragment, AnInsertedRowCostsTwoBytesPerCell) {
+TEST(Fragment, AnInsertedRowTakesTwoBytesPerCell) {
   Fragment fragment;
   fragment.marker.timestamp = now_micros;
   for (uint32_t column = 0; column < 5; ++column) fragment.cells.push_back(plain(column, "1234"));
   EXPECT_EQ(encoded(fragment).size(), 2u + 8 + 5 * (2 + 4));
 }
 
-TEST(Fragment, CellsThatShareTheMarkersExpiryPayForItOnce) {
+TEST(Fragment, CellsShareTheMarkersExpiry) {
   Fragment fragment;
   fragment.marker = {now_micros, 3600, 1'700'003'600};
   for (uint32_t column = 0; column < 5; ++column) {
@@ -90,7 +91,7 @@ TEST(Fragment, AnotherVersionIsRefused) {
   EXPECT_FALSE(is_perishable(bytes));
 }
 
-TEST(Fragment, VisibleDropsWhatIsShadowedExpiredOrDeleted) {
+TEST(Fragment, VisibleAtDropsShadowedExpiredAndDeletedCells) {
   Fragment fragment;
   fragment.marker = {20, 10, 110};
   fragment.deletion = {5, 100};
@@ -114,7 +115,7 @@ TEST(Fragment, VisibleDropsWhatIsShadowedExpiredOrDeleted) {
 RC_GTEST_PROP(FragmentProperty, DecodesToWhatWasEncoded, ()) {
   GeneratedFragment generated = generate::fragment();
   Bytes bytes;
-  encode(generated.fragment, bytes);  // leaves the fragment normal
+  encode(generated.fragment, bytes);  // also normalises the fragment
   Fragment decoded;
   RC_ASSERT(decode(bytes, decoded));
   RC_ASSERT(print(decoded) == print(generated.fragment));
@@ -132,8 +133,7 @@ RC_GTEST_PROP(FragmentProperty, AcceptsOnlyWhatItWouldWrite, ()) {
   RC_ASSERT(again == bytes);
 }
 
-// Every truncation, every extension and every change of one bit is refused or is some other canonical
-// fragment.
+// Every truncation, extension and change of one bit is either rejected or gives another canonical fragment.
 RC_GTEST_PROP(FragmentProperty, DamageIsRefusedOrCanonical, ()) {
   const Bytes bytes = generate::encoded_fragment();
   const auto check = [](const Bytes& damaged) {

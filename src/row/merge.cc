@@ -16,8 +16,8 @@ int order(BytesView left, BytesView right) {
   return left.compare(right);
 }
 
-// Of equal timestamps: a tombstone over an expiring cell over a plain one. A counter never meets the first
-// two kinds in one column, but the law is total.
+// On equal timestamps a tombstone wins over an expiring cell, and an expiring cell over a plain one. A
+// counter never occurs with the first two kinds in one column, but the order must be total.
 int rank(CellKind kind) {
   switch (kind) {
     case CellKind::live:
@@ -43,7 +43,7 @@ int order_counters(BytesView left, BytesView right) {
   return order(left_counter.value, right_counter.value);
 }
 
-// A total order of everything that is encoded of a cell, so that its maximum is a law.
+// A total order of everything that is encoded of a cell, so that taking the maximum is a valid merge.
 int order_cells(const Cell& left, const Cell& right) {
   if (left.timestamp != right.timestamp) return order(left.timestamp, right.timestamp);
   if (left.kind != right.kind) return order(rank(left.kind), rank(right.kind));
@@ -78,7 +78,7 @@ int order_markers(const Marker& left, const Marker& right) {
   return order(left.time_to_live, right.time_to_live);
 }
 
-// Fragments whose vectors are kept from one merge of a thread to the next.
+// Fragments whose vectors are reused by all merges of a thread.
 struct Scratch {
   Fragment merged;
   Fragment next;
@@ -128,7 +128,7 @@ void merge(std::span<const BytesView> fragments, Bytes& out) noexcept {
   bool some_valid = false;
   BytesView largest_invalid;
   for (const BytesView bytes : fragments) {
-    // The first valid one is decoded in place; the others are gathered into it.
+    // The first valid fragment is decoded in place; the others are added to it.
     Fragment& target = some_valid ? scratch.next : scratch.merged;
     if (!decode(bytes, target)) {
       largest_invalid = std::max(largest_invalid, bytes);
@@ -163,7 +163,7 @@ bool purge(Fragment& fragment, const Deletion& covering, int64_t now_seconds, in
     if (covering.covers(cell.timestamp)) return true;
     if (cell.is_live(now_seconds)) return false;
     cell.value = {};
-    // An expired cell counts as deleted when it was written, as Cassandra counts.
+    // As in Cassandra, an expired cell counts as deleted at the time when it was written.
     int64_t deleted = cell.expires_seconds;
     if (cell.kind == CellKind::expiring && __builtin_sub_overflow(deleted, cell.time_to_live, &deleted))
       return false;

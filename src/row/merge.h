@@ -1,17 +1,18 @@
 // The merge law.
 //
-// merge(a, b) is associative, commutative and idempotent on all byte strings, needs no schema and never
-// throws:
-//  1. Per cell the later timestamp wins; on equal timestamps a tombstone over an expiring cell over a plain
-//  one; then
-//     the later expiry (or local deletion time); then the larger value. Exactly Cassandra's reconciliation;
-//     where it leaves a tie to chance, the larger TTL, then the larger original path.
-//  2. Of two deletions, or two markers, the later timestamp wins (ties: a deletion's later local time; a
-//  marker's as
-//     cells: one that expires over one that does not, then the later expiry, then the larger TTL).
-//  3. A deletion removes what it covers from the same fragment; it stays.
-//  4. Counter cells of one timestamp merge by their clocks (counter.h).
-//  5. Bytes that do not decode lose against bytes that do; of two such, the larger bytes stay.
+// merge(a, b) is associative, commutative and idempotent on all byte strings. It needs no schema and never
+// throws.
+//
+//  1. The cell with the later timestamp wins. On equal timestamps a tombstone wins over an expiring cell, and
+//     an expiring cell over a plain one; then the later expiry (or local deletion time) wins, then the larger
+//     value. This is Cassandra's reconciliation. Cassandra leaves the remaining ties undefined: here the
+//     larger TTL wins, then the larger original path.
+//  2. The deletion or marker with the later timestamp wins. On equal timestamps the deletion with the later
+//     local time wins. A marker that expires wins over one that does not; then the later expiry, then the
+//     larger TTL.
+//  3. A deletion removes everything that it covers in the same fragment. The deletion itself stays.
+//  4. Counter cells with equal timestamps merge by their clocks (counter.h).
+//  5. Bytes that decode win over bytes that do not. If neither decodes, the larger bytes win.
 #pragma once
 
 #include <span>
@@ -21,32 +22,33 @@
 
 namespace sibyl::row {
 
-// Merges any number of encoded fragments, in any order, into `out` (which must not alias them). None gives
-// empty bytes, one gives itself.
+// Merges any number of encoded fragments, in any order, into `out`, which must not alias them. Merging no
+// fragments gives empty bytes; merging one gives the same bytes.
 void merge(std::span<const BytesView> fragments, Bytes& out) noexcept;
 
-// Adds the parts of `from` to `into`, borrowing its views. `into` is what merging both gives once it is
-// normalised.
+// Adds the parts of `from` to `into`, which then borrows the views of `from`. After normalise(), `into` is
+// the merge of both.
 void add(const Fragment& from, Fragment& into);
 
-// Of two cells of one column and path, the one that stays.
+// Returns the winner of two cells of the same column and path.
 const Cell& reconcile(const Cell& left, const Cell& right) noexcept;
 
-// Of two deletions or markers, the one that stays.
+// Returns the winner of two deletions or markers.
 const Deletion& reconcile(const Deletion& left, const Deletion& right) noexcept;
 const Marker& reconcile(const Marker& left, const Marker& right) noexcept;
 
-// What compaction keeps of a record, without changing what any reader at or after `now` sees:
-//  - what `covering` shadows is dropped;
-//  - an expired cell loses its value. It stays an expiring cell: as a tombstone it would win against a cell
-//  of the same
-//    timestamp that expires later and may yet be merged;
-//  - deletions and tombstones made before `gc_before_seconds` are dropped, and what expired, once it was
-//  written before
-//    then. Only when nothing is left elsewhere that they shadow: REQUIRES that the fragment is the whole
-//    record. Pass keep_deletions for a part of one.
-// `may_drop_deletion` is false when other records may still need this fragment's own (partition, range)
-// deletion. Returns false when nothing is left.
+// Removes what compaction may drop from a record, without changing what any reader at or after `now_seconds`
+// sees:
+//
+//  - Everything that `covering` shadows is dropped.
+//  - An expired cell loses its value but stays an expiring cell. As a tombstone it would win over a cell with
+//    the same timestamp and a later expiry that may still be merged.
+//  - Deletions and tombstones created before `gc_before_seconds` are dropped, and so are expired cells that
+//    were written before then. REQUIRES: the fragment is the whole record, so that nothing they shadow is
+//    left elsewhere. For a part of a record, pass keep_deletions.
+//
+// `may_drop_deletion` must be false if other records may still need this fragment's own (partition or range)
+// deletion. Returns false if nothing is left.
 inline constexpr int64_t keep_deletions = std::numeric_limits<int64_t>::min();
 bool purge(Fragment& fragment, const Deletion& covering, int64_t now_seconds, int64_t gc_before_seconds,
            bool may_drop_deletion);

@@ -35,11 +35,11 @@ Cell cell_of(CellKind kind, int64_t timestamp, int64_t expires, BytesView value)
   return cell;
 }
 
-// Each cell wins against all before it.
+// Each cell wins over all cells before it.
 TEST(Merge, CellsReconcileInCassandrasOrder) {
   const Bytes counters[] = {encode_counter({1, 9}), encode_counter({2, -1}), encode_counter({2, 0})};
   const std::vector<Cell> ascending = {
-      cell_of(CellKind::tombstone, 1, 500, ""),  // an earlier timestamp loses, whatever it is
+      cell_of(CellKind::tombstone, 1, 500, ""),  // an earlier timestamp loses, whatever the kind
       cell_of(CellKind::live, 2, 0, ""),
       cell_of(CellKind::live, 2, 0, "a"),
       cell_of(CellKind::live, 2, 0, "aa"),
@@ -79,18 +79,18 @@ TEST(Merge, MarkersAndDeletionsReconcileInCassandrasOrder) {
     }
 }
 
-TEST(Merge, NothingGivesNothingAndOneGivesItself) {
+TEST(Merge, MergingNoneOrOneFragment) {
   EXPECT_EQ(merged({}), "");
   EXPECT_EQ(merged({"not a fragment"}), "not a fragment");
 }
 
-TEST(Merge, InvalidBytesLoseAndTheLargerOfTwoStays) {
+TEST(Merge, InvalidBytesLose) {
   const Bytes valid("\x01\x00", 2);
   EXPECT_EQ(merged({"zzz", valid, ""}), valid);
   EXPECT_EQ(merged({"aa", "b", ""}), "b");
 }
 
-TEST(Merge, ADeletionRemovesWhatItCoversAndStays) {
+TEST(Merge, ADeletionRemovesWhatItCovers) {
   Fragment row;
   row.marker.timestamp = 10;
   row.cells = {cell_of(CellKind::live, 10, 0, "a"), cell_of(CellKind::live, 11, 0, "b")};
@@ -172,8 +172,8 @@ Bytes purged(const Bytes& bytes, const Deletion& covering, int64_t now, int64_t 
   return out;
 }
 
-// A whole record: no reader at or after `now` sees a difference.
-RC_GTEST_PROP(PurgeProperty, OfAWholeRecordIsInvisible, ()) {
+// Purging a whole record: no reader at or after `now` sees a difference.
+RC_GTEST_PROP(PurgeProperty, PurgingAWholeRecordIsInvisible, ()) {
   const Bytes record = generate::encoded_fragment();
   const Deletion covering = *rc::gen::inRange(0, 2) == 0 ? generate::deletion() : Deletion{};
   const int64_t now = generate::seconds();
@@ -182,8 +182,8 @@ RC_GTEST_PROP(PurgeProperty, OfAWholeRecordIsInvisible, ()) {
   RC_ASSERT(visible(after, covering, reader) == visible(record, covering, reader));
 }
 
-// A part of a record, whose other parts are anywhere: merging them later gives no reader a difference.
-RC_GTEST_PROP(PurgeProperty, OfAPartIsInvisibleAfterMerging, ()) {
+// Purging a part of a record: no reader sees a difference after other parts are merged.
+RC_GTEST_PROP(PurgeProperty, PurgingAPartIsInvisibleAfterMerging, ()) {
   const Bytes part = generate::encoded_fragment(), other = generate::encoded_fragment();
   const Deletion covering = *rc::gen::inRange(0, 2) == 0 ? generate::deletion() : Deletion{};
   const int64_t now = generate::seconds();
@@ -193,7 +193,7 @@ RC_GTEST_PROP(PurgeProperty, OfAPartIsInvisibleAfterMerging, ()) {
             visible(merged({part, other}), covering, reader));
 }
 
-TEST(Purge, ForgetsWhatIsPastItsGrace) {
+TEST(Purge, DropsTombstonesAfterTheGracePeriod) {
   Fragment record;
   record.deletion = {5, 99};
   record.column_deletions = {{1, {6, 99}}, {2, {6, 100}}};
@@ -214,7 +214,7 @@ TEST(Purge, ForgetsWhatIsPastItsGrace) {
   EXPECT_FALSE(purge(scoped, {}, 120, 100, true));
 }
 
-TEST(Purge, WhatACoveringDeletionShadowsGoes) {
+TEST(Purge, DropsWhatACoveringDeletionShadows) {
   Fragment record;
   record.marker.timestamp = 10;
   record.deletion = {5, 1000};

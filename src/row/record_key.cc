@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 #include "base/memory.h"
-#include "types/key.h"
+#include "types/keys/key.h"
 
 namespace sibyl::row {
 namespace {
@@ -14,8 +14,8 @@ constexpr size_t table_id_size = 4;
 constexpr size_t token_size = 8;
 constexpr size_t partition_key_at = table_id_size + token_size;
 
-// Where a raw component ends (types::encode_raw_key: a zero byte is followed by 0xff inside, by 0x01 at its
-// end); npos when it does not.
+// Returns the end of a raw component, or npos if it is incomplete. In types::encode_raw_key a zero byte is
+// followed by 0xff inside of a component and by 0x01 at its end.
 size_t raw_component_end(BytesView key, size_t at) {
   while (at < key.size()) {
     const void* zero = std::memchr(key.data() + at, 0, key.size() - at);
@@ -45,7 +45,7 @@ Bytes partition_prefix(uint32_t table_id, BytesView serialised_partition_key) {
 
 Bytes partition_prefix(uint32_t table_id, int64_t token, BytesView serialised_partition_key) {
   Bytes key;
-  // Room for the kind and a short clustering key too: most prefixes become a record key.
+  // Reserves space for the kind and a short clustering key, because most prefixes become record keys.
   key.reserve(partition_key_at + serialised_partition_key.size() + 24);
   base::append_big_endian(key, table_id);
   types::encode_token(token, key);

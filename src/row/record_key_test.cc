@@ -6,7 +6,7 @@
 
 #include <tuple>
 
-#include "types/key.h"
+#include "types/keys/key.h"
 
 namespace sibyl::row {
 namespace {
@@ -16,7 +16,7 @@ struct Parts {
   int64_t token = 0;
   Bytes partition;
   RecordKind kind = RecordKind::row;
-  Bytes clustering;  // a row's; a range deletion's begin
+  Bytes clustering;  // of a row; the begin of a range deletion
   std::optional<Bytes> end;
 
   Bytes key() const {
@@ -117,7 +117,7 @@ TEST(RecordKey, TokenIsMurmur3OfThePartitionKey) {
   EXPECT_EQ(partition_prefix(7, "key"), partition_prefix(7, types::murmur3_token("key"), "key"));
 }
 
-TEST(RecordKey, RefusesWhatIsNone) {
+TEST(RecordKey, RefusesInvalidKeys) {
   RecordKey parsed;
   const Bytes key = row_record_key(partition_prefix(7, "key"), "c");
   for (size_t size = 0; size + 1 < key.size(); ++size)

@@ -1,7 +1,7 @@
 // Canonical varints on raw pointers: the inner loop of the fragment codec.
 //
-// Little-endian groups of seven bits, as base's; but only the shortest form of a number is accepted, so that
-// every number has exactly one encoding.
+// Little-endian groups of seven bits, as in base. Only the shortest form of a number is accepted, so every
+// number has exactly one encoding.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ inline int64_t from_zigzag(uint64_t value) {
   return static_cast<int64_t>((value >> 1) ^ (~(value & 1) + 1));
 }
 
-// Writes to memory that the caller has made large enough.
+// Writes to memory that the caller has allocated. The memory must be large enough.
 class RawWriter {
  public:
   explicit RawWriter(char* at) : at_(at) {}
@@ -48,7 +48,7 @@ class RawWriter {
   char* at_;
 };
 
-// Every read says whether canonical bytes were there.
+// Every read returns false if the bytes end early or are not canonical.
 class RawReader {
  public:
   explicit RawReader(base::BytesView bytes) : at_(bytes.data()), end_(bytes.data() + bytes.size()) {}

@@ -90,7 +90,7 @@ base::Result<UserType> decode_type(base::BytesView text) {
   reader.read("field_names", type.field_names);
   SIBYL_ASSIGN(type.field_types, decode_types(reader.array("field_types")));
   if (type.field_names.size() != type.field_types.size())
-    reader.wrong("a user type's field names and types differ in number");
+    reader.set_error("a user type's field names and types differ in number");
   SIBYL_TRY(reader.finish());
   return type;
 }
@@ -109,7 +109,7 @@ base::Result<UserFunction> decode_function(base::BytesView text) {
   reader.read("language", function.language);
   reader.read("body", function.body);
   if (function.argument_names.size() != function.argument_types.size())
-    reader.wrong("a function's argument names and types differ in number");
+    reader.set_error("a function's argument names and types differ in number");
   SIBYL_TRY(reader.finish());
   return function;
 }

@@ -1,9 +1,10 @@
 // The durable form of the schema: one versioned JSON text per keyspace, table, view, user type, function
 // and aggregate.
 //
-// A record stands alone: types are trees, user types with all their fields, so that decoding needs no other
-// record and a dropped column may keep a type that is gone. Decoding is strict: a missing, unknown or wrong
-// field is an error that names it, never a default. docs/storage-format.md describes the fields.
+// Records are self-contained: types are stored as trees, and user types with all their fields. So decoding
+// needs no other record, and a dropped column may have a type that no longer exists. Decoding is strict: a
+// missing, unknown or invalid field is an error that names it, never a default. docs/storage-format.md
+// describes the fields.
 #pragma once
 
 #include <string>
@@ -13,20 +14,20 @@
 
 namespace sibyl::schema {
 
-// Version 2 brought indexes, views, functions and aggregates; version 1 is read as well.
+// Version 2 added indexes, views, functions and aggregates. Version 1 can still be read.
 inline constexpr int codec_version = 2;
 
-// What belongs to no keyspace.
+// Properties of the store that belong to no keyspace.
 struct Header {
-  Bytes host_id;  // uuid, made once for a store
-  Bytes version;  // Snapshot's
+  Bytes host_id;  // uuid, created once for a store
+  Bytes version;  // Snapshot::version
   uint32_t next_storage_id = 0;
 };
 
 std::string encode(const Header& header);
-// The keyspace's own properties; its tables and types are records of their own.
+// Encodes the keyspace's own properties. Its tables and types are separate records.
 std::string encode(const Keyspace& keyspace);
-std::string encode(const Table& table);  // without its views: each is a record of its own
+std::string encode(const Table& table);  // without its views, which are separate records
 std::string encode(const UserType& type);
 std::string encode(const UserFunction& function);
 std::string encode(const UserAggregate& aggregate);

@@ -31,7 +31,7 @@ std::unexpected<base::Error> corrupted(const std::string& what) {
 base::Result<json::value> parse_record(base::BytesView text) {
   json::parse_options options;
   options.max_depth = 1024;
-  options.allow_invalid_utf8 = true;  // a comment may hold any bytes
+  options.allow_invalid_utf8 = true;  // a comment may contain any bytes
   json::error_code error;
   json::value value = json::parse({text.data(), text.size()}, error, {}, options);
   if (error) return corrupted("the text is not JSON (" + error.message() + ")");
@@ -40,14 +40,14 @@ base::Result<json::value> parse_record(base::BytesView text) {
 
 ObjectReader::ObjectReader(const json::value& value, std::string what)
     : what_(std::move(what)), object_(value.if_object()) {
-  if (object_ == nullptr) wrong(what_ + " is not an object");
+  if (object_ == nullptr) set_error(what_ + " is not an object");
 }
 
 const json::value* ObjectReader::field(std::string_view name) {
   if (object_ == nullptr) return nullptr;
   const json::value* found = object_->if_contains(name);
-  if (found == nullptr) wrong(fmt::format("{} has no field '{}'", what_, name));
-  asked_.emplace(name);
+  if (found == nullptr) set_error(fmt::format("{} has no field '{}'", what_, name));
+  read_fields_.emplace(name);
   return found;
 }
 
@@ -106,21 +106,21 @@ int ObjectReader::read_record(std::string_view kind) {
   read("version", version);
   read("record", found);
   if (version < 1 || version > codec_version)
-    wrong(fmt::format("it was written in version {} of the format, this program knows version {}", version,
-                      codec_version));
-  if (found != kind) wrong(fmt::format("a record of kind '{}' is in the place of a {}", found, kind));
+    set_error(fmt::format("it was written in version {} of the format; this program supports version {}",
+                          version, codec_version));
+  if (found != kind) set_error(fmt::format("found a record of kind '{}' instead of a {}", found, kind));
   return version;
 }
 
 void ObjectReader::wrong_type(std::string_view name, std::string_view expected) {
-  wrong(fmt::format("field '{}' of {} is not {}", name, what_, expected));
+  set_error(fmt::format("field '{}' of {} is not {}", name, what_, expected));
 }
 
 base::Status ObjectReader::finish() {
   if (object_ != nullptr && error_.empty()) {
     for (const auto& entry : *object_)
-      if (!asked_.contains(entry.key()))
-        wrong(fmt::format("{} has an unknown field '{}'", what_, std::string(entry.key())));
+      if (!read_fields_.contains(entry.key()))
+        set_error(fmt::format("{} has an unknown field '{}'", what_, std::string(entry.key())));
   }
   if (!error_.empty()) return corrupted(error_);
   return {};

@@ -1,4 +1,4 @@
-// Reading and writing the JSON of the schema's durable form. For the codec's own files.
+// Reads and writes the JSON of the schema's durable form. Internal to the codec.
 #pragma once
 
 #include <boost/json.hpp>
@@ -18,31 +18,31 @@ namespace json = boost::json;
 
 json::object encode_map(const std::map<std::string, std::string>& map);
 json::array encode_names(const std::vector<std::string>& names);
-// Every record begins with what it is and by which version of the codec it was written.
+// Every record starts with its kind and the version of the codec.
 json::object new_record(const char* kind);
 
 std::unexpected<base::Error> corrupted(const std::string& what);
 base::Result<json::value> parse_record(base::BytesView text);
 
-// Takes an object's fields one by one. Remembers the first thing that is wrong; finish() tells it, or names a
-// field that nobody asked for.
+// Reads the fields of an object one by one. Keeps the first error; finish() returns it, or an error that
+// names a field that was not read.
 class ObjectReader {
  public:
-  // Borrows the value. `what` names it in errors.
+  // `value` must outlive the object. `what` names it in errors.
   ObjectReader(const json::value& value, std::string what);
 
-  // nullptr when there is none, which is wrong.
+  // Returns nullptr if the field is missing, and sets the error.
   const json::value* field(std::string_view name);
-  // nullptr when there is none, which is no mistake.
+  // Returns nullptr if the field is missing, which is not an error.
   const json::value* optional_field(std::string_view name) {
     return object_ != nullptr && object_->contains(name) ? field(name) : nullptr;
   }
-  // Empty when there is none.
+  // Returns an empty array if the field is missing.
   const json::array& array(std::string_view name);
 
   void read(std::string_view name, std::string& out);
   void read(std::string_view name, bool& out);
-  void read(std::string_view name, double& out);  // which is text
+  void read(std::string_view name, double& out);  // stored as text
   template <typename Integer>
     requires std::is_integral_v<Integer>
   void read(std::string_view name, Integer& out) {
@@ -55,10 +55,10 @@ class ObjectReader {
   void read(std::string_view name, std::map<std::string, std::string>& out);
   void read(std::string_view name, std::vector<std::string>& out);
   void read_hex(std::string_view name, Bytes& out);
-  // What a record begins with. Its version.
+  // Reads the start of a record and returns its version.
   int read_record(std::string_view kind);
 
-  void wrong(std::string text) {
+  void set_error(std::string text) {
     if (error_.empty()) error_ = std::move(text);
   }
   void wrong_type(std::string_view name, std::string_view expected);
@@ -71,7 +71,7 @@ class ObjectReader {
   std::string what_;
   std::string error_;
   const json::object* object_ = nullptr;
-  std::set<std::string, std::less<>> asked_;
+  std::set<std::string, std::less<>> read_fields_;
 };
 
 }  // namespace sibyl::schema

@@ -37,7 +37,7 @@ base::Result<ColumnMaskPtr> decode_mask(const json::value& value) {
       reader.wrong_type("arguments", "of hexadecimals");
   }
   if (mask->arguments.size() != mask->argument_types.size())
-    reader.wrong("a mask's arguments and their types differ in number");
+    reader.set_error("a mask's arguments and their types differ in number");
   SIBYL_TRY(reader.finish());
   return mask;
 }
@@ -69,7 +69,7 @@ bool parse_column_kind(std::string_view text, ColumnKind& kind) {
   return false;
 }
 
-// The name, type and kind that columns and dropped columns share.
+// Reads the name, type and kind, which columns and dropped columns share.
 template <typename SomeColumn>
 base::Status read_column(ObjectReader& reader, SomeColumn& column) {
   std::string kind;
@@ -106,7 +106,7 @@ base::Result<DroppedColumn> decode_dropped_column(const json::value& value) {
 
 // --- Options
 
-// Fractions are kept as text: boost's parser may miss the nearest double.
+// Fractions are stored as text, because Boost's parser may not return the nearest double.
 std::string encode_number(double value) {
   return fmt::format("{}", value);
 }
@@ -226,7 +226,8 @@ base::Result<ViewDefinition> decode_view(const json::value& value) {
   return view;
 }
 
-// What finish() relies on; a record that breaks it would end the process instead of the opening.
+// Checks what finish() requires. Otherwise a damaged record would abort the process instead of failing the
+// open.
 base::Status check_columns(const Table& table) {
   std::set<std::string_view> names;
   std::set<uint32_t> ids;
@@ -235,12 +236,12 @@ base::Status check_columns(const Table& table) {
     if (!names.insert(column.name).second) return corrupted("two columns are named '" + column.name + "'");
     if (!ids.insert(column.id).second) return corrupted(fmt::format("two columns have the id {}", column.id));
     if (column.id >= table.next_column_id)
-      return corrupted(fmt::format("the column id {} is not given out", column.id));
+      return corrupted(fmt::format("the column id {} has not been assigned", column.id));
     has_key = has_key || column.is_partition_key();
   }
   if (!has_key) return corrupted("table '" + table.name + "' has no partition key");
   for (const Index& index : table.indexes)
-    if (!ids.contains(index.column_id)) return corrupted("index '" + index.name + "' is of no column");
+    if (!ids.contains(index.column_id)) return corrupted("index '" + index.name + "' refers to no column");
   return {};
 }
 

@@ -203,7 +203,7 @@ Table small_table() {
   return table;
 }
 
-// The message that decoding gives after `from` is replaced by `to` in a good record.
+// Returns the error of decoding a valid record in which `from` is replaced by `to`.
 std::string broken(const std::string& from, const std::string& to) {
   std::string text = encode(small_table());
   size_t at = text.find(from);
@@ -214,9 +214,9 @@ std::string broken(const std::string& from, const std::string& to) {
   return decoded ? "" : decoded.error().message();
 }
 
-TEST(Codec, RefusesWhatItDidNotWrite) {
+TEST(Codec, RejectsInvalidRecords) {
   EXPECT_THAT(broken("\"version\":2", "\"version\":3"), HasSubstr("version 3"));
-  EXPECT_THAT(broken("\"record\":\"table\"", "\"record\":\"type\""), HasSubstr("in the place of a table"));
+  EXPECT_THAT(broken("\"record\":\"table\"", "\"record\":\"type\""), HasSubstr("instead of a table"));
   EXPECT_THAT(broken("\"name\":\"t\",", ""), HasSubstr("no field 'name'"));
   EXPECT_THAT(broken("\"cdc\"", "\"cdcs\""), HasSubstr("no field 'cdc'"));
   EXPECT_THAT(broken("\"cdc\":", "\"new\":1,\"cdc\":"), HasSubstr("unknown field 'new'"));
@@ -225,7 +225,7 @@ TEST(Codec, RefusesWhatItDidNotWrite) {
   EXPECT_THAT(broken("\"storage_id\":1024", "\"storage_id\":-1"), HasSubstr("'storage_id'"));
   EXPECT_THAT(broken("\"type\":\"int\"", "\"type\":\"integer\""), HasSubstr("no type 'integer'"));
   EXPECT_THAT(broken("partition_key", "regular"), HasSubstr("no partition key"));
-  EXPECT_THAT(broken("\"next_column_id\":2", "\"next_column_id\":1"), HasSubstr("not given out"));
+  EXPECT_THAT(broken("\"next_column_id\":2", "\"next_column_id\":1"), HasSubstr("not been assigned"));
   EXPECT_THAT(broken("07070707", "0707070x"), HasSubstr("hexadecimal"));
   EXPECT_THAT(broken("{", "["), HasSubstr("not JSON"));
 }

@@ -16,7 +16,7 @@ base::Result<TypePtr> make_composite(const std::string& kind, ObjectReader& read
   reader.read("frozen", frozen);
   SIBYL_ASSIGN(std::vector<TypePtr> of, decode_types(reader.array("of")));
   auto expect = [&](size_t count) {
-    if (of.size() != count) reader.wrong(fmt::format("a {} type has {} parameters", kind, of.size()));
+    if (of.size() != count) reader.set_error(fmt::format("a {} type has {} parameters", kind, of.size()));
     return reader.ok();
   };
   if (kind == "list" && expect(1)) return types::list_of(of[0], frozen);
@@ -34,7 +34,7 @@ base::Result<TypePtr> make_composite(const std::string& kind, ObjectReader& read
     reader.read("keyspace", keyspace);
     reader.read("name", name);
     reader.read("fields", fields);
-    if (fields.size() != of.size()) reader.wrong("a user type's field names and types differ in number");
+    if (fields.size() != of.size()) reader.set_error("a user type's field names and types differ in number");
     if (reader.ok()) return types::udt_of(keyspace, name, std::move(fields), std::move(of), frozen);
   }
   SIBYL_TRY(reader.finish());

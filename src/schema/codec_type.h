@@ -1,4 +1,4 @@
-// Types in the schema's durable form: trees, user types with all their fields. For the codec's own files.
+// Types in the schema's durable form. Internal to the codec.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,7 @@ json::array encode_types(const std::vector<TypePtr>& list);
 
 base::Result<TypePtr> decode_type_tree(const json::value& value);
 base::Result<std::vector<TypePtr>> decode_types(const json::array& list);
-// A field that is a type.
+// Reads a field that is a type.
 base::Status read_type(ObjectReader& reader, std::string_view name, TypePtr& out);
 
 }  // namespace sibyl::schema

@@ -1,4 +1,4 @@
-// What differs between two schemas.
+// Finds the differences between two schemas.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace sibyl::schema {
 
-// Calls visit(name, old, new) for each name of two maps of a keyspace whose element is not the same in both;
-// nullptr: there is none. In the order of names.
+// Calls visit(name, old, new), in name order, for each name whose element differs between two maps of a
+// keyspace. nullptr: there is no such element.
 template <typename Map, typename Visit>
 void compare(const Map& before, const Map& after, Visit visit) {
   const typename Map::mapped_type none;
@@ -29,8 +29,8 @@ void compare(const Map& before, const Map& after, Visit visit) {
   }
 }
 
-// Calls visit(old, new) for each keyspace that is not the same in both; one that does not exist is empty and
-// has no name.
+// Calls visit(old, new) for each keyspace that differs. A keyspace that does not exist is passed as an empty
+// one without a name.
 template <typename Visit>
 void compare_keyspaces(const Snapshot& before, const Snapshot& after, Visit visit) {
   const Keyspace nothing;

@@ -69,7 +69,7 @@ void Table::finish() {
     SIBYL_CHECK(by_id_.emplace(column.id, i).second);
   }
   SIBYL_CHECK(partition_key_count > 0);
-  // A table of counters stays one when the last of them is dropped.
+  // A counter table remains one when its last counter is dropped.
   if (columns.size() == partition_key_count + clustering_count)
     is_counter = std::any_of(dropped_columns.begin(), dropped_columns.end(),
                              [](const DroppedColumn& dropped) { return dropped.type->is_counter(); });
@@ -97,7 +97,7 @@ std::string signature_of(std::string_view name, const std::vector<TypePtr>& argu
 
 namespace {
 
-// The base table of a view, with the view of this name taken out of it.
+// Returns the base table of a view, without the view of this name.
 std::shared_ptr<Table> base_without(const Keyspace& keyspace, const Table& view) {
   const TablePtr base = keyspace.find_table(view.view->base_table);
   SIBYL_CHECK(base != nullptr);

@@ -1,7 +1,7 @@
-// What the database knows of its keyspaces, tables and types: immutable snapshots.
+// The schema: immutable snapshots of keyspaces, tables and types.
 //
-// A change makes a new Snapshot that shares every unchanged Keyspace and Table with the old one, so a pointer
-// compare says whether a table changed. Snapshots may be read by any number of threads.
+// A change creates a new Snapshot that shares every unchanged Keyspace and Table with the old one, so
+// comparing pointers shows whether a table changed. Snapshots are thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -23,18 +23,18 @@ using base::Bytes;
 using types::TypePtr;
 
 enum class ColumnKind : uint8_t { partition_key, clustering, static_, regular };
-// As system_schema.columns spells it.
+// As in system_schema.columns.
 const char* to_string(ColumnKind kind);
 
-// MASKED WITH: what a column shows to those who may not see what it holds, a function of the value and of
-// these arguments.
+// MASKED WITH: the function of the value, with these further arguments, that is shown to users who may not
+// see the value itself.
 struct ColumnMask {
-  std::string keyspace;  // the function's; "system" for the server's own
+  std::string keyspace;  // of the function; "system" for built-in functions
   std::string function;
-  std::vector<TypePtr> argument_types;  // without the column's own, which comes first
+  std::vector<TypePtr> argument_types;  // without the column's own type, which comes first
   std::vector<std::optional<Bytes>> arguments;
 
-  // As DESCRIBE writes it: system.mask_inner(1, null).
+  // As DESCRIBE prints it: system.mask_inner(1, null).
   std::string text() const;
   bool operator==(const ColumnMask& other) const;
 };
@@ -44,7 +44,7 @@ struct Column {
   std::string name;
   TypePtr type;
   ColumnKind kind = ColumnKind::regular;
-  uint32_t id = 0;          // names the column in records; never reused within the table
+  uint32_t id = 0;          // identifies the column in records; never reused within the table
   int position = -1;        // within the partition key or the clustering columns; -1 for others
   bool descending = false;  // clustering columns
   ColumnMaskPtr mask;       // nullptr: none
@@ -63,7 +63,7 @@ struct DroppedColumn {
   int64_t dropped_micros = 0;
 };
 
-// The options of D3. Maps keep their keys sorted, as Cassandra prints them.
+// Table options (WITH). Maps are sorted by key, as Cassandra prints them.
 struct TableOptions {
   std::string additional_write_policy = "99p";
   bool allow_auto_snapshot = true;
@@ -92,16 +92,17 @@ struct TableOptions {
   bool operator==(const TableOptions&) const = default;
 };
 
-// A secondary index of a table. Its entries are records of `storage_id`, written with the rows they point to.
+// A secondary index of a table. Its entries are records under `storage_id`, written together with the rows
+// they refer to.
 struct Index {
   enum class Target : uint8_t { simple, values, keys, entries, full };
   std::string name;
   bool is_custom = false;                      // CREATE CUSTOM INDEX, or USING a class
-  std::map<std::string, std::string> options;  // as system_schema.indexes shows them: target, class_name, ...
+  std::map<std::string, std::string> options;  // as in system_schema.indexes: target, class_name, ...
   uint32_t column_id = 0;
   Target target = Target::simple;
   uint32_t storage_id = 0;
-  bool is_built = false;  // rows from before the index have their entries; until then queries cannot use it
+  bool is_built = false;  // older rows have their entries; until then queries do not use the index
 
   bool operator==(const Index&) const = default;
 };
@@ -109,13 +110,13 @@ struct Index {
 struct Table;
 using TablePtr = std::shared_ptr<const Table>;
 
-// What makes a table a materialized view.
+// Properties of a table that is a materialized view.
 struct ViewDefinition {
-  std::string base_table;  // of the same keyspace
+  std::string base_table;  // in the same keyspace
   Bytes base_id;
-  bool include_all_columns = false;  // SELECT *: columns added to the base are added here
-  std::string where_clause;          // as system_schema.views shows it: CQL relations joined by AND
-  bool is_built = false;             // rows from before the view are in it
+  bool include_all_columns = false;  // SELECT *: columns added to the base table are added to the view
+  std::string where_clause;          // as in system_schema.views: CQL relations joined by AND
+  bool is_built = false;             // rows written before the view are in it
 
   bool operator==(const ViewDefinition&) const = default;
 };
@@ -123,42 +124,42 @@ struct ViewDefinition {
 struct Table {
   std::string keyspace;
   std::string name;
-  Bytes id;                 // the uuid drivers see
-  uint32_t storage_id = 0;  // names the table in records; never reused
-  bool is_virtual = false;  // its rows are made by the server (system tables)
+  Bytes id;                 // uuid visible to drivers
+  uint32_t storage_id = 0;  // identifies the table in records; never reused
+  bool is_virtual = false;  // the server creates the rows (system tables)
   bool is_counter = false;
-  bool has_masks = false;  // some column has one
+  bool has_masks = false;  // some column has a mask
   uint32_t next_column_id = 1;
-  // Partition key, clustering columns, then static and regular columns each in name order: `SELECT *`'s
-  // order.
+  // Partition key, clustering columns, then static columns and regular columns, each in name order: the order
+  // of `SELECT *`.
   std::vector<Column> columns;
   size_t partition_key_count = 0;
   size_t clustering_count = 0;
   size_t static_count = 0;
   TableOptions options;
   std::vector<DroppedColumn> dropped_columns;
-  std::vector<Index> indexes;                  // in name order
-  std::vector<TablePtr> views;                 // those over this table, in name order; Keyspace keeps them so
-  std::shared_ptr<const ViewDefinition> view;  // set: this table is a view, written by the server alone
+  std::vector<Index> indexes;   // in name order
+  std::vector<TablePtr> views;  // the views of this table, in name order; maintained by Keyspace::put_view
+  std::shared_ptr<const ViewDefinition> view;  // set if this table is a view, which only the server writes
 
   bool is_view() const { return view != nullptr; }
-  // Whether a write must look after indexes or views, and so reads first.
-  bool needs_upkeep() const { return !indexes.empty() || !views.empty(); }
+  // Returns true if a write must maintain indexes or views, and therefore reads first.
+  bool needs_index_maintenance() const { return !indexes.empty() || !views.empty(); }
   const Index* find_index(std::string_view index) const;
 
-  // nullptr when there is none.
+  // Return nullptr if there is none.
   const Column* find(std::string_view column) const;
   const Column* find_by_id(uint32_t id) const;
   const Column& partition_key(size_t i) const { return columns[i]; }
   const Column& clustering(size_t i) const { return columns[partition_key_count + i]; }
   bool has_static() const { return static_count != 0; }
-  // Index of a column of this table in `columns`.
+  // Returns the position in `columns` of a column of this table.
   size_t index_of(const Column& column) const { return static_cast<size_t>(&column - columns.data()); }
 
-  // Sorts the columns into the order above, sets positions, counts, is_counter and has_masks, raises
-  // next_column_id above every id, and builds the indexes behind find(). Call after each change of `columns`;
-  // key columns keep the order they were added in. REQUIRES: a partition key column; names and ids without
-  // duplicates.
+  // Sorts `columns` into the order above, sets positions, counts, is_counter and has_masks, raises
+  // next_column_id above every id, and builds the maps behind find(). Must be called after each change of
+  // `columns`. Key columns keep the order in which they were added. REQUIRES: there is a partition key
+  // column; names and ids are unique.
   void finish();
 
  private:
@@ -175,12 +176,12 @@ struct UserType {
   std::string name;
   std::vector<std::string> field_names;
   std::vector<TypePtr> field_types;
-  // The type of a column declared with it.
+  // The type of a column that is declared with this user type.
   TypePtr as_type(bool frozen) const;
 };
 using UserTypePtr = std::shared_ptr<const UserType>;
 
-// A function in a language of its own (LANGUAGE lua).
+// A user-defined function (LANGUAGE lua).
 struct UserFunction {
   std::string keyspace;
   std::string name;
@@ -197,7 +198,7 @@ struct UserAggregate {
   std::string keyspace;
   std::string name;
   std::vector<TypePtr> argument_types;
-  std::string state_function;  // (state, arguments...) -> state, of the same keyspace
+  std::string state_function;  // (state, arguments...) -> state, in the same keyspace
   TypePtr state_type;
   std::string final_function;              // (state) -> result; empty: none
   std::optional<Bytes> initial_condition;  // a value of state_type
@@ -205,29 +206,29 @@ struct UserAggregate {
 };
 using UserAggregatePtr = std::shared_ptr<const UserAggregate>;
 
-// Names an overload: `name(int, text)`, types as CQL prints them.
+// Identifies an overload: `name(int, text)`, with types in CQL notation.
 std::string signature_of(std::string_view name, const std::vector<TypePtr>& argument_types);
 
 struct Keyspace {
   std::string name;
-  std::map<std::string, std::string> replication;  // "class" included, fully qualified
+  std::map<std::string, std::string> replication;  // includes "class", fully qualified
   bool durable_writes = true;
   bool is_virtual = false;  // system_virtual_schema, system_views
-  bool is_system = false;   // may not be changed by users
+  bool is_system = false;   // users cannot change it
   std::map<std::string, TablePtr, std::less<>> tables;
   std::map<std::string, UserTypePtr, std::less<>> types;
   std::map<std::string, TablePtr, std::less<>> views;               // see put_view
   std::map<std::string, UserFunctionPtr, std::less<>> functions;    // by signature_of
   std::map<std::string, UserAggregatePtr, std::less<>> aggregates;  // by signature_of
 
-  // A view, new or changed: here and in its base table, which is replaced by one that knows the view.
-  // REQUIRES: the base table exists.
+  // Adds or replaces a view, both here and in its base table, which is replaced by one that includes the
+  // view. REQUIRES: the base table exists.
   void put_view(TablePtr view);
   void erase_view(std::string_view view);
-  // The table that has an index of this name; nullptr when none has.
+  // Returns the table that has an index of this name; nullptr if there is none.
   TablePtr find_indexed_table(std::string_view index) const;
 
-  // A table or a view.
+  // Finds a table or a view.
   TablePtr find_table(std::string_view table) const;
   UserTypePtr find_type(std::string_view type) const;
 };
@@ -235,7 +236,7 @@ using KeyspacePtr = std::shared_ptr<const Keyspace>;
 
 struct Snapshot {
   Bytes version;                    // uuid; drivers compare it for schema agreement
-  uint32_t next_storage_id = 1024;  // below are the system tables'
+  uint32_t next_storage_id = 1024;  // smaller ids are system tables
   std::map<std::string, KeyspacePtr, std::less<>> keyspaces;
 
   KeyspacePtr find_keyspace(std::string_view keyspace) const;
@@ -243,7 +244,7 @@ struct Snapshot {
 };
 using SnapshotPtr = std::shared_ptr<const Snapshot>;
 
-// What a definition changed, as the protocol's SCHEMA_CHANGE and drivers' events need it.
+// The effect of a definition, for the protocol's SCHEMA_CHANGE and for drivers' events.
 struct Change {
   enum class Kind { created, updated, dropped };
   enum class Target { keyspace, table, type, function, aggregate };

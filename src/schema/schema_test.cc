@@ -72,7 +72,7 @@ TEST(Table, ACopyMayChangeAndFinishAgain) {
   EXPECT_NE(table.find("a"), nullptr);
 }
 
-TEST(Snapshot, FindsWhatIsThere) {
+TEST(Snapshot, FindsKeyspacesAndTables) {
   auto keyspace = std::make_shared<Keyspace>();
   keyspace->name = "k";
   keyspace->tables["t"] = std::make_shared<Table>(sample());

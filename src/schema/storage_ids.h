@@ -1,4 +1,4 @@
-// Which tables and indexes there are, by the ids that records know them by.
+// Finds the storage ids of tables and indexes in a schema.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 namespace sibyl::schema {
 
-// Of all tables and views.
+// Ids of all tables and views.
 std::unordered_set<uint32_t> table_ids(const Snapshot& schema);
-// Whether indexes may differ: some table that does has any. Cheap when few tables differ.
+// Returns true if the indexes may differ: some changed table has an index. Cheap if few tables changed.
 bool indexes_differ(const Snapshot& before, const Snapshot& after);
-// Of all indexes that answer ANN queries.
+// Ids of all indexes that serve ANN queries.
 std::set<uint32_t> vector_index_ids(const Snapshot& schema);
 
 }  // namespace sibyl::schema

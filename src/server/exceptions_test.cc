@@ -1,8 +1,8 @@
-// Whatever a request throws is its own error: the server, the connection and all counts go on.
+// An exception fails only its own request. The server, the connection and all counts stay intact.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "server/monitor.h"
+#include "server/monitoring/monitor.h"
 #include "server/test_client.h"
 
 namespace sibyl::server {
@@ -10,16 +10,17 @@ namespace {
 
 class ExceptionsTest : public ServerTest {
  protected:
-  // No call is left over: a server with one would wait for it for ever when it stops.
+  // No request may be left in flight: the server would wait for it forever when it stops.
   void expect_no_calls() {
     const auto& monitor = dynamic_cast<const ServerMonitor&>(*engine_.monitor());
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-    while (monitor.calls() != 0 && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
-    EXPECT_EQ(monitor.calls(), 0u);
+    while (monitor.requests_in_flight() != 0 && std::chrono::steady_clock::now() < deadline)
+      std::this_thread::yield();
+    EXPECT_EQ(monitor.requests_in_flight(), 0u);
   }
 };
 
-TEST_F(ExceptionsTest, AnExceptionIsOneRequestsError) {
+TEST_F(ExceptionsTest, AnExceptionFailsOneRequest) {
   for (const Version version : {Version::v4, Version::v5}) {
     Client client(port());
     client.startup(version);
@@ -29,8 +30,8 @@ TEST_F(ExceptionsTest, AnExceptionIsOneRequestsError) {
       EXPECT_EQ(message("run").substr(0, 29), "Unexpected exception: running") << command;
       EXPECT_EQ(message("no_memory").substr(0, 13), "Out of memory") << command;
       EXPECT_EQ(message("strange").substr(0, 29), "Unexpected exception: unknown") << command;
-      EXPECT_THAT(message("elsewhere"), testing::StartsWith("The request was given up")) << command;
-      EXPECT_EQ(client.query(command + "late").header.opcode, Opcode::result) << "it had a result before";
+      EXPECT_THAT(message("elsewhere"), testing::StartsWith("The request was abandoned")) << command;
+      EXPECT_EQ(client.query(command + "late").header.opcode, Opcode::result) << "it had already completed";
       EXPECT_EQ(error_of(client.query(command + "run")).code, base::ErrorCode::server);
     }
     EXPECT_EQ(client.query("void").header.opcode, Opcode::result);
@@ -38,19 +39,19 @@ TEST_F(ExceptionsTest, AnExceptionIsOneRequestsError) {
   expect_no_calls();
 }
 
-TEST_F(ExceptionsTest, SoItIsForPreparedStatementsAndLongTexts) {
+TEST_F(ExceptionsTest, AnExceptionFailsOnePreparedStatementOrLongText) {
   Client client(port());
   client.startup();
   std::string body;
   protocol::append_prepare(body, Version::v4, {"throw plan", std::nullopt});
   EXPECT_EQ(error_of(client.ask(Opcode::prepare, body)).code, base::ErrorCode::server);
-  const std::string spaces(100'000, ' ');  // read by a thread that may wait
+  const std::string spaces(100'000, ' ');  // long enough to be decoded on a pool thread
   EXPECT_EQ(error_of(client.query("throw" + spaces + " plan")).code, base::ErrorCode::server);
   EXPECT_EQ(client.query("void").header.opcode, Opcode::result);
   expect_no_calls();
 }
 
-TEST_F(ExceptionsTest, ManyAtOnceAreAnsweredEachOnce) {
+TEST_F(ExceptionsTest, ManyConcurrentExceptionsAreEachAnsweredOnce) {
   Client client(port());
   client.startup();
   std::string burst;
@@ -67,8 +68,8 @@ TEST_F(ExceptionsTest, ManyAtOnceAreAnsweredEachOnce) {
   expect_no_calls();
 }
 
-// What is done for a request besides answering it does not cost it its answer.
-TEST_F(ExceptionsTest, ATraceThatCannotBeKeptIsForgotten) {
+// A failure in the bookkeeping of a request does not affect its response.
+TEST_F(ExceptionsTest, AFailedTraceDoesNotFailTheRequest) {
   engine_.throws_at_traces = true;
   Client client(port());
   client.startup();

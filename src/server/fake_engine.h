@@ -1,12 +1,25 @@
-// An engine for tests of the server: statements are commands that say how to answer.
+// An engine for tests of the server. Its statements are commands that say how to answer:
 //
-//   void | rows COUNT BYTES | fail TEXT | warn TEXT | use NAME | values (echoes its values, two markers a and
-//   b) later NAME (answered when the test calls release(NAME)) | block NAME (the same, on a thread that may
-//   wait) | hold NAME (the same, on the reactor) | large BYTES (a row, on a thread that may wait) | create
-//   NAME (a schema change) | keyspace (the one it was planned in) | who (has logged in) | markers COUNT
-//   (echoes its values, markers m0, m1...) | plan NAME (is planned when the test calls release(NAME)) | throw
-//   WHERE | throw_blocking WHERE (the same on a thread that may wait). WHERE: plan, run, late (it has
-//   completed then), elsewhere (on a thread that has the completion), no_memory, strange (no std::exception)
+//   void                  an empty result
+//   rows COUNT BYTES      COUNT rows of BYTES bytes
+//   large BYTES           one row, on a pool thread
+//   fail TEXT             an invalid-request error
+//   warn TEXT             an empty result with a warning
+//   use NAME              changes the keyspace
+//   keyspace              the keyspace in which it was planned
+//   who                   the role that has logged in
+//   values                echoes its values; two markers, a and b
+//   markers COUNT         echoes its values; markers m0, m1, …
+//   create NAME           a schema change
+//   later NAME            completes on another thread when the test calls release(NAME)
+//   block NAME            blocks a pool thread until release(NAME)
+//   hold NAME             blocks the reactor until release(NAME)
+//   plan NAME             blocks in planning until release(NAME)
+//   last                  runs until it is interrupted; completes at the second attempt
+//   throw WHERE           throws; WHERE is plan, run, late (after completing), elsewhere (drops the
+//   completion
+//                         on another thread), no_memory, or strange (not a std::exception)
+//   throw_blocking WHERE  the same on a pool thread
 #pragma once
 
 #include <atomic>
@@ -83,7 +96,7 @@ class FakeEngine final : public engine::Engine {
       plan->result_id = plan::metadata_id(*plan->result);
     }
     if (command == "warn") plan->warnings = {plan->text.substr(5)};
-    // What may_block() reads: a definition may block, USE may not.
+    // execute::may_block() decides by the plan: a definition may block, USE may not.
     if (command == "block" || command == "large" || command == "create" || command == "throw_blocking") {
       plan->plan = plan::Definition{std::make_shared<const cql::Statement>()};
     } else {
@@ -92,10 +105,10 @@ class FakeEngine final : public engine::Engine {
     return plan;
   }
 
-  std::atomic<int> lasting_runs{0};  // of `last`
-  std::atomic<int> large_runs{0};    // of `large`
+  std::atomic<int> lasting_runs{0};  // executions of `last`
+  std::atomic<int> large_runs{0};    // executions of `large`
 
-  // Who logs in, if the test says so before the server starts: everybody whose password is his name.
+  // Set by the test before the server starts. Where logins are required, every role's password is its name.
   auth::Options auth;
   std::atomic<int> logins{0};
   const auth::Options& auth_options() const override { return auth; }
@@ -112,7 +125,7 @@ class FakeEngine final : public engine::Engine {
     const std::lock_guard lock(mutex_);
     return &known_.try_emplace(std::string(role), auth::Login{std::string(role), 1}).first->second;
   }
-  // Who was looked at, in that order.
+  // The roles of all login attempts, in order.
   std::vector<std::string> login_order() {
     const std::lock_guard lock(mutex_);
     return login_order_;
@@ -137,7 +150,7 @@ class FakeEngine final : public engine::Engine {
     words >> command >> argument;
     execute::ResultSet result;
     result.warnings = plan->warnings;
-    // Asked to leave once, it is whole the next time.
+    // Runs until it is interrupted; the second attempt completes.
     if (command == "last" && ++lasting_runs == 1) {
       base::Status wanted;
       while (wanted) wanted = request.interrupt->check();
@@ -169,7 +182,7 @@ class FakeEngine final : public engine::Engine {
     } else if (command == "create") {
       result.kind = execute::ResultSet::Kind::schema_change;
       result.change = {schema::Change::Kind::created, schema::Change::Target::table, "ks", argument, {}};
-      tell(result.change);
+      notify_listener(result.change);
     }
     done(std::move(result));
   }
@@ -188,7 +201,7 @@ class FakeEngine final : public engine::Engine {
     done(std::move(result));
   }
 
-  // Lets statements that wait under this name complete, now and later.
+  // Lets current and later statements that wait for this name complete.
   void release(const std::string& name) {
     {
       const std::lock_guard lock(mutex_);
@@ -196,14 +209,14 @@ class FakeEngine final : public engine::Engine {
     }
     changed_.notify_all();
   }
-  // Waits until `count` statements have begun to wait.
+  // Blocks until `count` statements have begun to wait.
   void await_waiting(size_t count) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return began_waiting_ >= count; });
   }
 
   std::atomic<bool> throws_at_traces{false};
-  void show_trace(const engine::RequestTrace& trace) override {
+  void publish_trace(const engine::RequestTrace& trace) override {
     if (throws_at_traces) throw std::bad_alloc();
     const std::lock_guard lock(mutex_);
     shown_.push_back(trace);
@@ -297,7 +310,7 @@ class FakeEngine final : public engine::Engine {
       done(execute::ResultSet{});
     });
   }
-  void tell(const schema::Change& change) {
+  void notify_listener(const schema::Change& change) {
     Listener listener;
     {
       const std::lock_guard lock(mutex_);

@@ -37,8 +37,8 @@ base::Result<tcp::endpoint> listen(tcp::acceptor& acceptor, const std::string& h
   return endpoint;
 }
 
-// Data files that are open (512 at most), segments of the commit log, files that are being written, and what
-// reactors, HTTP and the control socket have.
+// The reserve covers open data files (at most 512), segments of the commit log, files that are being written,
+// and the descriptors of reactors, HTTP and the control socket.
 size_t connections_within(size_t wanted, size_t descriptors) {
   constexpr size_t reserve = 640;
   return std::min(wanted, descriptors - std::min(reserve, descriptors / 2));

@@ -1,4 +1,4 @@
-// Listening on an address of this machine.
+// Listening sockets.
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
@@ -9,14 +9,15 @@
 
 namespace sibyl::server {
 
-// Where the acceptor then listens: port 0 has become a real one. Waits for names to be resolved.
+// Binds the acceptor and starts to listen. Returns the actual endpoint: port 0 is replaced by the port that
+// the system chose. Blocks while a host name is resolved.
 base::Result<boost::asio::ip::tcp::endpoint> listen(boost::asio::ip::tcp::acceptor& acceptor,
                                                     const std::string& host, uint16_t port, int backlog);
 
-// How many connections there may be, of `wanted`, when the process may have so many descriptors: the store's
-// files, the log and operators' commands need some, whatever clients do.
+// Returns how many of the `wanted` connections fit into the process's limit of `descriptors`. Some
+// descriptors are reserved for the store's files, the commit log and the control socket.
 size_t connections_within(size_t wanted, size_t descriptors);
-// How many descriptors the process may have.
+// The process's limit of open files.
 size_t descriptor_limit();
 
 // "127.0.0.1:9042", "[::1]:9042".

@@ -7,7 +7,7 @@
 namespace sibyl::server {
 namespace {
 
-TEST_F(ServerTest, APortInUseIsRefusedClearly) {
+TEST_F(ServerTest, APortInUseIsReported) {
   Options options;
   options.port = port();
   const auto second = Server::start(engine_, options);
@@ -44,7 +44,7 @@ TEST(Listen, ConnectionsLeaveDescriptorsToTheStore) {
   EXPECT_EQ(connections_within(16'384, SIZE_MAX), 16'384u);
 }
 
-TEST(ListenAddress, EndpointsAreShownAsTheyAreWritten) {
+TEST(ListenAddress, EndpointsPrintAsTheyAreWritten) {
   using boost::asio::ip::make_address;
   EXPECT_EQ(to_text({make_address("127.0.0.1"), 9042}), "127.0.0.1:9042");
   EXPECT_EQ(to_text({make_address("::1"), 9042}), "[::1]:9042");

@@ -8,8 +8,8 @@
 #include <iterator>
 
 #include "base/contain.h"
-#include "server/connection.h"
-#include "server/schema_change.h"
+#include "server/connection/connection.h"
+#include "server/connection/schema_change.h"
 
 namespace sibyl::server {
 
@@ -19,17 +19,17 @@ namespace {
 
 thread_local Reactor* current_reactor = nullptr;
 
-constexpr size_t kept_calls = 1024;
-constexpr size_t kept_buffers = 32;
-constexpr size_t largest_kept_buffer = 256u << 10;
+constexpr size_t max_free_requests = 1024;
+constexpr size_t max_spare_buffers = 32;
+constexpr size_t max_spare_buffer_bytes = 256u << 10;
 constexpr std::chrono::milliseconds starved_interval{10};
 
 }  // namespace
 
-void Call::reset() {
-  constexpr size_t kept_elements = 256;
+void InFlightRequest::reset() {
+  constexpr size_t max_kept_elements = 256;
   const auto clear = [](auto& vector) {
-    if (vector.capacity() > kept_elements) {
+    if (vector.capacity() > max_kept_elements) {
       vector = {};
     } else {
       vector.clear();
@@ -38,9 +38,9 @@ void Call::reset() {
   chunk.reset();
   base::Bytes().swap(decompressed);
   result_bytes = 0;
-  is_on_reactor = must_leave = computes = false;
-  is_pooled = is_producing = may_last = completed_inline = is_execute = skip_metadata = is_conditional_batch =
-      false;
+  is_on_reactor = must_leave_reactor = is_compute_heavy = false;
+  is_pooled = is_producing = may_run_long = completed_inline = is_execute = skip_metadata =
+      is_conditional_batch = false;
   clear(query.parameters.values);
   clear(query.parameters.names);
   clear(execute.parameters.values);
@@ -51,12 +51,12 @@ void Call::reset() {
   clear(ordered_values);
   clear(items);
   plan.reset();
-  unread.reset();
-  request.paging_state.reset();
-  request.trace = nullptr;
-  request.interrupt = nullptr;
+  undecoded.reset();
+  engine_request.paging_state.reset();
+  engine_request.trace = nullptr;
+  engine_request.interrupt = nullptr;
   deadline = never;
-  who = nullptr;
+  user = nullptr;
   login.reset();
   trace.reset();
   result.reset();
@@ -68,9 +68,9 @@ size_t Shared::bytes_in_flight() const {
   return sum;
 }
 
-size_t Shared::calls() const {
+size_t Shared::requests_in_flight() const {
   size_t sum = 0;
-  for (const auto& reactor : reactors) sum += reactor->calls();
+  for (const auto& reactor : reactors) sum += reactor->requests_in_flight();
   return sum;
 }
 
@@ -91,21 +91,22 @@ Incoming Shared::incoming() const {
 }
 
 bool Shared::is_full() const {
-  return bytes_in_flight() >= limits.total_bytes_in_flight || calls() >= limits.total_requests_in_flight;
+  return bytes_in_flight() >= limits.total_bytes_in_flight ||
+         requests_in_flight() >= limits.total_requests_in_flight;
 }
 
-void Shared::discount_connection(const std::string& address) {
+void Shared::release_connection_slot(const std::string& address) {
   connections.fetch_sub(1);
   if (limits.connections_per_address > 0) per_address.leave(address);
-  tell_gone();
+  notify_closed();
 }
 
-void Shared::tell_gone() {
+void Shared::notify_closed() {
   if (!is_stopping.load(std::memory_order_relaxed)) return;
   {
     const std::lock_guard lock(mutex);
   }
-  gone.notify_all();
+  shutdown_progress.notify_all();
 }
 
 Reactor::Reactor(Shared& shared, unsigned number)
@@ -113,8 +114,8 @@ Reactor::Reactor(Shared& shared, unsigned number)
       work_(asio::make_work_guard(context_)),
       timer_(context_),
       probe_(context_, shared.limits.queue_timeout),
-      call_limit_(shared.limits.total_requests_in_flight) {
-  free_calls_.reserve(kept_calls);
+      max_requests_(shared.limits.total_requests_in_flight) {
+  free_requests_.reserve(max_free_requests);
   probe_.start();
   thread_ = std::thread([this] { run(); });
   pthread_setname_np(thread_.native_handle(), ("sibyl-react-" + std::to_string(number)).c_str());
@@ -128,13 +129,13 @@ Reactor* Reactor::current() {
   return current_reactor;
 }
 
-// What belongs to a request or a connection has been caught before it gets here.
+// Exceptions of requests and connections are caught before they get here.
 void Reactor::run() {
   current_reactor = this;
   while (true) {
     const base::Status status = base::contain([&] { context_.run(); });
     if (status) return;
-    shared_.request_log.tell_thrown(status.error());
+    shared_.request_log.log_exception(status.error());
   }
 }
 
@@ -156,11 +157,11 @@ void Reactor::adopt(asio::ip::tcp::socket socket, std::string address) {
       connections_.insert(connection.get());
     });
     if (!status) {
-      shared_.request_log.tell_thrown(status.error());
-      return shared_.discount_connection(address);
+      shared_.request_log.log_exception(status.error());
+      return shared_.release_connection_slot(address);
     }
     intrusive_ptr_add_ref(connection.get());
-    connection->run_or_close([&] { add_stranger(*connection); });
+    connection->run_or_close([&] { add_unauthenticated(*connection); });
     if (is_draining_) return connection->close();
     connection->run_or_close([&] { connection->start(); });
   });
@@ -176,29 +177,29 @@ void Reactor::publish(const schema::Change& change) {
   });
 }
 
-void Reactor::add_stranger(Connection& connection) {
-  connection.stranger_ = strangers_.insert(strangers_.end(), &connection);
-  connection.is_stranger_ = true;
-  stranger_count_.store(strangers_.size(), std::memory_order_relaxed);
+void Reactor::add_unauthenticated(Connection& connection) {
+  connection.unauthenticated_position_ = unauthenticated_.insert(unauthenticated_.end(), &connection);
+  connection.is_unauthenticated_ = true;
+  unauthenticated_count_.store(unauthenticated_.size(), std::memory_order_relaxed);
 }
 
-void Reactor::remove_stranger(Connection& connection) {
-  if (!std::exchange(connection.is_stranger_, false)) return;
-  strangers_.erase(connection.stranger_);
-  stranger_count_.store(strangers_.size(), std::memory_order_relaxed);
+void Reactor::remove_unauthenticated(Connection& connection) {
+  if (!std::exchange(connection.is_unauthenticated_, false)) return;
+  unauthenticated_.erase(connection.unauthenticated_position_);
+  unauthenticated_count_.store(unauthenticated_.size(), std::memory_order_relaxed);
 }
 
-// Those whose password is being checked are closed last: they may be about to be none any more.
-void Reactor::close_oldest_stranger() {
+// Connections whose password is being checked are closed last, because they may be about to log in.
+void Reactor::close_oldest_unauthenticated() {
   asio::post(context_, [this] {
-    if (strangers_.empty()) return;
-    auto oldest = std::find_if(strangers_.begin(), strangers_.end(),
+    if (unauthenticated_.empty()) return;
+    auto oldest = std::find_if(unauthenticated_.begin(), unauthenticated_.end(),
                                [](const Connection* one) { return !one->is_logging_in_; });
-    Connection& connection = **(oldest == strangers_.end() ? strangers_.begin() : oldest);
+    Connection& connection = **(oldest == unauthenticated_.end() ? unauthenticated_.begin() : oldest);
     shared_.connections_refused.fetch_add(1, std::memory_order_relaxed);
-    if (const auto more = shared_.refusals_told.admit(std::chrono::steady_clock::now()))
+    if (const auto more = shared_.refusal_log_limit.admit(std::chrono::steady_clock::now()))
       spdlog::warn(
-          "closed a connection of {}: too many are open that have not logged in ({} more not logged)",
+          "closed a connection from {}: too many connections have not logged in ({} more not logged)",
           connection.address(), *more);
     connection.close();
   });
@@ -228,40 +229,42 @@ void Reactor::abandon() {
   });
 }
 
-void Reactor::completed(Call& call) {
+void Reactor::enqueue_completed(InFlightRequest& request) {
   // A login has no rows.
-  if (call.result && call.result->has_value()) call.result_bytes = (*call.result)->rows.bytes().size();
-  if (call.result_bytes != 0) {
-    result_bytes_.fetch_add(call.result_bytes, std::memory_order_relaxed);
-    call.connection->add_waiting(call.result_bytes);
+  if (request.result && request.result->has_value())
+    request.result_bytes = (*request.result)->rows.bytes().size();
+  if (request.result_bytes != 0) {
+    result_bytes_.fetch_add(request.result_bytes, std::memory_order_relaxed);
+    request.connection->add_waiting(request.result_bytes);
   }
-  Call* head = completed_.load(std::memory_order_relaxed);
+  InFlightRequest* head = completed_.load(std::memory_order_relaxed);
   do {
-    call.next = head;
-  } while (
-      !completed_.compare_exchange_weak(head, &call, std::memory_order_release, std::memory_order_relaxed));
-  // Whoever finds the list empty wakes the reactor; the others' calls are taken with it.
-  if (head == nullptr) base::insist([this] { asio::post(context_, [this] { drain_completed(); }); });
+    request.next = head;
+  } while (!completed_.compare_exchange_weak(head, &request, std::memory_order_release,
+                                             std::memory_order_relaxed));
+  // The thread that finds the list empty wakes the reactor, which then takes the whole list.
+  if (head == nullptr)
+    base::retry_until_success([this] { asio::post(context_, [this] { drain_completed(); }); });
 }
 
 void Reactor::drain_completed() {
-  Call* newest = completed_.exchange(nullptr, std::memory_order_acquire);
-  Call* oldest = nullptr;
+  InFlightRequest* newest = completed_.exchange(nullptr, std::memory_order_acquire);
+  InFlightRequest* oldest = nullptr;
   while (newest != nullptr) {
-    Call* next = newest->next;
+    InFlightRequest* next = newest->next;
     newest->next = oldest;
     oldest = newest;
     newest = next;
   }
-  look_at_clock();  // for all of them
+  update_now();
   while (oldest != nullptr) {
-    Call* next = oldest->next;
+    InFlightRequest* next = oldest->next;
     Connection& connection = *oldest->connection;
     if (oldest->result_bytes != 0) {
       result_bytes_.fetch_sub(oldest->result_bytes, std::memory_order_relaxed);
       connection.remove_waiting(oldest->result_bytes);
     }
-    base::insist([&] { mark_unsent(connection); });
+    base::retry_until_success([&] { mark_unsent(connection); });
     connection.finish(oldest);
     oldest = next;
   }
@@ -295,16 +298,15 @@ void Reactor::mark_starved(Connection& connection) {
 }
 
 void Reactor::mark_yielded(Connection& connection) {
-  if (yielded_.empty()) asio::post(context_, [this] { go_on_yielded(); });
+  if (yielded_.empty()) asio::post(context_, [this] { resume_after_yield(); });
   yielded_.emplace_back(&connection);
 }
 
-void Reactor::go_on_yielded() {
+void Reactor::resume_after_yield() {
   constexpr std::chrono::milliseconds round{4};
   std::vector<ConnectionPtr> waiting;
   waiting.swap(yielded_);
-  turn_ =
-      std::clamp<std::chrono::steady_clock::duration>(round / waiting.size(), shortest_turn, longest_turn);
+  turn_ = std::clamp<std::chrono::steady_clock::duration>(round / waiting.size(), min_turn, max_turn);
   for (auto& connection : waiting) {
     connection->is_yielded_ = false;
     connection->run_or_close([&] { connection->resume(); });
@@ -329,8 +331,8 @@ void Reactor::measure(std::chrono::steady_clock::time_point now) {
   constexpr std::chrono::milliseconds interval{100};
   if (now - measured_ < interval) return;
   const double rate = static_cast<double>(finished_) / std::chrono::duration<double>(now - measured_).count();
-  call_limit_ =
-      calls_to_have_in_flight(rate, shared_.engine.sync_time(), shared_.limits.total_requests_in_flight);
+  max_requests_ =
+      max_requests_in_flight(rate, shared_.engine.sync_time(), shared_.limits.total_requests_in_flight);
   finished_ = 0;
   measured_ = now;
 }
@@ -347,7 +349,8 @@ void Reactor::arm_timer(std::chrono::steady_clock::time_point deadline) {
 }
 
 void Reactor::arm_sweep(std::chrono::steady_clock::time_point now) {
-  // On a grid, or the deadlines of many connections would have it look at all of them all the time.
+  // Deadlines are aligned to a grid. Otherwise those of many connections would cause a sweep every few
+  // moments.
   const Limits& limits = shared_.limits;
   const bool has_timeout = limits.idle_timeout.count() > 0;
   const std::chrono::steady_clock::duration interval =
@@ -355,7 +358,7 @@ void Reactor::arm_sweep(std::chrono::steady_clock::time_point now) {
   arm_timer(now + interval - now.time_since_epoch() % interval);
 }
 
-void Reactor::heard(std::chrono::steady_clock::time_point now) {
+void Reactor::on_bytes_received(std::chrono::steady_clock::time_point now) {
   probe_.tick(now);
   measure(now);
   arm_sweep(now);
@@ -365,18 +368,18 @@ void Reactor::tick() {
   const auto now = std::chrono::steady_clock::now();
   const std::vector<Connection*> all(connections_.begin(), connections_.end());
   for (Connection* connection : all) connection->run_or_close([&] { connection->check_deadline(now); });
-  // Nobody is to wait for requests that wait for slow clients.
+  // Held requests of slow clients must not make other clients wait.
   if (!starved_.empty() && shared_.is_full())
     for (const auto& reactor : shared_.reactors)
-      if (reactor->held_calls() > 0) reactor->refuse_held();
+      if (reactor->held_requests() > 0) reactor->refuse_held();
   if (!starved_.empty()) retry_starved();
   send_marked();
 }
 
 void Reactor::remove(Connection& connection) {
   if (connections_.erase(&connection) == 0) return;
-  remove_stranger(connection);
-  shared_.discount_connection(connection.address());
+  remove_unauthenticated(connection);
+  shared_.release_connection_slot(connection.address());
   intrusive_ptr_release(&connection);
 }
 
@@ -388,30 +391,31 @@ base::Bytes Reactor::take_buffer() {
 }
 
 void Reactor::give_buffer(base::Bytes buffer) {
-  if (buffer.capacity() > largest_kept_buffer || spare_buffers_.size() >= kept_buffers) return;
+  if (buffer.capacity() > max_spare_buffer_bytes || spare_buffers_.size() >= max_spare_buffers) return;
   buffer.clear();
   spare_buffers_.push_back(std::move(buffer));
 }
 
-Call* Reactor::take_call() {
-  if (free_calls_.empty()) {
-    auto* call = new Call;
-    call->reactor = this;
-    return call;
+InFlightRequest* Reactor::take_request() {
+  if (free_requests_.empty()) {
+    auto* request = new InFlightRequest;
+    request->reactor = this;
+    return request;
   }
-  Call* call = free_calls_.back().release();
-  free_calls_.pop_back();
-  return call;
+  InFlightRequest* request = free_requests_.back().release();
+  free_requests_.pop_back();
+  return request;
 }
 
-void Reactor::give_back(Call* call) {
-  std::unique_ptr<Call> owned(call);
+void Reactor::recycle(InFlightRequest* request) {
+  std::unique_ptr<InFlightRequest> owned(request);
   owned->reset();
-  if (free_calls_.size() < kept_calls) free_calls_.push_back(std::move(owned));
+  if (free_requests_.size() < max_free_requests) free_requests_.push_back(std::move(owned));
 }
 
-void Reactor::count_call(size_t bytes) {
-  calls_.store(calls_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+void Reactor::add_in_flight(size_t bytes) {
+  requests_in_flight_.store(requests_in_flight_.load(std::memory_order_relaxed) + 1,
+                            std::memory_order_relaxed);
   bytes_in_flight_.store(bytes_in_flight_.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
 }
 
@@ -428,11 +432,12 @@ void Reactor::count_incoming(Incoming before, Incoming now) {
   count(whole_bytes_, before.whole, now.whole);
 }
 
-void Reactor::discount_call(size_t bytes) {
+void Reactor::remove_in_flight(size_t bytes) {
   ++finished_;
   bytes_in_flight_.store(bytes_in_flight_.load(std::memory_order_relaxed) - bytes, std::memory_order_relaxed);
-  calls_.store(calls_.load(std::memory_order_relaxed) - 1, std::memory_order_release);
-  shared_.tell_gone();
+  requests_in_flight_.store(requests_in_flight_.load(std::memory_order_relaxed) - 1,
+                            std::memory_order_release);
+  shared_.notify_closed();
 }
 
 }  // namespace sibyl::server

@@ -1,4 +1,12 @@
-// A thread with its connections.
+// A reactor: one thread, the connections that it owns, and the state that all reactors share.
+//
+//   acceptor ──▶ Reactor::adopt() ──▶ Connection ──▶ InFlightRequest ──▶ inline, or Shared::pool
+//                                          ▲                                    │
+//                                          └── finish() ◀── enqueue_completed() ◀─┘   (any thread)
+//
+// A round handles the events that are ready, then sends the responses of all connections that have some
+// (send_marked). Within a round each connection has a turn of limited length, so that one client with many
+// requests does not delay the others.
 #pragma once
 
 #include <atomic>
@@ -19,30 +27,31 @@
 #include "auth/attempts.h"
 #include "base/log_limit.h"
 #include "engine/engine.h"
-#include "server/blocking_pool.h"
-#include "server/call.h"
-#include "server/client_list.h"
-#include "server/connection_counts.h"
-#include "server/pressure.h"
-#include "server/request_log.h"
-#include "server/request_metrics.h"
+#include "server/in_flight_request.h"
+#include "server/monitoring/client_list.h"
+#include "server/monitoring/request_log.h"
+#include "server/monitoring/request_metrics.h"
+#include "server/scheduling/blocking_pool.h"
+#include "server/scheduling/connection_counts.h"
+#include "server/scheduling/pressure.h"
 #include "server/server.h"
-#include "server/tls_context.h"
+#include "server/tls/tls_context.h"
 
 namespace sibyl::server {
 
 class Reactor;
 
-// Messages that have not come whole. A length that is claimed is not believed at once: of the first part of a
-// message what is here counts. Who has sent more gets room for all of it, so that it can end whatever the
-// others do.
+// Memory of incomplete messages, in bytes. A message first counts by the bytes received, because the length
+// that its client claims is not trusted yet. Once enough of it has arrived it counts with its whole length.
+// That reservation guarantees that the message can complete, whatever other clients send.
 struct Incoming {
-  size_t begun = 0, whole = 0;  // bytes
+  size_t begun = 0;  // messages that count by the bytes received
+  size_t whole = 0;  // messages that count with their whole length
 
   size_t bytes() const { return begun + whole; }
 };
 
-// What all reactors share.
+// State shared by all reactors.
 struct Shared {
   engine::Engine& engine;
   const Limits limits;
@@ -50,33 +59,33 @@ struct Shared {
   std::unique_ptr<BlockingPool> login_pool;  // on servers where clients log in
   auth::Attempts attempts;
   std::vector<std::unique_ptr<Reactor>> reactors;
-  std::unique_ptr<TlsContexts> tls;  // nullptr: plain connections alone
+  std::unique_ptr<TlsContexts> tls;  // nullptr: TLS is off
   std::atomic<size_t> connections{0};
   std::atomic<uint64_t> connections_accepted{0}, connections_refused{0};
   ConnectionCounts per_address;
-  ConnectionCounts logins_per_address;  // in the pool for logins
+  ConnectionCounts logins_per_address;  // logins that are queued or running in login_pool
   ClientList clients;
   RequestLog request_log;
-  std::chrono::steady_clock::duration slow_query{0};  // 0: none are told of
+  std::chrono::steady_clock::duration slow_query{0};  // requests that take longer are logged; 0: none
   RateLimiter rate{limits.requests_per_second};
-  base::LogLimit refusals_told{1};
-  std::string node_address;  // as clients are told of it: 4 or 16 bytes
+  base::LogLimit refusal_log_limit{1};
+  std::string node_address;  // the address that clients see: 4 or 16 bytes
 
-  // Stopping: told when a connection or a call has gone.
   std::atomic<bool> is_stopping{false};
   std::mutex mutex;
-  std::condition_variable gone;
+  // During shutdown, signalled whenever a connection closes or a request finishes.
+  std::condition_variable shutdown_progress;
 
   size_t bytes_in_flight() const;
-  size_t calls() const;
-  // Answers that wait for their clients or for their reactor.
+  size_t requests_in_flight() const;
+  // Bytes of responses that wait for their clients or for their reactor.
   size_t unsent_bytes() const;
   Incoming incoming() const;
-  // All connections together hold as much as they may.
+  // True if the requests of all connections together have reached a limit.
   bool is_full() const;
-  void tell_gone();
-  // A connection that was admitted has gone.
-  void discount_connection(const std::string& address);
+  void notify_closed();
+  // Called when an admitted connection has closed.
+  void release_connection_slot(const std::string& address);
 };
 
 class Reactor {
@@ -89,26 +98,30 @@ class Reactor {
   // The reactor whose thread this is, or nullptr.
   static Reactor* current();
 
-  // --- Any thread.
-  // `address`: the client's.
+  // --- Thread-safe.
+
+  // Takes over an accepted connection. `address` is the client's.
   void adopt(boost::asio::ip::tcp::socket socket, std::string address);
   void publish(const schema::Change& change);
-  // Connections that have not logged in, and closing the one that has been so for longest, if any.
-  size_t strangers() const { return stranger_count_.load(std::memory_order_relaxed); }
-  void close_oldest_stranger();
-  // Refuses the requests that wait until their clients have taken earlier results.
+  // The number of connections that have not logged in.
+  size_t unauthenticated_connections() const {
+    return unauthenticated_count_.load(std::memory_order_relaxed);
+  }
+  // Closes the oldest of them, if any.
+  void close_oldest_unauthenticated();
+  // Refuses the requests that are held until their clients have read earlier results.
   void refuse_held();
-  // Reads nothing more; connections close as their requests are answered.
+  // Stops reading. Connections close once their requests are answered.
   void begin_drain();
-  // Closes every connection at once.
+  // Closes every connection immediately.
   void abandon();
-  // Ends the thread. REQUIRES: no calls are in flight.
+  // Stops the thread and waits for it. REQUIRES: no requests are in flight.
   void join();
-  // A call has its result: it is finished on this reactor's thread, with others that completed meanwhile.
-  void completed(Call& call);
+  // Called when a request has its result. Queues it to be finished on this reactor's thread.
+  void enqueue_completed(InFlightRequest& request);
 
-  // Requests started and not finished, and the bytes of their frames.
-  size_t calls() const { return calls_.load(std::memory_order_relaxed); }
+  // The number of requests in flight, and the bytes of their frames.
+  size_t requests_in_flight() const { return requests_in_flight_.load(std::memory_order_relaxed); }
   size_t bytes_in_flight() const { return bytes_in_flight_.load(std::memory_order_relaxed); }
   size_t unsent_bytes() const {
     return unsent_bytes_.load(std::memory_order_relaxed) + result_bytes_.load(std::memory_order_relaxed);
@@ -118,62 +131,67 @@ class Reactor {
     return {begun_bytes_.load(std::memory_order_relaxed), whole_bytes_.load(std::memory_order_relaxed)};
   }
 
-  // Calls that wait in the pool until their client has taken earlier results.
-  size_t held_calls() const { return held_calls_.load(std::memory_order_relaxed); }
+  // The number of requests that are held in the pool until their client has read earlier results.
+  size_t held_requests() const { return held_requests_.load(std::memory_order_relaxed); }
   void count_held(ptrdiff_t change) {
-    held_calls_.fetch_add(static_cast<size_t>(change), std::memory_order_relaxed);
+    held_requests_.fetch_add(static_cast<size_t>(change), std::memory_order_relaxed);
   }
 
-  RequestMetrics& metrics() { return metrics_; }  // see there who may do what
+  // RequestMetrics says which of its methods are thread-safe.
+  RequestMetrics& metrics() { return metrics_; }
 
-  // --- This reactor's thread.
-  // The moment of the last event: requests that are read or answered together share a look at the clock.
+  // --- Only on this reactor's thread.
+
+  // The time of the last event. Requests that are read or answered together share one clock read.
   std::chrono::steady_clock::time_point now() const { return now_; }
-  std::chrono::steady_clock::time_point look_at_clock() { return now_ = std::chrono::steady_clock::now(); }
-  Call* take_call();
-  void give_back(Call* call);
-  // Memory for answers, so that connections with nothing to send hold none.
+  std::chrono::steady_clock::time_point update_now() { return now_ = std::chrono::steady_clock::now(); }
+  InFlightRequest* take_request();
+  void recycle(InFlightRequest* request);
+  // A pool of response buffers, so that connections with nothing to send hold none.
   base::Bytes take_buffer();
   void give_buffer(base::Bytes buffer);
-  // The call that is inside engine.execute() on this thread, or nullptr.
-  Call* starting = nullptr;
-  void count_call(size_t bytes);
-  void discount_call(size_t bytes);
+  // The request that is inside engine.execute() on this thread, or nullptr.
+  InFlightRequest* starting = nullptr;
+  void add_in_flight(size_t bytes);
+  void remove_in_flight(size_t bytes);
   void count_unsent(size_t before, size_t now);
   void count_incoming(Incoming before, Incoming now);
-  // A burst of requests has come.
-  void heard(std::chrono::steady_clock::time_point now);
-  // As many calls are in flight as can be finished while others may have to wait (pressure.h). Those that
-  // wait until their client has taken earlier results hold up no others.
-  bool is_full() const { return calls() >= call_limit_ + held_calls() || shared_.is_full(); }
+  // Called when a connection has received bytes.
+  void on_bytes_received(std::chrono::steady_clock::time_point now);
+  // True if so many requests are in flight that one more would make others wait too long (pressure.h). Held
+  // requests are not counted, because they delay no others.
+  bool is_full() const {
+    return requests_in_flight() >= max_requests_ + held_requests() || shared_.is_full();
+  }
   bool has_starved() const { return !starved_.empty(); }
-  // Requests have waited too long for this thread: those that come now are refused.
+  // True if events have waited too long for this thread. New requests are then refused.
   bool is_late() const { return probe_.is_late(); }
   void remove(Connection& connection);
-  void add_stranger(Connection& connection);
-  void remove_stranger(Connection& connection);
-  // The connection has answers to send at the end of this round.
+  void add_unauthenticated(Connection& connection);
+  void remove_unauthenticated(Connection& connection);
+  // Marks a connection that has responses to send at the end of this round.
   void mark_unsent(Connection& connection);
-  // Ends a round.
+  // Ends a round: sends the responses of all marked connections.
   void send_marked();
-  // All connections together hold too much: try this one again later.
+  // Marks a connection that waits because a limit of all connections together was reached. It is retried
+  // later.
   void mark_starved(Connection& connection);
-  // The connection has had its turn, and more to do: it goes on after the others.
+  // Marks a connection whose turn has ended with work left. It resumes after the others.
   void mark_yielded(Connection& connection);
-  // How long a turn is. The more connections have more to do, the shorter, so that nobody waits long.
+  // The length of a turn. It shrinks when many connections have work, which bounds the length of a round.
   std::chrono::steady_clock::duration turn() const { return turn_; }
-  // Some connection has a deadline: it is checked then.
+  // Checks all connections at `deadline` or earlier.
   void arm_timer(std::chrono::steady_clock::time_point deadline);
-  // All connections are looked at within the time after which they rest.
+  // Checks all connections within the shorter of Limits::rest_after and Limits::idle_timeout.
   void arm_sweep(std::chrono::steady_clock::time_point now);
 
  private:
-  static constexpr std::chrono::microseconds longest_turn{2'000}, shortest_turn{50};
+  static constexpr std::chrono::microseconds max_turn{2'000}, min_turn{50};
 
   void run();
   void drain_completed();
   void retry_starved();
-  void go_on_yielded();
+  void resume_after_yield();
   void measure(std::chrono::steady_clock::time_point now);
   void tick();
 
@@ -182,33 +200,34 @@ class Reactor {
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
   boost::asio::steady_timer timer_;
   LagProbe probe_;
-  std::atomic<Call*> completed_{nullptr};
-  std::unordered_set<Connection*> connections_;  // each counted once by reference
-  std::list<Connection*> strangers_;             // those that have not logged in, oldest first
-  std::atomic<size_t> stranger_count_{0};        // of them
+  std::atomic<InFlightRequest*> completed_{nullptr};
+  std::unordered_set<Connection*> connections_;   // the set holds one reference to each
+  std::list<Connection*> unauthenticated_;        // connections that have not logged in, oldest first
+  std::atomic<size_t> unauthenticated_count_{0};  // size of unauthenticated_, for other threads
   std::vector<ConnectionPtr> unsent_, scratch_;
-  // Who waits for others to be served, and who of them has just had its turn.
+  // Connections that mark_starved() was called for. Those that were served during a retry go to served_,
+  // which becomes the end of the list.
   std::vector<ConnectionPtr> starved_, served_;
   bool is_retrying_ = false;
   std::vector<ConnectionPtr> yielded_;
-  std::chrono::steady_clock::duration turn_ = longest_turn;
-  std::vector<std::unique_ptr<Call>> free_calls_;
+  std::chrono::steady_clock::duration turn_ = max_turn;
+  std::vector<std::unique_ptr<InFlightRequest>> free_requests_;
   std::vector<base::Bytes> spare_buffers_;
   bool is_draining_ = false;
   bool is_timer_armed_ = false;
-  size_t call_limit_;
-  size_t finished_ = 0;  // calls, since they were last counted
+  size_t max_requests_;
+  size_t finished_ = 0;  // requests since measured_
   std::chrono::steady_clock::time_point measured_;
   std::chrono::steady_clock::time_point now_ = std::chrono::steady_clock::now();
   RequestMetrics metrics_;
-  // Written by this reactor's thread alone, so that counting costs no locked instruction.
-  alignas(64) std::atomic<size_t> calls_{0};
+  // Written only by this reactor's thread, so that counting needs no locked instruction.
+  alignas(64) std::atomic<size_t> requests_in_flight_{0};
   std::atomic<size_t> bytes_in_flight_{0};
   std::atomic<size_t> unsent_bytes_{0};
   std::atomic<size_t> begun_bytes_{0}, whole_bytes_{0};
-  // Of results that wait in completed_. Any thread.
+  // Size of the results that wait in completed_. Written by any thread.
   alignas(64) std::atomic<size_t> result_bytes_{0};
-  std::atomic<size_t> held_calls_{0};
+  std::atomic<size_t> held_requests_{0};
   std::thread thread_;
 };
 

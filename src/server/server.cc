@@ -14,12 +14,12 @@
 #include <future>
 
 #include "base/contain.h"
-#include "server/connection.h"
-#include "server/default_threads.h"
-#include "server/http.h"
+#include "server/connection/connection.h"
+#include "server/http/http.h"
 #include "server/listen.h"
-#include "server/monitor.h"
+#include "server/monitoring/monitor.h"
 #include "server/reactor.h"
+#include "server/scheduling/default_threads.h"
 
 namespace sibyl::server {
 
@@ -30,9 +30,9 @@ using tcp = asio::ip::tcp;
 namespace {
 
 constexpr std::chrono::milliseconds accept_retry{100};
-constexpr size_t login_queue = 1024;  // logins that wait for their password to be looked at
+constexpr size_t login_queue = 1024;  // logins that wait for a thread
 
-// As the protocol writes it.
+// An IP address as the 4 or 16 bytes of the protocol.
 std::string address_bytes(const std::string& text) {
   boost::system::error_code ignored;
   const asio::ip::address address = asio::ip::make_address(text, ignored);
@@ -40,7 +40,7 @@ std::string address_bytes(const std::string& text) {
   return address.is_v4() ? bytes_of(address.to_v4().to_bytes()) : bytes_of(address.to_v6().to_bytes());
 }
 
-// Clients are told to connect here, so a wildcard will not do: the first address that others can reach.
+// The address that is announced to clients. For a wildcard it is the first address that is not loopback.
 std::string reachable_address(const asio::ip::address& listening) {
   if (!listening.is_unspecified()) return listening.to_string();
   std::string found = "127.0.0.1";
@@ -64,7 +64,8 @@ Limits within_descriptors(Limits limits) {
   const size_t descriptors = descriptor_limit();
   const size_t connections = connections_within(limits.connections, descriptors);
   if (connections < std::min(limits.connections, Limits().connections))
-    spdlog::warn("at most {} connections: the limit of open files is {}", connections, descriptors);
+    spdlog::warn("connections are limited to {}, because the limit of open files is {}", connections,
+                 descriptors);
   limits.connections = connections;
   return limits;
 }
@@ -79,11 +80,11 @@ struct Server::Impl {
   base::Status listen(const Options& options);
   void start(const Options& options);
   void accept();
-  void accepted(const error_code& error, tcp::socket socket);
+  void on_accept(const error_code& error, tcp::socket socket);
   void admit(tcp::socket socket);
   bool make_room();
-  void limit_strangers();
-  void stop(std::chrono::milliseconds patience);
+  void limit_unauthenticated();
+  void stop(std::chrono::milliseconds timeout);
 
   Shared shared;
   std::unique_ptr<tcp::acceptor> acceptor;
@@ -93,7 +94,7 @@ struct Server::Impl {
   uint64_t subscription = 0;
   bool is_stopped = false;
   ServerMonitor monitor{shared};
-  std::unique_ptr<Http> http;  // nullptr: not asked for
+  std::unique_ptr<Http> http;  // nullptr: off
 };
 
 base::Status Server::Impl::listen(const Options& options) {
@@ -105,7 +106,7 @@ base::Status Server::Impl::listen(const Options& options) {
   return {};
 }
 
-// Asio and the system throw where there are no descriptors or threads for a reactor.
+// Asio and the standard library throw if there are no descriptors or threads for a reactor.
 base::Status Server::Impl::listen_and_start(const Options& options) {
   try {
     SIBYL_TRY(listen(options));
@@ -140,17 +141,17 @@ void Server::Impl::start(const Options& options) {
 void Server::Impl::accept() {
   if (!acceptor->is_open()) return;
   Reactor& reactor = *shared.reactors[next_reactor % shared.reactors.size()];
-  base::insist([&] {
+  base::retry_until_success([&] {
     acceptor->async_accept(reactor.context(), [this](const error_code& error, tcp::socket socket) {
-      accepted(error, std::move(socket));
+      on_accept(error, std::move(socket));
     });
   });
 }
 
-void Server::Impl::accepted(const error_code& error, tcp::socket socket) {
+void Server::Impl::on_accept(const error_code& error, tcp::socket socket) {
   if (error == asio::error::operation_aborted) return;
   if (error) {
-    // Out of descriptors, most likely: trying again at once would spin.
+    // The process is probably out of descriptors. An immediate retry would spin.
     spdlog::warn("cannot accept a connection: {}", error.message());
     retry->expires_after(accept_retry);
     retry->async_wait([this](const error_code& cancelled) {
@@ -159,15 +160,15 @@ void Server::Impl::accepted(const error_code& error, tcp::socket socket) {
     return;
   }
   if (const auto status = base::contain([&] { admit(std::move(socket)); }); !status)
-    shared.request_log.tell_thrown(status.error());
+    shared.request_log.log_exception(status.error());
   accept();
 }
 
 void Server::Impl::admit(tcp::socket socket) {
   const Limits& limits = shared.limits;
-  error_code gone;
-  const tcp::endpoint peer = socket.remote_endpoint(gone);
-  if (gone) return;
+  error_code disconnected;
+  const tcp::endpoint peer = socket.remote_endpoint(disconnected);
+  if (disconnected) return;
   std::string address = peer.address().to_string();
   // Connections that make_room() closes count until their reactor has closed them. A burst must not take the
   // descriptors of the store meanwhile.
@@ -178,40 +179,42 @@ void Server::Impl::admit(tcp::socket socket) {
   const size_t of_one = limits.connections_per_address;
   if (is_full || (of_one > 0 && !shared.per_address.enter(address, of_one))) {
     shared.connections_refused.fetch_add(1, std::memory_order_relaxed);
-    if (const auto more = shared.refusals_told.admit(std::chrono::steady_clock::now()))
-      spdlog::warn("refused a connection of {}: {} are open{} ({} more not told)", address,
-                   is_full ? limits.connections : of_one, is_full ? "" : " from there", *more);
+    if (const auto more = shared.refusal_log_limit.admit(std::chrono::steady_clock::now()))
+      spdlog::warn("refused a connection from {}: {} connections are open{} ({} more not logged)", address,
+                   is_full ? limits.connections : of_one, is_full ? "" : " from that address", *more);
     return;
   }
-  limit_strangers();
+  limit_unauthenticated();
   shared.connections.fetch_add(1);
   shared.connections_accepted.fetch_add(1, std::memory_order_relaxed);
   Reactor& reactor = *shared.reactors[next_reactor++ % shared.reactors.size()];
   if (const auto status = base::contain([&] { reactor.adopt(std::move(socket), address); }); !status) {
-    shared.request_log.tell_thrown(status.error());
-    shared.discount_connection(address);
+    shared.request_log.log_exception(status.error());
+    shared.release_connection_slot(address);
   }
 }
 
-// Of connections that have not logged in there may be a quarter, so that they do not keep others out.
-void Server::Impl::limit_strangers() {
+// At most a quarter of the connections may be without a login, so that they do not keep others out.
+void Server::Impl::limit_unauthenticated() {
   constexpr size_t part = 4, few = 8;
-  size_t strangers = 0;
-  for (const auto& reactor : shared.reactors) strangers += reactor->strangers();
-  if (strangers > std::max(shared.limits.connections / part, few)) (void)make_room();
+  size_t unauthenticated_connections = 0;
+  for (const auto& reactor : shared.reactors)
+    unauthenticated_connections += reactor->unauthenticated_connections();
+  if (unauthenticated_connections > std::max(shared.limits.connections / part, few)) (void)make_room();
 }
 
-// False when every connection has logged in.
+// Closes an unauthenticated connection. Returns false if every connection has logged in.
 bool Server::Impl::make_room() {
   const auto& most = *std::max_element(
-      shared.reactors.begin(), shared.reactors.end(),
-      [](const auto& one, const auto& other) { return one->strangers() < other->strangers(); });
-  if (most->strangers() == 0) return false;
-  most->close_oldest_stranger();
+      shared.reactors.begin(), shared.reactors.end(), [](const auto& one, const auto& other) {
+        return one->unauthenticated_connections() < other->unauthenticated_connections();
+      });
+  if (most->unauthenticated_connections() == 0) return false;
+  most->close_oldest_unauthenticated();
   return true;
 }
 
-void Server::Impl::stop(std::chrono::milliseconds patience) {
+void Server::Impl::stop(std::chrono::milliseconds timeout) {
   if (is_stopped) return;
   is_stopped = true;
   shared.is_stopping = true;
@@ -234,14 +237,16 @@ void Server::Impl::stop(std::chrono::milliseconds patience) {
   for (auto& reactor : shared.reactors) reactor->begin_drain();
   {
     std::unique_lock lock(shared.mutex);
-    shared.gone.wait_for(lock, patience, [this] { return shared.connections == 0 && shared.calls() == 0; });
+    shared.shutdown_progress.wait_for(
+        lock, timeout, [this] { return shared.connections == 0 && shared.requests_in_flight() == 0; });
   }
   for (auto& reactor : shared.reactors) reactor->abandon();
   if (shared.pool) shared.pool->stop();
   {
     // The engine completes every request; until then its completions need the reactors.
     std::unique_lock lock(shared.mutex);
-    shared.gone.wait(lock, [this] { return shared.connections == 0 && shared.calls() == 0; });
+    shared.shutdown_progress.wait(
+        lock, [this] { return shared.connections == 0 && shared.requests_in_flight() == 0; });
   }
   for (auto& reactor : shared.reactors) reactor->join();
   shared.pool.reset();
@@ -290,8 +295,8 @@ uint16_t Server::port() const {
   return impl_->endpoint.port();
 }
 
-void Server::stop(std::chrono::milliseconds patience) {
-  impl_->stop(patience);
+void Server::stop(std::chrono::milliseconds timeout) {
+  impl_->stop(timeout);
 }
 
 base::Status Server::reload_tls() {

@@ -8,7 +8,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST_F(ServerTest, OptionsOfStartupAreFew) {
+TEST_F(ServerTest, StartupOptionsAreLimited) {
   protocol::StringMap many, large = {{"APPLICATION_NAME", std::string(5000, 'x')}}, usual;
   for (int i = 0; i < 4000; ++i) many.emplace_back("option" + std::to_string(i), "");
   for (int i = 0; i < 20; ++i) usual.emplace_back("option" + std::to_string(i), std::string(100, 'x'));
@@ -27,8 +27,8 @@ TEST_F(ServerTest, OptionsOfStartupAreFew) {
   }
 }
 
-// Each marker is looked for once, not among all names.
-TEST_F(ServerTest, ManyNamedValuesAreFoundAtOnce) {
+// Finding a marker's value must not search all names.
+TEST_F(ServerTest, ManyNamedValuesAreFoundQuickly) {
   constexpr size_t count = 65'000;
   std::vector<std::string> names;
   for (size_t i = 0; i < count; ++i) names.push_back("m" + std::to_string(count - 1 - i));
@@ -50,7 +50,7 @@ TEST_F(ServerTest, ManyNamedValuesAreFoundAtOnce) {
   for (size_t i = 0; i < count; ++i) ASSERT_EQ(values[i], "m" + std::to_string(i));
 }
 
-// While long texts are planned, connections of the same reactor are served.
+// While a long text is planned, other connections of the same reactor are served.
 TEST_F(ServerTest, LongTextsArePlannedElsewhere) {
   for (const Version version : {Version::v4, Version::v5}) {
     for (const Opcode opcode : {Opcode::query, Opcode::prepare, Opcode::batch}) {
@@ -73,7 +73,7 @@ TEST_F(ServerTest, LongTextsArePlannedElsewhere) {
       Client asking(port());
       asking.startup(version);
       asking.send_frames(Client::frame(opcode, 5, body, version));
-      for (int i = 0; i < 2; ++i) {  // one of them has the same reactor
+      for (int i = 0; i < 2; ++i) {  // one of the two has the same reactor
         Client other(port());
         other.send_raw(Client::frame(Opcode::options, 1, ""));
         EXPECT_TRUE(other.has_answer(5000)) << gate;
@@ -87,8 +87,8 @@ TEST_F(ServerTest, LongTextsArePlannedElsewhere) {
   }
 }
 
-// A read that turns out to last is begun again elsewhere: the reactor has others to serve.
-TEST_F(ServerTest, AReadThatLastsLeavesItsReactor) {
+// A read that turns out to take long is restarted on a pool thread, so that the reactor can serve others.
+TEST_F(ServerTest, ALongReadLeavesItsReactor) {
   Client client(port());
   client.startup();
   EXPECT_EQ(client.query("last").header.opcode, Opcode::result);
@@ -110,7 +110,7 @@ TEST_F(ServerTest, TooLongFramesAreRefusedAndSkipped) {
   EXPECT_EQ(client.read().header.stream, 5);
 }
 
-TEST_F(ServerTest, AbsurdLengthsAreRefusedAtOnceAndEndTheConnection) {
+TEST_F(ServerTest, AbsurdLengthsCloseTheConnection) {
   for (const uint32_t claim : {256u << 20, 0x7fffffffu, 0xffffffffu}) {
     Client client(port());
     client.startup();
@@ -133,7 +133,7 @@ TEST_F(ServerTest, AFullQueueAnswersOverloaded) {
   std::string burst;
   for (int16_t i = 0; i < 8; ++i) burst += Client::query_frame("block gate", i);
   client.send_raw(burst);
-  // The first may be refused if the threads are slow to take theirs: count only what is certain.
+  // The first requests may be refused if the threads are slow to start. So only a lower bound is checked.
   std::string more;
   for (int16_t i = 8; i < 40; ++i) more += Client::query_frame("block gate", i);
   client.send_raw(more);
@@ -161,7 +161,7 @@ TEST_F(ServerTest, ReadingStopsAtTheLimitOfRequestsInFlight) {
   EXPECT_EQ(streams.size(), 50u);
 }
 
-TEST_F(ServerTest, ReadingStopsWhenAllTogetherHoldTooMuch) {
+TEST_F(ServerTest, ReadingStopsAtTheTotalLimit) {
   Limits limits;
   limits.total_bytes_in_flight = 100;
   restart(limits);
@@ -185,7 +185,7 @@ TEST_F(ServerTest, SlowReadersAreNotReadFrom) {
   restart(limits);
   Client client(port(), 4096);
   client.startup();
-  // Each asks for 100 kB and reads nothing: soon the server takes no more requests, whatever we send.
+  // Each request asks for 100 kB, and the client reads nothing. Soon the server reads no more requests.
   const std::string request = Client::query_frame("rows 1 100000", 1);
   std::string many;
   for (int i = 0; i < 1000; ++i) many += request;
@@ -215,20 +215,22 @@ TEST_F(ServerTest, ConnectionsBeyondTheLimitAreClosed) {
   EXPECT_EQ(second.query("void", 2).header.stream, 2);
 }
 
-// Whoever has not logged in, or said STARTUP, gives way to the next: it cannot keep others out.
-TEST_F(ServerTest, StrangersMakeRoom) {
+// The oldest connection without STARTUP is closed for a new one, so that such connections cannot keep others
+// out.
+TEST_F(ServerTest, UnauthenticatedConnectionsMakeRoom) {
   constexpr size_t rounds = 20;
   Limits limits;
   limits.connections = rounds + 4;
   restart(limits);
-  std::vector<std::unique_ptr<Client>> strangers, known;  // all stay open: the server notices a close late
+  std::vector<std::unique_ptr<Client>> unauthenticated_connections,
+      known;  // kept open, because the server notices a close late
   for (size_t i = 0; i < rounds; ++i) {
-    strangers.push_back(std::make_unique<Client>(port()));
+    unauthenticated_connections.push_back(std::make_unique<Client>(port()));
     known.push_back(std::make_unique<Client>(port()));
     known.back()->startup();
     EXPECT_EQ(known.back()->query("void", 2).header.stream, 2) << i;
   }
-  EXPECT_TRUE(strangers.front()->is_closed());
+  EXPECT_TRUE(unauthenticated_connections.front()->is_closed());
   EXPECT_EQ(known.front()->query("void", 3).header.stream, 3);
 }
 

@@ -91,7 +91,7 @@ TEST_F(ServerTest, PipelinedRequestsAreAnsweredAsTheyFinish) {
   EXPECT_EQ(client.read().header.stream, 1);
 }
 
-TEST_F(ServerTest, FramesMayComeOneByteAtATime) {
+TEST_F(ServerTest, FramesMayArriveOneByteAtATime) {
   Client client(port());
   std::string bytes = Client::frame(Opcode::startup, 0, Client::startup_body());
   bytes += Client::query_frame("rows 1 5", 4);
@@ -176,7 +176,7 @@ TEST_F(ServerTest, TracesAreShownAndNamedInTheAnswer) {
   EXPECT_EQ(parameters.at("bound_var_0_a"), "0x01");
   EXPECT_EQ(parameters.at("bound_var_1_b"), "<unset>");
 
-  // Long ones are cut, and what would be long to print is not printed.
+  // Long values are truncated, and very large ones are not printed.
   const std::string long_value(600, 'x'), longer(5000, 'x');
   execute.parameters.values = {types::ValueView::of(long_value), types::ValueView::of(longer)};
   body.clear();
@@ -186,7 +186,7 @@ TEST_F(ServerTest, TracesAreShownAndNamedInTheAnswer) {
   EXPECT_EQ(cut.at("bound_var_0_a").size(), 1004u);
   EXPECT_EQ(cut.at("bound_var_1_b"), "<5000 bytes>");
 
-  // Errors name their trace too; what cannot be traced is answered without.
+  // Errors also carry the trace id. Requests that cannot be traced are answered without one.
   query.text = "fail because";
   query.parameters.values.clear();
   body.clear();
@@ -297,7 +297,7 @@ TEST_F(ServerTest, WarningsComeBeforeTheResult) {
   EXPECT_EQ(old.read().header.flags, 0);
 }
 
-TEST_F(ServerTest, SchemaChangesReachThoseWhoRegistered) {
+TEST_F(ServerTest, SchemaChangesReachRegisteredClients) {
   Client watcher(port()), other(port()), maker(port());
   watcher.startup();
   other.startup();
@@ -359,7 +359,7 @@ TEST_F(ServerTest, CustomPayloadAndTracingAreAccepted) {
   EXPECT_EQ(answer.header.flags, protocol::flag::tracing);
 }
 
-TEST_F(ServerTest, MalformedBodiesFailTheRequestAlone) {
+TEST_F(ServerTest, MalformedBodiesFailOnlyTheirRequest) {
   Client client(port());
   client.startup();
   const std::string good = Client::query_frame("void", 2).substr(protocol::header_size);
@@ -378,7 +378,7 @@ TEST_F(ServerTest, MalformedBodiesFailTheRequestAlone) {
   EXPECT_EQ(client.query("void").header.opcode, Opcode::result);
 }
 
-TEST_F(ServerTest, ErrorsOfTheEngineReachTheClient) {
+TEST_F(ServerTest, EngineErrorsReachTheClient) {
   Client client(port());
   client.startup();
   const auto error = error_of(client.query("fail no such table"));
@@ -387,7 +387,7 @@ TEST_F(ServerTest, ErrorsOfTheEngineReachTheClient) {
   EXPECT_EQ(error_of(client.query("SELEKT")).code, base::ErrorCode::syntax);
 }
 
-TEST_F(ServerTest, BlockingRequestsDoNotHoldUpOthers) {
+TEST_F(ServerTest, BlockingRequestsDoNotDelayOthers) {
   Client client(port());
   client.startup();
   std::string burst;
@@ -412,7 +412,7 @@ TEST_F(ServerTest, ManyConnections) {
   for (auto& client : clients) EXPECT_EQ(values_of(client->read()).size(), 1u);
 }
 
-TEST_F(ServerTest, ClientsMayLeaveWithRequestsInFlight) {
+TEST_F(ServerTest, ClientsMayDisconnectWithRequestsInFlight) {
   {
     Client client(port());
     client.startup();
@@ -426,7 +426,7 @@ TEST_F(ServerTest, ClientsMayLeaveWithRequestsInFlight) {
   server_->stop(std::chrono::seconds(5));
 }
 
-TEST_F(ServerTest, StoppingAnswersWhatIsInFlight) {
+TEST_F(ServerTest, StoppingAnswersRequestsInFlight) {
   Client client(port());
   client.startup();
   client.send_raw(Client::query_frame("later gate", 1) + Client::query_frame("block gate", 2));
@@ -442,7 +442,7 @@ TEST_F(ServerTest, StoppingAnswersWhatIsInFlight) {
   stopped.get();
 }
 
-TEST_F(ServerTest, StoppingWithoutPatienceClosesAtOnce) {
+TEST_F(ServerTest, StoppingWithoutTimeoutClosesImmediately) {
   Client client(port());
   client.startup();
   server_->stop(std::chrono::milliseconds(0));

@@ -1,4 +1,4 @@
-// What is different on connections of protocol v5.
+// The differences of protocol v5.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -78,7 +78,7 @@ TEST_P(ServerV5Test, LargeFramesAndLargeResults) {
   EXPECT_EQ(values_of(client.query("rows 3 4000000"))[2].size(), 4'000'000u);
 }
 
-TEST_P(ServerV5Test, BytesMayComeOneByOne) {
+TEST_P(ServerV5Test, BytesMayArriveOneByOne) {
   Client client(port());
   startup(client);
   std::string bytes;
@@ -90,7 +90,7 @@ TEST_P(ServerV5Test, BytesMayComeOneByOne) {
   EXPECT_EQ(values_of(client.read()), std::vector<std::string>{"vvvvv"});
 }
 
-TEST_P(ServerV5Test, CorruptSegmentsEndTheConnection) {
+TEST_P(ServerV5Test, CorruptSegmentsCloseTheConnection) {
   for (const size_t at : {size_t{1}, size_t{20}}) {
     Client client(port());
     startup(client);
@@ -108,7 +108,7 @@ TEST_P(ServerV5Test, CorruptSegmentsEndTheConnection) {
   }
 }
 
-TEST_P(ServerV5Test, CutOffMessagesEndTheConnection) {
+TEST_P(ServerV5Test, CutOffMessagesCloseTheConnection) {
   Client client(port());
   startup(client);
   // Two messages in one segment; the second claims a byte more than the segment holds.
@@ -126,7 +126,7 @@ TEST_P(ServerV5Test, CutOffMessagesEndTheConnection) {
   EXPECT_TRUE(client.is_closed());
 }
 
-TEST_P(ServerV5Test, RefusedMessagesDoNotEndTheConnection) {
+TEST_P(ServerV5Test, RefusedMessagesDoNotCloseTheConnection) {
   Limits limits;
   limits.frame_body_bytes = 300'000;
   restart(limits);
@@ -147,7 +147,7 @@ TEST_P(ServerV5Test, RefusedMessagesDoNotEndTheConnection) {
   EXPECT_EQ(client.query("void", 8).header.stream, 8);
 }
 
-TEST_P(ServerV5Test, UnknownVersionsInSegmentsEndTheConnection) {
+TEST_P(ServerV5Test, UnknownVersionsInSegmentsCloseTheConnection) {
   Client client(port());
   startup(client);
   std::string frame = Client::query_frame("void", 9, Version::v5);
@@ -181,7 +181,7 @@ TEST_P(ServerV5Test, KeyspaceOfOneRequest) {
   EXPECT_EQ(values_of(client.ask(Opcode::execute, body)), std::vector<std::string>{"shop"});
 }
 
-TEST_P(ServerV5Test, ChangedMetadataIsTold) {
+TEST_P(ServerV5Test, ChangedMetadataIsSent) {
   Client client(port());
   startup(client);
   std::string body;
@@ -226,7 +226,7 @@ TEST_F(ServerTest, V5StartupIsChecked) {
   client.send_raw(
       Client::frame(Opcode::startup, 0, Client::startup_body({{"COMPRESSION", "snappy"}}), Version::v5));
   EXPECT_EQ(error_of(client.read()).message, "Snappy compression is not supported in protocol V5");
-  // Still without segments: the client may try again.
+  // Segments are not used yet, so the client may retry.
   client.startup(Version::v5, lz4);
   EXPECT_EQ(client.query("void", 5).header.stream, 5);
 }

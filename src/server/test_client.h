@@ -1,4 +1,4 @@
-// What the tests of the server share: a client of raw bytes and frames, and a server on a fake engine.
+// Shared by the server's tests: a client for raw bytes and frames, and a server with a fake engine.
 #pragma once
 
 #include <arpa/inet.h>
@@ -32,10 +32,10 @@ struct Answer {
   std::string body;
 };
 
-// A client that sends any bytes and reads frames.
+// A client that sends arbitrary bytes and reads frames.
 class Client {
  public:
-  // From `source` (127.0.0.2, say), if it is given.
+  // `source` is the local address, such as "127.0.0.2"; nullptr: the default.
   explicit Client(uint16_t port, int receive_buffer = 0, const char* source = nullptr) {
     socket_ = ::socket(AF_INET, SOCK_STREAM, 0);
     if (receive_buffer > 0)
@@ -55,7 +55,7 @@ class Client {
 
   bool connected() const { return connected_; }
 
-  // Frames, in segments once startup() has agreed on a version that has them.
+  // Sends frames, in segments once startup() has agreed on a version that uses them.
   void send_frames(std::string_view frames) {
     if (!has_segments_) return send_raw(frames);
     std::string out;
@@ -69,7 +69,7 @@ class Client {
       bytes.remove_prefix(static_cast<size_t>(sent));
     }
   }
-  // As much as goes without waiting.
+  // Sends as much as possible without blocking, and returns how much that was.
   size_t send_some(std::string_view bytes) {
     const ssize_t sent = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     return sent > 0 ? static_cast<size_t>(sent) : 0;
@@ -114,14 +114,14 @@ class Client {
     for (const auto& [key, value] : more)
       if (has_segments_ && key == "COMPRESSION") compression_ = protocol::Compression::lz4;
   }
-  // STARTUP on a server where clients log in; its answer.
+  // Sends STARTUP to a server that requires a login, and returns the response.
   Answer authenticate(Version version) {
     send_raw(frame(Opcode::startup, 0, startup_body(), version));
     Answer answer = read();
     agree(version);
     return answer;
   }
-  // STARTUP was answered: from now on frames go in segments, where the version has them.
+  // Called after the response to STARTUP. From then on frames are sent in segments, if the version uses them.
   void agree(Version version) {
     version_ = version;
     has_segments_ = protocol::has_segments(version);
@@ -135,7 +135,7 @@ class Client {
     return read();
   }
 
-  // The next frame; an empty opcode-error answer with stream -99 when the connection ended.
+  // The next frame; an empty error frame with stream -99 if the connection has ended.
   Answer read() {
     while (true) {
       if (has_segments_) unwrap();
@@ -152,7 +152,7 @@ class Client {
       received_.append(buffer, static_cast<size_t>(size));
     }
   }
-  // At most so many bytes of what has come.
+  // Reads at most `size` of the bytes that have arrived.
   std::string take_some(size_t size) {
     std::string taken(size, '\0');
     const ssize_t got = ::recv(socket_, taken.data(), size, 0);
@@ -191,7 +191,7 @@ class Client {
   bool has_segments_ = false;
   protocol::Compression compression_ = protocol::Compression::none;
   std::string received_;
-  std::string frames_;  // from segments
+  std::string frames_;  // received in segments and not yet parsed
 };
 
 class ServerTest : public testing::Test {

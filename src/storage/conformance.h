@@ -1,6 +1,6 @@
-// What every store must do: one suite, run by each store's test against a std::map model.
+// The conformance suite for stores: each store's test runs it against a std::map model.
 //
-// A store's test includes this once, derives a Harness and says
+// A store's test includes this header once, derives a Harness and instantiates the suite:
 //   INSTANTIATE_TEST_SUITE_P(Memory, StoreConformance, testing::Values(make_harness));
 #pragma once
 
@@ -26,15 +26,15 @@
 
 namespace sibyl::storage::conformance {
 
-// One store and the levers that tests pull.
+// A store under test and the controls that the tests need.
 class Harness {
  public:
   virtual ~Harness() = default;
   virtual Store& store() = 0;
   virtual base::ManualClock& clock() = 0;
-  // From now on every commit fails, or none does.
+  // Makes every following commit fail, or none.
   virtual void fail_commits(bool fail) = 0;
-  // Closes and opens again; a store that keeps nothing does nothing.
+  // Closes and reopens the store. Does nothing for a store without files.
   virtual void reopen() {}
 };
 
@@ -99,7 +99,7 @@ inline State backwards(Iterator& iterator) {
   return records;
 }
 
-// Reads in every way and compares with the expected state.
+// Reads with every function and compares with the expected state.
 template <typename Readable>
 void expect_state(const Readable& readable, const State& expected, const std::vector<Bytes>& keys) {
   ASSERT_EQ(forwards(*readable.iterate({}, {})), expected);
@@ -178,8 +178,8 @@ inline WriteSet some_writes() {
   return writes;
 }
 
-// Any sequence of operations: the store and the map never differ, and snapshots and iterators keep their
-// moment.
+// Runs random sequences of operations. The store must always equal the map; snapshots and iterators must not
+// change.
 inline void behave_as_a_map(Harness& harness) {
   struct Kept {
     std::shared_ptr<const Snapshot> snapshot;
@@ -210,7 +210,7 @@ inline void behave_as_a_map(Harness& harness) {
         break;
       case 5: {
         WriteSet writes = some_writes();
-        writes.put("a", "never seen");  // so that there is something to fail
+        writes.put("a", "never seen");  // so that there is a write that can fail
         harness.fail_commits(true);
         const auto status = harness.store().commit(std::move(writes));
         harness.fail_commits(false);
@@ -314,7 +314,7 @@ TEST_P(StoreConformance, ManyFragmentsOfOneRecordMerge) {
   EXPECT_EQ(forwards(*harness->store().iterate({}, {})), state);
 }
 
-// Each write set moves one unit between two records: no reader ever sees a unit missing.
+// Each write set moves one unit between two records. No reader may see a different total.
 TEST_P(StoreConformance, NoReaderSeesHalfAWriteSet) {
   const auto harness = GetParam()();
   Store& store = harness->store();
@@ -422,13 +422,13 @@ TEST_P(StoreConformance, SamplesDescribePartitions) {
   EXPECT_EQ(store.partition_samples(std::array{table}, 10).at(table).summary().rows, 0u);
   put(1000);
   expect(1);
-  // By the first of them: tokens are even, so a quarter tells of all.
+  // Samples only the first quarter. Tokens are evenly distributed, so that suffices.
   const auto some = store.partition_samples(std::array{table}, 200).at(table).summary();
   EXPECT_NEAR(static_cast<double>(some.rows), 848, 200);
   ASSERT_TRUE(store.flush().has_value());
   expect(1);
   put(2000);
-  expect(2);  // half in files, half not
+  expect(2);  // half in files, half in memory
   ASSERT_TRUE(store.flush().has_value());
   expect(2);
   ASSERT_TRUE(store.compact({}, {}).has_value());
@@ -441,7 +441,7 @@ TEST_P(StoreConformance, SamplesDescribePartitions) {
   expect(1);
   ASSERT_TRUE(store.flush().has_value());
   expect(1);
-  // Records that nothing lies below lose their sequence numbers.
+  // RocksDB zeroes the sequence numbers of records that have nothing below them.
   ASSERT_TRUE(store.compact({}, {}).has_value());
   expect(1);
 }
@@ -459,7 +459,7 @@ TEST_P(StoreConformance, FewLargePartitionsAreNotTakenForMany) {
   ASSERT_TRUE(store.commit(std::move(writes)).has_value());
   const auto found = store.partition_samples(std::array{table}, 1000).at(table).summary();
   EXPECT_EQ(found.partitions, 1u);
-  // What is only in memory yet may be a rough estimate.
+  // Data that is only in memory may be estimated roughly.
   EXPECT_GE(found.rows, rows / 10u);
   EXPECT_LE(found.rows, rows * 10u);
 }

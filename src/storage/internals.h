@@ -1,5 +1,5 @@
-// What some stores can tell of their insides, for who watches them; all that every store promises is in
-// store.h. Such a store is one of these, too. Any thread may ask.
+// Optional introspection of a store, for monitoring. store.h has the contract that every store implements; a
+// store with more to report also implements this interface. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@ namespace sibyl::storage {
 class Internals {
  public:
   virtual ~Internals() = default;
-  // Blocks of data files that the cache holds, counted one by one.
+  // The number of data blocks in the cache. Counts them one by one.
   virtual uint64_t cache_entries() const = 0;
-  // How many bytes of its inputs each running task has read so far, by StoreTask::id; what a cache had is not
-  // among them.
+  // Bytes of input that each running task has read so far, by StoreTask::id. Excludes bytes served from a
+  // cache.
   virtual std::map<uint64_t, uint64_t> task_bytes_read() const = 0;
 };
 

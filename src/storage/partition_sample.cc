@@ -8,7 +8,7 @@
 namespace sibyl::storage {
 namespace {
 
-// One to one, and even where tokens are not (MurmurHash3's finalizer).
+// One to one, and evenly distributed even if tokens are not (MurmurHash3's finalizer).
 uint64_t hash_of(int64_t token) {
   auto value = static_cast<uint64_t>(token);
   value = (value ^ (value >> 33)) * 0xff51afd7ed558ccdu;
@@ -20,7 +20,7 @@ uint64_t divided(uint64_t value, double share) {
   return static_cast<uint64_t>(std::llround(static_cast<double>(value) / share));
 }
 
-// Of values in order: the smallest that at least `share` of them do not exceed.
+// Returns the smallest value that at least `share` of the sorted values do not exceed.
 uint64_t quantile(const std::vector<uint64_t>& sorted, double share) {
   if (sorted.empty()) return 0;
   const auto wanted = static_cast<size_t>(std::ceil(share * static_cast<double>(sorted.size())));
@@ -37,7 +37,7 @@ PartitionSample::Summary::Quantiles quantiles(std::vector<uint64_t> values, uint
 
 }  // namespace
 
-void PartitionSample::tidy(std::vector<Run>& runs, size_t most, uint64_t& bound) {
+void PartitionSample::combine_runs(std::vector<Run>& runs, size_t max_runs, uint64_t& bound) {
   std::erase_if(runs, [&](const Run& run) { return run.hash >= bound; });
   std::sort(runs.begin(), runs.end(), [](const Run& a, const Run& b) { return a.hash < b.hash; });
   size_t kept = 0;
@@ -51,18 +51,18 @@ void PartitionSample::tidy(std::vector<Run>& runs, size_t most, uint64_t& bound)
     }
   }
   runs.resize(kept);
-  if (kept <= most) return;
-  bound = runs[most].hash;
-  runs.resize(most);
+  if (kept <= max_runs) return;
+  bound = runs[max_runs].hash;
+  runs.resize(max_runs);
 }
 
-void PartitionSample::keep_largest(std::vector<Run>& runs, size_t most) {
-  if (runs.size() <= most) return;
-  std::nth_element(runs.begin(), runs.begin() + static_cast<std::ptrdiff_t>(most), runs.end(),
+void PartitionSample::keep_largest(std::vector<Run>& runs, size_t max_runs) {
+  if (runs.size() <= max_runs) return;
+  std::nth_element(runs.begin(), runs.begin() + static_cast<std::ptrdiff_t>(max_runs), runs.end(),
                    [](const Run& a, const Run& b) {
                      return a.size.bytes != b.size.bytes ? a.size.bytes > b.size.bytes : a.hash < b.hash;
                    });
-  runs.resize(most);
+  runs.resize(max_runs);
 }
 
 void PartitionSample::add(int64_t token, const PartitionSize& size) {
@@ -76,7 +76,7 @@ void PartitionSample::add(int64_t token, const PartitionSize& size) {
   if (largest_.size() >= 4 * largest_by_piece) keep_largest(largest_, largest_by_piece);
   if (run.hash >= bound_) return;
   listed_.push_back(run);
-  if (listed_.size() >= 2 * most_) tidy(listed_, most_, bound_);
+  if (listed_.size() >= 2 * max_listed_) combine_runs(listed_, max_listed_, bound_);
 }
 
 void PartitionSample::merge(const PartitionSample& other) {
@@ -89,7 +89,7 @@ void PartitionSample::merge(const PartitionSample& other) {
   bound_ = std::min(bound_, other.bound_);
   for (const Run& run : other.listed_)
     if (run.hash < bound_) listed_.push_back(run);
-  if (listed_.size() >= 2 * most_) tidy(listed_, most_, bound_);
+  if (listed_.size() >= 2 * max_listed_) combine_runs(listed_, max_listed_, bound_);
   largest_.insert(largest_.end(), other.largest_.begin(), other.largest_.end());
 }
 
@@ -112,7 +112,7 @@ uint64_t PartitionSample::estimate_partitions(const std::vector<Run>& sample, ui
 PartitionSample::Summary PartitionSample::summary() const {
   std::vector<Run> sample = listed_;
   uint64_t bound = bound_;
-  tidy(sample, most_, bound);
+  combine_runs(sample, max_listed_, bound);
   Summary out;
   out.partitions = estimate_partitions(sample, bound);
   out.rows = all_.rows;
@@ -120,7 +120,7 @@ PartitionSample::Summary PartitionSample::summary() const {
   PartitionSize largest = largest_run_;
   std::vector<Run> heavy = largest_;
   uint64_t no_bound = std::numeric_limits<uint64_t>::max();
-  tidy(heavy, heavy.size(), no_bound);
+  combine_runs(heavy, heavy.size(), no_bound);
   for (const Run& run : heavy) {
     largest.rows = std::max(largest.rows, run.size.rows);
     largest.bytes = std::max(largest.bytes, run.size.bytes);
@@ -138,7 +138,7 @@ PartitionSample::Summary PartitionSample::summary() const {
 void PartitionSample::append_to(Bytes& out) const {
   std::vector<Run> listed = listed_, largest = largest_;
   uint64_t bound = bound_;
-  tidy(listed, most_, bound);
+  combine_runs(listed, max_listed_, bound);
   keep_largest(largest, largest_by_piece);
   for (const uint64_t number : {runs_, all_.rows, all_.bytes, largest_run_.rows, largest_run_.bytes})
     base::append_varint(out, number);
@@ -154,7 +154,7 @@ void PartitionSample::append_to(Bytes& out) const {
 }
 
 bool PartitionSample::read_from(base::Reader& in) {
-  *this = PartitionSample(most_);
+  *this = PartitionSample(max_listed_);
   for (uint64_t* number : {&runs_, &all_.rows, &all_.bytes, &largest_run_.rows, &largest_run_.bytes})
     if (!in.varint(*number)) return false;
   if (!in.big_endian(bound_)) return false;

@@ -1,21 +1,26 @@
-// What the partitions of a table look like, from what its pieces (data files, memory) say of themselves.
+// Estimates the partitions of a table from samples of its pieces (data files and memory tables).
 //
-// Each piece lists, of the partitions that it holds records of, those whose tokens have the smallest hashes,
-// with their rows and bytes there. The hash decides for all pieces alike, so that a partition that lies in
-// several of them is listed by all or by none and its parts add up: what is left below the lowest of the
-// pieces' bounds is a uniform sample of whole partitions. Merging gives the same in any order and grouping.
+// Each piece lists the partitions whose tokens have the smallest hashes among those it has records of, with
+// their rows and bytes in this piece. All pieces use the same hash. A partition that is spread over several
+// pieces is therefore listed by all of them or by none, and its parts can be added up. Below the lowest bound
+// of all pieces, the listed partitions are a uniform sample of whole partitions. Merging gives the same
+// result in any order and grouping.
 //
-// What it estimates. Rows, bytes and the number of runs are exact sums over the pieces. A row that was
-// written again counts once in each piece that has it, and deleted rows count until compaction has purged
-// them: all figures converge to what readers see as pieces are compacted into one. Distinct partitions are
-// runs times the share of distinct ones in the sample: exact for a single piece or while every partition is
-// listed, else with a standard error below 1/sqrt(512) = 4.4%. Quantiles are those of the sample: at p the
-// share of partitions below the given value is p with a standard error below sqrt(p(1-p)/512) (2.2% at the
-// median, 0.5% at p99); exact while every partition is listed. The largest partitions of each piece are
-// listed besides, so that the maximum is that of the true partition where it is among the 16 largest of each
-// piece that holds it, else too small.
+// Accuracy:
 //
-// Not synchronised.
+//  - Rows, bytes and runs are exact sums over the pieces. A row that was written several times counts once in
+//    each piece that has it, and deleted rows count until compaction purges them. All figures converge to
+//    what readers see as pieces are compacted into one.
+//  - Distinct partitions are estimated as the number of runs times the fraction of distinct ones in the
+//    sample. This is exact for a single piece or while every partition is listed. Otherwise the standard
+//    error is below 1/sqrt(512) = 4.4%.
+//  - Quantiles are those of the sample. The fraction of partitions below the quantile for p is p with a
+//    standard error below sqrt(p(1-p)/512): 2.2% at the median, 0.5% at p99. Exact while every partition is
+//    listed.
+//  - The maximum is exact if the largest partition is among the 16 largest of each piece that holds it,
+//    because every piece also lists its largest partitions. Otherwise it is too small.
+//
+// Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +39,7 @@ using base::BytesView;
 
 struct PartitionSize {
   uint64_t rows = 0;
-  uint64_t bytes = 0;  // of records, before compression
+  uint64_t bytes = 0;  // size of the records before compression
 };
 
 class PartitionSample {
@@ -43,13 +48,14 @@ class PartitionSample {
   static constexpr size_t largest_by_piece = 16;
   static constexpr size_t listed_in_all = 16'384;
 
-  // `most`: how many partitions are listed.
-  explicit PartitionSample(size_t most = listed_by_piece) : most_(most) {}
+  // `max_listed` is the number of partitions to list.
+  explicit PartitionSample(size_t max_listed = listed_by_piece) : max_listed_(max_listed) {}
 
-  // All that this piece has of a partition; once for each. REQUIRES: nothing was merged into it.
+  // Adds everything that this piece has of one partition. REQUIRES: called once per partition; nothing was
+  // merged.
   void add(int64_t token, const PartitionSize& size);
   void merge(const PartitionSample& other);
-  // Only this share (above 0, to 1) of the piece's records, and of its partitions, was looked at.
+  // Declares that only this fraction (0 < share <= 1) of the piece's records and of its partitions was read.
   void set_share(double share, double share_of_partitions);
   void set_share(double share) { set_share(share, share); }
 
@@ -64,7 +70,7 @@ class PartitionSample {
 
   uint64_t runs() const { return runs_; }
   void append_to(Bytes& out) const;
-  // False when the bytes are none.
+  // Returns false if the bytes are not a sample.
   bool read_from(base::Reader& in);
 
  private:
@@ -73,27 +79,27 @@ class PartitionSample {
     uint64_t runs = 1;
     PartitionSize size;
   };
-  // Adds up runs of one partition, and keeps the `most` lowest hashes.
-  static void tidy(std::vector<Run>& runs, size_t most, uint64_t& bound);
-  static void keep_largest(std::vector<Run>& runs, size_t most);
+  // Adds up the runs of each partition and keeps the `max_runs` lowest hashes.
+  static void combine_runs(std::vector<Run>& runs, size_t max_runs, uint64_t& bound);
+  static void keep_largest(std::vector<Run>& runs, size_t max_runs);
   uint64_t estimate_partitions(const std::vector<Run>& sample, uint64_t bound) const;
 
-  size_t most_;
-  uint64_t runs_ = 0;  // partitions of each piece, added up
+  size_t max_listed_;
+  uint64_t runs_ = 0;  // partitions of each piece, summed over the pieces
   PartitionSize all_;
-  PartitionSize largest_run_;                              // rows and bytes apart
-  bool is_whole_ = true;                                   // nothing was left out but by `bound_`
+  PartitionSize largest_run_;  // maximum of rows and maximum of bytes, perhaps of different runs
+  bool is_whole_ = true;       // nothing was left out except above `bound_`
   uint64_t bound_ = std::numeric_limits<uint64_t>::max();  // every partition with a lower hash is listed
-  std::vector<Run> listed_;                                // up to twice `most_`
+  std::vector<Run> listed_;                                // up to twice `max_listed_`
   std::vector<Run> largest_;
 };
 
-// Takes records in order, as a file or an iterator has them, and makes a sample of each table of users.
+// Builds a sample of each user table from records in key order, as a file or an iterator has them.
 class PartitionCounter {
  public:
-  // Several in a row with the same key (fragments that are not merged yet) are one row.
+  // Consecutive records with the same key (fragments that are not merged yet) count as one row.
   void add(BytesView key, size_t value_size);
-  // Before samples are taken.
+  // Must be called before samples().
   void finish();
   std::map<uint32_t, PartitionSample>& samples() { return samples_; }
 
@@ -107,10 +113,10 @@ class PartitionCounter {
 };
 
 class Iterator;
-// Of the table that the iterator walks: its first partitions, until as many records have been seen; the rest
-// is estimated by the tokens that are left. A few partitions do not tell where the next tokens are: then it
-// is estimated by `share_before`, the share of records that are before a key; without it, all are looked at.
-PartitionSample scan_partitions(Iterator& records, uint32_t table, size_t most_records,
+// Samples the first partitions of the iterator's table, up to `max_records` records. The rest is extrapolated
+// from the remaining token range. A few partitions are not enough for that: then `share_before` is used,
+// which returns the fraction of records before a key. Without it, all records are read.
+PartitionSample scan_partitions(Iterator& records, uint32_t table, size_t max_records,
                                 const std::function<double(BytesView key)>& share_before = {});
 
 }  // namespace sibyl::storage

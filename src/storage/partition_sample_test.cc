@@ -62,13 +62,13 @@ Data sum(const std::vector<Data>& pieces) {
   return all;
 }
 
-TEST(PartitionSample, few_partitions_are_exact_however_they_are_split) {
+TEST(PartitionSample, few_partitions_are_exact) {
   EXPECT_TRUE(rc::check([] {
     std::mt19937_64 random(*rc::gen::arbitrary<uint32_t>());
     std::vector<Data> pieces(*rc::gen::inRange<size_t>(1, 5));
     for (Data& piece : pieces) piece = random_data(random, random() % 14, 30);
     const Data all = sum(pieces);
-    // As if it were one piece, but for the number of runs.
+    // Equal to a single piece except for the number of runs.
     RC_ASSERT(numbers(merged(pieces)) == numbers(sample_of(all, PartitionSample::listed_in_all)));
     RC_ASSERT(merged(pieces).summary().partitions == all.size());
   }));
@@ -113,7 +113,7 @@ TEST(PartitionSample, many_partitions_are_estimated_within_the_stated_errors) {
     EXPECT_EQ(found.rows, rows);
     EXPECT_LE(found.partition_bytes.max, largest);
     const double partitions = static_cast<double>(found.partitions) / static_cast<double>(all.size());
-    // Twice the standard error: at most one in twenty may be beyond.
+    // Twice the standard error: at most one in twenty may exceed it.
     outside += std::abs(partitions - 1) > 2 * 0.044 ? 1 : 0;
     const auto rank = [&](uint64_t value) {
       const auto end = std::upper_bound(sorted.begin(), sorted.end(), value);
@@ -143,7 +143,7 @@ TEST(PartitionSample, the_largest_partition_is_found_though_it_is_split) {
   EXPECT_EQ(found.partition_bytes.max, 8'000'000u);
 }
 
-TEST(PartitionSample, what_was_seen_in_part_is_scaled) {
+TEST(PartitionSample, partial_samples_are_scaled) {
   std::mt19937_64 random(8);
   PartitionSample sample = sample_of(random_data(random, 1000, 1'000'000));
   const PartitionSample::Summary before = sample.summary();

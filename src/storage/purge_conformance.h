@@ -1,6 +1,6 @@
-// Purging, as every store must do it: nothing a reader sees changes, and what nobody can see goes.
+// Purging, as every store must implement it: no reader sees a change, and invisible data is removed.
 //
-// Part of the suite of conformance.h; the tests here try to bring deleted data back to life.
+// Part of the suite of conformance.h. These tests try to make deleted data reappear.
 #pragma once
 
 #include "row/fragment_print.h"
@@ -57,7 +57,7 @@ inline row::Fragment one_deletion(int64_t timestamp, int64_t local) {
   return fragment;
 }
 
-// What a reader of the partition sees, as text: by the definition, without any of the store's cleverness.
+// A reader's view of the partition as text, computed directly from the definition.
 inline std::string visible_rows(const State& records, int64_t now) {
   row::Deletion partition;
   struct Range {
@@ -96,8 +96,8 @@ inline Bytes some_clustering() {
   return *rc::gen::element<Bytes>("a", "b", "c");
 }
 
-// One write at `now`. Timestamps lie up to five seconds back, which is more than the grace, but after
-// `floor`: what an earlier purge may have forgotten.
+// Writes once at `now`. Timestamps lie up to five seconds in the past, which exceeds the grace period, but
+// after `floor`: older tombstones may have been purged.
 inline WriteSet some_change(int64_t now, int64_t floor) {
   const auto timestamp = [&] { return *rc::gen::inRange<int64_t>(std::max(floor, now - 5) + 1, now + 1); };
   WriteSet writes;
@@ -147,8 +147,8 @@ inline WriteSet some_change(int64_t now, int64_t floor) {
   return writes;
 }
 
-// Writes, deletions, expiry, flushes, purges and restarts in any order: a reader sees what it would see if
-// nothing had ever been purged.
+// Writes, deletions, expiry, flushes, purges and restarts in random order: a reader must see the same as
+// without purges.
 TEST_P(StoreConformance, PurgingIsInvisible) {
   EXPECT_TRUE(rc::check([this] {
     const auto harness = GetParam()();
@@ -263,8 +263,8 @@ TEST_P(StorePurge, RowsOfViewsGoWithTheirMarkers) {
   EXPECT_EQ(records().begin()->first, row_key("a"));
 }
 
-// The tombstone is past its grace, but a fragment that came later carries an earlier timestamp: only the
-// tombstone keeps it invisible, and a reader cannot tell that it is there.
+// The tombstone is past its grace period, but a later fragment carries an earlier timestamp. Only the
+// tombstone hides it, and a reader cannot see that it exists.
 TEST_P(StorePurge, ATombstoneStaysWhileALaterFragmentHidesBehindIt) {
   merge(row_key("a"), one_tombstone(100, 1000));
   purge();
@@ -292,8 +292,8 @@ TEST_P(StorePurge, APartitionDeletionTakesItsRowsAndThenGoes) {
   EXPECT_TRUE(records().contains(row_key("b")));
 }
 
-// As above, but what hides the later fragment is a row's deletion, which the partition's deletion covers in
-// turn.
+// As above, but the later fragment is hidden by a row deletion, which in turn is covered by the partition
+// deletion.
 TEST_P(StorePurge, APartitionDeletionStaysWhileSomethingHidesBehindWhatItCovers) {
   merge(row_key("a"), one_deletion(60, 1000));
   merge(partition_key(), one_deletion(100, 1000));
@@ -326,14 +326,14 @@ TEST_P(StorePurge, ARangeDeletionTakesItsRowsAndThenGoesWithItsFlag) {
   EXPECT_EQ(records().size(), 2u);
 }
 
-// Whoever deletes what is older again and again leaves one deletion, not all of them.
+// Repeatedly deleting everything older must leave one deletion, not all of them.
 TEST_P(StorePurge, RangeDeletionsThatALaterOneReachesBeyondGo) {
   row::Fragment flag;
   flag.has_range_deletions = true;
   merge(partition_key(), flag);
   for (const char* clustering : {"a", "b", "c", "d"}) merge(row_key(clustering), one_cell(30));
   merge(range_key("a", "b"), one_deletion(40, 1000));
-  merge(range_key("a", "bb"), one_deletion(60, 1000));  // as late as the next one
+  merge(range_key("a", "bb"), one_deletion(60, 1000));  // same timestamp as the next one
   merge(range_key("a", "c"), one_deletion(60, 1000));
   merge(range_key("a", "d"), one_deletion(20, 1000));  // earlier
   merge(range_key("b", "c"), one_deletion(40, 1000));  // begins elsewhere
@@ -367,7 +367,7 @@ TEST_P(StorePurge, ALargePartitionKeepsItsDeletion) {
   EXPECT_EQ(records().size(), 2001u);
 }
 
-// A deletion that was erased shadows nothing that comes after.
+// A deletion that was erased must not shadow later writes.
 TEST_P(StorePurge, AnErasedDeletionDoesNotShadow) {
   merge(partition_key(), one_deletion(100, 1000));
   ASSERT_TRUE(store().flush().has_value());
@@ -396,7 +396,7 @@ TEST_P(StorePurge, DroppedTablesGoAndTheCatalogueAndSystemTablesStay) {
   EXPECT_EQ(left.size(), 5u);
 }
 
-// A snapshot sees its moment also after a purge that forgets what it still needs.
+// A snapshot must not change after a purge removes data that it still needs.
 TEST_P(StorePurge, SnapshotsAndIteratorsKeepTheirMoment) {
   merge(row_key("a"), one_cell(10));
   merge(row_key("b"), one_cell(10));

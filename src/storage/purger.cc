@@ -8,15 +8,15 @@
 namespace sibyl::storage {
 namespace {
 
-// How far to look for something that a deletion shadows, and how many range deletions of a partition to
-// remember.
-constexpr size_t max_records_looked_at = 1024;
+// Maximum number of records to search for data that a deletion shadows, and of range deletions to keep per
+// partition.
+constexpr size_t max_records_searched = 1024;
 constexpr size_t max_ranges_remembered = 4096;
-// How many range deletions that begin at one place are looked at.
-constexpr size_t max_wider_looked_at = 65'536;
+// Maximum number of range deletions with the same begin to compare.
+constexpr size_t max_wider_compared = 65'536;
 
-// Deletions and tombstones count too: the same pass drops them as shadowed, and they may hide a later
-// fragment with an earlier timestamp, which only the covering deletion would then keep from coming back.
+// Deletions and tombstones count as well. The same pass drops them as shadowed, and they may hide a later
+// fragment with an earlier timestamp, which would reappear without the covering deletion.
 bool holds_covered(const row::Fragment& fragment, const row::Deletion& deletion) {
   if (fragment.marker.exists() && deletion.covers(fragment.marker.timestamp)) return true;
   if (fragment.deletion.exists() && deletion.covers(fragment.deletion.timestamp)) return true;
@@ -27,8 +27,8 @@ bool holds_covered(const row::Fragment& fragment, const row::Deletion& deletion)
                      [&](const row::Cell& cell) { return deletion.covers(cell.timestamp); });
 }
 
-// Whether something in it is so old that it may go. What is not yet, as nearly everything with a TTL, is not
-// worth asking the view about: that is a read for each record.
+// Returns true if something in the fragment is old enough to be dropped. Nearly everything with a TTL is not,
+// and checking the view for it would cost one read per record.
 bool holds_forgettable(const row::Fragment& fragment, int64_t now_seconds, int64_t gc_before) {
   if (fragment.has_range_deletions) return true;
   if (fragment.deletion.exists() && fragment.deletion.local_seconds < gc_before) return true;
@@ -79,7 +79,7 @@ Purger::Verdict Purger::visit(BytesView key, BytesView value, bool whole, Bytes&
   if (parsed.kind == row::RecordKind::range_deletion && is_superseded(parsed)) return Verdict::remove;
   remember(key, parsed);
 
-  // A later fragment may be hidden behind this record's tombstones: then they stay until it is merged in.
+  // This record's tombstones may hide a later fragment. They must stay until it is merged.
   const bool has_ended = table->rows_end_with_marker && parsed.kind == row::RecordKind::row &&
                          !fragment_.marker.is_live(now_seconds_) &&
                          fragment_.marker.expires_seconds < *gc_before_seconds;
@@ -90,7 +90,7 @@ Purger::Verdict Purger::visit(BytesView key, BytesView value, bool whole, Bytes&
   bool may_drop = false;
   if (may_forget) {
     may_drop = may_drop_deletion(key, parsed, *gc_before_seconds);
-    // A later range deletion brings the flag again, in a later fragment.
+    // A later range deletion sets the flag again, in a later fragment.
     if (fragment_.has_range_deletions && parsed.kind == row::RecordKind::partition) {
       Bytes begin = prefix_, end = prefix_;
       begin.push_back(static_cast<char>(row::RecordKind::range_deletion));
@@ -133,7 +133,7 @@ void Purger::enter(BytesView key, const row::RecordKey& parsed) {
   wider_begin_.reset();
 }
 
-// What the pass meets may have been erased since; what counts is the deletion that the view holds.
+// A record in the pass may have been erased since. Only the deletion that the view holds counts.
 void Purger::remember(BytesView key, const row::RecordKey& parsed) {
   if (parsed.kind == row::RecordKind::row || !fragment_.deletion.exists()) return;
   Iterator& records = view_iterator();
@@ -158,7 +158,7 @@ bool Purger::covering_may_exist(const row::RecordKey& parsed) const {
   return partition_deletion_.exists() || (parsed.kind == row::RecordKind::row && !ranges_.empty());
 }
 
-// Rows come in order, and so do the ranges: each begins once and ends once.
+// Rows and ranges both come in order, so each range becomes active once and ends once.
 row::Deletion Purger::covering(const row::RecordKey& parsed) {
   if (parsed.kind == row::RecordKind::partition) return {};
   row::Deletion result = partition_deletion_;
@@ -177,7 +177,7 @@ bool Purger::is_superseded(const row::RecordKey& parsed) {
   if (!fragment_.deletion.exists() || !row::decode_range_bounds(parsed.rest, begin, end) || !end)
     return false;
   if (wider_begin_ != begin) load_wider(begin);
-  // The last one that reaches further is the latest of those.
+  // The last range that extends further is the latest of them.
   const auto as_far = std::find_if(wider_.begin(), wider_.end(),
                                    [&](const Wider& one) { return one.end && *one.end <= *end; });
   return as_far != wider_.begin() && std::prev(as_far)->timestamp > fragment_.deletion.timestamp;
@@ -186,7 +186,8 @@ bool Purger::is_superseded(const row::RecordKey& parsed) {
 void Purger::load_wider(const Bytes& begin) {
   wider_begin_ = begin;
   wider_.clear();
-  const Bytes first = row::range_deletion_record_key(prefix_, begin, std::nullopt);  // the one without end
+  // the range without an end
+  const Bytes first = row::range_deletion_record_key(prefix_, begin, std::nullopt);
   const auto after = row::after(first);
   if (!after) return;
   const auto consider = [&](std::optional<Bytes> end) {
@@ -200,8 +201,8 @@ void Purger::load_wider(const Bytes& begin) {
     consider(std::nullopt);
   Bytes begin_of_one;
   std::optional<Bytes> end;
-  size_t looked_at = 0;
-  for (records.seek_for_prev(*after); records.valid() && ++looked_at <= max_wider_looked_at; records.prev()) {
+  size_t visited = 0;
+  for (records.seek_for_prev(*after); records.valid() && ++visited <= max_wider_compared; records.prev()) {
     row::RecordKey parsed;
     if (records.key() == *after) continue;
     if (!records.key().starts_with(first) || records.key() == first) return;
@@ -212,10 +213,11 @@ void Purger::load_wider(const Bytes& begin) {
 }
 
 bool Purger::may_drop_deletion(BytesView key, const row::RecordKey& parsed, int64_t gc_before_seconds) {
-  if (parsed.kind == row::RecordKind::row) return true;  // its scope is the record itself
+  if (parsed.kind == row::RecordKind::row) return true;  // it covers only the record itself
   if (!fragment_.deletion.exists() || fragment_.deletion.local_seconds >= gc_before_seconds) return false;
   if (parsed.kind == row::RecordKind::partition) {
-    // The static row is in the same record; rows follow it, and range deletions hold nothing to shadow.
+    // The static row is in the same record. Rows follow it; range deletions contain nothing that could be
+    // shadowed.
     const auto end = row::after(prefix_);
     return end && shadows_nothing(row::row_record_key(prefix_, {}), *end, fragment_.deletion);
   }
@@ -228,10 +230,10 @@ bool Purger::may_drop_deletion(BytesView key, const row::RecordKey& parsed, int6
 
 bool Purger::shadows_nothing(BytesView begin, BytesView end, const row::Deletion& deletion) {
   Iterator& records = view_iterator();
-  size_t looked_at = 0;
+  size_t visited = 0;
   for (records.seek(begin); records.valid() && records.key() < end; records.next()) {
-    // What cannot be read or looked through may be shadowed.
-    if (++looked_at > max_records_looked_at || !row::decode(records.value(), other_)) return false;
+    // Records that cannot be read or are beyond the limit may be shadowed.
+    if (++visited > max_records_searched || !row::decode(records.value(), other_)) return false;
     if (holds_covered(other_, deletion)) return false;
   }
   return records.status().has_value();

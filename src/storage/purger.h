@@ -1,32 +1,34 @@
-// What compaction may drop of the records it rewrites. Every store that compacts asks this one.
+// Decides what compaction may drop from the records that it rewrites. Shared by all stores that compact.
 //
-// The danger is resurrection: dropping a deletion while something that it shadows is left anywhere. Two kinds
-// of dropping are told apart.
+// The hazard is resurrection: dropping a deletion while data that it shadows still exists somewhere. There
+// are two cases.
 //
-// Always safe, whatever lies elsewhere, because the merge law gives the same to every reader from now on:
-//  - the value of an expired cell (row::purge says why the cell itself stays);
-//  - what a partition or range deletion shadows that was met earlier in the same pass and is in the view: it
-//  leaves the
-//    store only when nothing is left that it shadows;
-//  - a range deletion where the view has a later one that begins at the same place and reaches further
-//    (DELETE … WHERE c < x again and again), which goes for the same reason not before what both shadow.
-// In a store that syncs now and then a crash may take a deletion that is in the view, and must not leave what
-// was dropped for its sake: there only such count as are old enough to be on the device.
+// Always safe, because the merge law gives every later reader the same result:
 //
-// Safe only when nothing shadowed is left:
-//  - a record's own deletions, tombstones and expired cells, past the table's grace: only of a whole record,
-//  and only
-//    when the view holds no later fragment of it. A whole record replaces everything older, so nothing below
-//    it can come back; but a later fragment may carry an earlier timestamp, and be invisible only because of
-//    the tombstone;
-//  - a partition's or range's deletion: besides, only when the view holds no record in its scope with a
-//  timestamp that
-//    it covers. When the scope is too large to look through, the deletion stays: it is small beside what it
-//    covers.
+//  - The value of an expired cell. row::purge explains why the cell itself stays.
+//  - Data shadowed by a partition or range deletion that came earlier in the same pass and is in the view.
+//    That deletion leaves the store only after everything that it shadows.
+//  - A range deletion, if the view has a later one that begins at the same key and extends further (repeated
+//    DELETE … WHERE c < x). The later one leaves the store only after everything that both shadow.
 //
-// The view is the whole store at a moment before the pass, and no reader may be left that sees an earlier
-// one. A write that comes after the view with a timestamp older than a tombstone past its grace counts as
-// coming after the purge: it is Cassandra's rule too that nobody writes into a past older than the grace.
+// If the store syncs only periodically, a crash may lose a deletion that is in the view, but must not lose
+// the data that was dropped because of it. There, only deletions that are old enough to be on the device
+// count.
+//
+// Safe only if no shadowed data is left:
+//
+//  - A record's own deletions, tombstones and expired cells after the table's grace period. REQUIRES a whole
+//    record, and no later fragment of it in the view. A whole record replaces everything older, so nothing
+//    below it can reappear. But a later fragment may carry an earlier timestamp and be hidden only by the
+//    tombstone.
+//  - A partition or range deletion. In addition to the above, the view must hold no record in its scope with
+//    a timestamp that it covers. If the scope is too large to search, the deletion stays: it is small
+//    compared with what it covers.
+//
+// The view is the whole store at a moment before the pass. No reader may remain that sees an earlier state. A
+// write that arrives after the view was taken, with a timestamp older than a tombstone past its grace period,
+// is treated as if it arrived after the purge. Cassandra has the same rule: writes must not be older than the
+// grace period.
 #pragma once
 
 #include <memory>
@@ -44,21 +46,22 @@ class Purger {
   class View {
    public:
     virtual ~View() = default;
-    // Whether `value` is all there is of the record: one whole value, and no fragment later than it.
+    // Returns true if `value` is the complete record: one whole value and no later fragment.
     virtual bool is_whole(BytesView key, BytesView value) = 0;
-    // All records.
+    // Iterates over all records.
     virtual std::unique_ptr<Iterator> iterate() = 0;
   };
   enum class Verdict : uint8_t { keep, change, remove };
 
-  // Keeps everything when the policy is null. `settling_seconds`: after which what was written is on the
-  // device.
+  // With a null policy, everything is kept. Data written at least `settling_seconds` ago is on the device.
   Purger(std::shared_ptr<const PurgePolicy> policy, int64_t now_seconds, std::unique_ptr<View> view,
          int64_t settling_seconds = 0);
 
-  // Offers the records of a pass, which must come in the order of their keys. Whole: the record replaces all
-  // that is older. Part: a fragment of it, others may lie elsewhere; several of one key may follow each
-  // other.
+  // Visits the next record of the pass. REQUIRES: records come in key order.
+  //
+  //  - visit_whole: the record replaces everything older.
+  //  - visit_part: a fragment of the record; others may exist elsewhere. Several fragments of one key may
+  //    follow.
   Verdict visit_whole(BytesView key, BytesView value, Bytes& changed);
   Verdict visit_part(BytesView key, BytesView value, Bytes& changed);
 
@@ -70,7 +73,7 @@ class Purger {
   };
 
   Verdict visit(BytesView key, BytesView value, bool whole, Bytes& changed);
-  // nullopt: the record is not to be touched.
+  // Returns nullopt if the record must not be changed.
   std::optional<int64_t> gc_before(uint32_t table_id, const PurgePolicy::Table*& table,
                                    bool& dropped_table) const;
   void enter(BytesView key, const row::RecordKey& parsed);
@@ -89,18 +92,18 @@ class Purger {
 
   const std::shared_ptr<const PurgePolicy> policy_;
   const int64_t now_seconds_;
-  const int64_t settled_seconds_;  // what was written until then is on the device
+  const int64_t settled_seconds_;  // data written until then is on the device
   const std::unique_ptr<View> view_;
   std::unique_ptr<Iterator> iterator_;
 
   // The partition that the pass is in.
   Bytes prefix_;
   row::Deletion partition_deletion_;
-  std::vector<RangeDeletion> ranges_;  // by begin
-  std::vector<size_t> active_ranges_;  // those that begin at or before the current row and have not ended
+  std::vector<RangeDeletion> ranges_;  // sorted by begin
+  std::vector<size_t> active_ranges_;  // begin at or before the current row and have not ended
   size_t next_range_ = 0;
 
-  // Range deletions that begin at one place, each later than all that reach further; the furthest first.
+  // Range deletions that begin at `wider_begin_`, widest first. Each is later than all that extend further.
   struct Wider {
     std::optional<Bytes> end;
     int64_t timestamp;

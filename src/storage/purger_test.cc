@@ -8,12 +8,12 @@ namespace {
 constexpr uint32_t table = 1024;
 constexpr int64_t grace = 100, now = 1000;
 
-// Everything is whole; says how often it was asked.
+// Treats every record as whole and counts the calls.
 class CountingView final : public Purger::View {
  public:
   explicit CountingView(int& asked) : asked_(asked) {}
   bool is_whole(BytesView, BytesView) override { return ++asked_ > 0; }
-  std::unique_ptr<Iterator> iterate() override { return nullptr; }  // rows are looked at alone
+  std::unique_ptr<Iterator> iterate() override { return nullptr; }  // only rows are visited
 
  private:
   int& asked_;
@@ -42,11 +42,11 @@ class PurgerTest : public testing::Test {
   int asked_ = 0;
 };
 
-// A compaction reads nothing for what it would keep anyway.
-TEST_F(PurgerTest, TheViewIsAskedOnlyAboutWhatIsOldEnough) {
+// A compaction must not read anything for records that it keeps anyway.
+TEST_F(PurgerTest, TheViewIsReadOnlyForOldData) {
   using row::CellKind;
-  EXPECT_EQ(visit(cell(CellKind::expiring, 500, now + 10)), Purger::Verdict::keep);  // lives
-  EXPECT_EQ(visit(cell(CellKind::expiring, 5, now - 1)), Purger::Verdict::keep);     // within the grace
+  EXPECT_EQ(visit(cell(CellKind::expiring, 500, now + 10)), Purger::Verdict::keep);  // still live
+  EXPECT_EQ(visit(cell(CellKind::expiring, 5, now - 1)), Purger::Verdict::keep);  // within the grace period
   EXPECT_EQ(visit(cell(CellKind::tombstone, 0, now - grace)), Purger::Verdict::keep);
   row::Fragment row;
   row.deletion = {1, now - grace};

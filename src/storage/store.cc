@@ -31,24 +31,24 @@ base::Status Store::commit(WriteSet writes) {
 
 base::Result<std::vector<CheckpointFile>> Store::checkpoint(const std::string&) {
   return base::fail(base::Error(base::ErrorCode::invalid, "This store is in memory: it has no files to keep")
-                        .with_hint("name a data directory"));
+                        .with_hint("use a data directory"));
 }
 
-PartitionSample scan_partitions(Iterator& records, uint32_t table, size_t most_records,
+PartitionSample scan_partitions(Iterator& records, uint32_t table, size_t max_records,
                                 const std::function<double(BytesView key)>& share_before) {
-  constexpr uint64_t telling_partitions = 64;  // their tokens are off by an eighth, as a standard error
+  constexpr uint64_t min_sampled_partitions = 64;  // standard error of their token range: one eighth
   PartitionCounter counter;
   Bytes prefix;
   size_t seen = 0;
   double share = 1;
   for (records.seek_to_first(); records.valid(); records.next(), ++seen) {
-    if (seen >= most_records) {
+    if (seen >= max_records) {
       row::RecordKey parsed;
       if (!row::parse_record_key(records.key(), parsed)) continue;
-      if (seen == most_records) prefix = parsed.prefix(records.key());
-      const bool is_enough = parsed.prefix(records.key()) != prefix || seen >= 4 * most_records;
-      if (is_enough && counter.samples()[table].runs() >= telling_partitions) {
-        // Tokens are spread evenly, so that the next one says how much has been seen.
+      if (seen == max_records) prefix = parsed.prefix(records.key());
+      const bool is_enough = parsed.prefix(records.key()) != prefix || seen >= 4 * max_records;
+      if (is_enough && counter.samples()[table].runs() >= min_sampled_partitions) {
+        // Tokens are spread evenly, so the next token shows which fraction has been read.
         share = (static_cast<double>(parsed.token) + 9223372036854775808.0) / 18446744073709551616.0;
         break;
       }
@@ -67,12 +67,12 @@ PartitionSample scan_partitions(Iterator& records, uint32_t table, size_t most_r
 }
 
 std::map<uint32_t, PartitionSample> Store::partition_samples(std::span<const uint32_t> tables,
-                                                             size_t most_records) const {
+                                                             size_t max_records) const {
   std::map<uint32_t, PartitionSample> samples;
   for (const uint32_t table : tables) {
     const Bytes begin = row::table_begin(table), end = row::table_end(table);
     const auto records = iterate(begin, end);
-    samples.insert_or_assign(table, scan_partitions(*records, table, most_records));
+    samples.insert_or_assign(table, scan_partitions(*records, table, max_records));
   }
   return samples;
 }

@@ -1,4 +1,4 @@
-// Days and dates of the proleptic Gregorian calendar, which is ISO 8601's and Java's.
+// Days and dates of the proleptic Gregorian calendar, as in ISO 8601 and Java.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@ struct CivilDate {
   int day = 1;    // from 1
 };
 
-// Both count days from 1970-01-01 and hold for any year of 32 bits. Years are taken to begin in March, so
-// that the leap day is the last one.
+// Both count days from 1970-01-01 and are correct for every 32-bit year. Internally years begin in March, so
+// that the leap day is the last day of a year.
 inline constexpr int64_t days_from_civil(const CivilDate& date) {
   const int64_t year = date.year - (date.month <= 2 ? 1 : 0);
   const int64_t era = (year >= 0 ? year : year - 399) / 400;

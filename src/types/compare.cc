@@ -44,7 +44,7 @@ int compare_integers(BytesView left, BytesView right) {
   });
 }
 
-// As Java compares: -0.0 before 0.0, every NaN equal to the others and after all numbers.
+// Java's order: -0.0 before 0.0, and all NaNs are equal and follow all numbers.
 template <typename Float>
 int compare_floats(Float left, Float right) {
   if (left < right) return -1;
@@ -74,7 +74,7 @@ int compare_timeuuids(BytesView left, BytesView right) {
   });
 }
 
-// What stands next in a sequence of elements; in this order.
+// The next item of a sequence of elements, in sort order.
 enum class Token : uint8_t { end, null, element, malformed };
 
 Token next_token(BytesView& rest, BytesView& element) {
@@ -91,8 +91,7 @@ Token next_token(BytesView& rest, BytesView& element) {
   return Token::element;
 }
 
-// The counts of well-formed collections say no more than their bytes do, so elements decide, then how many
-// there are.
+// Elements are compared first, then their number. A well-formed collection's count adds nothing to its bytes.
 int compare_collections(const Type& type, BytesView left, BytesView right) {
   if (left.size() < 4 || right.size() < 4)
     return compare_sized(left, right, left.size() >= 4, right.size() >= 4, [] { return 0; });
@@ -123,7 +122,7 @@ bool only_nulls(BytesView rest) {
 int compare_tuples(const Type& type, BytesView left, BytesView right) {
   if (left.empty() || right.empty()) return order(!left.empty(), !right.empty());
   for (const TypePtr& component : type.parameters()) {
-    // A tuple that ends early has nulls there.
+    // A tuple's missing trailing components are null.
     BytesView left_element;
     BytesView right_element;
     Token left_token = next_token(left, left_element);

@@ -18,7 +18,7 @@ bool is_negative(base::BytesView bytes) {
   return !bytes.empty() && (static_cast<unsigned char>(bytes[0]) & 0x80) != 0;
 }
 
-// Bounds on how many digits a minimal number has, without converting it: 8 bits are between 2.40 and 2.41
+// Bounds of the number of digits of a minimal number, without converting it: 8 bits are between 2.40 and 2.41
 // digits.
 struct DigitBounds {
   int64_t least, most;

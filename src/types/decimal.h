@@ -1,4 +1,4 @@
-// Decimals in the form that orders them: sign, exponent, digits. Never allocates in proportion to the
+// Decimals in a form that is easy to compare: sign, exponent, digits. Memory use never depends on the
 // exponent.
 #pragma once
 
@@ -17,16 +17,16 @@ struct NormalDecimal {
   std::string digits;  // '0' to '9'
 };
 
-// REQUIRES: at least 4 bytes (the scale); missing unscaled bytes count as zero.
+// REQUIRES: at least 4 bytes (the scale). Missing unscaled bytes count as zero.
 NormalDecimal normal_decimal(base::BytesView bytes);
 
 int compare_decimals(base::BytesView left, base::BytesView right);
-// Two's complement big-endian numbers, padded or not. REQUIRES: neither is empty.
+// Compares two's complement big-endian numbers, padded or not. REQUIRES: neither is empty.
 int compare_varints(base::BytesView left, base::BytesView right);
-// The number without bytes that only repeat its sign. REQUIRES: not empty.
+// Returns the number without redundant leading sign bytes. REQUIRES: not empty.
 base::BytesView minimal_varint(base::BytesView bytes);
 
-// The decimal digits of a two's complement number, without sign; "0" for none.
+// The decimal digits of a two's complement number, without sign; "0" for no bytes.
 std::string varint_digits(base::BytesView bytes);
 
 }  // namespace sibyl::types

@@ -1,4 +1,4 @@
-// Collections, tuples and vectors: taking apart and putting together.
+// Splits and joins collections, tuples and vectors.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -53,7 +53,7 @@ Bytes compose(BytesView text) {
 
 Bytes fold_to_ascii(BytesView text) {
   if (is_ascii(text)) return Bytes(text);
-  // One for each thread: a Transliterator may be used by one at a time.
+  // One per thread, because a Transliterator is not thread-safe.
   thread_local const std::unique_ptr<icu::Transliterator> folding = [] {
     UErrorCode status = U_ZERO_ERROR;
     return std::unique_ptr<icu::Transliterator>(

@@ -1,4 +1,4 @@
-// Texts made alike: for comparisons that shall not see case, composition or accents.
+// Text normalisation for comparisons that ignore case, composition or accents.
 #pragma once
 
 #include "base/bytes.h"
@@ -8,12 +8,12 @@ namespace sibyl::types {
 using base::Bytes;
 using base::BytesView;
 
-// All REQUIRE valid UTF-8 and keep it so. Case is the root locale's.
+// All functions require valid UTF-8 and return valid UTF-8. Case rules are those of the root locale.
 Bytes lower_case(BytesView text);
 Bytes upper_case(BytesView text);
-// Unicode's normal form C.
+// Unicode normal form C.
 Bytes compose(BytesView text);
-// Latin letters and signs as plain ASCII: `é` becomes e, `ß` ss, `Æ` AE. Other scripts stay.
+// Replaces Latin letters and signs by ASCII: `é` becomes e, `ß` ss, `Æ` AE. Other scripts are unchanged.
 Bytes fold_to_ascii(BytesView text);
 
 }  // namespace sibyl::types

@@ -6,7 +6,7 @@
 namespace sibyl::types {
 namespace {
 
-// Sorted. The words that CQL does not allow as names.
+// Words that CQL does not allow as names. Sorted.
 constexpr std::string_view reserved_words[] = {
     "add",      "allow",       "alter",        "and",    "apply",    "asc",   "authorize",    "batch",
     "begin",    "by",          "columnfamily", "create", "delete",   "desc",  "describe",     "drop",

@@ -1,4 +1,4 @@
-// How many values a type's values hold when they are written out.
+// The number of scalar values inside a value of a type.
 #pragma once
 
 #include <cstdint>
@@ -7,13 +7,13 @@
 
 namespace sibyl::types {
 
-// Types from users may have so many. Names, metadata and default values of a type are as large as all that is
-// in it: ten user types of sixty fields, each of the one before, would be 60^10.
+// Limit for types that users define. Names, metadata and default values of a type are as large as everything
+// in it. Ten user types of sixty fields, each field of the previous type, would hold 60^10 values.
 inline constexpr uint64_t max_type_leaves = 65'536;
 
-// Fields of user types, components of tuples and elements of vectors, at every depth; a scalar is one, and a
-// collection is what its parameters are. Stops counting once there are more than `enough`, and takes no
-// longer than that.
+// Counts fields of user types, components of tuples and elements of vectors, at every depth. A scalar counts
+// as one; a collection counts its parameters. Stops once the count exceeds `enough`, which also bounds its
+// time.
 uint64_t count_leaves(const Type& type, uint64_t enough = max_type_leaves);
 
 }  // namespace sibyl::types

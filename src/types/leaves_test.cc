@@ -5,7 +5,7 @@
 namespace sibyl::types {
 namespace {
 
-TEST(LeavesTest, count_what_a_type_holds) {
+TEST(LeavesTest, counts_every_nested_value) {
   const TypePtr number = scalar(Kind::int_);
   EXPECT_EQ(count_leaves(*number), 1u);
   EXPECT_EQ(count_leaves(*list_of(number, true)), 1u);
@@ -16,11 +16,11 @@ TEST(LeavesTest, count_what_a_type_holds) {
   EXPECT_EQ(count_leaves(*udt_of("k", "u", {"a", "b"}, {vector_of(number, 10), number}, true)), 11u);
 }
 
-TEST(LeavesTest, counting_ends_when_there_are_too_many) {
+TEST(LeavesTest, counting_stops_at_the_limit) {
   EXPECT_GT(count_leaves(*vector_of(scalar(Kind::float_), 2'147'483'647)), max_type_leaves);
   EXPECT_GT(count_leaves(*vector_of(vector_of(scalar(Kind::float_), 65'536), 65'536)), max_type_leaves);
   EXPECT_EQ(count_leaves(*vector_of(scalar(Kind::float_), 65'536)), max_type_leaves);
-  // 10^60 of them, were they counted one by one.
+  // It has 10^60 leaves, too many to count one by one.
   TypePtr type = scalar(Kind::int_);
   for (int depth = 0; depth < 60; ++depth) type = tuple_of(std::vector<TypePtr>(10, type));
   EXPECT_GT(count_leaves(*type), max_type_leaves);

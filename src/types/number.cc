@@ -45,7 +45,7 @@ class DigitPrinter {
   static constexpr size_t small_bytes = 128;
   static constexpr size_t first_digits = 144;
 
-  // As many digits as power(level) has zeros.
+  // Writes as many digits as power(level) has zeros.
   void print_padded(const BigInteger& value, size_t level, std::string& out) {
     if (level == 0 || byte_size(value) <= small_bytes) {
       const std::string digits = value.str();
@@ -83,7 +83,7 @@ size_t byte_size(const BigInteger& value) {
 
 void count_division(const BigInteger& value, const BigInteger& divisor) {
   const size_t by = byte_size(divisor), quotient = byte_size(value) > by ? byte_size(value) - by : 0;
-  base::count_work(static_cast<int64_t>((quotient + 8) * by / 64));  // one step for a pair of limbs
+  base::count_work(static_cast<int64_t>((quotient + 8) * by / 64));  // one step per pair of limbs
 }
 
 std::string digits_of(const BigInteger& value) {

@@ -1,5 +1,5 @@
-// The two types without a largest value, as numbers. Apart from value.h because boost's header is heavy:
-// include it in .cc files only.
+// varint and decimal, the types without a largest value, as numbers. Separate from value.h because boost's
+// header is large: include this in .cc files only.
 #pragma once
 
 #include <boost/multiprecision/cpp_int.hpp>
@@ -16,17 +16,17 @@ Bytes encode_varint(const BigInteger& value);
 // The value unscaled * 10^-scale.
 Bytes encode_decimal(const BigInteger& unscaled, int32_t scale);
 
-// The decimal digits of a number that is not negative, and how many there are. By halves, so that a number of
-// max_number_bytes takes some tens of milliseconds. Counts its work (base/statement.h).
+// The decimal digits of a non-negative number, and their count. Splits numbers in halves, so that one of
+// max_number_bytes takes some tens of milliseconds. Calls count_work() (base/statement.h).
 std::string digits_of(const BigInteger& value);
 int64_t count_digits(const BigInteger& value);
 BigInteger power_of_ten(uint32_t exponent);
-// Bytes of its magnitude, in whole limbs.
+// Size of its magnitude in bytes, rounded up to whole limbs.
 size_t byte_size(const BigInteger& value);
-// Counts the work of a division. Call it before one whose operands may be long.
+// Calls count_work() for a division. Call it before one whose operands may be long.
 void count_division(const BigInteger& value, const BigInteger& divisor);
 
-// Both require validated, non-empty bytes.
+// REQUIRES: validated, non-empty bytes.
 BigInteger decode_varint(BytesView bytes);
 void decode_decimal(BytesView bytes, BigInteger& unscaled, int32_t& scale);
 

@@ -15,7 +15,7 @@ BigInteger random_number(std::mt19937_64& random, size_t bytes) {
   return decode_varint(encoded);
 }
 
-TEST(NumberTest, digits_are_those_of_the_number) {
+TEST(NumberTest, digits_match_the_number) {
   std::mt19937_64 random(1);
   for (const size_t bytes : {1, 2, 9, 60, 61, 120, 128, 129, 136, 200, 500, 1000, 5000, 20000}) {
     for (int i = 0; i < 5; ++i) {

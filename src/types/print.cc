@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t millis_per_day = 86'400'000;
 
-// Four digits, more only after a sign, as ISO 8601 and Java write years.
+// Four digits. Longer years have a sign, as in ISO 8601 and Java.
 std::string format_year(int64_t year) {
   if (year > 9999) return fmt::format("+{}", year);
   if (year < 0) return fmt::format("-{:04}", -year);
@@ -27,7 +27,8 @@ std::string format_civil(const CivilDate& date) {
   return fmt::format("{}-{:02}-{:02}", format_year(date.year), date.month, date.day);
 }
 
-// d.dddde±xx. Where one digit is enough Java still takes the nearer number of two: 4.9E-324, not 5.0E-324.
+// d.dddde±xx. Where one digit would be enough, Java still writes the nearer number of two digits: 4.9E-324,
+// not 5.0E-324.
 template <typename Float>
 std::string shortest_digits(Float value) {
   std::array<char, 64> buffer;

@@ -52,7 +52,7 @@ std::string json_float(double value, std::string text) {
   return std::isfinite(value) ? text : "null";
 }
 
-// A case-sensitive name carries its quotes, so that JSON written by Cassandra can be read back by it.
+// A case-sensitive name keeps its quotes in JSON, so that Cassandra can read the JSON back.
 std::string field_name(const std::string& name) {
   for (const char c : name)
     if (c >= 'A' && c <= 'Z') return quoted('"' + name + '"');

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "base/test_bytes.h"
-#include "types/literal.h"
+#include "types/literals/literal.h"
 #include "types/test_values.h"
 
 namespace sibyl::types {
@@ -125,7 +125,7 @@ TEST(Print, Literals) {
   EXPECT_EQ(to_literal(*scalar(Kind::int_), "abc"), "0x616263");
 }
 
-TEST(Print, AsCqlshShows) {
+TEST(Print, DisplaysLikeCqlsh) {
   const Nested nested;
   const auto shown = [](Kind kind, std::string_view text) {
     return to_display(*scalar(kind), from(kind, text));
@@ -152,7 +152,7 @@ TEST(Print, AsCqlshShows) {
   EXPECT_EQ(shown(Kind::decimal, "1.50"), "1.50");
 }
 
-// As `SELECT JSON` of Cassandra 5.0 answered.
+// Recorded from `SELECT JSON` on Cassandra 5.0.
 TEST(Print, Json) {
   const Nested nested;
   const auto json = [](Kind kind, std::string_view text) { return to_json(*scalar(kind), from(kind, text)); };
@@ -180,7 +180,7 @@ TEST(Print, Json) {
             R"({"[1, \"a\\\"b\"]": 2})");
 }
 
-// Reads a literal back, knowing its type: enough of CQL for what to_literal writes.
+// Parses a literal of a known type. Supports only the CQL that to_literal writes.
 class LiteralReader {
  public:
   explicit LiteralReader(std::string_view text) : rest_(text) {}
@@ -243,7 +243,7 @@ class LiteralReader {
   std::string_view rest_;
 };
 
-// A zero-length tuple has no literal: it prints as one of nulls.
+// A zero-length tuple has no literal. It prints as a tuple of nulls.
 bool has_empty_tuple(const Type& type, BytesView value) {
   if (type.parameters().empty()) return false;
   if (value.empty()) return true;
@@ -255,7 +255,7 @@ bool has_empty_tuple(const Type& type, BytesView value) {
   return false;
 }
 
-RC_GTEST_PROP(Print, LiteralsReadBack, ()) {
+RC_GTEST_PROP(Print, LiteralsRoundTrip, ()) {
   const TypePtr type = testing::arbitrary_type(3);
   const Bytes value = testing::arbitrary_value(*type);
   RC_PRE(!has_empty_tuple(*type, value));

@@ -21,7 +21,7 @@ bool is_plain_timestamp(int64_t millis) {
   return millis >= first_plain_timestamp && millis < end_of_plain_timestamps;
 }
 
-// For values that no literal spells: the conversion function of CQL.
+// For values that have no literal: calls CQL's conversion function.
 std::string from_blob(const Type& type, BytesView bytes) {
   return fmt::format("blob_as_{}(0x{})", type.cql_name(), base::to_hex(bytes));
 }
@@ -90,7 +90,7 @@ std::string literal_of_scalar(const Type& type, BytesView bytes) {
 
 // --- cqlsh
 
-// As Python's repr shows control characters; a backslash is doubled so that the two cannot be confused.
+// Control characters print as in Python's repr. A backslash is doubled so that the two cannot be confused.
 std::string escape_text(BytesView text, bool quoted) {
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -117,7 +117,7 @@ std::string escape_text(BytesView text, bool quoted) {
   return out;
 }
 
-// `precision` significant digits, counted after the point where the number is near one, as cqlsh does.
+// `precision` significant digits. For numbers near one they are counted after the point, as in cqlsh.
 std::string display_float(double value, int precision) {
   if (std::isnan(value)) return "NaN";
   if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";

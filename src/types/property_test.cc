@@ -1,11 +1,11 @@
-// What holds for every type and value.
+// Properties of every type and value.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <cstdlib>
 
-#include "types/key.h"
-#include "types/literal.h"
+#include "types/keys/key.h"
+#include "types/literals/literal.h"
 #include "types/print.h"
 #include "types/test_values.h"
 
@@ -14,7 +14,7 @@ namespace {
 
 using namespace testing;
 
-// RapidCheck's default of 100 cases says little about nested types. RC_PARAMS may ask for more.
+// RapidCheck's default of 100 cases tests too few nested types. RC_PARAMS can ask for more.
 [[maybe_unused]] const int more_cases = setenv("RC_PARAMS", "max_success=1000", 0);
 
 int sign(int order) {
@@ -27,7 +27,7 @@ Bytes key_of(const Type& type, BytesView value, bool descending = false) {
   return key;
 }
 
-// A value, one byte of which may have been broken.
+// A value in which one byte may be corrupted.
 Bytes arbitrary_bytes(const Type& type) {
   Bytes bytes = arbitrary_value(type);
   if (!bytes.empty() && one_in(2)) bytes[below(bytes.size())] = any_integer<char>();
@@ -36,15 +36,15 @@ Bytes arbitrary_bytes(const Type& type) {
   return bytes;
 }
 
-RC_GTEST_PROP(Property, TypesReadBackFromTheirClassName, ()) {
+RC_GTEST_PROP(Property, TypesRoundTripThroughClassNames, ()) {
   const TypePtr type = arbitrary_type(3);
   const TypePtr again = parse_class_name(type->class_name());
   RC_ASSERT(again != nullptr);
   RC_ASSERT(again->class_name() == type->class_name());
-  // Inside a frozen type, class names do not say whether the elements of a vector are frozen.
+  // Class names inside a frozen type do not tell whether the elements of a vector are frozen.
   if (type->references(Kind::vector)) return;
   RC_ASSERT(again->cql_name() == type->cql_name());
-  // Nor how the fields of a frozen udt were declared.
+  // They do not tell how the fields of a frozen udt were declared either.
   if (!type->references(Kind::udt)) RC_ASSERT(*again == *type);
 }
 
@@ -64,7 +64,7 @@ RC_GTEST_PROP(Property, ElementsSplitAndJoin, ()) {
   RC_ASSERT(elements.has_value());
   const Bytes joined = join(*type, *elements);
   if (type->kind() == Kind::tuple || type->kind() == Kind::udt)
-    RC_ASSERT(joined.substr(0, value.size()) == value);  // missing components are nulls now
+    RC_ASSERT(joined.substr(0, value.size()) == value);  // missing components are now nulls
   else
     RC_ASSERT(joined == value);
 }
@@ -114,7 +114,7 @@ RC_GTEST_PROP(Property, KeysDecode, ()) {
   if (!key_is_lossy(*type)) RC_ASSERT(*decoded == value);
 }
 
-RC_GTEST_PROP(Property, KeysOfSeveralComponentsSortOneAfterTheOther, ()) {
+RC_GTEST_PROP(Property, CompositeKeysSortByComponent, ()) {
   const TypePtr first = arbitrary_type(1);
   const TypePtr second = arbitrary_type(1);
   const bool first_descending = one_in(2);
@@ -155,7 +155,7 @@ RC_GTEST_PROP(Property, NothingCrashesOnAnyBytes, ()) {
   to_literal(*type, bytes);
   to_display(*type, bytes);
   to_json(*type, bytes);
-  // Foreign bytes, too, come back from keys.
+  // Bytes that are not a value of the type also survive the round trip through a key.
   const Bytes key = key_of(*type, bytes);
   BytesView rest = key;
   RC_ASSERT(decode_key(*type, false, rest).has_value());

@@ -1,6 +1,7 @@
 // Random types and values for property tests (RapidCheck). Call these inside a property.
 //
-// Small domains on purpose: values must often be equal, or differ only in a prefix, an escape or a sign.
+// The domains are small on purpose: values must often be equal, or differ only in a prefix, an escape or a
+// sign.
 #pragma once
 
 #include <rapidcheck.h>
@@ -144,7 +145,7 @@ inline Bytes arbitrary_elements(const Type& type) {
   return join(type, elements);
 }
 
-// A valid value. Zero-length where the type allows that (and the caller does).
+// A valid value. It may be zero-length if both the type and the caller allow that.
 inline Bytes arbitrary_value(const Type& type, bool may_be_empty) {
   if (may_be_empty && one_in(12) && validate(type, "")) return "";
   switch (type.kind()) {

@@ -7,7 +7,7 @@
 namespace sibyl::types {
 namespace {
 
-// Eight ASCII bytes at a time: most text is.
+// Skips eight ASCII bytes at a time, because most text is ASCII.
 const unsigned char* skip_ascii(const unsigned char* at, const unsigned char* end) {
   while (end - at >= 8) {
     uint64_t word = 0;
@@ -19,7 +19,7 @@ const unsigned char* skip_ascii(const unsigned char* at, const unsigned char* en
   return at;
 }
 
-// The length of the well-formed character at `at`, which is not ASCII; 0 when there is none.
+// The size of the well-formed non-ASCII character at `at`, or 0 if it is malformed.
 int character_size(const unsigned char* at, const unsigned char* end) {
   const auto follows = [&](int index, unsigned char low = 0x80, unsigned char high = 0xbf) {
     return at + index < end && at[index] >= low && at[index] <= high;
@@ -62,10 +62,10 @@ size_t next_character(std::string_view text, size_t offset) {
   return offset;
 }
 
-std::string_view whole_characters(std::string_view text, size_t most_bytes) {
-  if (text.size() <= most_bytes) return text;
-  while (most_bytes > 0 && continues_character(text[most_bytes])) --most_bytes;
-  return text.substr(0, most_bytes);
+std::string_view whole_characters(std::string_view text, size_t max_bytes) {
+  if (text.size() <= max_bytes) return text;
+  while (max_bytes > 0 && continues_character(text[max_bytes])) --max_bytes;
+  return text.substr(0, max_bytes);
 }
 
 }  // namespace sibyl::types

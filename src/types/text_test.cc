@@ -18,7 +18,7 @@ TEST(Utf8, AcceptsWellFormedAndRefusesTheRest) {
     EXPECT_FALSE(is_utf8(bad)) << base::to_hex(bad);
 }
 
-TEST(Utf8, SaysWhereItIsWrong) {
+TEST(Utf8, ReportsTheOffsetOfTheError) {
   EXPECT_EQ(find_invalid_utf8("plain ascii, longer than eight bytes"), std::string_view::npos);
   EXPECT_EQ(find_invalid_utf8("é日😀"), std::string_view::npos);
   EXPECT_EQ(find_invalid_utf8("abcdefgh\xff"), 8u);
@@ -28,7 +28,7 @@ TEST(Utf8, SaysWhereItIsWrong) {
   EXPECT_EQ(find_invalid_utf8("a\xf0\x9f\x98"), 1u);      // cut off
 }
 
-TEST(Characters, AreCountedAndKeptWhole) {
+TEST(Characters, AreCountedAndNotSplit) {
   EXPECT_EQ(count_characters(""), 0u);
   EXPECT_EQ(count_characters("aé日😀"), 4u);
   const std::string_view text = "aé日";  // 1, 2 and 3 bytes

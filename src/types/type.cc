@@ -71,7 +71,8 @@ struct TypeBuilder {
     return depth;
   }
 
-  // tinyint, smallint, date and time count as variable in Cassandra, so their vectors carry element sizes.
+  // tinyint, smallint, date and time are variable-length in Cassandra, so vectors of them store element
+  // sizes.
   static int64_t size_of(Kind kind) {
     switch (kind) {
       case Kind::boolean:

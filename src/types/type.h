@@ -1,9 +1,8 @@
 // CQL types.
 //
-// A Type is immutable and shared; two types are equal when they are spelled the same. Values are never
-// objects: a value of any type is its bytes in CQL's native serialisation (protocol v3 and later), from the
-// socket to the record and back, and the functions of value.h, key.h, literal.h and print.h work on those
-// bytes.
+// A Type is immutable and shared. Types are compared by structure. Values have no class of their
+// own: a value of any type is its bytes in CQL's native serialisation (protocol v3 and later), from the
+// socket to the record and back. The functions of value.h, key.h, literal.h and print.h work on those bytes.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +13,7 @@
 
 namespace sibyl::types {
 
-// The numbers are the native protocol's option ids. Vector has none (it travels as a custom class name).
+// The numbers are the native protocol's option ids. A vector has none: it is sent as a custom class name.
 enum class Kind : uint16_t {
   custom = 0x0000,
   ascii = 0x0001,
@@ -43,7 +42,7 @@ enum class Kind : uint16_t {
   udt = 0x0030,
   tuple = 0x0031,
   vector = 0x8001,
-  empty = 0x8002,  // Cassandra's EmptyType: dense tables' value column; no literals
+  empty = 0x8002,  // Cassandra's EmptyType: the value column of dense tables; no literals
 };
 
 inline constexpr uint32_t max_type_depth = 64;
@@ -69,24 +68,24 @@ class Type {
   int field_index(std::string_view field) const;
 
   bool is_collection() const { return kind_ == Kind::list || kind_ == Kind::set || kind_ == Kind::map; }
-  // True when declared frozen<...>. Tuples and vectors are always frozen; scalars never count as such.
+  // True if declared frozen<...>. Tuples and vectors are always frozen; scalars never are.
   bool is_frozen() const { return frozen_; }
-  // Stored as one cell per element (unfrozen collection) or per field (unfrozen udt).
+  // True if stored as one cell per element (unfrozen collection) or per field (unfrozen udt).
   bool is_multi_cell() const { return (is_collection() || kind_ == Kind::udt) && !frozen_; }
   bool is_counter() const { return kind_ == Kind::counter; }
-  // How deep types nest in this one: 1 for scalars. Whoever takes types from users refuses more than
-  // max_type_depth, because everything here walks a type by recursion.
+  // The nesting depth: 1 for scalars. Code that takes types from users must refuse more than max_type_depth,
+  // because the functions of this folder recurse over types.
   uint32_t depth() const { return depth_; }
-  // The size that every non-empty value has where Cassandra declares one (it decides a vector's layout), or
-  // -1.
+  // The size of every non-empty value, if Cassandra declares one for the type, or -1. It determines a
+  // vector's layout.
   int64_t fixed_size() const { return fixed_size_; }
-  // Whether a counter, or a duration, occurs in the type at any depth.
+  // True if the type contains this kind (a counter or a duration, for example) at any depth.
   bool references(Kind kind) const;
-  // Whether the named user type occurs in the type at any depth.
+  // True if the type contains the named user type at any depth.
   bool references_udt(std::string_view keyspace, std::string_view name) const;
 
-  // As CQL spells it: `frozen<map<text, int>>`, `vector<float, 3>`, a udt as its (quoted if needed) name.
-  // Tuples print as Cassandra prints them: `frozen<tuple<int, text>>` in schema tables.
+  // The CQL name: `frozen<map<text, int>>`, `vector<float, 3>`, a udt's name (quoted if needed). Tuples print
+  // as in Cassandra's schema tables: `frozen<tuple<int, text>>`.
   std::string cql_name() const;
   // Cassandra's marshal class name, such as `org.apache.cassandra.db.marshal.Int32Type`, as
   // AbstractType.toString() gives it: frozen types inside FrozenType(...), names of user types and their
@@ -109,10 +108,10 @@ bool operator==(const Type& left, const Type& right);
 
 // Scalars are shared singletons. REQUIRES: kind is a scalar (anything below Kind::list).
 const TypePtr& scalar(Kind kind);
-// The scalar with this CQL name ("int", "varchar", ...), lower case; nullptr when there is none.
+// The scalar with this CQL name ("int", "varchar", ...) in lower case, or nullptr.
 TypePtr scalar_by_name(std::string_view name);
 
-// What is inside a frozen collection or a tuple is frozen by these; a vector keeps its element as it is.
+// These freeze everything inside a frozen collection or a tuple. A vector keeps its element type unchanged.
 TypePtr list_of(TypePtr element, bool frozen);
 TypePtr set_of(TypePtr element, bool frozen);
 TypePtr map_of(TypePtr key, TypePtr value, bool frozen);
@@ -121,13 +120,13 @@ TypePtr vector_of(TypePtr element, uint32_t dimension);
 TypePtr udt_of(std::string keyspace, std::string name, std::vector<std::string> field_names,
                std::vector<TypePtr> field_types, bool frozen);
 TypePtr custom_of(std::string class_name);
-// The same type, frozen (deeply, except that a udt's fields stay as they were declared) or not (top level
-// only).
+// freeze() freezes at all levels, except that a udt's fields stay as declared. unfreeze() changes the top
+// level only.
 TypePtr freeze(const TypePtr& type);
 TypePtr unfreeze(const TypePtr& type);
 
-// The inverse of class_name(); also takes names without a package and ReversedType(x) as x. Other classes
-// become custom types. nullptr when the text is malformed or nests deeper than max_type_depth.
+// The inverse of class_name(). Also accepts names without a package, and ReversedType(x) as x. Unknown
+// classes become custom types. Returns nullptr if the text is malformed or nests deeper than max_type_depth.
 TypePtr parse_class_name(std::string_view text);
 
 }  // namespace sibyl::types

@@ -1,4 +1,4 @@
-// How types are spelled: in CQL, and as Cassandra's marshal classes.
+// Names of types: in CQL, and as Cassandra's marshal classes.
 #include <fmt/format.h>
 
 #include <charconv>
@@ -131,7 +131,7 @@ void append_fields(const Type& type, bool ignore_freezing, std::string& out) {
   }
 }
 
-// Inside a type that is frozen, or printed as such, Cassandra does not repeat FrozenType; a tuple never shows
+// Cassandra does not repeat FrozenType inside a type that is frozen or printed as frozen. A tuple never shows
 // it.
 void append_class(const Type& type, bool ignore_freezing, std::string& out) {
   if (type.kind() == Kind::custom) {
@@ -172,7 +172,7 @@ class ClassParser {
 
  private:
   TypePtr parse(uint32_t depth) {
-    if (depth > 2 * max_type_depth) return nullptr;  // FrozenType may stand between any two levels
+    if (depth > 2 * max_type_depth) return nullptr;  // FrozenType may occur between any two levels
     skip_blanks();
     const size_t start = at_;
     const std::string_view written = identifier();
@@ -246,7 +246,7 @@ class ClassParser {
                   false);
   }
 
-  // A class that we do not know keeps its text, parameters included.
+  // An unknown class keeps its text, including parameters.
   TypePtr parse_unknown(size_t start) {
     size_t end = at_;
     if (accept('(')) {

@@ -59,7 +59,7 @@ TEST(Type, ClassNames) {
             marshal("@FrozenType(@UserType(ks,706f696e74,78:@Int32Type,59:@UTF8Type))"));
 }
 
-TEST(Type, ClassNamesAreRead) {
+TEST(Type, ParsesClassNames) {
   EXPECT_EQ(parse_class_name("Int32Type"), int_type());
   EXPECT_EQ(parse_class_name(marshal("@ReversedType(@TimeUUIDType)")), scalar(Kind::timeuuid));
   EXPECT_EQ(parse_class_name("MapType( UTF8Type , Int32Type )")->cql_name(), "map<text, int>");
@@ -137,7 +137,7 @@ TEST(Type, FixedSizesAreThoseOfCassandra) {
   EXPECT_EQ(scalar(Kind::timeuuid)->fixed_size(), 16);
   EXPECT_EQ(vector_of(vector_of(scalar(Kind::float_), 3), 2)->fixed_size(), 24);
   EXPECT_EQ(vector_of(text_type(), 3)->fixed_size(), -1);
-  // Huge dimensions do not wrap around.
+  // Huge dimensions must not overflow.
   TypePtr huge = scalar(Kind::float_);
   for (int i = 0; i < 4; ++i) huge = vector_of(huge, 4'000'000'000u);
   EXPECT_EQ(huge->fixed_size(), std::numeric_limits<int64_t>::max());

@@ -1,12 +1,12 @@
-// Any bytes through every function that takes bytes or text: the first byte picks a type, the rest is the
-// value.
+// Passes arbitrary bytes to every function that takes bytes or text. The first byte picks a type; the rest is
+// the value.
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "base/check.h"
-#include "types/key.h"
-#include "types/literal.h"
+#include "types/keys/key.h"
+#include "types/literals/literal.h"
 #include "types/print.h"
 
 namespace {
@@ -78,7 +78,7 @@ void check_text(const Type& type, BytesView text) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  // Numbers without bounds take time in the square of their size; beyond this nothing new happens.
+  // Unbounded numbers take quadratic time, and larger inputs reach no new code.
   constexpr size_t most = 4096;
   if (size == 0 || size > most) return 0;
   const Type& type = *all_types()[data[0] % all_types().size()];

@@ -28,7 +28,7 @@ void fill_random(void* out, size_t size) {
   }
 }
 
-// Asks the kernel once for many UUIDs.
+// Random bytes for many UUIDs from one call to the kernel.
 struct RandomPool {
   std::array<char, 512> bytes;
   size_t used = sizeof(bytes);
@@ -43,8 +43,8 @@ struct RandomPool {
   }
 };
 
-// Clock sequence and node of this process: random, with the variant and the multicast bit that mark them as
-// such.
+// The clock sequence and node of this process. Both are random, with the variant and the multicast bit that
+// mark them as random.
 uint64_t process_clock_and_node() {
   static const uint64_t value = [] {
     uint64_t random = 0;
@@ -63,7 +63,7 @@ Bytes make_time_uuid(int64_t hundred_nanos_since_1582, uint64_t low) {
   return uuid;
 }
 
-// Wraps as Java's arithmetic does: milliseconds far from now have no UUID of their own.
+// Overflows wrap as in Java: milliseconds far from now have no UUID of their own.
 int64_t time_of_millis(int64_t unix_millis) {
   return static_cast<int64_t>(static_cast<uint64_t>(unix_millis) * 10'000u +
                               static_cast<uint64_t>(epoch_offset));
@@ -105,7 +105,7 @@ Bytes next_time_uuid(int64_t now_micros) {
 }
 
 int64_t uuid_unix_millis(BytesView timeuuid) {
-  // Towards 1970, as Java divides.
+  // Rounds towards 1970, like Java's division.
   return (uuid_time(timeuuid) - epoch_offset) / 10'000;
 }
 int64_t uuid_unix_micros(BytesView timeuuid) {

@@ -1,12 +1,12 @@
-// How the first eight bytes of a UUID are turned so that comparing numbers orders them. All of it can be
-// undone.
+// Reversible rearrangements of the first eight bytes of a UUID, so that comparing them as numbers gives CQL's
+// order.
 #pragma once
 
 #include <cstdint>
 
 namespace sibyl::types {
 
-// A version 1 UUID holds its time low, middle, high: to high, middle, low and back.
+// A version 1 UUID stores its time as low, middle, high. These convert to high, middle, low and back.
 inline constexpr uint64_t reorder_time_high(uint64_t high) {
   return (high << 48) | ((high << 16) & 0xffff'0000'0000u) | (high >> 32);
 }
@@ -14,7 +14,7 @@ inline constexpr uint64_t restore_time_high(uint64_t ordered) {
   return (ordered << 32) | ((ordered >> 16) & 0xffff'0000u) | (ordered >> 48);
 }
 
-// timeuuid compares the last eight bytes as signed ones.
+// timeuuid compares the last eight bytes as signed bytes.
 inline constexpr uint64_t signed_bytes_mask = 0x8080'8080'8080'8080u;
 
 // uuid orders by version first, then by time for version 1 and by bytes for the others.

@@ -33,7 +33,7 @@ Status validate_ascii(BytesView bytes) {
 Status validate_timeuuid(BytesView bytes) {
   if (bytes.empty()) return {};
   SIBYL_TRY(sized(bytes, 16, true, "UUID should be 16 or 0 bytes"));
-  // Cassandra reports the first byte's upper half here, not the version's.
+  // Cassandra reports the upper half of the first byte here, not the version.
   if ((static_cast<unsigned char>(bytes[6]) & 0xf0) != 0x10)
     return invalid(
         fmt::format("Invalid version for TimeUUID type: 0x{:x}", static_cast<unsigned char>(bytes[0]) >> 4));
@@ -87,7 +87,7 @@ Status validate_collection(const Type& type, BytesView bytes) {
 Status validate_tuple(const Type& type, BytesView bytes) {
   base::Reader reader(bytes);
   for (size_t i = 0; i < type.parameters().size(); ++i) {
-    // Fewer components than declared are fine: the type may have grown since.
+    // Fewer components than declared are valid: fields may have been added to the type since.
     if (reader.at_end()) return {};
     uint32_t size = 0;
     BytesView component;
@@ -128,7 +128,7 @@ Status validate_vector(const Type& type, BytesView bytes) {
   const Type& element = *type.element();
   const int64_t fixed_size = element.fixed_size();
   if (fixed_size >= 0 && static_cast<int64_t>(bytes.size()) < type.fixed_size()) return too_short();
-  if (fixed_size != 0) {  // elements without bytes have nothing to check
+  if (fixed_size != 0) {  // elements without bytes need no check
     for (uint32_t i = 0; i < type.dimension(); ++i) {
       auto size = static_cast<uint64_t>(fixed_size);
       if (fixed_size < 0 && !take_unsigned_vint(bytes, size)) return too_short();

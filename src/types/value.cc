@@ -14,7 +14,7 @@ Bytes big_endian(Unsigned value) {
   return bytes;
 }
 
-// Where days since 1970 are counted from in a date's unsigned bytes.
+// The unsigned number that stands for 1970-01-01 in a date's bytes.
 constexpr uint32_t date_epoch = 0x80000000u;
 
 }  // namespace

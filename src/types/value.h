@@ -1,7 +1,7 @@
-// Values as bytes: validation, order, taking apart and putting together.
+// Values as bytes: validate, compare, split and join.
 //
-// Threads: all functions are pure. None throws on any bytes; bytes that do not belong to the type give an
-// Error from validate() and are treated as opaque (compared bytewise) by compare().
+// All functions are pure and thread-safe. None throws on any bytes. For bytes that are not a value of the
+// type, validate() returns an Error and compare() compares them as raw bytes.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ namespace sibyl::types {
 using base::Bytes;
 using base::BytesView;
 
-// A value that a statement works with: null, unset (leave the column alone), or bytes. Zero-length bytes are
-// a value of their own ("empty"), different from null.
+// A value in a statement: null, unset (do not change the column), or bytes. Zero-length bytes are a value of
+// their own ("empty"), different from null.
 struct ValueView {
   enum class State : uint8_t { null, unset, present };
   State state = State::null;
@@ -33,18 +33,19 @@ struct ValueView {
   bool is_present() const { return state == State::present; }
 };
 
-// varint and decimal have no bound in Cassandra. Here numbers may be this long (about 157,000 digits), since
-// printing and comparing them takes time in the square of their length.
+// varint and decimal have no bound in Cassandra. Here they are limited to this size (about 157,000 digits),
+// because printing and comparing them takes quadratic time.
 inline constexpr size_t max_number_bytes = 65535;
 
-// Whether the bytes are a value of the type; messages are Cassandra's ("Expected 4 or 0 byte int (3)", ...).
+// Returns an error if the bytes are not a value of the type. Messages are Cassandra's ("Expected 4 or 0 byte
+// int (3)", ...).
 base::Status validate(const Type& type, BytesView bytes);
 
-// Cassandra's order of two values of one type: negative, zero or positive. Total on any bytes.
+// Compares two values of one type in Cassandra's order: negative, zero or positive. Total on any bytes.
 int compare(const Type& type, BytesView left, BytesView right);
 
-// --- Scalars. Encoders give the CQL bytes; decoders require validated, non-empty bytes. varint and decimal:
-// number.h.
+// --- Scalars. Encoders return CQL bytes; decoders require validated, non-empty bytes. For varint and decimal
+// see number.h.
 Bytes encode_boolean(bool value);
 Bytes encode_int8(int8_t value);    // tinyint
 Bytes encode_int16(int16_t value);  // smallint
@@ -73,15 +74,15 @@ using Elements = std::vector<std::optional<BytesView>>;
 // list, set: the elements; map: key, value, key, value...; tuple, udt: the components (missing trailing ones
 // are null); vector: the elements. The views point into `bytes`.
 base::Result<Elements> split(const Type& type, BytesView bytes);
-// The inverse. For sets and maps the caller gives elements in order and without duplicates.
+// The inverse of split(). For sets and maps, elements must be in order and without duplicates.
 Bytes join(const Type& type, const Elements& elements);
 // Sorts set elements (or map entries by key) in the type's order and drops duplicates. Of equal elements or
-// keys the first one's spelling stays (1.0 before 1.00); of a map's values the last one.
+// keys the first one's spelling is kept (1.0 before 1.00); of the values of equal keys the last one is kept.
 void normalise(const Type& type, Elements& elements);
 
 // --- UUIDs, 16 bytes.
 Bytes random_uuid();                                // version 4
-Bytes time_uuid(int64_t hundred_nanos_since_1582);  // version 1, this process's node and clock sequence
+Bytes time_uuid(int64_t hundred_nanos_since_1582);  // version 1, with this process's node and clock sequence
 Bytes next_time_uuid(int64_t now_micros);           // unique and increasing within the process
 int64_t uuid_unix_millis(BytesView timeuuid);       // REQUIRES: version 1
 int64_t uuid_unix_micros(BytesView timeuuid);

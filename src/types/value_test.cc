@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "base/test_bytes.h"
-#include "types/literal.h"
+#include "types/literals/literal.h"
 #include "types/number.h"
 #include "types/vint.h"
 
@@ -220,7 +220,7 @@ TEST(Validate, Vectors) {
   EXPECT_EQ(refusal(*texts, "\1a\1\xff"), "String didn't validate.");
 }
 
-TEST(Validate, HugeClaimsFailWithoutWork) {
+TEST(Validate, HugeSizesFailWithoutAllocating) {
   const TypePtr vector = vector_of(scalar(Kind::text), 4'000'000'000u);
   EXPECT_EQ(refusal(*vector, "\1a"), "Not enough bytes to read a vector<text, 4000000000>");
   EXPECT_FALSE(split(*vector, "\1a").has_value());
@@ -299,7 +299,7 @@ TEST(Compare, DecimalsByValue) {
   EXPECT_EQ(compare(type, from(Kind::decimal, "1.0"), from(Kind::decimal, "1.00")), 0);
   EXPECT_EQ(compare(type, from(Kind::decimal, "100"), from(Kind::decimal, "1e2")), 0);
   EXPECT_EQ(compare(type, from(Kind::decimal, "0"), from(Kind::decimal, "0e10")), 0);
-  EXPECT_EQ(compare(type, hex("00000000"), from(Kind::decimal, "0.00")), 0);  // a scale and nothing else
+  EXPECT_EQ(compare(type, hex("00000000"), from(Kind::decimal, "0.00")), 0);  // only a scale
 }
 
 TEST(Compare, LongDecimals) {
@@ -318,13 +318,13 @@ TEST(Compare, NaNsAreEqual) {
 }
 
 TEST(Compare, Uuids) {
-  // By version, then by time or bytes, then by unsigned bytes.
+  // Ordered by version, then by time or bytes, then by unsigned bytes.
   expect_ascending(Kind::uuid,
                    {"", "ffffffff-ffff-0fff-ffff-ffffffffffff", "00000002-0000-1000-0000-000000000000",
                     "00000001-0001-1000-0000-000000000000", "00000000-0000-1001-0000-000000000000",
                     "00000000-0000-1001-8000-000000000000", "00000000-0000-4000-0000-000000000000",
                     "00000001-0000-4000-0000-000000000000"});
-  // The last bytes are signed ones.
+  // The last eight bytes compare as signed bytes.
   expect_ascending(Kind::timeuuid,
                    {"", "00000002-0000-1000-8080-808080808080", "00000002-0000-1000-ff80-808080808080",
                     "00000002-0000-1000-0080-808080808080", "00000002-0000-1000-7f7f-7f7f7f7f7f7f",
@@ -403,7 +403,7 @@ TEST(Elements, NormaliseKeepsTheFirstSpelling) {
 
 // --- UUIDs
 
-TEST(Uuid, RandomOnesAreVersion4AndDiffer) {
+TEST(Uuid, RandomUuidsAreVersion4AndDiffer) {
   std::set<Bytes> seen;
   for (int i = 0; i < 1000; ++i) {
     const Bytes uuid = random_uuid();
@@ -414,7 +414,7 @@ TEST(Uuid, RandomOnesAreVersion4AndDiffer) {
   EXPECT_EQ(seen.size(), 1000u);
 }
 
-TEST(Uuid, TimeOnesGrowAlsoWhenTheClockDoesNot) {
+TEST(Uuid, TimeUuidsIncreaseEvenIfTheClockDoesNot) {
   const Type& type = *scalar(Kind::timeuuid);
   Bytes previous = next_time_uuid(1'700'000'000'000'000);
   EXPECT_TRUE(validate(type, previous).has_value());
@@ -427,7 +427,7 @@ TEST(Uuid, TimeOnesGrowAlsoWhenTheClockDoesNot) {
   EXPECT_EQ(uuid_unix_micros(next_time_uuid(4'000'000'001'123'456)), 4'000'000'001'123'456);
 }
 
-TEST(Uuid, TimeOnesAreUniqueAcrossThreads) {
+TEST(Uuid, TimeUuidsAreUniqueAcrossThreads) {
   std::vector<std::vector<Bytes>> made(4);
   {
     std::vector<std::jthread> threads;

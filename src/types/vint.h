@@ -1,5 +1,5 @@
-// Cassandra's variable-length integers, as durations and vectors hold them: the number of leading one bits of
-// the first byte is the number of bytes that follow, big-endian.
+// Cassandra's variable-length integers, used in durations and vectors. The number of leading one bits in the
+// first byte is the number of bytes that follow, big-endian.
 #pragma once
 
 #include <bit>
@@ -26,7 +26,7 @@ inline void append_signed_vint(base::Bytes& out, int64_t value) {
   append_unsigned_vint(out, (static_cast<uint64_t>(value) << 1) ^ static_cast<uint64_t>(value >> 63));
 }
 
-// Takes one from the front; false, leaving `bytes` as they were, when they end too early.
+// Removes one integer from the front. Returns false and leaves `bytes` unchanged if they end too early.
 inline bool take_unsigned_vint(base::BytesView& bytes, uint64_t& value) {
   if (bytes.empty()) return false;
   const auto first = static_cast<unsigned char>(bytes[0]);

@@ -1,8 +1,8 @@
 """A real Cassandra on loopback, for the recorder and for the differential tester.
 
-`Cassandra.start()` gets cassandra-all and what it needs with Maven (once; kept under build/cassandra), starts a server on
-free loopback ports with a scratch directory, and waits until it answers. `stop()` ends it by its process id. Where Maven,
-Java 17 or the registry cannot be had, `Unavailable` says so.
+`Cassandra.start()` fetches cassandra-all and its dependencies with Maven (once; cached in build/cassandra), starts a
+server on free loopback ports with a scratch directory, and waits until it answers. `stop()` ends the process. If Maven,
+Java 17 or the registry is missing, `Unavailable` is raised.
 """
 import os
 import pathlib
@@ -22,7 +22,7 @@ POM = """<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0<
 </dependency></dependencies></project>
 """
 
-# The configuration that Cassandra ships, as far as an answer depends on it, with everything switched on that CQL has.
+# Cassandra's default configuration where it affects answers, with all optional features of CQL enabled.
 CONFIGURATION = """cluster_name: 'Test Cluster'
 num_tokens: 1
 partitioner: org.apache.cassandra.dht.Murmur3Partitioner
@@ -72,7 +72,7 @@ PROPERTIES = ("jdk.attach.allowAttachSelf=true io.netty.tryReflectionSetAccessib
 
 
 class Unavailable(Exception):
-    """No Cassandra here; the text says why."""
+    """No Cassandra can be started; the text has the reason."""
 
 
 def free_port():
@@ -82,20 +82,20 @@ def free_port():
 
 
 def java():
-    """The path of a Java 17."""
+    """Returns the path of a Java 17."""
     places = [os.environ.get("JAVA_HOME", "") + "/bin/java", shutil.which("java") or "",
               *map(str, pathlib.Path("/usr/lib/jvm").glob("*17*/bin/java"))]
     for place in places:
         if not os.access(place, os.X_OK):
             continue
-        told = subprocess.run([place, "-version"], capture_output=True, text=True).stderr
-        if re.search(r'version "17[."]', told):
+        version = subprocess.run([place, "-version"], capture_output=True, text=True).stderr
+        if re.search(r'version "17[."]', version):
             return place
     raise Unavailable("no Java 17 (set JAVA_HOME to one)")
 
 
 def libraries(version=VERSION):
-    """The folder with Cassandra's jars; fetched when it is not there yet."""
+    """Returns the folder with Cassandra's jars, and fetches them if it does not exist."""
     folder = ROOT / "build" / "cassandra" / version
     if (folder / f"cassandra-all-{version}.jar").exists():
         return folder
@@ -141,16 +141,16 @@ class Cassandra:
         with open(directory / "output.log", "wb") as log:
             process = subprocess.Popen(command, cwd=directory, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
         server = cls(process, directory, native)
-        server.wait_until_it_answers()
+        server.wait_until_ready()
         return server
 
-    def wait_until_it_answers(self, seconds=180):
+    def wait_until_ready(self, seconds=180):
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             if self.process.poll() is not None:
                 output = (self.directory / "output.log").read_text(encoding="utf-8", errors="replace")[-2000:]
                 self.stop()
-                raise Unavailable("Cassandra ended at once:\n" + output)
+                raise Unavailable("Cassandra exited during startup:\n" + output)
             try:
                 socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
                 return

@@ -2,16 +2,16 @@
 """A full disk: fill, enlarge, write, TRUNCATE, DROP, DELETE, kill -9 and restart. No acknowledged row is lost.
 
 Usage: full_disk.py BINARY [ROUNDS] [KIND...]. KIND is tmpfs (120 MB, enlarged by 40 MB with a remount) or ext4 (a file that is
-mounted as a loop device, enlarged by another program that removes its file). Both need root; one that cannot be mounted is
-skipped with the reason, and when none can be the exit status is 77. The seed is printed; SEED=n repeats the choices.
+mounted as a loop device, enlarged by another program that removes its file). Both need root. A kind that cannot be mounted is
+skipped with the reason. If none can be mounted, the exit status is 77. The seed is printed; SEED=n repeats the choices.
 
 Each round checks that
- 1. writes are refused with the bytes that are needed and free, and reads go on;
- 2. a server that is killed starts again on a file system without a single free byte;
- 3. writes go on when the file system is enlarged;
- 4. DELETE, TRUNCATE and DROP work when it is full again, and the space is free within 10 seconds, also when the server is
+ 1. writes are refused with an error that names the needed and the free bytes, and reads continue;
+ 2. a killed server restarts on a file system without a single free byte;
+ 3. writes succeed again when the file system is enlarged;
+ 4. DELETE, TRUNCATE and DROP work when it is full again, and the space is free within 10 seconds, even if the server is
     killed right after the statement;
- 5. every acknowledged row is there, and none that was refused or dropped."""
+ 5. every acknowledged row is present, and no row that was refused or dropped."""
 import contextlib
 import hashlib
 import os
@@ -34,8 +34,8 @@ MEGABYTE = 1 << 20
 SIZE, GROWTH = 120 * MEGABYTE, 40 * MEGABYTE
 WRITERS = 6
 ROW_BYTES = 20_000
-REFUSALS = 5  # in a row, and a writer takes the disk for full
-KEPT_SHARE = 25  # one row of as many is kept
+REFUSALS = 5  # consecutive refusals after which a writer considers the disk full
+KEPT_SHARE = 25  # one of 25 rows is kept
 SKIPPED = 77
 ERROR = re.compile(r"(\d+) bytes are needed and (\d+) bytes are free")
 
@@ -51,7 +51,7 @@ def run(*command):
 
 
 class Tmpfs:
-    """Enlarged and made smaller by a remount."""
+    """A tmpfs. A remount changes its size."""
 
     def __init__(self, folder):
         self.path = os.path.join(folder, "disk")
@@ -69,7 +69,7 @@ class Tmpfs:
 
 
 class Ext4:
-    """A loop device, of which another program's file takes a part."""
+    """A loop device. A file of another program takes a part of it."""
 
     def __init__(self, folder):
         self.path, image = os.path.join(folder, "disk"), os.path.join(folder, "image")
@@ -98,7 +98,7 @@ def free_bytes(disk):
 
 @contextlib.contextmanager
 def filled_by_another(disk):
-    """Not a byte is free inside."""
+    """Leaves no free byte while the context is active."""
     path = os.path.join(disk.path, "filler")
     with open(path, "wb", buffering=0) as file:
         for size in (MEGABYTE, 4096, 1):
@@ -115,7 +115,7 @@ def value_of(number):
 
 
 class Rows:
-    """Which rows of a table were acknowledged, and which were refused."""
+    """Records which rows of a table were acknowledged and which were refused."""
 
     def __init__(self, name):
         self.name, self.stored, self.refused = name, {}, set()
@@ -188,7 +188,7 @@ class Round:
                 rows = self.kept if number % KEPT_SHARE == 0 else self.junk
                 refused = 0 if self.insert(rows, number) else refused + 1
                 if refused:
-                    time.sleep(0.2)  # a flush may be under way
+                    time.sleep(0.2)  # a flush may be in progress
 
         first = self.rng.randrange(1 << 40) * 1_000_000
         threads = [threading.Thread(target=write, args=(iter(range(first + i, first + 1_000_000, WRITERS)),))
@@ -204,7 +204,7 @@ class Round:
         self.problems += self.kept.problems(self.session) + self.junk.problems(self.session)
 
     def write_again(self, when):
-        """Within five seconds."""
+        """Checks that a write succeeds within five seconds."""
         began, number = time.monotonic(), self.rng.randrange(1 << 60)
         while not self.insert(self.kept, number):
             if time.monotonic() - began > 5:

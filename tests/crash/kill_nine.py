@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""kill -9 under a write load: every acknowledged write is there after a restart, and the store opens by itself.
+"""kill -9 under a write load: every acknowledged write is present after a restart, and the store recovers by itself.
 
-Usage: kill_nine.py BINARY [ROUNDS]. Each round starts the server, writes from several clients until it has been killed
-at a random moment, starts it again and reads back. Plain writes, logged batches (both rows or neither) and counters
-(no acknowledged increment lost, none twice) are checked, and that indexes lead to the very rows that have the value:
-one that is written all the time, and one that is being built when the server is killed. The seed is printed; SEED=n
-replays the moments."""
+Usage: kill_nine.py BINARY [ROUNDS]. Each round starts the server, writes from several clients until the server is killed
+at a random time, restarts it and reads back. It checks plain writes, logged batches (both rows or neither) and counters
+(no acknowledged increment lost or applied twice). It also checks that indexes find exactly the rows that have the value:
+indexes that are written all the time, and one that is being built when the server is killed. The seed is printed;
+SEED=n repeats the times."""
 import os
 import pathlib
 import random
@@ -20,11 +20,11 @@ import conftest  # noqa: E402
 from cassandra.cluster import NoHostAvailable  # noqa: E402
 
 WRITERS = 6
-VALUES = 5  # of the indexed column
+VALUES = 5  # distinct values of the indexed column
 
 
 class Load:
-    """Writes until the server is gone; remembers what was acknowledged and what was only attempted."""
+    """Writes until the server is killed. Records which writes were acknowledged and which were only attempted."""
 
     def __init__(self, session, number):
         self.insert = session.prepare("INSERT INTO crash.t (w, n, v) VALUES (?, ?, ?)")
@@ -54,7 +54,7 @@ class Load:
                 else:
                     self.session.execute(self.change, (n % VALUES, {f"t{n % 3}"}, self.number, n % 50))
                 n += 1
-        except Exception:  # the server is gone: whatever was under way was not acknowledged
+        except Exception:  # the server was killed; requests in flight were not acknowledged
             self.next = n + 1
 
 
@@ -89,7 +89,7 @@ def wait_until_built(session, names):
 
 
 def check_indexes(session):
-    session.execute("CREATE INDEX IF NOT EXISTS being_built ON crash.t (v)")  # the server may have died before it
+    session.execute("CREATE INDEX IF NOT EXISTS being_built ON crash.t (v)")  # the server may have been killed before it was created
     problems = wait_until_built(session, {"by_value", "by_range", "by_tag", "being_built"})
     rows = list(session.execute("SELECT w, n, v, tags FROM crash.indexed"))
 

@@ -2,14 +2,16 @@
 //
 // Usage: damage [--all | --every N] [--cases N] [--seed N] [--only TEXT] [--jobs N] [--directory DIR]
 //
-// Two directories with 1,000 rows are made: of a database that was stopped, and of one that was killed with
-// rows in its commit log. A case is a file, a byte of it, and what happens there: the file is cut before it,
-// the byte is zeroed, or one bit of it is flipped. Then either opening or reading is refused, or every row is
-// there with its values, deleted rows stay deleted, and a truncated table is empty. Whatever is refused
-// leaves the data files where they are.
+// Creates two directories with 1,000 rows: one of a database that was stopped, and one of a database that was
+// killed with rows in its commit log. A case is a file, a byte of it, and a kind of damage: the file is cut
+// before the byte, the byte is zeroed, or one of its bits is flipped. Then one of these must hold:
 //
-// Cases run in child processes (--jobs of them): one that ends by a signal is a failure, too. --all runs every
-// case, --every N each Nth one, else --cases of them (600) are drawn.
+// - opening or reading is refused, and the data files are left in place;
+// - every row has its values, deleted rows stay deleted, and a truncated table is empty.
+//
+// Cases run in child processes. A process that dies by a signal is a failure. --all runs every case;
+// --every N runs each Nth
+// case, and --jobs N runs that many at once. Otherwise --cases (600) are chosen at random.
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 #include <sys/mman.h>
@@ -41,11 +43,11 @@ namespace fs = std::filesystem;
 using engine::Engine;
 
 constexpr int row_count = 1000;
-constexpr const char* reserve = "SIBYL_RESERVE";  // holds space; its bytes are never read
+constexpr const char* reserve = "SIBYL_RESERVE";  // reserves space; its bytes are never read
 
 struct Case {
-  std::string base;  // the directory that is copied
-  std::string file;  // within it
+  std::string base;  // the original directory
+  std::string file;  // path in that directory
   uint64_t at = 0;
   enum class Kind { cut, zero, flip } kind = Kind::cut;
 
@@ -61,7 +63,7 @@ struct Case {
   std::_Exit(1);
 }
 
-// Small segments, so that there are not many bytes that nothing was written to.
+// Small segments, so that few bytes of the commit log are unused.
 base::Result<std::unique_ptr<Engine>> open(const std::string& data) {
   engine::Options options;
   options.data = data;
@@ -90,7 +92,8 @@ void insert(Engine& engine, int from, int to) {
   }
 }
 
-// Rows in several levels of files and in the log; tombstones, range deletions and a truncated table.
+// Writes rows to several levels of files and to the log, with tombstones, range deletions and a truncated
+// table.
 void fill(Engine& engine) {
   must(engine, "CREATE KEYSPACE d WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}");
   must(engine, "CREATE TABLE t (p int, c int, v text, PRIMARY KEY (p, c))");
@@ -115,7 +118,7 @@ void copy_directory(const std::string& from, const std::string& to) {
     const fs::path target = fs::path(to) / fs::relative(entry.path(), from);
     if (entry.path().filename() == reserve) continue;
     if (entry.is_directory()) fs::create_directories(target);
-    // Data files are never written to again.
+    // Data files never change, so they can be linked.
     else if (entry.path().extension() == ".sst")
       fs::create_hard_link(entry.path(), target);
     else if (entry.is_regular_file())
@@ -123,14 +126,14 @@ void copy_directory(const std::string& from, const std::string& to) {
   }
 }
 
-// The log's mark notes soon after the last write how much is on the device.
+// Waits until SIBYL_LOG notes how much of the log is on the device, shortly after the last write.
 void wait_for_note(const std::string& data) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   while (fs::file_size(data + "/SIBYL_LOG") <= 1024) {
     if (std::chrono::steady_clock::now() > deadline) fail("SIBYL_LOG has no note");
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));  // it may be that of an earlier write
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));  // the note may belong to an earlier write
 }
 
 void make_directories(const std::string& stopped, const std::string& killed) {
@@ -152,11 +155,11 @@ void apply(const Case& one, const std::string& data) {
     bytes[one.at] = 0;
   else
     bytes[one.at] = static_cast<char>(bytes[one.at] ^ (1 << (one.at * 31 % 8)));
-  fs::remove(path);  // it may be a link
+  fs::remove(path);  // may be a link to the original
   std::ofstream(path, std::ios::binary) << bytes;
 }
 
-// What is wrong with the rows; empty when all are there, or reading is refused.
+// Describes what is wrong with the rows. Empty if all are correct, or reading is refused.
 std::string check_rows(Engine& engine) {
   const auto rows = engine::run_text(engine, "SELECT p, c, v FROM t", "d");
   if (rows) {
@@ -168,7 +171,7 @@ std::string check_rows(Engine& engine) {
       if (!found.contains(row) || found[row][0] != std::to_string(row % 40) || found[row][2] != value_of(row))
         return fmt::format("row {} is missing or wrong", row);
   } else if (rows.error().code() == base::ErrorCode::invalid) {
-    return rows.error().text();  // the table is not known
+    return rows.error().text();  // the table is unknown
   }
   for (int row = 7; row < row_count; row += 97) {
     const auto one =
@@ -197,7 +200,7 @@ std::string run(const Case& one, const std::string& scratch) {
     auto engine = open(scratch);
     if (engine) return check_rows(**engine);
   }
-  // Before the log was found damaged, a compaction may have replaced files by a new one.
+  // A compaction may have replaced files by a new one before the damage of the log was found.
   const std::set<std::string> before = data_files(one.base), after = data_files(scratch);
   const bool has_new = !std::includes(before.begin(), before.end(), after.begin(), after.end());
   if (before == after || has_new) return {};
@@ -222,7 +225,7 @@ std::vector<Case> all_cases(const std::string& base) {
   return cases;
 }
 
-// Each file gets its share, however small it is.
+// Chooses cases so that every file, however small, has some.
 std::vector<Case> sample(const std::vector<Case>& cases, size_t count, uint64_t seed) {
   std::map<std::string, std::vector<Case>> by_file;
   for (const Case& one : cases) by_file[one.base + one.file].push_back(one);
@@ -254,7 +257,7 @@ void report_progress(const std::vector<Case>& cases, size_t at) {
   std::fflush(stdout);
 }
 
-// Runs cases until all are done, or the process dies of one.
+// Runs cases until all are done, or one kills the process.
 void work(const std::vector<Case>& cases, Progress& progress, size_t job, const std::string& scratch) {
   spdlog::set_level(spdlog::level::off);
   for (size_t done = 0; done < 20'000; ++done) {  // what cases leak stays bounded
@@ -317,12 +320,12 @@ int main(int argc, char** argv) {
   std::string directory;
   std::string only;
   app.add_flag("--all", all, "Every case");
-  app.add_option("--every", every, "Each Nth case, the first of them by --seed");
-  app.add_option("--jobs", jobs, "How many run at once")->check(CLI::Range(size_t{1}, max_jobs));
-  app.add_option("--cases", count, "How many are drawn");
-  app.add_option("--seed", seed, "Of what is drawn");
+  app.add_option("--every", every, "Run each Nth case; --seed chooses the first");
+  app.add_option("--jobs", jobs, "How many cases run at once")->check(CLI::Range(size_t{1}, max_jobs));
+  app.add_option("--cases", count, "How many random cases to run");
+  app.add_option("--seed", seed, "Seed of the random choice");
   app.add_option("--only", only, "Only files whose path contains this");
-  app.add_option("--directory", directory, "Where to work (TMPDIR)");
+  app.add_option("--directory", directory, "Working directory (TMPDIR)");
   CLI11_PARSE(app, argc, argv);
   if (directory.empty()) {
     directory = (fs::temp_directory_path() / "sibyl-damage-XXXXXX").string();
@@ -337,7 +340,7 @@ int main(int argc, char** argv) {
   }
   int status = 0;
   ::waitpid(child, &status, 0);
-  if (status != 0) fail("the directories could not be made");
+  if (status != 0) fail("cannot create the directories");
   std::vector<Case> cases = all_cases(stopped);
   const std::vector<Case> of_killed = all_cases(killed);
   cases.insert(cases.end(), of_killed.begin(), of_killed.end());

@@ -1,11 +1,11 @@
-"""Runs statements on two servers at once and says where their answers differ."""
+"""Runs the same statements on two servers and compares their answers."""
 import re
 
 from known import explain
 from tree import ProtocolBatch
 from wire import Connection
 
-MOST_PAGES = 200
+MAX_PAGES = 200
 HINT = re.compile(r" \[hint: .*\]$", re.S)
 SIGNATURES = re.compile(r"(?<=known type signatures: ).*(?=\))|(?<=can be matched by following signatures: ).*(?=\))", re.S)
 NAMES = re.compile(r"'[^']*'|\bdifferential_[\d_]+|\b[kvcstufa]\d+\b|-?\b\d+(\.\d+)?\b|0x[0-9a-f]*")
@@ -16,7 +16,7 @@ class Difference:
         self.statement, self.cassandra, self.sibyl = statement, cassandra, sibyl
 
     def signature(self):
-        """Equal for differences that probably have one cause."""
+        """A text that is equal for differences that probably have the same cause."""
         theirs, ours = self.cassandra, self.sibyl
         if theirs.kind != ours.kind or theirs.kind == "error":
             return f"{_sketch(theirs)} / {_sketch(ours)}"
@@ -26,7 +26,7 @@ class Difference:
         return f"{theirs.kind} differ in {', '.join(parts)}"
 
     def changes_state(self):
-        """Whether what is stored may differ from here on."""
+        """True if the stored data may differ from now on."""
         kinds = {self.cassandra.kind, self.sibyl.kind}
         return kinds != {"error"} and not kinds & {"prepared"} and (self.statement.kind == "write" or kinds == {"rows"})
 
@@ -38,12 +38,12 @@ def _sketch(answer):
 
 
 def sort_signatures(message):
-    """Cassandra lists a function's signatures in the order of a hash table."""
+    """Sorts a function's signatures, which Cassandra lists in the order of a hash table."""
     return SIGNATURES.sub(lambda match: ", ".join(sorted(re.split(r", (?=\w+\.\w+ :)", match.group()))), message)
 
 
 class Side:
-    """One server, with what it has prepared."""
+    """One server and its prepared statements."""
 
     def __init__(self, address, version):
         self.connection = Connection(address, version)
@@ -64,7 +64,7 @@ class Side:
         return all(text in self.prepared for text in self.texts_to_prepare(statement))
 
     def send(self, statement, paging_state=None):
-        """A ticket. What must be prepared is."""
+        """Sends the statement and returns a ticket. REQUIRES: has_prepared(statement)."""
         common = dict(timestamp=statement.timestamp, now=statement.now, serial=statement.serial)
         if isinstance(statement, ProtocolBatch):
             parts = []
@@ -80,12 +80,12 @@ class Side:
 
 
 class Pair:
-    """A Cassandra and a Sibyl that are asked the same."""
+    """A Cassandra and a Sibyl that run the same statements."""
 
     def __init__(self, cassandra, sibyl, version):
         self.sides = (Side(cassandra, version), Side(sibyl, version))
         self.asked = self.refused = 0
-        self.diverged = False  # a write that only one side took, for a known reason: what is stored differs from here on
+        self.diverged = False  # only one side accepted a write, for a known reason: the stored data differs from now on
         self.explained = {}
 
     def close(self):
@@ -102,7 +102,7 @@ class Pair:
             assert answer.kind == "keyspace", answer.message
 
     def without_indexes(self, difference, keyspace):
-        """What Cassandra answers to a read when it has no index to ask. Its indexes are gone then."""
+        """Drops all indexes of Cassandra's keyspace, then returns its answer to a read."""
         side = self.sides[0]
         names = side.now(f"SELECT index_name FROM system_schema.indexes WHERE keyspace_name = '{keyspace}'")
         for (name,) in names.rows:
@@ -114,13 +114,13 @@ class Pair:
         return side.connection.receive(side.connection.query(text, values=bound, now=difference.statement.now))
 
     def run(self, statements):
-        """Asks both, all statements in flight at once; returns the first difference of each that has one."""
+        """Runs all statements on both servers concurrently. Returns the first difference of each statement that has one."""
         differences = {}
         self._prepare(statements, differences)
         todo = {i: [None, None] for i, statement in enumerate(statements)
                 if i not in differences and all(side.has_prepared(statement) for side in self.sides)}
         self.asked += len(statements)
-        for page in range(MOST_PAGES):
+        for page in range(MAX_PAGES):
             tickets = {i: [side.send(statements[i], state) for side, state in zip(self.sides, states)] for i, states in todo.items()}
             for side in self.sides:
                 side.connection.flush()
@@ -160,7 +160,7 @@ class Pair:
         if cassandra.kind == "error":
             cassandra.message = sort_signatures(cassandra.message)
         if cassandra.kind == sibyl.kind == "error":
-            cassandra.warnings = sibyl.warnings = ()  # an error says what is wrong; Cassandra may warn beside it, twice
+            cassandra.warnings = sibyl.warnings = ()  # only the error counts; Cassandra may add a warning, even twice
         if cassandra.key() == sibyl.key():
             return False
         reason = explain(statement, cassandra, sibyl)

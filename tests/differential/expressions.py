@@ -1,4 +1,4 @@
-"""What a SELECT may ask of a column: functions, casts, arithmetic, elements, aggregates."""
+"""Random selectors on columns: functions, casts, arithmetic, elements, aggregates."""
 from values import NUMBERS, SCALARS, Type
 
 CASTS = ("ascii", "bigint", "boolean", "date", "decimal", "double", "float", "int", "smallint", "text", "timestamp", "tinyint",
@@ -10,7 +10,7 @@ COLLECTION_FUNCTIONS = ("collection_count", "collection_min", "collection_max", 
 
 
 def of_type(rng, text, type):
-    """An expression over `text`, which is of that type."""
+    """An expression over `text`, which has that type."""
     roll = rng.random()
     if roll < 0.15:
         return f"CAST({text} AS {rng.choice(CASTS)})"

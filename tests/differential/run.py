@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""The random differential tester: the same statements on a real Cassandra and on Sibyl, compared byte for byte.
+"""Runs the same random statements on a real Cassandra and on Sibyl, and compares the answers byte for byte.
 
-    run.py [--seed N] [--statements N] [--workers N] [--cassandra HOST:PORT] [--sibyl PATH] [--only FEATURES]
+    run.py [--seed N] [--statements N] [--workers N] [--cassandra HOST:PORT] [--sibyl PATH] [--features FEATURES]
 
-Everything follows from the seed: schemas, data, statements. Answers are compared raw: columns and their types, rows, pages,
-warnings, error code and text. What differs and is not in known.py is cut down to a script that can be pasted into
-tests/compat, and printed. Exit: 0 nothing differs, 1 something does, 77 skipped since there is no Cassandra to be had.
+The seed determines schemas, data and statements. Answers are compared as sent: columns and their types, rows, pages,
+warnings, error code and text. Differences that are not in known.py are reduced to a script for tests/compat and printed.
+Exit status: 0 if nothing differs, 1 if something differs, 77 if there is no Cassandra.
 """
 import argparse
 import multiprocessing
@@ -31,7 +31,7 @@ FEATURES = ("lwt", "ttl", "index")
 PER_SCHEMA = 1500
 WINDOW = 24
 PRINTED_PER_SIGNATURE = 1
-HIDDEN = "an index hides no row: without its indexes Cassandra answers as Sibyl does"
+HIDDEN = "an index hides no row: without indexes Cassandra answers like Sibyl"
 
 
 class Sibyl:
@@ -57,7 +57,7 @@ class Sibyl:
 
 
 def windows(statements):
-    """Runs of statements that may be in flight together: reads, or writes whose order does not matter."""
+    """Yields groups of statements that may run concurrently: reads, or writes whose order does not matter."""
     window = []
     for statement in statements:
         if window and (statement.ordered or window[-1].ordered or window[-1].kind != statement.kind or len(window) >= WINDOW):
@@ -69,7 +69,7 @@ def windows(statements):
 
 
 def run_schema(pair, seed, count, features, report):
-    """One keyspace: `count` statements, or fewer when what is stored begins to differ."""
+    """Runs `count` statements in one keyspace, or fewer if the stored data begins to differ."""
     rng = random.Random(seed)
     schema = random_schema(rng, features)
     keyspace = f"differential_{seed}"
@@ -92,7 +92,7 @@ def run_schema(pair, seed, count, features, report):
 
 
 class Report:
-    """Collects in one worker; the main process prints."""
+    """Collects the differences of one worker; the main process prints them."""
 
     def __init__(self, queue, shrink):
         self.queue, self.shrink, self.seen = queue, shrink, {}
@@ -123,14 +123,14 @@ class Report:
 
 
 def case(seed, schema, statements, difference):
-    """A script to paste, and the two answers as comments."""
+    """A script for tests/compat, with the two answers as comments."""
     body = "\n".join(statement.script() for statement in statements or [difference.statement])
     used = [table for table in schema.tables if any(f"{word}{table.name}{end}" in body + " " for word in ("FROM ", "INTO ", "UPDATE ")
                                                     for end in (" ", ";", "\n"))]
     definitions = [text + ";" for text in schema.create() if text.startswith("CREATE TYPE") or any(f"TABLE {t.name} " in text or f"INDEX ON {t.name} " in text for t in used)]
     note = "" if statements else "-- could not be repeated alone\n"
     theirs, ours = difference.cassandra, difference.sibyl
-    if theirs.kind == ours.kind == "rows":  # those that both have say nothing
+    if theirs.kind == ours.kind == "rows":  # show only rows that differ
         common = set(theirs.rows) & set(ours.rows)
         theirs.rows, ours.rows = ([row for row in answer.rows if row not in common] or answer.rows for answer in (theirs, ours))
     return "\n".join([f"-- seed {seed}", *definitions, note + body, "-- cassandra: " + show(theirs), "-- sibyl:     " + show(ours), ""])
@@ -148,7 +148,7 @@ def show(answer):
 
 
 def worker(number, options, cassandra, stores, share, queue):
-    """Schema after schema, on the stores in turn, until its share of the statements has run."""
+    """Runs one schema after another, alternating between the stores, until its share of the statements has run."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     report = Report(queue, not options.no_shrink)
     done = turn = 0
@@ -167,7 +167,7 @@ def worker(number, options, cassandra, stores, share, queue):
 
 
 class Summary:
-    """What the workers tell, printed as it comes and summed up at the end."""
+    """Prints the reports of the workers as they arrive, and a summary at the end."""
 
     def __init__(self, running, out):
         self.running, self.out = running, out
@@ -176,7 +176,7 @@ class Summary:
         self.started = time.monotonic()
 
     def collect(self, queue):
-        """Until every worker is done, or Ctrl-C."""
+        """Runs until every worker is done, or Ctrl-C."""
         try:
             while self.running:
                 self._take(*queue.get())
@@ -241,11 +241,11 @@ def main():
     parser.add_argument("--per-schema", type=int, default=PER_SCHEMA)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--protocol", type=int, default=5, choices=(4, 5))
-    parser.add_argument("--cassandra", help="one that runs already, HOST:PORT")
-    parser.add_argument("--sibyl", default=find_sibyl(), help="the binary")
+    parser.add_argument("--cassandra", help="a running Cassandra, HOST:PORT")
+    parser.add_argument("--sibyl", default=find_sibyl(), help="the sibyl binary")
     parser.add_argument("--stores", default="memory,rocksdb", type=lambda text: text.split(","))
-    parser.add_argument("--features", default=",".join(FEATURES), type=lambda text: set(text.split(",")), help=f"of {','.join(FEATURES)}")
-    parser.add_argument("--no-shrink", action="store_true", help="only cut down reads, where they stand (quick)")
+    parser.add_argument("--features", default=",".join(FEATURES), type=lambda text: set(text.split(",")), help=f"a subset of {','.join(FEATURES)}")
+    parser.add_argument("--no-shrink", action="store_true", help="only reduce reads, without replaying earlier writes (quick)")
     options = parser.parse_args()
     print(f"seed {options.seed}", flush=True)
     if options.cassandra:

@@ -47,7 +47,7 @@ class Table:
 
 
 class Schema:
-    """A keyspace's worth; `udts` come before the tables that use them."""
+    """The definitions of a keyspace; `udts` come before the tables that use them."""
 
     def __init__(self, udts, tables, indexes=()):
         self.udts, self.tables, self.indexes = udts, tables, indexes
@@ -65,7 +65,7 @@ class Schema:
 
 def key_column(rng, name, role, udts):
     type = random_type(rng, udts, frozen=True) if rng.random() < 0.25 else scalar(rng, rng.choice((KEY_SCALARS, ["int", "text"])))
-    # Few keys, so that statements meet; distinct ones, since an empty or repeated domain says little.
+    # Few keys, so that statements hit the same rows. Keys are distinct, because an empty or repeated domain tests little.
     domain = {}
     for _ in range(12):
         value = type.value(rng)
@@ -106,9 +106,9 @@ def value_type(rng, udts):
 
 
 def can_be_indexed(table, column):
-    """By the index that is Cassandra's default; on what it takes without a special target."""
+    """True if Cassandra's default index accepts the column without a special target."""
     if column.type.kind in ("ascii", "blob", "text"):
-        return False  # Cassandra's index does not hold empty values, and so does not find them
+        return False  # Cassandra's index does not contain empty values, so it does not find them
     sole_key = column.role == "partition" and len(table.partition) == 1
     return not sole_key and (column.type.is_scalar and column.type.kind != "duration" or column.type.is_collection and not column.type.frozen)
 

@@ -1,24 +1,24 @@
-"""Cuts a difference down: first the statements before it, then the pieces of each statement."""
+"""Reduces a difference: first the statements before it, then the parts of each statement."""
 import itertools
 import re
 import time
 
 from schema import Schema
 
-SECONDS = 90  # spent on one difference
+SECONDS = 90  # time limit for one difference
 _numbers = itertools.count()
 
 
 class Shrinker:
-    """`pair` is in a keyspace where the difference shows."""
+    """REQUIRES: `pair` uses a keyspace in which the difference occurs."""
 
     def __init__(self, pair, schema, keyspace):
         self.pair, self.schema, self.keyspace = pair, schema, keyspace
         self.deadline = time.monotonic() + SECONDS
 
     def shrink(self, history, difference):
-        """(statements, difference), as small as the time allows; (None, difference) when it does not come back, or when
-        `history`, the writes before it, is None."""
+        """Returns (statements, difference), as small as the time allows. Returns (None, difference) if it cannot be
+        reproduced, or if `history`, the writes before it, is None."""
         wanted = difference.signature()
         last = difference.statement
         if last.kind == "read":
@@ -38,7 +38,7 @@ class Shrinker:
         return self._simpler(statements, holds), difference
 
     def _keep_one_table(self, last):
-        """Most differences are in one table; definitions are what takes the time."""
+        """Removes unused tables: most differences need one table, and definitions take most of the time."""
         used = [table for table in self.schema.tables if re.search(rf"\b{table.name}\b", last.text()[0])]
         if used:
             self.schema = Schema(self.schema.udts, used, self.schema.indexes)
@@ -47,7 +47,7 @@ class Shrinker:
         return any(re.search(rf"\b{table.name}\b", statement.text()[0]) for table in self.schema.tables)
 
     def replay(self, statements):
-        """Runs them one by one in a fresh keyspace; the difference of the last one, or None."""
+        """Runs the statements one by one in a new keyspace. Returns the difference of the last one, or None."""
         name = f"{self.keyspace}_{next(_numbers)}"
         create(self.pair, name, self.schema)
         try:
@@ -65,7 +65,7 @@ class Shrinker:
         return found is not None and found.signature() == wanted
 
     def simpler_read(self, difference):
-        """A read changes nothing, so it is cut down where it stands."""
+        """Reduces a read without replaying: it changes nothing, so it can run again in the same keyspace."""
         wanted, progress = difference.signature(), True
         while progress:
             progress = False
@@ -107,7 +107,7 @@ class Shrinker:
 
 
 def create(pair, keyspace, schema):
-    """The same keyspace on both sides; True when both took every definition."""
+    """Creates the same keyspace on both sides. Returns the definitions that failed or gave different answers."""
     pair.definition(f"DROP KEYSPACE IF EXISTS {keyspace}")
     pair.definition(f"CREATE KEYSPACE {keyspace} WITH replication = {{'class': 'SimpleStrategy', 'replication_factor': 1}}")
     pair.use(keyspace)

@@ -1,11 +1,12 @@
-"""Random statements on a schema: mostly ones that make sense, some slightly wrong, now and then one that is plainly so."""
+"""Random statements on a schema: most are valid, some slightly wrong, a few plainly wrong."""
 from expressions import aggregate, selector
 from tree import Group, Pairs, ProtocolBatch, Statement
 from values import EMPTY, NOT_SET, NULL, SCALARS, Type, Value
 
 COMPARISONS = ("=", "<", ">", "<=", ">=")
 TOKENS = ("-9223372036854775808", "0", "9223372036854775807", "-4069959284402364209", "-3485513579396041028")
-# Seconds; every request says its own moment near this one. It lies ahead, since what is expired by the clock may be gone.
+# In seconds. Every request sets a time near this one. It is in the future, because data that has expired by the real
+# clock may already be removed.
 NOW = 2_000_000_000
 
 
@@ -13,9 +14,9 @@ class Generator:
     def __init__(self, rng, schema, features):
         self.rng, self.schema, self.features = rng, schema, features
         self.clock = 1000  # the default timestamp of the next write
-        # In Cassandra a row whose marker has expired is missed by reads that do not ask for the column it lives by.
+        # Cassandra misses a row with an expired marker if the read does not select the column that keeps the row alive.
         self.markers_expire = "ttl" in features and rng.random() < 0.3
-        # Conditional writes take the server's clock, so with them everything does, one after the other.
+        # Conditional writes use the server's clock. So with them all writes use it, and run one after another.
         self.is_conditional = "lwt" in features and rng.random() < 0.35
 
     def chance(self, share):
@@ -30,7 +31,7 @@ class Generator:
             return NOT_SET
         if roll < 0.04 and bind:
             return EMPTY
-        # Cassandra takes any value for a tuple and stores what it cannot read.
+        # Cassandra accepts any value for a tuple and stores bytes that it cannot read.
         if roll < 0.05 and "tuple" not in type.cql() and (type.is_scalar or not bind):
             return Type(self.rng.choice(list(SCALARS))).value(self.rng)
         return type.value(self.rng)
@@ -43,7 +44,7 @@ class Generator:
 
     # --- WHERE.
     def relation(self, column, bind):
-        """Any restriction that the column's type may bear."""
+        """Any restriction that the column's type allows."""
         name, kind = column.name, column.type.kind
         roll = self.rng.random()
         if column.type.is_collection and roll < 0.7:
@@ -67,7 +68,7 @@ class Generator:
         return [column.name, " = ", self.key(column, bind)]
 
     def clustering_prefix(self, table, bind, in_share=0.12):
-        """= on some, then perhaps a range, an IN or a comparison of several columns."""
+        """= on some columns, then perhaps a range, an IN or a comparison of several columns."""
         columns = table.clustering
         depth = self.rng.randint(0, len(columns))
         relations = [self.exact(c, bind, in_share) for c in columns[:depth]]
@@ -127,7 +128,7 @@ class Generator:
 
     # --- SELECT.
     def read(self):
-        """Write times are compared only where the statements say them."""
+        """A SELECT. Write times are compared only if the statements set them."""
         while True:
             statement = self.select()
             if "writetime" not in statement.text()[0] or not (self.is_conditional or statement.counter):
@@ -148,7 +149,7 @@ class Generator:
         elif roll < 0.78:
             head = "DISTINCT "
             columns = Group([c.name for c in table.partition] + [c.name for c in table.of("static") if self.chance(0.5)])
-            # Cassandra forgets restrictions of static columns here.
+            # Cassandra ignores restrictions on static columns here.
             unwanted = ("c", "s") if self.chance(0.8) else ("s",)
             relations = [r for r in relations if not str(r[0]).startswith(unwanted)]
         elif roll < 0.84:
@@ -163,7 +164,7 @@ class Generator:
             if self.chance(0.5):
                 items.insert(0, selector(rng, table))
             columns = Group(items)
-        # Cassandra sorts the JSON of several partitions by no column at all.
+        # Cassandra does not sort the JSON of several partitions.
         if table.clustering and head != "JSON " and self.chance(0.25):
             order = self.order(table)
         tail = Group([], separator=" ", prefix=" ", least=0)
@@ -176,13 +177,13 @@ class Generator:
         tree = ["SELECT ", head, columns, f" FROM {table.name}", Group(relations, " AND ", " WHERE ", least=0), group, order, tail]
         statement = Statement(tree, "read")
         statement.counter = table.is_counter
-        # Cassandra loses its place between pages of groups when there are no clustering columns.
+        # Cassandra loses its position between pages of groups if there are no clustering columns.
         if self.chance(0.35) and (table.clustering or not group):
             statement.page_size = rng.choice((1, 2, 3, 5, 7, 100))
         return self.dress(statement, bind)
 
     def order(self, table):
-        """All columns in their order or all against it; seldom a mixture."""
+        """All columns in clustering order or all reversed; rarely mixed."""
         backward, columns = self.chance(0.5), table.clustering[:self.rng.randint(1, len(table.clustering))]
         down = [c.descending != (backward != self.chance(0.05)) for c in columns]
         return Group([f"{c.name} {'DESC' if d else 'ASC'}" for c, d in zip(columns, down)], prefix=" ORDER BY ", least=0)
@@ -197,7 +198,7 @@ class Generator:
         if not counter or self.chance(0.005):
             if self.chance(0.02 if self.is_conditional else 0.5):
                 parts.append(f"TIMESTAMP {self.rng.randint(1, 30)}")
-            # In Cassandra an entry of an index on a key column goes when its newest cell does, though others live.
+            # In Cassandra an entry of an index on a key column disappears with its newest cell, even if older cells are live.
             if ttl and "ttl" in self.features and not self.schema.indexes and self.chance(0.2):
                 parts.append(f"TTL {self.rng.choice((0, 1, 10, 100, 1000))}")
         self.rng.shuffle(parts)
@@ -213,7 +214,7 @@ class Generator:
     def write_on(self, table, bind):
         roll = self.rng.random()
         if table.is_counter:
-            # A counter that was deleted is not the same again in Cassandra: nothing is deleted here.
+            # Cassandra does not support counters after a deletion, so nothing is deleted here.
             return self.update(table, bind) if roll < 0.97 else self.insert(table, bind)
         if roll < 0.4:
             return self.insert(table, bind)
@@ -246,7 +247,7 @@ class Generator:
         if self.chance(0.01):
             assignments.append([rng.choice(table.columns).name, " = ", Value("1", b"\0\0\0\1")])
         keys = table.partition if statics and self.chance(0.9) else table.keys
-        # Cassandra writes static columns once for each row that is named, which shows in counters and lists.
+        # Cassandra writes static columns once per named row, which is visible in counters and lists.
         repeats = any(c.role == "static" and c.type.kind in ("counter", "list") for c in columns)
         relations = [self.exact(c, bind, 0 if repeats else 0.05) for c in keys]
         if self.chance(0.03) and not repeats:
@@ -326,7 +327,7 @@ class Generator:
     def one_condition(self, column, bind):
         rng, name, type = self.rng, column.name, column.type
         roll = rng.random()
-        # Cassandra compares a map's values as if they were of the type of its keys.
+        # Cassandra compares a map's values as if they had the type of its keys.
         same_types = type.is_collection and type.parts[0].cql() == type.parts[-1].cql()
         if type.kind in ("map", "list") and type.is_multi_cell and same_types and roll < 0.3:
             key = type.parts[0].value(rng) if type.kind == "map" else Value("0", b"\0\0\0\0")
@@ -363,7 +364,7 @@ class Generator:
         return self.dress(batch, bind)
 
     def dress(self, statement, bind):
-        """How it is sent: prepared or not, with which default timestamp and which now."""
+        """Chooses how it is sent: prepared or not, its default timestamp and its current time."""
         if statement.kind == "write":
             self.clock += self.rng.randint(0, 3)
             by_server = self.is_conditional or statement.counter
@@ -376,7 +377,7 @@ class Generator:
         return statement
 
     def statements(self, count):
-        """Runs of writes, then of reads."""
+        """Alternates between series of writes and of reads."""
         made = 0
         while made < count:
             for _ in range(self.rng.randint(4, 16)):

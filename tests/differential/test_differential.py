@@ -1,4 +1,4 @@
-"""The tester's own parts, without any server."""
+"""Unit tests of the differential tester; they need no server."""
 import pathlib
 import random
 import sys
@@ -19,19 +19,19 @@ def texts(seed):
     return [*schema.create(), *(s.text()[0] for s in Generator(rng, schema, {"lwt", "ttl"}).statements(300))]
 
 
-def test_a_seed_says_everything():
+def test_a_seed_determines_the_statements():
     assert texts(7) == texts(7)
     assert texts(7) != texts(8)
 
 
-def test_every_kind_of_statement_is_made():
+def test_every_kind_of_statement_is_generated():
     made = " ".join(text for seed in range(20) for text in texts(seed))
     for word in ("DISTINCT", "GROUP BY", "ORDER BY", "PER PARTITION LIMIT", "ALLOW FILTERING", "CONTAINS KEY", "token(", "IF EXISTS",
                  "IF NOT EXISTS", "BEGIN COUNTER BATCH", "USING TTL", "JSON", "STATIC", "counter"):
         assert word in made, word
 
 
-def test_pieces_go_one_at_a_time():
+def test_smaller_removes_one_part_at_a_time():
     tree = ["SELECT ", Group(["a", "b"]), " FROM t", Group([["a = ", Value("1", b"\1")]], " AND ", " WHERE ", least=0)]
     assert render(tree, None) == "SELECT a, b FROM t WHERE a = 1"
     assert {render(less, None) for less in smaller(tree)} == {"SELECT b FROM t WHERE a = 1", "SELECT a FROM t WHERE a = 1",
@@ -41,7 +41,7 @@ def test_pieces_go_one_at_a_time():
     assert bound == [b"\1", None]
 
 
-def test_values_have_two_spellings():
+def test_values_have_a_literal_and_bytes():
     assert vint(0) == b"\x00" and vint(-1) == b"\x01" and vint(64) == b"\x80\x80" and vint(7200 * 10**9)[0] == 0xFC
     assert {v.literal: v.raw for v in SCALARS["varint"]}["128"] == b"\x00\x80"
     assert Type("tuple", (Type("int"),), True).value(random.Random(1)).raw
@@ -57,13 +57,13 @@ def test_v5_frames():
     assert connection.payload == b"hello" and connection.incoming == frame[:7]
 
 
-def test_what_is_not_in_the_table_is_a_difference():
+def test_unknown_differences_have_no_reason():
     theirs, ours = wire.Answer("error"), wire.Answer("rows")
     theirs.code, theirs.message = 0x2200, "something else"
     assert explain(Statement("SELECT * FROM t", "read"), theirs, ours) is None
 
 
-def test_years_of_the_era():
+def test_years_before_year_1():
     assert in_years_of_the_era(b'"-292275055-05-16 16:47:04.192Z"') == b'"+292275056-05-16 16:47:04.192Z"'
     assert in_years_of_the_era(b"0000-12-31T23:59:59.999Z") == b"0001-12-31T23:59:59.999Z"
     assert in_years_of_the_era(b"2001-12-31T23:59:59.999Z") == b"2001-12-31T23:59:59.999Z"

@@ -1,6 +1,6 @@
-"""Statements as trees, so that what differs can be cut down piece by piece.
+"""Statements as trees, so that they can be reduced part by part.
 
-A tree is a string, a Value, a list of trees, a Group (a list whose items may be left out) or Pairs (names beside values).
+A tree is a string, a Value, a list of trees, a Group (a list whose items may be omitted) or Pairs (names and values).
 """
 from values import LITERAL_ONLY, Value
 
@@ -21,7 +21,7 @@ class Pairs:
 
 
 def render(tree, bound):
-    """The text. Values become markers and are added to `bound`, unless it is None."""
+    """Returns the text. Values become markers and are added to `bound`, unless it is None."""
     if isinstance(tree, str):
         return tree
     if isinstance(tree, Value):
@@ -40,7 +40,7 @@ def render(tree, bound):
 
 
 def smaller(tree):
-    """Trees with one piece less, larger pieces first."""
+    """Yields trees with one part removed, larger parts first."""
     if isinstance(tree, list):
         for i, item in enumerate(tree):
             for less in smaller(item):
@@ -60,7 +60,7 @@ def smaller(tree):
 
 
 class Statement:
-    """One request. `ordered`: its effect depends on what ran before it, so nothing may run beside it."""
+    """One request. `ordered`: its effect depends on earlier statements, so it must not run concurrently with others."""
 
     def __init__(self, tree, kind, ordered=False):
         self.tree, self.kind, self.ordered = tree, kind, ordered
@@ -93,7 +93,7 @@ class Statement:
                 yield self.copy(tree=statements.items[0])
 
     def script(self):
-        """As a recorded case has it."""
+        """The statement in the format of a script in tests/compat."""
         text, bound = self.text()
         lines = []
         if self.page_size:

@@ -1,4 +1,4 @@
-"""Types and values. A value is made with both its spellings: a CQL literal, and the bytes that a driver would bind."""
+"""Types and values. Every value has two forms: a CQL literal, and the bytes that a driver would bind."""
 import datetime
 import ipaddress
 import struct
@@ -7,12 +7,12 @@ import uuid
 from wire import UNSET
 
 
-# Bytes that must not be bound: Cassandra keeps a bound frozen set or map in the order in which it came, Sibyl sorts it.
+# Bytes that must not be bound: Cassandra keeps the order of a bound frozen set or map, Sibyl sorts it.
 LITERAL_ONLY = object()
 
 
 class Value:
-    """`literal` is None when only binding can say it (unset, empty)."""
+    """`literal` is None for values that can only be bound (unset, empty)."""
 
     __slots__ = ("literal", "raw")
 
@@ -37,7 +37,7 @@ def varint_bytes(number):
 
 
 def vint(number):
-    """Zig-zag, then Cassandra's variable length: the first byte's leading ones count the bytes that follow."""
+    """Zigzag, then Cassandra's variable length: the first byte's leading ones count the bytes that follow."""
     value = (number << 1) ^ (number >> 63) if number < 0 else number << 1
     extra = next(n for n in range(9) if n == 8 or value < 1 << (7 * (n + 1)))
     if extra == 8:
@@ -84,14 +84,14 @@ def texts(words, encoding="utf-8"):
     return [Value(quote(word), word.encode(encoding)) for word in words]
 
 
-# Few values of each type, so that they meet again: borders, neighbours, and spellings that compare equal.
+# Few values of each type, so that they repeat: limits, neighbours, and spellings that compare equal.
 SCALARS = {
     "ascii": texts(["a", "b", "", "Zz", "a b", "~"], "ascii"),
     "bigint": integers(8, [0, 1, 2, -1, 3, 10**12, 2**63 - 1, -2**63]),
     "blob": [Value("0x" + raw.hex(), raw) for raw in (b"\x00", b"\x01", b"", b"\xff\x00", b"ab")],
     "boolean": [Value("true", b"\x01"), Value("false", b"\x00")],
     "date": [date_of(t) for t in ("1970-01-01", "1969-12-31", "2024-02-29", "0001-01-01")],
-    # None is equal to another and written differently: in sets and CONTAINS Cassandra tells 1.0 from 1.00, elsewhere not.
+    # No two are equal with different spellings: Cassandra distinguishes 1.0 from 1.00 in sets and CONTAINS, but not elsewhere.
     "decimal": [decimal("0", 0, 0), decimal("1.0", 10, 1), decimal("-2.5", -25, 1),
                 decimal("1e3", 1, -3), decimal("3", 3, 0), decimal("0.1", 1, 1)],
     "double": [Value(t, struct.pack(">d", float(t))) for t in ("0.0", "1.5", "-1.5", "2.0", "1e10", "NaN", "Infinity", "-0.0")],
@@ -163,7 +163,7 @@ class Type:
         return collection("{", elements, "}", self.frozen and len(elements) > 1)
 
     def _map(self, rng):
-        # Of a key that is written twice Cassandra keeps a value by chance, and {'a', 'a'} is {'a'}.
+        # Keys are unique: Cassandra keeps either value of a repeated key, and {'a', 'a'} is {'a'}.
         keys = list({key.literal: key for key in self._elements(rng, self.parts[0], most=1 if self.parts[0].is_collection else 3)}.values())
         values = [self.parts[1].value(rng) for _ in keys]
         literal = "{" + ", ".join(f"{k.literal}: {v.literal}" for k, v in zip(keys, values)) + "}"
@@ -206,7 +206,7 @@ def scalar(rng, names=None):
 
 
 def random_type(rng, udts=(), frozen=False, depth=0):
-    """Any type; `frozen`: one that may stand inside another or in a key."""
+    """Any type; `frozen`: one that is allowed inside another type or in a key."""
     roll = rng.random()
     if depth > 1 or roll < (0.6 if depth == 0 else 0.8):
         return scalar(rng, KEY_SCALARS if frozen else None)

@@ -1,11 +1,11 @@
-"""A small raw client of the native protocol, v4 and v5: what the server sent, byte for byte, with requests in flight."""
+"""A small client of the native protocol, v4 and v5, that keeps answers byte for byte and allows concurrent requests."""
 import socket
 import struct
 import zlib
 
 ERROR, STARTUP, READY, QUERY, RESULT, PREPARE, EXECUTE, BATCH = 0x00, 0x01, 0x02, 0x07, 0x08, 0x09, 0x0A, 0x0D
 VOID, ROWS, SET_KEYSPACE, PREPARED, SCHEMA_CHANGE = 1, 2, 3, 4, 5
-UNSET = object()  # a bound value that leaves its column alone; None is null
+UNSET = object()  # a bound value that does not change its column; None is null
 
 CRC32_START = zlib.crc32(b"\xfa\x2d\x55\xca")
 LARGEST_PAYLOAD = 128 * 1024 - 1
@@ -67,7 +67,7 @@ class Reader:
         return None if size < 0 else self.take(size)
 
     def type_option(self):
-        """Skips one; its bytes are what is compared."""
+        """Reads one type and returns its bytes, which are compared."""
         start = self.at
         kind = self.short()
         if kind == 0x00:
@@ -109,7 +109,7 @@ def encode_values(values):
 
 
 class Answer:
-    """What came back. `key()` is what two servers must agree on."""
+    """The answer to a request. key() must be equal for both servers."""
 
     __slots__ = ("kind", "code", "message", "columns", "rows", "paging_state", "prepared_id", "detail", "warnings")
 
@@ -140,7 +140,7 @@ class Connection:
     def close(self):
         self.socket.close()
 
-    # --- Requests. Each returns a ticket for receive(); nothing leaves before flush() or receive().
+    # --- Requests. Each returns a ticket for receive(). Nothing is sent before flush() or receive().
     def parameters(self, values=None, page_size=None, paging_state=None, timestamp=None, now=None, consistency=1, serial=None):
         flags, out = 0, []
         if values is not None:
@@ -278,7 +278,7 @@ def parse(opcode, flags, body, version):
 
 
 def _metadata(reader, answer):
-    """Columns as (keyspace, table, name, type bytes); none when they were left out."""
+    """Columns as (keyspace, table, name, type bytes); none if the server omitted them."""
     flags, count = reader.int(), reader.int()
     if flags & 0x02:
         answer.paging_state = reader.bytes()

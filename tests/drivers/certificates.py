@@ -1,4 +1,4 @@
-"""Certificates for tests, made with the openssl tool: authorities, and what they sign."""
+"""Creates certificates for tests with the openssl tool: authorities, and certificates that they sign."""
 import pathlib
 import subprocess
 
@@ -8,7 +8,7 @@ def openssl(*arguments, cwd):
 
 
 class Authority:
-    """A CA with a folder of its own."""
+    """A certificate authority with its own folder."""
 
     def __init__(self, folder, name):
         self.folder = pathlib.Path(folder) / name
@@ -21,7 +21,7 @@ class Authority:
         return str(self.folder / "ca.pem")
 
     def sign(self, name, alternatives="DNS:localhost,IP:127.0.0.1"):
-        """The certificate's file and its key's."""
+        """Returns the files of a certificate and of its key."""
         (self.folder / f"{name}.ext").write_text(f"subjectAltName={alternatives}\n" if alternatives else "")
         openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", f"/O=Sibyl/CN={name}",
                 "-keyout", f"{name}.key", "-out", f"{name}.csr", cwd=self.folder)
@@ -30,7 +30,7 @@ class Authority:
         return str(self.folder / f"{name}.pem"), str(self.folder / f"{name}.key")
 
     def keystore(self, name, password):
-        """A PKCS12 file, as keytool writes them, with what sign() has made."""
+        """Returns a PKCS12 file, like those of keytool, with a certificate of sign()."""
         openssl("pkcs12", "-export", "-in", f"{name}.pem", "-inkey", f"{name}.key", "-certfile", "ca.pem", "-out",
                 f"{name}.p12", "-passout", f"pass:{password}", cwd=self.folder)
         return str(self.folder / f"{name}.p12")

@@ -22,7 +22,7 @@ class Server:
         self.folder = tempfile.TemporaryDirectory(prefix="sibyl-test-")
         self.data = data or os.path.join(self.folder.name, "data")
         self.arguments = list(arguments)
-        self.descriptors = descriptors  # how many it may have; None: as this process
+        self.descriptors = descriptors  # limit of file descriptors; None: inherited
         self.process = None
         self.host, self.port = "127.0.0.1", 0
         self.start()
@@ -57,7 +57,7 @@ class Server:
 
 
 class ForeignServer:
-    """A server that somebody else runs: a real Cassandra."""
+    """A server that is already running, such as a real Cassandra."""
 
     def __init__(self, address):
         self.host, port = address.rsplit(":", 1)
@@ -103,7 +103,7 @@ def cluster(server):
 
 @pytest.fixture
 def session(cluster):
-    """A session in a keyspace that lives as long as the test."""
+    """A session in a keyspace that exists during the test."""
     session = cluster.connect()
     keyspace = "t" + uuid.uuid4().hex[:12]
     session.execute(f"CREATE KEYSPACE {keyspace} WITH replication = {{'class': 'SimpleStrategy', 'replication_factor': 1}}")
@@ -115,7 +115,7 @@ def session(cluster):
 
 @pytest.hookimpl(tryfirst=True, hookwrapper=True)
 def pytest_runtest_makereport(item, call):
-    """Fixtures that outlive the call may ask how it went: node.outcome."""
+    """Stores the outcome of the test call in node.outcome, for fixtures that outlive it."""
     report = yield
     if call.when == "call":
         item.outcome = report.get_result().outcome
@@ -123,7 +123,7 @@ def pytest_runtest_makereport(item, call):
 
 @pytest.fixture(autouse=True)
 def recorded(request):
-    """Adds to the module's `results` what a test says of the features that its marker names."""
+    """Adds the outcome of a test to the module's `results`, for the features that its marker names."""
     marker = request.node.get_closest_marker("features")
     results = request.getfixturevalue("results") if marker else None
     yield

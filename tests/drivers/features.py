@@ -1,13 +1,14 @@
-"""What every client is asked for, and which clients there are: the rows and columns of docs/clients.md."""
-# What every client is asked for, in the table's order: the names that programs print, and what the page says of them.
+"""The features that are tested and the clients: the rows and columns of docs/clients.md."""
+# The tested features in the order of the table: the names that programs print, and the descriptions on the
+# page.
 FEATURES = {
     "connect": "connects, and sees the name, version and protocol",
     "metadata": "keyspaces, tables, columns, indexes, views, types, functions, aggregates",
     "token map": "the ring: tokens and the replicas of ranges",
     "routing": "the driver computes the token that the server computes",
     "prepared": "prepared statements, positional and named, and their metadata",
-    "paging": "pages, and going on from a paging state",
-    "scalars": "every scalar type at its edges, both ways",
+    "paging": "pages, and continuing from a paging state",
+    "scalars": "every scalar type at the limits of its range, read and written",
     "collections": "lists, sets, maps, nested and frozen",
     "user types": "user types and tuples, nested, with null fields",
     "vector": "vectors",
@@ -21,14 +22,15 @@ FEATURES = {
     "lz4": "lz4 compression",
     "snappy": "snappy compression",
     "v5": "protocol version 5",
-    "restart": "comes back when the server does",
-    "re-prepared": "a prepared statement outlives a restart",
+    "restart": "reconnects after the server restarts",
+    "re-prepared": "a prepared statement works after a restart",
     "schema changes": "prepared statements follow ALTER TABLE, ALTER TYPE and a table created again, on each protocol version",
     "login": "logs in; a wrong password is refused",
     "tls": "TLS, trusting the authority that signed the certificate",
 }
 
-# The clients: the names of their results, and what the page calls them. A tool is asked only for what it does.
+# The clients: the names of their results, and their titles on the page. A tool is tested only for the
+# features that it has.
 CLIENTS = {
     "python-debian": "Python driver (Debian)",
     "python-pypi": "Python driver (PyPI)",

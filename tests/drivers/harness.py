@@ -1,15 +1,15 @@
-"""Runs one client program against a server and collects what it says of each feature.
+"""Runs one client program against a server and collects its results for each feature.
 
-A program is told where the server is by SIBYL_HOST and SIBYL_PORT, makes the schema in the file SIBYL_SCHEMA (statements
-end with ";" and a line end) and prints one JSON line for each check:
+A program gets the server's address in SIBYL_HOST and SIBYL_PORT. It creates the schema in the file SIBYL_SCHEMA
+(statements end with ";" and a line end) and prints one JSON line for each check:
 
-    {"check": "paging", "ok": true, "detail": "pages of 7"}      ok: null when the driver does not offer it
+    {"check": "paging", "ok": true, "detail": "pages of 7"}      ok: null if the driver does not support it
 
-and once {"version": "4.19.2"}. A line {"ask": "restart"} makes the harness restart the server on its port and answer with
-a line. With SIBYL_MODE=secured the server wants a login over TLS: SIBYL_USER, SIBYL_PASSWORD, SIBYL_CA (a PEM file).
+and once {"version": "4.19.2"}. On a line {"ask": "restart"} the harness restarts the server on the same port and answers
+with a line. With SIBYL_MODE=secured the server requires a login over TLS: SIBYL_USER, SIBYL_PASSWORD, SIBYL_CA (a PEM file).
 
-What was found goes to build/clients/<client>.json; `tests/drivers/report.py` makes build/clients.json and the table in
-docs/clients.md of it."""
+The results are written to build/clients/<client>.json. `tests/drivers/report.py` generates build/clients.json and the
+table in docs/clients.md from them."""
 import contextlib
 import json
 import os
@@ -32,7 +32,7 @@ SCHEMA = HERE / "schema.cql"
 
 
 class Results:
-    """What a client was found to do; written when it is closed."""
+    """The results of a client; written when closed."""
 
     def __init__(self, client):
         assert client in CLIENTS, client
@@ -51,7 +51,7 @@ class Results:
         (BUILD / f"{self.client}.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
     def skip(self, reason):
-        """The client cannot be had here: said by name, in the run and in its results."""
+        """Skips a client that is not available here, with the reason in the test run and in its results."""
         self.skipped = reason
         self.write()
         pytest.skip(f"{self.client}: {reason}")
@@ -62,7 +62,7 @@ class Results:
                 self.skip(f"{tool} is not installed")
 
     def fetch(self, command, cwd, manifest, timeout=900, **options):
-        """Runs a package client, once for each content of the manifest; what it cannot fetch skips the client with the reason."""
+        """Runs a package manager, once for each content of the manifest. Skips the client if a package cannot be fetched."""
         stamp, wanted = cwd / "fetched", " ".join(map(str, command)) + "\n" + manifest
         if stamp.exists() and stamp.read_text(encoding="utf-8") == wanted:
             return
@@ -78,7 +78,7 @@ class Results:
         stamp.write_text(wanted, encoding="utf-8")
 
     def require(self, feature):
-        """For the test of one feature: fails, skips or passes as the checks say."""
+        """Fails, skips or passes the test of one feature according to its checks."""
         found = [check for check in self.checks if check["check"] == feature]
         failed = [check["detail"] for check in found if check["ok"] is False]
         assert not failed, f"{self.client}, {feature}: {failed}"
@@ -93,7 +93,7 @@ def build(command, cwd, timeout=1800, **options):
 
 
 def run_program(results, command, server, mode="plain", extra=None, timeout=240):
-    """The dialogue with one program; its checks are added to the results."""
+    """Communicates with one program and adds its checks to the results."""
     environment = dict(os.environ, SIBYL_HOST=server.host, SIBYL_PORT=str(server.port), SIBYL_SCHEMA=str(schema_for(server)),
                        SIBYL_MODE=mode, LC_ALL="C.UTF-8", **(extra or {}))
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as complaints, \
@@ -127,7 +127,7 @@ def listen(results, said, server, process):
 
 
 def schema_for(server):
-    """The schema; on a real Cassandra, whose functions are Java's, with a function of the same signature."""
+    """Returns the schema. For a real Cassandra, replaces the function by one in Java with the same signature."""
     if not isinstance(server, ForeignServer):
         return SCHEMA
     text = SCHEMA.read_text(encoding="utf-8").replace("LANGUAGE lua", "LANGUAGE java")
@@ -145,7 +145,7 @@ def new_server(*arguments):
 
 @contextlib.contextmanager
 def secured_server():
-    """A server that wants a login over TLS, and what a client must know of it: variables for its environment."""
+    """A server that requires a login over TLS, and the environment variables for its clients."""
     with tempfile.TemporaryDirectory(prefix="sibyl-test-") as folder:
         authority = Authority(folder, "authority")
         certificate, key = authority.sign("server")
@@ -158,7 +158,7 @@ def secured_server():
 
 
 def examine(results, command):
-    """The whole examination of one client program; its results, written."""
+    """Runs all checks of one client program, writes the results and returns them."""
     server = new_server()
     try:
         run_program(results, command, server)

@@ -1,4 +1,4 @@
-"""Protocol v5 by hand: what drivers do not send."""
+"""Protocol v5 by hand, for requests that drivers do not send."""
 import io
 import socket
 import struct
@@ -18,7 +18,7 @@ def long_string(text):
 
 
 class Connection:
-    """One request at a time. Requests are in the keyspace, if one is given."""
+    """A connection with one request at a time. Requests use the keyspace, if one is given."""
 
     def __init__(self, server, keyspace=None):
         self.keyspace = keyspace
@@ -42,7 +42,7 @@ class Connection:
         return taken
 
     def send(self, opcode, body, spoil=None):
-        """Sends a message in one segment; `spoil` is the place of a byte to change."""
+        """Sends a message in one segment; `spoil` is the position of a byte to corrupt."""
         out = io.BytesIO()
         SegmentCodec().encode(out, struct.pack(">BBhBi", 5, 0, 1, opcode, len(body)) + body)
         segment = bytearray(out.getvalue())
@@ -51,7 +51,7 @@ class Connection:
         self.socket.sendall(segment)
 
     def receive(self):
-        """The next message: opcode and body."""
+        """Returns the opcode and body of the next message."""
         length = int.from_bytes(self.exactly(6)[:3], "little") & 0x1FFFF
         payload = self.exactly(length)
         self.exactly(4)
@@ -71,7 +71,7 @@ class Connection:
         return body if now is None else body + struct.pack(">i", now)
 
     def query(self, text, now=None):
-        """The rows: ints and texts."""
+        """Returns the rows as ints and texts."""
         self.send(QUERY, long_string(text) + self.options(now))
         opcode, body = self.receive()
         assert opcode == 8, body
@@ -85,7 +85,7 @@ class Connection:
 
 
 def rows(body):
-    """Rows of columns of one table, which are ints (9) or texts."""
+    """Decodes rows with columns of one table, which are ints (9) or texts."""
     reader = io.BytesIO(body)
 
     def number(form):

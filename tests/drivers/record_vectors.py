@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Records conversations (vectors*.py), and compares what a server answers with them.
+"""Records conversations (vectors*.py), and compares the responses of a server with them.
 
-    record_vectors.py record KIND HOST:PORT    writes what a real Cassandra answers
-    record_vectors.py compare KIND HOST:PORT   shows what a server answers otherwise
-    record_vectors.py own KIND HOST:PORT       writes what Sibyl answers otherwise, each answer with its reason
+    record_vectors.py record KIND HOST:PORT    writes the responses of a real Cassandra
+    record_vectors.py compare KIND HOST:PORT   shows the responses of a server that differ
+    record_vectors.py own KIND HOST:PORT       writes the responses of Sibyl that differ, each with the reason
 
-KIND: plain, compressed, or login (a server that asks for passwords)."""
+KIND: plain, compressed, or login (a server that requires passwords)."""
 import pathlib
 import sys
 
@@ -17,7 +17,7 @@ DATA = pathlib.Path(__file__).resolve().parents[1] / "data"
 KINDS = {"plain": vectors.converse, "compressed": vectors_compressed.converse, "login": vectors_login.converse}
 OWN = DATA / "protocol_own.txt"
 
-# Why we answer otherwise: a part of the request, a part of our answer, and the reason.
+# Reasons why our responses differ: a part of the request, a part of our response, and the reason.
 REASONS = [
     (b"", b"Invalid or unsupported protocol version", "we say so in the headers of versions 1 and 2, too, and close"),
     (b"", b"Unexpected message QUERY, expecting STARTUP or OPTIONS", "one message too early does not end the connection"),
@@ -41,8 +41,8 @@ def recording(kind):
 
 
 def without_ids(line):
-    """The ids of result metadata are each server's own, and so is what pays to be packed; with NO_METADATA the flag of one table
-    means nothing."""
+    """Blanks out parts that depend on the server: ids of result metadata, and whether a response is worth compressing. With
+    NO_METADATA, the flag for a single table has no meaning."""
     name, version, request, answer, is_open = line
     if len(answer) < 9:
         return line
@@ -63,7 +63,7 @@ def without_ids(line):
 
 
 def numbered(lines):
-    """(conversation, version, number within these) -> line, without what is each server's own."""
+    """(conversation, version, number within these) -> line, without parts that depend on the server."""
     found, counts = {}, {}
     for line in lines:
         counts[line[:2]] = counts.get(line[:2], 0) + 1
@@ -80,7 +80,7 @@ def recorded(kind):
 
 
 def read_own():
-    """(conversation, version, number) -> (what we answer, as `blanked`, the reason)"""
+    """(conversation, version, number) -> (our response, as in `blanked`, the reason)"""
     own = {}
     for line in OWN.read_text(encoding="utf-8").splitlines():
         name, version, number, answer, reason = line.split("|")
@@ -89,7 +89,7 @@ def read_own():
 
 
 def differences(kind, found):
-    """(key, expected, actual) of the answers that are not Cassandra's."""
+    """(key, expected, actual) of the responses that differ from Cassandra's."""
     expected = recorded(kind)
     assert list(expected) == list(found), "another conversation was recorded"
     return [(key, expected[key], found[key]) for key in expected if vectors.blanked(expected[key]) != vectors.blanked(found[key])]

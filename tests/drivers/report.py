@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Makes build/clients.json and docs/clients.md of what the last run of the clients found (build/clients/*.json).
+"""Generates build/clients.json and docs/clients.md from the results of the last run of the clients (build/clients/*.json).
 
-A client that this run skipped keeps the column that the page has, marked as older."""
+A client that this run skipped keeps its existing column on the page, marked as older."""
 import json
 import pathlib
 import re
@@ -14,17 +14,18 @@ PAGE = ROOT / "docs/clients.md"
 OLDER = " (older run)"
 HEAD = """# Clients
 
-What real clients, unmodified, were found to do. Each is a program in its own language under `tests/drivers` (or the tool
-itself), run against a server of its own; every cell stands for checks of values, errors and states, not for calls that
-happened to return. Made by
+This page shows which features of unmodified clients work with Sibyl. Each client is a program in its own language under
+`tests/drivers`, or the tool itself, and runs against its own server. A cell summarises checks of values, errors and states.
 
-    ./dev test clients
+    ./dev test clients      # runs all clients and generates this page
 
-which skips, by name, a client whose toolchain or packages cannot be had. Only Debian's and npm's packages are fetched by a
-plain `./dev test`.
+A client whose toolchain or packages are not available is skipped and named. A plain `./dev test` fetches only packages of Debian
+and npm.
 
-`yes`: every check passed. `no`: one failed. `–`: the client does not offer it, has no use for it, or is not asked.
-`(older run)`: the last run could not have the client, and the column is of one before.
+- `yes`: every check passed.
+- `no`: a check failed.
+- `–`: the client does not have the feature or does not need it, or it was not checked.
+- `(older run)`: the client was skipped in the last run. The column is from an earlier run.
 
 """
 
@@ -62,7 +63,7 @@ def render(columns):
 
 
 def merged(run, before):
-    """The page's new columns: what this run found; of a client that it skipped, or did not get to, the column before, marked."""
+    """Returns the new columns of the page: results of this run, or the previous column, marked as older, for skipped clients."""
     columns = {}
     for client, title in CLIENTS.items():
         if client in run and not run[client]["skipped"]:

@@ -1,4 +1,4 @@
-"""A program on a pseudo-terminal, driven as a person would: type, look at the screen, type on."""
+"""A program on a pseudo-terminal, driven as by a person: type, read the screen, type more."""
 import os
 import pty
 import re
@@ -39,13 +39,13 @@ class Terminal:
             return False
         try:
             data = os.read(self.fd, 65536)
-        except OSError:  # the program is gone
+        except OSError:  # the program has ended
             return False
         self.output += data.decode()
         return bool(data)
 
     def expect(self, text, seconds=20):
-        """Waits until the text appears; returns what stood before it since the last expect()."""
+        """Waits until the text appears; returns the output before it since the last expect()."""
         deadline = time.monotonic() + seconds
         while (at := self.output.find(text, self.seen)) < 0:
             if not self.read(deadline):
@@ -55,7 +55,7 @@ class Terminal:
         return before
 
     def wait(self, seconds=20):
-        """Waits for the program's end; returns its exit status."""
+        """Waits until the program ends; returns its exit status."""
         deadline = time.monotonic() + seconds
         while self.read(deadline):
             pass
@@ -69,5 +69,5 @@ class Terminal:
 
 
 def plain(text):
-    """Without colours and cursor movements, with plain line ends."""
+    """Removes colours and cursor movements, and normalises line ends."""
     return ESCAPES.sub("", text).replace("\r\n", "\n")

@@ -1,5 +1,5 @@
-"""`sibyl advise` on a terminal and in pipes: colours only where somebody sees them, lines as wide as the terminal, pictures that
-are XML."""
+"""`sibyl advise` on a terminal and in pipes: colours only on terminals, lines as wide as the terminal, pictures that are
+XML."""
 import json
 import subprocess
 import xml.etree.ElementTree

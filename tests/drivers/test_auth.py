@@ -1,4 +1,4 @@
-"""Logging in, roles and permissions with the Python driver: v4 and v5, and a script with a real Cassandra's answers."""
+"""Logging in, roles and permissions with the Python driver: v4 and v5, and a script with recorded results of a real Cassandra."""
 import os
 import pathlib
 import socket
@@ -42,7 +42,7 @@ def admin(auth_server):
 
 @pytest.fixture
 def bob(auth_server, admin):
-    """A role that may do nothing, and a table of somebody else's."""
+    """A role without permissions, and a table of another role."""
     admin.execute("CREATE ROLE bob WITH PASSWORD = 'bob' AND LOGIN = true")
     admin.execute("CREATE KEYSPACE ks WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}")
     admin.execute("CREATE TABLE ks.t (k int PRIMARY KEY, v int)")
@@ -138,7 +138,7 @@ def test_a_function_needs_execute(bob, admin):
     admin.execute("GRANT SELECT ON ks.t TO bob")
     with pytest.raises(Unauthorized, match=r"no EXECUTE permission on <function ks.twice\(int\)>"):
         bob.execute("SELECT ks.twice(v) FROM ks.t")
-    assert bob.execute("SELECT count(*), toJson(k) FROM ks.t").one()[0] == 1  # the server's own need nothing
+    assert bob.execute("SELECT count(*), toJson(k) FROM ks.t").one()[0] == 1  # native functions need no permission
     admin.execute("GRANT EXECUTE ON FUNCTION ks.twice(int) TO bob")
     assert bob.execute("SELECT ks.twice(v) FROM ks.t").one()[0] == 42
 
@@ -169,7 +169,7 @@ def test_roles_and_permissions_survive_a_restart(tmp_path):
     session.execute("GRANT SELECT ON ks.t TO readers")
     session.execute("ALTER ROLE cassandra WITH PASSWORD = 'changed'")
     session.cluster.shutdown()
-    server.process.kill()  # what was answered is durable
+    server.process.kill()  # acknowledged writes are durable
     server.process.wait()
     server.start()
     assert "incorrect" in refusal(server, "cassandra", "cassandra")
@@ -202,7 +202,7 @@ def test_passwords_are_in_no_log_trace_or_table(auth_server, admin):
 # --- Hostile clients
 
 class Raw:
-    """A connection that says what no driver says."""
+    """A connection that sends messages that no driver sends."""
 
     def __init__(self, server):
         self.socket = socket.create_connection((server.host, server.port), timeout=30)
@@ -256,7 +256,7 @@ def test_before_login_nothing_but_logging_in_is_answered(auth_server):
                                (1, "STARTUP", b"\x00\x01\x00\x0bCQL_VERSION\x00\x053.0.0")]:
         assert error_of(raw.ask(opcode, body)) == (0x0A, f"Unexpected message {name}, expecting SASL_RESPONSE")
     assert error_of(raw.log_in("cassandra", "wrong"))[0] == 0x100
-    assert error_of(raw.ask(7, query))[0] == 0x0A  # still nobody
+    assert error_of(raw.ask(7, query))[0] == 0x0A  # still not logged in
     assert raw.log_in("cassandra", "cassandra") == (0x10, b"\xff\xff\xff\xff")
     assert raw.ask(7, query)[0] == 8
     raw.close()
@@ -280,21 +280,21 @@ def test_guessing_gets_slow_and_others_do_not_notice():
     raws = [Raw(server) for _ in range(20)]
     for raw in raws:
         raw.start()
-    for _ in range(6):  # one after another, to be remembered
+    for _ in range(6):  # one after another, so that the failures are counted
         assert error_of(raws[0].log_in("cassandra", "wrong"))[0] == 0x100
     token = b"\0cassandra\0wrong"
     started = time.monotonic()
     for raw in raws:
         raw.send(0x0F, struct.pack(">i", len(token)) + token)
     slowest = 0
-    for k in range(200):  # somebody who is logged in
+    for k in range(200):  # a client that is logged in
         before = time.monotonic()
         admin.execute("INSERT INTO ks.t (k) VALUES (%s)", (k,))
         slowest = max(slowest, time.monotonic() - before)
     codes = [error_of(raw.receive())[0] for raw in raws]
     took = time.monotonic() - started
     assert set(codes) <= {0x100, 0x1001}
-    assert codes.count(0x100) < 20 or took > 5  # refused, or one by one
+    assert codes.count(0x100) < 20 or took > 5  # rejected, or admitted one by one
     assert slowest < 2
     for raw in raws:
         raw.close()
@@ -313,7 +313,7 @@ def test_a_large_message_before_login_is_refused(auth_server):
 # --- A real Cassandra's answers
 
 class Script:
-    """Runs `user> statement` lines, each user on a connection of his own, and writes what was answered."""
+    """Runs `user> statement` lines, each user on a separate connection, and records the results."""
 
     def __init__(self, server):
         self.server, self.sessions = server, {}
@@ -334,7 +334,7 @@ class Script:
             rows = list(future.result())
         except Unauthorized as error:
             return [f"ERROR 2100 {strip(error)}"]
-        except Exception as error:  # whatever it is, it is recorded
+        except Exception as error:  # every error is recorded
             return [f"ERROR {type(error).__name__} {strip(error)}"]
         lines = [f"WARNING {warning}" for warning in future.warnings or []]
         names = future._col_names
@@ -342,7 +342,7 @@ class Script:
             lines.append("COLUMNS " + ", ".join(names))
         shown = [" | ".join(show(value) for value in row) for row in rows]
         if "SELECT" in statement.split()[0].upper():
-            shown.sort()  # rows of different partitions come in the order of their tokens, which is not at issue here
+            shown.sort()  # the order of partitions is by token, which is not tested here
         return lines + ["  " + line for line in shown] + ([] if lines or shown else ["OK"])
 
     def close(self):
@@ -391,7 +391,7 @@ def test_a_masked_value_cannot_be_searched_for(bob, admin):
 
 
 def test_paging_states_are_of_one_role_and_statement(bob, admin):
-    """A state may be kept, and sent with the same statement, prepared or not; nothing else takes it."""
+    """A state may be kept, and sent with the same statement, prepared or not. Other statements and roles reject it."""
     admin.execute("CREATE TABLE ks.p (k text MASKED WITH DEFAULT, c int, PRIMARY KEY (k, c))")
     for c in range(4):
         admin.execute("INSERT INTO ks.p (k, c) VALUES ('alice@example.com', %s)", [c])

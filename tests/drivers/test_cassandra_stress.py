@@ -1,5 +1,5 @@
-"""cassandra-stress, unmodified: the one in the PATH, or that SIBYL_CASSANDRA_STRESS names. No registry has it: it comes with
-Cassandra's tools, and is skipped by name where these are not installed."""
+"""cassandra-stress, unmodified: from the PATH, or from SIBYL_CASSANDRA_STRESS. It is in no package registry but part of
+Cassandra's tools. Skipped if these are not installed."""
 import os
 import re
 import shutil

@@ -1,4 +1,4 @@
-"""`sibyl export` and `sibyl import` against cqlsh's COPY: each reads what the other writes."""
+"""`sibyl export` and `sibyl import` against cqlsh's COPY: each reads the files of the other."""
 import subprocess
 
 import pytest

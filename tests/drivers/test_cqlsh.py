@@ -1,4 +1,4 @@
-"""cqlsh from PyPI, unmodified. Skipped by name where it cannot be had."""
+"""cqlsh from PyPI, unmodified. Skipped if it cannot be fetched."""
 import os
 import re
 import subprocess
@@ -15,7 +15,7 @@ PACKAGE = "cqlsh==6.2.2"
 def results():
     found = Results("cqlsh")
     yield found
-    if found.checks:  # test_copy.py, which borrows cqlsh, has none
+    if found.checks:  # test_copy.py, which uses cqlsh as well, has none
         found.write()
 
 
@@ -234,7 +234,7 @@ def secured():
 
 @pytest.mark.features("login", "tls")
 def test_login_over_tls(cqlsh, secured):
-    """Whose certificate it is cannot be asked for: the driver that cqlsh brings does not look."""
+    """The certificate's host name is not tested, because the driver in cqlsh does not verify it."""
     server, known = secured
     user = ("-u", known["SIBYL_USER"], "-p", known["SIBYL_PASSWORD"])
     trusting = {"SSL_CERTFILE": known["SIBYL_CA"], "SSL_VALIDATE": "true"}

@@ -1,4 +1,4 @@
-"""dsbulk, the bulk loader, unmodified, from Maven's central repository. Skipped by name where it cannot be had."""
+"""dsbulk, the bulk loader, unmodified, from Maven's central repository. Skipped if it cannot be fetched."""
 import csv
 import json
 import shutil
@@ -36,13 +36,13 @@ def jars(results):
 
 def make_schema(session):
     for statement in (HERE / "schema.cql").read_text(encoding="utf-8").strip().split(";\n"):
-        if "vector<" not in statement:  # which its driver does not know yet: it would refuse the whole schema
+        if "vector<" not in statement:  # its driver does not support vectors yet and would reject the whole schema
             session.execute(statement)
 
 
 @pytest.fixture(scope="module")
 def server():
-    """A server with the schema that all clients make."""
+    """A server with the schema that all clients use."""
     server = Server()
     cluster = connect(server)
     server.session = cluster.connect()
@@ -61,7 +61,7 @@ def bulk(jars, server, folder, command, *arguments, code=0):
 
 
 def written(folder):
-    """The lines of what was unloaded, sorted, without the header."""
+    """Returns the unloaded lines, sorted, without the header."""
     rows = []
     for path in sorted(folder.glob("*.csv")):
         with open(path, encoding="utf-8", newline="") as file:
@@ -108,7 +108,7 @@ def test_json_with_collections_and_user_types(jars, server, tmp_path):
     assert row.others[0].street == "x" and row.pair == (1, "x", None)
     bulk(jars, server, tmp_path, "unload", "-c", "json", "-t", "people", "-url", str(tmp_path / "out"))
     found = [json.loads(line) for path in (tmp_path / "out").glob("*.json") for line in path.read_text("utf-8").splitlines()]
-    rows[0]["others"][0]["phones"] = []  # its driver reads a collection that is null as an empty one
+    rows[0]["others"][0]["phones"] = []  # its driver reads a null collection as an empty one
     assert found == rows
 
 

@@ -1,4 +1,4 @@
-"""What it costs to have a server around: time to the first answer, memory at rest, size of the binary."""
+"""The footprint of a server: time to the first response, memory at rest, size of the binary."""
 import os
 import shutil
 import socket
@@ -36,7 +36,7 @@ def first_answer(server):
 
 def test_first_answer_on_an_empty_directory_within_100_ms():
     times = []
-    for _ in range(5):  # the best of five: what else the machine does is not the server's doing
+    for _ in range(5):  # the best of five, to exclude other load on the machine
         start = time.monotonic()
         server = Server()
         first_answer(server)

@@ -1,4 +1,4 @@
-"""The Go driver, unmodified, from Go's module proxy: gocql/ has the program. Skipped by name where it cannot be had."""
+"""The Go driver, unmodified, from Go's module proxy: the program is in gocql/. Skipped if it cannot be fetched."""
 import shutil
 
 import pytest

@@ -1,5 +1,5 @@
-"""The Go driver of major version 1, unmodified, from Go's module proxy: gocql1/ has the program, and what it shares with
-gocql/ is taken from there. Skipped by name where it cannot be had."""
+"""The Go driver of major version 1, unmodified, from Go's module proxy: the program is in gocql1/ and uses files
+of gocql/. Skipped if it cannot be fetched."""
 import shutil
 
 import pytest

@@ -1,4 +1,4 @@
-"""The Java driver 4, unmodified, from Maven's central repository: java/ has the program. Skipped by name where it cannot be had."""
+"""The Java driver 4, unmodified, from Maven's central repository: the program is in java/. Skipped if it cannot be fetched."""
 import shutil
 
 import pytest

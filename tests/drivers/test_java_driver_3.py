@@ -1,4 +1,4 @@
-"""The Java driver 3, unmodified, from Maven's central repository: java3/ has the program. Skipped by name where it cannot be had."""
+"""The Java driver 3, unmodified, from Maven's central repository: the program is in java3/. Skipped if it cannot be fetched."""
 import shutil
 
 import pytest

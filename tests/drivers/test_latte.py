@@ -1,4 +1,4 @@
-"""latte, the load generator, unmodified, from its registry. Skipped by name where it cannot be had."""
+"""latte, the load generator, unmodified, from its registry. Skipped if it cannot be fetched."""
 import json
 import subprocess
 

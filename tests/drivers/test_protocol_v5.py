@@ -1,7 +1,7 @@
-"""Protocol v5 through the Python driver: segments with and without lz4, negotiation, what v5 adds to requests.
+"""Protocol v5 through the Python driver: segments with and without lz4, negotiation, and the additions of v5 to requests.
 
-SIBYL_PIPELINED says how many rows the pipelined test writes and reads back with lz4 (100,000 unless told); a fifth of
-them without."""
+SIBYL_PIPELINED is the number of rows that the pipelined test writes and reads with lz4 (default: 100,000). Without lz4 it
+uses a fifth of them."""
 import os
 import threading
 import uuid
@@ -18,7 +18,7 @@ PIPELINED = int(os.environ.get("SIBYL_PIPELINED", "100000"))
 
 @pytest.fixture(params=["lz4", False], ids=["lz4", "plain"])
 def v5(request, server):
-    """A session over v5 in a keyspace of its own."""
+    """A session over v5 in a separate keyspace."""
     if request.param:
         pytest.importorskip("lz4")
     cluster = connect(server, protocol_version=5, compression=request.param)
@@ -46,7 +46,7 @@ def test_every_version_is_spoken(server, version):
 
 
 def pipeline(session, statement, arguments, check, in_flight=1000):
-    """Runs the statement once for each arguments, many at a time; the errors, and what check said of the answers."""
+    """Runs the statement once for each of the arguments, many at a time. Returns the errors and the results of `check`."""
     slots = threading.Semaphore(in_flight)
     wrong = []
 
@@ -101,7 +101,7 @@ def test_keyspace_of_one_request(v5):
 
 
 def test_result_metadata_changes_are_followed(v5, server):
-    """Another client's ALTER, under the feet of a prepared SELECT *, whatever the version."""
+    """Another client alters the table of a prepared SELECT *, in every protocol version."""
     v5.execute("CREATE TABLE t (k int PRIMARY KEY, v text)")
     v5.execute("INSERT INTO t (k, v) VALUES (1, 'x')")
     clusters = [connect(server, protocol_version=version) for version in (4, 5)]
@@ -149,7 +149,7 @@ def test_traces(v5):
 
 
 def test_now_of_a_request_decides_what_has_expired(v5, server):
-    """What the Python driver does not send. The times to live are a real Cassandra's."""
+    """The Python driver cannot send this. The expected times to live are those of a real Cassandra."""
     v5.execute("CREATE TABLE t (k int PRIMARY KEY, v text)")
     raw = Connection(server, v5.keyspace)
     raw.query("INSERT INTO t (k, v) VALUES (1, 'x') USING TTL 100", now=1000)

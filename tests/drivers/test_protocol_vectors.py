@@ -1,4 +1,6 @@
-"""Every message in both directions, byte for byte as a real Cassandra answered it, or as tests/data/protocol_own.txt says and why."""
+"""Every message in both directions, byte for byte as recorded from a real Cassandra.
+
+Differences are listed with their reasons in tests/data/protocol_own.txt."""
 import pytest
 
 import record_vectors

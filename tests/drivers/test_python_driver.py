@@ -56,7 +56,7 @@ def test_every_type_both_ways(session, cql_type, value):
 
 
 def test_user_types(session, server):
-    cluster = connect(server)  # its own: the registration stays with the cluster
+    cluster = connect(server)  # a separate cluster, because the registration is part of it
     keyspace, session = session.keyspace, cluster.connect(session.keyspace)
     session.execute("CREATE TYPE address (street text, zip_code int, phones frozen<set<text>>)")
     session.execute("CREATE TABLE people (name text PRIMARY KEY, home address, others list<frozen<address>>)")
@@ -127,7 +127,7 @@ def test_conditional_writes(session):
     session.execute("CREATE TABLE t (k int, c int, v int, w text, PRIMARY KEY (k, c))")
     insert = session.prepare("INSERT INTO t (k, c, v) VALUES (?, ?, ?) IF NOT EXISTS")
     update = session.prepare("UPDATE t SET v = ? WHERE k = ? AND c = ? IF v = ?")
-    # The columns of the answer differ from one time to the next.
+    # The columns of the result differ between the two statements.
     for _ in range(2):
         session.execute("TRUNCATE t")
         assert session.execute(insert, (1, 1, 7)).was_applied
@@ -205,7 +205,7 @@ def test_schema_metadata(session, cluster):
     assert cluster.metadata.partitioner.endswith("Murmur3Partitioner")
     host = cluster.metadata.all_hosts()[0]
     assert host.datacenter == "datacenter1" and host.rack == "rack1" and host.release_version.startswith("5.0")
-    # What the driver prints recreates the table.
+    # The CQL that the driver prints recreates the table.
     statement = table.as_cql_query().replace("measurements", "again")
     session.execute(statement)
 

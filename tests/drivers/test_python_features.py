@@ -1,4 +1,4 @@
-"""One program, python/client.py, with the Python driver that runs these tests: Debian's."""
+"""Runs python/client.py with Debian's Python driver, which also runs these tests."""
 import pytest
 
 from harness import FEATURES, HERE, Results, examine

@@ -1,4 +1,4 @@
-"""The newest Python driver from PyPI, unmodified, in an environment of its own. Skipped by name where it cannot be had."""
+"""The newest Python driver from PyPI, unmodified, in a separate environment. Skipped if it cannot be fetched."""
 import venv
 
 import pytest

@@ -1,4 +1,4 @@
-"""The Rust driver `scylla`, unmodified, from its registry: rust/ has the program. Skipped by name where it cannot be had."""
+"""The Rust driver `scylla`, unmodified, from its registry: the program is in rust/. Skipped if it cannot be fetched."""
 import os
 import shutil
 
@@ -14,7 +14,7 @@ def found():
     results = Results("rust-scylla")
     results.need("cargo")
     folder = BUILD / "rust"
-    shutil.copytree(SOURCES, folder / "source", dirs_exist_ok=True)  # its lock file is written beside its manifest
+    shutil.copytree(SOURCES, folder / "source", dirs_exist_ok=True)  # cargo writes its lock file beside the manifest
     manifest = ["--manifest-path", str(folder / "source/Cargo.toml")]
     results.fetch(["cargo", "fetch", *manifest], folder, (SOURCES / "Cargo.toml").read_text(encoding="utf-8"))
     build(["cargo", "build", "--offline", *manifest], folder, env=dict(os.environ, CARGO_TARGET_DIR=str(folder / "target")))

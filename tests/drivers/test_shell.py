@@ -23,7 +23,7 @@ INSERT INTO movies (title, time, rating) VALUES ('Futurama', 1368284617643, 10);
 
 
 def shell(*arguments, text="", code=0):
-    """Runs a script; returns what went to standard output and to standard error."""
+    """Runs a script; returns standard output and standard error."""
     result = subprocess.run([BINARY, "shell", *arguments], input=text, capture_output=True, text=True, timeout=60,
                             check=False)
     assert result.returncode == code, f"{result.returncode}\n{result.stdout}\n{result.stderr}"
@@ -57,7 +57,7 @@ def movies(address, keyspace):
 
 @pytest.fixture
 def terminal(address, movies, tmp_path):
-    """An interactive shell in the keyspace of the movies."""
+    """An interactive shell in the keyspace with the movies."""
     environment = {"SIBYL_HISTORY": str(tmp_path / "history"), "LC_ALL": "C.UTF-8"}
     with Terminal([BINARY, "shell", address, "-k", movies], environment) as started:
         started.prompt = f"sibyl:{movies}> "
@@ -325,8 +325,8 @@ def test_control_characters_of_data_do_not_reach_the_terminal(address, movies, t
 
 
 def interrupt(terminal, answer, attempts=4):
-    """Ctrl-C is a signal only once the editor has given the terminal back, which the screen does not show. The wait is
-    long, because a second signal would end the shell."""
+    """Sends Ctrl-C. It is a signal only after the editor has released the terminal, which is not visible on the screen. The
+    wait is long, because a second signal would end the shell."""
     for _ in range(attempts):
         terminal.send("\x03")
         try:
@@ -403,7 +403,7 @@ def test_a_directory_in_use_is_refused(own_server):
     assert "sibyl shell HOST:PORT" in err
 
 
-# --- How it lies on disk
+# --- The layout on disk
 
 
 def layout(*arguments, code=0):

@@ -1,4 +1,4 @@
-"""A snapshot taken while clients write as fast as they can: what was acknowledged before is in it, and no half batch."""
+"""A snapshot taken while clients write as fast as they can: it contains all acknowledged writes and no partial batch."""
 import collections
 import subprocess
 import threading
@@ -17,7 +17,7 @@ def sibyl(*arguments):
 
 
 class Writer:
-    """Writes numbered batches over three partitions, many at once; `acknowledged` is how many were answered, without gaps."""
+    """Writes numbered batches over three partitions, many at once; `acknowledged` counts those acknowledged without gaps."""
 
     def __init__(self, session, insert, number):
         self.session, self.insert, self.number = session, insert, number
@@ -44,7 +44,7 @@ class Writer:
                     sequence += 1
                 pending.popleft().result()
                 self.acknowledged += 1
-        except Exception as error:  # told by the test's own thread
+        except Exception as error:  # reported by the thread of the test
             self.failure = error
 
     def wait_for(self, count):
@@ -65,7 +65,7 @@ def prepare(session):
 
 
 def check(folder, lower_bounds):
-    """Every batch is whole, and those before the snapshot began are all there."""
+    """Every batch is complete, and all batches from before the snapshot are there."""
     restored = Server(data=str(folder))
     try:
         cluster = connect(restored)

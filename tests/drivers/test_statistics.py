@@ -1,4 +1,4 @@
-"""Statistics of tables and queries: kept all the time, read like any table, there again after a restart."""
+"""Statistics of tables and queries: always collected, read like any table, preserved across restarts."""
 import signal
 
 import pytest

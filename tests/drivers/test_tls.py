@@ -1,4 +1,4 @@
-"""TLS: required, optional on one port, client certificates, reloaded without a restart."""
+"""TLS: required, optional on one port, client certificates, reloading without a restart."""
 import errno
 import os
 import signal
@@ -193,7 +193,7 @@ def test_tls_1_1_is_refused(required, authority):
     old.minimum_version = ssl.TLSVersion.TLSv1
     old.maximum_version = ssl.TLSVersion.TLSv1_1
     deadline = time.monotonic() + 10
-    while "unsupported protocol" not in required.read_log():  # of many refusals, one a second is told
+    while "unsupported protocol" not in required.read_log():  # at most one rejection per second is logged
         assert time.monotonic() < deadline, required.read_log()
         with pytest.raises(ssl.SSLError, match="(?i)protocol.version|unsupported protocol"):
             wrapped(required, old)
@@ -204,7 +204,7 @@ def test_client_certificates(mutual, authority, stranger):
     assert ask(secure(mutual, context(authority, own))).release_version
     for wrong in [None, stranger.sign("application")]:
         with pytest.raises((ssl.SSLError, ConnectionError)):
-            # In TLS 1.3 the client hears of it with its first read.
+            # In TLS 1.3 the client gets the error with its first read.
             connection = wrapped(mutual, context(authority, wrong))
             assert options_answered(connection)
             raise AssertionError("a client without a good certificate was served")
@@ -223,7 +223,7 @@ def test_half_a_handshake_holds_up_nobody(required, authority):
 def test_garbage_after_the_first_byte(required, authority):
     for garbage in [b"\x16", b"\x16" * 100, b"\x16\x03\x01\xff\xff" + os.urandom(70_000), b"\x15\x03\x01\x00\x02\x02\x28"]:
         with socket.create_connection((required.host, required.port), timeout=10) as connection:
-            try:  # the server may have left before all is said
+            try:  # the server may close before everything is sent
                 connection.sendall(garbage)
                 connection.shutdown(socket.SHUT_WR)
                 while connection.recv(1000):
@@ -239,7 +239,7 @@ def test_garbage_after_the_first_byte(required, authority):
 def test_a_goodbye_is_answered(required, authority):
     connection = wrapped(required, context(authority))
     assert options_answered(connection)
-    connection.unwrap().close()  # fails unless the server says goodbye, too
+    connection.unwrap().close()  # fails unless the server closes the TLS session as well
 
 
 def test_certificates_are_read_again(tmp_path, authority, stranger):
@@ -262,7 +262,7 @@ def test_certificates_are_read_again(tmp_path, authority, stranger):
         assert options_answered(before), "connections from before live on"
         certificate.write_text("nothing\n")
         server.process.send_signal(signal.SIGHUP)
-        wait_for_log(server, "the certificate from before stays in use")
+        wait_for_log(server, "the previous certificate stays in use")
         assert ask(secure(server, context(stranger))).release_version
         before.close()
     finally:

@@ -1,8 +1,8 @@
-"""Exchanges of raw bytes, to be recorded from a real Cassandra and replayed against any server (record_vectors.py).
+"""Conversations in raw bytes, recorded from a real Cassandra and replayed against any server (record_vectors.py).
 
-A line of a recording: the conversation, its version, the request's and the answer's bytes in hex, and whether the server
-ends the connection. Requests are whole frames; in version 5 they travel in segments, which are not recorded. What differs from one
-run or one server to another (trace ids, paging states, what SUPPORTED lists) is blanked out on both sides."""
+A line of a recording has the conversation, its version, the bytes of request and response in hex, and whether the server
+closes the connection. Requests are complete frames; in version 5 they are sent in segments, which are not recorded. Parts
+that differ between runs or servers (trace ids, paging states, the contents of SUPPORTED) are blanked out on both sides."""
 import io
 import re
 import socket
@@ -30,7 +30,7 @@ def int_(number):
 
 
 def bytes_(value):
-    """A value: None is null, Ellipsis unset."""
+    """Encodes a value: None is null, Ellipsis is unset."""
     if value is None:
         return int_(-1)
     if value is ...:
@@ -43,10 +43,10 @@ def string_map(pairs):
 
 
 class Talk:
-    """One connection, which notes what is said. Where the server has ended it, another one goes on."""
+    """Records a conversation on one connection. Continues on a new connection if the server has closed it."""
 
     options = {"CQL_VERSION": "3.0.0"}
-    source = None  # the address it comes from, if that matters
+    source = None  # the source address, if it matters
 
     def __init__(self, address, name, version, lines, startup=True):
         self.address, self.name, self.version, self.lines, self.startup = address, name, version, lines, startup
@@ -118,7 +118,7 @@ class Talk:
         return self.last
 
     def still_there(self):
-        """After an error: the server does not close."""
+        """Checks that the server does not close the connection after an error."""
         self.socket.settimeout(0.05)
         try:
             return self.socket.recv(1, socket.MSG_PEEK) != b""
@@ -130,7 +130,7 @@ class Talk:
             self.socket.settimeout(20)
 
     def say(self, opcode, body=b"", flags=0, stream=1, version=None):
-        """The body of the answer."""
+        """Returns the body of the response."""
         version = version or self.version
         return self.raw(struct.pack(">BBhBi", version, flags, stream, opcode, len(body)) + body)[9:]
 
@@ -141,7 +141,7 @@ class Talk:
         return self.say(QUERY, long_string(text) + self.parameters(flags, consistency, rest), frame_flags, stream)
 
     def prepare(self, text, keyspace=None):
-        """The statement's id, and in version 5 its metadata's."""
+        """Returns the statement's id, and in version 5 the id of its metadata."""
         body = long_string(text)
         if self.version >= 5:
             body += int_(1) + string(keyspace) if keyspace else int_(0)
@@ -166,7 +166,7 @@ class Talk:
         return self.say(EXECUTE, body + self.parameters(flags, consistency, rest), frame_flags)
 
     def batch(self, statements, kind=0, flags=0, rest=b"", consistency=ONE):
-        """Statements are texts, or prepared ids with their values."""
+        """Statements are texts, or prepared ids with values."""
         body = bytes([kind]) + struct.pack(">H", len(statements))
         for statement in statements:
             if isinstance(statement, str):
@@ -215,7 +215,7 @@ def versions(address, lines):
 
 
 def frames(address, version, lines):
-    """Frames that are not as they should be, each on a connection of its own: Cassandra may not go on after one."""
+    """Malformed frames, each on a separate connection, since Cassandra may not continue after one."""
     talk = Talk(address, "frames", version, lines)
     talk.is_single = True
     talk.say(0x7F)
@@ -377,7 +377,7 @@ def events(address, version, lines):
         listener.socket.settimeout(2)
         event = b""
         try:
-            while b"vectors" not in event:  # others may use the server, too
+            while b"vectors" not in event:  # other clients may use the server
                 event = listener.frame()
         except TimeoutError:
             event = b""
@@ -422,7 +422,7 @@ def converse(address):
 
 
 def blanked(line):
-    """What one server tells about itself, and what is new every time, is left out."""
+    """Removes the parts that describe a server, and those that differ every time."""
     answer, end = line[3], "" if line[4] else " closed"
     if not answer:
         return end
@@ -437,7 +437,7 @@ def blanked(line):
         text = f"page {body[:8].hex()}"
     if header[1] & TRACING and len(header) == 9:
         text = "trace" + body[16:].hex()
-    # The length of a text that differs from server to server does not count.
+    # The length of a text that differs between servers is ignored.
     length = header[-4:].hex() if text == body.hex() and b"versions are ()" not in body else ""
     return f"{header[:-4].hex()} {length} {text}{end}".replace("  ", " ")
 

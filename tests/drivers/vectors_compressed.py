@@ -1,7 +1,7 @@
-"""Conversations of connections that compress: bodies in versions 3 and 4, segments in version 5.
+"""Conversations on compressed connections: bodies in versions 3 and 4, segments in version 5.
 
-How a compressor packs bytes is its own affair, so answers are recorded unpacked. That an answer came packed stands in its header's
-flag of compression, also in version 5, where the flag means nothing and its segment was packed."""
+Compressors differ in their output, so responses are recorded uncompressed. The compression flag in the header says whether a
+response was compressed; in version 5, where the flag has no meaning, it says whether the segment was."""
 import io
 import struct
 
@@ -53,7 +53,7 @@ class CompressedTalk(Talk):
         return frame[:1] + bytes([frame[1] | (COMPRESSED if is_packed else 0)]) + frame[2:]
 
     def raw_segment(self, payload, length, is_packed=True):
-        """A segment whose payload is what it is, and is said to unpack to `length` bytes."""
+        """Sends a segment with this payload and `length` as its uncompressed length."""
         if not self.is_open:
             self.open()
         out = io.BytesIO()
@@ -67,14 +67,14 @@ class CompressedTalk(Talk):
 
 
 class UnpackedCodec(SegmentCodec):
-    """Segments of a connection that compresses may all the same come as they are."""
+    """Segments on a compressed connection may be uncompressed."""
 
     def compress(self, data):
         return data
 
 
 def frames(address, algorithm, version, lines):
-    """Packed or not, and what cannot be unpacked: each on a connection of its own."""
+    """Compressed and uncompressed bodies, and bodies that cannot be decompressed, each on a separate connection."""
     talk = CompressedTalk(address, algorithm, version, lines)
     talk.is_single = True
     asked = long_string("SELECT key FROM system.local") + talk.parameters()
@@ -131,7 +131,7 @@ def converse(address):
         for version in versions:
             frames(address, algorithm, version, lines)
             statements(address, algorithm, version, lines)
-    talk = Talk(address, "snappy", 5, lines, startup=False)  # which version 5 does not have
+    talk = Talk(address, "snappy", 5, lines, startup=False)  # version 5 does not support snappy
     talk.say(STARTUP, string_map(CompressedTalk.options | {"COMPRESSION": "snappy"}))
     talk.close()
     return lines

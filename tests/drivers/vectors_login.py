@@ -1,10 +1,10 @@
-"""Conversations with a server that asks for passwords: cassandra's is still the first one."""
+"""Conversations with a server that requires passwords. The role cassandra still has its default password."""
 import itertools
 import struct
 
 from vectors import AUTH_RESPONSE, OPTIONS, PREPARE, REGISTER, STARTUP, Talk, bytes_, int_, long_string, string, string_map
 
-# Failed logins make the next ones of their address wait: every connection has an address of its own.
+# Failed logins delay further logins from the same address, so every connection uses another address.
 ADDRESSES = itertools.count(2)
 ROLE = "vectors_reader"
 
@@ -14,7 +14,7 @@ def token(user, password):
 
 
 class LoginTalk(Talk):
-    """Logs in by itself when `user` is given; without it the server has asked who is there, and waits."""
+    """Logs in if `user` is given. Otherwise the server has sent AUTHENTICATE and waits."""
 
     def __init__(self, address, version, lines, user=None):
         self.user = user
@@ -43,7 +43,7 @@ def before_login(address, version, lines):
 
 
 def tokens(address, version, lines):
-    """What may be said instead of a name and a password, each on a connection of its own."""
+    """Invalid messages instead of a name and a password, each on a separate connection."""
     talk = LoginTalk(address, version, lines)
     talk.is_single = True
     for given in [token("cassandra", "wrong"), token("nobody", "wrong"), token("", "cassandra"), token("cassandra", ""),
@@ -56,7 +56,7 @@ def tokens(address, version, lines):
 
 
 def again(address, version, lines):
-    """After a wrong password the connection may try once more; after the right one it may not."""
+    """After a wrong password the connection may try again; after the right one it may not."""
     talk = LoginTalk(address, version, lines)
     talk.say(AUTH_RESPONSE, bytes_(token("cassandra", "wrong")))
     talk.say(AUTH_RESPONSE, bytes_(token("cassandra", "cassandra")))
@@ -71,7 +71,7 @@ def again(address, version, lines):
 
 
 def refusals(address, version, lines):
-    """What a role without permissions is told."""
+    """Errors for a role without permissions."""
     admin = LoginTalk(address, version, [], "cassandra")
     admin.query(f"DROP ROLE IF EXISTS {ROLE}")
     admin.query("DROP KEYSPACE IF EXISTS vectors_secret")

@@ -1,5 +1,5 @@
-// Runs a libFuzzer target without libFuzzer: every file of the corpus folders, then seeded mutations of them
-// until the time is up. A failure prints the seed; `--seed N` replays it.
+// Runs a libFuzzer target without libFuzzer: every file in the corpus folders, then seeded mutations of them
+// until the time is up. `--seed N` runs the mutation with that seed only.
 #include <chrono>
 #include <cstdint>
 #include <cstdio>

@@ -1,10 +1,10 @@
-"""RUBiS, measured: schemas that are foretold to cost less take less CPU (docs/advisor.md has the table).
+"""Measures RUBiS: a schema with a lower predicted cost must use less CPU (docs/advisor.md has the table).
 
     rubis_order.py SIBYL REPOSITORY
 
-Predicted and measured are compared for each pair of schemas, by the cost model and by the constants that are fitted to the
-machine. CPU time is compared, so that what else runs hardly matters; two schemas whose 95% intervals overlap have no
-order, but the designed one must stand apart from both others. A disagreement is looked at again for longer.
+Compares prediction and measurement for each pair of schemas, by the cost model and by the constants that are fitted to the
+machine. CPU time is compared, so other load hardly matters. Two schemas whose 95% intervals overlap have no order, but the
+interval of the designed schema must not overlap with the others. If they disagree, the measurement is repeated for longer.
 """
 import json
 import subprocess
@@ -22,7 +22,7 @@ def measure(binary, repository, seconds):
 
 
 def apart(left, right):
-    """Whether the intervals of their CPU time do not overlap."""
+    """Returns True if the intervals of their CPU time do not overlap."""
     gap = abs(left["cpu_us"]["mean"] - right["cpu_us"]["mean"])
     return gap > left["cpu_us"]["margin"] + right["cpu_us"]["margin"]
 
@@ -34,13 +34,13 @@ def complaints(trials):
     for member in ("cost", "expected_cpu_us"):
         for i, left in enumerate(trials):
             for right in trials[i + 1:]:
-                foretold = left[member] < right[member]
+                predicted = left[member] < right[member]
                 measured = left["cpu_us"]["mean"] < right["cpu_us"]["mean"]
                 names = f"{left['name']} and {right['name']}"
-                if apart(left, right) and foretold != measured:
+                if apart(left, right) and predicted != measured:
                     out.append(f"{member}: the order of {names} is not the measured one")
-                if i == 0 and not (foretold and measured and apart(left, right)):
-                    out.append(f"{member}: {names} do not stand apart")
+                if i == 0 and not (predicted and measured and apart(left, right)):
+                    out.append(f"{member}: the intervals of {names} overlap or are in the wrong order")
     return out
 
 

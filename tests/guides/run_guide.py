@@ -1,11 +1,11 @@
-"""Runs a guide: every fenced block of a Markdown page is a file to make or commands with the output that they have.
+"""Runs a guide: every fenced block of a Markdown page is either a file to create or commands with their output.
 
-    run_guide.py SIBYL PAGE...           fails where the output is another
-    run_guide.py --write SIBYL PAGE...   puts the true output into the page
+    run_guide.py SIBYL PAGE...           fails if an output differs
+    run_guide.py --write SIBYL PAGE...   writes the actual output into the page
 
-A block ```cql NAME or ```text NAME is the file NAME. In a block ```console lines that begin with `$ ` are commands, what
-follows each of them is its output. Durations of searches are not compared. Other blocks are not allowed: nobody would
-notice when they go stale. Pictures that the page shows are those that its commands drew.
+A block ```cql NAME or ```text NAME is the file NAME. In a block ```console, lines that start with `$ ` are commands, and the
+following lines are their output. Durations of searches are not compared. Other kinds of blocks are errors, since nothing
+would keep them up to date. Pictures in the page must be those that its commands draw.
 """
 import difflib
 import os
@@ -20,7 +20,7 @@ SECONDS = re.compile(r"found in \d+\.\d+ s")
 
 
 def blocks(lines):
-    """(first line, one past the last, info string) of each fenced block, fences left out."""
+    """(first line, one past the last, info string) of each fenced block, without the fences."""
     begin, info = None, ""
     for number, line in enumerate(lines):
         if not line.startswith("```"):
@@ -31,7 +31,7 @@ def blocks(lines):
             yield begin, number, info
             begin = None
     if begin is not None:
-        raise SystemExit(f"line {begin}: the block has no end")
+        raise SystemExit(f"line {begin}: the block is not closed")
 
 
 def run(command, folder, binary):
@@ -62,14 +62,14 @@ def true_page(lines, folder, binary, page):
         elif info == "console" and block and block[0].startswith("$ "):
             block = true_block(block, folder, binary)
         else:
-            raise SystemExit(f"{page}:{begin}: '{info}' is no kind of block that can be run")
+            raise SystemExit(f"{page}:{begin}: '{info}' is not a kind of block that can be run")
         out += block
         last = end
     return out + lines[last:]
 
 
 def check_pictures(lines, folder, page, write):
-    """Pictures that the page shows, `![name](folder/file.svg)`, beside it and as the commands drew them."""
+    """Compares the pictures of the page, `![name](folder/file.svg)`, with those that the commands drew."""
     for name in re.findall(r"!\[[^]]*\]\(([^)]+)\)", "\n".join(lines)):
         drawn, kept = folder / name, page.parent / name
         xml.etree.ElementTree.parse(drawn)
@@ -77,7 +77,7 @@ def check_pictures(lines, folder, page, write):
             kept.parent.mkdir(exist_ok=True)
             kept.write_bytes(drawn.read_bytes())
         elif kept.read_bytes() != drawn.read_bytes():
-            raise SystemExit(f"{kept} is not what is drawn; run_guide.py --write puts it right")
+            raise SystemExit(f"{kept} differs from the picture drawn; run_guide.py --write updates it")
 
 
 def main():
@@ -94,7 +94,7 @@ def main():
             page.write_text("\n".join(wanted) + "\n", encoding="utf-8")
         elif wanted != lines:
             sys.stdout.writelines(line + "\n" for line in difflib.unified_diff(lines, wanted, str(page), "true", lineterm=""))
-            raise SystemExit(f"{page}: the output is another; run_guide.py --write puts it right")
+            raise SystemExit(f"{page}: the output differs; run_guide.py --write updates the page")
 
 
 main()

@@ -17,7 +17,7 @@ std::string print_state(const State& state) {
   return text;
 }
 
-// Conditions of a register that must hold, or all of them for a batch.
+// Returns true if the condition on the register holds; for a batch, all conditions.
 bool holds(const State& state, const Operation& operation) {
   switch (operation.kind) {
     case Operation::Kind::read:
@@ -33,18 +33,18 @@ bool holds(const State& state, const Operation& operation) {
   return false;
 }
 
-// Calls and returns in the order of time, as a list from which operations are taken and put back.
+// Calls and returns in time order, as a linked list from which operations can be removed and put back.
 class Events {
  public:
   struct Event {
     uint64_t time = 0;
     size_t operation = 0;
     bool is_call = false;
-    size_t other = 0;  // a call's return
+    size_t other = 0;  // for a call, its return
     size_t previous = 0, next = 0;
   };
 
-  // Event 0 is the head; 0 as `next` is the end.
+  // Event 0 is the head. `next` is 0 at the end.
   explicit Events(std::span<const Operation> history) : events_(1) {
     for (size_t i = 0; i < history.size(); ++i) {
       events_.push_back({history[i].called, i, true, 0, 0, 0});
@@ -70,7 +70,7 @@ class Events {
     unlink(call);
     unlink(events_[call].other);
   }
-  // In the opposite order of taking.
+  // Must be called in the reverse order of removal.
   void put_back(size_t call) {
     link(events_[call].other);
     link(call);
@@ -126,8 +126,8 @@ bool is_linearizable(std::span<const Operation> history) {
   size_t at = events.first();
   while (events.first() != 0) {
     if (!events[at].is_call) {
-      // Something must have happened before this return, and nothing that could does: what came last is
-      // wrong.
+      // Some operation must precede this return, but none of the candidates fits. So the last choice was
+      // wrong: backtrack.
       if (taken.empty()) return false;
       const Taken last = taken.back();
       taken.pop_back();

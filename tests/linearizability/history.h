@@ -1,9 +1,9 @@
-// Histories of registers, and the proof that one is linearizable.
+// Checks that histories of registers are linearizable.
 //
-// A partition holds a few registers (its rows); a register holds a number or nothing. Operations read a
-// partition or change it under conditions. A history is linearizable when every operation can be thought to
-// happen at one moment between its call and its return, such that all answers are those of one thread running
-// them in that order.
+// A partition holds a few registers (its rows). A register holds a number or nothing. Operations read a
+// partition or change it conditionally. A history is linearizable if each operation can be assigned one
+// moment between its call and its return, such that running the operations in that order on one thread gives
+// the same results.
 #pragma once
 
 #include <array>
@@ -30,21 +30,21 @@ struct Operation {
   size_t where = 0;
   State expected{}, written{};
 
-  // The answer.
+  // The result.
   bool applied = false;
-  State seen{};  // of a read, and of a refusal as far as the operation's registers go
+  State seen{};  // by a read; by a rejected operation, only its own registers
 
-  // Moments of one clock that never repeats.
+  // Times of one clock that never returns a value twice.
   uint64_t called = 0, returned = 0;
 
   std::string print() const;
 };
 
-// Whether an operation at this state answers as it did; if so the state becomes what it leaves.
+// Returns true if the operation, executed in this state, gives its recorded result. If so, updates the state.
 bool step(State& state, const Operation& operation);
 
-// Searches for an order (Wing and Gong's algorithm, remembering what was tried: Lowe's). All registers start
-// empty. Takes time exponential in how many operations run at once, in the worst case.
+// Searches for a valid order with Wing and Gong's algorithm and Lowe's memoisation. All registers start
+// empty. In the worst case the time is exponential in the number of concurrent operations.
 bool is_linearizable(std::span<const Operation> history);
 
 }  // namespace sibyl::linearizability

@@ -1,5 +1,5 @@
-// Conditional writes and serial reads by many threads at once: the history of each partition must be that of
-// one thread.
+// Conditional writes and serial reads by many concurrent threads. The history of each partition must be
+// linearizable.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ namespace {
 using types::ValueView;
 using Kind = Operation::Kind;
 
-// --- The checker rejects what it should.
+// --- The checker must reject invalid histories.
 
 Operation operation(Kind kind, uint64_t called, uint64_t returned, State expected, State written,
                     bool applied, State seen) {
@@ -52,14 +52,14 @@ bool check(std::vector<Operation> history) {
 TEST(Checker, AcceptsWhatOneThreadCouldHaveDone) {
   EXPECT_TRUE(check({}));
   EXPECT_TRUE(check({read(1, 2, {}), insert(3, 4, 7), read(5, 6, {7, {}}), exchange(7, 8, 7, 8)}));
-  // The read was called first, and saw what came after.
+  // The read was called first, and saw the effect of later calls.
   EXPECT_TRUE(check({read(1, 6, {8, {}}), insert(2, 3, 7), exchange(4, 5, 7, 8)}));
-  // Called last, happened first.
+  // Called last, took effect first.
   EXPECT_TRUE(check({exchange(2, 9, 7, 8), insert(3, 8, 7)}));
   EXPECT_TRUE(check({insert(1, 2, 7), exchange(3, 6, 7, 8), exchange(4, 5, 7, 9, false, 8)}));
 }
 
-TEST(Checker, RejectsAnAnswerThatNobodyWrote) {
+TEST(Checker, RejectsAValueThatWasNeverWritten) {
   EXPECT_FALSE(check({insert(1, 2, 7), read(3, 4, {8, {}})}));
 }
 
@@ -69,7 +69,7 @@ TEST(Checker, RejectsAStaleRead) {
 }
 
 TEST(Checker, RejectsReadsThatGoBack) {
-  // Both reads overlap the write, but one was done before the other began.
+  // Both reads overlap the write, but the first read ended before the second began.
   EXPECT_FALSE(check({insert(1, 10, 7), read(2, 3, {7, {}}), read(4, 5, {})}));
   EXPECT_TRUE(check({insert(1, 10, 7), read(2, 3, {}), read(4, 5, {7, {}})}));
 }
@@ -79,7 +79,7 @@ TEST(Checker, RejectsALostUpdate) {
   EXPECT_FALSE(check({insert(1, 4, 7), insert(2, 3, 8)}));
 }
 
-TEST(Checker, RejectsARefusalWithoutReason) {
+TEST(Checker, RejectsAnUnexplainedRejection) {
   EXPECT_FALSE(check({insert(1, 2, 7), exchange(3, 4, 7, 8, false, 7)}));
   EXPECT_FALSE(check({insert(1, 2, 7), exchange(3, 4, 9, 8, false, 6)}));
 }
@@ -90,9 +90,9 @@ TEST(Checker, RejectsHalfABatch) {
   EXPECT_FALSE(check({both, read(2, 3, {7, {}})}));
 }
 
-// --- The database.
+// --- The database
 
-// The registers of one database, for any number of threads.
+// The registers of one database. Thread-safe.
 class Registers {
  public:
   explicit Registers(engine::Engine& engine) : engine_(engine) {
@@ -104,7 +104,7 @@ class Registers {
     remove_ = prepare("DELETE FROM r.t WHERE k = ? AND c = ? IF v = ?");
   }
 
-  // Asks the database, and keeps its answer in `operation`.
+  // Executes `operation`, and stores the result in it.
   void run(int32_t partition, Operation& operation) {
     Values values;
     const auto number = [&](int32_t value) { values.add(value); };
@@ -161,14 +161,14 @@ class Registers {
     request.values = views;
     std::promise<Answer> promise;
     operation.called = ++clock_;
-    std::this_thread::yield();  // so that calls overlap on a busy machine too
+    std::this_thread::yield();  // lets calls overlap even on a busy machine
     engine_.execute(plan, request, [&](Answer answer) { promise.set_value(std::move(answer)); });
     Answer answer = promise.get_future().get();
     operation.returned = ++clock_;
     return answer;
   }
 
-  // The protocol's BATCH.
+  // Uses the protocol's BATCH.
   void run_batch(int32_t partition, Operation& operation) {
     std::vector<Values> values(registers);
     std::vector<std::vector<ValueView>> views;
@@ -187,7 +187,7 @@ class Registers {
     }
     std::promise<Answer> promise;
     operation.called = ++clock_;
-    std::this_thread::yield();  // so that calls overlap on a busy machine too
+    std::this_thread::yield();  // lets calls overlap even on a busy machine
     engine_.execute_batch(cql::Batch::Kind::logged, std::move(items), {},
                           [&](Answer answer) { promise.set_value(std::move(answer)); });
     Answer answer = promise.get_future().get();
@@ -195,7 +195,7 @@ class Registers {
     keep(std::move(answer), operation, 1);
   }
 
-  // Rows by their columns' names: [applied], c and v are what matters.
+  // Reads rows by column name: [applied], c and v.
   static void keep(const Answer& answer, Operation& operation, size_t has_applied) {
     ASSERT_TRUE(answer) << answer.error().text();
     operation.applied = has_applied == 0;
@@ -223,7 +223,7 @@ class Registers {
   std::atomic<uint64_t> clock_{0};
 };
 
-// What a client asks next, given what it saw last.
+// Chooses the next operation of a client, given the last state that it saw.
 Operation choose(std::mt19937& random, const State& seen) {
   const auto below = [&](int32_t end) { return std::uniform_int_distribution<int32_t>(0, end - 1)(random); };
   constexpr int32_t values = 5;
@@ -237,7 +237,7 @@ Operation choose(std::mt19937& random, const State& seen) {
                          : Kind::batch;
   next.expected = seen;
   for (Value& one : next.written) one = below(values);
-  // Nothing cannot be asked for by = in these statements.
+  // These statements cannot compare with null by =.
   if (next.kind != Kind::batch && !next.expected[next.where]) next.expected[next.where] = below(values);
   return next;
 }
@@ -301,7 +301,7 @@ TEST_P(Linearizability, OfConditionalWrites) {
       if (one.called < latest_return) ++overlapping;
       latest_return = std::max(latest_return, one.returned);
     }
-    // A history in which nothing happened, or nothing at once, proves nothing.
+    // A history without effects, or without concurrency, proves nothing.
     EXPECT_GT(applied, history.size() / 20);
     EXPECT_GT(refused, history.size() / 20);
     EXPECT_GT(overlapping, history.size() / 20);
@@ -310,16 +310,16 @@ TEST_P(Linearizability, OfConditionalWrites) {
       for (const Operation& one : history) text += one.print() + "\n";
     EXPECT_EQ(text, "") << "not linearizable: partition " << partition;
 
-    // The same history with one answer changed to a value that nobody wrote.
+    // The same history with one result changed to a value that was never written.
     history[history.size() / 2] =
         read(history[history.size() / 2].called, history[history.size() / 2].returned, State{99, 99});
     EXPECT_FALSE(is_linearizable(history));
   }
 }
 
-// --- Counters, and what takes them away.
+// --- Counters, and deletions of counters
 
-// Four threads add one to a counter again and again, and count what they do.
+// Four threads increment a counter repeatedly, and count their increments.
 class Increments {
  public:
   explicit Increments(engine::Engine& engine) : engine_(engine) {
@@ -367,8 +367,8 @@ class Increments {
   std::vector<std::thread> threads_;
 };
 
-// What was acknowledged before the deletion was sent is gone when it is answered.
-TEST_P(Linearizability, OfCountersThatAreTakenAway) {
+// Increments that were acknowledged before the deletion was sent have no effect after its response.
+TEST_P(Linearizability, OfCountersThatAreDeleted) {
   const base::TemporaryDirectory directory;
   engine::Options options;
   if (std::string_view(GetParam().store) == "rocksdb") options.data = directory.path() + "/data";

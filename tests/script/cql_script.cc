@@ -1,10 +1,11 @@
-// Runs CQL scripts and compares the answers with their recorded transcripts.
+// Runs CQL scripts and compares the results with their recorded transcripts.
 //
 //   cql_script [--store memory|rocksdb|rocksdb-restart] [--server HOST:PORT] [--prepared] [--page-size N]
-//   FILE.cql... cql_script --record HOST:PORT FILE.cql...     write FILE.expected from what the server
-//   answers cql_script --print [...] FILE.cql...          only print the transcript
+//              FILE.cql...
+//   cql_script --record HOST:PORT FILE.cql...     write FILE.expected from the server's results
+//   cql_script --print [...] FILE.cql...          only print the transcript
 //
-// Each script runs in a fresh keyspace of its own name and the keyspace is dropped afterwards.
+// Each script runs in a fresh keyspace with its own name, which is dropped afterwards.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -53,7 +54,7 @@ void must(Target& target, const std::string& statement) {
 
 struct Answers {
   std::vector<std::string> blocks;
-  std::vector<std::string> problems;  // hints that are missing
+  std::vector<std::string> problems;  // missing hints
 };
 
 std::string replaced(std::string text, std::string_view from, std::string_view to) {
@@ -62,8 +63,8 @@ std::string replaced(std::string text, std::string_view from, std::string_view t
   return text;
 }
 
-// Functions are written in Lua here and in Java there: with bodies that are the same in both, all else
-// compares.
+// Functions are written in Lua for Sibyl and in Java for Cassandra. Their bodies are valid in both languages,
+// so that everything else can be compared.
 Outcome run_in_java(Target& target, const std::string& statement, const Mode& mode) {
   Outcome outcome = target.run(replaced(statement, "LANGUAGE lua", "LANGUAGE java"), mode);
   for (auto& row : outcome.rows)
@@ -94,7 +95,7 @@ Answers run_script(Target& target, const std::vector<ScriptStatement>& script, c
     for (const auto& hint : statement.hints)
       if (!outcome.error || outcome.error->hint().find(hint) == std::string::npos)
         answers.problems.push_back(fmt::format("line {}: no hint '{}' but '{}'", statement.line, hint,
-                                               outcome.error ? outcome.error->hint() : "no error at all"));
+                                               outcome.error ? outcome.error->hint() : "no error"));
   }
   must(target, "DROP KEYSPACE IF EXISTS " + keyspace);
   return answers;
@@ -165,7 +166,7 @@ int run_file(const std::string& file, const Options& options) {
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app{"Runs CQL scripts against their recorded answers"};
+  CLI::App app{"Runs CQL scripts and compares the results with recorded transcripts"};
   app.add_option("--store", options.store)->check(CLI::IsMember({"memory", "rocksdb", "rocksdb-restart"}));
   app.add_option("--server", options.server);
   app.add_option("--record", options.record);

@@ -92,7 +92,7 @@ class EngineTarget final : public Target {
   void open() {
     engine::Options options;
     options.data = data_;
-    options.dynamic_data_masking = true;  // as the Cassandra that is recorded
+    options.dynamic_data_masking = true;  // as in the recorded Cassandra
     auto engine = engine::Engine::open(options);
     if (!engine) {
       std::fprintf(stderr, "cannot open %s: %s\n", data_.c_str(), engine.error().text().c_str());

@@ -53,7 +53,7 @@ class NetworkTarget final : public Target {
     }
   }
 
-  // The server runs on; a new connection is the most that can be done from here.
+  // The server keeps running. Only the connection can be restarted from here.
   void restart() override { connect(); }
 
  private:

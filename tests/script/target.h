@@ -1,4 +1,4 @@
-// Something that answers CQL: an engine in this process, or a server over the network.
+// Executes CQL on an engine in this process, or on a server over the network.
 #pragma once
 
 #include <memory>
@@ -14,18 +14,18 @@ struct Mode {
   bool prepared = false;  // prepare every statement, then execute it
   int page_size = 0;      // fetch rows in pages of this size; 0: all at once
   std::optional<int32_t> now_seconds;
-  std::vector<BoundValue> values;  // bound to the statement's markers; then it is always prepared
+  std::vector<BoundValue> values;  // bound to the markers of the statement, which is then always prepared
 };
 
 class Target {
  public:
   virtual ~Target() = default;
   virtual Outcome run(const std::string& statement, const Mode& mode) = 0;
-  // Closes and opens again; the keyspace in use stays in use.
+  // Closes and reopens. The keyspace in use is kept.
   virtual void restart() = 0;
 };
 
-// Views of the values; they live as long as `values` does.
+// Returns views of the values, valid as long as `values`.
 std::vector<types::ValueView> views_of(const std::vector<BoundValue>& values);
 
 std::unique_ptr<Target> memory_target();

@@ -23,7 +23,7 @@ std::string one_line(std::string_view text) {
   return folded;
 }
 
-// A type as the protocol tells it: whether it is frozen does not travel.
+// The name of a type as sent in the protocol, which does not say whether it is frozen.
 std::string wire_name(const types::Type& type) {
   static constexpr std::string_view frozen = "frozen<";
   std::string name = type.cql_name();
@@ -36,7 +36,7 @@ std::string wire_name(const types::Type& type) {
   return name;
 }
 
-// Where the signature that begins at `start` ends: before a comma and the next `keyspace.name : (`.
+// Returns the end of the signature at `start`: a comma before the next `keyspace.name : (`.
 size_t end_of_signature(std::string_view list, size_t start) {
   for (size_t comma = list.find(", ", start); comma != std::string_view::npos;
        comma = list.find(", ", comma + 2)) {
@@ -48,7 +48,7 @@ size_t end_of_signature(std::string_view list, size_t start) {
   return list.size();
 }
 
-// Cassandra lists a function's signatures in no particular order: sorted, two lists compare.
+// Cassandra lists the signatures of a function in no particular order. Sorted lists can be compared.
 std::string sort_signatures(std::string message) {
   static constexpr std::string_view opening = "signatures: ";
   const size_t at = message.find(opening);
@@ -68,7 +68,7 @@ std::string sort_signatures(std::string message) {
                      message.substr(close));
 }
 
-// "0x01, null, unset".
+// Parses for example "0x01, null, unset".
 std::vector<BoundValue> read_values(std::string_view list) {
   std::vector<BoundValue> values;
   while (!list.empty()) {
@@ -83,7 +83,7 @@ std::vector<BoundValue> read_values(std::string_view list) {
   return values;
 }
 
-// Notes the directives among the comments that stand before a statement.
+// Reads the directives among the comments before a statement.
 void read_directives(std::string_view comments, ScriptStatement& statement) {
   while (!comments.empty()) {
     const size_t end = std::min(comments.find('\n'), comments.size());

@@ -1,17 +1,16 @@
-// What a server answered to a CQL script, as text that a person can read and a test can compare.
+// The results of a CQL script as text that is readable and comparable.
 //
-// A script is a .cql file of statements; beside it lies NAME.expected, the transcript that a real Cassandra
-// gave (or, under tests/compat/own, the one that is ours alone). Lines that begin with `--!` are directives
-// for the statement after them:
-//   --! hint TEXT        Sibyl's error must carry a hint that contains TEXT
-//   --! pages N          fetched N rows at a time; the transcript shows where each page ended
-//   --! now SECONDS      the moment that decides what has expired, since 1970; without it, the clock
-//   --! values V, V...   prepared, and executed with these values: 0x… (the bytes), null or unset
-//   --! one-page         never fetched in pages (Cassandra refuses that for ORDER BY with IN on the partition
-//   key)
-//   --! unordered        rows are compared without their order
-//   --! columns-only     only the result's columns are compared (values that no two runs share: now(),
-//   uuid())
+// A script is a .cql file of statements. NAME.expected beside it is the transcript of a real Cassandra, or of
+// Sibyl for scripts under tests/compat/own. Lines that begin with `--!` are directives for the next
+// statement:
+//
+//   --! hint TEXT        Sibyl's error must have a hint that contains TEXT
+//   --! pages N          fetch N rows at a time; the transcript shows where each page ends
+//   --! now SECONDS      time since 1970 at which expiry is evaluated; default: the clock
+//   --! values V, V...   prepare, and execute with these values: 0x… (bytes), null or unset
+//   --! one-page         never fetch in pages (Cassandra rejects paging for ORDER BY with IN on the key)
+//   --! unordered        compare rows ignoring their order
+//   --! columns-only     compare only the columns (for values that differ in every run: now(), uuid())
 #pragma once
 
 #include <optional>
@@ -27,7 +26,7 @@
 namespace sibyl::script {
 
 struct Outcome {
-  std::optional<base::Error> error;  // message() without the hint
+  std::optional<base::Error> error;  // message() has no hint
   struct Column {
     std::string name;
     types::TypePtr type;
@@ -35,12 +34,12 @@ struct Outcome {
   bool has_rows = false;
   std::vector<Column> columns;
   std::vector<std::vector<std::optional<std::string>>> rows;
-  std::vector<size_t> page_ends;  // rows that had come when a page ended and more were to follow
+  std::vector<size_t> page_ends;  // number of rows read when a page ended and more followed
   std::string note;               // "KEYSPACE ks", "CREATED TABLE ks.t"; empty for a plain success
   std::vector<std::string> warnings;
 };
 
-// Every page of a result repeats its warnings; one is enough.
+// Adds warnings that are not in the outcome yet: every page of a result repeats them.
 void add_warnings(const std::vector<std::string>& warnings, Outcome& outcome);
 
 struct BoundValue {
@@ -55,20 +54,21 @@ struct ScriptStatement {
   bool unordered = false;
   bool one_page = false;
   bool columns_only = false;
-  int page_size = 0;  // 0: as the run says
+  int page_size = 0;  // 0: the default of the run
   std::optional<int32_t> now_seconds;
-  std::vector<BoundValue> values;  // given to the statement's markers
+  std::vector<BoundValue> values;  // bound to the statement's markers
 };
 
 std::vector<ScriptStatement> read_script(std::string_view text);
 
-// One block: the statement behind "> ", then the answer.
+// Returns one block: the statement after "> ", then the result.
 std::string render(const ScriptStatement& statement, const Outcome& outcome);
 
-// "CREATED TABLE ks.t"; kind and target count as schema::Change and protocol::SchemaChange both do.
+// Returns for example "CREATED TABLE ks.t". The numbers of kind and target are those of schema::Change and
+// protocol::SchemaChange, which agree.
 std::string describe_change(int kind, int target, const std::string& keyspace, const std::string& name);
 
-// Cuts the hint off a message that came over the wire (`... [hint: ...]`).
+// Separates the hint from a message of a server (`... [hint: ...]`).
 base::Error split_hint(const base::Error& error);
 
 }  // namespace sibyl::script

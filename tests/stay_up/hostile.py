@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
-"""Sends hostile statements to a server of its own and watches that it stays up, small and quick for others.
+"""Sends hostile statements to a server, and checks that it stays up, small, and quick for other clients.
 
     hostile.py --binary build/release/sibyl --seconds 3600 --seed 7
 
-Random statements of every kind that can ask for much (nested functions, casts, literals, arithmetic, collections,
-masks, vectors, JSON, aggregates, batches, types, Lua) come from several connections, with values of up to 8 MB.
-Meanwhile one client reads and writes a row, again and again. It fails when
+Several connections send random statements of every kind that can be expensive (nested functions, casts, literals,
+arithmetic, collections, masks, vectors, JSON, aggregates, batches, types, Lua), with values of up to 8 MB. Meanwhile
+another client reads and writes a row again and again. The test fails if
 
-  1. the server exits, or does not end within ten seconds of SIGTERM,
+  1. the server exits, or does not stop within ten seconds of SIGTERM,
   2. its resident memory exceeds --memory by more than a fifth,
-  3. that client waits longer than --stall-ms, beyond what this machine itself makes programs wait: the longest pause
-     of a second pair of processes that exchange bytes meanwhile is added.
+  3. that client waits longer than --stall-ms. Pauses of the machine itself are allowed for: they are measured with two
+     other processes that exchange bytes.
 
-A release build runs with --address-space (1 GiB): running out of it is an exit. A build with AddressSanitizer
-needs terabytes of addresses and keeps freed memory: give it --sanitized, which drops that limit and the one on
-memory, and keeps the others with more patience.
+A release build runs with --address-space (1 GiB); if it runs out of addresses, it exits. A build with AddressSanitizer
+needs terabytes of addresses and keeps freed memory. Use --sanitized for it, which drops that limit and the limit on
+memory, and allows more time for the others.
 """
 import argparse
 import bisect
@@ -63,7 +63,7 @@ class Connection:
         self.socket.sendall(struct.pack(">BBhBi", 4, 0, 0, opcode, len(body)) + body)
 
     def receive(self):
-        """The answer's opcode, and its body or the first MiB of it."""
+        """Returns the opcode of the response, and at most the first MiB of its body."""
         header = self.exactly(9)
         length = struct.unpack(">i", header[5:])[0]
         body = self.exactly(min(length, MEBIBYTE))
@@ -114,7 +114,7 @@ def outcome(answer):
             0x2000: "syntax", 0x2200: "invalid"}.get(code, hex(code))
 
 
-# --- What is stored
+# --- Stored data
 
 SCHEMA = [
     "CREATE KEYSPACE h WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}",
@@ -174,7 +174,7 @@ def fill(connection, rng):
 
 
 class Generator:
-    """Expressions by type, deeper ones rarer, and statements around them."""
+    """Generates expressions by type, and statements that contain them. Deeper expressions are rarer."""
 
     def __init__(self, seed):
         self.rng = random.Random(seed)
@@ -282,7 +282,7 @@ class Generator:
         return text, used, self.pick(0, 0, 5000, 10)
 
 
-# --- Attackers, the other client, and who watches
+# --- The attackers, the other client, and the monitor
 
 
 def attack(port, seed, stop, counts, log):
@@ -295,7 +295,7 @@ def attack(port, seed, stop, counts, log):
             log.flush()
         try:
             connection = connection or Connection(port)
-            if generator.rng.random() < 0.03:  # leaves without its answer
+            if generator.rng.random() < 0.03:  # disconnects before the response
                 connection.send(7, query_body(text, values, page_size))
                 connection.socket.close()
                 connection = None
@@ -308,7 +308,7 @@ def attack(port, seed, stop, counts, log):
 
 
 def probe(port, stop, waits):
-    """In a process of its own: how long each of a read and a write took, as (when, seconds, error)."""
+    """Runs in its own process. Measures how long each read and write takes, as (time, seconds, error)."""
     connection = Connection(port)
     turn = 0
     while not stop.is_set():
@@ -325,13 +325,13 @@ def probe(port, stop, waits):
 
 
 def echo(connection, other_end):
-    other_end.close()  # so that the end of who asks ends this
+    other_end.close()  # so that this process ends when the other one does
     while data := connection.recv(64):
         connection.sendall(data)
 
 
 def measure_machine(stop, pauses):
-    """The same exchange between two processes that do nothing else."""
+    """Measures the same exchange between two processes that do nothing else."""
     ours, theirs = socket.socketpair()
     other = multiprocessing.Process(target=echo, args=(theirs, ours), daemon=True)
     other.start()
@@ -370,7 +370,7 @@ def drain(queue):
 
 
 def longest_stall(waits, pauses):
-    """The longest wait less what the machine made others wait at the time; an hour has 300,000 of each."""
+    """The longest wait, minus the pauses of the machine at that time. An hour has 300,000 of each."""
     starts = [at for at, _ in pauses]  # in order: one process measures them
     longest = max((pause for _, pause in pauses), default=0)
     worst = 0.0
@@ -441,7 +441,7 @@ def report(arguments, process, alive, ended, peak, measured, machine, counts, se
     waits = sorted(wait[1] for wait in measured)
     errors = collections.Counter(error for _, _, error in measured if error)
     stall = longest_stall(measured, machine)
-    patience = 5 if arguments.sanitized else 1
+    time_factor = 5 if arguments.sanitized else 1
     print(f"statements: {sum(counts.values())} {dict(counts)}")
     print(f"the other client: {len(waits)} requests, median {waits[len(waits) // 2] * 1000:.1f} ms, "
           f"99% {waits[len(waits) * 99 // 100] * 1000:.1f} ms, longest {waits[-1] * 1000:.0f} ms, {stall * 1000:.0f} ms beyond the machine's "
@@ -451,11 +451,11 @@ def report(arguments, process, alive, ended, peak, measured, machine, counts, se
     if not alive or process.poll() != 0:
         with open(server_log, encoding="utf-8", errors="replace") as log:
             problems.append(f"the server exited with {process.poll()}:\n" + "\n".join(line[:300] for line in log.read().splitlines()[-8:]))
-    if ended > 10 * patience:
+    if ended > 10 * time_factor:
         problems.append("SIGTERM did not end it")
     if peak > arguments.memory * 1.2 and not arguments.sanitized:
         problems.append("it used more memory than it may")
-    if stall * 1000 > arguments.stall_ms * patience:
+    if stall * 1000 > arguments.stall_ms * time_factor:
         problems.append("another client waited too long")
     if errors:
         problems.append("another client was refused")

@@ -1,13 +1,14 @@
-// Ten times more requests than a server can serve: how it bears it, and how soon it is itself again.
+// Sends ten times more requests than a server can serve. Checks how the server behaves, and how soon it
+// recovers.
 //
 // Usage: overload HOST:PORT --pid PID [--seconds 60] [--factor 10] [--connections 64] [--kind
 // read|scan|write]
 //
-// First the server's capacity is measured with a window of requests that it can bear. Then requests are sent
-// at `factor` times that rate, whether they are answered or not, while another client asks one small thing
-// after the other: what is in memory, a row, and to write one. At the end sending stops, and that client's
-// answers must be as quick as before within five seconds. Exit status: 0; 1, a bar was missed; 2, it could
-// not run.
+// First it measures the server's capacity, with a bounded number of requests in flight. Then it sends
+// requests at `factor` times that rate, whether they are answered or not. Meanwhile another client sends one
+// small request after another: a read from memory, a read of a row, a write. Five seconds after the load
+// stops at the latest, that client must be answered as quickly as before. Exit status: 0 passed, 1 a limit
+// was missed, 2 could not run.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
@@ -61,17 +62,17 @@ struct Counts {
   uint64_t sent = 0, held_back = 0, answered = 0, overloaded = 0, other = 0, lost = 0;
 };
 
-// A connection that sends whatever it is told, and counts what comes back.
+// A connection that sends requests without waiting, and counts the responses.
 class Line {
  public:
   explicit Line(int socket) : socket_(socket), is_free_(streams, true) {}
   ~Line() { ::close(socket_); }
   Line(const Line&) = delete;
 
-  // False when the client itself has no room for more: no stream, or a socket that takes nothing.
+  // Returns false if the client itself cannot send more: no stream is free, or the socket is full.
   bool add(std::string& frame, bool writes) {
-    constexpr size_t most_unsent = 1u << 20;
-    if (under_way_ == streams || out_.size() > most_unsent || socket_ < 0) return false;
+    constexpr size_t max_unsent = 1u << 20;
+    if (under_way_ == streams || out_.size() > max_unsent || socket_ < 0) return false;
     while (!is_free_[next_]) next_ = (next_ + 1) % streams;
     is_free_[next_] = false;
     ++under_way_;
@@ -91,7 +92,7 @@ class Line {
     if (size > 0) out_.erase(0, static_cast<size_t>(size));
   }
 
-  // False when the server has closed.
+  // Returns false if the server has closed the connection.
   bool receive(Counts& counts) {
     char buffer[256u << 10];
     while (true) {
@@ -141,7 +142,7 @@ class Line {
   size_t under_way_ = 0;
 };
 
-// One small thing after the other, and how long each answer took.
+// Sends one small request after another, and measures how long each takes.
 class Prober {
  public:
   explicit Prober(std::unique_ptr<client::Connection> connection) : connection_(std::move(connection)) {
@@ -258,7 +259,7 @@ base::Status Overload::prepare() {
     protocol::Execute message;
     message.id = prepared.id;
     message.parameters.consistency = protocol::Consistency::one;
-    // Its last bytes, which the frame ends with, are another number for every request.
+    // The last bytes of the frame are a number that differs for every request.
     if (arguments_.kind == "write") message.parameters.values = {types::ValueView::of(position)};
     frame_.clear();
     protocol::FrameWriter writer(frame_, protocol::Direction::request,
@@ -272,7 +273,7 @@ base::Status Overload::prepare() {
   return {};
 }
 
-// Sends, receives, and looks at the server's memory now and then.
+// Sends, receives, and checks the server's memory from time to time.
 void Overload::turn(int wait_milliseconds) {
   std::vector<pollfd> entries;
   for (const auto& line : lines_) entries.push_back({line->socket(), POLLIN, 0});
@@ -316,7 +317,8 @@ void Overload::overload(double rate) {
   }
 }
 
-// The seconds until small things are answered as quickly as before. What is under way is still received.
+// Returns the seconds until small requests are answered as quickly as before. Responses that are still in
+// flight are received meanwhile.
 double Overload::recover(Clock::time_point stopped, double normal) {
   constexpr double longest = 20;
   const double bound = std::max(3 * normal, 50.0);
@@ -332,7 +334,7 @@ double Overload::recover(Clock::time_point stopped, double normal) {
 }
 
 int Overload::run() {
-  constexpr double most_seconds = 5;
+  constexpr double max_seconds = 5;
   const auto start = Clock::now();
   while (since(start) < 1) turn(1);
   const double normal = percentile(prober_->samples(start, Clock::now()), 0.9);
@@ -360,7 +362,7 @@ int Overload::run() {
     fmt::print("MISSED: {}\n", what);
     status = 1;
   };
-  require(recovery <= most_seconds, "as quick as before within 5 s");
+  require(recovery <= max_seconds, "as quick as before within 5 s");
   require(counts_.other == 0 && counts_.lost == 0, "no error but OVERLOADED");
   require(counts_.answered > 0, "requests are answered meanwhile");
   require(counts_.overloaded > 0, "some requests are OVERLOADED");
@@ -373,11 +375,12 @@ int Overload::run() {
 int main(int count, char** words) {
   Arguments arguments;
   std::string address;
-  CLI::App app("Ten times more requests than a server can serve");
+  CLI::App app("Sends ten times more requests than a server can serve");
   app.add_option("address", address, "HOST:PORT")->required();
   app.add_option("--pid", arguments.pid, "The server's process")->required();
-  app.add_option("--seconds", arguments.seconds, "How long")->capture_default_str();
-  app.add_option("--factor", arguments.factor, "Times the capacity")->capture_default_str();
+  app.add_option("--seconds", arguments.seconds, "Duration of the overload")->capture_default_str();
+  app.add_option("--factor", arguments.factor, "Requests, as a multiple of the capacity")
+      ->capture_default_str();
   app.add_option("--connections", arguments.connections, "Connections")->capture_default_str();
   app.add_option("--kind", arguments.kind, "read: a partition of 200 rows; scan: all rows; write: one row")
       ->check(CLI::IsMember({"read", "scan", "write"}))

@@ -1,4 +1,4 @@
-"""One row that is written more than anything else: big batches, and conditional writes that wait for each other."""
+"""One row that is written most of the time: large batches, and conditional writes that wait for each other."""
 import os
 import pathlib
 import struct
@@ -8,7 +8,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from test_stay_up import KEYSPACE, SLOW, Server, ask, frame, query, receive, run, server, started  # noqa: E402, F401
 
-MOST = 65_535  # statements that a BATCH can have
+MAX_STATEMENTS = 65_535  # of a BATCH
 
 
 def number(value):
@@ -16,7 +16,7 @@ def number(value):
 
 
 def prepare(connection, text):
-    """The statement's id as a BATCH names it."""
+    """Prepares a statement, and returns its id in the form that a BATCH contains."""
     encoded = text.encode()
     connection.sendall(frame(9, struct.pack(">i", len(encoded)) + encoded))
     opcode, body = receive(connection)
@@ -26,7 +26,7 @@ def prepare(connection, text):
 
 
 def batch(statement, rows):
-    """An unlogged BATCH: the statement once for each list of values."""
+    """An unlogged BATCH with the statement once for each list of values."""
     items = b"".join(b"\1" + statement + struct.pack(">H", len(row)) + b"".join(map(number, row)) for row in rows)
     return frame(0x0d, b"\1" + struct.pack(">H", len(rows)) + items + struct.pack(">HB", 1, 0))
 
@@ -51,10 +51,10 @@ def test_a_batch_of_one_row_costs_no_more_than_one_of_many_rows(server):  # noqa
     run(writer, "CREATE TABLE s.t (k int, c int, m map<int, int>, PRIMARY KEY (k, c))")
     one_row = prepare(writer, "UPDATE s.t SET m[?] = ? WHERE k = 1 AND c = 1")
     many_rows = prepare(writer, "UPDATE s.t SET m[?] = 1 WHERE k = 2 AND c = ?")
-    many = cost_of(server, writer, batch(many_rows, [(i, i) for i in range(MOST)]))
-    one = cost_of(server, writer, batch(one_row, [(i, i) for i in range(MOST)]))
+    many = cost_of(server, writer, batch(many_rows, [(i, i) for i in range(MAX_STATEMENTS)]))
+    one = cost_of(server, writer, batch(one_row, [(i, i) for i in range(MAX_STATEMENTS)]))
     assert one < 3 * many + 0.5, f"{one} s of CPU; {many} s for as many rows"
-    # The same as separate statements, a hundred in flight: each is a fragment of the row until they are merged.
+    # The same as separate statements, a hundred in flight. Each adds a fragment to the row until they are merged.
     before = cpu_seconds(server)
     for i in range(0, 8_000, 100):
         writer.sendall(b"".join(query(f"UPDATE s.t SET m[{j}] = 2 WHERE k = 1 AND c = 1") for j in range(i, i + 100)))
@@ -69,9 +69,9 @@ def test_a_batch_of_one_row_costs_no_more_than_one_of_many_rows(server):  # noqa
     assert cpu_seconds(server) - before < 5
 
 
-def test_writes_that_wait_for_a_hot_partition_hold_up_nobody_else(tmp_path):
-    """Many more of them than there are threads that may wait."""
-    # The batch may take longer than the waiting of others, on a busy machine too.
+def test_writes_that_wait_for_a_hot_partition_do_not_delay_others(tmp_path):
+    """Many more writes than there are threads in the blocking pool."""
+    # On a busy machine the batch may take longer than read_request_timeout.
     server = Server(data=str(tmp_path / "data"), arguments=["--set", "user_defined_functions_enabled=true",
                                                             "--set", "read_request_timeout=60s"])
     try:
@@ -79,7 +79,7 @@ def test_writes_that_wait_for_a_hot_partition_hold_up_nobody_else(tmp_path):
         run(other, KEYSPACE)
         run(other, "CREATE TABLE s.t (k int PRIMARY KEY, v int)")
         run(other, SLOW)
-        # Many seconds of work with the partition's lock held, within the 500,000 words of a statement: each has 18.
+        # Holds the partition's lock for many seconds. A statement has at most 500,000 tokens, and each update 18.
         slow = "".join("UPDATE s.t SET v = s.slow(1) WHERE k = 1;" for _ in range(27_000))
         holder.sendall(query(f"BEGIN BATCH UPDATE s.t SET v = 0 WHERE k = 1 IF v = null; {slow} APPLY BATCH", paged=False))
         hot = "UPDATE s.t SET v = 1 WHERE k = 1 IF v = 0"

@@ -1,4 +1,4 @@
-"""What single statements may ask for: memory, time, sizes of types. hostile.py looks for others."""
+"""Limits of single statements: memory, time, sizes of types. hostile.py searches for further cases."""
 import pathlib
 import signal
 import struct
@@ -27,7 +27,7 @@ def server(tmp_path):
 
 
 def error_of(answer):
-    """The code and the text of an error, or (0, "")."""
+    """Returns the code and the text of an error, or (0, "")."""
     opcode, body = answer
     if opcode != 0:
         return 0, ""
@@ -42,7 +42,7 @@ def prepared(connection, text):
 
 
 class MemoryWatch:
-    """The most memory that a server has while this runs, in MiB."""
+    """Measures the peak memory of a server in MiB while this runs."""
 
     def __init__(self, server):
         self.pid, self.peak, self.done = server.process.pid, 0, threading.Event()
@@ -107,7 +107,7 @@ def test_pages_of_large_rows_are_served_in_little_memory(server):
     assert watch.peak < 512
 
 
-def test_types_have_a_size(server):
+def test_types_have_a_maximum_size(server):
     connection = Connection(server.port)
     for text in ("SELECT mask_default((vector<float, 2147483647>)null) FROM system.local",
                  "SELECT mask_default((frozen<tuple<vector<float, 2147483647>>>)null) FROM system.local",
@@ -120,8 +120,8 @@ def test_types_have_a_size(server):
 LONG_NUMBER = {"a": struct.pack(">i", 0) + b"\x7f" + b"\xff" * 65000}
 
 
-def test_arithmetic_holds_nobody_up(server):
-    """Eight clients take logarithms of long numbers, for seconds each; other clients are served, and SIGTERM ends it."""
+def test_arithmetic_does_not_delay_others(server):
+    """Eight clients compute logarithms of long numbers for seconds each. Other clients are served, and SIGTERM stops the server."""
     connection = Connection(server.port)
     for statement in (KEYSPACE, "CREATE TABLE k.t (k int PRIMARY KEY, v int)", "INSERT INTO k.t (k, v) VALUES (1, 1)"):
         assert connection.query(statement)[0] == 8
@@ -140,7 +140,7 @@ def test_arithmetic_holds_nobody_up(server):
         assert connection.query("SELECT * FROM k.t")[0] == 8
     assert connection.query("CREATE TABLE k.x (k int PRIMARY KEY)")[0] == 8
     assert connection.query("UPDATE k.t SET v = 2 WHERE k = 1 IF EXISTS")[0] == 8
-    assert time.monotonic() - begun < 10  # a second or less when nothing else runs
+    assert time.monotonic() - begun < 10  # takes a second or less if nothing else runs
     server.process.send_signal(signal.SIGTERM)
     assert server.process.wait(timeout=15) == 0
 
@@ -158,7 +158,7 @@ def test_many_list_indexes_end_in_time(server):
 
 
 def test_hostile_statements():
-    """A few seconds of it; hours are run by hand, as its --help says."""
+    """Runs hostile.py for a few seconds. Longer runs are started by hand, as its --help says."""
     command = [sys.executable, str(pathlib.Path(hostile.__file__)), "--binary", BINARY, "--seconds", "20", "--stall-ms", "400"]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=180)
     assert ended.returncode == 0, ended.stdout + ended.stderr

@@ -1,4 +1,4 @@
-"""Staying up: many idle connections, more requests than can be served, clients that do not read.
+"""Availability under stress: many idle connections, more requests than can be served, clients that do not read.
 
 SECONDS=60 runs the overload for a minute instead of a few seconds; OVERLOAD names the load generator."""
 import os
@@ -29,14 +29,14 @@ STARTUP = frame(1, struct.pack(">HH", 1, 11) + b"CQL_VERSION" + struct.pack(">H"
 
 
 def query(text, stream=0, paged=True):
-    """As drivers ask: in pages of 5000 rows."""
+    """A QUERY message; if paged, in pages of 5000 rows, like drivers."""
     encoded = text.encode()
     options = struct.pack(">HBi", 1, 4, 5000) if paged else struct.pack(">HB", 1, 0)
     return frame(7, struct.pack(">i", len(encoded)) + encoded + options, stream)
 
 
 def receive(connection):
-    """One frame: its opcode and body."""
+    """Reads one frame, and returns its opcode and body."""
     def exactly(size):
         parts = b""
         while len(parts) < size:
@@ -67,7 +67,7 @@ def started(server, receive_buffer=0, user=None):
 
 
 def ask(connection, text):
-    """The answer's opcode and body."""
+    """Sends a query, and returns the opcode and body of the response."""
     connection.sendall(query(text))
     return receive(connection)
 
@@ -78,7 +78,7 @@ def run(connection, text):
 
 
 KEYSPACE = "CREATE KEYSPACE s WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}"
-# A millisecond a call.
+# Each call takes a millisecond.
 SLOW = ("CREATE FUNCTION s.slow (x int) CALLED ON NULL INPUT RETURNS int LANGUAGE lua AS "
         "$$ local n = 0; for i = 1, 100000 do n = n + i % 7 end; return n $$")
 
@@ -108,7 +108,7 @@ def test_ten_thousand_idle_connections(server, capsys):
         pytest.skip(f"this machine allows only {hard} descriptors")
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     before = resident_mebibytes(server)
-    # Each has been busy: a hundred requests at once make it receive into more than the least.
+    # Each connection has been busy: a hundred requests at once make its receive buffer grow.
     burst = b"".join(query("SELECT key FROM system.local", stream) for stream in range(100))
     connections = [started(server) for _ in range(IDLE)]
     for connection in connections[::10]:
@@ -131,7 +131,7 @@ def test_clients_that_do_not_read_hold_no_memory(server, capsys):
     run(writer, "CREATE TABLE s.t (k int, c int, v text, PRIMARY KEY (k, c))")
     for c in range(100):
         run(writer, f"INSERT INTO s.t (k, c, v) VALUES (1, {c}, '{'x' * 10_000}')")
-    # Each of 100 clients asks for 50 MiB and reads nothing of it; half of them without pages.
+    # Each of 100 clients requests 50 MiB and reads nothing, half of them without paging.
     before = resident_mebibytes(server)
     slow = [started(server, receive_buffer=4096) for _ in range(100)]
     peak = before
@@ -157,7 +157,7 @@ def test_clients_that_do_not_read_hold_no_memory(server, capsys):
 
 
 def test_clients_that_decode_slowly_are_served(server, capsys):
-    """More than they may have waiting, and for longer than a request may wait for the server."""
+    """They have more pending results than allowed, for longer than the queue timeout."""
     writer = started(server)
     run(writer, KEYSPACE)
     run(writer, "CREATE TABLE s.t (k int, c int, v text, PRIMARY KEY (k, c))")
@@ -191,18 +191,18 @@ def test_idle_connections_leave_descriptors_to_the_store(tmp_path):
         client = started(server, user=b"cassandra")
         run(client, KEYSPACE)
         run(client, "CREATE TABLE s.t (k int PRIMARY KEY, v text)")
-        # All at once: the server closes the oldest of them later than it accepts the next.
-        strangers = [socket.socket() for _ in range(900)]
-        for stranger in strangers:
-            stranger.setblocking(False)
-            stranger.connect_ex((server.host, server.port))
+        # All at once: the server closes the oldest later than it accepts the next.
+        unauthenticated = [socket.socket() for _ in range(900)]
+        for client in unauthenticated:
+            client.setblocking(False)
+            client.connect_ex((server.host, server.port))
         for k in range(100):  # several segments of the log
             run(client, f"INSERT INTO s.t (k, v) VALUES ({k}, '{'z' * 50_000}')")
         run(client, "SELECT count(*) FROM s.t")
-        run(started(server, user=b"cassandra"), "SELECT key FROM system.local")  # strangers make room
+        run(started(server, user=b"cassandra"), "SELECT key FROM system.local")  # the server closes unauthenticated connections to make room
         assert "Too many open files" not in server.read_log()
-        for stranger in strangers:
-            stranger.close()
+        for connection in unauthenticated:
+            connection.close()
     finally:
         server.close()
 
@@ -217,9 +217,9 @@ def test_a_request_that_needs_too_much_memory_is_refused(server):
     assert server.process.poll() is None
 
 
-def test_messages_that_never_end_hold_no_memory(server, capsys):
+def test_incomplete_messages_hold_no_memory(server, capsys):
     before = resident_mebibytes(server)
-    # Each of 60 clients sends all but the end of 16 MiB, as far as the server takes it.
+    # Each of 60 clients sends 16 MiB without the end, as far as the server reads it.
     message = query("SELECT " + "x" * (16 * 1024 * 1024 - 1000))[:-1000]
     halves = [started(server) for _ in range(60)]
     unsent = [memoryview(message)] * len(halves)
@@ -257,8 +257,8 @@ def test_a_small_statement_cannot_take_all_memory(server):
     assert resident_mebibytes(server) - before < 100
 
 
-def test_statements_of_clients_that_left_hold_nobody_up(tmp_path):
-    """More of them than there are threads for statements that may take long."""
+def test_statements_of_disconnected_clients_do_not_delay_others(tmp_path):
+    """More statements than there are threads for long statements."""
     server = Server(data=str(tmp_path / "data"), arguments=["--set", "user_defined_functions_enabled=true"])
     try:
         other = started(server)
@@ -272,7 +272,7 @@ def test_statements_of_clients_that_left_hold_nobody_up(tmp_path):
         leavers = [started(server) for _ in range(16)]
         for leaver in leavers:
             leaver.sendall(long_one)
-        # While they run, whoever waits behind them is refused in time.
+        # While they run, requests that wait behind them are refused in time.
         before = time.monotonic()
         opcode, body = ask(other, "INSERT INTO s.t (k, c) VALUES (1, 1) IF NOT EXISTS")
         assert opcode == 8 or body[:4] == b"\0\0\x10\x01", body  # OVERLOADED
@@ -280,7 +280,7 @@ def test_statements_of_clients_that_left_hold_nobody_up(tmp_path):
         for leaver in leavers:
             leaver.close()
         wait_until(lambda: ask(other, "SELECT count(*) FROM s.t WHERE k IN (1, 2)")[0] == 8)
-        # And a server that is to stop does not wait for the rest of a minute's work either.
+        # A shutdown does not wait for the rest of a minute's work.
         stayers = [started(server) for _ in range(9)]
         for stayer in stayers:
             stayer.sendall(long_one)
@@ -301,13 +301,13 @@ def test_a_read_that_takes_too_long_is_a_timeout(tmp_path):
             run(client, text)
         opcode, body = ask(client, "SELECT s.slow(k) FROM s.t")
         assert opcode == 0 and body[:4] == b"\0\0\x12\0" and b"Operation timed out" in body, body
-        run(client, "SELECT max(s.slow(k)) FROM s.t")  # read page by page, as it were
+        run(client, "SELECT max(s.slow(k)) FROM s.t")  # an aggregate has no timeout as a whole
     finally:
         server.close()
 
 
 @pytest.mark.parametrize("kind", ["read", "scan", "write"])
-def test_ten_times_more_than_it_can_serve(server, kind, capsys):
+def test_ten_times_the_capacity(server, kind, capsys):
     if not OVERLOAD:
         pytest.skip("OVERLOAD does not name the load generator")
     done = subprocess.run([OVERLOAD, f"{server.host}:{server.port}", "--pid", str(server.process.pid), "--seconds", SECONDS,

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Checks that every claim of docs/security.md names tests, and that these are there. `Suite.*` names all tests of a suite.
+"""Checks that every claim of docs/security.md names tests, and that they exist. `Suite.*` names all tests of a suite.
 
-Usage: check_security.py ROOT. Prints what is missing. A claim whose second cell begins with "(known" is a weakness that is
-documented and has no test."""
+Usage: check_security.py ROOT. Prints the missing ones. A claim whose second cell begins with "(known" is a documented
+weakness without a test."""
 import pathlib
 import re
 import sys
@@ -25,7 +25,7 @@ def tests_of(root):
 
 
 def claims_of(text):
-    """(claim, second cell, names) of each row of a table."""
+    """Yields (claim, second cell, names of tests) for each row of a table."""
     for line in text.splitlines():
         cells = [cell.strip() for cell in line.strip().strip("|").split(" | ")]
         if not line.startswith("|") or len(cells) != 2 or set(cells[0]) <= {"-", "|"} or cells[0] == "claim":

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Checks the tree against the folder table of docs/architecture.md. Usage: check_tree.py ROOT.
 
-1. Every #include of src, apps and include is allowed by the table; the page states the rules above it.
+1. The table allows every #include in src, apps and include. The page states the rules above the table.
 2. Every folder has a line in the table, and every line a folder.
 3. Sub-folders have a README.md of three to ten lines, and no folder has more than 40 code files.
-4. Only the engine names a storage engine, and the outcome of every property test is used.
+4. Only src/storage and src/engine include headers of a storage engine.
+5. Every property test uses the result of rc::check.
 
-Prints one line per problem and exits 1 when there are any.
+Prints one line per problem and exits with 1 if there are any.
 """
 import dataclasses
 import pathlib
@@ -17,27 +18,26 @@ PAGE = "docs/architecture.md"
 EVERYONE = {"base", "types"}
 MAX_CODE_FILES = 40
 README_LINES = range(3, 11)
-# Folders above the limit that are still to be split. Remove a folder from the list with its split.
-TO_BE_SPLIT = {"apps/sibyl", "src/advisor", "src/engine", "src/execute", "src/plan", "src/server", "src/types"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]')
+INCLUDE_ALL = re.compile(INCLUDE.pattern, re.M)
 ROW = re.compile(r"^\| `([a-z_/]+)/?` \|(.*)\|\s*$", re.M)
 
 
 @dataclasses.dataclass
 class Permissions:
-    """What the line of a folder allows: folders as an #include spells them, and single headers."""
+    """The includes that the line of a folder allows: folders as spelled in #include lines, and single headers."""
 
     always: set
     in_tests: set
 
 
 def short_name(folder):
-    """`src/advisor/review` → `advisor/review`: as #include lines and the table's last column spell it."""
+    """`src/advisor/review` → `advisor/review`: the spelling in #include lines and in the table's last column."""
     return folder.split("/", 1)[1] if folder.startswith(("src/", "apps/")) else folder
 
 
 def read_table(page):
-    """The folder table: path of each folder → Permissions."""
+    """Parses the folder table: path of each folder → Permissions."""
     table = {}
     for folder, cells in ROW.findall(page):
         always, _, in_tests = cells.split("|")[-1].partition("tests:")
@@ -54,12 +54,12 @@ def code_files(root, *tops):
 
 
 def code_folders(root):
-    """Folders that hold code, as paths from the root."""
+    """Folders with code, as paths relative to the root."""
     return sorted({str(path.parent.relative_to(root)) for path in code_files(root, "src", "apps", "include")})
 
 
 def folder_of(root, included, table):
-    """The folder of the table that an #include line leads to; None: a header of the system or of a library."""
+    """The folder in the table that has the included header; None for headers of the system or of a library."""
     for top in ("src", "apps", "include"):
         if (root / top / included).is_file():
             return str(pathlib.PurePath(top, included).parent)
@@ -76,7 +76,7 @@ def may_include(table, folder, target, included, test):
     own = main_folder(folder)
     line = table.get(folder if own == main_folder(target) else own)
     if folder == target or line is None:
-        return True  # a folder without a line is reported as such
+        return True  # check_map() reports folders without a line
     granted = line.always | (line.in_tests if test else set())
     if own == main_folder(target):
         return short_name(target) in granted
@@ -99,13 +99,13 @@ def check_includes(root, table):
 
 
 def check_permissions(root, table):
-    """Names of the last column that lead nowhere would allow nothing, silently."""
+    """Reports names in the last column that do not exist: they would silently allow nothing."""
     known = {short_name(folder) for folder in table}
     problems = []
     for folder, line in sorted(table.items()):
         for name in sorted(line.always | line.in_tests):
             if name not in known and not any((root / top / name).is_file() for top in ("src", "apps", "include")):
-                problems.append(f"{PAGE} lets `{folder}` include `{name}`, which is not there")
+                problems.append(f"{PAGE} lets `{folder}` include `{name}`, which does not exist")
             elif folder.count("/") > 1 and not f"{name}/".startswith(short_name(main_folder(folder)) + "/"):
                 problems.append(f"{PAGE} lets `{folder}` include `{name}`: that belongs in the line of `{main_folder(folder)}`")
     return problems
@@ -118,7 +118,7 @@ def check_readmes(root):
             continue
         readme = root / folder / "README.md"
         if not readme.is_file():
-            problems.append(f"{folder}: there is no README.md (what lives here, what may enter, where to start reading)")
+            problems.append(f"{folder}: README.md is missing (what the folder contains, what belongs in it, where to start reading)")
             continue
         lines = len([line for line in readme.read_text(encoding="utf-8").splitlines() if line.strip()])
         if lines not in README_LINES:
@@ -130,15 +130,13 @@ def check_sizes(root):
     problems = []
     for folder in code_folders(root):
         files = len([path for path in code_files(root, folder) if path.parent == root / folder and not is_test(path)])
-        if files > MAX_CODE_FILES and folder not in TO_BE_SPLIT:
+        if files > MAX_CODE_FILES:
             problems.append(f"{folder}: {files} code files, more than {MAX_CODE_FILES}: split it into sub-folders")
-        if files <= MAX_CODE_FILES and folder in TO_BE_SPLIT:
-            problems.append(f"{folder}: only {files} code files: remove it from TO_BE_SPLIT in tests/tree/check_tree.py")
     return problems
 
 
 def check_engine_names(root):
-    """Only `engine` (and the store itself) names RocksDB."""
+    """Only `engine` and the store itself may include headers of RocksDB."""
     problems = []
     for path in code_files(root, "src"):
         relative = path.relative_to(root)
@@ -147,18 +145,53 @@ def check_engine_names(root):
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
             match = INCLUDE.match(line)
             if match and ("rocksdb" in match.group(1) or "rados" in match.group(1)):
-                problems.append(f"{relative}:{number}: only engine names an engine")
+                problems.append(f"{relative}:{number}: only src/storage and src/engine may include a storage engine")
     return problems
 
 
 def check_properties(root):
-    """A property test whose outcome is not used cannot fail."""
+    """Finds property tests that cannot fail, because they do not use the result of rc::check."""
     problems = []
     for path in sorted([*root.glob("src/**/*.cc"), *root.glob("apps/**/*.cc"), *root.glob("tests/**/*.cc")]):
         text = path.read_text(encoding="utf-8")
         for match in re.finditer(r"[;{}]\s*rc::check\(", text):
             number = text.count("\n", 0, match.end()) + 1
-            problems.append(f"{path.relative_to(root)}:{number}: the outcome of rc::check is not used")
+            problems.append(f"{path.relative_to(root)}:{number}: the result of rc::check is not used")
+    return problems
+
+
+STANDARD = {
+    "array": r"std::array\b", "atomic": r"std::atomic\b", "chrono": r"std::chrono::", "deque": r"std::deque\b",
+    "functional": r"std::(?:function|move_only_function)\b", "map": r"std::(?:multi)?map\b", "memory": r"std::(?:unique_ptr|shared_ptr)\b",
+    "mutex": r"std::(?:mutex|lock_guard|unique_lock)\b", "optional": r"std::optional\b", "set": r"std::set\b", "span": r"std::span\b",
+    "string": r"std::string\b", "string_view": r"std::string_view\b", "thread": r"std::thread\b",
+    "unordered_map": r"std::unordered_map\b", "variant": r"std::variant\b", "vector": r"std::vector\b",
+}
+ALSO = {"string": {"string_view"}}  # headers that provide what others do
+COMMENT = re.compile(r"//[^\n]*")
+
+
+def check_standard_includes(root):
+    """Each header, or a header of the project that it includes, includes the standard headers of the names that it uses."""
+    headers = {}
+    for path in code_files(root, "src", "apps", "include"):
+        if path.suffix == ".h":
+            text = path.read_text(encoding="utf-8")
+            headers[str(path.relative_to(root)).split("/", 1)[1]] = (path.relative_to(root), COMMENT.sub("", text), INCLUDE_ALL.findall(text))
+
+    def included(name, seen):
+        for one in headers[name][2]:
+            if one not in seen:
+                seen.add(one)
+                seen |= ALSO.get(one, set())
+                if one in headers:
+                    included(one, seen)
+        return seen
+
+    problems = []
+    for name, (path, text, _) in sorted(headers.items()):
+        seen = included(name, set())
+        problems += [f"{path}: uses <{header}> and does not include it" for header, use in STANDARD.items() if header not in seen and re.search(use, text)]
     return problems
 
 
@@ -173,7 +206,7 @@ def check_map(root, table):
             present |= {str(p.relative_to(root)) for p in children}
         else:
             present.add(top)
-    problems = [f"{PAGE} lists `{name}`, which is not there" for name in sorted(table) if not (root / name).is_dir()]
+    problems = [f"{PAGE} lists `{name}`, which does not exist" for name in sorted(table) if not (root / name).is_dir()]
     problems += [f"`{name}` has no line in {PAGE}" for name in sorted(present - set(table))]
     return problems
 
@@ -182,7 +215,7 @@ def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
     table = read_table((root / PAGE).read_text(encoding="utf-8"))
     problems = check_map(root, table) + check_permissions(root, table) + check_includes(root, table)
-    problems += check_readmes(root) + check_sizes(root) + check_engine_names(root) + check_properties(root)
+    problems += check_readmes(root) + check_sizes(root) + check_engine_names(root) + check_properties(root) + check_standard_includes(root)
     for problem in problems:
         print(problem)
     return 1 if problems else 0

@@ -1,4 +1,4 @@
-"""The tree check can fail: every kind of problem it looks for is planted in a copy of the tree, and found."""
+"""Checks that check_tree.py finds every kind of problem, by adding each to a copy of the tree."""
 import pathlib
 import re
 import shutil
@@ -29,7 +29,7 @@ def test_the_tree_is_clean(tmp_path):
 def test_forbidden_includes_are_found(tmp_path):
     copy_tree(tmp_path)
     forbidden = {
-        "src/types/bad.h": "plan/term.h",
+        "src/types/bad.h": "plan/terms/term.h",
         "src/base/bad.h": "types/type.h",
         "src/plan/bad.cc": "execute/execute.h",
         "src/execute/bad.cc": "protocol/frame.h",
@@ -44,10 +44,10 @@ def test_forbidden_includes_are_found(tmp_path):
         assert f"{name}:1:" in found and included in found
 
 
-def test_only_the_engine_names_an_engine(tmp_path):
+def test_storage_engines_are_included_only_by_storage_and_engine(tmp_path):
     copy_tree(tmp_path)
     (tmp_path / "src/server/bad.cc").write_text("#include <rocksdb/db.h>\n")
-    assert any("src/server/bad.cc:1: only engine names an engine" in line for line in problems(tmp_path))
+    assert any("src/server/bad.cc:1: only src/storage and src/engine may include a storage engine" in line for line in problems(tmp_path))
 
 
 def test_the_folder_map_is_checked_both_ways(tmp_path):
@@ -68,7 +68,7 @@ def edit_page(root, old, new):
     page.write_text(text.replace(old, new))
 
 
-def test_the_page_decides_what_may_be_included(tmp_path):
+def test_the_page_defines_the_allowed_includes(tmp_path):
     copy_tree(tmp_path)
     edit_page(tmp_path, "protocol`; tests: `server` |", "protocol` |")
     edit_page(tmp_path, "| `src/auth` |", "| `src/auth` | x | `cql` |\n| `src/older` |")
@@ -78,7 +78,7 @@ def test_the_page_decides_what_may_be_included(tmp_path):
     assert not any("src/auth/fine.h" in line for line in found)
 
 
-def test_what_tests_may_include_is_forbidden_elsewhere(tmp_path):
+def test_includes_for_tests_are_forbidden_in_other_code(tmp_path):
     copy_tree(tmp_path)
     for name in ("good_test.cc", "bad.cc"):
         (tmp_path / "src/plan" / name).write_text('#include "storage/memory/memory_store.h"\n')
@@ -90,7 +90,7 @@ def test_names_in_the_last_column_must_exist(tmp_path):
     edit_page(tmp_path, "| `storage` |", "| `storage`, `cql` |")
     edit_page(tmp_path, "`storage/store.h`", "`storage/gone.h`")
     found = problems(tmp_path)
-    assert "docs/architecture.md lets `src/execute` include `storage/gone.h`, which is not there" in found
+    assert "docs/architecture.md lets `src/execute` include `storage/gone.h`, which does not exist" in found
     assert any("lets `src/storage/memory` include `cql`: that belongs in the line of `src/storage`" in line for line in found)
 
 
@@ -107,7 +107,7 @@ def add_folder(root, name, line=True, readme=4, files=1):
     return folder
 
 
-def test_sub_folders_include_one_another_only_as_the_page_says(tmp_path):
+def test_sub_folders_follow_the_page(tmp_path):
     copy_tree(tmp_path)
     add_folder(tmp_path, "src/row/lower")
     upper = add_folder(tmp_path, "src/row/upper")
@@ -115,7 +115,7 @@ def test_sub_folders_include_one_another_only_as_the_page_says(tmp_path):
     assert problems(tmp_path) == ["src/row/upper/file_0.h:3: row/upper may not include row/lower/file_0.h"]
     edit_page(tmp_path, "| `src/row/upper` | new | – |", "| `src/row/upper` | new | `row/lower` |")
     assert problems(tmp_path) == []
-    (upper / "file_0.h").write_text('#include "row/merge.h"\n#include "plan/term.h"\n')
+    (upper / "file_0.h").write_text('#include "row/merge.h"\n#include "plan/terms/term.h"\n')
     (tmp_path / "src/row/top.h").write_text('#include "row/lower/file_0.h"\n')
     (tmp_path / "src/cql/other.h").write_text('#include "row/lower/file_0.h"\n')
     (tmp_path / "src/plan/fine.h").write_text('#include "row/lower/file_0.h"\n')
@@ -123,11 +123,11 @@ def test_sub_folders_include_one_another_only_as_the_page_says(tmp_path):
         "src/cql/other.h:1: cql may not include row/lower/file_0.h",
         "src/row/top.h:1: row may not include row/lower/file_0.h",
         "src/row/upper/file_0.h:1: row/upper may not include row/merge.h",
-        "src/row/upper/file_0.h:2: row/upper may not include plan/term.h",
+        "src/row/upper/file_0.h:2: row/upper may not include plan/terms/term.h",
     ]
 
 
-def test_sub_folders_are_in_the_map_and_have_a_readme(tmp_path):
+def test_sub_folders_need_a_line_and_a_readme(tmp_path):
     copy_tree(tmp_path)
     add_folder(tmp_path, "src/row/unlisted", line=False)
     add_folder(tmp_path, "src/row/unexplained", readme=0)
@@ -137,7 +137,7 @@ def test_sub_folders_are_in_the_map_and_have_a_readme(tmp_path):
         "`src/row/unlisted` has no line in docs/architecture.md",
         "apps/client/verbose/README.md: 11 lines, not 3 to 10",
         "src/row/terse/README.md: 2 lines, not 3 to 10",
-        "src/row/unexplained: there is no README.md (what lives here, what may enter, where to start reading)",
+        "src/row/unexplained: README.md is missing (what the folder contains, what belongs in it, where to start reading)",
     ]
 
 
@@ -150,14 +150,14 @@ def test_no_folder_has_more_than_forty_code_files(tmp_path):
     assert problems(tmp_path) == ["src/row/crowded: 41 code files, more than 40: split it into sub-folders"]
 
 
-def test_the_list_of_folders_to_split_shrinks(tmp_path):
-    copy_tree(tmp_path)
-    for path in (tmp_path / "src/types").glob("*.h"):
-        path.unlink()
-    assert any(line.startswith("src/types: only ") for line in problems(tmp_path))
-
-
-def test_properties_without_a_used_outcome_are_found(tmp_path):
+def test_unused_results_of_properties_are_found(tmp_path):
     copy_tree(tmp_path)
     (tmp_path / "src/types/bad_test.cc").write_text("TEST(A, B) {\n  rc::check([] {});\n}\n")
-    assert problems(tmp_path) == ["src/types/bad_test.cc:2: the outcome of rc::check is not used"]
+    assert problems(tmp_path) == ["src/types/bad_test.cc:2: the result of rc::check is not used"]
+
+
+def test_missing_standard_headers_are_found(tmp_path):
+    copy_tree(tmp_path)
+    (tmp_path / "src/base/bad.h").write_text("#pragma once\n// std::map in a comment\nstd::vector<int> list;\n")
+    (tmp_path / "src/base/good.h").write_text('#pragma once\n#include "base/result.h"\nstd::string text;\n')
+    assert problems(tmp_path) == ["src/base/bad.h: uses <vector> and does not include it"]

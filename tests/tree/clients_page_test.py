@@ -1,4 +1,4 @@
-"""docs/clients.md has a row for every feature that the clients are asked for, and only columns of known clients."""
+"""docs/clients.md has a row for every tested feature, and a column only for known clients."""
 import pathlib
 import sys
 
@@ -9,7 +9,7 @@ from features import CLIENTS, FEATURES  # noqa: E402
 from report import HEAD, OLDER, merged, read_page, render  # noqa: E402
 
 
-def test_the_page_has_the_shape_of_the_feature_list():
+def test_the_page_matches_the_feature_list():
     text = (ROOT / "docs/clients.md").read_text(encoding="utf-8")
     columns = read_page(text)
     assert columns and set(columns) <= set(CLIENTS.values())
@@ -18,10 +18,10 @@ def test_the_page_has_the_shape_of_the_feature_list():
         assert version, title
         assert list(cells) == list(FEATURES), title
         assert set(cells.values()) <= {"yes", "no", "–"}, (title, cells)
-    assert text.startswith(HEAD) and render(columns) == text, "made by tests/drivers/report.py, not by hand"
+    assert text.startswith(HEAD) and render(columns) == text, "tests/drivers/report.py generates this page; do not edit it"
 
 
-def test_a_column_of_an_earlier_run_says_so():
+def test_columns_of_earlier_runs_are_marked():
     ran, skipped, absent = list(CLIENTS)[:3]
     title = CLIENTS.get
     before = {title(client): ("1.0", {feature: "yes" for feature in FEATURES}) for client in (ran, skipped, absent)}

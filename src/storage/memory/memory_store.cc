@@ -87,7 +87,7 @@ void apply(WriteSet::Operation&& operation, Tree& tree) {
   }
 }
 
-// Every record of a tree is whole, and no write comes between the tree and its purge.
+// Every record of a tree is whole, and no write happens between taking the tree and purging it.
 class TreeView final : public Purger::View {
  public:
   explicit TreeView(Tree tree) : tree_(std::move(tree)) {}
@@ -132,7 +132,7 @@ class MemoryStore final : public Store {
   StoreStatistics statistics() const override;
 
  private:
-  // Writing sweeps the store slowly, so that what expires goes without anybody asking.
+  // Commits sweep the store slowly, so that expired data is removed without a call of compact().
   static constexpr uint64_t commits_per_sweep = 256;
   static constexpr size_t records_per_sweep = 1024;
 
@@ -144,12 +144,12 @@ class MemoryStore final : public Store {
   }
   void publish(Tree tree) {
     const std::lock_guard lock(publishing_);
-    std::swap(tree_, tree);  // so that the old one is freed after the lock
+    std::swap(tree_, tree);  // the old tree is freed after the lock is released
   }
 
   const Options options_;
   base::SystemClock system_clock_;
-  std::mutex writing_;  // held by the one who makes the next tree; guards policy_, attempts_, sweep_from_
+  std::mutex writing_;  // held while the next tree is built; guards policy_, attempts_, sweep_from_
   std::shared_ptr<const PurgePolicy> policy_;
   uint64_t attempts_ = 0;
   Bytes sweep_from_;
@@ -178,7 +178,7 @@ base::Status MemoryStore::compact(BytesView begin, BytesView end) {
   return {};
 }
 
-// Visits up to `limit` records and gives the key to go on from; empty at the end.
+// Visits up to `limit` records and returns the key to continue from; empty at the end.
 Bytes MemoryStore::purge(BytesView begin, BytesView end, size_t limit) {
   base::Clock& clock = options_.clock != nullptr ? *options_.clock : system_clock_;
   Tree tree = newest();

@@ -1,7 +1,7 @@
 // A store in memory: for tests, for the simulator and for `:memory:`.
 //
-// It keeps the whole contract of store.h but survives nothing. It is deterministic: it has no threads, a
-// commit is done before commit() returns and calls back on the caller's thread, and time and failures come
+// Implements the whole contract of store.h except durability. It is deterministic: it has no threads, a
+// commit completes and calls back on the caller's thread before commit() returns, and time and failures come
 // from its options.
 #pragma once
 
@@ -14,13 +14,13 @@
 namespace sibyl::storage::memory {
 
 struct Options {
-  base::Clock* clock =
-      nullptr;  // when compact() asks what has expired; must outlive the store; nullptr: the system's
-  // Whether the n-th commit (from 1) fails. Called once for each, in their order.
+  // Tells compact() what has expired. Must outlive the store. nullptr: the system clock.
+  base::Clock* clock = nullptr;
+  // Returns true if the n-th commit (from 1) must fail. Called once for each commit, in order.
   std::function<bool(uint64_t number)> fail_commit;
 };
 
-// Fails one commit in `one_in`, chosen by the seed.
+// Returns a function that fails one commit in `one_in`, chosen by the seed.
 std::function<bool(uint64_t)> seeded_failures(uint64_t seed, uint64_t one_in);
 
 std::unique_ptr<Store> make_store(Options options = {});

@@ -28,7 +28,7 @@ const MakeHarness make_harness = [] { return std::make_unique<MemoryHarness>(); 
 INSTANTIATE_TEST_SUITE_P(Memory, StoreConformance, testing::Values(make_harness));
 INSTANTIATE_TEST_SUITE_P(Memory, StorePurge, testing::Values(make_harness));
 
-TEST(MemoryStore, FailuresComeFromTheSeed) {
+TEST(MemoryStore, FailuresAreChosenBySeed) {
   const auto run = [](uint64_t seed) {
     memory::Options options;
     options.fail_commit = memory::seeded_failures(seed, 3);
@@ -47,7 +47,7 @@ TEST(MemoryStore, FailuresComeFromTheSeed) {
   EXPECT_NE(run(1).find('x'), std::string::npos);
 }
 
-TEST(MemoryStore, WritingSweepsOutWhatHasExpired) {
+TEST(MemoryStore, CommitsPurgeExpiredData) {
   MemoryHarness harness;
   harness.clock().set_micros(1'000'000'000);
   harness.store().set_purge_policy(purge_policy());

@@ -6,7 +6,7 @@
 namespace sibyl::storage::memory {
 namespace {
 
-// Mixed once more so that near keys' priorities have nothing in common.
+// Mixes the hash once more, so that similar keys get unrelated priorities.
 uint64_t priority_of(BytesView key) {
   uint64_t hash = std::hash<BytesView>{}(key);
   hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9ULL;
@@ -31,13 +31,13 @@ NodePointer make_node(const Node& from, NodePointer left, NodePointer right) {
   return make_node(from.record, from.priority, std::move(left), std::move(right));
 }
 
-// Ties by key, so that the shape is unique.
+// Breaks ties by key, so that the shape is unique.
 bool above(const Node& left, const Node& right) {
   if (left.priority != right.priority) return left.priority > right.priority;
   return left.record->key < right.record->key;
 }
 
-// What is below `key`, and what is at or above it.
+// Returns the nodes below `key`, and those at or above it.
 std::pair<NodePointer, NodePointer> split(const NodePointer& node, BytesView key) {
   if (!node) return {};
   if (node->record->key < key) {
@@ -48,7 +48,7 @@ std::pair<NodePointer, NodePointer> split(const NodePointer& node, BytesView key
   return {std::move(low), make_node(*node, std::move(high), node->right)};
 }
 
-// Every key of `low` is below every key of `high`.
+// REQUIRES: every key of `low` is below every key of `high`.
 NodePointer join(const NodePointer& low, const NodePointer& high) {
   if (!low) return high;
   if (!high) return low;
@@ -60,7 +60,7 @@ NodePointer insert(const NodePointer& node, std::shared_ptr<const Record> record
   const BytesView key = record->key;
   const int order = node ? key.compare(node->record->key) : 0;
   if (node && order == 0) return make_node(std::move(record), priority, node->left, node->right);
-  // Ties by key, so that the shape is unique.
+  // Breaks ties by key, so that the shape is unique.
   if (!node || priority > node->priority || (priority == node->priority && order < 0)) {
     auto [low, high] = split(node, key);
     return make_node(std::move(record), priority, std::move(low), std::move(high));
@@ -69,7 +69,7 @@ NodePointer insert(const NodePointer& node, std::shared_ptr<const Record> record
   return make_node(*node, node->left, insert(node->right, std::move(record), priority));
 }
 
-// REQUIRES: the key is there.
+// REQUIRES: the key exists.
 NodePointer remove(const NodePointer& node, BytesView key) {
   const int order = key.compare(node->record->key);
   if (order == 0) return join(node->left, node->right);
@@ -126,8 +126,8 @@ void Cursor::descend(BytesView key, bool equal_is_left) {
   }
 }
 
-// After a descent the path ends beside the gap; the wanted record is the last one on the path from which it
-// turned to the wanted side.
+// A descent ends next to the position of `key`. The wanted record is the last one on the path at which the
+// descent turned to the other side.
 void Cursor::seek(BytesView key) {
   descend(key, true);
   while (!path_.empty() && BytesView(path_.back()->record->key) < key) path_.pop_back();

@@ -1,11 +1,11 @@
-// A persistent sorted map of byte strings: the memory store's heart.
+// A persistent sorted map of byte strings: the memory store's data structure.
 //
-// A Tree is a value: copying it is one reference count, and every change gives a new tree that shares all but
-// the path to the change with the old one. So a snapshot is a copy, readers need no lock, and what no tree
-// refers to any more is freed. Built as a treap whose priorities are a hash of the key: its shape depends on
-// its contents alone, never on the order of changes or on chance.
+// A Tree is a value. Copying it increments one reference count. Every change returns a new tree that shares
+// all nodes with the old one except the path to the change. Thus a snapshot is a copy, readers need no lock,
+// and nodes are freed when no tree refers to them. It is a treap whose priorities are hashes of the keys, so
+// its shape depends only on its contents and not on the order of changes.
 //
-// Trees that share nodes may be used and dropped by different threads.
+// Trees that share nodes may be used and destroyed by different threads.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ struct Record {
 struct Node {
   std::shared_ptr<const Record> record;
   uint64_t priority = 0;
-  uint64_t bytes = 0;  // of keys and values, children included
+  uint64_t bytes = 0;  // of keys and values in this subtree
   std::shared_ptr<const Node> left;
   std::shared_ptr<const Node> right;
 };
@@ -38,7 +38,7 @@ class Tree {
   const Record* find(BytesView key) const;
   [[nodiscard]] Tree with(Bytes key, Bytes value) const;
   [[nodiscard]] Tree without(BytesView key) const;
-  // Logarithmic, whatever lies in [begin, end); freeing it is not.
+  // Takes logarithmic time, excluding the time to free the removed nodes.
   [[nodiscard]] Tree without_range(BytesView begin, BytesView end) const;
 
   uint64_t bytes() const { return root_ ? root_->bytes : 0; }
@@ -54,16 +54,16 @@ class Tree {
   Tree() = default;
 };
 
-// A place in a tree, which must outlive it. Starts nowhere.
+// A position in a tree, which must outlive the cursor. Invalid until the first seek.
 class Cursor {
  public:
   explicit Cursor(const Tree& tree) : root_(tree.root()) {}
 
   bool valid() const { return !path_.empty(); }
   const Record& record() const { return *path_.back()->record; }
-  void seek(BytesView key);           // the first record at or after key
-  void seek_for_prev(BytesView key);  // the last record at or before key
-  void seek_before(BytesView key);    // the last record before key
+  void seek(BytesView key);           // moves to the first record at or after key
+  void seek_for_prev(BytesView key);  // moves to the last record at or before key
+  void seek_before(BytesView key);    // moves to the last record before key
   void seek_to_last();
   void next();  // REQUIRES: valid()
   void prev();  // REQUIRES: valid()
@@ -71,7 +71,7 @@ class Cursor {
  private:
   void descend(BytesView key, bool equal_is_left);
   const Node* root_;
-  std::vector<const Node*> path_;  // from the root to the place
+  std::vector<const Node*> path_;  // from the root to the current node
 };
 
 }  // namespace sibyl::storage::memory

@@ -8,7 +8,7 @@
 namespace sibyl::storage::rocksdb {
 namespace {
 
-// Compactions that are remembered after their end.
+// Finished compactions to remember.
 constexpr size_t max_ended = 256;
 
 std::string base_name(const std::string& path) {
@@ -79,7 +79,7 @@ void BackgroundListener::OnCompactionCompleted(::rocksdb::DB*, const ::rocksdb::
 
 void BackgroundListener::OnBackgroundError(::rocksdb::BackgroundErrorReason reason,
                                            ::rocksdb::Status* status) {
-  // A compaction that meets a damaged block changes nothing, so writes need not stop for it.
+  // A compaction that encounters a damaged block changes nothing, so writes need not stop.
   if (reason == ::rocksdb::BackgroundErrorReason::kCompaction && status->IsCorruption()) {
     damage_->background(*status);
     errors_ += 1;
@@ -87,17 +87,16 @@ void BackgroundListener::OnBackgroundError(::rocksdb::BackgroundErrorReason reas
     return;
   }
   errors_ += 1;
-  // One that cannot write its results leaves its inputs as they were, and RocksDB tries it again after a
-  // pause.
+  // A compaction that cannot write its outputs leaves its inputs unchanged, and RocksDB retries it later.
   if (reason == ::rocksdb::BackgroundErrorReason::kCompaction && status->IsNoSpace()) {
-    lacked_room_ = true;
+    had_space_shortage_ = true;
     *status = ::rocksdb::Status::OK();
     return;
   }
   failed_ = true;
 }
 
-// RocksDB's own recovery waits until there is room for all write buffers, and meanwhile refuses Resume().
+// RocksDB's own recovery waits until there is space for all write buffers, and refuses Resume() meanwhile.
 void BackgroundListener::OnErrorRecoveryBegin(::rocksdb::BackgroundErrorReason, ::rocksdb::Status status,
                                               bool* auto_recovery) {
   status.PermitUncheckedError();

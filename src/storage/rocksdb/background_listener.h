@@ -1,5 +1,5 @@
-// What RocksDB does in the background: how far the tables have been written to files, which compactions run,
-// and whether any of it failed. Thread-safe.
+// Tracks RocksDB's background work: how far memory tables have been flushed, which compactions run, and
+// whether any of it failed. Thread-safe.
 #pragma once
 
 #include <rocksdb/listener.h>
@@ -26,33 +26,34 @@ class BackgroundListener final : public ::rocksdb::EventListener {
  public:
   explicit BackgroundListener(std::shared_ptr<DamageReport> damage) : damage_(std::move(damage)) {}
 
-  // Everything up to this sequence number is in files and needs no log.
+  // Everything up to this sequence number is in table files and no longer needs the log.
   uint64_t flushed() const { return flushed_.load(); }
 
-  // Whether writing a file failed, since that was forgotten last.
+  // True if writing a file has failed since the last forget_failure().
   bool failed() const { return failed_.load(std::memory_order_relaxed); }
   void forget_failure() { failed_ = false; }
 
-  // Whether a compaction found no room, since this was asked last.
-  bool take_lack_of_room() { return lacked_room_.exchange(false); }
+  // Returns true if a compaction ran out of space since the last call.
+  bool take_space_shortage() { return had_space_shortage_.exchange(false); }
 
-  // The highest number of a table file that RocksDB has begun to write. All that a file of this or a lower
-  // number holds was written to the tables before this call.
+  // The highest number of a table file that RocksDB has begun to write. The contents of files up to this
+  // number were written to the memory tables before this call.
   uint64_t last_file() const { return last_file_.load(); }
   void set_last_file(uint64_t number);
 
-  // Whether all that the file holds was written to the tables when last_file() was `last_file`: the file is
-  // older, or compactions made it of such files.
+  // Returns true if the whole content of `file` was in the memory tables when last_file() returned
+  // `last_file`: the file is older, or compactions produced it from such files.
   bool was_written_before(uint64_t file, uint64_t last_file) const;
 
-  // While one lives no compaction begins, and none runs that reads a file above `last_file`. Flushes go on.
+  // While an object exists, no compaction starts, and no running compaction reads a file above `last_file`.
+  // Flushes continue.
   class Pause {
    public:
     Pause(BackgroundListener& listener, uint64_t last_file, std::chrono::milliseconds patience);
     ~Pause();
     Pause(const Pause&) = delete;
     Pause& operator=(const Pause&) = delete;
-    // False when one still ran after `patience`.
+    // False if such a compaction was still running after `patience`.
     bool holds() const { return holds_; }
 
    private:
@@ -60,9 +61,9 @@ class BackgroundListener final : public ::rocksdb::EventListener {
     bool holds_ = false;
   };
 
-  // The compactions that run; of their inputs only the names are known here.
+  // The running compactions. Of their input files only the names are filled in.
   std::vector<StoreTask> tasks() const;
-  // The numbers of flushes, compactions and errors.
+  // Fills in the counts of flushes, compactions and errors.
   void fill(StoreStatistics& statistics) const;
 
   void OnFlushBegin(::rocksdb::DB* database, const ::rocksdb::FlushJobInfo& info) override;
@@ -84,20 +85,20 @@ class BackgroundListener final : public ::rocksdb::EventListener {
   const std::shared_ptr<DamageReport> damage_;
   std::atomic<uint64_t> flushes_ = 0, flush_bytes_ = 0, errors_ = 0;
   std::atomic<uint64_t> compactions_ = 0, compaction_read_ = 0, compaction_written_ = 0;
-  std::atomic<bool> lacked_room_ = false;
+  std::atomic<bool> had_space_shortage_ = false;
   std::atomic<uint64_t> last_file_ = 1;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::map<int, StoreTask> tasks_;  // by job; guarded by mutex_
+  std::map<int, StoreTask> tasks_;  // by job id; guarded by mutex_
   int pauses_ = 0;                  // guarded by mutex_
-  // The last compactions, as numbers of files; guarded by mutex_.
+  // The most recent compactions, as file numbers; guarded by mutex_.
   struct Ended {
     std::vector<uint64_t> inputs, outputs;
   };
   std::deque<Ended> ended_;
 };
 
-// The number of a table file, by its name or path; 0 for other files.
+// Returns the number of a table file from its name or path; 0 for other files.
 uint64_t table_file_number(std::string_view path);
 
 }  // namespace sibyl::storage::rocksdb

@@ -36,7 +36,7 @@ base::Status write_file(const std::string& path, const std::string& contents) {
   return {};
 }
 
-// The first `size` bytes; gives their checksum.
+// Copies the first `size` bytes and returns their checksum.
 base::Result<uint32_t> copy_file(const std::string& source, const std::string& target, uint64_t size) {
   const base::File from(source, O_RDONLY);
   if (!from) return base::fail(base::file_error("open", source, errno));
@@ -71,7 +71,7 @@ base::Result<uint32_t> checksum_of(const std::string& path) {
   }
 }
 
-// A table file's checksum as it was when the file was written; older files have none.
+// The checksum that RocksDB computed when it wrote the table file. Older files have none.
 std::optional<uint32_t> known_checksum(const ::rocksdb::LiveFileStorageInfo& file) {
   static const std::string known =
       ::rocksdb::GetFileChecksumGenCrc32cFactory()->CreateFileChecksumGenerator({})->Name();
@@ -128,7 +128,7 @@ base::Result<std::vector<CheckpointFile>> make_checkpoint(::rocksdb::DB& databas
     if (const auto status = database.GetLiveFilesStorageInfo(options, &files); !status.ok())
       return base::fail(error_of(status, base::ErrorCode::server));
     for (const auto& file : files) {
-      if (file.file_type == ::rocksdb::kWalFile) continue;  // always empty: the commit log is ours
+      if (file.file_type == ::rocksdb::kWalFile) continue;  // always empty, because RocksDB's log is not used
       SIBYL_ASSIGN(CheckpointFile made, add_file(file, directory));
       added.push_back(std::move(made));
     }

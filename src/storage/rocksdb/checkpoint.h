@@ -1,5 +1,5 @@
-// A copy of the tables' files while they are in use: table files never change, so they are linked; the few
-// others are copied as of one moment.
+// Copies the store's files while they are in use. Table files never change, so they are linked. The few other
+// files are copied as of one moment.
 #pragma once
 
 #include <rocksdb/db.h>
@@ -12,8 +12,8 @@
 
 namespace sibyl::storage::rocksdb {
 
-// Into `directory`, which must not exist, and on the device when it returns. What is only in memory is not in
-// it. The paths are those within `directory`.
+// Creates `directory`, which must not exist. The copy is on the device when this returns. Data that is only
+// in memory is not included. The returned paths are relative to `directory`.
 base::Result<std::vector<CheckpointFile>> make_checkpoint(::rocksdb::DB& database,
                                                           const std::string& directory);
 

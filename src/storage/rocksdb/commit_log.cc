@@ -21,15 +21,15 @@ namespace {
 
 using base::BytesView;
 
-// What lies beyond a broken group, or none.
+// The contents of a segment beyond a broken group.
 struct Beyond {
-  bool has_groups = false;         // whole ones of this segment
-  bool was_broken_synced = false;  // some was written when the broken one was already on the device
+  bool has_groups = false;         // complete groups of this segment
+  bool was_broken_synced = false;  // some group attests that the broken one had been synced
 };
 
-// Every place is looked at, and what lies there may be anything that a client has once written: so no more is
-// hashed than the bytes once, however many places look like groups, and however long ones.
-Beyond look_beyond(BytesView bytes, uint64_t broken, uint64_t salt) {
+// Every offset is checked, and the bytes may contain anything that a client has written. Therefore each byte
+// is hashed only once, however many offsets look like groups and however long these are.
+Beyond scan_beyond(BytesView bytes, uint64_t broken, uint64_t salt) {
   Beyond beyond;
   std::optional<Crc32cOfRuns> checksums;
   for (uint64_t offset = broken + 8; offset + group_header_size <= bytes.size(); offset += 8) {
@@ -49,7 +49,7 @@ Beyond look_beyond(BytesView bytes, uint64_t broken, uint64_t salt) {
   return beyond;
 }
 
-// What lies at the end of the groups, unless it is nothing or cannot be a group.
+// Returns the incomplete group at the end of the groups, if the bytes there are not zero and can be a group.
 std::optional<CommitLog::Recovered::Incomplete> incomplete_group(std::string path, BytesView bytes,
                                                                  uint64_t offset) {
   if (offset + group_header_size > bytes.size()) return std::nullopt;
@@ -94,7 +94,7 @@ base::Status CommitLog::recover(const Replay& replay) {
   std::vector<std::string> leftovers;
   SIBYL_TRY(open_segments(headers, leftovers));
   SIBYL_TRY(check_mark());
-  // Not before: whoever has lost a segment may find it among them.
+  // Not earlier: a missing segment may be among them.
   for (const std::string& path : leftovers) ::unlink(path.c_str());
   for (size_t i = 0; i < headers.size(); ++i) {
     const bool last = i + 1 == headers.size();
@@ -104,16 +104,16 @@ base::Status CommitLog::recover(const Replay& replay) {
   }
   synced_ = 0;
   count_bytes();
-  // What lies beyond the last whole group never was, and a new group must not end just before it. Besides,
-  // groups that a crash left in the kernel's hands are on the device before anything is built on them.
+  // Anything beyond the last complete group was never committed, and a new group must not end right before
+  // it. The sync also makes sure that groups that were only in the page cache are on the device before
+  // anything depends on them.
   if (segments_.empty()) return {};
-  must_take_back_ = true;
+  must_undo_ = true;
   next_number_ = segments_.back().number + 1;
   return sync();
 }
 
-// Opens the segments that are needed, in order, and removes the others. `leftovers`: spares, and files that
-// were never finished.
+// Opens the needed segments in order and removes the others. `leftovers` receives spare and unfinished files.
 base::Status CommitLog::open_segments(std::vector<SegmentHeader>& headers,
                                       std::vector<std::string>& leftovers) {
   std::vector<uint64_t> numbers;
@@ -156,7 +156,7 @@ base::Status CommitLog::open_segments(std::vector<SegmentHeader>& headers,
   return {};
 }
 
-// Where the segment's groups end.
+// Returns the end of the segment's groups.
 base::Result<uint64_t> CommitLog::replay_segment(const Segment& segment, std::optional<uint64_t> expected_end,
                                                  const Replay& replay) {
   base::Bytes bytes;
@@ -170,8 +170,8 @@ base::Result<uint64_t> CommitLog::replay_segment(const Segment& segment, std::op
     recovered_.bytes += group.size();
     offset = aligned(offset + group_header_size + group.size());
   }
-  const Beyond beyond = expected_end ? Beyond{} : look_beyond(bytes, offset, segment.salt);
-  must_leave_ = beyond.has_groups;
+  const Beyond beyond = expected_end ? Beyond{} : scan_beyond(bytes, offset, segment.salt);
+  must_start_segment_ = beyond.has_groups;
   ++recovered_.segments;
   const bool was_synced = beyond.was_broken_synced || mark_.synced(segment.salt) > offset;
   if (expected_end ? offset != *expected_end : was_synced)
@@ -189,7 +189,7 @@ int CommitLog::write_group(const Segment& segment, uint64_t offset, uint64_t syn
   put_fixed(header, group_crc(segment.salt, offset, header, group));
   const uint64_t end = offset + group_header_size + group.size();
   const uint64_t with_zeros = aligned(end) + group_header_size;
-  constexpr size_t max_copied = 256 << 10;  // a larger one goes without: it is followed by another soon
+  constexpr size_t max_copied = 256 << 10;  // larger groups are not copied: another group follows soon
   if (group.size() > max_copied || with_zeros > segment.size)
     return options_.disk->write(segment.file, {header, sizeof header}, group, offset);
   base::Bytes padded;
@@ -205,11 +205,11 @@ base::Status CommitLog::append(BytesView group, bool durable) {
   int error = write_group(segment, end_, synced_, group);
   if (error == 0 && durable) {
     error = options_.disk->sync(segment.file);
-    segment.is_doubtful = error != 0;
+    segment.sync_failed = error != 0;
   }
   if (error != 0) {
-    must_take_back_ = true;
-    (void)take_back();
+    must_undo_ = true;
+    (void)clear_last_group();
     return failed("write", error);
   }
   last_begin_ = end_;
@@ -221,16 +221,16 @@ base::Status CommitLog::append(BytesView group, bool durable) {
 base::Status CommitLog::undo() {
   end_ = last_begin_;
   synced_ = std::min(synced_, end_);
-  must_take_back_ = true;
-  return take_back();
+  must_undo_ = true;
+  return clear_last_group();
 }
 
 base::Status CommitLog::sync() {
   if (segments_.empty() || synced_ == end_) return {};
   Segment& segment = segments_.back();
-  if (segment.is_doubtful) return start_segment(0, false);
+  if (segment.sync_failed) return start_segment(0, false);
   if (const int error = options_.disk->sync(segment.file); error != 0) {
-    segment.is_doubtful = true;
+    segment.sync_failed = true;
     return failed("sync", error);
   }
   synced_ = end_;
@@ -238,30 +238,30 @@ base::Status CommitLog::sync() {
 }
 
 void CommitLog::note_synced() {
-  if (!segments_.empty() && !is_doubtful()) mark_.note_synced(segments_.back().salt, synced_);
+  if (!segments_.empty() && !sync_failed()) mark_.note_synced(segments_.back().salt, synced_);
 }
 
 base::Status CommitLog::ready_for(uint64_t needed) {
   if (needed > std::numeric_limits<uint32_t>::max()) return failed("write", EFBIG);
   if (pending_) SIBYL_TRY(publish());
-  if (must_take_back_ && !is_doubtful()) SIBYL_TRY(take_back());
-  if (segments_.empty() || is_doubtful() || must_leave_ || end_ + needed > segments_.back().size)
+  if (must_undo_ && !sync_failed()) SIBYL_TRY(clear_last_group());
+  if (segments_.empty() || sync_failed() || must_start_segment_ || end_ + needed > segments_.back().size)
     SIBYL_TRY(start_segment(needed, false));
   return set_mark(segment());
 }
 
-// The place is made empty. Where that fails, or the segment is not trusted, a new segment says besides that
-// the old one ends before it.
-base::Status CommitLog::take_back() {
+// Clears the header at the end of the groups. If that fails, or if the segment is not trusted, a new segment
+// records that the old one ends before it.
+base::Status CommitLog::clear_last_group() {
   Segment& segment = segments_.back();
   static constexpr char nothing[group_header_size] = {};
   const bool may_begin_here = end_ + group_header_size <= segment.size;
   int error = 0;
   if (may_begin_here) error = options_.disk->write(segment.file, {nothing, sizeof nothing}, {}, end_);
   if (may_begin_here && error == 0) error = options_.disk->sync(segment.file);
-  segment.is_doubtful = segment.is_doubtful || error != 0;
-  if (segment.is_doubtful) return start_segment(0, false);
-  must_take_back_ = false;
+  segment.sync_failed = segment.sync_failed || error != 0;
+  if (segment.sync_failed) return start_segment(0, false);
+  must_undo_ = false;
   if (may_begin_here) synced_ = end_;
   return {};
 }
@@ -272,7 +272,7 @@ base::Status CommitLog::start_segment(uint64_t needed, bool forget_older) {
   uint64_t previous_end = end_;
   if (forget_older && !segments_.empty()) {
     released_ = segments_.back().number;
-  } else if (is_doubtful()) {
+  } else if (sync_failed()) {
     SIBYL_ASSIGN(moved, unsynced_groups());
     previous_end = std::max(synced_, uint64_t{segment_header_size});
   } else {
@@ -309,7 +309,8 @@ base::Status CommitLog::start_segment(uint64_t needed, bool forget_older) {
   return publish();
 }
 
-// What the kernel still has of the current segment beyond what is known to be on the device.
+// Reads the groups of the current segment that are not known to be on the device. They are still in the page
+// cache.
 base::Result<std::vector<base::Bytes>> CommitLog::unsynced_groups() const {
   std::vector<base::Bytes> groups;
   const Segment& segment = segments_.back();
@@ -327,8 +328,9 @@ base::Result<std::vector<base::Bytes>> CommitLog::unsynced_groups() const {
   return groups;
 }
 
-// Once a segment has its name, a crash may find it, and then the one before ends where it says: nothing more
-// may be written there, even when the device does not confirm the name yet.
+// Once a segment has its name, recovery may find it after a crash, and its header determines the end of the
+// previous segment. Nothing more may be written to the previous segment, even if the new name is not on the
+// device yet.
 base::Status CommitLog::publish() {
   if (const int error = sync_directory(); error != 0) return failed("make a segment", error);
   const bool holds_moved_groups = pending_end_ > segment_header_size;
@@ -337,13 +339,13 @@ base::Status CommitLog::publish() {
   pending_.reset();
   ++next_number_;
   end_ = synced_ = last_begin_ = pending_end_;
-  must_take_back_ = must_leave_ = false;
+  must_undo_ = must_start_segment_ = false;
   retire_released();
   count_bytes();
   return {};
 }
 
-// A file with room for at least `needed`, not yet under its final name.
+// Creates a file with space for at least `needed` bytes, not yet under its final name.
 int CommitLog::make_file(Segment& segment, uint64_t needed, std::string& path) {
   std::random_device random;
   segment.salt = (static_cast<uint64_t>(random()) << 32) | random();
@@ -366,7 +368,7 @@ int CommitLog::make_file(Segment& segment, uint64_t needed, std::string& path) {
   return error;
 }
 
-// A whole segment, or on a device that is nearly full as much of one as there is room for.
+// Allocates a whole segment or, on a nearly full device, as much as is available.
 int CommitLog::allocate(Segment& segment, uint64_t needed) const {
   constexpr uint64_t min_bytes = 64 << 10;
   const auto is_full = [](int error) { return error == ENOSPC || error == EDQUOT; };
@@ -377,7 +379,7 @@ int CommitLog::allocate(Segment& segment, uint64_t needed) const {
     segment.size = std::max(least, aligned(segment.size / 2));
     error = options_.disk->allocate(segment.file, segment.size);
   }
-  if (is_full(error) && options_.space != nullptr && options_.space->give_up_reserve())
+  if (is_full(error) && options_.space != nullptr && options_.space->release_reserve())
     error = options_.disk->allocate(segment.file, segment.size);
   return error;
 }
@@ -388,8 +390,8 @@ void CommitLog::release(uint64_t number) {
 
 base::Status CommitLog::release_all() {
   if (segments_.empty()) return {};
-  const bool is_new = segments_.size() == 1 && end_ == segment_header_size && !pending_ && !is_doubtful() &&
-                      !must_take_back_ && !must_leave_;
+  const bool is_new = segments_.size() == 1 && end_ == segment_header_size && !pending_ && !sync_failed() &&
+                      !must_undo_ && !must_start_segment_;
   if (!is_new) SIBYL_TRY(start_segment(0, true));
   return set_mark(0);
 }
@@ -418,18 +420,18 @@ base::Status CommitLog::check_mark() {
                         .error()
                         .with_hint(fmt::format(
                             "the store is not opened, because acknowledged writes would be lost; restore "
-                            "the file, or remove {} to give them up",
+                            "the file, or remove {} to discard them",
                             mark_.path())));
 }
 
-// Only after a later segment has said on the device that they are not needed: one that was released since the
-// newest header was written still counts as needed to a recovery that starts from that header.
+// A segment is retired only after the header of a later one, on the device, declares it unnecessary. Recovery
+// from the newest header still expects segments that were released after that header was written.
 void CommitLog::retire_released() {
   while (segments_.size() > 1 && segments_.front().number < segments_.back().oldest) {
     const Segment segment = segments_.front();
     segments_.pop_front();
     const bool keep = spares_.size() < options_.kept_segments && segment.size == options_.segment_bytes &&
-                      !segment.is_doubtful;
+                      !segment.sync_failed;
     if (keep && ::rename(path_of(segment.number).c_str(), spare_path(segment.number).c_str()) == 0) {
       spares_.push_back(segment);
     } else {
@@ -456,12 +458,12 @@ base::Status CommitLog::failed(const char* what, int error, uint64_t needed) con
   switch (error) {
     case ENOSPC:
     case EDQUOT:
-      return base::fail(text.with_hint("free some disk space: writes go on by themselves"));
+      return base::fail(text.with_hint("free some disk space; writes resume by themselves"));
     case EROFS:
       return base::fail(
-          text.with_hint("the file system is mounted read-only: writes go on when it is writable again"));
+          text.with_hint("the file system is mounted read-only; writes resume when it is writable again"));
     default:
-      return base::fail(text.with_hint("look at the device's health; writes go on when it answers again"));
+      return base::fail(text.with_hint("check the device's health; writes resume when it works again"));
   }
 }
 
@@ -471,7 +473,7 @@ base::Status CommitLog::damaged(uint64_t number, const std::string& why) const {
                   fmt::format("The commit log is damaged: segment {}: {}", path_of(number), why))
           .with_hint(
               "the store is not opened, because acknowledged writes would be lost; restore the file, or "
-              "save what is intact with `sibyl recover`"));
+              "recover the intact data with `sibyl recover`"));
 }
 
 std::string CommitLog::path_of(uint64_t number) const {

@@ -1,37 +1,39 @@
-// The commit log: what makes a write durable before it is in a table file.
+// The commit log: makes a write durable before it is in a table file.
 //
-// The engine's own write-ahead log is not used, for two promises of store.h that it does not keep: a group
-// whose write or sync failed must never come back, not even after a crash; and the store must go on by itself
-// as soon as the device does. Besides, a reserved and reused file syncs without touching its metadata.
+// RocksDB's own write-ahead log is not used because it does not keep two promises of store.h: a group whose
+// write or sync failed must never reappear, not even after a crash; and the store must resume by itself as
+// soon as the device works again. In addition, a preallocated and reused file syncs without touching its
+// metadata.
 //
-// Groups are appended to segments of a fixed size, whose space is reserved when they are made: running out of
-// space is found before anything is written. Segments that the tables no longer need are reused. Layout, all
-// integers little-endian:
+// Groups are appended to segments of a fixed size. A segment's space is reserved when it is created, so a
+// lack of space is detected before anything is written. Segments that the tables no longer need are reused.
+// Layout, all integers little-endian:
 //
-//   segment   "SIBYLLOG", version u32, crc u32, number u64, salt u64, previous_end u64, oldest u64; then
-//   groups, each
-//             on an 8-byte boundary
+//   segment   "SIBYLLOG", version u32, crc u32, number u64, salt u64, previous_end u64, oldest u64;
+//             then groups, each on an 8-byte boundary
 //   group     crc u32, size u32, synced u64, bytes
 //
-// previous_end is where the last group of the segment before ends: what lies beyond never was. `oldest` is
-// the first segment that was still needed. `synced` is how far this segment was known to be on the device
-// when the group was written. A crc is CRC-32C of all the rest; a group's also of the segment's random salt
-// and the group's place, so that neither a reused segment's old groups nor values that look like groups
-// count. Sixteen zero bytes follow the last group, so that what else follows it is a group that was not
-// written wholly.
+//  - previous_end  where the last group of the previous segment ends. Anything beyond was never committed.
+//  - oldest        the first segment that was still needed.
+//  - synced        how much of this segment was known to be on the device when the group was written.
+//  - crc           CRC-32C of everything else. A group's checksum also covers the segment's random salt and
+//                  the group's offset, so that old groups of a reused segment and values that look like
+//                  groups fail it.
 //
-// Recovery reads the segments from the last one's `oldest` on, and in the last one the groups up to the first
-// that is not whole. Where a segment is missing, ends early, or a later group says that the broken one had
-// been synced, the log is damaged and opening is refused: acknowledged writes are never dropped silently.
-// That the last segment is missing, or all of them, no other one can say: a mark outside of the directory
-// does (log_mark.h). It also notes, soon after, how far the last segment was synced, which no later group
-// says.
+// Sixteen zero bytes follow the last group. Anything else that follows it is an incompletely written group.
 //
-// A segment whose sync failed is not trusted: the kernel reports such an error once, and then takes what it
-// could not write for written. Nothing more is written to it, what of it was not known to be on the device is
-// written again to a new segment, and its file is not reused.
+// Recovery reads the segments beginning with `oldest` of the last segment. In the last segment it stops at
+// the first incomplete group. Opening is refused as damaged if a segment is missing or ends early, or if a
+// later group attests that the broken group had been synced: acknowledged writes are never dropped silently.
+// If the last segment or all segments are missing, no other segment can show it. A mark outside of the log's
+// directory does (log_mark.h). The mark also records, with a short delay, how much of the last segment was
+// synced, because no later group attests that.
 //
-// Used by one thread at a time; bytes() by any.
+// A segment whose sync failed is not trusted: the kernel reports such an error once and then treats the
+// unwritten pages as clean. Nothing more is written to that segment. Groups that were not known to be on the
+// device are written again to a new segment, and the file is not reused.
+//
+// Must be used by one thread at a time. bytes() is thread-safe.
 #pragma once
 
 #include <atomic>
@@ -55,28 +57,28 @@ struct SegmentHeader;  // log_format.h
 class CommitLog {
  public:
   struct Options {
-    std::string directory;  // exists
+    std::string directory;  // must exist
     uint64_t segment_bytes = 8 << 20;
-    size_t kept_segments = 2;  // released ones that wait to be reused
+    size_t kept_segments = 2;  // released segments to keep for reuse
     Disk* disk = &Disk::real();
-    std::string mark;            // path of the log's mark, outside of the directory; empty for none
-    DiskSpace* space = nullptr;  // gives up its reserve when a segment finds no room
+    std::string mark;            // path of the log's mark, outside of the directory; empty: no mark
+    DiskSpace* space = nullptr;  // releases its reserve when a segment does not find space
   };
-  // Called for each group, in order, and after the last one of a segment.
+  // Called for each group in order, and after the last group of each segment.
   struct Replay {
     std::function<base::Status(base::BytesView group)> group;
     std::function<void(uint64_t segment)> end_of_segment;
   };
 
-  // What opening found.
+  // Statistics of the recovery.
   struct Recovered {
     uint64_t segments = 0, groups = 0;
-    uint64_t bytes = 0;  // of the groups
-    // The last group was not written wholly, and so is not in the log.
+    uint64_t bytes = 0;  // size of the groups
+    // The last group was not written completely and was therefore not replayed.
     struct Incomplete {
       std::string path;
       uint64_t offset = 0;
-      uint64_t size = 0;  // as its header says
+      uint64_t size = 0;  // according to its header
     };
     std::optional<Incomplete> incomplete;
   };
@@ -86,29 +88,29 @@ class CommitLog {
   CommitLog(const CommitLog&) = delete;
   CommitLog& operator=(const CommitLog&) = delete;
 
-  // Adds a group, and waits for the device when `durable`. After an error the group is not in the log; should
-  // the device refuse even to take it back, every later append takes it back first.
+  // Appends a group and, if `durable`, waits until it is on the device. After an error the group is not in
+  // the log. If the device fails even to remove it, every later append removes it first.
   base::Status append(base::BytesView group, bool durable);
-  // Takes back the group that append() added last.
+  // Removes the group that was appended last.
   base::Status undo();
-  // Waits for the device to have everything.
+  // Waits until everything is on the device.
   base::Status sync();
-  // Notes outside of the log how much of it is on the device. Neither syncs nor fails.
+  // Records in the mark how much of the log is on the device. Does not sync and does not report failures.
   void note_synced();
 
   const Recovered& recovered() const { return recovered_; }
 
-  // Whether groups are in the log that may not be on the device although a sync was tried. The next append or
-  // sync moves them to a new segment; release_all() makes them unnecessary.
-  bool is_doubtful() const { return !segments_.empty() && segments_.back().is_doubtful; }
+  // True if the log has groups that may not be on the device although a sync was attempted. The next append
+  // or sync moves them to a new segment; release_all() makes them unnecessary.
+  bool sync_failed() const { return !segments_.empty() && segments_.back().sync_failed; }
 
-  // The segment that append() added to.
+  // The segment that append() last wrote to.
   uint64_t segment() const { return segments_.empty() ? 0 : segments_.back().number; }
-  // The groups of segments up to this one are needed no more. The current segment stays.
+  // Releases the segments up to `number`, whose groups are no longer needed. The current segment stays.
   void release(uint64_t number);
-  // All groups are in the tables: the log begins anew.
+  // Starts an empty log. REQUIRES: all groups are in table files.
   base::Status release_all();
-  // Gives back the space of released segments now, and that of files that wait to be reused.
+  // Frees the space of released segments and of files that are kept for reuse.
   base::Status trim();
 
   uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
@@ -119,8 +121,8 @@ class CommitLog {
     int file = -1;
     uint64_t size = 0;
     uint64_t salt = 0;
-    uint64_t oldest = 0;       // the first segment that was still needed when this one's header was written
-    bool is_doubtful = false;  // a sync failed
+    uint64_t oldest = 0;  // the first segment that was still needed when this one's header was written
+    bool sync_failed = false;
   };
 
   explicit CommitLog(Options options) : options_(std::move(options)), mark_(options_.mark, *options_.disk) {}
@@ -134,7 +136,7 @@ class CommitLog {
   int write_group(const Segment& segment, uint64_t offset, uint64_t synced, base::BytesView group) const;
   base::Status publish();
   base::Status set_mark(uint64_t number);
-  base::Status take_back();
+  base::Status clear_last_group();
   int make_file(Segment& segment, uint64_t size, std::string& path);
   void retire_released();
   void count_bytes();
@@ -149,18 +151,20 @@ class CommitLog {
 
   const Options options_;
   Recovered recovered_;
-  LogMark mark_;  // of the segment that was written to last, before any of its groups is acknowledged
-  std::deque<Segment> segments_;    // the last one is written to; all others are only kept
+  // Names the segment that was written to last. Set before any group of that segment is acknowledged.
+  LogMark mark_;
+  std::deque<Segment> segments_;    // the last one is written to; the others are only kept
   std::deque<Segment> spares_;      // to be reused
   std::optional<Segment> pending_;  // has its name, but perhaps not yet on the device
-  uint64_t pending_end_ = 0;        // where its groups end
+  uint64_t pending_end_ = 0;        // end of its groups
   uint64_t released_ = 0;           // segments up to this number are not needed
   uint64_t next_number_ = 1;
-  uint64_t end_ = 0;             // where the next group goes
-  uint64_t synced_ = 0;          // what of the current segment is on the device
-  uint64_t last_begin_ = 0;      // of the group added last
-  bool must_take_back_ = false;  // beyond end_ may lie a group that never was
-  bool must_leave_ = false;      // further beyond may lie whole ones, which a new group might end just before
+  uint64_t end_ = 0;         // offset of the next group
+  uint64_t synced_ = 0;      // how much of the current segment is on the device
+  uint64_t last_begin_ = 0;  // begin of the group appended last
+  bool must_undo_ = false;   // a group that was never committed may follow end_
+  // Complete old groups may follow further on. A new group might end right before one of them.
+  bool must_start_segment_ = false;
   std::atomic<uint64_t> bytes_ = 0;
 };
 

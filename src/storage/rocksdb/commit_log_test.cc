@@ -33,7 +33,7 @@ TEST(Crc32c, OfRuns) {
     const auto crc = *rc::gen::arbitrary<uint32_t>();
     RC_ASSERT(Crc32cOfRuns(bytes).run(crc, begin, size) == crc32c(crc, BytesView(bytes).substr(begin, size)));
   }));
-  // More than a byte's, and more than two bytes' length.
+  // Lengths that need more than one byte and more than two bytes.
   const Bytes bytes(1'000'003, 'x');
   const Crc32cOfRuns runs(bytes);
   for (const size_t size : {255, 256, 257, 65'535, 65'536, 70'001, 1'000'000})
@@ -59,7 +59,7 @@ class CommitLogTest : public testing::Test {
     ASSERT_TRUE(opened.has_value()) << opened.error().text();
     log_ = std::move(*opened);
   }
-  // As a crash leaves it: the log does not get to close, which changes nothing as closing writes nothing.
+  // Simulates a crash: the log is not closed. Closing writes nothing, so this makes no difference.
   void SetUp() override { reopen(); }
 
   std::string last_segment() {
@@ -85,9 +85,9 @@ TEST_F(CommitLogTest, ReplaysWhatWasAppended) {
   EXPECT_EQ(replayed_, (std::vector<Bytes>{"one", "two", "three"}));
 }
 
-// Power was lost: of what nobody had synced the device has the third group, and not the second. What is
-// written then in the second's place must not bring the third one back behind it.
-TEST_F(CommitLogTest, GroupsBeyondALostOneNeverComeBack) {
+// After a power loss, the device has the third of the unsynced groups but not the second. A group that is
+// then written in place of the second must not make the third reappear after it.
+TEST_F(CommitLogTest, GroupsAfterALostOneNeverReappear) {
   for (const char* group : {"one", "two", "six"}) ASSERT_TRUE(log_->append(group, false).has_value());
   constexpr size_t header = 48, group = 24, group_header = 16;
   damage(last_segment(), header + group + group_header);
@@ -98,7 +98,7 @@ TEST_F(CommitLogTest, GroupsBeyondALostOneNeverComeBack) {
   EXPECT_EQ(replayed_, (std::vector<Bytes>{"one", "ten"}));
 }
 
-// Syncing a directory's data may leave out names that are new in it.
+// Syncing a directory's data may omit its new entries.
 TEST_F(CommitLogTest, NamesAreSyncedAsNames) {
   class Watching final : public Disk {
    public:
@@ -120,10 +120,10 @@ TEST_F(CommitLogTest, NamesAreSyncedAsNames) {
   ASSERT_TRUE(log.has_value()) << log.error().text();
   ASSERT_TRUE((*log)->append("one", true).has_value());
   EXPECT_EQ(disk.directories_as_files, 0);
-  EXPECT_EQ(disk.names, 2);  // the segment's and the mark's
+  EXPECT_EQ(disk.names, 2);  // those of the segment and of the mark
 }
 
-TEST_F(CommitLogTest, FilesOfOthersAndWhatMayBeASegmentStay) {
+TEST_F(CommitLogTest, UnknownFilesAndPossibleSegmentsAreKept) {
   const TemporaryDirectory outside;
   const std::string mark = outside.path() + "/mark";
   auto log = open_log(directory_.path(), disk_, replayed_, mark);
@@ -143,12 +143,12 @@ TEST_F(CommitLogTest, FilesOfOthersAndWhatMayBeASegmentStay) {
   EXPECT_TRUE(std::filesystem::exists(segment + ".old"));
 }
 
-TEST_F(CommitLogTest, OpeningAndReadingMakesNoFile) {
+TEST_F(CommitLogTest, OpeningAndReadingCreatesNoFile) {
   EXPECT_EQ(last_segment(), "");
   EXPECT_EQ(log_->bytes(), 0u);
 }
 
-TEST_F(CommitLogTest, SegmentsFollowEachOtherAndLargeGroupsGetLargeOnes) {
+TEST_F(CommitLogTest, LargeGroupsGetLargeSegments) {
   std::vector<Bytes> expected;
   for (size_t size : {1000, 2000, 1500, 100'000, 3000, 4000, 1}) {
     expected.emplace_back(size, static_cast<char>('a' + expected.size()));
@@ -165,7 +165,7 @@ TEST_F(CommitLogTest, ReleasedSegmentsAreReusedAndNotReplayed) {
     ASSERT_TRUE(log_->append(Bytes(1500, static_cast<char>('a' + i % 26)), true).has_value());
     if (log_->segment() != before && before != 0) log_->release(before);
   }
-  // The current one, the last released, and the spares.
+  // The current segment, the last released one, and the spares.
   EXPECT_LE(log_->bytes(), 5 * 4096u);
   reopen();
   EXPECT_LE(replayed_.size(), 6u);
@@ -180,7 +180,7 @@ TEST_F(CommitLogTest, ReleasingAllLeavesAnEmptyLog) {
   EXPECT_TRUE(replayed_.empty());
 }
 
-TEST_F(CommitLogTest, AFailedWriteOrSyncIsTakenBack) {
+TEST_F(CommitLogTest, AFailedWriteOrSyncIsUndone) {
   ASSERT_TRUE(log_->append("first", true).has_value());
   for (auto* fault : {&disk_.fail_write, &disk_.fail_sync}) {
     *fault = 0;
@@ -195,7 +195,7 @@ TEST_F(CommitLogTest, AFailedWriteOrSyncIsTakenBack) {
   EXPECT_EQ(replayed_, (std::vector<Bytes>{"first", "next", "next"}));
 }
 
-// The undo fails in its first way, so a new segment says where the old one ends.
+// The first method of undoing fails, so a new segment records the end of the old one.
 TEST_F(CommitLogTest, AFailedUndoMovesToANewSegment) {
   ASSERT_TRUE(log_->append("first", true).has_value());
   disk_.fail_sync = 0;
@@ -209,7 +209,7 @@ TEST_F(CommitLogTest, AFailedUndoMovesToANewSegment) {
   EXPECT_EQ(replayed_, (std::vector<Bytes>{"first", "second"}));
 }
 
-TEST_F(CommitLogTest, AfterTheDeviceRefusedEverythingItGoesOnWhenItAnswers) {
+TEST_F(CommitLogTest, ResumesWhenTheDeviceWorksAgain) {
   ASSERT_TRUE(log_->append("first", true).has_value());
   disk_.fail_all = true;
   for (int i = 0; i < 3; ++i) ASSERT_FALSE(log_->append("failed", true).has_value());
@@ -219,7 +219,7 @@ TEST_F(CommitLogTest, AfterTheDeviceRefusedEverythingItGoesOnWhenItAnswers) {
   EXPECT_EQ(replayed_, (std::vector<Bytes>{"first", "second"}));
 }
 
-TEST_F(CommitLogTest, ARefusalSaysWhatToDo) {
+TEST_F(CommitLogTest, ErrorsHaveHints) {
   ASSERT_TRUE(log_->append("first", true).has_value());
   for (const auto& [error, message, hint] :
        {std::tuple(EROFS, "Read-only file system", "mounted read-only"),
@@ -240,7 +240,7 @@ TEST_F(CommitLogTest, ARefusalSaysWhatToDo) {
   EXPECT_EQ(replayed_, (std::vector<Bytes>{"first", "second"}));
 }
 
-TEST_F(CommitLogTest, RunningOutOfSpaceIsFoundBeforeAnythingIsWritten) {
+TEST_F(CommitLogTest, LackOfSpaceIsDetectedBeforeAnyWrite) {
   ASSERT_TRUE(log_->append(Bytes(3000, 'a'), true).has_value());
   disk_.error = ENOSPC;
   disk_.fail_allocate = 0;
@@ -252,7 +252,7 @@ TEST_F(CommitLogTest, RunningOutOfSpaceIsFoundBeforeAnythingIsWritten) {
   EXPECT_EQ(replayed_, (std::vector<Bytes>{Bytes(3000, 'a'), Bytes(3000, 'c')}));
 }
 
-TEST_F(CommitLogTest, UndoTakesBackTheLastGroup) {
+TEST_F(CommitLogTest, UndoRemovesTheLastGroup) {
   ASSERT_TRUE(log_->append("first", true).has_value());
   ASSERT_TRUE(log_->append("undone", true).has_value());
   ASSERT_TRUE(log_->undo().has_value());
@@ -260,7 +260,7 @@ TEST_F(CommitLogTest, UndoTakesBackTheLastGroup) {
   EXPECT_EQ(replayed_, (std::vector<Bytes>{"first"}));
 }
 
-TEST_F(CommitLogTest, ATornTailIsForgotten) {
+TEST_F(CommitLogTest, ATornTailIsDropped) {
   ASSERT_TRUE(log_->append("first", true).has_value());
   ASSERT_TRUE(log_->append("torn", false).has_value());
   log_.reset();
@@ -269,7 +269,7 @@ TEST_F(CommitLogTest, ATornTailIsForgotten) {
   EXPECT_EQ(replayed_, (std::vector<Bytes>{"first"}));
 }
 
-TEST_F(CommitLogTest, DamageToWhatWasAcknowledgedIsRefused) {
+TEST_F(CommitLogTest, DamageToAcknowledgedGroupsIsRefused) {
   ASSERT_TRUE(log_->append("first", true).has_value());
   ASSERT_TRUE(log_->append("second", true).has_value());
   log_.reset();
@@ -319,7 +319,7 @@ class MarkedLogTest : public CommitLogTest {
   const std::string mark_ = outside_.path() + "/SIBYL_LOG";
 };
 
-TEST_F(MarkedLogTest, ALogThatLostItsEndOrAllIsRefused) {
+TEST_F(MarkedLogTest, ALogWithoutItsEndIsRefused) {
   append_segments();
   reopen_marked();
   EXPECT_EQ(replayed_.size(), 4u);
@@ -329,11 +329,11 @@ TEST_F(MarkedLogTest, ALogThatLostItsEndOrAllIsRefused) {
   ASSERT_FALSE(shortened.has_value());
   EXPECT_EQ(shortened.error().message(),
             "The commit log is damaged: segment " + directory_.path() + "/000000000004.log: it is missing");
-  EXPECT_NE(shortened.error().hint().find("remove " + mark_ + " to give them up"), std::string::npos)
+  EXPECT_NE(shortened.error().hint().find("remove " + mark_ + " to discard them"), std::string::npos)
       << shortened.error().hint();
   remove_log();
   EXPECT_FALSE(open_marked().has_value());
-  // They are given up.
+  // Discards the lost groups.
   std::filesystem::remove(mark_);
   reopen_marked();
   EXPECT_TRUE(replayed_.empty());
@@ -342,22 +342,22 @@ TEST_F(MarkedLogTest, ALogThatLostItsEndOrAllIsRefused) {
   EXPECT_EQ(replayed_, std::vector<Bytes>{"new"});
 }
 
-TEST_F(MarkedLogTest, ALogThatIsNotNeededMayBeMissing) {
+TEST_F(MarkedLogTest, AnUnneededLogMayBeMissing) {
   append_segments();
   reopen_marked();
   ASSERT_TRUE(log_->release_all().has_value());
   log_.reset();
   remove_log();
   reopen_marked();
-  // One that is written to again is needed again, in the first segment as in any other.
+  // A segment that is written to again is needed again, even if it is the first.
   ASSERT_TRUE(log_->append("new", false).has_value());
   log_.reset();
   remove_log();
   EXPECT_FALSE(open_marked().has_value());
 }
 
-// After a clean stop the segment that is there is written to again.
-TEST_F(MarkedLogTest, ASegmentThatWasReleasedAndIsUsedAgainIsNeeded) {
+// After a clean shutdown the existing segment is written to again.
+TEST_F(MarkedLogTest, AReleasedAndReusedSegmentIsNeeded) {
   append_segments();
   reopen_marked();
   ASSERT_TRUE(log_->release_all().has_value());
@@ -370,11 +370,11 @@ TEST_F(MarkedLogTest, ASegmentThatWasReleasedAndIsUsedAgainIsNeeded) {
   EXPECT_FALSE(open_marked().has_value());
 }
 
-TEST_F(MarkedLogTest, WithoutItsMarkNothingIsAcknowledged) {
+TEST_F(MarkedLogTest, NothingIsAcknowledgedWithoutTheMark) {
   disk_.fail_all = true;
   EXPECT_FALSE(log_->append("one", true).has_value());
   disk_.fail_all = false;
-  disk_.fail_sync = 2;  // the segment's, its directory's, then that of the mark's directory
+  disk_.fail_sync = 2;  // of the segment, of its directory, then of the mark's directory
   const auto refused = log_->append("two", true);
   ASSERT_FALSE(refused.has_value());
   EXPECT_NE(refused.error().message().find("failed to write its mark"), std::string::npos)
@@ -384,7 +384,7 @@ TEST_F(MarkedLogTest, WithoutItsMarkNothingIsAcknowledged) {
   EXPECT_EQ(replayed_, std::vector<Bytes>{"three"});
 }
 
-TEST(LogMark, ATornLineLeavesTheOneBefore) {
+TEST(LogMark, ATornLineLeavesThePreviousOne) {
   TemporaryDirectory directory;
   const std::string path = directory.path() + "/SIBYL_LOG";
   const auto read = [&path] {
@@ -399,7 +399,7 @@ TEST(LogMark, ATornLineLeavesTheOneBefore) {
     EXPECT_EQ(read(), segment);
   }
   EXPECT_EQ(std::filesystem::file_size(path), 1024u);
-  damage(path, 512 + 20);  // the third line was written where the first was
+  damage(path, 512 + 20);  // the third line was written in place of the first
   EXPECT_EQ(read(), 8u);
   LogMark again(path, Disk::real());
   ASSERT_TRUE(again.read().has_value());
@@ -409,8 +409,8 @@ TEST(LogMark, ATornLineLeavesTheOneBefore) {
   EXPECT_EQ(read(), 0u);
 }
 
-// What was noted as synced and is broken is damage; what was not may be an incomplete write.
-TEST_F(MarkedLogTest, DamageToTheLastGroupIsRefusedOnceItWasNoted) {
+// A broken group that was recorded as synced is damage. Otherwise it may be an incomplete write.
+TEST_F(MarkedLogTest, DamageToTheLastGroupIsRefusedOnceRecordedAsSynced) {
   for (const bool noted : {false, true}) {
     {
       auto log = open_log(directory_.path(), disk_, replayed_, mark_);
@@ -457,7 +457,7 @@ TEST_F(MarkedLogTest, AFileThatEndsInsideTheLastGroupIsReported) {
   EXPECT_EQ((*log)->recovered().incomplete->size, 4u);
 }
 
-TEST_F(MarkedLogTest, AWholeLogHasNoIncompleteGroup) {
+TEST_F(MarkedLogTest, AnIntactLogHasNoIncompleteGroup) {
   for (int i = 0; i < 3; ++i) {
     auto log = open_log(directory_.path(), disk_, replayed_, mark_);
     ASSERT_TRUE(log.has_value());
@@ -477,7 +477,7 @@ TEST(LogMark, ReadsSamples) {
   EXPECT_EQ(mark.segment(), 0u);
 }
 
-// Wherever a reused segment's new groups end, the old ones that follow do not count.
+// Wherever the new groups of a reused segment end, the old ones that follow must not count.
 TEST(CommitLogReuse, OldGroupsOfAReusedSegmentDoNotCount) {
   for (int appended = 1; appended < 40; ++appended) {
     TemporaryDirectory directory;
@@ -498,21 +498,21 @@ TEST(CommitLogReuse, OldGroupsOfAReusedSegmentDoNotCount) {
       }
     }
     ASSERT_TRUE(CommitLog::open(options, replay).has_value());
-    // Eight groups fill a segment; the one before the current may not have been given up yet.
+    // Eight groups fill a segment. The segment before the current one may not be released yet.
     const size_t in_current = static_cast<size_t>(appended - 1) % 8 + 1;
     EXPECT_EQ(replayed, appended <= 8 ? in_current : in_current + 8) << appended;
   }
 }
 
-// The processor time of this thread, so that a busy machine changes nothing.
+// The CPU time of this thread, which does not depend on the load of the machine.
 double seconds_used() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
 }
 
-// What a reused segment holds beyond its groups is whatever clients have written, headers of groups that
-// would be long and synced among it.
+// Beyond its groups, a reused segment holds anything that clients have written, including bytes that look
+// like headers of long, synced groups.
 TEST(CommitLogReuse, OldBytesThatLookLikeGroupsCostNoTime) {
   TemporaryDirectory directory;
   const CommitLog::Options options{directory.path(), 8 << 20, 2, &Disk::real()};
@@ -544,7 +544,7 @@ TEST(CommitLogReuse, OldBytesThatLookLikeGroupsCostNoTime) {
     EXPECT_LT(seconds_used() - before, 10);
     ASSERT_TRUE(log.has_value());
     EXPECT_EQ(replayed, 1u);
-    // A true one that says so is found among them.
+    // A real group that attests a sync must be found among them.
     ASSERT_TRUE((*log)->append(Bytes(300'001, 'x'), true).has_value());
   }
   damage(directory.path() + "/000000000003.log", 48 + 16 + 1);
@@ -554,11 +554,11 @@ TEST(CommitLogReuse, OldBytesThatLookLikeGroupsCostNoTime) {
       << opened.error().message();
 }
 
-// A segment that is released while the next one waits for its name to reach the device is still named as
-// needed in that one's header, and must not go with it.
-TEST_F(CommitLogTest, ASegmentReleasedWhileTheNextWaitsForItsNameStays) {
+// A segment is released while the next one waits for its name to reach the device. The next segment's header
+// still declares it as needed, so it must not be removed.
+TEST_F(CommitLogTest, ASegmentReleasedBeforeTheNextIsPublishedIsKept) {
   while (log_->segment() < 2) ASSERT_TRUE(log_->append(Bytes(1000, 'a'), true).has_value());
-  disk_.fail_sync = 2;  // the old segment's, the new header's, then the directory's
+  disk_.fail_sync = 2;  // of the old segment, of the new header, then of the directory
   while (log_->append(Bytes(1000, 'b'), false).has_value()) continue;
   ASSERT_EQ(log_->segment(), 2u);
   log_->release(1);
@@ -569,9 +569,9 @@ TEST_F(CommitLogTest, ASegmentReleasedWhileTheNextWaitsForItsNameStays) {
   EXPECT_TRUE(opened.has_value()) << opened.error().message();
 }
 
-// Appends, faults, releases and crashes in any order: every acknowledged group is replayed, in order, and no
-// failed one.
-TEST(CommitLogProperty, AcknowledgedGroupsAreThereAndFailedOnesAreNot) {
+// Appends, faults, releases and crashes in random order: every acknowledged group is replayed, in order, and
+// no failed one.
+TEST(CommitLogProperty, OnlyAcknowledgedGroupsAreReplayed) {
   EXPECT_TRUE(rc::check([] {
     TemporaryDirectory directory, outside;
     FaultyDisk disk;
@@ -591,7 +591,7 @@ TEST(CommitLogProperty, AcknowledgedGroupsAreThereAndFailedOnesAreNot) {
       auto opened = CommitLog::open(options, replay);
       RC_ASSERT(opened.has_value());
       log = std::move(*opened);
-      // Released groups may be replayed or not, but only whole and contiguous from some segment on.
+      // Released groups may or may not be replayed, but only complete and contiguous from some segment on.
       std::vector<Bytes> expected;
       for (const auto& [segment, group] : acknowledged) expected.push_back(group);
       RC_ASSERT(replayed.size() <= expected.size());

@@ -12,7 +12,7 @@
 namespace sibyl::storage::rocksdb {
 namespace {
 
-// What a queued write set costs beside its bytes.
+// Overhead of a queued write set in addition to its bytes.
 constexpr uint64_t request_overhead = 256;
 
 uint64_t cost_of(const WriteSet& writes) {
@@ -37,7 +37,7 @@ Committer::~Committer() {
 void Committer::submit(WriteSet writes, Store::Done done) {
   const uint64_t cost = cost_of(writes);
   std::unique_lock lock(mutex_);
-  // A write set larger than the whole queue is taken when it is empty.
+  // A write set larger than the whole queue is accepted if the queue is empty.
   if (queued_bytes_ != 0 && queued_bytes_ + cost > work_.queue_bytes) {
     lock.unlock();
     refused_.fetch_add(1, std::memory_order_relaxed);
@@ -75,7 +75,7 @@ void Committer::loop() {
   }
 }
 
-// False when there is nothing left to do.
+// Returns false if there is nothing left to do.
 bool Committer::wait_for_work(std::unique_lock<std::mutex>& lock) {
   for (;;) {
     if (queue_begin_ < queue_.size()) return true;
@@ -97,7 +97,7 @@ void Committer::take_group(std::vector<Request>& group) {
   size_t end = begin;
   while (end < queue_.size() && (bytes == 0 || bytes < work_.group_bytes))
     bytes += cost_of(queue_[end++].writes);
-  group.reserve(end - begin);  // what may throw comes before anything is changed
+  group.reserve(end - begin);  // everything that may throw comes before any change
   queue_begin_ = end;
   queued_bytes_ -= bytes;
   if (begin == 0 && queue_begin_ == queue_.size()) {
@@ -115,8 +115,7 @@ void Committer::take_group(std::vector<Request>& group) {
   }
 }
 
-// A completion that throws is destroyed with the group, uncalled for all that it knows: its owner takes that
-// for a failure.
+// A completion that throws is destroyed together with the group. Its owner must treat that as a failure.
 void Committer::write_group(std::vector<Request>& group) {
   const base::Status status = base::contain([&] { return work_.write(group); });
   if (status) {
@@ -127,9 +126,9 @@ void Committer::write_group(std::vector<Request>& group) {
       next_pause_ = std::chrono::steady_clock::now() + work_.interval;
   }
   for (Request& request : group) {
-    const base::Status told = base::contain([&] { request.done(status); });
-    if (!told && thrown_.admit(std::chrono::steady_clock::now()))
-      spdlog::error("a write could not be completed: {}", told.error().message());
+    const base::Status completed = base::contain([&] { request.done(status); });
+    if (!completed && thrown_.admit(std::chrono::steady_clock::now()))
+      spdlog::error("a write could not be completed: {}", completed.error().message());
   }
   group.clear();
 }

@@ -1,8 +1,8 @@
-// Group commit: one thread that takes all the write sets that wait and writes them as one.
+// Group commit: one thread takes all waiting write sets and writes them as one group.
 //
-// While it writes and syncs a group, the next one gathers; so under load every sync serves many, and handing
-// over a write set costs a lock and no wake-up. The queue is bounded in bytes: beyond, commits are refused at
-// once.
+// While a group is written and synced, the next one collects. Under load every sync therefore serves many
+// commits, and submitting a write set costs one lock and no wake-up. The queue is bounded in bytes; when it
+// is full, commits are refused immediately.
 #pragma once
 
 #include <atomic>
@@ -27,18 +27,18 @@ class Committer {
     Store::Done done;
   };
   struct Work {
-    // Makes the group durable and visible, or nothing of it.
+    // Makes the whole group durable and visible, or none of it.
     std::function<base::Status(std::span<Request> group)> write;
-    // Called when `interval` has passed since the last call and something was written in between, or that
-    // call was false: it is to be tried again.
+    // Called when `interval` has passed since the last call, if something was written in between or the last
+    // call returned false (which requests a retry).
     std::function<bool()> pause;
     std::chrono::milliseconds interval{0};  // 0: never
     uint64_t queue_bytes = 64 << 20;
-    uint64_t group_bytes = 4 << 20;  // a group is closed when it has as many
+    uint64_t group_bytes = 4 << 20;  // a group is closed when it reaches this size
   };
 
   explicit Committer(Work work);
-  // Writes what waits, then ends.
+  // Writes everything that is queued, then stops the thread.
   ~Committer();
 
   void submit(WriteSet writes, Store::Done done);
@@ -57,7 +57,7 @@ class Committer {
   const Work work_;
   std::mutex mutex_;
   std::condition_variable woken_;
-  std::vector<Request> queue_;  // from queue_begin_ on; guarded by mutex_, as all up to the thread
+  std::vector<Request> queue_;  // from queue_begin_ on; guarded by mutex_, like all members up to next_pause_
   size_t queue_begin_ = 0;
   uint64_t queued_bytes_ = 0;
   bool sleeping_ = false;

@@ -22,7 +22,7 @@ base::Status commit(Committer& committer) {
   return future.get();
 }
 
-TEST(Committer, WhatThrowsWhileItWritesFailsItsGroupAlone) {
+TEST(Committer, AnExceptionInAWriteFailsOnlyItsGroup) {
   bool throws = true;
   Committer::Work work;
   work.write = [&](std::span<Committer::Request>) -> base::Status {
@@ -37,8 +37,8 @@ TEST(Committer, WhatThrowsWhileItWritesFailsItsGroupAlone) {
   EXPECT_TRUE(commit(committer));
 }
 
-// Those of the same group are completed nevertheless.
-TEST(Committer, ACompletionThatThrowsHarmsNoOther) {
+// The other requests of the group must still be completed.
+TEST(Committer, AThrowingCompletionDoesNotAffectOthers) {
   std::promise<void> gate;
   Committer::Work work;
   work.write = [&, opened = gate.get_future().share()](std::span<Committer::Request>) -> base::Status {
@@ -54,11 +54,11 @@ TEST(Committer, ACompletionThatThrowsHarmsNoOther) {
   gate.set_value();
   EXPECT_TRUE(last.get_future().get());
   EXPECT_TRUE(commit(committer));
-  EXPECT_TRUE(commit(committer));  // the group before has been given back
-  EXPECT_EQ(kept.use_count(), 1) << "what was not completed is destroyed";
+  EXPECT_TRUE(commit(committer));  // the previous group has been destroyed
+  EXPECT_EQ(kept.use_count(), 1) << "an uncompleted completion must be destroyed";
 }
 
-TEST(Committer, ASyncThatThrowsIsTriedAgain) {
+TEST(Committer, AThrowingSyncIsRetried) {
   std::promise<void> synced;
   int tries = 0;
   Committer::Work work;

@@ -1,4 +1,4 @@
-// How far a compaction has come, asked while it is held in the middle.
+// The progress of a compaction, queried while it is paused in the middle.
 #include <gtest/gtest.h>
 #include <rocksdb/env.h>
 #include <rocksdb/file_system.h>
@@ -13,7 +13,7 @@
 namespace sibyl::storage::rocksdb {
 namespace {
 
-// Reading table files stops when so many bytes have been read, until it is let go on.
+// Blocks reads of table files after a number of bytes until it is released.
 class HoldingFileSystem final : public ::rocksdb::FileSystemWrapper {
  public:
   HoldingFileSystem() : FileSystemWrapper(::rocksdb::FileSystem::Default()) {}
@@ -74,7 +74,7 @@ class HoldingFileSystem final : public ::rocksdb::FileSystemWrapper {
   bool is_open_ = true, is_held_ = false;
 };
 
-TEST(CompactionProgress, IsToldWhileItRuns) {
+TEST(CompactionProgress, IsReportedWhileItRuns) {
   TemporaryDirectory directory;
   const auto files = std::make_shared<HoldingFileSystem>();
   const std::unique_ptr<::rocksdb::Env> environment = ::rocksdb::NewCompositeEnv(files);
@@ -90,7 +90,7 @@ TEST(CompactionProgress, IsToldWhileItRuns) {
     ASSERT_TRUE(store->flush().has_value());
   }
   EXPECT_TRUE(store->tasks().empty());
-  files->hold_after(2 << 20);  // of four
+  files->hold_after(2 << 20);  // of four MiB
   std::thread compaction([&] { EXPECT_TRUE(store->compact({}, {}).has_value()); });
   files->wait_until_held();
   const std::vector<StoreTask> tasks = store->tasks();

@@ -50,7 +50,7 @@ constexpr uint32_t product(uint32_t left, uint32_t right) {
   return sum;
 }
 
-// powers[d][n]: x to the power of 8 · n · 256^d, which is what n · 256^d bytes multiply by.
+// powers[d][n]: x to the power of 8 · n · 256^d, the factor for n · 256^d bytes.
 using Powers = std::array<std::array<uint32_t, 256>, 8>;
 Powers make_powers() {
   Powers powers{};
@@ -63,7 +63,7 @@ Powers make_powers() {
   return powers;
 }
 
-// What a difference between two checksums becomes when the same `size` bytes follow both.
+// Advances the difference between two checksums by `size` identical bytes.
 uint32_t shifted(uint32_t difference, uint64_t size) {
   static const Powers powers = make_powers();
   for (size_t digit = 0; size != 0; ++digit, size >>= 8)

@@ -14,7 +14,7 @@ namespace {
 constexpr size_t max_logged = 1000;
 constexpr size_t max_key_shown = 32;
 
-// The name of the table file in a status's text, as "/000012.sst"; empty when there is none.
+// Returns the name of the table file in a status's text, such as "/000012.sst"; empty if there is none.
 std::string table_file_in(const std::string& text) {
   const size_t end = text.find(".sst");
   if (end == std::string::npos) return {};
@@ -24,7 +24,7 @@ std::string table_file_in(const std::string& text) {
 
 }  // namespace
 
-void DamageReport::set_key_name(KeyName name) {
+void DamageReport::set_key_formatter(KeyName name) {
   const std::lock_guard lock(mutex_);
   key_name_ = std::move(name);
 }
@@ -44,7 +44,7 @@ std::string DamageReport::describe(::rocksdb::DB& database, const std::string& f
   database.GetLiveFilesMetaData(&files);
   for (const auto& found : files) {
     if (found.relative_filename != file.substr(1) && found.name != file) continue;
-    return fmt::format("{}{}, whose records go from {} to {}", found.db_path, file,
+    return fmt::format("{}{}, whose records range from {} to {}", found.db_path, file,
                        name_of(found.smallestkey), name_of(found.largestkey));
   }
   return file.substr(1);
@@ -63,13 +63,13 @@ base::Error DamageReport::read_error(::rocksdb::DB& database, const ::rocksdb::S
   base::Error error = error_of(status, base::ErrorCode::read_failure);
   if (!status.IsCorruption()) return error;
   ++count_;
-  const std::string met = fmt::format("it was met by a read from {} on", name_of(key));
+  const std::string met = fmt::format("found by a read at {}", name_of(key));
   const std::string file = table_file_in(status.ToString());
   if (file.empty()) {
     log_once(fmt::format("{}; {}", status.ToString(), met));
     return base::Error(error.code(), fmt::format("{}; {}", error.message(), met)).with_hint(error.hint());
   }
-  // Many reads meet one block: it is told by the file and its place.
+  // Many reads encounter the same block, so the log identifies it by file and offset.
   log_once(fmt::format("{} [{}]", describe(database, file), status.ToString()));
   return base::Error(error.code(), fmt::format("A block of {} is damaged and is not served; {}. {}",
                                                file.substr(1), met, error.message()))
@@ -79,7 +79,7 @@ base::Error DamageReport::read_error(::rocksdb::DB& database, const ::rocksdb::S
 void DamageReport::background(const ::rocksdb::Status& status) {
   if (!status.IsCorruption()) return;
   ++count_;
-  log_once(fmt::format("a compaction stopped, its files stay as they are: {}", status.ToString()));
+  log_once(fmt::format("a compaction stopped and left its files unchanged: {}", status.ToString()));
 }
 
 }  // namespace sibyl::storage::rocksdb

@@ -1,7 +1,8 @@
-// Damaged files: what cannot be read is reported with its file and the records it held, and never served.
+// Damaged files: unreadable data is reported with its file and never served.
 //
-// Every read that meets damage fails, with the file's name, and is counted. The log says once which tables
-// and partitions the file holds: whoever reads may not be allowed to know the keys of others. Thread-safe.
+// Every read that encounters damage fails with the name of the file, and is counted. The tables and
+// partitions that the file holds are written to the log, once. They are not in the error because the client
+// may not have permission to see other keys. Thread-safe.
 #pragma once
 
 #include <rocksdb/db.h>
@@ -19,21 +20,22 @@ namespace sibyl::storage::rocksdb {
 
 class DamageReport {
  public:
-  // How a record key is called in messages; until it is set keys are shown in hexadecimal.
+  // Formats a record key for messages. Until it is set, keys are shown in hexadecimal.
   using KeyName = std::function<std::string(base::BytesView key)>;
-  void set_key_name(KeyName name);
+  void set_key_formatter(KeyName name);
 
-  // The error for a read at `key` that failed. Damage is counted and logged.
+  // Returns the error for a failed read at `key`. Counts and logs damage.
   base::Error read_error(::rocksdb::DB& database, const ::rocksdb::Status& status, base::BytesView key);
-  // A compaction or flush met damage. The database may be opening or closing, so its files are not looked up.
+  // Reports damage found by a compaction or flush. Does not look up the file, because the database may be
+  // opening or closing.
   void background(const ::rocksdb::Status& status);
 
-  // How often a damaged block was met.
+  // The number of times that a damaged block was encountered.
   uint64_t count() const { return count_.load(std::memory_order_relaxed); }
 
  private:
   std::string name_of(base::BytesView key) const;
-  // Where the damage is, when the status tells the file.
+  // Describes the records that the damaged file holds.
   std::string describe(::rocksdb::DB& database, const std::string& file) const;
   void log_once(const std::string& what);
 

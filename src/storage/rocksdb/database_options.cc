@@ -19,8 +19,8 @@ namespace {
   table.block_size = 4 << 10;
   table.format_version = 5;
   table.filter_policy.reset(::rocksdb::NewBloomFilterPolicy(10));
-  // So that memory is bounded by the cache however large the store is; in small parts, so that a small cache
-  // holds the parts that are in use.
+  // Bounds memory by the cache, however large the store is. Partitioned, so that a small cache holds the
+  // parts that are in use.
   table.cache_index_and_filter_blocks = true;
   table.cache_index_and_filter_blocks_with_high_priority = true;
   table.pin_top_level_index_and_filter = true;
@@ -30,7 +30,7 @@ namespace {
   return table;
 }
 
-// A quarter of what the process may have: the rest is for clients, the log and files that are being written.
+// A quarter of the process's limit. The rest is for clients, the log and files that are being written.
 int max_open_files() {
   constexpr rlim_t wanted = 512;
   rlimit limit{};
@@ -45,7 +45,7 @@ int max_open_files() {
   database.create_if_missing = true;
   database.table_factory.reset(::rocksdb::NewBlockBasedTableFactory(table_options(cache)));
   database.merge_operator = make_merge_operator();
-  // Of each file as it is written, so that a snapshot has checksums without reading anything.
+  // Computed while a file is written, so that a snapshot has checksums without reading files.
   database.file_checksum_gen_factory = ::rocksdb::GetFileChecksumGenCrc32cFactory();
 
   database.write_buffer_size = options.write_buffer_bytes;
@@ -62,18 +62,18 @@ int max_open_files() {
   database.compression_per_level = {::rocksdb::kNoCompression, ::rocksdb::kNoCompression,
                                     ::rocksdb::kLZ4Compression};
   database.bottommost_compression = ::rocksdb::kLZ4Compression;
-  // So that what has expired is purged even where nothing is written any more.
+  // Purges expired data even if nothing is written any more.
   database.periodic_compaction_seconds = 10 * 86'400;
 
   database.disable_auto_compactions = !options.automatic_compaction;
-  // The committer resumes after errors: RocksDB's own way may leave it waiting for itself when it is closed
+  // The committer resumes after errors. RocksDB's own recovery may deadlock if the database is closed
   // meanwhile.
   database.max_bgerror_resume_count = 0;
   database.max_background_jobs = 2;
   database.max_open_files = max_open_files();
   database.bytes_per_sync = 1 << 20;
   database.avoid_unnecessary_blocking_io = true;
-  database.enable_thread_tracking = true;  // how far compactions have come
+  database.enable_thread_tracking = true;  // for the progress of compactions
   database.skip_stats_update_on_db_open = true;
   database.skip_checking_sst_file_sizes_on_db_open = true;
   database.stats_dump_period_sec = 0;

@@ -1,4 +1,4 @@
-// How RocksDB is set up: its tables, memory and compactions.
+// RocksDB's configuration: tables, memory and compactions.
 #pragma once
 
 #include <rocksdb/cache.h>
@@ -10,7 +10,7 @@
 
 namespace sibyl::storage::rocksdb {
 
-// Everything but what belongs to one open store: its files, its purger and its listeners.
+// Returns all options except those that belong to one open store: its files, purger and listeners.
 ::rocksdb::Options database_options(const Options& options, const std::shared_ptr<::rocksdb::Cache>& cache);
 
 }  // namespace sibyl::storage::rocksdb

@@ -35,7 +35,8 @@ base::Status sync_directory(const std::string& path) {
   return {};
 }
 
-// Whether a new store may be made here: nothing but what an interrupted making or a new file system leaves.
+// Returns true if a new store may be created here. An interrupted creation or a new file system may have left
+// some files.
 base::Result<bool> is_empty(const std::string& path) {
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(path, error)) {
@@ -78,7 +79,7 @@ base::Status check_format(const std::string& path, int file) {
   return {};
 }
 
-// Each new name is on the device before what it names is used.
+// Each new directory entry is on the device before it is used.
 base::Status make_directory(const std::string& path) {
   std::error_code error;
   const auto absolute = std::filesystem::absolute(path, error);
@@ -99,7 +100,7 @@ base::Result<Directory> Directory::open(const std::string& path) {
     SIBYL_ASSIGN(const bool empty, is_empty(path));
     if (!empty)
       return base::fail(refusal(path, "the directory holds other files and no Sibyl store")
-                            .with_hint("name a new or an empty directory"));
+                            .with_hint("use a new or an empty directory"));
     SIBYL_TRY(write_format(path));
   }
   base::File file(format_path, O_RDWR);
@@ -107,7 +108,7 @@ base::Result<Directory> Directory::open(const std::string& path) {
   if (::flock(file.number(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) return base::fail(refusal(path, "lock", errno));
     return base::fail(refusal(path, "another process has it open")
-                          .with_hint("stop the other server on this directory, or name another one"));
+                          .with_hint("stop the other server on this directory, or use another directory"));
   }
   SIBYL_TRY(check_format(path, file.number()));
   Directory directory(path, std::move(file));
@@ -117,8 +118,7 @@ base::Result<Directory> Directory::open(const std::string& path) {
   return directory;
 }
 
-// RocksDB would begin anew where nothing is; but whatever is in the log was written when its files were
-// there.
+// RocksDB would create a new database if its files are missing. But if there is a log, those files existed.
 base::Status Directory::check_records() const {
   std::error_code error;
   if (std::filesystem::exists(records_path() + "/CURRENT", error)) return {};
@@ -128,7 +128,7 @@ base::Status Directory::check_records() const {
   if (!has_log) return {};
   return base::fail(
       refusal(path_, "its records are missing, although it has a log")
-          .with_hint(fmt::format("restore or mount {}, or name a new directory", records_path())));
+          .with_hint(fmt::format("restore or mount {}, or use a new directory", records_path())));
 }
 
 uint64_t Directory::log_bytes() const {

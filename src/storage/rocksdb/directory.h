@@ -1,11 +1,11 @@
-// A store's directory: whose it is, which format it has, and that only one process has it open.
+// A store's directory: checks that it is a store of a known format and that no other process has it open.
 //
-//   SIBYL_FORMAT   one line, "sibyl store format N"; whoever has the store open holds its lock
+//   SIBYL_FORMAT   one line, "sibyl store format N"; locked while the store is open
 //   records/       RocksDB's files
 //   log/           the commit log
-//   SIBYL_LOG      which segment of it must be there (log_mark.h)
-//   SIBYL_MANIFEST what records/ must at least hold (recovery/manifest_guard.h)
-//   SIBYL_RESERVE  space that is held for a full device (space/disk_space.h); may be missing
+//   SIBYL_LOG      the segment of the log that must exist (log_mark.h)
+//   SIBYL_MANIFEST the minimum content of records/ (recovery/manifest_guard.h)
+//   SIBYL_RESERVE  space reserved for a full device (space/disk_space.h); may be missing
 #pragma once
 
 #include <cstdint>
@@ -21,15 +21,15 @@ inline constexpr uint32_t store_format = 1;
 
 class Directory {
  public:
-  // Makes a new store's directory when there is none, or an empty one; refuses one of another format, one
-  // that is not a store's, one that is open already, and one that has lost its records.
+  // Creates the store's directory if there is none or an empty one. Refuses a directory that has another
+  // format, is not a store, is already open, or has lost its records.
   static base::Result<Directory> open(const std::string& path);
 
   const std::string& path() const { return path_; }
   std::string records_path() const { return path_ + "/records"; }
   std::string log_path() const { return path_ + "/log"; }
   std::string log_mark_path() const { return path_ + "/SIBYL_LOG"; }
-  // The size of the log's files.
+  // Size of the log's files.
   uint64_t log_bytes() const;
 
  private:
@@ -40,7 +40,7 @@ class Directory {
   base::File lock_;
 };
 
-// Makes a directory that has been filled from elsewhere, and is on the device, a store's.
+// Turns a directory that was filled from elsewhere into a store. REQUIRES: its files are on the device.
 base::Status mark_as_store(const std::string& path);
 
 }  // namespace sibyl::storage::rocksdb

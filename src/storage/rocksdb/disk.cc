@@ -33,7 +33,7 @@ int Disk::sync(int file) {
 }
 
 int Disk::sync_names(int directory) {
-  // EINVAL: a file system that syncs no directories.
+  // EINVAL: the file system does not support syncing directories.
   return ::fsync(directory) == 0 || errno == EINVAL ? 0 : errno;
 }
 
@@ -41,7 +41,7 @@ int Disk::allocate(int file, uint64_t size) {
   for (;;) {
     if (::fallocate(file, 0, 0, static_cast<off_t>(size)) == 0) return 0;
     if (errno == EINTR) continue;
-    // A file system without reservations: the file grows as it is written.
+    // The file system does not support reservations. The file grows as it is written.
     return errno == EOPNOTSUPP || errno == ENOSYS ? 0 : errno;
   }
 }

@@ -1,4 +1,4 @@
-// The few file operations that durability rests on, so that tests can make them fail.
+// The file operations that durability depends on. Virtual, so that tests can make them fail.
 #pragma once
 
 #include <cstdint>
@@ -7,17 +7,18 @@
 
 namespace sibyl::storage::rocksdb {
 
-// Every call gives 0 or an errno. Thread-safe.
+// Every function returns 0 or an errno. Thread-safe.
 class Disk {
  public:
   virtual ~Disk() = default;
-  // All of both, one after the other, at `offset`.
+  // Writes all bytes of `first` and then of `second` at `offset`.
   virtual int write(int file, base::BytesView first, base::BytesView second, uint64_t offset);
-  // Until the device has what was written to a file: its bytes and its size.
+  // Blocks until the file's contents and size are on the device.
   virtual int sync(int file);
-  // Until the device has a directory's names. Apart, since syncing data alone may leave new names out.
+  // Blocks until a directory's entries are on the device. Separate, because syncing only data may omit new
+  // entries.
   virtual int sync_names(int directory);
-  // Reserves the blocks of the first `size` bytes, so that writing there cannot run out of space.
+  // Reserves blocks for the first `size` bytes, so that writing them cannot run out of space.
   virtual int allocate(int file, uint64_t size);
 
   static Disk& real();

@@ -1,5 +1,4 @@
-// Disks as they fail in life: syncs that lose what they could not write, blocks that come back changed, a
-// file system without space.
+// Realistic disk failures: syncs that lose data, blocks that change, a full file system.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,8 +24,8 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-// What the device has of each file is kept apart from what the kernel has. A failed sync is reported once,
-// and what was to be written then is taken for written: later syncs succeed without it, as Linux does it.
+// Keeps the contents of the device separate from those of the kernel. A failed sync is reported once, and the
+// unwritten data is then treated as written: later syncs succeed without it, as in Linux.
 class ForgetfulDisk final : public Disk {
  public:
   std::atomic<int> fail_sync = -1;  // counts down
@@ -48,7 +47,7 @@ class ForgetfulDisk final : public Disk {
     }
     return Disk::sync(file);
   }
-  // The power fails: every file is what the device has of it.
+  // Simulates a power failure: every file gets the contents of the device.
   void lose_power(const std::string& directory) {
     for (const auto& entry : std::filesystem::directory_iterator(directory)) {
       const int file = ::open(entry.path().c_str(), O_RDWR);
@@ -91,8 +90,8 @@ class FailedSync : public testing::Test {
   std::unique_ptr<CommitLog> log_;
 };
 
-// Groups that waited for a sync which failed were acknowledged: they are written again, to another segment.
-TEST_F(FailedSync, DoesNotLoseWhatWaitedForIt) {
+// Groups that waited for a failed sync were acknowledged. They must be written again, to another segment.
+TEST_F(FailedSync, DoesNotLoseWaitingGroups) {
   ASSERT_TRUE(log_->append("first", false).has_value());
   ASSERT_TRUE(log_->sync().has_value());
   ASSERT_TRUE(log_->append("second", false).has_value());
@@ -100,25 +99,25 @@ TEST_F(FailedSync, DoesNotLoseWhatWaitedForIt) {
   const uint64_t segment = log_->segment();
   disk_.fail_sync = 0;
   EXPECT_FALSE(log_->sync().has_value());
-  EXPECT_TRUE(log_->is_doubtful());
+  EXPECT_TRUE(log_->sync_failed());
   EXPECT_TRUE(log_->sync().has_value());
-  EXPECT_FALSE(log_->is_doubtful());
+  EXPECT_FALSE(log_->sync_failed());
   EXPECT_EQ(log_->segment(), segment + 1);
   crash();
   EXPECT_EQ(replayed_, (std::vector<base::Bytes>{"first", "second", "third"}));
 }
 
-TEST_F(FailedSync, MovesWhatWaitedBeforeTheNextGroup) {
+TEST_F(FailedSync, MovesWaitingGroupsBeforeTheNextGroup) {
   for (int i = 0; i < 100; ++i) ASSERT_TRUE(log_->append(base::Bytes(30, 'a'), false).has_value());
   disk_.fail_sync = 0;
   EXPECT_FALSE(log_->sync().has_value());
-  ASSERT_TRUE(log_->append(base::Bytes(3000, 'b'), true).has_value());  // more than a segment together
+  ASSERT_TRUE(log_->append(base::Bytes(3000, 'b'), true).has_value());  // both exceed one segment
   crash();
   ASSERT_EQ(replayed_.size(), 101u);
   EXPECT_EQ(replayed_.back(), base::Bytes(3000, 'b'));
 }
 
-TEST_F(FailedSync, OfOneGroupKeepsTheOthersAndNotThatOne) {
+TEST_F(FailedSync, DropsOnlyTheFailedGroup) {
   ASSERT_TRUE(log_->append("first", true).has_value());
   const uint64_t segment = log_->segment();
   disk_.fail_sync = 0;
@@ -129,7 +128,7 @@ TEST_F(FailedSync, OfOneGroupKeepsTheOthersAndNotThatOne) {
   EXPECT_EQ(replayed_, (std::vector<base::Bytes>{"first", "second"}));
 }
 
-// The segment that was not trusted is not used again once it is released.
+// The untrusted segment must not be reused after it is released.
 TEST_F(FailedSync, ItsFileIsNotReused) {
   ASSERT_TRUE(log_->append("first", true).has_value());
   disk_.fail_sync = 0;
@@ -139,7 +138,7 @@ TEST_F(FailedSync, ItsFileIsNotReused) {
   size_t spares = 0;
   for (const auto& entry : std::filesystem::directory_iterator(directory_.path()))
     spares += entry.path().extension() == ".spare" ? 1 : 0;
-  EXPECT_EQ(spares, 1u);  // the segment that came after it
+  EXPECT_EQ(spares, 1u);  // the segment that followed it
   crash();
   EXPECT_EQ(replayed_, (std::vector<base::Bytes>{"second"}));
 }
@@ -154,7 +153,7 @@ std::vector<std::string> table_files(const std::string& path) {
   return files;
 }
 
-// What the server's log is told while it lives.
+// Captures the server's log during its lifetime.
 class CapturedLog {
  public:
   CapturedLog() {
@@ -176,7 +175,7 @@ size_t times(const std::string& text, const std::string& part) {
   return count;
 }
 
-TEST(FailingLog, IsToldOnceAndSoIsItsEnd) {
+TEST(FailingLog, IsLoggedOnceAndSoIsItsEnd) {
   const CapturedLog log;
   TemporaryDirectory directory;
   FaultyDisk disk;
@@ -189,16 +188,16 @@ TEST(FailingLog, IsToldOnceAndSoIsItsEnd) {
   disk.fail_all = true;
   for (int i = 0; i < 5; ++i) ASSERT_FALSE(put(*store, "b", "2").has_value());
   Bytes value;
-  EXPECT_TRUE(*store->get("a", value));  // reads go on
+  EXPECT_TRUE(*store->get("a", value));  // reads continue
   disk.fail_all = false;
   for (int i = 0; i < 5; ++i) ASSERT_TRUE(put(*store, "c", "3").has_value());
   store.reset();
   EXPECT_EQ(times(log.text(), "writes are refused"), 1u) << log.text();
   EXPECT_THAT(log.text(), HasSubstr("Read-only file system"));
-  EXPECT_EQ(times(log.text(), "writes are taken again"), 1u) << log.text();
+  EXPECT_EQ(times(log.text(), "writes are accepted again"), 1u) << log.text();
 }
 
-// A store with one table file per letter, of which that of `a` is damaged in its first block.
+// A store with one table file per letter. The file of `a` is damaged in its first block.
 class DamagedBlock : public testing::Test {
  protected:
   void SetUp() override {
@@ -219,14 +218,14 @@ class DamagedBlock : public testing::Test {
     file.close();
     store_ = opened(directory_.path(), options);
     ASSERT_NE(store_, nullptr);
-    store_->set_key_name([](BytesView key) { return "key " + std::string(key); });
+    store_->set_key_formatter([](BytesView key) { return "key " + std::string(key); });
   }
   void expect_report(const base::Error& error) {
     EXPECT_EQ(error.code(), base::ErrorCode::read_failure);
     EXPECT_THAT(error.message(), HasSubstr(std::filesystem::path(file_).filename().string()));
-    // The keys of others are in the log, and there once.
+    // Other keys are only in the log, once.
     EXPECT_THAT(error.message(), Not(HasSubstr("a1099")));
-    EXPECT_EQ(times(log_.text(), file_ + ", whose records go from key a1000 to key a1099"), 1u)
+    EXPECT_EQ(times(log_.text(), file_ + ", whose records range from key a1000 to key a1099"), 1u)
         << log_.text();
     EXPECT_THAT(error.hint(), HasSubstr("restore"));
   }
@@ -242,7 +241,7 @@ TEST_F(DamagedBlock, IsReportedWithItsFileAndKeysAndNotServed) {
   const auto found = store_->get("a1000", value);
   ASSERT_FALSE(found.has_value());
   expect_report(found.error());
-  EXPECT_THAT(found.error().message(), HasSubstr("read from key a1000"));
+  EXPECT_THAT(found.error().message(), HasSubstr("read at key a1000"));
   EXPECT_EQ(store_->statistics().damage_met, 1u);
 
   const auto records = store_->iterate("a", "c");
@@ -271,7 +270,7 @@ TEST_F(DamagedBlock, LeavesOtherDataReadable) {
   EXPECT_EQ(count, 100u);
 }
 
-// A compaction that meets it changes nothing, and writes go on.
+// A compaction that encounters the damage changes nothing, and writes continue.
 TEST_F(DamagedBlock, DoesNotStopWrites) {
   const auto compacted = store_->compact({}, {});
   EXPECT_FALSE(compacted.has_value());
@@ -283,7 +282,7 @@ TEST_F(DamagedBlock, DoesNotStopWrites) {
   EXPECT_GT(store_->statistics().damage_met, 0u);
 }
 
-// Where files cannot be linked they are copied, and what is copied is what was written.
+// Files that cannot be linked are copied. The copy must equal what was written.
 TEST_F(DamagedBlock, IsNotCopiedIntoACheckpoint) {
   std::string elsewhere = "/dev/shm/sibyl-checkpoint-XXXXXX";
   if (::mkdtemp(elsewhere.data()) == nullptr) GTEST_SKIP() << "there is no other file system";
@@ -303,7 +302,7 @@ TEST(Checkpoint, IsTheSameOnAnotherFileSystem) {
   TemporaryDirectory directory;
   auto store = opened(directory.path());
   ASSERT_NE(store, nullptr);
-  for (int i = 0; i < 30; ++i)  // more than one piece
+  for (int i = 0; i < 30; ++i)  // more than one chunk
     ASSERT_TRUE(put(*store, std::to_string(i), base::Bytes(100'000, static_cast<char>('a' + i % 26))));
   const auto copied = store->checkpoint(elsewhere + "/copied");
   const auto linked = store->checkpoint(directory.path() + "/linked");
@@ -340,7 +339,7 @@ class SmallFileSystem : public testing::Test {
               0)
         << std::strerror(errno);
   }
-  // Takes all the space that is left.
+  // Uses up the remaining space.
   void fill() {
     const int file = ::open((directory_.path() + "/filler").c_str(), O_WRONLY | O_CREAT, 0644);
     for (const size_t size : {size_t{1} << 20, size_t{4096}, size_t{1}}) {
@@ -385,7 +384,7 @@ class SmallFileSystem : public testing::Test {
   bool mounted_ = false;
 };
 
-TEST_F(SmallFileSystem, FullToTheBrimRefusesWritesAndGoesOnByItself) {
+TEST_F(SmallFileSystem, WhenFullRefusesWritesAndResumesByItself) {
   Options options;
   options.write_buffer_bytes = 2 << 20;
   options.log_segment_bytes = 1 << 20;
@@ -395,7 +394,7 @@ TEST_F(SmallFileSystem, FullToTheBrimRefusesWritesAndGoesOnByItself) {
   fill();
   int number = 100;
   for (; number < 5000 && refused_.size() < 50; ++number) (void)write(number);
-  ASSERT_EQ(refused_.size(), 50u) << "the file system is full, yet writes go on";
+  ASSERT_EQ(refused_.size(), 50u) << "the file system is full, but writes are accepted";
   const auto refusal = write(number++);
   ASSERT_FALSE(refusal.has_value());
   EXPECT_EQ(refusal.error().code(), base::ErrorCode::write_failure);

@@ -1,4 +1,4 @@
-// A disk that fails, or takes its time, when told to: for tests.
+// A disk that fails or is slow on demand, for tests.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,8 @@
 
 namespace sibyl::storage::rocksdb {
 
-// Each fault counts down: 0 fails now, negative never. A failing write writes half first, as a torn one does.
+// Each fault counts down: at 0 the operation fails, negative means never. A failing write writes half of its
+// bytes first, like a torn write.
 class FaultyDisk final : public Disk {
  public:
   std::atomic<int> fail_write = -1;
@@ -19,7 +20,7 @@ class FaultyDisk final : public Disk {
   std::atomic<bool> fail_all = false;
   std::atomic<int> error = EIO;
   std::atomic<int> syncs = 0;
-  std::atomic<std::chrono::milliseconds> sync_takes{};  // at least
+  std::atomic<std::chrono::milliseconds> sync_takes{};  // minimum duration
 
   int write(int file, base::BytesView first, base::BytesView second, uint64_t offset) override {
     if (!fails(fail_write)) return Disk::write(file, first, second, offset);

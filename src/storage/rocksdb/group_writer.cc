@@ -18,7 +18,8 @@ base::Error broken() {
       .with_hint("nothing that was acknowledged is lost; restart the server");
 }
 
-// A clean stop leaves nothing to replay, and programs that embed the store want no message about that.
+// After a clean shutdown there is nothing to replay. Programs that embed the store should not log a message
+// then.
 void log_recovery(const CommitLog::Recovered& recovered) {
   spdlog::log(recovered.groups > 0 ? spdlog::level::info : spdlog::level::debug,
               "commit log: {} segments read, {} groups with {} bytes replayed", recovered.segments,
@@ -39,7 +40,7 @@ void HotKeys::record_merge(BytesView key, size_t bytes) {
     large_.erase(hash);
     return;
   }
-  if (large_.size() >= max_large) large_.clear();  // costs each of them one early merge
+  if (large_.size() >= max_large) large_.clear();  // causes one early merge for each of them
   large_[hash] = rounds;
 }
 
@@ -58,8 +59,8 @@ base::Result<std::unique_ptr<GroupWriter>> GroupWriter::open(CommitLog::Options 
   return writer;
 }
 
-// What the log has is added again, in order. That changes nothing of what the tables have already: merging is
-// idempotent, and of puts and erasures the last one of a key decides.
+// Applies the groups of the log again, in order. Groups that are already in the tables change nothing:
+// merging is idempotent, and the last put or erasure of a key decides.
 base::Status GroupWriter::replay(CommitLog::Options options) {
   CommitLog::Replay replay;
   replay.group = [this](BytesView group) {
@@ -80,19 +81,19 @@ base::Status GroupWriter::write(std::span<Committer::Request> group) {
   if (is_broken_) return base::fail(broken());
   gather(group);
   base::Status status = append();
-  tell(status);
+  log_state_change(status);
   return status;
 }
 
 base::Status GroupWriter::sync() {
   base::Status synced = log_->sync();
-  if (!synced) tell(synced);
+  if (!synced) log_state_change(synced);
   return synced;
 }
 
 void GroupWriter::gather(std::span<Committer::Request> group) {
   batch_.Clear();
-  hot_.clear();  // those of a group that failed
+  hot_.clear();  // left by a failed group
   for (const Committer::Request& request : group) {
     for (const WriteSet::Operation& operation : request.writes.operations()) {
       const Slice key = slice_of(operation.key);
@@ -121,7 +122,7 @@ base::Status GroupWriter::append() {
   resume_after_failure();
   const auto started = std::chrono::steady_clock::now();
   if (auto status = log_->append(batch_.Data(), syncs_each_); !status) {
-    leave_log();
+    abandon_log();
     return status;
   }
   record_sync(
@@ -131,7 +132,7 @@ base::Status GroupWriter::append() {
     (void)log_->undo();
     return status;
   }
-  // The group is written, whatever becomes of this.
+  // The group is committed. Failures from here on do not matter.
   (void)base::contain([&] {
     erased_tables_.add(batch_, sequence);
     if (batch_.GetDataSize() > max_kept_batch) batch_ = ::rocksdb::WriteBatch();
@@ -142,13 +143,12 @@ base::Status GroupWriter::append() {
 }
 
 void GroupWriter::record_sync(std::chrono::microseconds taken) {
-  constexpr int weight = 8;  // of what was before, to one
+  constexpr int weight = 8;  // of the previous average, relative to one new value
   sync_micros_.record(static_cast<uint64_t>(taken.count()));
   if (syncs_each_) sync_time_.store(sync_time() + (taken - sync_time()) / weight, std::memory_order_relaxed);
 }
 
-// A table file could not be written, by a compaction perhaps: RocksDB is told to go on, but not with every
-// group.
+// A table file could not be written, perhaps by a compaction. Calls Resume(), but not with every group.
 void GroupWriter::resume_after_failure() {
   if (!background_.failed()) return;
   constexpr auto pause = std::chrono::milliseconds(100);
@@ -159,10 +159,10 @@ void GroupWriter::resume_after_failure() {
   database_.Resume().PermitUncheckedError();
 }
 
-// The log's device failed: what is in the log goes to table files as well, and once it is there the log
-// begins anew. It only asks for that: other commits wait.
-void GroupWriter::leave_log() {
-  if (!log_->is_doubtful()) return;
+// Called after the log's device failed. The contents of the log are flushed to table files; once they are
+// there, an empty log is started. Only requests the flush, because other commits are waiting.
+void GroupWriter::abandon_log() {
+  if (!log_->sync_failed()) return;
   if (background_.flushed() >= database_.GetLatestSequenceNumber()) {
     (void)log_->release_all();
     return;
@@ -184,7 +184,7 @@ base::Status GroupWriter::apply(::rocksdb::WriteBatch& batch) {
     spdlog::critical("writes are refused until a restart: RocksDB threw {}", returned.error().message());
     return base::fail(broken());
   }
-  // RocksDB refuses writes after it failed to flush, until it is told that its files can be written again.
+  // After a failed flush RocksDB refuses writes until Resume() is called.
   if (!status.ok() && database_.Resume().ok()) status = database_.Write(options, &batch);
   if (!status.ok()) return base::fail(error_of(status, base::ErrorCode::write_failure));
   if (batch.HasDeleteRange()) (void)base::contain([&] { reclaimer_.add(batch, last_file); });
@@ -220,7 +220,7 @@ void GroupWriter::trim_log() {
   (void)log_->trim();
 }
 
-// The segments whose groups are all in files are given back.
+// Releases the segments whose groups are all in files.
 void GroupWriter::release_segments() {
   const uint64_t sequence = database_.GetLatestSequenceNumber();
   if (segments_.empty() || segments_.back().first != log_->segment())
@@ -232,12 +232,12 @@ void GroupWriter::release_segments() {
   }
 }
 
-// Replaces a record's fragments by their merge, so that reading a record that is written all the time stays
-// cheap. No reader sees a difference, nobody else writes meanwhile, and a crash that loses it loses nothing:
-// so no log.
+// Replaces the fragments of frequently written records with their merge, so that reading them stays cheap.
+// This needs no log: readers see no difference, no other thread writes, and losing it in a crash loses no
+// data.
 void GroupWriter::merge_hot_keys() {
   if (hot_.empty()) return;
-  // A group may have made a record hot many times.
+  // A group may report the same record many times.
   std::sort(hot_.begin(), hot_.end());
   hot_.erase(std::unique(hot_.begin(), hot_.end()), hot_.end());
   batch_.Clear();
@@ -254,13 +254,12 @@ void GroupWriter::merge_hot_keys() {
   if (batch_.Count() > 0) database_.Write(options, &batch_).PermitUncheckedError();
 }
 
-// The program's log says when the device begins to refuse writes, and when it takes them again; not each
-// time.
-void GroupWriter::tell(const base::Status& status) {
+// Logs when the device begins to refuse writes and when it accepts them again, not every failure.
+void GroupWriter::log_state_change(const base::Status& status) {
   if (status.has_value() == !is_refusing_) return;
   is_refusing_ = !status;
   if (status)
-    spdlog::info("writes are taken again");
+    spdlog::info("writes are accepted again");
   else
     spdlog::error("writes are refused: {}", status.error().text());
 }

@@ -1,9 +1,10 @@
 // Writes groups of write sets: to the commit log first, then to RocksDB's tables.
 //
-// What fails leaves nothing behind: neither in the log nor in the tables. When the device fails it goes on by
-// itself as soon as the device does. The log keeps a segment until all of it is in table files.
+// A failed write leaves nothing behind, neither in the log nor in the tables. After a device failure, writing
+// resumes by itself as soon as the device works again. The log keeps a segment until its contents are in
+// table files.
 //
-// Used by one thread at a time, the committer's; what reads numbers may be called by any.
+// Must be used by one thread at a time, the committer's. Members that only return statistics are thread-safe.
 #pragma once
 
 #include <rocksdb/db.h>
@@ -34,16 +35,17 @@
 
 namespace sibyl::storage::rocksdb {
 
-// Counts merges by a hash of their key, to find records that gather fragments faster than flushes merge them.
-// Of the records that share a place the one that has most of its merges is counted: many that are written now
-// and then are never taken for one that is hot, for each of those is read.
+// Counts merges by a hash of their key, to find records that accumulate fragments faster than flushes merge
+// them. Records that share a slot compete: the one with the majority of merges is counted. Many records that
+// are written occasionally are never mistaken for one hot record, which matters because each reported record
+// is read.
 //
 // Merging rewrites the whole record. Large records are merged less often, in proportion to their size, so
-// that the cost per fragment does not grow with the record: otherwise n additions to one collection would
+// that the cost per fragment does not grow with the record. Otherwise n additions to one collection would
 // cost n * n.
 class HotKeys {
  public:
-  // Whether the record has had so many fragments that merging them now pays.
+  // Counts one merge. Returns true if the record has accumulated enough fragments to merge them now.
   bool count(BytesView key) {
     const size_t hash = std::hash<BytesView>{}(key);
     Place& place = places_[hash % places_.size()];
@@ -58,7 +60,7 @@ class HotKeys {
     return large_.empty() || is_due(hash);
   }
 
-  // The fragments of a record were merged into one of `bytes`.
+  // Records that the fragments of `key` were merged into a record of `bytes`.
   void record_merge(BytesView key, size_t bytes);
 
  private:
@@ -71,51 +73,52 @@ class HotKeys {
   bool is_due(size_t hash);
 
   std::array<Place, 1 << 16> places_{};
-  // By hash of the key: how many more times `limit` fragments must come before the next merge.
+  // By hash of the key: how many more times `limit` fragments must arrive before the next merge.
   std::unordered_map<size_t, size_t> large_;
 };
 
 class GroupWriter {
  public:
-  // Borrows all of these, which must outlive it.
+  // Borrows all of these; they must outlive the writer.
   struct Tables {
     ::rocksdb::DB& database;
     BackgroundListener& background;
     DamageReport& damage;
-    Reclaimer& reclaimer;  // learns of tables that are erased
+    Reclaimer& reclaimer;  // notified about erased tables
   };
-  // Opens the log and adds to the tables what it has beyond them. `syncs_each`: a group is on the device when
+  // Opens the log and replays what is not yet in the tables. With `syncs_each`, a group is on the device when
   // write() returns; otherwise after sync().
   static base::Result<std::unique_ptr<GroupWriter>> open(CommitLog::Options log, Tables tables,
                                                          bool syncs_each);
 
-  // All of the group, or nothing of it.
+  // Writes the whole group or nothing of it.
   base::Status write(std::span<Committer::Request> group);
-  // Waits for the device to have everything.
+  // Waits until everything is on the device.
   base::Status sync();
-  // Notes how much of the log is on the device, so that damage to it can be told from an incomplete write.
+  // Records how much of the log is on the device, so that damage can be distinguished from an incomplete
+  // write.
   void note_synced() { log_->note_synced(); }
-  // All is in table files: the log begins anew.
+  // Starts an empty log. REQUIRES: everything is in table files.
   void release_log() { (void)log_->release_all(); }
-  // Gives back the space of the log that table files have made unnecessary.
+  // Frees log space that table files have made unnecessary.
   void trim_log();
 
-  // Runs `task` on the thread that writes, before its next group. Any thread.
+  // Runs `task` on the writing thread before its next group. Thread-safe.
   void post(std::function<void()> task);
 
-  // Tables of which readers must not count what files still have; any thread.
+  // Tables that were erased in memory only: their records in files do not count. Thread-safe.
   std::set<uint32_t> erased_in_memory() { return erased_tables_.only_in_memory(background_.flushed()); }
-  // RocksDB threw in the middle of a write, and would wait for itself from then on: nothing more is written,
-  // nor may it be flushed or closed. Thread-safe.
+  // True once RocksDB threw in the middle of a write and would deadlock on the next one. From then on nothing
+  // is written, and the database must not be flushed or closed. Thread-safe.
   bool is_broken() const { return is_broken_.load(std::memory_order_relaxed); }
   uint64_t log_bytes() const { return log_->bytes(); }
-  // How long the log took, group by group.
+  // Time to write and sync the log, per group.
   base::HistogramSnapshot sync_micros() const { return sync_micros_.snapshot(); }
-  // The same lately, on the average; zero where groups are not synced. Any thread.
+  // Recent average of the same; zero if groups are not synced. Thread-safe.
   std::chrono::microseconds sync_time() const { return sync_time_.load(std::memory_order_relaxed); }
 
  private:
-  static constexpr size_t max_kept_batch = 8 << 20;  // a larger one's memory is given back
+  static constexpr size_t max_kept_batch = 8 << 20;  // a larger batch's memory is freed
 
   GroupWriter(Tables tables, bool syncs_each)
       : database_(tables.database),
@@ -129,8 +132,8 @@ class GroupWriter {
   void record_sync(std::chrono::microseconds taken);
   base::Status apply(::rocksdb::WriteBatch& batch);
   void resume_after_failure();
-  void leave_log();
-  void tell(const base::Status& status);
+  void abandon_log();
+  void log_state_change(const base::Status& status);
   void merge_hot_keys();
   void release_segments();
   void run_posted();
@@ -142,8 +145,8 @@ class GroupWriter {
   const bool syncs_each_;
   ErasedTables erased_tables_;
   std::unique_ptr<CommitLog> log_;
-  std::deque<std::pair<uint64_t, uint64_t>>
-      segments_;  // of the log, each with the last sequence number in it
+  // Segments of the log, each with the last sequence number in it.
+  std::deque<std::pair<uint64_t, uint64_t>> segments_;
   ::rocksdb::WriteBatch batch_;
   HotKeys hot_keys_;
   std::vector<Bytes> hot_;
@@ -152,7 +155,7 @@ class GroupWriter {
   std::atomic<bool> has_posted_ = false;
   std::chrono::steady_clock::time_point next_resume_;
   std::atomic<bool> is_broken_{false};
-  bool is_refusing_ = false;  // as the program's log was told last
+  bool is_refusing_ = false;  // last state written to the server's log
   base::Histogram sync_micros_;
   std::atomic<std::chrono::microseconds> sync_time_{};
 };

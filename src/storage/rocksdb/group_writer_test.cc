@@ -8,7 +8,7 @@
 namespace sibyl::storage::rocksdb {
 namespace {
 
-TEST(HotKeys, ManyThatAreWrittenNowAndThenAreNotHot) {
+TEST(HotKeys, OccasionallyWrittenKeysAreNotHot) {
   const auto keys = std::make_unique<HotKeys>();
   size_t hot = 0;
   for (int round = 0; round < 2; ++round)
@@ -16,7 +16,7 @@ TEST(HotKeys, ManyThatAreWrittenNowAndThenAreNotHot) {
   EXPECT_LT(hot, 20u);
 }
 
-TEST(HotKeys, OneThatIsWrittenAllTheTimeIsFoundAmongThem) {
+TEST(HotKeys, AFrequentlyWrittenKeyIsFound) {
   const auto keys = std::make_unique<HotKeys>();
   size_t hot = 0;
   for (int i = 0; i < 64'000; ++i) {
@@ -26,9 +26,9 @@ TEST(HotKeys, OneThatIsWrittenAllTheTimeIsFoundAmongThem) {
   EXPECT_GE(hot, 900u);
 }
 
-// Each update adds an element of 20 bytes to one record: without the bound the merges rewrite 65,536 / 64
-// times half a megabyte.
-TEST(HotKeys, ALargeRecordIsRewrittenInProportionToWhatIsAddedToIt) {
+// Each update adds an element of 20 bytes to one record. Without the bound the merges would rewrite half a
+// megabyte 65,536 / 64 times.
+TEST(HotKeys, RewritesOfALargeRecordAreProportionalToAdditions) {
   const auto keys = std::make_unique<HotKeys>();
   constexpr size_t updates = 65'536, element = 20;
   size_t rewritten = 0, merges = 0;

@@ -1,4 +1,4 @@
-// The bytes of a commit log (commit_log.h has the layout), for those who write and read one.
+// The byte format of the commit log, shared by its writer and its readers. commit_log.h has the layout.
 #pragma once
 
 #include <fmt/format.h>
@@ -27,8 +27,8 @@ template <typename Unsigned>
 void put_fixed(char* at, Unsigned value) {
   for (size_t i = 0; i < sizeof(Unsigned); ++i) at[i] = static_cast<char>(value >> (8 * i));
 }
-// Of what a group's checksum covers beside its bytes. The first four bytes of `header` are to hold the
-// result.
+// Checksum of everything that a group's checksum covers besides its bytes. The first four bytes of `header`
+// are reserved for the result.
 inline uint32_t header_crc(uint64_t salt, uint64_t offset, const char* header) {
   char place[16];
   put_fixed(place, salt);
@@ -40,7 +40,8 @@ inline uint32_t group_crc(uint64_t salt, uint64_t offset, const char* header, ba
   return crc32c(header_crc(salt, offset, header), group);
 }
 
-// The bytes of the group at `offset` of a segment's, if its checksum is right; empty when none can be there.
+// Returns the bytes of the group at `offset` of a segment, without verifying its checksum. Empty if no group
+// fits there.
 inline base::BytesView group_at(base::BytesView bytes, uint64_t offset) {
   if (offset + group_header_size > bytes.size()) return {};
   const auto size = take_fixed<uint32_t>(bytes.data() + offset + 4);
@@ -48,7 +49,7 @@ inline base::BytesView group_at(base::BytesView bytes, uint64_t offset) {
   return bytes.substr(offset + group_header_size, size);
 }
 
-// The group at `offset` of a segment's bytes; false when there is none.
+// Reads the group at `offset` of a segment's bytes. Returns false if there is none or its checksum is wrong.
 inline bool read_group(base::BytesView bytes, uint64_t offset, uint64_t salt, base::BytesView& group) {
   group = group_at(bytes, offset);
   const char* header = bytes.data() + offset;
@@ -70,7 +71,7 @@ struct SegmentHeader {
     put_fixed(out + 40, oldest);
     put_fixed(out + 12, crc32c(0, {out + 16, segment_header_size - 16}));
   }
-  // An empty text, or what is wrong.
+  // Returns an empty text, or a description of the problem.
   std::string decode(base::BytesView bytes) {
     if (bytes.size() < segment_header_size || bytes.substr(0, 8) != base::BytesView(segment_magic, 8))
       return "it has no header";
@@ -86,7 +87,7 @@ struct SegmentHeader {
   }
 };
 
-// Of a segment's file; false for other files.
+// Parses the number from the name of a segment's file. Returns false for other files.
 inline bool log_segment_number(const std::string& name, uint64_t& number) {
   if (name.size() < 5 || !name.ends_with(".log")) return false;
   const char* end = name.data() + name.size() - 4;

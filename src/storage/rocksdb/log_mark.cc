@@ -8,7 +8,7 @@
 namespace sibyl::storage::rocksdb {
 namespace {
 
-// The number that the text begins with, and a blank after it, are taken off.
+// Removes and returns the number at the beginning of the text, and the blank after it.
 uint64_t take_number(std::string_view& text) {
   uint64_t number = 0;
   const auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), number);

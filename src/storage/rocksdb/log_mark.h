@@ -1,11 +1,11 @@
-// Which segment of the commit log holds what no table file has, kept outside of the log's directory: so that
-// a log that went missing, whole or at its end, is noticed when the store is opened.
+// Records, outside of the log's directory, which segment of the commit log holds data that no table file has.
+// Opening the store thereby detects a log that is missing, wholly or at its end.
 //
-// A file of two lines (mark_file.h), "sibyl log GENERATION SEGMENT CRC". Segment 0: none is needed. Its note,
-// "SEGMENT BYTES", says how much of a segment was on the device at some time: no later group attests that of
-// the last ones.
+// The file has two lines (mark_file.h), "sibyl log GENERATION SEGMENT CRC". Segment 0 means that none is
+// needed. The note, "SALT BYTES", records how much of a segment was on the device at some time, because no
+// later group attests that for the last groups.
 //
-// Used by one thread at a time.
+// Must be used by one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -20,19 +20,19 @@ namespace sibyl::storage::rocksdb {
 
 class LogMark {
  public:
-  // Borrows the disk, which must outlive it. A path that is empty keeps nothing.
+  // Borrows the disk, which must outlive this object. With an empty path nothing is stored.
   LogMark(std::string path, Disk& disk) : file_(std::move(path), "log", disk) {}
 
   const std::string& path() const { return file_.path(); }
-  // Reads what is there. No file, and one without a whole line, say that no segment is needed.
+  // Reads the file. If it is missing or has no complete line, no segment is needed.
   base::Status read();
   uint64_t segment() const { return segment_; }
-  // Is on the device when it returns 0; otherwise it gives an errno, and may be tried again.
+  // Returns 0 once the mark is on the device, otherwise an errno. After a failure the call may be retried.
   int set(uint64_t segment);
 
-  // So many bytes of the segment with this salt are on the device. Not synced itself; may fail unnoticed.
+  // Records that `bytes` of the segment with this salt are on the device. Not synced; failures are ignored.
   void note_synced(uint64_t salt, uint64_t bytes);
-  // What was noted of the segment with this salt; 0 when nothing was.
+  // Returns the recorded number for the segment with this salt, or 0.
   uint64_t synced(uint64_t salt) const { return salt == synced_salt_ ? synced_bytes_ : 0; }
 
  private:

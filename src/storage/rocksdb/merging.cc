@@ -14,7 +14,7 @@ namespace {
 
 using ::rocksdb::Slice;
 
-// Fails only where there is no memory: then a read fails, and a compaction is tried again.
+// Fails only if memory is exhausted. Then a read fails, and a compaction is retried.
 class FragmentMerge final : public ::rocksdb::MergeOperator {
  public:
   const char* Name() const override { return "sibyl.row.merge.1"; }
@@ -52,8 +52,8 @@ class FragmentMerge final : public ::rocksdb::MergeOperator {
   }
 
  private:
-  // RocksDB is not made for exceptions: they would leave it halfway, or end the process on a thread of its
-  // own.
+  // RocksDB is not exception-safe: an exception would leave it in an inconsistent state, or terminate the
+  // process if thrown on one of its threads.
   template <typename Work>
   static bool merge(const Work& work) {
     return base::contain(work).has_value();
@@ -66,8 +66,9 @@ class DatabaseView final : public Purger::View {
   explicit DatabaseView(::rocksdb::DB& database) : database_(database), snapshot_(database.GetSnapshot()) {}
   ~DatabaseView() override { database_.ReleaseSnapshot(snapshot_); }
 
-  // Comparing with what a reader sees would not do: a later fragment that the record's tombstones hide leaves
-  // it as it is. So the fragments themselves are asked for, and one more than expected is an error.
+  // Comparing with the value that a reader sees is not sufficient: a later fragment that is hidden by the
+  // record's tombstones does not change it. Therefore the fragments themselves are requested, and more than
+  // one is an error.
   bool is_whole(BytesView key, BytesView value) override {
     ::rocksdb::GetMergeOperandsOptions limits;
     limits.expected_max_number_of_operands = 1;
@@ -97,8 +98,8 @@ class PurgingFilter final : public ::rocksdb::CompactionFilter {
   Decision FilterV2(int, const Slice& key, ValueType type, const Slice& value, std::string* changed,
                     std::string*) const override {
     Purger::Verdict verdict = Purger::Verdict::keep;
-    // A value replaces all that is older, so it is the whole record up to its moment; an operand is a part.
-    // RocksDB turns a removed value into a deletion, which goes on hiding what is older.
+    // A value replaces everything older, so it is the whole record up to its time. An operand is a part.
+    // RocksDB turns a removed value into a deletion, which still hides everything older.
     if (type == ValueType::kValue) verdict = purger_->visit_whole(view_of(key), view_of(value), *changed);
     if (type == ValueType::kMergeOperand)
       verdict = purger_->visit_part(view_of(key), view_of(value), *changed);
@@ -148,8 +149,8 @@ class PurgingFilterFactory final : public ::rocksdb::CompactionFilterFactory {
   std::unique_ptr<::rocksdb::CompactionFilter> CreateCompactionFilter(
       const ::rocksdb::CompactionFilter::Context&) override {
     if (erased_tables) return std::make_unique<ErasingFilter>(*erased_tables);
-    // The order matters: a table that is in the compaction's files is in a policy set before they were
-    // chosen; and a reader older than the view is one that entered before it was made.
+    // The order matters. Every table in the compaction's files is in the policy if it is read after the files
+    // were chosen; and every reader older than the view entered before the view was created.
     auto policy = context_->policy();
     ::rocksdb::DB* database = context_->database();
     if (!policy || database == nullptr) return nullptr;

@@ -1,4 +1,4 @@
-// The merge law and the purger, as RocksDB calls them.
+// Adapts the merge law and the purger to RocksDB's interfaces.
 #pragma once
 
 #include <rocksdb/compaction_filter.h>
@@ -19,13 +19,13 @@ namespace sibyl::storage::rocksdb {
 
 std::shared_ptr<::rocksdb::MergeOperator> make_merge_operator();
 
-// Who reads an old moment. RocksDB's compaction filters do not respect its snapshots, so a compaction waits
-// for the readers that were there before it, and purges nothing when they stay.
+// Tracks the readers of snapshots and iterators. RocksDB's compaction filters do not respect snapshots, so a
+// compaction waits for the readers that started before it. If they remain, it purges nothing.
 class Readers {
  public:
   uint64_t enter();
   void leave(uint64_t ticket);
-  // Whether all who entered before this call have left, or do so soon.
+  // Waits briefly for all readers that entered before this call. Returns true if all of them have left.
   bool wait_for_earlier();
 
  private:
@@ -35,7 +35,7 @@ class Readers {
   std::set<uint64_t> tickets_;
 };
 
-// What compactions ask while the store is open. Thread-safe.
+// State that compactions need while the store is open. Thread-safe.
 struct PurgeContext {
   base::Clock* clock = nullptr;
   int64_t settling_seconds = 0;  // see Purger
@@ -43,7 +43,7 @@ struct PurgeContext {
 
   std::shared_ptr<const PurgePolicy> policy() const;
   void set_policy(std::shared_ptr<const PurgePolicy> policy);
-  // Null until the store is open and again before it closes: then nothing is purged.
+  // Null before the store is open and after it begins to close. Nothing is purged then.
   ::rocksdb::DB* database() const;
   void set_database(::rocksdb::DB* database);
 
@@ -53,8 +53,8 @@ struct PurgeContext {
   ::rocksdb::DB* database_ = nullptr;
 };
 
-// While one lives, compactions that its thread runs leave out all records of these tables, ids from first to
-// last, and change nothing else. REQUIRES: no reader is left that sees them.
+// While an object exists, compactions run by its thread remove all records of these tables (ranges of ids,
+// first to last) and change nothing else. REQUIRES: no reader remains that sees these records.
 class ErasingCompactions {
  public:
   using Tables = std::vector<std::pair<uint32_t, uint32_t>>;

@@ -17,12 +17,12 @@ class Messages final : public ::rocksdb::Logger {
 
   using ::rocksdb::Logger::Logv;
   void Logv(const char* format, va_list values) override {
-    const auto kept_back = limit_.admit(std::chrono::steady_clock::now());
-    if (!kept_back) return;
+    const auto suppressed = limit_.admit(std::chrono::steady_clock::now());
+    if (!suppressed) return;
     std::array<char, 1024> line{};
     std::vsnprintf(line.data(), line.size(), format, values);
     spdlog::warn("records: {}{}", line.data(),
-                 *kept_back > 0 ? fmt::format(" ({} more not told)", *kept_back) : std::string());
+                 *suppressed > 0 ? fmt::format(" ({} more suppressed)", *suppressed) : std::string());
   }
 
  private:

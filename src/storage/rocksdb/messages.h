@@ -1,4 +1,4 @@
-// RocksDB's warnings and errors, in our log.
+// Writes RocksDB's warnings and errors to the server's log.
 #pragma once
 
 #include <rocksdb/env.h>
@@ -7,8 +7,8 @@
 
 namespace sibyl::storage::rocksdb {
 
-// Instead of a log file of RocksDB's own, which a full disk would turn into the end of the process: its
-// writer takes a second line after one that failed for a bug.
+// Replaces RocksDB's own log file. On a full disk that file would terminate the process: after a failed
+// write, RocksDB's writer treats the next line as a bug.
 std::shared_ptr<::rocksdb::Logger> make_messages();
 
 }  // namespace sibyl::storage::rocksdb

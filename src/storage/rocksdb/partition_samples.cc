@@ -18,20 +18,20 @@ constexpr char format_version = 1;
 constexpr size_t table_id_size = 4;
 constexpr size_t token_end = 12;
 
-// The token's bytes of a record key, or `otherwise` of a key that ends before them.
+// The token's bytes of a record key, or `otherwise` for a key that is too short.
 uint64_t token_of(BytesView key, uint64_t otherwise) {
   if (key.size() < token_end) return otherwise;
   return base::read_big_endian<uint64_t>(key.substr(table_id_size));
 }
 
-// Records of a table that were erased at once, by the bytes of their tokens; both ends included.
+// An erased range of a table's records, as the bytes of their tokens, both inclusive.
 struct Erasure {
   uint32_t table = 0;
   uint64_t first = 0, last = UINT64_MAX;
   uint64_t sequence = 0;
 };
 
-// False when it is of no single table. RocksDB may have cut it anywhere.
+// Returns false if the range is not within one table. RocksDB may have split it anywhere.
 bool parse_erasure(BytesView begin, BytesView end, Erasure& erasure) {
   if (begin.size() < table_id_size || end.size() < table_id_size) return false;
   erasure.table = base::read_big_endian<uint32_t>(begin);
@@ -123,29 +123,29 @@ class SampleCollectorFactory final : public ::rocksdb::TablePropertiesCollectorF
   const char* Name() const override { return "sibyl.PartitionSamples"; }
 };
 
-// Keys [begin, end) that were erased, as far as their file goes.
+// An erased range of keys [begin, end), clipped to its file.
 struct ErasedKeys {
   Bytes begin, end;
   uint64_t sequence = 0;
 };
 
-// What a file has of a table, in [begin, end).
+// The records of a table in one file, within [begin, end).
 struct Piece {
-  uint64_t newest = 0;  // sequence number; 0 when nothing older is below it
+  uint64_t newest = 0;  // sequence number; 0 if nothing older is below it
   Bytes begin, end;
   PartitionSample sample;
 };
 
-// What all files say.
+// The samples and erasures of all files.
 struct Pieces {
   std::map<uint32_t, std::vector<ErasedKeys>> erasures;
   std::map<uint32_t, std::vector<Piece>> tables;
 
-  // An erasure may have come to lie in several files, side by side. REQUIRES: sorted erasures.
+  // An erasure may be split over several adjacent files. REQUIRES: the erasures are sorted.
   bool is_erased(uint32_t table, const Piece& piece) const {
     const auto found = erasures.find(table);
     if (found == erasures.end()) return false;
-    const Bytes* next = &piece.begin;  // of what is not covered yet
+    const Bytes* next = &piece.begin;  // beginning of the part that is not covered yet
     for (const ErasedKeys& erased : found->second) {
       if (erased.sequence <= piece.newest || erased.end <= *next) continue;
       if (erased.begin > *next) return false;
@@ -162,14 +162,14 @@ Bytes token_key(uint32_t table, uint64_t token) {
   return key;
 }
 
-// Of a table's records up to this token.
+// The end of a table's records with tokens up to this one.
 Bytes end_of(uint32_t table, uint64_t token) {
   return token == UINT64_MAX ? row::table_end(table) : token_key(table, token + 1);
 }
 
-// A compaction writes an erasure into each of its files as a whole, and it counts between the ends of the
-// file alone: elsewhere it may be done already, and newer records, which have no sequence numbers any more,
-// lie there.
+// A compaction writes an erasure completely into each of its output files, but it is only valid between the
+// first and last key of the file. Elsewhere the erasure may already be applied, and newer records may exist
+// whose sequence numbers were zeroed.
 void add_erasure(const Erasure& erasure, const ::rocksdb::LiveFileMetaData& file, Pieces& pieces) {
   ErasedKeys keys{token_key(erasure.table, erasure.first), end_of(erasure.table, erasure.last),
                   erasure.sequence};
@@ -183,7 +183,7 @@ bool read_erasure(base::Reader& in, Erasure& erasure) {
          in.varint(erasure.sequence);
 }
 
-// Of a file that tells nothing, or of another version, nothing is known until it is compacted.
+// Files without samples, or with samples of another version, are unknown until they are compacted.
 void read_file(BytesView encoded, const ::rocksdb::LiveFileMetaData& file,
                const std::unordered_set<uint32_t>& wanted, Pieces& pieces) {
   if (encoded.empty() || encoded.front() != format_version) return;
@@ -210,7 +210,7 @@ void read_file(BytesView encoded, const ::rocksdb::LiveFileMetaData& file,
   }
 }
 
-// By the names that RocksDB has for their properties.
+// Keyed by the names that RocksDB uses for their properties.
 std::map<std::string, ::rocksdb::LiveFileMetaData> files_of(::rocksdb::DB& database) {
   std::vector<::rocksdb::LiveFileMetaData> live;
   database.GetLiveFilesMetaData(&live);
@@ -227,7 +227,7 @@ Pieces read_files(::rocksdb::DB& database, const std::unordered_set<uint32_t>& w
   ::rocksdb::TablePropertiesCollection properties;
   if (!database.GetPropertiesOfAllTables(&properties).ok()) return pieces;
   const std::map<std::string, ::rocksdb::LiveFileMetaData> files = files_of(database);
-  ::rocksdb::LiveFileMetaData gone;  // just now; its ends are not known any more
+  ::rocksdb::LiveFileMetaData gone;  // deleted concurrently; its first and last key are unknown
   gone.largestkey.assign(64, '\xff');
   for (const auto& [name, of_file] : properties) {
     const auto found = of_file->user_collected_properties.find(property_name);
@@ -241,7 +241,7 @@ Pieces read_files(::rocksdb::DB& database, const std::unordered_set<uint32_t>& w
   return pieces;
 }
 
-// About.
+// An estimate.
 uint64_t records_in_memory(::rocksdb::DB& database, BytesView begin, BytesView end) {
   const ::rocksdb::Range range({begin.data(), begin.size()}, {end.data(), end.size()});
   uint64_t count = 0, size = 0;
@@ -310,7 +310,7 @@ std::map<uint32_t, uint64_t> tables_erased_in(const ::rocksdb::UserCollectedProp
 
 std::map<uint32_t, PartitionSample> partition_samples(::rocksdb::DB& database,
                                                       const std::set<uint32_t>& erased,
-                                                      std::span<const uint32_t> tables, size_t most_records) {
+                                                      std::span<const uint32_t> tables, size_t max_records) {
   ::rocksdb::ReadOptions in_memory;
   in_memory.read_tier = ::rocksdb::kMemtableTier;
   std::map<uint32_t, PartitionSample> samples;
@@ -319,13 +319,13 @@ std::map<uint32_t, PartitionSample> partition_samples(::rocksdb::DB& database,
         samples.try_emplace(table, PartitionSample(PartitionSample::listed_in_all)).first->second;
     const Bytes begin = row::table_begin(table), end = row::table_end(table);
     const auto records = make_iterator(database, in_memory, begin, end);
-    all.merge(scan_partitions(*records, table, most_records, [&](BytesView key) {
+    all.merge(scan_partitions(*records, table, max_records, [&](BytesView key) {
       const uint64_t before = records_in_memory(database, begin, key);
       const uint64_t total = records_in_memory(database, begin, end);
       return before == 0 || before >= total ? 1.0 : static_cast<double>(before) / static_cast<double>(total);
     }));
   }
-  // After the memory tables: what is flushed between counts twice rather than never.
+  // Read after the memory tables: records flushed in between count twice rather than never.
   const Pieces pieces = read_files(database, {tables.begin(), tables.end()});
   for (const auto& [table, found] : pieces.tables) {
     if (erased.contains(table)) continue;

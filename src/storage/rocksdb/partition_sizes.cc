@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* property_name = "sibyl.largest_partitions";
 
-// Sees the records of one file in order, so that a partition's come one after another.
+// Receives the records of one file in order, so the records of a partition are consecutive.
 class PartitionSizes final : public ::rocksdb::TablePropertiesCollector {
  public:
   explicit PartitionSizes(std::shared_ptr<const PartitionWatch> watch) : watch_(std::move(watch)) {}
@@ -47,7 +47,7 @@ class PartitionSizes final : public ::rocksdb::TablePropertiesCollector {
     if (bytes_ == 0) return;
     uint64_t& largest = largest_[table_id_];
     largest = std::max(largest, bytes_);
-    watch_->finished(first_key_, bytes_);
+    watch_->report(first_key_, bytes_);
     bytes_ = 0;
   }
 
@@ -73,17 +73,17 @@ class PartitionSizesFactory final : public ::rocksdb::TablePropertiesCollectorFa
 
 }  // namespace
 
-void PartitionWatch::set(uint64_t threshold, Tell tell) {
+void PartitionWatch::set(uint64_t threshold, Callback callback) {
   const std::lock_guard lock(mutex_);
-  threshold_ = tell ? threshold : 0;
-  tell_ = std::move(tell);
+  threshold_ = callback ? threshold : 0;
+  callback_ = std::move(callback);
 }
 
-void PartitionWatch::finished(BytesView key, uint64_t bytes) const {
+void PartitionWatch::report(BytesView key, uint64_t bytes) const {
   const uint64_t threshold = threshold_.load(std::memory_order_relaxed);
   if (threshold == 0 || bytes <= threshold) return;
   const std::lock_guard lock(mutex_);
-  if (tell_) tell_(key, bytes);
+  if (callback_) callback_(key, bytes);
 }
 
 std::shared_ptr<::rocksdb::TablePropertiesCollectorFactory> make_partition_sizes(

@@ -11,7 +11,7 @@ namespace {
 
 using ::rocksdb::Slice;
 
-// RocksDB does not expect exceptions: what it allocates for a statement is counted and not refused.
+// RocksDB does not expect exceptions, so its allocations for a statement are counted but never refused.
 class RecordIterator final : public Iterator {
  public:
   RecordIterator(::rocksdb::DB& database, ::rocksdb::ReadOptions options, BytesView begin, BytesView end,
@@ -93,7 +93,7 @@ std::unique_ptr<Iterator> make_iterator(::rocksdb::DB& database, ::rocksdb::Read
 base::Error error_of(const ::rocksdb::Status& status, base::ErrorCode code) {
   const Reason reason = reason_of(status);
   base::Error error(code, fmt::format("The store failed: {}", reason.text));
-  if (reason.device_is_full) return error.with_hint("free some disk space: the store goes on by itself");
+  if (reason.device_is_full) return error.with_hint("free some disk space; the store resumes by itself");
   if (status.IsCorruption())
     return error.with_hint("a file of the store is damaged; restore it from a backup");
   return error;

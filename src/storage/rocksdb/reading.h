@@ -1,4 +1,4 @@
-// RocksDB's records, iterators and errors as the store's.
+// Converts RocksDB's records, iterators and errors to those of the store interface.
 #pragma once
 
 #include <rocksdb/db.h>
@@ -20,15 +20,15 @@ inline BytesView view_of(const ::rocksdb::Slice& slice) {
   return {slice.data(), slice.size()};
 }
 
-// Whether there is such a record; its merged value. `damage` is told of what cannot be read.
+// Reads the merged value of a record. Returns false if there is none. Damage is reported to `damage`.
 base::Result<bool> read_record(::rocksdb::DB& database, const ::rocksdb::ReadOptions& options, BytesView key,
                                Bytes& value, DamageReport& damage);
 
-// Keeps the bounds that it was given; `damage`, told of what it meets, must outlive it.
+// The iterator keeps copies of its bounds. `damage` receives reports of damage and must outlive the iterator.
 std::unique_ptr<Iterator> make_iterator(::rocksdb::DB& database, ::rocksdb::ReadOptions options,
                                         BytesView begin, BytesView end, DamageReport* damage = nullptr);
 
-// What clients are told, with what to do about it.
+// Converts a status to the error for clients, with a hint.
 base::Error error_of(const ::rocksdb::Status& status, base::ErrorCode code);
 
 }  // namespace sibyl::storage::rocksdb

@@ -19,18 +19,18 @@ using ::rocksdb::IOOptions;
 using ::rocksdb::IOStatus;
 using ::rocksdb::Slice;
 
-constexpr std::string_view disguise = "in truth: ";
+constexpr std::string_view reason_prefix = "real reason: ";
 
 IOStatus recoverable(IOStatus status) {
   if (status.ok() || status.IsNoSpace()) return status;
-  return IOStatus::NoSpace(std::string(disguise) + status.ToString());
+  return IOStatus::NoSpace(std::string(reason_prefix) + status.ToString());
 }
 
 IOStatus status_of(int error) {
   return error == 0 ? IOStatus::OK() : IOStatus::IOError("SIBYL_MANIFEST", std::strerror(error));
 }
 
-// The number in ".../MANIFEST-000012"; 0 when the path is another file's.
+// Returns the number in ".../MANIFEST-000012"; 0 for other files.
 uint64_t manifest_number(std::string_view path) {
   constexpr std::string_view begin = "MANIFEST-";
   path.remove_prefix(path.rfind('/') + 1);
@@ -151,7 +151,7 @@ class RecoverableFileSystem final : public ::rocksdb::FileSystemWrapper {
   ManifestObserver& manifests_;
 };
 
-// RocksDB ends the process when it is told a time before 1970, which a clock may jump to.
+// RocksDB terminates the process if the clock shows a time before 1970, to which a system clock may jump.
 class ClockFrom1970 final : public ::rocksdb::SystemClockWrapper {
  public:
   using SystemClockWrapper::SystemClockWrapper;
@@ -184,9 +184,9 @@ std::unique_ptr<::rocksdb::Env> make_recoverable_environment(::rocksdb::Env& bas
 
 Reason reason_of(const ::rocksdb::Status& status) {
   std::string text = status.ToString();
-  const size_t at = text.rfind(disguise);
+  const size_t at = text.rfind(reason_prefix);
   if (at == std::string::npos) return {std::move(text), status.IsNoSpace()};
-  return {text.substr(at + disguise.size()), false};
+  return {text.substr(at + reason_prefix.size()), false};
 }
 
 }  // namespace sibyl::storage::rocksdb

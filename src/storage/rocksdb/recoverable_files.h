@@ -1,10 +1,10 @@
-// RocksDB's files, with errors that it can recover from.
+// A file system for RocksDB whose errors RocksDB can recover from.
 //
-// RocksDB goes on after a failed table or manifest file only when the device was full: then it refuses writes
-// until it is told to resume. After other errors it refuses them until it is opened again, or, when its file
-// system calls them retryable, recovers on a thread of its own that can hang on closing. Here a failed file
-// loses nothing, whatever the reason, because the commit log has everything until a table file is complete.
-// So every failed write is given to RocksDB as a full device; the true reason goes along.
+// After a failed table or MANIFEST file, RocksDB only continues if the device was full: it refuses writes
+// until Resume() is called. After other errors it refuses writes until it is reopened or, if its file system
+// reports them as retryable, it recovers on a thread of its own that can hang on close. Here a failed file
+// loses nothing, whatever the reason, because the commit log keeps everything until a table file is complete.
+// Therefore every failed write is reported to RocksDB as a full device, together with the real reason.
 #pragma once
 
 #include <cstdint>
@@ -20,25 +20,25 @@ class Status;
 
 namespace sibyl::storage::rocksdb {
 
-// Follows how RocksDB writes its MANIFEST files. An errno other than 0 fails the operation. Thread-safe.
+// Observes how RocksDB writes its MANIFEST files. A nonzero errno fails the operation. Thread-safe.
 class ManifestObserver {
  public:
   virtual ~ManifestObserver() = default;
   virtual void begun(uint64_t manifest) = 0;
   virtual void appended(uint64_t manifest, base::BytesView bytes) = 0;
-  // All that was appended is on the device; RocksDB does not know it yet.
+  // Everything appended is on the device. RocksDB is not notified until this returns.
   virtual int synced(uint64_t manifest) = 0;
-  // CURRENT is about to name this MANIFEST, and names it.
+  // switching: CURRENT is about to name this MANIFEST. switched: CURRENT names it.
   virtual int switching(uint64_t manifest) = 0;
   virtual int switched(uint64_t manifest) = 0;
 };
 
-// Its clock shows no time before 1970, which RocksDB ends the process for. `base` and `manifests` must
-// outlive the result.
+// The environment's clock never shows a time before 1970, which would make RocksDB terminate the process.
+// `base` and `manifests` must outlive the result.
 std::unique_ptr<::rocksdb::Env> make_recoverable_environment(::rocksdb::Env& base,
                                                              ManifestObserver& manifests);
 
-// What a status says in truth.
+// The real reason for a status.
 struct Reason {
   std::string text;
   bool device_is_full = false;

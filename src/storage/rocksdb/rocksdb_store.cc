@@ -39,16 +39,16 @@ namespace {
 
 using ::rocksdb::Slice;
 
-// What RocksDB writes while it is opened: a manifest, its name, and its options.
+// Space that RocksDB needs to open: a MANIFEST, CURRENT and an options file.
 constexpr uint64_t opening_bytes = 4 << 20;
 
-// On a small file system memory tables, files and segments of the log are small, so that neither a flush nor
-// a compaction needs much of it at once.
-Options fitted(Options options, uint64_t total_bytes) {
+// On a small file system, memory tables, files and log segments are small, so that neither a flush nor a
+// compaction needs much space at once.
+Options fit_to_file_system(Options options, uint64_t total_bytes) {
   constexpr uint64_t parts = 64, least = 1 << 20;
-  const uint64_t most = std::max(least, total_bytes / parts);
-  options.write_buffer_bytes = std::min(options.write_buffer_bytes, most);
-  options.log_segment_bytes = std::min(options.log_segment_bytes, most);
+  const uint64_t max_bytes = std::max(least, total_bytes / parts);
+  options.write_buffer_bytes = std::min(options.write_buffer_bytes, max_bytes);
+  options.log_segment_bytes = std::min(options.log_segment_bytes, max_bytes);
   return options;
 }
 
@@ -81,8 +81,8 @@ class RocksStore final : public Store, public Internals {
   }
 
   base::Result<std::vector<CheckpointFile>> checkpoint(const std::string& directory) override;
-  void set_key_name(std::function<std::string(BytesView)> name) override {
-    damage_->set_key_name(std::move(name));
+  void set_key_formatter(std::function<std::string(BytesView)> name) override {
+    damage_->set_key_formatter(std::move(name));
   }
 
   uint64_t approximate_size(BytesView begin, BytesView end) const override;
@@ -91,35 +91,36 @@ class RocksStore final : public Store, public Internals {
   std::vector<StoreFile> files() const override;
   std::map<uint32_t, uint64_t> largest_partitions() const override;
   std::map<uint32_t, PartitionSample> partition_samples(std::span<const uint32_t> tables,
-                                                        size_t most_records) const override {
-    return rocksdb::partition_samples(*database_, writer_->erased_in_memory(), tables, most_records);
+                                                        size_t max_records) const override {
+    return rocksdb::partition_samples(*database_, writer_->erased_in_memory(), tables, max_records);
   }
-  void watch_partitions(uint64_t bytes, std::function<void(BytesView, uint64_t)> tell) override {
-    partition_watch_->set(bytes, std::move(tell));
+  void set_large_partition_callback(uint64_t bytes,
+                                    std::function<void(BytesView, uint64_t)> callback) override {
+    partition_watch_->set(bytes, std::move(callback));
   }
   std::vector<StoreTask> tasks() const override;
   uint64_t cache_entries() const override;
   std::map<uint64_t, uint64_t> task_bytes_read() const override;
 
  private:
-  class Moment;
+  class StoreSnapshot;
 
   RocksStore(Directory directory, const Options& options)
       : directory_(std::move(directory)),
         space_(directory_.path()),
-        options_(fitted(options, space_.total())) {}
+        options_(fit_to_file_system(options, space_.total())) {}
   base::Status open_tables();
   void make_keeper(::rocksdb::Options& database);
   base::Status open_log();
   void start_committer();
   void start_keeper();
   void commit_if_admitted(WriteSet writes, Done done);
-  // Runs on the thread that writes, and waits for it.
+  // Runs the task on the committer's thread and waits for it.
   void run_on_committer(const std::function<void()>& task);
 
   uint64_t property(const std::string& name) const;
 
-  // In the order of their making; ended in reverse.
+  // In order of construction; destroyed in reverse.
   Directory directory_;
   DiskSpace space_;
   const Options options_;
@@ -136,7 +137,7 @@ class RocksStore final : public Store, public Internals {
   std::shared_ptr<::rocksdb::Cache> cache_;
   std::shared_ptr<::rocksdb::Statistics> counters_;
   std::shared_ptr<PartitionWatch> partition_watch_ = std::make_shared<PartitionWatch>();
-  std::unique_ptr<GroupWriter> writer_;  // the committer's thread alone writes, once it runs
+  std::unique_ptr<GroupWriter> writer_;  // once the committer runs, used only by its thread
   std::unique_ptr<Committer> committer_;
 };
 
@@ -151,12 +152,12 @@ base::Result<std::unique_ptr<Store>> RocksStore::open(const std::string& path, c
 }
 
 base::Status RocksStore::open_tables() {
-  // First: RocksDB deletes what its MANIFEST does not list.
+  // Must be first: RocksDB deletes files that its MANIFEST does not list.
   manifests_ = std::make_unique<ManifestGuard>(
       directory_.path(), options_.manifest_disk != nullptr ? *options_.manifest_disk : Disk::real());
   SIBYL_TRY(manifests_->check());
-  if (space_.free() < opening_bytes) space_.give_up_reserve();
-  constexpr int shard_bits = 3;  // many small shards evict what is in use
+  if (space_.free() < opening_bytes) space_.release_reserve();
+  constexpr int shard_bits = 3;  // with more shards, small shards would evict blocks that are in use
   cache_ = ::rocksdb::NewLRUCache(options_.block_cache_bytes, shard_bits, false, 0.5);
   ::rocksdb::Options database = database_options(options_, cache_);
   recoverable_ = make_recoverable_environment(
@@ -166,7 +167,7 @@ base::Status RocksStore::open_tables() {
   database.env = environment_.get();
   make_keeper(database);
   purge_->clock = options_.clock != nullptr ? options_.clock : &system_clock_;
-  // Far beyond the interval: a sync may fail, and is tried again.
+  // Much longer than the interval, because a sync may fail and be retried.
   constexpr int64_t settling_seconds = 3600;
   if (options_.durability == Durability::periodic) purge_->settling_seconds = settling_seconds;
   database.compaction_filter_factory = make_purging_filter(purge_);
@@ -185,7 +186,8 @@ base::Status RocksStore::open_tables() {
   return {};
 }
 
-// What the log has may not fit on the device beside it: then it is replayed into one memory table.
+// There may not be enough space to flush the log's contents while the log still exists. Then the log is
+// replayed into one large memory table.
 void RocksStore::make_keeper(::rocksdb::Options& database) {
   const uint64_t log_bytes = directory_.log_bytes();
   const bool is_full = space_.available() / 2 < space_.reserve_bytes() + log_bytes;
@@ -197,7 +199,7 @@ void RocksStore::make_keeper(::rocksdb::Options& database) {
                            .queue_bytes = options_.queue_bytes,
                            .automatic_compaction = options_.automatic_compaction,
                            .has_replay_buffer = is_full});
-  // Until the keeper has seen that there is room for them.
+  // Off until the keeper has found enough space for them.
   if (keeper_->is_tight()) database.disable_auto_compactions = true;
 }
 
@@ -225,8 +227,8 @@ void RocksStore::start_committer() {
       return synced;
     };
   } else {
-    work.interval =
-        std::chrono::milliseconds(100);  // at most ten notes a second, and none while nothing is written
+    // At most ten notes a second, and none while nothing is written.
+    work.interval = std::chrono::milliseconds(100);
     work.pause = [this] {
       writer_->note_synced();
       return true;
@@ -303,13 +305,13 @@ base::Status RocksStore::get_many(std::span<const Bytes> keys, std::span<std::op
   return {};
 }
 
-class RocksStore::Moment final : public Snapshot {
+class RocksStore::StoreSnapshot final : public Snapshot {
  public:
-  explicit Moment(const RocksStore& store)
+  explicit StoreSnapshot(const RocksStore& store)
       : store_(store), ticket_(store.purge_->readers.enter()), options_(store.read_options_) {
     options_.snapshot = store.database_->GetSnapshot();
   }
-  ~Moment() override {
+  ~StoreSnapshot() override {
     store_.database_->ReleaseSnapshot(options_.snapshot);
     store_.purge_->readers.leave(ticket_);
   }
@@ -328,17 +330,17 @@ class RocksStore::Moment final : public Snapshot {
 
 std::shared_ptr<const Snapshot> RocksStore::snapshot() const {
   const base::UnlimitedMemory unlimited;  // RocksDB does not expect exceptions
-  return std::make_shared<Moment>(*this);
+  return std::make_shared<StoreSnapshot>(*this);
 }
 
-// While it recovers from an error RocksDB reports a flush as done that is yet to come, so what counts is what
-// the listener heard of.
+// While RocksDB recovers from an error, it reports a flush as done before it happened. Only the listener's
+// events count.
 base::Status RocksStore::flush() {
   constexpr auto patience = std::chrono::seconds(5);
   const auto deadline = std::chrono::steady_clock::now() + patience;
   const uint64_t wanted = database_->GetLatestSequenceNumber();
   ::rocksdb::FlushOptions options;
-  options.allow_write_stall = true;  // otherwise it waits for compactions, which may have no room
+  options.allow_write_stall = true;  // otherwise it waits for compactions, which may have no space
   for (;;) {
     auto status = database_->Flush(options);
     if (!status.ok() && database_->Resume().ok()) status = database_->Flush(options);
@@ -360,8 +362,8 @@ base::Status RocksStore::compact(BytesView begin, BytesView end) {
   options.exclusive_manual_compaction = false;
   const Slice first = slice_of(begin);
   const Slice last = slice_of(end);
-  // The first pass merges fragments into whole records, and what it merges it does not show to the purger;
-  // the second one does.
+  // The first pass merges fragments into whole records, but does not pass the merged records to the purger.
+  // The second does.
   for (int pass = 0; pass < 2; ++pass) {
     const auto status =
         database_->CompactRange(options, begin.empty() ? nullptr : &first, end.empty() ? nullptr : &last);
@@ -372,9 +374,9 @@ base::Status RocksStore::compact(BytesView begin, BytesView end) {
   return {};
 }
 
-// Tables are written to files in the order of their write batches, and a batch is never in two tables: so
-// what is in files is all that was acknowledged up to some moment, and after a flush that moment is not
-// before it.
+// Memory tables are flushed in the order of their write batches, and a batch is never split between two. The
+// files therefore hold everything that was acknowledged up to some moment, which after a flush is not earlier
+// than the flush.
 base::Result<std::vector<CheckpointFile>> RocksStore::checkpoint(const std::string& directory) {
   SIBYL_TRY(flush());
   return make_checkpoint(*database_, directory);
@@ -453,7 +455,8 @@ std::vector<StoreTask> RocksStore::tasks() const {
   return tasks;
 }
 
-// Counted, some at a time: what RocksDB 7.8 gives as the number of entries are the bytes of those in use.
+// Counts the entries in batches. RocksDB 7.8 does not return their number: its function returns the bytes in
+// use.
 uint64_t RocksStore::cache_entries() const {
   uint64_t entries = 0;
   cache_->ApplyToAllEntries(
@@ -461,7 +464,7 @@ uint64_t RocksStore::cache_entries() const {
   return entries;
 }
 
-// The threads of RocksDB's environment work for all of its databases.
+// The threads of RocksDB's environment serve all of its databases.
 std::map<uint64_t, uint64_t> RocksStore::task_bytes_read() const {
   using ::rocksdb::ThreadStatus;
   std::map<uint64_t, uint64_t> read;

@@ -39,9 +39,9 @@ const MakeHarness make_harness = [] { return std::make_unique<RocksHarness>(); }
 INSTANTIATE_TEST_SUITE_P(RocksDB, StoreConformance, testing::Values(make_harness));
 INSTANTIATE_TEST_SUITE_P(RocksDB, StorePurge, testing::Values(make_harness));
 
-// A crash may take what was not synced, and with it a deletion: what it deletes must not go before it is
-// certain to stay.
-TEST(PeriodicSync, NothingIsPurgedForTheSakeOfWhatACrashMayTake) {
+// A crash may lose unsynced data, including a deletion. The data that it deletes must not be purged before
+// the deletion is on the device.
+TEST(PeriodicSync, UnsyncedDeletionsDoNotPurge) {
   const base::TemporaryDirectory directory;
   base::ManualClock clock(1000 * 1'000'000);
   rocksdb::Options options;

@@ -1,9 +1,9 @@
-// The RocksDB store under the load that the server gives it: many small commits in flight, point reads,
-// seeks.
+// The RocksDB store under a load like the server's: many small commits in flight, point reads, seeks.
 //
 //   rocksdb_benchmark --benchmark_filter=commit
 //
-// `cpu_us` is the whole process's CPU time per operation, in microseconds; `group` the write sets per sync.
+// `cpu_us` is the CPU time of the whole process per operation, in microseconds. `group` is the number of
+// write sets per sync.
 #include <benchmark/benchmark.h>
 #include <sys/resource.h>
 
@@ -38,7 +38,7 @@ Bytes key_of(uint64_t number) {
   return row::row_record_key(row::partition_prefix(1024, partition), {});
 }
 
-// A row of 100 bytes in five columns, as a prepared INSERT makes it.
+// A row of 100 bytes in five columns, as written by a prepared INSERT.
 Bytes row_of(uint64_t number) {
   static const Bytes value(18, 'v');
   thread_local row::Fragment fragment;
@@ -54,7 +54,7 @@ Bytes row_of(uint64_t number) {
   return bytes;
 }
 
-// Keeps `in_flight` commits under way from one thread, as a reactor does.
+// Keeps `in_flight` commits in flight from one thread, like a reactor.
 void commits(benchmark::State& state, Durability durability) {
   TemporaryDirectory directory;
   Options options;
@@ -72,7 +72,7 @@ void commits(benchmark::State& state, Durability durability) {
     writes.merge(key_of(random() % 1'000'000), row_of(++number));
     {
       std::unique_lock lock(mutex);
-      // Woken when half have finished, so that the benchmark itself is not a wake-up per commit.
+      // Waits until half have finished, so that the benchmark does not add a wake-up per commit.
       if (pending == in_flight) changed.wait(lock, [&] { return pending <= in_flight / 2; });
       ++pending;
     }
@@ -99,7 +99,7 @@ void commit_periodic(benchmark::State& state) {
 BENCHMARK(commit_synced)->Arg(1)->Arg(16)->Arg(64)->Arg(256)->UseRealTime();
 BENCHMARK(commit_periodic)->Arg(64)->UseRealTime();
 
-// A store with a million rows, made once: half of them compacted, the rest in fresh files.
+// A store with a million rows, created once: half of them compacted, the rest in new files.
 Store& filled_store() {
   static TemporaryDirectory directory;
   static const std::unique_ptr<Store> store = [] {
@@ -136,7 +136,7 @@ void get_missing(benchmark::State& state) {
 }
 BENCHMARK(get_missing);
 
-// A row and its partition's record, as a point read needs them.
+// A row and its partition's record, as needed by a point read.
 void get_many_two(benchmark::State& state) {
   Store& store = filled_store();
   std::mt19937_64 random(4);

@@ -1,4 +1,4 @@
-// The RocksDB store when its files fail, when it is killed, and when it is asked too much.
+// The RocksDB store with failing files, after kills, and under overload.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <rocksdb/env.h>
@@ -27,7 +27,7 @@
 namespace sibyl::storage::rocksdb {
 namespace {
 
-// RocksDB's own files (tables, manifest), failing on demand.
+// RocksDB's own files (tables, MANIFEST), failing on demand.
 class FaultyFileSystem final : public ::rocksdb::FileSystemWrapper {
  public:
   FaultyFileSystem() : FileSystemWrapper(::rocksdb::FileSystem::Default()) {}
@@ -74,7 +74,7 @@ class FaultyFileSystem final : public ::rocksdb::FileSystemWrapper {
   ::rocksdb::IOStatus failure() const {
     if (no_space_) {
       auto status = ::rocksdb::IOStatus::NoSpace("injected");
-      status.SetRetryable(true);  // as RocksDB's own file system says
+      status.SetRetryable(true);  // as RocksDB's own file system does
       return status;
     }
     return ::rocksdb::IOStatus::IOError("injected");
@@ -110,8 +110,8 @@ class EnvironmentBefore1970 final : public ::rocksdb::EnvWrapper {
   }
 };
 
-// RocksDB itself ends the process.
-TEST(StoreClock, BeforeTheEpochEndsNothing) {
+// RocksDB alone would terminate the process.
+TEST(StoreClock, ATimeBeforeTheEpochIsHarmless) {
   TemporaryDirectory directory;
   EnvironmentBefore1970 environment;
   Options options;
@@ -130,9 +130,9 @@ TEST(StoreClock, BeforeTheEpochEndsNothing) {
 
 class TableFaults : public testing::TestWithParam<bool> {};
 
-// Table files fail while writes go on: what is acknowledged stays readable and survives, what is refused does
-// not appear, and the store goes on by itself.
-TEST_P(TableFaults, TheStoreGoesOnByItself) {
+// Table files fail while writes continue. Acknowledged writes stay readable and durable, refused writes do
+// not appear, and the store resumes by itself.
+TEST_P(TableFaults, TheStoreResumesByItself) {
   TemporaryDirectory directory;
   const auto files = std::make_shared<FaultyFileSystem>();
   const auto environment = ::rocksdb::NewCompositeEnv(files);
@@ -185,8 +185,7 @@ TEST_P(TableFaults, TheStoreGoesOnByItself) {
 }
 INSTANTIATE_TEST_SUITE_P(RocksDB, TableFaults, testing::Bool());
 
-// The same without a chance to go on: the process ends while its table files fail.
-TEST(RocksdbStore, TellsHowLongTheDeviceTakes) {
+TEST(RocksdbStore, ReportsTheSyncTimeOfTheDevice) {
   for (const Durability durability : {Durability::synced, Durability::periodic}) {
     const TemporaryDirectory directory;
     FaultyDisk disk;
@@ -199,14 +198,14 @@ TEST(RocksdbStore, TellsHowLongTheDeviceTakes) {
     EXPECT_EQ(store->sync_time().count(), 0);
     for (int i = 0; i < 20; ++i) ASSERT_TRUE(put(*store, "key", std::to_string(i)));
     if (durability == Durability::synced) {
-      EXPECT_GE(store->sync_time(), std::chrono::milliseconds(15));  // it needs a while to believe it
+      EXPECT_GE(store->sync_time(), std::chrono::milliseconds(15));  // the average needs some time to adapt
     } else {
       EXPECT_EQ(store->sync_time().count(), 0);
     }
   }
 }
 
-TEST(RocksdbStore, WhatWasAcknowledgedWhileTableFilesFailedIsReplayed) {
+TEST(RocksdbStore, WritesAcknowledgedDuringTableFailuresAreReplayed) {
   TemporaryDirectory directory;
   const auto files = std::make_shared<FaultyFileSystem>();
   const auto environment = ::rocksdb::NewCompositeEnv(files);
@@ -248,7 +247,7 @@ TEST(RocksdbStore, AGroupFailsAsOneAndIsNeverSeen) {
   EXPECT_EQ(get(*store, "c"), "3");
 }
 
-// A disk whose syncs wait for the test.
+// A disk whose syncs block until the test releases them.
 class GatedDisk final : public Disk {
  public:
   int sync(int file) override {
@@ -276,7 +275,7 @@ class GatedDisk final : public Disk {
   int waiting_ = 0;
 };
 
-TEST(RocksdbStore, WhatWaitsForASyncBecomesOneGroupAndTooMuchIsRefused) {
+TEST(RocksdbStore, WaitingCommitsFormOneGroupAndOverloadIsRefused) {
   TemporaryDirectory directory;
   GatedDisk disk;
   Options options;
@@ -303,7 +302,7 @@ TEST(RocksdbStore, WhatWaitsForASyncBecomesOneGroupAndTooMuchIsRefused) {
   disk.wait_until_one_waits();
   for (int i = 0; i < 20; ++i) submit("k" + std::to_string(i));
   EXPECT_EQ(done, 0);
-  EXPECT_EQ(overloaded, 13);  // seven of 1 KiB and their overhead fit in 10,000 bytes
+  EXPECT_EQ(overloaded, 13);  // seven of 1 KiB with their overhead fit into 10,000 bytes
   disk.set_open(true);
   EXPECT_TRUE(eventually([&] { return done == 8; }));
   EXPECT_EQ(failed, 0);
@@ -321,7 +320,8 @@ class PeriodicSyncs : public testing::Test {
     store_ = opened(directory_.path(), options_);
     ASSERT_NE(store_, nullptr);
     ASSERT_TRUE(put(*store_, "a", "1").has_value());
-    ASSERT_TRUE(eventually([&] { return disk_.syncs > 2; }));  // the new segment's two, and the interval's
+    // two for the new segment, and the periodic one
+    ASSERT_TRUE(eventually([&] { return disk_.syncs > 2; }));
   }
 
   TemporaryDirectory directory_;
@@ -341,8 +341,8 @@ TEST_F(PeriodicSyncs, ComeLater) {
   EXPECT_EQ(get(*store_, "99"), "v");
 }
 
-// Each time one fails there is another, though nothing else is written.
-TEST_F(PeriodicSyncs, AreTriedAgainWithoutAnotherWrite) {
+// After each failure the sync is retried, even though nothing else is written.
+TEST_F(PeriodicSyncs, AreRetriedWithoutAnotherWrite) {
   disk_.fail_sync = 0;
   ASSERT_TRUE(put(*store_, "b", "2").has_value());
   for (int i = 0; i < 3; ++i) {
@@ -352,7 +352,7 @@ TEST_F(PeriodicSyncs, AreTriedAgainWithoutAnotherWrite) {
   disk_.fail_sync = -1;
 }
 
-// A compaction that an operator asked for does not keep a server from stopping.
+// A compaction requested by an operator must not delay the shutdown of a server.
 TEST(RocksdbStore, CompactionsAreStopped) {
   TemporaryDirectory directory;
   auto store = opened(directory.path(), {});
@@ -366,7 +366,7 @@ TEST(RocksdbStore, CompactionsAreStopped) {
   EXPECT_EQ(get(*store, "a"), "1");
 }
 
-TEST(RocksdbStore, TheLogIsGivenBackAsTablesAreWritten) {
+TEST(RocksdbStore, FlushesReleaseTheLog) {
   TemporaryDirectory directory;
   Options options;
   options.write_buffer_bytes = 128 << 10;
@@ -381,7 +381,7 @@ TEST(RocksdbStore, TheLogIsGivenBackAsTablesAreWritten) {
   uint64_t log_bytes = 0;
   for (const auto& entry : std::filesystem::directory_iterator(directory.path() + "/log"))
     log_bytes += entry.file_size();
-  EXPECT_LT(log_bytes, 2u << 20);  // of more than five that were written
+  EXPECT_LT(log_bytes, 2u << 20);  // more than five MiB were written
   for (int i = 0; i < 5000; i += 100) EXPECT_EQ(get(*store, std::to_string(i)).size(), 1000u);
 }
 
@@ -409,8 +409,8 @@ TEST(RocksdbStore, AnotherFormatIsRefusedByName) {
   EXPECT_FALSE(open_store(directory.path()).has_value());
 }
 
-// A write that takes only some of the bytes is no success, and what it left is in nobody's way.
-TEST(RocksdbStore, AFormatThatDoesNotFitIsNotTakenForOne) {
+// A partial write is not a success, and its leftovers must not cause harm.
+TEST(RocksdbStore, ATruncatedFormatFileIsNotAccepted) {
   TemporaryDirectory directory;
   rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -429,7 +429,7 @@ TEST(RocksdbStore, AFormatThatDoesNotFitIsNotTakenForOne) {
   opened(directory.path());
 }
 
-// As a crash leaves it: a copy of an open store's directory.
+// The state after a crash: a copy of an open store's directory.
 class LostFiles : public testing::Test {
  protected:
   void SetUp() override {
@@ -452,7 +452,7 @@ TEST_F(LostFiles, AStoreWhoseLogIsMissingIsRefused) {
   std::filesystem::remove(data_ + "/log");
   std::filesystem::rename(data_ + "/elsewhere", data_ + "/log");
   EXPECT_EQ(get(*opened(data_), "a"), "in the log alone");
-  // That closed it: all is in files now, and a log that goes missing takes nothing along.
+  // Closing wrote everything to files, so a missing log loses nothing.
   std::filesystem::remove_all(data_ + "/log");
   EXPECT_EQ(get(*opened(data_), "a"), "in the log alone");
 }
@@ -467,7 +467,7 @@ TEST_F(LostFiles, AStoreWhoseRecordsAreMissingIsRefused) {
   };
   std::filesystem::rename(data_ + "/records", data_ + "/elsewhere");
   expect_refused();
-  std::filesystem::remove(data_ + "/SIBYL_LOG");  // as those of older programs
+  std::filesystem::remove(data_ + "/SIBYL_LOG");  // as in stores of older versions
   expect_refused();
   std::filesystem::remove_all(data_ + "/records");
   std::filesystem::rename(data_ + "/elsewhere", data_ + "/records");
@@ -475,7 +475,7 @@ TEST_F(LostFiles, AStoreWhoseRecordsAreMissingIsRefused) {
   expect_refused();
 }
 
-TEST(RocksdbStore, SomeoneElsesDirectoryIsRefusedAndLeftAlone) {
+TEST(RocksdbStore, AForeignDirectoryIsRefusedAndUnchanged) {
   TemporaryDirectory directory;
   std::ofstream(directory.path() + "/thesis.txt") << "years of work";
   const auto store = open_store(directory.path());
@@ -486,20 +486,20 @@ TEST(RocksdbStore, SomeoneElsesDirectoryIsRefusedAndLeftAlone) {
   EXPECT_FALSE(open_store(directory.path() + "/thesis.txt").has_value());
 }
 
-TEST(RocksdbStore, AnInterruptedMakingIsFinished) {
+TEST(RocksdbStore, AnInterruptedCreationIsCompleted) {
   TemporaryDirectory directory;
   std::ofstream(directory.path() + "/SIBYL_FORMAT.new") << "sib";
   EXPECT_NE(opened(directory.path()), nullptr);
 }
 
-TEST(RocksdbStore, MakesTheDirectoryAndOpensQuickly) {
+TEST(RocksdbStore, CreatesTheDirectoryAndOpensQuickly) {
   TemporaryDirectory directory;
   const auto begin = std::chrono::steady_clock::now();
   const auto store = opened(directory.path() + "/deep/inside");
   const auto took = std::chrono::steady_clock::now() - begin;
   ASSERT_NE(store, nullptr);
   RecordProperty("open_milliseconds", static_cast<int>(took / std::chrono::milliseconds(1)));
-  EXPECT_LT(took, std::chrono::seconds(2));  // fifty milliseconds when nothing else runs
+  EXPECT_LT(took, std::chrono::seconds(2));  // fifty milliseconds on an idle machine
 }
 
 TEST(RocksdbReplay, tables_that_the_log_erases_again_are_empty_in_their_samples) {
@@ -521,7 +521,7 @@ TEST(RocksdbReplay, tables_that_the_log_erases_again_are_empty_in_their_samples)
     erase.erase_range(row::table_begin(table), row::table_end(table));
     ASSERT_TRUE(store->commit(std::move(erase)));
     EXPECT_EQ(rows(*store), 0u);
-    // As a crash would leave it.
+    // The state after a crash.
     std::filesystem::copy(
         directory.path(), copy.path(),
         std::filesystem::copy_options::recursive | std::filesystem::copy_options::overwrite_existing);
@@ -536,7 +536,6 @@ TEST(RocksdbReplay, tables_that_the_log_erases_again_are_empty_in_their_samples)
 }
 
 // --- kill -9
-// -----------------------------------------------------------------------------------------------------
 
 constexpr const char* crash_directory_variable = "SIBYL_CRASH_DIRECTORY";
 constexpr int crash_pipe = 87;
@@ -547,12 +546,12 @@ Bytes crash_value(uint64_t number) {
 
 Options crash_options() {
   Options options;
-  options.write_buffer_bytes = 128 << 10;  // so that flushes, compactions and log segments all happen
+  options.write_buffer_bytes = 128 << 10;  // small, so that flushes, compactions and new log segments occur
   options.log_segment_bytes = 64 << 10;
   return options;
 }
 
-// The child: commits until it is killed, sixteen at a time, and reports every acknowledged number.
+// The child process: commits until it is killed, sixteen at a time, and reports every acknowledged number.
 TEST(RocksdbCrash, DISABLED_Child) {
   const char* directory = std::getenv(crash_directory_variable);
   ASSERT_NE(directory, nullptr);
@@ -583,7 +582,7 @@ TEST(RocksdbCrash, DISABLED_Child) {
   }
 }
 
-// Runs the child for a while, kills it, and gives the highest number that it reported.
+// Runs the child for a while, kills it, and returns the highest number that it reported.
 uint64_t run_and_kill(const std::string& directory, std::chrono::milliseconds duration) {
   int ends[2];
   if (::pipe(ends) != 0) return 0;
@@ -604,7 +603,7 @@ uint64_t run_and_kill(const std::string& directory, std::chrono::milliseconds du
   std::optional<std::chrono::steady_clock::time_point> end;
   while (::read(ends[0], &number, sizeof number) == sizeof number) {
     highest = std::max(highest, number);
-    if (!end) end = std::chrono::steady_clock::now() + duration;  // from its first commit on
+    if (!end) end = std::chrono::steady_clock::now() + duration;  // starting with its first commit
     if (std::chrono::steady_clock::now() > *end) ::kill(child, SIGKILL);
   }
   ::close(ends[0]);
@@ -612,7 +611,7 @@ uint64_t run_and_kill(const std::string& directory, std::chrono::milliseconds du
   return highest;
 }
 
-TEST(RocksdbCrash, EveryAcknowledgedWriteIsThereAfterKill) {
+TEST(RocksdbCrash, EveryAcknowledgedWriteSurvivesKill) {
   TemporaryDirectory directory;
   uint64_t acknowledged = 0;
   for (int round = 0; round < 6; ++round) {

@@ -1,4 +1,4 @@
-// For tests: stores and logs as they are opened, written and read in one line.
+// Helpers for tests that open, write and read stores and logs.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace sibyl::storage::rocksdb {
 
 using base::TemporaryDirectory;
 
-// nullptr when it is refused, which fails the test.
+// Returns nullptr and fails the test if the store cannot be opened.
 inline std::unique_ptr<Store> opened(const std::string& path, const Options& options = {}) {
   auto store = open_store(path, options);
   EXPECT_TRUE(store.has_value()) << store.error().text();
@@ -29,7 +29,7 @@ inline base::Status put(Store& store, const std::string& key, const std::string&
   return store.commit(std::move(writes));
 }
 
-// "none": there is no such record.
+// Returns "none" if there is no such record.
 inline std::string get(const Store& store, const std::string& key) {
   Bytes value;
   const auto found = store.get(key, value);
@@ -37,7 +37,7 @@ inline std::string get(const Store& store, const std::string& key) {
   return *found ? value : "none";
 }
 
-// A log of small segments, and the groups that it has.
+// Opens a log with small segments and collects its groups.
 inline base::Result<std::unique_ptr<CommitLog>> open_log(const std::string& directory, Disk& disk,
                                                          std::vector<Bytes>& replayed,
                                                          const std::string& mark = {}) {

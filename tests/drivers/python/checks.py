@@ -1,4 +1,4 @@
-"""What a check prints, and how it fails."""
+"""Prints the results of checks."""
 import json
 import sys
 import time
@@ -22,7 +22,7 @@ def not_offered(feature, why):
 
 
 def restart():
-    """Has the server restarted; false when it is not ours to restart."""
+    """Asks the harness to restart the server; returns False if it cannot."""
     say(ask="restart")
     return sys.stdin.readline().strip() == "done"
 

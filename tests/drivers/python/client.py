@@ -1,4 +1,4 @@
-"""The Python driver, unmodified. See harness.py for what it is told and what it prints."""
+"""The Python driver, unmodified. See harness.py for its input and output."""
 import collections
 import datetime
 import decimal
@@ -42,7 +42,7 @@ SCALARS = [
     ("smallint", "32767", 2**15 - 1), ("text", "'žluťoučký 🐎'", "žluťoučký 🐎"), ("text", "''", ""),
     ("time", "'00:00:00'", Time(0)), ("time", "'23:59:59.999999999'", Time(86_399_999_999_999)),
     ("timestamp", "0", datetime.datetime(1970, 1, 1)), ("timestamp", "-1", datetime.datetime(1969, 12, 31, 23, 59, 59, 999000)),
-    # Whole seconds: so far away this driver rounds milliseconds as floats.
+    # Whole seconds, because this driver rounds milliseconds as floats for such distant times.
     ("timestamp", "'9999-12-31 23:59:59Z'", datetime.datetime(9999, 12, 31, 23, 59, 59)),
     ("timeuuid", "50554d6e-29bb-11e5-b345-feff819cdc9f", uuid.UUID("50554d6e-29bb-11e5-b345-feff819cdc9f")),
     ("tinyint", "-128", -128), ("tinyint", "127", 127),
@@ -108,7 +108,7 @@ class Client:
                 same(True, math.isnan(found))
             else:
                 same((value, str(value)), (found, str(found)))
-        if column != "c_duration":  # has no order, nor a comparison
+        if column != "c_duration":  # durations cannot be compared
             equal = f"SELECT k FROM scalars WHERE k = 'bound' AND {column} = {literal} ALLOW FILTERING"
             same("bound", self.session.execute(equal).one().k)
 
@@ -290,7 +290,7 @@ class Client:
             same(10, session.execute(read, (10,)).one().k)
 
     def pipelined(self):
-        """SIBYL_PIPELINED rows (5,000 unless told) written and read back, a thousand at a time."""
+        """Writes and reads SIBYL_PIPELINED rows (default: 5,000), a thousand at a time."""
         rows = {k: (k, k * 7, f"row {k} " * (k % 20)) for k in range(1_000_000, 1_000_000 + int(os.environ.get("SIBYL_PIPELINED", "5000")))}
         with open_cluster(protocol_version=5, compression="lz4") as cluster:
             session = cluster.connect("clients")
@@ -311,7 +311,7 @@ class Client:
 
 
 def pipeline(session, statement, arguments, right, in_flight=1000):
-    """Runs the statement for each arguments, many at a time; what was wrong."""
+    """Runs the statement for each of the arguments, many at a time; returns the errors."""
     slots, wrong = threading.Semaphore(in_flight), []
 
     def answered(rows, argument):

@@ -1,4 +1,4 @@
-"""Prepared statements while the schema changes: the driver prepares them again, and reads and writes by the new definition."""
+"""Prepared statements while the schema changes: the driver prepares them again, and reads and writes with the new definition."""
 import collections
 
 from checks import check, same
@@ -41,7 +41,7 @@ class SchemaChanges:
         same((1, 2, "a"), tuple(self.session.execute(read, (1,)).one()))
 
     def columns_of_another(self):
-        """Another client has prepared the statement again before."""
+        """Another client has already prepared the statement again."""
         text = "SELECT * FROM changes WHERE k = ? AND c = ?"
         read = self.session.prepare(text)
         self.session.execute(read, (1, 2))
@@ -66,7 +66,7 @@ class SchemaChanges:
         insert = self.session.prepare("INSERT INTO changed_types (k, x) VALUES (?, ?)")
         self.session.execute(insert, (2, FIELDS(5, None)))
         self.execute("ALTER TYPE changing ADD c text")
-        # This driver encodes by what it was told first, until it is asked to prepare.
+        # This driver encodes values for the first definition until it must prepare again.
         insert = self.session.prepare("INSERT INTO changed_types (k, x) VALUES (?, ?)")
         self.session.execute(insert, (2, (5, "b", "c")))
         same([('{"a": 5, "b": "b", "c": "c"}',)], self.execute("SELECT toJson(x) FROM changed_types WHERE k = 2"))

@@ -1,4 +1,4 @@
-// How RocksDB writes numbers: little-endian, LEB128, sized bytes; and its masked checksums.
+// RocksDB's encodings of numbers (little-endian, LEB128), sized bytes and masked checksums.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace sibyl::storage::rocksdb {
 
-// REQUIRES: as many bytes are there.
+// REQUIRES: at least sizeof(Unsigned) bytes at `at`.
 template <typename Unsigned>
 Unsigned take_fixed(const char* at) {
   Unsigned value = 0;
@@ -17,7 +17,7 @@ Unsigned take_fixed(const char* at) {
   return value;
 }
 
-// False when the bytes end before the number does, or it has more than 64 bits.
+// Returns false if the bytes end early or the number has more than 64 bits.
 inline bool take_varint(base::BytesView& bytes, uint64_t& value) {
   value = 0;
   for (size_t i = 0; i < bytes.size() && i < 10; ++i) {
@@ -39,7 +39,7 @@ inline bool take_sized(base::BytesView& bytes, base::BytesView& value) {
   return true;
 }
 
-// RocksDB rotates checksums that it stores and adds a constant.
+// RocksDB rotates the checksums that it stores and adds a constant.
 inline uint32_t unmasked_crc(uint32_t masked) {
   const uint32_t rotated = masked - 0xa282ead8U;
   return (rotated >> 17) | (rotated << 15);

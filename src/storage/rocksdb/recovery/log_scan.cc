@@ -19,11 +19,11 @@ using base::BytesView;
 struct ScannedSegment {
   uint64_t number = 0;
   base::Bytes bytes;
-  std::optional<SegmentHeader> header;  // unless it is damaged
+  std::optional<SegmentHeader> header;  // nullopt if it is damaged
   std::string name() const { return fmt::format("{:012}.log", number); }
 };
 
-// All that the last intact header calls needed, and what follows it.
+// Reads the segments that are needed according to the last intact header, and those after it.
 base::Result<std::vector<ScannedSegment>> read_segments(const std::string& directory, LogScan& scan) {
   std::map<uint64_t, ScannedSegment> found;
   std::error_code error;
@@ -50,7 +50,7 @@ base::Result<std::vector<ScannedSegment>> read_segments(const std::string& direc
   return segments;
 }
 
-// The next place from `offset` on where an intact group begins, or `end`.
+// Returns the offset of the next intact group at or after `offset`, or `end`.
 uint64_t next_group(BytesView bytes, uint64_t offset, uint64_t end, uint64_t salt) {
   const Crc32cOfRuns checksums(bytes);
   for (; offset + group_header_size <= end; offset += 8) {
@@ -68,7 +68,7 @@ class Scanner {
  public:
   Scanner(LogScan& scan, const std::function<base::Status(BytesView)>& take) : scan_(scan), take_(take) {}
 
-  // Groups end at `end`, when that is known; else where no more are found beyond `at_least`.
+  // Groups end at `end` if it is known, otherwise where no more are found beyond `at_least`.
   base::Status read(const ScannedSegment& segment, std::optional<uint64_t> end, uint64_t at_least) {
     const BytesView bytes = segment.bytes;
     const uint64_t salt = segment.header->salt;
@@ -116,7 +116,7 @@ base::Result<LogScan> scan_log(const std::string& data, const std::function<base
     const ScannedSegment& segment = segments[i];
     if (i > 0 && segments[i - 1].number + 1 != segment.number)
       scan.damaged.push_back(fmt::format("{:012}.log is missing", segments[i - 1].number + 1));
-    if (!segment.header) {  // its salt is lost, and with it the checksums of its groups
+    if (!segment.header) {  // the salt is lost, and with it the checksums of the groups
       scan.damaged.push_back(
           fmt::format("{}: its header is damaged, and none of its groups can be checked", segment.name()));
       continue;

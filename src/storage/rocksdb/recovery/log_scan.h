@@ -1,4 +1,4 @@
-// Reads the groups of a commit log around whatever is damaged. Changes nothing.
+// Reads the intact groups of a damaged commit log. Changes nothing.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@ namespace sibyl::storage::rocksdb {
 
 struct LogScan {
   uint64_t segments = 0, groups = 0, bytes = 0;
-  // What could not be read, a text each: "000000000003.log: 812 bytes at byte 4096".
+  // Descriptions of unreadable parts, such as "000000000003.log: 812 bytes at byte 4096".
   std::vector<std::string> damaged;
 };
 
-// Calls `take` for each intact group of the log of the store in `data`, in order, from the oldest segment
-// that is needed. Behind the last group of the last segment an incomplete one may lie, which is no damage.
+// Calls `take` for each intact group in the log of the store in `data`, in order, starting at the oldest
+// segment that is needed. An incomplete group after the last one of the last segment is not damage.
 base::Result<LogScan> scan_log(const std::string& data,
                                const std::function<base::Status(base::BytesView group)>& take);
 

@@ -17,7 +17,7 @@
 namespace sibyl::storage::rocksdb {
 namespace {
 
-constexpr size_t max_named = 20;  // files in a message
+constexpr size_t max_named = 20;  // maximum number of files named in a message
 
 std::string text_of(const std::vector<ManifestEntry>& entries) {
   std::string text;
@@ -27,7 +27,7 @@ std::string text_of(const std::vector<ManifestEntry>& entries) {
   return text;
 }
 
-// Empty when the text is none of text_of().
+// Returns an empty list if the text was not written by text_of().
 std::vector<ManifestEntry> parse(const std::string& text) {
   std::vector<ManifestEntry> entries;
   for (size_t at = 0; at < text.size();) {
@@ -94,11 +94,11 @@ ManifestGuard::ManifestGuard(const std::string& path, Disk& disk)
 
 base::Error ManifestGuard::refusal(const std::string& why) const {
   return base::Error(base::ErrorCode::config, fmt::format("Cannot open the store in {}: {}", path_, why))
-      .with_hint(
-          fmt::format("no file was changed; restore the file, or restore a snapshot into a new directory "
-                      "(`sibyl snapshot restore`), or save what is intact with `sibyl recover --data {} --to "
-                      "NEW_DIRECTORY`",
-                      path_));
+      .with_hint(fmt::format(
+          "no file was changed; restore the file, or restore a snapshot into a new directory "
+          "(`sibyl snapshot restore`), or recover the intact data with `sibyl recover --data {} --to "
+          "NEW_DIRECTORY`",
+          path_));
 }
 
 base::Status ManifestGuard::read_record() {
@@ -155,7 +155,7 @@ base::Status ManifestGuard::check_manifest(uint64_t number, const base::Bytes& b
                                         entry->files, entry->last_sequence, unlisted(reader))));
 }
 
-// Files of the directory that the rest of a damaged MANIFEST does not list: RocksDB would delete them.
+// Lists the files that the remainder of a damaged MANIFEST does not contain. RocksDB would delete them.
 std::string ManifestGuard::unlisted(const ManifestReader& reader) const {
   std::vector<std::string> names;
   for (const auto& [number, size] : table_files_in(records_))
@@ -238,7 +238,7 @@ int ManifestGuard::switched(uint64_t manifest) {
   return 0;
 }
 
-// What CURRENT says now is on the device before anything else is forgotten.
+// Makes sure that CURRENT is on the device before the other entry is dropped.
 int ManifestGuard::keep_current_entry() {
   if (const int error = sync_records_directory(); error != 0) return error;
   const ManifestEntry* const kept = find(entries_, current_manifest(records_).value_or(0));

@@ -1,26 +1,26 @@
-// Notices a MANIFEST that was cut, changed or replaced, before RocksDB opens the store.
+// Detects a truncated, changed or replaced MANIFEST before RocksDB opens the store.
 //
-// RocksDB takes the MANIFEST for the truth: it ignores an incomplete end, and deletes every table file that
-// the MANIFEST does not list. So SIBYL_MANIFEST, outside of RocksDB's directory, records how many bytes of
-// which MANIFEST are on the device, and their checksum. With that the list of files, their sizes and
-// checksums, and the last sequence number are recorded too: they are what these bytes say.
+// RocksDB trusts the MANIFEST: it ignores an incomplete end and deletes every table file that the MANIFEST
+// does not list. Therefore SIBYL_MANIFEST, outside of RocksDB's directory, records the number and size of the
+// MANIFEST on the device and its checksum. This implies the list of files, their sizes and checksums, and the
+// last sequence number.
 //
-// The order of writes makes the record a lower bound of what is on the device at every moment:
+// The order of writes makes the record a lower bound of what is on the device at any moment:
 //
 //   1. RocksDB syncs table files, appends an edit to the MANIFEST and syncs it.
-//   2. synced(): the record is written and synced, before RocksDB hears that its sync succeeded. Only then
-//   does
-//      RocksDB delete files that the edit made obsolete, and the commit log drop what the edit's files hold.
+//   2. synced() writes and syncs the record before RocksDB's sync returns. Only afterwards does RocksDB
+//      delete files that the edit made obsolete, and does the commit log drop groups that are in the edit's
+//      files.
 //   3. When RocksDB begins a new MANIFEST, switching() makes the record accept both. CURRENT is renamed and
-//   its
-//      directory synced; then switched() makes the record accept the new one alone.
+//      its directory synced. Then switched() makes the record accept only the new one.
 //
-// A MANIFEST that has more bytes than recorded is the work of a process that ended between 1 and 2.
+// If a MANIFEST has more bytes than recorded, a process ended between steps 1 and 2.
 //
 // SIBYL_MANIFEST has two lines (mark_file.h), "sibyl manifest GENERATION MANIFESTS CRC". MANIFESTS are one or
-// two, separated by a comma, each "NUMBER SIZE CRC FILES FILES_CRC SEQUENCE": CRC-32C of the first SIZE
-// bytes, how many table files they list, CRC-32C of the files' numbers and sizes, and the last sequence
-// number. Number 0: there is no MANIFEST yet. Size 0: the MANIFEST of a store that had no record.
+// two entries, separated by a comma, each "NUMBER SIZE CRC FILES FILES_CRC SEQUENCE": CRC is CRC-32C of the
+// first SIZE bytes, FILES the number of table files that they list, FILES_CRC the CRC-32C of the files'
+// numbers and sizes, SEQUENCE the last sequence number. Number 0: there is no MANIFEST yet. Size 0: the store
+// had no record before.
 //
 // Thread-safe, except check().
 #pragma once
@@ -51,18 +51,18 @@ struct ManifestEntry {
 
 class ManifestGuard final : public ManifestObserver {
  public:
-  // `path` is the store's directory. Borrows the disk, which must outlive it.
+  // `path` is the store's directory. Borrows the disk, which must outlive this object.
   explicit ManifestGuard(const std::string& path, Disk& disk = Disk::real());
 
-  // Compares RocksDB's files with the record, and changes nothing. An error says what is missing and what to
-  // do. A store without a record is accepted when all table files that its MANIFEST lists are there.
+  // Compares RocksDB's files with the record. Changes nothing. The error describes what is missing and what
+  // to do. A store without a record is accepted if all table files listed in its MANIFEST exist.
   base::Status check();
-  // Records the MANIFEST that CURRENT names: of a directory that has been filled from elsewhere.
+  // Records the MANIFEST named by CURRENT, for a directory that was filled from elsewhere.
   base::Status record_current();
 
-  // What check() read; empty when there is no record.
+  // The entries that check() read; empty if there is no record.
   const std::vector<ManifestEntry>& entries() const { return entries_; }
-  // Whether check() found the MANIFEST as recorded, whatever else it found.
+  // True if check() found the MANIFEST as recorded, even if it failed for another reason.
   bool manifest_is_intact() const { return manifest_is_intact_; }
 
   void begun(uint64_t manifest) override;
@@ -91,13 +91,14 @@ class ManifestGuard final : public ManifestObserver {
   const std::string path_, records_;
   Disk* disk_;
   mutable std::mutex mutex_;
-  MarkFile file_;                        // guarded by mutex_, as all below
-  std::vector<ManifestEntry> entries_;   // as recorded: CURRENT names one of them
+  MarkFile file_;                        // guarded by mutex_, like all members below
+  std::vector<ManifestEntry> entries_;   // as recorded; CURRENT names one of them
   std::map<uint64_t, Written> written_;  // by this process
   bool manifest_is_intact_ = false;
 };
 
-// The number of the MANIFEST that CURRENT names; nullopt when there is no CURRENT, 0 when it names none.
+// Returns the number of the MANIFEST named by CURRENT, nullopt if there is no CURRENT, 0 if CURRENT is
+// malformed.
 std::optional<uint64_t> current_manifest(const std::string& records);
 std::string manifest_name(uint64_t number);
 // Numbers and sizes of the table files in the directory.

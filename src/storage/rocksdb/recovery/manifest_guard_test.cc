@@ -33,7 +33,7 @@ std::set<std::string> names_in(const std::string& directory) {
   return names;
 }
 
-// A store of three table files, closed.
+// A closed store with three table files.
 class GuardedStore : public testing::Test {
  protected:
   void SetUp() override {
@@ -49,7 +49,7 @@ class GuardedStore : public testing::Test {
   std::string manifest() const {
     return records_ + "/" + manifest_name(current_manifest(records_).value_or(0));
   }
-  // The error of opening, after which every file is as it was.
+  // Returns the error of opening the store. No file may have changed.
   base::Error refused() {
     const auto before = names_in(records_);
     const auto store = open_store(data_, options_);
@@ -90,7 +90,7 @@ TEST_F(GuardedStore, AChangedManifestIsRefusedAtEveryByte) {
   }
 }
 
-TEST_F(GuardedStore, TheRefusalNamesTheFilesThatWouldGo) {
+TEST_F(GuardedStore, TheErrorNamesFilesThatWouldBeDeleted) {
   write_file(manifest(), {});
   const std::string text = refused().message();
   for (const std::string& name : names_in(records_))
@@ -126,7 +126,7 @@ TEST_F(GuardedStore, MissingAndShortTableFilesAreNamed) {
       << text;
 }
 
-TEST_F(GuardedStore, OfADamagedRecordOneLineIsEnough) {
+TEST_F(GuardedStore, OneIntactLineOfTheRecordSuffices) {
   const std::string record = data_ + "/SIBYL_MANIFEST";
   const Bytes whole = *base::read_file(record);
   ASSERT_EQ(whole.size(), 2 * MarkFile::line_size);
@@ -147,7 +147,7 @@ TEST_F(GuardedStore, WithoutARecordGetsOne) {
   EXPECT_NE(refused().message().find("has 10 bytes and had"), std::string::npos);
 }
 
-TEST_F(GuardedStore, GoesOnWhenItsRecordCouldNotBeWritten) {
+TEST_F(GuardedStore, ResumesAfterItsRecordCouldNotBeWritten) {
   FaultyDisk disk;
   options_.manifest_disk = &disk;
   auto store = opened(data_, options_);
@@ -158,7 +158,7 @@ TEST_F(GuardedStore, GoesOnWhenItsRecordCouldNotBeWritten) {
   disk.fail_all = false;
   base::Status flushed = store->flush();
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-  while (!flushed && std::chrono::steady_clock::now() < deadline) {  // RocksDB looks again every 5 seconds
+  while (!flushed && std::chrono::steady_clock::now() < deadline) {  // RocksDB retries every 5 seconds
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     flushed = store->flush();
   }
@@ -170,7 +170,7 @@ TEST_F(GuardedStore, GoesOnWhenItsRecordCouldNotBeWritten) {
   for (const char* key : {"d", "e"}) EXPECT_EQ(get(*store, key), "v");
 }
 
-// Calls back before and after everything that RocksDB does to files.
+// Calls back before and after every file operation of RocksDB.
 class WatchedFiles final : public ::rocksdb::FileSystemWrapper {
  public:
   explicit WatchedFiles(std::function<void()> moment)
@@ -234,7 +234,7 @@ class WatchedFiles final : public ::rocksdb::FileSystemWrapper {
   const std::function<void()> moment_;
 };
 
-// The record's own writes as well, torn.
+// Also calls back during torn writes of the record itself.
 class WatchedDisk final : public Disk {
  public:
   explicit WatchedDisk(std::function<void()> moment) : moment_(std::move(moment)) {}
@@ -254,14 +254,14 @@ class WatchedDisk final : public Disk {
   const std::function<void()> moment_;
 };
 
-// The directory is copied whenever a file changes, as a crash at that moment would leave it. Every copy
-// opens, with all that had been acknowledged.
-TEST(ManifestGuard, NoMomentOfACrashIsRefused) {
+// Copies the directory whenever a file changes, as a crash at that moment would leave it. Every copy must
+// open with everything that had been acknowledged.
+TEST(ManifestGuard, OpensAfterACrashAtAnyMoment) {
   TemporaryDirectory directory;
   const std::string data = directory.path() + "/data";
-  std::vector<int> acknowledged;  // of each copy
+  std::vector<int> acknowledged;  // by copy
   std::atomic<int> written = 0;
-  std::mutex mutex;  // RocksDB deletes files on a thread of its own
+  std::mutex mutex;  // RocksDB deletes files on a background thread
   const auto moment = [&] {
     const std::lock_guard lock(mutex);
     const int before = written;
@@ -316,7 +316,7 @@ TEST(ManifestGuard, ReadsSamples) {
   EXPECT_EQ(entry.last_sequence, 12u);
 }
 
-TEST(ManifestReader, GivesTheFilesThatRocksdbHas) {
+TEST(ManifestReader, ListsTheSameFilesAsRocksdb) {
   TemporaryDirectory directory;
   const auto store = opened(directory.path());
   ASSERT_NE(store, nullptr);

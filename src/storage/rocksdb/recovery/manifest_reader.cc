@@ -18,7 +18,7 @@ constexpr size_t block_size = 32 << 10;
 constexpr size_t header_size = 7;  // crc u32, size u16, type u8
 enum RecordType : uint8_t { zero = 0, full = 1, first = 2, middle = 3, last = 4 };
 
-// RocksDB's tags of an edit's fields.
+// RocksDB's tags for the fields of an edit.
 enum Tag : uint32_t {
   comparator = 1,
   log_number = 2,
@@ -52,7 +52,7 @@ void ManifestReader::take_records() {
   pending_ = base::Bytes(rest);
 }
 
-// False when more bytes are needed.
+// Returns false if more bytes are needed.
 bool ManifestReader::take_record(BytesView& rest) {
   const uint64_t at = pending_at_ + (pending_.size() - rest.size());
   const size_t left = block_size - at % block_size;
@@ -65,7 +65,7 @@ bool ManifestReader::take_record(BytesView& rest) {
   const auto crc = take_fixed<uint32_t>(rest.data());
   const auto size = take_fixed<uint16_t>(rest.data() + 4);
   const auto type = static_cast<uint8_t>(rest[6]);
-  if (type == zero && size == 0 && crc == 0) {  // reserved space: nothing was written from here on
+  if (type == zero && size == 0 && crc == 0) {  // preallocated space: nothing was written from here on
     is_whole_ = std::all_of(rest.begin(), rest.end(), [](char c) { return c == 0; });
     return false;
   }

@@ -1,9 +1,9 @@
-// Reads RocksDB's MANIFEST without RocksDB: which table files there are, and up to which sequence number.
+// Reads RocksDB's MANIFEST without RocksDB: the live table files and the last sequence number.
 //
-// A MANIFEST is a log of version edits in blocks of 32 KiB. Of its fields those are read that say which table
-// files are live; the others are skipped, and an edit of an unknown kind ends the reading.
+// A MANIFEST is a log of version edits in blocks of 32 KiB. Only the fields that determine the live table
+// files are interpreted; other known fields are skipped. Reading stops at an edit of an unknown kind.
 //
-// Used by one thread at a time.
+// Must be used by one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -23,12 +23,13 @@ struct ManifestFile {
 
 class ManifestReader {
  public:
-  // Takes the next bytes of the file.
+  // Adds the next bytes of the file.
   void add(base::BytesView bytes);
 
-  // False once a record's checksum was wrong or an edit was not understood: the files are those before it.
+  // False once a record had a wrong checksum or an edit was not understood. files() then returns the files
+  // before it.
   bool is_whole() const { return is_whole_; }
-  // How far whole records go.
+  // Offset of the end of the last complete record.
   uint64_t end() const { return end_; }
   const std::map<uint64_t, ManifestFile>& files() const { return files_; }
   uint64_t last_sequence() const { return last_sequence_; }
@@ -41,8 +42,8 @@ class ManifestReader {
   bool take_edit(base::BytesView edit);
   bool take_new_file(base::BytesView& edit);
 
-  base::Bytes pending_;      // bytes that are not yet a whole record
-  uint64_t pending_at_ = 0;  // where they are in the file
+  base::Bytes pending_;      // bytes that are not a complete record yet
+  uint64_t pending_at_ = 0;  // their offset in the file
   base::Bytes edit_;         // fragments of an edit
   bool is_whole_ = true;
   uint64_t end_ = 0;
@@ -50,10 +51,10 @@ class ManifestReader {
   uint64_t last_sequence_ = 0;
 };
 
-// "000012.sst", and its number; 0 when the name is another file's.
+// Converts between a table file's number and its name, such as "000012.sst". The number of other files is 0.
 std::string table_file_name(uint64_t number);
 uint64_t table_file_number(const std::string& name);
-// CRC-32C of numbers and sizes, as of files_crc().
+// CRC-32C of numbers and sizes, computed like ManifestReader::files_crc().
 uint32_t files_crc(const std::map<uint64_t, uint64_t>& sizes);
 
 }  // namespace sibyl::storage::rocksdb

@@ -79,7 +79,7 @@ base::Status MarkFile::read() {
   return {};
 }
 
-// Under another name first: a crash leaves no file, or one with a whole line.
+// Written under another name first, so that a crash leaves no file or one with a complete line.
 int MarkFile::make_file(const std::string& lines) {
   const std::string unfinished = path_ + ".new";
   base::File file(unfinished, O_RDWR | O_CREAT | O_TRUNC);

@@ -1,13 +1,13 @@
-// A small durable text that survives torn writes: two lines of 512 bytes, written in turns.
+// A small durable text that survives torn writes: two lines of 512 bytes, written alternately.
 //
-// A line is "sibyl NAME GENERATION TEXT CRC", filled up with blanks. The generation counts the writes, and
-// the line with the higher one holds; the CRC-32C, hexadecimal, is of the line's bytes before it. A torn
-// write damages the older line alone, so the text of the write before stays readable.
+// A line is "sibyl NAME GENERATION TEXT CRC", padded with blanks. The generation counts the writes; the line
+// with the higher one is valid. CRC is the CRC-32C of the preceding bytes of the line, in hexadecimal. A torn
+// write damages only the older line, so the previous text stays readable.
 //
-// A third line holds a note, "sibyl NAME-note 0 TEXT CRC", which is not synced: a crash of the machine may
-// lose it or leave an older one.
+// A third line holds a note, "sibyl NAME-note 0 TEXT CRC". It is not synced: a crash of the machine may lose
+// it or leave an older one.
 //
-// Used by one thread at a time.
+// Must be used by one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -26,20 +26,20 @@ class MarkFile {
  public:
   static constexpr size_t line_size = 512;
 
-  // Borrows the disk, which must outlive it.
+  // Borrows the disk, which must outlive this object.
   MarkFile(std::string path, std::string_view name, Disk& disk)
       : path_(std::move(path)), name_(name), disk_(&disk) {}
 
   const std::string& path() const { return path_; }
-  // Reads what is there; afterwards text() is the newest whole line's, or nullopt.
+  // Reads the file. Afterwards text() is that of the newest complete line, or nullopt.
   base::Status read();
   bool exists() const { return exists_; }
   const std::optional<std::string>& text() const { return text_; }
-  // Is on the device when it returns 0; otherwise it gives an errno, and may be tried again. The file has a
-  // whole line as soon as it has its name. REQUIRES: the text fits.
+  // Returns 0 once the text is on the device, otherwise an errno. After a failure the call may be retried. A
+  // new file gets its name only after it has a complete line. REQUIRES: the text fits.
   int write(const std::string& text);
 
-  // Replaces the note, which is not on the device when it returns. REQUIRES: the file exists, the text fits.
+  // Replaces the note without syncing it. REQUIRES: the file exists; the text fits.
   int write_note(const std::string& text);
   const std::optional<std::string>& note() const { return note_; }  // as read
 
@@ -50,7 +50,7 @@ class MarkFile {
   std::string path_;
   std::string name_;
   Disk* disk_;
-  std::optional<base::File> file_;  // once it is written
+  std::optional<base::File> file_;  // open once it was written
   bool exists_ = false;
   uint64_t generation_ = 0;
   std::optional<std::string> text_, note_;

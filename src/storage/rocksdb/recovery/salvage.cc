@@ -27,7 +27,7 @@ using base::Bytes;
 
 constexpr size_t commit_bytes = 1 << 20;
 
-// Commits in pieces; a record's operations stay together and in order.
+// Commits in batches. The operations of one record stay together and in order.
 class Writer {
  public:
   explicit Writer(Store& store) : store_(store) {}
@@ -44,9 +44,9 @@ class Writer {
   WriteSet writes_;
 };
 
-// --- Which table files belong to the store.
+// --- Choosing the table files that belong to the store.
 
-// By number, with what the MANIFEST says of them.
+// By number, as described by the MANIFEST.
 using TableFiles = std::map<uint64_t, ManifestFile>;
 
 bool is_listed_exactly(const std::vector<ManifestEntry>& entries, const std::map<uint64_t, uint64_t>& there) {
@@ -55,7 +55,7 @@ bool is_listed_exactly(const std::vector<ManifestEntry>& entries, const std::map
   });
 }
 
-// Those that the MANIFEST lists when it can be trusted, else all that are there.
+// Returns the files listed by the MANIFEST if it can be trusted, otherwise all files in the directory.
 TableFiles choose_files(const std::string& data, Salvaged& salvaged) {
   const std::string records = data + "/records";
   const std::map<uint64_t, uint64_t> there = table_files_in(records);
@@ -67,7 +67,8 @@ TableFiles choose_files(const std::string& data, Salvaged& salvaged) {
     reader.add(*bytes);
   std::map<uint64_t, uint64_t> listed_sizes;
   for (const auto& [number, file] : reader.files()) listed_sizes[number] = file.size;
-  // Without a record, as in stores of older versions, a MANIFEST that lists what is there has lost nothing.
+  // A store of an older version has no record. There, a MANIFEST that lists exactly the existing files is
+  // complete.
   const bool lists_all = guard.entries().empty() && listed_sizes == there;
   const bool is_trusted = reader.is_whole() && (guard.manifest_is_intact() || lists_all);
   if (is_trusted) return reader.files();
@@ -79,12 +80,12 @@ TableFiles choose_files(const std::string& data, Salvaged& salvaged) {
   if (!is_listed_exactly(guard.entries(), there))
     salvaged.doubts.push_back(
         fmt::format("the MANIFEST is damaged, and it is not known which of the {} data files belonged to the "
-                    "store: a file may be missing, and rows that were deleted long ago may be there again",
+                    "store: a file may be missing, and rows that were deleted long ago may have reappeared",
                     there.size()));
   return chosen;
 }
 
-// --- Table files, merged in the order of keys.
+// --- Merging table files in key order.
 
 struct Source {
   std::string name;
@@ -93,7 +94,7 @@ struct Source {
 };
 
 struct LaterFirst {
-  // std::priority_queue has the largest on top.
+  // std::priority_queue has the largest element on top.
   bool operator()(const Source* left, const Source* right) const {
     const TableEntry &a = left->scan->entry(), &b = right->scan->entry();
     return a.key != b.key ? a.key > b.key : a.sequence < b.sequence;
@@ -134,7 +135,7 @@ class Merger {
   }
 
  private:
-  // All entries of the next key, from the newest.
+  // Takes all entries of the next key, newest first.
   void take_record() {
     record_.clear();
     do {
@@ -151,7 +152,7 @@ class Merger {
     });
   }
 
-  // From the newest value, or the first fragment after the last deletion, on.
+  // Writes the entries from the newest value on, or from the first fragment after the last deletion.
   void write_record() {
     size_t begin = 0;
     while (begin < record_.size() && record_[begin].type == TableEntry::merge && !is_erased(record_[begin]))
@@ -178,9 +179,10 @@ void report_tables(const std::vector<Source>& sources, Salvaged& salvaged) {
                                  part.after.empty() ? source.listed.first_key : part.after,
                                  part.before.empty() ? source.listed.last_key : part.before});
     if (source.scan->lost_range_deletions())
-      salvaged.doubts.push_back(fmt::format(
-          "the end of {} is damaged: it may have held removals of whole tables, whose rows take space again",
-          source.name));
+      salvaged.doubts.push_back(
+          fmt::format("the end of {} is damaged: it may have contained erasures of whole tables, whose rows "
+                      "use space again",
+                      source.name));
   }
 }
 
@@ -249,7 +251,7 @@ base::Status check_directories(const std::string& data, const std::string& to) {
                           .with_hint("Name the directory that the server was given with --data."));
   if (fs::exists(to, error) && !(fs::is_directory(to, error) && fs::is_empty(to, error)))
     return base::fail(base::Error(base::ErrorCode::invalid, fmt::format("{} is not empty", to))
-                          .with_hint("name a new directory: nothing is recovered into other data"));
+                          .with_hint("use a new directory: nothing is recovered into existing data"));
   return {};
 }
 
@@ -257,7 +259,7 @@ base::Status check_directories(const std::string& data, const std::string& to) {
 
 base::Result<Salvaged> salvage(const std::string& data, const std::string& to) {
   SIBYL_TRY(check_directories(data, to));
-  const base::File lock(data + "/SIBYL_FORMAT", O_RDONLY);  // it may be missing
+  const base::File lock(data + "/SIBYL_FORMAT", O_RDONLY);  // may be missing
   if (lock && ::flock(lock.number(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
     return base::fail(base::Error(base::ErrorCode::invalid, fmt::format("Another process has {} open", data))
                           .with_hint("stop the server first"));

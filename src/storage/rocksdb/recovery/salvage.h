@@ -1,8 +1,7 @@
-// Saves what is intact of a damaged store into a new one.
+// Copies the intact records of a damaged store to a new one.
 //
-// Table files and the commit log are read block by block and group by group, without RocksDB, and every
-// record whose checksum fits is written to a new store, in the order in which it was written once. The old
-// directory is not changed.
+// Table files are read block by block and the commit log group by group, without RocksDB. Every record with a
+// correct checksum is written to the new store, in the original order. The old directory is not changed.
 #pragma once
 
 #include <cstdint>
@@ -16,23 +15,24 @@ namespace sibyl::storage::rocksdb {
 
 struct Salvaged {
   uint64_t table_files = 0;
-  uint64_t records = 0;  // of table files, before they are merged with the log's
+  uint64_t records = 0;  // in table files, before they are merged with the log
   uint64_t log_segments = 0, log_groups = 0;
 
-  // Part of a table file that is lost. Its records were between the two keys; empty: not known.
+  // A lost part of a table file. Its records were between the two keys; empty: not known.
   struct Loss {
-    std::string file, what;  // "000012.sst", "4101 bytes at byte 8192"
+    std::string file, what;  // for example "000012.sst" and "4101 bytes at byte 8192"
     base::Bytes first_key, last_key;
   };
   std::vector<Loss> losses;
   std::vector<std::string> log_losses;
-  // What is uncertain although every byte that was found is intact.
+  // Uncertainties that remain although every byte that was found is intact.
   std::vector<std::string> doubts;
 
   bool is_complete() const { return losses.empty() && log_losses.empty() && doubts.empty(); }
 };
 
-// `to` must not exist or be empty; after an error it is as it was. `data` must not be open.
+// `to` must not exist or must be empty; after an error it is restored to that. The store in `data` must not
+// be open.
 base::Result<Salvaged> salvage(const std::string& data, const std::string& to);
 
 }  // namespace sibyl::storage::rocksdb

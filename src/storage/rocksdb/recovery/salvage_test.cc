@@ -61,7 +61,7 @@ class DamagedStore : public testing::Test {
       ASSERT_TRUE(store->commit(std::move(writes)).has_value());
     };
     write(0, 3000, "old ");
-    ASSERT_TRUE(store->compact({}, {}).has_value());  // compressed
+    ASSERT_TRUE(store->compact({}, {}).has_value());  // compresses the files
     write(2000, 4000, "new ");
     WriteSet erase;
     erase.erase(key_of(7));
@@ -94,7 +94,7 @@ class DamagedStore : public testing::Test {
   std::map<std::string, std::string> expected_;
 };
 
-TEST_F(DamagedStore, AWholeStoreIsSavedWhole) {
+TEST_F(DamagedStore, AnIntactStoreIsSavedCompletely) {
   const Salvaged salvaged = save();
   EXPECT_TRUE(salvaged.is_complete());
   EXPECT_EQ(salvaged.table_files, 2u);
@@ -105,14 +105,15 @@ TEST_F(DamagedStore, AWholeStoreIsSavedWhole) {
 TEST_F(DamagedStore, WithoutAManifestAllFilesAreRead) {
   fs::resize_file(data_ + "/records/" + manifest_name(*current_manifest(data_ + "/records")), 10);
   ASSERT_FALSE(open_store(data_).has_value());
-  EXPECT_TRUE(save().is_complete());  // the record says that these are all files
+  EXPECT_TRUE(save().is_complete());  // the record confirms that these are all files
   EXPECT_EQ(contents_of(to_), expected_);
   fs::remove(data_ + "/SIBYL_MANIFEST");
   EXPECT_EQ(save().doubts.size(), 1u);
   EXPECT_EQ(contents_of(to_), expected_);
 }
 
-// Wherever a data file is damaged, all but the records of a block or two are saved, and what is not is named.
+// Wherever a data file is damaged, all records except those of one or two blocks are saved, and the loss is
+// reported.
 TEST_F(DamagedStore, RecordsAroundDamageAreSaved) {
   for (const std::string& table : tables()) {
     const size_t size = fs::file_size(table);
@@ -133,12 +134,12 @@ TEST_F(DamagedStore, RecordsAroundDamageAreSaved) {
       }
       ASSERT_LT(missing, 300u) << fs::path(table).filename() << " " << at;
       EXPECT_LT(salvaged.losses.size(), 2u);
-      change_byte(table, at);  // and back
+      change_byte(table, at);  // restores the byte
     }
   }
 }
 
-// No index leads to the blocks: their ends are searched for.
+// Without an index, the ends of blocks are searched for.
 TEST_F(DamagedStore, BlocksAreFoundWithoutAnIndex) {
   for (const std::string& table : tables()) {
     for (size_t i = 0; i < 53; ++i) change_byte(table, fs::file_size(table) - 53 + i);
@@ -146,7 +147,7 @@ TEST_F(DamagedStore, BlocksAreFoundWithoutAnIndex) {
   const Salvaged salvaged = save();
   EXPECT_TRUE(salvaged.losses.empty());
   EXPECT_EQ(salvaged.doubts.size(), 2u);
-  // With the footers the range deletion is lost.
+  // The range deletion is lost together with the footers.
   auto saved = contents_of(to_);
   for (int i = 100; i < 120; ++i)
     if (!expected_.contains(key_of(i))) saved.erase(key_of(i));
@@ -167,7 +168,7 @@ TEST_F(DamagedStore, GroupsAroundDamageInTheLogAreSaved) {
   for (int i = 5000; i < 5010; ++i) EXPECT_EQ(saved[key_of(i)], expected_[key_of(i)]);
 }
 
-TEST_F(DamagedStore, NothingIsSavedOverOtherDataOrFromAStoreInUse) {
+TEST_F(DamagedStore, RefusesExistingDataAndStoresInUse) {
   fs::create_directories(to_);
   write_file(to_ + "/thesis.txt", "years of work");
   EXPECT_FALSE(salvage(data_, to_).has_value());

@@ -26,7 +26,7 @@ constexpr size_t footer_size = 53;
 constexpr uint64_t footer_magic = 0x88e241b785f4cff7;
 constexpr size_t key_trailer_size = 8;
 constexpr size_t max_block_size = 64 << 20;
-// How long a block may be whose end is searched for, and how far the beginning of the next one.
+// Maximum length of a block whose end is searched for, and maximum distance to search for the next block.
 constexpr size_t max_searched = 64 << 10;
 constexpr size_t max_skipped = 16 << 10;
 
@@ -38,9 +38,9 @@ bool is_known(char compression) {
   return type == none || type == lz4 || type == lz4hc;
 }
 
-// Of a block and the type that follows it.
+// Checksum of a block and of the compression type that follows it.
 uint32_t checksum_of(uint8_t kind, BytesView block, char type) {
-  const BytesView both(block.data(), block.size() + 1);  // the type lies behind the block
+  const BytesView both(block.data(), block.size() + 1);  // the type follows the block
   switch (kind) {
     case crc: {
       const uint32_t value = crc32c(0, both);
@@ -67,7 +67,7 @@ std::optional<Bytes> uncompressed(BytesView block, char type) {
   return out;
 }
 
-// The entries of a block before its restart points; nullopt when these cannot be.
+// Returns the entries of a block, without its restart points; nullopt if the block is malformed.
 std::optional<BytesView> entries_of(BytesView block, std::vector<uint32_t>* restarts = nullptr) {
   if (block.size() < 4) return std::nullopt;
   const uint32_t count = take_fixed<uint32_t>(block.data() + block.size() - 4) & 0x7fffffff;
@@ -78,7 +78,7 @@ std::optional<BytesView> entries_of(BytesView block, std::vector<uint32_t>* rest
   return block.substr(0, end);
 }
 
-// Calls `take(key, value)` for each; false when the block is malformed.
+// Calls `take(key, value)` for each entry. Returns false if the block is malformed.
 template <typename Take>
 bool for_each_entry(BytesView block, Take take) {
   const std::optional<BytesView> entries = entries_of(block);
@@ -178,7 +178,7 @@ void TableScan::read_meta(const Handle& metaindex) {
   });
 }
 
-// Every entry of an index is a restart point, and so has a whole key and handle.
+// Every entry of an index is a restart point and therefore has a complete key and handle.
 void TableScan::read_index(const Handle& index, bool is_top) {
   Bytes block;
   std::vector<uint32_t> restarts;
@@ -216,7 +216,7 @@ bool TableScan::read_block(const Handle& handle, Bytes& contents) const {
   return true;
 }
 
-// The block that begins there: by the index, or by the first length whose checksum fits.
+// Finds the block at `offset`: by the index, or as the first length with a matching checksum.
 bool TableScan::find_block(uint64_t offset, uint64_t max_size, Handle& handle) const {
   if (const auto known = blocks_.find(offset); known != blocks_.end()) {
     handle = {offset, known->second};
@@ -247,7 +247,7 @@ bool TableScan::load_block() {
       offset_ = handle.offset + handle.size + trailer_size;
       return true;
     }
-    // Where data blocks end is not known: here, at a block of another kind.
+    // The end of the data blocks is not known. A block of another kind marks it.
     if (is_read && data_end_ == bytes_.size()) break;
     skip_damage();
   }
@@ -255,7 +255,7 @@ bool TableScan::load_block() {
   return false;
 }
 
-// False when these are not the next entries of the file.
+// Returns false if these cannot be the next entries of the file.
 bool TableScan::accept(const Bytes& contents) {
   std::vector<TableEntry> entries;
   const bool is_whole = for_each_entry(contents, [&](BytesView key, BytesView value) {
@@ -272,7 +272,7 @@ bool TableScan::accept(const Bytes& contents) {
   return true;
 }
 
-// To the next block that the index knows, or that can be found.
+// Skips to the next block that the index lists or that can be found.
 void TableScan::skip_damage() {
   const uint64_t begin = offset_;
   const auto known = blocks_.upper_bound(begin);

@@ -1,11 +1,11 @@
-// Reads the entries of a RocksDB table file without RocksDB, around whatever is damaged.
+// Reads the intact entries of a damaged RocksDB table file, without RocksDB.
 //
-// A table file is a run of blocks, each followed by its compression type and checksum: data blocks in key
-// order, then filters, indexes, properties, and a footer that leads to them. Blocks are found by the index
-// where it is intact. Where it is not, the end of a block is searched for: the place where a checksum fits.
-// What no block can be found for is damaged, and skipped.
+// A table file is a sequence of blocks, each followed by its compression type and checksum: data blocks in
+// key order, then filters, indexes, properties, and a footer that leads to them. Blocks are located by the
+// index where it is intact. Elsewhere the end of a block is searched for: an offset where a checksum matches.
+// Bytes for which no block is found are damaged and skipped.
 //
-// Used by one thread at a time.
+// Must be used by one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 namespace sibyl::storage::rocksdb {
 
 struct TableEntry {
-  // RocksDB's numbers.
+  // The values are RocksDB's.
   enum Type : uint8_t { deletion = 0, value_of_key = 1, merge = 2, single_deletion = 7, range_deletion = 15 };
 
   base::Bytes key;
@@ -29,28 +29,28 @@ struct TableEntry {
   base::Bytes value;  // range_deletion: the end of the range
 };
 
-// A part of a file that could not be read. Its records were between the two keys, ends included.
+// An unreadable part of a file. Its records were between the two keys, inclusive.
 struct DamagedPart {
   uint64_t offset = 0, size = 0;
-  base::Bytes after, before;  // empty: the file's first and last record
+  base::Bytes after, before;  // empty: the file's first or last record
 };
 
 class TableScan {
  public:
-  // An error when the file cannot be read at all.
+  // Returns an error if the file cannot be read at all.
   static base::Result<std::unique_ptr<TableScan>> open(const std::string& path);
   ~TableScan();
   TableScan(const TableScan&) = delete;
   TableScan& operator=(const TableScan&) = delete;
 
-  // Goes to the next entry, in the order of keys and, for each, from the newest. False at the end.
+  // Moves to the next entry, in key order and from newest to oldest for each key. Returns false at the end.
   bool next();
   const TableEntry& entry() const { return block_[position_]; }
   const std::vector<TableEntry>& range_deletions() const { return range_deletions_; }
 
-  // What was skipped so far.
+  // The parts skipped so far.
   const std::vector<DamagedPart>& damaged() const { return damaged_; }
-  // The footer or properties are damaged, so it is not known which ranges the file deletes.
+  // True if the footer or properties are damaged, so that the file's range deletions are not known.
   bool lost_range_deletions() const { return lost_range_deletions_; }
 
  private:
@@ -71,7 +71,7 @@ class TableScan {
 
   const base::BytesView bytes_;  // of the mapped file
   uint8_t checksum_type_ = 4;
-  uint64_t data_end_ = 0;                // where data blocks end
+  uint64_t data_end_ = 0;                // end of the data blocks
   std::map<uint64_t, uint64_t> blocks_;  // offsets and sizes of data blocks, as far as the index is intact
   uint64_t offset_ = 0;                  // of the next block
   std::vector<TableEntry> block_;

@@ -22,7 +22,7 @@ constexpr uint64_t unknown = UINT64_MAX;
 DiskSpace::DiskSpace(std::string directory)
     : directory_(std::move(directory)), path_(directory_ + "/SIBYL_RESERVE") {
   reserve_bytes_ = std::min(max_reserve_bytes, total() / reserve_divisor);
-  // Allocating more would end a process that does not handle SIGXFSZ.
+  // Exceeding the limit would terminate a process that does not handle SIGXFSZ.
   struct rlimit limit{};
   if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < reserve_bytes_)
     reserve_bytes_ = limit.rlim_cur;
@@ -36,7 +36,7 @@ uint64_t DiskSpace::total() const {
   return static_cast<uint64_t>(status.f_blocks) * status.f_frsize;
 }
 
-// File systems without a size of their own say that they have no blocks at all.
+// File systems without a fixed size report zero blocks.
 uint64_t DiskSpace::free() const {
   struct statvfs status{};
   if (::statvfs(directory_.c_str(), &status) != 0 || status.f_blocks == 0) return unknown;
@@ -64,7 +64,7 @@ void DiskSpace::take_reserve(uint64_t spare) {
   if (::fstat(file.number(), &status) == 0) held_ = static_cast<uint64_t>(status.st_blocks) * 512;
 }
 
-bool DiskSpace::give_up_reserve() {
+bool DiskSpace::release_reserve() {
   const std::lock_guard lock(mutex_);
   if (held_.exchange(0) == 0) return false;
   return ::unlink(path_.c_str()) == 0;

@@ -1,8 +1,8 @@
-// The room on a store's file system, and the reserve that is held of it.
+// The free space on a store's file system, and a reserve that is held back from it.
 //
-// The reserve is a file of allocated blocks. It is given up when an opening, a flush or a statement that
-// frees space needs room and the file system has none, and taken again when there is room. So a store can
-// always be opened and emptied, even when other programs have filled the file system to the last byte.
+// The reserve is a file of allocated blocks. It is released when opening the store, a flush or a statement
+// that frees space needs room and the file system has none. It is taken again when there is room. A store can
+// therefore always be opened and emptied, even after other programs have filled the file system completely.
 //
 // Thread-safe.
 #pragma once
@@ -17,32 +17,34 @@ namespace sibyl::storage::rocksdb {
 class DiskSpace {
  public:
   static constexpr uint64_t max_reserve_bytes = 16 << 20;
-  // The reserve's share of a small file system.
+  // The maximum fraction of a small file system that the reserve takes.
   static constexpr uint64_t reserve_divisor = 16;
 
-  // `directory` exists and is the store's. A reserve that an earlier process holds there is still held.
+  // `directory` is the store's directory and must exist. A reserve left there by an earlier process is still
+  // held.
   explicit DiskSpace(std::string directory);
 
   const std::string& directory() const { return directory_; }
-  // The size of the file system, and what an unprivileged process may still write there, asked for anew.
-  // UINT64_MAX where the file system does not tell.
+  // The size of the file system, and the space that an unprivileged process can still write. Queried on each
+  // call. UINT64_MAX if the file system does not report it.
   uint64_t total() const;
   uint64_t free() const;
-  // The same with the reserve, which can be given up.
+  // free() plus the reserve, which can be released.
   uint64_t available() const;
 
-  // How large the reserve is when it is held.
+  // The size of the reserve when it is held.
   uint64_t reserve_bytes() const { return reserve_bytes_; }
   uint64_t held() const { return held_.load(std::memory_order_relaxed); }
-  // Allocates the reserve when at least `spare` bytes stay free beside it. Does nothing when it is held.
+  // Allocates the reserve if at least `spare` bytes remain free afterwards. Does nothing if it is already
+  // held.
   void take_reserve(uint64_t spare);
-  // False when there is none to give up.
-  bool give_up_reserve();
+  // Returns false if no reserve is held.
+  bool release_reserve();
 
  private:
   const std::string directory_, path_;
   uint64_t reserve_bytes_ = 0;
-  std::mutex mutex_;  // of the reserve's file
+  std::mutex mutex_;  // guards the reserve's file
   std::atomic<uint64_t> held_ = 0;
 };
 

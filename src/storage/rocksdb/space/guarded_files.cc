@@ -22,7 +22,7 @@ class GuardedFile final : public ::rocksdb::FSWritableFileOwnerWrapper {
   GuardedFile(std::unique_ptr<::rocksdb::FSWritableFile> file, const MayCompact& may_compact)
       : FSWritableFileOwnerWrapper(std::move(file)), may_compact_(may_compact) {}
 
-  // RocksDB sets none for files that are not tables.
+  // RocksDB sets no priority for files that are not tables.
   void SetIOPriority(::rocksdb::Env::IOPriority priority) override {
     is_compaction_ =
         priority == ::rocksdb::Env::IO_LOW || (priority == ::rocksdb::Env::IO_USER && !is_flush_thread);
@@ -37,7 +37,7 @@ class GuardedFile final : public ::rocksdb::FSWritableFileOwnerWrapper {
     if (is_refused(data.size())) return refusal();
     return FSWritableFileOwnerWrapper::Append(data, options, verification, context);
   }
-  // Only makes files contiguous.
+  // Only makes files contiguous, so refusing it is not an error.
   IOStatus Allocate(uint64_t offset, uint64_t size, const IOOptions& options,
                     IODebugContext* context) override {
     if (is_refused(size)) return IOStatus::OK();
@@ -47,7 +47,7 @@ class GuardedFile final : public ::rocksdb::FSWritableFileOwnerWrapper {
  private:
   bool is_refused(uint64_t bytes) const { return is_compaction_ && !may_compact_(bytes); }
   static IOStatus refusal() {
-    return IOStatus::NoSpace("No space left on device: a compaction waits for more room");
+    return IOStatus::NoSpace("No space left on device: a compaction waits for more space");
   }
 
   const MayCompact& may_compact_;

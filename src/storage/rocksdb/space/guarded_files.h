@@ -1,8 +1,8 @@
-// RocksDB's files, of which compactions may not write the last room on the device.
+// A file system for RocksDB in which compactions cannot use up the device's last space.
 //
-// A compaction needs room for its results before it can remove its inputs. One that does not get it fails
-// with a full device, which RocksDB cleans up and retries; flushes and the commit log keep the room that
-// they need meanwhile.
+// A compaction needs space for its outputs before it can delete its inputs. If that space is not available,
+// it fails with a full device; RocksDB cleans up and retries. Flushes and the commit log meanwhile keep the
+// space that they need.
 #pragma once
 
 #include <rocksdb/env.h>
@@ -13,11 +13,11 @@
 
 namespace sibyl::storage::rocksdb {
 
-// Whether a compaction may write as many bytes. Called on any thread.
+// Returns true if a compaction may write `bytes` more. Must be thread-safe.
 using MayCompact = std::function<bool(uint64_t bytes)>;
 
-// Says that the calling thread writes flushes: RocksDB gives them the priority of compactions while it holds
-// up writes.
+// Declares that the calling thread writes flushes. Needed because RocksDB gives flushes the I/O priority of
+// compactions while it stalls writes.
 void mark_flush_thread();
 
 // `base` must outlive the result.

@@ -1,5 +1,4 @@
-// What a write set is for, as far as its operations tell. A device that is nearly full takes some when it
-// refuses others.
+// Classifies write sets by their operations. A nearly full device accepts some purposes and refuses others.
 #pragma once
 
 #include "storage/store.h"
@@ -8,11 +7,11 @@ namespace sibyl::storage::rocksdb {
 
 enum class Purpose : uint8_t {
   ordinary,
-  deletion,    // adds nothing but tombstones
-  definition,  // erases ranges (TRUNCATE, DROP), or changes the catalogue and no user's table
+  deletion,    // adds only tombstones
+  definition,  // erases ranges (TRUNCATE, DROP), or changes only the catalogue
 };
 
-// Decodes fragments, so it is not for every commit.
+// Decodes fragments, so it is too expensive for every commit.
 Purpose purpose_of(const WriteSet& writes);
 
 }  // namespace sibyl::storage::rocksdb

@@ -57,7 +57,7 @@ TEST(Purpose, OfAnErasedRangeIsDefinition) {
   EXPECT_EQ(purpose_of(writes), Purpose::definition);
 }
 
-// The progress of an index that is built is in the catalogue, too.
+// The progress of an index build is also stored in the catalogue.
 TEST(Purpose, OfTheCatalogueAloneIsDefinition) {
   WriteSet writes;
   writes.put(row::table_begin(row::catalogue_table_id) + "h", "header");

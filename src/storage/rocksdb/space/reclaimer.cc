@@ -18,14 +18,14 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr size_t table_id_size = 4;
-// Erasures that follow each other, as those of a keyspace, are freed together.
+// Erasures in quick succession, such as those of a keyspace, are handled together.
 constexpr milliseconds gathering_pause{500};
 constexpr milliseconds retry_pause{2'000};
 constexpr milliseconds compaction_patience{5'000};
-// Files are not opened to search them for erasures when there are more.
+// With more files than this, they are not opened to search for erasures.
 constexpr size_t max_files_searched = 4'096;
 
-// The table whose records, all of them, lie in [begin, end).
+// Returns the table if [begin, end) contains all of its records.
 std::optional<uint32_t> erased_table(BytesView begin, BytesView end) {
   if (begin.size() != table_id_size) return std::nullopt;
   const auto id = base::read_big_endian<uint32_t>(begin);
@@ -33,7 +33,8 @@ std::optional<uint32_t> erased_table(BytesView begin, BytesView end) {
   return id;
 }
 
-// Ids of the first and the last record of a file. A key that is an id alone is the end of an erasure.
+// Table ids of the first and last record of a file. A key that consists only of an id is the end of an
+// erasure.
 uint32_t first_table(const ::rocksdb::LiveFileMetaData& file) {
   if (file.smallestkey.size() < table_id_size) return 0;
   return base::read_big_endian<uint32_t>(file.smallestkey);
@@ -50,7 +51,7 @@ bool is_dropped(const PurgePolicy& policy, uint32_t id) {
                       [id](const PurgePolicy::Table& table) { return table.table_id == id; });
 }
 
-// The ids between `first` and `last` that no table has, as ranges.
+// Adds the ids between `first` and `last` that belong to no table, as ranges.
 void add_unknown(const PurgePolicy& policy, uint32_t first, uint32_t last,
                  std::map<uint32_t, uint32_t>& ranges) {
   auto known =
@@ -104,7 +105,7 @@ bool Reclaimer::is_due(steady_clock::time_point now) const {
   return now >= due_ && (!pending_.empty() || (must_search_ && purge_.policy()));
 }
 
-// Neighbours become one: those of a table with indexes, or of a keyspace.
+// Combines erasures of adjacent ids, such as those of a table with indexes or of a keyspace.
 std::vector<Reclaimer::Erasure> Reclaimer::take_pending(::rocksdb::DB& database) {
   std::map<uint32_t, Older> pending;
   const auto policy = purge_.policy();
@@ -127,9 +128,9 @@ std::vector<Reclaimer::Erasure> Reclaimer::take_pending(::rocksdb::DB& database)
   return erasures;
 }
 
-// Finds what was erased before the store was opened.
+// Finds tables that were erased before the store was opened.
 void Reclaimer::search(::rocksdb::DB& database, std::vector<Erasure>& erasures) const {
-  // Files first: a table of which they hold records had been in the policy before those were written.
+  // Reads the files before the policy: a table was in the policy before its records were written to files.
   Files files;
   database.GetLiveFilesMetaData(&files);
   const auto policy = purge_.policy();
@@ -139,7 +140,8 @@ void Reclaimer::search(::rocksdb::DB& database, std::vector<Erasure>& erasures) 
   for (const auto& [first, last] : dropped) erasures.push_back({first, last, {UINT64_MAX, {}}});
   ::rocksdb::TablePropertiesCollection properties;
   if (files.size() > max_files_searched || !database.GetPropertiesOfAllTables(&properties).ok()) return;
-  std::map<uint32_t, uint64_t> upper, lower;  // erasures in level 0 with their sequence numbers, and below
+  // erasures in level 0 with their sequence numbers, and below level 0
+  std::map<uint32_t, uint64_t> upper, lower;
   for (const auto& file : files) {
     const auto found = properties.find(file.db_path + file.name);
     if (found == properties.end()) continue;
@@ -161,7 +163,7 @@ void Reclaimer::search(::rocksdb::DB& database, std::vector<Erasure>& erasures) 
 void Reclaimer::put_back(const std::vector<Erasure>& erasures, milliseconds pause) {
   const std::lock_guard lock(mutex_);
   for (const Erasure& erasure : erasures) {
-    // Ranges of dropped tables may be wide; they are found again.
+    // Ranges of dropped tables may be wide. They are searched for again.
     if (erasure.older.last_file == UINT64_MAX) {
       must_search_ = true;
       continue;
@@ -182,8 +184,8 @@ uint64_t Reclaimer::bytes_of(::rocksdb::DB& database, const Erasure& erasure, bo
   return bytes;
 }
 
-// RocksDB removes every file below level 0 that lies within a range. So the ranges are those of old files, in
-// which no newer one lies, and none comes to lie meanwhile.
+// RocksDB deletes every file below level 0 that lies within a range. Therefore each range spans only old
+// files, and no newer file lies in it or can be added to it meanwhile.
 void Reclaimer::remove_whole_files(::rocksdb::DB& database, const std::vector<Erasure>& erasures) {
   uint64_t last_file = UINT64_MAX;
   for (const Erasure& erasure : erasures)
@@ -226,7 +228,7 @@ bool Reclaimer::is_older(const ::rocksdb::LiveFileMetaData& file, const Erasure&
          background_.was_written_before(file.file_number, erasure.older.last_file);
 }
 
-// True when no file holds records of them any more.
+// Returns true if no file holds records of the erased tables any more.
 bool Reclaimer::rewrite_files(::rocksdb::DB& database, const std::vector<Erasure>& erasures) {
   Files files;
   database.GetLiveFilesMetaData(&files);
@@ -238,7 +240,7 @@ bool Reclaimer::rewrite_files(::rocksdb::DB& database, const std::vector<Erasure
       return false;
   }
   ::rocksdb::CompactionOptions options;
-  options.compression = ::rocksdb::kDisableCompressionOption;  // as the level has it
+  options.compression = ::rocksdb::kDisableCompressionOption;  // use the compression of the level
   bool is_done = true;
   for (const auto& file : files) {
     const auto found = properties.find(file.db_path + file.name);

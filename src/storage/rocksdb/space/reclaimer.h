@@ -1,21 +1,20 @@
-// Gives back the space of tables that TRUNCATE or DROP erased.
+// Frees the space of tables that TRUNCATE or DROP erased.
 //
-// Readers do not see an erased table from its commit on; its records are still in files. Once the erasure is
-// on the device and no reader is left that began before it,
+// Readers do not see an erased table after the commit, but its records are still in files. Once the erasure
+// is on the device and no reader remains that began before it:
 //
-//  1. files that hold nothing but erased records are removed whole;
-//  2. the memory tables are flushed, which leaves out erased records, and the log gives back its segments;
-//  3. files that hold other records as well are rewritten without the erased ones, each where it is.
+//  1. Files that hold only erased records are deleted.
+//  2. Memory tables are flushed without the erased records, and the log releases its segments.
+//  3. Files that also hold other records are rewritten in place without the erased ones.
 //
-// Only the third step needs room on the device: for the other records of one file at a time. A step that
-// fails is tried again. After a crash the log tells of erasures that are not in files yet. The others are
-// found at the start: ids of dropped tables by the purge policy, erasures of tables that still exist by the
-// properties of files.
+// Only the third step needs space on the device: enough for the other records of one file at a time. A failed
+// step is retried. After a crash, erasures that are not in files yet are in the log. The others are found at
+// startup: ids of dropped tables by the purge policy, erasures of existing tables by the properties of files.
 //
-// A file is touched only when it was written before the erasure: later ones may hold records that were
-// written since. Its number tells. Of an erasure that was found in a file of level 0, the files below level 0
-// are older, and those of level 0 whose sequence numbers are lower: RocksDB moves newer records of a range
-// down only with the older ones.
+// A file is changed only if it was written before the erasure, because later files may hold newer records.
+// File numbers show the order. For an erasure found in a file of level 0, the files below level 0 are older,
+// and so are files of level 0 with lower sequence numbers: RocksDB moves newer records of a range down only
+// together with the older ones.
 #pragma once
 
 #include <rocksdb/db.h>
@@ -40,32 +39,32 @@ namespace sibyl::storage::rocksdb {
 class Reclaimer {
  public:
   struct Work {
-    // Waits until the device has every acknowledged commit.
+    // Waits until every acknowledged commit is on the device.
     std::function<base::Status()> sync;
-    // Writes memory tables to files and gives back the log's space.
+    // Flushes memory tables and releases the log's space.
     std::function<base::Status()> flush;
   };
 
   Reclaimer(BackgroundListener& background, PurgeContext& purge) : background_(background), purge_(purge) {}
 
-  // A batch that erases ranges has been added to the tables. `last_file`: the highest number of a table file
-  // before that. Any thread.
+  // Called after a batch that erases ranges was added to the tables. `last_file` is the highest number of a
+  // table file before that. Thread-safe.
   void add(const ::rocksdb::WriteBatch& batch, uint64_t last_file);
 
-  // Whether run() has something to do now.
+  // Returns true if run() has work to do now.
   bool is_due(std::chrono::steady_clock::time_point now) const;
-  // Frees what can be freed. `min_bytes`: what is not worth it. Takes as long as a compaction; one thread at
-  // a time.
+  // Frees what can be freed, except tables with fewer than `min_bytes` to free. Takes as long as a
+  // compaction. Must be called by one thread at a time.
   void run(::rocksdb::DB& database, const Work& work, uint64_t min_bytes);
 
  private:
-  // What was written before an erasure: files up to this number, and these.
+  // Identifies what was written before an erasure: files up to this number, and the listed files.
   struct Older {
     uint64_t last_file = 0;
     std::set<uint64_t> files;
     bool operator==(const Older&) const = default;
   };
-  // Of tables [first, last].
+  // The erasure of tables first to last, inclusive.
   struct Erasure {
     uint32_t first = 0, last = 0;
     Older older;
@@ -83,8 +82,8 @@ class Reclaimer {
   BackgroundListener& background_;
   PurgeContext& purge_;
   mutable std::mutex mutex_;
-  std::map<uint32_t, Older> pending_;  // by table id; guarded by mutex_, as all below
-  bool must_search_ = true;  // the store has been opened, and files not been searched for erased tables
+  std::map<uint32_t, Older> pending_;  // by table id; guarded by mutex_, like all members below
+  bool must_search_ = true;  // the store was opened, and files were not searched for erased tables yet
   std::chrono::steady_clock::time_point due_{};
 };
 

@@ -29,7 +29,7 @@ class ReclaimerTest : public testing::Test {
     set_tables(*store_, {kept, erased});
   }
   bool is_freed() {
-    return comes_true([this] { return file_bytes(*store_) < table_bytes * 5 / 4; });
+    return becomes_true([this] { return file_bytes(*store_) < table_bytes * 5 / 4; });
   }
   void expect(uint32_t table, int first, int last, bool there) {
     Bytes value;
@@ -48,7 +48,7 @@ class ReclaimerTest : public testing::Test {
   std::unique_ptr<Store> store_;
 };
 
-TEST_F(ReclaimerTest, FreesADroppedTableInFilesThatOthersShare) {
+TEST_F(ReclaimerTest, FreesADroppedTableInSharedFiles) {
   ASSERT_TRUE(erase_table(*store_, erased).has_value());
   set_tables(*store_, {kept});
   EXPECT_TRUE(is_freed()) << file_bytes(*store_);
@@ -71,7 +71,7 @@ TEST_F(ReclaimerTest, KeepsWhatIsWrittenAfterTruncate) {
   expect(erased, records / 2, records / 2 + 50, true);
 }
 
-// The erasure is in a file, and the log knows nothing of it any more.
+// The erasure is in a file and no longer in the log.
 TEST_F(ReclaimerTest, IsResumedWhenTheStoreIsOpened) {
   ASSERT_TRUE(erase_table(*store_, erased).has_value());
   ASSERT_TRUE(write_record(*store_, erased, records).has_value());

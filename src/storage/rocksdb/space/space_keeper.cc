@@ -14,10 +14,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// What may be written between two looks at the file system.
+// Bytes that may be written between two checks of the file system.
 constexpr uint64_t unseen_bytes = 64 << 20;
 constexpr milliseconds short_pause{100}, long_pause{1'000};
-// Erased data is freed when it is at least as much.
+// Erased data is freed only if it is at least this much.
 constexpr uint64_t min_reclaimed_bytes = 1 << 20, min_reclaimed_bytes_when_tight = 64 << 10;
 
 uint64_t sum_of(std::initializer_list<uint64_t> parts) {
@@ -36,14 +36,14 @@ SpaceKeeper::SpaceKeeper(DiskSpace& space, BackgroundListener& background, Recla
       reclaimer_(reclaimer),
       options_(options),
       has_replay_buffer_(options.has_replay_buffer) {
-  look();
+  check_space();
   if (!is_tight_) compacts_ = true;
 }
 
 void SpaceKeeper::start(::rocksdb::DB& database, Reclaimer::Work work) {
   database_ = &database;
   work_ = std::move(work);
-  look();
+  check_space();
   thread_ = std::thread([this] { loop(); });
   pthread_setname_np(thread_.native_handle(), "sibyl-space");
 }
@@ -65,8 +65,8 @@ void SpaceKeeper::loop() {
   while (!woken_.wait_for(lock, pause, [this] { return stopping_; })) {
     lock.unlock();
     (void)base::contain([&] {
-      pause = look();
-      act();
+      pause = check_space();
+      react_to_space();
       if (reclaimer_.is_due(Clock::now())) reclaim();
     });
     is_reclaiming_ = false;
@@ -74,71 +74,71 @@ void SpaceKeeper::loop() {
   }
 }
 
-// How long to wait before the next look.
-milliseconds SpaceKeeper::look() {
+// Checks the file system. Returns the time to wait before the next check.
+milliseconds SpaceKeeper::check_space() {
   const uint64_t available = space_.available();
   unflushed_.store(unflushed(), std::memory_order_relaxed);
   const uint64_t tight = sum_of({space_.reserve_bytes(), 3 * options_.write_buffer_bytes, unflushed_,
                                  4 * options_.log_segment_bytes, 2 * options_.queue_bytes, unseen_bytes});
   is_tight_.store(available < tight, std::memory_order_relaxed);
-  // Nothing fills 16 times as much in a second.
+  // Nothing can fill 16 times as much within a second.
   return available / 16 > tight ? long_pause : short_pause;
 }
 
-void SpaceKeeper::act() {
+void SpaceKeeper::react_to_space() {
   if (background_.failed()) resume_after_failure();
-  if (is_tight_) relieve();
+  if (is_tight_) relieve_pressure();
   if (is_refusing_ && !is_low()) {
     is_refusing_ = false;
-    spdlog::info("writes are taken again");
+    spdlog::info("writes are accepted again");
   }
   if (!is_tight_ && options_.automatic_compaction) switch_compaction(true);
-  if (!is_tight_ && has_replay_buffer_) set_back_write_buffer();
+  if (!is_tight_ && has_replay_buffer_) reset_write_buffer();
   space_.take_reserve(unflushed_ + 2 * options_.log_segment_bytes);
 }
 
-void SpaceKeeper::relieve() {
+void SpaceKeeper::relieve_pressure() {
   const uint64_t available = space_.available();
   const uint64_t needed = needed_by_ordinary(unflushed_);
-  if (available >= needed && has_replay_buffer_) set_back_write_buffer();
+  if (available >= needed && has_replay_buffer_) reset_write_buffer();
   if (options_.automatic_compaction) decide_about_compaction();
-  // A small memory table would only become a small file.
+  // Flushing a small memory table would only create a small file.
   if (is_low() && unflushed_ >= options_.write_buffer_bytes / 4 && !background_.failed()) (void)work_.flush();
 }
 
-// A memory table could not be written to a file, which only happens when other programs have filled the file
-// system, or the device fails. What the flush frees in the log is more than what it takes of the reserve.
+// A flush failed, which only happens if other programs have filled the file system or the device fails. The
+// flush frees more space in the log than it takes from the reserve.
 void SpaceKeeper::resume_after_failure() {
   const auto now = Clock::now();
   if (now < next_resume_) return;
   next_resume_ = now + milliseconds(500);
-  if (space_.free() < unflushed_) space_.give_up_reserve();
+  if (space_.free() < unflushed_) space_.release_reserve();
   background_.forget_failure();
   if (database_->Resume().ok()) (void)work_.flush();
 }
 
 void SpaceKeeper::reclaim() {
   const bool is_tight = is_tight_;
-  if (is_tight && space_.free() < space_.reserve_bytes()) space_.give_up_reserve();
+  if (is_tight && space_.free() < space_.reserve_bytes()) space_.release_reserve();
   is_reclaiming_ = true;
   reclaimer_.run(*database_, work_, is_tight ? min_reclaimed_bytes_when_tight : min_reclaimed_bytes);
   is_reclaiming_ = false;
 }
 
-// One that was tried in vain is not tried again at once.
+// A failed compaction is not retried immediately.
 void SpaceKeeper::decide_about_compaction() {
   const auto now = Clock::now();
-  if (background_.take_lack_of_room()) {
-    next_look_at_levels_ = now + std::chrono::seconds(10);
+  if (background_.take_space_shortage()) {
+    next_level_check_ = now + std::chrono::seconds(10);
     switch_compaction(false);
-  } else if (now >= next_look_at_levels_) {
-    next_look_at_levels_ = now + std::chrono::seconds(2);
+  } else if (now >= next_level_check_) {
+    next_level_check_ = now + std::chrono::seconds(2);
     switch_compaction(has_room_for_compaction());
   }
 }
 
-// RocksDB picks what is due most: level 0 with all of the next one, or a file with those below that it
-// overlaps.
+// RocksDB picks the most urgent compaction: level 0 with all of the next level, or a file with the
+// overlapping files below it.
 bool SpaceKeeper::has_room_for_compaction() const {
   ::rocksdb::ColumnFamilyMetaData tables;
   database_->GetColumnFamilyMetaData(&tables);
@@ -157,21 +157,21 @@ void SpaceKeeper::switch_compaction(bool on) {
   const bool is_first = !compacts_.has_value();
   compacts_ = on;
   if (!on)
-    spdlog::warn("compactions wait for more room: {} bytes are free in {}", space_.free(),
+    spdlog::warn("compactions wait for more space: {} bytes are free in {}", space_.free(),
                  space_.directory());
   else if (!is_first)
     spdlog::info("compactions run again: {} bytes are free in {}", space_.free(), space_.directory());
-  // Its answer may be about a file that describes the options, which nothing reads.
+  // The result is ignored: it may be about the options file, which nothing reads.
   database_->SetOptions({{"disable_auto_compactions", on ? "false" : "true"}}).PermitUncheckedError();
 }
 
-void SpaceKeeper::set_back_write_buffer() {
+void SpaceKeeper::reset_write_buffer() {
   has_replay_buffer_ = false;
   database_->SetOptions({{"write_buffer_size", std::to_string(options_.write_buffer_bytes)}})
       .PermitUncheckedError();
 }
 
-// Whether ordinary commits are refused, or will be soon.
+// Returns true if ordinary commits are refused or will be soon.
 bool SpaceKeeper::is_low() const {
   return space_.available() < sum_of({needed_by_ordinary(unflushed_), 2 * options_.log_segment_bytes,
                                       options_.write_buffer_bytes});
@@ -201,9 +201,9 @@ base::Status SpaceKeeper::admit(Purpose purpose, uint64_t bytes) {
                     fmt::format("No space left on device: {} bytes are needed and {} bytes are free in {}",
                                 needed - std::min(needed, held), free, space_.directory()));
   if (!is_refusing_.exchange(true)) spdlog::error("writes are refused: {}", error.message());
-  return base::fail(
-      error.with_hint("free some disk space: writes go on by themselves; TRUNCATE, DROP and DELETE may use "
-                      "the reserve meanwhile"));
+  return base::fail(error.with_hint(
+      "free some disk space; writes resume by themselves. Meanwhile TRUNCATE, DROP and DELETE may "
+      "use the reserve"));
 }
 
 bool SpaceKeeper::may_compact(uint64_t bytes) const {

@@ -1,20 +1,20 @@
 // Keeps a store working on a file system that is nearly full.
 //
-// available = what is free on the file system + the reserve (disk_space.h). Commits are taken while at least
-// so much is available:
+// available = free space on the file system + the reserve (disk_space.h). Commits are accepted while at least
+// this much is available:
 //
-//   ordinary                 the reserve, what memory tables will take in files, twice what waits to be
-//                            committed (in the log and in files), and a segment of the log
-//   deletions                a quarter of the reserve, and twice what waits
+//   ordinary                 the reserve, the future file size of the memory tables, twice the size of
+//                            waiting commits (once for the log, once for files), and one log segment
+//   deletions                a quarter of the reserve, and twice the size of waiting commits
 //   TRUNCATE, definitions    nothing: they may use up the reserve
 //
-// So a flush always finds room, unless other programs take it. Near that limit, memory tables are flushed
-// early and the log gives back its segments. Compactions run only while they leave as much as ordinary
-// commits need; when there is no room for them they are switched off, so that RocksDB does not hold up writes
-// for their sake, and on again when there is.
+// A flush therefore always finds space unless other programs take it. Near the limit, memory tables are
+// flushed early and the log releases its segments. Compactions run only while they leave as much as ordinary
+// commits need. If there is no space for them, they are switched off, so that RocksDB does not stall writes
+// to wait for them, and on again when there is.
 //
-// A thread looks at the file system several times a second, and lets the reclaimer free what was erased.
-// admit() and may_compact() may be called by any thread.
+// A thread checks the file system several times a second and runs the reclaimer. admit() and may_compact()
+// are thread-safe.
 #pragma once
 
 #include <rocksdb/db.h>
@@ -39,45 +39,45 @@ namespace sibyl::storage::rocksdb {
 class SpaceKeeper {
  public:
   struct Options {
-    uint64_t write_buffer_bytes = 0;  // of one memory table
+    uint64_t write_buffer_bytes = 0;  // size of one memory table
     uint64_t log_segment_bytes = 0;
-    uint64_t queue_bytes = 0;  // of commits that wait
+    uint64_t queue_bytes = 0;  // size of the commit queue
     bool automatic_compaction = true;
-    bool has_replay_buffer = false;  // the store was opened with a larger write buffer, to be set back
+    bool has_replay_buffer = false;  // the store was opened with a larger write buffer, which must be reset
   };
 
-  // Borrows all of these, which must outlive it. Until start() compactions are off when is_tight().
+  // Borrows all of these; they must outlive it. Until start(), compactions are off while is_tight().
   SpaceKeeper(DiskSpace& space, BackgroundListener& background, Reclaimer& reclaimer, Options options);
   ~SpaceKeeper() { stop(); }
 
-  // Starts the thread. `work` may be called until stop() returns; it must not use admit().
+  // Starts the thread. `work` may be called until stop() returns. It must not call admit().
   void start(::rocksdb::DB& database, Reclaimer::Work work);
-  // Ends the thread, and the compactions that it runs.
+  // Stops the thread and cancels the compactions that it runs.
   void stop();
 
-  // Whether commits must ask admit().
+  // True if commits must call admit().
   bool is_tight() const { return is_tight_.load(std::memory_order_relaxed); }
-  // Takes a write set of so many bytes, or says how much room is missing. What was admitted counts until
+  // Admits a write set of `bytes`, or returns an error with the missing space. Admitted bytes count until
   // finish().
   base::Status admit(Purpose purpose, uint64_t bytes);
   void finish(uint64_t bytes) { waiting_.fetch_sub(bytes, std::memory_order_relaxed); }
 
-  // Whether a compaction may write as many bytes.
+  // Returns true if a compaction may write `bytes` more.
   bool may_compact(uint64_t bytes) const;
 
  private:
   using Clock = std::chrono::steady_clock;
 
   void loop();
-  std::chrono::milliseconds look();
-  void act();
-  void relieve();
+  std::chrono::milliseconds check_space();
+  void react_to_space();
+  void relieve_pressure();
   void resume_after_failure();
   void reclaim();
   void decide_about_compaction();
   bool has_room_for_compaction() const;
   void switch_compaction(bool on);
-  void set_back_write_buffer();
+  void reset_write_buffer();
   bool is_low() const;
   uint64_t unflushed() const;
   uint64_t needed_by_ordinary(uint64_t unflushed_bytes) const;
@@ -89,16 +89,16 @@ class SpaceKeeper {
   ::rocksdb::DB* database_ = nullptr;
   Reclaimer::Work work_;
 
-  std::atomic<bool> is_tight_ = true;  // until the thread has looked
+  std::atomic<bool> is_tight_ = true;  // until the first check
   std::atomic<uint64_t> waiting_ = 0;
-  std::atomic<uint64_t> unflushed_ = 0;  // as the thread saw it last
+  std::atomic<uint64_t> unflushed_ = 0;  // as of the last check
   std::atomic<bool> is_reclaiming_ = false;
-  std::atomic<bool> is_refusing_ = false;  // as the log was told last
+  std::atomic<bool> is_refusing_ = false;  // last state written to the server's log
 
-  // The thread's.
-  std::optional<bool> compacts_;  // whether RocksDB compacts by itself; not before it was decided
+  // Used only by the thread.
+  std::optional<bool> compacts_;  // whether RocksDB compacts by itself; nullopt before the first decision
   bool has_replay_buffer_ = false;
-  Clock::time_point next_look_at_levels_{}, next_resume_{};
+  Clock::time_point next_level_check_{}, next_resume_{};
 
   std::mutex mutex_;
   std::condition_variable woken_;

@@ -35,7 +35,7 @@ class FullFileSystem : public testing::Test {
     ASSERT_NE(store_, nullptr);
     set_tables(*store_, {kept, junk});
   }
-  // Until no write is taken for a second, in which what can be flushed is.
+  // Writes until no write is accepted for a second, during which flushes happen.
   void fill() {
     auto last = std::chrono::steady_clock::now();
     for (int i = 0; std::chrono::steady_clock::now() < last + std::chrono::seconds(1); ++i) {
@@ -51,7 +51,7 @@ class FullFileSystem : public testing::Test {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
   }
-  // Another program takes all that is left.
+  // Simulates another program that uses up the remaining space.
   void fill_to_the_brim() {
     const base::File file(directory_.path() + "/filler", O_WRONLY | O_CREAT);
     for (const size_t size : {size_t{1} << 20, size_t{4096}, size_t{1}})
@@ -59,7 +59,7 @@ class FullFileSystem : public testing::Test {
       }
   }
   bool takes_writes() {
-    return comes_true([this] { return write_record(*store_, junk, next_++).has_value(); });
+    return becomes_true([this] { return write_record(*store_, junk, next_++).has_value(); });
   }
   void expect_kept() {
     Bytes value;
@@ -78,7 +78,7 @@ class FullFileSystem : public testing::Test {
   bool is_mounted_ = false;
 };
 
-TEST_F(FullFileSystem, NamesBytesAndGoesOnWhenItIsEnlarged) {
+TEST_F(FullFileSystem, ReportsBytesAndResumesWhenEnlarged) {
   ASSERT_NO_FATAL_FAILURE(fill());
   EXPECT_THAT(
       refusal_,
@@ -92,7 +92,7 @@ TEST_F(FullFileSystem, NamesBytesAndGoesOnWhenItIsEnlarged) {
   expect_kept();
 }
 
-TEST_F(FullFileSystem, WithoutAFreeByteIsOpenedAndEmptied) {
+TEST_F(FullFileSystem, CanBeOpenedAndEmptiedWhenFull) {
   ASSERT_NO_FATAL_FAILURE(fill());
   ASSERT_NO_FATAL_FAILURE(fill_to_the_brim());
   open();

@@ -1,4 +1,4 @@
-// For tests of space: tables of incompressible records, and what is left of them.
+// Helpers for tests of disk space: tables of incompressible records.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -53,8 +53,8 @@ inline uint64_t file_bytes(const Store& store) {
   return bytes;
 }
 
-// Within ten seconds.
-inline bool comes_true(const std::function<bool()>& condition) {
+// Waits up to ten seconds for the condition.
+inline bool becomes_true(const std::function<bool()>& condition) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   while (!condition()) {
     if (std::chrono::steady_clock::now() > deadline) return false;

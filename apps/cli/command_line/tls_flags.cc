@@ -1,0 +1,18 @@
+#include "cli/command_line/tls_flags.h"
+
+#include <CLI/CLI.hpp>
+
+namespace sibyl::cli {
+
+void add_ssl_flags(CLI::App& command, client::TlsOptions& options) {
+  command.add_flag("--ssl", options.enabled, "Encrypt the connection");
+  command
+      .add_option("--ssl-ca", options.ca_file, "Who signs the server's certificate (whom the system trusts)")
+      ->envname("SSL_CERTFILE");
+  command.add_option("--ssl-certificate", options.certificate_file, "The client's own certificate");
+  command.add_option("--ssl-key", options.key_file, "The certificate's key, if it is in a separate file");
+  command.add_flag_callback(
+      "--ssl-no-verify", [&options] { options.verify = false; }, "Take any certificate of the server's");
+}
+
+}  // namespace sibyl::cli

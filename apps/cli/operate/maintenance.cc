@@ -1,0 +1,81 @@
+// `sibyl flush` and `sibyl compact`. The server that has the directory open runs them, over its control
+// socket (server/http/control.h). If no server has it open, the command opens the directory itself.
+#include "cli/operate/maintenance.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "cli/command_line/refuse.h"
+#include "cli/commands.h"
+#include "cli/configuration/data_option.h"
+#include "cli/operate/owner.h"
+#include "cli/session/engine.h"
+#include "engine/maintenance/compact.h"
+
+namespace sibyl::cli {
+namespace {
+
+constexpr int exit_failed = 1;
+constexpr int exit_refused = 2;
+
+struct Arguments {
+  std::string data = default_data_directory;
+  std::string table;  // "keyspace.table", "keyspace", or empty: everything
+};
+
+base::Status perform(engine::Engine& engine, const std::string& command, const std::string& table) {
+  if (command == "flush") return engine.flush();
+  return engine::compact(engine, table);
+}
+
+int run(const std::string& command, const Arguments& arguments) {
+  if (!std::filesystem::exists(arguments.data))
+    return refuse(command, exit_refused,
+                  base::Error(base::ErrorCode::invalid, fmt::format("there is no data in {}", arguments.data))
+                      .with_hint("Name the directory that the server was given with --data."));
+  const auto done = server::call_control(arguments.data, command, {{"table", arguments.table}});
+  if (done) return 0;
+  if (done.error().code() != base::ErrorCode::unavailable) return refuse(command, exit_failed, done.error());
+  if (const auto owner = become_owner_of(arguments.data); !owner)
+    return refuse(command, exit_refused, owner.error());
+  auto engine = shell::open_engine(arguments.data);
+  if (!engine) return refuse(command, exit_refused, engine.error());
+  if (const base::Status status = perform(**engine, command, arguments.table); !status)
+    return refuse(command, exit_failed, status.error());
+  return 0;
+}
+
+}  // namespace
+
+void add_maintenance_control(server::Control& control, engine::Engine& engine) {
+  for (const char* command : {"flush", "compact"})
+    control.add(command,
+                [&engine, command = std::string(command)](
+                    const server::ControlArguments& arguments) -> base::Result<std::string> {
+                  const auto table = arguments.find("table");
+                  SIBYL_TRY(perform(engine, command, table == arguments.end() ? "" : table->second));
+                  return std::string("{}");
+                });
+}
+
+void add_maintenance_commands(CLI::App& app) {
+  const auto add = [&](const char* name, const char* help) {
+    auto arguments = std::make_shared<Arguments>();
+    CLI::App* command = app.add_subcommand(name, help);
+    add_data_option(*command, arguments->data, "The data directory of the server");
+    command->callback([arguments, name] {
+      if (const int status = run(name, *arguments); status != 0) throw CLI::RuntimeError(status);
+    });
+    return std::pair(command, arguments);
+  };
+  add("flush", "Flush the memory tables to data files");
+  const auto [compact, arguments] =
+      add("compact", "Rewrite data files without deleted, expired and overwritten data");
+  compact->add_option("table", arguments->table, "KEYSPACE or KEYSPACE.TABLE (everything)");
+}
+
+}  // namespace sibyl::cli

@@ -1,0 +1,143 @@
+// `sibyl status`: shows the state of a running server, read over HTTP (metrics_address).
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <boost/asio/connect.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/read.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/json.hpp>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "cli/command_line/refuse.h"
+#include "cli/commands.h"
+#include "server/server.h"
+
+namespace sibyl::cli {
+namespace {
+
+namespace asio = boost::asio;
+namespace json = boost::json;
+
+constexpr int exit_failed = 1;
+
+struct Arguments {
+  std::string host = default_metrics_address;
+  bool as_json = false;
+};
+
+base::Result<std::string> get(const std::string& address, const std::string& path) {
+  server::Options where;
+  where.port = 9180;
+  SIBYL_TRY(server::parse_listen_address(address, where));
+  asio::io_context context;
+  boost::system::error_code error;
+  asio::ip::tcp::resolver resolver(context);
+  const auto found = resolver.resolve(where.host, std::to_string(where.port), error);
+  asio::ip::tcp::socket socket(context);
+  if (!error) asio::connect(socket, found, error);
+  const std::string request =
+      fmt::format("GET {} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", path, where.host);
+  if (!error) asio::write(socket, asio::buffer(request), error);
+  std::string answer;
+  if (!error) {
+    asio::read(socket, asio::dynamic_buffer(answer, 64u << 20), error);
+    if (error == asio::error::eof) error = {};
+  }
+  const auto failed = [&](const std::string& why) {
+    return base::fail(base::Error(base::ErrorCode::server, fmt::format("{}: {}", address, why))
+                          .with_hint("use --host with the server's metrics_address"));
+  };
+  if (error) return failed(error.message());
+  if (!answer.starts_with("HTTP/")) return failed("it does not speak HTTP");  // may be the CQL port
+  if (!answer.starts_with("HTTP/1.1 200 ")) return failed(answer.substr(0, answer.find("\r\n")));
+  return answer.substr(answer.find("\r\n\r\n") + 4);
+}
+
+std::string bytes_text(double bytes) {
+  static constexpr const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  size_t unit = 0;
+  while (bytes >= 1024 && unit + 1 < std::size(units)) {
+    bytes /= 1024;
+    ++unit;
+  }
+  return unit == 0 ? fmt::format("{:.0f} B", bytes) : fmt::format("{:.1f} {}", bytes, units[unit]);
+}
+
+std::string time_text(double seconds) {
+  const auto whole = static_cast<int64_t>(seconds);
+  if (whole < 60) return fmt::format("{} s", whole);
+  if (whole < 3600) return fmt::format("{} min {} s", whole / 60, whole % 60);
+  if (whole < 86'400) return fmt::format("{} h {} min", whole / 3600, whole % 3600 / 60);
+  return fmt::format("{} d {} h", whole / 86'400, whole % 86'400 / 3600);
+}
+
+void print_status(const json::object& status) {
+  const auto number = [&](const char* name) { return status.at(name).to_number<double>(); };
+  const auto text = [&](const char* name) { return std::string(status.at(name).as_string()); };
+  const auto line = [](const char* name, const std::string& value) {
+    fmt::print("{:<12} {}\n", name, value);
+  };
+  const double uptime = std::max(number("uptime_seconds"), 0.001);
+  line("version", fmt::format("{} (as Cassandra {})", text("version"), text("cassandra")));
+  line("address", text("address"));
+  line("up for", time_text(uptime));
+  line("connections", fmt::format("{:.0f}", number("connections")));
+  line("requests", fmt::format("{:.0f} ({:.1f}/s), {:.0f} in flight, {:.0f} errors", number("requests"),
+                               number("requests") / uptime, number("requests_in_flight"), number("errors")));
+  line("traffic",
+       fmt::format("{} in, {} out", bytes_text(number("bytes_received")), bytes_text(number("bytes_sent"))));
+  line("processor", fmt::format("{:.1f} s, {:.1f}% since the start", number("cpu_seconds"),
+                                number("cpu_seconds") / uptime * 100));
+  line("memory", fmt::format("{}, {} of {} cache", bytes_text(number("resident_bytes")),
+                             bytes_text(number("cache_bytes")), bytes_text(number("cache_capacity_bytes"))));
+  line("disk", fmt::format("{}, {:.0f} compactions running, {} to compact", bytes_text(number("disk_bytes")),
+                           number("running_compactions"), bytes_text(number("pending_compaction_bytes"))));
+  const double groups = std::max(number("commit_groups"), 1.0);
+  line("commits", fmt::format("{:.0f}, {:.1f} to a sync", number("commits"), number("commits") / groups));
+  const json::object& statements = status.at("statements").as_object();
+  if (!statements.empty())
+    fmt::print("\n{:<12} {:>12} {:>10} {:>10} {:>10}\n", "statements", "count", "p50 us", "p99 us", "max us");
+  for (const auto& [kind, one] : statements)
+    fmt::print("{:<12} {:>12} {:>10} {:>10} {:>10}\n", std::string(kind),
+               one.at("count").to_number<int64_t>(), one.at("p50_us").to_number<int64_t>(),
+               one.at("p99_us").to_number<int64_t>(), one.at("max_us").to_number<int64_t>());
+  const json::array& tables = status.at("tables").as_array();
+  if (!tables.empty()) fmt::print("\n{:>12} {:>14}  table\n", "size", "partitions");
+  for (const json::value& table : tables)
+    fmt::print("{:>12} {:>14}  {}.{}\n", bytes_text(table.at("bytes").to_number<double>()),
+               table.at("partitions").to_number<int64_t>(), table.at("keyspace").as_string().c_str(),
+               table.at("table").as_string().c_str());
+}
+
+int run(const Arguments& arguments) {
+  const auto page = get(arguments.host, "/status");
+  if (!page) return refuse("status", exit_failed, page.error());
+  boost::system::error_code error;
+  const json::value status = json::parse(*page, error);
+  if (error || !status.is_object())
+    return refuse("status", exit_failed, fmt::format("{} is not a Sibyl server", arguments.host));
+  if (arguments.as_json) {
+    fmt::print("{}", *page);
+  } else {
+    print_status(status.as_object());
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_status_command(CLI::App& app) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand("status", "Show the state of a running server");
+  command->add_option("--host", arguments->host, "HOST:PORT of the server's metrics_address")
+      ->capture_default_str();
+  command->add_flag("--json", arguments->as_json, "As JSON");
+  command->callback([arguments] {
+    if (const int status = run(*arguments); status != 0) throw CLI::RuntimeError(status);
+  });
+}
+
+}  // namespace sibyl::cli

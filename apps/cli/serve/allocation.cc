@@ -1,0 +1,67 @@
+// Replaces operator new and delete by malloc with a count of the allocated bytes (base/memory.h). The array
+// and nothrow forms of the standard library call these. The aligned forms do not, and are not counted.
+#include <malloc.h>
+
+#include <cstdlib>
+#include <new>
+
+#include "base/memory.h"
+
+namespace {
+
+namespace memory = sibyl::base::memory;
+
+// malloc rounds sizes up by less than this. A delete without a size sees only the rounded size. So sizes
+// within this range count as small in both cases.
+constexpr size_t rounding = 64;
+
+bool is_large(size_t usable) {
+  return usable >= memory::large_block + rounding;
+}
+
+void* allocate_large(size_t size) {
+  memory::reserve(size);
+  void* block = std::malloc(size);
+  if (block == nullptr) {
+    memory::release(size);
+    throw std::bad_alloc();
+  }
+  const size_t usable = malloc_usable_size(block);
+  if (is_large(usable)) {
+    memory::thread_state.used += static_cast<int64_t>(usable - size);
+    memory::count_large(static_cast<int64_t>(usable));
+  }
+  return block;
+}
+
+void free_unknown(void* block) {
+  const size_t usable = malloc_usable_size(block);
+  memory::release(usable);
+  if (is_large(usable)) memory::count_large(-static_cast<int64_t>(usable));
+  std::free(block);
+}
+
+}  // namespace
+
+void* operator new(size_t size) {
+  if (size >= memory::large_block) [[unlikely]]
+    return allocate_large(size);
+  memory::reserve(size);
+  void* block = std::malloc(size == 0 ? 1 : size);
+  if (block == nullptr) [[unlikely]] {
+    memory::release(size);
+    throw std::bad_alloc();
+  }
+  return block;
+}
+
+void operator delete(void* block) noexcept {
+  if (block != nullptr) free_unknown(block);
+}
+
+void operator delete(void* block, size_t size) noexcept {
+  if (size >= memory::large_block || block == nullptr) [[unlikely]]
+    return operator delete(block);
+  memory::release(size);
+  std::free(block);
+}

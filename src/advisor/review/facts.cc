@@ -1,0 +1,376 @@
+// Reads declared statistics of tables and columns, and derives further ones.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "advisor/review/review_model.h"
+#include "advisor/workload/stored_size.h"
+
+namespace sibyl::advisor {
+namespace {
+
+std::optional<double> positive(std::optional<double> value) {
+  return value && *value > 0 ? value : std::nullopt;
+}
+
+std::string in_lower_case(std::string name) {
+  for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return name;
+}
+
+// --- Declarations
+
+base::Status refuse(const std::string& file, uint32_t line, const std::string& message) {
+  return base::fail(base::ErrorCode::syntax, fmt::format("{}:{}: {}", file, line, message));
+}
+
+base::Status unknown(const Workload& workload, const TableStatistics& statistics, std::string_view kind,
+                     const std::string& name, const std::vector<std::string>& candidates) {
+  const std::string near = nearest(name, candidates);
+  return refuse(workload.file, statistics.line,
+                fmt::format("no {} '{}' in the schema{}", kind, name,
+                            near.empty() ? "" : fmt::format("; did you mean '{}'?", near)));
+}
+
+// Declared statistics override measured ones. Measured statistics that could contradict them are removed.
+void discard_measured(TableFacts& facts, const Options& options) {
+  const auto declares = [&](std::initializer_list<const char*> names) {
+    return std::any_of(names.begin(), names.end(),
+                       [&](const char* name) { return find_option(options, name) != nullptr; });
+  };
+  if (facts.origin == Origin::measured && declares({"rows", "partitions", "row", "p50", "p99", "max"})) {
+    facts.origin = Origin::declared;
+    facts.partition_bytes.reset();
+    facts.p50 = facts.p90 = facts.p99 = facts.max = std::nullopt;
+  }
+  if (declares({"reads", "writes"})) facts.rate_origin = Origin::declared;
+  if (declares({"skew"})) facts.read_share = facts.write_share = facts.request_skew = std::nullopt;
+}
+
+void take_table_options(TableFacts& facts, const Options& options) {
+  discard_measured(facts, options);
+  for (const Option& option : options) {
+    const std::string& name = option.name;
+    if (name == "rows") facts.rows = read_number(option.value);
+    if (name == "partitions") facts.partitions = positive(read_number(option.value));
+    if (name == "row") facts.row_bytes = read_bytes(option.value).value_or(0);
+    if (name == "growth") {
+      facts.growth = positive(read_rate(option.value));
+      facts.growth_is_declared = true;
+      facts.growth_origin = Origin::declared;
+    }
+    if (name == "retention") facts.retention = positive(read_seconds(option.value));
+    if (name == "reads") facts.reads = read_rate(option.value).value_or(0);
+    if (name == "writes") facts.writes = read_rate(option.value).value_or(0);
+    if (name == "p50") facts.p50 = positive(read_number(option.value));
+    if (name == "p99") facts.p99 = positive(read_number(option.value));
+    if (name == "max") facts.max = positive(read_number(option.value));
+    if (name == "skew") facts.skew = read_zipf(option.value).value_or(0);
+    if (name == "arrival") facts.arrival = option.value == "regular" ? Arrival::regular : Arrival::random;
+  }
+  const Option* fanout = find_option(options, "fanout");
+  const std::optional<double> mean = fanout != nullptr ? positive(read_number(fanout->value)) : std::nullopt;
+  if (mean && facts.rows && !facts.partitions) facts.partitions = std::max(1.0, *facts.rows / *mean);
+  if (mean && facts.partitions && !facts.rows) facts.rows = *facts.partitions * *mean;
+}
+
+void take_column_options(ColumnFacts& facts, const Options& options) {
+  for (const Option& option : options) {
+    const std::string& name = option.name;
+    if (name == "distinct") {
+      facts.distinct = positive(read_number(option.value));
+      facts.distinct_origin = Origin::declared;
+    }
+    if (name == "size") facts.size = positive(read_bytes(option.value));
+    if (name == "skew") facts.skew = read_zipf(option.value).value_or(0);
+    if (name == "growth") facts.growth = positive(read_rate(option.value));
+  }
+}
+
+// For a collection: quantiles of its elements. For other columns: quantiles of the rows per value.
+std::string take_quantiles(const schema::Column& column, const Options& options, TableFacts& table) {
+  const auto number = [&](const char* name) {
+    const Option* option = find_option(options, name);
+    return option != nullptr ? positive(read_number(option->value)) : std::nullopt;
+  };
+  ColumnFacts& facts = table.columns[column.name];
+  const std::optional<double> fanout = number("fanout");
+  const Quantiles quantiles{number("p50"), number("p99"), number("max")};
+  if (column.type->is_collection()) {
+    for (const std::optional<double>& each : {fanout, quantiles.p50, quantiles.p99, quantiles.max})
+      if (each && !facts.elements) facts.elements = each;
+    if (quantiles.p99) facts.max_elements = quantiles.p99;
+    if (quantiles.max) facts.max_elements = quantiles.max;
+    return {};
+  }
+  if (fanout && table.rows && !facts.distinct) facts.distinct = std::max(1.0, *table.rows / *fanout);
+  if (fanout && !facts.distinct)
+    return fmt::format("fanout is the number of rows per value of {}; it needs @table rows= before it",
+                       column.name);
+  if (!quantiles.any()) return {};
+  if (column.is_partition_key() && table.table->partition_key_count == 1) {
+    if (quantiles.p50) table.p50 = quantiles.p50;
+    if (quantiles.p99) table.p99 = quantiles.p99;
+    if (quantiles.max) table.max = quantiles.max;
+    return {};
+  }
+  if (!table.rows || !facts.distinct)
+    return fmt::format(
+        "p50, p99 and max are rows per value of {}; they need @table rows= before this line and distinct= in "
+        "it",
+        column.name);
+  facts.skew = zipf_of_quantiles(*table.rows, *facts.distinct, quantiles);
+  return {};
+}
+
+// Returns a message if the numbers contradict each other.
+std::string contradiction(const TableFacts& facts) {
+  if (facts.rows && facts.partitions && *facts.rows < *facts.partitions)
+    return fmt::format("{} has fewer rows ({}) than partitions ({})", facts.name, count_text(*facts.rows),
+                       count_text(*facts.partitions));
+  if (facts.p50 && facts.p99 && *facts.p50 > *facts.p99) return "p50 is above p99";
+  if (facts.p99 && facts.max && *facts.p99 > *facts.max) return "p99 is above max";
+  if (facts.p50 && facts.max && *facts.p50 > *facts.max) return "p50 is above max";
+  if (facts.rows && facts.max && *facts.max > *facts.rows)
+    return fmt::format("the largest partition of {} has more rows ({}) than the table ({})", facts.name,
+                       count_text(*facts.max), count_text(*facts.rows));
+  return {};
+}
+
+base::Status take(const Workload& workload, const TableStatistics& statistics, ReviewModel& model) {
+  TableFacts* facts = find_table(model, statistics.table);
+  if (facts == nullptr) {
+    std::vector<std::string> names;
+    for (const TableFacts& one : model.tables) names.push_back(one.table->name);
+    return unknown(workload, statistics, "table", statistics.table, names);
+  }
+  if (statistics.column.empty()) {
+    take_table_options(*facts, statistics.options);
+    return {};
+  }
+  auto column = facts->columns.find(statistics.column);
+  if (column == facts->columns.end()) column = facts->columns.find(in_lower_case(statistics.column));
+  if (column == facts->columns.end()) {
+    std::vector<std::string> names;
+    for (const auto& [name, known] : facts->columns) names.push_back(name);
+    return unknown(workload, statistics, "column", statistics.column, names);
+  }
+  take_column_options(column->second, statistics.options);
+  const std::string why = take_quantiles(*facts->table->find(column->first), statistics.options, *facts);
+  return why.empty() ? base::Status() : refuse(workload.file, statistics.line, why);
+}
+
+// --- Derived statistics
+
+bool is_named_like_period(const std::string& name) {
+  constexpr std::array words = {"hour", "day", "date", "week", "month", "year", "minute", "bucket", "period"};
+  return std::any_of(words.begin(), words.end(),
+                     [&](const char* word) { return name.find(word) != std::string::npos; });
+}
+
+bool is_period(const schema::Column& column, const ColumnFacts& known) {
+  return column.is_partition_key() && column.type->kind() != types::Kind::uuid &&
+         (is_time(column) || is_named_like_period(column.name)) && (known.growth || !known.distinct);
+}
+
+std::optional<double> partitions_by_values(const TableFacts& facts) {
+  double product = 1;
+  for (size_t i = 0; i < facts.table->partition_key_count; ++i) {
+    const std::optional<double>& distinct = facts.column(facts.table->partition_key(i)).distinct;
+    if (!distinct) return std::nullopt;
+    product *= *distinct;
+  }
+  return facts.rows ? std::min(product, *facts.rows) : product;
+}
+
+// The maximum number of distinct keys; none: unlimited or unknown.
+std::optional<double> keys_of(const TableFacts& facts) {
+  double product = 1;
+  for (size_t i = 0; i < facts.table->partition_key_count + facts.table->clustering_count; ++i) {
+    const ColumnFacts& known = facts.column(facts.table->columns[i]);
+    if (!known.distinct || known.growth) return std::nullopt;
+    product *= *known.distinct;
+  }
+  return product;
+}
+
+bool has_time_in_key(const schema::Table& table) {
+  for (size_t i = 0; i < table.partition_key_count + table.clustering_count; ++i)
+    if (is_time(table.columns[i]) || is_named_like_period(table.columns[i].name)) return true;
+  return false;
+}
+
+// New rows per second according to the statements. None: the table does not grow, or its growth is unknown.
+std::optional<double> growth_by_statements(const TableFacts& facts, const TableRates& rates) {
+  if (rates.inserts <= 0 || rates.removes_ranges) return std::nullopt;
+  double removed = rates.rows_removed;
+  if (rates.partitions_removed > 0) {
+    const std::optional<TableFacts::Rows> each = facts.rows_per_partition();
+    if (!each) return std::nullopt;
+    removed += rates.partitions_removed * each->mean;
+  }
+  const std::optional<double> net = positive(rates.inserts - removed);
+  // A key without a time may be inserted again, and the INSERT then replaces the old row. The rows counted so
+  // far already reflect that.
+  const bool may_repeat = !has_time_in_key(*facts.table) && !rates.makes_keys;
+  if (!net || !facts.rows || !facts.observed_seconds) return may_repeat && facts.rows ? std::nullopt : net;
+  // Growth is at most this: all rows arrived during the observed period, or some were there before.
+  const double seen = *facts.rows / std::max(1.0, *facts.observed_seconds);
+  if (may_repeat && seen > rates.inserts) return std::nullopt;
+  return positive(std::min(*net, seen));
+}
+
+void find_growth(TableFacts& facts, const TableRates& rates) {
+  if (facts.growth || facts.growth_is_declared) return;
+  facts.growth = growth_by_statements(facts, rates);
+  if (!facts.growth) return;
+  facts.growth_origin = facts.observed_seconds && facts.rows ? Origin::measured : Origin::estimated;
+}
+
+// A view has the rows, values and writes of its base table, unless it has statistics of its own.
+void inherit(const TableFacts& base, TableFacts& view) {
+  if (!view.rows) view.rows = base.rows;
+  if (!view.growth && !view.growth_is_declared) {
+    view.growth = base.growth;
+    view.growth_origin = base.growth_origin;
+  }
+  if (!view.retention) view.retention = base.retention;
+  if (view.writes == 0) view.writes = base.writes;
+  if (!view.observed_seconds && base.observed_seconds) view.observed_seconds = base.observed_seconds;
+  for (auto& [name, known] : view.columns) {
+    const auto own = base.columns.find(name);
+    if (own != base.columns.end() && !known.distinct && !known.size && !known.growth) known = own->second;
+  }
+  if (base.table->partition_key_count != 1) return;
+  ColumnFacts& key = view.columns[base.table->partition_key(0).name];
+  if (!key.distinct && base.partitions) {
+    key.distinct = base.partitions;
+    key.distinct_origin = base.origin;
+  }
+  if (key.skew == 0) key.skew = base.skew;
+}
+
+const TableFacts* base_of(const ReviewModel& model, const TableFacts& view) {
+  if (!view.table->is_view()) return nullptr;
+  for (const TableFacts& base : model.tables)
+    if (base.table->keyspace == view.table->keyspace && base.table->name == view.table->view->base_table)
+      return &base;
+  return nullptr;
+}
+
+void derive_statistics(const TableRates& rates, const TableFacts* base, TableFacts& facts) {
+  const schema::Table& table = *facts.table;
+  if (facts.reads == 0) facts.reads = rates.reads;
+  if (facts.writes == 0) facts.writes = rates.writes;
+  if (base != nullptr) inherit(*base, facts);
+  for (const schema::Column& column : table.columns) {
+    ColumnFacts& known = facts.columns[column.name];
+    known.is_period = is_period(column, known);
+  }
+  if (table.clustering_count == 0) facts.partitions = positive(facts.rows);
+  if (!facts.partitions) facts.partitions = positive(partitions_by_values(facts));
+  find_growth(facts, rates);
+  if (facts.growth && facts.writes == 0) facts.writes = *facts.growth;
+  facts.max_rows = keys_of(facts);
+  if (table.partition_key_count == 1 && facts.skew == 0 && !facts.has_period())
+    facts.skew = facts.column(table.partition_key(0)).skew;
+  if (table.clustering_count == 0) facts.p50 = facts.p90 = facts.p99 = facts.max = std::nullopt;
+  if (facts.row_bytes > 0) return;
+  facts.row_bytes = estimated_row_bytes(facts);
+  // Apply the base table's ratio of actual to estimated row size.
+  if (base != nullptr) facts.row_bytes *= base->row_bytes / estimated_row_bytes(*base);
+}
+
+StoredColumn stored(const schema::Column& column, const TableFacts& facts) {
+  const ColumnFacts& known = facts.column(column);
+  StoredColumn out;
+  out.role = column.is_partition_key() ? StoredColumn::Role::partition
+             : column.is_clustering()  ? StoredColumn::Role::clustering
+             : column.is_static()      ? StoredColumn::Role::fixed
+                                       : StoredColumn::Role::regular;
+  out.type = column.type;
+  out.size = known.size.value_or(0);
+  out.elements = known.elements.value_or(0);
+  const bool counted = column.is_partition_key() && facts.table->partition_key_count == 1;
+  out.distinct = known.distinct.value_or(counted ? facts.partitions.value_or(0) : 0);
+  return out;
+}
+
+// Returns true if a key value is generated for each row.
+bool makes_key(const cql::Insert& insert, const schema::Table& table) {
+  for (size_t i = 0; i < insert.columns.size() && i < insert.values.size(); ++i) {
+    const schema::Column* column = table.find(insert.columns[i]);
+    const auto* call = std::get_if<cql::FunctionCall>(&insert.values[i]->node);
+    if (column == nullptr || !column->is_primary_key() || call == nullptr) continue;
+    if (call->function.name == "uuid" || call->function.name == "now") return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void TableRates::add(const cql::Statement& statement, size_t index, const plan::Explanation::TableUse& use,
+                     double rate) {
+  using Access = plan::Explanation::Access;
+  (use.writes ? writes : reads) += rate;
+  const auto* batch = std::get_if<cql::Batch>(&statement.node);
+  if (batch != nullptr && index >= batch->statements.size()) return;
+  const auto one = [&]<typename Kind>() {
+    return batch != nullptr ? std::get_if<Kind>(&batch->statements[index])
+                            : std::get_if<Kind>(&statement.node);
+  };
+  if (const cql::Insert* insert = one.operator()<cql::Insert>()) {
+    inserts += rate;
+    makes_keys = makes_keys || makes_key(*insert, *use.table);
+  }
+  const cql::Delete* remove = one.operator()<cql::Delete>();
+  if (remove == nullptr || !remove->targets.empty() || rate <= 0) return;
+  const double keys = use.partitions ? static_cast<double>(*use.partitions) : 1;
+  if (use.access == Access::rows || use.table->clustering_count == 0)
+    rows_removed += rate * keys;
+  else if (use.clustering.empty())
+    partitions_removed += rate * keys;
+  else
+    removes_ranges = true;
+}
+
+TableFacts* find_table(ReviewModel& model, const std::string& written) {
+  for (const std::string& name : {written, in_lower_case(written)}) {
+    for (TableFacts& facts : model.tables) {
+      const schema::Table& table = *facts.table;
+      if (table.name == name || table.keyspace + "." + table.name == name) return &facts;
+    }
+  }
+  return nullptr;
+}
+
+base::Status take_statistics(const std::vector<Workload>& workloads, bool observed, ReviewModel& model) {
+  for (const Workload& workload : workloads) {
+    for (const TableStatistics& statistics : workload.statistics) {
+      SIBYL_TRY(take(workload, statistics, model));
+      // Declared statistics need not match measured ones.
+      const std::string why = observed ? "" : contradiction(*find_table(model, statistics.table));
+      if (!why.empty()) return refuse(workload.file, statistics.line, why);
+    }
+  }
+  return {};
+}
+
+void derive_statistics(const std::map<std::string, TableRates>& rates, ReviewModel& model) {
+  for (TableFacts& facts : model.tables) {
+    const auto own = rates.find(facts.name);
+    derive_statistics(own == rates.end() ? TableRates{} : own->second, base_of(model, facts), facts);
+  }
+}
+
+double estimated_row_bytes(const TableFacts& facts) {
+  std::vector<StoredColumn> columns;
+  for (const schema::Column& column : facts.table->columns) columns.push_back(stored(column, facts));
+  const StoredSizes sizes = stored_sizes(columns, facts.table->options.default_time_to_live > 0);
+  const auto rows = facts.rows_per_partition();
+  return sizes.row + (rows ? sizes.partition / std::max(1.0, rows->mean) : 0);
+}
+
+}  // namespace sibyl::advisor

@@ -1,0 +1,265 @@
+// Reviews a table's key and the size of its cells.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "advisor/review/fix.h"
+
+namespace sibyl::advisor {
+namespace {
+
+using types::Kind;
+
+constexpr double year = 365 * 86'400.0;
+constexpr double large_cell = 1e6, huge_cell = 10e6, chunk_bytes = 512e3;
+
+bool is_unique_type(const schema::Column& column) {
+  return column.type->kind() == Kind::uuid || column.type->kind() == Kind::timeuuid;
+}
+
+class KeyReviewer {
+ public:
+  KeyReviewer(const ReviewModel& model, const TableFacts& table, Review& review)
+      : model_(model), facts_(table), table_(*table.table), review_(review) {}
+
+  void run() {
+    // If every partition has one row, no row overwrites another.
+    if (!too_unique()) collisions();
+    large_cells();
+  }
+
+ private:
+  Finding begin(Verdict verdict, Severity severity, std::string message) const {
+    return begin_finding(facts_, verdict, severity, std::move(message));
+  }
+
+  // About one row per partition: the clustering key orders nothing.
+  bool too_unique() {
+    // A view's key contains its base table's key; its clustering columns are needed to distinguish rows.
+    if (table_.is_view() || table_.clustering_count == 0 || !facts_.rows || *facts_.rows < 100) return false;
+    const schema::Column* unique = nullptr;
+    for (size_t i = 0; i < table_.partition_key_count; ++i) {
+      const std::optional<double> distinct = facts_.column(table_.partition_key(i)).distinct;
+      if (distinct && *distinct >= 0.9 * *facts_.rows) unique = &table_.partition_key(i);
+    }
+    const bool declared = facts_.partitions && *facts_.partitions >= 0.9 * *facts_.rows;
+    if (unique == nullptr && !declared) return false;
+    // A new table may also have one row per partition.
+    constexpr double begun = 1000;
+    if (facts_.origin == Origin::measured && (*facts_.rows < begun || facts_.max.value_or(1) > 1))
+      return false;
+    if (unique == nullptr) unique = &table_.partition_key(0);
+    Finding finding =
+        begin(Verdict::too_unique, Severity::warning,
+              fmt::format("Every partition holds about one row, so clustering by {} has no effect.",
+                          table_.clustering(0).name));
+    finding.evidence.push_back(
+        {fmt::format("{} rows, {} distinct {}", count_text(*facts_.rows),
+                     count_text(facts_.column(*unique).distinct.value_or(*facts_.partitions)), unique->name),
+         facts_.origin});
+    Proposal proposal;
+    proposal.unclustered = true;
+    finding.proposal = std::make_shared<const Proposal>(std::move(proposal));
+    finding.fix =
+        "Remove the clustering columns. If rows are needed in order, partition by the column that the query "
+        "compares with =, and put this column last in the key.";
+    finding.cost = "None: the partition key already identifies the row.";
+    review_.findings.push_back(std::move(finding));
+    return true;
+  }
+
+  // Two rows with the same key: the later one overwrites the earlier one.
+  void collisions() {
+    if (table_.is_counter || table_.is_view()) return;
+    double product = 1;
+    bool all_known = true;
+    const schema::Column* last = &table_.columns[table_.partition_key_count + table_.clustering_count - 1];
+    for (size_t i = 0; i < table_.partition_key_count + table_.clustering_count; ++i) {
+      const schema::Column& column = table_.columns[i];
+      if (is_unique_type(column) && table_.clustering_count > 0 && column.is_clustering()) return;
+      if (column.type->kind() == Kind::timeuuid) return;
+      const std::optional<double> distinct = facts_.column(column).distinct;
+      if (distinct && facts_.rows && *distinct >= *facts_.rows) return;  // the column identifies the row
+      all_known = all_known && distinct.has_value();
+      product *= distinct.value_or(1);
+    }
+    if (all_known && facts_.rows && product < *facts_.rows) {
+      Finding finding = begin(
+          Verdict::key_collision, Severity::error,
+          fmt::format("The key has {} possible values, but the table has {} rows: rows overwrite each other.",
+                      count_text(product), count_text(*facts_.rows)));
+      finding.evidence.push_back({"product of the distinct values of the key columns", facts_.origin});
+      fix_collision(finding, *last);
+      review_.findings.push_back(std::move(finding));
+      return;
+    }
+    if (last->type->kind() == Kind::timestamp && last->is_clustering())
+      time_collisions(*last);
+    else if (is_measure(*last) && last->is_clustering())
+      measure_collisions(*last);
+  }
+
+  static bool is_measure(const schema::Column& column) {
+    const Kind kind = column.type->kind();
+    return kind == Kind::decimal || kind == Kind::double_ || kind == Kind::float_;
+  }
+
+  void measure_collisions(const schema::Column& last) {
+    Finding finding = begin(Verdict::key_collision, Severity::warning,
+                            fmt::format("Two rows with the same {} overwrite each other.", last.name));
+    finding.evidence.push_back(
+        {fmt::format("{} is the last key column and does not identify a row", last.name), Origin::estimated});
+    fix_collision(finding, last);
+    review_.findings.push_back(std::move(finding));
+  }
+
+  // Rows per `seconds` that are overwritten by a row with the same key and millisecond, if rows arrive at
+  // random. Empty if unknown.
+  std::optional<double> lost_rows(double seconds) const {
+    constexpr double tick = 0.001;
+    const double share = facts_.hottest_share();
+    if (!facts_.growth || share <= 0) return std::nullopt;
+    // At regular intervals, two rows of a key share a millisecond only if the interval is shorter than that.
+    if (facts_.arrival == Arrival::regular)
+      return *facts_.growth * share * tick <= 1 ? 0 : *facts_.growth * share * seconds;
+    double squares = share;  // upper bound of the sum of squared shares
+    if (const std::optional<double> keys = facts_.keys()) {
+      const double skew = facts_.key_skew();
+      squares = skew > 0 ? zipf_sum(*keys, 2 * skew) / std::pow(zipf_sum(*keys, skew), 2) : 1 / *keys;
+    }
+    // Equivalent to 1 / squares uniform partitions. Of n rows in one millisecond, n - 1 are lost.
+    const double each = *facts_.growth * squares * tick;
+    const double lost_each = each < 1e-4 ? each * each / 2 : each - 1 + std::exp(-each);
+    return lost_each / squares / tick * seconds;
+  }
+
+  // Rows at regular intervals never collide. Unless random arrival is declared, collisions are likely only if
+  // a key gets several rows per second.
+  Severity collision_severity(const std::optional<double>& lost) const {
+    if (!lost) return Severity::note;
+    const bool sure = facts_.arrival || *facts_.growth * facts_.hottest_share() > 1;
+    return *lost >= 1 && sure ? Severity::error : Severity::warning;
+  }
+
+  void time_collisions(const schema::Column& last) {
+    const double ahead = std::min(year, facts_.max_prediction_seconds());
+    const std::optional<double> lost = lost_rows(ahead);
+    if (lost && *lost < 0.01) return;
+    if (!lost && facts_.arrival == Arrival::regular) return;
+    Finding finding =
+        begin(Verdict::key_collision, collision_severity(lost),
+              lost ? fmt::format("About {} rows {} overwrite another row of the same millisecond.",
+                                 count_text(*lost),
+                                 ahead < year ? "in " + duration_text(ahead) : std::string("per year"))
+                   : fmt::format("Two rows with the same {} overwrite each other.", last.name));
+    if (facts_.growth) finding.evidence.push_back(growth_evidence(facts_));
+    if (facts_.growth && facts_.keys() && *facts_.growth > 0)
+      finding.evidence.push_back(
+          {fmt::format("one row per key every {}, {}", duration_text(*facts_.keys() / *facts_.growth),
+                       facts_.arrival ? "at random" : "at random unless arrival=regular is declared"),
+           facts_.arrival ? Origin::declared : Origin::estimated});
+    finding.evidence.push_back(
+        {fmt::format("{} is a timestamp with millisecond precision", last.name), Origin::estimated});
+    fix_collision(finding, last);
+    review_.findings.push_back(std::move(finding));
+  }
+
+  void fix_collision(Finding& finding, const schema::Column& last) const {
+    Proposal proposal;
+    if (last.type->kind() == Kind::timestamp && last.is_clustering()) {
+      proposal.columns.push_back({last.name, "timeuuid", false});
+      finding.proposal = std::make_shared<const Proposal>(std::move(proposal));
+      finding.fix = fmt::format("Make {} a timeuuid and write it with now(): it sorts by time and is unique.",
+                                last.name);
+      finding.cost =
+          "8 more bytes per row. toTimestamp() returns the time; use minTimeuuid() and maxTimeuuid() for "
+          "ranges.";
+      return;
+    }
+    const schema::Column* own = nullptr;
+    for (const schema::Column& column : table_.columns)
+      if (!column.is_primary_key() && (is_unique_type(column) || column.name == "id")) own = &column;
+    std::string name = own != nullptr ? own->name : "id";
+    if (own == nullptr) {
+      while (table_.find(name) != nullptr) name += "_unique";
+      proposal.columns.push_back({name, "uuid", false});
+    }
+    proposal.last = name;
+    finding.proposal = std::make_shared<const Proposal>(std::move(proposal));
+    finding.fix = fmt::format("Add {} at the end of the key, so that every row has a unique key.", name);
+    finding.cost = own != nullptr ? "The rows must be copied once." : "16 more bytes per row.";
+  }
+
+  void large_cells() {
+    for (const schema::Column& column : table_.columns) {
+      const ColumnFacts& known = facts_.column(column);
+      double size = known.size.value_or(0);
+      const std::optional<double> elements = known.max_elements ? known.max_elements : known.elements;
+      if (column.type->is_collection() && elements) size = std::max(size, *elements * 24);
+      if (size < large_cell || column.is_primary_key()) continue;
+      Finding finding = begin(Verdict::large_cell, size >= huge_cell ? Severity::error : Severity::warning,
+                              fmt::format("A value of {} takes {}; it is read and written as a whole.",
+                                          column.name, size_text(size)));
+      finding.evidence.push_back({known.size ? fmt::format("size={}", size_text(*known.size))
+                                             : fmt::format("{} elements", count_text(*elements)),
+                                  facts_.origin});
+      fix_large(finding, column, size);
+      review_.findings.push_back(std::move(finding));
+    }
+  }
+
+  void fix_large(Finding& finding, const schema::Column& column, double size) const {
+    Shape shape = shape_of(table_);
+    shape.name += "_" + column.name;
+    std::erase_if(shape.columns, [&](const Shape::Column& one) {
+      return one.name != column.name && !shape.in_key(one.name);
+    });
+    for (Shape::Column& one : shape.columns) one.is_static = false;
+    if (column.type->is_collection()) {
+      const bool map = column.type->kind() == Kind::map;
+      std::erase_if(shape.columns, [&](const Shape::Column& one) { return one.name == column.name; });
+      const std::string element = shape.free_name("element");
+      shape.columns.push_back(
+          {element, (map ? column.type->map_key() : column.type->element())->cql_name(), false});
+      if (map)
+        shape.columns.push_back({shape.free_name("value"), column.type->map_value()->cql_name(), false});
+      shape.clustering.push_back({element, false});
+      finding.fix =
+          "Store each element as a row of a separate table: rows can be read in part and have no size limit.";
+      finding.cost = "One more request if the rest of the row is needed as well.";
+    } else {
+      const std::string chunk = shape.free_name("chunk");
+      shape.columns.push_back({chunk, "int", false});
+      shape.clustering.push_back({chunk, false});
+      finding.fix = fmt::format("Store it in chunks of {}: {} rows, written and read one by one.",
+                                size_text(chunk_bytes), count_text(std::ceil(size / chunk_bytes)));
+      finding.cost =
+          "The client must split and join the chunks. A reader may see a partly written value unless each "
+          "version has its own key.";
+    }
+    finding.fix += fmt::format(" Then {} can be dropped from {}.", column.name, facts_.name);
+    Proposal proposal;
+    // A value that is larger than a partition may be must be stored in several partitions.
+    const double held = 0.9 * model_.target.partition_bytes;
+    if (size > held && !column.type->is_collection())
+      proposal.partition.push_back(
+          {"part", "int",
+           fmt::format("chunk / {:.0f}, rounded down", std::max(1.0, std::floor(held / chunk_bytes))), ""});
+    proposal.beside = std::move(shape);
+    finding.proposal = std::make_shared<const Proposal>(std::move(proposal));
+  }
+
+  const ReviewModel& model_;
+  const TableFacts& facts_;
+  const schema::Table& table_;
+  Review& review_;
+};
+
+}  // namespace
+
+void review_key(const ReviewModel& model, const TableFacts& table, Review& review) {
+  KeyReviewer(model, table, review).run();
+}
+
+}  // namespace sibyl::advisor

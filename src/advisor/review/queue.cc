@@ -1,0 +1,225 @@
+// Reviews tables that are used as queues, and counters mixed with other columns.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "advisor/review/fix.h"
+#include "cql/printer.h"
+
+namespace sibyl::advisor {
+namespace {
+
+using Access = plan::Explanation::Access;
+
+// Where a read starts: at the smallest or largest value of the first clustering column that it does not
+// compare by =.
+struct Front {
+  const schema::Column* column = nullptr;  // nullptr: it names whole rows
+  bool from_least = true;
+  bool is_bounded = false;  // the statement gives a bound, so it skips what lies before
+};
+
+Front front_of(const plan::Explanation::TableUse& use, const cql::Select& select) {
+  const auto compares = [&](const schema::Column& column, auto wanted) {
+    return std::any_of(select.where.begin(), select.where.end(), [&](const cql::Relation& relation) {
+      return !relation.columns.empty() && relation.columns[0] == column.name && wanted(relation.op);
+    });
+  };
+  using cql::Operator;
+  Front front;
+  for (size_t i = 0; i < use.table->clustering_count && front.column == nullptr; ++i) {
+    const schema::Column& column = use.table->clustering(i);
+    const auto by_equals = [](Operator op) { return op == Operator::equal || op == Operator::in; };
+    if (!compares(column, by_equals)) front.column = &column;
+  }
+  if (front.column == nullptr) return front;
+  front.from_least = front.column->descending == use.reversed;
+  front.is_bounded = compares(*front.column, [&](Operator op) {
+    return front.from_least ? op == Operator::greater || op == Operator::greater_or_equal
+                            : op == Operator::less || op == Operator::less_or_equal;
+  });
+  return front;
+}
+
+// Finds a read from the front of a partition: one with a LIMIT and without a bound that skips deleted rows. A
+// read of the largest values of a column that is not a time is a ranking, not a queue.
+const StatementFacts* find_front_read(const ReviewModel& model, const TableFacts& table) {
+  for (const StatementFacts& statement : model.statements) {
+    if (statement.select() == nullptr || statement.error || statement.explanation.uses.empty()) continue;
+    const plan::Explanation::TableUse& use = statement.explanation.uses[0];
+    if (model.find(*use.table) != &table || use.access != Access::partitions) continue;
+    if (!use.has_limit) continue;
+    const Front front = front_of(use, *statement.select());
+    if (front.column == nullptr || front.is_bounded) continue;
+    if (front.from_least || is_time(*front.column)) return &statement;
+  }
+  return nullptr;
+}
+
+// Finds a statement that deletes single rows.
+const StatementFacts* find_delete(const ReviewModel& model, const TableFacts& table) {
+  for (const StatementFacts& statement : model.statements) {
+    const auto* remove = std::get_if<cql::Delete>(&statement.tree->node);
+    if (remove == nullptr || statement.error || statement.explanation.uses.empty()) continue;
+    if (!remove->targets.empty() || model.find(*statement.explanation.uses[0].table) != &table) continue;
+    if (!statement.explanation.uses[0].clustering.empty()) return &statement;
+  }
+  return nullptr;
+}
+
+// Finds the read with the most tombstones per call.
+const StatementFacts* find_worst_read(const ReviewModel& model, const TableFacts& table) {
+  const StatementFacts* worst = nullptr;
+  const auto each = [](const StatementFacts& statement) {
+    return statement.observed->tombstones_read / std::max(1.0, statement.observed->calls);
+  };
+  for (const StatementFacts& statement : model.statements) {
+    if (!statement.observed || statement.select() == nullptr || statement.explanation.uses.empty()) continue;
+    if (model.find(*statement.explanation.uses[0].table) != &table) continue;
+    if (worst == nullptr || each(statement) > each(*worst)) worst = &statement;
+  }
+  return worst;
+}
+
+constexpr double few_tombstones = 100;
+
+Finding begin(const TableFacts& table, const StatementFacts* read, bool severe) {
+  Finding finding;
+  finding.verdict = Verdict::tombstone_scan;
+  finding.severity = severe ? Severity::error : Severity::warning;
+  finding.table = table.name;
+  finding.file = table.file;
+  finding.line = table.line;
+  if (read == nullptr) return finding;
+  finding.query = read->name;
+  finding.file = read->file;
+  finding.line = read->line;
+  if (read->observed) finding.evidence.push_back({read->observed->text, Origin::measured});
+  return finding;
+}
+
+// `tombstones`: the number that a read meets; nullopt: unknown.
+void fix_queue(const TableFacts& table, const StatementFacts& read, const StatementFacts& remove,
+               std::optional<double> tombstones, Finding& finding) {
+  const Front front = front_of(read.explanation.uses[0], *read.select());
+  const schema::Column* time = time_column(*table.table);
+  constexpr double hour = 3600;
+  Proposal proposal;
+  proposal.partition.push_back({"bucket", "timestamp",
+                                time != nullptr ? time->name + " rounded down to the hour"
+                                                : std::string("the hour in which the row is inserted"),
+                                "", 0, hour});
+  proposal.queue = {read.name, front.column->name, front.from_least, tombstones, std::nullopt};
+  if (remove.rate > 0 && table.hottest_share() > 0)
+    proposal.queue->rate = remove.rate * remove.times * table.hottest_share();
+  finding.proposal = std::make_shared<const Proposal>(std::move(proposal));
+  finding.fix = fmt::format(
+      "Continue after the last row taken ({} {} the last one taken), and add a time period to the partition "
+      "key, so that a consumed period is never read again.",
+      front.column->name, front.from_least ? ">" : "<");
+  finding.cost =
+      "The consumer must remember its position. Just after the hour changes, it reads two partitions.";
+}
+
+// Reports tombstones that reads have actually met, whatever the statements are.
+void review_measured(const ReviewModel& model, const TableFacts& table, Review& review) {
+  constexpr double many_tombstones = 1000;
+  if (*table.tombstones_p99 < few_tombstones) return;
+  const StatementFacts* front = find_front_read(model, table);
+  const StatementFacts* remove = find_delete(model, table);
+  const bool queue = front != nullptr && remove != nullptr && table.table->clustering_count > 0;
+  Finding finding =
+      begin(table, queue ? front : find_worst_read(model, table), *table.tombstones_p99 >= many_tombstones);
+  finding.message =
+      queue
+          ? "The table is used as a queue: a read of its front scans the tombstones of all rows taken before."
+          : "Reads scan many deleted or expired cells.";
+  finding.evidence.push_back(
+      {fmt::format(
+           "1% of reads meet at least {} tombstones{}", count_text(*table.tombstones_p99),
+           table.tombstones_max ? fmt::format("; the maximum is {}", count_text(*table.tombstones_max)) : ""),
+       Origin::measured});
+  if (queue) {
+    const bool seen = front->observed && front->observed->calls > 0 && front->observed->tombstones_read > 0;
+    fix_queue(table, *front, *remove,
+              seen ? front->observed->tombstones_read / front->observed->calls : *table.tombstones_p99,
+              finding);
+  } else {
+    finding.fix =
+        "Delete whole partitions, or ranges that are not read again. Do not write nulls: each null is a "
+        "tombstone.";
+    finding.cost = fmt::format("Existing tombstones remain until gc_grace_seconds ({}) have passed.",
+                               duration_text(table.table->options.gc_grace_seconds));
+  }
+  review.findings.push_back(std::move(finding));
+}
+
+}  // namespace
+
+void review_queue(const ReviewModel& model, const TableFacts& table, Review& review) {
+  if (table.tombstones_p99) return review_measured(model, table, review);
+  if (table.table->clustering_count == 0) return;
+  const StatementFacts* read = find_front_read(model, table);
+  const StatementFacts* remove = find_delete(model, table);
+  if (read == nullptr || remove == nullptr) return;
+  const double grace = table.table->options.gc_grace_seconds;
+  std::optional<double> tombstones;
+  if (remove->rate > 0 && table.hottest_share() > 0)
+    tombstones = remove->rate * remove->times * table.hottest_share() * grace;
+  if (tombstones && *tombstones < few_tombstones) return;
+  Finding finding = begin(table, read, tombstones && *tombstones > 100'000);
+  finding.message =
+      "The table is used as a queue: a read of its front scans the tombstones of all rows taken before.";
+  finding.evidence.push_back(
+      {fmt::format("{} deletes the rows that {} reads first", remove->name, read->name), Origin::estimated});
+  if (tombstones)
+    finding.evidence.push_back(
+        {fmt::format("{} tombstones per read: {} deletes, kept for {}", count_text(*tombstones),
+                     rate_text(remove->rate * remove->times), duration_text(grace)),
+         Origin::estimated});
+  fix_queue(table, *read, *remove, tombstones, finding);
+  review.findings.push_back(std::move(finding));
+}
+
+void review_mixed(const MixedTable& mixed, Review& review) {
+  const auto& create = std::get<cql::CreateTable>(mixed.tree->node);
+  Shape plain, counters;
+  plain.keyspace = counters.keyspace = create.table.keyspace;
+  plain.name = create.table.name;
+  counters.name = create.table.name + "_counters";
+  if (!create.partition_keys.empty()) plain.partition = create.partition_keys[0];
+  for (const cql::ColumnDefinition& column : create.columns)
+    if (column.is_primary_key) plain.partition.push_back(column.name);
+  for (const std::string& name : create.clustering_columns) {
+    const auto order = std::find_if(create.clustering_order.begin(), create.clustering_order.end(),
+                                    [&](const cql::ClusteringOrder& one) { return one.column == name; });
+    plain.clustering.push_back({name, order != create.clustering_order.end() && order->descending});
+  }
+  counters.partition = plain.partition;
+  counters.clustering = plain.clustering;
+  std::string names;
+  for (const cql::ColumnDefinition& column : create.columns) {
+    const std::string type = cql::print(column.type);
+    const bool key = plain.in_key(column.name), counter = type == "counter";
+    if (counter) names += (names.empty() ? "" : ", ") + column.name;
+    if (key || !counter) plain.columns.push_back({column.name, type, column.is_static});
+    if (key || counter) counters.columns.push_back({column.name, type, column.is_static});
+  }
+  Finding finding;
+  finding.verdict = Verdict::counter_mix;
+  finding.severity = Severity::error;
+  finding.table = create.table.name;
+  finding.file = mixed.file;
+  finding.line = mixed.line;
+  finding.message = "A table cannot have both counters and other non-key columns.";
+  finding.evidence.push_back({"counters: " + names, Origin::declared});
+  finding.fix = "Put the counters into a separate table with the same key.";
+  finding.cql = plain.cql() + counters.cql();
+  finding.cost =
+      "Reading both takes two partitions. Counters are changed only by UPDATE, and an update must not be "
+      "retried.";
+  review.findings.push_back(std::move(finding));
+}
+
+}  // namespace sibyl::advisor

@@ -1,0 +1,194 @@
+// The input of the review rules: tables with statistics, and statements with plans. Internal to src/advisor.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "advisor/review/review.h"
+#include "plan/explain/explain.h"
+
+namespace sibyl::advisor {
+
+// The keyspace of files that do not name one.
+inline constexpr const char* default_keyspace = "advise";
+
+struct ColumnFacts {
+  std::optional<double> distinct, size, growth;
+  std::optional<double> elements, max_elements;  // of a collection: mean and maximum
+  Origin distinct_origin = Origin::declared;
+  double skew = 0;
+  // Values are time periods. As part of a partition key, old values are never written again.
+  bool is_period = false;
+};
+
+// How the rows of one key arrive over time.
+enum class Arrival { random, regular };
+
+// A table with its statistics. Unknown statistics stay empty; the review never invents a number.
+struct TableFacts {
+  schema::TablePtr table;
+  std::string name, file;  // name as shown in reports
+  uint32_t line = 0;
+  std::map<std::string, ColumnFacts> columns;
+  Origin origin = Origin::declared;
+
+  // Growth in rows per second, retention in seconds.
+  std::optional<double> rows, partitions, growth, retention;
+  Origin growth_origin = Origin::declared;
+  bool growth_is_declared = false;      // true also for a declared growth of 0
+  std::optional<double> max_rows;       // maximum number of distinct keys
+  std::optional<Arrival> arrival;       // none: not declared
+  std::optional<double> p50, p99, max;  // rows per partition, declared or measured
+  std::optional<double> p90;            // measured
+  double row_bytes = 0;
+  // Zipf exponent of partition sizes, and of requests if `request_skew` is unknown.
+  double skew = 0;
+  std::optional<double> request_skew;  // measured
+  double reads = 0, writes = 0;
+  Origin rate_origin = Origin::declared;
+  // Measured by an observed database.
+  std::optional<double> observed_seconds;
+  std::optional<Sizes> partition_bytes;           // sizes at p50, p99 and max
+  std::optional<double> read_share, write_share;  // shares of the hottest partitions
+  std::string read_key, write_key;
+  std::optional<double> tombstones_p99, tombstones_max;  // tombstones per read
+
+  const ColumnFacts& column(const schema::Column& column) const;
+  bool has_period() const;  // true if the partition key contains a period
+  // Seconds covered by one partition, if the partition key contains a period of known width.
+  std::optional<double> period_width() const;
+  // Number of distinct partition keys without the period: those that are written at any one time.
+  std::optional<double> keys() const;
+  // Zipf exponent of rows over these keys.
+  double key_skew() const;
+  // Rows per partition: mean and quantiles. Empty if unknown.
+  struct Rows {
+    double mean = 0, p50 = 0, p99 = 0, max = 0;
+  };
+  std::optional<Rows> rows_per_partition() const;
+  // The same after `seconds`.
+  std::optional<Rows> rows_per_partition_after(double seconds) const;
+  double rows_after(double seconds) const;
+  // The longest time in seconds for which growth can be predicted; infinite if growth is declared.
+  double max_prediction_seconds() const;
+  // The share of writes that the hottest partition receives; 0: unknown.
+  double hottest_share() const;
+  Sizes bytes_of(const Rows& rows) const;
+
+ private:
+  std::optional<double> partitions_after(double seconds) const;
+  // Distribution of rows over keys: Zipf over `values`, and uniform over `others` for each value.
+  struct Unevenness {
+    double exponent = 0, values = 1, others = 1;
+  };
+  Unevenness unevenness(double partitions) const;
+  Rows distribute(double rows, double partitions) const;
+  double modelled_share() const;
+};
+
+struct StatementFacts {
+  std::string name, group, file, text;
+  std::string keyspace;  // the session's keyspace
+  uint32_t line = 0;
+  std::shared_ptr<const cql::Statement> tree;
+  std::optional<base::Error> error;  // why it has no plan
+  // The plan. For a SELECT that needs ALLOW FILTERING but lacks it, the plan with ALLOW FILTERING.
+  plan::Explanation explanation;
+  double rate = 0, times = 1, skew = -1;   // skew < 0: use the table's
+  std::optional<double> rows, partitions;  // declared; partitions may also be measured
+  std::optional<double> slo_p50, slo_p99;  // seconds
+  // Seconds. The statement runs once for each period of its table that an interval of this length touches.
+  std::optional<double> span;
+  Origin origin = Origin::declared;  // origin of `rate` and `partitions`
+  std::optional<ObservedShape> observed;
+
+  const cql::Select* select() const { return std::get_if<cql::Select>(&tree->node); }
+  bool is_write() const { return select() == nullptr; }
+};
+
+// A CREATE TABLE that mixes counters with other columns, which no database accepts.
+struct MixedTable {
+  std::shared_ptr<const cql::Statement> tree;
+  std::string file;
+  uint32_t line = 0;
+};
+
+// A definition that was accepted.
+struct Definition {
+  std::string text, keyspace;  // keyspace: the session's
+  std::shared_ptr<const cql::Statement> tree;
+};
+
+struct ReviewModel {
+  ReviewTarget target;
+  CostModel cost;
+  std::vector<Definition> definitions;  // in the order of the files
+  std::vector<TableFacts> tables;
+  std::vector<StatementFacts> statements;
+  std::vector<MixedTable> mixed;
+  std::vector<std::string> internal_errors;
+
+  const TableFacts* find(const schema::Table& table) const;
+};
+
+// Stored bytes of a row, including its share of the data that is stored once per partition. Estimated from
+// types and known value sizes.
+double estimated_row_bytes(const TableFacts& facts);
+
+base::Result<ReviewModel> read_review_model(const std::vector<Workload>& workloads,
+                                            const ReviewOptions& options);
+
+// Load of a table per second, summed over statements.
+struct TableRates {
+  double reads = 0, writes = 0, inserts = 0;
+  double rows_removed = 0, partitions_removed = 0;
+  bool removes_ranges = false;  // deletes ranges with an unknown number of rows
+  bool makes_keys = false;      // inserts rows with generated keys: uuid(), now()
+
+  // Adds one statement. `use` is the statement's table use number `index`.
+  void add(const cql::Statement& statement, size_t index, const plan::Explanation::TableUse& use,
+           double rate);
+};
+
+// Finds a table by the name as written, then by the lower-case name that CQL would use. Returns nullptr if
+// there is none.
+TableFacts* find_table(ReviewModel& model, const std::string& written);
+// Reads the statistics of tables and columns that files declare. `observed`: the model also has measured
+// statistics.
+base::Status take_statistics(const std::vector<Workload>& workloads, bool observed, ReviewModel& model);
+// Derives further statistics from all declared, measured and planned ones. The keys of `rates` are table
+// names.
+void derive_statistics(const std::map<std::string, TableRates>& rates, ReviewModel& model);
+
+// Copies observed statistics. `seconds`: how long statements on the table have been counted.
+void take_observed(const ObservedTable& observed, TableFacts& facts);
+void take_observed(const ObservedShape& observed, std::optional<double> seconds, StatementFacts& facts);
+// Makes a name for an unnamed statement: by_city, all, insert.
+std::string shape_name(const cql::Statement& statement);
+
+// The rules. Each appends its findings.
+void review_statement(const ReviewModel& model, const StatementFacts& statement, Review& review);
+void review_group(const ReviewModel& model, const std::string& group, Review& review);
+void review_table(const ReviewModel& model, const TableFacts& table, Review& review);
+void review_key(const ReviewModel& model, const TableFacts& table, Review& review);
+void review_mixed(const MixedTable& mixed, Review& review);
+void review_queue(const ReviewModel& model, const TableFacts& table, Review& review);
+
+Finding begin_finding(const TableFacts& table, Verdict verdict, Severity severity, std::string message);
+// REQUIRES: the table's growth is known.
+Evidence growth_evidence(const TableFacts& table);
+
+// Numbers as text: 12, 3.4k, 2M; 100 MB; 4 days; 160/s.
+std::string count_text(double count);
+std::string size_text(double bytes);
+std::string time_text(double seconds);
+std::string duration_text(double seconds);
+std::string rate_text(double per_second);
+
+std::vector<ColumnReview> review_columns(const schema::Table& table);
+
+bool is_time(const schema::Column& column);  // true for timestamp, date and timeuuid
+
+}  // namespace sibyl::advisor

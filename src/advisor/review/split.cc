@@ -1,0 +1,286 @@
+// Chooses a way to split partitions that are too large or too hot.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "advisor/review/buckets.h"
+#include "advisor/review/split.h"
+
+namespace sibyl::advisor {
+namespace {
+
+using Want = SplitRead::Want;
+
+// --- Choosing
+
+// The cost by the declared rates; without a read rate, the cost of one read.
+double value_of(const SplitSituation& situation, const Choice& choice) {
+  const bool known = choice.cost && situation.table.reads > 0;
+  return known ? *choice.cost : situation.model.cost.read(choice.partitions, 0);
+}
+
+// Narrow time buckets make small partitions, which are easier to move, repair and compact. They are preferred
+// as long as reads cost hardly more.
+void choose(const SplitSituation& situation, std::vector<Choice>& choices) {
+  constexpr double hardly = 1.125;
+  Choice* best = nullptr;
+  for (Choice& choice : choices) {
+    if (!choice.fits || (choice.second_table && situation.table.reads <= 0)) continue;
+    if (best == nullptr || value_of(situation, choice) < value_of(situation, *best)) best = &choice;
+  }
+  if (best == nullptr) return;
+  for (Choice& choice : choices) {
+    if (best->width <= 0 || choice.width <= 0 || choice.width >= best->width || !choice.fits) continue;
+    if (value_of(situation, choice) <= hardly * value_of(situation, *best)) best = &choice;
+  }
+  best->chosen = true;
+}
+
+// --- Time
+
+// Describes what each kind of read costs with time buckets.
+std::string bucket_cost(const SplitSituation& situation, const TimeChoice& time) {
+  std::vector<std::string> parts;
+  const bool others =
+      situation.wants(Want::whole) || situation.wants(Want::range) || situation.wants(Want::first);
+  if (time.newest > 0)
+    parts.push_back(fmt::format(
+        "{} {:.2f} partitions on average and at most {:.0f} in 95% of cases (if rows arrive at random)",
+        others ? fmt::format("The newest {} rows take", count_text(time.newest))
+               : std::string("A read takes"),
+        time.expected, time.expected_p95));
+  const auto add = [&](Want want, const char* what) {
+    if (!situation.wants(want)) return;
+    SplitRead read;
+    read.want = want;
+    parts.push_back(fmt::format("{} {} {} partitions", parts.empty() ? "A" : "a", what,
+                                count_text(time_partitions(situation, time, read))));
+  };
+  add(Want::range, "read of a time range takes");
+  add(Want::first, "read of the oldest rows takes up to");
+  add(Want::whole, "read of everything takes");
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+// A read of the oldest rows needs few buckets only if it remembers where the last one ended.
+std::string place_advice(const SplitSituation& situation, const std::vector<TimeChoice>& times) {
+  const auto first = std::find_if(situation.reads.begin(), situation.reads.end(), [](const SplitRead& read) {
+    return read.want == Want::first && read.arrival > 0;
+  });
+  if (first == situation.reads.end() || times.empty()) return {};
+  SplitRead onward = *first;
+  onward.want = Want::newest;
+  return fmt::format(
+      " If reads of the oldest rows remember their position ({} > ?), they take {:.2f} partitions with a {}.",
+      time_column(*situation.table.table)->name, time_partitions(situation, times.front(), onward),
+      times.front().choice.name);
+}
+
+// Describes how a read finds its buckets.
+std::string describe_reads(const SplitSituation& situation, const TimeChoice& time) {
+  const std::string asks = time.modulo > 1 ? fmt::format("starts with all {:.0f} prefixes of", time.modulo)
+                                           : std::string("starts with");
+  const auto onward = [](const SplitRead& read) { return read.want == Want::newest && read.onward; };
+  if (std::any_of(situation.reads.begin(), situation.reads.end(), onward))
+    return fmt::format("A read {} the bucket of its bound and continues until it has enough rows.", asks);
+  if (time.newest > 0)
+    return fmt::format("A read {} the current bucket and goes back until it has enough rows.", asks);
+  return time.modulo > 1
+             ? fmt::format("A read takes all {:.0f} prefixes of every bucket in its time range.", time.modulo)
+             : "A read takes every bucket in its time range.";
+}
+
+Proposal::Added hash_column(const HashBasis& basis, double modulo) {
+  return {"hash_prefix", "int", fmt::format("hash of {} modulo {:.0f}", listed(basis.columns), modulo), "",
+          modulo};
+}
+
+void write_time_fix(const SplitSituation& situation, const TimeChoice& time, Split& split) {
+  const std::string& column = time_column(*situation.table.table)->name;
+  const std::string width = duration_text(time.width);
+  split.fix = fmt::format(
+      "Split by time{}: one partition for every {} of {}{}{}. {}",
+      time.modulo > 1 ? " and by a hash prefix" : "", width.starts_with("1 ") ? width.substr(2) : width,
+      column, time.modulo > 1 ? fmt::format(" and each of {:.0f} prefixes", time.modulo) : "",
+      situation.period.empty() ? ""
+                               : fmt::format(", instead of one for every {} of {}",
+                                             duration_text(situation.period_seconds), situation.period),
+      describe_reads(situation, time));
+  split.proposal.partition.push_back({"bucket", "timestamp",
+                                      fmt::format("{} rounded down to a multiple of {}", column, width),
+                                      situation.period, 0, time.width});
+  if (time.modulo > 1)
+    split.proposal.partition.push_back(hash_column(basis_of(situation, time.modulo), time.modulo));
+  const std::string reads = bucket_cost(situation, time);
+  split.cost = fmt::format("{}{}{}writes still take one partition; the rows must be copied once.", reads,
+                           time.bounded && !reads.empty() ? " (the width is limited by the size target)" : "",
+                           reads.empty() ? "Reads and " : "; ");
+}
+
+// --- Hashes
+
+// Names the ratio of reads to writes above which a second table costs less than reading every bucket.
+std::string ratio_text(const CostModel& cost, double modulo) {
+  constexpr double hardly_any = 0.01;
+  if (modulo <= 1 || cost.insert / ((modulo - 1) * cost.partition) < hardly_any) return {};
+  return fmt::format(
+      " Above {} reads per write, a second table that holds only the rows that reads want is cheaper.",
+      count_text(cost.insert / ((modulo - 1) * cost.partition)));
+}
+
+void write_hash_fix(const SplitSituation& situation, const Choice& choice, Split& split) {
+  const double modulo = choice.modulo;
+  const std::string number = fmt::format("{:.0f}", modulo);
+  split.proposal.partition.push_back(hash_column(basis_of(situation, modulo), modulo));
+  split.fix = fmt::format(
+      "Spread each partition over {} partitions by a hash prefix; a read of all rows reads each of them.",
+      number);
+  split.cost = fmt::format("A read takes {} partitions instead of 1; a write still takes one.{}", number,
+                           choice.second_table ? "" : ratio_text(situation.model.cost, modulo));
+  if (!choice.second_table) return;
+  const FirstRows first = first_rows(situation);
+  split.proposal.first_rows = first.rows;
+  split.proposal.first_reversed = first.reversed;
+  split.fix += fmt::format(
+      " Reads outnumber writes, so add a second table with the first {:.0f} rows of each key. Write rows "
+      "that belong among them to it as well, and delete the others when it holds twice as many.",
+      first.rows);
+  split.cost = fmt::format(
+      "Rows among the first ones are written twice. A read of them takes 1 partition; if deletes leave too "
+      "few, they must be copied again from the {} prefixes.",
+      number);
+}
+
+// --- Partitions of one row
+
+// Counters of one key can be split and added up.
+void split_counter(const SplitSituation& situation, double modulo, Split& split) {
+  for (const double each : {2.0, 4.0, 10.0, modulo}) {
+    if (std::any_of(split.choices.begin(), split.choices.end(),
+                    [&](const Choice& choice) { return choice.modulo == each; }))
+      continue;
+    Choice choice;
+    choice.name = fmt::format("random shard below {:.0f}", each);
+    choice.partitions = choice.partitions_p95 = choice.modulo = each;
+    choice.largest_bytes = situation.bytes + situation.hash_bytes;
+    choice.hottest_rate = situation.rate / each;
+    choice.fits = choice.hottest_rate <= situation.model.target.partition_rate * (1 + 1e-9);
+    choice.cost = cost_of(situation, [&](const SplitRead&) { return each; }, 1);
+    split.choices.push_back(std::move(choice));
+  }
+  std::sort(split.choices.begin(), split.choices.end(),
+            [](const Choice& left, const Choice& right) { return left.modulo < right.modulo; });
+  choose(situation, split.choices);
+  split.proposal.partition.push_back(
+      {"shard", "int", fmt::format("a random number from 0 to {:.0f} for each write", modulo - 1), ""});
+  split.fix = fmt::format(
+      "Count each key in {:.0f} rows: a write picks a random one, a read adds up all of them.", modulo);
+  split.cost = fmt::format("A read takes {:.0f} partitions instead of 1; a write still takes one.", modulo);
+}
+
+// All writes to a row have the same hash, so no prefix can spread them. Only the application can help.
+Split split_of_one_row(const SplitSituation& situation) {
+  const ReviewTarget& target = situation.model.target;
+  const double modulo = least_modulo(0, 1, situation.rate, target.partition_rate);
+  Split split;
+  if (modulo > 1 && situation.table.table->is_counter) {
+    split_counter(situation, modulo, split);
+  } else if (modulo > 1) {
+    split.fix = fmt::format(
+        "All writes of a key replace the same row, so no key can spread them. Collect the changes of hot "
+        "keys in the application and write only the last one: with one write in {0:.0f}, the hottest key "
+        "gets {1}. If each write is a separate event, give it its own row: add a timeuuid as clustering "
+        "column, and a random shard below {0:.0f} to the partition key.",
+        modulo, rate_text(situation.rate / modulo));
+    split.cost = fmt::format(
+        "Changes become visible late, and collected changes are lost if the process fails. Events are read "
+        "from {:.0f} partitions.",
+        modulo);
+  } else {
+    split.fix =
+        "A single row fills the partition, so no key can split it. Store its large values in chunks "
+        "(LARGE_CELL), or elsewhere with a reference to them.";
+    split.cost = "A read of the whole value reads all its chunks.";
+  }
+  return split;
+}
+
+Split split(const SplitSituation& situation) {
+  if (situation.table.table->clustering_count == 0) return split_of_one_row(situation);
+  const double modulo = least_fitting_modulo(situation);
+  const std::vector<TimeChoice> times = time_choices(situation);
+  Split split;
+  split.proposal.least = situation.least;
+  for (const TimeChoice& time : times) split.choices.push_back(time.choice);
+  std::vector<double> modulos = {2, 4, 10, modulo};
+  std::sort(modulos.begin(), modulos.end());
+  modulos.erase(std::unique(modulos.begin(), modulos.end()), modulos.end());
+  std::erase(modulos, 1.0);
+  for (const double each : modulos) split.choices.push_back(hash_choice(situation, each));
+  // A fixed number of rows can be stored separately for reads. Time buckets achieve the same without a second
+  // table.
+  const bool in_time = std::any_of(
+      times.begin(), times.end(), [](const TimeChoice& time) { return time.choice.fits && time.newest > 0; });
+  if (!in_time)
+    if (std::optional<Choice> copy = copy_choice(situation, modulo)) split.choices.push_back(*copy);
+  choose(situation, split.choices);
+  for (size_t i = 0; i < split.choices.size(); ++i) {
+    const Choice choice = split.choices[i];
+    if (!choice.chosen) continue;
+    if (i < times.size())
+      write_time_fix(situation, times[i], split);
+    else
+      write_hash_fix(situation, choice, split);
+    split.cost += place_advice(situation, times);
+  }
+  return split;
+}
+
+// nullopt: partitions stay below the target, or their size is unknown.
+std::optional<Split> split_of_new(const ReviewModel& model, const TableFacts& base, const Shape& shape,
+                                  const StatementFacts& statement) {
+  TableFacts facts = facts_of(base, shape);
+  facts.row_bytes += additional_bytes(base, shape);
+  facts.reads = statement.rate * statement.times;
+  SplitSituation situation = situation_of(model, facts);
+  if (facts.table->clustering_count == 0 || situation.bytes <= model.target.partition_bytes)
+    return std::nullopt;
+  situation.is_new = true;
+  situation.reads.push_back(read_of_own(situation, statement));
+  return split(situation);
+}
+
+}  // namespace
+
+Split split_partitions(const ReviewModel& model, const TableFacts& table, double least, double more_bytes) {
+  SplitSituation situation = situation_of(model, table);
+  situation.least = least;
+  situation.more_bytes = more_bytes;
+  find_reads(situation);
+  return split(situation);
+}
+
+std::string hash_source(const ReviewModel& model, const TableFacts& table, double modulo) {
+  SplitSituation situation = situation_of(model, table);
+  find_reads(situation);
+  return listed(basis_of(situation, modulo).columns);
+}
+
+bool propose_within_target(const ReviewModel& model, const TableFacts& base, Shape shape,
+                           const StatementFacts& statement, Finding& finding) {
+  std::optional<Split> split = split_of_new(model, base, shape, statement);
+  const bool is_split = split && !split->fix.empty();
+  Proposal proposal;
+  if (is_split) {
+    finding.choices = std::move(split->choices);
+    finding.fix = std::move(split->fix);
+    finding.cost = std::move(split->cost);
+    proposal.partition = std::move(split->proposal.partition);
+  }
+  proposal.beside = std::move(shape);
+  finding.proposal = std::make_shared<const Proposal>(std::move(proposal));
+  return is_split;
+}
+
+}  // namespace sibyl::advisor

@@ -1,0 +1,468 @@
+// Reviews what a statement reads.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "advisor/review/statement.h"
+#include "types/print.h"
+
+namespace sibyl::advisor {
+namespace {
+
+using Access = plan::Explanation::Access;
+using TableUse = plan::Explanation::TableUse;
+
+constexpr double few_rows = 1000;  // a scan of so few rows is harmless
+constexpr double many_rows = 100'000;
+constexpr double several = 4, many = 20, very_many = 200;  // partitions per request
+
+std::optional<double> limit_of(const cql::Select& select) {
+  if (select.limit == nullptr) return std::nullopt;
+  const auto* literal = std::get_if<cql::Literal>(&select.limit->node);
+  return literal != nullptr ? read_number(literal->text) : std::nullopt;
+}
+
+class StatementReview {
+ public:
+  StatementReview(const ReviewModel& model, const StatementFacts& statement, Review& review)
+      : model_(model), statement_(statement), review_(review) {}
+
+  void run() {
+    QueryReview out;
+    out.name = statement_.name;
+    out.group = statement_.group;
+    out.file = statement_.file;
+    out.line = statement_.line;
+    out.write = statement_.is_write();
+    out.rate = statement_.rate;
+    out.times = statement_.times;
+    out.supported = !statement_.error;
+    out.text = statement_.text;
+    out.origin = statement_.origin;
+    out.goal_p50 = statement_.slo_p50;
+    out.goal_p99 = statement_.slo_p99 ? statement_.slo_p99 : model_.target.latency;
+    if (statement_.observed) take_observed(out);
+    out.table = observed_table();
+    for (const TableUse& use : statement_.explanation.uses) {
+      const TableFacts* table = model_.find(*use.table);
+      const std::string& name = table != nullptr ? table->name : use.table->name;
+      if (std::find(out.tables.begin(), out.tables.end(), name) == out.tables.end())
+        out.tables.push_back(name);
+    }
+    if (!statement_.explanation.uses.empty()) {
+      find_filters(statement_.explanation.uses[0]);
+      use_ = &statement_.explanation.uses[0];
+      table_ = model_.find(*use_->table);
+      out.table = table_ != nullptr ? table_->name : use_->table->name;
+      bound(out);
+      if (!statement_.error && table_ != nullptr) estimate_rows(model_, statement_, *table_, filters_, out);
+      if (!statement_.error) compare(out);
+    }
+    if (statement_.error) {
+      out.bound = "-";
+      unsupported();
+    } else if (statement_.select() != nullptr && table_ != nullptr) {
+      scan(out);
+      filtering(out);
+      several_partitions(out);
+      order(out);
+      index(out);
+    }
+    review_latency(statement_, table_, out, review_);
+    review_.queries.push_back(std::move(out));
+  }
+
+ private:
+  void take_observed(QueryReview& out) const {
+    out.calls = statement_.observed->calls;
+    out.partitions_max = statement_.observed->partitions_max;
+    out.latency_p50 = statement_.observed->latency_p50;
+    out.latency_p99 = statement_.observed->latency_p99;
+  }
+
+  // The bound is proved from the plan that was executed. If a call read more partitions, one of the two is
+  // wrong.
+  void compare(const QueryReview& out) {
+    // A batch is observed as one statement of each kind, however often it contains it. A statement of a file
+    // may have fewer values than others of the same shape.
+    if (!statement_.observed || statement_.text != statement_.observed->text) return;
+    if (is_batch() || !use_->partitions) return;
+    const auto proved = static_cast<double>(*use_->partitions);
+    if (out.partitions_max.value_or(0) <= proved) return;
+    review_.internal_errors.push_back(
+        fmt::format("the plan proves that this statement reads at most {} partitions, but {} were read: {}",
+                    count_text(proved), count_text(*out.partitions_max), statement_.observed->text));
+  }
+
+  // The value per call, if calls were observed.
+  std::optional<double> observed_each(double total) const {
+    return statement_.observed && statement_.observed->calls > 0
+               ? std::optional(total / statement_.observed->calls)
+               : std::nullopt;
+  }
+
+  // For statements without a plan.
+  std::string observed_table() const {
+    return statement_.observed ? statement_.observed->keyspace + "." + statement_.observed->table : "";
+  }
+
+  bool is_batch() const { return std::holds_alternative<cql::Batch>(statement_.tree->node); }
+
+  // Columns that an index serves are not filters.
+  void find_filters(const TableUse& use) {
+    for (const std::string& name : use.filtered_columns) {
+      const schema::Column* column = use.table->find(name);
+      const bool by_index =
+          std::any_of(use.table->indexes.begin(), use.table->indexes.end(), [&](const auto& index) {
+            return column != nullptr && index.column_id == column->id &&
+                   (" " + use.index + " ").find(" " + index.name + " ") != std::string::npos;
+          });
+      if (use.access != Access::index || !by_index) filters_.push_back(name);
+    }
+  }
+
+  void bound(QueryReview& out) const {
+    if (statement_.observed && is_batch()) {
+      out.bound = "n";
+      out.formula = "statements of the batch";
+      return;
+    }
+    if (statement_.explanation.uses.size() > 1) {
+      out.bound = fmt::format("{}", statement_.explanation.uses.size());
+      out.formula = "statements of the batch";
+      out.partitions = static_cast<double>(statement_.explanation.uses.size());
+      return;
+    }
+    if (statement_.span && table_ != nullptr && table_->has_period()) {
+      bound_of_span(statement_, *table_, out);
+      return;
+    }
+    const std::optional<double> all = table_ != nullptr ? table_->partitions : std::nullopt;
+    out.exact = use_->exact;
+    switch (use_->access) {
+      case Access::rows:
+      case Access::partitions:
+        if (use_->partitions) {
+          out.bound = count_text(static_cast<double>(*use_->partitions));
+          out.partitions = static_cast<double>(*use_->partitions);
+          if (*use_->partitions > 1) out.formula = "values of IN";
+        } else {
+          out.bound = "n";
+          out.formula = "one per value of IN";
+          out.partitions = statement_.partitions;
+        }
+        return;
+      case Access::index:
+        out.bound = use_->partitions ? count_text(static_cast<double>(*use_->partitions)) : "n";
+        out.formula = fmt::format("as many as the index {} returns", use_->index);
+        out.partitions = statement_.partitions;
+        return;
+      case Access::token_range:
+        out.bound = "n";
+        out.formula = "partitions of the token range";
+        out.partitions = statement_.partitions;
+        return;
+      case Access::full_scan:
+        break;
+    }
+    out.bound = "all";
+    out.partitions = all;
+    // Without filters, reading stops after enough rows. Deleted rows do not count.
+    if (!use_->exact && use_->has_limit) out.bound = "≤ all";
+    const std::optional<double> limit = stop_after();
+    if (!limit && ends_with_limit() && statement_.partitions) out.partitions = statement_.partitions;
+    if (!limit) return;
+    out.formula = fmt::format("stops at LIMIT {}", count_text(*limit));
+    out.partitions = all ? std::min(*all, *limit) : *limit;
+  }
+
+  bool ends_with_limit() const {
+    const cql::Select* select = statement_.select();
+    return select != nullptr && select->limit != nullptr && filters_.empty() && !use_->sorts &&
+           !use_->aggregates && !use_->groups;
+  }
+
+  // The LIMIT, if reading ends with it.
+  std::optional<double> stop_after() const {
+    return ends_with_limit() ? limit_of(*statement_.select()) : std::nullopt;
+  }
+
+  Finding begin(Verdict verdict, Severity severity, std::string message) const {
+    Finding finding;
+    finding.verdict = verdict;
+    finding.severity = severity;
+    finding.table = table_ != nullptr ? table_->name : observed_table();
+    finding.query = statement_.name;
+    finding.file = statement_.file;
+    finding.line = statement_.line;
+    finding.message = std::move(message);
+    if (statement_.observed) finding.evidence.push_back({statement_.observed->text, Origin::measured});
+    return finding;
+  }
+
+  void add_rates(Finding& finding) const {
+    if (statement_.rate > 0)
+      finding.evidence.push_back({fmt::format("runs {}", rate_text(statement_.rate)), statement_.origin});
+  }
+
+  void add_rows(Finding& finding, const QueryReview& out) const {
+    if (table_->rows)
+      finding.evidence.push_back(
+          {fmt::format("{} rows in the table", count_text(*table_->rows)), table_->origin});
+    if (out.rows_read && out.rows_returned)
+      finding.evidence.push_back({fmt::format("{} rows read for {} returned", count_text(*out.rows_read),
+                                              count_text(std::max(1.0, *out.rows_returned))),
+                                  statement_.observed ? Origin::measured : Origin::estimated});
+  }
+
+  // Returns true if one of the columns identifies a row by itself.
+  bool names_one_row(const std::vector<std::string>& columns) const {
+    if (!table_->rows) return false;
+    return std::any_of(columns.begin(), columns.end(), [&](const std::string& name) {
+      const schema::Column* column = table_->table->find(name);
+      return column != nullptr && table_->column(*column).distinct.value_or(0) >= *table_->rows;
+    });
+  }
+
+  // Proposes a table that answers the query from one partition, and states the cost of its maintenance.
+  void fix_by_table(Finding& finding) const {
+    if (fix_by_order(model_, statement_, review_, finding)) return;
+    Shape shape;
+    if (table_ == nullptr || statement_.select() == nullptr) return;
+    if (fix_contains(model_, statement_, *table_, finding)) return;
+    if (!shape_for(*use_->table, *statement_.select(), shape)) return;
+    if (names_one_row(shape.partition)) shape.clustering.clear();
+    const std::string name = shape.name;
+    finding.fix = propose_within_target(model_, *table_, std::move(shape), statement_, finding)
+                      ? fmt::format("Add a table for this query: {}. {}", name, finding.fix)
+                      : fmt::format("Add a table for this query: a read of {} takes one partition.", name);
+    cost_of_table(finding);
+  }
+
+  void cost_of_table(Finding& finding) const {
+    if (!finding.cost.empty()) finding.cost += " ";
+    finding.cost += "One more write per change of a row";
+    if (table_->writes > 0) finding.cost += fmt::format(" ({} in total)", rate_text(table_->writes));
+    if (table_->rows)
+      finding.cost +=
+          fmt::format(", and {} more on each replica", size_text(*table_->rows * table_->row_bytes));
+    finding.cost += "; a change of the key is a delete and an insert.";
+  }
+
+  void unsupported() {
+    const bool ran = statement_.observed.has_value();
+    Finding finding = begin(
+        Verdict::unsupported_query, ran ? Severity::note : Severity::error,
+        ran ? fmt::format(
+                  "It last ran {} ago. Since then the schema has changed, and the database now rejects it.",
+                  duration_text(statement_.observed->since_last))
+            : std::string("The database rejects this statement."));
+    if (std::string_view(statement_.error->message()).find("counter") != std::string_view::npos &&
+        statement_.select() == nullptr) {
+      finding.verdict = Verdict::counter_mix;
+      finding.message = "Counters and other columns cannot change in one statement.";
+      finding.fix = "Run the counter's UPDATE separately, or in a COUNTER BATCH with only counters.";
+      finding.cost = "One more request; the two changes are no longer atomic.";
+    }
+    finding.evidence.push_back({statement_.error->message(), Origin::measured});
+    if (use_ != nullptr)
+      fix_by_table(finding);
+    else
+      fix_by_order(model_, statement_, review_, finding);
+    if (finding.fix.empty() && !statement_.error->hint().empty()) finding.fix = statement_.error->hint();
+    if (finding.fix.empty()) fix_refusal(model_, statement_, finding);
+    if (finding.cost.empty()) finding.cost = "None: the statement does not run as it is.";
+    if (use_ != nullptr && table_ != nullptr && use_->access == Access::full_scan && table_->rows)
+      finding.evidence.push_back(
+          {fmt::format("ALLOW FILTERING would read {} rows", count_text(*table_->rows)), table_->origin});
+    review_.findings.push_back(std::move(finding));
+  }
+
+  void scan(const QueryReview& out) {
+    if (use_->access != Access::full_scan) return;
+    const std::optional<double> rows = stop_after()                               ? stop_after()
+                                       : ends_with_limit() && statement_.observed ? out.rows_read
+                                                                                  : table_->rows;
+    if (rows && *rows <= few_rows) return;
+    const Severity severity = rows && *rows < many_rows ? Severity::warning : Severity::error;
+    Finding finding =
+        begin(Verdict::full_scan, severity,
+              use_->filters.empty() ? std::string("Reads every partition: the latency grows with the table.")
+                                    : fmt::format("Reads every partition to find rows by {}.",
+                                                  fmt::join(use_->filtered_columns, ", ")));
+    add_rows(finding, out);
+    add_rates(finding);
+    fix_by_table(finding);
+    if (finding.fix.empty()) {
+      finding.fix = "Query by key. A job that needs every row should read token ranges, several at a time.";
+      const std::string all = select_by_key(*use_->table);
+      finding.cql = fmt::format("{} WHERE token({}) > ? AND token({}) <= ?;\n",
+                                all.substr(0, all.find(" WHERE ")), key_names(), key_names());
+      finding.cost = "The same rows are read, but in pieces that do not delay other requests.";
+    }
+    review_.findings.push_back(std::move(finding));
+  }
+
+  std::string key_names() const {
+    std::vector<std::string> names;
+    for (const std::string& name : shape_of(*table_->table).partition)
+      names.push_back(types::quote_identifier(name));
+    return fmt::format("{}", fmt::join(names, ", "));
+  }
+
+  void filtering(const QueryReview& out) {
+    if (filters_.empty() || use_->access == Access::full_scan) return;
+    const double waste =
+        out.rows_read && out.rows_returned ? *out.rows_read / std::max(1.0, *out.rows_returned) : 10;
+    if (out.rows_read && *out.rows_read <= few_rows && waste < 100) return;
+    Finding finding = begin(
+        Verdict::allow_filtering, waste > 1000 ? Severity::error : Severity::warning,
+        fmt::format("Rows that fail the filter on {} are read and discarded.", fmt::join(filters_, ", ")));
+    add_rows(finding, out);
+    add_rates(finding);
+    fix_by_table(finding);
+    review_.findings.push_back(std::move(finding));
+  }
+
+  void several_partitions(const QueryReview& out) {
+    if (use_->access != Access::partitions && use_->access != Access::rows) return;
+    if (!out.partitions || *out.partitions < several) return;
+    const Severity severity = *out.partitions > very_many ? Severity::error
+                              : *out.partitions > many    ? Severity::warning
+                                                          : Severity::note;
+    if (statement_.span) {
+      Finding finding = begin(Verdict::multi_partition, severity, "");
+      finding.cql = select_by_key(*use_->table);
+      describe_periods(model_, statement_, *table_, out, finding);
+      add_rates(finding);
+      review_.findings.push_back(std::move(finding));
+      return;
+    }
+    Finding finding = begin(Verdict::multi_partition, severity,
+                            fmt::format("One request reads {} partitions.", count_text(*out.partitions)));
+    finding.evidence.push_back({fmt::format("{} partitions: {}", count_text(*out.partitions), out.formula),
+                                use_->partitions ? Origin::estimated : statement_.origin});
+    add_rates(finding);
+    finding.fix =
+        "Store data that is read together in one partition, or send one request per key in parallel.";
+    finding.cql = select_by_key(*use_->table);
+    finding.cost = fmt::format("Currently {:.1f} times the cost of reading one partition, by the cost model.",
+                               model_.cost.read(*out.partitions, 0) / model_.cost.read(1, 0));
+    review_.findings.push_back(std::move(finding));
+  }
+
+  void order(const QueryReview& out) {
+    if (!use_->reversed && !use_->sorts) return;
+    if (use_->sorts && out.partitions && *out.partitions <= 1) return;
+    const schema::Table& table = *table_->table;
+    Finding finding = begin(Verdict::order_mismatch, Severity::note, "");
+    if (use_->sorts) {
+      finding.message =
+          "Rows of several partitions are collected and sorted in memory, so the result cannot be paged.";
+      finding.fix =
+          "Read the partitions one by one, each in its clustering order, and merge them in the client.";
+      finding.cql = select_by_key(table);
+      finding.cost = "One request per partition.";
+      finding.evidence.push_back({fmt::format("partitions read: {}", out.bound), Origin::estimated});
+      review_.findings.push_back(std::move(finding));
+      return;
+    }
+    const bool all = all_reversed();
+    finding.severity = all ? Severity::warning : Severity::note;
+    finding.message = all ? "All ordered reads of the table are in reverse clustering order."
+                          : "Reads in reverse clustering order; other statements read in clustering order.";
+    add_rates(finding);
+    finding.evidence.push_back({"rows are read in reverse", Origin::estimated});
+    if (all) {
+      Proposal proposal;
+      proposal.reversed = true;
+      finding.proposal = std::make_shared<const Proposal>(std::move(proposal));
+    } else {
+      Shape shape = shape_of(table);
+      for (Shape::Order& one : shape.clustering) one.descending = !one.descending;
+      shape.name += "_reversed";
+      propose(finding, std::move(shape));
+    }
+    finding.fix = all ? "Reverse the clustering order, so that the first rows of a read are stored first."
+                      : "If this read is important, add a second table in its order.";
+    finding.cost = all ? "The rows must be copied once." : "Every row is written twice.";
+    if (const std::string others = unordered_reads(); all && !others.empty())
+      finding.cost = fmt::format(
+          "The rows must be copied once. Without an ORDER BY, the rows of {} then come in reverse order.",
+          others);
+    review_.findings.push_back(std::move(finding));
+  }
+
+  // Reads that take several rows in stored order.
+  std::string unordered_reads() const {
+    std::vector<std::string> names;
+    for (const StatementFacts& other : model_.statements) {
+      if (other.select() == nullptr || other.error || other.explanation.uses.empty()) continue;
+      const TableUse& use = other.explanation.uses[0];
+      if (model_.find(*use.table) != table_ || use.access == Access::rows || use.aggregates) continue;
+      if (!use.has_limit && other.select()->order_by.empty()) names.push_back(other.name);
+    }
+    return fmt::format("{}", fmt::join(names, ", "));
+  }
+
+  bool all_reversed() const {
+    for (const StatementFacts& other : model_.statements) {
+      if (other.select() == nullptr || other.explanation.uses.empty()) continue;
+      const TableUse& use = other.explanation.uses[0];
+      if (model_.find(*use.table) != table_ || use.access == Access::rows) continue;
+      const bool ordered = use.has_limit || !other.select()->order_by.empty();
+      if (ordered && !use.reversed) return false;
+    }
+    // Another order sets its own directions.
+    return std::none_of(review_.findings.begin(), review_.findings.end(), [&](const Finding& other) {
+      return changed_table(other) == table_->name && !other.proposal->clustering.empty();
+    });
+  }
+
+  // An index read goes to every node unless the partition is given as well.
+  void index(const QueryReview& out) {
+    if (use_->access != Access::index || use_->partitions) return;
+    const schema::Index* index = table_->table->find_index(use_->index);
+    const schema::Column* column = index != nullptr ? table_->table->find_by_id(index->column_id) : nullptr;
+    if (column == nullptr || !table_->rows) return;
+    const ColumnFacts& facts = table_->column(*column);
+    std::optional<double> found = out.rows_read;
+    if (!statement_.observed)
+      found = facts.distinct ? std::optional(*table_->rows / *facts.distinct) : std::nullopt;
+    if (!found) return;
+    const double each = *found;
+    const bool unique = each < 2 && *table_->rows > few_rows;
+    if (!unique && each <= 10'000) return;
+    Finding finding = begin(
+        Verdict::index_cardinality, Severity::warning,
+        unique ? fmt::format("The index on {} finds about one row, but the query goes to every node.",
+                             column->name)
+               : fmt::format("The index on {} returns {} rows per value.", column->name, count_text(each)));
+    if (facts.distinct)
+      finding.evidence.push_back(
+          {fmt::format("{} has {} distinct values", column->name, count_text(*facts.distinct)),
+           facts.distinct_origin});
+    add_rows(finding, out);
+    add_rates(finding);
+    finding.evidence.push_back(
+        {fmt::format("{} nodes queried instead of 1", model_.target.nodes), Origin::estimated});
+    fix_by_table(finding);
+    review_.findings.push_back(std::move(finding));
+  }
+
+  const ReviewModel& model_;
+  const StatementFacts& statement_;
+  Review& review_;
+  const TableUse* use_ = nullptr;
+  std::vector<std::string> filters_;  // checked row by row
+  const TableFacts* table_ = nullptr;
+};
+
+}  // namespace
+
+void review_statement(const ReviewModel& model, const StatementFacts& statement, Review& review) {
+  StatementReview(model, statement, review).run();
+}
+
+}  // namespace sibyl::advisor

@@ -1,0 +1,364 @@
+// Reviews the size, the load and the spread of partitions.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "advisor/review/fix.h"
+
+namespace sibyl::advisor {
+namespace {
+
+using types::Kind;
+
+constexpr double day = 86'400;
+constexpr double small_table = 1e6;  // bytes; too small to cause problems
+
+class TableReviewer {
+ public:
+  TableReviewer(const ReviewModel& model, const TableFacts& table, Review& review)
+      : model_(model), facts_(table), table_(*table.table), review_(review) {}
+
+  void run() {
+    measure();
+    growth();
+    hot();
+    low_cardinality();
+    review_key(model_, facts_, review_);
+    review_.tables.push_back(std::move(out_));
+  }
+
+ private:
+  void measure() {
+    out_.name = facts_.name;
+    out_.columns = review_columns(table_);
+    if (table_.is_view()) out_.view_of = table_.view->base_table;
+    out_.rows = facts_.rows;
+    out_.partitions = facts_.partitions;
+    out_.row_bytes = facts_.row_bytes;
+    if (facts_.rows) out_.bytes = *facts_.rows * facts_.row_bytes;
+    out_.reads = facts_.reads;
+    out_.writes = facts_.writes;
+    share_ = out_.hottest_share = facts_.hottest_share();
+    if (const double requests = facts_.reads + facts_.writes; requests > 0 && share_ > 0)
+      out_.hottest_share = (hottest(true) + hottest(false)) / requests;
+    out_.hottest_read = facts_.read_key;
+    out_.hottest_write = facts_.write_key;
+    out_.origin = facts_.origin;
+    if (const auto rows = facts_.rows_per_partition()) out_.now = facts_.bytes_of(*rows);
+    out_.horizon_seconds = prediction_seconds();
+    out_.horizon = sizes_after(prediction_seconds());
+    follow_growth();
+    if (out_.horizon && out_.horizon->max > model_.target.partition_bytes)
+      out_.days_to_target = time_to_target(prediction_seconds()) / day;
+    spread();
+  }
+
+  void spread() {
+    const std::optional<double> periods = facts_.has_period() ? periods_kept() : std::nullopt;
+    const std::optional<double> keys = periods ? facts_.keys() : facts_.partitions;
+    if (!keys) return;
+    SpreadInput input{.partitions = *keys,
+                      .periods = periods.value_or(1),
+                      .byte_skew = facts_.key_skew(),
+                      .read_skew = request_skew(false),
+                      .write_skew = request_skew(true),
+                      .reads = facts_.reads,
+                      .writes = facts_.writes,
+                      .nodes = model_.target.nodes,
+                      .replicas = model_.target.replicas,
+                      .vnodes = model_.target.vnodes,
+                      .is_period = {}};
+    for (size_t i = 0; periods && i < table_.partition_key_count; ++i)
+      input.is_period.push_back(facts_.column(table_.partition_key(i)).is_period);
+    out_.spread = spread_over_nodes(table_, input);
+    input.nodes *= 2;
+    out_.spread_doubled = spread_over_nodes(table_, input);
+  }
+
+  // The number of periods kept: from the existing rows, otherwise from the retention, otherwise from the
+  // horizon.
+  std::optional<double> periods_kept() const {
+    const std::optional<double> width = facts_.period_width();
+    if (!width || !facts_.keys()) return std::nullopt;
+    double kept = facts_.retention.value_or(model_.target.horizon);
+    if (facts_.rows && facts_.growth) kept = std::min(kept, *facts_.rows / *facts_.growth);
+    return std::max(1.0, kept / *width);
+  }
+
+  void follow_growth() {
+    constexpr int steps = 24;
+    for (int i = 0; i <= steps && out_.horizon; ++i) {
+      const double seconds = prediction_seconds() * i / steps;
+      if (const std::optional<Sizes> sizes = sizes_after(seconds)) out_.growth.push_back({seconds, *sizes});
+    }
+  }
+
+  std::optional<Sizes> sizes_after(double seconds) const {
+    const auto rows = facts_.rows_per_partition_after(seconds);
+    return rows ? std::optional(facts_.bytes_of(*rows)) : std::nullopt;
+  }
+
+  // The time when the largest partition reaches the target, by bisection. REQUIRES: it does so within
+  // `seconds`.
+  double time_to_target(double seconds) const {
+    double from = 0, to = seconds;
+    for (int i = 0; i < 60; ++i) {
+      const double middle = (from + to) / 2;
+      const std::optional<Sizes> sizes = sizes_after(middle);
+      (sizes && sizes->max > model_.target.partition_bytes ? to : from) = middle;
+    }
+    return to < 1 ? 0 : to;
+  }
+
+  // The length of the prediction: the horizon, limited by the observed period.
+  double prediction_seconds() const {
+    return std::min(model_.target.horizon, facts_.max_prediction_seconds());
+  }
+
+  Finding begin(Verdict verdict, Severity severity, std::string message) const {
+    return begin_finding(facts_, verdict, severity, std::move(message));
+  }
+
+  void add_split(Finding& finding) const {
+    Split split = split_partitions(model_, facts_, least_spread());
+    finding.choices = std::move(split.choices);
+    finding.fix = std::move(split.fix);
+    finding.cost = std::move(split.cost);
+    if (!split.proposal.partition.empty())
+      finding.proposal = std::make_shared<const Proposal>(std::move(split.proposal));
+    if (!finding.fix.empty()) return;
+    finding.fix = "Add a column to the partition key that separates rows which are rarely read together.";
+    finding.cost = "Reads must also give that column, or read several partitions.";
+  }
+
+  void growth() {
+    const double target = model_.target.partition_bytes;
+    const std::optional<Sizes> last = sizes_after(model_.target.horizon);
+    if (!last || last->max <= target) return;
+    const bool now = out_.now && out_.now->max > target;
+    // An hour of observation says little about a year.
+    const bool young = prediction_seconds() < model_.target.horizon, far = out_.horizon->max <= target;
+    const Sizes& then = far ? *last : *out_.horizon;
+    const double ahead = far ? model_.target.horizon : prediction_seconds();
+    Finding finding = begin(Verdict::partition_growth,
+                            now                 ? Severity::error
+                            : young             ? Severity::note
+                            : then.p99 > target ? Severity::error
+                                                : Severity::warning,
+                            "");
+    finding.message =
+        now ? fmt::format("The largest partition holds {}; the target is {}.", size_text(out_.now->max),
+                          size_text(target))
+            : fmt::format("The largest partition reaches {} in {} and {} {}.", size_text(target),
+                          duration_text(time_to_target(ahead)), size_text(then.max),
+                          ahead < model_.target.horizon ? "in " + duration_text(ahead)
+                                                        : std::string("at the horizon"));
+    if (facts_.rows)
+      finding.evidence.push_back(
+          {fmt::format("{} rows of {}", count_text(*facts_.rows), size_text(facts_.row_bytes)),
+           facts_.origin});
+    if (facts_.partitions)
+      finding.evidence.push_back(
+          {fmt::format("{} partitions{}", count_text(*facts_.partitions),
+                       facts_.skew > 0 ? fmt::format(", Zipf {:.3g}", facts_.skew) : ""),
+           facts_.origin});
+    if (facts_.partition_bytes)
+      finding.evidence.push_back({fmt::format("p50 {}, p99 {}, largest {} now", size_text(out_.now->p50),
+                                              size_text(out_.now->p99), size_text(out_.now->max)),
+                                  Origin::measured});
+    if (facts_.growth) finding.evidence.push_back(growth_evidence(facts_));
+    finding.evidence.push_back({fmt::format("p50 {}, p99 {}, largest {} after {}", size_text(then.p50),
+                                            size_text(then.p99), size_text(then.max), duration_text(ahead)),
+                                Origin::estimated});
+    if (far && !now)
+      advise_to_wait(finding);
+    else
+      add_split(finding);
+    review_.findings.push_back(std::move(finding));
+  }
+
+  void advise_to_wait(Finding& finding) const {
+    finding.fix =
+        fmt::format("Review the table again after a longer observation: {} say little about {}.",
+                    duration_text(facts_.observed_seconds.value_or(0)), duration_text(model_.target.horizon));
+    finding.cost = "None yet.";
+  }
+
+  // Requests per second to the hottest partition. Statements use their own skew, others that of the table.
+  double hottest(bool writes) const {
+    const double total = writes ? facts_.writes : facts_.reads;
+    const std::optional<double>& measured = writes ? facts_.write_share : facts_.read_share;
+    const double share = writes ? share_ : measured.value_or(share_);
+    if (measured || !facts_.keys()) return total * share;
+    double rates = 0, hottest = 0;
+    for (const StatementFacts& statement : model_.statements) {
+      for (const plan::Explanation::TableUse& use : statement.explanation.uses) {
+        if (statement.skew < 0 || use.writes != writes || model_.find(*use.table) != &facts_) continue;
+        rates += statement.rate * statement.times;
+        hottest += statement.rate * statement.times / zipf_sum(*facts_.keys(), statement.skew);
+      }
+    }
+    return hottest + std::max(0.0, total - rates) * share;
+  }
+
+  // The Zipf exponent that corresponds to the load of the hottest partition.
+  double request_skew(bool writes) const {
+    const double total = writes ? facts_.writes : facts_.reads;
+    if (facts_.request_skew) return *facts_.request_skew;
+    if (total <= 0 || hottest(writes) == total * share_) return facts_.key_skew();
+    return zipf_exponent(*facts_.keys(), hottest(writes) / total);
+  }
+
+  void add_share(Finding& finding, bool by_writes) const {
+    const std::optional<double>& measured = by_writes ? facts_.write_share : facts_.read_share;
+    const double share = hottest(by_writes) / (by_writes ? facts_.writes : facts_.reads);
+    if (measured && *measured >= share * (1 - 1e-9))
+      finding.evidence.push_back(
+          {fmt::format("{:.1f}% of the {} on {}", 100 * share, by_writes ? "writes" : "reads",
+                       by_writes ? facts_.write_key : facts_.read_key),
+           Origin::measured});
+    else
+      finding.evidence.push_back(
+          {fmt::format("{:.1f}% of them on one key{}", 100 * std::max(share, 1e-9),
+                       facts_.has_period() ? ": the current period takes every write" : ""),
+           Origin::estimated});
+  }
+
+  std::string rates_text() const {
+    std::vector<std::string> parts;
+    if (facts_.reads > 0) parts.push_back(rate_text(facts_.reads) + " reads");
+    if (facts_.writes > 0) parts.push_back(rate_text(facts_.writes) + " writes");
+    return fmt::format("{} in total", fmt::join(parts, " and "));
+  }
+
+  void hot() {
+    const double ceiling = model_.target.partition_rate;
+    const double writes = hottest(true), reads = hottest(false);
+    constexpr double rounding = 1 + 1e-9;
+    if (writes <= ceiling * rounding && reads <= ceiling * rounding) return;
+    const bool by_writes = writes > ceiling * rounding;
+    Finding finding = begin(
+        Verdict::hot_partition, std::max(writes, reads) > 10 * ceiling ? Severity::error : Severity::warning,
+        fmt::format("The hottest partition gets {} {}; the target for one partition is {}.",
+                    rate_text(by_writes ? writes : reads), by_writes ? "writes" : "reads",
+                    rate_text(ceiling)));
+    finding.evidence.push_back({rates_text(), facts_.rate_origin});
+    add_share(finding, by_writes);
+    if (const Finding* split = split_already(); by_writes && split != nullptr) {
+      finding.proposal = split->proposal;
+      finding.cost = "No additional cost.";
+    } else if (by_writes) {
+      add_split(finding);
+    } else {
+      fix_hot_reads(finding, reads);
+    }
+    review_.findings.push_back(std::move(finding));
+  }
+
+  // The finding that splits this table's partitions.
+  const Finding* split_already() const {
+    for (const Finding& other : review_.findings) {
+      if (other.table == facts_.name && other.proposal != nullptr && !other.choices.empty()) return &other;
+    }
+    return nullptr;
+  }
+
+  // Proposes copies of each row under several keys; a read uses any one of them.
+  void fix_hot_reads(Finding& finding, double reads) const {
+    const double copies = std::ceil(reads / model_.target.partition_rate);
+    Proposal proposal;
+    proposal.partition.push_back(
+        {"copy", "int", fmt::format("0 to {:.0f}; write all of them, read a random one", copies - 1), ""});
+    finding.proposal = std::make_shared<const Proposal>(std::move(proposal));
+    finding.fix = fmt::format(
+        "Store {} copies of each row under different keys and read any one of them, or cache the rows of the "
+        "hottest keys in the application.",
+        count_text(copies));
+    finding.cost = fmt::format(
+        "Every change is written {} times{}; a cache returns changes late.", count_text(copies),
+        facts_.writes > 0
+            ? fmt::format(" ({} instead of {})", rate_text(facts_.writes * copies), rate_text(facts_.writes))
+            : "");
+  }
+
+  // The minimum number of partitions per existing one, so that every node gets some; 1: there are enough.
+  double least_spread() const {
+    if (table_.clustering_count == 0 || facts_.has_period() || !facts_.partitions) return 1;
+    const double partitions = *facts_.partitions;
+    const auto nodes = static_cast<double>(model_.target.nodes);
+    const bool all_boolean = [&] {
+      for (size_t i = 0; i < table_.partition_key_count; ++i)
+        if (table_.partition_key(i).type->kind() != Kind::boolean) return false;
+      return true;
+    }();
+    // A few seconds of observation do not predict the table's size.
+    const bool seen = facts_.growth_origin == Origin::measured;
+    const double bytes =
+        (seen ? facts_.rows.value_or(0) : facts_.rows_after(prediction_seconds())) * facts_.row_bytes;
+    if (bytes < small_table && !(all_boolean && !facts_.rows)) return 1;
+    return std::max(1.0, std::ceil(10 * nodes / partitions));
+  }
+
+  void low_cardinality() {
+    if (least_spread() <= 1) return;
+    const double partitions = *facts_.partitions;
+    const auto nodes = static_cast<double>(model_.target.nodes);
+    Finding finding =
+        begin(Verdict::low_cardinality, partitions < 2 * nodes ? Severity::error : Severity::warning,
+              fmt::format("{} partitions for {} nodes: the data cannot spread.", count_text(partitions),
+                          model_.target.nodes));
+    for (size_t i = 0; i < table_.partition_key_count; ++i) {
+      const ColumnFacts& known = facts_.column(table_.partition_key(i));
+      if (known.distinct)
+        finding.evidence.push_back({fmt::format("{} has {} distinct values", table_.partition_key(i).name,
+                                                count_text(*known.distinct)),
+                                    known.distinct_origin});
+    }
+    if (finding.evidence.empty())
+      finding.evidence.push_back({fmt::format("{} partitions", count_text(partitions)), facts_.origin});
+    if (out_.spread && out_.spread_doubled)
+      finding.evidence.push_back(
+          {fmt::format("the fullest node holds {:.1f} times the mean, {:.1f} times with {} nodes",
+                       out_.spread->bytes, out_.spread_doubled->bytes, out_.spread_doubled->nodes),
+           Origin::estimated});
+    fix_low_cardinality(finding);
+    review_.findings.push_back(std::move(finding));
+  }
+
+  void fix_low_cardinality(Finding& finding) const {
+    const double wanted = least_spread();
+    if (const Finding* split = split_already()) {
+      finding.proposal = split->proposal;
+      finding.fix = "Add to the partition key another column that every query restricts. If there is none:";
+      finding.cost = "No additional cost.";
+      return;
+    }
+    Proposal proposal;
+    proposal.partition.push_back(
+        {"hash_prefix", "int",
+         fmt::format("hash of {} modulo {:.0f}", hash_source(model_, facts_, wanted), wanted), "", wanted});
+    finding.proposal = std::make_shared<const Proposal>(std::move(proposal));
+    finding.fix = fmt::format(
+        "Add to the partition key another column that every query restricts or, if there is none, a hash "
+        "prefix modulo {}.",
+        count_text(wanted));
+    finding.cost = fmt::format("A read of all rows of one {} takes {} partitions instead of 1.",
+                               table_.partition_key(0).name, count_text(wanted));
+  }
+
+  const ReviewModel& model_;
+  const TableFacts& facts_;
+  const schema::Table& table_;
+  Review& review_;
+  TableReview out_;
+  double share_ = 0;  // of writes to the hottest key, from the table's statistics only
+};
+
+}  // namespace
+
+void review_table(const ReviewModel& model, const TableFacts& table, Review& review) {
+  TableReviewer(model, table, review).run();
+}
+
+}  // namespace sibyl::advisor

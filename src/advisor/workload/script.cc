@@ -1,0 +1,53 @@
+// Removes commands that cqlsh understands but that are not CQL.
+#include <algorithm>
+#include <array>
+
+#include "advisor/workload/reader.h"
+#include "cql/lexer.h"
+
+namespace sibyl::advisor {
+namespace {
+
+bool is_one_of(const std::string& word, std::initializer_list<std::string_view> words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+std::string in_upper_case(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  return out;
+}
+
+}  // namespace
+
+std::string without_shell_commands(std::string_view text) {
+  std::string out(text);
+  bool begins = true;  // at the start of a statement
+  size_t from = 0;
+  while (from < text.size()) {
+    cql::Lexer lexer(text.substr(from));
+    size_t resume = text.size();
+    for (cql::Token token = lexer.next(); token.kind != cql::TokenKind::end; token = lexer.next()) {
+      const size_t at = from + token.offset;
+      const std::string word = in_upper_case(text.substr(at, token.length));
+      // COPY ends like a statement; other commands end with their line.
+      const bool copies = begins && word == "COPY";
+      const bool commands =
+          begins && is_one_of(word, {"SOURCE", "CONSISTENCY", "SERIAL", "PAGING", "EXPAND", "TRACING",
+                                     "CAPTURE", "DESCRIBE", "DESC", "HELP", "EXIT", "QUIT", "LOGIN", "SHOW",
+                                     "CLEAR", "CLS", "UNICODE", "DEBUG", "HISTORY"});
+      begins = word == ";";
+      if (!copies && !commands) continue;
+      resume = std::min(text.find(copies ? ';' : '\n', at), text.size());
+      std::replace_if(
+          out.begin() + static_cast<ptrdiff_t>(at), out.begin() + static_cast<ptrdiff_t>(resume),
+          [](char c) { return c != '\n'; }, ' ');
+      begins = true;
+      break;
+    }
+    from = resume;
+  }
+  return out;
+}
+
+}  // namespace sibyl::advisor

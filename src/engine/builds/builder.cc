@@ -1,0 +1,272 @@
+#include "engine/builds/builder.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/contain.h"
+#include "engine/catalogue/catalogue.h"
+#include "execute/write/locks.h"
+#include "plan/restrictions/keys.h"
+#include "row/record_key.h"
+#include "types/keys/key.h"
+#include "types/value.h"
+
+namespace sibyl::engine {
+
+using base::Bytes;
+
+namespace {
+
+// After a failed step the device may recover. The pause before a retry doubles up to the maximum.
+constexpr std::chrono::seconds first_pause{1}, max_pause{60};
+// After this many failed reads in a row the file is considered damaged.
+constexpr int max_failed_reads = 3;
+
+void log_left_out(const schema::Table& table, const std::string& view, const execute::LeftOut& left_out) {
+  spdlog::warn(
+      "building {0}.{1}: {2} of {0}.{3} omitted, the first at token {4}: keys in the view would be longer "
+      "than {5} bytes",
+      table.keyspace, view, left_out.rows == 1 ? "a row" : fmt::format("{} rows", left_out.rows), table.name,
+      types::murmur3_token(left_out.partition_key), plan::max_key_size);
+}
+
+}  // namespace
+
+Builder::Builder(execute::Environment environment, Hooks hooks)
+    : environment_(environment), hooks_(std::move(hooks)), thread_([this] { run(); }) {}
+
+Builder::~Builder() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void Builder::wake() {
+  {
+    std::lock_guard lock(mutex_);
+    ++wanted_;
+  }
+  changed_.notify_all();
+}
+
+void Builder::wait(std::chrono::milliseconds timeout) {
+  std::unique_lock lock(mutex_);
+  const uint64_t wanted = wanted_;
+  changed_.wait_for(lock, timeout, [&] { return stopping_ || considered_ >= wanted; });
+}
+
+std::optional<Builder::Progress> Builder::progress() const {
+  std::lock_guard lock(mutex_);
+  return progress_;
+}
+
+std::vector<Builder::Progress> Builder::failures() const {
+  std::vector<Progress> failures;
+  if (!has_given_up_.load(std::memory_order_relaxed)) return failures;
+  std::lock_guard lock(mutex_);
+  for (const auto& [storage_id, progress] : given_up_)
+    if (find([&, id = storage_id](uint32_t one) { return one == id; })) failures.push_back(progress);
+  return failures;
+}
+
+std::optional<std::string> Builder::failure(uint32_t storage_id) const {
+  if (!has_given_up_.load(std::memory_order_relaxed)) return std::nullopt;
+  std::lock_guard lock(mutex_);
+  const auto found = given_up_.find(storage_id);
+  return found == given_up_.end() ? std::nullopt : std::optional(found->second.failure);
+}
+
+bool Builder::is_permanent(const Job& job, const base::Error& error) {
+  if (!is_reading_) return false;
+  return error.code() != base::ErrorCode::read_failure || ++failed_reads_[job.storage_id] >= max_failed_reads;
+}
+
+void Builder::give_up(const Job& job, const base::Error& error) {
+  spdlog::error(
+      "building {}.{} failed: {}. It is retried at the next start, or when it is dropped "
+      "and created again",
+      job.table->keyspace, job.name, error.text());
+  Progress& left = given_up_[job.storage_id];
+  left = std::move(*progress_);
+  left.failure = error.text();
+  has_given_up_.store(true, std::memory_order_relaxed);
+}
+
+bool Builder::is_stopping() const {
+  std::lock_guard lock(mutex_);
+  return stopping_;
+}
+
+void Builder::run() {
+  std::chrono::seconds pause = first_pause;
+  std::set<uint32_t> failed;  // builds that wait for a retry while others proceed
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    if (considered_ == wanted_) {
+      changed_.wait(lock);
+      continue;
+    }
+    const uint64_t wanted = wanted_;
+    lock.unlock();
+    std::optional<Job> job;
+    bool has_thrown = true;
+    const base::Status status = base::contain([&]() -> base::Status {
+      job = find([&](uint32_t id) { return !failed.contains(id) && !failure(id).has_value(); });
+      base::Status built = job ? build(*job) : base::Status();
+      has_thrown = false;
+      return built;
+    });
+    if (has_thrown) is_reading_ = false;  // out of memory is temporary: retry
+    lock.lock();
+    if (!status && !job) {
+      changed_.wait_for(lock, first_pause, [this] { return stopping_; });
+      continue;
+    }
+    if (!status && is_permanent(*job, status.error())) {
+      give_up(*job, status.error());
+    } else if (!status) {
+      spdlog::warn("building {}.{} failed and will be retried: {}", job->table->keyspace, job->name,
+                   status.error().text());
+      failed.insert(job->storage_id);
+    } else if (job) {
+      pause = first_pause;
+    } else if (failed.empty()) {
+      considered_ = wanted;
+      changed_.notify_all();
+    } else {
+      changed_.wait_for(lock, pause, [this] { return stopping_; });
+      pause = std::min(pause * 2, max_pause);
+      failed.clear();
+    }
+    progress_.reset();
+  }
+}
+
+std::optional<Builder::Job> Builder::find(const std::function<bool(uint32_t)>& wanted) const {
+  const auto job_of = [](const schema::TablePtr& table, uint32_t storage_id, const std::string& name,
+                         const schema::Index* index, const schema::TablePtr& view) {
+    Job job;
+    job.table = table;
+    job.target.index = index;
+    job.target.view = view;
+    job.storage_id = storage_id;
+    job.name = name;
+    return job;
+  };
+  const schema::SnapshotPtr schema = hooks_.schema();
+  for (const auto& [keyspace_name, keyspace] : schema->keyspaces) {
+    for (const auto& [table_name, table] : keyspace->tables) {
+      for (const schema::Index& index : table->indexes)
+        if (!index.is_built && wanted(index.storage_id))
+          return job_of(table, index.storage_id, index.name, &index, nullptr);
+      for (const schema::TablePtr& view : table->views)
+        if (!view->view->is_built && wanted(view->storage_id))
+          return job_of(table, view->storage_id, view->name, nullptr, view);
+    }
+  }
+  return std::nullopt;
+}
+
+base::Status Builder::build(const Job& job) {
+  is_reading_ = false;
+  {
+    std::lock_guard lock(mutex_);
+    progress_ = Progress{.keyspace = job.table->keyspace,
+                         .table = job.table->name,
+                         .name = job.name,
+                         .is_view = job.target.index == nullptr,
+                         .task_id = types::next_time_uuid(environment_.clock.now_micros()),
+                         .failure = {}};
+  }
+  Bytes position;
+  SIBYL_ASSIGN(const bool is_started, environment_.store.get(build_progress_key(job.storage_id), position));
+  if (!is_started) SIBYL_TRY(start(job));
+  while (!is_stopping()) {
+    // Uses the newest definition of the table. If it was dropped, stops building.
+    const std::optional<Job> current = find([&](uint32_t id) { return id == job.storage_id; });
+    if (!current) return erase_progress(job);
+    SIBYL_ASSIGN(position, build_step(*current, position));
+    if (!position.empty()) continue;
+    SIBYL_TRY(hooks_.finish(job.storage_id));
+    return erase_progress(job);
+  }
+  return {};
+}
+
+base::Status Builder::erase_progress(const Job& job) {
+  storage::WriteSet writes;
+  writes.erase(build_progress_key(job.storage_id));
+  return environment_.store.commit(std::move(writes));
+}
+
+base::Status Builder::start(const Job& job) {
+  hooks_.wait_for_writers();
+  // Writes that knew the definition and writes that did not may have run concurrently before this point, so
+  // the existing entries are not reliable. They are erased while no write holds a lock.
+  execute::PartitionLocks::Held held = environment_.locks.acquire_all();
+  storage::WriteSet writes;
+  writes.erase_range(row::table_begin(job.storage_id), row::table_end(job.storage_id));
+  writes.put(build_progress_key(job.storage_id), {});
+  return environment_.store.commit(std::move(writes));
+}
+
+base::Result<Bytes> Builder::build_step(const Job& job, const Bytes& position) {
+  is_reading_ = true;
+  SIBYL_ASSIGN(execute::BuildStep step, execute::next_build_step(*job.table, environment_.store, position));
+  if (step.partitions.empty()) {
+    is_reading_ = false;
+    return Bytes();
+  }
+  execute::PartitionLocks::Held held = environment_.locks.acquire(step.partitions);
+  storage::WriteSet writes;
+  SIBYL_ASSIGN(const execute::LeftOut left_out,
+               execute::add_existing(*job.table, job.target, environment_.store, step, writes));
+  is_reading_ = false;
+  failed_reads_.erase(job.storage_id);
+  if (!step.next.empty()) writes.put(build_progress_key(job.storage_id), step.next);
+  if (!writes.empty()) SIBYL_TRY(environment_.store.commit(std::move(writes)));
+  held.release();
+  if (left_out.rows != 0) log_left_out(*job.table, job.name, left_out);
+  row::RecordKey last;
+  std::lock_guard lock(mutex_);
+  progress_->partitions += step.partitions.size();
+  if (row::parse_record_key(row::partition_record_key(step.partitions.back()), last))
+    progress_->last_token = last.token;
+  return step.next;
+}
+
+schema::SnapshotPtr with_built(const schema::Snapshot& schema, uint32_t storage_id) {
+  for (const auto& [name, keyspace] : schema.keyspaces) {
+    for (const auto& [table_name, table] : keyspace->tables) {
+      const auto index = std::find_if(table->indexes.begin(), table->indexes.end(),
+                                      [&](const auto& one) { return one.storage_id == storage_id; });
+      const auto view = std::find_if(table->views.begin(), table->views.end(),
+                                     [&](const auto& one) { return one->storage_id == storage_id; });
+      if (index == table->indexes.end() && view == table->views.end()) continue;
+      auto changed = std::make_shared<schema::Keyspace>(*keyspace);
+      if (view != table->views.end()) {
+        auto built = std::make_shared<schema::Table>(**view);
+        auto definition = std::make_shared<schema::ViewDefinition>(*built->view);
+        definition->is_built = true;
+        built->view = std::move(definition);
+        changed->put_view(std::move(built));
+      } else {
+        auto built = std::make_shared<schema::Table>(*table);
+        built->indexes[static_cast<size_t>(index - table->indexes.begin())].is_built = true;
+        changed->tables[table_name] = std::move(built);
+      }
+      auto next = std::make_shared<schema::Snapshot>(schema);
+      next->keyspaces[name] = std::move(changed);
+      return next;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace sibyl::engine

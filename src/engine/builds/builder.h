@@ -1,0 +1,108 @@
+// Fills new indexes and views with existing rows, in the background.
+//
+// From the moment an index or a view is defined, every write maintains it. The entries of older rows are
+// added by one thread in steps. A step locks a few partitions, adds their entries and commits them together
+// with the position it has reached. So a crash loses at most one step, and a step never interleaves with a
+// write to the same partition. Writes that started with an older schema finish before the first step.
+//
+// A build that fails because of the data is given up. The failure is logged and reported, and the next
+// process tries the build again. A build that fails because the store cannot write is retried until it
+// succeeds, since the device may recover.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "execute/environment.h"
+#include "execute/index/build.h"
+#include "schema/schema.h"
+
+namespace sibyl::engine {
+
+class Builder {
+ public:
+  struct Hooks {
+    std::function<schema::SnapshotPtr()> schema;
+    // Blocks until every write that was planned with an older schema has been handed to the store.
+    std::function<void()> wait_for_writers;
+    // Called when the index or view with this storage id is complete. Makes that durable and visible.
+    std::function<base::Status(uint32_t storage_id)> finish;
+  };
+  struct Progress {
+    std::string keyspace, table, name;
+    bool is_view = false;
+    base::Bytes task_id;      // timeuuid
+    uint64_t partitions = 0;  // built since the process started
+    int64_t last_token = 0;
+    std::string failure;  // why the build was given up; empty while it is running
+  };
+
+  Builder(execute::Environment environment, Hooks hooks);
+  // Stops between two steps. The next process resumes there.
+  ~Builder();
+  Builder(const Builder&) = delete;
+  Builder& operator=(const Builder&) = delete;
+
+  // Called after a schema change: there may be something to build.
+  void wake();
+  // Blocks until everything in the newest schema is built or given up, or until the timeout.
+  void wait(std::chrono::milliseconds timeout);
+
+  // The build that is running now.
+  std::optional<Progress> progress() const;
+  // Builds that were given up and whose index or view is still in the schema.
+  std::vector<Progress> failures() const;
+  // Returns why the build of an index or view was given up, or nullopt if it was not. Cheap when there are no
+  // failures.
+  std::optional<std::string> failure(uint32_t storage_id) const;
+
+ private:
+  struct Job {
+    schema::TablePtr table;
+    execute::BuildTarget target;
+    uint32_t storage_id = 0;
+    std::string name;
+  };
+
+  void run();
+  // Returns an index or view that is not built and for which `wanted` is true.
+  std::optional<Job> find(const std::function<bool(uint32_t storage_id)>& wanted) const;
+  base::Status build(const Job& job);
+  // Returns true if a retry cannot succeed.
+  bool is_permanent(const Job& job, const base::Error& error);
+  void give_up(const Job& job, const base::Error& error);  // REQUIRES: mutex_ is held
+  base::Status start(const Job& job);
+  base::Status erase_progress(const Job& job);  // deletes the stored position
+  base::Result<base::Bytes> build_step(const Job& job, const base::Bytes& position);
+  bool is_stopping() const;
+
+  execute::Environment environment_;
+  Hooks hooks_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  bool stopping_ = false;  // all guarded by mutex_
+  // Number of wake() calls, and the number of those after which nothing was left to build.
+  uint64_t wanted_ = 1, considered_ = 0;
+  std::optional<Progress> progress_;
+  std::map<uint32_t, Progress> given_up_;  // by storage id
+  std::atomic<bool> has_given_up_ = false;
+
+  // Used by thread_ only.
+  bool is_reading_ = false;               // true while reading rows, false while writing
+  std::map<uint32_t, int> failed_reads_;  // by storage id: consecutive failures without a completed step
+  std::thread thread_;                    // declared last because it uses the other members
+};
+
+// Returns the schema with the index or view of this storage id marked as built, or nullptr if there is none.
+schema::SnapshotPtr with_built(const schema::Snapshot& schema, uint32_t storage_id);
+
+}  // namespace sibyl::engine

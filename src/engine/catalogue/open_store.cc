@@ -1,0 +1,35 @@
+#include "engine/catalogue/open_store.h"
+
+#include "storage/memory/memory_store.h"
+#include "storage/rocksdb/rocksdb_store.h"
+
+namespace sibyl::engine {
+
+base::Status check_clock(base::Clock& clock) {
+  if (clock.now_micros() >= 0) return {};
+  return base::fail(base::Error(base::ErrorCode::config, "The system clock shows a time before 1970")
+                        .with_hint("set the clock"));
+}
+
+base::Result<std::unique_ptr<storage::Store>> open_store(const Options& options, base::Clock& clock) {
+  if (options.data == ":memory:") return storage::memory::make_store({.clock = &clock});
+  if (options.data.empty())
+    return base::fail(base::Error(base::ErrorCode::config, "No data directory is given")
+                          .with_hint("use :memory: for a database in memory"));
+  storage::rocksdb::Options store;
+  store.durability = options.commitlog_sync == Options::Sync::group ? storage::rocksdb::Durability::synced
+                                                                    : storage::rocksdb::Durability::periodic;
+  store.sync_interval = options.commitlog_sync_period;
+  store.block_cache_bytes = options.block_cache_bytes;
+  store.write_buffer_bytes = options.memtable_bytes / 3;  // one is being filled while two may be in flush
+  store.queue_bytes = options.commit_queue_bytes;
+  store.log_segment_bytes = options.commitlog_segment_bytes;
+  store.clock = &clock;
+  return storage::rocksdb::open_store(options.data, store);
+}
+
+std::unique_ptr<storage::Store> make_system_store(base::Clock& clock) {
+  return storage::memory::make_store({.clock = &clock});
+}
+
+}  // namespace sibyl::engine

@@ -1,0 +1,38 @@
+// Draws how the cells of a partition are stored, as on a whiteboard: a map from row keys to sorted maps of
+// cells.
+//
+//   +--------------+------------------------+------------------------+
+//   | row key      | columns                                         |
+//   +--------------+------------------------+------------------------+
+//   |              | 1368284297711:"rating" | 1368284468993:"rating" |
+//   | Pulp Fiction | 9                      | 10                     |
+//   |              | @1700000000000000      | @1700000000000001      |
+//   +--------------+------------------------+------------------------+
+//
+// The first line of a cell is its name: clustering prefix and column. The second line is the value. The third
+// line is the write timestamp in microseconds and, if it expires, the time to live. Deletions of a partition,
+// a range, a row, a column or an element are drawn as cells as well. Static cells come first.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "engine/engine.h"
+
+namespace sibyl::engine {
+
+struct LayoutOptions {
+  size_t max_partitions = 10;  // when no partition is named
+  size_t max_rows = 20;        // of each partition; further rows are only counted
+  size_t width = 100;          // of the drawing, in characters
+  bool markers = false;        // also show the markers of rows that have cells
+};
+
+// `partition` is the partition key as CQL literals separated by commas. A single text key may be written
+// without quotes.
+base::Result<std::string> render_layout(Engine& engine, const std::string& keyspace, const std::string& table,
+                                        const std::optional<std::string>& partition,
+                                        const LayoutOptions& options = {});
+
+}  // namespace sibyl::engine

@@ -1,0 +1,35 @@
+// The cells of partitions as texts, for layout.cc to draw.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/describe/layout.h"
+#include "row/record_key.h"
+#include "schema/schema.h"
+#include "storage/store.h"
+
+namespace sibyl::engine {
+
+struct LayoutCell {
+  std::string name, value, written;  // written: timestamp and time to live
+};
+
+struct LayoutPartition {
+  std::string key;
+  int64_t token = 0;
+  std::vector<LayoutCell> cells;
+  size_t rows = 0;       // row records, including those not drawn
+  size_t rows_left = 0;  // row records not drawn
+  size_t records = 0, key_bytes = 0, value_bytes = 0;
+};
+
+// Reads at most options.max_partitions partitions of [begin, end). Sets `more` if there are others.
+base::Result<std::vector<LayoutPartition>> read_layout(const storage::Store& store,
+                                                       const schema::Table& table, base::BytesView begin,
+                                                       base::BytesView end, const LayoutOptions& options,
+                                                       bool& more);
+
+}  // namespace sibyl::engine

@@ -1,0 +1,91 @@
+// Parses and plans statements, and caches the plans: prepared statements by id, and plans of repeated texts.
+//
+// Thread-safe. A schema change erases the prepared statements that it invalidates (plan::Validity); clients
+// that execute one get UNPREPARED. Other plans are checked once after each schema change, and are planned
+// again if one of their tables was replaced.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "engine/prepared/plan_cache.h"
+#include "engine/prepared/statement_history.h"
+#include "execute/trace.h"
+#include "plan/prepared.h"
+#include "schema/schema.h"
+
+namespace sibyl::engine {
+
+class Statements {
+ public:
+  static constexpr size_t max_prepared = 16'384;
+  static constexpr size_t max_prepared_bytes = 64u << 20;
+  static constexpr size_t max_prepared_statement = max_prepared_bytes / 2;
+  static constexpr size_t max_query_plans = 512;
+  static constexpr size_t max_query_plan_bytes = 4u << 20;
+
+  // `guardrails` must outlive the object.
+  explicit Statements(schema::SnapshotPtr schema,
+                      const plan::Guardrails& guardrails = plan::default_guardrails)
+      : guardrails_(guardrails), schema_(std::move(schema)) {}
+
+  schema::SnapshotPtr schema() const;
+  // Sets the schema for new plans. Blocks until all invalid plans have been removed.
+  void set_schema(schema::SnapshotPtr schema);
+
+  struct Prepared {
+    base::Bytes id;
+    plan::PreparedPtr plan;
+  };
+  base::Result<Prepared> prepare(std::string_view text, const std::string& keyspace);
+  // Returns UNPREPARED if the statement is not kept, or is invalid for the newest schema.
+  base::Result<plan::PreparedPtr> find_prepared(std::string_view id);
+  // Records in `trace` which steps were needed.
+  base::Result<plan::PreparedPtr> plan_query(std::string_view text, const std::string& keyspace,
+                                             execute::Trace* trace = nullptr);
+
+  // Returns `plan` if its tables are those of the newest schema, else a new plan. Call it before a write,
+  // which must know the indexes and views of its tables. Returns UNPREPARED if the client prepared the
+  // statement and the plan became invalid, because the values were encoded for the old plan.
+  base::Result<plan::PreparedPtr> renew(plan::PreparedPtr plan);
+
+  // Returns the object that a plan keeps in `usage`. Must be set before the first plan is made.
+  using UsageFactory = std::function<std::shared_ptr<void>(const cql::Statement&, const plan::Prepared&)>;
+  void set_usage_factory(UsageFactory factory) { usage_factory_ = std::move(factory); }
+
+  const PlanCache& prepared() const { return prepared_; }
+
+ private:
+  base::Result<plan::PreparedPtr> bind(std::shared_ptr<const cql::Statement> statement, std::string_view text,
+                                       const std::string& keyspace);
+  base::Result<plan::PreparedPtr> make_plan(std::string_view text, const std::string& keyspace,
+                                            execute::Trace* trace = nullptr);
+  // Returns the cached plan if it is valid for the schema of `generation`; plans it again if it is stale.
+  // Returns nullptr if there is none, or if it was invalid and has been erased.
+  base::Result<plan::PreparedPtr> current(PlanCache& cache, std::string_view key, uint64_t generation);
+  // Plans the statement again for the newest schema. Fails if its meaning changed for clients that prepared
+  // it.
+  base::Result<plan::PreparedPtr> plan_again(const plan::Prepared& plan);
+  bool was_seen_before(std::string_view key);
+
+  const plan::Guardrails& guardrails_;
+  UsageFactory usage_factory_;
+  mutable std::mutex schema_mutex_;
+  schema::SnapshotPtr schema_;           // guarded by schema_mutex_
+  std::atomic<uint64_t> generation_{1};  // of schema_; incremented after it is set
+  PlanCache prepared_{{max_prepared, max_prepared_bytes}};
+  PlanCache queries_{{max_query_plans, max_query_plan_bytes}};
+  StatementHistory history_;
+  // Hashes of texts seen once. A plan is cached only when its text is repeated.
+  std::array<std::atomic<uint64_t>, 4096> seen_{};
+};
+
+// Cassandra's id of a prepared statement: MD5 of the keyspace (unless every table is qualified) and the text.
+base::Bytes statement_id(std::string_view keyspace, std::string_view text);
+
+}  // namespace sibyl::engine

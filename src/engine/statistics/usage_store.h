@@ -1,0 +1,53 @@
+// Persists the counts of usage.h across restarts, as records under a storage id of their own.
+//
+// Changed counts are saved every minute and at a clean shutdown, so a crash loses at most the last minute.
+// Records that cannot be read (damaged, or of another version) are ignored and never prevent a start.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "base/result.h"
+#include "engine/statistics/usage.h"
+#include "schema/schema.h"
+#include "storage/store.h"
+
+namespace sibyl::engine {
+
+inline constexpr uint32_t usage_table_id = 1023;  // the last id of system tables
+
+// Reads the saved counts of tables in this schema. Must be called before anything is counted.
+base::Status load_usage(const storage::Store& store, const schema::Snapshot& schema, Usage& usage);
+
+class UsageKeeper {
+ public:
+  // Borrows `store` and `usage`, and starts saving. `every_minute` is called each minute on the same thread.
+  UsageKeeper(
+      storage::Store& store, Usage& usage, std::function<schema::SnapshotPtr()> schema,
+      std::function<void()> every_minute = [] {});
+  // Saves a last time.
+  ~UsageKeeper();
+
+  base::Status save();
+
+ private:
+  void run();
+
+  storage::Store& store_;
+  Usage& usage_;
+  const std::function<schema::SnapshotPtr()> schema_;
+  const std::function<void()> every_minute_;
+  std::mutex saving_;  // serialises save()
+  // For each record in the store: the change number of the saved contents. Guarded by saving_.
+  std::map<base::Bytes, uint64_t> saved_;
+  uint64_t saves_ = 0;  // guarded by saving_
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool stopping_ = false;  // guarded by mutex_
+  std::thread thread_;
+};
+
+}  // namespace sibyl::engine

@@ -1,0 +1,106 @@
+#include "engine/system_tables/monitor_tables.h"
+
+#include "engine/inet.h"
+#include "engine/system_tables/monitor_rows.h"
+#include "storage/internals.h"
+#include "types/value.h"
+
+namespace sibyl::engine {
+namespace {
+
+SystemRow client_row(const Client& client) {
+  SystemRow row = {{"address", inet(client.address, "0.0.0.0")},
+                   {"port", types::encode_int32(client.port)},
+                   {"client_options", text_map(client.options)},
+                   {"connection_stage", client.stage},
+                   {"hostname", client.address},
+                   {"protocol_version", types::encode_int32(client.protocol_version)},
+                   {"request_count", types::encode_int64(static_cast<int64_t>(client.request_count))},
+                   {"ssl_enabled", types::encode_boolean(!client.tls_protocol.empty())},
+                   {"username", client.role}};
+  if (!client.driver_name.empty()) row.emplace_back("driver_name", client.driver_name);
+  if (!client.driver_version.empty()) row.emplace_back("driver_version", client.driver_version);
+  if (!client.tls_protocol.empty()) {
+    row.emplace_back("ssl_cipher_suite", client.tls_cipher_suite);
+    row.emplace_back("ssl_protocol", client.tls_protocol);
+  }
+  if (!client.keyspace.empty()) row.emplace_back("keyspace_name", client.keyspace);
+  return row;
+}
+
+}  // namespace
+
+void MonitorTables::install_monitored(SystemTables& tables, const char* table, Rows rows) {
+  tables.set_source("system_views", table, [this, rows = std::move(rows)] {
+    std::lock_guard lock(mutex_);
+    return monitor_ != nullptr ? rows(*monitor_) : std::vector<SystemRow>();
+  });
+}
+
+void MonitorTables::install(SystemTables& tables, Engine& engine, const Options& options) {
+  tables.set_source("system_views", "caches", [this, &engine] {
+    const storage::StoreStatistics store = engine.store().statistics();
+    update_rates(store);
+    const auto* internals = dynamic_cast<const storage::Internals*>(&engine.store());
+    const uint64_t entries = internals != nullptr ? internals->cache_entries() : 0;
+    std::lock_guard lock(rates_mutex_);
+    return cache_rows(store, entries, cache_hits_.per_second(), cache_requests_.per_second());
+  });
+  tables.set_source("system_views", "max_sstable_size",
+                    [&engine] { return max_file_rows(engine.store(), *engine.schema()); });
+  tables.set_source("system_views", "max_partition_size",
+                    [&engine] { return max_partition_rows(engine.store(), *engine.schema()); });
+  tables.set_source("system_views", "system_logs", [logs = options.recent_logs] {
+    return logs ? log_rows(logs()) : std::vector<SystemRow>();
+  });
+  tables.set_source("system_views", "gossip_info", [&engine, &tables] {
+    return gossip_rows(tables.node(), engine.schema()->version, engine.store().statistics().bytes_on_disk);
+  });
+  tables.set_source("system_views", "clients", [this] {
+    std::vector<SystemRow> rows;
+    std::lock_guard lock(clients_mutex_);
+    if (clients_)
+      for (const Client& client : clients_()) rows.push_back(client_row(client));
+    return rows;
+  });
+  install_monitored(tables, "thread_pools",
+                    [](const Monitor& monitor) { return thread_pool_rows(monitor.thread_pools()); });
+  install_monitored(tables, "queries", [](const Monitor& monitor) { return query_rows(monitor.running()); });
+  install_monitored(tables, "batch_metrics",
+                    [](const Monitor& monitor) { return batch_metric_rows(monitor.activity()); });
+  install_monitored(tables, "cql_metrics", [&engine](const Monitor& monitor) {
+    const Engine::Statistics known = engine.statistics();
+    return cql_metric_rows(monitor.activity(), known.prepared, known.prepared_evicted);
+  });
+  install_measures(tables, engine);
+}
+
+void MonitorTables::update_rates(const storage::StoreStatistics& store) {
+  std::lock_guard lock(rates_mutex_);
+  const auto now = std::chrono::steady_clock::now();
+  cache_hits_.update(store.cache_hits, now);
+  cache_requests_.update(store.cache_hits + store.cache_misses, now);
+}
+
+void MonitorTables::install_measures(SystemTables& tables, Engine& engine) {
+  static constexpr std::pair<const char*, TableMeasure> latencies[] = {
+      {"coordinator_read_latency", TableMeasure::coordinator_read},
+      {"coordinator_scan_latency", TableMeasure::coordinator_scan},
+      {"coordinator_write_latency", TableMeasure::coordinator_write},
+      {"local_read_latency", TableMeasure::local_read},
+      {"local_scan_latency", TableMeasure::local_scan},
+      {"local_write_latency", TableMeasure::local_write}};
+  for (const auto& [table, measure] : latencies)
+    install_monitored(tables, table, [&engine, measure = measure](const Monitor& monitor) {
+      return latency_rows(monitor.activity(), *engine.schema(), measure);
+    });
+  static constexpr std::pair<const char*, TableMeasure> counts[] = {
+      {"rows_per_read", TableMeasure::rows_per_read},
+      {"tombstones_per_read", TableMeasure::tombstones_per_read}};
+  for (const auto& [table, measure] : counts)
+    install_monitored(tables, table, [&engine, measure = measure](const Monitor& monitor) {
+      return per_read_rows(monitor.activity(), *engine.schema(), measure);
+    });
+}
+
+}  // namespace sibyl::engine

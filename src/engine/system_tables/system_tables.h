@@ -1,0 +1,79 @@
+// The system keyspaces: their schema and their rows.
+//
+// The rows are in a separate store in memory and are created again at each start. Rows about the schema and
+// the node are updated when those change. Rows about prepared statements, sizes, clients and the like are
+// created when they are read. Thread-safe.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "engine/system_rows.h"
+#include "schema/schema.h"
+#include "storage/store.h"
+
+namespace sibyl::engine {
+
+// The token of the only node, which owns the whole ring.
+inline constexpr const char* node_token = "0";
+inline constexpr const char* partitioner_class = "org.apache.cassandra.dht.Murmur3Partitioner";
+inline constexpr uint16_t storage_port = 7000;  // Cassandra's default; nothing listens there
+
+// Contents of system.local for this server.
+struct Node {
+  Bytes host_id;
+  std::string cluster_name;
+  std::string data_center = "datacenter1", rack = "rack1";
+  std::string address = "127.0.0.1";  // numeric
+  uint16_t port = 9042;
+  int64_t started_seconds = 0;
+};
+
+// Created once. Their storage ids are below those of users' tables.
+const std::vector<schema::KeyspacePtr>& system_schema_keyspaces();
+// REQUIRES: the table exists.
+const schema::Table& system_table(std::string_view keyspace, std::string_view name);
+
+class SystemTables {
+ public:
+  // Borrows both arguments, which must outlive the object.
+  SystemTables(storage::Store& store, base::Clock& clock) : store_(store), clock_(clock) {}
+
+  // Updates the rows about the schema to `after`. Writes only keyspaces that differ from `before` (nullptr:
+  // all). system.local's schema_version is updated in the same commit.
+  base::Status show_schema(const schema::Snapshot* before, const schema::Snapshot& after);
+  base::Status show_node(Node node);
+  base::Status show_settings(const std::map<std::string, std::string>& settings);
+  Node node() const;
+
+  // Adds rows of system_traces, and deletes the sessions in `evicted`.
+  void publish_trace(const SystemRow& session, const std::vector<SystemRow>& events,
+                     const std::vector<Bytes>& evicted);
+
+  // Creates the rows of a table when it is read.
+  using Source = std::function<std::vector<SystemRow>()>;
+  // Must be called before the first read. REQUIRES: the system table exists.
+  void set_source(std::string_view keyspace, std::string_view table, Source source);
+  // Must be called before reading a system table. Creates its rows if it has a source.
+  base::Status refresh(const schema::Table& table);
+
+ private:
+  void put_local(storage::WriteSet& writes);
+
+  storage::Store& store_;
+  base::Clock& clock_;
+  mutable std::mutex mutex_;  // guards the members below, and serialises rewrites of a table
+  Node node_;
+  Bytes schema_version_;
+  std::map<uint32_t, Source> sources_;
+};
+
+}  // namespace sibyl::engine

@@ -1,0 +1,99 @@
+#include "execute/index/build.h"
+
+#include <limits>
+
+#include "execute/read/reader.h"
+#include "row/record_key.h"
+
+namespace sibyl::execute {
+
+namespace {
+
+base::Error corrupt() {
+  return base::Error(base::ErrorCode::server, "A stored record cannot be decoded: the data is damaged");
+}
+
+base::Status write_change(const BuildTarget& target, const RowChange& change, storage::WriteSet& writes,
+                          LeftOut& left_out) {
+  if (target.index != nullptr) return write_index_change(*target.index, change, writes);
+  if (change.is_static) return {};
+  SIBYL_ASSIGN(const size_t too_long, write_view_change(target.view, change, writes));
+  if (too_long != 0 && left_out.rows++ == 0) left_out.partition_key = Bytes(change.partition_key);
+  return {};
+}
+
+}  // namespace
+
+base::Result<BuildStep> next_build_step(const schema::Table& table, const storage::Store& store,
+                                        BytesView position) {
+  BuildStep step;
+  const Bytes end = row::table_end(table.storage_id);
+  const auto records =
+      store.iterate(position.empty() ? row::table_begin(table.storage_id) : Bytes(position), end);
+  // A row's key if some rows of its partition are done, otherwise the prefix of a partition.
+  row::RecordKey parsed, begins;
+  const bool is_within = row::parse_record_key(position, begins) && begins.kind == row::RecordKind::row;
+  size_t count = 0, bytes = 0;
+  for (records->seek_to_first(); records->valid(); records->next(), ++count) {
+    const BytesView key = records->key();
+    if (!row::parse_record_key(key, parsed)) return base::fail(corrupt());
+    const BytesView prefix = parsed.prefix(key);
+    if (step.partitions.empty() || step.partitions.back() != prefix) {
+      // The rest of a partition that is built in parts forms a separate step.
+      if (!step.from.empty()) {
+        step.next = Bytes(prefix);
+        return step;
+      }
+      step.partitions.emplace_back(prefix);
+      if (count == 0 && is_within && begins.prefix(position) == prefix) step.from = Bytes(begins.rest);
+    }
+    if (count < BuildStep::max_records && bytes < BuildStep::max_bytes) {
+      bytes += key.size() + records->value().size();
+      continue;
+    }
+    // A partition that does not fit forms separate steps, in parts.
+    if (step.partitions.size() == 1) {
+      if (parsed.kind != row::RecordKind::row) continue;
+      step.to = Bytes(parsed.rest);
+      step.next = Bytes(key);
+    } else {
+      step.next = Bytes(step.partitions.back());
+      step.partitions.pop_back();
+    }
+    return step;
+  }
+  SIBYL_TRY(records->status());
+  return step;
+}
+
+base::Result<LeftOut> add_existing(const schema::Table& table, const BuildTarget& target,
+                                   const storage::Store& store, const BuildStep& step,
+                                   storage::WriteSet& writes) {
+  ReadPlan plan;
+  plan.table = &table;
+  // Earlier than any expiry, so nothing has expired.
+  plan.now_seconds = std::numeric_limits<int64_t>::min();
+  for (const Bytes& prefix : step.partitions)
+    if (!row::decode_partition_key(prefix, plan.keys.emplace_back())) return base::fail(corrupt());
+  plan.intervals.push_back({step.from, step.to});
+  SIBYL_ASSIGN(const std::unique_ptr<Reader> reader, open_reader(store, plan));
+  const row::Fragment nothing;
+  LeftOut left_out;
+  while (true) {
+    SIBYL_ASSIGN(const bool has_partition, reader->next_partition());
+    if (!has_partition) return left_out;
+    if (step.from.empty() && exists(reader->static_row()))
+      SIBYL_TRY(write_change(target,
+                             {table, reader->partition_key(), {}, true, nothing, reader->static_row()},
+                             writes, left_out));
+    while (true) {
+      SIBYL_ASSIGN(const bool has_row, reader->next_row());
+      if (!has_row) break;
+      SIBYL_TRY(write_change(
+          target, {table, reader->partition_key(), reader->clustering(), false, nothing, reader->row()},
+          writes, left_out));
+    }
+  }
+}
+
+}  // namespace sibyl::execute

@@ -1,0 +1,45 @@
+// Adds existing rows to a new index or view, in steps that each fit into one write set. Used by the engine's
+// builder.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "execute/index/maintenance.h"
+
+namespace sibyl::execute {
+
+// Either an index or a view.
+struct BuildTarget {
+  const schema::Index* index = nullptr;
+  schema::TablePtr view;
+};
+
+// Some whole partitions, or a part of one.
+struct BuildStep {
+  static constexpr size_t max_records = 512;
+  static constexpr size_t max_bytes = 4u << 20;  // total, except for the last record
+  std::vector<Bytes> partitions;                 // their prefixes, in order; empty: the table is done
+  Bytes from;  // clustering range, if there is only one partition; otherwise everything
+  std::optional<Bytes> to;
+  Bytes next;  // start of the next step; empty: this was the last one
+};
+
+// Returns the step at `position` (BuildStep::next; empty for the first step). Takes no locks: concurrent
+// writes maintain the index or view themselves.
+base::Result<BuildStep> next_build_step(const schema::Table& table, const storage::Store& store,
+                                        BytesView position);
+
+// Rows that cannot be in the target.
+struct LeftOut {
+  uint64_t rows = 0;
+  Bytes partition_key;  // of the first such row, serialised
+};
+
+// Adds the target's entries for the rows of the step. Rows whose view key would be too long are left out and
+// counted. REQUIRES: the step's partitions are locked.
+base::Result<LeftOut> add_existing(const schema::Table& table, const BuildTarget& target,
+                                   const storage::Store& store, const BuildStep& step,
+                                   storage::WriteSet& writes);
+
+}  // namespace sibyl::execute

@@ -1,0 +1,32 @@
+// A row of a base table before and after a write. Indexes, views and vector graphs are maintained from it.
+#pragma once
+
+#include "base/bytes.h"
+#include "row/fragment.h"
+#include "schema/schema.h"
+
+namespace sibyl::execute {
+
+using base::Bytes;
+using base::BytesView;
+
+// One row of a base table, before and after a write set. The fragments hold the marker and cells that no
+// deletion covers, including expired ones (see Marker::is_live, Cell::is_live). They hold no tombstones and
+// no cells of dropped columns. A row that does not exist is an empty fragment; at least one of the two rows
+// exists. `original_clustering` is that of the record. Views are valid until the function that receives the
+// change returns.
+struct RowChange {
+  const schema::Table& table;
+  BytesView partition_key;  // serialised
+  BytesView clustering;     // as in the record's key; empty for the static row
+  bool is_static = false;
+  const row::Fragment& before;
+  const row::Fragment& after;
+};
+
+// Returns true if there is a row, even an expired one.
+inline bool exists(const row::Fragment& row) {
+  return row.marker.exists() || !row.cells.empty();
+}
+
+}  // namespace sibyl::execute

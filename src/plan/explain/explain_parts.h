@@ -1,0 +1,38 @@
+// Shared by the parts of explain(). Internal to src/plan/explain.
+#pragma once
+
+#include <string>
+
+#include "plan/explain/explain.h"
+
+namespace sibyl::plan {
+
+struct Select;
+struct Modification;
+
+void explain_select(const cql::Select& select, const Select& plan, const Prepared& prepared,
+                    Explanation& out);
+void explain_modification(const cql::Insert& insert, const Modification& plan, Explanation& out);
+void explain_modification(const cql::Update& update, const Modification& plan, Explanation& out);
+void explain_modification(const cql::Delete& statement, const Modification& plan, Explanation& out);
+
+// "shop.orders".
+std::string qualified(const schema::Table& table);
+
+// Divides a WHERE clause into relations that select partitions, that bound rows, and that are checked per
+// row.
+struct SortedRelations {
+  std::vector<std::string> partition, clustering, filters;
+  std::optional<uint64_t> partitions = 1;  // number of keys; nullopt if it depends on bound values
+  std::optional<uint64_t> rows = 1;        // rows per partition, if the whole key is named
+};
+SortedRelations sort_relations(const schema::Table& table, const std::vector<cql::Relation>& where,
+                               bool names_partitions,
+                               const std::vector<const schema::Column*>& filtered_columns);
+
+// "k = 1 AND c > 5", or "all" for no relations.
+std::string joined(const std::vector<std::string>& relations);
+// "3", or "n" if unknown.
+std::string counted(const std::optional<uint64_t>& count);
+
+}  // namespace sibyl::plan

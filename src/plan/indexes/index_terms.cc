@@ -1,0 +1,100 @@
+#include "plan/indexes/index_terms.h"
+
+#include "types/fold.h"
+#include "types/keys/key.h"
+
+namespace sibyl::plan {
+
+using types::Kind;
+
+namespace {
+
+// Longer values share a term; the rows themselves decide.
+constexpr size_t max_term_bytes = 1024;
+
+// True if the bytes of values sort in the order of the type.
+bool is_raw(const types::Type& type) {
+  return type.kind() == Kind::text || type.kind() == Kind::ascii || type.kind() == Kind::blob;
+}
+
+// True if keys of the type have a bounded size and need no truncation.
+bool is_short(const types::Type& type) {
+  switch (type.kind()) {
+    case Kind::tinyint:
+    case Kind::smallint:
+    case Kind::int_:
+    case Kind::bigint:
+    case Kind::timestamp:
+    case Kind::date:
+    case Kind::time:
+    case Kind::float_:
+    case Kind::double_:
+    case Kind::boolean:
+    case Kind::uuid:
+    case Kind::timeuuid:
+      return true;
+    default:
+      return false;
+  }
+}
+
+void append(const types::Type& type, BytesView value, Bytes& out) {
+  if (is_short(type)) {
+    types::encode_key(type, value, false, out);
+  } else if (is_raw(type)) {
+    types::encode_raw_key(value.substr(0, max_term_bytes), out);
+  } else {
+    Bytes key;
+    types::encode_key(type, value, false, key);
+    types::encode_raw_key(BytesView(key).substr(0, max_term_bytes), out);
+  }
+}
+
+bool skip_one(const types::Type& type, BytesView& bytes) {
+  if (is_short(type)) return types::decode_key(type, false, bytes).has_value();
+  return types::decode_raw_key(bytes).has_value();
+}
+
+}  // namespace
+
+Bytes analysed(const schema::TextAnalysis& analysis, BytesView value) {
+  using Case = schema::TextAnalysis::Case;
+  Bytes text = analysis.letters == Case::lower   ? types::lower_case(value)
+               : analysis.letters == Case::upper ? types::upper_case(value)
+                                                 : Bytes(value);
+  if (analysis.normalise) text = types::compose(text);
+  if (analysis.ascii) text = types::fold_to_ascii(text);
+  return text;
+}
+
+TermForm TermForm::of(const schema::Table& table, const schema::Index& index) {
+  const schema::Column& column = *table.find_by_id(index.column_id);
+  TermForm form;
+  form.value = schema::indexed_type(column, index.target).get();
+  if (index.target == schema::Index::Target::entries) form.key = column.type->map_key().get();
+  form.analysis = schema::analysis_of(index);
+  return form;
+}
+
+Bytes TermForm::term(BytesView entry_key, BytesView indexed) const {
+  Bytes out;
+  if (key != nullptr) append(*key, entry_key, out);
+  if (analysis.exists())
+    append(*value, analysed(analysis, indexed), out);
+  else
+    append(*value, indexed, out);
+  return out;
+}
+
+Bytes TermForm::prefix_of(BytesView text) const {
+  Bytes out;
+  append(*value, analysed(analysis, text), out);
+  out.resize(out.size() - 2);  // without the terminator of a raw component
+  return out;
+}
+
+bool TermForm::skip(BytesView& bytes) const {
+  return (key == nullptr || skip_one(*key, bytes)) && skip_one(*value, bytes);
+}
+
+}  // namespace sibyl::plan

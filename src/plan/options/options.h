@@ -1,0 +1,73 @@
+// The properties of tables and keyspaces (WITH ...), checked as in Cassandra and stored in the form of its
+// schema tables. Most have no effect here, but all of them round-trip.
+#pragma once
+
+#include <initializer_list>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "cql/ast.h"
+#include "plan/numbers/java_numbers.h"
+#include "schema/schema.h"
+
+namespace sibyl::plan {
+
+using OptionMap = std::map<std::string, std::string>;
+
+// Properties by name. A name given twice is refused.
+class PropertySet {
+ public:
+  // Properties named in `ignored` are skipped.
+  static base::Result<PropertySet> of(const cql::Properties& properties,
+                                      const std::set<std::string>& ignored = {});
+
+  bool has(const std::string& name) const { return values_.contains(name); }
+  // Returns nullopt if not given, and an error if the property has the other form.
+  base::Result<std::optional<std::string>> text(const std::string& name) const;
+  base::Result<std::optional<OptionMap>> map(const std::string& name) const;
+  base::Result<std::optional<bool>> boolean(const std::string& name) const;
+  base::Result<std::optional<int32_t>> integer(const std::string& name) const;
+  base::Result<std::optional<double>> fraction(const std::string& name) const;
+  // Refuses names that are not in `known`.
+  base::Status check_known(std::span<const std::string_view> known) const;
+  base::Status check_known(std::initializer_list<std::string_view> known) const {
+    return check_known(std::span(known.begin(), known.size()));
+  }
+
+ private:
+  std::map<std::string, const cql::Property*> values_;
+};
+
+// Cassandra checks options in two steps and the table's existence in between. The same order is kept here so
+// that errors match. Step 1: reads the properties into `options` (the defaults, or an existing table's).
+base::Status read_table_options(const PropertySet& properties, bool is_new, schema::TableOptions& options);
+// Step 2: checks for unknown names and bounds.
+base::Status check_table_options(const PropertySet& properties, const schema::TableOptions& options);
+
+// All properties that a table may have, in lower case and sorted.
+std::span<const std::string_view> table_property_names();
+
+// The `id` property, or nullopt if not given.
+base::Result<std::optional<base::Bytes>> read_table_id(const PropertySet& properties);
+
+// Single options.
+base::Result<OptionMap> read_caching(const OptionMap& given);
+base::Result<OptionMap> read_compression(const OptionMap& given);
+base::Result<OptionMap> read_compaction(const OptionMap& given);
+base::Status check_compaction(const OptionMap& compaction);
+base::Result<std::string> read_speculative_retry(const std::string& given);
+
+// A keyspace's replication from WITH replication = {...}, with the full class name. `previous` is empty for a
+// new keyspace. `datacenter` is this server's: NetworkTopologyStrategy must not name another. Adds a warning
+// if there are more replicas than nodes.
+base::Result<OptionMap> read_replication(const std::string& keyspace, const OptionMap& given,
+                                         const OptionMap& previous, const std::string& datacenter,
+                                         std::vector<std::string>& warnings);
+
+}  // namespace sibyl::plan

@@ -1,0 +1,33 @@
+// The WHERE clause of a materialized view, bound and evaluated. It has no markers.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "plan/restrictions/restrictions.h"
+
+namespace sibyl::plan {
+
+// Selects rows of the base table by key. Only key columns may be restricted.
+struct ViewFilter {
+  RestrictionsPtr where;
+  bool excludes_all = false;  // has a comparison with null
+  Scratch scratch;
+  std::optional<std::vector<Bytes>> partition_keys;  // sorted; nullopt: all partitions in `tokens`
+  TokenRange tokens;
+  std::vector<Interval> intervals;
+  std::vector<Filter> filters;
+};
+
+// The relations in the form that a view stores. Calls of user-defined functions, and of functions such as
+// now(), are evaluated here and replaced by their values: the content of a view depends only on its base
+// table. REQUIRES: the relations are valid in a SELECT.
+base::Result<std::string> view_clause(const std::vector<cql::Relation>& where, const schema::Snapshot& schema,
+                                      const schema::Table& base, int64_t now_micros);
+
+// Returns nullptr if the view has every row with a complete key, because only IS NOT NULL was written.
+base::Result<std::unique_ptr<const ViewFilter>> bind_view_filter(const schema::ViewDefinition& view,
+                                                                 const schema::Table& base);
+
+}  // namespace sibyl::plan

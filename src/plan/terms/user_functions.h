@@ -1,0 +1,33 @@
+// User-defined functions and aggregates in the form that calls use.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "plan/terms/functions.h"
+#include "schema/schema.h"
+
+namespace sibyl::plan {
+
+struct UserAggregation {
+  FunctionPtr state, final;  // final is nullptr if the state is the result
+  std::optional<Bytes> initial;
+};
+
+// All overloads of a name, including aggregates. The lookup is recorded in `uses`. Bodies are compiled once
+// per definition and kept while the schema has it.
+base::Result<std::vector<FunctionPtr>> user_functions(const schema::Snapshot& schema,
+                                                      const std::string& keyspace, const std::string& name,
+                                                      std::vector<FunctionUse>& uses);
+
+// The definitions behind a name. Equal results mean that nothing about the name has changed.
+std::vector<std::shared_ptr<const void>> overloads_of(const schema::Snapshot& schema,
+                                                      const std::string& keyspace, const std::string& name);
+
+// Compiles the body to check for errors.
+base::Result<std::shared_ptr<const LuaFunction>> compile(const schema::UserFunction& function);
+
+}  // namespace sibyl::plan

@@ -1,0 +1,17 @@
+#include "server/connection/tcp_progress.h"
+
+// <netinet/tcp.h> cannot be used: its tcp_info lacks tcpi_bytes_acked. The two headers cannot be combined.
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+namespace sibyl::server {
+
+uint64_t bytes_acknowledged(int socket) {
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  if (::getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return 0;
+  return info.tcpi_bytes_acked;
+}
+
+}  // namespace sibyl::server

@@ -1,0 +1,64 @@
+// The server's own state: for system_views through the engine, and as HTTP metrics.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "engine/statistics/monitor.h"
+#include "server/http/http.h"
+
+namespace sibyl::server {
+
+struct Shared;
+
+class ServerMonitor final : public engine::Monitor {
+ public:
+  // `shared` must outlive the monitor.
+  explicit ServerMonitor(Shared& shared) : shared_(shared) {}
+
+  engine::Activity activity() const override;
+  std::vector<engine::ThreadPool> thread_pools() const override;
+  std::vector<engine::RunningRequest> running() const override;
+
+  // How often an idle connection has released its receive memory.
+  uint64_t rests() const;
+  // Memory of incomplete messages.
+  size_t incoming_bytes() const;
+  // Requests in flight, and those of them that are held until their client has read earlier results.
+  size_t requests_in_flight() const;
+  size_t held_requests() const;
+
+  // The pages /metrics, /health, /ready and /status. `address` is where CQL is served.
+  std::map<std::string, Http::Page> pages(const std::string& address);
+
+  struct TableSize {
+    std::string keyspace, table;
+    uint64_t bytes = 0, partitions = 0;
+  };
+
+ private:
+  // Cached for a minute.
+  std::vector<TableSize> table_sizes();
+  HttpAnswer metrics();
+  HttpAnswer status(const std::string& address);
+
+  Shared& shared_;
+  const std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
+  std::mutex mutex_;  // guards what follows
+  std::vector<TableSize> table_sizes_;
+  std::chrono::steady_clock::time_point table_sizes_time_{};
+};
+
+// Resource usage of this process, as the operating system reports it.
+struct ProcessUsage {
+  double cpu_seconds = 0;
+  uint64_t resident_bytes = 0, virtual_bytes = 0;
+  uint64_t open_descriptors = 0, max_descriptors = 0, threads = 0;
+  int64_t started_seconds = 0;  // since the epoch
+};
+ProcessUsage process_usage();
+
+}  // namespace sibyl::server

@@ -1,0 +1,191 @@
+#include "server/monitoring/request_metrics.h"
+
+#include <unordered_set>
+
+#include "plan/statements/modify.h"
+#include "plan/statements/select.h"
+#include "schema/storage_ids.h"
+#include "server/in_flight_request.h"
+
+namespace sibyl::server {
+
+using engine::StatementKind;
+using engine::TableMeasure;
+
+namespace {
+
+constexpr std::array error_codes = {base::ErrorCode::server,
+                                    base::ErrorCode::protocol,
+                                    base::ErrorCode::bad_credentials,
+                                    base::ErrorCode::unavailable,
+                                    base::ErrorCode::overloaded,
+                                    base::ErrorCode::bootstrapping,
+                                    base::ErrorCode::truncate,
+                                    base::ErrorCode::write_timeout,
+                                    base::ErrorCode::read_timeout,
+                                    base::ErrorCode::read_failure,
+                                    base::ErrorCode::function_failure,
+                                    base::ErrorCode::write_failure,
+                                    base::ErrorCode::cdc_write_failure,
+                                    base::ErrorCode::cas_write_unknown,
+                                    base::ErrorCode::syntax,
+                                    base::ErrorCode::unauthorized,
+                                    base::ErrorCode::invalid,
+                                    base::ErrorCode::config,
+                                    base::ErrorCode::already_exists,
+                                    base::ErrorCode::unprepared};
+
+size_t error_slot(base::ErrorCode code) {
+  for (size_t i = 0; i < error_codes.size(); ++i)
+    if (error_codes[i] == code) return i;
+  return 0;
+}
+
+uint64_t micros(std::chrono::steady_clock::duration duration) {
+  const auto count = std::chrono::duration_cast<std::chrono::microseconds>(duration).count();
+  return count < 0 ? 0 : static_cast<uint64_t>(count);
+}
+
+struct KindOfPlan {
+  StatementKind operator()(const std::shared_ptr<const plan::Select>& select) const {
+    const bool names_partitions = select->where->partitions() == plan::Restrictions::Partitions::keys &&
+                                  select->where->index_uses().empty() && select->nearest == nullptr;
+    return names_partitions ? StatementKind::select : StatementKind::scan;
+  }
+  StatementKind operator()(const std::shared_ptr<const plan::Modification>& write) const {
+    if (write->conditions) return StatementKind::conditional;
+    if (write->is_counter) return StatementKind::counter;
+    switch (write->kind) {
+      case plan::Modification::Kind::insert:
+        return StatementKind::insert;
+      case plan::Modification::Kind::update:
+        return StatementKind::update;
+      case plan::Modification::Kind::delete_:
+        return StatementKind::delete_;
+    }
+    return StatementKind::other;
+  }
+  StatementKind operator()(const std::shared_ptr<const plan::Batch>&) const { return StatementKind::batch; }
+  StatementKind operator()(const plan::Truncate&) const { return StatementKind::truncate; }
+  StatementKind operator()(const plan::Use&) const { return StatementKind::other; }
+  StatementKind operator()(const plan::Describe&) const { return StatementKind::other; }
+  StatementKind operator()(const plan::Explain&) const { return StatementKind::other; }
+  template <typename Definition>
+  StatementKind operator()(const Definition&) const {
+    return StatementKind::definition;
+  }
+};
+
+// The index in batch_partitions_: logged, unlogged, counter.
+size_t batch_slot(const InFlightRequest& request) {
+  if (!request.plan) return static_cast<size_t>(request.batch.kind);
+  const auto* batch = std::get_if<std::shared_ptr<const plan::Batch>>(&request.plan->plan);
+  if (batch == nullptr || (*batch)->kind == cql::Batch::Kind::logged) return 0;
+  return (*batch)->kind == cql::Batch::Kind::unlogged ? 1 : 2;
+}
+
+}  // namespace
+
+StatementKind kind_of(const InFlightRequest& request) {
+  if (request.plan) return std::visit(KindOfPlan{}, request.plan->plan);
+  return request.batch_tables.empty() ? StatementKind::other : StatementKind::batch;
+}
+
+void RequestMetrics::count(const InFlightRequest& request, Time now) {
+  const StatementKind kind = kind_of(request);
+  const uint64_t taken = micros(now - request.arrived);
+  latencies_[static_cast<size_t>(kind)].record(taken);
+  const bool is_understood = request.plan || !request.batch_tables.empty();
+  if (is_understood) (request.is_execute ? prepared_ : regular_).add();
+  if (!request.result->has_value()) return;
+  if (kind == StatementKind::batch)
+    batch_partitions_[batch_slot(request)].record((*request.result)->partitions_written);
+  count_tables(request, taken, micros(now - request.started), kind);
+}
+
+void RequestMetrics::count_tables(const InFlightRequest& request, uint64_t taken, uint64_t local,
+                                  StatementKind kind) {
+  if (kind == StatementKind::select || kind == StatementKind::scan) {
+    const bool is_scan = kind == StatementKind::scan;
+    if (request.plan->tables.front()->is_virtual) return;
+    Table& table = table_of(request.plan->tables.front()->storage_id);
+    record(table, is_scan ? TableMeasure::coordinator_scan : TableMeasure::coordinator_read, taken);
+    record(table, is_scan ? TableMeasure::local_scan : TableMeasure::local_read, local);
+    record(table, TableMeasure::rows_per_read, (*request.result)->rows_read);
+    record(table, TableMeasure::tombstones_per_read, (*request.result)->tombstones_read);
+    return;
+  }
+  const auto write = [&](uint32_t storage_id) {
+    Table& table = table_of(storage_id);
+    record(table, TableMeasure::coordinator_write, taken);
+    record(table, TableMeasure::local_write, local);
+  };
+  if (!request.plan) {
+    for (const uint32_t table : request.batch_tables) write(table);
+  } else if (kind <= StatementKind::batch) {
+    for (const schema::TablePtr& table : request.plan->tables) write(table->storage_id);
+  }
+}
+
+RequestMetrics::Table& RequestMetrics::table_of(uint32_t storage_id) {
+  if (recent_ != nullptr && recent_id_ == storage_id) return *recent_;
+  auto found = tables_.find(storage_id);
+  if (found == tables_.end()) {
+    const std::lock_guard lock(tables_mutex_);
+    found = tables_.try_emplace(storage_id).first;
+  }
+  recent_id_ = storage_id;
+  recent_ = &found->second;
+  return *recent_;
+}
+
+void RequestMetrics::record(Table& table, TableMeasure measure, uint64_t value) {
+  std::unique_ptr<base::Histogram>& histogram = table.measures[static_cast<size_t>(measure)];
+  if (!histogram) {
+    const std::lock_guard lock(tables_mutex_);
+    histogram = std::make_unique<base::Histogram>();
+  }
+  histogram->record(value);
+}
+
+void RequestMetrics::forget_dropped(const schema::Snapshot& schema) {
+  const std::unordered_set<uint32_t> present = schema::table_ids(schema);
+  recent_ = nullptr;
+  const std::lock_guard lock(tables_mutex_);
+  std::erase_if(tables_, [&](const auto& entry) { return !present.contains(entry.first); });
+}
+
+void RequestMetrics::count_prepare(Time arrived, Time now) {
+  latencies_[static_cast<size_t>(StatementKind::prepare)].record(micros(now - arrived));
+}
+
+void RequestMetrics::count_error(base::ErrorCode code) {
+  errors_[error_slot(code)].add();
+}
+
+void RequestMetrics::add_to(engine::Activity& activity) const {
+  for (size_t i = 0; i < latencies_.size(); ++i) activity.latencies[i].add(latencies_[i].snapshot());
+  for (size_t i = 0; i < error_codes.size(); ++i)
+    activity.errors[static_cast<int32_t>(error_codes[i])] += errors_[i].value();
+  activity.prepared_executions += prepared_.value();
+  activity.regular_executions += regular_.value();
+  activity.bytes_received += bytes_received_.value();
+  activity.bytes_sent += bytes_sent_.value();
+  activity.slow_requests += slow_.value();
+  for (size_t i = 0; i < batch_partitions_.size(); ++i)
+    activity.batch_partitions[i].add(batch_partitions_[i].snapshot());
+  const std::lock_guard lock(tables_mutex_);
+  for (const auto& [id, table] : tables_) {
+    auto& measures = activity.tables[id];
+    for (size_t i = 0; i < table.measures.size(); ++i)
+      if (table.measures[i]) measures[i].add(table.measures[i]->snapshot());
+  }
+}
+
+uint64_t RequestMetrics::answered() const {
+  uint64_t sum = 0;
+  for (const base::Histogram& latency : latencies_) sum += latency.snapshot().count;
+  return sum;
+}
+
+}  // namespace sibyl::server

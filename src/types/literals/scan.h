@@ -1,0 +1,67 @@
+// Scans the text of literals from front to back.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string_view>
+
+namespace sibyl::types {
+
+inline constexpr bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+// REQUIRES: `lower` has lower-case letters only.
+inline bool equals_ignoring_case(std::string_view text, std::string_view lower) {
+  if (text.size() != lower.size()) return false;
+  for (size_t i = 0; i < text.size(); ++i)
+    if ((text[i] | 0x20) != lower[i]) return false;
+  return true;
+}
+
+// Like Java's String.trim().
+inline std::string_view trim(std::string_view text) {
+  while (!text.empty() && static_cast<unsigned char>(text.front()) <= ' ') text.remove_prefix(1);
+  while (!text.empty() && static_cast<unsigned char>(text.back()) <= ' ') text.remove_suffix(1);
+  return text;
+}
+
+// Parses an integer like Java's parseLong: an optional sign, then digits and nothing else.
+bool parse_integer(std::string_view text, int64_t& value);
+
+class Scanner {
+ public:
+  explicit Scanner(std::string_view text) : rest_(text) {}
+
+  std::string_view rest() const { return rest_; }
+  bool at_end() const { return rest_.empty(); }
+  bool accept(char c) {
+    if (rest_.empty() || rest_.front() != c) return false;
+    rest_.remove_prefix(1);
+    return true;
+  }
+  bool accept(std::string_view word) {
+    if (!rest_.starts_with(word)) return false;
+    rest_.remove_prefix(word.size());
+    return true;
+  }
+  // Takes as many digits as possible, at most `most`. Returns false if there are fewer than `least`.
+  bool digits(size_t least, size_t most, std::string_view& found) {
+    size_t count = 0;
+    while (count < most && count < rest_.size() && is_digit(rest_[count])) ++count;
+    if (count < least) return false;
+    found = rest_.substr(0, count);
+    rest_.remove_prefix(count);
+    return true;
+  }
+  // The same as a number. Also returns false if it does not fit.
+  bool number(size_t least, size_t most, int64_t& value) {
+    std::string_view found;
+    return digits(least, most, found) && parse_integer(found, value);
+  }
+
+ private:
+  std::string_view rest_;
+};
+
+}  // namespace sibyl::types
