@@ -51,16 +51,9 @@ base::Status check_replicas(const std::vector<schema::TablePtr>& tables, Consist
   return {};
 }
 
-bool is_conditional(const plan::Prepared& plan) {
-  if (const auto* one = std::get_if<std::shared_ptr<const plan::Modification>>(&plan.plan))
-    return (*one)->conditional != nullptr;
-  const auto* batch = std::get_if<std::shared_ptr<const plan::Batch>>(&plan.plan);
-  return batch != nullptr && (*batch)->conditional != nullptr;
-}
-
 // EACH_QUORUM needs a strategy that knows datacenters. Cassandra checks this for conditional writes.
 base::Status check_datacenters(const plan::Prepared& plan, Consistency consistency, const Engine& engine) {
-  if (consistency != Consistency::each_quorum || !is_conditional(plan)) return {};
+  if (consistency != Consistency::each_quorum || !plan.profile.is_conditional) return {};
   const schema::SnapshotPtr schema = engine.schema();
   for (const schema::TablePtr& table : plan.tables) {
     const schema::KeyspacePtr keyspace = schema->find_keyspace(table->keyspace);
@@ -91,14 +84,12 @@ base::Status guard_level(bool reads, Consistency consistency, const plan::Guardr
 
 base::Status check_request(const plan::Prepared& plan, const execute::Request& request, const Engine& engine,
                            const plan::Guardrails& guardrails, std::vector<std::string>& warnings) {
-  const auto* select = std::get_if<std::shared_ptr<const plan::Select>>(&plan.plan);
-  const bool writes = std::holds_alternative<std::shared_ptr<const plan::Modification>>(plan.plan) ||
-                      std::holds_alternative<std::shared_ptr<const plan::Batch>>(plan.plan);
-  if (select == nullptr && !writes) return {};
-  SIBYL_TRY(guard_level(select != nullptr, request.consistency, guardrails, warnings));
-  if (select != nullptr && request.page_size > 0)
-    SIBYL_TRY(
-        plan::guard(guardrails, plan::page_size_guard, request.page_size, (*select)->table->name, warnings));
+  const bool reads = plan.profile.is_read();
+  if (!reads && !plan.profile.is_write()) return {};
+  SIBYL_TRY(guard_level(reads, request.consistency, guardrails, warnings));
+  if (reads && request.page_size > 0)
+    SIBYL_TRY(plan::guard(guardrails, plan::page_size_guard, request.page_size, plan.tables.front()->name,
+                          warnings));
   SIBYL_TRY(check_datacenters(plan, request.consistency, engine));
   return check_replicas(plan.tables, request.consistency, engine);
 }

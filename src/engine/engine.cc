@@ -168,8 +168,7 @@ class EngineImpl final : public Engine {
     std::vector<std::string> warnings;
     if (base::Status status = check_request(*plan, request, *this, options_.guardrails, warnings); !status)
       return done(base::fail(std::move(status.error())));
-    if (std::holds_alternative<std::shared_ptr<const plan::Modification>>(plan->plan) ||
-        std::holds_alternative<std::shared_ptr<const plan::Batch>>(plan->plan))
+    if (plan->profile.is_write())
       if (base::Status status = disk_usage_.check(warnings); !status)
         return done(base::fail(std::move(status.error())));
     if (!warnings.empty()) done = with_warnings(std::move(warnings), std::move(done));
@@ -414,7 +413,7 @@ class EngineImpl final : public Engine {
 
   base::Result<ResultSet> define(const cql::Statement& statement, const std::string& keyspace,
                                  const auth::Login* login) {
-    if (is_about_roles(statement))
+    if (plan::is_about_roles(statement))
       return run_role_statement(
           statement, roles_.requires_login() ? login : nullptr, keyspace, [this] { return schema(); }, roles_,
           options_.data_center);

@@ -90,7 +90,7 @@ class Engine {
   virtual base::Result<plan::PreparedPtr> plan_query(std::string_view text, const std::string& keyspace,
                                                      execute::Trace* trace = nullptr) = 0;
 
-  // Runs any plan. If execute::may_block() is true, the caller must use a thread that may block.
+  // Runs any plan. If plan->profile.may_block is true, the caller must use a thread that may block.
   virtual void execute(plan::PreparedPtr plan, const execute::Request& request, execute::Completion done) = 0;
   virtual void execute_batch(cql::Batch::Kind kind, std::vector<execute::BatchItem> items,
                              const execute::Request& request, execute::Completion done) = 0;

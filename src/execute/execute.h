@@ -31,8 +31,4 @@ void batch(cql::Batch::Kind kind, std::span<const BatchItem> items, const Reques
 
 void truncate(const plan::Prepared& prepared, Environment& environment, Completion done);
 
-// Returns true if running the statement may block for long (scans, many partitions, reads before writes).
-// Such statements must run on the blocking pool.
-bool may_block(const plan::Prepared& prepared);
-
 }  // namespace sibyl::execute

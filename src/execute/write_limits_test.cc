@@ -1,6 +1,5 @@
 #include <gtest/gtest.h>
 
-#include "execute/quick.h"
 #include "execute/write/modify_fixture_test.h"
 #include "types/value.h"
 
@@ -81,7 +80,7 @@ TEST(Modify, OnlyReadsBeforeWritesAndManyRowsMayBlock) {
   const auto blocks = [&](const std::string& text) {
     auto prepared = database.prepare(text);
     EXPECT_TRUE(prepared) << text;
-    return prepared && may_block(**prepared);
+    return prepared && (**prepared).profile.may_block;
   };
   EXPECT_FALSE(blocks("INSERT INTO t (k, v) VALUES (?, ?)"));
   EXPECT_FALSE(blocks("UPDATE t SET l = l + ? WHERE k = ?"));
@@ -99,8 +98,8 @@ TEST(Modify, OnlyReadsBeforeWritesAndManyRowsMayBlock) {
     for (size_t i = 0; i < statements; ++i) text += "INSERT INTO t (k, v) VALUES (1, 1); ";
     return text + "APPLY BATCH";
   };
-  EXPECT_FALSE(blocks(batch_of(max_quick_batch_statements)));
-  EXPECT_TRUE(blocks(batch_of(max_quick_batch_statements + 1)));
+  EXPECT_FALSE(blocks(batch_of(plan::max_quick_batch_statements)));
+  EXPECT_TRUE(blocks(batch_of(plan::max_quick_batch_statements + 1)));
 }
 
 }  // namespace

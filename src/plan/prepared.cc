@@ -175,9 +175,7 @@ bool is_current_type(const schema::UserTypePtr& type, const schema::Snapshot& sc
 }
 
 bool can_become_invalid(const Prepared& prepared) {
-  return std::holds_alternative<std::shared_ptr<const Select>>(prepared.plan) ||
-         std::holds_alternative<std::shared_ptr<const Modification>>(prepared.plan) ||
-         std::holds_alternative<std::shared_ptr<const Batch>>(prepared.plan);
+  return prepared.profile.is_read() || prepared.profile.is_write();
 }
 
 }  // namespace
@@ -239,6 +237,7 @@ base::Result<PreparedPtr> prepare(std::shared_ptr<const cql::Statement> statemen
   for (std::string& warning : binder.take_warnings()) prepared->warnings.push_back(std::move(warning));
   SIBYL_TRY(check_statement(*statement, *prepared, guardrails, prepared->warnings));
   prepared->result_id = metadata_id(prepared->result ? *prepared->result : ResultMetadata{});
+  prepared->profile = make_execution_profile(*prepared, binder.is_compute_heavy());
   return prepared;
 }
 

@@ -12,6 +12,7 @@
 #include "base/bytes.h"
 #include "base/result.h"
 #include "cql/ast.h"
+#include "plan/execution_profile.h"
 #include "plan/guardrails.h"
 #include "schema/schema.h"
 #include "types/type.h"
@@ -91,6 +92,7 @@ struct Prepared {
   std::shared_ptr<Redefinition> redefinition;  // nullptr: markers and columns have never changed
   std::vector<std::string> warnings;
   std::shared_ptr<void> usage;  // owned by the caller, which counts uses in it; set before the plan is shared
+  ExecutionProfile profile;     // how it is scheduled, timed and reported
   std::variant<std::shared_ptr<const Select>, std::shared_ptr<const Modification>,
                std::shared_ptr<const Batch>, Truncate, Use, Definition, Describe, Explain>
       plan;

@@ -96,12 +96,10 @@ class FakeEngine final : public engine::Engine {
       plan->result_id = plan::metadata_id(*plan->result);
     }
     if (command == "warn") plan->warnings = {plan->text.substr(5)};
-    // execute::may_block() decides by the plan: a definition may block, USE may not.
-    if (command == "block" || command == "large" || command == "create" || command == "throw_blocking") {
-      plan->plan = plan::Definition{std::make_shared<const cql::Statement>()};
-    } else {
-      plan->plan = plan::Use{};
-    }
+    plan->plan = plan::Use{};
+    plan->profile.may_block =
+        command == "block" || command == "large" || command == "create" || command == "throw_blocking";
+    if (plan->profile.may_block) plan->profile.kind = plan::StatementKind::definition;
     return plan;
   }
 

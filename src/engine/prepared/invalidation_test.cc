@@ -8,7 +8,6 @@
 
 #include "engine/engine.h"
 #include "engine/test_result.h"
-#include "execute/quick.h"
 #include "types/value.h"
 
 namespace sibyl::engine {
@@ -174,7 +173,7 @@ TEST_F(InvalidationTest, FunctionsAndAggregates) {
   const std::string again =
       "CREATE OR REPLACE FUNCTION f (a int) CALLED ON NULL INPUT RETURNS int LANGUAGE lua AS 'return a - 1'";
   const std::string text = "SELECT f(v) FROM t WHERE k = 1";
-  EXPECT_TRUE(execute::may_block(*prepare(text).plan));
+  EXPECT_TRUE(prepare(text).plan->profile.may_block);
   EXPECT_TRUE(invalidates(again, text));
   EXPECT_THAT(lines(run_plan(*engine_, prepare(text).plan, {})), ElementsAre("9"));
   EXPECT_TRUE(invalidates(

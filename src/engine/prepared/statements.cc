@@ -38,9 +38,7 @@ struct IsFullyQualified {
 
 // Definitions and the like run once. Caching them would evict plans that are used again.
 bool worth_keeping(const plan::Prepared& plan) {
-  return std::holds_alternative<std::shared_ptr<const plan::Select>>(plan.plan) ||
-         std::holds_alternative<std::shared_ptr<const plan::Modification>>(plan.plan) ||
-         std::holds_alternative<std::shared_ptr<const plan::Batch>>(plan.plan);
+  return plan.profile.is_read() || plan.profile.is_write();
 }
 
 base::Error too_large(const plan::Prepared& plan, size_t weight) {

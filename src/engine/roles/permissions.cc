@@ -321,9 +321,7 @@ Allowed& remembered(const plan::PreparedPtr& plan, uint32_t login) {
 // Permissions of definitions also depend on the schema, so they are not cached.
 bool is_worth_remembering(const plan::Prepared& plan) {
   if (!is_small(plan)) return false;
-  return std::holds_alternative<std::shared_ptr<const plan::Select>>(plan.plan) ||
-         std::holds_alternative<std::shared_ptr<const plan::Modification>>(plan.plan) ||
-         std::holds_alternative<std::shared_ptr<const plan::Batch>>(plan.plan);
+  return plan.profile.is_read() || plan.profile.is_write();
 }
 
 }  // namespace

@@ -462,17 +462,6 @@ struct Refuse {
 
 }  // namespace
 
-bool is_about_roles(const cql::Statement& statement) {
-  const auto is = [&]<typename... Nodes>(std::type_identity<Nodes>...) {
-    return (std::holds_alternative<Nodes>(statement.node) || ...);
-  };
-  return is(std::type_identity<cql::CreateRole>(), std::type_identity<cql::AlterRole>(),
-            std::type_identity<cql::DropRole>(), std::type_identity<cql::GrantRole>(),
-            std::type_identity<cql::ListRoles>(), std::type_identity<cql::GrantPermission>(),
-            std::type_identity<cql::ListPermissions>(), std::type_identity<cql::AddIdentity>(),
-            std::type_identity<cql::DropIdentity>());
-}
-
 base::Result<ResultSet> run_role_statement(const cql::Statement& statement, const auth::Login* login,
                                            const std::string& keyspace, const NewestSchema& schema,
                                            Roles& roles, const std::string& datacenter) {

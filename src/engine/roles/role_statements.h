@@ -12,8 +12,6 @@
 
 namespace sibyl::engine {
 
-bool is_about_roles(const cql::Statement& statement);
-
 // Returns the newest schema.
 using NewestSchema = std::function<schema::SnapshotPtr()>;
 

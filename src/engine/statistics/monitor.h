@@ -9,26 +9,12 @@
 #include <vector>
 
 #include "base/histogram.h"
+#include "plan/execution_profile.h"
 
 namespace sibyl::engine {
 
-// Kinds of requests with separate latency histograms.
-enum class StatementKind : uint8_t {
-  select,  // of named partitions
-  scan,    // of a range of partitions, or by an index
-  insert,
-  update,
-  delete_,
-  conditional,  // with IF
-  counter,
-  batch,
-  truncate,
-  definition,  // of schema, roles and permissions
-  other,       // USE, DESCRIBE, EXPLAIN, and requests rejected before their kind was known
-  prepare,
-};
-inline constexpr size_t statement_kinds = 12;
-const char* to_string(StatementKind kind);
+using plan::statement_kinds;
+using plan::StatementKind;
 
 // Measurements per table. Latencies are in microseconds: `coordinator` from the arrival of a request to its
 // response, `local` while it executes.

@@ -211,7 +211,7 @@ TEST_P(UsageTest, they_are_not_computed_on_a_reactor_thread) {
   const auto plan = database_->engine->plan_query(
       "SELECT * FROM system_views.table_statistics WHERE keyspace_name = 'e' AND table_name = 't'", "");
   ASSERT_TRUE(plan);
-  EXPECT_TRUE(execute::may_block(**plan));
+  EXPECT_TRUE((**plan).profile.may_block);
 }
 
 TEST_P(UsageTest, bytes_are_those_of_the_records) {

@@ -69,13 +69,6 @@ Bytes task_uuid(const storage::StoreTask& task) {
 
 }  // namespace
 
-const char* to_string(StatementKind kind) {
-  static constexpr const char* names[statement_kinds] = {"select",   "scan",        "insert",  "update",
-                                                         "delete",   "conditional", "counter", "batch",
-                                                         "truncate", "definition",  "other",   "prepare"};
-  return names[static_cast<size_t>(kind)];
-}
-
 void for_each_user_table(const schema::Snapshot& schema,
                          const std::function<void(const schema::Table&)>& visit) {
   for (const auto& [name, keyspace] : schema.keyspaces) {

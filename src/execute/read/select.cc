@@ -6,7 +6,6 @@
 #include "base/check.h"
 #include "execute/execute.h"
 #include "execute/interruptible.h"
-#include "execute/quick.h"
 #include "execute/read/index_reader.h"
 #include "execute/read/paging.h"
 #include "execute/read/reader.h"
@@ -448,45 +447,6 @@ base::Result<ResultSet> select(const plan::Prepared& prepared, const Request& re
   if (result && counted.usage != nullptr && environment.observer != nullptr)
     environment.observer->ended(counted, *result);
   return result;
-}
-
-namespace {
-
-struct Blocking {
-  bool operator()(const std::shared_ptr<const plan::Modification>& modification) const {
-    const plan::Restrictions* where = modification->where.get();
-    return takes_locks(*modification) || modification->conditions ||
-           (where != nullptr && (where->has_partition_in() || where->has_clustering_in()));
-  }
-  bool operator()(const std::shared_ptr<const plan::Batch>& batch) const {
-    return batch->statements.size() > max_quick_batch_statements ||
-           std::any_of(batch->statements.begin(), batch->statements.end(),
-                       [this](const auto& statement) { return (*this)(statement); });
-  }
-  bool operator()(const std::shared_ptr<const plan::Select>& select) const {
-    // The rows are computed when the table is read, which may take long.
-    if (select->table->is_virtual && select->table->keyspace == "system_views") return true;
-    const plan::Restrictions& where = *select->where;
-    const bool one_partition =
-        where.partitions() == plan::Restrictions::Partitions::keys && !where.has_partition_in();
-    return !one_partition || where.needs_filtering() || where.has_clustering_in() ||
-           (select->aggregates() && !where.names_whole_row());
-  }
-  bool operator()(const plan::Use&) const { return false; }
-  bool operator()(const plan::Truncate&) const { return true; }
-  bool operator()(const plan::Definition&) const { return true; }
-  bool operator()(const plan::Describe&) const { return true; }
-  bool operator()(const plan::Explain&) const { return false; }
-};
-
-}  // namespace
-
-bool may_block(const plan::Prepared& prepared) {
-  const bool calls_users_code =
-      std::any_of(prepared.functions.begin(), prepared.functions.end(),
-                  [](const plan::FunctionUse& use) { return !use.overloads.empty(); });
-  if (calls_users_code) return true;
-  return std::visit(Blocking{}, prepared.plan);
 }
 
 }  // namespace sibyl::execute

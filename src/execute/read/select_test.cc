@@ -428,7 +428,7 @@ TEST(Select, OnlyPartitionsThatAPageReadsAreObserved) {
 TEST(Select, OnlyReadsOfOnePartitionRunInline) {
   ReadFixture db;
   db.must("CREATE TABLE t (k int, c int, v int, PRIMARY KEY (k, c))");
-  const auto blocks = [&](const std::string& text) { return may_block(**db.prepare(text)); };
+  const auto blocks = [&](const std::string& text) { return (**db.prepare(text)).profile.may_block; };
   EXPECT_FALSE(blocks("SELECT * FROM t WHERE k = 1"));
   EXPECT_FALSE(blocks("SELECT * FROM t WHERE k = 1 AND c = 1"));
   EXPECT_FALSE(blocks("SELECT * FROM t WHERE k = 1 AND c > 1 LIMIT 5"));

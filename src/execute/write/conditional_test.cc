@@ -161,11 +161,11 @@ TEST_F(Conditional, MarkersHaveCassandrasNames) {
                    "value(m) int", "key(m) text", "in(v) frozen<list<int>>", "v int"}));
   EXPECT_EQ((*prepared)->partition_key_markers, std::vector<uint16_t>{1});
   EXPECT_EQ((*prepared)->result, nullptr);
-  EXPECT_TRUE(may_block(**prepared));
+  EXPECT_TRUE((**prepared).profile.may_block);
   const auto batch = prepare("BEGIN BATCH INSERT INTO t (k, c) VALUES (?, ?) IF NOT EXISTS; APPLY BATCH");
   ASSERT_TRUE(batch);
   EXPECT_EQ((*batch)->result, nullptr);
-  EXPECT_TRUE(may_block(**batch));
+  EXPECT_TRUE((**batch).profile.may_block);
 }
 
 TEST_F(Conditional, AppliedWritesAreLaterThanExistingData) {

@@ -6,7 +6,6 @@
 #include <functional>
 
 #include "base/statement.h"
-#include "plan/terms/long_numbers.h"
 #include "plan/terms/term_nodes.h"
 #include "plan/terms/user_functions.h"
 #include "types/print.h"
@@ -47,14 +46,7 @@ bool has_long_numbers(const Function& function) {
          std::any_of(function.arguments.begin(), function.arguments.end(), is_long);
 }
 
-bool is_long_numbers(const FunctionUse& use) {
-  return use.name == long_numbers;
-}
 }  // namespace
-
-bool uses_long_numbers(const Prepared& prepared) {
-  return std::any_of(prepared.functions.begin(), prepared.functions.end(), is_long_numbers);
-}
 
 FunctionRegistry::FunctionRegistry() {
   add_time_functions(*this);
@@ -472,8 +464,7 @@ void Binder::add_call(const Function& function) {
   const bool is_users = function.lua != nullptr || function.aggregation != nullptr;
   if (is_users)
     calls_.push_back({function.keyspace, schema::signature_of(function.name, function.arguments)});
-  if (has_long_numbers(function) && std::none_of(uses_.begin(), uses_.end(), is_long_numbers))
-    add_use({"system", long_numbers, {}});
+  is_compute_heavy_ |= has_long_numbers(function);
 }
 
 base::Result<TermPtr> Binder::call(const cql::Expression& expression, const ColumnSpec& receiver,

@@ -131,6 +131,8 @@ class Binder {
   std::vector<std::string> take_warnings() { return std::move(warnings_); }
   void add_use(FunctionUse use) { uses_.push_back(std::move(use)); }
   std::vector<FunctionUse> take_uses() { return std::move(uses_); }
+  // True once a call with a varint or decimal was bound: calculating with such numbers may take long.
+  bool is_compute_heavy() const { return is_compute_heavy_; }
   std::vector<CalledFunction> take_calls() { return std::move(calls_); }
   // The user types that the statement names.
   std::vector<schema::UserTypePtr> take_user_types() { return std::move(user_types_); }
@@ -160,6 +162,7 @@ class Binder {
   std::vector<ColumnSpec> markers_;
   std::vector<std::string> warnings_;
   std::vector<FunctionUse> uses_;
+  bool is_compute_heavy_ = false;
   std::vector<CalledFunction> calls_;
   std::vector<schema::UserTypePtr> user_types_;
   std::string function_keyspace_;  // for calls without a keyspace: the keyspace of the statement's table

@@ -46,8 +46,7 @@ void choose_metadata(const InFlightRequest& request, const execute::ResultSet& r
     return;
   }
   // The columns of a conditional write differ between executions. They are always sent, and have no id.
-  if (std::holds_alternative<std::shared_ptr<const plan::Modification>>(request.plan->plan) ||
-      std::holds_alternative<std::shared_ptr<const plan::Batch>>(request.plan->plan)) {
+  if (request.plan->profile.is_write()) {
     header.skip_metadata = false;
     return;
   }

@@ -12,10 +12,6 @@
 #include "base/consistency.h"
 #include "engine/prepared/unprepared.h"
 #include "execute/interruptible.h"
-#include "execute/quick.h"
-#include "plan/statements/modify.h"
-#include "plan/statements/select.h"
-#include "plan/terms/long_numbers.h"
 #include "protocol/request.h"
 #include "server/connection/connection.h"
 #include "server/reactor.h"
@@ -113,11 +109,6 @@ base::Status fill_request(InFlightRequest& request, const protocol::QueryParamet
   return {};
 }
 
-bool is_conditional(const plan::Prepared& plan) {
-  const auto* one = std::get_if<std::shared_ptr<const plan::Modification>>(&plan.plan);
-  return one != nullptr && (*one)->conditional != nullptr;
-}
-
 // `there` is the first word of the message. Cassandra capitalizes it only in batches.
 base::Status check_marker_count(const plan::Prepared& plan, size_t values, const char* there) {
   if (plan.markers.size() == values) return {};
@@ -196,7 +187,7 @@ base::Status begin_batch(InFlightRequest& request, BytesView body, Version versi
                                       : engine.plan_query(statement.text_or_id, named, request.trace.get());
     if (!plan) return base::fail(plan.error());
     SIBYL_TRY(check_marker_count(**plan, statement.value_count, "There"));
-    request.is_conditional_batch |= is_conditional(**plan);
+    request.is_conditional_batch |= (*plan)->profile.is_conditional;
     for (const schema::TablePtr& table : (*plan)->tables)
       if (std::find(request.batch_tables.begin(), request.batch_tables.end(), table->storage_id) ==
           request.batch_tables.end())
@@ -226,8 +217,7 @@ base::Status decode(InFlightRequest& request, BytesView body, Version version, c
 bool reads_many(const InFlightRequest& request) {
   constexpr int32_t quick_page = 5000;  // the default of drivers
   if (request.engine_request.page_size > 0 && request.engine_request.page_size <= quick_page) return false;
-  const auto* select = std::get_if<std::shared_ptr<const plan::Select>>(&request.plan->plan);
-  return select != nullptr && !(*select)->where->names_whole_row();
+  return request.plan->profile.is_read() && request.plan->profile.reads_slice;
 }
 
 }  // namespace
@@ -276,19 +266,15 @@ void remember_slow_plan(const plan::Prepared& plan) {
   place_of(plan).store(&plan, std::memory_order_relaxed);
 }
 
-bool is_compute_heavy(const plan::Prepared& plan) {
-  return plan::uses_long_numbers(plan);
-}
-
 bool may_take_long(const InFlightRequest& request, size_t body_bytes) {
   constexpr size_t quick_values = 256u << 10;  // larger values, such as long collections, take long to check
   if (body_bytes > quick_values) return true;
   const auto is_long = [](const plan::Prepared& plan) {
-    return execute::may_block(plan) || is_compute_heavy(plan) ||
+    return plan.profile.may_block || plan.profile.is_compute_heavy ||
            place_of(plan).load(std::memory_order_relaxed) == &plan;
   };
   if (request.plan) return is_long(*request.plan) || reads_many(request);
-  return request.items.size() > execute::max_quick_batch_statements ||
+  return request.items.size() > plan::max_quick_batch_statements ||
          std::any_of(request.items.begin(), request.items.end(),
                      [&](const execute::BatchItem& item) { return is_long(*item.statement); });
 }

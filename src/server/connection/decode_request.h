@@ -17,8 +17,6 @@ base::Status decode_request(InFlightRequest& request, protocol::BytesView body, 
 
 // Returns true if a message may hold so much text that decode_request() would block a reactor for too long.
 bool is_long(const InFlightRequest& request, protocol::BytesView body);
-// Returns true if a statement computes with numbers of unlimited length. Thread-safe.
-bool is_compute_heavy(const plan::Prepared& plan);
 // Remembers that the plan ran too long on a reactor. may_take_long() then returns true for it. Thread-safe.
 void remember_slow_plan(const plan::Prepared& plan);
 // Returns true if running the request might block a reactor for too long. REQUIRES: decode_request() has

@@ -1,6 +1,5 @@
 #include "server/connection/failure.h"
 
-#include "plan/statements/modify.h"
 #include "server/monitoring/request_metrics.h"
 
 namespace sibyl::server {
@@ -22,8 +21,8 @@ BatchShape shape_of(const InFlightRequest& request) {
     return {kinds[static_cast<size_t>(request.batch.kind)], request.batch.statements.size(),
             request.is_conditional_batch};
   }
-  const auto& batch = *std::get<std::shared_ptr<const plan::Batch>>(request.plan->plan);
-  return {batch.kind, batch.statements.size(), batch.conditional != nullptr};
+  const plan::ExecutionProfile& profile = request.plan->profile;
+  return {profile.batch_kind, profile.batch_statements, profile.is_conditional};
 }
 
 std::string_view write_type_of_batch(const BatchShape& shape) {

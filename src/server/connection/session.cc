@@ -8,8 +8,6 @@
 #include <utility>
 
 #include "base/contain.h"
-#include "plan/statements/modify.h"
-#include "plan/statements/select.h"
 #include "server/connection/connection.h"
 #include "server/connection/decode_request.h"
 
@@ -325,22 +323,18 @@ base::Error overloaded(std::string why) {
 // Reads of system tables do not count as long: they are small, and drivers read them when they connect.
 bool may_run_long(const InFlightRequest& request) {
   if (request.is_compute_heavy) return true;
-  const auto* select =
-      request.plan ? std::get_if<std::shared_ptr<const plan::Select>>(&request.plan->plan) : nullptr;
-  return select != nullptr && !(*select)->table->keyspace.starts_with("system");
+  return request.plan && request.plan->profile.may_run_long;
 }
 
 // Timeouts as in Cassandra: each page of a read has read_timeout or range_timeout. An aggregate reads many
 // pages and has no timeout as a whole. Other statements have read_timeout for planning and for evaluating
 // their values.
 std::chrono::steady_clock::time_point deadline_of(const InFlightRequest& request) {
-  const auto* select =
-      request.plan ? std::get_if<std::shared_ptr<const plan::Select>>(&request.plan->plan) : nullptr;
-  if (select != nullptr && (*select)->aggregates()) return InFlightRequest::never;
-  if (select == nullptr) return request.started + request.reactor->shared().limits.read_timeout;
+  using Deadline = plan::ExecutionProfile::Deadline;
   const Limits& limits = request.reactor->shared().limits;
-  const bool is_range = (*select)->where->partitions() == plan::Restrictions::Partitions::range;
-  return request.started + (is_range ? limits.range_timeout : limits.read_timeout);
+  const Deadline deadline = request.plan ? request.plan->profile.deadline : Deadline::read;
+  if (deadline == Deadline::none) return InFlightRequest::never;
+  return request.started + (deadline == Deadline::range ? limits.range_timeout : limits.read_timeout);
 }
 
 }  // namespace
@@ -367,7 +361,7 @@ void run_blocking(InFlightRequest& request) {
     request.undecoded.reset();
     if (request.opcode == Opcode::prepare) return complete(&request, execute::ResultSet());
     // A statement that turns out to be compute-heavy is queued again, among such statements.
-    if (!request.is_compute_heavy && request.plan && is_compute_heavy(*request.plan))
+    if (!request.is_compute_heavy && request.plan && request.plan->profile.is_compute_heavy)
       return request.connection->submit_again(request);
   }
   request.deadline = deadline_of(request);
@@ -380,7 +374,7 @@ base::Status InFlightRequest::check() const {
     return base::fail(overloaded("Request cancelled: the client has disconnected"));
   if (coarse_now() <= deadline) return {};
   must_leave_reactor = is_on_reactor;
-  if (plan && !std::holds_alternative<std::shared_ptr<const plan::Select>>(plan->plan))
+  if (plan && !plan->profile.is_read())
     return base::fail(
         base::Error(base::ErrorCode::write_timeout, "Operation timed out - received only 0 responses.")
             .with_hint("evaluating the values to write took longer than read_request_timeout"));
@@ -392,7 +386,8 @@ base::Status InFlightRequest::check() const {
 
 bool Connection::submit(InFlightRequest& request) {
   request.queued = coarse_now();
-  if (request.plan) request.is_compute_heavy = request.is_compute_heavy || is_compute_heavy(*request.plan);
+  if (request.plan)
+    request.is_compute_heavy = request.is_compute_heavy || request.plan->profile.is_compute_heavy;
   request.may_run_long = may_run_long(request);
   return reactor_.shared().pool->submit(line_, request);
 }

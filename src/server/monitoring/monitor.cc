@@ -87,7 +87,7 @@ void add_requests(const Activity& activity, PrometheusPage& page) {
   page.family("sibyl_request_duration_seconds", "histogram",
               "Time from the arrival of a request to its response, by kind of statement");
   for (size_t i = 0; i < engine::statement_kinds; ++i)
-    page.latencies(activity.latencies[i], {{"kind", engine::to_string(static_cast<StatementKind>(i))}});
+    page.latencies(activity.latencies[i], {{"kind", plan::to_string(static_cast<StatementKind>(i))}});
   page.family("sibyl_errors_total", "counter", "Requests answered with an error, by error code");
   for (const auto& [code, count] : activity.errors)
     page.sample(static_cast<double>(count),
@@ -350,10 +350,9 @@ HttpAnswer ServerMonitor::status(const std::string& address) {
     const base::HistogramSnapshot& latency = now.latencies[i];
     requests += latency.count;
     if (latency.count == 0) continue;
-    kinds +=
-        fmt::format("{}{}:{{\"count\":{},\"p50_us\":{},\"p99_us\":{},\"max_us\":{}}}",
-                    kinds.empty() ? "" : ",", json_text(engine::to_string(static_cast<StatementKind>(i))),
-                    latency.count, latency.percentile(0.5), latency.percentile(0.99), latency.max);
+    kinds += fmt::format("{}{}:{{\"count\":{},\"p50_us\":{},\"p99_us\":{},\"max_us\":{}}}",
+                         kinds.empty() ? "" : ",", json_text(plan::to_string(static_cast<StatementKind>(i))),
+                         latency.count, latency.percentile(0.5), latency.percentile(0.99), latency.max);
   }
   for (const auto& [code, count] : now.errors) errors += count;
   for (const TableSize& one : table_sizes())

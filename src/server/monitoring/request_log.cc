@@ -8,7 +8,6 @@
 #include "base/contain.h"
 #include "base/log_fields.h"
 #include "cql/redact.h"
-#include "engine/roles/role_statements.h"
 #include "server/in_flight_request.h"
 #include "server/monitoring/request_metrics.h"
 #include "server/reactor.h"
@@ -93,7 +92,7 @@ void RequestLog::log_slow_request(const InFlightRequest& request, const engine::
   spdlog::warn("{}",
                base::with_fields("slow request",
                                  {{"milliseconds", fmt::format("{:.1f}", static_cast<double>(micros) / 1000)},
-                                  {"kind", engine::to_string(kind_of(request))},
+                                  {"kind", plan::to_string(kind_of(request))},
                                   {"statement", statement_text(request)},
                                   {"keyspace", keyspace_of(request)},
                                   {"client", address_of(client)},
@@ -110,7 +109,7 @@ void RequestLog::log_failed_request(const InFlightRequest& request, const engine
                 base::with_fields("request failed",
                                   {{"code", fmt::format("0x{:04x}", static_cast<int32_t>(error.code()))},
                                    {"error", error.message()},
-                                   {"kind", engine::to_string(kind_of(request))},
+                                   {"kind", plan::to_string(kind_of(request))},
                                    {"statement", statement_text(request)},
                                    {"keyspace", keyspace_of(request)},
                                    {"client", address_of(client)},
@@ -131,16 +130,16 @@ void RequestLog::log_exception(const base::Error& thrown) noexcept {
 
 void RequestLog::log_schema_change(const InFlightRequest& request, const engine::Client& client) {
   if (!request.plan) return;
-  const auto* definition = std::get_if<plan::Definition>(&request.plan->plan);
-  const bool is_truncate = std::holds_alternative<plan::Truncate>(request.plan->plan);
-  if (definition == nullptr && !is_truncate) return;
+  const plan::ExecutionProfile& profile = request.plan->profile;
+  const bool is_truncate = profile.kind == plan::StatementKind::truncate;
+  if (profile.kind != plan::StatementKind::definition && !is_truncate) return;
   const execute::ResultSet::Kind result = (*request.result)->kind;
   std::string_view what;
   if (result == execute::ResultSet::Kind::schema_change) {
     what = "schema changed";
   } else if (is_truncate) {
     what = "table truncated";
-  } else if (result == execute::ResultSet::Kind::nothing && engine::is_about_roles(*definition->statement)) {
+  } else if (result == execute::ResultSet::Kind::nothing && profile.is_about_roles) {
     what = "roles changed";
   } else {
     return;

@@ -2,8 +2,6 @@
 
 #include <unordered_set>
 
-#include "plan/statements/modify.h"
-#include "plan/statements/select.h"
 #include "schema/storage_ids.h"
 #include "server/in_flight_request.h"
 
@@ -46,48 +44,18 @@ uint64_t micros(std::chrono::steady_clock::duration duration) {
   return count < 0 ? 0 : static_cast<uint64_t>(count);
 }
 
-struct KindOfPlan {
-  StatementKind operator()(const std::shared_ptr<const plan::Select>& select) const {
-    const bool names_partitions = select->where->partitions() == plan::Restrictions::Partitions::keys &&
-                                  select->where->index_uses().empty() && select->nearest == nullptr;
-    return names_partitions ? StatementKind::select : StatementKind::scan;
-  }
-  StatementKind operator()(const std::shared_ptr<const plan::Modification>& write) const {
-    if (write->conditions) return StatementKind::conditional;
-    if (write->is_counter) return StatementKind::counter;
-    switch (write->kind) {
-      case plan::Modification::Kind::insert:
-        return StatementKind::insert;
-      case plan::Modification::Kind::update:
-        return StatementKind::update;
-      case plan::Modification::Kind::delete_:
-        return StatementKind::delete_;
-    }
-    return StatementKind::other;
-  }
-  StatementKind operator()(const std::shared_ptr<const plan::Batch>&) const { return StatementKind::batch; }
-  StatementKind operator()(const plan::Truncate&) const { return StatementKind::truncate; }
-  StatementKind operator()(const plan::Use&) const { return StatementKind::other; }
-  StatementKind operator()(const plan::Describe&) const { return StatementKind::other; }
-  StatementKind operator()(const plan::Explain&) const { return StatementKind::other; }
-  template <typename Definition>
-  StatementKind operator()(const Definition&) const {
-    return StatementKind::definition;
-  }
-};
-
 // The index in batch_partitions_: logged, unlogged, counter.
 size_t batch_slot(const InFlightRequest& request) {
   if (!request.plan) return static_cast<size_t>(request.batch.kind);
-  const auto* batch = std::get_if<std::shared_ptr<const plan::Batch>>(&request.plan->plan);
-  if (batch == nullptr || (*batch)->kind == cql::Batch::Kind::logged) return 0;
-  return (*batch)->kind == cql::Batch::Kind::unlogged ? 1 : 2;
+  const plan::ExecutionProfile& profile = request.plan->profile;
+  if (profile.kind != StatementKind::batch || profile.batch_kind == cql::Batch::Kind::logged) return 0;
+  return profile.batch_kind == cql::Batch::Kind::unlogged ? 1 : 2;
 }
 
 }  // namespace
 
 StatementKind kind_of(const InFlightRequest& request) {
-  if (request.plan) return std::visit(KindOfPlan{}, request.plan->plan);
+  if (request.plan) return request.plan->profile.kind;
   return request.batch_tables.empty() ? StatementKind::other : StatementKind::batch;
 }
 
