@@ -2,11 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <fcntl.h>
 #include <malloc.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <mutex>
+#include <string_view>
 
 #include "base/statement.h"
 
@@ -29,13 +34,53 @@ constexpr int64_t return_threshold = 8 << 20;
 thread_local int64_t peak_used = 0;  // the statement's largest use at any check
 
 constinit std::atomic<int64_t> total_in_use = 0;
-constinit std::atomic<int64_t> total_limit = no_limit, statement_limit = no_limit;
+constinit std::atomic<int64_t> total_limit = no_limit, statement_limit = no_limit, resident_limit = no_limit;
+
+int64_t coarse_milliseconds() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return now.tv_sec * 1000 + now.tv_nsec / 1'000'000;
+}
+
+// Resident bytes of the process; 0 if the system does not tell.
+int64_t read_resident_bytes() {
+  static const int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+  char text[128];
+  const ssize_t size = file < 0 ? 0 : pread(file, text, sizeof text, 0);
+  const std::string_view fields(text, static_cast<size_t>(std::max<ssize_t>(size, 0)));
+  const size_t resident = fields.find(' ');
+  int64_t pages = 0;
+  if (resident != std::string_view::npos)
+    std::from_chars(fields.data() + resident + 1, fields.data() + fields.size(), pages);
+  return pages * sysconf(_SC_PAGESIZE);
+}
 
 void return_free_memory() {
 #ifdef __GLIBC__
   static std::mutex trimming;
   if (const std::unique_lock one(trimming, std::try_to_lock); one.owns_lock()) malloc_trim(0);
 #endif
+}
+
+// Measures at most once in a few milliseconds. Returning free pages takes longer and happens less often.
+bool exceeds_resident_limit() {
+  constexpr int64_t measure_interval = 8, return_interval = 100;
+  static std::atomic<int64_t> measured_at = 0, returned_at = 0;
+  static std::atomic<bool> is_exceeded = false;
+  const int64_t limit = resident_limit.load(std::memory_order_relaxed);
+  if (limit == no_limit) return false;
+  const int64_t now = coarse_milliseconds();
+  int64_t last = measured_at.load(std::memory_order_relaxed);
+  if (now - last < measure_interval || !measured_at.compare_exchange_strong(last, now))
+    return is_exceeded.load();
+  bool exceeds = read_resident_bytes() > limit;
+  if (exceeds && now - returned_at.load(std::memory_order_relaxed) >= return_interval) {
+    returned_at.store(now, std::memory_order_relaxed);
+    return_free_memory();
+    exceeds = read_resident_bytes() > limit;
+  }
+  is_exceeded.store(exceeds);
+  return exceeds;
 }
 
 std::string mebibytes(int64_t bytes) {
@@ -60,10 +105,12 @@ Error too_much_in_total(int64_t limit) {
 void set_memory_limits(const MemoryLimits& limits) {
   total_limit.store(limits.total_bytes, std::memory_order_relaxed);
   statement_limit.store(limits.statement_bytes, std::memory_order_relaxed);
+  resident_limit.store(limits.resident_bytes, std::memory_order_relaxed);
 }
 
 MemoryLimits memory_limits() {
-  return {total_limit.load(std::memory_order_relaxed), statement_limit.load(std::memory_order_relaxed)};
+  return {total_limit.load(std::memory_order_relaxed), statement_limit.load(std::memory_order_relaxed),
+          resident_limit.load(std::memory_order_relaxed)};
 }
 
 int64_t memory_in_use() {
@@ -97,10 +144,12 @@ void check_limits(size_t wanted) {
   ThreadState& state = thread_state;
   if (!state.is_in_statement || state.suspended != 0) return;
   peak_used = std::max(peak_used, state.used);
-  const auto [total, statement] = memory_limits();
+  const MemoryLimits limits = memory_limits();
+  const int64_t total = limits.total_bytes, statement = limits.statement_bytes;
   report();
   const bool is_too_large = state.used > statement;
-  if (!is_too_large && memory_in_use() <= total - static_cast<int64_t>(std::min<size_t>(wanted, 1u << 30))) {
+  const bool has_room = memory_in_use() <= total - static_cast<int64_t>(std::min<size_t>(wanted, 1u << 30));
+  if (!is_too_large && has_room && !exceeds_resident_limit()) {
     state.check_at = std::min(state.used + check_step, statement);
     return;
   }

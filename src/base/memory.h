@@ -6,9 +6,10 @@
 //  1. The total counts blocks of 1 KiB and more, in all threads, plus the small blocks of running
 //     statements. Threads report in steps of 64 KiB, so the total lags by up to that much per thread.
 //  2. A statement's use is what its thread has allocated minus what it has freed since the statement began.
-//  3. When a statement exceeds its limit, or the total exceeds its own, the statement's next allocation
-//  throws
+//  3. When a statement exceeds its limit, or the total exceeds its own, the statement's next allocation throws
 //     StatementEnded (statement.h). Outside of statements memory is counted but never refused.
+//  4. Freed blocks leave holes in malloc's heaps, so the process may have more memory resident than it uses. When
+//     that exceeds its limit although free pages were returned to the system, statements are refused as in 3.
 #pragma once
 
 #include <cstddef>
@@ -20,6 +21,7 @@ namespace sibyl::base {
 struct MemoryLimits {
   int64_t total_bytes = std::numeric_limits<int64_t>::max();
   int64_t statement_bytes = std::numeric_limits<int64_t>::max();
+  int64_t resident_bytes = std::numeric_limits<int64_t>::max();
 };
 
 // Thread-safe. Running statements see new limits at their next check.

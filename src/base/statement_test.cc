@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <string>
 
 namespace sibyl::base {
@@ -105,6 +106,20 @@ TEST_F(StatementTest, results_count_until_they_are_freed) {
   EXPECT_EQ(memory_in_use(), before + 8 * mebibyte);
   result.reset();
   EXPECT_EQ(memory_in_use(), before);
+}
+
+TEST_F(StatementTest, resident_memory_has_a_limit_of_its_own) {
+  const auto allocate = [] { Block block(mebibyte); };
+  set_memory_limits({64 * mebibyte, 16 * mebibyte, int64_t{1} << 40});
+  EXPECT_TRUE(run(allocate));
+  set_memory_limits({64 * mebibyte, 16 * mebibyte, 1});  // less than any process has
+  // It is measured now and then: soon the statement is refused.
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  Status status = run(allocate);
+  while (status && std::chrono::steady_clock::now() < deadline) status = run(allocate);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code(), ErrorCode::overloaded);
+  EXPECT_TRUE(run([] { Block small(64 << 10); })) << "small statements run";
 }
 
 TEST_F(StatementTest, nothing_is_refused_outside_of_statements) {

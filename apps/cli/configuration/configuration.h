@@ -36,7 +36,8 @@ struct Configuration {
   uint64_t requests_per_second = 1'000'000;
   uint64_t memory_bytes = 0;  // 0: the memory of the machine or its control group
   uint64_t statement_memory_bytes = 256u << 20;
-  uint64_t heap_bytes = 0;  // limit of allocations; derived from memory
+  uint64_t heap_bytes = 0;      // limit of allocations; derived from memory
+  uint64_t resident_bytes = 0;  // limit of resident memory; derived from memory
 };
 
 enum class Origin : uint8_t { by_default, derived, file, environment, flag };

@@ -148,6 +148,7 @@ void derive_sizes(Reader::Result& result, uint64_t available) {
       std::max(std::clamp(memory / 8, 32 * mebibyte, 256 * mebibyte), 2 * uint64_t{limits.frame_body_bytes});
   // The rest is for the program itself, thread stacks, and memory that malloc cannot return.
   configuration.heap_bytes = memory - memory / 8;
+  configuration.resident_bytes = memory;
 }
 
 }  // namespace sibyl::cli

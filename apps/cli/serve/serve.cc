@@ -266,7 +266,8 @@ int run(const Arguments& arguments) {
   if (const auto enough = check_descriptor_limit(); !enough) return refuse(exit_usage, enough.error());
   return_large_buffers(read.configuration.heap_bytes);
   base::set_memory_limits({static_cast<int64_t>(read.configuration.heap_bytes),
-                           static_cast<int64_t>(read.configuration.statement_memory_bytes)});
+                           static_cast<int64_t>(read.configuration.statement_memory_bytes),
+                           static_cast<int64_t>(read.configuration.resident_bytes)});
   log_start(arguments, reader, read);
   Configuration configuration = read.configuration;
   configuration.engine.recent_logs = recent_log_lines;
