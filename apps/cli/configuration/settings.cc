@@ -347,7 +347,7 @@ void add_own_limits(std::vector<Setting>& list) {
   list.push_back(size(
       "connection_max_request_data_in_flight", section,
       [](auto& c) -> auto& { return c.server.limits.bytes_in_flight; }, mebibyte, any,
-      "The same for one connection"));
+      "Size of the requests in flight of one connection; beyond it nothing more is read from it"));
   list.back().is_ours = true;
   list.back().default_note = "`32MiB`, or native_transport_max_frame_size if that is more";
   list.push_back(integer(
@@ -376,7 +376,7 @@ void add_own_limits(std::vector<Setting>& list) {
   list.back().is_ours = true;
   list.push_back(integer(
       "blocking_queue", section, [](auto& c) -> auto& { return c.server.limits.blocking_queue; }, 1, any,
-      "Requests that wait for such a thread; further ones are answered OVERLOADED"));
+      "Requests that may wait for one of the blocking_threads; further ones are answered OVERLOADED"));
   list.back().is_ours = true;
 }
 
@@ -390,7 +390,7 @@ void add_observing(std::vector<Setting>& list) {
   list.back().is_ours = true;
   list.push_back(duration(
       "slow_query_log_timeout", section, [](auto& c) -> auto& { return c.server.slow_query; }, 0, any,
-      "Requests that take longer are logged, without the values in them; 0ms: none"));
+      "Log requests that take longer than this, without their values; 0ms turns this off"));
   list.back().aliases = {{"slow_query_log_timeout_in_ms", "ms"}};
   list.push_back(choice(
       "log_level", section, [](auto& c) -> auto& { return c.log.level; },
