@@ -61,7 +61,7 @@ struct StatementOptions {
   std::optional<Bytes> paging_state;  // from an earlier page; continues after it
   std::optional<int64_t> timestamp_micros;
   std::vector<std::string_view> names;       // names of the values, if they are given by name
-  std::optional<std::string_view> keyspace;  // v5: instead of the connection's
+  std::optional<std::string_view> keyspace;  // v5: replaces the connection's keyspace
   std::optional<int32_t> now_seconds;        // v5: the time by which expiry is decided
   bool trace = false;                        // sets Result::trace_id, the key in system_traces
 };

@@ -50,7 +50,7 @@ struct ErrorDetails {
   std::string message;               // Cassandra's exact text: clients match on it
   std::string hint;                  // our advice; may be empty
   std::optional<Position> position;  // position in the statement, if known
-  std::string keyspace, table;       // already_exists: what exists (table empty for a keyspace)
+  std::string keyspace, table;       // already_exists: the existing object; `table` is empty for a keyspace
   std::string statement_id;          // unprepared: the id the client sent
   std::string function;  // function_failure: its name, keyspace above, and the types it was called with
   std::vector<std::string> argument_types;

@@ -163,8 +163,8 @@ ExpressionPtr Parser::parentheses(Context context) {
   return make(at, TupleLiteral{expressions_until(context, TokenKind::right_parenthesis)});
 }
 
-// In terms, an error right after `(` or `{` shows the bracket, where Cassandra's parser had to choose between
-// tuples and types, or sets and maps.
+// In terms, the message of an error right after `(` or `{` quotes that bracket, because Cassandra's parser
+// decides there between a tuple and a type, or between a set and a map.
 void Parser::check_inside(Context context, const Token& open) {
   if (at_expression()) return;
   if (context == Context::term) no_viable_alternative(token_, open);

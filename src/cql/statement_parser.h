@@ -69,7 +69,7 @@ class Parser {
   bool accept(TokenKind kind);
   Token expect(TokenKind kind);
   std::string expect_string();
-  std::string text_of(const Token& token) const;  // strings and quoted names unquoted
+  std::string text_of(const Token& token) const;  // strings and quoted names without their quotes
   std::string folded(const Token& token) const;   // a name in lower case unless quoted
   base::Position position() const { return token_.position(); }
 

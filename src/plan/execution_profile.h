@@ -1,5 +1,5 @@
-// How a statement is scheduled, timed and reported. Computed once, when the statement is prepared, so that the
-// server needs nothing else of a plan.
+// How a statement is scheduled, timed and reported. Computed once, when the statement is prepared, so
+// that the server need not inspect the statement itself.
 #pragma once
 
 #include <cstddef>

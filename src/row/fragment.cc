@@ -35,7 +35,7 @@ constexpr uint8_t same_column_bit = 0x80;
 constexpr uint64_t deletion_base_timestamp = 2;
 constexpr uint64_t deletion_base_local = 1;
 
-// Distances between numbers wrap around, so every pair of numbers has one.
+// Distances wrap around on overflow, so they are defined for every pair of numbers.
 int64_t distance(int64_t from, int64_t to) {
   return static_cast<int64_t>(static_cast<uint64_t>(to) - static_cast<uint64_t>(from));
 }

@@ -26,12 +26,12 @@ enum class ColumnKind : uint8_t { partition_key, clustering, static_, regular };
 // As in system_schema.columns.
 const char* to_string(ColumnKind kind);
 
-// MASKED WITH: the function of the value, with these further arguments, that is shown to users who may not
-// see the value itself.
+// MASKED WITH: users without permission to see the value see the result of this function instead. Its first
+// argument is the value; `arguments` are the others.
 struct ColumnMask {
   std::string keyspace;  // of the function; "system" for built-in functions
   std::string function;
-  std::vector<TypePtr> argument_types;  // without the column's own type, which comes first
+  std::vector<TypePtr> argument_types;  // of `arguments`; the column's value, the first argument, is omitted
   std::vector<std::optional<Bytes>> arguments;
 
   // As DESCRIBE prints it: system.mask_inner(1, null).

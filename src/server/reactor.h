@@ -66,7 +66,7 @@ struct Shared {
   ConnectionCounts logins_per_address;  // logins that are queued or running in login_pool
   ClientList clients;
   RequestLog request_log;
-  std::chrono::steady_clock::duration slow_query{0};  // requests that take longer are logged; 0: none
+  std::chrono::steady_clock::duration slow_query{0};  // log requests that take longer; 0: log none
   RateLimiter rate{limits.requests_per_second};
   base::LogLimit refusal_log_limit{1};
   std::string node_address;  // the address that clients see: 4 or 16 bytes

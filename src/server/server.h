@@ -20,9 +20,9 @@
 namespace sibyl::server {
 
 struct Limits {
-  // Also bounded by the process's limit of open files. At most a quarter of the connections may be without a
-  // login (without STARTUP, on servers without logins). Beyond that a new connection closes the oldest such
-  // one.
+  // Also bounded by the process's limit of open files. At most a quarter of the connections may be waiting
+  // for their login (on servers without logins: for STARTUP). Beyond that, a new connection closes the
+  // oldest of them.
   size_t connections = 16'384;
   size_t connections_per_address = 0;  // 0: as many as `connections`
   size_t frame_body_bytes = 16u << 20;
@@ -72,7 +72,7 @@ struct Options {
   unsigned blocking_threads = 8;  // bounds how many requests may wait for the disk at once
   Limits limits;
   TlsOptions tls;
-  // Requests that take longer are logged; 0: none.
+  // Requests that take longer than this are logged; 0: no requests are logged.
   std::chrono::milliseconds slow_query{500};
   // The HOST:PORT at which metrics are served over HTTP; empty: not served. If the server cannot listen
   // there, it does not start; with http_required false it starts without metrics.

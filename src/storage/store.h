@@ -148,7 +148,7 @@ struct CheckpointFile {
   uint32_t crc32c = 0;
 };
 
-class PartitionSample;  // partition_sample.h: what the partitions of a table look like
+class PartitionSample;  // an estimate of the partitions of a table: partition_sample.h
 
 class Store {
  public:

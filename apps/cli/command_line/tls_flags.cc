@@ -7,7 +7,8 @@ namespace sibyl::cli {
 void add_ssl_flags(CLI::App& command, client::TlsOptions& options) {
   command.add_flag("--ssl", options.enabled, "Encrypt the connection");
   command
-      .add_option("--ssl-ca", options.ca_file, "Who signs the server's certificate (whom the system trusts)")
+      .add_option("--ssl-ca", options.ca_file,
+                  "The CA of the server's certificate (the CAs that the system trusts)")
       ->envname("SSL_CERTFILE");
   command.add_option("--ssl-certificate", options.certificate_file, "The client's own certificate");
   command.add_option("--ssl-key", options.key_file, "The certificate's key, if it is in a separate file");

@@ -65,7 +65,7 @@ struct Setting {
   bool is_ours = false;  // not a name of cassandra.yaml
   bool is_secret = false;
   std::vector<Alias> aliases;
-  std::string default_note;  // how the default is derived from the machine, if it is
+  std::string default_note;  // how the default depends on the machine; empty: it does not
   // The value in YAML form; empty: not set.
   std::function<std::string(const Configuration&)> text;
   std::function<base::Status(Configuration&, const RawValue&)> assign;

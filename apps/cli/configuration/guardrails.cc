@@ -13,15 +13,15 @@ using namespace kinds;
 
 const char* threshold_help(std::string_view name, plan::NamedThreshold::Unit unit, bool warns) {
   using Unit = plan::NamedThreshold::Unit;
-  if (name == "partition_size") return "Guardrail: a larger partition in one data file is logged";
+  if (name == "partition_size") return "Guardrail: log partitions that take more than this in one data file";
   if (name == "minimum_replication_factor")
-    return warns ? "Guardrail: below it, warn" : "Guardrail: below it, refuse";
+    return warns ? "Guardrail: warn below this value" : "Guardrail: refuse below this value";
   if (name == "data_disk_usage_percentage")
     return warns ? "Guardrail: writes warn above this disk usage"
                  : "Guardrail: writes fail above this disk usage";
   if (unit == Unit::micros)
-    return warns ? "Guardrail: at or beyond it, warn" : "Guardrail: at or beyond it, refuse";
-  return warns ? "Guardrail: above it, warn" : "Guardrail: above it, refuse";
+    return warns ? "Guardrail: warn at or beyond this value" : "Guardrail: refuse at or beyond this value";
+  return warns ? "Guardrail: warn above this value" : "Guardrail: refuse above this value";
 }
 
 void add_threshold(const plan::NamedThreshold& one, bool warns, std::vector<Setting>& list) {
@@ -83,20 +83,20 @@ void add_read_and_batch_limits(std::vector<Setting>& list) {
   list.push_back(integer(
       "tombstone_warn_threshold", section,
       [](auto& c) -> auto& { return c.engine.guardrails.tombstone_warn_threshold; }, -1, any,
-      "A read that meets more tombstones warns"));
+      "Warn if a read finds more tombstones than this"));
   list.push_back(integer(
       "tombstone_failure_threshold", section,
       [](auto& c) -> auto& { return c.engine.guardrails.tombstone_failure_threshold; }, -1, any,
-      "A read that meets more tombstones fails"));
+      "Fail a read that finds more tombstones than this"));
   list.push_back(size(
       "batch_size_warn_threshold", section,
       [](auto& c) -> auto& { return c.engine.guardrails.batch_size_warn_threshold; }, 0, any,
-      "A larger batch warns"));
+      "Warn if a batch is larger than this"));
   list.back().aliases = {{"batch_size_warn_threshold_in_kb", "KiB"}};
   list.push_back(size(
       "batch_size_fail_threshold", section,
       [](auto& c) -> auto& { return c.engine.guardrails.batch_size_fail_threshold; }, 0, any,
-      "A larger batch is refused"));
+      "Refuse batches larger than this"));
   list.back().aliases = {{"batch_size_fail_threshold_in_kb", "KiB"}};
   list.push_back(integer(
       "unlogged_batch_across_partitions_warn_threshold", section,

@@ -236,8 +236,8 @@ void add_memory(std::vector<Setting>& list) {
   list.push_back(size(
       "max_statement_memory", section, [](auto& c) -> auto& { return c.statement_memory_bytes; }, 1 << 20,
       any,
-      "Memory that one statement may allocate while it is planned and run, including its result; beyond it "
-      "the statement fails with error 2200"));
+      "Memory that one statement may allocate while it is planned and run, including its result; above this "
+      "limit the statement fails with error 2200"));
   list.back().is_ours = true;
   list.back().default_note = "1/4 of memory, 32MiB to 1GiB";
 }
@@ -253,16 +253,16 @@ void add_write_timeouts(std::vector<Setting>& list, const char* section) {
   list.push_back(duration(
       "cas_contention_timeout", section,
       [](auto& c) -> auto& { return c.engine.lock_timeouts.cas_contention; }, 10, any,
-      "The same for conditional writes"));
+      "How long a conditional write may wait for other writes of its partition"));
   list.back().aliases = {{"cas_contention_timeout_in_ms", "ms"}};
   list.push_back(duration(
       "counter_write_request_timeout", section,
       [](auto& c) -> auto& { return c.engine.lock_timeouts.counter_write; }, 10, any,
-      "The same for counters"));
+      "How long a write to counters may wait for other writes of its partition"));
   list.back().aliases = {{"counter_write_request_timeout_in_ms", "ms"}};
   list.push_back(duration(
       "truncate_request_timeout", section, [](auto& c) -> auto& { return c.engine.lock_timeouts.truncate; },
-      10, any, "The same for TRUNCATE, which waits for the writes of all partitions"));
+      10, any, "How long TRUNCATE may wait for the writes of all partitions"));
   list.back().aliases = {{"truncate_request_timeout_in_ms", "ms"}};
 }
 
@@ -283,7 +283,7 @@ void add_network(std::vector<Setting>& list) {
   list.push_back(integer(
       "native_transport_max_concurrent_connections_per_ip", section,
       [](auto& c) -> auto& { return c.server.limits.connections_per_address; }, -1, any,
-      "The same per address. 0 or -1: no limit"));
+      "Maximum number of connections per address. 0 or -1: no limit"));
   list.back().assign = [assign = list.back().assign](Configuration& c,
                                                      const RawValue& value) -> base::Status {
     SIBYL_TRY(assign(c, value));
@@ -304,7 +304,9 @@ void add_network(std::vector<Setting>& list) {
   list.back().aliases = {{"read_request_timeout_in_ms", "ms"}};
   list.push_back(duration(
       "range_request_timeout", section, [](auto& c) -> auto& { return c.server.limits.range_timeout; }, 10,
-      any, "The same for statements that do not name partitions: scans, and reads through an index"));
+      any,
+      "Time limit for reading a page when the statement does not name partitions: scans, and reads through "
+      "an index"));
   list.back().aliases = {{"range_request_timeout_in_ms", "ms"}};
   add_write_timeouts(list, section);
   list.push_back(size(
@@ -315,7 +317,7 @@ void add_network(std::vector<Setting>& list) {
   list.push_back(size(
       "native_transport_max_request_data_in_flight", section,
       [](auto& c) -> auto& { return c.server.limits.total_bytes_in_flight; }, mebibyte, any,
-      "Requests in flight, of all connections; beyond it nothing more is read"));
+      "Size of the requests in flight of all connections; above this limit nothing more is read"));
   list.back().aliases = {{"native_transport_max_concurrent_requests_in_bytes", "B"}};
   list.back().default_note = "1/10 of memory, 32MiB to 256MiB";
   list.push_back(flag(
@@ -335,8 +337,8 @@ void add_own_limits(std::vector<Setting>& list) {
   list.push_back(size(
       "max_unsent_data", section, [](auto& c) -> auto& { return c.server.limits.total_unsent_bytes; },
       mebibyte, any,
-      "Results that wait for their clients, of all connections; beyond it, connections with pending results "
-      "are not served"));
+      "Size of the results that clients of all connections have not read yet; above this limit, connections "
+      "with pending results are not served"));
   list.back().is_ours = true;
   list.back().default_note = "1/10 of memory, 32MiB to 256MiB";
   list.push_back(size(
@@ -347,19 +349,19 @@ void add_own_limits(std::vector<Setting>& list) {
   list.push_back(size(
       "connection_max_request_data_in_flight", section,
       [](auto& c) -> auto& { return c.server.limits.bytes_in_flight; }, mebibyte, any,
-      "The same for one connection"));
+      "Size of the requests in flight of one connection; above this limit nothing more is read from it"));
   list.back().is_ours = true;
   list.back().default_note = "`32MiB`, or native_transport_max_frame_size if that is more";
   list.push_back(integer(
       "connection_max_requests_in_flight", section,
       [](auto& c) -> auto& { return c.server.limits.requests_in_flight; }, 1, 32'768,
-      "Requests in flight of one connection; beyond it nothing more is read from it"));
+      "Requests in flight of one connection; above this limit nothing more is read from it"));
   list.back().is_ours = true;
   list.push_back(size(
       "connection_max_unsent_data", section,
       [](auto& c) -> auto& { return c.server.limits.unsent_bytes_overload; }, mebibyte, any,
-      "Results that a client has not read yet, at most a quarter of max_unsent_data; beyond it its requests "
-      "wait, or are answered OVERLOADED if the client asked for that"));
+      "Size of the results that a client has not read yet, at most a quarter of max_unsent_data; above this "
+      "limit its requests wait, or are answered OVERLOADED if the client asked for that"));
   list.back().is_ours = true;
   list.push_back(duration(
       "unsent_data_timeout", section, [](auto& c) -> auto& { return c.server.limits.unsent_timeout; }, 1, any,
@@ -376,7 +378,7 @@ void add_own_limits(std::vector<Setting>& list) {
   list.back().is_ours = true;
   list.push_back(integer(
       "blocking_queue", section, [](auto& c) -> auto& { return c.server.limits.blocking_queue; }, 1, any,
-      "Requests that wait for such a thread; further ones are answered OVERLOADED"));
+      "Requests that may wait for one of the blocking_threads; further ones are answered OVERLOADED"));
   list.back().is_ours = true;
 }
 
@@ -390,7 +392,7 @@ void add_observing(std::vector<Setting>& list) {
   list.back().is_ours = true;
   list.push_back(duration(
       "slow_query_log_timeout", section, [](auto& c) -> auto& { return c.server.slow_query; }, 0, any,
-      "Requests that take longer are logged, without the values in them; 0ms: none"));
+      "Log requests that take longer than this, without their values; 0ms turns this off"));
   list.back().aliases = {{"slow_query_log_timeout_in_ms", "ms"}};
   list.push_back(choice(
       "log_level", section, [](auto& c) -> auto& { return c.log.level; },

@@ -12,7 +12,7 @@
 
 namespace sibyl::cli::copy {
 
-// Returns an error if the path is anything else than such a file.
+// Returns an error if the path exists and is not such a file.
 base::Status check_own_file(const std::string& path);
 // Opens the file with these flags of open(2). O_CREAT creates it if it is missing.
 base::Result<base::File> open_own_file(const std::string& path, int flags);

@@ -48,7 +48,7 @@ int run(Arguments arguments) {
   print_list("tables affected", recovery->affected_tables);
   print_list("not certain", recovery->doubts);
   fmt::print("{} in {}; {} is unchanged\nserve it with: sibyl serve --data {}\n",
-             recovery->is_complete() ? "everything is" : "what is intact is", arguments.to, arguments.data,
+             recovery->is_complete() ? "everything is" : "the intact data is", arguments.to, arguments.data,
              arguments.to);
   return recovery->is_complete() ? 0 : exit_incomplete;
 }

@@ -229,8 +229,8 @@ bool Search::applicable(const State& state, const Place& place) const {
   return state.reads.empty() || joins(state, place);
 }
 
-// Returns true if rows of the table can be joined with the rows found: the entities that both contain must be
-// those whose keys are bound, and those that these determine.
+// Returns true if rows of the table can be joined with the rows found. The entities that both contain must
+// be bound by key, or determined by entities that are.
 bool Search::joins(const State& state, const Place& place) const {
   const Layout& table = tables_[place.table];
   std::vector<bool> same(table.graph.size());

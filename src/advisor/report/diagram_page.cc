@@ -50,7 +50,8 @@ std::string queries_text(const Review& review) {
 
 std::string spread_text(const Review& review) {
   std::string text = fmt::format(
-      "\n## Spread over the nodes\n\n![spread](spread.svg)\n\nFullest node over the mean.\n\n"
+      "\n## Spread over the nodes\n\n![spread](spread.svg)\n\nThe load of the fullest node, divided by the "
+      "mean of all nodes.\n\n"
       "| table | bytes on {0} nodes | requests | bytes on {1} | requests |\n|-|-|-|-|-|\n",
       review.target.nodes, 2 * review.target.nodes);
   for (const TableReview& table : review.tables) {

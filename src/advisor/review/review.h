@@ -206,7 +206,8 @@ struct RenderOptions {
 };
 std::string render_text(const Review& review, const RenderOptions& options);
 std::string render_markdown(const Review& review);
-// The JSON members are described in docs/advisor-json.md. With a measurement, both are one document.
+// The JSON members are described in docs/advisor-json.md. If a measurement is given, the document contains
+// the review and the measurement.
 struct Measurement;
 std::string render_json(const Review& review, const Measurement* measurement = nullptr);
 

@@ -97,7 +97,7 @@ struct StatementFacts {
   // The plan. For a SELECT that needs ALLOW FILTERING but lacks it, the plan with ALLOW FILTERING.
   plan::Explanation explanation;
   double rate = 0, times = 1, skew = -1;   // skew < 0: use the table's
-  std::optional<double> rows, partitions;  // declared; partitions may also be measured
+  std::optional<double> rows, partitions;  // declared in the file; `partitions` may also be measured
   std::optional<double> slo_p50, slo_p99;  // seconds
   // Seconds. The statement runs once for each period of its table that an interval of this length touches.
   std::optional<double> span;

@@ -414,7 +414,7 @@ class StatementReview {
       const bool ordered = use.has_limit || !other.select()->order_by.empty();
       if (ordered && !use.reversed) return false;
     }
-    // Another order sets its own directions.
+    // A proposal that changes the clustering order already sets the directions.
     return std::none_of(review_.findings.begin(), review_.findings.end(), [&](const Finding& other) {
       return changed_table(other) == table_->name && !other.proposal->clustering.empty();
     });

@@ -169,7 +169,7 @@ class Linker {
         if (link.has(here)) return fmt::format("{} leads to another table in another group", here);
     }
     if (leads_to(*read.data, from))
-      return fmt::format("{} and {} lead to each other", from.facts().name, looked_up.table);
+      return fmt::format("{} and {} refer to each other", from.facts().name, looked_up.table);
     return {};
   }
 

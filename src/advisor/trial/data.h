@@ -53,8 +53,8 @@ class TableData {
   Row linked(const TableLink& link, const Row& row) const;
   bool has(const Row& row) const { return row.number < rows_; }
 
-  // Number of rows deleted from the front of a partition, such a row, and the mean number that a read from
-  // the front skips.
+  // Rows deleted from the front of a partition: their number, one of them, and the mean number that a read
+  // from the front skips.
   uint64_t deleted(uint64_t partition) const { return partition < deleted_.size() ? deleted_[partition] : 0; }
   Row deleted_row(uint64_t partition, uint64_t place) const { return {rows_ + place, partition, place}; }
   double mean_tombstones_met() const;
@@ -103,8 +103,10 @@ class TableData {
   std::vector<uint64_t> rest_;
   std::vector<uint32_t> deleted_;  // per partition, from its front; empty: none
   std::vector<TableLink> links_;
-  std::vector<float> weights_;  // Tables without clustering: row size relative to the mean; empty: uniform
-  std::vector<Ranks> ranks_;    // per column: distribution of the values; a single rank if unknown
+  // For tables without clustering columns: row sizes relative to the mean, repeated for further rows. Empty
+  // if all rows have the same size.
+  std::vector<float> weights_;
+  std::vector<Ranks> ranks_;  // per column: distribution of the values; a single rank if unknown
   std::map<std::string, std::vector<base::Bytes>> literals_;  // per column: the values for the first numbers
 };
 

@@ -9,9 +9,9 @@
 
 namespace sibyl::advisor {
 
-// Marks as many rows as deleted as reads of the queue's front meet, limited to what can be loaded. Returns
-// the reason if that is impossible, otherwise an empty string. `assumed` receives deviations from the
-// declared statistics.
+// Marks rows at the front of the queue as deleted: as many tombstones as its reads find there, but no more
+// than can be loaded. Returns the reason if that is impossible, otherwise an empty string. `assumed`
+// receives deviations from the declared statistics.
 std::string make_queue(const Proposal::Queue& queue, TableData& data, std::vector<std::string>& assumed);
 
 }  // namespace sibyl::advisor

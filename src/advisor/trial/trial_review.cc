@@ -432,7 +432,7 @@ class TrialMaker {
   std::vector<DataPtr> data_;  // the same data, as shared with the statements
   std::vector<std::string> assumed_, not_run_;
   std::vector<Source> sources_;
-  std::map<std::string, std::string> no_queue_;  // per table: why it has no tombstones; empty: it has them
+  std::map<std::string, std::string> no_queue_;  // by table: why no tombstones were made; empty: they were
   std::map<std::string, Suggestion> replaced_;   // by the name of the replaced table
   std::vector<Suggestion> beside_;
 };

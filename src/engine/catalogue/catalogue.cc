@@ -202,7 +202,8 @@ uint32_t highest_table_id(storage::Store& store) {
   return base::read_big_endian<uint32_t>(records->key());
 }
 
-// The replication is lost. On a single server it has no effect.
+// Recreates a lost keyspace. Its replication is unknown, so it gets one replica. On a single server, the
+// replication has no effect.
 void make_keyspace(const std::string& name, MutableKeyspaces& keyspaces, WriteSet& writes) {
   Keyspace keyspace;
   keyspace.name = name;

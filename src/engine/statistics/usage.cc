@@ -263,8 +263,8 @@ std::shared_ptr<QueryShape> Usage::list_again(QueryShape& shape) {
   const std::lock_guard lock(shapes_mutex_);
   const auto found = shapes_.find(shape.name.id);
   if (found != shapes_.end() && found->second->name.tables == shape.name.tables) return found->second;
-  // If there is another shape, its tables were created anew and those of this shape were dropped, so the
-  // counts of this shape are never read.
+  // If another shape has this id, the tables of this shape were dropped and created again. The counts of this
+  // shape are then never read.
   if (found == shapes_.end()) list(shape.shared_from_this());
   return shape.shared_from_this();
 }

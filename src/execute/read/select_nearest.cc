@@ -229,7 +229,7 @@ class SelectingNearest {
                                          wanted, read_.now_seconds);
   }
 
-  // Checks what the filters do not: the requested keys.
+  // Checks the row against the requested keys, which the filters do not check.
   bool may_match(const VectorIndexes::Row& row) const {
     const int64_t token = types::murmur3_token(row.partition_key);
     if (token < read_.tokens.first || token > read_.tokens.last) return false;

@@ -221,12 +221,13 @@ base::Result<int64_t> ConditionalBuilder::timestamp(ReadBefore& reads) {
   SIBYL_ASSIGN(const int64_t written, latest_written(reads));
   if (written == last)
     return base::fail(
-        base::Error(base::ErrorCode::invalid,
-                    fmt::format("Cannot apply the conditional update: what it would replace was written with "
-                                "timestamp {}, and there is no later one",
-                                last))
+        base::Error(
+            base::ErrorCode::invalid,
+            fmt::format("Cannot apply the conditional update: it would replace data that has the largest "
+                        "possible timestamp, {}",
+                        last))
             .with_hint(
-                fmt::format("delete that without IF, with USING TIMESTAMP {}, and write new rows under "
+                fmt::format("delete this data without IF, with USING TIMESTAMP {}, and write new rows under "
                             "another key",
                             last)));
   return std::max(environment_.timestamps.next(), written + 1);

@@ -201,9 +201,9 @@ constexpr const char* last_timestamp = "9223372036854775807";
 
 // No timestamp is later than the last one, so an applied write would not become visible.
 TEST_F(Conditional, RefusesWritesHiddenByTheLastTimestamp) {
-  const Lines refused = error(
-      std::string("Cannot apply the conditional update: what it would replace was written with timestamp ") +
-      last_timestamp + ", and there is no later one");
+  const Lines refused = error(std::string("Cannot apply the conditional update: it would replace data that "
+                                          "has the largest possible timestamp, ") +
+                              last_timestamp);
   const std::string last = std::string(" USING TIMESTAMP ") + last_timestamp;
   must("CREATE TABLE n (k int PRIMARY KEY, v int, l list<int>)");
   must("INSERT INTO n (k, v) VALUES (1, 1)" + last);

@@ -1,8 +1,8 @@
 // Locks on partitions for statements that read before they write.
 //
 // Locks are striped: partitions that hash to the same stripe wait for each other, which costs time but never
-// correctness. A lock may be released by another thread than the one that acquired it, because it is held
-// until the store reports that the write is done.
+// correctness. A lock is held until the store reports that the write is done, so another thread may release
+// it.
 //
 // A request that finds a lock taken need not block its thread: acquire_later() queues a continuation. Locks
 // are granted in the order of the requests, without overtaking.

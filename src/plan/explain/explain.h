@@ -26,11 +26,10 @@ struct Explanation {
   struct TableUse {
     schema::TablePtr table;
     Access access = Access::full_scan;
-    std::string index;  // Access::index: its name
-    std::optional<uint64_t>
-        partitions;  // how many are named, if the statement tells: 1, or the size of an IN
-    // SELECT: true if exactly this many partitions are read (a full scan: all), whatever is bound and stored.
-    // False: at most this many.
+    std::string index;                   // Access::index: its name
+    std::optional<uint64_t> partitions;  // number of named partitions, if known: 1, or the size of an IN
+    // SELECT: true if it always reads exactly this many partitions (a full scan: all of them), whatever is
+    // bound and stored. False: at most this many.
     bool exact = false;
     bool writes = false;
     bool reads = false;                         // SELECT, or a write that reads first

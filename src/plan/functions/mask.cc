@@ -196,7 +196,7 @@ base::Result<FunctionPtr> make_partial(const FactoryCall& call) {
 
 // --- mask_hash
 
-// Java's names (in any case) and OpenSSL's.
+// Names of algorithms in Java (in any case) and the names of the same algorithms in OpenSSL.
 constexpr std::array<std::pair<std::string_view, const char*>, 22> algorithms = {{
     {"MD5", "MD5"},
     {"SHA", "SHA1"},

@@ -183,7 +183,7 @@ void check_true_length(lua_State* lua) {
   LuaMachine::of(lua).charge(lua, static_cast<int64_t>(lua_rawlen(lua, 1) / 16));
 }
 
-// A function that goes by a table's length, which must then be its true one.
+// Calls a library function that relies on the length of a table. Refuses tables that override it (__len).
 int with_true_length(lua_State* lua) {
   check_true_length(lua);
   return call_original(lua, LUA_MULTRET);

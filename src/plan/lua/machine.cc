@@ -172,7 +172,7 @@ void LuaMachine::charge(lua_State* lua, int64_t steps) {
     if (limit == nullptr) return;
     exhaust(limit);
   }
-  lua_pushnil(lua);  // failure() has the text: creating a string may fail
+  lua_pushnil(lua);  // not a string, because creating one may fail; failure() returns the text
   lua_error(lua);
 }
 

@@ -20,9 +20,9 @@ struct Condition {
   TermPtr element;                          // the list index or map key
   uint16_t field = 0;                       // of a user type
   cql::Operator op = cql::Operator::equal;  // =, !=, <, <=, >, >=, IN, CONTAINS, CONTAINS KEY
-  types::TypePtr type;                      // of the values: the part's type; for CONTAINS the element's
-  std::vector<TermPtr> values;              // one, or those of IN (x, y)
-  TermPtr list;                             // IN ?: the list of values
+  types::TypePtr type;          // type of the values: that of the part, or of an element (CONTAINS)
+  std::vector<TermPtr> values;  // one, or those of IN (x, y)
+  TermPtr list;                 // IN ?: the list of values
 };
 
 struct Conditions {

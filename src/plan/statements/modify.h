@@ -85,8 +85,8 @@ struct Modification {
 
   std::unique_ptr<const Conditions> conditions;          // nullptr: none
   std::unique_ptr<const ConditionalResult> conditional;  // the columns of the result, if there are conditions
-  // If there are conditions and masks: the term that each column shows, over input 0; nullptr: the value
-  // itself.
+  // Set if there are conditions and masks. For each column, the term to show instead of the value, which is
+  // the term's input 0; nullptr: show the value.
   std::vector<TermPtr> masks;
   // Masked columns whose values the outcome (applied or not, error or not) reveals. The statement needs a
   // permission for them. In the order of the table's columns.
@@ -117,7 +117,8 @@ base::Status prepare_modification(const cql::Update& update, Binder& binder, Pre
 base::Status prepare_modification(const cql::Delete& statement, Binder& binder, Prepared& prepared);
 base::Status prepare_batch(const cql::Batch& batch, Binder& binder, Prepared& prepared);
 
-// The rules for statements in one batch, for CQL's BATCH and the protocol's.
+// The rules for statements in one batch. They apply to BATCH statements and to BATCH messages of the
+// protocol.
 bool has_conditions(const std::vector<std::shared_ptr<const Modification>>& statements);
 base::Status check_batch(cql::Batch::Kind kind, bool has_timestamp,
                          const std::vector<std::shared_ptr<const Modification>>& statements);

@@ -137,7 +137,7 @@ class SelectionScope final : public RowScope {
     return binds_key_ ? receiver.name : "[selection]";
   }
 
-  // True if binding failed for another reason than an unknown name.
+  // True if binding failed for a reason other than an unknown name.
   bool is_late() const { return is_late_; }
 
   // A whole selector.

@@ -67,8 +67,8 @@ struct FactoryCall {
 };
 using Factory = base::Result<FunctionPtr> (*)(const FactoryCall& call);
 
-// Shared by factories: makes the function for a call, and their errors. `parameters` are the parameters as
-// written in the function's signature.
+// Helpers for factories: they make the function for a call, and the errors. `parameters` are the parameters
+// as written in the function's signature.
 std::shared_ptr<Function> make_function(const FactoryCall& call, std::vector<types::TypePtr> arguments,
                                         types::TypePtr returns, Function::Evaluate evaluate);
 std::unexpected<base::Error> wrong_argument_count(const FactoryCall& call, std::string_view parameters);

@@ -124,7 +124,8 @@ class Resolver {
       return base::invalid(fmt::format("vectors may only have positive dimensions; given {}",
                                        static_cast<int32_t>(raw.dimension)));
     }
-    // Frozen only if written so, even inside frozen types, because drivers are told the written form.
+    // The element is frozen only if the statement says so, even inside frozen types, because drivers get the
+    // type as it was written.
     SIBYL_ASSIGN(TypePtr element, resolve(raw.parameters[0], false));
     return types::vector_of(std::move(element), raw.dimension);
   }

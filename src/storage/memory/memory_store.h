@@ -14,7 +14,7 @@
 namespace sibyl::storage::memory {
 
 struct Options {
-  // Tells compact() what has expired. Must outlive the store. nullptr: the system clock.
+  // The clock for expiry in compact(). Must outlive the store. nullptr: the system clock.
   base::Clock* clock = nullptr;
   // Returns true if the n-th commit (from 1) must fail. Called once for each commit, in order.
   std::function<bool(uint64_t number)> fail_commit;

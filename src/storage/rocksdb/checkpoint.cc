@@ -107,8 +107,7 @@ base::Result<CheckpointFile> add_file(const ::rocksdb::LiveFileStorageInfo& file
   }
   SIBYL_ASSIGN(added.crc32c, copy_file(source, target, file.size));
   if (known && added.crc32c != *known)
-    return base::fail(base::ErrorCode::server,
-                      fmt::format("{} is damaged: it is not what was written", source));
+    return base::fail(base::ErrorCode::server, fmt::format("{} is damaged: its checksum is wrong", source));
   return added;
 }
 

@@ -49,7 +49,8 @@ Beyond scan_beyond(BytesView bytes, uint64_t broken, uint64_t salt) {
   return beyond;
 }
 
-// Returns the incomplete group at the end of the groups, if the bytes there are not zero and can be a group.
+// Returns the incomplete group at `offset`, behind the last complete one. Returns nullopt if the bytes there
+// are zero or cannot be the start of a group.
 std::optional<CommitLog::Recovered::Incomplete> incomplete_group(std::string path, BytesView bytes,
                                                                  uint64_t offset) {
   if (offset + group_header_size > bytes.size()) return std::nullopt;

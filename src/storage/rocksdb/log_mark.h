@@ -1,5 +1,5 @@
-// Records, outside of the log's directory, which segment of the commit log holds data that no table file has.
-// Opening the store thereby detects a log that is missing, wholly or at its end.
+// Records, outside of the log's directory, which segment of the commit log holds data that no table file
+// has. With this record, opening the store detects a log that is missing or incomplete at its end.
 //
 // The file has two lines (mark_file.h), "sibyl log GENERATION SEGMENT CRC". Segment 0 means that none is
 // needed. The note, "SALT BYTES", records how much of a segment was on the device at some time, because no

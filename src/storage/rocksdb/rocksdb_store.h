@@ -34,7 +34,7 @@ struct Options {
   uint64_t block_cache_bytes = 32 << 20;  // includes index and filter blocks
   uint64_t write_buffer_bytes = 16 << 20;
   uint64_t queue_bytes = 64 << 20;  // of waiting write sets; when full, commits are refused as overloaded
-  // decides what has expired; must outlive the store; nullptr: the system clock
+  // The clock for expiry. Must outlive the store. nullptr: the system clock.
   base::Clock* clock = nullptr;
 
   // For tests: failing files (must outlive the store), and compaction only on request.

@@ -68,7 +68,7 @@ class Scanner {
  public:
   Scanner(LogScan& scan, const std::function<base::Status(BytesView)>& take) : scan_(scan), take_(take) {}
 
-  // Groups end at `end` if it is known, otherwise where no more are found beyond `at_least`.
+  // Reads groups up to `end`. If `end` is unknown, reads until no more groups are found beyond `at_least`.
   base::Status read(const ScannedSegment& segment, std::optional<uint64_t> end, uint64_t at_least) {
     const BytesView bytes = segment.bytes;
     const uint64_t salt = segment.header->salt;
