@@ -379,7 +379,8 @@ TEST(ReviewFigures, RejectedStatementsGetAFix) {
   EXPECT_THAT(fix("SELECT * FROM posts WHERE auther = ?;"), HasSubstr("did you mean author?"));
   EXPECT_THAT(fix("SELECT * FROM posts WHERE author = ? ORDER BY score DESC;"),
               HasSubstr("add a table in that order"));
-  EXPECT_THAT(fix("SELECT * FROM posts WHERE at > ?;"), HasSubstr("with a period of it such as the day as partition key"));
+  EXPECT_THAT(fix("SELECT * FROM posts WHERE at > ?;"),
+              HasSubstr("with a period of it such as the day as partition key"));
 }
 
 TEST(ReviewFigures, EmptyTablesGetNoScanFinding) {
