@@ -193,9 +193,9 @@ def test_idle_connections_leave_descriptors_to_the_store(tmp_path):
         run(client, "CREATE TABLE s.t (k int PRIMARY KEY, v text)")
         # All at once: the server closes the oldest later than it accepts the next.
         unauthenticated = [socket.socket() for _ in range(900)]
-        for client in unauthenticated:
-            client.setblocking(False)
-            client.connect_ex((server.host, server.port))
+        for connection in unauthenticated:
+            connection.setblocking(False)
+            connection.connect_ex((server.host, server.port))
         for k in range(100):  # several segments of the log
             run(client, f"INSERT INTO s.t (k, v) VALUES ({k}, '{'z' * 50_000}')")
         run(client, "SELECT count(*) FROM s.t")
