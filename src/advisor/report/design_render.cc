@@ -61,7 +61,7 @@ const char* kind_name(PlannedStep::Kind kind) {
   return "client";
 }
 
-// What a step reads or writes, how often, and its cost.
+// The records that a step reads or writes, how often it does, and its cost.
 std::string step_about(const PlannedStep& step) {
   std::string about =
       step.kind == PlannedStep::Kind::read

@@ -9,7 +9,7 @@
 namespace sibyl::advisor {
 namespace {
 
-// What a statement needs from the clustering columns: columns compared by =, then a column with a range, and
+// The order that a statement needs of the clustering columns: columns compared by =, then a column with a range, and
 // the order of the result.
 struct Requirement {
   std::set<std::string> equal;

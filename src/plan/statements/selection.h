@@ -1,4 +1,4 @@
-// What a SELECT reads from each row and what it computes from it.
+// The inputs that a SELECT reads from each row, and the columns that it computes from them.
 //
 // Inputs are read from the stored row: a column's value, or its write time or time to live. Outputs are the
 // result's columns: an input unchanged, or a term over inputs and aggregates. Immutable once bound.
