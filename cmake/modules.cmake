@@ -1,5 +1,19 @@
 add_custom_target(fuzzers)
 
+# Compiles a test with the optimisation that compiles fastest. The modules it tests are compiled as they are shipped.
+function(sibyl_optimise_lightly target)
+  if(CMAKE_BUILD_TYPE STREQUAL Release AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    target_compile_options(${target} PRIVATE -Og)
+  endif()
+endfunction()
+
+# Tests find files of the repository with base/source_path.h.
+if(SIBYL_TESTS)
+  add_library(sibyl_source_path STATIC ${PROJECT_SOURCE_DIR}/src/base/source_path.cc)
+  target_include_directories(sibyl_source_path PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  target_compile_definitions(sibyl_source_path PRIVATE SIBYL_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+endif()
+
 # sibyl_module(NAME [IN folder] [PRECOMPILED set] [WITHOUT subfolder...] [USES module...] [LINKS target...]
 #              [TEST_USES module...])
 #
@@ -24,6 +38,7 @@ function(sibyl_module name)
     list(FILTER ${kind}_sources INCLUDE REGEX "_${kind}\\.cc$")
     list(FILTER sources EXCLUDE REGEX "_${kind}\\.cc$")
   endforeach()
+  list(REMOVE_ITEM sources ${PROJECT_SOURCE_DIR}/src/base/source_path.cc)
 
   list(TRANSFORM MODULE_USES PREPEND sibyl_ OUTPUT_VARIABLE uses)
   list(TRANSFORM MODULE_TEST_USES PREPEND sibyl_ OUTPUT_VARIABLE test_uses)
@@ -45,8 +60,8 @@ function(sibyl_module name)
   if(test_sources)
     add_executable(${name}_test ${test_sources})
     sibyl_precompile(${name}_test test)
-    target_link_libraries(${name}_test PRIVATE ${target} ${test_uses} GTest::gmock GTest::gtest_main RapidCheck::rapidcheck)
-    target_compile_definitions(${name}_test PRIVATE SIBYL_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+    sibyl_optimise_lightly(${name}_test)
+    target_link_libraries(${name}_test PRIVATE ${target} ${test_uses} sibyl_source_path GTest::gmock GTest::gtest_main RapidCheck::rapidcheck)
     add_test(NAME ${name}_test COMMAND ${name}_test)
     # Every run uses the same random cases, so failures are reproducible. CONTRIBUTING.md explains how to try others.
     set_tests_properties(${name}_test PROPERTIES LABELS unit TIMEOUT 600 ENVIRONMENT "RC_PARAMS=seed=1")

@@ -14,7 +14,7 @@ class CommandLineTest : public ServeTest {
  protected:
   // With this as standard output (-1: closed). A reader that has gone is an error, not a signal.
   static Outcome sibyl_into(int output, std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), SIBYL_BINARY);
+    arguments.insert(arguments.begin(), sibyl_binary);
     int errors[2];
     EXPECT_EQ(::pipe2(errors, O_CLOEXEC), 0);
     const pid_t child = ::fork();
@@ -96,7 +96,7 @@ TEST_F(CommandLineTest, AServerServesWithoutAnOutput) {
   if (child == 0) {
     ::dup2(::open("/dev/null", O_WRONLY | O_CLOEXEC), STDERR_FILENO);
     ::close(STDOUT_FILENO);
-    ::execl(SIBYL_BINARY, SIBYL_BINARY, "serve", "--data", data().c_str(), "--listen", "127.0.0.1:0",
+    ::execl(sibyl_binary, sibyl_binary, "serve", "--data", data().c_str(), "--listen", "127.0.0.1:0",
             "--metrics", "off", nullptr);
     ::_exit(127);
   }

@@ -19,17 +19,16 @@
 #include "client/connection.h"
 #include "types/value.h"
 
-#ifndef SIBYL_BINARY
-#define SIBYL_BINARY "sibyl"  // set by the build
-#endif
-
 namespace sibyl::cli {
+
+// The path of the binary under test.
+extern const char* const sibyl_binary;
 
 // A child process whose output is read through pipes.
 class Process {
  public:
   explicit Process(std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), SIBYL_BINARY);
+    arguments.insert(arguments.begin(), sibyl_binary);
     int out[2], error[2];
     EXPECT_EQ(::pipe2(out, O_CLOEXEC), 0);
     EXPECT_EQ(::pipe2(error, O_CLOEXEC), 0);

@@ -7,6 +7,7 @@
 #include <set>
 #include <sstream>
 
+#include "base/source_path.h"
 #include "protocol/error_message.h"
 #include "protocol/frame.h"
 #include "protocol/request.h"
@@ -28,7 +29,7 @@ Bytes from_hex(const std::string& text) {
 }
 
 std::vector<Exchange> recorded() {
-  std::ifstream file(std::string(SIBYL_SOURCE_DIR) + "/tests/data/protocol.txt");
+  std::ifstream file(base::source_path("tests/data/protocol.txt"));
   std::vector<Exchange> exchanges;
   for (std::string line; std::getline(file, line);) {
     std::istringstream fields(line);

@@ -8,8 +8,8 @@ target_link_libraries(sibyl_configuration PUBLIC sibyl_server PRIVATE yaml-cpp s
 if(SIBYL_TESTS)
   add_executable(configuration_test cli/configuration/configuration_test.cc cli/log/log_test.cc)
   sibyl_precompile(configuration_test test)
-  target_compile_definitions(configuration_test PRIVATE SIBYL_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-  target_link_libraries(configuration_test PRIVATE sibyl_configuration spdlog::spdlog Boost::json GTest::gmock
+  sibyl_optimise_lightly(configuration_test)
+  target_link_libraries(configuration_test PRIVATE sibyl_source_path sibyl_configuration spdlog::spdlog Boost::json GTest::gmock
                         GTest::gtest_main RapidCheck::rapidcheck)
   add_test(NAME configuration_test COMMAND configuration_test)
   set_tests_properties(configuration_test PROPERTIES LABELS unit TIMEOUT 600)

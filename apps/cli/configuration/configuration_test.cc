@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/source_path.h"
 #include "server/scheduling/default_threads.h"
 
 namespace sibyl::cli {
@@ -501,7 +502,7 @@ TEST(Configuration, every_name_is_cassandras_or_marked_as_ours) {
 }
 
 TEST(Configuration, the_documentation_matches_the_table) {
-  std::ifstream file(SIBYL_SOURCE_DIR "/docs/configuration.md");
+  std::ifstream file(base::source_path("docs/configuration.md"));
   std::stringstream page;
   page << file.rdbuf();
   const std::string text = page.str();

@@ -61,7 +61,7 @@ TEST_F(ServeTest, TooFewFileDescriptorsAreAnError) {
         "'replication_factor': 1}";
     // The shell itself needs about ten.
     const int status = std::system(fmt::format("echo \"{}\" | (ulimit -n {}; exec {} {}) > {} 2>&1",
-                                               statement, limit, SIBYL_BINARY, arguments, errors)
+                                               statement, limit, sibyl_binary, arguments, errors)
                                        .c_str());
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
   };

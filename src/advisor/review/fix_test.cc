@@ -9,6 +9,7 @@
 #include <sibyl/sibyl.h>
 
 #include "advisor/review/test_review.h"
+#include "base/source_path.h"
 
 namespace sibyl::advisor {
 namespace {
@@ -48,7 +49,7 @@ void expect_pasteable(const std::string& file, const Finding& finding) {
 
 // The ```cql blocks of docs/advisor.md, by section.
 std::multimap<std::string, std::string> documented(const std::string& kind) {
-  std::ifstream file(std::string(SIBYL_SOURCE_DIR) + "/docs/advisor.md");
+  std::ifstream file(base::source_path("docs/advisor.md"));
   std::multimap<std::string, std::string> out;
   std::string line, section, block;
   bool inside = false;

@@ -8,6 +8,7 @@
 
 #include "advisor/review/buckets.h"
 #include "advisor/review/test_review.h"
+#include "base/source_path.h"
 
 namespace sibyl::advisor {
 namespace {
@@ -440,7 +441,7 @@ TEST(Review, FormatsAgree) {
 // Every ```cql block of docs/advisor.md gives the verdict of its section, and the following ```cql fixed
 // block does not.
 TEST(Review, DocumentedExamplesHold) {
-  std::ifstream file(std::string(SIBYL_SOURCE_DIR) + "/docs/advisor.md");
+  std::ifstream file(base::source_path("docs/advisor.md"));
   ASSERT_TRUE(file.good());
   std::string line, section, block;
   std::optional<bool> fixed;

@@ -9,16 +9,13 @@
 #include <utility>
 
 #include "advisor/review/review.h"
-
-#ifndef SIBYL_SOURCE_DIR
-#define SIBYL_SOURCE_DIR "."  // overridden by the build
-#endif
+#include "base/source_path.h"
 
 namespace sibyl::advisor {
 
 // The path is relative to the repository.
 inline std::string read_file(const std::string& path) {
-  std::ifstream file(std::string(SIBYL_SOURCE_DIR) + "/" + path);
+  std::ifstream file(base::source_path(path));
   EXPECT_TRUE(file.good()) << path;
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }

@@ -5,12 +5,13 @@
 
 #include <fstream>
 
+#include "base/source_path.h"
 #include "engine/test_schema.h"
 
 namespace sibyl::engine {
 namespace {
 
-constexpr const char* recorded_answers = SIBYL_SOURCE_DIR "/tests/data/describe.txt";
+const std::string recorded_answers = base::source_path("tests/data/describe.txt");
 
 using execute::Request;
 using execute::ResultSet;

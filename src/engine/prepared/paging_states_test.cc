@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/source_path.h"
 #include "base/test_directory.h"
 #include "engine/roles/test_roles.h"
 #include "row/record_key.h"
@@ -145,7 +146,7 @@ TEST_F(PagingStatesTest, AreSealedForDescribeAsWell) {
 
 // States and keys of earlier versions must always be readable.
 TEST(PagingStates, AreOpenedInEveryVersion) {
-  std::ifstream file(SIBYL_SOURCE_DIR "/tests/data/paging_state_v2.txt");
+  std::ifstream file(base::source_path("tests/data/paging_state_v2.txt"));
   std::map<std::string, Bytes> sample;
   std::string name, value;
   std::getline(file, name);  // description

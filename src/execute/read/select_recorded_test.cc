@@ -1,6 +1,7 @@
 // Compares statements with the responses of Cassandra 5.0 to the same statements in the same order.
 #include <gtest/gtest.h>
 
+#include "base/source_path.h"
 #include "execute/read/select_fixture_test.h"
 #include "execute/recorded_test.h"
 
@@ -9,7 +10,7 @@ namespace {
 
 size_t compare_reads(const std::string& name) {
   ReadFixture database;
-  return compare_answers(SIBYL_SOURCE_DIR "/tests/data/" + name,
+  return compare_answers(base::source_path("tests/data/" + name),
                          [&](const std::string& statement) { return database.answer(statement); });
 }
 

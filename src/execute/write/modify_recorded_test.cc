@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "base/source_path.h"
 #include "execute/recorded_test.h"
 #include "execute/write/modify_fixture_test.h"
 
@@ -23,7 +24,7 @@ std::string print(const base::Result<ResultSet>& result) {
 TEST(RecordedModifications, ResponsesMatchCassandra) {
   auto database = std::make_unique<WriteFixture>();
   const size_t statements = compare_answers(
-      SIBYL_SOURCE_DIR "/tests/data/modifications.txt",
+      base::source_path("tests/data/modifications.txt"),
       [&](const std::string& statement) { return print(database->run(statement)); },
       [&] { database = std::make_unique<WriteFixture>(); });
   EXPECT_GT(statements, 300u);

@@ -3,6 +3,7 @@
 
 #include <fstream>
 
+#include "base/source_path.h"
 #include "execute/write/modify_fixture_test.h"
 #include "fmt/format.h"
 
@@ -37,7 +38,7 @@ std::string answer_of(WriteFixture& database, const std::string& statement) {
 class Histories : public testing::TestWithParam<int> {};
 
 TEST_P(Histories, ReadsMatchCassandra) {
-  std::ifstream file(fmt::format("{}/tests/data/write_history_{}.txt", SIBYL_SOURCE_DIR, GetParam()));
+  std::ifstream file(base::source_path(fmt::format("tests/data/write_history_{}.txt", GetParam())));
   ASSERT_TRUE(file);
   WriteFixture database;
   std::string line, statement, expected;

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/source_path.h"
 #include "cql/parser.h"
 #include "fmt/format.h"
 
@@ -89,7 +90,7 @@ std::string print(const base::Result<DefinitionResult>& result) {
 
 // Cassandra 5.0 ran every statement in this order; the results must be the same.
 TEST(Definitions, MatchesCassandrasRecordedAnswers) {
-  std::ifstream file(SIBYL_SOURCE_DIR "/tests/data/definitions.txt");
+  std::ifstream file(base::source_path("tests/data/definitions.txt"));
   ASSERT_TRUE(file) << "tests/data/definitions.txt not found";
   Database database;
   size_t statements = 0;

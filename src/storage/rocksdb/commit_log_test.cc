@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/source_path.h"
 #include "storage/rocksdb/crc32c.h"
 #include "storage/rocksdb/faulty_disk.h"
 #include "storage/rocksdb/test_store.h"
@@ -472,7 +473,7 @@ TEST_F(MarkedLogTest, AnIntactLogHasNoIncompleteGroup) {
 
 // tests/data has a sample of every version.
 TEST(LogMark, ReadsSamples) {
-  LogMark mark(std::string(SIBYL_SOURCE_DIR) + "/tests/data/sibyl_log_v1.txt", Disk::real());
+  LogMark mark(base::source_path("tests/data/sibyl_log_v1.txt"), Disk::real());
   ASSERT_TRUE(mark.read().has_value());
   EXPECT_EQ(mark.segment(), 0u);
 }

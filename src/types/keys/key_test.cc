@@ -6,6 +6,7 @@
 #include <limits>
 #include <sstream>
 
+#include "base/source_path.h"
 #include "base/test_bytes.h"
 #include "types/literals/literal.h"
 
@@ -196,7 +197,7 @@ TEST(Token, BytesSortAsNumbers) {
 }
 
 TEST(Token, MatchesCassandraOnRecordedKeys) {
-  std::ifstream file(SIBYL_SOURCE_DIR "/tests/data/murmur3_tokens.txt");
+  std::ifstream file(base::source_path("tests/data/murmur3_tokens.txt"));
   ASSERT_TRUE(file.is_open());
   std::string line;
   int checked = 0;

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <fstream>
 
+#include "base/source_path.h"
 #include "types/number.h"
 #include "types/print.h"
 
@@ -17,7 +18,7 @@ std::string read(Kind kind, std::string_view text) {
 }
 
 TEST(Literal, AcceptsWhatCassandraAccepts) {
-  std::ifstream file(SIBYL_SOURCE_DIR "/tests/data/literals.txt");
+  std::ifstream file(base::source_path("tests/data/literals.txt"));
   ASSERT_TRUE(file.is_open());
   std::string line;
   int checked = 0;

@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "base/file.h"
+#include "base/source_path.h"
 #include "storage/rocksdb/faulty_disk.h"
 #include "storage/rocksdb/test_store.h"
 
@@ -302,8 +303,7 @@ TEST(ManifestGuard, OpensAfterACrashAtAnyMoment) {
 TEST(ManifestGuard, ReadsSamples) {
   TemporaryDirectory directory;
   fs::create_directory(directory.path() + "/records");
-  fs::copy_file(std::string(SIBYL_SOURCE_DIR) + "/tests/data/sibyl_manifest_v1.txt",
-                directory.path() + "/SIBYL_MANIFEST");
+  fs::copy_file(base::source_path("tests/data/sibyl_manifest_v1.txt"), directory.path() + "/SIBYL_MANIFEST");
   ManifestGuard guard(directory.path());
   EXPECT_FALSE(guard.check().has_value());
   ASSERT_EQ(guard.entries().size(), 1u);
