@@ -1,0 +1,56 @@
+// What can go wrong between a client and the object store, with what probability.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace sibyl::storage::objects {
+
+// Happens to one operation. All but `none` and `slow` are reported as unknown once the client's timeout has
+// passed.
+enum class Fault : uint8_t {
+  none,
+  lost_request,  // never applied
+  lost_reply,    // applied, but the client does not hear of it
+  late,          // applied after the client gave up
+  duplicated,    // applied at once and again later; the client hears of neither
+  slow,          // answered late, but in time
+};
+
+struct Faults {
+  // Probabilities from 0 to 1, of mutations and locks. Reads and the rest can only be lost or slow.
+  double lost_request = 0, lost_reply = 0, late = 0, duplicated = 0, slow = 0;
+  // Simulated time: to the storage and back, what `slow` adds, and the client's timeout. A late or duplicated
+  // mutation arrives up to max_late after the timeout.
+  int64_t min_micros = 200, max_micros = 2'000;
+  int64_t slow_micros = 500'000;
+  int64_t timeout_micros = 10'000'000;
+  int64_t max_late_micros = 60'000'000;
+};
+
+// An operation, for tests that choose the fault of a particular one.
+struct OperationInfo {
+  enum class Kind : uint8_t {
+    mutate,
+    read,
+    lock,
+    unlock,
+    read_lock,
+    break_lock,
+    watch,
+    notify,
+    fence,
+    space
+  };
+  Kind kind = Kind::mutate;
+  const std::string& client;
+  const std::string& object;
+};
+
+// How often each happened.
+struct FaultCounts {
+  uint64_t operations = 0, lost_request = 0, lost_reply = 0, late = 0, duplicated = 0, slow = 0;
+  uint64_t full = 0, fenced = 0;
+};
+
+}  // namespace sibyl::storage::objects
