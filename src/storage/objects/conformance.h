@@ -182,6 +182,7 @@ TEST_P(ObjectStoreConformance, GuardsNeedTheObject) {
   EXPECT_EQ(mutate("o", Mutation().if_attribute("a", "").append("x")), Reply::refused(Reason::missing));
   EXPECT_EQ(mutate("o", Mutation().if_entry("a", "").append("x")), Reply::refused(Reason::missing));
   EXPECT_EQ(mutate("o", Mutation().must_exist().append("x")), Reply::refused(Reason::missing));
+  EXPECT_EQ(mutate("o", Mutation().erase_entry("e")), Reply::refused(Reason::missing));
   EXPECT_EQ(read("o").reply, Reply::refused(Reason::missing));
 }
 
@@ -213,6 +214,7 @@ TEST_P(ObjectStoreConformance, RefusesWhatBreaksItsLimits) {
   EXPECT_EQ(mutate("o", Mutation().append(Bytes(max_mutation + 1, 'x'))), Reply::refused(Reason::invalid));
   EXPECT_EQ(mutate("o", Mutation().remove().append("x")), Reply::refused(Reason::invalid));
   EXPECT_EQ(mutate("o", Mutation().set_entry(std::string("a\0b", 3), "x")), Reply::refused(Reason::invalid));
+  EXPECT_EQ(mutate("o", Mutation().set_attribute("lock.x", "x")), Reply::refused(Reason::invalid));
   EXPECT_EQ(read("o").reply, Reply::refused(Reason::missing));
   EXPECT_EQ(mutate("o", Mutation().append(Bytes(max_mutation, 'x'))), done_reply);
   EXPECT_EQ(read("o", Read::data(max_mutation - 2, 10)).data, "xx");
@@ -422,7 +424,7 @@ TEST_P(ObjectStoreConformance, ReportsSpace) {
   ASSERT_EQ(mutate("o", Mutation().append(Bytes(1000, 'x'))), done_reply);
   const Space space = wait_for<Space>([&](auto done) { store_->space(std::move(done)); });
   ASSERT_EQ(space.reply, done_reply);
-  EXPECT_GT(space.total, space.used);
+  EXPECT_GE(space.total, space.used);
 }
 
 }  // namespace sibyl::storage::objects

@@ -83,6 +83,10 @@ bool Mutation::is_valid() const {
   const auto needs_name = [](Kind kind) {
     return kind == Kind::set_attribute || kind == Kind::set_entry || kind == Kind::erase_entry;
   };
+  const auto is_reserved = [](const Action& action) {
+    return action.kind == Kind::set_attribute && action.name.starts_with("lock.");
+  };
+  if (std::ranges::any_of(actions_, is_reserved)) return false;
   return std::ranges::all_of(guards_, [](const Guard& guard) { return is_name(guard.name); }) &&
          std::ranges::all_of(actions_, [&](const Action& action) {
            return !needs_name(action.kind) || is_name(action.name);

@@ -24,7 +24,7 @@
 //     that one Read asks for is of one moment.
 //  6. Fencing. After fence(client) is done, no mutation of that client is applied to an object after an
 //     operation that this caller starts on the same object. The fenced client's operations fail with
-//     Reason::fenced. A fence is permanent: a client that wants to return connects again with a new name.
+//     Reason::fenced. A fence lasts at least a day. A client that wants to return connects again, with a new name.
 //  7. Locks expire by the storage's clock. The holder must assume that its lock expired earlier: it counts
 //     the duration from before it sent the request. A lock is a hint about who is alive. Safety of writes
 //     comes from guards.
@@ -38,7 +38,8 @@
 //     asked for may still happen.
 //
 // Names of objects, attributes and entries are non-empty texts without zero bytes, of at most max_name bytes.
-// A missing attribute or entry is equal to an empty value in a guard.
+// Those of attributes must not begin with "lock.". A missing attribute or entry is equal to an empty value in a
+// guard.
 #pragma once
 
 #include <chrono>
@@ -96,8 +97,8 @@ std::string to_string(Reply reply);
 base::Error error_of(Reply reply, const std::string& what);
 
 // An atomic change of one object. Guards see the object as it was before the mutation. Guards on attributes
-// and entries are refused with Reason::missing if the object does not exist. Actions other than remove()
-// create a missing object.
+// and entries are refused with Reason::missing if the object does not exist, and so are remove() and
+// erase_entry(). Other actions create a missing object.
 class Mutation {
  public:
   enum class Existence : uint8_t { any, must_exist, must_not_exist };
@@ -215,8 +216,8 @@ struct LockReply {
   std::optional<LockHolder> holder;  // nullopt if the lock is free or expired
 };
 
-// Unregisters when destroyed. No callback runs after the destructor returns. REQUIRES: not destroyed by one
-// of its own callbacks, and before the store.
+// Unregisters when destroyed. No callback runs after the destructor returns. REQUIRES: not destroyed in
+// a callback of the store, and before the store.
 class Watch {
  public:
   virtual ~Watch() = default;
@@ -257,7 +258,7 @@ class ObjectStore {
 
   // REQUIRES: the object exists.
   virtual void watch(std::string object, Watcher watcher, WatchDone done) = 0;
-  // Done when all watchers have received the message or too much time has passed.
+  // Done when all watchers have received the message; unknown if one of them did not in time.
   virtual void notify(std::string object, Bytes message, Done done) = 0;
 
   // The name of this client, for fence() by others.

@@ -62,9 +62,11 @@ uint64_t MemoryObject::byte_size() const {
 }
 
 Reply ObjectMap::check(const MemoryObject* object, const Mutation& mutation) const {
-  const bool must_exist =
-      mutation.existence() == Mutation::Existence::must_exist || !mutation.guards().empty() ||
-      (!mutation.actions().empty() && mutation.actions().front().kind == Mutation::Kind::remove);
+  const auto needs_object = [](const Mutation::Action& action) {
+    return action.kind == Mutation::Kind::remove || action.kind == Mutation::Kind::erase_entry;
+  };
+  const bool must_exist = mutation.existence() == Mutation::Existence::must_exist ||
+                          !mutation.guards().empty() || std::ranges::any_of(mutation.actions(), needs_object);
   if (mutation.existence() == Mutation::Existence::must_not_exist && object != nullptr)
     return Reply::refused(Reason::exists);
   if (must_exist && object == nullptr) return Reply::refused(Reason::missing);
