@@ -270,7 +270,7 @@ base::Result<std::unique_ptr<Server>> Server::start(engine::Engine& engine, cons
   }
   if (!options.http_address.empty()) {
     auto http = Http::start(options.http_address, impl->monitor.pages(to_text(impl->endpoint)),
-                            options.http_host_names);
+                            options.http_host_names, options.http_handler);
     if (http) {
       impl->http = std::move(*http);
     } else if (options.http_required) {
@@ -285,6 +285,10 @@ base::Result<std::unique_ptr<Server>> Server::start(engine::Engine& engine, cons
 
 std::string Server::http_address() const {
   return impl_->http ? impl_->http->address() : std::string();
+}
+
+const engine::Monitor& Server::monitor() const {
+  return impl_->monitor;
 }
 
 std::string Server::address() const {

@@ -19,6 +19,8 @@
 
 namespace sibyl::server {
 
+class HttpHandler;  // http/message.h
+
 struct Limits {
   // Also bounded by the process's limit of open files. At most a quarter of the connections may be waiting
   // for their login (on servers without logins: for STARTUP). Beyond that, a new connection closes the
@@ -80,6 +82,8 @@ struct Options {
   bool http_required = true;
   // Host names that requests to http_address may use, besides IP addresses and this machine's name (http.h).
   std::vector<std::string> http_host_names;
+  // Answers the other paths at http_address; nullptr: there are none. Must outlive the server.
+  HttpHandler* http_handler = nullptr;
 };
 
 class Server {
@@ -96,6 +100,9 @@ class Server {
   uint16_t port() const;
   // The address at which metrics are served, or empty.
   std::string http_address() const;
+
+  // The server's own measurements. Valid until stop().
+  const engine::Monitor& monitor() const;
 
   // Stops accepting and reading, and waits at most `timeout` for requests in flight to be answered. Then
   // closes all connections. Blocks until the engine has finished every request.

@@ -1,9 +1,18 @@
-// A small HTTP server for monitoring: metrics, health, status. It is read-only and has no login, so it
-// listens on loopback unless the operator chooses another address.
+// The HTTP server of metrics, health, status and the console.
 //
-// One thread answers requests one after another, because each takes only milliseconds. Requests are limited
-// to 8 KiB, five seconds and 32 connections. A further connection closes the oldest connection of the address
-// that has most. So slow clients cannot keep others out.
+// Monitoring pages are read-only and have no login, so the server listens on loopback unless the operator
+// chooses another address. A handler answers all other paths, with its own access checks.
+//
+// One thread reads requests and writes answers. It answers monitoring pages itself, because each takes only
+// milliseconds. Limits:
+//
+//   headers       8 KiB, complete within 5 seconds
+//   body          1 MiB, complete within 10 seconds; monitoring pages accept none
+//   answer        read by the client within 30 seconds
+//   connections   32; a further one closes the idlest connection of the address that has most
+//
+// So slow clients cannot keep others out. A connection is kept open after an answer of the handler, and closed
+// after a monitoring page.
 //
 // The Host header of a request must be an IP address, localhost, this machine's name or one of `host_names`.
 // This prevents DNS rebinding: a web page of another site, whose name resolves to this machine, cannot read
@@ -18,25 +27,23 @@
 #include <vector>
 
 #include "base/result.h"
+#include "server/http/message.h"
+#include "server/http/own_host.h"
 
 namespace sibyl::server {
-
-struct HttpAnswer {
-  int status = 200;
-  std::string type = "text/plain; charset=utf-8";
-  std::string body;
-};
 
 class Http {
  public:
   using Page = std::function<HttpAnswer()>;
 
   // Listens on HOST:PORT and answers GET and HEAD requests for the given paths. The server is listening when
-  // this returns. `host_names` lists further accepted Host headers; "*" accepts any.
+  // this returns. `host_names` lists further accepted Host headers; "*" accepts any. `handler` answers all
+  // other paths and must outlive the server; nullptr: there are no others.
   static base::Result<std::unique_ptr<Http>> start(const std::string& address,
                                                    std::map<std::string, Page> pages,
-                                                   std::vector<std::string> host_names = {});
-  // Closes every connection and stops the thread. No Page is called afterwards.
+                                                   std::vector<std::string> host_names = {},
+                                                   HttpHandler* handler = nullptr);
+  // Closes every connection and stops the thread. No Page and no handler is called afterwards.
   ~Http();
   Http(const Http&) = delete;
   Http& operator=(const Http&) = delete;
@@ -46,12 +53,8 @@ class Http {
 
  private:
   struct Impl;
-  explicit Http(std::unique_ptr<Impl> impl);
-  std::unique_ptr<Impl> impl_;
+  explicit Http(std::shared_ptr<Impl> impl);
+  std::shared_ptr<Impl> impl_;
 };
-
-// Returns true if a Host header (with or without a port) is an IP address or one of `names`. `names` must be
-// in lower case.
-bool is_own_host(std::string_view host, const std::vector<std::string>& names);
 
 }  // namespace sibyl::server

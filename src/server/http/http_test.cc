@@ -3,13 +3,16 @@
 
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/read.hpp>
 #include <boost/asio/write.hpp>
 #include <cmath>
+#include <latch>
 #include <map>
 #include <regex>
 #include <sstream>
+#include <thread>
 
 #include "engine/engine.h"
 #include "server/server.h"
@@ -89,6 +92,128 @@ TEST(Http, slow_clients_do_not_block_others) {
   EXPECT_THAT(get(at, "/a"), StartsWith("HTTP/1.1 200 OK\r\n"));
   EXPECT_TRUE(slow.front()->is_closed()) << "the oldest connection is closed";
   EXPECT_FALSE(slow.back()->has_answer(0));
+}
+
+// Answers with what it was asked, on another thread.
+class Echo final : public HttpHandler {
+ public:
+  ~Echo() override {
+    for (std::thread& thread : threads_) thread.join();
+  }
+  void handle(HttpRequest request, Done done) override {
+    if (request.path == "/throw") throw std::bad_alloc();
+    threads_.emplace_back([this, request = std::move(request), done = std::move(done)] {
+      if (request.path == "/hold") {
+        held.count_down();
+        while (!request.is_abandoned->load() && !release.load()) std::this_thread::yield();
+        abandoned = request.is_abandoned->load();
+      }
+      const std::string body = request.method + " " + request.path + " [" + request.query + "] [" +
+                               std::string(request.header("x-a")) + "] " + request.body + "\n";
+      done({200, "text/plain", body, {{"X-One", "1"}, {"X-One", "2"}}});
+    });
+  }
+  std::latch held{1};
+  std::atomic<bool> release = false, abandoned = false;
+
+ private:
+  std::vector<std::thread> threads_;
+};
+
+// A connection that is kept open.
+class KeptOpen {
+ public:
+  explicit KeptOpen(const std::string& address) : socket_(context_) {
+    const size_t colon = address.rfind(':');
+    socket_.connect({asio::ip::make_address(address.substr(0, colon)),
+                     static_cast<uint16_t>(std::stoi(address.substr(colon + 1)))});
+  }
+  void send(const std::string& text) { asio::write(socket_, asio::buffer(text)); }
+  // Reads until the text occurs or the server closes the connection.
+  std::string read_until(const std::string& text) {
+    boost::system::error_code end;
+    while (received_.find(text) == std::string::npos && !end) {
+      char buffer[4096];
+      received_.append(buffer, socket_.read_some(asio::buffer(buffer), end));
+    }
+    return std::exchange(received_, {});
+  }
+  void close() { socket_.close(); }
+
+ private:
+  asio::io_context context_;
+  asio::ip::tcp::socket socket_;
+  std::string received_;
+};
+
+class HandlerTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto http = Http::start("127.0.0.1:0", {{"/a", [] { return HttpAnswer{200, "text/plain", "body\n"}; }}},
+                            {}, &echo_);
+    ASSERT_TRUE(http) << http.error().text();
+    http_ = std::move(*http);
+  }
+  Echo echo_;
+  std::unique_ptr<Http> http_;
+};
+
+TEST_F(HandlerTest, connections_stay_open_and_requests_may_follow_each_other) {
+  KeptOpen client(http_->address());
+  client.send("GET /one?x=1 HTTP/1.1\r\nHost: localhost\r\nX-A: p\r\nx-a: q\r\n\r\n");
+  const std::string first = client.read_until("p, q] \n");
+  EXPECT_THAT(first, HasSubstr("Connection: keep-alive\r\n"));
+  EXPECT_THAT(first, HasSubstr("X-One: 1\r\nX-One: 2\r\n"));
+  EXPECT_THAT(first, HasSubstr("GET /one [x=1] [p, q] \n"));
+  // Two requests at once, the second in two pieces, are answered in their order.
+  client.send("POST /two HTTP/1.1\r\nContent-Length: 3\r\n\r\nabcGET /thr");
+  EXPECT_THAT(client.read_until("abc\n"), HasSubstr("POST /two [] [] abc\n"));
+  client.send("ee HTTP/1.1\r\n\r\n");
+  EXPECT_THAT(client.read_until("/three"), HasSubstr("GET /three"));
+  // A monitoring page closes the connection.
+  client.send("GET /a HTTP/1.1\r\n\r\n");
+  EXPECT_THAT(client.read_until("never"), HasSubstr("Connection: close\r\n"));
+}
+
+TEST_F(HandlerTest, bodies_may_be_slow_and_chunked_but_not_large) {
+  const std::string at = http_->address();
+  KeptOpen client(at);
+  client.send("POST /slow HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n");
+  EXPECT_THAT(get(at, "/a"), StartsWith("HTTP/1.1 200 OK\r\n")) << "others are served meanwhile";
+  client.send("1\r\nc\r\n0\r\n\r\n");
+  EXPECT_THAT(client.read_until("abc\n"), HasSubstr("POST /slow [] [] abc\n"));
+  EXPECT_THAT(ask(at, "POST /x HTTP/1.1\r\nContent-Length: 1048577\r\n\r\n"), StartsWith("HTTP/1.1 413 "));
+  EXPECT_THAT(ask(at, "POST /a HTTP/1.1\r\nContent-Length: 5\r\n\r\n"), StartsWith("HTTP/1.1 405 "));
+  EXPECT_THAT(ask(at, "GET /x HTTP/1.1\r\nX-A: " + std::string(9'000, 'x')), StartsWith("HTTP/1.1 431 "));
+}
+
+TEST_F(HandlerTest, other_hosts_and_failures_do_not_reach_the_client) {
+  const std::string at = http_->address(), close = "Connection: close\r\n\r\n";
+  EXPECT_THAT(ask(at, "GET /x HTTP/1.1\r\nHost: evil.example\r\n" + close), StartsWith("HTTP/1.1 421 "));
+  EXPECT_THAT(ask(at, "GET /x HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n" + close),
+              StartsWith("HTTP/1.1 400 "));
+  EXPECT_THAT(ask(at, "GET /throw HTTP/1.1\r\n" + close), StartsWith("HTTP/1.1 500 "));
+  const std::string head = ask(at, "HEAD /x HTTP/1.1\r\n" + close);
+  EXPECT_THAT(head, HasSubstr("Content-Length: 15\r\n"));
+  EXPECT_THAT(head, Not(HasSubstr("/x")));
+}
+
+TEST_F(HandlerTest, the_handler_notices_when_its_client_has_gone) {
+  KeptOpen client(http_->address());
+  client.send("GET /hold HTTP/1.1\r\n\r\n");
+  echo_.held.wait();
+  client.close();
+  while (!echo_.abandoned) std::this_thread::yield();
+  EXPECT_THAT(get(http_->address(), "/a"), StartsWith("HTTP/1.1 200 OK\r\n"));
+}
+
+TEST_F(HandlerTest, answers_after_the_end_are_ignored) {
+  KeptOpen client(http_->address());
+  client.send("GET /hold HTTP/1.1\r\n\r\n");
+  echo_.held.wait();
+  http_.reset();
+  EXPECT_EQ(client.read_until("200"), "");
+  echo_.release = true;
 }
 
 TEST(Http, a_page_that_throws_is_an_error) {

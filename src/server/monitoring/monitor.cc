@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <boost/json.hpp>
 #include <fstream>
 #include <iterator>
 #include <sstream>
@@ -17,25 +18,12 @@
 #include "server/reactor.h"
 
 namespace sibyl::server {
+namespace json = boost::json;
+
 namespace {
 
 using engine::Activity;
 using engine::StatementKind;
-
-std::string json_text(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      out += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
-    } else {
-      out += c;
-    }
-  }
-  return out + "\"";
-}
 
 const char* name_of(int32_t code) {
   switch (static_cast<base::ErrorCode>(code)) {
@@ -210,6 +198,34 @@ void add_process(const ProcessUsage& usage, uint64_t uptime_micros, PrometheusPa
       1, {{"version", SIBYL_VERSION}, {"cassandra", engine::release_version}, {"cql", engine::cql_version}});
 }
 
+json::object latencies_by_kind(const Activity& activity) {
+  json::object kinds;
+  for (size_t i = 0; i < engine::statement_kinds; ++i) {
+    const base::HistogramSnapshot& latency = activity.latencies[i];
+    if (latency.count == 0) continue;
+    kinds[plan::to_string(static_cast<StatementKind>(i))] = {{"count", latency.count},
+                                                             {"p50_us", latency.percentile(0.5)},
+                                                             {"p99_us", latency.percentile(0.99)},
+                                                             {"max_us", latency.max}};
+  }
+  return kinds;
+}
+
+void add_resources(const storage::StoreStatistics& store, json::object& status) {
+  const ProcessUsage usage = process_usage();
+  status["cpu_seconds"] = usage.cpu_seconds;
+  status["resident_bytes"] = usage.resident_bytes;
+  status["disk_bytes"] = store.bytes_on_disk;
+  status["commits"] = store.commits;
+  status["commit_groups"] = store.commit_groups;
+  status["cache_bytes"] = store.cache_bytes;
+  status["cache_capacity_bytes"] = store.cache_capacity_bytes;
+  status["cache_hits"] = store.cache_hits;
+  status["cache_misses"] = store.cache_misses;
+  status["running_compactions"] = store.running_compactions;
+  status["pending_compaction_bytes"] = store.pending_compaction_bytes;
+}
+
 }  // namespace
 
 ProcessUsage process_usage() {
@@ -342,37 +358,28 @@ HttpAnswer ServerMonitor::metrics() {
 
 HttpAnswer ServerMonitor::status(const std::string& address) {
   const Activity now = activity();
-  const storage::StoreStatistics store = shared_.engine.store().statistics();
-  const ProcessUsage usage = process_usage();
   uint64_t requests = 0, errors = 0;
-  std::string kinds, tables;
-  for (size_t i = 0; i < engine::statement_kinds; ++i) {
-    const base::HistogramSnapshot& latency = now.latencies[i];
-    requests += latency.count;
-    if (latency.count == 0) continue;
-    kinds += fmt::format("{}{}:{{\"count\":{},\"p50_us\":{},\"p99_us\":{},\"max_us\":{}}}",
-                         kinds.empty() ? "" : ",", json_text(plan::to_string(static_cast<StatementKind>(i))),
-                         latency.count, latency.percentile(0.5), latency.percentile(0.99), latency.max);
-  }
+  for (const base::HistogramSnapshot& latency : now.latencies) requests += latency.count;
   for (const auto& [code, count] : now.errors) errors += count;
+  json::object status{{"version", SIBYL_VERSION},
+                      {"cassandra", engine::release_version},
+                      {"address", address},
+                      {"uptime_seconds", static_cast<double>(now.uptime_micros) / 1e6},
+                      {"connections", now.connections},
+                      {"requests_in_flight", now.requests_in_flight},
+                      {"requests", requests},
+                      {"errors", errors},
+                      {"bytes_received", now.bytes_received},
+                      {"bytes_sent", now.bytes_sent}};
+  add_resources(shared_.engine.store().statistics(), status);
+  status["statements"] = latencies_by_kind(now);
+  json::array& tables = status["tables"].emplace_array();
   for (const TableSize& one : table_sizes())
-    tables += fmt::format("{}{{\"keyspace\":{},\"table\":{},\"bytes\":{},\"partitions\":{}}}",
-                          tables.empty() ? "" : ",", json_text(one.keyspace), json_text(one.table), one.bytes,
-                          one.partitions);
-  std::string body = fmt::format(
-      "{{\"version\":{},\"cassandra\":{},\"address\":{},\"uptime_seconds\":{:.3f},\"connections\":{},"
-      "\"requests_in_flight\":{},\"requests\":{},\"errors\":{},\"bytes_received\":{},\"bytes_sent\":{},",
-      json_text(SIBYL_VERSION), json_text(engine::release_version), json_text(address),
-      static_cast<double>(now.uptime_micros) / 1e6, now.connections, now.requests_in_flight, requests, errors,
-      now.bytes_received, now.bytes_sent);
-  body += fmt::format(
-      "\"cpu_seconds\":{:.3f},\"resident_bytes\":{},\"disk_bytes\":{},\"commits\":{},\"commit_groups\":{},"
-      "\"cache_bytes\":{},\"cache_capacity_bytes\":{},\"cache_hits\":{},\"cache_misses\":{},"
-      "\"running_compactions\":{},\"pending_compaction_bytes\":{},\"statements\":{{{}}},\"tables\":[{}]}}\n",
-      usage.cpu_seconds, usage.resident_bytes, store.bytes_on_disk, store.commits, store.commit_groups,
-      store.cache_bytes, store.cache_capacity_bytes, store.cache_hits, store.cache_misses,
-      store.running_compactions, store.pending_compaction_bytes, kinds, tables);
-  return {200, "application/json", std::move(body)};
+    tables.push_back({{"keyspace", one.keyspace},
+                      {"table", one.table},
+                      {"bytes", one.bytes},
+                      {"partitions", one.partitions}});
+  return {200, "application/json", json::serialize(status) + "\n"};
 }
 
 std::map<std::string, Http::Page> ServerMonitor::pages(const std::string& address) {
