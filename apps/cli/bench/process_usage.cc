@@ -27,6 +27,31 @@ uint64_t kilobytes_after(const std::string& status, const char* key) {
              : std::strtoull(status.c_str() + at + std::char_traits<char>::length(key), nullptr, 10);
 }
 
+// Parses the contents of a `stat` file. Returns nullopt if it is not one.
+std::optional<double> cpu_seconds_in(const std::string& stat) {
+  // The name, in parentheses, may contain any characters. The fields after it are numbers; utime and stime
+  // are fields 14 and 15.
+  const size_t after_name = stat.rfind(')');
+  if (after_name == std::string::npos) return std::nullopt;
+  std::istringstream fields(stat.substr(after_name + 1));
+  std::string skipped;
+  for (int i = 3; i < 14; ++i) fields >> skipped;
+  uint64_t user = 0, system = 0;
+  fields >> user >> system;
+  return static_cast<double>(user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+}
+
+double background_cpu_seconds(int pid) {
+  double seconds = 0;
+  std::error_code error;
+  const std::string tasks = fmt::format("/proc/{}/task", pid);
+  for (std::filesystem::directory_iterator at(tasks, error), end; !error && at != end; at.increment(error)) {
+    const std::string stat = read_file(at->path() / "stat");
+    if (stat.find("(rocksdb:") != std::string::npos) seconds += cpu_seconds_in(stat).value_or(0);
+  }
+  return seconds;
+}
+
 // Returns the inodes of sockets that listen on the port: lines of /proc/net/tcp with state 0A.
 std::set<std::string> listening_inodes(uint16_t port) {
   std::set<std::string> inodes;
@@ -59,17 +84,11 @@ bool has_descriptor(const std::filesystem::path& process, const std::set<std::st
 
 std::optional<ProcessUsage> usage_of(int pid) {
   const std::string stat = read_file(fmt::format("/proc/{}/stat", pid));
-  // The name, in parentheses, may contain any characters. The fields after it are numbers; utime and stime
-  // are fields 14 and 15.
-  const size_t after_name = stat.rfind(')');
-  if (after_name == std::string::npos) return std::nullopt;
-  std::istringstream fields(stat.substr(after_name + 1));
-  std::string skipped;
-  for (int i = 3; i < 14; ++i) fields >> skipped;
-  uint64_t user = 0, system = 0;
-  fields >> user >> system;
+  const std::optional<double> cpu_seconds = cpu_seconds_in(stat);
+  if (!cpu_seconds) return std::nullopt;
   ProcessUsage usage;
-  usage.cpu_seconds = static_cast<double>(user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+  usage.cpu_seconds = *cpu_seconds;
+  usage.background_cpu_seconds = background_cpu_seconds(pid);
   const std::string status = read_file(fmt::format("/proc/{}/status", pid));
   usage.resident_bytes = kilobytes_after(status, "VmRSS:") * 1024;
   usage.resident_peak_bytes = kilobytes_after(status, "VmHWM:") * 1024;

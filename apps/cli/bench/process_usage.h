@@ -9,6 +9,8 @@ namespace sibyl::cli::bench {
 
 struct ProcessUsage {
   double cpu_seconds = 0;  // user and system time of all threads
+  // The part of it in threads that flush and compact. Their names begin with "rocksdb:".
+  double background_cpu_seconds = 0;
   uint64_t resident_bytes = 0;
   uint64_t resident_peak_bytes = 0;
 };
