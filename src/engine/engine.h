@@ -36,6 +36,7 @@ struct Options {
   std::string data = ":memory:";  // a directory, created if missing, or ":memory:"
   enum class Sync { group, periodic } commitlog_sync = Sync::group;
   uint64_t block_cache_bytes = 32u << 20;
+  uint64_t row_cache_bytes = 8u << 20;      // merged records for point reads; 0: none
   uint64_t memtable_bytes = 48u << 20;      // data that is not yet in data files
   uint64_t commit_queue_bytes = 64u << 20;  // write sets waiting for the disk
   uint64_t commitlog_segment_bytes = 8u << 20;

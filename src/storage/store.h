@@ -121,6 +121,9 @@ struct StoreStatistics {
   uint64_t memtable_bytes = 0;
   uint64_t files = 0;
   uint64_t cache_capacity_bytes = 0, cache_bytes = 0, cache_hits = 0, cache_misses = 0;
+  // Merged records for point reads.
+  uint64_t row_cache_capacity_bytes = 0, row_cache_bytes = 0, row_cache_entries = 0;
+  uint64_t row_cache_hits = 0, row_cache_misses = 0, row_cache_evictions = 0;
   uint64_t flushes = 0, flush_bytes = 0;
   uint64_t compactions = 0, compaction_bytes_read = 0, compaction_bytes_written = 0;
   uint64_t running_flushes = 0, running_compactions = 0;
@@ -167,6 +170,9 @@ class Store {
   virtual base::Result<bool> get(BytesView key, Bytes& value) const = 0;
   virtual base::Status get_many(std::span<const Bytes> keys,
                                 std::span<std::optional<Bytes>> values) const = 0;
+  // If this is false after a read of rows, then their partitions had no partition records
+  // (row::RecordKind::partition) as of that read.
+  virtual bool may_have_partition_records(uint32_t /*table_id*/) const { return true; }
   // Iterates over [begin, end) as of now. An empty end means no upper bound.
   virtual std::unique_ptr<Iterator> iterate(BytesView begin, BytesView end) const = 0;
   virtual std::shared_ptr<const Snapshot> snapshot() const = 0;

@@ -64,10 +64,11 @@ void check_sizes(Check& check) {
                          check.is_given(connection) ? connection : frame, text_of(limits.bytes_in_flight)),
              connection);
   const uint64_t memory = check.configuration().memory_bytes;
-  const uint64_t taken =
-      check.configuration().engine.block_cache_bytes + check.configuration().engine.memtable_bytes;
+  const engine::Options& engine = check.configuration().engine;
+  const uint64_t taken = engine.block_cache_bytes + engine.row_cache_bytes + engine.memtable_bytes;
   check.need(memory == 0 || taken < memory, "memory",
-             fmt::format("{} is not enough for file_cache_size and memtable_heap_space, {} together",
+             fmt::format("{} is not enough for file_cache_size, row_cache_memory and memtable_heap_space, {} "
+                         "together",
                          text_of(memory), text_of(taken)));
 }
 

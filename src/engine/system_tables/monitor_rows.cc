@@ -78,19 +78,17 @@ void for_each_user_table(const schema::Snapshot& schema,
   }
 }
 
-// Our cache of blocks of data files corresponds to Cassandra's chunk cache.
-std::vector<SystemRow> cache_rows(const storage::StoreStatistics& store, uint64_t entries, double hits,
-                                  double requests) {
-  const uint64_t all_requests = store.cache_hits + store.cache_misses;
-  return {{{"name", "chunks"},
-           {"capacity_bytes", bigint(store.cache_capacity_bytes)},
-           {"entry_count", integer(entries)},
-           {"hit_count", bigint(store.cache_hits)},
-           {"hit_ratio", types::encode_double(share(store.cache_hits, all_requests))},
-           {"recent_hit_rate_per_second", bigint(static_cast<uint64_t>(hits))},
-           {"recent_request_rate_per_second", bigint(static_cast<uint64_t>(requests))},
-           {"request_count", bigint(all_requests)},
-           {"size_bytes", bigint(store.cache_bytes)}}};
+SystemRow cache_row(const CacheCounts& cache) {
+  const uint64_t requests = cache.hits + cache.misses;
+  return {{"name", cache.name},
+          {"capacity_bytes", bigint(cache.capacity_bytes)},
+          {"entry_count", integer(cache.entries)},
+          {"hit_count", bigint(cache.hits)},
+          {"hit_ratio", types::encode_double(share(cache.hits, requests))},
+          {"recent_hit_rate_per_second", bigint(static_cast<uint64_t>(cache.hits_per_second))},
+          {"recent_request_rate_per_second", bigint(static_cast<uint64_t>(cache.requests_per_second))},
+          {"request_count", bigint(requests)},
+          {"size_bytes", bigint(cache.bytes)}};
 }
 
 std::vector<SystemRow> thread_pool_rows(const std::vector<ThreadPool>& pools) {

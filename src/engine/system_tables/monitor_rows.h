@@ -12,9 +12,14 @@
 
 namespace sibyl::engine {
 
-// `hits` and `requests` are recent rates per second.
-std::vector<SystemRow> cache_rows(const storage::StoreStatistics& store, uint64_t entries, double hits,
-                                  double requests);
+// A row of system_views.caches.
+struct CacheCounts {
+  const char* name = "";
+  uint64_t capacity_bytes = 0, bytes = 0, entries = 0;
+  uint64_t hits = 0, misses = 0;
+  double hits_per_second = 0, requests_per_second = 0;  // recent rates
+};
+SystemRow cache_row(const CacheCounts& cache);
 std::vector<SystemRow> thread_pool_rows(const std::vector<ThreadPool>& pools);
 std::vector<SystemRow> query_rows(const std::vector<RunningRequest>& running);
 std::vector<SystemRow> batch_metric_rows(const Activity& activity);

@@ -42,9 +42,8 @@ void MonitorTables::install(SystemTables& tables, Engine& engine, const Options&
     const storage::StoreStatistics store = engine.store().statistics();
     update_rates(store);
     const auto* internals = dynamic_cast<const storage::Internals*>(&engine.store());
-    const uint64_t entries = internals != nullptr ? internals->cache_entries() : 0;
-    std::lock_guard lock(rates_mutex_);
-    return cache_rows(store, entries, cache_hits_.per_second(), cache_requests_.per_second());
+    const uint64_t blocks = internals != nullptr ? internals->cache_entries() : 0;
+    return cache_rows(store, blocks);
   });
   tables.set_source("system_views", "max_sstable_size",
                     [&engine] { return max_file_rows(engine.store(), *engine.schema()); });
@@ -75,11 +74,35 @@ void MonitorTables::install(SystemTables& tables, Engine& engine, const Options&
   install_measures(tables, engine);
 }
 
+// The cache of blocks of data files corresponds to Cassandra's chunk cache.
+std::vector<SystemRow> MonitorTables::cache_rows(const storage::StoreStatistics& store, uint64_t blocks) {
+  CacheCounts chunks{.name = "chunks",
+                     .capacity_bytes = store.cache_capacity_bytes,
+                     .bytes = store.cache_bytes,
+                     .entries = blocks,
+                     .hits = store.cache_hits,
+                     .misses = store.cache_misses};
+  CacheCounts rows{.name = "rows",
+                   .capacity_bytes = store.row_cache_capacity_bytes,
+                   .bytes = store.row_cache_bytes,
+                   .entries = store.row_cache_entries,
+                   .hits = store.row_cache_hits,
+                   .misses = store.row_cache_misses};
+  std::lock_guard lock(rates_mutex_);
+  chunks.hits_per_second = chunk_rates_.hits.per_second();
+  chunks.requests_per_second = chunk_rates_.requests.per_second();
+  rows.hits_per_second = row_rates_.hits.per_second();
+  rows.requests_per_second = row_rates_.requests.per_second();
+  return {cache_row(chunks), cache_row(rows)};
+}
+
 void MonitorTables::update_rates(const storage::StoreStatistics& store) {
   std::lock_guard lock(rates_mutex_);
   const auto now = std::chrono::steady_clock::now();
-  cache_hits_.update(store.cache_hits, now);
-  cache_requests_.update(store.cache_hits + store.cache_misses, now);
+  chunk_rates_.hits.update(store.cache_hits, now);
+  chunk_rates_.requests.update(store.cache_hits + store.cache_misses, now);
+  row_rates_.hits.update(store.row_cache_hits, now);
+  row_rates_.requests.update(store.row_cache_hits + store.row_cache_misses, now);
 }
 
 void MonitorTables::install_measures(SystemTables& tables, Engine& engine) {

@@ -29,8 +29,12 @@ class MonitorTables {
   void update_rates(const storage::StoreStatistics& store);
 
  private:
+  struct CacheRates {
+    RecentRate hits{std::chrono::steady_clock::now()}, requests{std::chrono::steady_clock::now()};
+  };
   using Rows = std::function<std::vector<SystemRow>(const Monitor&)>;
   void install_monitored(SystemTables& tables, const char* table, Rows rows);
+  std::vector<SystemRow> cache_rows(const storage::StoreStatistics& store, uint64_t blocks);
   void install_measures(SystemTables& tables, Engine& engine);
 
   std::mutex mutex_;
@@ -38,8 +42,7 @@ class MonitorTables {
   std::mutex clients_mutex_;
   Engine::Clients clients_;  // guarded by clients_mutex_
   std::mutex rates_mutex_;
-  RecentRate cache_hits_{std::chrono::steady_clock::now()};      // guarded by rates_mutex_
-  RecentRate cache_requests_{std::chrono::steady_clock::now()};  // guarded by rates_mutex_
+  CacheRates chunk_rates_, row_rates_;  // guarded by rates_mutex_
 };
 
 }  // namespace sibyl::engine

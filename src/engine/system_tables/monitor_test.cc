@@ -21,6 +21,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::UnorderedElementsAre;
 
 class MonitorTest : public testing::Test {
  protected:
@@ -71,11 +72,11 @@ TEST_F(MonitorTest, shows_caches_files_and_settings) {
   EXPECT_GE(found.cache_hits + found.cache_misses, 1u);
   EXPECT_EQ(found.group_commits.sum, found.commits);
   EXPECT_EQ(found.sync_micros.count, found.commit_groups);
-  EXPECT_THAT(column("SELECT name FROM system_views.caches"), ElementsAre("chunks"));
+  EXPECT_THAT(column("SELECT name FROM system_views.caches"), UnorderedElementsAre("chunks", "rows"));
   const uint64_t entries = dynamic_cast<const storage::Internals&>(engine_->store()).cache_entries();
   EXPECT_GE(entries, 1u);
   EXPECT_LE(entries, found.cache_misses + 1);  // RocksDB also caches some blocks of its own
-  EXPECT_THAT(column("SELECT entry_count FROM system_views.caches"),
+  EXPECT_THAT(column("SELECT entry_count FROM system_views.caches WHERE name = 'chunks'"),
               ElementsAre(types::encode_int32(static_cast<int32_t>(entries))));
   EXPECT_EQ(column("SELECT mebibytes FROM system_views.max_sstable_size").size(), 1u);
   EXPECT_THAT(column("SELECT value FROM system_views.settings WHERE name = 'log_format'"),
@@ -84,11 +85,9 @@ TEST_F(MonitorTest, shows_caches_files_and_settings) {
   EXPECT_TRUE(column("SELECT address FROM system_views.internode_inbound").empty());
 }
 
-TEST(CacheRows, fill_all_columns) {
-  storage::StoreStatistics store;
-  store.cache_hits = 30;
-  store.cache_misses = 10;
-  const SystemRow row = cache_rows(store, 7, 2.9, 4.1).at(0);
+TEST(CacheRow, fills_all_columns) {
+  const SystemRow row =
+      cache_row({.entries = 7, .hits = 30, .misses = 10, .hits_per_second = 2.9, .requests_per_second = 4.1});
   const std::map<std::string, Bytes> values(row.begin(), row.end());
   EXPECT_EQ(values.size(), 9u);  // all columns
   EXPECT_EQ(values.at("entry_count"), types::encode_int32(7));

@@ -139,6 +139,15 @@ void add_store(const storage::StoreStatistics& store, PrometheusPage& page) {
   page.gauge("sibyl_block_cache_bytes", "Bytes in the block cache", static_cast<double>(store.cache_bytes));
   page.counter("sibyl_block_cache_hits_total", "Blocks found in the block cache", store.cache_hits);
   page.counter("sibyl_block_cache_misses_total", "Blocks read from files", store.cache_misses);
+  page.gauge("sibyl_row_cache_capacity_bytes", "Capacity of the row cache",
+             static_cast<double>(store.row_cache_capacity_bytes));
+  page.gauge("sibyl_row_cache_bytes", "Bytes in the row cache", static_cast<double>(store.row_cache_bytes));
+  page.gauge("sibyl_row_cache_records", "Records in the row cache",
+             static_cast<double>(store.row_cache_entries));
+  page.counter("sibyl_row_cache_hits_total", "Records found in the row cache", store.row_cache_hits);
+  page.counter("sibyl_row_cache_misses_total", "Records not found in the row cache", store.row_cache_misses);
+  page.counter("sibyl_row_cache_evictions_total", "Records evicted from the row cache",
+               store.row_cache_evictions);
   page.counter("sibyl_flushes_total", "Data files written from memory", store.flushes);
   page.counter("sibyl_flush_bytes_total", "Bytes of data files written from memory", store.flush_bytes);
   page.counter("sibyl_compactions_total", "Compactions finished", store.compactions);

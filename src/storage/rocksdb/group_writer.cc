@@ -66,6 +66,7 @@ base::Status GroupWriter::replay(CommitLog::Options options) {
   replay.group = [this](BytesView group) {
     ::rocksdb::WriteBatch batch{Bytes(group)};
     erased_tables_.add(batch, database_.GetLatestSequenceNumber());
+    partition_records_.add_keys(batch);
     return apply(batch);
   };
   replay.end_of_segment = [this](uint64_t segment) {
@@ -94,10 +95,13 @@ base::Status GroupWriter::sync() {
 void GroupWriter::gather(std::span<Committer::Request> group) {
   batch_.Clear();
   hot_.clear();  // left by a failed group
+  if (row_cache_ != nullptr) row_cache_->clear();
   for (const Committer::Request& request : group) {
+    if (row_cache_ != nullptr) row_cache_->add(request.writes);
     for (const WriteSet::Operation& operation : request.writes.operations()) {
       const Slice key = slice_of(operation.key);
       const Slice value = slice_of(operation.value);
+      partition_records_.add_key(operation.key);
       switch (operation.action) {
         case WriteSet::Action::merge:
           (void)batch_.Merge(key, value);
@@ -128,7 +132,7 @@ base::Status GroupWriter::append() {
   record_sync(
       std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - started));
   const uint64_t sequence = database_.GetLatestSequenceNumber();
-  if (auto status = apply(batch_); !status) {
+  if (auto status = apply_group(); !status) {
     (void)log_->undo();
     return status;
   }
@@ -171,6 +175,14 @@ void GroupWriter::abandon_log() {
   options.wait = false;
   options.allow_write_stall = true;
   database_.Flush(options).PermitUncheckedError();
+}
+
+base::Status GroupWriter::apply_group() {
+  if (row_cache_ == nullptr) return apply(batch_);
+  row_cache_->begin();
+  base::Status status = apply(batch_);
+  row_cache_->finish(status.has_value());
+  return status;
 }
 
 base::Status GroupWriter::apply(::rocksdb::WriteBatch& batch) {

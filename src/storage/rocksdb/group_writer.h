@@ -27,6 +27,8 @@
 #include "base/histogram.h"
 #include "base/result.h"
 #include "storage/rocksdb/background_listener.h"
+#include "storage/rocksdb/cache/partition_record_tables.h"
+#include "storage/rocksdb/cache/row_cache.h"
 #include "storage/rocksdb/commit_log.h"
 #include "storage/rocksdb/committer.h"
 #include "storage/rocksdb/damage.h"
@@ -85,6 +87,8 @@ class GroupWriter {
     BackgroundListener& background;
     DamageReport& damage;
     Reclaimer& reclaimer;  // notified about erased tables
+    PartitionRecordTables& partition_records;
+    RowCache* row_cache;  // nullptr: none
   };
   // Opens the log and replays what is not yet in the tables. With `syncs_each`, a group is on the device when
   // write() returns; otherwise after sync().
@@ -125,11 +129,15 @@ class GroupWriter {
         background_(tables.background),
         damage_(tables.damage),
         reclaimer_(tables.reclaimer),
+        partition_records_(tables.partition_records),
+        row_cache_(tables.row_cache),
         syncs_each_(syncs_each) {}
   base::Status replay(CommitLog::Options options);
   void gather(std::span<Committer::Request> group);
   base::Status append();
   void record_sync(std::chrono::microseconds taken);
+  // Applies the batch and keeps the row cache in step with it.
+  base::Status apply_group();
   base::Status apply(::rocksdb::WriteBatch& batch);
   void resume_after_failure();
   void abandon_log();
@@ -142,6 +150,8 @@ class GroupWriter {
   BackgroundListener& background_;
   DamageReport& damage_;
   Reclaimer& reclaimer_;
+  PartitionRecordTables& partition_records_;
+  RowCache* const row_cache_;
   const bool syncs_each_;
   ErasedTables erased_tables_;
   std::unique_ptr<CommitLog> log_;

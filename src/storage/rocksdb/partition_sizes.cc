@@ -1,8 +1,10 @@
 #include "storage/rocksdb/partition_sizes.h"
 
 #include <algorithm>
+#include <set>
 
 #include "row/record_key.h"
+#include "storage/rocksdb/cache/partition_record_tables.h"
 #include "storage/rocksdb/reading.h"
 
 namespace sibyl::storage::rocksdb {
@@ -27,6 +29,7 @@ class PartitionSizes final : public ::rocksdb::TablePropertiesCollector {
       table_id_ = parsed.table_id;
     }
     bytes_ += key.size() + value.size();
+    if (parsed.kind != row::RecordKind::row) with_partition_records_.insert(parsed.table_id);
     return ::rocksdb::Status::OK();
   }
   ::rocksdb::Status Finish(::rocksdb::UserCollectedProperties* properties) override {
@@ -37,6 +40,7 @@ class PartitionSizes final : public ::rocksdb::TablePropertiesCollector {
       base::append_big_endian(encoded, bytes);
     }
     properties->emplace(property_name, std::move(encoded));
+    write_partition_record_tables(with_partition_records_, *properties);
     return ::rocksdb::Status::OK();
   }
   ::rocksdb::UserCollectedProperties GetReadableProperties() const override { return {}; }
@@ -57,6 +61,7 @@ class PartitionSizes final : public ::rocksdb::TablePropertiesCollector {
   uint32_t table_id_ = 0;
   uint64_t bytes_ = 0;
   LargestPartitions largest_;
+  std::set<uint32_t> with_partition_records_;
 };
 
 class PartitionSizesFactory final : public ::rocksdb::TablePropertiesCollectorFactory {

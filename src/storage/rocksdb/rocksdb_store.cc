@@ -7,6 +7,7 @@
 #include <rocksdb/thread_status.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <future>
 #include <map>
@@ -16,6 +17,8 @@
 #include "base/memory.h"
 #include "storage/internals.h"
 #include "storage/rocksdb/background_listener.h"
+#include "storage/rocksdb/cache/partition_record_tables.h"
+#include "storage/rocksdb/cache/row_cache.h"
 #include "storage/rocksdb/checkpoint.h"
 #include "storage/rocksdb/committer.h"
 #include "storage/rocksdb/damage.h"
@@ -64,8 +67,9 @@ class RocksStore final : public Store, public Internals {
     committer_->submit(std::move(writes), std::move(done));
   }
 
-  base::Result<bool> get(BytesView key, Bytes& value) const override {
-    return read_record(*database_, read_options_, key, value, *damage_);
+  base::Result<bool> get(BytesView key, Bytes& value) const override;
+  bool may_have_partition_records(uint32_t table_id) const override {
+    return partition_records_.may_have(table_id);
   }
   base::Status get_many(std::span<const Bytes> keys, std::span<std::optional<Bytes>> values) const override;
   std::unique_ptr<Iterator> iterate(BytesView begin, BytesView end) const override {
@@ -118,6 +122,10 @@ class RocksStore final : public Store, public Internals {
   // Runs the task on the committer's thread and waits for it.
   void run_on_committer(const std::function<void()>& task);
 
+  bool find_cached(std::span<const Bytes> keys, std::span<RowCache::Observation> observed,
+                   std::span<std::optional<Bytes>> values) const;
+  base::Status read_many(std::span<const Bytes> keys, std::span<std::optional<Bytes>> values) const;
+
   uint64_t property(const std::string& name) const;
 
   // In order of construction; destroyed in reverse.
@@ -137,6 +145,9 @@ class RocksStore final : public Store, public Internals {
   std::shared_ptr<::rocksdb::Cache> cache_;
   std::shared_ptr<::rocksdb::Statistics> counters_;
   std::shared_ptr<PartitionWatch> partition_watch_ = std::make_shared<PartitionWatch>();
+  PartitionRecordTables partition_records_;
+  std::unique_ptr<RowCache> row_cache_;  // nullptr: none
+  std::thread table_lister_;             // fills partition_records_
   std::unique_ptr<GroupWriter> writer_;  // once the committer runs, used only by its thread
   std::unique_ptr<Committer> committer_;
 };
@@ -159,6 +170,8 @@ base::Status RocksStore::open_tables() {
   if (space_.free() < opening_bytes) space_.release_reserve();
   constexpr int shard_bits = 3;  // with more shards, small shards would evict blocks that are in use
   cache_ = ::rocksdb::NewLRUCache(options_.block_cache_bytes, shard_bits, false, 0.5);
+  if (options_.row_cache_bytes > 0)
+    row_cache_ = std::make_unique<RowCache>(options_.row_cache_bytes, partition_records_);
   ::rocksdb::Options database = database_options(options_, cache_);
   recoverable_ = make_recoverable_environment(
       options_.environment != nullptr ? *options_.environment : *::rocksdb::Env::Default(), *manifests_);
@@ -210,8 +223,12 @@ base::Status RocksStore::open_log() {
   options.mark = directory_.log_mark_path();
   options.segment_bytes = options_.log_segment_bytes;
   if (options_.log_disk != nullptr) options.disk = options_.log_disk;
-  SIBYL_ASSIGN(writer_, GroupWriter::open(std::move(options), {*database_, *listener_, *damage_, reclaimer_},
+  SIBYL_ASSIGN(writer_, GroupWriter::open(std::move(options),
+                                          {*database_, *listener_, *damage_, reclaimer_, partition_records_,
+                                           row_cache_.get()},
                                           options_.durability == Durability::synced));
+  table_lister_ =
+      std::thread([this] { (void)base::contain([this] { partition_records_.load(*database_); }); });
   return {};
 }
 
@@ -274,6 +291,7 @@ void RocksStore::commit_if_admitted(WriteSet writes, Done done) {
 
 RocksStore::~RocksStore() {
   if (keeper_) keeper_->stop();
+  if (table_lister_.joinable()) table_lister_.join();
   committer_.reset();
   purge_->set_database(nullptr);
   if (writer_ && writer_->is_broken()) {
@@ -285,7 +303,43 @@ RocksStore::~RocksStore() {
   if (database_) (void)database_->Close();
 }
 
+base::Result<bool> RocksStore::get(BytesView key, Bytes& value) const {
+  if (!row_cache_) return read_record(*database_, read_options_, key, value, *damage_);
+  const RowCache::Observation observed = row_cache_->observe(key);
+  const RowCache::Found found = row_cache_->find(key, observed, value);
+  if (found != RowCache::Found::unknown && row_cache_->is_unchanged(observed))
+    return found == RowCache::Found::present;
+  SIBYL_ASSIGN(const bool exists, read_record(*database_, read_options_, key, value, *damage_));
+  row_cache_->fill_one(key, observed, exists ? std::optional(BytesView(value)) : std::nullopt);
+  return exists;
+}
+
 base::Status RocksStore::get_many(std::span<const Bytes> keys, std::span<std::optional<Bytes>> values) const {
+  constexpr size_t max_cached = 128;
+  if (!row_cache_ || keys.size() > max_cached) return read_many(keys, values);
+  std::array<RowCache::Observation, max_cached> all;
+  const std::span observed(all.data(), keys.size());
+  if (find_cached(keys, observed, values)) return {};
+  SIBYL_TRY(read_many(keys, values));
+  row_cache_->fill_all(keys, observed, values);
+  return {};
+}
+
+// Returns false if not all of them are cached as of one moment. All keys are observed in any case.
+bool RocksStore::find_cached(std::span<const Bytes> keys, std::span<RowCache::Observation> observed,
+                             std::span<std::optional<Bytes>> values) const {
+  for (size_t i = 0; i < keys.size(); ++i) observed[i] = row_cache_->observe(keys[i]);
+  for (size_t i = 0; i < keys.size(); ++i) {
+    if (!values[i]) values[i].emplace();
+    const RowCache::Found found = row_cache_->find(keys[i], observed[i], *values[i]);
+    if (found == RowCache::Found::unknown) return false;
+    if (found == RowCache::Found::absent) values[i].reset();
+  }
+  return std::ranges::all_of(observed, [this](const auto& each) { return row_cache_->is_unchanged(each); });
+}
+
+base::Status RocksStore::read_many(std::span<const Bytes> keys,
+                                   std::span<std::optional<Bytes>> values) const {
   std::vector<Slice> slices(keys.begin(), keys.end());
   std::vector<::rocksdb::PinnableSlice> found(keys.size());
   std::vector<::rocksdb::Status> statuses(keys.size());
@@ -417,6 +471,16 @@ StoreStatistics RocksStore::statistics() const {
   statistics.cache_bytes = cache_->GetUsage();
   statistics.cache_hits = counters_->getTickerCount(::rocksdb::BLOCK_CACHE_HIT);
   statistics.cache_misses = counters_->getTickerCount(::rocksdb::BLOCK_CACHE_MISS);
+  if (row_cache_) {
+    const RowCache::Statistics rows = row_cache_->statistics();
+    statistics.row_cache_capacity_bytes = rows.capacity_bytes;
+    statistics.row_cache_bytes = rows.bytes;
+    statistics.row_cache_entries = rows.entries;
+    statistics.row_cache_hits = rows.hits;
+    statistics.row_cache_misses = rows.misses;
+    statistics.row_cache_evictions = rows.evictions;
+    statistics.bytes_in_memory += rows.bytes;
+  }
   statistics.running_flushes = property(Properties::kNumRunningFlushes);
   statistics.running_compactions = property(Properties::kNumRunningCompactions);
   statistics.pending_compaction_bytes = property(Properties::kEstimatePendingCompactionBytes);

@@ -75,5 +75,61 @@ TEST(PeriodicSync, UnsyncedDeletionsDoNotPurge) {
   EXPECT_FALSE(left.contains(range_key("a", "b")));
 }
 
+// --- The row cache: what point reads see equals what iterators see, which bypass the cache.
+
+// The visible rows of one partition by point reads of the partition record and some rows.
+void expect_equal_views(const Store& store, const std::vector<Bytes>& clusterings, int64_t now) {
+  std::vector<Bytes> keys = {partition_key()};
+  for (const Bytes& clustering : clusterings) keys.push_back(row_key(clustering));
+  std::vector<std::optional<Bytes>> values(keys.size());
+  RC_ASSERT(store.get_many(keys, values).has_value());
+  row::Fragment partition;
+  RC_ASSERT(!values[0] || row::decode(*values[0], partition));
+  if (partition.has_range_deletions) return;  // such partitions are read with iterators
+  State by_point, by_iterator;
+  for (size_t i = 0; i < keys.size(); ++i)
+    if (values[i]) by_point[keys[i]] = *values[i];
+  const State all = forwards(*store.iterate({}, {}));
+  for (const Bytes& key : keys)
+    if (const auto found = all.find(key); found != all.end()) by_iterator.insert(*found);
+  RC_ASSERT(visible_rows(by_point, now) == visible_rows(by_iterator, now));
+}
+
+// Timestamps are arbitrarily old: a write may be older than tombstones that were already purged.
+TEST(RowCachePurges, PointReadsEqualIterators) {
+  EXPECT_TRUE(rc::check([] {
+    const base::TemporaryDirectory directory;
+    base::ManualClock clock(100 * 1'000'000);
+    rocksdb::Options options;
+    options.durability = rocksdb::Durability::periodic;
+    options.clock = &clock;
+    options.automatic_compaction = false;
+    // In the smaller cache a few entries evict each other.
+    options.row_cache_bytes = *rc::gen::element<uint64_t>(256 * 600, 1 << 20);
+    const auto store = *rocksdb::open_store(directory.path(), options);
+    store->set_purge_policy(purge_policy());
+    int64_t now = 100;
+    for (int step = *rc::gen::inRange(1, 40); step > 0; --step) {
+      switch (*rc::gen::inRange(0, 8)) {
+        case 0:
+          now += *rc::gen::inRange(1, 10);
+          clock.set_micros(now * 1'000'000);
+          break;
+        case 1:
+          RC_ASSERT(store->flush().has_value());
+          break;
+        case 2:
+          RC_ASSERT(store->compact({}, {}).has_value());
+          break;
+        default:
+          RC_ASSERT(store->commit(some_change(now, now - 6)).has_value());
+      }
+      const auto clusterings = *rc::gen::container<std::vector<Bytes>>(
+          *rc::gen::inRange<size_t>(1, 3), rc::gen::element<Bytes>("a", "b", "c"));
+      expect_equal_views(*store, clusterings, now + *rc::gen::inRange(0, 5));
+    }
+  }));
+}
+
 }  // namespace
 }  // namespace sibyl::storage::conformance
