@@ -140,7 +140,8 @@ struct PartitionRecord {
   }
 };
 
-// --- Single rows: one get_many() for everything.
+// --- Single rows: one get_many() for everything. The partitions' own records are not read if the table has
+// none.
 
 class PointReader final : public Reader {
  public:
@@ -148,14 +149,17 @@ class PointReader final : public Reader {
 
   // Returns false if range deletions exist. Then only an iterator can read everything as of one moment.
   Result<bool> load(const storage::Store& store) {
-    const std::vector<Bytes> keys = record_keys();
-    values_.resize(keys.size());
-    SIBYL_TRY(store.get_many(keys, values_));
+    const uint32_t table = plan_.table->storage_id;
+    if (!store.may_have_partition_records(table)) {
+      SIBYL_TRY(read(store, false));
+      if (!store.may_have_partition_records(table)) return true;
+    }
+    SIBYL_TRY(read(store, true));
     return is_complete();
   }
 
   Result<bool> load(const storage::Snapshot& snapshot) {
-    const std::vector<Bytes> keys = record_keys();
+    const std::vector<Bytes> keys = record_keys(true);
     values_.resize(keys.size());
     Bytes value;
     for (size_t i = 0; i < keys.size(); ++i) {
@@ -176,6 +180,7 @@ class PointReader final : public Reader {
         is_continued_ = true;
       }
       record_.reset();
+      if (!has_partition_records_) return true;
       const std::optional<Bytes>& value = values_[base_index()];
       if (value && !record_.load(*value, plan_)) return base::fail(corrupt());
       return true;
@@ -189,7 +194,7 @@ class PointReader final : public Reader {
       ++next_row_;
       clustering_ = plan_.rows[index];
       if (is_continued_ && !is_after_position()) continue;
-      const std::optional<Bytes>& value = values_[base_index() + 1 + index];
+      const std::optional<Bytes>& value = values_[base_index() + (has_partition_records_ ? 1 : 0) + index];
       if (!value) continue;
       if (!row::decode(*value, row_)) return base::fail(corrupt());
       SIBYL_TRY(tombstones_.add(*value, row_, record_.deletion, plan_));
@@ -206,12 +211,22 @@ class PointReader final : public Reader {
   int64_t tombstones() const override { return tombstones_.count(); }
 
  private:
-  std::vector<Bytes> record_keys() const {
+  base::Status read(const storage::Store& store, bool with_partition_records) {
+    const std::vector<Bytes> keys = record_keys(with_partition_records);
+    values_.resize(keys.size());
+    has_partition_records_ = with_partition_records;
+    if (keys.size() != 1) return store.get_many(keys, values_);
+    SIBYL_ASSIGN(const bool found, store.get(keys.front(), values_.front().emplace()));
+    if (!found) values_.front().reset();
+    return {};
+  }
+
+  std::vector<Bytes> record_keys(bool with_partition_records) const {
     std::vector<Bytes> keys;
-    keys.reserve(plan_.keys.size() * (plan_.rows.size() + 1));
+    keys.reserve(plan_.keys.size() * records_per_partition(with_partition_records));
     for (const Bytes& key : plan_.keys) {
       const Bytes prefix = row::partition_prefix(plan_.table->storage_id, key);
-      keys.push_back(row::partition_record_key(prefix));
+      if (with_partition_records) keys.push_back(row::partition_record_key(prefix));
       for (const Bytes& clustering : plan_.rows) keys.push_back(row::row_record_key(prefix, clustering));
     }
     return keys;
@@ -226,8 +241,13 @@ class PointReader final : public Reader {
     return true;
   }
 
+  size_t records_per_partition(bool with_partition_records) const {
+    return plan_.rows.size() + (with_partition_records ? 1 : 0);
+  }
   const Bytes& key() const { return plan_.keys[static_cast<size_t>(partition_)]; }
-  size_t base_index() const { return static_cast<size_t>(partition_) * (plan_.rows.size() + 1); }
+  size_t base_index() const {
+    return static_cast<size_t>(partition_) * records_per_partition(has_partition_records_);
+  }
   bool is_after_position() const {
     const BytesView last = *plan_.after->clustering;
     return plan_.reversed ? clustering_ < last : clustering_ > last;
@@ -235,6 +255,7 @@ class PointReader final : public Reader {
 
   const ReadPlan& plan_;
   std::vector<std::optional<Bytes>> values_;
+  bool has_partition_records_ = true;  // values_ includes them
   int64_t partition_ = -1;
   size_t next_row_ = 0;
   bool reached_ = false, is_continued_ = false;
