@@ -447,6 +447,7 @@ TEST(Configuration, sizes_follow_from_memory) {
   EXPECT_EQ(told.engine.block_cache_bytes, (8ull << 30) / 16 * 5);
   EXPECT_EQ(told.engine.row_cache_bytes, 512u << 20);
   EXPECT_EQ(large.engine.row_cache_bytes, 128u << 20);
+  EXPECT_EQ(large.engine.memtable_bytes, 192u << 20);
   EXPECT_EQ(derived("file_cache_size: 7MiB", 1ull << 30).engine.block_cache_bytes, 7u << 20);
   // Together they leave most of a small machine's memory for responses and for the operating system.
   EXPECT_LT(small.engine.block_cache_bytes + small.engine.row_cache_bytes + small.engine.memtable_bytes +

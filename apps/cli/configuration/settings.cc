@@ -232,7 +232,7 @@ void add_memory(std::vector<Setting>& list) {
       "memtable_heap_space", section, [](auto& c) -> auto& { return c.engine.memtable_bytes; }, 3 << 20, any,
       "Memory for writes that are not yet in data files"));
   list.back().aliases = {{"memtable_heap_space_in_mb", "MiB"}};
-  list.back().default_note = "1/10 of memory, 24MiB to 48MiB, or to 768MiB if `memory` is set";
+  list.back().default_note = "1/10 of memory, 24MiB to 192MiB, or to 768MiB if `memory` is set";
   list.push_back(size(
       "commit_queue_size", section, [](auto& c) -> auto& { return c.engine.commit_queue_bytes; }, 1 << 20,
       any, "Writes that wait for the disk; further ones are answered OVERLOADED"));

@@ -135,7 +135,7 @@ void derive_sizes(Reader::Result& result, uint64_t available) {
   derive("row_cache_memory", configuration.engine.row_cache_bytes,
          std::clamp(memory / 16, 2 * mebibyte, is_told ? no_limit : 128 * mebibyte));
   derive("memtable_heap_space", configuration.engine.memtable_bytes,
-         std::clamp(memory / 10, 24 * mebibyte, is_told ? 768 * mebibyte : 48 * mebibyte));
+         std::clamp(memory / 10, 24 * mebibyte, is_told ? 768 * mebibyte : 192 * mebibyte));
   derive("commit_queue_size", configuration.engine.commit_queue_bytes,
          std::clamp(memory / 16, 8 * mebibyte, 64 * mebibyte));
   derive("max_unsent_data", configuration.server.limits.total_unsent_bytes,
