@@ -42,6 +42,9 @@ struct UndecodedMessage {
 
 // The request is also the interrupt of the statement that it runs: see check().
 struct InFlightRequest final : execute::Interrupt {
+  InFlightRequest();
+  ~InFlightRequest() override;
+
   // The next request in the pool's Line, later in the reactor's list of completed requests.
   InFlightRequest* next = nullptr;
   Reactor* reactor = nullptr;

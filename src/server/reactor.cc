@@ -20,80 +20,9 @@ namespace {
 thread_local Reactor* current_reactor = nullptr;
 
 constexpr size_t max_free_requests = 1024;
-constexpr size_t max_spare_buffers = 32;
-constexpr size_t max_spare_buffer_bytes = 256u << 10;
 constexpr std::chrono::milliseconds starved_interval{10};
 
 }  // namespace
-
-void InFlightRequest::reset() {
-  constexpr size_t max_kept_elements = 256;
-  const auto clear = [](auto& vector) {
-    if (vector.capacity() > max_kept_elements) {
-      vector = {};
-    } else {
-      vector.clear();
-    }
-  };
-  chunk.reset();
-  base::Bytes().swap(decompressed);
-  result_bytes = 0;
-  is_on_reactor = must_leave_reactor = is_compute_heavy = false;
-  is_pooled = is_producing = may_run_long = completed_inline = is_execute = skip_metadata =
-      is_conditional_batch = false;
-  clear(query.parameters.values);
-  clear(query.parameters.names);
-  clear(execute.parameters.values);
-  clear(execute.parameters.names);
-  clear(batch.statements);
-  clear(batch.values);
-  batch_tables.clear();
-  clear(ordered_values);
-  clear(items);
-  plan.reset();
-  undecoded.reset();
-  engine_request.paging_state.reset();
-  engine_request.trace = nullptr;
-  engine_request.interrupt = nullptr;
-  deadline = never;
-  user = nullptr;
-  login.reset();
-  trace.reset();
-  result.reset();
-}
-
-size_t Shared::bytes_in_flight() const {
-  size_t sum = 0;
-  for (const auto& reactor : reactors) sum += reactor->bytes_in_flight();
-  return sum;
-}
-
-size_t Shared::requests_in_flight() const {
-  size_t sum = 0;
-  for (const auto& reactor : reactors) sum += reactor->requests_in_flight();
-  return sum;
-}
-
-size_t Shared::unsent_bytes() const {
-  size_t sum = 0;
-  for (const auto& reactor : reactors) sum += reactor->unsent_bytes();
-  return sum;
-}
-
-Incoming Shared::incoming() const {
-  Incoming sum;
-  for (const auto& reactor : reactors) {
-    const Incoming one = reactor->incoming();
-    sum.begun += one.begun;
-    sum.whole += one.whole;
-  }
-  return sum;
-}
-
-bool Shared::is_full() const {
-  return bytes_in_flight() >= limits.total_bytes_in_flight ||
-         requests_in_flight() >= limits.total_requests_in_flight;
-}
 
 void Shared::release_connection_slot(const std::string& address) {
   connections.fetch_sub(1);
@@ -111,10 +40,10 @@ void Shared::notify_closed() {
 
 Reactor::Reactor(Shared& shared, unsigned number)
     : shared_(shared),
+      load_(shared.load.add_reactor()),
       work_(asio::make_work_guard(context_)),
       timer_(context_),
-      probe_(context_, shared.limits.queue_timeout),
-      max_requests_(shared.limits.total_requests_in_flight) {
+      probe_(context_, shared.limits.queue_timeout) {
   free_requests_.reserve(max_free_requests);
   probe_.start();
   thread_ = std::thread([this] { run(); });
@@ -193,8 +122,9 @@ void Reactor::remove_unauthenticated(Connection& connection) {
 void Reactor::close_oldest_unauthenticated() {
   asio::post(context_, [this] {
     if (unauthenticated_.empty()) return;
-    auto oldest = std::find_if(unauthenticated_.begin(), unauthenticated_.end(),
-                               [](const Connection* one) { return !one->is_logging_in_; });
+    auto oldest = std::find_if(unauthenticated_.begin(), unauthenticated_.end(), [](Connection* one) {
+      return !one->handler().authentication().is_in_progress();
+    });
     Connection& connection = **(oldest == unauthenticated_.end() ? unauthenticated_.begin() : oldest);
     shared_.connections_refused.fetch_add(1, std::memory_order_relaxed);
     if (const auto more = shared_.refusal_log_limit.admit(std::chrono::steady_clock::now()))
@@ -233,10 +163,7 @@ void Reactor::enqueue_completed(InFlightRequest& request) {
   // A login has no rows.
   if (request.result && request.result->has_value())
     request.result_bytes = (*request.result)->rows.bytes().size();
-  if (request.result_bytes != 0) {
-    result_bytes_.fetch_add(request.result_bytes, std::memory_order_relaxed);
-    request.connection->add_waiting(request.result_bytes);
-  }
+  if (request.result_bytes != 0) request.connection->backlog().add_waiting(request.result_bytes);
   InFlightRequest* head = completed_.load(std::memory_order_relaxed);
   do {
     request.next = head;
@@ -260,10 +187,7 @@ void Reactor::drain_completed() {
   while (oldest != nullptr) {
     InFlightRequest* next = oldest->next;
     Connection& connection = *oldest->connection;
-    if (oldest->result_bytes != 0) {
-      result_bytes_.fetch_sub(oldest->result_bytes, std::memory_order_relaxed);
-      connection.remove_waiting(oldest->result_bytes);
-    }
+    if (oldest->result_bytes != 0) connection.backlog().remove_waiting(oldest->result_bytes);
     base::retry_until_success([&] { mark_unsent(connection); });
     connection.finish(oldest);
     oldest = next;
@@ -293,7 +217,7 @@ void Reactor::mark_unsent(Connection& connection) {
 void Reactor::mark_starved(Connection& connection) {
   if (connection.is_marked_starved_) return;
   connection.is_marked_starved_ = true;
-  (is_retrying_ && connection.taken_ > 0 ? served_ : starved_).emplace_back(&connection);
+  (is_retrying_ && connection.flow_.taken() > 0 ? served_ : starved_).emplace_back(&connection);
   arm_timer(std::chrono::steady_clock::now() + starved_interval);
 }
 
@@ -331,8 +255,8 @@ void Reactor::measure(std::chrono::steady_clock::time_point now) {
   constexpr std::chrono::milliseconds interval{100};
   if (now - measured_ < interval) return;
   const double rate = static_cast<double>(finished_) / std::chrono::duration<double>(now - measured_).count();
-  max_requests_ =
-      max_requests_in_flight(rate, shared_.engine.sync_time(), shared_.limits.total_requests_in_flight);
+  load_.set_max_requests(
+      max_requests_in_flight(rate, shared_.engine.sync_time(), shared_.limits.total_requests_in_flight));
   finished_ = 0;
   measured_ = now;
 }
@@ -369,9 +293,9 @@ void Reactor::tick() {
   const std::vector<Connection*> all(connections_.begin(), connections_.end());
   for (Connection* connection : all) connection->run_or_close([&] { connection->check_deadline(now); });
   // Held requests of slow clients must not make other clients wait.
-  if (!starved_.empty() && shared_.is_full())
+  if (!starved_.empty() && shared_.load.is_full())
     for (const auto& reactor : shared_.reactors)
-      if (reactor->held_requests() > 0) reactor->refuse_held();
+      if (reactor->load().held_requests() > 0) reactor->refuse_held();
   if (!starved_.empty()) retry_starved();
   send_marked();
 }
@@ -381,19 +305,6 @@ void Reactor::remove(Connection& connection) {
   remove_unauthenticated(connection);
   shared_.release_connection_slot(connection.address());
   intrusive_ptr_release(&connection);
-}
-
-base::Bytes Reactor::take_buffer() {
-  if (spare_buffers_.empty()) return {};
-  base::Bytes buffer = std::move(spare_buffers_.back());
-  spare_buffers_.pop_back();
-  return buffer;
-}
-
-void Reactor::give_buffer(base::Bytes buffer) {
-  if (buffer.capacity() > max_spare_buffer_bytes || spare_buffers_.size() >= max_spare_buffers) return;
-  buffer.clear();
-  spare_buffers_.push_back(std::move(buffer));
 }
 
 InFlightRequest* Reactor::take_request() {
@@ -413,30 +324,9 @@ void Reactor::recycle(InFlightRequest* request) {
   if (free_requests_.size() < max_free_requests) free_requests_.push_back(std::move(owned));
 }
 
-void Reactor::add_in_flight(size_t bytes) {
-  requests_in_flight_.store(requests_in_flight_.load(std::memory_order_relaxed) + 1,
-                            std::memory_order_relaxed);
-  bytes_in_flight_.store(bytes_in_flight_.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
-}
-
-void Reactor::count_unsent(size_t before, size_t now) {
-  unsent_bytes_.store(unsent_bytes_.load(std::memory_order_relaxed) + now - before,
-                      std::memory_order_relaxed);
-}
-
-void Reactor::count_incoming(Incoming before, Incoming now) {
-  const auto count = [](std::atomic<size_t>& bytes, size_t less, size_t more) {
-    bytes.store(bytes.load(std::memory_order_relaxed) + more - less, std::memory_order_relaxed);
-  };
-  count(begun_bytes_, before.begun, now.begun);
-  count(whole_bytes_, before.whole, now.whole);
-}
-
-void Reactor::remove_in_flight(size_t bytes) {
+void Reactor::count_finished(size_t bytes) {
   ++finished_;
-  bytes_in_flight_.store(bytes_in_flight_.load(std::memory_order_relaxed) - bytes, std::memory_order_relaxed);
-  requests_in_flight_.store(requests_in_flight_.load(std::memory_order_relaxed) - 1,
-                            std::memory_order_release);
+  load_.remove_request(bytes);
   shared_.notify_closed();
 }
 

@@ -27,37 +27,29 @@
 #include "auth/attempts.h"
 #include "base/log_limit.h"
 #include "engine/engine.h"
+#include "server/connection/buffer_pool.h"
+#include "server/connection/flow_control.h"
 #include "server/in_flight_request.h"
 #include "server/monitoring/client_list.h"
 #include "server/monitoring/request_log.h"
 #include "server/monitoring/request_metrics.h"
 #include "server/scheduling/blocking_pool.h"
 #include "server/scheduling/connection_counts.h"
+#include "server/scheduling/load.h"
 #include "server/scheduling/pressure.h"
 #include "server/server.h"
 #include "server/tls/tls_context.h"
 
 namespace sibyl::server {
 
-class Reactor;
-
-// Memory of incomplete messages, in bytes. A message first counts by the bytes received, because the length
-// that its client claims is not trusted yet. Once enough of it has arrived it counts with its whole length.
-// That reservation guarantees that the message can complete, whatever other clients send.
-struct Incoming {
-  size_t begun = 0;  // messages that count by the bytes received
-  size_t whole = 0;  // messages that count with their whole length
-
-  size_t bytes() const { return begun + whole; }
-};
-
 // State shared by all reactors.
 struct Shared {
   engine::Engine& engine;
   const Limits limits;
-  std::unique_ptr<BlockingPool> pool;
-  std::unique_ptr<BlockingPool> login_pool;  // on servers where clients log in
-  auth::Attempts attempts;
+  ServerLoad load{limits};
+  std::unique_ptr<BlockingPool> pool{};
+  std::unique_ptr<BlockingPool> login_pool{};  // on servers where clients log in
+  auth::Attempts attempts{};
   std::vector<std::unique_ptr<Reactor>> reactors;
   std::unique_ptr<TlsContexts> tls;  // nullptr: TLS is off
   std::atomic<size_t> connections{0};
@@ -76,13 +68,6 @@ struct Shared {
   // During shutdown, signalled whenever a connection closes or a request finishes.
   std::condition_variable shutdown_progress;
 
-  size_t bytes_in_flight() const;
-  size_t requests_in_flight() const;
-  // Bytes of responses that wait for their clients or for their reactor.
-  size_t unsent_bytes() const;
-  Incoming incoming() const;
-  // True if the requests of all connections together have reached a limit.
-  bool is_full() const;
   void notify_closed();
   // Called when an admitted connection has closed.
   void release_connection_slot(const std::string& address);
@@ -120,23 +105,8 @@ class Reactor {
   // Called when a request has its result. Queues it to be finished on this reactor's thread.
   void enqueue_completed(InFlightRequest& request);
 
-  // The number of requests in flight, and the bytes of their frames.
-  size_t requests_in_flight() const { return requests_in_flight_.load(std::memory_order_relaxed); }
-  size_t bytes_in_flight() const { return bytes_in_flight_.load(std::memory_order_relaxed); }
-  size_t unsent_bytes() const {
-    return unsent_bytes_.load(std::memory_order_relaxed) + result_bytes_.load(std::memory_order_relaxed);
-  }
-
-  Incoming incoming() const {
-    return {begun_bytes_.load(std::memory_order_relaxed), whole_bytes_.load(std::memory_order_relaxed)};
-  }
-
-  // The number of requests that are held in the pool until their client has read earlier results.
-  size_t held_requests() const { return held_requests_.load(std::memory_order_relaxed); }
-  void count_held(ptrdiff_t change) {
-    held_requests_.fetch_add(static_cast<size_t>(change), std::memory_order_relaxed);
-  }
-
+  // ReactorLoad says which of its methods are thread-safe.
+  ReactorLoad& load() { return load_; }
   // RequestMetrics says which of its methods are thread-safe.
   RequestMetrics& metrics() { return metrics_; }
 
@@ -147,23 +117,13 @@ class Reactor {
   std::chrono::steady_clock::time_point update_now() { return now_ = std::chrono::steady_clock::now(); }
   InFlightRequest* take_request();
   void recycle(InFlightRequest* request);
-  // A pool of response buffers, so that connections with nothing to send hold none.
-  base::Bytes take_buffer();
-  void give_buffer(base::Bytes buffer);
+  BufferPool& buffers() { return buffers_; }
   // The request that is inside engine.execute() on this thread, or nullptr.
   InFlightRequest* starting = nullptr;
-  void add_in_flight(size_t bytes);
-  void remove_in_flight(size_t bytes);
-  void count_unsent(size_t before, size_t now);
-  void count_incoming(Incoming before, Incoming now);
+  // Called when a request has finished. `bytes` is the size of its frame.
+  void count_finished(size_t bytes);
   // Called when a connection has received bytes.
   void on_bytes_received(std::chrono::steady_clock::time_point now);
-  // True if so many requests are in flight that one more would make others wait too long (pressure.h). Held
-  // requests are not counted, because they delay no others.
-  bool is_full() const {
-    return requests_in_flight() >= max_requests_ + held_requests() || shared_.is_full();
-  }
-  bool has_starved() const { return !starved_.empty(); }
   // True if events have waited too long for this thread. New requests are then refused.
   bool is_late() const { return probe_.is_late(); }
   void remove(Connection& connection);
@@ -178,8 +138,7 @@ class Reactor {
   void mark_starved(Connection& connection);
   // Marks a connection whose turn has ended with work left. It resumes after the others.
   void mark_yielded(Connection& connection);
-  // The length of a turn. It shrinks when many connections have work, which bounds the length of a round.
-  std::chrono::steady_clock::duration turn() const { return turn_; }
+  FlowControl::Round round() const { return {turn_, !starved_.empty()}; }
   // Checks all connections at `deadline` or earlier.
   void arm_timer(std::chrono::steady_clock::time_point deadline);
   // Checks all connections within the shorter of Limits::rest_after and Limits::idle_timeout.
@@ -196,6 +155,7 @@ class Reactor {
   void tick();
 
   Shared& shared_;
+  ReactorLoad& load_;
   boost::asio::io_context context_{1};
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
   boost::asio::steady_timer timer_;
@@ -210,24 +170,16 @@ class Reactor {
   std::vector<ConnectionPtr> starved_, served_;
   bool is_retrying_ = false;
   std::vector<ConnectionPtr> yielded_;
+  // The length of a turn. It shrinks when many connections have work, which bounds the length of a round.
   std::chrono::steady_clock::duration turn_ = max_turn;
   std::vector<std::unique_ptr<InFlightRequest>> free_requests_;
-  std::vector<base::Bytes> spare_buffers_;
+  BufferPool buffers_;
   bool is_draining_ = false;
   bool is_timer_armed_ = false;
-  size_t max_requests_;
   size_t finished_ = 0;  // requests since measured_
   std::chrono::steady_clock::time_point measured_;
   std::chrono::steady_clock::time_point now_ = std::chrono::steady_clock::now();
   RequestMetrics metrics_;
-  // Written only by this reactor's thread, so that counting needs no locked instruction.
-  alignas(64) std::atomic<size_t> requests_in_flight_{0};
-  std::atomic<size_t> bytes_in_flight_{0};
-  std::atomic<size_t> unsent_bytes_{0};
-  std::atomic<size_t> begun_bytes_{0}, whole_bytes_{0};
-  // Size of the results that wait in completed_. Written by any thread.
-  alignas(64) std::atomic<size_t> result_bytes_{0};
-  std::atomic<size_t> held_requests_{0};
   std::thread thread_;
 };
 

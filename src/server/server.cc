@@ -14,7 +14,8 @@
 #include <future>
 
 #include "base/contain.h"
-#include "server/connection/connection.h"
+#include "server/connection/authentication.h"
+#include "server/connection/run_request.h"
 #include "server/http/http.h"
 #include "server/listen.h"
 #include "server/monitoring/monitor.h"
@@ -73,8 +74,7 @@ Limits within_descriptors(Limits limits) {
 }  // namespace
 
 struct Server::Impl {
-  Impl(engine::Engine& engine, const Options& options)
-      : shared{engine, within_descriptors(options.limits), nullptr, nullptr, auth::Attempts()} {}
+  Impl(engine::Engine& engine, const Options& options) : shared{engine, within_descriptors(options.limits)} {}
 
   base::Status listen_and_start(const Options& options);
   base::Status listen(const Options& options);
@@ -238,15 +238,15 @@ void Server::Impl::stop(std::chrono::milliseconds timeout) {
   {
     std::unique_lock lock(shared.mutex);
     shared.shutdown_progress.wait_for(
-        lock, timeout, [this] { return shared.connections == 0 && shared.requests_in_flight() == 0; });
+        lock, timeout, [this] { return shared.connections == 0 && shared.load.requests() == 0; });
   }
   for (auto& reactor : shared.reactors) reactor->abandon();
   if (shared.pool) shared.pool->stop();
   {
     // The engine completes every request; until then its completions need the reactors.
     std::unique_lock lock(shared.mutex);
-    shared.shutdown_progress.wait(
-        lock, [this] { return shared.connections == 0 && shared.requests_in_flight() == 0; });
+    shared.shutdown_progress.wait(lock,
+                                  [this] { return shared.connections == 0 && shared.load.requests() == 0; });
   }
   for (auto& reactor : shared.reactors) reactor->join();
   shared.pool.reset();

@@ -1,20 +1,17 @@
 #include "server/connection/connection.h"
 
-#include <fmt/format.h>
 #include <netinet/tcp.h>
-#include <spdlog/spdlog.h>
 #include <sys/socket.h>
 
-#include <algorithm>
 #include <boost/asio/buffer.hpp>
+
+#include "protocol/frame.h"
 
 namespace sibyl::server {
 
 namespace asio = boost::asio;
 using boost::system::error_code;
-using protocol::Direction;
 using protocol::FrameStep;
-using protocol::SegmentStep;
 
 namespace {
 
@@ -37,14 +34,15 @@ void enable_keepalive(asio::ip::tcp::socket& socket, std::chrono::milliseconds g
 Connection::Connection(Reactor& reactor, asio::ip::tcp::socket socket, std::string address)
     : reactor_(reactor),
       socket_(std::move(socket)),
+      reservation_(reactor.shared().limits, reactor.shared().load, reactor.load()),
+      writer_(reactor.buffers()),
+      backlog_(reactor.shared().limits, reactor.shared().load, reactor.load(), *reactor.shared().pool),
+      flow_(reactor.shared().limits, reactor.shared().load, reactor.load(), backlog_, reactor.shared().rate),
+      handler_(*this, reactor, writer_, flow_, backlog_, std::move(address)),
       deadline_(std::chrono::steady_clock::now() + reactor.shared().limits.handshake_timeout),
-      last_received_(coarse_now()) {
-  client_.description.address = std::move(address);
-}
+      last_received_(coarse_now()) {}
 
-Connection::~Connection() {
-  reactor_.shared().clients.remove(client_);
-}
+Connection::~Connection() = default;
 
 void Connection::start() {
   error_code ignored;
@@ -54,20 +52,20 @@ void Connection::start() {
   error_code disconnected;
   const auto peer = socket_.remote_endpoint(disconnected);
   if (disconnected) return close();
-  client_.description.port = peer.port();
-  client_.description.stage = "established";
-  reactor_.shared().clients.add(client_);
+  handler_.show_connected(peer.port());
   reactor_.arm_timer(deadline_);
   if (reactor_.shared().tls) return detect_tls();
   read();
 }
 
+// --- Reading.
+
 void Connection::read() {
-  if (is_reading_ || is_stopped_ || stage_ == Stage::closed) return;
+  if (is_reading_ || flow_.is_stopped() || state_ == State::closed) return;
   if (tls_) return read_encrypted();
-  in_.prepare(frame_wanted_);
+  reader_.prepare();
   is_reading_ = true;
-  socket_.async_read_some(asio::buffer(in_.free_space(), in_.free_size()),
+  socket_.async_read_some(asio::buffer(reader_.free_space(), reader_.free_size()),
                           [self = ConnectionPtr(this)](const error_code& error, size_t size) {
                             self->is_reading_ = false;
                             const bool is_resting = std::exchange(self->is_resting_, false);
@@ -84,211 +82,114 @@ void Connection::read() {
 void Connection::on_received(size_t size) {
   reactor_.update_now();
   reactor_.metrics().count_received(size);
-  in_.commit(size);
-  received_ += size;
-  begin_turn();
+  reader_.commit(size);
+  flow_.begin_turn(reactor_.now());
   last_received_ = coarse_now();
   reactor_.on_bytes_received(last_received_);
   parse();
-  end_turn();
-  reactor_.mark_unsent(*this);
-  reactor_.send_marked();
+  flow_.end_turn();
+  end_round();
   read();
 }
 
+void Connection::resume() {
+  if (!flow_.is_stopped() || is_yielded_ || state_ == State::closed) return;
+  reactor_.update_now();
+  flow_.begin_turn(reactor_.now());
+  if (!may_proceed()) return;
+  parse();
+  flow_.end_turn();
+  reactor_.mark_unsent(*this);
+  read();
+}
+
+// --- Parsing.
+
 void Connection::parse() {
-  frame_wanted_ = 0;
-  while (stage_ != Stage::closed) {
-    skip_discarded();
-    if (discard_ > 0) return;
-    const bool has_progressed = !payload_.empty() ? parse_payload()
-                                : has_segments_   ? parse_segment()
-                                                  : parse_frame();
-    if (!has_progressed) return;
-  }
+  while (state_ != State::closed)
+    if (!parse_next()) return;
 }
 
-void Connection::skip_discarded() {
-  if (stage_ == Stage::lingering || is_draining_) {
-    discard_ = in_.unread().size();
-    payload_ = {};
-  }
-  const size_t skipped = std::min(discard_, in_.unread().size());
-  in_.consume(skipped);
-  discard_ -= skipped;
-}
-
-bool Connection::parse_frame() {
-  if (in_.unread().empty()) return false;
-  const FrameStep step = protocol::next_frame(in_.unread(), Direction::request, frame_limit());
-  if (step.kind == FrameStep::Kind::incomplete) {
-    frame_wanted_ = step.size;
-    reserve(in_.unread().size(), step.size);
+bool Connection::parse_next() {
+  if (state_ == State::lingering || is_draining_) {
+    reader_.discard_all();
     return false;
   }
-  if (must_stop()) return false;
-  if (reserved_.bytes() > 0) release_reserved();
-  take_frame(step, in_.chunk());
-  discard_ = step.kind == FrameStep::Kind::fatal ? 0 : step.size;
+  if (reader_.has_split_frame() && !reserve(reader_.split_frame())) return false;
+  switch (reader_.peek(body_limit())) {
+    case FrameReader::Next::incomplete:
+      reserve(reader_.front());
+      return false;
+    case FrameReader::Next::segment:
+      return take_segment();
+    case FrameReader::Next::frame:
+      return take_frame();
+  }
+  return false;
+}
+
+bool Connection::take_segment() {
+  if (!may_proceed()) return false;
+  if (!reader_.open_segment(body_limit())) refuse_frame(reader_.frame());
+  if (!reader_.has_split_frame()) reservation_.release();
   return true;
 }
 
-bool Connection::parse_segment() {
-  if (large_.is_begun() && !has_room_for_large()) return false;
-  const SegmentStep step = protocol::next_segment(in_.unread(), segment_compression_);
-  if (step.kind == SegmentStep::Kind::incomplete) {
-    frame_wanted_ = in_.unread().empty() ? 0 : step.size;
-    if (frame_wanted_ > 0) reserve(in_.unread().size(), frame_wanted_);
-    return false;
+bool Connection::take_frame() {
+  const FrameStep& step = reader_.frame();
+  if (!may_proceed()) return false;
+  if (!reader_.has_split_frame()) reservation_.release();
+  if (step.kind == FrameStep::Kind::frame) {
+    handler_.handle(step, reader_.chunk(), parsed_position());
+  } else {
+    refuse_frame(step);
   }
-  if (step.kind == SegmentStep::Kind::corrupt) {
-    fail(0, *step.error);
-    return true;
+  if (step.kind != FrameStep::Kind::fatal) reader_.pop();
+  return true;
+}
+
+void Connection::refuse_frame(const FrameStep& step) {
+  const bool is_fatal = step.kind == FrameStep::Kind::fatal;
+  if (is_fatal && !writer_.has_segments()) {
+    // The version of the frame may be unknown, so the response does not have the session's version.
+    reactor_.metrics().count_error(step.error->code());
+    protocol::append_refusal(writer_.buffer(), step.answer_version, step.header.stream, *step.error);
+  } else {
+    handler_.answer_error(step.header.stream, *step.error);
   }
-  if (must_stop()) return false;
-  ChunkPtr chunk = in_.chunk();
-  protocol::BytesView payload = step.payload;
-  if (step.plain_size > 0) {
-    chunk = new Chunk(step.plain_size);
-    if (const auto status = protocol::open_payload(step, chunk->data()); !status) {
-      fail(0, status.error());
+  if (is_fatal) linger();
+}
+
+bool Connection::reserve(FrameReader::Progress message) {
+  if (reservation_.reserve(message.held, message.size, handler_.session().is_ready())) return true;
+  flow_.stop();
+  reactor_.mark_starved(*this);
+  return false;
+}
+
+bool Connection::may_proceed() {
+  switch (flow_.check(writer_.unsent(), parsed_position(), reactor_.round())) {
+    case FlowControl::Verdict::proceed:
       return true;
-    }
-    payload = {chunk->data(), step.plain_size};
-  }
-  if (step.is_self_contained) {
-    payload_chunk_ = std::move(chunk);
-    payload_ = payload;
-  } else {
-    take_large(payload);
-  }
-  in_.consume(step.size);
-  if (reserved_.bytes() > 0 && !large_.is_begun()) release_reserved();
-  return true;
-}
-
-void Connection::take_large(protocol::BytesView payload) {
-  using Progress = protocol::LargeFrame::Progress;
-  if (!large_.is_begun()) large_began_ = received_ - in_.unread().size();
-  const Progress progress = large_.add(payload, Direction::request, frame_limit());
-  if (progress == Progress::complete) {
-    payload_chunk_ = new Chunk(large_.take());
-    payload_ = {payload_chunk_->data(), payload_chunk_->capacity()};
-  } else if (progress == Progress::refused) {
-    answer_error(large_.step().header.stream, *large_.step().error);
-  } else if (progress == Progress::fatal) {
-    fail(large_.step().header.stream, *large_.step().error);
-  }
-}
-
-// Parses the frames of one segment in place. The requests hold references to its chunk.
-bool Connection::parse_payload() {
-  const FrameStep step = protocol::next_frame(payload_, Direction::request, frame_limit());
-  if (step.kind == FrameStep::Kind::incomplete) {
-    fail(step.header.stream,
-         protocol::protocol_error(fmt::format("Invalid segment, a message of {} bytes is cut off after {}",
-                                              step.size, payload_.size())));
-    return true;
-  }
-  if (must_stop()) return false;
-  take_frame(step, payload_chunk_);
-  payload_.remove_prefix(std::min(step.size, payload_.size()));
-  if (payload_.empty()) payload_chunk_.reset();
-  return true;
-}
-
-void Connection::take_frame(const FrameStep& step, const ChunkPtr& chunk) {
-  switch (step.kind) {
-    case FrameStep::Kind::incomplete:
+    case FlowControl::Verdict::turn_over:
+      yield();
+      return false;
+    case FlowControl::Verdict::others_first:
+      reactor_.mark_starved(*this);
       break;
-    case FrameStep::Kind::frame:
-      answer_or_fail(step.header.stream, [&] { handle(step, chunk); });
-      break;
-    case FrameStep::Kind::refused:
-      answer_error(step.header.stream, *step.error);
-      break;
-    case FrameStep::Kind::fatal:
-      if (has_segments_) return fail(step.header.stream, *step.error);
-      reactor_.metrics().count_error(step.error->code());
-      protocol::append_refusal(output(), step.answer_version, step.header.stream, *step.error);
-      linger();
+    case FlowControl::Verdict::at_limit:
       break;
   }
+  mark_waiting();
+  return false;
 }
 
-void Connection::fail(int16_t stream, const base::Error& error) {
-  answer_error(stream, error);
-  linger();
+uint64_t Connection::parsed_position() const {
+  return tls_ ? tls_->bytes_read() - reader_.unread_size() : reader_.unread_position();
 }
 
-size_t Connection::frame_limit() const {
-  constexpr size_t before_login = 64u << 10;
-  const size_t limit = reactor_.shared().limits.frame_body_bytes;
-  return stage_ == Stage::expecting_startup || stage_ == Stage::authenticating ? std::min(limit, before_login)
-                                                                               : limit;
-}
-
-bool Connection::is_over_limit(size_t divisor) {
-  const Limits& limits = reactor_.shared().limits;
-  const size_t held = unsent() + waiting_bytes_.load(std::memory_order_relaxed);
-  bool is_behind = held >= limits.unsent_bytes / divisor || holds_too_much(held);
-  const bool has_many =
-      requests_ >= limits.requests_in_flight / divisor || request_bytes_ >= limits.bytes_in_flight / divisor;
-  if (!is_behind && !has_many) [[likely]] {
-    if (behind_since_ != std::chrono::steady_clock::time_point{}) mark_client_behind(false);
-    return false;
-  }
-  if (throws_on_overload_) return is_behind;
-  if (has_many && pool_requests_ > 0) is_behind |= line_.is_held();
-  mark_client_behind(is_behind);
-  return true;
-}
-
-// A connection that has stopped at a limit resumes at half of it, so that it does not stop and resume for
-// every request. A request that has waited too long is not held back, because it is refused, which takes no
-// time.
-bool Connection::must_stop() {
-  is_at_limit_ = is_over_limit(is_at_limit_ ? 2 : 1);
-  if (is_at_limit_) {
-    is_stopped_ = true;
-  } else if (!throws_on_overload_ && must_wait() && !is_stale()) {
-    is_stopped_ = true;
-    reactor_.mark_starved(*this);
-  } else if (is_turn_over()) {
-    is_stopped_ = true;
-    yield();
-    return true;
-  } else {
-    is_stopped_ = false;
-    ++taken_;
-  }
-  if (is_stopped_) mark_waiting();
-  return is_stopped_;
-}
-
-void Connection::begin_turn() {
-  taken_ = 0;
-  turn_began_ = reactor_.now();
-}
-
-void Connection::end_turn() {
-  if (!marks_.empty()) exclude_from_waiting(std::chrono::steady_clock::now() - turn_began_);
-}
-
-bool Connection::is_turn_over() const {
-  constexpr uint32_t frames_per_check = 4;
-  return taken_ > 0 && taken_ % frames_per_check == 0 &&
-         std::chrono::steady_clock::now() - turn_began_ >= reactor_.turn();
-}
-
-// True if other connections come first. A connection with nothing in flight waits only for the limits of all
-// connections together, so a single small request is answered quickly while other clients send floods.
-bool Connection::must_wait() const {
-  constexpr uint32_t quantum = 16;
-  if (requests_ == 0 ? reactor_.shared().is_full() : reactor_.is_full()) return true;
-  if (taken_ >= quantum && reactor_.has_starved()) return true;
-  return paused_until_ != std::chrono::steady_clock::time_point{} &&
-         paused_until_ > std::chrono::steady_clock::now();
+size_t Connection::body_limit() const {
+  return handler_.session().body_limit(reactor_.shared().limits.frame_body_bytes);
 }
 
 // Lets the other connections have their turns first.
@@ -298,86 +199,69 @@ void Connection::yield() {
   reactor_.mark_yielded(*this);
 }
 
-void Connection::resume() {
-  if (!is_stopped_ || is_yielded_ || stage_ == Stage::closed) return;
-  reactor_.update_now();
-  begin_turn();
-  if (must_stop()) return;
-  parse();
-  end_turn();
+void Connection::use_segments(protocol::Compression compression) {
+  reader_.use_segments(compression);
+  writer_.use_segments(compression);
+}
+
+// --- Writing.
+
+void Connection::end_round() {
   reactor_.mark_unsent(*this);
-  read();
+  reactor_.send_marked();
 }
 
 void Connection::send() {
-  if (stage_ == Stage::closed) return;
+  if (state_ == State::closed) return;
   if (is_waiting_writable_) {
-    if (frames_.size() >= chunk_bytes) wrap_frames();
+    writer_.seal_full();
     count_unsent();
-    return release_line();
+    return backlog_.release_if_read();
   }
-  if (!frames_.empty()) wrap_frames();
-  while (unsent() > 0) {
-    size_t size = 0;
-    const Sent sent = write_some(size);
-    if (sent == Sent::would_block) {
-      wait_writable();
-      break;
-    }
-    if (sent == Sent::failed) {
-      close();
-      return;
-    }
-    out_sent_ += size;
-    reactor_.metrics().count_sent(size);
-    if (!full_.empty() && out_sent_ == full_.front().size()) {
-      full_bytes_ -= out_sent_;
-      out_sent_ = 0;
-      full_.pop_front();
-    }
-  }
-  if (unsent() != counted_unsent_) count_unsent();
-  if (unsent() == 0) on_all_sent();
-  release_line();
+  writer_.seal();
+  if (!write_all()) return close();
+  if (writer_.unsent() != backlog_.unsent()) count_unsent();
+  if (writer_.unsent() == 0) on_all_sent();
+  backlog_.release_if_read();
   // A starved connection is resumed by the reactor. Others resume in a later round: resuming here would
   // prolong this round for as long as one client sends requests and reads the responses.
-  if (is_stopped_ && !is_marked_starved_) yield();
+  if (flow_.is_stopped() && !is_marked_starved_) yield();
 }
 
-Connection::Sent Connection::write_some(size_t& size) {
-  const base::Bytes& first = full_.empty() ? out_ : full_.front();
-  const char* from = first.data() + out_sent_;
-  const size_t length = first.size() - out_sent_;
+bool Connection::write_all() {
+  while (writer_.unsent() > 0) {
+    size_t size = 0;
+    switch (write_some(writer_.front(), size)) {
+      case Sent::would_block:
+        wait_writable();
+        return true;
+      case Sent::failed:
+        return false;
+      case Sent::some:
+        break;
+    }
+    writer_.consume(size);
+    reactor_.metrics().count_sent(size);
+  }
+  return true;
+}
+
+Connection::Sent Connection::write_some(base::BytesView bytes, size_t& size) {
   if (tls_) {
-    const TlsStream::Outcome outcome = tls_->write(from, length, size);
+    const TlsStream::Outcome outcome = tls_->write(bytes.data(), bytes.size(), size);
     if (outcome == TlsStream::Outcome::done) return Sent::some;
     return outcome == TlsStream::Outcome::wants_write ? Sent::would_block : Sent::failed;
   }
   error_code error;
-  size = socket_.write_some(asio::buffer(from, length), error);
+  size = socket_.write_some(asio::buffer(bytes), error);
   if (!error) return Sent::some;
   return error == asio::error::would_block ? Sent::would_block : Sent::failed;
 }
 
-// The responses of one round share segments.
-void Connection::wrap_frames() {
-  if (out_.size() >= chunk_bytes) set_aside();
-  if (out_.empty()) out_ = reactor_.take_buffer();
-  if (frames_.size() >= chunk_bytes) out_.reserve(out_.size() + frames_.size() + frames_.size() / 64);
-  protocol::append_segments(out_, frames_, segment_compression_);
-  reactor_.give_buffer(std::exchange(frames_, {}));
-}
-
-void Connection::set_aside() {
-  full_bytes_ += out_.size();
-  full_.push_back(std::exchange(out_, {}));
-}
-
 void Connection::on_all_sent() {
-  out_sent_ = 0;
-  if (!out_.empty()) reactor_.give_buffer(std::exchange(out_, {}));
-  if (is_draining_ && requests_ == 0 && stage_ != Stage::lingering) linger();
-  if (stage_ == Stage::lingering) {
+  writer_.release();
+  if (is_draining_ && flow_.requests() == 0 && state_ != State::lingering) linger();
+  if (state_ == State::lingering) {
     if (tls_) tls_->shut_down();
     error_code ignored;
     socket_.shutdown(asio::socket_base::shutdown_send, ignored);
@@ -390,19 +274,18 @@ void Connection::wait_writable() {
   socket_.async_wait(asio::socket_base::wait_write, [self = ConnectionPtr(this)](const error_code& error) {
     self->is_waiting_writable_ = false;
     if (error) return self->close();
-    self->run_or_close([&] {
-      self->reactor_.mark_unsent(*self);
-      self->reactor_.send_marked();
-    });
+    self->run_or_close([&] { self->end_round(); });
   });
 }
+
+// --- Closing.
 
 // Closing immediately could lose the last message: if bytes from the client are unread, the kernel resets the
 // connection, and the client may not see the message. So further bytes are read and discarded until the
 // client closes or linger_timeout passes.
 void Connection::linger() {
-  stage_ = Stage::lingering;
-  is_stopped_ = false;
+  state_ = State::lingering;
+  flow_.clear_stop();
   deadline_ = std::chrono::steady_clock::now() + reactor_.shared().limits.linger_timeout;
   reactor_.arm_timer(deadline_);
 }
@@ -413,29 +296,34 @@ void Connection::begin_drain() {
 }
 
 void Connection::close() {
-  if (stage_ == Stage::closed) return;
-  stage_ = Stage::closed;
-  reactor_.shared().clients.remove(client_);
-  is_closed_.store(true, std::memory_order_relaxed);
-  reactor_.count_unsent(counted_unsent_, 0);
-  counted_unsent_ = 0;
-  release_line();
-  release_reserved();
+  if (state_ == State::closed) return;
+  state_ = State::closed;
+  handler_.hide();
+  backlog_.close();
+  reservation_.release();
   if (tls_) tls_->shut_down();
   error_code ignored;
   socket_.close(ignored);
-  if (login_timer_) login_timer_->cancel();
+  handler_.authentication().cancel();
   const ConnectionPtr keep(this);
   reactor_.remove(*this);
 }
 
+void Connection::close_after(const base::Error& thrown) {
+  reactor_.shared().request_log.log_exception(thrown);
+  close();
+}
+
 void Connection::publish(const protocol::SchemaChange& change) {
-  if (!wants_schema_events_ || stage_ != Stage::ready) return;
-  base::Bytes& out = output();
-  protocol::FrameWriter frame(out, protocol::Direction::response, {version_, 0, -1, protocol::Opcode::event});
-  protocol::append_event(out, version_, change);
-  frame.finish(compression_);
-  reactor_.mark_unsent(*this);
+  if (state_ == State::open) handler_.publish(change);
+}
+
+void Connection::refuse_held() {
+  if (state_ == State::closed) return;
+  InFlightRequest* const held = backlog_.take_held();
+  if (held == nullptr) return;
+  base::retry_until_success([&] { reactor_.mark_unsent(*this); });
+  handler_.refuse(held);
 }
 
 }  // namespace sibyl::server

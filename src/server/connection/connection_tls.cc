@@ -23,7 +23,7 @@ void Connection::choose_tls() {
   error_code error;
   const size_t size = socket_.receive(asio::buffer(start), asio::socket_base::message_peek, error);
   if (error == asio::error::would_block) return detect_tls();
-  if (error || size == 0 || stage_ == Stage::closed) return close();
+  if (error || size == 0 || state_ == State::closed) return close();
   if (start[0] == handshake_record) {
     tls_ = std::make_unique<TlsStream>(shared.tls->current(), socket_.native_handle());
     return continue_handshake();
@@ -41,16 +41,15 @@ void Connection::refuse_plain(std::string_view start) {
   if (start.size() == 4 && protocol::is_supported(version)) {
     const auto stream =
         static_cast<int16_t>(static_cast<uint8_t>(start[2]) << 8 | static_cast<uint8_t>(start[3]));
-    protocol::append_refusal(output(), version, stream,
+    protocol::append_refusal(writer_.buffer(), version, stream,
                              protocol::protocol_error("This server requires encrypted connections (TLS)"));
   }
   linger();
-  reactor_.mark_unsent(*this);
-  reactor_.send_marked();
+  end_round();
 }
 
 void Connection::continue_handshake() {
-  if (stage_ == Stage::closed) return;
+  if (state_ == State::closed) return;
   const Outcome outcome = tls_->handshake();
   if (outcome == Outcome::done) return begin_encrypted();
   if (outcome == Outcome::closed || outcome == Outcome::failed) {
@@ -69,29 +68,23 @@ void Connection::continue_handshake() {
 }
 
 void Connection::begin_encrypted() {
-  peer_ = tls_->peer();
-  reactor_.shared().clients.update(client_, [&](engine::Client& client) {
-    client.tls_protocol = tls_->protocol();
-    client.tls_cipher_suite = tls_->cipher_suite();
-  });
+  handler_.authentication().set_peer(tls_->peer());
+  handler_.show_encrypted(*tls_);
   tls_has_more_ = true;
   read();
 }
 
 // Holds no receive memory while it waits for bytes.
 void Connection::read_encrypted() {
-  is_reading_ = true;
-  const auto receive = [self = ConnectionPtr(this)](const error_code& error) {
-    self->is_reading_ = false;
-    if (error) return self->close();
-    self->run_or_close([&] { self->receive_encrypted(); });
-  };
-  if (tls_has_more_) {
-    asio::post(socket_.get_executor(), [receive] { receive({}); });
-    return;
+  if (!tls_has_more_) {
+    reader_.release_if_empty();
+    return when_readable(&Connection::receive_encrypted);
   }
-  if (in_.unread().empty()) in_.release();
-  socket_.async_wait(asio::socket_base::wait_read, receive);
+  is_reading_ = true;
+  asio::post(socket_.get_executor(), [self = ConnectionPtr(this)] {
+    self->is_reading_ = false;
+    self->run_or_close([&] { self->receive_encrypted(); });
+  });
 }
 
 void Connection::receive_encrypted() {
@@ -100,15 +93,14 @@ void Connection::receive_encrypted() {
   last_received_ = coarse_now();
   reactor_.on_bytes_received(last_received_);
   tls_has_more_ = true;
-  begin_turn();
-  for (int i = 0; i < max_records && tls_has_more_ && !is_stopped_ && stage_ != Stage::closed; ++i) {
-    in_.prepare(frame_wanted_);
+  flow_.begin_turn(reactor_.now());
+  for (int i = 0; i < max_records && tls_has_more_ && !flow_.is_stopped() && state_ != State::closed; ++i) {
+    reader_.prepare();
     size_t size = 0;
-    const Outcome outcome = tls_->read(in_.free_space(), in_.free_size(), size);
+    const Outcome outcome = tls_->read(reader_.free_space(), reader_.free_size(), size);
     if (outcome == Outcome::done) {
       reactor_.metrics().count_received(size);
-      in_.commit(size);
-      received_ += size;
+      reader_.commit(size);
       parse();
     } else if (outcome == Outcome::wants_read) {
       tls_has_more_ = false;
@@ -116,9 +108,8 @@ void Connection::receive_encrypted() {
       return close();
     }
   }
-  end_turn();
-  reactor_.mark_unsent(*this);
-  reactor_.send_marked();
+  flow_.end_turn();
+  end_round();
   read();
 }
 

@@ -119,7 +119,7 @@ base::Status check_marker_count(const plan::Prepared& plan, size_t values, const
 // Finds the plan of an id, unless the client must prepare it again first (redefined_statements.h).
 base::Result<plan::PreparedPtr> find_prepared(const InFlightRequest& request, std::string_view id) {
   SIBYL_ASSIGN(plan::PreparedPtr plan, request.reactor->shared().engine.find_prepared(id));
-  if (plan->redefinition && !request.connection->redefined_statements().admits(*plan))
+  if (plan->redefinition && !request.connection->handler().redefined_statements().admits(*plan))
     return base::fail(engine::unprepared_error(id));
   return plan;
 }
@@ -159,7 +159,7 @@ base::Status begin_prepare(InFlightRequest& request, BytesView body, Version ver
   if (!prepared) return base::fail(std::move(prepared.error()));
   request.prepared_id = std::move(prepared->id);
   request.plan = std::move(prepared->plan);
-  request.connection->redefined_statements().prepared(*request.plan);
+  request.connection->handler().redefined_statements().prepared(*request.plan);
   return {};
 }
 

@@ -24,16 +24,18 @@ class FailureTest : public testing::Test {
       engine_->execute_as(nullptr, *plan, {}, [](const auto& result) { ASSERT_TRUE(result); });
     }
   }
-  InFlightRequest call_of(const char* text) {
-    InFlightRequest request;
-    request.plan = *engine_->plan_query(text, "ks");
-    request.engine_request.consistency = execute::Consistency::local_quorum;
-    request.engine_request.serial_consistency = execute::Consistency::local_serial;
-    return request;
+  // Valid until the next call.
+  const InFlightRequest& request_of(const char* text) {
+    request_ = std::make_unique<InFlightRequest>();
+    request_->plan = *engine_->plan_query(text, "ks");
+    request_->engine_request.consistency = execute::Consistency::local_quorum;
+    request_->engine_request.serial_consistency = execute::Consistency::local_serial;
+    return *request_;
   }
-  std::string type_of(const char* text) { return std::string(write_type_of(call_of(text))); }
+  std::string type_of(const char* text) { return std::string(write_type_of(request_of(text))); }
 
   std::unique_ptr<engine::Engine> engine_;
+  std::unique_ptr<InFlightRequest> request_;
 };
 
 TEST_F(FailureTest, WritesHaveTheirKind) {
@@ -68,7 +70,7 @@ TEST_F(FailureTest, ProtocolBatchesHaveTheirKind) {
 TEST_F(FailureTest, NamesTheNodeAndTheRequestedConsistency) {
   const std::string address("\x0a\0\0\7", 4);
   protocol::ErrorMessage failed = protocol::to_message(base::Error(base::ErrorCode::write_failure, "full"));
-  describe_failure(call_of("INSERT INTO t (k, v) VALUES (1, 1)"), address, failed);
+  describe_failure(request_of("INSERT INTO t (k, v) VALUES (1, 1)"), address, failed);
   EXPECT_EQ(failed.consistency, Consistency::local_quorum);
   EXPECT_EQ(failed.received, 0);
   EXPECT_EQ(failed.required, 1);
@@ -77,7 +79,7 @@ TEST_F(FailureTest, NamesTheNodeAndTheRequestedConsistency) {
   ASSERT_EQ(failed.failure_reasons.size(), 1u);
   EXPECT_EQ(failed.failure_reasons[0], std::pair(address, uint16_t{0}));
 
-  describe_failure(call_of("INSERT INTO t (k, v) VALUES (1, 1) IF NOT EXISTS"), address, failed);
+  describe_failure(request_of("INSERT INTO t (k, v) VALUES (1, 1) IF NOT EXISTS"), address, failed);
   EXPECT_EQ(failed.consistency, Consistency::local_serial);
   EXPECT_EQ(failed.write_type, "CAS");
 
@@ -86,12 +88,12 @@ TEST_F(FailureTest, NamesTheNodeAndTheRequestedConsistency) {
   tombstones.failures = 1;
   tombstones.failure_reason = 1;
   protocol::ErrorMessage read = protocol::to_message(base::Error(tombstones));
-  describe_failure(call_of("SELECT * FROM t"), address, read);
+  describe_failure(request_of("SELECT * FROM t"), address, read);
   EXPECT_EQ(read.consistency, Consistency::local_quorum);
   EXPECT_EQ(read.failure_reasons[0], std::pair(address, uint16_t{1}));
 
   protocol::ErrorMessage other = protocol::to_message(base::Error(base::ErrorCode::invalid, "no"));
-  describe_failure(call_of("SELECT * FROM t"), address, other);
+  describe_failure(request_of("SELECT * FROM t"), address, other);
   EXPECT_EQ(other.failures, 0);
 }
 

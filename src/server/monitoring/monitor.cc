@@ -277,8 +277,8 @@ Activity ServerMonitor::activity() const {
   activity.connections = shared_.connections.load();
   activity.connections_accepted = shared_.connections_accepted.load(std::memory_order_relaxed);
   activity.connections_refused = shared_.connections_refused.load(std::memory_order_relaxed);
-  activity.requests_in_flight = shared_.requests_in_flight();
-  activity.request_bytes_in_flight = shared_.bytes_in_flight();
+  activity.requests_in_flight = shared_.load.requests();
+  activity.request_bytes_in_flight = shared_.load.request_bytes();
   return activity;
 }
 
@@ -287,7 +287,7 @@ std::vector<engine::ThreadPool> ServerMonitor::thread_pools() const {
   engine::ThreadPool reactors{"Native-Transport-Requests", 0, shared_.reactors.size(), 0, 0, 0};
   for (const auto& reactor : shared_.reactors) {
     reactors.completed += reactor->metrics().answered();
-    reactors.active += reactor->requests_in_flight();
+    reactors.active += reactor->load().requests();
   }
   pools.push_back(std::move(reactors));
   for (const auto* pool : {&shared_.pool, &shared_.login_pool})
@@ -309,17 +309,15 @@ uint64_t ServerMonitor::rests() const {
 }
 
 size_t ServerMonitor::incoming_bytes() const {
-  return shared_.incoming().bytes();
+  return shared_.load.incoming().bytes();
 }
 
 size_t ServerMonitor::requests_in_flight() const {
-  return shared_.requests_in_flight();
+  return shared_.load.requests();
 }
 
 size_t ServerMonitor::held_requests() const {
-  size_t sum = 0;
-  for (const auto& reactor : shared_.reactors) sum += reactor->held_requests();
-  return sum;
+  return shared_.load.held_requests();
 }
 
 std::vector<ServerMonitor::TableSize> ServerMonitor::table_sizes() {
@@ -350,7 +348,7 @@ HttpAnswer ServerMonitor::metrics() {
   page.gauge("sibyl_requests_held", "Requests held until their client has read earlier results",
              static_cast<double>(held_requests()));
   page.gauge("sibyl_unsent_bytes", "Bytes of results that wait for their clients",
-             static_cast<double>(shared_.unsent_bytes()));
+             static_cast<double>(shared_.load.unsent_bytes()));
   add_pools(thread_pools(), page);
   page.gauge("sibyl_prepared_statements", "Prepared statements in memory",
              static_cast<double>(statements.prepared));
