@@ -3,7 +3,7 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-set(embedded_modules base types cql schema row storage memory rocksdb auth plan execute engine)
+set(embedded_modules base types cql schema row storage objects memory rocksdb shared auth plan execute engine)
 add_library(sibyl_embedded STATIC)
 foreach(module IN LISTS embedded_modules)
   get_target_property(kind sibyl_${module} TYPE)

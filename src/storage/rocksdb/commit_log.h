@@ -38,7 +38,6 @@
 
 #include <atomic>
 #include <deque>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -49,12 +48,13 @@
 #include "storage/rocksdb/disk.h"
 #include "storage/rocksdb/log_mark.h"
 #include "storage/rocksdb/space/disk_space.h"
+#include "storage/rocksdb/write_log.h"
 
 namespace sibyl::storage::rocksdb {
 
 struct SegmentHeader;  // log_format.h
 
-class CommitLog {
+class CommitLog final : public WriteLog {
  public:
   struct Options {
     std::string directory;  // must exist
@@ -64,56 +64,38 @@ class CommitLog {
     std::string mark;            // path of the log's mark, outside of the directory; empty: no mark
     DiskSpace* space = nullptr;  // releases its reserve when a segment does not find space
   };
-  // Called for each group in order, and after the last group of each segment.
-  struct Replay {
-    std::function<base::Status(base::BytesView group)> group;
-    std::function<void(uint64_t segment)> end_of_segment;
-  };
-
-  // Statistics of the recovery.
-  struct Recovered {
-    uint64_t segments = 0, groups = 0;
-    uint64_t bytes = 0;  // size of the groups
-    // The last group was not written completely and was therefore not replayed.
-    struct Incomplete {
-      std::string path;
-      uint64_t offset = 0;
-      uint64_t size = 0;  // according to its header
-    };
-    std::optional<Incomplete> incomplete;
-  };
 
   static base::Result<std::unique_ptr<CommitLog>> open(Options options, const Replay& replay);
-  ~CommitLog();
+  ~CommitLog() override;
   CommitLog(const CommitLog&) = delete;
   CommitLog& operator=(const CommitLog&) = delete;
 
   // Appends a group and, if `durable`, waits until it is on the device. After an error the group is not in
   // the log. If the device fails even to remove it, every later append removes it first.
-  base::Status append(base::BytesView group, bool durable);
+  base::Status append(base::BytesView group, bool durable) override;
   // Removes the group that was appended last.
-  base::Status undo();
+  base::Status undo() override;
   // Waits until everything is on the device.
-  base::Status sync();
+  base::Status sync() override;
   // Records in the mark how much of the log is on the device. Does not sync and does not report failures.
-  void note_synced();
+  void note_synced() override;
 
-  const Recovered& recovered() const { return recovered_; }
+  const Recovered& recovered() const override { return recovered_; }
 
   // True if the log has groups that may not be on the device although a sync was attempted. The next append
   // or sync moves them to a new segment; release_all() makes them unnecessary.
-  bool sync_failed() const { return !segments_.empty() && segments_.back().sync_failed; }
+  bool sync_failed() const override { return !segments_.empty() && segments_.back().sync_failed; }
 
   // The segment that append() last wrote to.
-  uint64_t segment() const { return segments_.empty() ? 0 : segments_.back().number; }
+  uint64_t segment() const override { return segments_.empty() ? 0 : segments_.back().number; }
   // Releases the segments up to `number`, whose groups are no longer needed. The current segment stays.
-  void release(uint64_t number);
+  void release(uint64_t number) override;
   // Starts an empty log. REQUIRES: all groups are in table files.
-  base::Status release_all();
+  base::Status release_all() override;
   // Frees the space of released segments and of files that are kept for reuse.
-  base::Status trim();
+  base::Status trim() override;
 
-  uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
+  uint64_t bytes() const override { return bytes_.load(std::memory_order_relaxed); }
 
  private:
   struct Segment {

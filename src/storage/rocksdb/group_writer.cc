@@ -20,7 +20,7 @@ base::Error broken() {
 
 // After a clean shutdown there is nothing to replay. Programs that embed the store should not log a message
 // then.
-void log_recovery(const CommitLog::Recovered& recovered) {
+void log_recovery(const WriteLog::Recovered& recovered) {
   spdlog::log(recovered.groups > 0 ? spdlog::level::info : spdlog::level::debug,
               "commit log: {} segments read, {} groups with {} bytes replayed", recovered.segments,
               recovered.groups, recovered.bytes);
@@ -52,17 +52,17 @@ bool HotKeys::is_due(size_t hash) {
   return true;
 }
 
-base::Result<std::unique_ptr<GroupWriter>> GroupWriter::open(CommitLog::Options log, Tables tables,
+base::Result<std::unique_ptr<GroupWriter>> GroupWriter::open(const OpenLog& log, Tables tables,
                                                              bool syncs_each) {
   std::unique_ptr<GroupWriter> writer(new GroupWriter(tables, syncs_each));
-  SIBYL_TRY(writer->replay(std::move(log)));
+  SIBYL_TRY(writer->replay(log));
   return writer;
 }
 
 // Applies the groups of the log again, in order. Groups that are already in the tables change nothing:
 // merging is idempotent, and the last put or erasure of a key decides.
-base::Status GroupWriter::replay(CommitLog::Options options) {
-  CommitLog::Replay replay;
+base::Status GroupWriter::replay(const OpenLog& open_log) {
+  WriteLog::Replay replay;
   replay.group = [this](BytesView group) {
     ::rocksdb::WriteBatch batch{Bytes(group)};
     erased_tables_.add(batch, database_.GetLatestSequenceNumber());
@@ -72,7 +72,9 @@ base::Status GroupWriter::replay(CommitLog::Options options) {
   replay.end_of_segment = [this](uint64_t segment) {
     segments_.emplace_back(segment, database_.GetLatestSequenceNumber());
   };
-  SIBYL_ASSIGN(log_, CommitLog::open(std::move(options), replay));
+  Bytes position;
+  SIBYL_TRY(read_record(database_, {}, position_key, position, damage_));
+  SIBYL_ASSIGN(log_, open_log(replay, position));
   log_recovery(log_->recovered());
   return {};
 }
@@ -124,8 +126,11 @@ void GroupWriter::gather(std::span<Committer::Request> group) {
 base::Status GroupWriter::append() {
   if (batch_.Count() == 0) return {};
   resume_after_failure();
+  if (const Bytes position = log_->next_position(); !position.empty())
+    (void)batch_.Put(slice_of(position_key), slice_of(position));
   const auto started = std::chrono::steady_clock::now();
   if (auto status = log_->append(batch_.Data(), syncs_each_); !status) {
+    if (status.error().code() == base::ErrorCode::write_timeout) return refuse_from_now_on(status);
     abandon_log();
     return status;
   }
@@ -133,6 +138,7 @@ base::Status GroupWriter::append() {
       std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - started));
   const uint64_t sequence = database_.GetLatestSequenceNumber();
   if (auto status = apply_group(); !status) {
+    if (!log_->can_undo()) return refuse_from_now_on(status);
     (void)log_->undo();
     return status;
   }
@@ -144,6 +150,14 @@ base::Status GroupWriter::append() {
     merge_hot_keys();
   });
   return {};
+}
+
+// The log may hold a group that the tables do not have: only a restart shows it.
+base::Status GroupWriter::refuse_from_now_on(const base::Status& status) {
+  is_broken_ = true;
+  spdlog::critical("writes are refused until a restart: {}", status.error().text());
+  return base::fail(base::Error(base::ErrorCode::write_timeout, status.error().message())
+                        .with_hint("the write may have been stored; a restart of the server decides"));
 }
 
 void GroupWriter::record_sync(std::chrono::microseconds taken) {

@@ -29,11 +29,11 @@
 #include "storage/rocksdb/background_listener.h"
 #include "storage/rocksdb/cache/partition_record_tables.h"
 #include "storage/rocksdb/cache/row_cache.h"
-#include "storage/rocksdb/commit_log.h"
 #include "storage/rocksdb/committer.h"
 #include "storage/rocksdb/damage.h"
 #include "storage/rocksdb/partition_samples.h"
 #include "storage/rocksdb/space/reclaimer.h"
+#include "storage/rocksdb/write_log.h"
 
 namespace sibyl::storage::rocksdb {
 
@@ -92,8 +92,7 @@ class GroupWriter {
   };
   // Opens the log and replays what is not yet in the tables. With `syncs_each`, a group is on the device when
   // write() returns; otherwise after sync().
-  static base::Result<std::unique_ptr<GroupWriter>> open(CommitLog::Options log, Tables tables,
-                                                         bool syncs_each);
+  static base::Result<std::unique_ptr<GroupWriter>> open(const OpenLog& log, Tables tables, bool syncs_each);
 
   // Writes the whole group or nothing of it.
   base::Status write(std::span<Committer::Request> group);
@@ -132,9 +131,10 @@ class GroupWriter {
         partition_records_(tables.partition_records),
         row_cache_(tables.row_cache),
         syncs_each_(syncs_each) {}
-  base::Status replay(CommitLog::Options options);
+  base::Status replay(const OpenLog& open_log);
   void gather(std::span<Committer::Request> group);
   base::Status append();
+  base::Status refuse_from_now_on(const base::Status& status);
   void record_sync(std::chrono::microseconds taken);
   // Applies the batch and keeps the row cache in step with it.
   base::Status apply_group();
@@ -154,7 +154,7 @@ class GroupWriter {
   RowCache* const row_cache_;
   const bool syncs_each_;
   ErasedTables erased_tables_;
-  std::unique_ptr<CommitLog> log_;
+  std::unique_ptr<WriteLog> log_;
   // Segments of the log, each with the last sequence number in it.
   std::deque<std::pair<uint64_t, uint64_t>> segments_;
   ::rocksdb::WriteBatch batch_;

@@ -12,6 +12,10 @@ namespace sibyl::storage::rocksdb {
 
 class DamageReport;
 
+// The key of the log's position (write_log.h), which readers do not see, and the smallest key that a record may have.
+inline constexpr BytesView position_key("", 0);
+inline constexpr BytesView first_record_key("\0", 1);
+
 // Both borrow the bytes.
 inline ::rocksdb::Slice slice_of(BytesView bytes) {
   return {bytes.data(), bytes.size()};

@@ -20,6 +20,7 @@
 #include "storage/rocksdb/cache/partition_record_tables.h"
 #include "storage/rocksdb/cache/row_cache.h"
 #include "storage/rocksdb/checkpoint.h"
+#include "storage/rocksdb/commit_log.h"
 #include "storage/rocksdb/committer.h"
 #include "storage/rocksdb/damage.h"
 #include "storage/rocksdb/database_options.h"
@@ -31,6 +32,7 @@
 #include "storage/rocksdb/reading.h"
 #include "storage/rocksdb/recoverable_files.h"
 #include "storage/rocksdb/recovery/manifest_guard.h"
+#include "storage/rocksdb/shared/shared_storage.h"
 #include "storage/rocksdb/space/disk_space.h"
 #include "storage/rocksdb/space/guarded_files.h"
 #include "storage/rocksdb/space/purpose.h"
@@ -55,6 +57,23 @@ Options fit_to_file_system(Options options, uint64_t total_bytes) {
   return options;
 }
 
+// An operation on shared storage costs much more than its bytes: files are large, and compactions read ahead.
+void fit_to_shared_storage(::rocksdb::Options& database) {
+  database.target_file_size_base = 64 << 20;
+  database.max_bytes_for_level_base = std::max<uint64_t>(database.max_bytes_for_level_base, 256 << 20);
+  database.compaction_readahead_size = 2 << 20;
+  database.bytes_per_sync = 0;
+}
+
+class IgnoredManifests final : public ManifestObserver {
+ public:
+  void begun(uint64_t) override {}
+  void appended(uint64_t, BytesView) override {}
+  int synced(uint64_t) override { return 0; }
+  int switching(uint64_t) override { return 0; }
+  int switched(uint64_t) override { return 0; }
+};
+
 class RocksStore final : public Store, public Internals {
  public:
   static base::Result<std::unique_ptr<Store>> open(const std::string& path, const Options& options);
@@ -73,7 +92,7 @@ class RocksStore final : public Store, public Internals {
   }
   base::Status get_many(std::span<const Bytes> keys, std::span<std::optional<Bytes>> values) const override;
   std::unique_ptr<Iterator> iterate(BytesView begin, BytesView end) const override {
-    return make_iterator(*database_, read_options_, begin, end, damage_.get());
+    return make_iterator(*database_, read_options_, visible(begin), end, damage_.get());
   }
   std::shared_ptr<const Snapshot> snapshot() const override;
 
@@ -109,11 +128,16 @@ class RocksStore final : public Store, public Internals {
  private:
   class StoreSnapshot;
 
-  RocksStore(Directory directory, const Options& options)
+  RocksStore(std::optional<Directory> directory, const Options& options)
       : directory_(std::move(directory)),
-        space_(directory_.path()),
+        space_(directory_ ? directory_->path() : std::string()),
         options_(fit_to_file_system(options, space_.total())) {}
   base::Status open_tables();
+  base::Status open_files();
+  // Readers do not see the position of the log, which only shared storage needs.
+  BytesView visible(BytesView begin) const {
+    return options_.shared != nullptr && begin.empty() ? first_record_key : begin;
+  }
   void make_keeper(::rocksdb::Options& database);
   base::Status open_log();
   void start_committer();
@@ -129,7 +153,7 @@ class RocksStore final : public Store, public Internals {
   uint64_t property(const std::string& name) const;
 
   // In order of construction; destroyed in reverse.
-  Directory directory_;
+  const std::optional<Directory> directory_;  // nullopt on shared storage
   DiskSpace space_;
   const Options options_;
   base::SystemClock system_clock_;
@@ -137,10 +161,11 @@ class RocksStore final : public Store, public Internals {
   std::shared_ptr<DamageReport> damage_ = std::make_shared<DamageReport>();
   std::shared_ptr<BackgroundListener> listener_ = std::make_shared<BackgroundListener>(damage_);
   ::rocksdb::ReadOptions read_options_;
-  std::unique_ptr<ManifestGuard> manifests_;
+  std::unique_ptr<ManifestGuard> manifests_;  // of a local directory
+  IgnoredManifests ignored_manifests_;        // of shared storage, which verifies what it stores
   Reclaimer reclaimer_{*listener_, *purge_};
   std::unique_ptr<SpaceKeeper> keeper_;
-  std::unique_ptr<::rocksdb::Env> recoverable_, environment_;
+  std::unique_ptr<::rocksdb::Env> base_, recoverable_, environment_;
   std::unique_ptr<::rocksdb::DB> database_;
   std::shared_ptr<::rocksdb::Cache> cache_;
   std::shared_ptr<::rocksdb::Statistics> counters_;
@@ -153,7 +178,10 @@ class RocksStore final : public Store, public Internals {
 };
 
 base::Result<std::unique_ptr<Store>> RocksStore::open(const std::string& path, const Options& options) {
-  SIBYL_ASSIGN(Directory directory, Directory::open(path));
+  std::optional<Directory> directory;
+  if (options.shared == nullptr) {
+    SIBYL_ASSIGN(directory, Directory::open(path));
+  }
   std::unique_ptr<RocksStore> store(new RocksStore(std::move(directory), options));
   SIBYL_TRY(store->open_tables());
   SIBYL_TRY(store->open_log());
@@ -164,20 +192,17 @@ base::Result<std::unique_ptr<Store>> RocksStore::open(const std::string& path, c
 
 base::Status RocksStore::open_tables() {
   // Must be first: RocksDB deletes files that its MANIFEST does not list.
-  manifests_ = std::make_unique<ManifestGuard>(
-      directory_.path(), options_.manifest_disk != nullptr ? *options_.manifest_disk : Disk::real());
-  SIBYL_TRY(manifests_->check());
+  SIBYL_TRY(open_files());
   if (space_.free() < opening_bytes) space_.release_reserve();
   constexpr int shard_bits = 3;  // with more shards, small shards would evict blocks that are in use
   cache_ = ::rocksdb::NewLRUCache(options_.block_cache_bytes, shard_bits, false, 0.5);
   if (options_.row_cache_bytes > 0)
     row_cache_ = std::make_unique<RowCache>(options_.row_cache_bytes, partition_records_);
   ::rocksdb::Options database = database_options(options_, cache_);
-  recoverable_ = make_recoverable_environment(
-      options_.environment != nullptr ? *options_.environment : *::rocksdb::Env::Default(), *manifests_);
   environment_ =
       make_guarded_environment(*recoverable_, [this](uint64_t bytes) { return keeper_->may_compact(bytes); });
   database.env = environment_.get();
+  if (options_.shared != nullptr) fit_to_shared_storage(database);
   make_keeper(database);
   purge_->clock = options_.clock != nullptr ? options_.clock : &system_clock_;
   // Much longer than the interval, because a sync may fail and be retried.
@@ -191,7 +216,8 @@ base::Status RocksStore::open_tables() {
   database.table_properties_collector_factories.push_back(make_partition_sizes(partition_watch_));
   database.table_properties_collector_factories.push_back(make_partition_samples());
   ::rocksdb::DB* opened = nullptr;
-  const auto status = ::rocksdb::DB::Open(database, directory_.records_path(), &opened);
+  const auto status =
+      ::rocksdb::DB::Open(database, directory_ ? directory_->records_path() : object_path, &opened);
   if (!status.ok()) return base::fail(error_of(status, base::ErrorCode::server));
   database_.reset(opened);
   for (const StoreFile& file : files()) listener_->set_last_file(table_file_number(file.name));
@@ -199,10 +225,25 @@ base::Status RocksStore::open_tables() {
   return {};
 }
 
+// Sets recoverable_, through which RocksDB reaches its files.
+base::Status RocksStore::open_files() {
+  ::rocksdb::Env* base = options_.environment != nullptr ? options_.environment : ::rocksdb::Env::Default();
+  if (options_.shared != nullptr) {
+    base_ = ::rocksdb::NewCompositeEnv(options_.shared->files);
+    recoverable_ = make_recoverable_environment(*base_, ignored_manifests_);
+    return {};
+  }
+  manifests_ = std::make_unique<ManifestGuard>(
+      directory_->path(), options_.manifest_disk != nullptr ? *options_.manifest_disk : Disk::real());
+  SIBYL_TRY(manifests_->check());
+  recoverable_ = make_recoverable_environment(*base, *manifests_);
+  return {};
+}
+
 // There may not be enough space to flush the log's contents while the log still exists. Then the log is
 // replayed into one large memory table.
 void RocksStore::make_keeper(::rocksdb::Options& database) {
-  const uint64_t log_bytes = directory_.log_bytes();
+  const uint64_t log_bytes = directory_ ? directory_->log_bytes() : 0;
   const bool is_full = space_.available() / 2 < space_.reserve_bytes() + log_bytes;
   if (is_full) database.write_buffer_size = options_.write_buffer_bytes + 4 * log_bytes;
   keeper_ = std::make_unique<SpaceKeeper>(
@@ -218,15 +259,22 @@ void RocksStore::make_keeper(::rocksdb::Options& database) {
 
 base::Status RocksStore::open_log() {
   CommitLog::Options options;
-  options.space = &space_;
-  options.directory = directory_.log_path();
-  options.mark = directory_.log_mark_path();
-  options.segment_bytes = options_.log_segment_bytes;
-  if (options_.log_disk != nullptr) options.disk = options_.log_disk;
-  SIBYL_ASSIGN(writer_, GroupWriter::open(std::move(options),
-                                          {*database_, *listener_, *damage_, reclaimer_, partition_records_,
-                                           row_cache_.get()},
-                                          options_.durability == Durability::synced));
+  OpenLog open = [&options](const WriteLog::Replay& replay, BytesView) {
+    return CommitLog::open(std::move(options), replay);
+  };
+  if (options_.shared != nullptr) {
+    open = options_.shared->open_log;
+  } else {
+    options.space = &space_;
+    options.directory = directory_->log_path();
+    options.mark = directory_->log_mark_path();
+    options.segment_bytes = options_.log_segment_bytes;
+    if (options_.log_disk != nullptr) options.disk = options_.log_disk;
+  }
+  SIBYL_ASSIGN(writer_,
+               GroupWriter::open(
+                   open, {*database_, *listener_, *damage_, reclaimer_, partition_records_, row_cache_.get()},
+                   options_.durability == Durability::synced));
   table_lister_ =
       std::thread([this] { (void)base::contain([this] { partition_records_.load(*database_); }); });
   return {};
@@ -373,7 +421,7 @@ class RocksStore::StoreSnapshot final : public Snapshot {
     return read_record(*store_.database_, options_, key, value, *store_.damage_);
   }
   std::unique_ptr<Iterator> iterate(BytesView begin, BytesView end) const override {
-    return make_iterator(*store_.database_, options_, begin, end, store_.damage_.get());
+    return make_iterator(*store_.database_, options_, store_.visible(begin), end, store_.damage_.get());
   }
 
  private:
@@ -432,6 +480,9 @@ base::Status RocksStore::compact(BytesView begin, BytesView end) {
 // files therefore hold everything that was acknowledged up to some moment, which after a flush is not earlier
 // than the flush.
 base::Result<std::vector<CheckpointFile>> RocksStore::checkpoint(const std::string& directory) {
+  if (options_.shared != nullptr)
+    return base::fail(base::ErrorCode::server,
+                      "Snapshots of a store on shared storage are not supported yet");
   SIBYL_TRY(flush());
   return make_checkpoint(*database_, directory);
 }

@@ -22,6 +22,7 @@ class Env;
 namespace sibyl::storage::rocksdb {
 
 class Disk;
+struct SharedStorage;
 
 enum class Durability : uint8_t {
   synced,    // on the device when acknowledged
@@ -37,6 +38,10 @@ struct Options {
   uint64_t queue_bytes = 64 << 20;  // of waiting write sets; when full, commits are refused as overloaded
   // The clock for expiry. Must outlive the store. nullptr: the system clock.
   base::Clock* clock = nullptr;
+
+  // Set: the store's files and log are there instead of in a directory, and these options' disks are not used. Must
+  // outlive the store.
+  const SharedStorage* shared = nullptr;
 
   // For tests: failing files (must outlive the store), and compaction only on request.
   ::rocksdb::Env* environment = nullptr;

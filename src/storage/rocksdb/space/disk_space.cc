@@ -21,6 +21,7 @@ constexpr uint64_t unknown = UINT64_MAX;
 
 DiskSpace::DiskSpace(std::string directory)
     : directory_(std::move(directory)), path_(directory_ + "/SIBYL_RESERVE") {
+  if (directory_.empty()) return;
   reserve_bytes_ = std::min(max_reserve_bytes, total() / reserve_divisor);
   // Exceeding the limit would terminate a process that does not handle SIGXFSZ.
   struct rlimit limit{};

@@ -21,7 +21,7 @@ class DiskSpace {
   static constexpr uint64_t reserve_divisor = 16;
 
   // `directory` is the store's directory and must exist. A reserve left there by an earlier process is still
-  // held.
+  // held. Empty: there is no file system, and its space is unknown.
   explicit DiskSpace(std::string directory);
 
   const std::string& directory() const { return directory_; }

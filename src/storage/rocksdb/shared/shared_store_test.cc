@@ -1,0 +1,78 @@
+// The store with its files on an object store.
+#include <gtest/gtest.h>
+#include <rocksdb/file_system.h>
+
+#include "base/test_directory.h"
+#include "storage/conformance.h"
+#include "storage/objects/memory/memory_objects.h"
+#include "storage/purge_conformance.h"
+#include "storage/rocksdb/commit_log.h"
+#include "storage/rocksdb/faulty_disk.h"
+#include "storage/rocksdb/rocksdb_store.h"
+#include "storage/rocksdb/shared/object_file_system.h"
+#include "storage/rocksdb/shared/shared_storage.h"
+
+namespace sibyl::storage::conformance {
+namespace {
+
+using objects::MemoryObjects;
+using objects::ObjectDirectory;
+
+// Files on objects, whose mutations fail in all ways that can be repeated; the log on a local disk.
+class SharedFilesHarness final : public Harness {
+ public:
+  SharedFilesHarness() {
+    objects_.set_faults({.lost_request = 0.02, .lost_reply = 0.02, .late = 0.02, .duplicated = 0.02});
+    options_.clock = &clock_;
+    options_.automatic_compaction = false;
+    reopen();
+  }
+  ~SharedFilesHarness() override { close(); }
+  Store& store() override { return *store_; }
+  base::ManualClock& clock() override { return clock_; }
+  void fail_commits(bool fail) override { disk_.fail_all = fail; }
+  void reopen() override {
+    close();
+    client_ = objects_.connect();
+    auto directory = ObjectDirectory::open({.store = client_.get(), .name = "shard"});
+    if (!directory) throw std::runtime_error(directory.error().text());
+    directory_ = std::move(*directory);
+    shared_.files = rocksdb::make_object_file_system(*directory_);
+    shared_.open_log = [this](const rocksdb::WriteLog::Replay& replay, BytesView) {
+      rocksdb::CommitLog::Options log;
+      log.directory = log_directory_.path();
+      log.segment_bytes = 4096;
+      log.disk = &disk_;
+      return rocksdb::CommitLog::open(std::move(log), replay);
+    };
+    options_.shared = &shared_;
+    auto opened = rocksdb::open_store({}, options_);
+    if (!opened) throw std::runtime_error(opened.error().text());
+    store_ = std::move(*opened);
+  }
+
+ private:
+  void close() {
+    store_.reset();
+    shared_ = {};
+    if (directory_) (void)directory_->release();
+    directory_.reset();
+  }
+
+  base::TemporaryDirectory log_directory_;
+  rocksdb::FaultyDisk disk_;
+  MemoryObjects objects_{{}};
+  std::unique_ptr<objects::ObjectStore> client_;
+  std::unique_ptr<ObjectDirectory> directory_;
+  rocksdb::SharedStorage shared_;
+  base::ManualClock clock_{0};
+  rocksdb::Options options_;
+  std::unique_ptr<Store> store_;
+};
+
+const MakeHarness make_harness = [] { return std::make_unique<SharedFilesHarness>(); };
+INSTANTIATE_TEST_SUITE_P(SharedFiles, StoreConformance, testing::Values(make_harness));
+INSTANTIATE_TEST_SUITE_P(SharedFiles, StorePurge, testing::Values(make_harness));
+
+}  // namespace
+}  // namespace sibyl::storage::conformance
