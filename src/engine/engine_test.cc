@@ -23,9 +23,9 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::StartsWith;
 
-class Client {
+class TestClient {
  public:
-  explicit Client(Engine& engine, std::string keyspace = "")
+  explicit TestClient(Engine& engine, std::string keyspace = "")
       : engine_(engine), keyspace_(std::move(keyspace)) {}
 
   base::Result<ResultSet> run(plan::PreparedPtr plan, const execute::Request& request = {}) {
@@ -74,7 +74,7 @@ class EngineTest : public testing::TestWithParam<bool> {
   void reopen() {
     engine_.reset();
     engine_ = open(GetParam() ? directory_.path() + "/deep/data" : ":memory:");
-    client_ = std::make_unique<Client>(*engine_);
+    client_ = std::make_unique<TestClient>(*engine_);
   }
   void make_table() {
     client_->must(create_keyspace);
@@ -84,7 +84,7 @@ class EngineTest : public testing::TestWithParam<bool> {
 
   TemporaryDirectory directory_;
   std::unique_ptr<Engine> engine_;
-  std::unique_ptr<Client> client_;
+  std::unique_ptr<TestClient> client_;
 };
 INSTANTIATE_TEST_SUITE_P(Stores, EngineTest, testing::Bool(),
                          [](const auto& info) { return info.param ? "Directory" : "Memory"; });
@@ -194,7 +194,7 @@ TEST_P(EngineTest, ConcurrentDefinitionsFollowOneAnother) {
   std::vector<std::thread> running;
   for (int thread = 0; thread < threads; ++thread)
     running.emplace_back([&, thread] {
-      Client client(*engine_, "ks");
+      TestClient client(*engine_, "ks");
       for (int i = 0; i < each; ++i) {
         std::string name = std::to_string(thread) + "_" + std::to_string(i);
         if (!client.run("ALTER TABLE t ADD a" + name + " int")) ++failures;
@@ -336,7 +336,7 @@ TEST(EngineOnDisk, ARestartKeepsSchemaAndData) {
   std::string description, host;
   {
     auto engine = open(directory.path());
-    Client client(*engine);
+    TestClient client(*engine);
     client.must(create_keyspace);
     client.must("USE ks");
     client.must("CREATE TYPE u (a int)");
@@ -351,7 +351,7 @@ TEST(EngineOnDisk, ARestartKeepsSchemaAndData) {
     host = client.rows("SELECT host_id, schema_version FROM system.local").at(0);
   }
   auto engine = open(directory.path());
-  Client client(*engine, "ks");
+  TestClient client(*engine, "ks");
   EXPECT_THAT(client.rows("DESCRIBE TABLE t WITH INTERNALS"), ElementsAre(description));
   EXPECT_THAT(client.rows("SELECT host_id, schema_version FROM system.local"), ElementsAre(host));
   EXPECT_THAT(client.rows("SELECT k, v, w FROM t"), ElementsAre("1|{a: 7}|null"));

@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint8_t response_bit = 0x80;
 // Below this size lz4 and snappy rarely save a packet, and are not worth the time.
-constexpr size_t compression_threshold = 512;
+constexpr size_t min_compressed_body = 512;
 
 struct OpcodeEntry {
   std::string_view name;  // empty: no such opcode
@@ -133,7 +133,7 @@ FrameWriter::FrameWriter(Bytes& out, Direction direction, const Header& header)
 
 void FrameWriter::finish(Compression compression) {
   const size_t body_start = start_ + header_size;
-  if (compression != Compression::none && out_.size() - body_start >= compression_threshold) {
+  if (compression != Compression::none && out_.size() - body_start >= min_compressed_body) {
     Bytes compressed;
     compress(compression, BytesView(out_).substr(body_start), compressed);
     if (compressed.size() < out_.size() - body_start) {

@@ -15,7 +15,7 @@ constexpr size_t crc24_size = 3;
 constexpr size_t trailer_size = 4;
 constexpr uint64_t length_mask = largest_payload;
 // Below this size lz4 saves too little to be worth the time.
-constexpr size_t compression_threshold = 128;
+constexpr size_t min_compressed_segment = 128;
 
 // Header sizes. Without compression: a 17-bit length and the flag. With compression: two lengths and the
 // flag.
@@ -89,7 +89,7 @@ void append_segment(Bytes& out, BytesView payload, bool is_self_contained, Compr
   const size_t payload_start = start + layout.header_bytes + crc24_size;
   size_t size = payload.size();
   size_t plain_size = 0;
-  if (compression != Compression::none && size >= compression_threshold) {
+  if (compression != Compression::none && size >= min_compressed_segment) {
     // The buffer is smaller than the payload, so lz4 fails if the result would not be smaller.
     out.resize(payload_start + size);
     const int compressed = LZ4_compress_default(payload.data(), out.data() + payload_start,

@@ -42,7 +42,7 @@ void append_quoted(std::string_view text, std::string& out) {
   out += '"';
 }
 
-std::string quoted(std::string_view text) {
+std::string json_string(std::string_view text) {
   std::string out;
   append_quoted(text, out);
   return out;
@@ -55,13 +55,13 @@ std::string json_float(double value, std::string text) {
 // A case-sensitive name keeps its quotes in JSON, so that Cassandra can read the JSON back.
 std::string field_name(const std::string& name) {
   for (const char c : name)
-    if (c >= 'A' && c <= 'Z') return quoted('"' + name + '"');
-  return quoted(name);
+    if (c >= 'A' && c <= 'Z') return json_string('"' + name + '"');
+  return json_string(name);
 }
 
 std::string json_elements(const Type& type, BytesView bytes) {
   const base::Result<Elements> elements = split(type, bytes);
-  if (!elements) return quoted("0x" + base::to_hex(bytes));
+  if (!elements) return json_string("0x" + base::to_hex(bytes));
   const bool object = type.kind() == Kind::map || type.kind() == Kind::udt;
   std::string text = object ? "{" : "[";
   const size_t width = type.parameters().size();
@@ -72,7 +72,7 @@ std::string json_elements(const Type& type, BytesView bytes) {
     const auto& element = (*elements)[i];
     std::string value = element ? to_json(*type.parameters()[i % width], *element) : "null";
     const bool key = map && i % 2 == 0;
-    text += key && !value.starts_with('"') ? quoted(value) : value;
+    text += key && !value.starts_with('"') ? json_string(value) : value;
   }
   return text + (object ? "}" : "]");
 }
@@ -98,22 +98,22 @@ std::string json_scalar(const Type& type, BytesView bytes) {
     }
     case Kind::uuid:
     case Kind::timeuuid:
-      return quoted(format_uuid(bytes));
+      return json_string(format_uuid(bytes));
     case Kind::inet:
-      return quoted(format_long_inet(bytes));
+      return json_string(format_long_inet(bytes));
     case Kind::date:
-      return quoted(format_date(decode_date(bytes)));
+      return json_string(format_date(decode_date(bytes)));
     case Kind::time:
-      return quoted(format_time(decode_integer(Kind::time, bytes)));
+      return json_string(format_time(decode_integer(Kind::time, bytes)));
     case Kind::timestamp: {
       std::string text = format_timestamp(decode_integer(Kind::timestamp, bytes));
       text[text.find('T')] = ' ';
-      return quoted(text);
+      return json_string(text);
     }
     case Kind::duration:
-      return quoted(format_duration(decode_duration(bytes)));
+      return json_string(format_duration(decode_duration(bytes)));
     default:
-      return quoted("0x" + base::to_hex(bytes));
+      return json_string("0x" + base::to_hex(bytes));
   }
 }
 
@@ -123,10 +123,10 @@ std::string to_json(const Type& type, BytesView bytes) {
   switch (type.kind()) {
     case Kind::text:
     case Kind::ascii:
-      return quoted(bytes);
+      return json_string(bytes);
     case Kind::blob:
     case Kind::custom:
-      return quoted("0x" + base::to_hex(bytes));
+      return json_string("0x" + base::to_hex(bytes));
     case Kind::list:
     case Kind::set:
     case Kind::map:
@@ -136,7 +136,7 @@ std::string to_json(const Type& type, BytesView bytes) {
       return json_elements(type, bytes);
     default:
       if (bytes.empty()) return "\"\"";
-      return validate(type, bytes) ? json_scalar(type, bytes) : quoted("0x" + base::to_hex(bytes));
+      return validate(type, bytes) ? json_scalar(type, bytes) : json_string("0x" + base::to_hex(bytes));
   }
 }
 

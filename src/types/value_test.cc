@@ -17,7 +17,7 @@ namespace {
 using base::hex;
 using namespace std::string_literals;
 
-Bytes from(Kind kind, std::string_view text) {
+Bytes value_from(Kind kind, std::string_view text) {
   return from_string(*scalar(kind), text).value();
 }
 
@@ -257,7 +257,7 @@ void expect_ascending(const Type& type, const std::vector<Bytes>& values) {
 
 void expect_ascending(Kind kind, const std::vector<std::string>& literals) {
   std::vector<Bytes> values;
-  for (const std::string& literal : literals) values.push_back(from(kind, literal));
+  for (const std::string& literal : literals) values.push_back(value_from(kind, literal));
   expect_ascending(*scalar(kind), values);
 }
 
@@ -296,10 +296,10 @@ TEST(Compare, DecimalsByValue) {
                                    "1e400",
                                    "1e2147483647"});
   const Type& type = *scalar(Kind::decimal);
-  EXPECT_EQ(compare(type, from(Kind::decimal, "1.0"), from(Kind::decimal, "1.00")), 0);
-  EXPECT_EQ(compare(type, from(Kind::decimal, "100"), from(Kind::decimal, "1e2")), 0);
-  EXPECT_EQ(compare(type, from(Kind::decimal, "0"), from(Kind::decimal, "0e10")), 0);
-  EXPECT_EQ(compare(type, hex("00000000"), from(Kind::decimal, "0.00")), 0);  // only a scale
+  EXPECT_EQ(compare(type, value_from(Kind::decimal, "1.0"), value_from(Kind::decimal, "1.00")), 0);
+  EXPECT_EQ(compare(type, value_from(Kind::decimal, "100"), value_from(Kind::decimal, "1e2")), 0);
+  EXPECT_EQ(compare(type, value_from(Kind::decimal, "0"), value_from(Kind::decimal, "0e10")), 0);
+  EXPECT_EQ(compare(type, hex("00000000"), value_from(Kind::decimal, "0.00")), 0);  // only a scale
 }
 
 TEST(Compare, LongDecimals) {
@@ -307,8 +307,9 @@ TEST(Compare, LongDecimals) {
   const std::string digits = "1" + std::string(400, '0');
   expect_ascending(Kind::decimal, {"-" + digits + ".0", "-" + nines + "e-1", "-1." + nines, "1." + nines,
                                    nines + ".5", digits, digits + ".0001", nines + "e1"});
-  EXPECT_EQ(
-      compare(*scalar(Kind::decimal), from(Kind::decimal, digits), from(Kind::decimal, digits + ".000")), 0);
+  EXPECT_EQ(compare(*scalar(Kind::decimal), value_from(Kind::decimal, digits),
+                    value_from(Kind::decimal, digits + ".000")),
+            0);
 }
 
 TEST(Compare, NaNsAreEqual) {
@@ -385,9 +386,9 @@ TEST(Elements, SplitErrors) {
 
 TEST(Elements, NormaliseKeepsTheFirstSpelling) {
   const TypePtr set = set_of(scalar(Kind::decimal), true);
-  const Bytes a = from(Kind::decimal, "1.0");
-  const Bytes b = from(Kind::decimal, "1.00");
-  const Bytes c = from(Kind::decimal, "0.5");
+  const Bytes a = value_from(Kind::decimal, "1.0");
+  const Bytes b = value_from(Kind::decimal, "1.00");
+  const Bytes c = value_from(Kind::decimal, "0.5");
   Elements elements = {BytesView(a), BytesView(b), BytesView(c)};
   normalise(*set, elements);
   ASSERT_EQ(elements.size(), 2u);

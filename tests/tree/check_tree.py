@@ -6,6 +6,8 @@
 3. Sub-folders have a README.md of three to ten lines, and no folder has more than 40 code files.
 4. Only src/storage and src/engine include headers of a storage engine.
 5. Every property test uses the result of rc::check.
+6. Headers include the standard headers whose names they use.
+7. The files of a folder can be compiled together: names in their anonymous namespaces differ.
 
 Prints one line per problem and exits with 1 if there are any.
 """
@@ -13,6 +15,8 @@ import dataclasses
 import pathlib
 import re
 import sys
+
+from local_names import check_local_names
 
 PAGE = "docs/architecture.md"
 EVERYONE = {"base", "types"}
@@ -216,6 +220,7 @@ def main():
     table = read_table((root / PAGE).read_text(encoding="utf-8"))
     problems = check_map(root, table) + check_permissions(root, table) + check_includes(root, table)
     problems += check_readmes(root) + check_sizes(root) + check_engine_names(root) + check_properties(root) + check_standard_includes(root)
+    problems += check_local_names(root, is_test)
     for problem in problems:
         print(problem)
     return 1 if problems else 0

@@ -161,3 +161,19 @@ def test_missing_standard_headers_are_found(tmp_path):
     (tmp_path / "src/base/bad.h").write_text("#pragma once\n// std::map in a comment\nstd::vector<int> list;\n")
     (tmp_path / "src/base/good.h").write_text('#pragma once\n#include "base/result.h"\nstd::string text;\n')
     assert problems(tmp_path) == ["src/base/bad.h: uses <vector> and does not include it"]
+
+
+def test_colliding_names_of_a_folder_are_found(tmp_path):
+    copy_tree(tmp_path)
+    first = "namespace sibyl {\nnamespace {\n%s}  // namespace\n}\n"
+    folder = tmp_path / "src/row"
+    (folder / "one.cc").write_text(first % "constexpr int depth = 1, height = 2;\nint f(int a,\n      int b = 3) {\n}\nstruct S {\n};\nint g(int a) {\n}\nusing A = int;\n")
+    (folder / "two.cc").write_text(first % "int height() {\n}\nint f(int c, int d) {\n}\nclass S {\n};\nint g(long a) {\n}\nusing A = int;\n")
+    (folder / "three_test.cc").write_text(first % "int f(int c, int d) {\n}\n")
+    (folder / "four.h").write_text("#pragma once\nstruct Height {\n};\n")
+    (folder / "four.cc").write_text(first % "class Height : public Base {\n};\n")
+    lines = problems(tmp_path)
+    assert "src/row/four.cc: Height is also a type of four.h: rename it" in lines
+    found = [line for line in lines if "compiled together" in line]
+    assert [line.split()[1] for line in found] == ["S", "f", "height"]
+    assert all("one.cc, two.cc" in line for line in found)

@@ -16,8 +16,6 @@
 namespace sibyl::cli {
 namespace {
 
-constexpr int exit_refused = 2;
-
 struct DesignArguments {
   std::string file, mix, space, diagrams, format = "text";
   bool json = false, share = false, from_queries_alone = false;
@@ -25,7 +23,7 @@ struct DesignArguments {
   MeasureArguments measure;
 };
 
-int refuse(const std::string& message, const std::string& hint = {}) {
+int refuse_advise(const std::string& message, const std::string& hint = {}) {
   return cli::refuse("advise", exit_refused, message, hint);
 }
 
@@ -38,9 +36,9 @@ std::string render(const advisor::Design& design, const std::string& format,
 
 int run_design(const DesignArguments& arguments) {
   const auto text = base::read_file(arguments.file);
-  if (!text) return refuse(fmt::format("cannot read {}: {}", arguments.file, text.error().message()));
+  if (!text) return refuse_advise(fmt::format("cannot read {}: {}", arguments.file, text.error().message()));
   const auto workload = advisor::parse_workload(*text, arguments.file);
-  if (!workload) return refuse(workload.error().message(), workload.error().hint());
+  if (!workload) return refuse_advise(workload.error().message(), workload.error().hint());
   advisor::DesignOptions options;
   options.mix = arguments.mix;
   options.share = arguments.share;
@@ -48,21 +46,22 @@ int run_design(const DesignArguments& arguments) {
   options.seconds = arguments.seconds;
   if (!arguments.space.empty()) {
     options.space_bytes = advisor::read_bytes(arguments.space);
-    if (!options.space_bytes) return refuse(fmt::format("'{}' is not a size such as 2GB", arguments.space));
+    if (!options.space_bytes)
+      return refuse_advise(fmt::format("'{}' is not a size such as 2GB", arguments.space));
   }
   const auto design = advisor::design_tables(*workload, options);
-  if (!design) return refuse(design.error().message(), design.error().hint());
+  if (!design) return refuse_advise(design.error().message(), design.error().hint());
   std::optional<advisor::Measurement> measurement;
   if (arguments.measure.measure) {
     auto measured = measure_design(*workload, *design, options, arguments.measure);
-    if (!measured) return refuse(measured.error().message(), measured.error().hint());
+    if (!measured) return refuse_advise(measured.error().message(), measured.error().hint());
     measurement = std::move(*measured);
   }
   const std::string format = arguments.json ? "json" : arguments.format;
   std::fputs(render(*design, format, measurement ? &*measurement : nullptr).c_str(), stdout);
   if (arguments.diagrams.empty()) return 0;
   if (const auto written = write_diagrams(*workload, *design, arguments.diagrams); !written)
-    return refuse(written.error().message());
+    return refuse_advise(written.error().message());
   return 0;
 }
 

@@ -32,9 +32,9 @@ double seconds_since(Clock::time_point begin) {
 }
 
 // A progress line that is overwritten; shown only on a terminal.
-class Progress {
+class TrialProgress {
  public:
-  ~Progress() { show(""); }
+  ~TrialProgress() { show(""); }
   void show(const std::string& text) {
     if (isatty(STDERR_FILENO) == 0) return;
     fmt::print(stderr, "\r{:<{}}\r{}", "", width_, text);
@@ -255,7 +255,7 @@ class Measuring {
 
   const MeasureArguments& arguments_;
   advisor::Random random_{arguments_.seed};
-  Progress progress_;
+  TrialProgress progress_;
   std::optional<Folder> folder_;  // must be destroyed after the databases in it
   std::vector<Running> running_;
 };

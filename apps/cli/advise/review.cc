@@ -21,7 +21,6 @@
 namespace sibyl::cli {
 namespace {
 
-constexpr int exit_refused = 2;
 constexpr int exit_findings = 3;
 
 struct ReviewArguments {
@@ -31,7 +30,7 @@ struct ReviewArguments {
   MeasureArguments measure;
 };
 
-int refuse(const std::string& message, const std::string& hint = {}) {
+int refuse_review(const std::string& message, const std::string& hint = {}) {
   return cli::refuse("advise", exit_refused, message, hint);
 }
 
@@ -60,7 +59,7 @@ int print_measured(const advisor::Review& review, const std::vector<advisor::Wor
   const bool whole = arguments.format == "json";
   if (!whole) print(render(review, arguments.format));
   auto measurement = measure_review(workloads, observation, arguments.measure);
-  if (!measurement) return refuse(measurement.error().message(), measurement.error().hint());
+  if (!measurement) return refuse_review(measurement.error().message(), measurement.error().hint());
   advisor::compare_with_goals(review, *measurement);
   print(whole                            ? advisor::render_json(review, &*measurement)
         : arguments.format == "markdown" ? "\n" + advisor::render_markdown(*measurement)
@@ -86,39 +85,40 @@ int run_review(const ReviewArguments& arguments) {
   std::vector<advisor::Workload> workloads;
   for (const std::string& path : arguments.files) {
     const auto text = base::read_file(path);
-    if (!text) return refuse(fmt::format("cannot read {}: {}", path, text.error().message()));
+    if (!text) return refuse_review(fmt::format("cannot read {}: {}", path, text.error().message()));
     auto workload = advisor::parse_workload(*text, path);
-    if (!workload) return refuse(workload.error().message(), workload.error().hint());
+    if (!workload) return refuse_review(workload.error().message(), workload.error().hint());
     workloads.push_back(std::move(*workload));
   }
   if (const base::Status reviewable = check_reviewable(workloads);
       !reviewable && arguments.live.place.empty())
-    return refuse(reviewable.error().message(), reviewable.error().hint());
+    return refuse_review(reviewable.error().message(), reviewable.error().hint());
   advisor::ReviewOptions options;
   advisor::Observation observation;
   if (!arguments.live.place.empty()) {
     std::vector<std::string> remarks;
     auto observed = observe(arguments.live, remarks);
-    if (!observed) return refuse(observed.error().message(), observed.error().hint());
+    if (!observed) return refuse_review(observed.error().message(), observed.error().hint());
     for (const std::string& remark : remarks) fmt::print(stderr, "sibyl advise: {}\n", remark);
     observation = std::move(*observed);
     options.observation = &observation;
   }
   auto review = advisor::review_workloads(workloads, options);
-  if (!review) return refuse(review.error().message(), review.error().hint());
+  if (!review) return refuse_review(review.error().message(), review.error().hint());
   // If the files contain nothing to review, reporting that all is well would be wrong.
   if (arguments.live.place.empty() && review->tables.empty() && review->queries.empty() &&
       review->findings.empty())
-    return refuse("no file has a table or a statement: there is nothing to review");
+    return refuse_review("no file has a table or a statement: there is nothing to review");
   if (!arguments.baseline.empty()) {
     const auto text = base::read_file(arguments.baseline);
-    if (!text) return refuse(fmt::format("cannot read {}: {}", arguments.baseline, text.error().message()));
+    if (!text)
+      return refuse_review(fmt::format("cannot read {}: {}", arguments.baseline, text.error().message()));
     if (const auto applied = advisor::apply_baseline(*text, arguments.baseline, *review); !applied)
-      return refuse(applied.error().message());
+      return refuse_review(applied.error().message());
   }
   if (!arguments.diagrams.empty()) {
     if (const auto written = write_diagrams(*review, arguments.diagrams); !written)
-      return refuse(written.error().message());
+      return refuse_review(written.error().message());
   }
   if (!arguments.measure.measure)
     print(render(*review, arguments.format));

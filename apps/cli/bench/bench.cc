@@ -29,8 +29,6 @@ using bench::LoadResult;
 using bench::Operation;
 using client::Connection;
 
-constexpr int exit_refused = 2;
-
 struct Arguments {
   std::string host = "127.0.0.1:9042";
   std::string workload = "write";

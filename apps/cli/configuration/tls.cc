@@ -5,7 +5,7 @@ namespace sibyl::cli {
 namespace {
 
 constexpr const char* key = "client_encryption_options.key";
-constexpr const char* client_certificates = "client_encryption_options.require_client_auth";
+constexpr const char* require_client_auth = "client_encryption_options.require_client_auth";
 
 // True if a file or the environment sets it, and no flag does.
 bool is_given_elsewhere(const Reader& reader, const char* name) {
@@ -15,7 +15,7 @@ bool is_given_elsewhere(const Reader& reader, const char* name) {
 
 // A flag that sets the same setting takes precedence.
 bool are_client_certificates_ignored(const Reader& reader) {
-  const Reader::Given* given = reader.given(client_certificates);
+  const Reader::Given* given = reader.given(require_client_auth);
   return given == nullptr ||
          (given->origin != Origin::flag && given->value.items == std::vector<std::string>{"false"});
 }
@@ -40,9 +40,9 @@ void read_tls_flags(const TlsFlags& flags, Reader& reader) {
   }
   if (!flags.authority.empty()) set("client_encryption_options.truststore", flags.authority, "--tls-ca");
   if (flags.require_client_certificate) {
-    set(client_certificates, "true", "--tls-require-client-certificate");
+    set(require_client_auth, "true", "--tls-require-client-certificate");
   } else if (!flags.authority.empty() && are_client_certificates_ignored(reader)) {
-    set(client_certificates, "optional", "--tls-ca");
+    set(require_client_auth, "optional", "--tls-ca");
   }
 }
 

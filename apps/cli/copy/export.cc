@@ -27,9 +27,9 @@ namespace sibyl::cli::copy {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr const char* command_name = "export";
+constexpr const char* export_command = "export";
 constexpr size_t write_bytes = 256 << 10;
-constexpr int max_attempts = 20;
+constexpr int max_read_attempts = 20;
 constexpr unsigned range_count = 128;  // a power of two
 
 struct ExportOptions : CommonOptions {
@@ -176,7 +176,7 @@ class ExportReader {
     while (const auto range = state_.next()) {
       base::Status status = {};
       written_ = 0;
-      for (int attempt = 0; attempt < max_attempts; ++attempt) {
+      for (int attempt = 0; attempt < max_read_attempts; ++attempt) {
         status = read_range(*range, single);
         // A range that was partly written to standard output cannot be read again.
         if (status || (single && written_ > 0) || !is_transient(status.error())) break;
@@ -347,33 +347,33 @@ base::Status find_target(ExportOptions& options) {
 
 int run_export(ExportOptions options) {
   if (options.format.empty()) options.format = format_of(options.file);
-  if (const auto found = find_target(options); !found) return refuse(command_name, found.error());
+  if (const auto found = find_target(options); !found) return refuse(export_command, found.error());
   const bool is_stream = options.file == "-";
   if (is_stream) options.jobs = 1;
   const auto server = server_of(options);
-  if (!server) return refuse(command_name, server.error());
+  if (!server) return refuse(export_command, server.error());
   const auto dialect = dialect_of(options);
-  if (!dialect) return refuse(command_name, dialect.error());
+  if (!dialect) return refuse(export_command, dialect.error());
   auto connection = connect(*server);
-  if (!connection) return refuse(command_name, connection.error());
+  if (!connection) return refuse(export_command, connection.error());
   const auto table = find_table(**connection, options.table);
-  if (!table) return refuse(command_name, table.error());
+  if (!table) return refuse(export_command, table.error());
   auto columns = choose_columns(*table, options.columns);
-  if (!columns) return refuse(command_name, columns.error());
+  if (!columns) return refuse(export_command, columns.error());
   const ExportPlan plan = plan_export(*dialect, *table, std::move(*columns));
   if (const auto known = (*connection)->prepare(plan.statement); !known)
-    return refuse(command_name, known.error());
+    return refuse(export_command, known.error());
 
   const std::string parts = is_stream ? "" : options.file + ".parts";
   std::error_code error;
   if (options.restart && !is_stream) fs::remove_all(parts, error);
   if (!is_stream)
-    if (const auto made = make_own_directory(parts); !made) return refuse(command_name, made.error());
+    if (const auto made = make_own_directory(parts); !made) return refuse(export_command, made.error());
   auto journal = Journal::open(
       is_stream ? "" : parts + "/journal",
       fmt::format("{} {} in {} ranges", plan.statement, run_text(options, *server, *dialect), range_count),
       options.restart);
-  if (!journal) return refuse(command_name, journal.error());
+  if (!journal) return refuse(export_command, journal.error());
 
   const auto begin = std::chrono::steady_clock::now();
   Progress progress("exported", options.quiet);
@@ -394,7 +394,7 @@ int run_export(ExportOptions options) {
   if (stopped) {
     state.save_all();
     progress.finish(fmt::format("stopped after {} rows", state.rows()));
-    refuse(command_name, *stopped);
+    refuse(export_command, *stopped);
     if (!is_stream) fmt::print(stderr, "Run the same command again to resume.\n");
     return exit_stopped;
   }

@@ -17,7 +17,7 @@ namespace sibyl::cli::copy {
 namespace {
 
 constexpr size_t piece_bytes = 64 << 10;
-constexpr const char* command_name = "import";
+constexpr const char* import_command = "import";
 
 std::string using_clause(const ImportOptions& options) {
   if (options.ttl && options.timestamp)
@@ -146,7 +146,7 @@ int finish(const ImportOptions& options, const std::string& rejected_path, Impor
       state.rejected() == 0 ? "" : fmt::format("; {} rejected: see {}", state.rejected(), rejected_path);
   if (error) {
     progress.finish(fmt::format("stopped after {}{}", rows, rejected));
-    refuse(command_name, *error);
+    refuse(import_command, *error);
     if (!is_stream(options.file)) fmt::print(stderr, "Run the same command again to resume.\n");
     return exit_stopped;
   }
@@ -159,22 +159,22 @@ int finish(const ImportOptions& options, const std::string& rejected_path, Impor
 
 int run_import(const ImportOptions& options) {
   const auto server = server_of(options);
-  if (!server) return refuse(command_name, server.error());
+  if (!server) return refuse(import_command, server.error());
   const auto dialect = dialect_of(options);
-  if (!dialect) return refuse(command_name, dialect.error());
+  if (!dialect) return refuse(import_command, dialect.error());
   auto file = RecordFile::open(options.file, *dialect);
-  if (!file) return refuse(command_name, file.error());
+  if (!file) return refuse(import_command, file.error());
   auto connection = connect(*server);
-  if (!connection) return refuse(command_name, connection.error());
+  if (!connection) return refuse(import_command, connection.error());
   const auto table = find_table(**connection, options.table);
-  if (!table) return refuse(command_name, table.error());
+  if (!table) return refuse(import_command, table.error());
   auto plan = plan_import(options, *table, *file);
-  if (!plan) return refuse(command_name, plan.error());
+  if (!plan) return refuse(import_command, plan.error());
   if (const auto known = (*connection)->prepare(plan->statement); !known)
-    return refuse(command_name, known.error());
+    return refuse(import_command, known.error());
   if (!options.timestamp) {
     const auto now = server_micros(**connection);
-    if (!now) return refuse(command_name, now.error());
+    if (!now) return refuse(import_command, now.error());
     plan->first_timestamp = *now;
   }
 
@@ -185,15 +185,15 @@ int run_import(const ImportOptions& options) {
                                  : options.journal.empty() ? options.file + ".import"
                                                            : options.journal;
   if (const auto apart = check_apart(options.file, rejected, remembered); !apart)
-    return refuse(command_name, apart.error());
+    return refuse(import_command, apart.error());
   for (const std::string& kept : {rejected, reasons_path(rejected)})
-    if (const auto ours = check_own_file(kept); !ours) return refuse(command_name, ours.error());
+    if (const auto ours = check_own_file(kept); !ours) return refuse(import_command, ours.error());
   auto journal = Journal::open(remembered, run_name(options, *server, *plan), options.restart);
-  if (!journal) return refuse(command_name, journal.error());
+  if (!journal) return refuse(import_command, journal.error());
   if (journal->is_resumed() && journal->number("bytes") > 0) {
     fmt::print(stderr, "continuing at byte {} of {}\n", journal->number("bytes"), options.file);
     if (const auto sought = file->seek(journal->number("bytes"), journal->number("line")); !sought)
-      return refuse(command_name, sought.error());
+      return refuse(import_command, sought.error());
   }
 
   const auto begin = std::chrono::steady_clock::now();

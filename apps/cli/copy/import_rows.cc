@@ -20,7 +20,7 @@ namespace {
 
 constexpr size_t max_queued = 8;
 constexpr auto save_pause = std::chrono::milliseconds(200);
-constexpr int max_attempts = 40;  // of one write, over about two minutes
+constexpr int max_write_attempts = 40;  // of one write, over about two minutes
 
 // Appends to a file and returns its new size. The data is on the device then; the journal relies on it.
 base::Result<uint64_t> append(const std::string& path, const std::string& text) {
@@ -191,7 +191,7 @@ std::optional<base::Error> ImportState::finish() {
 
 base::Status ImportWriter::connect() {
   base::Error last(base::ErrorCode::server, "");
-  for (int attempt = 0; attempt < max_attempts && !state_.is_stopped(); ++attempt) {
+  for (int attempt = 0; attempt < max_write_attempts && !state_.is_stopped(); ++attempt) {
     auto connection = client::Connection::connect(server_);
     if (connection) {
       auto prepared = (*connection)->prepare(plan_.statement);
@@ -295,7 +295,7 @@ base::Status ImportWriter::finish_oldest() {
 
 // Sends a write again. It may have been executed already, but repeating it changes nothing.
 base::Status ImportWriter::send_again(InFlightRow row, const base::Error& why) {
-  if (++row.attempts > max_attempts || state_.is_stopped()) return base::fail(why);
+  if (++row.attempts > max_write_attempts || state_.is_stopped()) return base::fail(why);
   std::deque<InFlightRow> again;
   if (!connection_->is_connected() || why.code() == base::ErrorCode::unprepared) {
     again = std::exchange(in_flight_, {});  // all that were in flight on that connection

@@ -21,9 +21,6 @@
 namespace sibyl::cli {
 namespace {
 
-constexpr int exit_failed = 1;
-constexpr int exit_refused = 2;
-
 struct Arguments {
   std::string table;
   std::optional<std::string> partition;

@@ -19,10 +19,7 @@
 namespace sibyl::cli {
 namespace {
 
-constexpr int exit_failed = 1;
-constexpr int exit_refused = 2;
-
-struct Arguments {
+struct MaintenanceArguments {
   std::string data = default_data_directory;
   std::string table;  // "keyspace.table", "keyspace", or empty: everything
 };
@@ -32,7 +29,7 @@ base::Status perform(engine::Engine& engine, const std::string& command, const s
   return engine::compact(engine, table);
 }
 
-int run(const std::string& command, const Arguments& arguments) {
+int run(const std::string& command, const MaintenanceArguments& arguments) {
   if (!std::filesystem::exists(arguments.data))
     return refuse(command, exit_refused,
                   base::Error(base::ErrorCode::invalid, fmt::format("there is no data in {}", arguments.data))
@@ -64,7 +61,7 @@ void add_maintenance_control(server::Control& control, engine::Engine& engine) {
 
 void add_maintenance_commands(CLI::App& app) {
   const auto add = [&](const char* name, const char* help) {
-    auto arguments = std::make_shared<Arguments>();
+    auto arguments = std::make_shared<MaintenanceArguments>();
     CLI::App* command = app.add_subcommand(name, help);
     add_data_option(*command, arguments->data, "The data directory of the server");
     command->callback([arguments, name] {

@@ -17,11 +17,9 @@
 namespace sibyl::cli {
 namespace {
 
-constexpr int exit_failed = 1;
-constexpr int exit_refused = 2;
 constexpr int exit_incomplete = 3;
 
-struct Arguments {
+struct RecoverArguments {
   std::string data = default_data_directory;
   std::string to;
 };
@@ -31,7 +29,7 @@ void print_list(const char* title, const std::vector<std::string>& lines) {
   for (const std::string& line : lines) fmt::print("  {}\n", line);
 }
 
-int run(Arguments arguments) {
+int run(RecoverArguments arguments) {
   if (arguments.to.empty()) {
     while (arguments.data.size() > 1 && arguments.data.ends_with('/')) arguments.data.pop_back();
     arguments.to = arguments.data + ".recovered";
@@ -56,7 +54,7 @@ int run(Arguments arguments) {
 }  // namespace
 
 void add_recover_command(CLI::App& app) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<RecoverArguments>();
   CLI::App* command = app.add_subcommand(
       "recover", "Save the intact data of a damaged data directory into a new one, and report what is lost");
   add_data_option(*command, arguments->data, "The damaged data directory, which is not changed");

@@ -26,10 +26,8 @@ namespace sibyl::cli {
 namespace {
 
 namespace json = boost::json;
-constexpr int exit_failed = 1;
-constexpr int exit_refused = 2;
 
-struct Arguments {
+struct SnapshotArguments {
   std::string data = default_data_directory;
   std::string name;
   std::string to;
@@ -37,7 +35,7 @@ struct Arguments {
   bool as_json = false;
 };
 
-int refuse(int status, const base::Error& error) {
+int refuse_snapshot(int status, const base::Error& error) {
   return cli::refuse("snapshot", status, error);
 }
 
@@ -71,19 +69,20 @@ base::Status check_data(const std::string& data) {
                         .with_hint("Name the directory that the server was given with --data."));
 }
 
-int run_take(const Arguments& arguments) {
-  if (const auto there = check_data(arguments.data); !there) return refuse(exit_refused, there.error());
+int run_take(const SnapshotArguments& arguments) {
+  if (const auto there = check_data(arguments.data); !there)
+    return refuse_snapshot(exit_refused, there.error());
   auto taken = server::call_control(arguments.data, "snapshot take", {{"name", arguments.name}});
   if (!taken && taken.error().code() == base::ErrorCode::unavailable) {
     if (const auto owner = become_owner_of(arguments.data); !owner)
-      return refuse(exit_refused, owner.error());
+      return refuse_snapshot(exit_refused, owner.error());
     auto engine = shell::open_engine(arguments.data);
-    if (!engine) return refuse(exit_refused, engine.error());
+    if (!engine) return refuse_snapshot(exit_refused, engine.error());
     auto made = take(**engine, arguments.data, arguments.name);
-    if (!made) return refuse(exit_failed, made.error());
+    if (!made) return refuse_snapshot(exit_failed, made.error());
     taken = summary(*made);
   }
-  if (!taken) return refuse(exit_failed, taken.error());
+  if (!taken) return refuse_snapshot(exit_failed, taken.error());
   const json::value summary_json = json::parse(*taken);
   fmt::print("took snapshot {} ({}) in {}\n", summary_json.at("name").as_string().c_str(),
              size_text(summary_json.at("bytes").to_number<uint64_t>()),
@@ -106,11 +105,12 @@ int print_json(const std::vector<engine::SnapshotInfo>& snapshots, const std::ve
   return damaged.empty() ? 0 : exit_failed;
 }
 
-int run_list(const Arguments& arguments) {
-  if (const auto there = check_data(arguments.data); !there) return refuse(exit_refused, there.error());
+int run_list(const SnapshotArguments& arguments) {
+  if (const auto there = check_data(arguments.data); !there)
+    return refuse_snapshot(exit_refused, there.error());
   std::vector<std::string> damaged;
   const auto snapshots = engine::list_snapshots(arguments.data, &damaged);
-  if (!snapshots) return refuse(exit_failed, snapshots.error());
+  if (!snapshots) return refuse_snapshot(exit_failed, snapshots.error());
   if (arguments.as_json) return print_json(*snapshots, damaged);
   size_t width = 4;
   for (const auto& snapshot : *snapshots) width = std::max(width, snapshot.name.size());
@@ -129,49 +129,50 @@ int run_list(const Arguments& arguments) {
 
 // A name is a snapshot of the data directory. Text with a slash is the path of a snapshot, which may have
 // been moved.
-base::Result<engine::SnapshotInfo> find(const Arguments& arguments) {
+base::Result<engine::SnapshotInfo> find(const SnapshotArguments& arguments) {
   const bool is_path = arguments.name.find('/') != std::string::npos;
   return engine::read_snapshot(is_path ? arguments.name
                                        : engine::snapshot_path(arguments.data, arguments.name));
 }
 
-int run_verify(const Arguments& arguments) {
+int run_verify(const SnapshotArguments& arguments) {
   const auto snapshot = find(arguments);
-  if (!snapshot) return refuse(exit_failed, snapshot.error());
+  if (!snapshot) return refuse_snapshot(exit_failed, snapshot.error());
   if (const auto sound = engine::verify_snapshot(*snapshot); !sound)
-    return refuse(exit_failed, sound.error());
+    return refuse_snapshot(exit_failed, sound.error());
   fmt::print("snapshot {} is intact: {} files, {}\n", snapshot->name, snapshot->files.size(),
              size_text(snapshot->bytes));
   return 0;
 }
 
-int run_clear(const Arguments& arguments) {
+int run_clear(const SnapshotArguments& arguments) {
   std::vector<std::string> names;
   if (arguments.all == !arguments.name.empty())
-    return refuse(exit_refused, {base::ErrorCode::invalid, "Give a snapshot's name or --all"});
-  if (const auto there = check_data(arguments.data); !there) return refuse(exit_refused, there.error());
+    return refuse_snapshot(exit_refused, {base::ErrorCode::invalid, "Give a snapshot's name or --all"});
+  if (const auto there = check_data(arguments.data); !there)
+    return refuse_snapshot(exit_refused, there.error());
   if (arguments.all) {
     const auto snapshots = engine::list_snapshots(arguments.data, &names);
-    if (!snapshots) return refuse(exit_failed, snapshots.error());
+    if (!snapshots) return refuse_snapshot(exit_failed, snapshots.error());
     for (const auto& snapshot : *snapshots) names.push_back(snapshot.name);
   } else {
     names.push_back(arguments.name);
   }
   for (const std::string& name : names) {
     if (const auto cleared = engine::clear_snapshot(arguments.data, name); !cleared)
-      return refuse(exit_failed, cleared.error());
+      return refuse_snapshot(exit_failed, cleared.error());
     fmt::print("cleared snapshot {}\n", name);
   }
   return 0;
 }
 
-int run_restore(const Arguments& arguments) {
+int run_restore(const SnapshotArguments& arguments) {
   const auto snapshot = find(arguments);
-  if (!snapshot) return refuse(exit_failed, snapshot.error());
+  if (!snapshot) return refuse_snapshot(exit_failed, snapshot.error());
   if (const auto restored = engine::restore_snapshot(*snapshot, arguments.to); !restored)
-    return refuse(exit_failed, restored.error());
+    return refuse_snapshot(exit_failed, restored.error());
   if (const auto given = give_to_owner_of(snapshot->path, arguments.to); !given)
-    return refuse(exit_failed, given.error());
+    return refuse_snapshot(exit_failed, given.error());
   fmt::print("restored snapshot {} ({}) to {}\nserve it with: sibyl serve --data {}\n", snapshot->name,
              size_text(snapshot->bytes), arguments.to, arguments.to);
   return 0;
@@ -194,10 +195,10 @@ void add_snapshot_control(server::Control& control, engine::Engine& engine, cons
 }
 
 void add_snapshot_command(CLI::App& app) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<SnapshotArguments>();
   CLI::App* command = app.add_subcommand("snapshot", "Take and restore snapshots of the whole database");
   command->require_subcommand(1);
-  const auto add = [&](const char* name, const char* what, int (*run)(const Arguments&)) {
+  const auto add = [&](const char* name, const char* what, int (*run)(const SnapshotArguments&)) {
     CLI::App* sub = command->add_subcommand(name, what);
     add_data_option(*sub, arguments->data, "The data directory; a server may be using it");
     sub->footer(

@@ -21,9 +21,7 @@ namespace {
 namespace asio = boost::asio;
 namespace json = boost::json;
 
-constexpr int exit_failed = 1;
-
-struct Arguments {
+struct StatusArguments {
   std::string host = default_metrics_address;
   bool as_json = false;
 };
@@ -112,7 +110,7 @@ void print_status(const json::object& status) {
                table.at("table").as_string().c_str());
 }
 
-int run(const Arguments& arguments) {
+int run(const StatusArguments& arguments) {
   const auto page = get(arguments.host, "/status");
   if (!page) return refuse("status", exit_failed, page.error());
   boost::system::error_code error;
@@ -130,7 +128,7 @@ int run(const Arguments& arguments) {
 }  // namespace
 
 void add_status_command(CLI::App& app) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<StatusArguments>();
   CLI::App* command = app.add_subcommand("status", "Show the state of a running server");
   command->add_option("--host", arguments->host, "HOST:PORT of the server's metrics_address")
       ->capture_default_str();

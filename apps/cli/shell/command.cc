@@ -27,9 +27,6 @@ namespace {
 
 using shell::Shell;
 
-constexpr int exit_failed = 1;   // a statement failed
-constexpr int exit_refused = 2;  // nothing was run: wrong usage, no connection, a missing file
-
 struct Arguments {
   std::string address;
   std::string data;
@@ -51,7 +48,7 @@ int refuse(const std::string& message) {
   return refuse(base::Error(base::ErrorCode::server, message));
 }
 
-base::Result<std::unique_ptr<shell::Session>> open(const Arguments& arguments) {
+base::Result<std::unique_ptr<shell::Session>> start_session(const Arguments& arguments) {
   if (!arguments.data.empty()) return shell::open_session(arguments.data);
   const std::optional<shell::Address> address = shell::parse_address(arguments.address);
   if (!address)
@@ -94,7 +91,7 @@ int run(Arguments& arguments) {
     if (!password) return refuse(password.error());
     arguments.server.password = std::move(*password);
   }
-  auto session = open(arguments);
+  auto session = start_session(arguments);
   if (!session) return refuse(session.error());
   if (!arguments.keyspace.empty()) {
     const auto used = (*session)->execute("USE " + types::quote_identifier(arguments.keyspace), {});

@@ -8,10 +8,6 @@
 namespace sibyl::cli::shell {
 namespace {
 
-bool is_word(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-}
-
 // Reads the token at `offset`. Its end is npos if a quote is not closed.
 Token read_token(std::string_view text, size_t offset) {
   Token token;
@@ -35,6 +31,10 @@ Token read_token(std::string_view text, size_t offset) {
 }
 
 }  // namespace
+
+bool is_word(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+}
 
 bool Token::is(std::string_view keyword) const {
   return kind == Kind::word && equal_ignoring_case(text, keyword);

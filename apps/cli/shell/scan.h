@@ -29,4 +29,7 @@ struct Scan {
 };
 Scan scan(std::string_view text);
 
+// Returns true for letters, digits and the underscore.
+bool is_word(char c);
+
 }  // namespace sibyl::cli::shell

@@ -5,6 +5,7 @@
 #include <cctype>
 
 #include "cli/command_line/text.h"
+#include "cli/shell/scan.h"
 #include "cql/parser.h"
 
 namespace sibyl::cli::shell {
@@ -38,9 +39,6 @@ constexpr std::array spellings = {
 
 bool is_space(char c) {
   return std::isspace(static_cast<unsigned char>(c)) != 0;
-}
-bool is_word(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
 
 std::string_view first_word(std::string_view text) {

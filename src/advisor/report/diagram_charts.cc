@@ -10,14 +10,15 @@
 namespace sibyl::advisor {
 namespace {
 
-constexpr double margin = 30, top = 80;
+constexpr double chart_margin = 30, top = 80;
 constexpr size_t max_bars = 48;  // per chart; beyond that, a bar represents several nodes
 
 // Lists the tables without statistics.
 double write_unknown(Svg& svg, double y, const std::vector<std::string>& names, const char* wanted) {
   if (names.empty()) return y;
-  svg.text({margin, y += 22}, fmt::format("Not known ({}):", wanted), "muted");
-  for (const std::string& name : names) svg.text({margin + 16, y += 17}, shorten(name, max_letters), "muted");
+  svg.text({chart_margin, y += 22}, fmt::format("Not known ({}):", wanted), "muted");
+  for (const std::string& name : names)
+    svg.text({chart_margin + 16, y += 17}, shorten(name, max_letters), "muted");
   return y + 8;
 }
 
@@ -74,12 +75,12 @@ void draw_nodes(Svg& svg, const Box& box, const Spread& spread, double most) {
 }
 
 void draw_spread_key(Svg& svg, double y) {
-  svg.rectangle({margin, y - 10, 12, 12}, "bytes");
-  svg.text({margin + 18, y}, "bytes", "small");
-  svg.rectangle({margin + 80, y - 10, 12, 12}, "requests");
-  svg.text({margin + 98, y}, "requests", "small");
-  svg.line({{margin + 180, y - 4}, {margin + 210, y - 4}}, "mean");
-  svg.text({margin + 218, y}, "the mean of all nodes", "small");
+  svg.rectangle({chart_margin, y - 10, 12, 12}, "bytes");
+  svg.text({chart_margin + 18, y}, "bytes", "small");
+  svg.rectangle({chart_margin + 80, y - 10, 12, 12}, "requests");
+  svg.text({chart_margin + 98, y}, "requests", "small");
+  svg.line({{chart_margin + 180, y - 4}, {chart_margin + 210, y - 4}}, "mean");
+  svg.text({chart_margin + 218, y}, "the mean of all nodes", "small");
 }
 
 // --- Growth
@@ -193,8 +194,8 @@ void draw_table_growth(Svg& svg, const Box& box, const TableReview& table, const
 std::string draw_spread(const Review& review) {
   constexpr double width = 380, height = 110, row = 190;
   Svg svg;
-  svg.text({margin, 34}, "Spread over the nodes", "title");
-  svg.text({margin, 56},
+  svg.text({chart_margin, 34}, "Spread over the nodes", "title");
+  svg.text({chart_margin, 56},
            fmt::format("{} replicas, {} virtual nodes; today, and on twice the nodes", review.target.replicas,
                        review.target.vnodes),
            "muted");
@@ -208,21 +209,21 @@ std::string draw_spread(const Review& review) {
     double most = 2;
     for (const Spread* spread : {&*table.spread, &*table.spread_doubled})
       most = std::max({most, std::ceil(spread->bytes), std::ceil(spread->requests)});
-    svg.text({margin, y + 16}, shorten(table.name, max_letters), "name");
-    draw_nodes(svg, {margin + 30, y + 52, width, height}, *table.spread, most);
-    draw_nodes(svg, {margin + 90 + width, y + 52, width, height}, *table.spread_doubled, most);
+    svg.text({chart_margin, y + 16}, shorten(table.name, max_letters), "name");
+    draw_nodes(svg, {chart_margin + 30, y + 52, width, height}, *table.spread, most);
+    draw_nodes(svg, {chart_margin + 90 + width, y + 52, width, height}, *table.spread_doubled, most);
     y += row;
   }
   if (y > top) draw_spread_key(svg, y += 12);
   y = write_unknown(svg, y, unknown, "declare rows and partitions with @table");
-  return svg.finish(2 * margin + 90 + 2 * width, y + 24, "Spread over the nodes");
+  return svg.finish(2 * chart_margin + 90 + 2 * width, y + 24, "Spread over the nodes");
 }
 
 std::string draw_growth(const Review& review) {
   constexpr double width = 360, height = 150, step_x = 470, step_y = 250;
   Svg svg;
-  svg.text({margin, 34}, "Growth of partitions", "title");
-  svg.text({margin, 56},
+  svg.text({chart_margin, 34}, "Growth of partitions", "title");
+  svg.text({chart_margin, 56},
            fmt::format("bytes of a partition until {} from now, against the target of {}",
                        duration_text(review.target.horizon), size_text(review.target.partition_bytes)),
            "muted");
@@ -233,14 +234,14 @@ std::string draw_growth(const Review& review) {
       unknown.push_back(table.name);
       continue;
     }
-    const double x = margin + 66 + static_cast<double>(drawn % 2) * step_x;
+    const double x = chart_margin + 66 + static_cast<double>(drawn % 2) * step_x;
     const double y = top + 36 + static_cast<double>(drawn / 2) * step_y;
     draw_table_growth(svg, {x, y, width, height}, table, review.target);
     ++drawn;
   }
   double y = top + static_cast<double>((drawn + 1) / 2) * step_y;
   y = write_unknown(svg, y, unknown, "declare rows, partitions and growth with @table");
-  return svg.finish(2 * margin + 66 + width + (drawn > 1 || drawn == 0 ? step_x : 20), y + 16,
+  return svg.finish(2 * chart_margin + 66 + width + (drawn > 1 || drawn == 0 ? step_x : 20), y + 16,
                     "Growth of partitions");
 }
 

@@ -7,7 +7,7 @@
 namespace sibyl::advisor {
 namespace {
 
-std::string cell(std::string_view text) {
+std::string diagram_cell(std::string_view text) {
   std::string out;
   for (const char c : text) {
     if (c == '|' || c == '<' || c == '\\' || c == '`' || c == '*' || c == '[' || c == '_') out += '\\';
@@ -26,11 +26,13 @@ std::string code(std::string_view text) {
 std::string tables_text(const Review& review) {
   std::string text;
   for (const TableReview& table : review.tables) {
-    text += fmt::format("\n### {}\n\n", cell(table.name));
-    if (!table.view_of.empty()) text += fmt::format("A materialized view of {}.\n\n", cell(table.view_of));
+    text += fmt::format("\n### {}\n\n", diagram_cell(table.name));
+    if (!table.view_of.empty())
+      text += fmt::format("A materialized view of {}.\n\n", diagram_cell(table.view_of));
     text += "| column | type | |\n|-|-|-|\n";
     for (const ColumnReview& column : table.columns)
-      text += fmt::format("| {} | {} | {} |\n", cell(column.notation), cell(column.type), column.marks);
+      text += fmt::format("| {} | {} | {} |\n", diagram_cell(column.notation), diagram_cell(column.type),
+                          column.marks);
   }
   return text;
 }
@@ -41,8 +43,8 @@ std::string queries_text(const Review& review) {
   for (size_t i = 0; i < review.queries.size(); ++i) {
     const QueryReview& query = review.queries[i];
     std::string tables;
-    for (const std::string& name : query.tables) tables += (tables.empty() ? "" : ", ") + cell(name);
-    text += fmt::format("| {} | {} | {} | {} | {} |\n", labels[i], cell(query.name), tables,
+    for (const std::string& name : query.tables) tables += (tables.empty() ? "" : ", ") + diagram_cell(name);
+    text += fmt::format("| {} | {} | {} | {} | {} |\n", labels[i], diagram_cell(query.name), tables,
                         query.write ? "" : query.bound, code(query.text));
   }
   return text;
@@ -56,11 +58,11 @@ std::string spread_text(const Review& review) {
       review.target.nodes, 2 * review.target.nodes);
   for (const TableReview& table : review.tables) {
     if (table.spread && table.spread_doubled)
-      text +=
-          fmt::format("| {} | {:.2f} | {:.2f} | {:.2f} | {:.2f} |\n", cell(table.name), table.spread->bytes,
-                      table.spread->requests, table.spread_doubled->bytes, table.spread_doubled->requests);
+      text += fmt::format("| {} | {:.2f} | {:.2f} | {:.2f} | {:.2f} |\n", diagram_cell(table.name),
+                          table.spread->bytes, table.spread->requests, table.spread_doubled->bytes,
+                          table.spread_doubled->requests);
     else
-      text += fmt::format("| {} | ? | ? | ? | ? |\n", cell(table.name));
+      text += fmt::format("| {} | ? | ? | ? | ? |\n", diagram_cell(table.name));
   }
   return text;
 }
@@ -76,11 +78,11 @@ std::string growth_text(const Review& review) {
   };
   for (const TableReview& table : review.tables) {
     if (table.growth.empty()) {
-      text += fmt::format("| {} | ? | ? | ? | ? |\n", cell(table.name));
+      text += fmt::format("| {} | ? | ? | ? | ? |\n", diagram_cell(table.name));
       continue;
     }
     text += fmt::format(
-        "| {} | {} | {} | {} | {} |\n", cell(table.name), sizes(table.growth.front().sizes),
+        "| {} | {} | {} | {} | {} |\n", diagram_cell(table.name), sizes(table.growth.front().sizes),
         sizes(table.growth[table.growth.size() / 2].sizes), sizes(table.growth.back().sizes),
         table.days_to_target ? "in " + duration_text(*table.days_to_target * 86'400) : "not until then");
   }

@@ -11,10 +11,6 @@
 namespace sibyl::advisor {
 namespace {
 
-std::optional<double> positive(std::optional<double> value) {
-  return value && *value > 0 ? value : std::nullopt;
-}
-
 std::string in_lower_case(std::string name) {
   for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   return name;

@@ -8,10 +8,6 @@
 namespace sibyl::advisor {
 namespace {
 
-std::optional<double> positive(std::optional<double> value) {
-  return value && *value > 0 ? value : std::nullopt;
-}
-
 // Shorter intervals than a second give no meaningful rate.
 double observed_time(double seconds) {
   return std::max(1.0, seconds);

@@ -11,7 +11,7 @@ namespace {
 
 // The order that a statement needs of the clustering columns: columns compared by =, then a column with a range, and
 // the order of the result.
-struct Requirement {
+struct OrderRequirement {
   std::set<std::string> equal;
   std::string range;
   std::vector<Shape::Order> order;
@@ -25,7 +25,7 @@ bool is_range(cql::Operator op) {
 
 // Returns false if the statement does not give the partition key, or restricts columns that a key cannot
 // serve.
-bool read_need(const schema::Table& table, const std::vector<cql::Relation>& where, Requirement& need) {
+bool read_need(const schema::Table& table, const std::vector<cql::Relation>& where, OrderRequirement& need) {
   size_t named = 0;
   for (const cql::Relation& relation : where) {
     if (relation.target != cql::Relation::Target::column || relation.columns.size() != 1) return false;
@@ -46,7 +46,7 @@ bool read_need(const schema::Table& table, const std::vector<cql::Relation>& whe
   return named == table.partition_key_count && !need.equal.contains(need.range);
 }
 
-bool read_need(const schema::Table& table, const cql::Select& select, Requirement& need) {
+bool read_need(const schema::Table& table, const cql::Select& select, OrderRequirement& need) {
   if (!read_need(table, select.where, need)) return false;
   for (const cql::Ordering& order : select.order_by) {
     const schema::Column* column = table.find(order.column);
@@ -57,7 +57,7 @@ bool read_need(const schema::Table& table, const cql::Select& select, Requiremen
   return need.range.empty() || need.order.empty() || need.order[0].name == need.range;
 }
 
-std::vector<Shape::Order> sequence_for(const std::vector<Shape::Order>& old, const Requirement& need) {
+std::vector<Shape::Order> sequence_for(const std::vector<Shape::Order>& old, const OrderRequirement& need) {
   std::vector<Shape::Order> out;
   const auto add = [&](const Shape::Order& one) {
     if (std::none_of(out.begin(), out.end(), [&](const Shape::Order& have) { return have.name == one.name; }))
@@ -72,7 +72,7 @@ std::vector<Shape::Order> sequence_for(const std::vector<Shape::Order>& old, con
   return out;
 }
 
-const Shape::Order* first_behind(const std::vector<Shape::Order>& sequence, const Requirement& need) {
+const Shape::Order* first_behind(const std::vector<Shape::Order>& sequence, const OrderRequirement& need) {
   for (const Shape::Order& one : sequence)
     if (!need.equal.contains(one.name)) return &one;
   return nullptr;
@@ -80,7 +80,7 @@ const Shape::Order* first_behind(const std::vector<Shape::Order>& sequence, cons
 
 // Returns true if the wanted rows are one contiguous range of the order, forwards or backwards.
 bool serves(const std::vector<Shape::Order>& sequence, const std::vector<Shape::Order>& old,
-            const Requirement& need) {
+            const OrderRequirement& need) {
   const size_t fixed = need.equal.size();
   for (size_t i = 0; i < fixed; ++i)
     if (!need.equal.contains(sequence[i].name)) return false;
@@ -108,7 +108,7 @@ bool others_agree(const ReviewModel& model, const StatementFacts& own, const sch
     const plan::Explanation::TableUse& use = other.explanation.uses[0];
     if (use.table->keyspace != table.keyspace || use.table->name != table.name) continue;
     if (use.access != plan::Explanation::Access::partitions) continue;
-    Requirement need;
+    OrderRequirement need;
     if (const cql::Select* select = other.select()) {
       if (!read_need(table, *select, need)) return false;
     } else if (const auto* remove = std::get_if<cql::Delete>(&other.tree->node)) {
@@ -159,7 +159,7 @@ bool fix_by_order(const ReviewModel& model, const StatementFacts& statement, con
   const schema::Table* found = table_of(model, statement);
   if (found == nullptr) return false;
   const schema::Table& table = *found;
-  Requirement need;
+  OrderRequirement need;
   if (table.is_view() || !read_need(table, *statement.select(), need)) return false;
   Shape shape = shape_of(table);
   const std::vector<Shape::Order> old = shape.clustering;

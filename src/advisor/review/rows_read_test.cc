@@ -16,7 +16,7 @@ constexpr int partitions = 10, first = 6, second = 5;  // number of values of p,
 
 const char* const table =
     "CREATE TABLE t (p int, c int, d int, s int STATIC, v int, PRIMARY KEY (p, c, d));\n";
-const char* const statistics =
+const char* const exact_statistics =
     "-- @table t rows=300 partitions=10\n-- @column t.c distinct=6\n-- @column t.d distinct=5\n"
     "-- @column t.v distinct=30\n";
 
@@ -49,7 +49,7 @@ class RowsReadTest : public testing::Test {
   // Checks that the review's numbers equal those of the executor.
   void expect_true(const std::string& query) {
     const execute::ResultSet result = run(query);
-    const Review review = review_of(std::string(table) + statistics + query + ";\n");
+    const Review review = review_of(std::string(table) + exact_statistics + query + ";\n");
     ASSERT_EQ(review.queries.size(), 1u);
     const QueryReview& estimated = review.queries[0];
     ASSERT_TRUE(estimated.rows_read.has_value()) << query;

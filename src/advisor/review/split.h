@@ -10,6 +10,8 @@
 
 namespace sibyl::advisor {
 
+inline constexpr double rounding = 1 + 1e-9;  // a split may exceed a target by this factor
+
 // A read of the table, reduced to the properties that matter for a split.
 struct SplitRead {
   enum class Want {

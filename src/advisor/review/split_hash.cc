@@ -12,8 +12,7 @@ namespace {
 
 using Want = SplitRead::Want;
 
-constexpr double many = 100;  // values per prefix; random variation no longer matters then
-constexpr double within = 1 + 1e-9;
+constexpr double many_values = 100;  // values per prefix; random variation no longer matters then
 
 // The number of distinct values of a clustering column in a partition; nullopt: unknown.
 std::optional<double> values_of(const SplitSituation& situation, const schema::Column& column) {
@@ -37,7 +36,7 @@ HashBasis basis_of(const SplitSituation& situation, double modulo) {
     const bool asked = std::any_of(
         situation.reads.begin(), situation.reads.end(),
         [&](const SplitRead& read) { return read.is_of_partitions() && read.names({column.name}); });
-    if (asked && values && std::min(*values, rows) >= many * modulo)
+    if (asked && values && std::min(*values, rows) >= many_values * modulo)
       return {{column.name}, std::min(*values, rows)};
     all.columns.push_back(column.name);
     all.values *= values.value_or(rows);
@@ -61,9 +60,9 @@ Choice hash_choice(const SplitSituation& situation, double modulo) {
   choice.partitions = mean_of(situation, taken);
   choice.partitions_p95 = choice.modulo = modulo;
   choice.largest_bytes = (situation.bytes + situation.rows * more) * share;
-  choice.hottest_rate = situation.rate * (basis.values >= many * modulo ? 1 / modulo : share);
-  choice.fits = choice.largest_bytes <= target.partition_bytes * within &&
-                choice.hottest_rate <= target.partition_rate * within && modulo >= situation.least;
+  choice.hottest_rate = situation.rate * (basis.values >= many_values * modulo ? 1 / modulo : share);
+  choice.fits = choice.largest_bytes <= target.partition_bytes * rounding &&
+                choice.hottest_rate <= target.partition_rate * rounding && modulo >= situation.least;
   choice.cost = cost_of(situation, taken, 1);
   return choice;
 }
@@ -112,8 +111,8 @@ std::optional<Choice> copy_choice(const SplitSituation& situation, double modulo
   choice.largest_bytes =
       std::max(choice.largest_bytes, 2 * first.rows * (situation.table.row_bytes + situation.more_bytes));
   choice.hottest_rate = situation.rate;
-  choice.fits = choice.largest_bytes <= situation.model.target.partition_bytes * within &&
-                situation.rate <= situation.model.target.partition_rate * within;
+  choice.fits = choice.largest_bytes <= situation.model.target.partition_bytes * rounding &&
+                situation.rate <= situation.model.target.partition_rate * rounding;
   choice.cost = cost_of(situation, taken, 2);
   return choice;
 }

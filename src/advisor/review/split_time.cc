@@ -12,8 +12,6 @@ namespace {
 
 using Want = SplitRead::Want;
 
-constexpr double within = 1 + 1e-9;
-
 // The read that wants the most rows from a known point in time.
 const SplitRead* newest_read(const SplitSituation& situation) {
   const SplitRead* most = nullptr;
@@ -94,7 +92,7 @@ TimeChoice choice_of(const SplitSituation& situation, double width, double modul
     const double prefixed = prefixes(situation, out, *newest);
     out.expected_p95 =
         prefixed * std::min(out.all, TimeBucket{newest->arrival, width, newest->rows}.quantile(0.95));
-    out.bounded = newest->rows / newest->arrival > width * within;
+    out.bounded = newest->rows / newest->arrival > width * rounding;
   }
   Choice& choice = out.choice;
   choice.name = "time bucket of " + duration_text(width);
@@ -103,8 +101,8 @@ TimeChoice choice_of(const SplitSituation& situation, double width, double modul
   choice.modulo = modulo > 1 ? modulo : 0;
   choice.largest_bytes = largest_bytes(situation, row_bytes, width, modulo);
   choice.hottest_rate = situation.rate / modulo;
-  choice.fits = choice.largest_bytes <= target.partition_bytes * within &&
-                choice.hottest_rate <= target.partition_rate * within;
+  choice.fits = choice.largest_bytes <= target.partition_bytes * rounding &&
+                choice.hottest_rate <= target.partition_rate * rounding;
   choice.partitions = mean_of(situation, taken);
   choice.partitions_p95 = quantile_of(situation, out);
   // Like hash prefixes, compared by partitions, whatever the number of requests.

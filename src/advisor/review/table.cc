@@ -11,7 +11,7 @@ namespace {
 
 using types::Kind;
 
-constexpr double day = 86'400;
+constexpr double seconds_per_day = 86'400;
 constexpr double small_table = 1e6;  // bytes; too small to cause problems
 
 class TableReviewer {
@@ -50,7 +50,7 @@ class TableReviewer {
     out_.horizon = sizes_after(prediction_seconds());
     follow_growth();
     if (out_.horizon && out_.horizon->max > model_.target.partition_bytes)
-      out_.days_to_target = time_to_target(prediction_seconds()) / day;
+      out_.days_to_target = time_to_target(prediction_seconds()) / seconds_per_day;
     spread();
   }
 

@@ -193,7 +193,7 @@ class Linker {
 };
 
 // The rows that a read has found, by column.
-using Found = std::vector<std::map<std::string, std::optional<base::Bytes>>>;
+using FoundValues = std::vector<std::map<std::string, std::optional<base::Bytes>>>;
 
 struct ChainRunner {
   ChainPtr chain;
@@ -201,7 +201,7 @@ struct ChainRunner {
   RequestShape shape;          // of the first read
 
   base::Status operator()(TrialSession& connection, Random& random, const TableData::Row& row) const {
-    std::vector<Found> found(places.size());
+    std::vector<FoundValues> found(places.size());
     const Binding binding{chain->reads[0].data, {}, shape, std::nullopt};
     SIBYL_TRY(ask(connection, 0, binding.cells(connection.markers(places[0]), row, random), found[0]));
     for (size_t i = 1; i < places.size(); ++i) SIBYL_TRY(follow(connection, random, i, found));
@@ -209,9 +209,9 @@ struct ChainRunner {
   }
 
   base::Status follow(TrialSession& connection, Random& random, size_t index,
-                      std::vector<Found>& found) const {
+                      std::vector<FoundValues>& found) const {
     const Chain::Read& read = chain->reads[index];
-    Found& leading = found[read.from];
+    FoundValues& leading = found[read.from];
     const double wanted = read.share * static_cast<double>(leading.size()) + random.unit();
     const size_t count = read.share < 1 ? static_cast<size_t>(wanted) : leading.size();
     const std::vector<Marker>& markers = connection.markers(places[index]);
@@ -229,7 +229,7 @@ struct ChainRunner {
     return {};
   }
 
-  static std::optional<base::Bytes> listed(Found& leading, const std::string& column) {
+  static std::optional<base::Bytes> listed(FoundValues& leading, const std::string& column) {
     base::Bytes out;
     base::append_big_endian(out, static_cast<uint32_t>(leading.size()));
     for (auto& row : leading) {
@@ -240,7 +240,7 @@ struct ChainRunner {
     return out;
   }
 
-  base::Status ask(TrialSession& connection, size_t index, const Cells& values, Found& found) const {
+  base::Status ask(TrialSession& connection, size_t index, const Cells& values, FoundValues& found) const {
     SIBYL_ASSIGN(const std::vector<Cells> rows, connection.run(places[index], values));
     const std::vector<Marker>& markers = connection.markers(places[index]);
     for (const Cells& row : rows) {

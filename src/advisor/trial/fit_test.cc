@@ -8,7 +8,7 @@
 namespace sibyl::advisor {
 namespace {
 
-double mean_of(const std::vector<double>& sizes) {
+double mean_size(const std::vector<double>& sizes) {
   return std::accumulate(sizes.begin(), sizes.end(), 0.0) / static_cast<double>(sizes.size());
 }
 
@@ -20,12 +20,12 @@ TEST(FitSizes, QuantilesAndMeanAreMet) {
   EXPECT_NEAR(sizes[5000], 50, 1);
   EXPECT_NEAR(sizes[1000], 300, 6);
   EXPECT_NEAR(sizes[100], 2000, 200);
-  EXPECT_NEAR(mean_of(sizes), 140, 3);
+  EXPECT_NEAR(mean_size(sizes), 140, 3);
 }
 
 TEST(FitSizes, EvenPartitionsStayEven) {
   for (const double size : fit_sizes(100, {10, 10, 10, 10}, 10)) EXPECT_NEAR(size, 10, 9);
-  EXPECT_DOUBLE_EQ(mean_of(fit_sizes(1, {10, 10, 10, 10}, 10)), 10);
+  EXPECT_DOUBLE_EQ(mean_size(fit_sizes(1, {10, 10, 10, 10}, 10)), 10);
 }
 
 // With a tenth of the partitions, the recorded maximum may exceed the total number of rows.

@@ -16,7 +16,7 @@ namespace {
 using testing::Contains;
 using testing::HasSubstr;
 
-std::vector<Trial> trials_of(const std::string& text, double scale = 1) {
+std::vector<Trial> fix_trials_of(const std::string& text, double scale = 1) {
   auto trials = make_trials({workload_of(text)}, {scale, 1});
   EXPECT_TRUE(trials.has_value()) << trials.error().text();
   return trials ? std::move(*trials) : std::vector<Trial>();
@@ -59,7 +59,7 @@ SELECT * FROM users WHERE id = ?;
 )";
 
 TEST(JoinedTrialTest, JoinReadsOnePartitionInsteadOf1001) {
-  const std::vector<Trial> trials = trials_of(groups, 0.002);
+  const std::vector<Trial> trials = fix_trials_of(groups, 0.002);
   ASSERT_EQ(trials.size(), 2u) << trials[0].notes.front();
   const Review review = review_of(groups);
   const double predicted = *review.groups.at(0).partitions;
@@ -102,7 +102,7 @@ std::multiset<Cells> members_of(TestConnection& connection) {
 constexpr const char* joined_rows = "SELECT groupname, user_id, since, username, age FROM groups_with_users";
 
 TEST(JoinedTrialTest, JoinedRowsMatchTheReads) {
-  const std::vector<Trial> trials = trials_of(groups, 0.0005);
+  const std::vector<Trial> trials = fix_trials_of(groups, 0.0005);
   ASSERT_EQ(trials.size(), 2u);
   TestConnection given(trials[0]), suggested(trials[1]);
   load(trials[0], given);
@@ -113,7 +113,7 @@ TEST(JoinedTrialTest, JoinedRowsMatchTheReads) {
 }
 
 TEST(JoinedTrialTest, MaintenanceUpdatesEveryCopy) {
-  const std::vector<Trial> trials = trials_of(std::string(groups) + R"(
+  const std::vector<Trial> trials = fix_trials_of(std::string(groups) + R"(
 -- @query is_member rate=1/s
 SELECT * FROM groups WHERE groupname = ? AND user_id = ?;
 -- @write enter rate=1/s
@@ -127,7 +127,7 @@ DELETE FROM users WHERE id = ?;
 -- @write begin rate=1/s
 INSERT INTO users (id, username, age) VALUES (?, ?, ?);
 )",
-                                              0.001);
+                                                  0.001);
   ASSERT_EQ(trials.size(), 2u);
   TestConnection suggested(trials[1]);
   load(trials[1], suggested);
@@ -155,7 +155,7 @@ INSERT INTO users (id, username, age) VALUES (?, ?, ?);
 
 // Several tables, one of which has several rows for each row that leads to it.
 TEST(JoinedTrialTest, AChainOfThree) {
-  const std::vector<Trial> trials = trials_of(R"(
+  const std::vector<Trial> trials = fix_trials_of(R"(
 CREATE TABLE orders (order_id uuid PRIMARY KEY, customer uuid, status text);
 CREATE TABLE customers (customer uuid PRIMARY KEY, name text, country int);
 CREATE TABLE order_lines (order_id uuid, line int, sku text, PRIMARY KEY (order_id, line));
@@ -193,7 +193,7 @@ SELECT * FROM countries WHERE country = ?;
 
 // Writes to tables that have several rows per source row.
 TEST(JoinedTrialTest, MaintenanceOfSeveralRows) {
-  const std::vector<Trial> trials = trials_of(R"(
+  const std::vector<Trial> trials = fix_trials_of(R"(
 CREATE TABLE subs (user text, channel uuid, since timestamp, PRIMARY KEY (user, channel));
 CREATE TABLE messages (channel uuid, sent timeuuid, body text, PRIMARY KEY (channel, sent));
 -- @table subs rows=200 partitions=20
@@ -236,7 +236,7 @@ DELETE FROM messages WHERE channel = ?;
 
 // A look-up table in which every row leads to a different row; and a look-up of all rows at once by IN.
 TEST(JoinedTrialTest, LookUpsAndLists) {
-  const std::vector<Trial> three = trials_of(std::string(users_in_three_tables) + R"(
+  const std::vector<Trial> three = fix_trials_of(std::string(users_in_three_tables) + R"(
 -- @table users rows=300
 -- @table users_by_username rows=300
 -- @table users_by_email rows=300
@@ -257,7 +257,7 @@ SELECT * FROM users WHERE id = ?;
     }
     EXPECT_EQ(requests, (std::vector<size_t>{20, 10})) << group;
   }
-  const std::vector<Trial> lists = trials_of(R"(
+  const std::vector<Trial> lists = fix_trials_of(R"(
 CREATE TABLE members (groupname text, user_id uuid, PRIMARY KEY (groupname, user_id));
 CREATE TABLE users (id uuid PRIMARY KEY, username text);
 -- @table members rows=1000 partitions=50
@@ -278,7 +278,7 @@ SELECT * FROM users WHERE id IN ?;
 
 TEST(JoinedTrialTest, ReportsFixesThatAreNotRun) {
   const auto notes = [](const std::string& text) {
-    const std::vector<Trial> trials = trials_of(text, 0.1);
+    const std::vector<Trial> trials = fix_trials_of(text, 0.1);
     EXPECT_EQ(trials.size(), 1u);
     return trials[0].notes;
   };
@@ -355,7 +355,7 @@ TEST(QueueTrialTest, TombstonesAreSkippedByARememberedPosition) {
     const Finding* finding = find(review, Verdict::tombstone_scan);
     ASSERT_NE(finding, nullptr);
     EXPECT_THAT(finding->evidence.back().text, HasSubstr("500 tombstones per read: 20/s deletes, kept"));
-    const std::vector<Trial> trials = trials_of(text);
+    const std::vector<Trial> trials = fix_trials_of(text);
     ASSERT_EQ(trials.size(), 2u) << fmt::format("{}", fmt::join(trials[0].notes, "\n"));
     std::vector<std::set<Cells>> taken;
     constexpr size_t times = 80;
@@ -390,7 +390,7 @@ TEST(QueueTrialTest, TombstonesAreSkippedByARememberedPosition) {
 }
 
 TEST(QueueTrialTest, NoMoreTombstonesThanCanBeLoaded) {
-  const std::vector<Trial> trials = trials_of(R"(
+  const std::vector<Trial> trials = fix_trials_of(R"(
 CREATE TABLE repair_jobs (workshop text, at timeuuid, bicycle uuid, PRIMARY KEY (workshop, at));
 -- @table repair_jobs rows=500 partitions=10
 -- @query next rate=2/s
@@ -434,7 +434,7 @@ TEST(QueueTrialTest, TombstonesAsRecorded) {
 
 TEST(QueueTrialTest, ReportsFixesThatAreNotRun) {
   const auto notes = [](const char* key, const char* order) {
-    const std::vector<Trial> trials = trials_of(fmt::format(R"(
+    const std::vector<Trial> trials = fix_trials_of(fmt::format(R"(
 CREATE TABLE jobs (queue text, state int, at timestamp, id uuid, PRIMARY KEY (queue, {}));
 -- @table jobs rows=1000 partitions=10
 -- @query take rate=20/s
@@ -442,7 +442,7 @@ SELECT * FROM jobs WHERE queue = ?{} LIMIT 1;
 -- @write done rate=20/s
 DELETE FROM jobs WHERE queue = ? AND state = ? AND at = ? AND id = ?;
 )",
-                                                            key, order));
+                                                                key, order));
     EXPECT_EQ(trials.size(), 1u);
     return trials[0].notes;
   };

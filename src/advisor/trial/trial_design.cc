@@ -16,7 +16,7 @@
 namespace sibyl::advisor {
 namespace {
 
-using Source = Parameter::Source;
+using ParameterSource = Parameter::Source;
 
 std::optional<base::Bytes> bucket_cell(uint64_t number) {
   base::Bytes bytes;
@@ -64,7 +64,7 @@ bool holds(const types::Type& type, const base::Bytes& left, Comparison comparis
 }
 
 // A row that a look-up has found so far: its known fields.
-using Found = std::map<FieldReference, std::optional<base::Bytes>>;
+using FoundRow = std::map<FieldReference, std::optional<base::Bytes>>;
 
 // Runs one planned statement.
 class PlanRunner {
@@ -91,7 +91,7 @@ class PlanRunner {
   base::Status run(TrialSession& connection, Random& random) {
     GivenValues given(population_, random, ranks_);
     if (inserts_) given.set(key_operand_, entity_, key_field_, population_.count(entity_) + next_instance_++);
-    std::vector<std::vector<Found>> found(lookups_, std::vector<Found>(1));
+    std::vector<std::vector<FoundRow>> found(lookups_, std::vector<FoundRow>(1));
     for (const Step& step : steps_) {
       switch (step.planned.kind) {
         case PlannedStep::Kind::read:
@@ -101,7 +101,7 @@ class PlanRunner {
           check(step.planned, given, found[step.planned.lookup]);
           break;
         default:
-          SIBYL_TRY(write(step, connection, given, found, 0, std::vector<const Found*>(lookups_)));
+          SIBYL_TRY(write(step, connection, given, found, 0, std::vector<const FoundRow*>(lookups_)));
       }
     }
     return {};
@@ -150,21 +150,23 @@ class PlanRunner {
     return out;
   }
 
-  static std::optional<base::Bytes> cell(const Parameter& parameter, GivenValues& given, const Found* found) {
-    if (parameter.source != Source::found) return given.value(parameter);
+  static std::optional<base::Bytes> cell(const Parameter& parameter, GivenValues& given,
+                                         const FoundRow* found) {
+    if (parameter.source != ParameterSource::found) return given.value(parameter);
     if (found == nullptr) return std::nullopt;
     const auto place = found->find(parameter.field);
     return place != found->end() ? place->second : std::nullopt;
   }
 
   base::Status read(const Step& step, TrialSession& connection, GivenValues& given,
-                    std::vector<Found>& rows) const {
-    std::vector<Found> next;
-    const bool each_bucket = std::any_of(step.planned.parameters.begin(), step.planned.parameters.end(),
-                                         [](const auto& one) { return one.source == Source::bucket; });
+                    std::vector<FoundRow>& rows) const {
+    std::vector<FoundRow> next;
+    const bool each_bucket =
+        std::any_of(step.planned.parameters.begin(), step.planned.parameters.end(),
+                    [](const auto& one) { return one.source == ParameterSource::bucket; });
     const auto buckets = static_cast<uint64_t>(each_bucket ? step.buckets : 1);
     const auto [first, last] = periods_of(step, given);
-    for (const Found& row : rows) {
+    for (const FoundRow& row : rows) {
       const size_t before = next.size();
       for (int64_t period = last; period >= first; --period) {
         for (uint64_t bucket = 0; bucket < buckets; ++bucket)
@@ -176,40 +178,40 @@ class PlanRunner {
     return {};
   }
 
-  base::Status read_one(const Step& step, TrialSession& connection, GivenValues& given, const Found& row,
-                        int64_t period, uint64_t bucket, std::vector<Found>& found) const {
+  base::Status read_one(const Step& step, TrialSession& connection, GivenValues& given, const FoundRow& row,
+                        int64_t period, uint64_t bucket, std::vector<FoundRow>& found) const {
     Cells values;
     for (const Parameter& parameter : step.planned.parameters)
-      values.push_back(parameter.source == Source::bucket   ? bucket_cell(bucket)
-                       : parameter.source == Source::period ? period_cell(*step.period, period)
-                                                            : cell(parameter, given, &row));
+      values.push_back(parameter.source == ParameterSource::bucket   ? bucket_cell(bucket)
+                       : parameter.source == ParameterSource::period ? period_cell(*step.period, period)
+                                                                     : cell(parameter, given, &row));
     SIBYL_ASSIGN(const std::vector<Cells> answer, connection.run(step.statement, values));
     for (const Cells& cells : answer) {
-      Found& more = found.emplace_back(row);
+      FoundRow& more = found.emplace_back(row);
       for (size_t i = 0; i < cells.size() && i < step.planned.results.size(); ++i)
         more[step.planned.results[i]] = cells[i];
     }
     return {};
   }
 
-  void check(const PlannedStep& step, GivenValues& given, std::vector<Found>& rows) const {
+  void check(const PlannedStep& step, GivenValues& given, std::vector<FoundRow>& rows) const {
     for (const auto& [field, parameter] : step.checks) {
       const std::optional<base::Bytes> wanted = given.value(parameter);
       const types::Type& type = population_.type(parameter.entity, parameter.entity_field);
-      std::erase_if(rows, [&, place = field, how = parameter.comparison](const Found& row) {
+      std::erase_if(rows, [&, place = field, how = parameter.comparison](const FoundRow& row) {
         const auto known = row.find(place);
         return known == row.end() || !known->second || !wanted || !holds(type, *known->second, how, *wanted);
       });
     }
     if (!step.order.empty())
-      std::stable_sort(rows.begin(), rows.end(), [&](const Found& left, const Found& right) {
+      std::stable_sort(rows.begin(), rows.end(), [&](const FoundRow& left, const FoundRow& right) {
         return comes_before(step, left, right);
       });
     if (step.keep && static_cast<double>(rows.size()) > *step.keep)
       rows.resize(static_cast<size_t>(*step.keep));
   }
 
-  bool comes_before(const PlannedStep& step, const Found& left, const Found& right) const {
+  bool comes_before(const PlannedStep& step, const FoundRow& left, const FoundRow& right) const {
     for (const PlannedStep::Term& term : step.order) {
       const auto one = left.find(term.field), other = right.find(term.field);
       if (one == left.end() || other == right.end() || !one->second || !other->second) continue;
@@ -222,11 +224,11 @@ class PlanRunner {
 
   // Writes once for each combination of rows that the look-ups from `from` on found.
   base::Status write(const Step& step, TrialSession& connection, GivenValues& given,
-                     const std::vector<std::vector<Found>>& found, size_t from,
-                     std::vector<const Found*> chosen) const {
+                     const std::vector<std::vector<FoundRow>>& found, size_t from,
+                     std::vector<const FoundRow*> chosen) const {
     if (from < step.planned.lookups.size()) {
       const size_t lookup = step.planned.lookups[from];
-      for (const Found& row : found[lookup]) {
+      for (const FoundRow& row : found[lookup]) {
         chosen[lookup] = &row;
         SIBYL_TRY(write(step, connection, given, found, from + 1, chosen));
       }
@@ -237,9 +239,10 @@ class PlanRunner {
     std::optional<size_t> bucket, period;
     std::optional<base::Bytes> time;
     for (const Parameter& parameter : step.planned.parameters) {
-      if (parameter.source == Source::bucket) bucket = values.size();
-      if (parameter.source == Source::period) period = values.size();
-      const bool computed = parameter.source == Source::bucket || parameter.source == Source::period;
+      if (parameter.source == ParameterSource::bucket) bucket = values.size();
+      if (parameter.source == ParameterSource::period) period = values.size();
+      const bool computed =
+          parameter.source == ParameterSource::bucket || parameter.source == ParameterSource::period;
       values.push_back(computed ? std::nullopt : cell(parameter, given, chosen[parameter.lookup]));
       if (parameter.is_period_time) time = values.back();
       if (parameter.is_clustering) hash = hash_cell(hash, values.back());

@@ -10,24 +10,25 @@
 namespace sibyl::advisor {
 namespace {
 
-enum class Unit { number, bytes, seconds, rate, skew, machines, arrival, word };
+enum class Quantity { number, bytes, seconds, rate, skew, machines, arrival, word };
 
 struct Meaning {
   std::string_view name;
-  Unit unit;
+  Quantity unit;
 };
 
-constexpr std::array meanings = {Meaning{"size", Unit::bytes},      Meaning{"partition", Unit::bytes},
-                                 Meaning{"space", Unit::bytes},     Meaning{"row", Unit::bytes},
-                                 Meaning{"horizon", Unit::seconds}, Meaning{"retention", Unit::seconds},
-                                 Meaning{"slo_p50", Unit::seconds}, Meaning{"slo_p99", Unit::seconds},
-                                 Meaning{"latency", Unit::seconds}, Meaning{"rate", Unit::rate},
-                                 Meaning{"growth", Unit::rate},     Meaning{"reads", Unit::rate},
-                                 Meaning{"writes", Unit::rate},     Meaning{"partition_rate", Unit::rate},
-                                 Meaning{"nodes", Unit::machines},  Meaning{"rf", Unit::machines},
-                                 Meaning{"vnodes", Unit::machines}, Meaning{"skew", Unit::skew},
-                                 Meaning{"span", Unit::seconds},    Meaning{"arrival", Unit::arrival},
-                                 Meaning{"of", Unit::word}};
+constexpr std::array meanings = {
+    Meaning{"size", Quantity::bytes},      Meaning{"partition", Quantity::bytes},
+    Meaning{"space", Quantity::bytes},     Meaning{"row", Quantity::bytes},
+    Meaning{"horizon", Quantity::seconds}, Meaning{"retention", Quantity::seconds},
+    Meaning{"slo_p50", Quantity::seconds}, Meaning{"slo_p99", Quantity::seconds},
+    Meaning{"latency", Quantity::seconds}, Meaning{"rate", Quantity::rate},
+    Meaning{"growth", Quantity::rate},     Meaning{"reads", Quantity::rate},
+    Meaning{"writes", Quantity::rate},     Meaning{"partition_rate", Quantity::rate},
+    Meaning{"nodes", Quantity::machines},  Meaning{"rf", Quantity::machines},
+    Meaning{"vnodes", Quantity::machines}, Meaning{"skew", Quantity::skew},
+    Meaning{"span", Quantity::seconds},    Meaning{"arrival", Quantity::arrival},
+    Meaning{"of", Quantity::word}};
 
 struct Wording {
   bool fits;
@@ -45,25 +46,25 @@ bool is_within(std::optional<double> value) {
 Wording check(std::string_view name, std::string_view value) {
   const auto found =
       std::find_if(meanings.begin(), meanings.end(), [&](const Meaning& m) { return m.name == name; });
-  switch (found == meanings.end() ? Unit::number : found->unit) {
-    case Unit::number:
+  switch (found == meanings.end() ? Quantity::number : found->unit) {
+    case Quantity::number:
       return {is_within(read_number(value)), "a number such as 20000, 2e4 or 20k, at most 1e18,"};
-    case Unit::bytes:
+    case Quantity::bytes:
       return {is_within(read_bytes(value)), "a size such as 100MB, at most 1e18,"};
-    case Unit::seconds:
+    case Quantity::seconds:
       return {is_within(read_seconds(value)), "a duration such as 10ms or 3y"};
-    case Unit::rate:
+    case Quantity::rate:
       return {is_within(read_rate(value)), "a rate such as 160/s, at most 1e18,"};
-    case Unit::skew:
+    case Quantity::skew:
       return {read_zipf(value).has_value(), "zipf(EXPONENT)"};
-    case Unit::machines: {
+    case Quantity::machines: {
       const std::optional<double> count = read_number(value);
       return {count && *count >= 1 && *count <= max_machines && *count == std::floor(*count),
               "a whole number from 1 to 1000"};
     }
-    case Unit::arrival:
+    case Quantity::arrival:
       return {value == "regular" || value == "random", "regular or random"};
-    case Unit::word:
+    case Quantity::word:
       break;
   }
   return {true, ""};

@@ -11,14 +11,14 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr const char* shop = R"(
+constexpr const char* shop_definitions = R"(
 -- @entity products count=10k (id uuid key, name text size=20, price decimal)
 -- @entity categories count=100 (id uuid key, name text)
 -- @rel products.categories -> categories.products many-many links=30000
 )";
 
 base::Result<Workload> parse(const std::string& more) {
-  return parse_workload(shop + more, "shop.cql");
+  return parse_workload(shop_definitions + more, "shop.cql");
 }
 
 std::string error_of(const std::string& more) {
@@ -40,7 +40,7 @@ TEST(WorkloadTest, EntitiesAndRelationships) {
 
 TEST(WorkloadTest, StatementsFollowPaths) {
   const auto workload = parse(R"(
--- @group shop write peak=2.5 night=1
+-- @group shop_definitions write peak=2.5 night=1
 -- @query names rate=3/s
 --   SELECT products.id, products.categories.* FROM products WHERE products.categories.id = :c AND price >= ?
 --   ORDER BY price DESC LIMIT 10

@@ -24,7 +24,7 @@ namespace {
 
 using execute::ResultSet;
 
-class Database : public TestDatabase {
+class ViewDatabase : public TestDatabase {
  public:
   using TestDatabase::TestDatabase;
 
@@ -46,7 +46,7 @@ class Database : public TestDatabase {
 };
 
 TEST(Builder, FillsAViewFromSmallAndWidePartitions) {
-  Database database(":memory:");
+  ViewDatabase database(":memory:");
   database.create("t");
   for (int k = 0; k < 900; ++k)
     database.must(fmt::format("INSERT INTO t (k, c, v) VALUES ({}, 1, {})", k, k % 7));
@@ -62,7 +62,7 @@ TEST(Builder, FillsAViewFromSmallAndWidePartitions) {
 }
 
 TEST(Builder, ConcurrentWritesAreNotLost) {
-  Database database(":memory:");
+  ViewDatabase database(":memory:");
   database.create("t");
   std::atomic<bool> stop = false;
   std::vector<std::thread> writers;
@@ -87,7 +87,7 @@ TEST(Builder, ConcurrentWritesAreNotLost) {
 }
 
 TEST(Builder, ADroppedViewIsNotBuilt) {
-  Database database(":memory:");
+  ViewDatabase database(":memory:");
   database.create("t");
   database.must("INSERT INTO t (k, c, v) VALUES (1, 1, 1)");
   for (int i = 0; i < 20; ++i) {
@@ -111,7 +111,7 @@ std::string logged_by(const std::function<void()>& run) {
 }
 
 TEST(Builder, RowsWhoseKeysWouldBeTooLongAreOmitted) {
-  Database database(":memory:");
+  ViewDatabase database(":memory:");
   database.create("t");
   const std::string too_long(65'536, 'x');
   database.must(fmt::format("INSERT INTO t (k, c, v, w) VALUES (1, 1, 1, '{}')", too_long));
@@ -141,7 +141,7 @@ TEST(Builder, RowsWhoseKeysWouldBeTooLongAreOmitted) {
 }
 
 TEST(Builder, AWriteWithATooLongKeyIsRejected) {
-  Database database(":memory:");
+  ViewDatabase database(":memory:");
   database.create("t");
   database.must(
       "CREATE MATERIALIZED VIEW by_w AS SELECT * FROM t WHERE k IS NOT NULL AND c IS NOT NULL AND w IS NOT "
@@ -173,7 +173,7 @@ TEST(Builder, AWriteWithATooLongKeyIsRejected) {
 
 constexpr const char* directory_variable = "SIBYL_BUILDER_TEST_DIRECTORY";
 
-void write_forever(Database& database, unsigned seed, int signal_pipe) {
+void write_forever(ViewDatabase& database, unsigned seed, int signal_pipe) {
   std::mt19937 random(seed);
   const auto pick = [&](unsigned below) { return random() % below; };
   const auto write = [&] {
@@ -208,7 +208,7 @@ void write_forever(Database& database, unsigned seed, int signal_pipe) {
 TEST(BuilderCrash, DISABLED_WritesUntilKilled) {
   const char* directory = getenv(directory_variable);
   ASSERT_NE(directory, nullptr);
-  Database database(directory);
+  ViewDatabase database(directory);
   database.create("t");
   database.create_view("first", "t");
   const unsigned seed = static_cast<unsigned>(std::random_device()());
@@ -253,7 +253,7 @@ TEST(BuilderCrash, ViewsStayConsistentWhenTheProcessIsKilled) {
     ASSERT_EQ(waitpid(child, &status, 0), child);
     EXPECT_TRUE(WIFSIGNALED(status));
     close(signals);
-    Database database(directory);
+    ViewDatabase database(directory);
     database.wait_until_built(database.engine->schema()->find_keyspace("e")->views.size());
     EXPECT_EQ(database.faults(), std::vector<std::string>{}) << "round " << round;
     EXPECT_GT(database.count("SELECT * FROM t"), 0u);

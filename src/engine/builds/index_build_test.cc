@@ -18,9 +18,9 @@ namespace {
 
 using execute::ResultSet;
 
-class Database : public TestDatabase {
+class IndexDatabase : public TestDatabase {
  public:
-  explicit Database(const std::string& data) : TestDatabase(data) {
+  explicit IndexDatabase(const std::string& data) : TestDatabase(data) {
     must("CREATE TABLE IF NOT EXISTS t (k int, c int, v int, l list<int>, s int STATIC, PRIMARY KEY (k, c))");
   }
 
@@ -48,7 +48,7 @@ class Database : public TestDatabase {
 
 // The server plans a query first, and runs it when a thread is free.
 TEST(IndexBuild, AQueryPlannedBeforeItsIndexWasDroppedFindsItsRows) {
-  Database database(":memory:");
+  IndexDatabase database(":memory:");
   database.fill();
   const std::string query = "SELECT k, c FROM t WHERE v = 0 ALLOW FILTERING";
   const size_t expected = database.count(query);
@@ -67,7 +67,7 @@ TEST(IndexBuild, AQueryPlannedBeforeItsIndexWasDroppedFindsItsRows) {
 }
 
 TEST(IndexBuild, QueriesFindTheirRowsWhileIndexesAreCreatedAndDropped) {
-  Database database(":memory:");
+  IndexDatabase database(":memory:");
   database.fill();
   const std::string query = "SELECT k, c FROM t WHERE v = 0 ALLOW FILTERING";
   const size_t expected = database.count(query);
@@ -85,7 +85,7 @@ TEST(IndexBuild, QueriesFindTheirRowsWhileIndexesAreCreatedAndDropped) {
 }
 
 TEST(IndexBuild, ExistingRowsAreFound) {
-  Database database(":memory:");
+  IndexDatabase database(":memory:");
   database.fill();
   const size_t expected = database.count("SELECT k FROM t WHERE v = 0 ALLOW FILTERING");
   database.create_indexes();
@@ -100,7 +100,7 @@ TEST(IndexBuild, ExistingRowsAreFound) {
 }
 
 TEST(IndexBuild, ConcurrentWritesAreNotLost) {
-  Database database(":memory:");
+  IndexDatabase database(":memory:");
   std::atomic<bool> stop = false;
   std::vector<std::thread> writers;
   for (unsigned id = 0; id < 3; ++id)
@@ -131,13 +131,13 @@ TEST(IndexBuild, ResumesAfterARestart) {
   std::filesystem::remove_all(folder);
   size_t expected = 0;
   {
-    Database database(folder);
+    IndexDatabase database(folder);
     database.fill();
     expected = database.count("SELECT k FROM t WHERE v = 3 ALLOW FILTERING");
     database.create_indexes();
   }
   {
-    Database database(folder);
+    IndexDatabase database(folder);
     EXPECT_EQ(database.count("SELECT k FROM t WHERE v = 3"), expected);
     database.wait_until_built(5);
     EXPECT_EQ(database.count("SELECT k FROM t WHERE v = 3"), expected);
@@ -151,7 +151,7 @@ TEST(IndexBuild, ResumesAfterARestart) {
 }
 
 // Writes an unreadable record to e.t, or removes it.
-void set_damaged(Database& database, bool is_damaged) {
+void set_damaged(IndexDatabase& database, bool is_damaged) {
   const schema::TablePtr table = database.engine->schema()->find_keyspace("e")->tables.at("t");
   const base::Bytes one = types::encode_int32(1);
   base::Bytes key = row::row_record_key(row::partition_prefix(table->storage_id, one),
@@ -165,7 +165,7 @@ void set_damaged(Database& database, bool is_damaged) {
 }
 
 // Returns how many SAI indexes of e are shown as building, and as queryable.
-std::pair<size_t, size_t> building_and_queryable(Database& database) {
+std::pair<size_t, size_t> building_and_queryable(IndexDatabase& database) {
   const auto count = [&](const char* column) {
     return database.count(
         fmt::format("SELECT * FROM system_views.sai_column_indexes WHERE keyspace_name = 'e' AND {} = true "
@@ -176,7 +176,7 @@ std::pair<size_t, size_t> building_and_queryable(Database& database) {
 }
 
 TEST(IndexBuild, FailedBuildsAreGivenUp) {
-  Database database(":memory:");
+  IndexDatabase database(":memory:");
   database.must("INSERT INTO t (k, c, v) VALUES (2, 1, 5)");
   database.must("CREATE INDEX by_s ON t (s) USING 'sai'");
   database.wait_until_built(1);
@@ -224,7 +224,7 @@ TEST(IndexBuild, FailedBuildsAreRetriedAtTheNextStart) {
       (std::filesystem::temp_directory_path() / fmt::format("sibyl_given_up_{}", ::getpid())).string();
   std::filesystem::remove_all(folder);
   {
-    Database database(folder);
+    IndexDatabase database(folder);
     database.must("INSERT INTO t (k, c, v) VALUES (2, 1, 5)");
     set_damaged(database, true);
     database.must("CREATE INDEX by_v ON t (v) USING 'sai'");
@@ -235,7 +235,7 @@ TEST(IndexBuild, FailedBuildsAreRetriedAtTheNextStart) {
     EXPECT_FALSE(database.run("SELECT * FROM t WHERE v = 5"));
   }
   {
-    Database database(folder);
+    IndexDatabase database(folder);
     database.wait_until_built(1);
     EXPECT_EQ(database.count("SELECT * FROM t WHERE v = 5"), 1u);
     EXPECT_EQ(database.faults(), std::vector<std::string>{});

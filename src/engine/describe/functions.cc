@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "engine/describe/describe.h"
+#include "engine/describe/qualified_name.h"
 #include "types/print.h"
 
 namespace sibyl::engine {
@@ -14,10 +15,6 @@ std::string type_text(const types::Type& type) {
   constexpr std::string_view frozen = "frozen<";
   std::string name = type.cql_name();
   return name.starts_with(frozen) ? name.substr(frozen.size(), name.size() - frozen.size() - 1) : name;
-}
-
-std::string qualified(const std::string& keyspace, const std::string& name) {
-  return quote_identifier(keyspace) + "." + quote_identifier(name);
 }
 
 // A body that contains $$ cannot be quoted with $$.
@@ -41,7 +38,7 @@ std::string describe_function(const schema::UserFunction& function) {
                              type_text(*function.argument_types[i]));
   return fmt::format(
       "CREATE FUNCTION {}({})\n    {} ON NULL INPUT\n    RETURNS {}\n    LANGUAGE {}\n    AS {};",
-      qualified(function.keyspace, function.name), arguments,
+      qualified_name(function.keyspace, function.name), arguments,
       function.called_on_null_input ? "CALLED" : "RETURNS NULL", type_text(*function.return_type),
       function.language, body_text(function.body));
 }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "engine/describe/describe.h"
+#include "engine/describe/qualified_name.h"
 #include "types/print.h"
 
 namespace sibyl::engine {
@@ -14,10 +15,6 @@ using schema::DroppedColumn;
 using schema::Table;
 using types::quote_identifier;
 using types::quote_string;
-
-std::string qualified(const std::string& keyspace, const std::string& name) {
-  return quote_identifier(keyspace) + "." + quote_identifier(name);
-}
 
 std::string print_map(const std::map<std::string, std::string>& map) {
   std::string out = "{";
@@ -127,7 +124,7 @@ std::vector<std::string> print_columns(const Table& table, const std::vector<Dro
 }
 
 std::string print_drops(const Table& table, const std::vector<DroppedColumn>& dropped) {
-  std::string name = qualified(table.keyspace, table.name), out;
+  std::string name = qualified_name(table.keyspace, table.name), out;
   for (const DroppedColumn& column : dropped) {
     out += fmt::format("\nALTER TABLE {} DROP {} USING TIMESTAMP {};", name, quote_identifier(column.name),
                        column.dropped_micros);
@@ -161,7 +158,7 @@ std::string describe_keyspace(const schema::Keyspace& keyspace) {
 }
 
 std::string describe_type(const schema::UserType& type) {
-  std::string out = "CREATE TYPE " + qualified(type.keyspace, type.name) + " (";
+  std::string out = "CREATE TYPE " + qualified_name(type.keyspace, type.name) + " (";
   for (size_t i = 0; i < type.field_names.size(); ++i)
     out += fmt::format("{}\n    {} {}", i ? "," : "", quote_identifier(type.field_names[i]),
                        type.field_types[i]->cql_name());
@@ -173,8 +170,9 @@ std::string describe_index(const Table& table, const schema::Index& index) {
   const std::string target = options["target"], class_name = options["class_name"];
   options.erase("target");
   options.erase("class_name");
-  std::string out = fmt::format("CREATE {}INDEX {} ON {} ({})", index.is_custom ? "CUSTOM " : "",
-                                quote_identifier(index.name), qualified(table.keyspace, table.name), target);
+  std::string out =
+      fmt::format("CREATE {}INDEX {} ON {} ({})", index.is_custom ? "CUSTOM " : "",
+                  quote_identifier(index.name), qualified_name(table.keyspace, table.name), target);
   if (index.is_custom) out += " USING " + quote_string(class_name);
   if (!options.empty()) out += " WITH OPTIONS = " + print_map(options);
   return out + ";";
@@ -193,8 +191,9 @@ std::string describe_view(const Table& view, bool with_internals) {
   for (std::string& option : print_options(view.options, true)) options.push_back(std::move(option));
   return fmt::format(
       "CREATE MATERIALIZED VIEW {} AS\n    SELECT {}\n    FROM {}\n    WHERE {}\n    {}\n WITH {};",
-      qualified(view.keyspace, view.name), selected, qualified(view.keyspace, view.view->base_table),
-      view.view->where_clause, print_primary_key(view), fmt::join(options, "\n    AND "));
+      qualified_name(view.keyspace, view.name), selected,
+      qualified_name(view.keyspace, view.view->base_table), view.view->where_clause, print_primary_key(view),
+      fmt::join(options, "\n    AND "));
 }
 
 std::string describe_table(const Table& table, bool is_virtual, bool with_internals) {
@@ -209,7 +208,7 @@ std::string describe_table(const Table& table, bool is_virtual, bool with_intern
     for (std::string& option : print_options(table.options, false)) options.push_back(std::move(option));
   }
 
-  std::string name = qualified(table.keyspace, table.name), out;
+  std::string name = qualified_name(table.keyspace, table.name), out;
   if (is_virtual)
     out += fmt::format(
         "/*\nWarning: Table {} is a virtual table and cannot be recreated with CQL.\nStructure, for "

@@ -21,7 +21,7 @@ namespace {
 constexpr size_t max_records = 50'000;
 constexpr size_t shown_partitions = 10;
 
-Bytes bigint(uint64_t value) {
+Bytes encode_count(uint64_t value) {
   return types::encode_int64(static_cast<int64_t>(value));
 }
 
@@ -33,7 +33,7 @@ Bytes timestamp(int64_t micros) {
 void add_quantiles(SystemRow& row, const std::array<std::string_view, 4>& names,
                    const storage::PartitionSample::Summary::Quantiles& found) {
   const std::array values = {found.p50, found.p90, found.p99, found.max};
-  for (size_t i = 0; i < names.size(); ++i) row.emplace_back(names[i], bigint(values[i]));
+  for (size_t i = 0; i < names.size(); ++i) row.emplace_back(names[i], encode_count(values[i]));
 }
 
 SystemRow table_row(const schema::Table& table, const storage::PartitionSample::Summary& data,
@@ -42,11 +42,11 @@ SystemRow table_row(const schema::Table& table, const storage::PartitionSample::
   SystemRow row = {
       {"keyspace_name", table.keyspace},
       {"table_name", table.name},
-      {"partitions", bigint(data.partitions)},
-      {"rows", bigint(data.rows)},
-      {"bytes", bigint(data.bytes)},
-      {"reads", bigint(counts.reads)},
-      {"writes", bigint(counts.writes)},
+      {"partitions", encode_count(data.partitions)},
+      {"rows", encode_count(data.rows)},
+      {"bytes", encode_count(data.bytes)},
+      {"reads", encode_count(counts.reads)},
+      {"writes", encode_count(counts.writes)},
       {"since", timestamp(since)},
       {"counted_seconds", types::encode_double(static_cast<double>(usage.counted_micros(since)) / 1e6)}};
   if (data.partitions > 0) {
@@ -64,7 +64,7 @@ SystemRow table_row(const schema::Table& table, const storage::PartitionSample::
     };
     row.emplace_back("tombstones_per_read_p50", number(0.5));
     row.emplace_back("tombstones_per_read_p99", number(0.99));
-    row.emplace_back("tombstones_per_read_max", bigint(tombstones.max()));
+    row.emplace_back("tombstones_per_read_max", encode_count(tombstones.max()));
   }
   return row;
 }
@@ -106,8 +106,8 @@ void add_partitions(const schema::Table& table, const base::SpaceSaving& found, 
                     {"kind", is_write ? "write" : "read"},
                     {"rank", types::encode_int32(++rank)},
                     {"partition_key", key_text(table, entry, is_write)},
-                    {"count", bigint(entry.count)},
-                    {"error", bigint(entry.error)},
+                    {"count", encode_count(entry.count)},
+                    {"error", encode_count(entry.error)},
                     {"share", types::encode_double(share)}});
   }
 }
@@ -151,15 +151,15 @@ std::vector<SystemRow> query_shape_rows(const Usage& usage, const schema::Snapsh
                     {"query", shape.name.query},
                     {"kind", shape.name.kind},
                     {"table_name", shape.name.table},
-                    {"calls", bigint(counts.calls)},
-                    {"partitions_read", bigint(counts.partitions_read)},
-                    {"rows_read", bigint(counts.rows_read)},
-                    {"rows_returned", bigint(counts.rows_returned)},
-                    {"tombstones_read", bigint(counts.tombstones_read)},
-                    {"partitions_max", bigint(counts.partitions_max)},
-                    {"latency_p50_us", bigint(counts.latency_micros.quantile(0.5))},
-                    {"latency_p99_us", bigint(counts.latency_micros.quantile(0.99))},
-                    {"latency_max_us", bigint(counts.latency_micros.max())},
+                    {"calls", encode_count(counts.calls)},
+                    {"partitions_read", encode_count(counts.partitions_read)},
+                    {"rows_read", encode_count(counts.rows_read)},
+                    {"rows_returned", encode_count(counts.rows_returned)},
+                    {"tombstones_read", encode_count(counts.tombstones_read)},
+                    {"partitions_max", encode_count(counts.partitions_max)},
+                    {"latency_p50_us", encode_count(counts.latency_micros.quantile(0.5))},
+                    {"latency_p99_us", encode_count(counts.latency_micros.quantile(0.99))},
+                    {"latency_max_us", encode_count(counts.latency_micros.max())},
                     {"first_seen", timestamp(counts.first_seen_micros)},
                     {"last_seen", timestamp(counts.last_seen_micros)}});
   }

@@ -2,16 +2,13 @@
 
 #include <limits>
 
+#include "execute/corrupt.h"
 #include "execute/read/reader.h"
 #include "row/record_key.h"
 
 namespace sibyl::execute {
 
 namespace {
-
-base::Error corrupt() {
-  return base::Error(base::ErrorCode::server, "A stored record cannot be decoded: the data is damaged");
-}
 
 base::Status write_change(const BuildTarget& target, const RowChange& change, storage::WriteSet& writes,
                           LeftOut& left_out) {
@@ -36,7 +33,7 @@ base::Result<BuildStep> next_build_step(const schema::Table& table, const storag
   size_t count = 0, bytes = 0;
   for (records->seek_to_first(); records->valid(); records->next(), ++count) {
     const BytesView key = records->key();
-    if (!row::parse_record_key(key, parsed)) return base::fail(corrupt());
+    if (!row::parse_record_key(key, parsed)) return base::fail(corrupt_record());
     const BytesView prefix = parsed.prefix(key);
     if (step.partitions.empty() || step.partitions.back() != prefix) {
       // The rest of a partition that is built in parts forms a separate step.
@@ -74,7 +71,7 @@ base::Result<LeftOut> add_existing(const schema::Table& table, const BuildTarget
   // Earlier than any expiry, so nothing has expired.
   plan.now_seconds = std::numeric_limits<int64_t>::min();
   for (const Bytes& prefix : step.partitions)
-    if (!row::decode_partition_key(prefix, plan.keys.emplace_back())) return base::fail(corrupt());
+    if (!row::decode_partition_key(prefix, plan.keys.emplace_back())) return base::fail(corrupt_record());
   plan.intervals.push_back({step.from, step.to});
   SIBYL_ASSIGN(const std::unique_ptr<Reader> reader, open_reader(store, plan));
   const row::Fragment nothing;

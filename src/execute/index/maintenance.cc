@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "execute/corrupt.h"
 #include "execute/interrupt_check.h"
 #include "execute/read/reader.h"
 #include "execute/vector/vector_indexes.h"
@@ -21,10 +22,6 @@ namespace {
 using row::Deletion;
 using row::Fragment;
 using row::RecordKind;
-
-base::Error corrupt() {
-  return base::Error(base::ErrorCode::server, "A stored record cannot be decoded: the data is damaged");
-}
 
 // Earlier than any expiry, so nothing has expired.
 constexpr int64_t before_all_expiry = std::numeric_limits<int64_t>::min();
@@ -98,7 +95,7 @@ class MaintenanceBuilder {
   base::Status run(std::span<const Entry> entries) {
     table_ = entries.front().table;
     prefix_ = entries.front().prefix();
-    if (!row::decode_partition_key(prefix_, partition_key_)) return base::fail(corrupt());
+    if (!row::decode_partition_key(prefix_, partition_key_)) return base::fail(corrupt_record());
     const auto of_kind = [&](RecordKind kind) {
       const auto [first, last] = std::equal_range(
           entries.begin(), entries.end(), kind,
@@ -173,7 +170,7 @@ class MaintenanceBuilder {
     Bytes begin;
     std::optional<Bytes> end;
     if (!row::decode_range_bounds(bounds, begin, end) || !row::decode(value, written_))
-      return base::fail(corrupt());
+      return base::fail(corrupt_record());
     if (is_stored) before_covering_.ranges.add(begin, end, written_.deletion);
     after_covering_.ranges.add(std::move(begin), std::move(end), written_.deletion);
     return {};
@@ -182,14 +179,14 @@ class MaintenanceBuilder {
   // Sets before_ and after_ to a stored record and to its state after the entries.
   base::Status load(const std::optional<Bytes>& stored, std::span<const Entry> entries) {
     before_.clear();
-    if (stored && !row::decode(*stored, before_)) return base::fail(corrupt());
+    if (stored && !row::decode(*stored, before_)) return base::fail(corrupt_record());
     return load_after(entries);
   }
 
   base::Status load_after(std::span<const Entry> entries) {
     after_ = before_;
     for (const Entry& entry : entries) {
-      if (!row::decode(entry.value, written_)) return base::fail(corrupt());
+      if (!row::decode(entry.value, written_)) return base::fail(corrupt_record());
       row::add(written_, after_);
     }
     row::normalise(after_);
@@ -227,7 +224,7 @@ class MaintenanceBuilder {
     std::optional<Bytes> end;
     // Entries are sorted by their begin. The intersection of two ranges is visited once.
     for (const Entry& entry : ranges) {
-      if (!row::decode_range_bounds(entry.rest(), begin, end)) return base::fail(corrupt());
+      if (!row::decode_range_bounds(entry.rest(), begin, end)) return base::fail(corrupt_record());
       if (end && *end <= done) continue;
       SIBYL_TRY(compare_stored(std::max(begin, done), end));
       if (!end) break;
@@ -243,7 +240,7 @@ class MaintenanceBuilder {
       const BytesView key = records->key();
       if (is_named(key)) continue;
       before_.clear();
-      if (!row::decode(records->value(), before_)) return base::fail(corrupt());
+      if (!row::decode(records->value(), before_)) return base::fail(corrupt_record());
       after_ = before_;
       SIBYL_TRY(compare(key.substr(prefix_.size() + 1)));
     }

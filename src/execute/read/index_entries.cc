@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "execute/corrupt.h"
 #include "row/record_key.h"
 #include "types/keys/key.h"
 #include "types/value.h"
@@ -14,10 +15,6 @@ using schema::Index;
 using types::Kind;
 
 namespace {
-
-base::Error corrupt() {
-  return base::Error(base::ErrorCode::server, "A stored key cannot be decoded: the data is damaged");
-}
 
 constexpr int64_t never = std::numeric_limits<int64_t>::max();
 
@@ -40,13 +37,6 @@ Marker life_of(const row::Fragment& row) {
   Marker life = row.marker;
   for (const row::Cell& cell : row.cells) extend(life, marker_of(cell));
   return life;
-}
-
-Bytes element_of(const types::Type& type, const row::Cell& cell) {
-  if (!cell.original_path.empty()) return Bytes(cell.original_path);
-  BytesView path = cell.path;
-  auto decoded = types::decode_key(*type.parameters()[0], false, path);
-  return decoded ? std::move(*decoded) : Bytes();
 }
 
 Bytes cell_term(const TermForm& form, const schema::Column& column, Index::Target target,
@@ -76,7 +66,7 @@ base::Result<Bytes> key_component(const schema::Table& table, const schema::Colu
     base::Reader reader(row.original_clustering);
     BytesView value;
     for (size_t i = 0; i <= position; ++i) reader.sized(value);
-    if (!reader.ok()) return base::fail(corrupt());
+    if (!reader.ok()) return base::fail(corrupt_key());
     return Bytes(value);
   }
   for (size_t i = 0;; ++i) {
@@ -87,6 +77,13 @@ base::Result<Bytes> key_component(const schema::Table& table, const schema::Colu
 }
 
 }  // namespace
+
+Bytes element_of(const types::Type& type, const row::Cell& cell) {
+  if (!cell.original_path.empty()) return Bytes(cell.original_path);
+  BytesView path = cell.path;
+  auto decoded = types::decode_key(*type.parameters()[0], false, path);
+  return decoded ? std::move(*decoded) : Bytes();
+}
 
 Bytes index_prefix(const Index& index) {
   return row::row_record_key(row::partition_prefix(index.storage_id, 0, {}), {});

@@ -36,4 +36,7 @@ base::Result<RowTerms> row_terms(const schema::Table& table, const schema::Index
                                  BytesView serialised_partition_key, bool is_static, BytesView clustering,
                                  const row::Fragment& row);
 
+// The element that a cell of a multi-cell column belongs to.
+Bytes element_of(const types::Type& type, const row::Cell& cell);
+
 }  // namespace sibyl::execute

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "execute/corrupt.h"
 #include "execute/read/index_entries.h"
 #include "row/record_key.h"
 
@@ -21,10 +22,6 @@ constexpr size_t max_gathered_bytes = 16u << 20;
 constexpr size_t rows_at_once = 64;
 
 constexpr size_t id_size = sizeof(uint32_t);
-
-base::Error corrupt() {
-  return base::Error(base::ErrorCode::server, "A stored index entry cannot be decoded: the data is damaged");
-}
 
 // Rows that may match, identified by row_suffix(), in table order.
 class Candidates {
@@ -175,7 +172,7 @@ Result<std::unique_ptr<Candidates>> gather(const Snapshot& snapshot, const ReadP
   size_t bytes = 0;
   for (iterator->seek_to_first(); iterator->valid(); iterator->next()) {
     BytesView suffix = iterator->key().substr(prefix_size);
-    if (!form.skip(suffix)) return base::fail(corrupt());
+    if (!form.skip(suffix)) return base::fail(corrupt_index_entry());
     if (suffix < range->begin || (range->end && suffix >= *range->end)) continue;
     suffixes.emplace_back(suffix);
     bytes += suffix.size() + sizeof(Bytes);
@@ -263,9 +260,9 @@ class IndexReader final : public Reader {
     Bytes key(id_size, '\0');
     key += candidates_->suffix();
     row::RecordKey parsed;
-    if (!row::parse_record_key(key, parsed)) return base::fail(corrupt());
+    if (!row::parse_record_key(key, parsed)) return base::fail(corrupt_index_entry());
     const BytesView prefix = parsed.prefix(key);
-    if (!row::decode_partition_key(prefix, inner_plan_.keys[0])) return base::fail(corrupt());
+    if (!row::decode_partition_key(prefix, inner_plan_.keys[0])) return base::fail(corrupt_index_entry());
     partition_.assign(prefix.substr(id_size));
     is_within_ = true;
     return true;

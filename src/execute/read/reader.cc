@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "execute/corrupt.h"
 #include "execute/environment.h"
 #include "row/record_key.h"
 
@@ -60,10 +61,6 @@ Deletion RangeDeletions::covering(BytesView clustering) const {
 }
 
 namespace {
-
-base::Error corrupt() {
-  return base::Error(base::ErrorCode::server, "A stored record cannot be decoded: the data is damaged");
-}
 
 // Counts like Cassandra: every dead cell, and a row that is deleted and has no live data.
 int64_t count_tombstones(const Fragment& fragment, const Deletion& covering, int64_t now_seconds) {
@@ -182,7 +179,7 @@ class PointReader final : public Reader {
       record_.reset();
       if (!has_partition_records_) return true;
       const std::optional<Bytes>& value = values_[base_index()];
-      if (value && !record_.load(*value, plan_)) return base::fail(corrupt());
+      if (value && !record_.load(*value, plan_)) return base::fail(corrupt_record());
       return true;
     }
     return false;
@@ -196,7 +193,7 @@ class PointReader final : public Reader {
       if (is_continued_ && !is_after_position()) continue;
       const std::optional<Bytes>& value = values_[base_index() + (has_partition_records_ ? 1 : 0) + index];
       if (!value) continue;
-      if (!row::decode(*value, row_)) return base::fail(corrupt());
+      if (!row::decode(*value, row_)) return base::fail(corrupt_record());
       SIBYL_TRY(tombstones_.add(*value, row_, record_.deletion, plan_));
       if (make_visible(row_, record_.deletion, plan_)) return true;
     }
@@ -235,7 +232,7 @@ class PointReader final : public Reader {
   Result<bool> is_complete() {
     for (size_t i = 0; i < values_.size(); i += plan_.rows.size() + 1) {
       if (!values_[i]) continue;
-      if (!row::decode(*values_[i], row_)) return base::fail(corrupt());
+      if (!row::decode(*values_[i], row_)) return base::fail(corrupt_record());
       if (row_.has_range_deletions) return false;
     }
     return true;
@@ -288,7 +285,7 @@ class SliceReader final : public Reader {
   Result<bool> next_row() override {
     while (move()) {
       row_bytes_ = iterator_->value();
-      if (!row::decode(row_bytes_, row_)) return base::fail(corrupt());
+      if (!row::decode(row_bytes_, row_)) return base::fail(corrupt_record());
       Deletion covering = record_.deletion;
       if (!ranges_.empty()) covering = later(covering, ranges_.covering(clustering_));
       SIBYL_TRY(tombstones_.add(row_bytes_, row_, covering, plan_));
@@ -344,7 +341,7 @@ class SliceReader final : public Reader {
     record_.reset();
     ranges_.clear();
     if (in_partition() && kind() == row::RecordKind::partition) {
-      if (!record_.load(iterator_->value(), plan_)) return base::fail(corrupt());
+      if (!record_.load(iterator_->value(), plan_)) return base::fail(corrupt_record());
       // If the first row is sought anyway, there is no need to step to it.
       if (record_.has_range_deletions || starts_at_first_row()) iterator_->next();
     }
@@ -355,7 +352,7 @@ class SliceReader final : public Reader {
       for (; in_partition() && kind() == row::RecordKind::range_deletion; iterator_->next()) {
         const BytesView rest = iterator_->key().substr(prefix_.size() + 1);
         if (!row::decode(iterator_->value(), fragment) || !row::decode_range_bounds(rest, begin, end))
-          return base::fail(corrupt());
+          return base::fail(corrupt_record());
         ranges_.add(std::move(begin), std::move(end), fragment.deletion);
         SIBYL_TRY(tombstones_.add(2, plan_));  // its begin and its end
       }
@@ -421,9 +418,9 @@ class SliceReader final : public Reader {
     SIBYL_TRY(iterator_->status());
     if (!iterator_->valid()) return false;
     row::RecordKey parsed;
-    if (!row::parse_record_key(iterator_->key(), parsed)) return base::fail(corrupt());
+    if (!row::parse_record_key(iterator_->key(), parsed)) return base::fail(corrupt_record());
     prefix_.assign(parsed.prefix(iterator_->key()));
-    if (!row::decode_partition_key(prefix_, partition_key_)) return base::fail(corrupt());
+    if (!row::decode_partition_key(prefix_, partition_key_)) return base::fail(corrupt_record());
     choose_intervals();
     return load_header();
   }

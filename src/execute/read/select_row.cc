@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "base/statement.h"
+#include "execute/corrupt.h"
+#include "execute/read/index_entries.h"
 #include "plan/indexes/index_terms.h"
 #include "plan/terms/functions.h"
 #include "row/counter.h"
@@ -13,21 +15,7 @@ namespace sibyl::execute {
 using plan::Input;
 using types::Kind;
 
-namespace {
-
-base::Error corrupt() {
-  return base::Error(base::ErrorCode::server, "A stored key cannot be decoded: the data is damaged");
-}
-
-// The element that a cell of a multi-cell column belongs to.
-Bytes element_of(const types::Type& type, const row::Cell& cell) {
-  if (!cell.original_path.empty()) return Bytes(cell.original_path);
-  BytesView path = cell.path;
-  auto decoded = types::decode_key(*type.parameters()[0], false, path);
-  return decoded ? std::move(*decoded) : Bytes();
-}
-
-}  // namespace
+namespace {}  // namespace
 
 ValueView assemble(const types::Type& type, std::span<const row::Cell> cells, plan::Scratch& scratch) {
   if (cells.empty()) return ValueView::null();
@@ -140,7 +128,7 @@ base::Result<ValueView> RowInputs::take(const Input& input, std::span<const row:
     if (cells.empty()) return ValueView::null();
     if (cells[0].kind != row::CellKind::counter) return ValueView::of(cells[0].value);
     row::CounterValue counter;
-    if (!row::decode_counter(cells[0].value, counter)) return base::fail(corrupt());
+    if (!row::decode_counter(cells[0].value, counter)) return base::fail(corrupt_key());
     return plan::kept(scratch, types::encode_int64(counter.value));
   }
   SIBYL_ASSIGN(const std::span<const row::Cell> part, part_of(input, cells, bindings_, scratch));
@@ -194,12 +182,12 @@ base::Status RowInputs::fill(BytesView clustering, const row::Fragment& row) {
       base::Reader reader(row.original_clustering);
       BytesView value;
       for (size_t i = 0; i < needed && reader.sized(value); ++i) clustering_[i].assign(value);
-      if (!reader.ok()) return base::fail(corrupt());
+      if (!reader.ok()) return base::fail(corrupt_key());
     } else {
       for (size_t i = 0; i < needed; ++i) {
         const schema::Column& column = plan_.table->clustering(i);
         auto value = types::decode_key(*column.type, column.descending, clustering);
-        if (!value) return base::fail(corrupt());
+        if (!value) return base::fail(corrupt_key());
         clustering_[i] = std::move(*value);
       }
     }

@@ -12,14 +12,14 @@ namespace {
 using base::Bytes;
 using base::BytesView;
 using storage::WriteSet;
-using Operation = WriteSet::Operation;
+using Write = WriteSet::Operation;
 
-bool by_key(const Operation& left, const Operation& right) {
+bool by_key(const Write& left, const Write& right) {
   return left.key < right.key;
 }
 
 // REQUIRES: the operations are sorted by key.
-WriteSet combine(std::vector<Operation> operations) {
+WriteSet combine(std::vector<Write> operations) {
   WriteSet combined;
   std::vector<BytesView> fragments;
   for (size_t begin = 0, end = 0; begin < operations.size(); begin = end) {
@@ -41,13 +41,13 @@ WriteSet combine(std::vector<Operation> operations) {
 }  // namespace
 
 void combine_merges(WriteSet& writes) {
-  const std::vector<Operation>& operations = writes.operations();
-  const auto is_merge = [](const Operation& one) { return one.action == WriteSet::Action::merge; };
+  const std::vector<Write>& operations = writes.operations();
+  const auto is_merge = [](const Write& one) { return one.action == WriteSet::Action::merge; };
   if (operations.size() < 2 || !std::all_of(operations.begin(), operations.end(), is_merge)) return;
-  const auto is_before = [](const Operation& left, const Operation& right) { return !by_key(left, right); };
+  const auto is_before = [](const Write& left, const Write& right) { return !by_key(left, right); };
   // If each key occurs once, in order, there is nothing to combine.
   if (std::adjacent_find(operations.begin(), operations.end(), is_before) == operations.end()) return;
-  std::vector<Operation> sorted = std::move(writes).take();
+  std::vector<Write> sorted = std::move(writes).take();
   std::sort(sorted.begin(), sorted.end(), by_key);
   writes = combine(std::move(sorted));
 }

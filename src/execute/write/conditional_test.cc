@@ -19,7 +19,7 @@ using types::ValueView;
 using Lines = std::vector<std::string>;
 
 // Column names, then rows; or the error's message.
-Lines print(const base::Result<ResultSet>& result) {
+Lines print_rows(const base::Result<ResultSet>& result) {
   if (!result) return {"error: " + result.error().message()};
   Lines lines(1);
   for (const plan::ColumnSpec& column : result->metadata->columns)
@@ -67,10 +67,11 @@ class Conditional : public testing::Test, public WriteFixture {
 
   // Runs an UPDATE of row (1, 1) that changes nothing, under a condition with these values.
   Lines run_conditional(const std::string& condition, std::vector<ValueView> values, int row = 1) {
-    return print(run("UPDATE t SET v = 1 WHERE k = 1 AND c = " + std::to_string(row) + " IF " + condition,
-                     std::move(values)));
+    return print_rows(
+        run("UPDATE t SET v = 1 WHERE k = 1 AND c = " + std::to_string(row) + " IF " + condition,
+            std::move(values)));
   }
-  Lines run_conditional(const std::string& text) { return print(run(text)); }
+  Lines run_conditional(const std::string& text) { return print_rows(run(text)); }
   Lines error(const std::string& message) { return {"error: " + message}; }
 
   // The latest timestamp of each record of a table.
@@ -137,7 +138,8 @@ TEST_F(Conditional, InTakesAListOrValues) {
   EXPECT_EQ(run_conditional("v IN ?", {of(both)}), applied);
   EXPECT_EQ(run_conditional("v IN ?", {of(none)}), v_is_one);
   EXPECT_EQ(run_conditional("v IN ?", {of(with_null)}), v_is_one);
-  EXPECT_EQ(print(run("UPDATE t SET w = 'x' WHERE k = 1 AND c = 9 IF v IN ?", {of(with_null)})), applied);
+  EXPECT_EQ(print_rows(run("UPDATE t SET w = 'x' WHERE k = 1 AND c = 9 IF v IN ?", {of(with_null)})),
+            applied);
   EXPECT_EQ(run_conditional("v IN ?", {ValueView::null()}), error("Invalid null list in IN condition"));
   EXPECT_EQ(run_conditional("v IN ?", {ValueView::unset()}), error("Invalid 'unset' value in condition"));
   EXPECT_EQ(run_conditional("v IN (?, ?)", {ValueView::unset(), of(one)}), applied);
@@ -277,7 +279,7 @@ TEST_F(Conditional, ClocksMayGoBackwards) {
   ASSERT_TRUE(update);
   base::Result<ResultSet> answer = base::invalid("never answered");
   modify(**update, {}, later, [&](base::Result<ResultSet> result) { answer = std::move(result); });
-  EXPECT_EQ(print(answer), applied);
+  EXPECT_EQ(print_rows(answer), applied);
   EXPECT_EQ(latest("n")[0], before + 1);
 }
 
@@ -285,7 +287,7 @@ TEST_F(Conditional, TheClientsTimestampIsIgnored) {
   must("CREATE TABLE n (k int PRIMARY KEY, v int)");
   Request request;
   request.timestamp_micros = 500;
-  EXPECT_EQ(print(run("INSERT INTO n (k, v) VALUES (1, 1) IF NOT EXISTS", {}, request)), applied);
+  EXPECT_EQ(print_rows(run("INSERT INTO n (k, v) VALUES (1, 1) IF NOT EXISTS", {}, request)), applied);
   EXPECT_GE(latest("n")[0], start_micros);
 }
 
@@ -295,24 +297,24 @@ TEST_F(Conditional, ConsistencyLevels) {
   const std::string insert = "INSERT INTO t (k, c) VALUES (9, 9) IF NOT EXISTS";
   const std::string serial_only =
       "Invalid consistency for conditional update. Must be one of SERIAL or LOCAL_SERIAL";
-  EXPECT_EQ(print(run(insert, {}, request)), error(serial_only));
-  EXPECT_EQ(print(run("BEGIN BATCH " + insert + "; APPLY BATCH", {}, request)), error(serial_only));
+  EXPECT_EQ(print_rows(run(insert, {}, request)), error(serial_only));
+  EXPECT_EQ(print_rows(run("BEGIN BATCH " + insert + "; APPLY BATCH", {}, request)), error(serial_only));
   request.serial_consistency = Consistency::local_serial;
   request.consistency = Consistency::local_serial;
   EXPECT_EQ(
-      print(run(insert, {}, request)),
+      print_rows(run(insert, {}, request)),
       error("LOCAL_SERIAL is not supported as conditional update commit consistency. Use ANY if you mean "
             "\"make sure it is accepted but I don't care how many replicas commit it for non-SERIAL "
             "reads\""));
-  EXPECT_EQ(print(run("INSERT INTO t (k, c) VALUES (9, 9)", {}, request)),
+  EXPECT_EQ(print_rows(run("INSERT INTO t (k, c) VALUES (9, 9)", {}, request)),
             error("You must use conditional updates for serializable writes"));
   request.consistency = Consistency::any;
-  EXPECT_EQ(print(run(insert, {}, request)), applied);
+  EXPECT_EQ(print_rows(run(insert, {}, request)), applied);
   must("CREATE TABLE cn (k int PRIMARY KEY, n counter)");
-  EXPECT_EQ(print(run("UPDATE cn SET n = n + 1 WHERE k = 1", {}, request)),
+  EXPECT_EQ(print_rows(run("UPDATE cn SET n = n + 1 WHERE k = 1", {}, request)),
             error("Consistency level ANY is not yet supported for counter table cn"));
   request.consistency = Consistency::serial;
-  EXPECT_EQ(print(run("UPDATE cn SET n = n + 1 WHERE k = 1", {}, request)),
+  EXPECT_EQ(print_rows(run("UPDATE cn SET n = n + 1 WHERE k = 1", {}, request)),
             error("Counter operations are inherently non-serializable"));
 }
 
@@ -345,7 +347,7 @@ TEST_F(Conditional, TheProtocolsBatch) {
     base::Result<ResultSet> answer = base::invalid("never answered");
     batch(cql::Batch::Kind::unlogged, items, {}, environment, nullptr,
           [&](base::Result<ResultSet> result) { answer = std::move(result); });
-    return print(answer);
+    return print_rows(answer);
   };
   EXPECT_EQ(run_batch({of(two), of(two)}, {of(one)}), (Lines{"[applied]|k|c|v", "False|1|1|1"}));
   EXPECT_EQ(run_batch({of(two), of(one)}, {of(two)}),
@@ -366,13 +368,13 @@ TEST_F(Conditional, AdditionsUnderConditionsAreExact) {
   std::vector<std::thread> running;
   for (int i = 0; i < threads; ++i) {
     running.emplace_back([&] {
-      for (int n = 0; n < times; ++n) EXPECT_EQ(print(run(**add)), applied);
+      for (int n = 0; n < times; ++n) EXPECT_EQ(print_rows(run(**add)), applied);
     });
   }
   for (std::thread& thread : running) thread.join();
   EXPECT_EQ(run_conditional("UPDATE n SET v = 0 WHERE k = 1 IF v = -1"), (Lines{"[applied]|v", "False|400"}));
-  EXPECT_EQ(print(run("UPDATE n SET v = v + ? WHERE k = 1 IF EXISTS", {ValueView::unset()})), applied);
-  EXPECT_EQ(print(run("UPDATE n SET v = v + ? WHERE k = 1 IF EXISTS", {ValueView::null()})),
+  EXPECT_EQ(print_rows(run("UPDATE n SET v = v + ? WHERE k = 1 IF EXISTS", {ValueView::unset()})), applied);
+  EXPECT_EQ(print_rows(run("UPDATE n SET v = v + ? WHERE k = 1 IF EXISTS", {ValueView::null()})),
             error("Invalid null value to add to column v"));
   EXPECT_EQ(run_conditional("UPDATE n SET v = 0 WHERE k = 1 IF v = -1"), (Lines{"[applied]|v", "False|400"}));
 }

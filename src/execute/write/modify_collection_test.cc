@@ -9,12 +9,12 @@ namespace {
 using types::ValueView;
 using Lines = std::vector<std::string>;
 
-constexpr int64_t now = WriteFixture::start_seconds;
+constexpr int64_t collection_now = WriteFixture::start_seconds;
 
 TEST(Modify, SetsAndMapsHaveOneCellPerElement) {
   WriteFixture database;
   database.must("CREATE TABLE t (k int PRIMARY KEY, m map<text, int>, s set<int>)");  // m 2, s 3
-  const std::string local = " local " + std::to_string(now);
+  const std::string local = " local " + std::to_string(collection_now);
   database.must("UPDATE t USING TIMESTAMP 5 SET s = {2, 1} WHERE k = 1");
   auto records = database.records("t");
   ASSERT_EQ(records.size(), 1u);
@@ -54,7 +54,7 @@ std::vector<int32_t> list_of(const WriteFixture& database, const std::string& ta
   std::vector<int32_t> values;
   for (const auto& record : database.records(table)) {
     row::Fragment fragment = record->fragment;
-    row::visible_at(fragment, {}, now);
+    row::visible_at(fragment, {}, collection_now);
     for (const row::Cell& cell : fragment.cells)
       if (cell.column == database.column(table, column))
         values.push_back(static_cast<int32_t>(types::decode_integer(types::Kind::int_, cell.value)));
@@ -108,7 +108,7 @@ TEST(Modify, UserTypesAreWrittenByField) {
   WriteFixture database;
   database.must("CREATE TYPE u (a int, b text)");
   database.must("CREATE TABLE t (k int PRIMARY KEY, f frozen<u>, v u)");  // f 2, v 3
-  const std::string local = " local " + std::to_string(now);
+  const std::string local = " local " + std::to_string(collection_now);
   database.must("UPDATE t USING TIMESTAMP 5 SET v = {a: 1} WHERE k = 1");
   EXPECT_EQ(database.lines("t"),
             Lines{"row: column 3 deletion at 4" + local + "; cell 3 live at 5 path 0000 value 00000001"});

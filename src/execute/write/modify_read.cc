@@ -2,15 +2,12 @@
 
 #include <algorithm>
 
+#include "execute/corrupt.h"
 #include "row/record_key.h"
 
 namespace sibyl::execute {
 
 namespace {
-
-base::Error corrupt() {
-  return base::Error(base::ErrorCode::server, "A stored record cannot be decoded: the data is damaged");
-}
 
 int64_t latest_of(const row::Fragment& fragment) {
   int64_t latest = std::max(fragment.marker.timestamp, fragment.deletion.timestamp);
@@ -30,7 +27,7 @@ base::Result<bool> ReadBefore::read(BytesView key, Record& record) {
   held_bytes_ += record.bytes.size();
   if (held_bytes_ > max_held && held_bytes_ > record.bytes.size())
     return base::invalid("The rows that have to be read before they are written are too large together");
-  if (!row::decode(record.bytes, record.fragment)) return base::fail(corrupt());
+  if (!row::decode(record.bytes, record.fragment)) return base::fail(corrupt_record());
   record.latest = latest_of(record.fragment);
   return true;
 }
@@ -62,7 +59,7 @@ base::Status ReadBefore::load_ranges(BytesView partition_prefix, RangeDeletions&
     if (!row::parse_record_key(records->key(), key) ||
         !row::decode_range_bounds(key.rest, range_begin, range_end) ||
         !row::decode(records->value(), fragment))
-      return base::fail(corrupt());
+      return base::fail(corrupt_record());
     ranges.add(std::move(range_begin), std::move(range_end), fragment.deletion);
   }
   SIBYL_TRY(records->status());
@@ -120,7 +117,7 @@ base::Result<int64_t> ReadBefore::latest_of_rows(BytesView partition_prefix, con
   int64_t latest = row::no_timestamp;
   row::Fragment fragment;
   for (records->seek_to_first(); records->valid(); records->next()) {
-    if (!row::decode(records->value(), fragment)) return base::fail(corrupt());
+    if (!row::decode(records->value(), fragment)) return base::fail(corrupt_record());
     latest = std::max(latest, latest_of(fragment));
   }
   SIBYL_TRY(records->status());

@@ -10,7 +10,7 @@
 namespace sibyl::execute {
 namespace {
 
-std::string print(const base::Result<ResultSet>& result) {
+std::string print_answer(const base::Result<ResultSet>& result) {
   if (!result) {
     const bool is_syntax = result.error().code() == base::ErrorCode::syntax;
     return fmt::format("ERROR 0x{:04x} {}: {}\n", static_cast<int>(result.error().code()),
@@ -25,7 +25,7 @@ TEST(RecordedModifications, ResponsesMatchCassandra) {
   auto database = std::make_unique<WriteFixture>();
   const size_t statements = compare_answers(
       base::source_path("tests/data/modifications.txt"),
-      [&](const std::string& statement) { return print(database->run(statement)); },
+      [&](const std::string& statement) { return print_answer(database->run(statement)); },
       [&] { database = std::make_unique<WriteFixture>(); });
   EXPECT_GT(statements, 300u);
 }

@@ -29,14 +29,14 @@ bool contains(const std::array<std::string_view, size>& names, std::string_view 
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-bool is_word(std::string_view name) {
+bool is_plain_name(std::string_view name) {
   return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
   });
 }
 
 base::Status check_keyspace_name(const std::string& name) {
-  if (!is_word(name)) {
+  if (!is_plain_name(name)) {
     return base::invalid(
         fmt::format("Keyspace name must not be empty and must contain alphanumeric or underscore characters "
                     "only (got \"{}\")",

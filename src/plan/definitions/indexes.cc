@@ -140,13 +140,13 @@ std::string make_name(const schema::Keyspace& keyspace, const schema::Table& tab
 }
 
 // USING and WITH OPTIONS, checked in Cassandra's order.
-struct Attributes {
+struct IndexAttributes {
   bool is_custom = false;
   std::string class_name;
   OptionMap options;
 
-  static base::Result<Attributes> of(const cql::CreateIndex& statement) {
-    Attributes out;
+  static base::Result<IndexAttributes> of(const cql::CreateIndex& statement) {
+    IndexAttributes out;
     constexpr std::string_view regular = "legacy_local_table";
     out.class_name = statement.using_class.empty() ? std::string(regular) : statement.using_class;
     out.is_custom = statement.custom || !equal_without_case(out.class_name, regular);
@@ -189,7 +189,8 @@ const Index* find_equal(const schema::Table& table, const Index& index) {
   return nullptr;
 }
 
-Index make_index(const Attributes& attributes, const std::vector<BoundTarget>& targets, std::string name) {
+Index make_index(const IndexAttributes& attributes, const std::vector<BoundTarget>& targets,
+                 std::string name) {
   Index index;
   index.name = std::move(name);
   index.is_custom = attributes.is_custom;
@@ -225,7 +226,7 @@ base::Result<DefinitionResult> define_index(const cql::CreateIndex& statement, D
   const std::string& table_name = statement.table.name;
   SIBYL_TRY(draft.check_may_change(keyspace_name, "ALTER",
                                    fmt::format("<table {}.{}>", keyspace_name, table_name)));
-  SIBYL_ASSIGN(const Attributes attributes, Attributes::of(statement));
+  SIBYL_ASSIGN(const IndexAttributes attributes, IndexAttributes::of(statement));
   const schema::KeyspacePtr old = draft.schema().find_keyspace(keyspace_name);
   if (!old) return invalid(fmt::format("Keyspace '{}' doesn't exist", keyspace_name));
   const schema::TablePtr old_table = old->find_table(table_name);

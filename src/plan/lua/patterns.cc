@@ -14,7 +14,7 @@ namespace {
 
 constexpr int max_captures = 32;
 constexpr int max_depth = 200;
-constexpr int64_t steps_per_charge = 1'000;
+constexpr int64_t pattern_steps_per_charge = 1'000;
 constexpr size_t npos = std::string_view::npos;
 
 std::string_view text_argument(lua_State* lua, int index) {
@@ -109,8 +109,8 @@ class Matcher {
 
   void step() {
     if (--credit_ > 0) return;
-    credit_ = steps_per_charge;
-    LuaMachine::of(lua_).charge(lua_, steps_per_charge);
+    credit_ = pattern_steps_per_charge;
+    LuaMachine::of(lua_).charge(lua_, pattern_steps_per_charge);
   }
 
   size_t match(size_t at, size_t rule) {
@@ -304,7 +304,7 @@ class Matcher {
 
   lua_State* lua_;
   std::string_view subject_, pattern_;
-  int64_t credit_ = steps_per_charge;
+  int64_t credit_ = pattern_steps_per_charge;
   int depth_ = 0;
   int captures_ = 0;
   Capture capture_[max_captures];

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "plan/options/option_text.h"
 #include "plan/options/options.h"
 #include "types/print.h"
 
@@ -13,11 +14,7 @@ using base::ErrorCode;
 
 namespace {
 
-constexpr std::string_view package = "org.apache.cassandra.db.compaction.";
-
-std::unexpected<base::Error> config(std::string message) {
-  return base::fail(ErrorCode::config, std::move(message));
-}
+constexpr std::string_view compaction_package = "org.apache.cassandra.db.compaction.";
 
 bool is_boolean(const std::string& text) {
   std::string folded = text;
@@ -30,7 +27,7 @@ bool is_numeric(const std::string& text) {
 }
 
 std::unexpected<base::Error> not_an_integer(const std::string& value, const std::string& name) {
-  return config(fmt::format("{} is not a parsable int (base10) for {}", value, name));
+  return config_error(fmt::format("{} is not a parsable int (base10) for {}", value, name));
 }
 
 // Checks one strategy's sub-options. Every sub-option that was checked is a known one.
@@ -43,23 +40,24 @@ class Checker {
       double threshold = 0;
       if (!parse_double(*value, threshold)) return not_an_integer(*value, "tombstone_threshold");
       if (threshold < 0)
-        return config(fmt::format("tombstone_threshold must be greater than 0, but was {:.6f}", threshold));
+        return config_error(
+            fmt::format("tombstone_threshold must be greater than 0, but was {:.6f}", threshold));
     }
     if (const std::string* value = take("tombstone_compaction_interval")) {
       int64_t interval = 0;
       if (!parse_int64(*value, interval)) return not_an_integer(*value, "tombstone_compaction_interval");
       if (interval < 0)
-        return config(
+        return config_error(
             fmt::format("tombstone_compaction_interval must be greater than 0, but was {}", interval));
     }
     if (const std::string* value = take("unchecked_tombstone_compaction"); value && !is_boolean(*value)) {
-      return config(fmt::format(
+      return config_error(fmt::format(
           "'unchecked_tombstone_compaction' should be either 'true' or 'false', not '{}'", *value));
     }
     if (const std::string* value = take("log_all"); value && !is_boolean(*value))
-      return config(fmt::format("'log_all' should either be 'true' or 'false', not {}", *value));
+      return config_error(fmt::format("'log_all' should either be 'true' or 'false', not {}", *value));
     if (const std::string* value = take("enabled"); value && !is_boolean(*value))
-      return config(fmt::format("enabled should either be 'true' or 'false', not {}", *value));
+      return config_error(fmt::format("enabled should either be 'true' or 'false', not {}", *value));
     take("only_purge_repaired_tombstones");
     take("provide_overlapping_tombstones");
     return {};
@@ -69,16 +67,17 @@ class Checker {
     if (const std::string* value = take("min_sstable_size")) {
       int64_t size = 0;
       if (!parse_int64(*value, size)) return not_an_integer(*value, "min_sstable_size");
-      if (size < 0) return config(fmt::format("min_sstable_size must be non negative: {}", size));
+      if (size < 0) return config_error(fmt::format("min_sstable_size must be non negative: {}", size));
     }
     double low = 0.5, high = 1.5;
     if (const std::string* value = take("bucket_low"); value && !parse_double(*value, low))
-      return config(fmt::format("{} is not a parsable float for bucket_low", *value));
+      return config_error(fmt::format("{} is not a parsable float for bucket_low", *value));
     if (const std::string* value = take("bucket_high"); value && !parse_double(*value, high))
-      return config(fmt::format("{} is not a parsable float for bucket_high", *value));
+      return config_error(fmt::format("{} is not a parsable float for bucket_high", *value));
     if (high <= low) {
-      return config(fmt::format("bucket_high value ({}) is less than or equal to the bucket_low value ({})",
-                                types::format_double(high), types::format_double(low)));
+      return config_error(
+          fmt::format("bucket_high value ({}) is less than or equal to the bucket_low value ({})",
+                      types::format_double(high), types::format_double(low)));
     }
     return {};
   }
@@ -89,7 +88,7 @@ class Checker {
       int32_t number = 0;
       if (!value) continue;
       if (!parse_int32(*value, number)) return not_an_integer(*value, name);
-      if (number < 1) return config(fmt::format("{} must be larger than 0, but was {}", name, number));
+      if (number < 1) return config_error(fmt::format("{} must be larger than 0, but was {}", name, number));
     }
     take("single_sstable_uplevel");
     return size_tiered();
@@ -100,13 +99,14 @@ class Checker {
                                                            "NANOSECONDS"};
     static const std::set<std::string_view> windows = {"MINUTES", "HOURS", "DAYS"};
     if (const std::string* value = take("timestamp_resolution"); value && !resolutions.contains(*value))
-      return config(fmt::format("{} is not valid for timestamp_resolution", *value));
+      return config_error(fmt::format("{} is not valid for timestamp_resolution", *value));
     if (const std::string* value = take("compaction_window_unit"); value && !windows.contains(*value))
-      return config(fmt::format("{} is not valid for compaction_window_unit", *value));
+      return config_error(fmt::format("{} is not valid for compaction_window_unit", *value));
     if (const std::string* value = take("compaction_window_size")) {
       int32_t size = 0;
       if (!parse_int32(*value, size)) return not_an_integer(*value, "compaction_window_size");
-      if (size < 1) return config(fmt::format("{} must be greater than 1 for compaction_window_size", size));
+      if (size < 1)
+        return config_error(fmt::format("{} must be greater than 1 for compaction_window_size", size));
     }
     SIBYL_TRY(expiration());
     return size_tiered();
@@ -121,7 +121,8 @@ class Checker {
       int32_t count = 0;
       if (!parse_int32(*value, count)) return not_an_integer(*value, "base_shard_count");
       if (count <= 0)
-        return config(fmt::format("Invalid configuration, base_shard_count should be positive: {}", count));
+        return config_error(
+            fmt::format("Invalid configuration, base_shard_count should be positive: {}", count));
     }
     for (const char* name : {"sstable_growth", "max_sstables_to_compact", "overlap_inclusion_method"})
       take(name);
@@ -139,7 +140,7 @@ class Checker {
     for (const auto& [name, value] : options_)
       if (!known_.contains(name)) unknown += (unknown.empty() ? "" : ", ") + name;
     if (unknown.empty()) return {};
-    return config(fmt::format("Properties specified [{}] are not understood by {}", unknown, strategy));
+    return config_error(fmt::format("Properties specified [{}] are not understood by {}", unknown, strategy));
   }
 
  private:
@@ -155,10 +156,10 @@ class Checker {
       int64_t frequency = 0;
       if (!parse_int64(*value, frequency)) return not_an_integer(*value, frequency_name);
       if (frequency < 0)
-        return config(fmt::format("{} must not be negative, but was {}", frequency_name, frequency));
+        return config_error(fmt::format("{} must not be negative, but was {}", frequency_name, frequency));
     }
     if (const std::string* value = take("unsafe_aggressive_sstable_expiration"); value && !is_boolean(*value))
-      return config(
+      return config_error(
           fmt::format("unsafe_aggressive_sstable_expiration is not 'true' or 'false' ({})", *value));
     return {};
   }
@@ -174,7 +175,8 @@ class Checker {
       if (!digits.empty() && std::string_view("LT+-").find(digits.front()) != std::string_view::npos)
         digits.remove_prefix(1);
       if (part != "N" && !is_numeric(std::string(digits)))
-        return config(fmt::format("Scaling parameter {} must match N|L[0-9]+|T[0-9]+|[+-]?[0-9]+", part));
+        return config_error(
+            fmt::format("Scaling parameter {} must match N|L[0-9]+|T[0-9]+|[+-]?[0-9]+", part));
       begin = comma + 1;
     }
     return {};
@@ -185,7 +187,7 @@ class Checker {
     constexpr double mebibyte = 1024.0 * 1024.0;
     std::string_view rest = text;
     if (!rest.ends_with('B'))
-      return config(
+      return config_error(
           fmt::format("{} {} is not a valid size in bytes: {} does not end in unit B", name, text, text));
     rest.remove_suffix(1);
     if (rest.ends_with('i')) rest.remove_suffix(1);
@@ -197,9 +199,9 @@ class Checker {
     }
     double number = 0;
     if (!parse_double(rest, number))
-      return config(fmt::format("{} {} is not a valid size in bytes: {}", name, text, text));
+      return config_error(fmt::format("{} {} is not a valid size in bytes: {}", name, text, text));
     if (name == "target_sstable_size" && number * scale < mebibyte)
-      return config(fmt::format("{} {} is not acceptable, size must be at least 1.000MiB", name, text));
+      return config_error(fmt::format("{} {} is not acceptable, size must be at least 1.000MiB", name, text));
     return {};
   }
 
@@ -218,21 +220,22 @@ base::Status check_thresholds(const OptionMap& options) {
   for (const char* name : {"min_threshold", "max_threshold"}) {
     auto found = options.find(name);
     if (found != options.end() && !is_numeric(found->second)) {
-      return config(fmt::format("Invalid value {} for '{}' compaction sub-option - must be an integer",
-                                found->second, name));
+      return config_error(fmt::format("Invalid value {} for '{}' compaction sub-option - must be an integer",
+                                      found->second, name));
     }
   }
   const int64_t low = threshold_of(options, "min_threshold", 4);
   const int64_t high = threshold_of(options, "max_threshold", 32);
   if (low <= 0 || high <= 0) {
-    return config(
+    return config_error(
         "Disabling compaction by setting compaction thresholds to 0 has been removed, set the compaction "
         "option "
         "'enabled' to false instead.");
   }
-  if (low <= 1) return config(fmt::format("Min compaction threshold cannot be less than 2 (got {})", low));
+  if (low <= 1)
+    return config_error(fmt::format("Min compaction threshold cannot be less than 2 (got {})", low));
   if (low > high) {
-    return config(fmt::format(
+    return config_error(fmt::format(
         "Min compaction threshold (got {}) cannot be greater than max compaction threshold (got {})", low,
         high));
   }
@@ -247,18 +250,19 @@ base::Result<OptionMap> read_compaction(const OptionMap& given) {
       "UnifiedCompactionStrategy"};
   OptionMap options = given;
   auto found = options.find("class");
-  if (found == options.end()) return config("Missing sub-option 'class' for the 'compaction' option");
+  if (found == options.end()) return config_error("Missing sub-option 'class' for the 'compaction' option");
   std::string name = found->second;
-  if (name.find('.') == std::string::npos) name.insert(0, package);
-  if (!name.starts_with(package) || !strategies.contains(std::string_view(name).substr(package.size())))
-    return config(fmt::format("Unable to find compaction strategy class '{}'", name));
+  if (name.find('.') == std::string::npos) name.insert(0, compaction_package);
+  if (!name.starts_with(compaction_package) ||
+      !strategies.contains(std::string_view(name).substr(compaction_package.size())))
+    return config_error(fmt::format("Unable to find compaction strategy class '{}'", name));
   found->second = name;
 
   if (auto tombstones = options.find("provide_overlapping_tombstones"); tombstones != options.end()) {
     std::string value = tombstones->second;
     for (char& c : value) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
     if (value != "NONE" && value != "ROW" && value != "CELL") {
-      return config(
+      return config_error(
           fmt::format("Invalid value {} for 'provide_overlapping_tombstones' compaction sub-option - must be "
                       "one of the following "
                       "[NONE, ROW, CELL].",
@@ -273,7 +277,7 @@ base::Result<OptionMap> read_compaction(const OptionMap& given) {
 }
 
 base::Status check_compaction(const OptionMap& compaction) {
-  const std::string strategy = compaction.at("class").substr(package.size());
+  const std::string strategy = compaction.at("class").substr(compaction_package.size());
   Checker checker(compaction);
   SIBYL_TRY(checker.common());
   if (strategy == "UnifiedCompactionStrategy") {

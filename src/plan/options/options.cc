@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "plan/options/option_text.h"
 #include "types/literals/literal.h"
 #include "types/print.h"
 
@@ -21,17 +22,8 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-std::string upper(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-  return out;
-}
-
 std::unexpected<base::Error> syntax(std::string message) {
   return base::fail(ErrorCode::syntax, std::move(message));
-}
-std::unexpected<base::Error> config(std::string message) {
-  return base::fail(ErrorCode::config, std::move(message));
 }
 
 base::Status read_scalars(const PropertySet& properties, schema::TableOptions& options) {
@@ -78,7 +70,7 @@ base::Status read_policies(const PropertySet& properties, schema::TableOptions& 
   SIBYL_ASSIGN(auto memtable, properties.text("memtable"));
   if (memtable) {
     if (*memtable != "default" && *memtable != "skiplist" && *memtable != "trie")
-      return config(fmt::format("Memtable configuration \"{}\" not found.", *memtable));
+      return config_error(fmt::format("Memtable configuration \"{}\" not found.", *memtable));
     options.memtable = *memtable;
   }
   SIBYL_ASSIGN(auto speculative_retry, properties.text("speculative_retry"));
@@ -91,9 +83,9 @@ base::Status read_policies(const PropertySet& properties, schema::TableOptions& 
   }
   SIBYL_ASSIGN(auto read_repair, properties.text("read_repair"));
   if (read_repair) {
-    options.read_repair = upper(*read_repair);
+    options.read_repair = in_upper_case(*read_repair);
     if (options.read_repair != "NONE" && options.read_repair != "BLOCKING")
-      return config(fmt::format(
+      return config_error(fmt::format(
           "Invalid value {} for option 'read_repair': only 'NONE' and 'BLOCKING' are allowed", *read_repair));
   }
   return {};
@@ -211,27 +203,27 @@ base::Status check_table_options(const PropertySet& properties, const schema::Ta
   SIBYL_TRY(properties.check_known(table_property_names()));
   SIBYL_TRY(check_compaction(options.compaction));
   if (options.bloom_filter_fp_chance <= 6.71e-5 || options.bloom_filter_fp_chance > 1) {
-    return config(fmt::format(
+    return config_error(fmt::format(
         "bloom_filter_fp_chance must be larger than 6.71E-5 and less than or equal to 1.0 (got {})",
         types::format_double(options.bloom_filter_fp_chance)));
   }
   if (options.crc_check_chance < 0 || options.crc_check_chance > 1) {
-    return config(fmt::format(
+    return config_error(fmt::format(
         "crc_check_chance must be larger than or equal to 0 and smaller than or equal to 1.0 (got {})",
         types::format_double(options.crc_check_chance)));
   }
   const auto at_least = [](const char* name, int32_t value, int32_t least) -> base::Status {
     if (value >= least) return {};
-    return config(fmt::format("{} must be greater than or equal to {} (got {})", name, least, value));
+    return config_error(fmt::format("{} must be greater than or equal to {} (got {})", name, least, value));
   };
   SIBYL_TRY(at_least("default_time_to_live", options.default_time_to_live, 0));
   if (options.default_time_to_live > max_time_to_live)
-    return config(fmt::format("default_time_to_live must be less than or equal to {} (got {})",
-                              max_time_to_live, options.default_time_to_live));
+    return config_error(fmt::format("default_time_to_live must be less than or equal to {} (got {})",
+                                    max_time_to_live, options.default_time_to_live));
   SIBYL_TRY(at_least("gc_grace_seconds", options.gc_grace_seconds, 0));
   SIBYL_TRY(at_least("min_index_interval", options.min_index_interval, 1));
   if (options.max_index_interval < options.min_index_interval)
-    return config(
+    return config_error(
         fmt::format("max_index_interval must be greater than or equal to min_index_interval ({}) (got {})",
                     options.min_index_interval, options.max_index_interval));
   return at_least("memtable_flush_period_in_ms", options.memtable_flush_period_in_ms, 0);
@@ -241,7 +233,7 @@ base::Result<std::optional<base::Bytes>> read_table_id(const PropertySet& proper
   SIBYL_ASSIGN(auto text, properties.text("id"));
   if (!text) return std::nullopt;
   base::Bytes id;
-  if (!types::parse_uuid(*text, id)) return config("Invalid table id");
+  if (!types::parse_uuid(*text, id)) return config_error("Invalid table id");
   return id;
 }
 

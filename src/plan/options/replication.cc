@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "plan/options/option_text.h"
 #include "plan/options/options.h"
 
 namespace sibyl::plan {
@@ -15,10 +16,6 @@ constexpr const char* network_strategy = "org.apache.cassandra.locator.NetworkTo
 constexpr const char* replication_factor = "replication_factor";
 constexpr int32_t nodes = 1;
 
-std::unexpected<base::Error> config(std::string message) {
-  return base::fail(ErrorCode::config, std::move(message));
-}
-
 base::Result<std::string> strategy_class(const std::string& name) {
   const std::string full =
       name.find('.') == std::string::npos ? "org.apache.cassandra.locator." + name : name;
@@ -26,26 +23,27 @@ base::Result<std::string> strategy_class(const std::string& name) {
   if (full == "org.apache.cassandra.locator.LocalStrategy")
     return base::invalid("Unable to use given strategy class: LocalStrategy is reserved for internal use.");
   if (full == "org.apache.cassandra.locator.OldNetworkTopologyStrategy") {
-    return config(
+    return config_error(
         "The support for the OldNetworkTopologyStrategy has been removed in C* version 4.0. The keyspace "
         "strategy "
         "should be switch to NetworkTopologyStrategy");
   }
-  return config(fmt::format("Unable to find replication strategy class '{}'", full));
+  return config_error(fmt::format("Unable to find replication strategy class '{}'", full));
 }
 
 base::Result<int32_t> factor_of(const std::string& text) {
   const size_t slash = text.find('/');
   int32_t factor = 0;
   if (!parse_int32(text.substr(0, slash), factor))
-    return config(fmt::format("For input string: \"{}\"", text.substr(0, slash)));
+    return config_error(fmt::format("For input string: \"{}\"", text.substr(0, slash)));
   if (slash != std::string::npos) {
     int32_t transient = 0;
     if (!parse_int32(text.substr(slash + 1), transient))
-      return config(fmt::format("For input string: \"{}\"", text.substr(slash + 1)));
-    if (transient != 0) return config("Transient replication is not enabled on this node");
+      return config_error(fmt::format("For input string: \"{}\"", text.substr(slash + 1)));
+    if (transient != 0) return config_error("Transient replication is not enabled on this node");
   }
-  if (factor < 0) return config(fmt::format("Replication factor must be non-negative, found {}", factor));
+  if (factor < 0)
+    return config_error(fmt::format("Replication factor must be non-negative, found {}", factor));
   return factor;
 }
 
@@ -88,12 +86,12 @@ base::Result<OptionMap> read_replication(const std::string& keyspace, const Opti
     options.emplace(replication_factor, old_factor == before.end() ? "1" : old_factor->second);
   }
   if (is_network && options.empty())
-    return config("Configuration for at least one datacenter must be present");
+    return config_error("Configuration for at least one datacenter must be present");
   const std::string expected = is_network ? datacenter : replication_factor;
   for (const auto& [name, value] : options) {
     if (name != expected)
-      return config(fmt::format("Unrecognized strategy option {{{}}} passed to {} for keyspace {}", name,
-                                simple_name(full_name), keyspace));
+      return config_error(fmt::format("Unrecognized strategy option {{{}}} passed to {} for keyspace {}",
+                                      name, simple_name(full_name), keyspace));
   }
   SIBYL_ASSIGN(const int32_t factor, factor_of(options.at(expected)));
   if (factor > nodes) {

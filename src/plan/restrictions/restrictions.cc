@@ -25,12 +25,6 @@ const char* statement_name(Purpose purpose) {
   return "";
 }
 
-std::string listed(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
-
 // Stores a restriction at the positions of its columns, merging it with existing ones.
 base::Status place(std::vector<RestrictionPtr>& by_position, const RestrictionPtr& added) {
   std::vector<RestrictionPtr> existing;
@@ -121,7 +115,7 @@ base::Status BoundRestrictions::finish_partition(Purpose purpose, bool may_filte
       return invalid(fmt::format("The token function cannot be used in WHERE clauses for {} statements",
                                  statement_name(purpose)));
     if (!missing.empty())
-      return invalid(fmt::format("Some partition key parts are missing: {}", listed(missing)));
+      return invalid(fmt::format("Some partition key parts are missing: {}", fmt::join(missing, ", ")));
     if (has_slice)
       return invalid(
           fmt::format("Only EQ and IN relation are supported on the partition key (unless you use the "
@@ -173,7 +167,7 @@ base::Status BoundRestrictions::finish_clustering(Purpose purpose, bool allow_fi
     for (size_t i = 0; i < clustering_.size(); ++i)
       if (clustering_[i] == nullptr) missing.push_back(table_->clustering(i).name);
     if (!only_static && !missing.empty())
-      return invalid(fmt::format("Some clustering keys are missing: {}", listed(missing)));
+      return invalid(fmt::format("Some clustering keys are missing: {}", fmt::join(missing, ", ")));
     return {};
   }
   const bool filtered = clustering_needs_filtering();
@@ -214,7 +208,7 @@ base::Status BoundRestrictions::finish_others(Purpose purpose, bool may_filter) 
     filters_.push_back(restriction);
   }
   if (purpose != Purpose::select)
-    return invalid(fmt::format("Non PRIMARY KEY columns found in where clause: {} ", listed(names)));
+    return invalid(fmt::format("Non PRIMARY KEY columns found in where clause: {} ", fmt::join(names, ", ")));
   needs_filtering_ = true;
   uses_index_ = has_index_;
   if (!may_filter && !has_index_) return base::fail(filtering_refused());

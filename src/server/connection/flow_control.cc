@@ -4,15 +4,9 @@
 
 #include <utility>
 
+#include "server/connection/overloaded.h"
+
 namespace sibyl::server {
-
-namespace {
-
-base::Error overloaded(std::string why) {
-  return base::Error(base::ErrorCode::overloaded, std::move(why));
-}
-
-}  // namespace
 
 bool FlowControl::is_over_limit(size_t unsent, size_t divisor) {
   const size_t held = unsent + backlog_.waiting();

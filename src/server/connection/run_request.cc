@@ -7,6 +7,7 @@
 #include "base/contain.h"
 #include "server/connection/connection.h"
 #include "server/connection/decode_request.h"
+#include "server/connection/overloaded.h"
 #include "server/reactor.h"
 #include "server/scheduling/pressure.h"
 
@@ -86,10 +87,6 @@ void execute_now(InFlightRequest& request) {
   } else if (!status) {
     shared.request_log.log_exception(status.error());
   }
-}
-
-base::Error overloaded(std::string why) {
-  return base::Error(base::ErrorCode::overloaded, std::move(why));
 }
 
 // Reads of system tables do not count as long: they are small, and drivers read them when they connect.

@@ -30,7 +30,7 @@ namespace json = boost::json;
 using base::File;
 
 constexpr const char* socket_name = "control.sock";
-constexpr size_t max_request_bytes = 64 << 10;
+constexpr size_t max_control_bytes = 64 << 10;
 constexpr size_t max_answer_bytes = 64 << 20;
 constexpr size_t max_callers = 16;
 constexpr time_t caller_timeout_seconds = 10;  // for sending the request, and for reading the response
@@ -165,7 +165,7 @@ void Control::Impl::accept() {
     caller.thread = std::thread([this, &caller] {
       (void)base::contain([&] {
         std::string line;
-        if (receive_line(caller.socket.number(), max_request_bytes, line))
+        if (receive_line(caller.socket.number(), max_control_bytes, line))
           (void)send_line(caller.socket.number(), answer_safely(line));
       });
       ::shutdown(caller.socket.number(), SHUT_RDWR);

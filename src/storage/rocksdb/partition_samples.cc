@@ -13,7 +13,7 @@
 namespace sibyl::storage::rocksdb {
 namespace {
 
-constexpr const char* property_name = "sibyl.partition_samples";
+constexpr const char* samples_property = "sibyl.partition_samples";
 constexpr char format_version = 1;
 constexpr size_t table_id_size = 4;
 constexpr size_t token_end = 12;
@@ -89,7 +89,7 @@ class SampleCollector final : public ::rocksdb::TablePropertiesCollector {
       base::append_big_endian(encoded, span.last);
       sample.append_to(encoded);
     }
-    properties->emplace(property_name, std::move(encoded));
+    properties->emplace(samples_property, std::move(encoded));
     return ::rocksdb::Status::OK();
   }
   ::rocksdb::UserCollectedProperties GetReadableProperties() const override { return {}; }
@@ -230,7 +230,7 @@ Pieces read_files(::rocksdb::DB& database, const std::unordered_set<uint32_t>& w
   ::rocksdb::LiveFileMetaData gone;  // deleted concurrently; its first and last key are unknown
   gone.largestkey.assign(64, '\xff');
   for (const auto& [name, of_file] : properties) {
-    const auto found = of_file->user_collected_properties.find(property_name);
+    const auto found = of_file->user_collected_properties.find(samples_property);
     const auto file = files.find(name);
     if (found != of_file->user_collected_properties.end())
       read_file(found->second, file != files.end() ? file->second : gone, wanted, pieces);
@@ -292,7 +292,7 @@ std::set<uint32_t> ErasedTables::only_in_memory(uint64_t flushed) {
 
 std::map<uint32_t, uint64_t> tables_erased_in(const ::rocksdb::UserCollectedProperties& properties) {
   std::map<uint32_t, uint64_t> tables;
-  const auto found = properties.find(property_name);
+  const auto found = properties.find(samples_property);
   if (found == properties.end()) return tables;
   const BytesView encoded = found->second;
   if (encoded.empty() || encoded.front() != format_version) return tables;

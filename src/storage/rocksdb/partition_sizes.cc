@@ -10,7 +10,7 @@
 namespace sibyl::storage::rocksdb {
 namespace {
 
-constexpr const char* property_name = "sibyl.largest_partitions";
+constexpr const char* sizes_property = "sibyl.largest_partitions";
 
 // Receives the records of one file in order, so the records of a partition are consecutive.
 class PartitionSizes final : public ::rocksdb::TablePropertiesCollector {
@@ -39,7 +39,7 @@ class PartitionSizes final : public ::rocksdb::TablePropertiesCollector {
       base::append_big_endian(encoded, table);
       base::append_big_endian(encoded, bytes);
     }
-    properties->emplace(property_name, std::move(encoded));
+    properties->emplace(sizes_property, std::move(encoded));
     write_partition_record_tables(with_partition_records_, *properties);
     return ::rocksdb::Status::OK();
   }
@@ -98,7 +98,7 @@ std::shared_ptr<::rocksdb::TablePropertiesCollectorFactory> make_partition_sizes
 
 void add_largest_partitions(const ::rocksdb::UserCollectedProperties& properties,
                             LargestPartitions& largest) {
-  const auto found = properties.find(property_name);
+  const auto found = properties.find(sizes_property);
   if (found == properties.end()) return;
   constexpr size_t entry = sizeof(uint32_t) + sizeof(uint64_t);
   for (BytesView rest = found->second; rest.size() >= entry; rest.remove_prefix(entry)) {

@@ -65,9 +65,10 @@ class RecoverableFile : public ::rocksdb::FSWritableFileOwnerWrapper {
   }
 };
 
-class ManifestFile final : public RecoverableFile {
+class RecoverableManifest final : public RecoverableFile {
  public:
-  ManifestFile(std::unique_ptr<::rocksdb::FSWritableFile> file, uint64_t number, ManifestObserver& observer)
+  RecoverableManifest(std::unique_ptr<::rocksdb::FSWritableFile> file, uint64_t number,
+                      ManifestObserver& observer)
       : RecoverableFile(std::move(file)), number_(number), observer_(observer) {
     observer_.begun(number_);
   }
@@ -124,7 +125,7 @@ class RecoverableFileSystem final : public ::rocksdb::FileSystemWrapper {
     auto status = recoverable(FileSystemWrapper::NewWritableFile(name, options, result, context));
     if (!status.ok()) return status;
     if (const uint64_t manifest = manifest_number(name); manifest != 0)
-      *result = std::make_unique<ManifestFile>(std::move(*result), manifest, manifests_);
+      *result = std::make_unique<RecoverableManifest>(std::move(*result), manifest, manifests_);
     else
       *result = std::make_unique<RecoverableFile>(std::move(*result));
     return status;

@@ -16,21 +16,21 @@ namespace {
 constexpr size_t table_id_size = 4, token_end = 12;
 
 // Keys of equal prefixes have equal ids, and ids are in the order of their keys.
-uint32_t table_id_of(BytesView key) {
+uint32_t padded_table_id(BytesView key) {
   std::array<char, table_id_size> first{};
   std::copy_n(key.begin(), std::min(key.size(), first.size()), first.begin());
   return base::read_big_endian<uint32_t>(BytesView(first.data(), first.size()));
 }
 
 bool is_of_table(BytesView key) {
-  return key.size() > token_end && table_id_of(key) >= PurgePolicy::first_table_id;
+  return key.size() > token_end && padded_table_id(key) >= PurgePolicy::first_table_id;
 }
 
 // The token is a hash of the partition key.
 uint16_t deletion_slot_of(BytesView key) {
   constexpr uint64_t spread = 0x9e3779b97f4a7c15;
   const auto token = base::read_big_endian<uint64_t>(key.substr(table_id_size));
-  return static_cast<uint16_t>((token + table_id_of(key) * spread) >> 16);
+  return static_cast<uint16_t>((token + padded_table_id(key) * spread) >> 16);
 }
 
 bool is_partition_record(BytesView key) {
@@ -76,7 +76,7 @@ RowCache::Observation RowCache::observe(BytesView key) const {
   if (!is_of_table(key)) return observed;
   observed.hash = std::hash<BytesView>{}(key);
   observed.deletion_slot = deletion_slot_of(key);
-  observed.table_slot = static_cast<uint16_t>(table_id_of(key) % table_slots);
+  observed.table_slot = static_cast<uint16_t>(padded_table_id(key) % table_slots);
   observed.version = version_of(observed.hash).load(std::memory_order_acquire);
   const uint64_t deletions = deletion_epochs_[observed.deletion_slot].load(std::memory_order_acquire);
   const uint64_t table = table_epochs_[observed.table_slot].load(std::memory_order_acquire);
@@ -155,7 +155,7 @@ void RowCache::add(const WriteSet& writes) {
   for (const WriteSet::Operation& operation : writes.operations()) {
     if (operation.action == WriteSet::Action::erase_range) {
       if (operation.key < operation.value)
-        erased_.push_back({table_id_of(operation.key), table_id_of(operation.value)});
+        erased_.push_back({padded_table_id(operation.key), padded_table_id(operation.value)});
     } else if (is_of_table(operation.key)) {
       const bool deletes = row::is_perishable(operation.value) && is_partition_record(operation.key) &&
                            deletes_rows(operation.value);

@@ -8,6 +8,8 @@
 
 namespace sibyl::storage::rocksdb {
 
+inline constexpr size_t key_trailer_size = 8;  // sequence number and type, at the end of internal keys
+
 // REQUIRES: at least sizeof(Unsigned) bytes at `at`.
 template <typename Unsigned>
 Unsigned take_fixed(const char* at) {

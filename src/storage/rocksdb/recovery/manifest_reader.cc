@@ -34,7 +34,6 @@ enum Tag : uint32_t {
   ignorable = 1 << 13,  // a tag with this bit is followed by sized bytes
 };
 constexpr uint32_t last_custom_field = 1;
-constexpr size_t key_trailer_size = 8;
 
 }  // namespace
 

@@ -26,7 +26,7 @@ void change_byte(const std::string& path, size_t at) {
   file.put(changed);
 }
 
-void write_file(const std::string& path, const Bytes& bytes) {
+void replace_file(const std::string& path, const Bytes& bytes) {
   fs::remove(path);
   std::ofstream(path, std::ios::binary) << bytes;
 }
@@ -170,7 +170,7 @@ TEST_F(DamagedStore, GroupsAroundDamageInTheLogAreSaved) {
 
 TEST_F(DamagedStore, RefusesExistingDataAndStoresInUse) {
   fs::create_directories(to_);
-  write_file(to_ + "/thesis.txt", "years of work");
+  replace_file(to_ + "/thesis.txt", "years of work");
   EXPECT_FALSE(salvage(data_, to_).has_value());
   EXPECT_EQ(*base::read_file(to_ + "/thesis.txt"), "years of work");
   const auto store = opened(data_);

@@ -24,7 +24,6 @@ using base::BytesView;
 constexpr size_t trailer_size = 5;  // compression type u8, checksum u32
 constexpr size_t footer_size = 53;
 constexpr uint64_t footer_magic = 0x88e241b785f4cff7;
-constexpr size_t key_trailer_size = 8;
 constexpr size_t max_block_size = 64 << 20;
 // Maximum length of a block whose end is searched for, and maximum distance to search for the next block.
 constexpr size_t max_searched = 64 << 10;

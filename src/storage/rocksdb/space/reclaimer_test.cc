@@ -5,7 +5,7 @@
 namespace sibyl::storage::rocksdb {
 namespace {
 
-constexpr uint32_t kept = 1100, erased = 1101;
+constexpr uint32_t kept_table = 1100, erased_table = 1101;
 constexpr int records = 500;
 constexpr uint64_t table_bytes = records * test_record_bytes;
 
@@ -16,8 +16,8 @@ class ReclaimerTest : public testing::Test {
     options_.write_buffer_bytes = 2 << 20;
     open();
     for (int i = 0; i < records; ++i) {
-      ASSERT_TRUE(write_record(*store_, kept, i).has_value());
-      ASSERT_TRUE(write_record(*store_, erased, i).has_value());
+      ASSERT_TRUE(write_record(*store_, kept_table, i).has_value());
+      ASSERT_TRUE(write_record(*store_, erased_table, i).has_value());
     }
     ASSERT_TRUE(store_->flush().has_value());
     ASSERT_GT(file_bytes(*store_), 2 * table_bytes);
@@ -26,7 +26,7 @@ class ReclaimerTest : public testing::Test {
     store_.reset();
     store_ = opened(directory_.path(), options_);
     ASSERT_NE(store_, nullptr);
-    set_tables(*store_, {kept, erased});
+    set_tables(*store_, {kept_table, erased_table});
   }
   bool is_freed() {
     return becomes_true([this] { return file_bytes(*store_) < table_bytes * 5 / 4; });
@@ -49,60 +49,60 @@ class ReclaimerTest : public testing::Test {
 };
 
 TEST_F(ReclaimerTest, FreesADroppedTableInSharedFiles) {
-  ASSERT_TRUE(erase_table(*store_, erased).has_value());
-  set_tables(*store_, {kept});
+  ASSERT_TRUE(erase_table(*store_, erased_table).has_value());
+  set_tables(*store_, {kept_table});
   EXPECT_TRUE(is_freed()) << file_bytes(*store_);
-  expect(kept, 0, records, true);
+  expect(kept_table, 0, records, true);
   open();
-  expect(kept, 0, records, true);
+  expect(kept_table, 0, records, true);
 }
 
 TEST_F(ReclaimerTest, KeepsWhatIsWrittenAfterTruncate) {
   ASSERT_TRUE(store_->compact({}, {}).has_value());
-  ASSERT_TRUE(erase_table(*store_, erased).has_value());
-  for (int i = 0; i < 50; ++i) ASSERT_TRUE(write_record(*store_, erased, records / 2 + i).has_value());
+  ASSERT_TRUE(erase_table(*store_, erased_table).has_value());
+  for (int i = 0; i < 50; ++i) ASSERT_TRUE(write_record(*store_, erased_table, records / 2 + i).has_value());
   ASSERT_TRUE(store_->flush().has_value());
-  ASSERT_TRUE(store_->compact(row::table_begin(erased), row::table_end(erased)).has_value());
+  ASSERT_TRUE(store_->compact(row::table_begin(erased_table), row::table_end(erased_table)).has_value());
   EXPECT_TRUE(is_freed()) << file_bytes(*store_);
-  expect(kept, 0, records, true);
-  expect(erased, 0, records / 2, false);
-  expect(erased, records / 2, records / 2 + 50, true);
+  expect(kept_table, 0, records, true);
+  expect(erased_table, 0, records / 2, false);
+  expect(erased_table, records / 2, records / 2 + 50, true);
   open();
-  expect(erased, records / 2, records / 2 + 50, true);
+  expect(erased_table, records / 2, records / 2 + 50, true);
 }
 
 // The erasure is in a file and no longer in the log.
 TEST_F(ReclaimerTest, IsResumedWhenTheStoreIsOpened) {
-  ASSERT_TRUE(erase_table(*store_, erased).has_value());
-  ASSERT_TRUE(write_record(*store_, erased, records).has_value());
+  ASSERT_TRUE(erase_table(*store_, erased_table).has_value());
+  ASSERT_TRUE(write_record(*store_, erased_table, records).has_value());
   open();
   ASSERT_GT(file_bytes(*store_), 2 * table_bytes) << "freed before the store was closed";
   EXPECT_TRUE(is_freed()) << file_bytes(*store_);
-  expect(kept, 0, records, true);
-  expect(erased, 0, records, false);
-  expect(erased, records, records + 1, true);
+  expect(kept_table, 0, records, true);
+  expect(erased_table, 0, records, false);
+  expect(erased_table, records, records + 1, true);
 }
 
 TEST_F(ReclaimerTest, FreesATableThatWasDroppedBeforeTheStoreWasOpened) {
-  ASSERT_TRUE(erase_table(*store_, erased).has_value());
+  ASSERT_TRUE(erase_table(*store_, erased_table).has_value());
   store_.reset();
   store_ = opened(directory_.path(), options_);
   ASSERT_NE(store_, nullptr);
-  set_tables(*store_, {kept});
+  set_tables(*store_, {kept_table});
   EXPECT_TRUE(is_freed()) << file_bytes(*store_);
-  expect(kept, 0, records, true);
+  expect(kept_table, 0, records, true);
 }
 
 TEST_F(ReclaimerTest, WaitsForReadersThatSeeTheTable) {
   const auto count = [](const Snapshot& snapshot) {
-    const auto found = snapshot.iterate(row::table_begin(erased), row::table_end(erased));
+    const auto found = snapshot.iterate(row::table_begin(erased_table), row::table_end(erased_table));
     int records_seen = 0;
     for (found->seek_to_first(); found->valid(); found->next()) ++records_seen;
     EXPECT_TRUE(found->status().has_value());
     return records_seen;
   };
   auto snapshot = store_->snapshot();
-  ASSERT_TRUE(erase_table(*store_, erased).has_value());
+  ASSERT_TRUE(erase_table(*store_, erased_table).has_value());
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(2);
   while (std::chrono::steady_clock::now() < until) ASSERT_EQ(count(*snapshot), records);
   snapshot.reset();

@@ -15,7 +15,7 @@ namespace {
 
 using testing::MatchesRegex;
 
-constexpr uint32_t kept = 1100, junk = 1101;
+constexpr uint32_t watched = 1100, junk = 1101;
 
 class FullFileSystem : public testing::Test {
  protected:
@@ -33,17 +33,17 @@ class FullFileSystem : public testing::Test {
     store_.reset();
     store_ = opened(directory_.path() + "/data");
     ASSERT_NE(store_, nullptr);
-    set_tables(*store_, {kept, junk});
+    set_tables(*store_, {watched, junk});
   }
   // Writes until no write is accepted for a second, during which flushes happen.
   void fill() {
     auto last = std::chrono::steady_clock::now();
     for (int i = 0; std::chrono::steady_clock::now() < last + std::chrono::seconds(1); ++i) {
-      const uint32_t table = i % 10 == 0 ? kept : junk;
+      const uint32_t table = i % 10 == 0 ? watched : junk;
       const auto status = write_record(*store_, table, next_++);
       if (status) {
         last = std::chrono::steady_clock::now();
-        if (table == kept) acknowledged_.push_back(next_ - 1);
+        if (table == watched) acknowledged_.push_back(next_ - 1);
         continue;
       }
       refusal_ = status.error().message();
@@ -64,7 +64,7 @@ class FullFileSystem : public testing::Test {
   void expect_kept() {
     Bytes value;
     for (const int number : acknowledged_) {
-      const auto found = store_->get(test_key(kept, number), value);
+      const auto found = store_->get(test_key(watched, number), value);
       ASSERT_TRUE(found.has_value() && *found) << "lost " << number;
       ASSERT_EQ(value, test_value(number));
     }
@@ -97,9 +97,9 @@ TEST_F(FullFileSystem, CanBeOpenedAndEmptiedWhenFull) {
   ASSERT_NO_FATAL_FAILURE(fill_to_the_brim());
   open();
   expect_kept();
-  ASSERT_FALSE(write_record(*store_, kept, next_).has_value());
+  ASSERT_FALSE(write_record(*store_, watched, next_).has_value());
   WriteSet deletion;
-  deletion.erase(test_key(kept, acknowledged_.back()));
+  deletion.erase(test_key(watched, acknowledged_.back()));
   ASSERT_TRUE(store_->commit(std::move(deletion)).has_value());
   acknowledged_.pop_back();
   ASSERT_TRUE(erase_table(*store_, junk).has_value());
