@@ -2,12 +2,14 @@
 sibyl_command_sources(configuration_sources configuration log)
 add_library(sibyl_configuration STATIC ${configuration_sources})
 sibyl_precompile(sibyl_configuration command)
+sibyl_unity(sibyl_configuration)
 target_include_directories(sibyl_configuration PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
 target_link_libraries(sibyl_configuration PUBLIC sibyl_server PRIVATE yaml-cpp spdlog::spdlog CLI11::CLI11)
 
 if(SIBYL_TESTS)
   add_executable(configuration_test cli/configuration/configuration_test.cc cli/log/log_test.cc)
   sibyl_precompile(configuration_test test)
+  sibyl_unity(configuration_test)
   sibyl_optimise_lightly(configuration_test)
   target_link_libraries(configuration_test PRIVATE sibyl_source_path sibyl_configuration spdlog::spdlog Boost::json GTest::gmock
                         GTest::gtest_main RapidCheck::rapidcheck)
