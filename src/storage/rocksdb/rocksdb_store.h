@@ -32,9 +32,9 @@ enum class Durability : uint8_t {
 struct Options {
   Durability durability = Durability::synced;
   std::chrono::milliseconds sync_interval{10'000};
-  uint64_t block_cache_bytes = 32 << 20;  // includes index and filter blocks
-  uint64_t row_cache_bytes = 8 << 20;     // merged records for point reads; 0: none
-  uint64_t write_buffer_bytes = 16 << 20;
+  uint64_t block_cache_bytes = 32 << 20;   // includes index and filter blocks
+  uint64_t row_cache_bytes = 8 << 20;      // merged records for point reads; 0: none
+  uint64_t write_buffer_bytes = 16 << 20;  // flushed at once; up to three times as much is in memory
   uint64_t queue_bytes = 64 << 20;  // of waiting write sets; when full, commits are refused as overloaded
   // The clock for expiry. Must outlive the store. nullptr: the system clock.
   base::Clock* clock = nullptr;

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "base/contain.h"
+#include "storage/rocksdb/database_options.h"
 
 namespace sibyl::storage::rocksdb {
 namespace {
@@ -167,7 +168,8 @@ void SpaceKeeper::switch_compaction(bool on) {
 
 void SpaceKeeper::reset_write_buffer() {
   has_replay_buffer_ = false;
-  database_->SetOptions({{"write_buffer_size", std::to_string(options_.write_buffer_bytes)}})
+  database_
+      ->SetOptions({{"write_buffer_size", std::to_string(memory_table_bytes(options_.write_buffer_bytes))}})
       .PermitUncheckedError();
 }
 

@@ -39,7 +39,7 @@ namespace sibyl::storage::rocksdb {
 class SpaceKeeper {
  public:
   struct Options {
-    uint64_t write_buffer_bytes = 0;  // size of one memory table
+    uint64_t write_buffer_bytes = 0;  // flushed at once
     uint64_t log_segment_bytes = 0;
     uint64_t queue_bytes = 0;  // size of the commit queue
     bool automatic_compaction = true;
