@@ -15,7 +15,7 @@ class ConnectionTest : public testing::Test {
     server::Options options;
     options.port = 0;
     options.limits.linger_timeout = std::chrono::milliseconds(100);
-    auto started = server::Server::start(engine_, options);
+    auto started = server::Server::start(engine_.services(), options);
     ASSERT_TRUE(started) << started.error().message();
     server_ = std::move(*started);
   }

@@ -39,10 +39,10 @@ base::Error unavailable(Consistency consistency, int32_t required) {
 }
 
 base::Status check_replicas(const std::vector<schema::TablePtr>& tables, Consistency consistency,
-                            const Engine& engine) {
+                            const SchemaSource& schema_source) {
   if (consistency != Consistency::two && consistency != Consistency::three) return {};
   const int32_t required = consistency == Consistency::two ? 2 : 3;
-  const schema::SnapshotPtr schema = engine.schema();
+  const schema::SnapshotPtr schema = schema_source.schema();
   for (const schema::TablePtr& table : tables) {
     const schema::KeyspacePtr keyspace = schema->find_keyspace(table->keyspace);
     if (keyspace && !keyspace->is_virtual && replication_factor(*keyspace) < required)
@@ -52,9 +52,10 @@ base::Status check_replicas(const std::vector<schema::TablePtr>& tables, Consist
 }
 
 // EACH_QUORUM needs a strategy that knows datacenters. Cassandra checks this for conditional writes.
-base::Status check_datacenters(const plan::Prepared& plan, Consistency consistency, const Engine& engine) {
+base::Status check_datacenters(const plan::Prepared& plan, Consistency consistency,
+                               const SchemaSource& schema_source) {
   if (consistency != Consistency::each_quorum || !plan.profile.is_conditional) return {};
-  const schema::SnapshotPtr schema = engine.schema();
+  const schema::SnapshotPtr schema = schema_source.schema();
   for (const schema::TablePtr& table : plan.tables) {
     const schema::KeyspacePtr keyspace = schema->find_keyspace(table->keyspace);
     if (!keyspace || keyspace->is_virtual) continue;
@@ -82,25 +83,26 @@ base::Status guard_level(bool reads, Consistency consistency, const plan::Guardr
 
 }  // namespace
 
-base::Status check_request(const plan::Prepared& plan, const execute::Request& request, const Engine& engine,
-                           const plan::Guardrails& guardrails, std::vector<std::string>& warnings) {
+base::Status check_request(const plan::Prepared& plan, const execute::Request& request,
+                           const SchemaSource& schema_source, const plan::Guardrails& guardrails,
+                           std::vector<std::string>& warnings) {
   const bool reads = plan.profile.is_read();
   if (!reads && !plan.profile.is_write()) return {};
   SIBYL_TRY(guard_level(reads, request.consistency, guardrails, warnings));
   if (reads && request.page_size > 0)
     SIBYL_TRY(plan::guard(guardrails, plan::page_size_guard, request.page_size, plan.tables.front()->name,
                           warnings));
-  SIBYL_TRY(check_datacenters(plan, request.consistency, engine));
-  return check_replicas(plan.tables, request.consistency, engine);
+  SIBYL_TRY(check_datacenters(plan, request.consistency, schema_source));
+  return check_replicas(plan.tables, request.consistency, schema_source);
 }
 
 base::Status check_request(std::span<const execute::BatchItem> items, const execute::Request& request,
-                           const Engine& engine, const plan::Guardrails& guardrails,
+                           const SchemaSource& schema_source, const plan::Guardrails& guardrails,
                            std::vector<std::string>& warnings) {
   SIBYL_TRY(guard_level(false, request.consistency, guardrails, warnings));
   for (const execute::BatchItem& item : items) {
-    SIBYL_TRY(check_datacenters(*item.statement, request.consistency, engine));
-    SIBYL_TRY(check_replicas(item.statement->tables, request.consistency, engine));
+    SIBYL_TRY(check_datacenters(*item.statement, request.consistency, schema_source));
+    SIBYL_TRY(check_replicas(item.statement->tables, request.consistency, schema_source));
   }
   return {};
 }

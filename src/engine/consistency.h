@@ -4,7 +4,10 @@
 #include <span>
 
 #include "base/result.h"
-#include "engine/engine.h"
+#include "engine/schema_source.h"
+#include "execute/execute.h"
+#include "plan/guardrails.h"
+#include "plan/prepared.h"
 
 namespace sibyl::engine {
 
@@ -12,11 +15,12 @@ namespace sibyl::engine {
 // forbids the request. Guardrails that only warn add to `warnings`. A keyspace with a replication factor
 // above one is served by the single copy at every level that its factor could satisfy, so that an application
 // written for a cluster runs on one node. Reads the schema only for TWO and THREE.
-base::Status check_request(const plan::Prepared& plan, const execute::Request& request, const Engine& engine,
-                           const plan::Guardrails& guardrails, std::vector<std::string>& warnings);
+base::Status check_request(const plan::Prepared& plan, const execute::Request& request,
+                           const SchemaSource& schema_source, const plan::Guardrails& guardrails,
+                           std::vector<std::string>& warnings);
 // The same for a protocol BATCH.
 base::Status check_request(std::span<const execute::BatchItem> items, const execute::Request& request,
-                           const Engine& engine, const plan::Guardrails& guardrails,
+                           const SchemaSource& schema_source, const plan::Guardrails& guardrails,
                            std::vector<std::string>& warnings);
 
 }  // namespace sibyl::engine

@@ -69,16 +69,16 @@ TEST(PreparedStatements, StayWithinTheMemoryLimit) {
   const auto prepare = [&](size_t terms, char first, std::string_view term) {
     std::string text = "SELECT v FROM k.t WHERE k IN (" + std::string(1, first);
     for (size_t i = 1; i < terms; ++i) text.append(",").append(term);
-    return (*engine)->prepare(text + ")", "");
+    return (*engine)->planner().prepare(text + ")", "");
   };
   const size_t before = mallinfo2().uordblks;
   for (char i = '0'; i <= '9'; ++i) ASSERT_TRUE(prepare(40'000, i, i % 2 == 0 ? "1" : "?"));
   const size_t held = mallinfo2().uordblks - before;
   if (mallinfo2().uordblks == 0) GTEST_SKIP() << "what is allocated is not known here";
-  const auto statistics = (*engine)->statistics();
-  EXPECT_LE(statistics.prepared_bytes, 64u << 20);
-  EXPECT_GT(statistics.prepared_bytes, 32u << 20);
-  EXPECT_LE(held, statistics.prepared_bytes * 5 / 4);
+  const PreparedStatistics statistics = (*engine)->services().measurements.prepared();
+  EXPECT_LE(statistics.bytes, 64u << 20);
+  EXPECT_GT(statistics.bytes, 32u << 20);
+  EXPECT_LE(held, statistics.bytes * 5 / 4);
   const auto refused = prepare(200'000, '0', "1");
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message(), HasSubstr("is larger than allowed maximum of 32 MB: SELECT v"));

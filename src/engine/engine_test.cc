@@ -34,7 +34,7 @@ class TestClient {
     return result;
   }
   base::Result<ResultSet> run(std::string_view text) {
-    auto plan = engine_.plan_query(text, keyspace_);
+    auto plan = engine_.planner().plan_query(text, keyspace_);
     if (!plan) return base::fail(plan.error());
     return run(*plan);
   }
@@ -113,7 +113,8 @@ TEST_P(EngineTest, UseChecksTheKeyspace) {
 
 TEST_P(EngineTest, DefinitionsAnswerAndNotify) {
   std::vector<schema::Change> heard;
-  uint64_t token = engine_->subscribe([&](const schema::Change& change) { heard.push_back(change); });
+  uint64_t token =
+      engine_->schema_source().subscribe([&](const schema::Change& change) { heard.push_back(change); });
   base::Bytes version = engine_->schema()->version;
   auto result = client_->run(create_keyspace);
   ASSERT_TRUE(result.has_value());
@@ -132,7 +133,7 @@ TEST_P(EngineTest, DefinitionsAnswerAndNotify) {
   EXPECT_EQ(result->kind, ResultSet::Kind::nothing);
   EXPECT_EQ(engine_->schema()->version, version);
   EXPECT_EQ(heard.size(), 1u);
-  engine_->unsubscribe(token);
+  engine_->schema_source().unsubscribe(token);
   client_->must("CREATE TABLE ks.t (k int PRIMARY KEY)");
   EXPECT_EQ(heard.size(), 1u);
   EXPECT_EQ(client_->run(create_keyspace).error().code(), base::ErrorCode::already_exists);
@@ -166,31 +167,33 @@ TEST_P(EngineTest, ATableDroppedAndCreatedAgainIsEmpty) {
 TEST_P(EngineTest, StatementIdsAreCassandras) {
   make_table();
   // MD5 of keyspace and text, or of the text alone if every table is qualified.
-  EXPECT_EQ(base::to_hex(engine_->prepare("SELECT * FROM t WHERE k = ?", "ks")->id),
+  EXPECT_EQ(base::to_hex(engine_->planner().prepare("SELECT * FROM t WHERE k = ?", "ks")->id),
             "a19706c7d99afa8ca2cf81c196871f10");
-  EXPECT_EQ(engine_->prepare("SELECT * FROM ks.t", "ks")->id, engine_->prepare("SELECT * FROM ks.t", "")->id);
-  EXPECT_NE(engine_->prepare("SELECT * FROM t", "ks")->id, engine_->prepare("SELECT * FROM ks.t", "ks")->id);
+  EXPECT_EQ(engine_->planner().prepare("SELECT * FROM ks.t", "ks")->id,
+            engine_->planner().prepare("SELECT * FROM ks.t", "")->id);
+  EXPECT_NE(engine_->planner().prepare("SELECT * FROM t", "ks")->id,
+            engine_->planner().prepare("SELECT * FROM ks.t", "ks")->id);
 }
 
 TEST_P(EngineTest, RepeatedTextsAreNotPlannedAgain) {
   make_table();
   constexpr const char* text = "SELECT * FROM t WHERE k = 7";
-  auto first = engine_->plan_query(text, "ks");
-  auto second = engine_->plan_query(text, "ks");
-  auto third = engine_->plan_query(text, "ks");
+  auto first = engine_->planner().plan_query(text, "ks");
+  auto second = engine_->planner().plan_query(text, "ks");
+  auto third = engine_->planner().plan_query(text, "ks");
   EXPECT_EQ(*second, *third);
   client_->must("ALTER TABLE t ADD w int");
-  auto fourth = engine_->plan_query(text, "ks");
+  auto fourth = engine_->planner().plan_query(text, "ks");
   EXPECT_NE(*third, *fourth);
   EXPECT_EQ((*fourth)->result->columns.size(), 4u);
-  EXPECT_FALSE(engine_->plan_query(text, "").has_value());
+  EXPECT_FALSE(engine_->planner().plan_query(text, "").has_value());
 }
 
 TEST_P(EngineTest, ConcurrentDefinitionsFollowOneAnother) {
   make_table();
   constexpr int threads = 4, each = 10;
   std::atomic<int> changes{0}, failures{0};
-  engine_->subscribe([&](const schema::Change&) { ++changes; });
+  engine_->schema_source().subscribe([&](const schema::Change&) { ++changes; });
   std::vector<std::thread> running;
   for (int thread = 0; thread < threads; ++thread)
     running.emplace_back([&, thread] {
@@ -222,7 +225,7 @@ TEST_P(EngineTest, ConcurrentDefinitionsFollowOneAnother) {
 // --- System tables
 
 TEST_P(EngineTest, SystemLocal) {
-  engine_->set_endpoint("127.0.0.2", 19042);
+  engine_->server_tables().set_endpoint("127.0.0.2", 19042);
   EXPECT_THAT(
       client_->rows("SELECT key, bootstrapped, broadcast_address, broadcast_port, cluster_name, cql_version, "
                     "data_center, "
@@ -295,7 +298,7 @@ TEST_P(EngineTest, SystemKeyspacesDescribeThemselves) {
 TEST_P(EngineTest, TablesFilledWhenTheyAreRead) {
   make_table();
   client_->must("INSERT INTO t (k, c, v) VALUES (1, 1, 'x')");
-  ASSERT_TRUE(engine_->prepare("SELECT v FROM t WHERE k = ?", "ks").has_value());
+  ASSERT_TRUE(engine_->planner().prepare("SELECT v FROM t WHERE k = ?", "ks").has_value());
   EXPECT_THAT(client_->rows("SELECT logged_keyspace, query_string FROM system.prepared_statements"),
               ElementsAre("ks|SELECT v FROM t WHERE k = ?"));
   // The token of 1 is negative, so it is in the first of the two ranges.
@@ -306,7 +309,7 @@ TEST_P(EngineTest, TablesFilledWhenTheyAreRead) {
       ElementsAre("t|-9223372036854775808|0|1", "t|0|-9223372036854775808|0"));
   EXPECT_EQ(client_->rows("SELECT * FROM system.table_estimates").size(), 4u);
   EXPECT_THAT(client_->rows("SELECT * FROM system_views.clients"), IsEmpty());
-  engine_->set_clients([] {
+  engine_->server_tables().set_clients([] {
     engine::Client client;
     client.address = "127.0.0.1";
     client.port = 5000;
@@ -315,7 +318,7 @@ TEST_P(EngineTest, TablesFilledWhenTheyAreRead) {
   });
   EXPECT_THAT(client_->rows("SELECT address, port, driver_name FROM system_views.clients"),
               ElementsAre("127.0.0.1|5000|some driver"));
-  engine_->set_clients({});
+  engine_->server_tables().set_clients({});
   EXPECT_THAT(client_->rows("SELECT * FROM system_views.clients"), IsEmpty());
   EXPECT_THAT(client_->rows("SELECT value FROM system_views.settings WHERE name = 'commitlog_sync'"),
               ElementsAre("group"));

@@ -50,12 +50,12 @@ class LockWaits : public testing::Test {
   // Holds the lock of partition 1 until release().
   void hold(const std::string& text = "UPDATE t SET l[0] = 1 WHERE k = 1") {
     holder_ = std::thread([this, text] {
-      const auto plan = database.engine->plan_query(text, "e");
+      const auto plan = database.engine->planner().plan_query(text, "e");
       ASSERT_TRUE(plan);
       execute::Request request;
       request.interrupt = &blocker_;
       std::promise<bool> ended;
-      database.engine->execute_batch(
+      database.engine->executor().execute_batch(
           cql::Batch::Kind::unlogged, std::vector<execute::BatchItem>(300, {*plan, {}}), request,
           [&](base::Result<ResultSet> result) { ended.set_value(result.has_value()); });
       EXPECT_TRUE(ended.get_future().get());
@@ -69,9 +69,9 @@ class LockWaits : public testing::Test {
 
   std::future<base::Result<ResultSet>> start(const std::string& text) {
     auto answer = std::make_shared<std::promise<base::Result<ResultSet>>>();
-    const auto plan = database.engine->plan_query(text, "e");
+    const auto plan = database.engine->planner().plan_query(text, "e");
     EXPECT_TRUE(plan) << text;
-    database.engine->execute(
+    database.engine->executor().execute(
         *plan, {}, [answer](base::Result<ResultSet> result) { answer->set_value(std::move(result)); });
     return answer->get_future();
   }

@@ -34,7 +34,7 @@ class Database {
   }
 
   void run(const std::string& text, int32_t page_size) {
-    const auto plan = engine_->plan_query(text, "f");
+    const auto plan = engine_->planner().plan_query(text, "f");
     if (!plan) return;
     execute::Request request;
     request.page_size = page_size;
@@ -49,7 +49,7 @@ class Database {
   }
 
   void run_prepared(const std::string& text, const std::vector<base::Bytes>& values) {
-    const auto prepared = engine_->prepare(text, "f");
+    const auto prepared = engine_->planner().prepare(text, "f");
     if (!prepared) return;
     std::vector<types::ValueView> views;
     for (size_t i = 0; i < prepared->plan->markers.size(); ++i) {
@@ -66,8 +66,8 @@ class Database {
  private:
   base::Result<execute::ResultSet> wait(const plan::PreparedPtr& plan, const execute::Request& request) {
     std::promise<base::Result<execute::ResultSet>> answer;
-    engine_->execute(plan, request,
-                     [&](base::Result<execute::ResultSet> result) { answer.set_value(std::move(result)); });
+    engine_->executor().execute(
+        plan, request, [&](base::Result<execute::ResultSet> result) { answer.set_value(std::move(result)); });
     return answer.get_future().get();
   }
 

@@ -57,29 +57,29 @@ std::vector<SystemRow> prepared_rows(const Statements& statements) {
 // Tasks of the store, and builds.
 std::vector<SystemRow> task_rows(const Sources& sources) {
   std::vector<SystemRow> rows =
-      compaction_rows(sources.store, *sources.engine.schema(), sources.options.data);
+      compaction_rows(sources.store, *sources.schema_source.schema(), sources.options.data);
   for (SystemRow& row : build_task_rows(*sources.builder)) rows.push_back(std::move(row));
   return rows;
 }
 
 void install_builds(SystemTables& tables, const Sources& of) {
-  tables.set_source("system", "IndexInfo", [of] { return built_index_rows(*of.engine.schema()); });
-  tables.set_source("system", "built_views", [of] { return built_view_rows(*of.engine.schema()); });
+  tables.set_source("system", "IndexInfo", [of] { return built_index_rows(*of.schema_source.schema()); });
+  tables.set_source("system", "built_views", [of] { return built_view_rows(*of.schema_source.schema()); });
   tables.set_source("system_views", "sai_column_indexes",
-                    [of] { return attached_index_rows(*of.engine.schema(), *of.builder); });
+                    [of] { return attached_index_rows(*of.schema_source.schema(), *of.builder); });
   tables.set_source("system", "view_builds_in_progress", [of] { return view_build_rows(*of.builder); });
   tables.set_source("system_distributed", "view_build_status",
-                    [of] { return view_status_rows(*of.engine.schema(), of.host_id); });
+                    [of] { return view_status_rows(*of.schema_source.schema(), of.host_id); });
   tables.set_source("system_views", "sstable_tasks", [of] { return task_rows(of); });
 }
 
 void install_statistics(SystemTables& tables, const Sources& of) {
   tables.set_source("system_views", "table_statistics",
-                    [of] { return table_statistic_rows(of.store, of.usage, *of.engine.schema()); });
+                    [of] { return table_statistic_rows(of.store, of.usage, *of.schema_source.schema()); });
   tables.set_source("system_views", "hot_partitions",
-                    [of] { return hot_partition_rows(of.usage, *of.engine.schema()); });
+                    [of] { return hot_partition_rows(of.usage, *of.schema_source.schema()); });
   tables.set_source("system_views", "query_shapes",
-                    [of] { return query_shape_rows(of.usage, *of.engine.schema()); });
+                    [of] { return query_shape_rows(of.usage, *of.schema_source.schema()); });
 }
 
 }  // namespace
@@ -106,12 +106,12 @@ std::map<std::string, std::string> shown_settings(const Options& options, const 
 void install_sources(SystemTables& tables, const Sources& of) {
   tables.set_source("system", "prepared_statements", [of] { return prepared_rows(of.statements); });
   tables.set_source("system", "size_estimates",
-                    [of] { return size_estimate_rows(of.store, *of.engine.schema()); });
+                    [of] { return size_estimate_rows(of.store, *of.schema_source.schema()); });
   tables.set_source("system", "table_estimates",
-                    [of] { return table_estimate_rows(of.store, *of.engine.schema()); });
+                    [of] { return table_estimate_rows(of.store, *of.schema_source.schema()); });
   tables.set_source("system_views", "snapshots", [of] { return snapshot_rows(of.options.data); });
   tables.set_source("system_views", "disk_usage",
-                    [of] { return disk_usage_rows(of.store, *of.engine.schema()); });
+                    [of] { return disk_usage_rows(of.store, *of.schema_source.schema()); });
   install_builds(tables, of);
   install_statistics(tables, of);
 }

@@ -7,8 +7,9 @@
 #include <string>
 
 #include "engine/builds/builder.h"
-#include "engine/engine.h"
+#include "engine/options.h"
 #include "engine/prepared/statements.h"
+#include "engine/schema_source.h"
 #include "engine/statistics/usage.h"
 #include "engine/system_tables/system_tables.h"
 
@@ -20,7 +21,7 @@ std::map<std::string, std::string> shown_settings(const Options& options, const 
 // Where the rows come from. Everything must outlive the last read of the tables.
 struct Sources {
   const Options& options;
-  const Engine& engine;
+  const SchemaSource& schema_source;
   const storage::Store& store;
   Bytes host_id;
   const Statements& statements;

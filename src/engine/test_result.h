@@ -19,15 +19,16 @@ namespace sibyl::engine {
 inline base::Result<execute::ResultSet> run_plan(Engine& engine, plan::PreparedPtr plan,
                                                  const execute::Request& request = {}) {
   std::promise<base::Result<execute::ResultSet>> answer;
-  engine.execute(std::move(plan), request,
-                 [&](base::Result<execute::ResultSet> result) { answer.set_value(std::move(result)); });
+  engine.executor().execute(std::move(plan), request, [&](base::Result<execute::ResultSet> result) {
+    answer.set_value(std::move(result));
+  });
   return answer.get_future().get();
 }
 
 inline base::Result<execute::ResultSet> run_text(Engine& engine, std::string_view text,
                                                  const std::string& keyspace,
                                                  const execute::Request& request = {}) {
-  auto plan = engine.plan_query(text, keyspace);
+  auto plan = engine.planner().plan_query(text, keyspace);
   if (!plan) return base::fail(plan.error());
   return run_plan(engine, *plan, request);
 }

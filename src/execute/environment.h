@@ -18,6 +18,10 @@
 #include "storage/store.h"
 #include "types/value.h"
 
+namespace sibyl::plan {
+class QueryShape;  // prepared.h
+}
+
 namespace sibyl::execute {
 
 // The values are those of the native protocol.
@@ -79,12 +83,12 @@ class TimestampSource {
 // A statement that is counted if it succeeds.
 struct Counted {
   using Time = std::chrono::steady_clock::time_point;
-  std::shared_ptr<void> usage;  // the statistics of its plan; nullptr: not counted
+  std::shared_ptr<plan::QueryShape> shape;  // of its plan; nullptr: not counted
   Time started;
 
-  static Counted from_now(std::shared_ptr<void> usage) {
-    const Time started = usage != nullptr ? std::chrono::steady_clock::now() : Time();
-    return {std::move(usage), started};
+  static Counted from_now(std::shared_ptr<plan::QueryShape> shape) {
+    const Time started = shape != nullptr ? std::chrono::steady_clock::now() : Time();
+    return {std::move(shape), started};
   }
 };
 
@@ -100,7 +104,7 @@ class Observer {
   // hold. `prefixes` are prefixes of record keys. (Called before the commit so that the prefixes need not be
   // kept.)
   virtual void written(const schema::Table& table, std::span<const Bytes> prefixes) = 0;
-  // Called when a statement succeeded; for a write, when it is durable. REQUIRES: counted.usage is not null.
+  // Called when a statement succeeded; for a write, when it is durable. REQUIRES: counted.shape is not null.
   virtual void ended(const Counted& counted, const ResultSet& result) = 0;
 };
 

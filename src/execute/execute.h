@@ -20,14 +20,13 @@ void modify(const plan::Prepared& prepared, const Request& request, Environment&
             Completion done);
 void batch(const plan::Prepared& prepared, const Request& request, Environment& environment, Completion done);
 
-// A protocol BATCH: statements with their own values, written atomically. `usage` are the batch's statistics,
-// or null.
+// A protocol BATCH: statements with their own values, written atomically. `shape` is the batch's, or null.
 struct BatchItem {
   plan::PreparedPtr statement;
   std::span<const types::ValueView> values;
 };
 void batch(cql::Batch::Kind kind, std::span<const BatchItem> items, const Request& request,
-           Environment& environment, std::shared_ptr<void> usage, Completion done);
+           Environment& environment, std::shared_ptr<plan::QueryShape> shape, Completion done);
 
 void truncate(const plan::Prepared& prepared, Environment& environment, Completion done);
 

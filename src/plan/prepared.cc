@@ -221,9 +221,9 @@ bool is_same_for_clients(const Prepared& left, const Prepared& right) {
          metadata_id({left.markers}) == metadata_id({right.markers});
 }
 
-base::Result<PreparedPtr> prepare(std::shared_ptr<const cql::Statement> statement, std::string text,
-                                  std::string keyspace, schema::SnapshotPtr schema,
-                                  const Guardrails& guardrails) {
+base::Result<std::shared_ptr<Prepared>> prepare(std::shared_ptr<const cql::Statement> statement,
+                                                std::string text, std::string keyspace,
+                                                schema::SnapshotPtr schema, const Guardrails& guardrails) {
   auto prepared = std::make_shared<Prepared>();
   prepared->text = std::move(text);
   prepared->keyspace = std::move(keyspace);

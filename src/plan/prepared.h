@@ -75,6 +75,10 @@ struct Redefinition {
   std::atomic<uint64_t> prepares{0};  // PREPARE requests answered since the change
 };
 
+// Counts the executions of all statements of one shape (cql/shape.h). The counting layer defines it
+// (engine/statistics/usage.h); plans only carry it. Thread-safe.
+class QueryShape;
+
 struct Prepared {
   std::string text;                      // as the client sent it
   std::string keyspace;                  // the session's keyspace when it was prepared; may be empty
@@ -91,8 +95,8 @@ struct Prepared {
   base::Bytes result_id;      // metadata_id() of `result`, or of no columns
   std::shared_ptr<Redefinition> redefinition;  // nullptr: markers and columns have never changed
   std::vector<std::string> warnings;
-  std::shared_ptr<void> usage;  // owned by the caller, which counts uses in it; set before the plan is shared
-  ExecutionProfile profile;     // how it is scheduled, timed and reported
+  std::shared_ptr<QueryShape> shape;  // nullptr: executions are not counted
+  ExecutionProfile profile;           // how it is scheduled, timed and reported
   std::variant<std::shared_ptr<const Select>, std::shared_ptr<const Modification>,
                std::shared_ptr<const Batch>, Truncate, Use, Definition, Describe, Explain>
       plan;
@@ -114,9 +118,11 @@ Validity validity(const Prepared& prepared, const schema::Snapshot& schema);
 bool is_same_for_clients(const Prepared& left, const Prepared& right);
 
 // Plans a parsed statement; reads no data. `keyspace` is the session's, or empty. Errors are Cassandra's,
-// with positions. Definitions and statements about roles are bound later, when they run.
-base::Result<PreparedPtr> prepare(std::shared_ptr<const cql::Statement> statement, std::string text,
-                                  std::string keyspace, schema::SnapshotPtr schema,
-                                  const Guardrails& guardrails = default_guardrails);
+// with positions. Definitions and statements about roles are bound later, when they run. The caller may set
+// the id, the shape and the redefinition before it shares the plan, which is immutable from then on.
+base::Result<std::shared_ptr<Prepared>> prepare(std::shared_ptr<const cql::Statement> statement,
+                                                std::string text, std::string keyspace,
+                                                schema::SnapshotPtr schema,
+                                                const Guardrails& guardrails = default_guardrails);
 
 }  // namespace sibyl::plan

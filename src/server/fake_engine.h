@@ -38,24 +38,34 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "engine/engine.h"
+#include "engine/services.h"
+#include "engine/tracing/traces.h"
 #include "types/type.h"
 
 namespace sibyl::server {
 
-class FakeEngine final : public engine::Engine {
+class FakeEngine final : public engine::Planner,
+                         public engine::Executor,
+                         public engine::Authenticator,
+                         public engine::SchemaSource,
+                         public engine::ServerTables,
+                         public engine::Measurements,
+                         public engine::TraceSink {
  public:
   ~FakeEngine() override {
     for (auto& thread : threads_) thread.join();
   }
 
-  base::Result<PreparedStatement> prepare(std::string_view text, const std::string& keyspace) override {
+  engine::Services services() { return {*this, *this, *this, *this, *this, *this, *this, clock_}; }
+
+  base::Result<engine::PreparedStatement> prepare(std::string_view text,
+                                                  const std::string& keyspace) override {
     auto plan = plan_query(text, keyspace);
     if (!plan) return base::fail(plan.error());
     const std::lock_guard lock(mutex_);
     const std::string id = "id-" + std::string(text);
     prepared_[id] = *plan;
-    return PreparedStatement{id, *plan};
+    return engine::PreparedStatement{id, *plan};
   }
 
   base::Result<plan::PreparedPtr> find_prepared(std::string_view id) override {
@@ -109,7 +119,7 @@ class FakeEngine final : public engine::Engine {
   // Set by the test before the server starts. Where logins are required, every role's password is its name.
   auth::Options auth;
   std::atomic<int> logins{0};
-  const auth::Options& auth_options() const override { return auth; }
+  const auth::Options& options() const override { return auth; }
   base::Result<const auth::Login*> log_in(std::string_view role, std::string_view password) override {
     ++logins;
     {
@@ -134,7 +144,7 @@ class FakeEngine final : public engine::Engine {
 
   void execute_as(const auth::Login* login, plan::PreparedPtr plan, const execute::Request& request,
                   execute::Completion done) override {
-    if (plan->text != "who") return execute(std::move(plan), request, std::move(done));
+    if (plan->text != "who") return run(plan, request, std::move(done));
     execute::ResultSet result;
     result.kind = execute::ResultSet::Kind::rows;
     result.metadata = one_column();
@@ -142,7 +152,73 @@ class FakeEngine final : public engine::Engine {
     result.rows.end_row();
     done(std::move(result));
   }
-  void execute(plan::PreparedPtr plan, const execute::Request& request, execute::Completion done) override {
+  void execute_batch_as(const auth::Login*, cql::Batch::Kind, std::vector<execute::BatchItem> items,
+                        const execute::Request&, execute::Completion done) override {
+    execute::ResultSet result;
+    execute::RowBuffer rows;
+    for (const auto& item : items) {
+      rows.add(item.statement->text + "/" + std::to_string(item.values.size()));
+      rows.end_row();
+    }
+    result.kind = execute::ResultSet::Kind::rows;
+    result.rows = std::move(rows);
+    result.metadata = one_column();
+    done(std::move(result));
+  }
+
+  // Lets current and later statements that wait for this name complete.
+  void release(const std::string& name) {
+    {
+      const std::lock_guard lock(mutex_);
+      released_.insert(name);
+    }
+    changed_.notify_all();
+  }
+  // Blocks until `count` statements have begun to wait.
+  void await_waiting(size_t count) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return began_waiting_ >= count; });
+  }
+
+  std::atomic<bool> throws_at_traces{false};
+  void publish(const engine::RequestTrace& trace) override {
+    if (throws_at_traces) throw std::bad_alloc();
+    const std::lock_guard lock(mutex_);
+    shown_.push_back(trace);
+  }
+  std::vector<engine::RequestTrace> shown() {
+    const std::lock_guard lock(mutex_);
+    return shown_;
+  }
+
+  schema::SnapshotPtr schema() const override {
+    auto snapshot = std::make_shared<schema::Snapshot>();
+    snapshot->keyspaces["shop"] = std::make_shared<schema::Keyspace>();
+    return snapshot;
+  }
+  uint64_t subscribe(Listener listener) override {
+    const std::lock_guard lock(mutex_);
+    listener_ = std::move(listener);
+    return 1;
+  }
+  void unsubscribe(uint64_t) override {
+    const std::lock_guard lock(mutex_);
+    listener_ = nullptr;
+  }
+  void set_endpoint(const std::string&, uint16_t port) override { port_ = port; }
+  uint16_t port() const { return port_; }
+  void set_clients(Clients clients) override { clients_ = std::move(clients); }
+  void set_monitor(const engine::Monitor* monitor) override { monitor_ = monitor; }
+  const engine::Monitor* monitor() const { return monitor_; }
+  engine::PreparedStatistics prepared() const override { return {}; }
+  std::vector<engine::Client> clients() const { return clients_(); }
+  std::chrono::microseconds sync_time() const override { return {}; }
+  const storage::Store& store() const override { std::abort(); }
+
+ private:
+  std::map<std::string, auth::Login> known_;
+  std::vector<std::string> login_order_;
+  void run(const plan::PreparedPtr& plan, const execute::Request& request, execute::Completion done) {
     std::istringstream words(plan->text);
     std::string command, argument;
     words >> command >> argument;
@@ -185,75 +261,6 @@ class FakeEngine final : public engine::Engine {
     done(std::move(result));
   }
 
-  void execute_batch(cql::Batch::Kind, std::vector<execute::BatchItem> items, const execute::Request&,
-                     execute::Completion done) override {
-    execute::ResultSet result;
-    execute::RowBuffer rows;
-    for (const auto& item : items) {
-      rows.add(item.statement->text + "/" + std::to_string(item.values.size()));
-      rows.end_row();
-    }
-    result.kind = execute::ResultSet::Kind::rows;
-    result.rows = std::move(rows);
-    result.metadata = one_column();
-    done(std::move(result));
-  }
-
-  // Lets current and later statements that wait for this name complete.
-  void release(const std::string& name) {
-    {
-      const std::lock_guard lock(mutex_);
-      released_.insert(name);
-    }
-    changed_.notify_all();
-  }
-  // Blocks until `count` statements have begun to wait.
-  void await_waiting(size_t count) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return began_waiting_ >= count; });
-  }
-
-  std::atomic<bool> throws_at_traces{false};
-  void publish_trace(const engine::RequestTrace& trace) override {
-    if (throws_at_traces) throw std::bad_alloc();
-    const std::lock_guard lock(mutex_);
-    shown_.push_back(trace);
-  }
-  std::vector<engine::RequestTrace> shown() {
-    const std::lock_guard lock(mutex_);
-    return shown_;
-  }
-
-  schema::SnapshotPtr schema() const override {
-    auto snapshot = std::make_shared<schema::Snapshot>();
-    snapshot->keyspaces["shop"] = std::make_shared<schema::Keyspace>();
-    return snapshot;
-  }
-  uint64_t subscribe(Listener listener) override {
-    const std::lock_guard lock(mutex_);
-    listener_ = std::move(listener);
-    return 1;
-  }
-  void unsubscribe(uint64_t) override {
-    const std::lock_guard lock(mutex_);
-    listener_ = nullptr;
-  }
-  void set_endpoint(const std::string&, uint16_t port) override { port_ = port; }
-  uint16_t port() const { return port_; }
-  void set_clients(Clients clients) override { clients_ = std::move(clients); }
-  void set_monitor(const engine::Monitor* monitor) override { monitor_ = monitor; }
-  const engine::Monitor* monitor() const { return monitor_; }
-  Statistics statistics() const override { return {}; }
-  std::vector<engine::Client> clients() const { return clients_(); }
-  std::chrono::microseconds sync_time() const override { return {}; }
-  storage::Store& store() override { std::abort(); }
-  base::Clock& clock() override { return clock_; }
-  base::Status flush() override { return {}; }
-  base::Status compact() override { return {}; }
-
- private:
-  std::map<std::string, auth::Login> known_;
-  std::vector<std::string> login_order_;
   static std::string first_word(const std::string& text) { return text.substr(0, text.find(' ')); }
 
   static plan::ResultMetadataPtr one_column() {

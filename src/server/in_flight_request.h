@@ -13,7 +13,8 @@
 #include <vector>
 
 #include "auth/password.h"
-#include "engine/engine.h"
+#include "engine/services.h"
+#include "engine/tracing/traces.h"
 #include "protocol/frame.h"
 #include "protocol/request.h"
 #include "server/connection/receive_buffer.h"

@@ -10,7 +10,7 @@ namespace {
 TEST_F(ServerTest, APortInUseIsReported) {
   Options options;
   options.port = port();
-  const auto second = Server::start(engine_, options);
+  const auto second = Server::start(engine_.services(), options);
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().message(),
             "Cannot listen on 127.0.0.1:" + std::to_string(port()) + ": Address already in use");

@@ -101,7 +101,7 @@ void Reactor::publish(const schema::Change& change) {
   asio::post(context_, [this, is_drop, change = to_protocol(change)] {
     const std::vector<Connection*> all(connections_.begin(), connections_.end());
     for (Connection* connection : all) connection->run_or_close([&] { connection->publish(change); });
-    if (is_drop) metrics_.forget_dropped(*shared_.engine.schema());
+    if (is_drop) metrics_.forget_dropped(*shared_.engine.schema_source.schema());
     send_marked();
   });
 }
@@ -255,8 +255,8 @@ void Reactor::measure(std::chrono::steady_clock::time_point now) {
   constexpr std::chrono::milliseconds interval{100};
   if (now - measured_ < interval) return;
   const double rate = static_cast<double>(finished_) / std::chrono::duration<double>(now - measured_).count();
-  load_.set_max_requests(
-      max_requests_in_flight(rate, shared_.engine.sync_time(), shared_.limits.total_requests_in_flight));
+  load_.set_max_requests(max_requests_in_flight(rate, shared_.engine.executor.sync_time(),
+                                                shared_.limits.total_requests_in_flight));
   finished_ = 0;
   measured_ = now;
 }

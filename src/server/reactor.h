@@ -26,7 +26,7 @@
 
 #include "auth/attempts.h"
 #include "base/log_limit.h"
-#include "engine/engine.h"
+#include "engine/services.h"
 #include "server/connection/buffer_pool.h"
 #include "server/connection/flow_control.h"
 #include "server/in_flight_request.h"
@@ -44,7 +44,7 @@ namespace sibyl::server {
 
 // State shared by all reactors.
 struct Shared {
-  engine::Engine& engine;
+  const engine::Services engine;
   const Limits limits;
   ServerLoad load{limits};
   std::unique_ptr<BlockingPool> pool{};
@@ -118,7 +118,7 @@ class Reactor {
   InFlightRequest* take_request();
   void recycle(InFlightRequest* request);
   BufferPool& buffers() { return buffers_; }
-  // The request that is inside engine.execute() on this thread, or nullptr.
+  // The request that is inside the executor on this thread, or nullptr.
   InFlightRequest* starting = nullptr;
   // Called when a request has finished. `bytes` is the size of its frame.
   void count_finished(size_t bytes);

@@ -74,7 +74,8 @@ Limits within_descriptors(Limits limits) {
 }  // namespace
 
 struct Server::Impl {
-  Impl(engine::Engine& engine, const Options& options) : shared{engine, within_descriptors(options.limits)} {}
+  Impl(const engine::Services& engine, const Options& options)
+      : shared{engine, within_descriptors(options.limits)} {}
 
   base::Status listen_and_start(const Options& options);
   base::Status listen(const Options& options);
@@ -123,17 +124,17 @@ void Server::Impl::start(const Options& options) {
   shared.pool = std::make_unique<BlockingPool>("Blocking-Requests", std::max(options.blocking_threads, 1u),
                                                options.limits.blocking_queue, run_blocking,
                                                options.limits.queue_timeout, results_admission());
-  if (shared.engine.auth_options().authenticator != auth::Authenticator::allow_all)
+  if (shared.engine.authenticator.options().authenticator != auth::Authenticator::allow_all)
     shared.login_pool = std::make_unique<BlockingPool>(
         "Logins", std::clamp(std::thread::hardware_concurrency() / 2, 1u, 4u), login_queue, run_login);
   const std::string reachable = reachable_address(endpoint.address());
   shared.node_address = address_bytes(reachable);
-  shared.engine.set_endpoint(reachable, endpoint.port());
-  subscription = shared.engine.subscribe([this](const schema::Change& change) {
+  shared.engine.server_tables.set_endpoint(reachable, endpoint.port());
+  subscription = shared.engine.schema_source.subscribe([this](const schema::Change& change) {
     for (auto& reactor : shared.reactors) reactor->publish(change);
   });
-  shared.engine.set_clients([this] { return shared.clients.list(); });
-  shared.engine.set_monitor(&monitor);
+  shared.engine.server_tables.set_clients([this] { return shared.clients.list(); });
+  shared.engine.server_tables.set_monitor(&monitor);
   shared.slow_query = options.slow_query;
   asio::post(acceptor->get_executor(), [this] { accept(); });
 }
@@ -219,9 +220,9 @@ void Server::Impl::stop(std::chrono::milliseconds timeout) {
   is_stopped = true;
   shared.is_stopping = true;
   if (shared.pool) {
-    shared.engine.unsubscribe(subscription);
-    shared.engine.set_clients({});
-    shared.engine.set_monitor(nullptr);
+    shared.engine.schema_source.unsubscribe(subscription);
+    shared.engine.server_tables.set_clients({});
+    shared.engine.server_tables.set_monitor(nullptr);
   }
   http.reset();
   if (acceptor) {
@@ -259,7 +260,7 @@ Server::~Server() {
   impl_->stop(std::chrono::milliseconds(0));
 }
 
-base::Result<std::unique_ptr<Server>> Server::start(engine::Engine& engine, const Options& options) {
+base::Result<std::unique_ptr<Server>> Server::start(const engine::Services& engine, const Options& options) {
   auto impl = std::make_unique<Impl>(engine, options);
   if (options.tls.mode != TlsOptions::Mode::off) {
     SIBYL_ASSIGN(impl->shared.tls, TlsContexts::open(options.tls));

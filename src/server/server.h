@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "engine/engine.h"
+#include "engine/services.h"
 #include "server/limits.h"
 #include "server/tls/tls.h"
 
@@ -44,7 +44,7 @@ struct Options {
 class Server {
  public:
   // The server is listening when this returns. The engine must outlive the server.
-  static base::Result<std::unique_ptr<Server>> start(engine::Engine& engine, const Options& options);
+  static base::Result<std::unique_ptr<Server>> start(const engine::Services& engine, const Options& options);
   // Calls stop() with a timeout of zero.
   ~Server();
   Server(const Server&) = delete;

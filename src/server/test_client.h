@@ -203,7 +203,7 @@ class ServerTest : public testing::Test {
     options.blocking_threads = blocking_threads;
     options.limits = limits;
     options.limits.linger_timeout = std::chrono::milliseconds(200);
-    auto started = Server::start(engine_, options);
+    auto started = Server::start(engine_.services(), options);
     ASSERT_TRUE(started) << started.error().message();
     server_ = std::move(*started);
   }

@@ -143,13 +143,13 @@ class Registers {
   using Answer = base::Result<execute::ResultSet>;
 
   plan::PreparedPtr prepare(const char* text) {
-    auto prepared = engine_.prepare(text, "");
+    auto prepared = engine_.planner().prepare(text, "");
     EXPECT_TRUE(prepared) << text << ": " << prepared.error().text();
     return prepared ? prepared->plan : nullptr;
   }
   void must(const char* text) {
     Operation ignored;
-    const auto plan = engine_.plan_query(text, "");
+    const auto plan = engine_.planner().plan_query(text, "");
     ASSERT_TRUE(plan) << plan.error().text();
     const Answer answer = execute(*plan, {}, {}, ignored);
     ASSERT_TRUE(answer) << answer.error().text();
@@ -162,7 +162,7 @@ class Registers {
     std::promise<Answer> promise;
     operation.called = ++clock_;
     std::this_thread::yield();  // lets calls overlap even on a busy machine
-    engine_.execute(plan, request, [&](Answer answer) { promise.set_value(std::move(answer)); });
+    engine_.executor().execute(plan, request, [&](Answer answer) { promise.set_value(std::move(answer)); });
     Answer answer = promise.get_future().get();
     operation.returned = ++clock_;
     return answer;
@@ -188,8 +188,8 @@ class Registers {
     std::promise<Answer> promise;
     operation.called = ++clock_;
     std::this_thread::yield();  // lets calls overlap even on a busy machine
-    engine_.execute_batch(cql::Batch::Kind::logged, std::move(items), {},
-                          [&](Answer answer) { promise.set_value(std::move(answer)); });
+    engine_.executor().execute_batch(cql::Batch::Kind::logged, std::move(items), {},
+                                     [&](Answer answer) { promise.set_value(std::move(answer)); });
     Answer answer = promise.get_future().get();
     operation.returned = ++clock_;
     keep(std::move(answer), operation, 1);
@@ -333,10 +333,10 @@ class Increments {
   }
 
   base::Bytes run(const char* text) {
-    const auto plan = engine_.plan_query(text, "");
+    const auto plan = engine_.planner().plan_query(text, "");
     EXPECT_TRUE(plan) << text;
     std::promise<base::Bytes> promise;
-    engine_.execute(*plan, {}, [&](base::Result<execute::ResultSet> answer) {
+    engine_.executor().execute(*plan, {}, [&](base::Result<execute::ResultSet> answer) {
       EXPECT_TRUE(answer) << text;
       promise.set_value(answer ? base::Bytes(answer->rows.bytes()) : base::Bytes());
     });

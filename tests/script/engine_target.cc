@@ -56,7 +56,7 @@ class EngineTarget final : public Target {
     request.values = values;
     while (true) {
       std::promise<base::Result<execute::ResultSet>> promise;
-      engine_->execute(*plan, request, [&](base::Result<execute::ResultSet> result) {
+      engine_->executor().execute(*plan, request, [&](base::Result<execute::ResultSet> result) {
         promise.set_value(std::move(result));
       });
       auto result = promise.get_future().get();
@@ -84,9 +84,9 @@ class EngineTarget final : public Target {
 
  private:
   base::Result<plan::PreparedPtr> plan_of(const std::string& statement, const Mode& mode) {
-    if (!mode.prepared && mode.values.empty()) return engine_->plan_query(statement, keyspace_);
-    SIBYL_ASSIGN(const auto prepared, engine_->prepare(statement, keyspace_));
-    return engine_->find_prepared(prepared.id);
+    if (!mode.prepared && mode.values.empty()) return engine_->planner().plan_query(statement, keyspace_);
+    SIBYL_ASSIGN(const auto prepared, engine_->planner().prepare(statement, keyspace_));
+    return engine_->planner().find_prepared(prepared.id);
   }
 
   void open() {

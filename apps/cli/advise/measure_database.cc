@@ -26,8 +26,8 @@ std::vector<types::ValueView> views_of(const advisor::Cells& values) {
 base::Result<execute::ResultSet> run_plan(engine::Engine& engine, const plan::PreparedPtr& plan,
                                           const execute::Request& request) {
   std::promise<base::Result<execute::ResultSet>> answer;
-  engine.execute(plan, request,
-                 [&](base::Result<execute::ResultSet> result) { answer.set_value(std::move(result)); });
+  engine.executor().execute(
+      plan, request, [&](base::Result<execute::ResultSet> result) { answer.set_value(std::move(result)); });
   return answer.get_future().get();
 }
 
@@ -114,14 +114,14 @@ base::Result<std::unique_ptr<TrialDatabase>> TrialDatabase::open(const std::stri
 }
 
 base::Status TrialDatabase::define(const std::string& text, const std::string& keyspace) {
-  SIBYL_ASSIGN(const plan::PreparedPtr plan, engine_->plan_query(text, keyspace));
+  SIBYL_ASSIGN(const plan::PreparedPtr plan, engine_->planner().plan_query(text, keyspace));
   SIBYL_TRY(run_plan(*engine_, plan, {}));
   return {};
 }
 
 void TrialDatabase::prepare() {
   for (Statement& statement : statements_) {
-    auto prepared = engine_->prepare(statement.source.text, statement.source.keyspace);
+    auto prepared = engine_->planner().prepare(statement.source.text, statement.source.keyspace);
     statement.markers.clear();
     statement.plan = prepared ? std::move(prepared->plan) : nullptr;
     statement.error.reset();
@@ -162,10 +162,10 @@ base::Status TrialDatabase::load(size_t statement, const advisor::Cells& values)
   pending->views = views_of(pending->values);
   execute::Request request;
   request.values = pending->views;
-  engine_->execute(statements_[statement].plan, request,
-                   [loads = loads_.get(), pending = std::move(pending), bytes](auto result) {
-                     loads->end(bytes, result);
-                   });
+  engine_->executor().execute(statements_[statement].plan, request,
+                              [loads = loads_.get(), pending = std::move(pending), bytes](auto result) {
+                                loads->end(bytes, result);
+                              });
   return {};
 }
 

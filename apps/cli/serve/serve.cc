@@ -88,8 +88,8 @@ void wait_for_stop(const sigset_t& signals, server::Server& server) {
 
 // With the default password, anyone who can connect can become superuser.
 void warn_of_default_password(engine::Engine& engine) {
-  if (engine.auth_options().authenticator == auth::Authenticator::allow_all) return;
-  if (engine.log_in("cassandra", "cassandra"))
+  if (engine.authenticator().options().authenticator == auth::Authenticator::allow_all) return;
+  if (engine.authenticator().log_in("cassandra", "cassandra"))
     spdlog::warn(
         "the superuser 'cassandra' has its default password: change it with ALTER ROLE, or drop the role "
         "after creating another superuser");
@@ -214,7 +214,7 @@ int serve(const Configuration& configuration, const sigset_t& signals) {
   auto engine = engine::Engine::open(configuration.engine);
   if (!engine) return refuse(exit_no_data, engine.error());
 
-  auto server = server::Server::start(**engine, configuration.server);
+  auto server = server::Server::start((*engine)->services(), configuration.server);
   if (!server)
     return refuse(server.error().code() == base::ErrorCode::config ? exit_usage : exit_no_address,
                   server.error());

@@ -73,7 +73,8 @@ class EmbeddedSession : public Session {
       trace.emplace(
           engine::RequestTrace::Start{"Execute CQL3 query", "127.0.0.1", {{"query", std::string(text)}}},
           engine_->clock());
-    SIBYL_ASSIGN(plan::PreparedPtr plan, engine_->plan_query(text, keyspace_, trace ? &*trace : nullptr));
+    SIBYL_ASSIGN(plan::PreparedPtr plan,
+                 engine_->planner().plan_query(text, keyspace_, trace ? &*trace : nullptr));
     if (!plan->markers.empty()) return base::invalid("Invalid amount of bind variables");
     execute::Request request;
     request.trace = trace ? &*trace : nullptr;
@@ -83,15 +84,16 @@ class EmbeddedSession : public Session {
     request.serial_consistency = options.serial_consistency;
     std::promise<base::Result<execute::ResultSet>> promise;
     std::future<base::Result<execute::ResultSet>> done = promise.get_future();
-    engine_->execute(plan, request,
-                     [&promise](base::Result<execute::ResultSet> set) { promise.set_value(std::move(set)); });
+    engine_->executor().execute(plan, request, [&promise](base::Result<execute::ResultSet> set) {
+      promise.set_value(std::move(set));
+    });
     base::Result<execute::ResultSet> set = done.get();
     if (!set) return base::fail(set.error());
     if (set->kind == execute::ResultSet::Kind::set_keyspace) keyspace_ = set->keyspace;
     StatementResult result = take_result(std::move(*set));
     if (trace) {
       trace->stop();
-      engine_->publish_trace(*trace);
+      engine_->traces().publish(*trace);
       result.trace_id = trace->id();
     }
     return result;

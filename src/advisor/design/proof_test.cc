@@ -183,12 +183,12 @@ class ProofTest : public testing::Test {
 
   base::Result<execute::ResultSet> run(const plan::PreparedPtr& plan, const execute::Request& request) {
     std::promise<base::Result<execute::ResultSet>> answer;
-    engine_->execute(plan, request,
-                     [&](base::Result<execute::ResultSet> result) { answer.set_value(std::move(result)); });
+    engine_->executor().execute(
+        plan, request, [&](base::Result<execute::ResultSet> result) { answer.set_value(std::move(result)); });
     return answer.get_future().get();
   }
   void must(const std::string& text) {
-    const auto plan = engine_->plan_query(text, "k");
+    const auto plan = engine_->planner().plan_query(text, "k");
     ASSERT_TRUE(plan.has_value()) << text << ": " << plan.error().message();
     const auto result = run(*plan, {});
     ASSERT_TRUE(result.has_value()) << text << ": " << result.error().message();
@@ -228,7 +228,7 @@ class ProofTest : public testing::Test {
   // Partitions that each page reads; nothing if the query is rejected.
   std::optional<std::vector<size_t>> partitions_read(const RandomQuery& query, int32_t page_size,
                                                      Chance& chance) {
-    const auto prepared = engine_->prepare(query.text(), "k");
+    const auto prepared = engine_->planner().prepare(query.text(), "k");
     if (!prepared) return std::nullopt;
     std::vector<base::Bytes> bytes;
     std::vector<types::ValueView> views;

@@ -36,11 +36,11 @@ class RowsReadTest : public testing::Test {
   }
 
   execute::ResultSet run(const std::string& text) {
-    const auto plan = engine_->plan_query(text, "k");
+    const auto plan = engine_->planner().plan_query(text, "k");
     EXPECT_TRUE(plan.has_value()) << text << ": " << plan.error().message();
     std::promise<base::Result<execute::ResultSet>> answer;
-    engine_->execute(*plan, {},
-                     [&](base::Result<execute::ResultSet> result) { answer.set_value(std::move(result)); });
+    engine_->executor().execute(
+        *plan, {}, [&](base::Result<execute::ResultSet> result) { answer.set_value(std::move(result)); });
     auto result = answer.get_future().get();
     EXPECT_TRUE(result.has_value()) << text;
     return std::move(*result);

@@ -30,7 +30,7 @@ class TestConnection final : public TrialSession {
            "");
     for (const Trial::Text& definition : trial.definitions) define(definition.text, definition.keyspace);
     for (const Trial::Text& statement : trial.statements) {
-      const auto prepared = engine_->prepare(statement.text, statement.keyspace);
+      const auto prepared = engine_->planner().prepare(statement.text, statement.keyspace);
       EXPECT_TRUE(prepared.has_value()) << statement.text << ": " << prepared.error().message();
       if (!prepared) continue;
       plans_.push_back(prepared->plan);
@@ -51,7 +51,7 @@ class TestConnection final : public TrialSession {
   const std::vector<Marker>& markers(size_t statement) const override { return markers_[statement]; }
 
   std::vector<Cells> query(const std::string& text) {
-    const auto plan = engine_->plan_query(text, Trial::trial_keyspace);
+    const auto plan = engine_->planner().plan_query(text, Trial::trial_keyspace);
     EXPECT_TRUE(plan.has_value()) << text;
     auto rows = plan ? execute(*plan, {}) : base::Result<std::vector<Cells>>();
     EXPECT_TRUE(rows.has_value()) << text;
@@ -92,7 +92,7 @@ class TestConnection final : public TrialSession {
 
  private:
   void define(const std::string& text, const std::string& keyspace) {
-    const auto plan = engine_->plan_query(text, keyspace);
+    const auto plan = engine_->planner().plan_query(text, keyspace);
     ASSERT_TRUE(plan.has_value()) << text << ": " << plan.error().message();
     const auto result = execute(*plan, {});
     ASSERT_TRUE(result.has_value()) << text << ": " << result.error().message();
@@ -105,8 +105,8 @@ class TestConnection final : public TrialSession {
     execute::Request request;
     request.values = views;
     std::promise<base::Result<execute::ResultSet>> answer;
-    engine_->execute(plan, request,
-                     [&](base::Result<execute::ResultSet> result) { answer.set_value(std::move(result)); });
+    engine_->executor().execute(
+        plan, request, [&](base::Result<execute::ResultSet> result) { answer.set_value(std::move(result)); });
     auto result = answer.get_future().get();
     if (!result) return base::fail(result.error());
     partitions_read += result->partitions_read;

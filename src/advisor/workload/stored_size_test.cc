@@ -110,13 +110,13 @@ class StoredSizeTest : public testing::Test {
     execute::Request request;
     request.values = views;
     std::promise<base::Result<execute::ResultSet>> answer;
-    engine_->execute(plan, request,
-                     [&](base::Result<execute::ResultSet> result) { answer.set_value(std::move(result)); });
+    engine_->executor().execute(
+        plan, request, [&](base::Result<execute::ResultSet> result) { answer.set_value(std::move(result)); });
     const auto result = answer.get_future().get();
     ASSERT_TRUE(result.has_value()) << plan->text << ": " << result.error().message();
   }
   void must(const std::string& text) {
-    const auto plan = engine_->plan_query(text, "k");
+    const auto plan = engine_->planner().plan_query(text, "k");
     ASSERT_TRUE(plan.has_value()) << text << ": " << plan.error().message();
     run(*plan, {});
   }
@@ -125,10 +125,10 @@ class StoredSizeTest : public testing::Test {
     must(one.definition().substr(0, one.definition().size() - 2));
     std::vector<std::string> names;
     for (const Column& column : one.all()) names.push_back(column.name);
-    const auto insert =
-        engine_->prepare(fmt::format("INSERT INTO {} ({}) VALUES ({})", one.name(), fmt::join(names, ", "),
-                                     fmt::join(std::vector<std::string>(names.size(), "?"), ", ")),
-                         "k");
+    const auto insert = engine_->planner().prepare(
+        fmt::format("INSERT INTO {} ({}) VALUES ({})", one.name(), fmt::join(names, ", "),
+                    fmt::join(std::vector<std::string>(names.size(), "?"), ", ")),
+        "k");
     ASSERT_TRUE(insert.has_value()) << insert.error().message();
     for (uint64_t partition = 0; partition < one.partitions; ++partition) {
       for (uint64_t row = 0; row < one.rows_each; ++row) {

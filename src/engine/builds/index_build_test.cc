@@ -55,11 +55,11 @@ TEST(IndexBuild, AQueryPlannedBeforeItsIndexWasDroppedFindsItsRows) {
   ASSERT_GT(expected, 100u);
   database.must("CREATE INDEX by_v ON t (v)");
   database.wait_until_built(1);
-  const auto plan = database.engine->plan_query(query, "e");
+  const auto plan = database.engine->planner().plan_query(query, "e");
   ASSERT_TRUE(plan);
   database.must("DROP INDEX by_v");
   size_t found = 0;
-  database.engine->execute(*plan, {}, [&](base::Result<ResultSet> result) {
+  database.engine->executor().execute(*plan, {}, [&](base::Result<ResultSet> result) {
     ASSERT_TRUE(result) << result.error().text();
     found = result->rows.count();
   });

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "base/result.h"
-#include "engine/engine.h"
+#include "engine/options.h"
 #include "storage/store.h"
 
 namespace sibyl::engine {

@@ -26,7 +26,7 @@ class ExplainTest : public testing::Test {
   void run(std::string_view text) { EXPECT_TRUE(run_text(*engine_, text, "k").has_value()) << text; }
   // Returns how the only table of a statement is used.
   Explanation::TableUse use(const std::string& text) {
-    const auto plan = engine_->plan_query("EXPLAIN " + text, "k");
+    const auto plan = engine_->planner().plan_query("EXPLAIN " + text, "k");
     EXPECT_TRUE(plan.has_value()) << text << ": " << (plan ? "" : plan.error().message());
     if (!plan) return {};
     const auto& explain = std::get<plan::Explain>((*plan)->plan);

@@ -56,10 +56,10 @@ Result<execute::ResultSet> run(Engine& engine, const plan::PreparedPtr& plan,
                                const execute::Request& request) {
   Answer answer;
   auto future = answer.get_future();
-  engine.execute(plan, request,
-                 [answer = std::move(answer)](base::Result<execute::ResultSet> result) mutable {
-                   answer.set_value(std::move(result));
-                 });
+  engine.executor().execute(plan, request,
+                            [answer = std::move(answer)](base::Result<execute::ResultSet> result) mutable {
+                              answer.set_value(std::move(result));
+                            });
   return wait(std::move(future));
 }
 
@@ -91,9 +91,9 @@ Bound Statement::bind_all(std::vector<Value> values) const {
 }
 
 Result<plan::PreparedPtr> Statement::Impl::current() const {
-  auto found = engine->find_prepared(id);
+  auto found = engine->planner().find_prepared(id);
   if (found) return std::move(*found);
-  auto again = engine->prepare(plan->text, keyspace);
+  auto again = engine->planner().prepare(plan->text, keyspace);
   if (!again) return failed(again);
   return again->plan;
 }
@@ -164,7 +164,7 @@ Result<Statement> Session::prepare(std::string_view text) {
     auto impl = std::make_shared<Statement::Impl>();
     impl->engine = impl_->engine;
     impl->keyspace = impl_->current_keyspace();
-    auto prepared = impl->engine->prepare(text, impl->keyspace);
+    auto prepared = impl->engine->planner().prepare(text, impl->keyspace);
     if (!prepared) return failed(prepared);
     impl->id = std::move(prepared->id);
     impl->plan = std::move(prepared->plan);
@@ -209,7 +209,7 @@ Result<Rows> Session::execute(const Bound& statement, const Request& request) {
 Result<Rows> Session::execute(std::string_view text, const std::vector<Value>& values,
                               const Request& request) {
   return engine::contain([&]() -> Result<Rows> {
-    auto plan = impl_->engine->plan_query(text, impl_->current_keyspace());
+    auto plan = impl_->engine->planner().plan_query(text, impl_->current_keyspace());
     if (!plan) return failed(plan);
     return impl_->start(std::move(*plan), values, request);
   });
@@ -240,7 +240,7 @@ Result<Rows> Session::Impl::start(const Batch& batch, const Request& request) {
       if (!current) return std::unexpected(std::move(current.error()));
       plan = std::move(*current);
     } else {
-      auto made = engine->plan_query(item.text, current_keyspace());
+      auto made = engine->planner().plan_query(item.text, current_keyspace());
       if (!made) return failed(made);
       plan = std::move(*made);
     }
@@ -252,10 +252,11 @@ Result<Rows> Session::Impl::start(const Batch& batch, const Request& request) {
   sibyl::engine::Answer answer;
   auto future = answer.get_future();
   execute::Request internal = internal_request(request);
-  engine->execute_batch(static_cast<cql::Batch::Kind>(batch.kind_), std::move(items), internal,
-                        [answer = std::move(answer)](base::Result<execute::ResultSet> result) mutable {
-                          answer.set_value(std::move(result));
-                        });
+  engine->executor().execute_batch(
+      static_cast<cql::Batch::Kind>(batch.kind_), std::move(items), internal,
+      [answer = std::move(answer)](base::Result<execute::ResultSet> result) mutable {
+        answer.set_value(std::move(result));
+      });
   Result<execute::ResultSet> result = sibyl::engine::wait(std::move(future));
   if (!result) return std::unexpected(std::move(result.error()));
   auto rows = std::make_unique<Rows::Impl>();

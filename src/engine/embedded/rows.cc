@@ -82,7 +82,7 @@ Result<execute::ResultSet> Rows::Impl::fetch() {
   while (true) {
     Result<execute::ResultSet> result = engine::run(*engine, plan, request);
     if (result || !engine::must_prepare_again(result.error())) return result;
-    auto again = engine->prepare(plan->text, plan->keyspace);
+    auto again = engine->planner().prepare(plan->text, plan->keyspace);
     if (!again) return std::unexpected(engine::public_error(again.error()));
     // The values are already encoded for the markers of the first page's plan.
     if (plan::metadata_id({again->plan->markers}) != plan::metadata_id({plan->markers})) return result;

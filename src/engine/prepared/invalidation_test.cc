@@ -38,7 +38,7 @@ class InvalidationTest : public testing::Test {
   }
 
   base::Result<execute::ResultSet> run(std::string_view text) {
-    auto plan = engine_->plan_query(text, "ks");
+    auto plan = engine_->planner().plan_query(text, "ks");
     if (!plan) return base::fail(plan.error());
     return run_plan(*engine_, *plan, {});
   }
@@ -51,20 +51,20 @@ class InvalidationTest : public testing::Test {
     return result ? lines_of(*result) : std::vector<std::string>{"error: " + result.error().message()};
   }
 
-  Engine::PreparedStatement prepare(std::string_view text) {
-    auto prepared = engine_->prepare(text, "ks");
+  PreparedStatement prepare(std::string_view text) {
+    auto prepared = engine_->planner().prepare(text, "ks");
     EXPECT_TRUE(prepared.has_value()) << text << ": " << prepared.error().message();
     return std::move(*prepared);
   }
-  bool is_kept(const Engine::PreparedStatement& statement) {
-    const auto found = engine_->find_prepared(statement.id);
+  bool is_kept(const PreparedStatement& statement) {
+    const auto found = engine_->planner().find_prepared(statement.id);
     if (!found) {
       EXPECT_EQ(found.error().code(), base::ErrorCode::unprepared);
       EXPECT_EQ(found.error().details().statement_id, statement.id);
     }
     return found.has_value();
   }
-  size_t listed(const Engine::PreparedStatement& statement) {
+  size_t listed(const PreparedStatement& statement) {
     return rows("SELECT query_string FROM system.prepared_statements WHERE prepared_id = 0x" +
                 base::to_hex(statement.id))
         .size();
@@ -125,7 +125,7 @@ TEST_F(InvalidationTest, AStatementThatIsKeptUsesTheNewTable) {
   EXPECT_TRUE(run_plan(*engine_, insert.plan, {}).has_value());
   EXPECT_THAT(rows("SELECT k FROM by_v WHERE v = 70"), ElementsAre("7"));
   must("DELETE FROM t WHERE k = 7");
-  EXPECT_TRUE(run_plan(*engine_, *engine_->find_prepared(insert.id), {}).has_value());
+  EXPECT_TRUE(run_plan(*engine_, *engine_->planner().find_prepared(insert.id), {}).has_value());
   EXPECT_THAT(rows("SELECT k FROM by_v WHERE v = 70"), ElementsAre("7"));
 }
 
@@ -219,7 +219,7 @@ TEST_F(InvalidationTest, AWriteInFlightIsNotBoundToOtherTypes) {
   }
   EXPECT_THAT(rows("SELECT * FROM other"), IsEmpty());
   // A statement sent as text has no id. The server reads its values with the current types.
-  auto text = engine_->plan_query("INSERT INTO other (k, v) VALUES (?, ?)", "ks");
+  auto text = engine_->planner().plan_query("INSERT INTO other (k, v) VALUES (?, ?)", "ks");
   must("ALTER TABLE other ADD x int");
   EXPECT_TRUE(run_plan(*engine_, *text, request).has_value());
 }
@@ -296,9 +296,9 @@ TEST_F(InvalidationTest, PreparingWhileTheTableChanges) {
   for (int i = 0; i < 3; ++i)
     threads.emplace_back([&] {
       while (!done) {
-        const auto prepared = engine_->prepare("SELECT * FROM other", "ks");
+        const auto prepared = engine_->planner().prepare("SELECT * FROM other", "ks");
         if (!prepared) continue;
-        const auto found = engine_->find_prepared(prepared->id);
+        const auto found = engine_->planner().find_prepared(prepared->id);
         if (found) {
           EXPECT_TRUE(run_plan(*engine_, *found, {}).has_value());
         }
@@ -311,7 +311,7 @@ TEST_F(InvalidationTest, PreparingWhileTheTableChanges) {
   done = true;
   for (std::thread& thread : threads) thread.join();
   must("ALTER TABLE other ADD last int");
-  const auto found = engine_->find_prepared(prepare("SELECT * FROM other").id);
+  const auto found = engine_->planner().find_prepared(prepare("SELECT * FROM other").id);
   ASSERT_TRUE(found.has_value());
   EXPECT_EQ((*found)->result->columns.size(), 3u);
   must("DROP TABLE other");

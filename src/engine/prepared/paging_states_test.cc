@@ -40,13 +40,14 @@ class PagingStatesTest : public RolesTest {
     request.page_size = size;
     request.paging_state = std::move(state);
     base::Result<execute::ResultSet> answer = base::invalid("never answered");
-    engine_->execute_as(logins_[role], plan, request,
-                        [&](base::Result<execute::ResultSet> result) { answer = std::move(result); });
+    engine_->executor().execute_as(
+        logins_[role], plan, request,
+        [&](base::Result<execute::ResultSet> result) { answer = std::move(result); });
     return answer;
   }
   base::Result<execute::ResultSet> page(const std::string& role, const std::string& text,
                                         std::optional<Bytes> state, const std::string& keyspace = "ks") {
-    const auto plan = engine_->plan_query(text, keyspace);
+    const auto plan = engine_->planner().plan_query(text, keyspace);
     EXPECT_TRUE(plan) << plan.error().message();
     return page(role, *plan, std::move(state));
   }
@@ -84,7 +85,7 @@ TEST_F(PagingStatesTest, ContinueTheSameStatementHoweverItIsSent) {
   const Bytes state = first("bob", text_);
   EXPECT_THAT(print(page("bob", text_, state)), testing::ElementsAre("2", "3"));
   EXPECT_THAT(print(page("bob", text_, state)), testing::ElementsAre("2", "3")) << "a second time";
-  const auto prepared = engine_->prepare(text_, "ks");
+  const auto prepared = engine_->planner().prepare(text_, "ks");
   ASSERT_TRUE(prepared);
   EXPECT_THAT(print(page("bob", prepared->plan, state)), testing::ElementsAre("2", "3"));
   EXPECT_THAT(print(page("bob", prepared->plan, state, 100)), testing::ElementsAre("2", "3", "4", "5"));

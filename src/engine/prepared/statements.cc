@@ -80,21 +80,20 @@ void Statements::set_schema(schema::SnapshotPtr schema) {
       [&](const plan::Prepared& plan) { return validity(plan, *schema) != plan::Validity::current; });
 }
 
-base::Result<PreparedPtr> Statements::bind(std::shared_ptr<const cql::Statement> statement,
-                                           std::string_view text, const std::string& keyspace) {
-  SIBYL_ASSIGN(PreparedPtr plan,
+base::Result<std::shared_ptr<plan::Prepared>> Statements::bind(
+    std::shared_ptr<const cql::Statement> statement, std::string_view text, const std::string& keyspace) {
+  SIBYL_ASSIGN(std::shared_ptr<plan::Prepared> plan,
                plan::prepare(statement, std::string(text), keyspace, schema(), guardrails_));
   // Usage counters are shared, so they are not charged to this request.
   const base::UnlimitedMemory unlimited;
-  // The plan is not shared with other threads yet, so it may be modified.
-  if (usage_factory_)
-    std::const_pointer_cast<plan::Prepared>(plan)->usage = usage_factory_(*statement, *plan);
+  if (usage_factory_) plan->shape = usage_factory_(*statement, *plan);
   return plan;
 }
 
-base::Result<PreparedPtr> Statements::make_plan(std::string_view text, const std::string& keyspace,
-                                                execute::Trace* trace) {
-  return base::run_statement(nullptr, [&]() -> base::Result<PreparedPtr> {
+base::Result<std::shared_ptr<plan::Prepared>> Statements::make_plan(std::string_view text,
+                                                                    const std::string& keyspace,
+                                                                    execute::Trace* trace) {
+  return base::run_statement(nullptr, [&]() -> base::Result<std::shared_ptr<plan::Prepared>> {
     if (trace != nullptr) trace->step(fmt::format("Parsing {}", auth::redact_passwords(text)));
     SIBYL_ASSIGN(std::unique_ptr<cql::Statement> statement, cql::parse_statement(text));
     if (trace != nullptr) trace->step("Preparing statement");
@@ -103,14 +102,12 @@ base::Result<PreparedPtr> Statements::make_plan(std::string_view text, const std
 }
 
 base::Result<PreparedPtr> Statements::plan_again(const plan::Prepared& plan) {
-  SIBYL_ASSIGN(PreparedPtr again, make_plan(plan.text, plan.keyspace));
+  SIBYL_ASSIGN(std::shared_ptr<plan::Prepared> again, make_plan(plan.text, plan.keyspace));
   if (plan.id.empty()) return again;
   // A stale plan does not change what clients decode. This check guards against that assumption being wrong.
   if (!is_same_for_clients(plan, *again)) return base::fail(unprepared_error(plan.id));
-  // The plan is not shared with other threads yet, so it may be modified.
-  auto& mutable_plan = *std::const_pointer_cast<plan::Prepared>(again);
-  mutable_plan.id = plan.id;
-  mutable_plan.redefinition = plan.redefinition;
+  again->id = plan.id;
+  again->redefinition = plan.redefinition;
   return again;
 }
 
@@ -137,7 +134,7 @@ base::Result<PreparedPtr> Statements::current(PlanCache& cache, std::string_view
   return nullptr;
 }
 
-base::Result<Statements::Prepared> Statements::prepare(std::string_view text, const std::string& keyspace) {
+base::Result<PreparedStatement> Statements::prepare(std::string_view text, const std::string& keyspace) {
   const uint64_t generation = generation_.load(std::memory_order_seq_cst);
   SIBYL_ASSIGN(std::unique_ptr<cql::Statement> statement,
                base::run_statement(nullptr, [&] { return cql::parse_statement(text); }));
@@ -147,22 +144,20 @@ base::Result<Statements::Prepared> Statements::prepare(std::string_view text, co
   // Different pairs of keyspace and text may concatenate to the same bytes.
   if (found && *found && (*found)->text == text && (qualified || (*found)->keyspace == keyspace)) {
     if ((*found)->redefinition) (*found)->redefinition->prepares.fetch_add(1, std::memory_order_relaxed);
-    return Prepared{std::move(id), std::move(*found)};
+    return PreparedStatement{std::move(id), std::move(*found)};
   }
-  SIBYL_ASSIGN(PreparedPtr plan,
+  SIBYL_ASSIGN(std::shared_ptr<plan::Prepared> plan,
                base::run_statement(nullptr, [&] { return bind(std::move(statement), text, keyspace); }));
   const size_t weight = estimate_bytes(*plan);
   if (weight > max_prepared_statement) return base::fail(too_large(*plan, weight));
-  // The plan is not shared with other threads yet, so it may be modified.
-  auto& mutable_plan = *std::const_pointer_cast<plan::Prepared>(plan);
-  mutable_plan.id = id;
-  mutable_plan.redefinition = history_.record(id, *plan);
-  if (mutable_plan.redefinition) mutable_plan.redefinition->prepares.fetch_add(1, std::memory_order_relaxed);
+  plan->id = id;
+  plan->redefinition = history_.record(id, *plan);
+  if (plan->redefinition) plan->redefinition->prepares.fetch_add(1, std::memory_order_relaxed);
   prepared_.put(id, plan, generation, weight);
   // set_schema() may have searched for invalid plans just before this plan was added.
   const uint64_t now = generation_.load(std::memory_order_seq_cst);
   if (now != generation) (void)current(prepared_, id, now);
-  return Prepared{std::move(id), std::move(plan)};
+  return PreparedStatement{std::move(id), std::move(plan)};
 }
 
 base::Result<PreparedPtr> Statements::find_prepared(std::string_view id) {

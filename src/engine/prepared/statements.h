@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "engine/planner.h"
 #include "engine/prepared/plan_cache.h"
 #include "engine/prepared/statement_history.h"
 #include "execute/trace.h"
@@ -21,7 +22,7 @@
 
 namespace sibyl::engine {
 
-class Statements {
+class Statements final : public Planner {
  public:
   static constexpr size_t max_prepared = 16'384;
   static constexpr size_t max_prepared_bytes = 64u << 20;
@@ -38,33 +39,29 @@ class Statements {
   // Sets the schema for new plans. Blocks until all invalid plans have been removed.
   void set_schema(schema::SnapshotPtr schema);
 
-  struct Prepared {
-    base::Bytes id;
-    plan::PreparedPtr plan;
-  };
-  base::Result<Prepared> prepare(std::string_view text, const std::string& keyspace);
-  // Returns UNPREPARED if the statement is not kept, or is invalid for the newest schema.
-  base::Result<plan::PreparedPtr> find_prepared(std::string_view id);
-  // Records in `trace` which steps were needed.
+  base::Result<PreparedStatement> prepare(std::string_view text, const std::string& keyspace) override;
+  base::Result<plan::PreparedPtr> find_prepared(std::string_view id) override;
   base::Result<plan::PreparedPtr> plan_query(std::string_view text, const std::string& keyspace,
-                                             execute::Trace* trace = nullptr);
+                                             execute::Trace* trace = nullptr) override;
 
   // Returns `plan` if its tables are those of the newest schema, else a new plan. Call it before a write,
   // which must know the indexes and views of its tables. Returns UNPREPARED if the client prepared the
   // statement and the plan became invalid, because the values were encoded for the old plan.
   base::Result<plan::PreparedPtr> renew(plan::PreparedPtr plan);
 
-  // Returns the object that a plan keeps in `usage`. Must be set before the first plan is made.
-  using UsageFactory = std::function<std::shared_ptr<void>(const cql::Statement&, const plan::Prepared&)>;
+  // Returns the shape that a plan keeps. Must be set before the first plan is made.
+  using UsageFactory =
+      std::function<std::shared_ptr<plan::QueryShape>(const cql::Statement&, const plan::Prepared&)>;
   void set_usage_factory(UsageFactory factory) { usage_factory_ = std::move(factory); }
 
   const PlanCache& prepared() const { return prepared_; }
 
  private:
-  base::Result<plan::PreparedPtr> bind(std::shared_ptr<const cql::Statement> statement, std::string_view text,
-                                       const std::string& keyspace);
-  base::Result<plan::PreparedPtr> make_plan(std::string_view text, const std::string& keyspace,
-                                            execute::Trace* trace = nullptr);
+  // The plan is not shared with other threads yet, so the caller may complete it.
+  base::Result<std::shared_ptr<plan::Prepared>> bind(std::shared_ptr<const cql::Statement> statement,
+                                                     std::string_view text, const std::string& keyspace);
+  base::Result<std::shared_ptr<plan::Prepared>> make_plan(std::string_view text, const std::string& keyspace,
+                                                          execute::Trace* trace = nullptr);
   // Returns the cached plan if it is valid for the schema of `generation`; plans it again if it is stale.
   // Returns nullptr if there is none, or if it was invalid and has been erased.
   base::Result<plan::PreparedPtr> current(PlanCache& cache, std::string_view key, uint64_t generation);

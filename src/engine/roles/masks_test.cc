@@ -179,7 +179,7 @@ TEST_F(MasksTest, HideTokensInWarnings) {
   must("CREATE TABLE ks.q (k text MASKED WITH DEFAULT, c int, v int, PRIMARY KEY (k, c))");
   for (int c = 0; c < 5; ++c) must("DELETE FROM ks.q WHERE k = 'alice' AND c = " + std::to_string(c));
   must("GRANT SELECT ON ks.q TO bob");
-  const auto plan = engine_->plan_query("SELECT * FROM q", "ks");
+  const auto plan = engine_->planner().plan_query("SELECT * FROM q", "ks");
   ASSERT_TRUE(plan);
   const auto shown = run(*plan, "cassandra"), hidden = run(*plan, "bob");
   ASSERT_TRUE(shown && hidden);

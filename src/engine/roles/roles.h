@@ -19,13 +19,14 @@
 #include "auth/login.h"
 #include "auth/options.h"
 #include "base/result.h"
+#include "engine/authenticator.h"
 #include "execute/environment.h"
 #include "schema/schema.h"
 #include "storage/store.h"
 
 namespace sibyl::engine {
 
-class Roles {
+class Roles final : public Authenticator {
  public:
   // Borrows both arguments, which must outlive the object.
   Roles(execute::Environment& environment, const auth::Options& options)
@@ -59,11 +60,9 @@ class Roles {
   // created.
   base::Status may_set_password(const std::string& role, bool is_new);
 
-  // Slow by design. A wrong password, an unknown role and a role without a password get the same error after
-  // the same time.
-  base::Result<const auth::Login*> log_in(std::string_view role, std::string_view password);
-  // For a verified certificate.
-  base::Result<const auth::Login*> log_in_by_identity(std::string_view identity);
+  const auth::Options& options() const override { return options_; }
+  base::Result<const auth::Login*> log_in(std::string_view role, std::string_view password) override;
+  base::Result<const auth::Login*> log_in_by_identity(std::string_view identity) override;
 
  private:
   base::Result<auth::AccessRows> read(const schema::SnapshotPtr& schema);

@@ -20,26 +20,28 @@ using testing::IsEmpty;
 
 TEST_F(RolesTest, TheFirstStartCreatesASuperuser) {
   EXPECT_THAT(ask("cassandra", "LIST ROLES"), ElementsAre("cassandra|True|True|{}|ALL"));
-  EXPECT_EQ(engine_->log_in("cassandra", "wrong").error().message(),
+  EXPECT_EQ(engine_->authenticator().log_in("cassandra", "wrong").error().message(),
             "Provided username cassandra and/or password are incorrect");
-  EXPECT_EQ(engine_->log_in("cassandra", "wrong").error().code(), base::ErrorCode::bad_credentials);
+  EXPECT_EQ(engine_->authenticator().log_in("cassandra", "wrong").error().code(),
+            base::ErrorCode::bad_credentials);
 }
 
 TEST_F(RolesTest, UnknownRolesAndThoseWithoutPasswordAreRefusedAlike) {
   must("CREATE ROLE group1");
   must("CREATE ROLE asleep WITH PASSWORD = 'asleep'");
   for (const char* role : {"nobody", "group1"})
-    EXPECT_EQ(engine_->log_in(role, "x").error().message(),
+    EXPECT_EQ(engine_->authenticator().log_in(role, "x").error().message(),
               std::string("Provided username ") + role + " and/or password are incorrect");
-  EXPECT_EQ(engine_->log_in("asleep", "x").error().message(),
+  EXPECT_EQ(engine_->authenticator().log_in("asleep", "x").error().message(),
             "Provided username asleep and/or password are incorrect");
-  EXPECT_EQ(engine_->log_in("asleep", "asleep").error().message(), "asleep is not permitted to log in");
+  EXPECT_EQ(engine_->authenticator().log_in("asleep", "asleep").error().message(),
+            "asleep is not permitted to log in");
 }
 
 TEST_F(RolesTest, PlansAreCheckedAgainAfterRevoke) {
   make_family();
   must("GRANT SELECT ON ks.t TO bob");
-  const auto select = engine_->plan_query("SELECT * FROM ks.t", "").value();
+  const auto select = engine_->planner().plan_query("SELECT * FROM ks.t", "").value();
   EXPECT_THAT(print(run(select, "bob")), IsEmpty());
   EXPECT_THAT(print(run(select, "bob")), IsEmpty());  // now cached
   must("REVOKE SELECT ON ks.t FROM bob");
@@ -53,7 +55,7 @@ TEST_F(RolesTest, OneRolesPermissionIsNotAnothers) {
   make_family();
   must("CREATE ROLE alice WITH PASSWORD = 'alice' AND LOGIN = true");
   must("GRANT SELECT ON ks.t TO alice");
-  const auto select = engine_->plan_query("SELECT * FROM ks.t", "").value();
+  const auto select = engine_->planner().plan_query("SELECT * FROM ks.t", "").value();
   EXPECT_THAT(print(run(select, "alice")), IsEmpty());
   EXPECT_THAT(print(run(select, "bob")),
               ElementsAre("User bob has no SELECT permission on <table ks.t> or any of its parents"));
@@ -237,7 +239,8 @@ TEST_F(RolesTest, StatementsAndDataSizesOfOthersAreProtected) {
   // Drivers read these tables.
   for (const char* table : {"system.local", "system.peers", "system.peers_v2", "system_schema.tables",
                             "system_schema.functions", "system_virtual_schema.tables"})
-    EXPECT_TRUE(run(engine_->plan_query(std::string("SELECT * FROM ") + table, "").value(), "bob")) << table;
+    EXPECT_TRUE(run(engine_->planner().plan_query(std::string("SELECT * FROM ") + table, "").value(), "bob"))
+        << table;
   must("GRANT SELECT ON KEYSPACE system_traces TO bob");
   EXPECT_THAT(ask("bob", "SELECT * FROM system_traces.sessions"), IsEmpty());
 }
@@ -251,7 +254,7 @@ TEST_F(RolesTest, AViewNeedsAlterOnItsBaseTable) {
       "CREATE MATERIALIZED VIEW other.mv AS SELECT * FROM t WHERE k IS NOT NULL AND v IS NOT NULL "
       "PRIMARY KEY (v, k)";
   for (const char* session : {"ks", "", "other"})
-    EXPECT_THAT(print(run(engine_->plan_query(text, session).value(), "bob")),
+    EXPECT_THAT(print(run(engine_->planner().plan_query(text, session).value(), "bob")),
                 ElementsAre("User bob has no ALTER permission on <table other.t> or any of its parents"))
         << session;
   must("GRANT ALTER ON other.t TO bob");
@@ -261,11 +264,11 @@ TEST_F(RolesTest, AViewNeedsAlterOnItsBaseTable) {
 TEST_F(RolesTest, IdentitiesLogInRoles) {
   make_family();
   must("ADD IDENTITY 'spiffe://x/bob' TO ROLE 'bob'");
-  EXPECT_EQ(engine_->log_in_by_identity("spiffe://x/bob").value()->role, "bob");
-  EXPECT_EQ(engine_->log_in_by_identity("spiffe://x/alice").error().message(),
+  EXPECT_EQ(engine_->authenticator().log_in_by_identity("spiffe://x/bob").value()->role, "bob");
+  EXPECT_EQ(engine_->authenticator().log_in_by_identity("spiffe://x/alice").error().message(),
             "Certificate identity 'spiffe://x/alice' not authorized");
   must("DROP ROLE bob");
-  EXPECT_FALSE(engine_->log_in_by_identity("spiffe://x/bob").has_value());
+  EXPECT_FALSE(engine_->authenticator().log_in_by_identity("spiffe://x/bob").has_value());
 }
 
 // Cassandra requires CREATE on the role of the user who adds the identity, and no permission on the role that
@@ -291,7 +294,7 @@ TEST_F(RolesTest, ChangingAnIdentityNeedsAlterOnItsRole) {
   EXPECT_THAT(ask("bob", "ADD IDENTITY 'boss' TO ROLE 'cassandra'"), of_superusers);
   EXPECT_THAT(ask("bob", "ADD IDENTITY 'boss' TO ROLE 'heirs'"), of_superusers);
   EXPECT_THAT(ask("bob", "DROP IDENTITY 'root'"), of_superusers);
-  EXPECT_FALSE(engine_->log_in_by_identity("boss").has_value());
+  EXPECT_FALSE(engine_->authenticator().log_in_by_identity("boss").has_value());
   must("DROP IDENTITY 'root'");
 }
 
@@ -311,7 +314,7 @@ TEST_F(RolesTest, OnlySuperusersMaySetExpensiveHashes) {
 }
 
 TEST_F(RolesTest, PasswordsInPreparedStatementsAreNotShown) {
-  ASSERT_TRUE(engine_->prepare("CREATE ROLE bob WITH PASSWORD = 'tell-nobody'", ""));
+  ASSERT_TRUE(engine_->planner().prepare("CREATE ROLE bob WITH PASSWORD = 'tell-nobody'", ""));
   EXPECT_THAT(ask("cassandra", "SELECT query_string FROM system.prepared_statements"),
               ElementsAre("CREATE ROLE bob WITH PASSWORD *******"));
 }
@@ -352,12 +355,13 @@ TEST_F(RolesTest, WithoutAuthorizerRolesLogInAndMayDoEverything) {
 TEST_F(RolesTest, TheProgramItselfMayDoEverythingButHasNoRole) {
   execute::Request request;
   std::promise<base::Result<ResultSet>> answer;
-  engine_->execute(engine_->plan_query("SELECT role FROM system_auth.roles", "").value(), request,
-                   [&](base::Result<ResultSet> result) { answer.set_value(std::move(result)); });
+  engine_->executor().execute(engine_->planner().plan_query("SELECT role FROM system_auth.roles", "").value(),
+                              request,
+                              [&](base::Result<ResultSet> result) { answer.set_value(std::move(result)); });
   EXPECT_THAT(print(answer.get_future().get()), ElementsAre("cassandra"));
   std::promise<base::Result<ResultSet>> refused;
-  engine_->execute(engine_->plan_query("CREATE ROLE x", "").value(), request,
-                   [&](base::Result<ResultSet> result) { refused.set_value(std::move(result)); });
+  engine_->executor().execute(engine_->planner().plan_query("CREATE ROLE x", "").value(), request,
+                              [&](base::Result<ResultSet> result) { refused.set_value(std::move(result)); });
   EXPECT_THAT(print(refused.get_future().get()),
               ElementsAre("You have to be logged in and not anonymous to perform this request"));
 }
@@ -392,8 +396,10 @@ TEST(RolesOnDisk, EverythingSurvivesARestart) {
   options.auth = {auth::Authenticator::password, auth::Authorizer::cassandra};
   const auto run = [](Engine& engine, std::string_view text) {
     std::promise<base::Result<ResultSet>> answer;
-    engine.execute_as(engine.log_in("cassandra", "cassandra").value(), engine.plan_query(text, "").value(),
-                      {}, [&](base::Result<ResultSet> result) { answer.set_value(std::move(result)); });
+    engine.executor().execute_as(
+        engine.authenticator().log_in("cassandra", "cassandra").value(),
+        engine.planner().plan_query(text, "").value(), {},
+        [&](base::Result<ResultSet> result) { answer.set_value(std::move(result)); });
     const auto result = answer.get_future().get();
     EXPECT_TRUE(result) << text << ": " << result.error().message();
     return result ? result->rows.count() : 0;
@@ -408,8 +414,8 @@ TEST(RolesOnDisk, EverythingSurvivesARestart) {
   }
   {
     auto engine = Engine::open(options).value();
-    EXPECT_TRUE(engine->log_in("bob", "bob"));
-    EXPECT_TRUE(engine->log_in_by_identity("x"));
+    EXPECT_TRUE(engine->authenticator().log_in("bob", "bob"));
+    EXPECT_TRUE(engine->authenticator().log_in_by_identity("x"));
     EXPECT_EQ(run(*engine, "SELECT * FROM system_auth.role_members"), 1u);
     EXPECT_EQ(run(*engine, "LIST SELECT OF bob"), 1u);
     run(*engine, "DROP ROLE readers");

@@ -28,7 +28,7 @@ class RolesTest : public testing::Test {
     engine_ = std::move(*opened);
   }
   const auth::Login* log_in(const std::string& role) {
-    auto login = engine_->log_in(role, role);
+    auto login = engine_->authenticator().log_in(role, role);
     EXPECT_TRUE(login) << role;
     return login ? *login : nullptr;
   }
@@ -36,14 +36,14 @@ class RolesTest : public testing::Test {
   base::Result<execute::ResultSet> run(const plan::PreparedPtr& plan, const std::string& role) {
     if (!logins_.contains(role)) logins_[role] = log_in(role);
     std::promise<base::Result<execute::ResultSet>> answer;
-    engine_->execute_as(logins_[role], plan, {}, [&](base::Result<execute::ResultSet> result) {
+    engine_->executor().execute_as(logins_[role], plan, {}, [&](base::Result<execute::ResultSet> result) {
       answer.set_value(std::move(result));
     });
     return answer.get_future().get();
   }
   // Returns the rows as texts, or "OK", or the error's text.
   std::vector<std::string> ask(const std::string& role, std::string_view text) {
-    const auto plan = engine_->plan_query(text, "ks");
+    const auto plan = engine_->planner().plan_query(text, "ks");
     if (!plan) return {plan.error().message()};
     return print(run(*plan, role));
   }

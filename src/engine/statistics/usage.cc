@@ -15,19 +15,24 @@
 #include "types/keys/key.h"
 #include "types/text.h"
 
-namespace sibyl::engine {
-
-using base::Bytes;
+namespace sibyl::plan {
 
 // The counts are guarded by the locks of their stripes.
 class QueryShape : public std::enable_shared_from_this<QueryShape> {
  public:
-  explicit QueryShape(ShapeName what) : name(std::move(what)) {}
+  explicit QueryShape(engine::ShapeName what) : name(std::move(what)) {}
 
-  const ShapeName name;
+  const engine::ShapeName name;
   std::atomic<bool> is_listed{false};
-  std::array<std::unique_ptr<ShapeCounts>, Usage::stripe_count> counts;
+  std::array<std::unique_ptr<engine::ShapeCounts>, engine::Usage::stripe_count> counts;
 };
+
+}  // namespace sibyl::plan
+
+namespace sibyl::engine {
+
+using base::Bytes;
+using plan::QueryShape;
 
 namespace {
 
@@ -151,7 +156,7 @@ size_t Usage::stripe_of_thread() {
 
 // --- Shapes
 
-std::shared_ptr<void> Usage::shape_of(const cql::Statement& statement, const plan::Prepared& plan) {
+std::shared_ptr<QueryShape> Usage::shape_of(const cql::Statement& statement, const plan::Prepared& plan) {
   thread_local std::vector<const schema::Table*> tables;
   tables.clear();
   std::visit(TablesOf{tables}, plan.plan);
@@ -172,10 +177,11 @@ std::shared_ptr<void> Usage::shape_of(const cql::Statement& statement, const pla
   return find_or_add(std::move(name));
 }
 
-std::shared_ptr<void> Usage::shape_of(cql::Batch::Kind kind, const std::vector<execute::BatchItem>& items) {
+std::shared_ptr<QueryShape> Usage::shape_of(cql::Batch::Kind kind,
+                                            const std::vector<execute::BatchItem>& items) {
   std::vector<const QueryShape*> shapes;
   for (const execute::BatchItem& item : items) {
-    const auto* shape = static_cast<const QueryShape*>(item.statement->usage.get());
+    const QueryShape* shape = item.statement->shape.get();
     if (shape == nullptr) return nullptr;
     shapes.push_back(shape);
   }
@@ -272,7 +278,7 @@ std::shared_ptr<QueryShape> Usage::list_again(QueryShape& shape) {
 // --- Counting
 
 void Usage::ended(const execute::Counted& counted, const execute::ResultSet& result) {
-  auto* known = static_cast<QueryShape*>(counted.usage.get());
+  QueryShape* known = counted.shape.get();
   std::shared_ptr<QueryShape> listed;  // replaces a shape that was evicted
   if (!known->is_listed.load(std::memory_order_relaxed)) {
     listed = list_again(*known);

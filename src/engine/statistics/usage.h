@@ -64,8 +64,6 @@ struct ShapeName {
   std::vector<uint32_t> tables;  // storage ids
 };
 
-class QueryShape;
-
 class Usage final : public execute::Observer {
  public:
   static constexpr size_t max_shapes = 1000;
@@ -77,11 +75,12 @@ class Usage final : public execute::Observer {
   explicit Usage(base::Clock& clock);
   ~Usage() override;
 
-  // --- For Statements. Returns the object that a plan keeps in `usage`; nullptr if the statement is not
+  // --- For Statements. Returns the shape that a plan keeps; nullptr if the statement is not
   // counted.
-  std::shared_ptr<void> shape_of(const cql::Statement& statement, const plan::Prepared& plan);
+  std::shared_ptr<plan::QueryShape> shape_of(const cql::Statement& statement, const plan::Prepared& plan);
   // Like the above, for a BATCH message of the protocol.
-  std::shared_ptr<void> shape_of(cql::Batch::Kind kind, const std::vector<execute::BatchItem>& items);
+  std::shared_ptr<plan::QueryShape> shape_of(cql::Batch::Kind kind,
+                                             const std::vector<execute::BatchItem>& items);
 
   // --- Counting
   void read(const schema::Table& table, std::span<const base::Bytes> keys, uint64_t tombstones) override;
@@ -127,11 +126,11 @@ class Usage final : public execute::Observer {
   static size_t stripe_of_thread();
   TableCounts& table_of(Stripe& stripe, uint32_t id);
   int64_t micros_of(Time time) const;
-  std::shared_ptr<QueryShape> find_or_add(ShapeName name);
-  void list(std::shared_ptr<QueryShape> shape);  // REQUIRES: shapes_mutex_ is held
-  void make_room();                              // REQUIRES: the same
-  void unlist(QueryShape& shape);
-  std::shared_ptr<QueryShape> list_again(QueryShape& shape);
+  std::shared_ptr<plan::QueryShape> find_or_add(ShapeName name);
+  void list(std::shared_ptr<plan::QueryShape> shape);  // REQUIRES: shapes_mutex_ is held
+  void make_room();                                    // REQUIRES: the same
+  void unlist(plan::QueryShape& shape);
+  std::shared_ptr<plan::QueryShape> list_again(plan::QueryShape& shape);
 
   base::Clock& clock_;
   int64_t since_micros_ = 0;
@@ -139,9 +138,9 @@ class Usage final : public execute::Observer {
   std::atomic<int64_t> clock_offset_{0};  // wall clock minus steady clock, in microseconds
   mutable std::array<Stripe, stripe_count> stripes_;
   mutable std::mutex shapes_mutex_;  // acquired before any stripe's mutex
-  std::unordered_map<uint64_t, std::shared_ptr<QueryShape>> shapes_;
+  std::unordered_map<uint64_t, std::shared_ptr<plan::QueryShape>> shapes_;
   // BATCH messages of the protocol, by the shapes of their statements.
-  std::unordered_map<uint64_t, std::shared_ptr<QueryShape>> batches_;
+  std::unordered_map<uint64_t, std::shared_ptr<plan::QueryShape>> batches_;
 };
 
 }  // namespace sibyl::engine

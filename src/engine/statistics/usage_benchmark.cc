@@ -21,10 +21,10 @@ class Prepared {
     run("CREATE TABLE k.t (p int, c int, v text, PRIMARY KEY (p, c))");
     for (int i = 0; i < 1000; ++i)
       run("INSERT INTO k.t (p, c, v) VALUES (" + std::to_string(i) + ", 1, 'some text')");
-    plan_ = engine_->prepare(text, "k")->plan;
+    plan_ = engine_->planner().prepare(text, "k")->plan;
   }
   void run(const std::string& text) {
-    engine_->execute(*engine_->plan_query(text, "k"), {}, [](auto) {});
+    engine_->executor().execute(*engine_->planner().plan_query(text, "k"), {}, [](auto) {});
   }
   void execute(int32_t key, size_t values) {
     const base::Bytes bytes = types::encode_int32(key), one = types::encode_int32(1);
@@ -32,7 +32,7 @@ class Prepared {
                                     types::ValueView::of(bytes)};
     execute::Request request;
     request.values = {all, values};
-    engine_->execute(plan_, request, [](auto result) { benchmark::DoNotOptimize(result); });
+    engine_->executor().execute(plan_, request, [](auto result) { benchmark::DoNotOptimize(result); });
   }
 
  private:

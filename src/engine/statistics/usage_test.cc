@@ -118,10 +118,10 @@ TEST_P(UsageTest, batches_count_as_one_call_and_as_writes_of_their_tables) {
   std::vector<execute::BatchItem> items;
   for (const char* text : {"INSERT INTO t (p, c) VALUES (5, 1)", "INSERT INTO t (p, c) VALUES (6, 1)",
                            "INSERT INTO u (p, v) VALUES (5, 1)"})
-    items.push_back({*database_->engine->plan_query(text, "e"), {}});
+    items.push_back({*database_->engine->planner().plan_query(text, "e"), {}});
   std::promise<bool> answer;
-  database_->engine->execute_batch(cql::Batch::Kind::logged, items, {},
-                                   [&](auto result) { answer.set_value(result.has_value()); });
+  database_->engine->executor().execute_batch(cql::Batch::Kind::logged, items, {},
+                                              [&](auto result) { answer.set_value(result.has_value()); });
   ASSERT_TRUE(answer.get_future().get());
   EXPECT_EQ(counts("BEGIN BATCH INSERT INTO e.t (p, c) VALUES (?, ?); INSERT INTO e.u (p, v) VALUES (?, ?); "
                    "APPLY BATCH"),
@@ -139,10 +139,10 @@ TEST_P(UsageTest, the_order_of_a_batch_does_not_matter) {
     must("BEGIN BATCH " + statements[first] + "; " + statements[second] + "; APPLY BATCH");
     std::vector<execute::BatchItem> items;
     for (const int one : {first, second})
-      items.push_back({*database_->engine->plan_query(statements[one], "e"), {}});
+      items.push_back({*database_->engine->planner().plan_query(statements[one], "e"), {}});
     std::promise<bool> answer;
-    database_->engine->execute_batch(cql::Batch::Kind::logged, items, {},
-                                     [&](auto result) { answer.set_value(result.has_value()); });
+    database_->engine->executor().execute_batch(cql::Batch::Kind::logged, items, {},
+                                                [&](auto result) { answer.set_value(result.has_value()); });
     ASSERT_TRUE(answer.get_future().get());
   }
   EXPECT_THAT(rows("SELECT table_name, calls FROM system_views.query_shapes WHERE keyspace_name = 'e'"),
@@ -154,7 +154,7 @@ TEST_P(UsageTest, a_batch_on_a_recreated_table_has_its_own_shape) {
   Usage usage(clock);  // not notified of the drop
   const auto shape = [&] {
     const std::vector<execute::BatchItem> items = {
-        {*database_->engine->plan_query("INSERT INTO t (p, c) VALUES (1, 1)", "e"), {}}};
+        {*database_->engine->planner().plan_query("INSERT INTO t (p, c) VALUES (1, 1)", "e"), {}}};
     return usage.shape_of(cql::Batch::Kind::logged, items);
   };
   const std::shared_ptr<void> before = shape();
@@ -165,14 +165,14 @@ TEST_P(UsageTest, a_batch_on_a_recreated_table_has_its_own_shape) {
 }
 
 TEST_P(UsageTest, prepared_statements_and_equal_texts_share_a_shape) {
-  auto prepared = database_->engine->prepare("SELECT v FROM t WHERE p = ? AND c = ?", "e");
+  auto prepared = database_->engine->planner().prepare("SELECT v FROM t WHERE p = ? AND c = ?", "e");
   ASSERT_TRUE(prepared);
   const base::Bytes one = types::encode_int32(1);
   const std::vector<types::ValueView> values = {types::ValueView::of(one), types::ValueView::of(one)};
   execute::Request request;
   request.values = values;
   for (int i = 0; i < 3; ++i)
-    database_->engine->execute(prepared->plan, request, [](auto result) { EXPECT_TRUE(result); });
+    database_->engine->executor().execute(prepared->plan, request, [](auto result) { EXPECT_TRUE(result); });
   must("SELECT v FROM e.t WHERE p = 8 AND c = 9");
   EXPECT_EQ(counts("SELECT v FROM e.t WHERE p = ? AND c = ?"), "4 4 0 0 0 1");
 }
@@ -208,7 +208,7 @@ TEST_P(UsageTest, partitions_are_described_with_and_without_files) {
 }
 
 TEST_P(UsageTest, they_are_not_computed_on_a_reactor_thread) {
-  const auto plan = database_->engine->plan_query(
+  const auto plan = database_->engine->planner().plan_query(
       "SELECT * FROM system_views.table_statistics WHERE keyspace_name = 'e' AND table_name = 't'", "");
   ASSERT_TRUE(plan);
   EXPECT_TRUE((**plan).profile.may_block);
@@ -276,10 +276,10 @@ TEST_P(UsageTest, writes_that_still_wait_at_shutdown_are_answered) {
   constexpr int writes = 500;
   std::atomic<int> answered = 0;
   for (int i = 0; i < writes; ++i) {
-    const auto plan = database_->engine->plan_query(
+    const auto plan = database_->engine->planner().plan_query(
         "INSERT INTO t (p, c, v) VALUES (1, " + std::to_string(i) + ", 'x')", "e");
     ASSERT_TRUE(plan);
-    database_->engine->execute(*plan, {}, [&](auto result) { answered += result ? 1 : 0; });
+    database_->engine->executor().execute(*plan, {}, [&](auto result) { answered += result ? 1 : 0; });
   }
   database_.reset();
   EXPECT_EQ(answered, writes);
@@ -346,10 +346,10 @@ TEST_P(UsageTest, shapes_are_bounded_and_the_most_used_stay) {
 
 TEST_P(UsageTest, a_plan_whose_shape_was_evicted_is_counted_again) {
   if (!in_memory()) return;
-  auto prepared = database_->engine->prepare("SELECT v FROM t", "e");
+  auto prepared = database_->engine->planner().prepare("SELECT v FROM t", "e");
   ASSERT_TRUE(prepared);
   for (int i = 0; i < 2000; ++i) must("SELECT c AS column" + std::to_string(i) + " FROM t WHERE p = 1");
-  database_->engine->execute(prepared->plan, {}, [](auto result) { EXPECT_TRUE(result); });
+  database_->engine->executor().execute(prepared->plan, {}, [](auto result) { EXPECT_TRUE(result); });
   EXPECT_EQ(counts("SELECT v FROM e.t"), "1 0 0 0 0 0");
 }
 

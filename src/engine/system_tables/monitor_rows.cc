@@ -6,8 +6,8 @@
 #include <map>
 #include <optional>
 
-#include "engine/engine.h"
 #include "engine/inet.h"
+#include "engine/options.h"
 #include "row/record_key.h"
 #include "storage/internals.h"
 #include "types/value.h"

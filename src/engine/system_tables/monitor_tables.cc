@@ -1,6 +1,8 @@
 #include "engine/system_tables/monitor_tables.h"
 
+#include "base/check.h"
 #include "engine/inet.h"
+#include "engine/system_sources.h"
 #include "engine/system_tables/monitor_rows.h"
 #include "storage/internals.h"
 #include "types/value.h"
@@ -30,48 +32,72 @@ SystemRow client_row(const Client& client) {
 
 }  // namespace
 
-void MonitorTables::install_monitored(SystemTables& tables, const char* table, Rows rows) {
-  tables.set_source("system_views", table, [this, rows = std::move(rows)] {
+void MonitorTables::set_endpoint(const std::string& address, uint16_t port) {
+  Node node = tables_.node();
+  // A server that listens on all interfaces has no single address to show.
+  const bool everywhere = address == "0.0.0.0" || address == "::";
+  node.address = everywhere ? "127.0.0.1" : address;
+  node.port = port;
+  SIBYL_CHECK(tables_.show_node(std::move(node)).has_value());
+  SIBYL_CHECK(tables_.show_settings(shown_settings(options_, tables_.node())).has_value());
+}
+
+void MonitorTables::set_monitor(const Monitor* monitor) {
+  std::lock_guard lock(mutex_);
+  monitor_ = monitor;
+}
+
+void MonitorTables::set_clients(Clients clients) {
+  std::lock_guard lock(clients_mutex_);
+  clients_ = std::move(clients);
+}
+
+void MonitorTables::install_monitored(const char* table, Rows rows) {
+  tables_.set_source("system_views", table, [this, rows = std::move(rows)] {
     std::lock_guard lock(mutex_);
     return monitor_ != nullptr ? rows(*monitor_) : std::vector<SystemRow>();
   });
 }
 
-void MonitorTables::install(SystemTables& tables, Engine& engine, const Options& options) {
-  tables.set_source("system_views", "caches", [this, &engine] {
-    const storage::StoreStatistics store = engine.store().statistics();
-    update_rates(store);
-    const auto* internals = dynamic_cast<const storage::Internals*>(&engine.store());
-    const uint64_t blocks = internals != nullptr ? internals->cache_entries() : 0;
-    return cache_rows(store, blocks);
-  });
-  tables.set_source("system_views", "max_sstable_size",
-                    [&engine] { return max_file_rows(engine.store(), *engine.schema()); });
-  tables.set_source("system_views", "max_partition_size",
-                    [&engine] { return max_partition_rows(engine.store(), *engine.schema()); });
-  tables.set_source("system_views", "system_logs", [logs = options.recent_logs] {
+void MonitorTables::install(const SchemaSource& schema_source, const Measurements& measurements) {
+  install_store(schema_source, measurements.store());
+  tables_.set_source("system_views", "system_logs", [logs = options_.recent_logs] {
     return logs ? log_rows(logs()) : std::vector<SystemRow>();
   });
-  tables.set_source("system_views", "gossip_info", [&engine, &tables] {
-    return gossip_rows(tables.node(), engine.schema()->version, engine.store().statistics().bytes_on_disk);
-  });
-  tables.set_source("system_views", "clients", [this] {
+  tables_.set_source("system_views", "clients", [this] {
     std::vector<SystemRow> rows;
     std::lock_guard lock(clients_mutex_);
     if (clients_)
       for (const Client& client : clients_()) rows.push_back(client_row(client));
     return rows;
   });
-  install_monitored(tables, "thread_pools",
+  install_monitored("thread_pools",
                     [](const Monitor& monitor) { return thread_pool_rows(monitor.thread_pools()); });
-  install_monitored(tables, "queries", [](const Monitor& monitor) { return query_rows(monitor.running()); });
-  install_monitored(tables, "batch_metrics",
+  install_monitored("queries", [](const Monitor& monitor) { return query_rows(monitor.running()); });
+  install_monitored("batch_metrics",
                     [](const Monitor& monitor) { return batch_metric_rows(monitor.activity()); });
-  install_monitored(tables, "cql_metrics", [&engine](const Monitor& monitor) {
-    const Engine::Statistics known = engine.statistics();
-    return cql_metric_rows(monitor.activity(), known.prepared, known.prepared_evicted);
+  install_monitored("cql_metrics", [&measurements](const Monitor& monitor) {
+    const PreparedStatistics prepared = measurements.prepared();
+    return cql_metric_rows(monitor.activity(), prepared.count, prepared.evicted);
   });
-  install_measures(tables, engine);
+  install_latencies(schema_source);
+}
+
+void MonitorTables::install_store(const SchemaSource& schema_source, const storage::Store& store) {
+  tables_.set_source("system_views", "caches", [this, &store] {
+    const storage::StoreStatistics statistics = store.statistics();
+    update_rates(statistics);
+    const auto* internals = dynamic_cast<const storage::Internals*>(&store);
+    const uint64_t blocks = internals != nullptr ? internals->cache_entries() : 0;
+    return cache_rows(statistics, blocks);
+  });
+  tables_.set_source("system_views", "max_sstable_size",
+                     [&schema_source, &store] { return max_file_rows(store, *schema_source.schema()); });
+  tables_.set_source("system_views", "max_partition_size",
+                     [&schema_source, &store] { return max_partition_rows(store, *schema_source.schema()); });
+  tables_.set_source("system_views", "gossip_info", [this, &schema_source, &store] {
+    return gossip_rows(tables_.node(), schema_source.schema()->version, store.statistics().bytes_on_disk);
+  });
 }
 
 // The cache of blocks of data files corresponds to Cassandra's chunk cache.
@@ -105,7 +131,7 @@ void MonitorTables::update_rates(const storage::StoreStatistics& store) {
   row_rates_.requests.update(store.row_cache_hits + store.row_cache_misses, now);
 }
 
-void MonitorTables::install_measures(SystemTables& tables, Engine& engine) {
+void MonitorTables::install_latencies(const SchemaSource& schema_source) {
   static constexpr std::pair<const char*, TableMeasure> latencies[] = {
       {"coordinator_read_latency", TableMeasure::coordinator_read},
       {"coordinator_scan_latency", TableMeasure::coordinator_scan},
@@ -114,15 +140,15 @@ void MonitorTables::install_measures(SystemTables& tables, Engine& engine) {
       {"local_scan_latency", TableMeasure::local_scan},
       {"local_write_latency", TableMeasure::local_write}};
   for (const auto& [table, measure] : latencies)
-    install_monitored(tables, table, [&engine, measure = measure](const Monitor& monitor) {
-      return latency_rows(monitor.activity(), *engine.schema(), measure);
+    install_monitored(table, [&schema_source, measure = measure](const Monitor& monitor) {
+      return latency_rows(monitor.activity(), *schema_source.schema(), measure);
     });
   static constexpr std::pair<const char*, TableMeasure> counts[] = {
       {"rows_per_read", TableMeasure::rows_per_read},
       {"tombstones_per_read", TableMeasure::tombstones_per_read}};
   for (const auto& [table, measure] : counts)
-    install_monitored(tables, table, [&engine, measure = measure](const Monitor& monitor) {
-      return per_read_rows(monitor.activity(), *engine.schema(), measure);
+    install_monitored(table, [&schema_source, measure = measure](const Monitor& monitor) {
+      return per_read_rows(monitor.activity(), *schema_source.schema(), measure);
     });
 }
 

@@ -3,28 +3,30 @@
 
 #include <functional>
 #include <mutex>
+#include <string>
 #include <vector>
 
-#include "engine/engine.h"
+#include "engine/measurements.h"
+#include "engine/options.h"
+#include "engine/schema_source.h"
+#include "engine/server_tables.h"
 #include "engine/statistics/recent_rate.h"
 #include "engine/system_tables/system_tables.h"
 
 namespace sibyl::engine {
 
-class MonitorTables {
+class MonitorTables final : public ServerTables {
  public:
-  // Borrows `engine` and `options`, which must outlive the object. Shows the data directory and the log of
-  // `options`.
-  void install(SystemTables& tables, Engine& engine, const Options& options);
-  // Once these functions have returned, the previous object is not used any more.
-  void set_monitor(const Monitor* monitor) {
-    std::lock_guard lock(mutex_);
-    monitor_ = monitor;
-  }
-  void set_clients(Engine::Clients clients) {
-    std::lock_guard lock(clients_mutex_);
-    clients_ = std::move(clients);
-  }
+  // Borrows both arguments. Shows the data directory and the log of `options`.
+  MonitorTables(SystemTables& tables, const Options& options) : tables_(tables), options_(options) {}
+
+  // Borrows the arguments, which must outlive the last read of the tables.
+  void install(const SchemaSource& schema_source, const Measurements& measurements);
+
+  void set_endpoint(const std::string& address, uint16_t port) override;
+  void set_monitor(const Monitor* monitor) override;
+  void set_clients(Clients clients) override;
+
   // Should be called regularly, so that rates are recent. Reading a table calls it as well. Thread-safe.
   void update_rates(const storage::StoreStatistics& store);
 
@@ -33,14 +35,17 @@ class MonitorTables {
     RecentRate hits{std::chrono::steady_clock::now()}, requests{std::chrono::steady_clock::now()};
   };
   using Rows = std::function<std::vector<SystemRow>(const Monitor&)>;
-  void install_monitored(SystemTables& tables, const char* table, Rows rows);
+  void install_monitored(const char* table, Rows rows);
+  void install_store(const SchemaSource& schema_source, const storage::Store& store);
+  void install_latencies(const SchemaSource& schema_source);
   std::vector<SystemRow> cache_rows(const storage::StoreStatistics& store, uint64_t blocks);
-  void install_measures(SystemTables& tables, Engine& engine);
 
+  SystemTables& tables_;
+  const Options& options_;
   std::mutex mutex_;
   const Monitor* monitor_ = nullptr;  // guarded by mutex_
   std::mutex clients_mutex_;
-  Engine::Clients clients_;  // guarded by clients_mutex_
+  Clients clients_;  // guarded by clients_mutex_
   std::mutex rates_mutex_;
   CacheRates chunk_rates_, row_rates_;  // guarded by rates_mutex_
 };

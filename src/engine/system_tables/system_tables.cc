@@ -5,8 +5,8 @@
 
 #include "base/check.h"
 #include "cql/parser.h"
-#include "engine/engine.h"
 #include "engine/inet.h"
+#include "engine/options.h"
 #include "engine/system_tables/definitions.h"
 #include "engine/system_tables/schema_rows.h"
 #include "types/value.h"

@@ -90,7 +90,7 @@ void RequestTrace::stop() {
   duration_micros_ = elapsed();
 }
 
-void Traces::show(const RequestTrace& trace) {
+void Traces::publish(const RequestTrace& trace) {
   const Node node = tables_.node();
   std::vector<SystemRow> rows = event_rows(trace, node);
   std::vector<SystemRow> session = {session_row(trace, node)};

@@ -17,6 +17,7 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "engine/system_tables/system_tables.h"
+#include "engine/tracing/trace_sink.h"
 #include "execute/trace.h"
 
 namespace sibyl::engine {
@@ -63,14 +64,14 @@ class RequestTrace final : public execute::Trace {
 };
 
 // Thread-safe.
-class Traces {
+class Traces final : public TraceSink {
  public:
   static constexpr size_t max_sessions = 1000;
   static constexpr size_t max_bytes = 16u << 20;
 
   explicit Traces(SystemTables& tables) : tables_(tables) {}
-  // Publishes the trace. Evicts the oldest traces above the limits.
-  void show(const RequestTrace& trace);
+  // Evicts the oldest traces above the limits.
+  void publish(const RequestTrace& trace) override;
 
  private:
   struct Shown {

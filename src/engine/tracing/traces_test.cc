@@ -22,7 +22,7 @@ class TracesTest : public testing::Test {
   }
 
   base::Result<execute::ResultSet> run(const std::string& text, RequestTrace* trace = nullptr) {
-    auto plan = engine_->plan_query(text, "", trace);
+    auto plan = engine_->planner().plan_query(text, "", trace);
     if (!plan) return base::fail(plan.error());
     execute::Request request;
     request.trace = trace;
@@ -75,7 +75,7 @@ TEST_F(TracesTest, ShownInSystemTraces) {
   trace.step("one");
   trace.step("two");
   trace.stop();
-  engine_->publish_trace(trace);
+  engine_->traces().publish(trace);
   const std::string where = " WHERE session_id = " + types::format_uuid(trace.id());
   EXPECT_THAT(
       rows("SELECT client, command, coordinator, coordinator_port, request, parameters, duration FROM "
@@ -92,7 +92,7 @@ TEST_F(TracesTest, OldTracesAreEvicted) {
   for (size_t i = 0; i < Traces::max_sessions + 5; ++i) {
     RequestTrace trace = begin();
     trace.step("one");
-    engine_->publish_trace(trace);
+    engine_->traces().publish(trace);
     if (i == 0) first = types::format_uuid(trace.id());
     last = types::format_uuid(trace.id());
   }

@@ -439,12 +439,12 @@ base::Result<ResultSet> select(const plan::Prepared& prepared, const Request& re
   // Every level reads the latest committed data. Cassandra needs a separate round for each partition.
   if (is_serial(request.consistency) && (*plan)->where->has_partition_in())
     return invalid("SERIAL/LOCAL_SERIAL consistency may only be requested for one partition at a time");
-  const Counted counted = Counted::from_now(prepared.usage);
+  const Counted counted = Counted::from_now(prepared.shape);
   base::Result<ResultSet> result = run_interruptible(request.interrupt, [&] {
     return (*plan)->nearest ? select_nearest(prepared, **plan, request, environment)
                             : Selecting(prepared, **plan, request, environment).run();
   });
-  if (result && counted.usage != nullptr && environment.observer != nullptr)
+  if (result && counted.shape != nullptr && environment.observer != nullptr)
     environment.observer->ended(counted, *result);
   return result;
 }

@@ -205,7 +205,7 @@ bool try_batch(const plan::Prepared& prepared, const Request& request, Environme
     done(base::invalid("Invalid amount of bind variables"));
     return true;
   }
-  Counted counted = count_from_first(prepared.usage, attempt);
+  Counted counted = count_from_first(prepared.shape, attempt);
   std::vector<Item> items;
   items.reserve(plan.statements.size());
   for (const auto& statement : plan.statements) items.push_back({statement.get(), request.values});
@@ -215,9 +215,9 @@ bool try_batch(const plan::Prepared& prepared, const Request& request, Environme
 }
 
 bool try_batch(cql::Batch::Kind kind, std::span<const BatchItem> items, const Request& request,
-               Environment& environment, std::shared_ptr<void> usage, LockAttempt& attempt,
+               Environment& environment, std::shared_ptr<plan::QueryShape> shape, LockAttempt& attempt,
                Completion& done) {
-  Counted counted = count_from_first(std::move(usage), attempt);
+  Counted counted = count_from_first(std::move(shape), attempt);
   auto statements = statements_of(items);
   base::Status status =
       statements ? plan::check_batch(kind, false, *statements) : base::fail(statements.error());
@@ -243,9 +243,9 @@ void batch(const plan::Prepared& prepared, const Request& request, Environment& 
 }
 
 void batch(cql::Batch::Kind kind, std::span<const BatchItem> items, const Request& request,
-           Environment& environment, std::shared_ptr<void> usage, Completion done) {
+           Environment& environment, std::shared_ptr<plan::QueryShape> shape, Completion done) {
   LockAttempt attempt;
-  while (!try_batch(kind, items, request, environment, usage, attempt, done))
+  while (!try_batch(kind, items, request, environment, shape, attempt, done))
     attempt.held = environment.locks.acquire(std::move(attempt.wanted));
 }
 

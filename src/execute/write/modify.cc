@@ -21,7 +21,7 @@ using plan::Modification;
 namespace {
 
 void notify_end(Observer* observer, const Counted& counted, const ResultSet& result) {
-  if (observer != nullptr && counted.usage != nullptr) observer->ended(counted, result);
+  if (observer != nullptr && counted.shape != nullptr) observer->ended(counted, result);
 }
 
 }  // namespace
@@ -168,7 +168,7 @@ bool try_modify(const plan::Prepared& prepared, const Request& request, Environm
     done(base::fail(std::move(status.error())));
     return true;
   }
-  Counted counted = count_from_first(prepared.usage, attempt);
+  Counted counted = count_from_first(prepared.shape, attempt);
   ResultSet result;
   auto writes = run_interruptible(request.interrupt,
                                   [&] { return build(statement, request, environment, attempt, result); });

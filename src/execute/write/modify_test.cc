@@ -4,6 +4,12 @@
 #include "plan/statements/modify.h"
 #include "types/value.h"
 
+namespace sibyl::plan {
+
+class QueryShape {};
+
+}  // namespace sibyl::plan
+
 namespace sibyl::execute {
 namespace {
 
@@ -171,7 +177,7 @@ TEST(Modify, WritesAreObservedAndCommitsAreCounted) {
     const auto prepared = database.prepare(text);
     ASSERT_TRUE(prepared);
     plan::Prepared counted = **prepared;
-    counted.usage = std::make_shared<int>();
+    counted.shape = std::make_shared<plan::QueryShape>();
     (is_batch ? static_cast<void (*)(const plan::Prepared&, const Request&, Environment&, Completion)>(batch)
               : modify)(counted, {}, environment, [](const base::Result<ResultSet>&) {});
   };

@@ -16,9 +16,10 @@ namespace sibyl::execute {
 bool try_write(const plan::Prepared& prepared, const Request& request, Environment& environment,
                LockAttempt& attempt, Completion& done);
 
-// The same for a protocol BATCH. `usage` are the batch's statistics, or null.
+// The same for a protocol BATCH. `shape` is the batch's, or null.
 bool try_batch(cql::Batch::Kind kind, std::span<const BatchItem> items, const Request& request,
-               Environment& environment, std::shared_ptr<void> usage, LockAttempt& attempt, Completion& done);
+               Environment& environment, std::shared_ptr<plan::QueryShape> shape, LockAttempt& attempt,
+               Completion& done);
 
 // Internal to src/execute/write.
 bool try_modify(const plan::Prepared& prepared, const Request& request, Environment& environment,
@@ -29,8 +30,8 @@ bool try_truncate(const plan::Prepared& prepared, Environment& environment, Lock
                   Completion& done);
 
 // Starts counting a statement. Its duration counts from the first attempt.
-inline Counted count_from_first(std::shared_ptr<void> usage, LockAttempt& attempt) {
-  Counted counted = Counted::from_now(std::move(usage));
+inline Counted count_from_first(std::shared_ptr<plan::QueryShape> shape, LockAttempt& attempt) {
+  Counted counted = Counted::from_now(std::move(shape));
   if (attempt.started) counted.started = *attempt.started;
   attempt.started = counted.started;
   return counted;

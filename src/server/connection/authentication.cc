@@ -31,7 +31,7 @@ base::Error too_many_attempts() {
 }
 
 base::Result<const auth::Login*> check_password(Shared& shared, const LoginAttempt& login) {
-  auto result = shared.engine.log_in(login.credentials.role, login.credentials.password);
+  auto result = shared.engine.authenticator.log_in(login.credentials.role, login.credentials.password);
   if (result) {
     shared.attempts.record_success(login.address, login.credentials.role, auth::Attempts::Clock::now());
   } else {
@@ -62,8 +62,8 @@ void Authentication::handle_response(const FrameStep& step, protocol::BytesView 
   const int16_t stream = step.header.stream;
   const auto token = protocol::decode_auth_response(body);
   if (!token) return handler().answer_error(stream, token.error());
-  engine::Engine& engine = reactor_.shared().engine;
-  const Authenticator authenticator = engine.auth_options().authenticator;
+  const engine::Services& engine = reactor_.shared().engine;
+  const Authenticator authenticator = engine.authenticator.options().authenticator;
   if (authenticator == Authenticator::allow_all) return handler().answer_auth_success(stream);
   if (is_in_progress_)
     return handler().answer_error(
@@ -75,7 +75,7 @@ void Authentication::handle_response(const FrameStep& step, protocol::BytesView 
     if (peer_.identity.empty())
       return refuse(stream, "",
                     base::Error(base::ErrorCode::bad_credentials, "Invalid or not supported certificate"));
-    return on_result(stream, peer_.identity, engine.log_in_by_identity(peer_.identity));
+    return on_result(stream, peer_.identity, engine.authenticator.log_in_by_identity(peer_.identity));
   }
   start_attempt(step, token->value_or(protocol::BytesView()));
 }

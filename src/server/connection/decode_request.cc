@@ -67,7 +67,7 @@ base::Result<std::string> keyspace_for(const InFlightRequest& request,
                                        const std::optional<std::string_view>& named,
                                        const std::string& keyspace) {
   if (!named) return keyspace;
-  if (request.reactor->shared().engine.schema()->find_keyspace(*named) == nullptr)
+  if (request.reactor->shared().engine.schema_source.schema()->find_keyspace(*named) == nullptr)
     return base::invalid(fmt::format("Keyspace '{}' does not exist", *named));
   return std::string(*named);
 }
@@ -118,7 +118,7 @@ base::Status check_marker_count(const plan::Prepared& plan, size_t values, const
 
 // Finds the plan of an id, unless the client must prepare it again first (redefined_statements.h).
 base::Result<plan::PreparedPtr> find_prepared(const InFlightRequest& request, std::string_view id) {
-  SIBYL_ASSIGN(plan::PreparedPtr plan, request.reactor->shared().engine.find_prepared(id));
+  SIBYL_ASSIGN(plan::PreparedPtr plan, request.reactor->shared().engine.planner.find_prepared(id));
   if (plan->redefinition && !request.connection->handler().redefined_statements().admits(*plan))
     return base::fail(engine::unprepared_error(id));
   return plan;
@@ -128,12 +128,12 @@ base::Status begin_query(InFlightRequest& request, BytesView body, Version versi
                          const std::string& keyspace) {
   SIBYL_TRY(protocol::decode_query(body, version, request.query));
   if (request.trace) trace_parameters(request.query.parameters, request.query.text, *request.trace);
-  engine::Engine& engine = request.reactor->shared().engine;
+  const engine::Services& engine = request.reactor->shared().engine;
   if (request.query.parameters.keyspace) {
     SIBYL_ASSIGN(const std::string named, keyspace_for(request, request.query.parameters.keyspace, keyspace));
-    SIBYL_ASSIGN(request.plan, engine.plan_query(request.query.text, named, request.trace.get()));
+    SIBYL_ASSIGN(request.plan, engine.planner.plan_query(request.query.text, named, request.trace.get()));
   } else {
-    SIBYL_ASSIGN(request.plan, engine.plan_query(request.query.text, keyspace, request.trace.get()));
+    SIBYL_ASSIGN(request.plan, engine.planner.plan_query(request.query.text, keyspace, request.trace.get()));
   }
   SIBYL_TRY(fill_request(request, request.query.parameters));
   if (request.engine_request.values.size() != request.plan->markers.size())
@@ -147,8 +147,8 @@ base::Status begin_prepare(InFlightRequest& request, BytesView body, Version ver
   SIBYL_TRY(protocol::decode_prepare(body, version, message));
   if (request.trace) request.trace->set_parameter("query", auth::redact_passwords(message.text));
   const auto named = keyspace_for(request, message.keyspace, keyspace);
-  auto prepared =
-      named ? request.reactor->shared().engine.prepare(message.text, *named) : base::fail(named.error());
+  auto prepared = named ? request.reactor->shared().engine.planner.prepare(message.text, *named)
+                        : base::fail(named.error());
   if (request.trace) {
     // The text of a syntax error quotes the statement, which may contain a password.
     const bool is_syntax = !prepared && prepared.error().code() == base::ErrorCode::syntax;
@@ -178,13 +178,14 @@ base::Status begin_execute(InFlightRequest& request, BytesView body, Version ver
 
 base::Status begin_batch(InFlightRequest& request, BytesView body, Version version,
                          const std::string& keyspace) {
-  engine::Engine& engine = request.reactor->shared().engine;
+  const engine::Services& engine = request.reactor->shared().engine;
   SIBYL_TRY(protocol::decode_batch(body, version, request.batch));
   if (request.trace) trace_parameters(request.batch.parameters, "", *request.trace);
   SIBYL_ASSIGN(const std::string named, keyspace_for(request, request.batch.parameters.keyspace, keyspace));
   for (const auto& statement : request.batch.statements) {
-    auto plan = statement.is_prepared ? find_prepared(request, statement.text_or_id)
-                                      : engine.plan_query(statement.text_or_id, named, request.trace.get());
+    auto plan = statement.is_prepared
+                    ? find_prepared(request, statement.text_or_id)
+                    : engine.planner.plan_query(statement.text_or_id, named, request.trace.get());
     if (!plan) return base::fail(plan.error());
     SIBYL_TRY(check_marker_count(**plan, statement.value_count, "There"));
     request.is_conditional_batch |= (*plan)->profile.is_conditional;

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "engine/options.h"
 #include "server/connection/response_writer.h"
 #include "server/connection/schema_change.h"
 

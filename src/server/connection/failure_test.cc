@@ -19,15 +19,15 @@ class FailureTest : public testing::Test {
          {"CREATE KEYSPACE ks WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}",
           "CREATE TABLE ks.t (k int PRIMARY KEY, v int)",
           "CREATE TABLE ks.c (k int PRIMARY KEY, n counter)"}) {
-      const auto plan = engine_->plan_query(text, "");
+      const auto plan = engine_->planner().plan_query(text, "");
       ASSERT_TRUE(plan) << plan.error().text();
-      engine_->execute_as(nullptr, *plan, {}, [](const auto& result) { ASSERT_TRUE(result); });
+      engine_->executor().execute_as(nullptr, *plan, {}, [](const auto& result) { ASSERT_TRUE(result); });
     }
   }
   // Valid until the next call.
   const InFlightRequest& request_of(const char* text) {
     request_ = std::make_unique<InFlightRequest>();
-    request_->plan = *engine_->plan_query(text, "ks");
+    request_->plan = *engine_->planner().plan_query(text, "ks");
     request_->engine_request.consistency = execute::Consistency::local_quorum;
     request_->engine_request.serial_consistency = execute::Consistency::local_serial;
     return *request_;

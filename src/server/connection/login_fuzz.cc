@@ -39,7 +39,7 @@ struct Exchange {
     options.threads = 1;
     options.limits.slow_failed_logins = false;
     options.limits.linger_timeout = std::chrono::milliseconds(10);
-    auto started = server::Server::start(engine, options);
+    auto started = server::Server::start(engine.services(), options);
     SIBYL_CHECK(started.has_value());
     running = std::move(*started);
   }

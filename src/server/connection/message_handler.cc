@@ -73,7 +73,7 @@ void MessageHandler::handle_now(const FrameStep& step, const ChunkPtr& chunk, ui
 }
 
 void MessageHandler::handle_startup(const Header& header, BytesView body) {
-  const auth::Authenticator authenticator = reactor_.shared().engine.auth_options().authenticator;
+  const auth::Authenticator authenticator = reactor_.shared().engine.authenticator.options().authenticator;
   const bool must_log_in = authenticator != auth::Authenticator::allow_all;
   protocol::Startup message;
   if (const auto status = session_.start_up(body, must_log_in, message); !status)
@@ -196,7 +196,7 @@ MessageHandler::NextStep MessageHandler::decode_on_pool(InFlightRequest& request
 void MessageHandler::begin_trace(InFlightRequest& request) {
   request.trace = std::make_unique<engine::RequestTrace>(
       engine::RequestTrace::Start{request_name(request.opcode), address(), {}},
-      reactor_.shared().engine.clock());
+      reactor_.shared().engine.clock);
   request.engine_request.trace = request.trace.get();
 }
 
@@ -243,7 +243,7 @@ void MessageHandler::record_finished(const InFlightRequest& request) {
   if (!request.login) count_finished(request);
   if (!request.trace) return;
   request.trace->stop();
-  reactor_.shared().engine.publish_trace(*request.trace);
+  reactor_.shared().engine.traces.publish(*request.trace);
 }
 
 void MessageHandler::count_finished(const InFlightRequest& request) {

@@ -24,7 +24,7 @@ class PreparedTest : public testing::TestWithParam<Version> {
     Options options;
     options.port = 0;
     options.threads = 2;
-    auto started = Server::start(*engine_, options);
+    auto started = Server::start(engine_->services(), options);
     EXPECT_TRUE(started) << started.error().message();
     server_ = std::move(*started);
     must("CREATE KEYSPACE ks WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}");

@@ -62,15 +62,15 @@ class RequestCompletion {
 };
 
 void give_to_engine(InFlightRequest& request) {
-  engine::Engine& engine = request.reactor->shared().engine;
+  const engine::Services& engine = request.reactor->shared().engine;
   RequestCompletion done(request);
   if (request.plan) {
-    engine.execute_as(request.user, request.plan, request.engine_request, std::move(done));
+    engine.executor.execute_as(request.user, request.plan, request.engine_request, std::move(done));
   } else {
     static constexpr std::array kinds = {cql::Batch::Kind::logged, cql::Batch::Kind::unlogged,
                                          cql::Batch::Kind::counter};
-    engine.execute_batch_as(request.user, kinds[static_cast<size_t>(request.batch.kind)],
-                            std::move(request.items), request.engine_request, std::move(done));
+    engine.executor.execute_batch_as(request.user, kinds[static_cast<size_t>(request.batch.kind)],
+                                     std::move(request.items), request.engine_request, std::move(done));
   }
 }
 

@@ -289,7 +289,7 @@ class MetricsTest : public testing::Test {
     Options options;
     options.port = 0;
     options.http_address = "127.0.0.1:0";
-    auto started = Server::start(*engine_, options);
+    auto started = Server::start(engine_->services(), options);
     ASSERT_TRUE(started) << started.error().text();
     server_ = std::move(*started);
     client_ = std::make_unique<Client>(server_->port());

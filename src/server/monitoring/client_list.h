@@ -7,7 +7,7 @@
 #include <set>
 #include <vector>
 
-#include "engine/engine.h"
+#include "engine/server_tables.h"
 
 namespace sibyl::server {
 

@@ -12,6 +12,7 @@
 #include <iterator>
 #include <sstream>
 
+#include "engine/options.h"
 #include "engine/system_tables/estimates.h"
 #include "engine/system_tables/monitor_rows.h"
 #include "server/http/prometheus.h"
@@ -327,8 +328,8 @@ std::vector<ServerMonitor::TableSize> ServerMonitor::table_sizes() {
   if (table_sizes_time_ != decltype(table_sizes_time_){} && now - table_sizes_time_ < kept)
     return table_sizes_;
   table_sizes_.clear();
-  const storage::Store& store = shared_.engine.store();
-  engine::for_each_user_table(*shared_.engine.schema(), [&](const schema::Table& table) {
+  const storage::Store& store = shared_.engine.measurements.store();
+  engine::for_each_user_table(*shared_.engine.schema_source.schema(), [&](const schema::Table& table) {
     const engine::Estimate found = engine::estimate(store, table, INT64_MIN, INT64_MAX);
     table_sizes_.push_back({table.keyspace, table.name, engine::table_bytes(store, table), found.partitions});
   });
@@ -338,7 +339,7 @@ std::vector<ServerMonitor::TableSize> ServerMonitor::table_sizes() {
 
 HttpAnswer ServerMonitor::metrics() {
   const Activity now = activity();
-  const engine::Engine::Statistics statements = shared_.engine.statistics();
+  const engine::PreparedStatistics prepared = shared_.engine.measurements.prepared();
   PrometheusPage page;
   add_requests(now, page);
   add_connections(now, page);
@@ -351,14 +352,14 @@ HttpAnswer ServerMonitor::metrics() {
              static_cast<double>(shared_.load.unsent_bytes()));
   add_pools(thread_pools(), page);
   page.gauge("sibyl_prepared_statements", "Prepared statements in memory",
-             static_cast<double>(statements.prepared));
+             static_cast<double>(prepared.count));
   page.gauge("sibyl_prepared_statement_bytes", "Memory of prepared statements",
-             static_cast<double>(statements.prepared_bytes));
+             static_cast<double>(prepared.bytes));
   page.counter("sibyl_prepared_statements_evicted_total",
-               "Prepared statements evicted to make room for others", statements.prepared_evicted);
-  add_store(shared_.engine.store().statistics(), page);
+               "Prepared statements evicted to make room for others", prepared.evicted);
+  add_store(shared_.engine.measurements.store().statistics(), page);
   add_tables(table_sizes(), page);
-  add_table_activity(now, *shared_.engine.schema(), page);
+  add_table_activity(now, *shared_.engine.schema_source.schema(), page);
   add_process(process_usage(), now.uptime_micros, page);
   return {200, "text/plain; version=0.0.4; charset=utf-8", page.take()};
 }
@@ -378,7 +379,7 @@ HttpAnswer ServerMonitor::status(const std::string& address) {
                       {"errors", errors},
                       {"bytes_received", now.bytes_received},
                       {"bytes_sent", now.bytes_sent}};
-  add_resources(shared_.engine.store().statistics(), status);
+  add_resources(shared_.engine.measurements.store().statistics(), status);
   status["statements"] = latencies_by_kind(now);
   json::array& tables = status["tables"].emplace_array();
   for (const TableSize& one : table_sizes())

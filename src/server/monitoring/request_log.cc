@@ -18,7 +18,7 @@ namespace {
 
 std::string table_names(const InFlightRequest& request) {
   std::string names;
-  const schema::SnapshotPtr schema = request.reactor->shared().engine.schema();
+  const schema::SnapshotPtr schema = request.reactor->shared().engine.schema_source.schema();
   for (const auto& [keyspace_name, keyspace] : schema->keyspaces)
     for (const auto& [name, table] : keyspace->tables)
       if (std::find(request.batch_tables.begin(), request.batch_tables.end(), table->storage_id) !=

@@ -7,7 +7,7 @@
 
 #include "base/log_limit.h"
 #include "base/result.h"
-#include "engine/engine.h"
+#include "engine/server_tables.h"
 
 namespace sibyl::server {
 

@@ -1,0 +1,43 @@
+// Runs planned statements.
+#pragma once
+
+#include <chrono>
+#include <utility>
+#include <vector>
+
+#include "auth/login.h"
+#include "cql/ast.h"
+#include "execute/environment.h"
+#include "execute/execute.h"
+#include "plan/prepared.h"
+
+namespace sibyl::engine {
+
+// Thread-safe. Completions run on the calling thread, or on a thread of the store or of the locks.
+class Executor {
+ public:
+  virtual ~Executor() = default;
+
+  // Runs any plan. Returns Unauthorized if `login` misses a permission; nullptr skips the checks: for the
+  // program itself, or for a server without authentication. If plan->profile.may_block is true, the caller
+  // must use a thread that may block.
+  virtual void execute_as(const auth::Login* login, plan::PreparedPtr plan, const execute::Request& request,
+                          execute::Completion done) = 0;
+  virtual void execute_batch_as(const auth::Login* login, cql::Batch::Kind kind,
+                                std::vector<execute::BatchItem> items, const execute::Request& request,
+                                execute::Completion done) = 0;
+
+  // For the program itself.
+  void execute(plan::PreparedPtr plan, const execute::Request& request, execute::Completion done) {
+    execute_as(nullptr, std::move(plan), request, std::move(done));
+  }
+  void execute_batch(cql::Batch::Kind kind, std::vector<execute::BatchItem> items,
+                     const execute::Request& request, execute::Completion done) {
+    execute_batch_as(nullptr, kind, std::move(items), request, std::move(done));
+  }
+
+  // Recent time that writes wait for the device; zero if they do not wait. Cheap.
+  virtual std::chrono::microseconds sync_time() const = 0;
+};
+
+}  // namespace sibyl::engine

@@ -1,0 +1,46 @@
+// How a database is opened.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "auth/options.h"
+#include "base/clock.h"
+#include "engine/lock_waits.h"
+#include "engine/statistics/monitor.h"
+#include "plan/guardrails.h"
+
+namespace sibyl::engine {
+
+inline constexpr const char* release_version = "5.0.2";  // the Cassandra release that we are compatible with
+inline constexpr const char* cql_version = "3.4.7";
+
+struct Options {
+  std::string data = ":memory:";  // a directory, created if missing, or ":memory:"
+  enum class Sync { group, periodic } commitlog_sync = Sync::group;
+  uint64_t block_cache_bytes = 32u << 20;
+  uint64_t row_cache_bytes = 8u << 20;      // merged records for point reads; 0: none
+  uint64_t memtable_bytes = 48u << 20;      // data that is not yet in data files
+  uint64_t commit_queue_bytes = 64u << 20;  // write sets waiting for the disk
+  uint64_t commitlog_segment_bytes = 8u << 20;
+  std::chrono::milliseconds commitlog_sync_period{10'000};  // with Sync::periodic
+  base::Clock* clock = nullptr;                             // nullptr: the system clock
+  std::string cluster_name = "Sibyl";
+  // Location of this server. Drivers use it for routing, and NetworkTopologyStrategy refers to data_center.
+  std::string data_center = "datacenter1", rack = "rack1";
+  plan::Guardrails guardrails;
+  LockTimeouts lock_timeouts;
+  bool dynamic_data_masking = false;  // allows MASKED WITH, and hides masked values
+  auth::Options auth;
+  bool statistics = true;  // per table and per query shape (usage.h); turn off only to measure their cost
+  // Shown in system_views.settings in addition to the settings that the engine knows.
+  std::map<std::string, std::string> settings;
+  // Returns the newest lines of the log, oldest first, for system_views.system_logs.
+  std::function<std::vector<LogLine>()> recent_logs;
+};
+
+}  // namespace sibyl::engine

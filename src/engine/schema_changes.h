@@ -1,0 +1,85 @@
+// Changes the schema: one definition at a time becomes durable, then visible, and is then reported to
+// listeners.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "auth/login.h"
+#include "base/result.h"
+#include "cql/ast.h"
+#include "engine/catalogue/catalogue.h"
+#include "engine/options.h"
+#include "engine/prepared/statements.h"
+#include "engine/roles/roles.h"
+#include "engine/schema_source.h"
+#include "engine/statistics/usage.h"
+#include "engine/system_tables/system_tables.h"
+#include "execute/environment.h"
+#include "execute/result_set.h"
+#include "plan/definitions/definitions.h"
+
+namespace sibyl::engine {
+
+// Thread-safe.
+class SchemaChanges final : public SchemaSource {
+ public:
+  // Everything that depends on the schema. Borrowed.
+  struct Dependents {
+    const Options& options;
+    execute::TimestampSource& timestamps;
+    Roles& roles;
+    SystemTables& system_tables;
+    execute::VectorIndexes& vectors;
+    Usage& usage;
+    Statements& statements;
+  };
+  SchemaChanges(Catalogue catalogue, const Dependents& dependents)
+      : catalogue_(std::move(catalogue)), of_(dependents) {}
+
+  schema::SnapshotPtr schema() const override { return of_.statements.schema(); }
+  uint64_t subscribe(Listener listener) override;
+  void unsubscribe(uint64_t token) override;
+
+  // Runs a definition, except one about roles. `login` created what is created; nullptr: the program itself.
+  base::Result<execute::ResultSet> define(const cql::Statement& statement, const std::string& keyspace,
+                                          const auth::Login* login);
+  // Called when an index or view is complete. Queries may use it from now on.
+  base::Status finish_building(uint32_t storage_id);
+
+  // Calls `read` until no records were dropped while it ran. For reads through an index: one that was dropped
+  // after planning or during the read has no entries any more, so rows may be missing.
+  template <typename Read>
+  auto read_between_drops(Read read) {
+    while (true) {
+      const uint64_t drops = drops_.load(std::memory_order_seq_cst);
+      if (drops % 2 != 0) {  // a drop is in progress
+        const std::lock_guard until_it_is_published(mutex_);
+        continue;
+      }
+      auto result = read();
+      if (drops_.load(std::memory_order_seq_cst) == drops) return result;
+    }
+  }
+
+ private:
+  base::Status apply(const plan::DefinitionResult& made, const schema::Snapshot& before,
+                     const auth::Login* login);
+  void publish(const schema::Snapshot& before);
+  void notify(std::vector<schema::Change> changes);
+
+  std::mutex mutex_;     // one definition at a time
+  Catalogue catalogue_;  // guarded by mutex_
+  const Dependents of_;
+  // Incremented at the start and the end of a drop of records; odd during one.
+  std::atomic<uint64_t> drops_ = 0;
+  std::mutex listeners_mutex_;
+  std::map<uint64_t, Listener> listeners_;  // guarded by listeners_mutex_
+  uint64_t last_token_ = 0;                 // the same
+};
+
+}  // namespace sibyl::engine
