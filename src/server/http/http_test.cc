@@ -359,7 +359,7 @@ TEST_F(MetricsTest, other_pages_and_system_views_agree) {
   EXPECT_THAT(values("count FROM system_views.coordinator_write_latency" + of_table), ElementsAre(two));
   EXPECT_THAT(values("count FROM system_views.local_read_latency" + of_table), ElementsAre(one));
   EXPECT_THAT(values("count FROM system_views.tombstones_per_read" + of_table), ElementsAre(one));
-  EXPECT_THAT(values("name FROM system_views.caches"), ElementsAre("chunks"));
+  EXPECT_THAT(values("name FROM system_views.caches"), ElementsAre("chunks", "rows"));
   EXPECT_EQ(values("name FROM system_views.cql_metrics").size(), 5u);
   EXPECT_EQ(values("name FROM system_views.batch_metrics").size(), 3u);
   EXPECT_EQ(values("name FROM system_views.thread_pools").size(), 2u);
