@@ -6,6 +6,7 @@
 #include "cli/session/engine.h"
 #include "cli/session/session.h"
 #include "engine/engine.h"
+#include "engine/tracing/traces.h"
 
 namespace sibyl::cli::shell {
 namespace {
