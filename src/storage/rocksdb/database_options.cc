@@ -13,22 +13,71 @@
 namespace sibyl::storage::rocksdb {
 namespace {
 
-::rocksdb::BlockBasedTableOptions table_options(const std::shared_ptr<::rocksdb::Cache>& cache) {
-  ::rocksdb::BlockBasedTableOptions table;
+using ::rocksdb::BlockBasedTableOptions;
+
+BlockBasedTableOptions common_options(const std::shared_ptr<::rocksdb::Cache>& cache) {
+  BlockBasedTableOptions table;
   table.block_cache = cache;
   table.block_size = 4 << 10;
   table.format_version = 5;
   table.filter_policy.reset(::rocksdb::NewBloomFilterPolicy(10));
-  // Bounds memory by the cache, however large the store is. Partitioned, so that a small cache holds the
-  // parts that are in use.
+  // Bounds memory by the cache, however large the store is.
   table.cache_index_and_filter_blocks = true;
   table.cache_index_and_filter_blocks_with_high_priority = true;
+  return table;
+}
+
+BlockBasedTableOptions partitioned_options(const std::shared_ptr<::rocksdb::Cache>& cache) {
+  BlockBasedTableOptions table = common_options(cache);
   table.pin_top_level_index_and_filter = true;
-  table.index_type = ::rocksdb::BlockBasedTableOptions::kTwoLevelIndexSearch;
+  table.index_type = BlockBasedTableOptions::kTwoLevelIndexSearch;
   table.partition_filters = true;
   table.metadata_block_size = 4 << 10;
   return table;
 }
+
+// Reads files of both layouts, and chooses one for each new file.
+class TableFormat final : public ::rocksdb::TableFactory {
+ public:
+  TableFormat(const std::shared_ptr<::rocksdb::Cache>& cache, std::function<uint64_t()> data_bytes)
+      : cache_(cache),
+        data_bytes_(std::move(data_bytes)),
+        whole_(::rocksdb::NewBlockBasedTableFactory(common_options(cache))),
+        partitioned_(::rocksdb::NewBlockBasedTableFactory(partitioned_options(cache))) {}
+
+  // RocksDB refuses some options if the tables have another name.
+  const char* Name() const override { return kBlockBasedTableName(); }
+  bool IsDeleteRangeSupported() const override { return true; }
+  using TableFactory::NewTableReader;
+  ::rocksdb::Status NewTableReader(const ::rocksdb::ReadOptions& read,
+                                   const ::rocksdb::TableReaderOptions& options,
+                                   std::unique_ptr<::rocksdb::RandomAccessFileReader>&& file, uint64_t size,
+                                   std::unique_ptr<::rocksdb::TableReader>* reader,
+                                   bool prefetch) const override {
+    return partitioned_->NewTableReader(read, options, std::move(file), size, reader, prefetch);
+  }
+  ::rocksdb::TableBuilder* NewTableBuilder(const ::rocksdb::TableBuilderOptions& options,
+                                           ::rocksdb::WritableFileWriter* file) const override {
+    const bool is_whole = fits_whole(data_bytes_(), cache_->GetCapacity());
+    return (is_whole ? whole_ : partitioned_)->NewTableBuilder(options, file);
+  }
+  // RocksDB writes its options to a file and compares what it reads back. It cannot create this object.
+  bool AreEquivalent(const ::rocksdb::ConfigOptions&, const ::rocksdb::Configurable*,
+                     std::string*) const override {
+    return true;
+  }
+
+ protected:
+  const void* GetOptionsPtr(const std::string& name) const override {
+    if (name == BlockBasedTableOptions::kName()) return partitioned_->GetOptions<BlockBasedTableOptions>();
+    return name == kBlockCacheOpts() ? cache_.get() : TableFactory::GetOptionsPtr(name);
+  }
+
+ private:
+  const std::shared_ptr<::rocksdb::Cache> cache_;
+  const std::function<uint64_t()> data_bytes_;
+  const std::unique_ptr<::rocksdb::TableFactory> whole_, partitioned_;
+};
 
 // A quarter of the process's limit. The rest is for clients, the log and files that are being written.
 int max_open_files() {
@@ -40,10 +89,18 @@ int max_open_files() {
 
 }  // namespace
 
-::rocksdb::Options database_options(const Options& options, const std::shared_ptr<::rocksdb::Cache>& cache) {
+// Filters take 10 bits for each key, and indexes about 24 bytes for each block of 4 KiB: 2% of records of
+// 100 bytes.
+bool fits_whole(uint64_t data_bytes, uint64_t cache_bytes) {
+  constexpr uint64_t percent = 2, share = 4;
+  return data_bytes / 100 * percent <= cache_bytes / share;
+}
+
+::rocksdb::Options database_options(const Options& options, const std::shared_ptr<::rocksdb::Cache>& cache,
+                                    std::function<uint64_t()> data_bytes) {
   ::rocksdb::Options database;
   database.create_if_missing = true;
-  database.table_factory.reset(::rocksdb::NewBlockBasedTableFactory(table_options(cache)));
+  database.table_factory = std::make_shared<TableFormat>(cache, std::move(data_bytes));
   database.merge_operator = make_merge_operator();
   // Computed while a file is written, so that a snapshot has checksums without reading files.
   database.file_checksum_gen_factory = ::rocksdb::GetFileChecksumGenCrc32cFactory();

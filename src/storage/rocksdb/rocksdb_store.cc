@@ -198,7 +198,14 @@ base::Status RocksStore::open_tables() {
   cache_ = ::rocksdb::NewLRUCache(options_.block_cache_bytes, shard_bits, false, 0.5);
   if (options_.row_cache_bytes > 0)
     row_cache_ = std::make_unique<RowCache>(options_.row_cache_bytes, partition_records_);
-  ::rocksdb::Options database = database_options(options_, cache_);
+  ::rocksdb::Options database = database_options(
+      options_, cache_, [context = purge_, known = std::make_shared<std::atomic<uint64_t>>(0)] {
+        uint64_t bytes = 0;
+        ::rocksdb::DB* const open = context->database();  // null while the store opens and closes
+        if (open != nullptr && open->GetIntProperty(::rocksdb::DB::Properties::kTotalSstFilesSize, &bytes))
+          *known = bytes;
+        return known->load();
+      });
   environment_ =
       make_guarded_environment(*recoverable_, [this](uint64_t bytes) { return keeper_->may_compact(bytes); });
   database.env = environment_.get();

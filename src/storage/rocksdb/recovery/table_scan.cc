@@ -177,10 +177,12 @@ void TableScan::read_meta(const Handle& metaindex) {
   });
 }
 
-// Every entry of an index is a restart point and therefore has a complete key and handle.
+// Every entry of an index is a restart point and therefore has a complete key and handle. The top of an index
+// leads to data blocks, of which the first is at the beginning of the file, or to the partitions of the index.
 void TableScan::read_index(const Handle& index, bool is_top) {
   Bytes block;
   std::vector<uint32_t> restarts;
+  bool has_partitions = false;
   if (!read_block(index, block)) return;
   const std::optional<BytesView> entries = entries_of(block, &restarts);
   if (!entries) return;
@@ -192,7 +194,8 @@ void TableScan::read_index(const Handle& index, bool is_top) {
     if (!take_varint(rest, shared) || !take_varint(rest, own) || shared != 0 || own > rest.size()) return;
     rest.remove_prefix(own);
     if (!take_varint(rest, handle.offset) || !take_varint(rest, handle.size)) return;
-    if (is_top)
+    if (restart == restarts.front()) has_partitions = is_top && handle.offset != 0;
+    if (has_partitions)
       read_index(handle, false);
     else
       blocks_[handle.offset] = handle.size;
