@@ -1,0 +1,31 @@
+// What the leader of a cluster changes next, as a pure function.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+
+#include "cluster/state.h"
+#include "storage/objects/object_store.h"
+
+namespace sibyl::cluster {
+
+// Shards that move at the same time because of balance. Moves away from members that leave are not limited.
+inline constexpr size_t max_balancing_moves = 4;
+
+// Returns the mutation by which `self` improves the state, or nullopt if there is nothing to do or `self` is neither
+// the leader nor may become it. `expired` names members whose leases have expired, as far as `self` knows; `tag` is the
+// new tag, unique.
+//
+//  1. If there is no leader or it has expired, `self` becomes the leader.
+//  2. Expired members are removed, and their shards get a new epoch and a live owner, which has to replay their logs.
+//  3. A shard that should be elsewhere gets `next`, and its owner hands it over.
+//
+// The mutation is guarded by the leader, by the tag of `state`, and by the entries of the members that it removes: a
+// member that has renewed its lease in the meantime, or any other change, refuses it. So it is safe even if it is
+// applied late.
+std::optional<storage::objects::Mutation> plan_change(const State& state, const MemberId& self,
+                                                      const std::set<std::string>& expired,
+                                                      const std::string& tag);
+
+}  // namespace sibyl::cluster

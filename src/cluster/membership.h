@@ -1,0 +1,130 @@
+// One server's membership in a cluster: it joins, renews its lease, observes the others, acts as the leader when it is
+// elected, and leaves.
+//
+// Leases rest on the clocks of the members and on nothing else:
+//
+//  1. A member holds its lease for `lease` from before it sent its last successful renewal, by its own clock.
+//  2. An observer considers a lease expired when it has seen the same renewal for `lease` and the drift allowance, by its
+//     own clock, counted from after it read it.
+//  3. Expired members are removed by a mutation that is guarded by that same renewal. So a renewal and a removal exclude
+//     each other, and a member is removed only after the moment when it stopped to rely on its lease.
+//
+// The clock must go on while the process is stopped or the machine sleeps (CLOCK_BOOTTIME). Two members' clocks must
+// not differ in speed by more than `max_drift`. They may show different times.
+//
+// Leases protect reads. Writes are protected by epochs (ownership.h) and do not depend on clocks.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "base/executor.h"
+#include "cluster/state.h"
+#include "storage/objects/object_store.h"
+
+namespace sibyl::cluster {
+
+// Used by one thread, on which the executor's tasks and the store's callbacks run.
+class Membership {
+ public:
+  struct Options {
+    // REQUIRES: no other running server has this name. A server that joins replaces an earlier one of its name.
+    std::string name;
+    uint64_t incarnation = 0;  // REQUIRES: never used before
+    std::string address;
+    double max_drift = 0.01;
+  };
+
+  struct Events {
+    // A newer state. Its first call follows joining.
+    std::function<void(const State&)> on_state;
+    // This member was removed because its lease expired, its storage client was fenced, or it could not join because
+    // the state changed meanwhile. The server must discard everything it owns; it may join again with another
+    // incarnation. Nothing else is called after this.
+    std::function<void()> on_removed;
+    // The end of leave(). Nothing else is called after this.
+    std::function<void()> on_left;
+  };
+
+  // All must outlive this object. Events must not destroy it: after the last one, destroy it in a task of its own.
+  Membership(storage::objects::ObjectStore& store, base::Executor& executor, Options options, Events events);
+  ~Membership();
+  Membership(const Membership&) = delete;
+  Membership& operator=(const Membership&) = delete;
+
+  // Joins, and tries again while the storage does not answer.
+  void start();
+  // Asks the leader to move this member's shards away, and then removes the member. Idempotent.
+  void leave();
+
+  const MemberId& id() const { return id_; }
+  bool is_leaving() const { return is_leaving_; }
+  // True while no other member can own this member's shards. To be checked after a read and before its answer.
+  bool holds_lease() const;
+  // The newest state that was read. Empty before the first.
+  const std::optional<State>& state() const { return state_; }
+  // Reads the state soon, for example because a request showed that it is outdated.
+  void refresh();
+
+  // A new tag, unique in the cluster.
+  std::string next_tag();
+
+ private:
+  // A change of this member's entry that is repeated until it is known to be applied or refused.
+  struct Attempt {
+    storage::objects::Mutation mutation;
+    Member value;
+    int64_t first_sent = 0;
+    uint64_t number = 0;
+  };
+  struct Observed {
+    Member member;
+    int64_t since = 0;  // when this value was first seen
+  };
+
+  template <typename Function>
+  auto guarded(Function function);  // runs it only while this object is alive
+  int64_t lease_micros() const;
+  void join();
+  void begin_attempt(storage::objects::Mutation mutation, const std::optional<Member>& expected,
+                     Member value);
+  void send_attempt();
+  void finish_attempt();
+  void check_attempt();
+  void renew();
+  void watch();
+  void replace_watch(std::unique_ptr<storage::objects::Watch> watch);
+  void poll();
+  void schedule_poll();
+  void receive(base::Result<State> state);
+  std::set<std::string> expired_members() const;
+  void lead();
+  void leave_if_free();
+  void remove_self();
+  void end(std::function<void()> notify);
+
+  storage::objects::ObjectStore& store_;
+  base::Executor& executor_;
+  const Options options_;
+  const MemberId id_;
+  Events events_;
+
+  std::optional<State> state_;
+  std::optional<Member> current_;  // this member's entry, as last known to be applied
+  std::optional<Attempt> attempt_;
+  uint64_t attempts_ = 0, tags_ = 0, poll_number_ = 0;
+  int64_t lease_until_ = 0;
+  std::map<std::string, Observed> observed_;
+  std::unique_ptr<storage::objects::Watch> watch_;
+  bool is_leaving_ = false, is_watching_ = false, is_polling_ = false, poll_again_ = false;
+  bool is_changing_ = false;  // a mutation as the leader, or the removal of this member, is under way
+  bool has_sent_removal_ = false;
+  bool has_ended_ = false;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace sibyl::cluster

@@ -1,0 +1,65 @@
+#include "cluster/simulation/node.h"
+
+namespace sibyl::cluster::simulation {
+
+// Members use each other only after the constructor: nothing calls back before start().
+Node::Node(std::unique_ptr<storage::objects::ObjectStore> store, base::Executor& world,
+           const Options& options, Events events)
+    : options_(options),
+      events_(std::move(events)),
+      executor_(world, options.clock_rate),
+      store_(std::move(store), executor_),
+      log_(store_, executor_, options.id, options.weakness),
+      shards_(store_, executor_, log_, options.weakness),
+      membership_(store_, executor_,
+                  {.name = options.id.name,
+                   .incarnation = options.id.incarnation,
+                   .address = options.id.name,
+                   .max_drift = options.weakness == Weakness::remove_early ? -0.9 : options.max_drift},
+                  {.on_state = [this](const State& state) { ownership_.follow(state); },
+                   .on_removed =
+                       [this] {
+                         ownership_.drop_all();
+                         events_.on_removed();
+                       },
+                   .on_left = [this] { events_.on_left(); }}),
+      ownership_(store_, executor_, membership_, shards_) {
+  membership_.start();
+}
+
+std::string Node::owner_of(Key key) const {
+  const auto& state = membership_.state();
+  if (!state) return {};
+  return state->shards[key % state->shards.size()].owner.name;
+}
+
+void Node::execute(Request request, Respond respond) {
+  const auto& state = membership_.state();
+  const uint32_t shard = state ? request.key % static_cast<uint32_t>(state->shards.size()) : 0;
+  const auto epoch = state ? ownership_.serving_epoch(shard) : std::nullopt;
+  if (!epoch) {
+    membership_.refresh();
+    return respond({.status = Response::Status::moved});
+  }
+  const bool is_read = request.kind == Request::Kind::read;
+  shards_.execute(
+      shard, std::move(request),
+      [this, shard, epoch = *epoch, is_read, respond = std::move(respond)](Response response) mutable {
+        // Reading takes time, in which the process may be stopped.
+        executor_.run_after(is_read ? 500 : 0,
+                            [this, shard, epoch, is_read, response, respond = std::move(respond)]() mutable {
+                              answer(shard, epoch, is_read, response, std::move(respond));
+                            });
+      });
+}
+
+void Node::answer(uint32_t shard, uint64_t epoch, bool is_read, Response response, Respond respond) {
+  const bool reads_only = is_read || (response.status == Response::Status::done && !response.applied);
+  if (reads_only && options_.weakness != Weakness::answer_without_lease &&
+      !ownership_.may_answer(shard, epoch))
+    return respond({.status = Response::Status::moved});
+  if (reads_only) events_.on_read(shard, epoch);
+  respond(response);
+}
+
+}  // namespace sibyl::cluster::simulation

@@ -1,0 +1,60 @@
+// A simulated server: membership and ownership as in a real one, with a small log and small shards.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "cluster/membership.h"
+#include "cluster/ownership.h"
+#include "cluster/simulation/node_executor.h"
+#include "cluster/simulation/node_log.h"
+#include "cluster/simulation/node_shards.h"
+#include "cluster/simulation/node_store.h"
+#include "cluster/simulation/requests.h"
+
+namespace sibyl::cluster::simulation {
+
+// One incarnation of a server. Destroying it is a crash.
+class Node {
+ public:
+  struct Options {
+    MemberId id;
+    double clock_rate = 1;
+    double max_drift = 0.01;
+    Weakness weakness = Weakness::none;
+  };
+  struct Events {
+    std::function<void()> on_removed, on_left;
+    // A read at this epoch is being answered.
+    std::function<void(uint32_t shard, uint64_t epoch)> on_read;
+  };
+  Node(std::unique_ptr<storage::objects::ObjectStore> store, base::Executor& world, const Options& options,
+       Events events);
+
+  // The owner of a key as this server knows it. Its name may be empty.
+  std::string owner_of(Key key) const;
+  // Executes the request if this server owns its key, and otherwise answers `moved`.
+  void execute(Request request, Respond respond);
+  void leave() { membership_.leave(); }
+  void refresh() { membership_.refresh(); }
+
+  NodeExecutor& executor() { return executor_; }
+  std::string storage_client() const { return store_.client(); }
+  const Membership& membership() const { return membership_; }
+  const Ownership& ownership() const { return ownership_; }
+
+ private:
+  void answer(uint32_t shard, uint64_t epoch, bool is_read, Response response, Respond respond);
+
+  const Options options_;
+  Events events_;
+  NodeExecutor executor_;
+  NodeStore store_;
+  NodeLog log_;
+  NodeShards shards_;
+  Membership membership_;
+  Ownership ownership_;
+};
+
+}  // namespace sibyl::cluster::simulation

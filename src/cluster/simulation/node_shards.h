@@ -1,0 +1,69 @@
+// The shards of a simulated server: small maps that are flushed to one object each.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "base/executor.h"
+#include "cluster/ownership.h"
+#include "cluster/simulation/node_log.h"
+#include "cluster/simulation/requests.h"
+
+namespace sibyl::cluster::simulation {
+
+class NodeShards final : public ShardHost {
+ public:
+  // All must outlive this object.
+  NodeShards(storage::objects::ObjectStore& store, base::Executor& executor, NodeLog& log, Weakness weakness)
+      : store_(store), executor_(executor), log_(log), weakness_(weakness) {}
+
+  void open(uint32_t shard, uint64_t epoch, const std::vector<LogPart>& logs, Done done) override;
+  void flush(uint32_t shard, Done done) override;
+  void close(uint32_t shard, Done done) override;
+  void drop(uint32_t shard) override { shards_.erase(shard); }
+
+  // Runs a request on an open shard. Requests for one key run one after another. A read's response must be checked against the
+  // lease before it is sent.
+  void execute(uint32_t shard, Request request, Respond respond);
+
+ private:
+  struct Cell {
+    uint64_t epoch = 0, number = 0;  // the newer one wins
+    int64_t value = 0;
+  };
+  struct Waiting {
+    Request request;
+    Respond respond;
+  };
+  struct Shard {
+    uint64_t epoch = 0, next_number = 1, flushes = 0;
+    std::map<Key, Cell> cells;
+    std::map<Key, std::deque<Waiting>> queues;  // the first of each is running
+    Done closing;
+  };
+  struct Opening;
+  struct Flush;
+
+  template <typename Function>
+  auto guarded(uint32_t shard, const std::shared_ptr<Shard>& opened, Function function);
+  void fence(std::shared_ptr<Opening> opening);
+  void raise_epoch(std::shared_ptr<Opening> opening, const storage::objects::ReadReply& found);
+  void load(std::shared_ptr<Opening> opening);
+  void replay(std::shared_ptr<Opening> opening);
+  void write_cells(uint32_t number, const std::shared_ptr<Shard>& shard, Done done);
+  void send_flush(std::shared_ptr<Flush> flush);
+  void check_flush(std::shared_ptr<Flush> flush);
+  void run(uint32_t number, const std::shared_ptr<Shard>& shard, Key key);
+  void finish(uint32_t number, const std::shared_ptr<Shard>& shard, Key key, Response response);
+  void close_if_idle(uint32_t number, const std::shared_ptr<Shard>& shard);
+
+  storage::objects::ObjectStore& store_;
+  base::Executor& executor_;
+  NodeLog& log_;
+  const Weakness weakness_;
+  std::map<uint32_t, std::shared_ptr<Shard>> shards_;
+};
+
+}  // namespace sibyl::cluster::simulation

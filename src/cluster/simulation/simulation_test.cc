@@ -1,0 +1,55 @@
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "cluster/simulation/world.h"
+
+namespace sibyl::cluster::simulation {
+namespace {
+
+TEST(Simulation, NoSeedViolatesAnything) {
+  Injected injected;
+  uint64_t answered = 0, owner_changes = 0;
+  for (uint64_t seed = 1; seed <= 300; ++seed) {
+    const Report report = run({.seed = seed});
+    ASSERT_EQ(report.violation, "") << "seed " << seed;
+    injected.add(report.injected);
+    answered += report.answered;
+    owner_changes += report.owner_changes;
+  }
+  // The runs were worth something.
+  EXPECT_GT(answered, 300u * 100);
+  EXPECT_GT(owner_changes, 300u * 10);
+  for (const uint64_t count :
+       {injected.crashes, injected.clean_stops, injected.pauses, injected.long_pauses, injected.cuts,
+        injected.storage_cuts, injected.full_storage, injected.slow_storage, injected.lost_watches,
+        injected.storage.late, injected.storage.duplicated})
+    EXPECT_GT(count, 100u) << injected.print();
+}
+
+TEST(Simulation, ASeedGivesTheSameRunAgain) {
+  const Report one = run({.seed = 7}), other = run({.seed = 7});
+  EXPECT_EQ(one.injected.print(), other.injected.print());
+  EXPECT_EQ(one.answered, other.answered);
+  EXPECT_NE(one.injected.print(), run({.seed = 8}).injected.print());
+}
+
+class PlantedFault : public testing::TestWithParam<std::pair<const char*, Weakness>> {};
+
+TEST_P(PlantedFault, IsFound) {
+  for (uint64_t seed = 1; seed <= 300; ++seed)
+    if (!run({.seed = seed, .weakness = GetParam().second}).violation.empty()) return;
+  FAIL() << "300 seeds did not find it";
+}
+
+INSTANTIATE_TEST_SUITE_P(Simulation, PlantedFault,
+                         testing::Values(std::pair("no_fencing", Weakness::no_fencing),
+                                         std::pair("acknowledge_early", Weakness::acknowledge_early),
+                                         std::pair("answer_without_lease", Weakness::answer_without_lease),
+                                         std::pair("remove_early", Weakness::remove_early),
+                                         std::pair("no_replay", Weakness::no_replay),
+                                         std::pair("hand_over_unflushed", Weakness::hand_over_unflushed)),
+                         [](const auto& info) { return info.param.first; });
+
+}  // namespace
+}  // namespace sibyl::cluster::simulation

@@ -1,0 +1,409 @@
+#include "cluster/simulation/world.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "base/simulated_executor.h"
+#include "cluster/simulation/history.h"
+#include "cluster/simulation/network.h"
+#include "cluster/simulation/node.h"
+#include "storage/objects/memory/memory_objects.h"
+
+namespace sibyl::cluster::simulation {
+namespace {
+
+using storage::objects::Faults;
+using storage::objects::MemoryObjects;
+
+constexpr int64_t second = 1'000'000;
+constexpr int64_t lease_micros = 2 * second;
+constexpr int64_t chaos_micros = 40 * second;
+constexpr int64_t client_timeout = 4 * second;
+// Time for everything to settle after the last fault: late mutations have arrived, leases have expired.
+constexpr int64_t calm_micros = 60 * second;
+
+class World {
+ public:
+  explicit World(const Scenario& scenario)
+      : scenario_(scenario),
+        random_(scenario.seed),
+        executor_(random_()),
+        objects_({.executor = &executor_, .seed = random_()}),
+        network_(executor_, random_) {}
+
+  Report run() {
+    create();
+    for (size_t i = 0; i < scenario_.servers; ++i) start(i);
+    for (size_t i = 0; i < scenario_.clients; ++i) begin_client(i);
+    schedule_fault();
+    executor_.run_until(chaos_micros);
+    end_faults();
+    executor_.run_for(calm_micros);
+    read_all_keys();
+    check_settled();
+    if (report_.violation.empty()) report_.violation = history_.find_violation();
+    report_.operations = history_.size();
+    report_.injected.storage = objects_.counts();
+    report_.injected.lost_messages = network_.lost();
+    return report_;
+  }
+
+ private:
+  struct Server {
+    std::unique_ptr<Node> node;  // nullptr while it is down
+    double clock_rate = 1;
+    bool is_stopping = false;
+  };
+
+  // --- Random choices
+  int64_t between(int64_t low, int64_t high) { return std::uniform_int_distribution(low, high)(random_); }
+  size_t below(size_t bound) { return std::uniform_int_distribution<size_t>(0, bound - 1)(random_); }
+  bool chance(double probability) { return std::uniform_real_distribution(0.0, 1.0)(random_) < probability; }
+
+  Key keys() const { return scenario_.shards * 2; }
+  bool is_counter(Key key) const { return key % 4 == 3; }
+
+  void violate(std::string text) {
+    if (report_.violation.empty()) report_.violation = std::move(text);
+  }
+
+  // --- Servers
+  void create() {
+    const auto client = objects_.connect();
+    const Settings settings{.shards = scenario_.shards,
+                            .lease = std::chrono::milliseconds(lease_micros / 1'000)};
+    client->mutate(state_object, create_state(settings), [](storage::objects::Reply) {});
+    executor_.run_for(second);
+    objects_.set_faults(ordinary_faults());
+    servers_.resize(scenario_.servers);
+    for (Server& server : servers_) {
+      server.clock_rate = 1 + std::uniform_real_distribution(-0.004, 0.004)(random_);
+      ++report_.injected.drifting_clocks;
+    }
+  }
+
+  Faults ordinary_faults() const {
+    return {.lost_request = 0.01,
+            .lost_reply = 0.01,
+            .late = 0.01,
+            .duplicated = 0.01,
+            .slow = 0.01,
+            .timeout_micros = second,
+            .max_late_micros = 15 * second};
+  }
+
+  void start(size_t i) {
+    Server& server = servers_[i];
+    if (server.node) return;
+    server.is_stopping = false;
+    const Node::Options options{.id = {fmt::format("n{}", i), ++incarnations_},
+                                .clock_rate = server.clock_rate,
+                                .weakness = scenario_.weakness};
+    const auto restart = [this, i](int64_t after) {
+      executor_.run_after(0, [this, i] { servers_[i].node.reset(); });
+      executor_.run_after(after, [this, i] { start(i); });
+    };
+    server.node = std::make_unique<Node>(
+        objects_.connect(), executor_, options,
+        Node::Events{.on_removed = [this, restart] { restart(between(10'000, 200'000)); },
+                     .on_left = [this, restart] { restart(between(10'000, 3 * second)); },
+                     .on_read = [this](uint32_t shard, uint64_t epoch) { check_epoch(shard, epoch); }});
+  }
+
+  void check_epoch(uint32_t shard, uint64_t epoch) {
+    uint64_t& newest = answered_epochs_[shard];
+    if (epoch < newest)
+      violate(
+          fmt::format("shard {} answered a read at epoch {} after one at epoch {}", shard, epoch, newest));
+    if (epoch > newest) ++report_.owner_changes;
+    newest = std::max(newest, epoch);
+  }
+
+  // --- Clients
+  struct Pending {
+    size_t operation = 0, client = 0;
+    Request request;
+    int64_t deadline = 0;
+    bool is_over = false;
+  };
+
+  void begin_client(size_t client) {
+    executor_.run_after(between(0, second), [this, client] { next(client, 0); });
+  }
+
+  void next(size_t client, size_t done) {
+    if (done == scenario_.operations_per_client || executor_.now_micros() > chaos_micros) return;
+    ask(client, random_request(), [this, client, done](const Response&) {
+      executor_.run_after(between(0, 1'200'000), [this, client, done] { next(client, done + 1); });
+    });
+  }
+
+  Request random_request() {
+    Request request{.key = static_cast<Key>(below(keys())), .value = static_cast<int64_t>(++values_)};
+    if (chance(0.35)) return request;
+    if (is_counter(request.key)) {
+      request.kind = Request::Kind::add;
+      request.value = between(1, 1'000);
+    } else if (chance(0.5)) {
+      request.kind = Request::Kind::exchange;
+      request.expected = last_seen_[request.key];
+    } else {
+      request.kind = Request::Kind::write;
+    }
+    return request;
+  }
+
+  // Asks until there is an answer or the client gives up. `done` is called once.
+  void ask(size_t client, const Request& request, std::function<void(const Response&)> done) {
+    auto pending = std::make_shared<Pending>(
+        Pending{history_.call(request), client, request, executor_.now_micros() + client_timeout, false});
+    const auto finish = [this, pending, done = std::move(done)](const Response& response) {
+      if (std::exchange(pending->is_over, true)) return;
+      history_.finish(pending->operation, response);
+      if (response.status == Response::Status::done) {
+        ++report_.answered;
+        last_seen_[pending->request.key] = response.applied && !is_counter(pending->request.key)
+                                               ? Value(pending->request.value)
+                                               : response.seen;
+      }
+      done(response);
+    };
+    executor_.run_after(client_timeout, [finish] { finish({.status = Response::Status::unknown}); });
+    try_server(pending, finish);
+  }
+
+  void try_server(const std::shared_ptr<Pending>& pending,
+                  const std::function<void(const Response&)>& finish) {
+    if (pending->is_over) return;
+    const size_t client = scenario_.servers + pending->client, entry = below(scenario_.servers);
+    const auto answer = [this, pending, finish, client, entry](Response response) {
+      network_.send(entry, client, [this, pending, finish, response] {
+        if (response.status != Response::Status::moved) return finish(response);
+        executor_.run_after(100'000, [this, pending, finish] { try_server(pending, finish); });
+      });
+    };
+    network_.send(client, entry, [this, pending, entry, answer] {
+      if (servers_[entry].node) return route(entry, pending->request, answer);
+      answer({.status = Response::Status::moved});  // the connection is refused
+    });
+  }
+
+  // A server executes what it owns and forwards the rest to the owner.
+  void route(size_t entry, const Request& request, const std::function<void(Response)>& answer) {
+    deliver(entry, [this, entry, request, answer](Node& node) {
+      const std::string owner = node.owner_of(request.key);
+      const std::string self = fmt::format("n{}", entry);
+      if (owner.empty() || owner == self) return node.execute(request, answer);
+      const size_t target = std::stoul(owner.substr(1));
+      network_.send(entry, target, [this, entry, target, request, answer] {
+        deliver(target, [this, entry, target, request, answer](Node& other) {
+          other.execute(request, [this, entry, target, answer](Response response) {
+            network_.send(target, entry, [this, entry, response, answer] {
+              deliver(entry, [response, answer](Node& self) {
+                if (response.status == Response::Status::moved) self.refresh();
+                answer(response);
+              });
+            });
+          });
+        });
+      });
+    });
+  }
+
+  // Runs on the server's thread, later if it is paused. Lost if it is down.
+  void deliver(size_t server, std::function<void(Node&)> message) {
+    Node* node = servers_[server].node.get();
+    if (node) node->executor().run_after(0, [node, message = std::move(message)] { message(*node); });
+  }
+
+  // --- Faults
+  void schedule_fault() {
+    executor_.run_after(between(100'000, 2 * second), [this] {
+      if (executor_.now_micros() >= chaos_micros) return;
+      inject();
+      schedule_fault();
+    });
+  }
+
+  void inject() {
+    const size_t server = below(scenario_.servers);
+    switch (below(9)) {
+      case 0:
+      case 1:
+        return crash(server);
+      case 2:
+      case 3:
+        return pause(server);
+      case 4:
+        return cut(server, below(scenario_.servers));
+      case 5:
+        return cut_from_storage(server);
+      case 6:
+        return stop_cleanly(server);
+      case 7:
+        return disturb_storage();
+      case 8:
+        ++report_.injected.lost_watches;
+        return objects_.fail_watches();
+    }
+  }
+
+  void crash(size_t i) {
+    if (!servers_[i].node) return;
+    ++report_.injected.crashes;
+    servers_[i].node.reset();
+    executor_.run_after(between(50'000, 8 * second), [this, i] {
+      if (!servers_[i].node) ++report_.injected.restarts;
+      start(i);
+    });
+  }
+
+  void pause(size_t i) {
+    Node* node = servers_[i].node.get();
+    if (!node || node->executor().is_paused()) return;
+    const int64_t micros = between(100'000, 5 * lease_micros / 2);
+    ++(micros > lease_micros ? report_.injected.long_pauses : report_.injected.pauses);
+    node->executor().pause();
+    executor_.run_after(micros, [this, i, id = node->membership().id()] { resume(i, id); });
+  }
+
+  void resume(size_t i, const MemberId& id) {
+    Node* node = servers_[i].node.get();
+    if (node && node->membership().id() == id) node->executor().resume();
+  }
+
+  void cut(size_t one, size_t other) {
+    if (one == other) return;
+    ++report_.injected.cuts;
+    network_.cut(one, other);
+    executor_.run_after(between(100'000, 6 * second), [this, one, other] { network_.heal(one, other); });
+  }
+
+  void cut_from_storage(size_t i) {
+    if (!servers_[i].node) return;
+    ++report_.injected.storage_cuts;
+    const std::string client = servers_[i].node->storage_client();
+    objects_.set_cut_off(client, true);
+    executor_.run_after(between(100'000, 6 * second),
+                        [this, client] { objects_.set_cut_off(client, false); });
+  }
+
+  void stop_cleanly(size_t i) {
+    if (!servers_[i].node || std::exchange(servers_[i].is_stopping, true)) return;
+    ++report_.injected.clean_stops;
+    servers_[i].node->leave();
+  }
+
+  void disturb_storage() {
+    if (chance(0.5)) {
+      ++report_.injected.full_storage;
+      objects_.set_full(true);
+      executor_.run_after(between(100'000, 3 * second), [this] { objects_.set_full(false); });
+    } else {
+      ++report_.injected.slow_storage;
+      Faults slow = ordinary_faults();
+      slow.slow = 0.5;
+      objects_.set_faults(slow);
+      network_.set_loss(0.1);
+      executor_.run_after(between(100'000, 4 * second), [this] {
+        objects_.set_faults(ordinary_faults());
+        network_.set_loss(0);
+      });
+    }
+  }
+
+  void end_faults() {
+    // Pending ends of faults run during the calm.
+    objects_.set_full(false);
+    for (size_t i = 0; i < servers_.size(); ++i) {
+      if (servers_[i].node && servers_[i].node->executor().is_paused()) servers_[i].node->executor().resume();
+      start(i);
+    }
+    executor_.run_for(10 * second);
+    objects_.set_faults({.timeout_micros = second});
+    network_.set_loss(0);
+  }
+
+  // --- At the end
+  void read_all_keys() {
+    size_t answered = 0;
+    for (Key key = 0; key < keys(); ++key)
+      ask(0, {.key = key},
+          [&](const Response& response) { answered += response.status == Response::Status::done ? 1 : 0; });
+    executor_.run_for(2 * client_timeout);
+    if (answered != keys())
+      violate(fmt::format("{} of {} keys cannot be read although all faults have ended", keys() - answered,
+                          keys()));
+  }
+
+  void check_settled() {
+    for (const Server& server : servers_) {
+      if (!server.node || !server.node->membership().holds_lease())
+        return violate("a server is not a member although all faults have ended");
+      for (const Shard& shard : server.node->membership().state()->shards)
+        if (!server.node->membership().state()->is_member(shard.owner) || !shard.next.empty() ||
+            !shard.logs.empty())
+          return violate("the assignment of shards does not settle");
+    }
+  }
+
+  const Scenario scenario_;
+  std::mt19937_64 random_;
+  base::SimulatedExecutor executor_;
+  MemoryObjects objects_;
+  Network network_;
+  History history_;
+  Report report_;
+  uint64_t incarnations_ = 0, values_ = 0;
+  std::map<uint32_t, uint64_t> answered_epochs_;
+  std::map<Key, Value> last_seen_;
+  std::vector<Server> servers_;  // destroyed first: their tasks refer to the rest
+};
+
+}  // namespace
+
+Report run(const Scenario& scenario) {
+  return World(scenario).run();
+}
+
+void Injected::add(const Injected& other) {
+  crashes += other.crashes;
+  restarts += other.restarts;
+  clean_stops += other.clean_stops;
+  pauses += other.pauses;
+  long_pauses += other.long_pauses;
+  cuts += other.cuts;
+  storage_cuts += other.storage_cuts;
+  lost_messages += other.lost_messages;
+  full_storage += other.full_storage;
+  slow_storage += other.slow_storage;
+  lost_watches += other.lost_watches;
+  drifting_clocks += other.drifting_clocks;
+  storage.operations += other.storage.operations;
+  storage.lost_request += other.storage.lost_request;
+  storage.lost_reply += other.storage.lost_reply;
+  storage.late += other.storage.late;
+  storage.duplicated += other.storage.duplicated;
+  storage.slow += other.storage.slow;
+  storage.full += other.storage.full;
+  storage.fenced += other.storage.fenced;
+}
+
+std::string Injected::print() const {
+  return fmt::format(
+      "{} crashes, {} clean stops, {} pauses, {} pauses beyond the lease, {} cuts between servers, {} cuts "
+      "from storage, "
+      "{} lost messages, {} times full and {} times slow storage, {} times lost watches, {} drifting clocks; "
+      "of {} operations "
+      "on storage {} requests lost, {} replies lost, {} late, {} duplicated, {} slow, {} refused as full",
+      crashes, clean_stops, pauses, long_pauses, cuts, storage_cuts, lost_messages, full_storage,
+      slow_storage, lost_watches, drifting_clocks, storage.operations, storage.lost_request,
+      storage.lost_reply, storage.late, storage.duplicated, storage.slow, storage.full);
+}
+
+}  // namespace sibyl::cluster::simulation

@@ -1,0 +1,102 @@
+// The state of a cluster: its members, its leader, and who owns each shard. One object holds all of it.
+//
+//   attribute "format"     version of this encoding
+//   attribute "settings"   number of shards and duration of leases; never changes
+//   attribute "leader"     the MemberId of the leader; empty before the first
+//   attribute "tag"        a new unique value whenever the leader, the set of members or a shard changes
+//   entry "member/NAME"    Member
+//   entry "shard/NUMBER"   Shard
+//
+// Because everything is one object, one guarded mutation can change the leader, remove a member and reassign its
+// shards at once, and a guard on the tag makes it a compare-and-set of the whole state. Renewals of leases change only
+// their member's entry and leave the tag as it is.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "storage/objects/object_store.h"
+
+namespace sibyl::cluster {
+
+// One run of one server. A server that restarts has another incarnation.
+struct MemberId {
+  std::string name;  // empty: no member
+  uint64_t incarnation = 0;
+
+  bool is_empty() const { return name.empty(); }
+  auto operator<=>(const MemberId&) const = default;
+  std::string encode() const;
+  static base::Result<MemberId> decode(base::BytesView bytes);
+};
+// For logs and for names of objects, such as "n1-1f".
+std::string to_string(const MemberId& id);
+
+struct Member {
+  uint64_t incarnation = 0;
+  uint64_t renewal = 0;     // increases with each renewal of the lease
+  bool is_leaving = false;  // wants to be rid of its shards
+  std::string address;      // for clients and other members
+
+  bool operator==(const Member&) const = default;
+  std::string encode() const;
+  static base::Result<Member> decode(base::BytesView bytes);
+};
+
+// Writes of a shard that are in a member's log and perhaps nowhere else.
+struct LogPart {
+  MemberId log;
+  uint64_t epoch = 0;  // only records of this epoch of the shard
+  auto operator<=>(const LogPart&) const = default;
+};
+
+struct Shard {
+  uint64_t epoch = 0;  // increases whenever the owner changes
+  MemberId owner;      // empty: nobody yet
+  std::string next;    // the member that the owner must hand it to; empty: none
+  // What the owner must replay before it serves. Empty once it has.
+  std::vector<LogPart> logs;
+
+  bool operator==(const Shard&) const = default;
+  std::string encode() const;
+  static base::Result<Shard> decode(base::BytesView bytes);
+};
+
+struct Settings {
+  uint32_t shards = 64;
+  std::chrono::milliseconds lease{5'000};
+
+  std::string encode() const;
+  static base::Result<Settings> decode(base::BytesView bytes);
+};
+
+struct State {
+  Settings settings;
+  MemberId leader;
+  std::string tag;
+  std::map<std::string, Member> members;  // by name
+  std::vector<Shard> shards;              // by number
+
+  bool is_member(const MemberId& id) const;
+};
+
+// Names of entries.
+std::string member_entry(const std::string& name);
+std::string shard_entry(uint32_t shard);
+
+// The object that holds the state of the only cluster of a pool.
+inline constexpr const char* state_object = "cluster";
+
+// Creates the state with shards that nobody owns. Refused with Reason::exists if there is one already.
+storage::objects::Mutation create_state(const Settings& settings);
+
+// Reads the whole state as of one moment. The callback receives an error if there is no state, if it was written
+// by another version, or if the storage did not answer.
+void read_state(storage::objects::ObjectStore& store, std::function<void(base::Result<State>)> done);
+
+}  // namespace sibyl::cluster
