@@ -9,6 +9,7 @@ endif()
 
 option(SIBYL_WERROR "Treat warnings as errors" ON)
 option(SIBYL_TESTS "Build the tests (needs GoogleTest and RapidCheck)" ON)
+option(SIBYL_THREAD_SAFETY "Define the target thread_safety, which checks the use of mutexes (clang)" OFF)
 option(SIBYL_LIBFUZZER "Build the fuzz targets with libFuzzer (clang)" OFF)
 set(SIBYL_SANITIZE "" CACHE STRING "Sanitizers for every target, such as address,undefined")
 
@@ -45,6 +46,7 @@ if(SIBYL_CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
       CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${SIBYL_CCACHE})
   add_compile_options($<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)  # lets ccache see the precompiled headers
+  add_compile_options("$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")  # for the same purpose
 endif()
 find_program(SIBYL_MOLD mold)
 if(SIBYL_MOLD)

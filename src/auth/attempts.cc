@@ -82,7 +82,7 @@ bool Attempts::is_known(std::string_view address, std::string_view role, Clock::
 
 std::optional<Attempts::Turn> Attempts::take_turn(std::string_view address, std::string_view role,
                                                   Clock::time_point now) {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   Turn turn;
   if (const Entry* entry = find(entries_, key_of('r', role), now))
     turn.wait = delay_of(*entry, max_role_delay);
@@ -98,13 +98,13 @@ std::optional<Attempts::Turn> Attempts::take_turn(std::string_view address, std:
 }
 
 bool Attempts::must_queue(std::string_view address, std::string_view role, Clock::time_point now) {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const Entry* entry = find(entries_, key_of_address(address), now);
   return entry != nullptr && delay_of(*entry, max_address_delay).count() > 0 && !is_known(address, role, now);
 }
 
 void Attempts::record_failure(std::string_view address, std::string_view role, Clock::time_point now) {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const auto count = [&](Entry& entry) {
     entry.failures = std::min(entry.failures + 1, 64u);
     entry.last = now;
@@ -115,7 +115,7 @@ void Attempts::record_failure(std::string_view address, std::string_view role, C
 }
 
 void Attempts::record_success(std::string_view address, std::string_view role, Clock::time_point now) {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   if (Entry* entry = find(entries_, key_of('r', role), now)) *entry = Entry{};
   const uint64_t key = key_of_pair(address, role);
   Entry* pair = find(known_, key, now);

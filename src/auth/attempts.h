@@ -16,10 +16,11 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <string_view>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace sibyl::auth {
 
@@ -70,15 +71,16 @@ class Attempts {
   uint64_t key_of_pair(std::string_view address, std::string_view role) const;
   static Entry* place_of(Entries& entries, uint64_t key);
   static Entry* find(Entries& entries, uint64_t key, Clock::time_point now);
-  Entry& find_or_make(uint64_t key, Clock::time_point now);
-  bool is_known(std::string_view address, std::string_view role, Clock::time_point now);
+  Entry& find_or_make(uint64_t key, Clock::time_point now) SIBYL_REQUIRES(mutex_);
+  bool is_known(std::string_view address, std::string_view role, Clock::time_point now)
+      SIBYL_REQUIRES(mutex_);
   static void expire_failures(Entry& entry, Clock::time_point now);
   static Duration delay_of(const Entry& entry, Duration longest);
 
   std::array<uint64_t, 2> seed_;
-  std::mutex mutex_;
-  Entries entries_;  // addresses and roles with failures
-  Entries known_;    // roles at addresses that they have logged in from
+  base::Mutex mutex_;
+  Entries entries_ SIBYL_GUARDED_BY(mutex_);  // addresses and roles with failures
+  Entries known_ SIBYL_GUARDED_BY(mutex_);    // roles at addresses that they have logged in from
 };
 
 }  // namespace sibyl::auth

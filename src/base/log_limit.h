@@ -3,9 +3,10 @@
 
 #include <chrono>
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <utility>
+
+#include "base/mutex.h"
 
 namespace sibyl::base {
 
@@ -16,7 +17,7 @@ class LogLimit {
   // Returns how many lines were suppressed since the last admitted one, or nullopt if this line must be
   // suppressed.
   std::optional<uint64_t> admit(std::chrono::steady_clock::time_point now) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (now - began_ >= std::chrono::seconds(1)) {
       began_ = now;
       lines_ = 0;
@@ -31,9 +32,10 @@ class LogLimit {
 
  private:
   const uint64_t per_second_;
-  std::mutex mutex_;
-  std::chrono::steady_clock::time_point began_;
-  uint64_t lines_ = 0, suppressed_ = 0;
+  Mutex mutex_;
+  std::chrono::steady_clock::time_point began_ SIBYL_GUARDED_BY(mutex_);
+  uint64_t lines_ SIBYL_GUARDED_BY(mutex_) = 0;
+  uint64_t suppressed_ SIBYL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace sibyl::base

@@ -10,9 +10,9 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
-#include <mutex>
 #include <string_view>
 
+#include "base/mutex.h"
 #include "base/statement.h"
 
 namespace sibyl::base {
@@ -57,8 +57,10 @@ int64_t read_resident_bytes() {
 
 void return_free_memory() {
 #ifdef __GLIBC__
-  static std::mutex trimming;
-  if (const std::unique_lock one(trimming, std::try_to_lock); one.owns_lock()) malloc_trim(0);
+  static Mutex trimming;
+  if (!trimming.try_lock()) return;
+  malloc_trim(0);
+  trimming.unlock();
 #endif
 }
 

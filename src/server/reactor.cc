@@ -33,7 +33,7 @@ void Shared::release_connection_slot(const std::string& address) {
 void Shared::notify_closed() {
   if (!is_stopping.load(std::memory_order_relaxed)) return;
   {
-    const std::lock_guard lock(mutex);
+    const base::MutexLock lock(shutdown_mutex);
   }
   shutdown_progress.notify_all();
 }

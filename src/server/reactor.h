@@ -15,17 +15,16 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <unordered_set>
 #include <vector>
 
 #include "auth/attempts.h"
 #include "base/log_limit.h"
+#include "base/mutex.h"
 #include "engine/services.h"
 #include "server/connection/buffer_pool.h"
 #include "server/connection/flow_control.h"
@@ -64,9 +63,10 @@ struct Shared {
   std::string node_address;  // the address that clients see: 4 or 16 bytes
 
   std::atomic<bool> is_stopping{false};
-  std::mutex mutex;
-  // During shutdown, signalled whenever a connection closes or a request finishes.
-  std::condition_variable shutdown_progress;
+  // During shutdown, signalled whenever a connection closes or a request finishes. The mutex guards no data: it
+  // only prevents that a signal is missed.
+  base::Mutex shutdown_mutex;
+  base::CondVar shutdown_progress;
 
   void notify_closed();
   // Called when an admitted connection has closed.

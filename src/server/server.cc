@@ -86,6 +86,7 @@ struct Server::Impl {
   bool make_room();
   void limit_unauthenticated();
   void stop(std::chrono::milliseconds timeout);
+  void await_idle(std::optional<std::chrono::steady_clock::time_point> deadline);
 
   Shared shared;
   std::unique_ptr<tcp::acceptor> acceptor;
@@ -215,6 +216,18 @@ bool Server::Impl::make_room() {
   return true;
 }
 
+// Blocks until no connection is open and no request is in flight, at most until the deadline.
+void Server::Impl::await_idle(std::optional<std::chrono::steady_clock::time_point> deadline) {
+  const base::MutexLock lock(shared.shutdown_mutex);
+  while (shared.connections != 0 || shared.load.requests() != 0) {
+    if (!deadline) {
+      shared.shutdown_progress.wait(shared.shutdown_mutex);
+    } else if (!shared.shutdown_progress.wait_until(shared.shutdown_mutex, *deadline)) {
+      return;
+    }
+  }
+}
+
 void Server::Impl::stop(std::chrono::milliseconds timeout) {
   if (is_stopped) return;
   is_stopped = true;
@@ -236,19 +249,11 @@ void Server::Impl::stop(std::chrono::milliseconds timeout) {
     closed.get_future().wait();
   }
   for (auto& reactor : shared.reactors) reactor->begin_drain();
-  {
-    std::unique_lock lock(shared.mutex);
-    shared.shutdown_progress.wait_for(
-        lock, timeout, [this] { return shared.connections == 0 && shared.load.requests() == 0; });
-  }
+  await_idle(std::chrono::steady_clock::now() + timeout);
   for (auto& reactor : shared.reactors) reactor->abandon();
   if (shared.pool) shared.pool->stop();
-  {
-    // The engine completes every request; until then its completions need the reactors.
-    std::unique_lock lock(shared.mutex);
-    shared.shutdown_progress.wait(lock,
-                                  [this] { return shared.connections == 0 && shared.load.requests() == 0; });
-  }
+  // The engine completes every request; until then its completions need the reactors.
+  await_idle(std::nullopt);
   for (auto& reactor : shared.reactors) reactor->join();
   shared.pool.reset();
   shared.login_pool.reset();

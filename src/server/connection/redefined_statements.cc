@@ -9,14 +9,14 @@ const RedefinedStatements::Known& RedefinedStatements::known(const plan::Prepare
 
 void RedefinedStatements::prepared(const plan::Prepared& plan) {
   if (!plan.redefinition) return;
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   known(plan, 0);
 }
 
 bool RedefinedStatements::admits(const plan::Prepared& plan) {
   if (!plan.redefinition) return true;
   const uint64_t prepares = plan.redefinition->prepares.load(std::memory_order_relaxed);
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return prepares > known(plan, prepares).prepares;
 }
 

@@ -8,9 +8,9 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <unordered_map>
 
+#include "base/mutex.h"
 #include "plan/prepared.h"
 
 namespace sibyl::server {
@@ -33,11 +33,11 @@ class RedefinedStatements {
     std::shared_ptr<const plan::Redefinition> redefinition;  // owned, so that its address is not reused
     uint64_t prepares;  // how often it had been prepared when this entry was made; it is admitted after more
   };
-  // Finds the plan's entry, or creates it with `prepares`. REQUIRES: mutex_ is held.
-  const Known& known(const plan::Prepared& plan, uint64_t prepares);
+  // Finds the plan's entry, or creates it with `prepares`.
+  const Known& known(const plan::Prepared& plan, uint64_t prepares) SIBYL_REQUIRES(mutex_);
 
-  std::mutex mutex_;
-  std::unordered_map<const plan::Redefinition*, Known> known_;  // guarded by mutex_
+  base::Mutex mutex_;
+  std::unordered_map<const plan::Redefinition*, Known> known_ SIBYL_GUARDED_BY(mutex_);
 };
 
 }  // namespace sibyl::server

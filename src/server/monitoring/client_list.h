@@ -3,10 +3,10 @@
 
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <set>
 #include <vector>
 
+#include "base/mutex.h"
 #include "engine/server_tables.h"
 
 namespace sibyl::server {
@@ -25,20 +25,20 @@ class ClientList {
   };
 
   void add(Entry& entry) {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     entries_.insert(&entry);
   }
   void remove(Entry& entry) {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     entries_.erase(&entry);
   }
   template <typename Change>
   void update(Entry& entry, Change change) {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     change(entry.description);
   }
   std::vector<engine::Client> list() const {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     std::vector<engine::Client> clients;
     for (const Entry* entry : entries_) {
       clients.push_back(entry->description);
@@ -48,8 +48,8 @@ class ClientList {
   }
 
  private:
-  mutable std::mutex mutex_;
-  std::set<Entry*> entries_;
+  mutable base::Mutex mutex_;
+  std::set<Entry*> entries_ SIBYL_GUARDED_BY(mutex_);
 };
 
 }  // namespace sibyl::server

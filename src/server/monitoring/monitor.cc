@@ -323,16 +323,17 @@ size_t ServerMonitor::held_requests() const {
 
 std::vector<ServerMonitor::TableSize> ServerMonitor::table_sizes() {
   constexpr std::chrono::seconds kept{60};
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const auto now = std::chrono::steady_clock::now();
   if (table_sizes_time_ != decltype(table_sizes_time_){} && now - table_sizes_time_ < kept)
     return table_sizes_;
-  table_sizes_.clear();
+  std::vector<TableSize> sizes;
   const storage::Store& store = shared_.engine.measurements.store();
   engine::for_each_user_table(*shared_.engine.schema_source.schema(), [&](const schema::Table& table) {
     const engine::Estimate found = engine::estimate(store, table, INT64_MIN, INT64_MAX);
-    table_sizes_.push_back({table.keyspace, table.name, engine::table_bytes(store, table), found.partitions});
+    sizes.push_back({table.keyspace, table.name, engine::table_bytes(store, table), found.partitions});
   });
+  table_sizes_ = std::move(sizes);
   table_sizes_time_ = now;
   return table_sizes_;
 }

@@ -3,10 +3,10 @@
 
 #include <chrono>
 #include <map>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "engine/statistics/monitor.h"
 #include "server/http/http.h"
 
@@ -47,9 +47,9 @@ class ServerMonitor final : public engine::Monitor {
 
   Shared& shared_;
   const std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
-  std::mutex mutex_;  // guards what follows
-  std::vector<TableSize> table_sizes_;
-  std::chrono::steady_clock::time_point table_sizes_time_{};
+  base::Mutex mutex_;
+  std::vector<TableSize> table_sizes_ SIBYL_GUARDED_BY(mutex_);
+  std::chrono::steady_clock::time_point table_sizes_time_ SIBYL_GUARDED_BY(mutex_){};
 };
 
 // Resource usage of this process, as the operating system reports it.

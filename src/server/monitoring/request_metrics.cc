@@ -97,20 +97,25 @@ void RequestMetrics::count_tables(const InFlightRequest& request, uint64_t taken
 
 RequestMetrics::Table& RequestMetrics::table_of(uint32_t storage_id) {
   if (recent_ != nullptr && recent_id_ == storage_id) return *recent_;
-  auto found = tables_.find(storage_id);
-  if (found == tables_.end()) {
-    const std::lock_guard lock(tables_mutex_);
-    found = tables_.try_emplace(storage_id).first;
+  Table* table = find_table(storage_id);
+  if (table == nullptr) {
+    const base::MutexLock lock(tables_mutex_);
+    table = &tables_[storage_id];
   }
   recent_id_ = storage_id;
-  recent_ = &found->second;
-  return *recent_;
+  recent_ = table;
+  return *table;
+}
+
+RequestMetrics::Table* RequestMetrics::find_table(uint32_t storage_id) {
+  const auto found = tables_.find(storage_id);
+  return found == tables_.end() ? nullptr : &found->second;
 }
 
 void RequestMetrics::record(Table& table, TableMeasure measure, uint64_t value) {
   std::unique_ptr<base::Histogram>& histogram = table.measures[static_cast<size_t>(measure)];
   if (!histogram) {
-    const std::lock_guard lock(tables_mutex_);
+    const base::MutexLock lock(tables_mutex_);
     histogram = std::make_unique<base::Histogram>();
   }
   histogram->record(value);
@@ -119,7 +124,7 @@ void RequestMetrics::record(Table& table, TableMeasure measure, uint64_t value) 
 void RequestMetrics::forget_dropped(const schema::Snapshot& schema) {
   const std::unordered_set<uint32_t> present = schema::table_ids(schema);
   recent_ = nullptr;
-  const std::lock_guard lock(tables_mutex_);
+  const base::MutexLock lock(tables_mutex_);
   std::erase_if(tables_, [&](const auto& entry) { return !present.contains(entry.first); });
 }
 
@@ -142,7 +147,7 @@ void RequestMetrics::add_to(engine::Activity& activity) const {
   activity.slow_requests += slow_.value();
   for (size_t i = 0; i < batch_partitions_.size(); ++i)
     activity.batch_partitions[i].add(batch_partitions_[i].snapshot());
-  const std::lock_guard lock(tables_mutex_);
+  const base::MutexLock lock(tables_mutex_);
   for (const auto& [id, table] : tables_) {
     auto& measures = activity.tables[id];
     for (size_t i = 0; i < table.measures.size(); ++i)

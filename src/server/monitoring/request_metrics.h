@@ -7,10 +7,10 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <unordered_map>
 
 #include "base/histogram.h"
+#include "base/mutex.h"
 #include "base/result.h"
 #include "engine/statistics/monitor.h"
 #include "schema/schema.h"
@@ -52,15 +52,17 @@ class RequestMetrics {
   void count_tables(const InFlightRequest& request, uint64_t micros, uint64_t local_micros,
                     engine::StatementKind kind);
   Table& table_of(uint32_t storage_id);
+  // Returns nullptr if there is no such table. Needs no lock, because only this thread writes.
+  Table* find_table(uint32_t storage_id) SIBYL_UNCHECKED_LOCKING;
   void record(Table& table, engine::TableMeasure measure, uint64_t value);
 
   std::array<base::Histogram, engine::statement_kinds> latencies_;
   std::array<base::Counter, 32> errors_;  // by error_slot()
   base::Counter prepared_, regular_, bytes_received_, bytes_sent_, slow_, rests_;
   std::array<base::Histogram, 3> batch_partitions_;
-  // Written only by the reactor's thread, with tables_mutex_ held. So that thread may read without the mutex.
-  mutable std::mutex tables_mutex_;
-  std::unordered_map<uint32_t, Table> tables_;
+  // Written only by the reactor's thread, with tables_mutex_ held. The measures of a table are written likewise.
+  mutable base::Mutex tables_mutex_;
+  std::unordered_map<uint32_t, Table> tables_ SIBYL_GUARDED_BY(tables_mutex_);
   // The last table that was looked up, because successive requests often use the same one.
   uint32_t recent_id_ = 0;
   Table* recent_ = nullptr;

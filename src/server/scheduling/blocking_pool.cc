@@ -43,7 +43,7 @@ BlockingPool::BlockingPool(std::string name, unsigned threads, size_t queue_limi
     const Duty duty = i < waiting_threads_ ? Duty::waits : Duty::computes;
     threads_.emplace_back([this, i, duty] {
       if (duty == Duty::computes) lower_priority();
-      work(slots_[i], duty);
+      work(i, duty);
     });
     pthread_setname_np(threads_.back().native_handle(),
                        duty == Duty::waits ? "sibyl-blocking" : "sibyl-compute");
@@ -59,7 +59,7 @@ BlockingPool::~BlockingPool() {
 
 void BlockingPool::stop() {
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     stopping_ = true;
   }
   notify_all();
@@ -76,7 +76,7 @@ void BlockingPool::notify_all() {
 bool BlockingPool::submit(Line& line, InFlightRequest& request) {
   bool is_compute_heavy = false;
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (line.is_held_.load(std::memory_order_relaxed)) {
       append(line, request);
       count_held(line, 1);
@@ -133,7 +133,7 @@ void BlockingPool::hold(Line& line) {
 
 void BlockingPool::release(Line& line) {
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (!line.is_held_.load(std::memory_order_relaxed)) return;
     line.is_held_.store(false, std::memory_order_relaxed);
     const auto now = coarse_now();
@@ -150,7 +150,7 @@ void BlockingPool::release(Line& line) {
 InFlightRequest* BlockingPool::take_held(Line& line) {
   InFlightRequest* requests = nullptr;
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (!line.is_held_.load(std::memory_order_relaxed)) return nullptr;
     line.is_held_.store(false, std::memory_order_relaxed);
     count_held(line, -static_cast<ptrdiff_t>(line.size_));
@@ -240,14 +240,15 @@ void BlockingPool::watch_if_busy() {
 
 // Passes expired requests to run_. Sleeps while no request waits.
 void BlockingPool::watch() {
-  std::unique_lock lock(mutex_);
+  base::MutexLock lock(mutex_);
   while (!stopping_) {
     if (waiting_ == 0) {
       is_watching_ = false;
-      all_busy_.wait(lock);
+      all_busy_.wait(mutex_);
     }
     is_watching_ = true;
-    all_busy_.wait_for(lock, queue_timeout_ / 8, [this] { return stopping_; });
+    const auto next = std::chrono::steady_clock::now() + queue_timeout_ / 8;
+    while (!stopping_ && all_busy_.wait_until(mutex_, next)) continue;
     InFlightRequest* expired = stopping_ ? nullptr : take_expired();
     lock.unlock();
     while (expired != nullptr) run_(*std::exchange(expired, expired->next));  // may destroy its line
@@ -255,11 +256,12 @@ void BlockingPool::watch() {
   }
 }
 
-void BlockingPool::work(Slot& slot, Duty duty) {
-  std::condition_variable& ready = duty == Duty::waits ? ready_ : computing_ready_;
-  std::unique_lock lock(mutex_);
+void BlockingPool::work(size_t number, Duty duty) {
+  base::CondVar& ready = duty == Duty::waits ? ready_ : computing_ready_;
+  base::MutexLock lock(mutex_);
+  Slot& slot = slots_[number];
   while (true) {
-    ready.wait(lock, [&] { return next_queue(duty) != nullptr || (stopping_ && waiting_ + held_ == 0); });
+    while (next_queue(duty) == nullptr && !(stopping_ && waiting_ + held_ == 0)) ready.wait(mutex_);
     if (waiting_ == 0) return;
     InFlightRequest* request = next_request(*next_queue(duty));
     if (request == nullptr) continue;
@@ -282,7 +284,7 @@ void BlockingPool::work(Slot& slot, Duty duty) {
 }
 
 engine::ThreadPool BlockingPool::usage() const {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   uint64_t active = 0;
   for (const Slot& slot : slots_) active += slot.is_running ? 1 : 0;
   return {name_, active, slots_.size(), waiting_ + held_, completed_, refused_};
@@ -294,7 +296,7 @@ std::vector<engine::RunningRequest> BlockingPool::running() const {
   };
   std::vector<engine::RunningRequest> running;
   const auto now = std::chrono::steady_clock::now();
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   for (size_t i = 0; i < slots_.size(); ++i) {
     const Slot& slot = slots_[i];
     if (!slot.is_running) continue;

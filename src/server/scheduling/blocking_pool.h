@@ -13,13 +13,12 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/mutex.h"
 #include "engine/statistics/monitor.h"
 #include "plan/prepared.h"
 #include "protocol/frame.h"
@@ -105,24 +104,24 @@ class BlockingPool {
     Line* last = nullptr;
   };
   enum class Duty : uint8_t { waits, computes };
-  void work(Slot& slot, Duty duty);
+  void work(size_t slot, Duty duty);
   void watch();
-  // The following REQUIRE that mutex_ is held.
-  bool has_room(const Line& line) const;
-  void take_place(Line& line);
+  bool has_room(const Line& line) const SIBYL_REQUIRES(mutex_);
+  void take_place(Line& line) SIBYL_REQUIRES(mutex_);
   void notify_all();
-  Queue* next_queue(Duty duty);                 // nullptr: no request may start
-  InFlightRequest* next_request(Queue& queue);  // nullptr: the line was put on hold
-  InFlightRequest* take_from(Line& line);
-  bool may_start(Line& line);
-  void append(Line& line, InFlightRequest& request);
-  void count_held(const Line& line, ptrdiff_t change);
-  void hold(Line& line);
-  void watch_if_busy();
+  Queue* next_queue(Duty duty) SIBYL_REQUIRES(mutex_);                 // nullptr: no request may start
+  InFlightRequest* next_request(Queue& queue) SIBYL_REQUIRES(mutex_);  // nullptr: the line was put on hold
+  InFlightRequest* take_from(Line& line) SIBYL_REQUIRES(mutex_);
+  bool may_start(Line& line) SIBYL_REQUIRES(mutex_);
+  void append(Line& line, InFlightRequest& request) SIBYL_REQUIRES(mutex_);
+  void count_held(const Line& line, ptrdiff_t change) SIBYL_REQUIRES(mutex_);
+  void hold(Line& line) SIBYL_REQUIRES(mutex_);
+  void watch_if_busy() SIBYL_REQUIRES(mutex_);
   // Removes the requests that have waited for queue_timeout_, and returns them linked by
   // InFlightRequest::next.
-  InFlightRequest* take_expired();
-  void take_expired(Queue& queue, std::chrono::steady_clock::time_point oldest, InFlightRequest*& expired);
+  InFlightRequest* take_expired() SIBYL_REQUIRES(mutex_);
+  void take_expired(Queue& queue, std::chrono::steady_clock::time_point oldest, InFlightRequest*& expired)
+      SIBYL_REQUIRES(mutex_);
 
   const std::string name_;
   const size_t queue_limit_;
@@ -130,22 +129,26 @@ class BlockingPool {
   const std::chrono::milliseconds queue_timeout_;
   const Admission admission_;
   const size_t max_long_running_;  // bounds long_running_now_
-  mutable std::mutex mutex_;       // guards the members below, except threads_
-  std::condition_variable ready_, computing_ready_;
-  Queue quick_, long_running_, computing_;  // a line's oldest request decides in which of them it is
-  uint64_t places_ = 0;                     // the last Line::place_
-  size_t waiting_ = 0;                      // requests in lines that are not held
-  size_t held_ = 0;                         // requests in held lines
-  size_t room_taken_ = 0;                   // requests that wait and were never held
-  size_t busy_ = 0;                         // threads that run a request
-  size_t long_running_now_ = 0;
-  bool is_watching_ = false;
-  bool stopping_ = false;
-  std::condition_variable all_busy_;  // wakes watch()
-  const size_t waiting_threads_;      // use the first slots; the other threads run compute-heavy requests
-  std::vector<Slot> slots_;           // one per thread
-  uint64_t completed_ = 0, refused_ = 0;
-  std::vector<std::thread> threads_;
+  const size_t waiting_threads_;   // use the first slots; the other threads run compute-heavy requests
+  mutable base::Mutex mutex_;
+  base::CondVar ready_, computing_ready_;
+  base::CondVar all_busy_;  // wakes watch()
+  // A line's oldest request decides in which of them it is.
+  Queue quick_ SIBYL_GUARDED_BY(mutex_);
+  Queue long_running_ SIBYL_GUARDED_BY(mutex_);
+  Queue computing_ SIBYL_GUARDED_BY(mutex_);
+  uint64_t places_ SIBYL_GUARDED_BY(mutex_) = 0;    // the last Line::place_
+  size_t waiting_ SIBYL_GUARDED_BY(mutex_) = 0;     // requests in lines that are not held
+  size_t held_ SIBYL_GUARDED_BY(mutex_) = 0;        // requests in held lines
+  size_t room_taken_ SIBYL_GUARDED_BY(mutex_) = 0;  // requests that wait and were never held
+  size_t busy_ SIBYL_GUARDED_BY(mutex_) = 0;        // threads that run a request
+  size_t long_running_now_ SIBYL_GUARDED_BY(mutex_) = 0;
+  bool is_watching_ SIBYL_GUARDED_BY(mutex_) = false;
+  bool stopping_ SIBYL_GUARDED_BY(mutex_) = false;
+  std::vector<Slot> slots_ SIBYL_GUARDED_BY(mutex_);  // one per thread
+  uint64_t completed_ SIBYL_GUARDED_BY(mutex_) = 0;
+  uint64_t refused_ SIBYL_GUARDED_BY(mutex_) = 0;
+  std::vector<std::thread> threads_;  // used only by the constructor and stop()
 };
 
 }  // namespace sibyl::server

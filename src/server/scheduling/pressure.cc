@@ -73,13 +73,13 @@ size_t max_requests_in_flight(double rate, std::chrono::microseconds sync_time, 
 }
 
 RateLimiter::Duration RateLimiter::reserve(TimePoint now) {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   next_ = std::max(next_, now - burst) + interval_;
   return std::max<Duration>(next_ - now, Duration(0));
 }
 
 bool RateLimiter::try_reserve(TimePoint now) {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const TimePoint wanted = std::max(next_, now - burst) + interval_;
   if (wanted > now) return false;
   next_ = wanted;

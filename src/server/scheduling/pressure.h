@@ -6,8 +6,9 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <chrono>
 #include <cstdint>
-#include <mutex>
 #include <optional>
+
+#include "base/mutex.h"
 
 namespace sibyl::server {
 
@@ -64,8 +65,8 @@ class RateLimiter {
 
  private:
   const Duration interval_;
-  std::mutex mutex_;
-  TimePoint next_;  // when all counted requests are within the rate
+  base::Mutex mutex_;
+  TimePoint next_ SIBYL_GUARDED_BY(mutex_);  // when all counted requests are within the rate
 };
 
 }  // namespace sibyl::server

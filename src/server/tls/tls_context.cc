@@ -259,12 +259,12 @@ base::Status TlsContexts::load_locked() {
 }
 
 base::Status TlsContexts::reload() {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return load_locked();
 }
 
 std::shared_ptr<const TlsContext> TlsContexts::current() {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   if (std::chrono::steady_clock::now() - checked_ >= check_interval_) {
     checked_ = std::chrono::steady_clock::now();
     if (fingerprint() != fingerprint_) {

@@ -3,9 +3,9 @@
 
 #include <chrono>
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include "base/mutex.h"
 #include "base/result.h"
 #include "server/tls/tls.h"
 
@@ -49,14 +49,14 @@ class TlsContexts {
       : options_(options), check_interval_(check_interval) {}
   // Inodes, sizes and modification times of the files, as text.
   std::string fingerprint() const;
-  base::Status load_locked();
+  base::Status load_locked() SIBYL_REQUIRES(mutex_);
 
   const TlsOptions options_;
   const std::chrono::milliseconds check_interval_;
-  std::mutex mutex_;
-  std::shared_ptr<const TlsContext> context_;
-  std::string fingerprint_;
-  std::chrono::steady_clock::time_point checked_;
+  base::Mutex mutex_;
+  std::shared_ptr<const TlsContext> context_ SIBYL_GUARDED_BY(mutex_);
+  std::string fingerprint_ SIBYL_GUARDED_BY(mutex_);
+  std::chrono::steady_clock::time_point checked_ SIBYL_GUARDED_BY(mutex_);
 };
 
 }  // namespace sibyl::server
