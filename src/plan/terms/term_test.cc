@@ -4,50 +4,17 @@
 
 #include <chrono>
 
-#include "cql/parser.h"
-#include "plan/definitions/definitions.h"
-#include "plan/terms/functions.h"
-#include "types/print.h"
+#include "plan/test_planning.h"
 
 namespace sibyl::plan {
 namespace {
 
-using types::Kind;
-
-class TermTest : public testing::Test {
+class TermTest : public PlanningTest {
  protected:
   void SetUp() override {
-    define("CREATE KEYSPACE e WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}");
+    PlanningTest::SetUp();
     define("CREATE TYPE ty (a int, b text)");
   }
-  void define(const std::string& text) {
-    auto statement = cql::parse_statement(text);
-    ASSERT_TRUE(statement);
-    schema_ = define_in(**statement);
-  }
-  schema::SnapshotPtr define_in(const cql::Statement& statement) {
-    return plan::define(statement, schema_, {"e", 1})->schema;
-  }
-
-  // The value of an expression as a literal of the type, or the error.
-  std::string value(const std::string& expression, const std::string& type) {
-    const auto statement = cql::parse_statement("INSERT INTO t (c) VALUES (" + expression + ")");
-    if (!statement) return statement.error().message();
-    Binder binder(*schema_, "e", (*statement)->bind_markers);
-    const auto raw = cql::parse_type(type);
-    if (!raw) return raw.error().message();
-    auto bound_type = binder.type(*raw, "e");
-    if (!bound_type) return bound_type.error().message();
-    const auto& insert = std::get<cql::Insert>((*statement)->node);
-    auto term = binder.term(*insert.values[0], {"e", "t", "c", *bound_type});
-    if (!term) return term.error().message();
-    Scratch scratch;
-    const auto result = (*term)->evaluate({{}, 1'700'000'000'123'456, {}, {}}, scratch);
-    if (!result) return result.error().message();
-    return result->is_present() ? types::to_literal(**bound_type, result->bytes) : "null";
-  }
-
-  schema::SnapshotPtr schema_ = std::make_shared<schema::Snapshot>();
 };
 
 TEST_F(TermTest, LiteralsTakeTheReceiversType) {
