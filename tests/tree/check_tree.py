@@ -8,6 +8,7 @@
 5. Every property test uses the result of rc::check.
 6. Headers include the standard headers whose names they use.
 7. The files of a folder can be compiled together: names in their anonymous namespaces differ.
+8. Free functions are defined in the .cc named after their header. The number of those that are not may only fall.
 
 Prints one line per problem and exits with 1 if there are any.
 """
@@ -16,11 +17,13 @@ import pathlib
 import re
 import sys
 
+import function_homes
 from local_names import check_local_names
 
 PAGE = "docs/architecture.md"
 EVERYONE = {"base", "types"}
 MAX_CODE_FILES = 40
+MAX_MISPLACED_FUNCTIONS = 254
 README_LINES = range(3, 11)
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]')
 INCLUDE_ALL = re.compile(INCLUDE.pattern, re.M)
@@ -164,6 +167,13 @@ def check_properties(root):
     return problems
 
 
+def check_function_homes(root):
+    misplaced = function_homes.misplaced(root)
+    if len(misplaced) <= MAX_MISPLACED_FUNCTIONS:
+        return []
+    return [f"{len(misplaced)} free functions are not defined in the .cc named after their header, more than {MAX_MISPLACED_FUNCTIONS} (tests/tree/function_homes.py lists them)"]
+
+
 STANDARD = {
     "array": r"std::array\b", "atomic": r"std::atomic\b", "chrono": r"std::chrono::", "deque": r"std::deque\b",
     "functional": r"std::(?:function|move_only_function)\b", "map": r"std::(?:multi)?map\b", "memory": r"std::(?:unique_ptr|shared_ptr)\b",
@@ -219,7 +229,7 @@ def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
     table = read_table((root / PAGE).read_text(encoding="utf-8"))
     problems = check_map(root, table) + check_permissions(root, table) + check_includes(root, table)
-    problems += check_readmes(root) + check_sizes(root) + check_engine_names(root) + check_properties(root) + check_standard_includes(root)
+    problems += check_function_homes(root) + check_readmes(root) + check_sizes(root) + check_engine_names(root) + check_properties(root) + check_standard_includes(root)
     problems += check_local_names(root, is_test)
     for problem in problems:
         print(problem)

@@ -177,3 +177,17 @@ def test_colliding_names_of_a_folder_are_found(tmp_path):
     found = [line for line in lines if "compiled together" in line]
     assert [line.split()[1] for line in found] == ["S", "f", "height"]
     assert all("one.cc, two.cc" in line for line in found)
+
+
+def test_functions_away_from_their_header_are_found(tmp_path):
+    for name, text in {
+        "near.h": "namespace a {\nint near(int x);\ninline int here() { return 1; }\ntemplate <typename T> int any(T x);\n}\n",
+        "near.cc": '#include "near.h"\nnamespace a {\nnamespace {\nint far() { return 1; }  // hidden\n}\nint near(int x) { return x; }\n}\n',
+        "far.h": "namespace a {\n/* int none(); */ struct S { int member(); };\nint far();\nint far(int);\n}\n",
+        "other.cc": 'namespace a {\nint S::member() { return 0; }\nconst char* text = "{ int near(";\nint far() {\n  if (text) return 1;\n  return near(2);\n}\n}\n',
+    }.items():
+        path = tmp_path / "src/base" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    run = subprocess.run([sys.executable, ROOT / "tests/tree/function_homes.py", tmp_path], capture_output=True, text=True, check=True)
+    assert run.stdout.splitlines() == ["src/base/other.cc:4: far belongs in src/base/far.cc"]
