@@ -10,6 +10,7 @@
 #include <optional>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
+#undef XXH_INLINE_ALL
 
 #include "base/file.h"
 #include "storage/rocksdb/crc32c.h"
