@@ -192,6 +192,15 @@ TEST_F(RowCacheTest, RemovesInsteadOfMergingLargeRecords) {
   EXPECT_EQ(cached(key_), "unknown");
 }
 
+TEST_F(RowCacheTest, RemovesARecordThatBecomesTooLarge) {
+  fill(key_, numbered(1));
+  WriteSet writes;
+  writes.put(key_, Bytes(RowCache::max_record_bytes + 1, 'v'));
+  commit(writes);
+  EXPECT_EQ(cached(key_), "unknown");
+  EXPECT_EQ(cache_.statistics().entries, 0u);
+}
+
 TEST_F(RowCacheTest, ADeletedPartitionInvalidatesItsRows) {
   const Bytes partition = partition_key("p");
   fill(key_, numbered(1));
