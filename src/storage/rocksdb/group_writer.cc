@@ -82,6 +82,7 @@ base::Status GroupWriter::replay(const OpenLog& open_log) {
 base::Status GroupWriter::write(std::span<Committer::Request> group) {
   if (has_posted_.load(std::memory_order_acquire)) run_posted();
   if (is_broken_) return base::fail(broken());
+  if (ended_) return base::fail(*ended_);
   gather(group);
   base::Status status = append();
   log_state_change(status);
@@ -154,7 +155,7 @@ base::Status GroupWriter::append() {
 
 // The log may hold a group that the tables do not have: only a restart shows it.
 base::Status GroupWriter::refuse_from_now_on(const base::Status& status) {
-  is_broken_ = true;
+  ended_ = base::Error(base::ErrorCode::server, status.error().message()).with_hint("restart the server");
   spdlog::critical("writes are refused until a restart: {}", status.error().text());
   return base::fail(base::Error(base::ErrorCode::write_timeout, status.error().message())
                         .with_hint("the write may have been stored; a restart of the server decides"));

@@ -18,6 +18,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <span>
 #include <unordered_map>
@@ -94,6 +95,8 @@ class GroupWriter {
   // write() returns; otherwise after sync().
   static base::Result<std::unique_ptr<GroupWriter>> open(const OpenLog& log, Tables tables, bool syncs_each);
 
+  // Called once before the first write. REQUIRES: everything that was replayed is in table files.
+  base::Status begin_log() { return log_->begin(); }
   // Writes the whole group or nothing of it.
   base::Status write(std::span<Committer::Request> group);
   // Waits until everything is on the device.
@@ -165,7 +168,8 @@ class GroupWriter {
   std::atomic<bool> has_posted_ = false;
   std::chrono::steady_clock::time_point next_resume_;
   std::atomic<bool> is_broken_{false};
-  bool is_refusing_ = false;  // last state written to the server's log
+  std::optional<base::Error> ended_;  // writes are refused for ever; the tables are not affected
+  bool is_refusing_ = false;          // last state written to the server's log
   base::Histogram sync_micros_;
   std::atomic<std::chrono::microseconds> sync_time_{};
 };

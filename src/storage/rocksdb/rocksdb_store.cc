@@ -282,6 +282,10 @@ base::Status RocksStore::open_log() {
                GroupWriter::open(
                    open, {*database_, *listener_, *damage_, reclaimer_, partition_records_, row_cache_.get()},
                    options_.durability == Durability::synced));
+  if (options_.shared != nullptr) {
+    SIBYL_TRY(flush());
+    SIBYL_TRY(writer_->begin_log());
+  }
   table_lister_ =
       std::thread([this] { (void)base::contain([this] { partition_records_.load(*database_); }); });
   return {};

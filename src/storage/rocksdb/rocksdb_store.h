@@ -41,7 +41,7 @@ struct Options {
 
   // Set: the store's files and log are there instead of in a directory, and these options' disks are not used. Must
   // outlive the store.
-  const SharedStorage* shared = nullptr;
+  std::shared_ptr<const SharedStorage> shared;
 
   // For tests: failing files (must outlive the store), and compaction only on request.
   ::rocksdb::Env* environment = nullptr;

@@ -37,6 +37,8 @@ class WriteLog {
 
   virtual ~WriteLog() = default;
 
+  // Called once, before the first append. REQUIRES: everything that was replayed is in table files.
+  virtual base::Status begin() { return {}; }
   // The position of the next group. It is stored in the tables together with the group, so that the tables tell which
   // groups they hold. Empty: the log does not need it.
   virtual base::Bytes next_position() const { return {}; }

@@ -11,6 +11,7 @@
 #include "storage/rocksdb/rocksdb_store.h"
 #include "storage/rocksdb/shared/object_file_system.h"
 #include "storage/rocksdb/shared/shared_storage.h"
+#include "storage/rocksdb/shared/shared_store.h"
 
 namespace sibyl::storage::conformance {
 namespace {
@@ -37,15 +38,16 @@ class SharedFilesHarness final : public Harness {
     auto directory = ObjectDirectory::open({.store = client_.get(), .name = "shard"});
     if (!directory) throw std::runtime_error(directory.error().text());
     directory_ = std::move(*directory);
-    shared_.files = rocksdb::make_object_file_system(*directory_);
-    shared_.open_log = [this](const rocksdb::WriteLog::Replay& replay, BytesView) {
+    shared_ = std::make_shared<rocksdb::SharedStorage>();
+    shared_->files = rocksdb::make_object_file_system(*directory_);
+    shared_->open_log = [this](const rocksdb::WriteLog::Replay& replay, BytesView) {
       rocksdb::CommitLog::Options log;
       log.directory = log_directory_.path();
       log.segment_bytes = 4096;
       log.disk = &disk_;
       return rocksdb::CommitLog::open(std::move(log), replay);
     };
-    options_.shared = &shared_;
+    options_.shared = shared_;
     auto opened = rocksdb::open_store({}, options_);
     if (!opened) throw std::runtime_error(opened.error().text());
     store_ = std::move(*opened);
@@ -54,7 +56,8 @@ class SharedFilesHarness final : public Harness {
  private:
   void close() {
     store_.reset();
-    shared_ = {};
+    options_.shared.reset();
+    shared_.reset();
     if (directory_) (void)directory_->release();
     directory_.reset();
   }
@@ -64,7 +67,7 @@ class SharedFilesHarness final : public Harness {
   MemoryObjects objects_{{}};
   std::unique_ptr<objects::ObjectStore> client_;
   std::unique_ptr<ObjectDirectory> directory_;
-  rocksdb::SharedStorage shared_;
+  std::shared_ptr<rocksdb::SharedStorage> shared_;
   base::ManualClock clock_{0};
   rocksdb::Options options_;
   std::unique_ptr<Store> store_;
@@ -73,6 +76,39 @@ class SharedFilesHarness final : public Harness {
 const MakeHarness make_harness = [] { return std::make_unique<SharedFilesHarness>(); };
 INSTANTIATE_TEST_SUITE_P(SharedFiles, StoreConformance, testing::Values(make_harness));
 INSTANTIATE_TEST_SUITE_P(SharedFiles, StorePurge, testing::Values(make_harness));
+
+// Files and log on objects.
+class SharedStoreHarness final : public Harness {
+ public:
+  SharedStoreHarness() {
+    objects_.set_faults({.lost_request = 0.02, .lost_reply = 0.02, .late = 0.02, .duplicated = 0.02});
+    reopen();
+  }
+  ~SharedStoreHarness() override { store_.reset(); }
+  Store& store() override { return *store_; }
+  base::ManualClock& clock() override { return clock_; }
+  void fail_commits(bool fail) override { objects_.set_full(fail); }
+  void reopen() override {
+    store_.reset();
+    rocksdb::SharedStoreOptions options;
+    options.name = "shard";
+    options.store.clock = &clock_;
+    options.store.automatic_compaction = false;
+    options.store.log_segment_bytes = 4096;
+    auto opened = rocksdb::open_shared_store(objects_.connect(), options);
+    if (!opened) throw std::runtime_error(opened.error().text());
+    store_ = std::move(*opened);
+  }
+
+ private:
+  MemoryObjects objects_{{}};
+  base::ManualClock clock_{0};
+  std::unique_ptr<Store> store_;
+};
+
+const MakeHarness make_shared_store = [] { return std::make_unique<SharedStoreHarness>(); };
+INSTANTIATE_TEST_SUITE_P(SharedStore, StoreConformance, testing::Values(make_shared_store));
+INSTANTIATE_TEST_SUITE_P(SharedStore, StorePurge, testing::Values(make_shared_store));
 
 }  // namespace
 }  // namespace sibyl::storage::conformance
