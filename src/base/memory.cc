@@ -2,17 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <fcntl.h>
 #include <malloc.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
-#include <string_view>
 
 #include "base/mutex.h"
+#include "base/process.h"
 #include "base/statement.h"
 
 namespace sibyl::base {
@@ -42,19 +39,6 @@ int64_t coarse_milliseconds() {
   return now.tv_sec * 1000 + now.tv_nsec / 1'000'000;
 }
 
-// Resident bytes of the process; 0 if the system does not tell.
-int64_t read_resident_bytes() {
-  static const int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-  char text[128];
-  const ssize_t size = file < 0 ? 0 : pread(file, text, sizeof text, 0);
-  const std::string_view fields(text, static_cast<size_t>(std::max<ssize_t>(size, 0)));
-  const size_t resident = fields.find(' ');
-  int64_t pages = 0;
-  if (resident != std::string_view::npos)
-    std::from_chars(fields.data() + resident + 1, fields.data() + fields.size(), pages);
-  return pages * sysconf(_SC_PAGESIZE);
-}
-
 void return_free_memory() {
 #ifdef __GLIBC__
   static Mutex trimming;
@@ -75,11 +59,11 @@ bool exceeds_resident_limit() {
   int64_t last = measured_at.load(std::memory_order_relaxed);
   if (now - last < measure_interval || !measured_at.compare_exchange_strong(last, now))
     return is_exceeded.load();
-  bool exceeds = read_resident_bytes() > limit;
+  bool exceeds = own_resident_bytes() > limit;
   if (exceeds && now - returned_at.load(std::memory_order_relaxed) >= return_interval) {
     returned_at.store(now, std::memory_order_relaxed);
     return_free_memory();
-    exceeds = read_resident_bytes() > limit;
+    exceeds = own_resident_bytes() > limit;
   }
   is_exceeded.store(exceeds);
   return exceeds;

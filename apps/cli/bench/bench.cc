@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "base/process.h"
 #include "cli/bench/load.h"
-#include "cli/bench/process_usage.h"
 #include "cli/command_line/refuse.h"
 #include "cli/commands.h"
 #include "cli/session/session.h"
@@ -171,6 +171,15 @@ base::Status preload(const Arguments& arguments, Connection& connection, const c
   return {};
 }
 
+// Names of threads that flush and compact begin with this.
+constexpr std::string_view background_threads = "rocksdb:";
+
+// The process that serves at this address; 0 if it is not on this machine, or not visible to this user.
+int find_server(const std::string& host, uint16_t port) {
+  const bool is_local = host == "localhost" || host == "::1" || host.starts_with("127.");
+  return is_local ? base::find_listener(port).value_or(0) : 0;
+}
+
 base::Result<Measurement> measure(const Arguments& arguments) {
   const auto address = shell::parse_address(arguments.host);
   if (!address)
@@ -184,18 +193,19 @@ base::Result<Measurement> measure(const Arguments& arguments) {
   SIBYL_TRY(preload(arguments, *connection, server));
 
   Measurement measurement;
-  measurement.pid =
-      arguments.pid != 0 ? arguments.pid : bench::find_listener(server.host, server.port).value_or(0);
-  const auto before = bench::usage_of(measurement.pid);
+  measurement.pid = arguments.pid != 0 ? arguments.pid : find_server(server.host, server.port);
+  const auto before = base::usage_of(measurement.pid);
+  const double background_before = base::thread_cpu_seconds(measurement.pid, background_threads);
   SIBYL_ASSIGN(measurement.result,
                run_shown(arguments, arguments.workload.c_str(), make_load(arguments, server)));
-  const auto after = bench::usage_of(measurement.pid);
+  const auto after = base::usage_of(measurement.pid);
   if (!before || !after) {
     measurement.pid = 0;
     return measurement;
   }
   measurement.cpu_seconds = after->cpu_seconds - before->cpu_seconds;
-  measurement.background_cpu_seconds = after->background_cpu_seconds - before->background_cpu_seconds;
+  measurement.background_cpu_seconds =
+      base::thread_cpu_seconds(measurement.pid, background_threads) - background_before;
   measurement.resident_bytes = after->resident_bytes;
   return measurement;
 }

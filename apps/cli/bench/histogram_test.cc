@@ -1,16 +1,10 @@
 #include "cli/bench/histogram.h"
 
 #include <gtest/gtest.h>
-#include <pthread.h>
 #include <rapidcheck.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <optional>
-#include <thread>
 #include <vector>
-
-#include "cli/bench/process_usage.h"
 
 namespace sibyl::cli::bench {
 namespace {
@@ -40,29 +34,6 @@ TEST(Histogram, QuantilesAreWithinAPercent) {
       RC_ASSERT(static_cast<double>(found - exact) <= static_cast<double>(exact) * 0.01);
     }
   }));
-}
-
-TEST(ProcessUsage, SeesThisProcess) {
-  const auto usage = usage_of(::getpid());
-  ASSERT_TRUE(usage);
-  EXPECT_GT(usage->resident_bytes, 100'000u);
-  EXPECT_FALSE(usage_of(-1));
-}
-
-TEST(ProcessUsage, DistinguishesBackgroundThreads) {
-  const auto before = usage_of(::getpid());
-  ASSERT_TRUE(before);
-  std::optional<ProcessUsage> after;
-  std::thread background([&] {
-    pthread_setname_np(pthread_self(), "rocksdb:low");
-    do {
-      after = usage_of(::getpid());
-    } while (after && after->background_cpu_seconds < before->background_cpu_seconds + 0.05);
-  });
-  background.join();
-  ASSERT_TRUE(after);
-  EXPECT_GE(after->background_cpu_seconds, 0.05);
-  EXPECT_LE(after->background_cpu_seconds, after->cpu_seconds + 0.02);
 }
 
 }  // namespace

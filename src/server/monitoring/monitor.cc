@@ -1,17 +1,13 @@
 #include "server/monitoring/monitor.h"
 
-#include <dirent.h>
 #include <fmt/format.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <boost/json.hpp>
-#include <fstream>
 #include <iterator>
 #include <sstream>
 
+#include "base/process.h"
 #include "engine/options.h"
 #include "engine/system_tables/estimates.h"
 #include "engine/system_tables/monitor_rows.h"
@@ -190,7 +186,7 @@ void add_table_activity(const Activity& activity, const schema::Snapshot& schema
   });
 }
 
-void add_process(const ProcessUsage& usage, uint64_t uptime_micros, PrometheusPage& page) {
+void add_process(const base::ProcessUsage& usage, uint64_t uptime_micros, PrometheusPage& page) {
   page.family("process_cpu_seconds_total", "counter", "CPU time of the process");
   page.sample(usage.cpu_seconds);
   page.gauge("process_resident_memory_bytes", "Resident memory", static_cast<double>(usage.resident_bytes));
@@ -222,7 +218,7 @@ json::object latencies_by_kind(const Activity& activity) {
 }
 
 void add_resources(const storage::StoreStatistics& store, json::object& status) {
-  const ProcessUsage usage = process_usage();
+  const base::ProcessUsage usage = base::own_usage();
   status["cpu_seconds"] = usage.cpu_seconds;
   status["resident_bytes"] = usage.resident_bytes;
   status["disk_bytes"] = store.bytes_on_disk;
@@ -237,37 +233,6 @@ void add_resources(const storage::StoreStatistics& store, json::object& status) 
 }
 
 }  // namespace
-
-ProcessUsage process_usage() {
-  ProcessUsage found;
-  rusage usage{};
-  if (getrusage(RUSAGE_SELF, &usage) == 0) {
-    const auto seconds = [](const timeval& time) {
-      return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
-    };
-    found.cpu_seconds = seconds(usage.ru_utime) + seconds(usage.ru_stime);
-  }
-  const auto page_bytes = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-  if (std::ifstream file("/proc/self/statm"); file >> found.virtual_bytes >> found.resident_bytes) {
-    found.virtual_bytes *= page_bytes;
-    found.resident_bytes *= page_bytes;
-  }
-  if (DIR* descriptors = opendir("/proc/self/fd")) {
-    while (readdir(descriptors) != nullptr) ++found.open_descriptors;
-    found.open_descriptors -= std::min<uint64_t>(found.open_descriptors, 3);  // ".", ".." and this one
-    closedir(descriptors);
-  }
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) == 0) found.max_descriptors = limit.rlim_cur;
-  if (DIR* threads = opendir("/proc/self/task")) {
-    while (readdir(threads) != nullptr) ++found.threads;
-    found.threads -= std::min<uint64_t>(found.threads, 2);
-    closedir(threads);
-  }
-  struct stat self{};
-  if (stat("/proc/self", &self) == 0) found.started_seconds = self.st_ctime;
-  return found;
-}
 
 Activity ServerMonitor::activity() const {
   Activity activity;
@@ -361,7 +326,7 @@ HttpAnswer ServerMonitor::metrics() {
   add_store(shared_.engine.measurements.store().statistics(), page);
   add_tables(table_sizes(), page);
   add_table_activity(now, *shared_.engine.schema_source.schema(), page);
-  add_process(process_usage(), now.uptime_micros, page);
+  add_process(base::own_usage(), now.uptime_micros, page);
   return {200, "text/plain; version=0.0.4; charset=utf-8", page.take()};
 }
 

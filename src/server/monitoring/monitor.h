@@ -52,13 +52,4 @@ class ServerMonitor final : public engine::Monitor {
   std::chrono::steady_clock::time_point table_sizes_time_ SIBYL_GUARDED_BY(mutex_){};
 };
 
-// Resource usage of this process, as the operating system reports it.
-struct ProcessUsage {
-  double cpu_seconds = 0;
-  uint64_t resident_bytes = 0, virtual_bytes = 0;
-  uint64_t open_descriptors = 0, max_descriptors = 0, threads = 0;
-  int64_t started_seconds = 0;  // since the epoch
-};
-ProcessUsage process_usage();
-
 }  // namespace sibyl::server

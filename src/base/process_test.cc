@@ -1,0 +1,82 @@
+#include "base/process.h"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <ctime>
+#include <fstream>
+#include <memory>
+#include <thread>
+
+namespace sibyl::base {
+namespace {
+
+TEST(Process, SeesItself) {
+  const ProcessUsage usage = own_usage();
+  EXPECT_GT(usage.resident_bytes, 100'000u);
+  EXPECT_GE(usage.resident_peak_bytes, usage.resident_bytes / 2);
+  EXPECT_GT(usage.virtual_bytes, usage.resident_bytes);
+  EXPECT_GE(usage.open_descriptors, 3u);
+  EXPECT_GE(usage.max_descriptors, usage.open_descriptors);
+  EXPECT_GE(usage.threads, 1u);
+  EXPECT_LE(usage.started_seconds, std::time(nullptr));
+  EXPECT_GT(usage.started_seconds, std::time(nullptr) - 3600);
+  EXPECT_GT(own_resident_bytes(), 100'000);
+}
+
+TEST(Process, CountsDescriptorsAndThreads) {
+  const ProcessUsage before = own_usage();
+  const std::ifstream file("/proc/self/stat");
+  ProcessUsage during;
+  std::jthread([&] { during = own_usage(); }).join();
+  EXPECT_EQ(during.open_descriptors, before.open_descriptors + 1);
+  EXPECT_EQ(during.threads, before.threads + 1);
+}
+
+TEST(Process, CountsTime) {
+  const double before = own_usage().cpu_seconds;
+  const std::clock_t start = std::clock();
+  while (std::clock() - start < CLOCKS_PER_SEC / 20) continue;
+  EXPECT_GE(own_usage().cpu_seconds - before, 0.05);
+}
+
+TEST(Process, DistinguishesThreadsByName) {
+  double seconds = 0;
+  std::thread([&] {
+    pthread_setname_np(pthread_self(), "sought:one");
+    while (seconds < 0.05) seconds = thread_cpu_seconds(::getpid(), "sought:");
+  }).join();
+  EXPECT_GE(seconds, 0.05);
+  EXPECT_LE(seconds, own_usage().cpu_seconds + 0.02);
+  EXPECT_EQ(thread_cpu_seconds(::getpid(), "absent:"), 0);
+}
+
+TEST(Process, SeesOtherProcesses) {
+  const auto other = usage_of(::getppid());
+  ASSERT_TRUE(other);
+  EXPECT_GE(other->threads, 1u);
+  EXPECT_FALSE(usage_of(-1));
+}
+
+TEST(Process, FindsTheListenerOfAPort) {
+  const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  ASSERT_EQ(::bind(socket, reinterpret_cast<sockaddr*>(&address), size), 0);
+  ASSERT_EQ(::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size), 0);
+  const uint16_t port = ntohs(address.sin_port);
+  EXPECT_EQ(find_listener(port), std::nullopt);  // bound, but not listening
+  ASSERT_EQ(::listen(socket, 1), 0);
+  EXPECT_EQ(find_listener(port), ::getpid());
+  ::close(socket);
+}
+
+}  // namespace
+}  // namespace sibyl::base
