@@ -5,7 +5,7 @@ namespace sibyl::engine {
 std::shared_ptr<plan::Redefinition> StatementHistory::record(std::string_view id,
                                                              const plan::Prepared& plan) {
   base::Bytes markers_id = plan::metadata_id({plan.markers});
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const auto [entry, is_new] = sent_.try_emplace(std::string(id));
   Sent& sent = entry->second;
   if (is_new) {

@@ -8,11 +8,11 @@
 
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 
+#include "base/mutex.h"
 #include "plan/prepared.h"
 
 namespace sibyl::engine {
@@ -32,9 +32,9 @@ class StatementHistory {
     base::Bytes markers_id, result_id;
     std::shared_ptr<plan::Redefinition> redefinition;
   };
-  std::mutex mutex_;
-  std::unordered_map<std::string, Sent> sent_;  // guarded by mutex_
-  std::deque<std::string> order_;               // guarded by mutex_; keys of sent_, oldest first
+  base::Mutex mutex_;
+  std::unordered_map<std::string, Sent> sent_ SIBYL_GUARDED_BY(mutex_);
+  std::deque<std::string> order_ SIBYL_GUARDED_BY(mutex_);  // keys of sent_, oldest first
 };
 
 }  // namespace sibyl::engine

@@ -244,13 +244,13 @@ base::Status Roles::start(const schema::SnapshotPtr& schema) {
 }
 
 auth::AccessPtr Roles::access() const {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return access_;
 }
 
 void Roles::publish(AccessRows rows) {
   auto fresh = std::make_shared<const auth::Access>(std::move(rows));
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   access_.swap(fresh);
   generation_.fetch_add(1, std::memory_order_acq_rel);
 }
@@ -263,7 +263,7 @@ base::Status Roles::change(const Change& change) {
 }
 
 base::Status Roles::change(const Change& change, const Commit& commit) {
-  const std::lock_guard lock(change_mutex_);
+  const base::MutexLock lock(change_mutex_);
   const auth::AccessPtr before = access();
   AccessRows rows = before->rows();
   SIBYL_TRY(change(rows));
@@ -335,7 +335,7 @@ base::Result<const auth::Login*> Roles::admit(const auth::Access& access, std::s
   const auth::Role* role = access.find(name);
   if (role == nullptr || !role->can_login)
     return base::fail(bad_credentials(fmt::format("{} is not permitted to log in", name)));
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   auto& login = logins_[std::string(name)];
   if (!login)
     login =
@@ -346,7 +346,7 @@ base::Result<const auth::Login*> Roles::admit(const auth::Access& access, std::s
 base::Status Roles::may_set_password(const std::string& role, bool is_new) {
   constexpr int64_t interval_millis = 5'000;
   const int64_t now = environment_.clock.now_micros();
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   std::erase_if(password_set_micros_,
                 [&](const auto& entry) { return now - entry.second >= interval_millis * 1000; });
   if (!password_set_micros_.try_emplace(role, now).second && !is_new)

@@ -10,7 +10,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +17,7 @@
 #include "auth/access.h"
 #include "auth/login.h"
 #include "auth/options.h"
+#include "base/mutex.h"
 #include "base/result.h"
 #include "engine/authenticator.h"
 #include "execute/environment.h"
@@ -71,11 +71,11 @@ class Roles final : public Authenticator {
 
   execute::Environment& environment_;
   const auth::Options& options_;
-  std::mutex change_mutex_;  // serialises changes
-  mutable std::mutex mutex_;
-  auth::AccessPtr access_ = std::make_shared<auth::Access>();                // guarded by mutex_
-  std::map<std::string, std::unique_ptr<auth::Login>, std::less<>> logins_;  // guarded by mutex_
-  std::map<std::string, int64_t, std::less<>> password_set_micros_;          // guarded by mutex_
+  base::Mutex change_mutex_;  // serialises changes; acquired before mutex_
+  mutable base::Mutex mutex_;
+  auth::AccessPtr access_ SIBYL_GUARDED_BY(mutex_) = std::make_shared<auth::Access>();
+  std::map<std::string, std::unique_ptr<auth::Login>, std::less<>> logins_ SIBYL_GUARDED_BY(mutex_);
+  std::map<std::string, int64_t, std::less<>> password_set_micros_ SIBYL_GUARDED_BY(mutex_);
   std::atomic<uint64_t> generation_{1};
 };
 

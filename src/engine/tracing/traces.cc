@@ -96,7 +96,7 @@ void Traces::publish(const RequestTrace& trace) {
   std::vector<SystemRow> session = {session_row(trace, node)};
   const size_t bytes = size_of(rows) + size_of(session);
   // The lock is held until the end, so that a session is not evicted before it is shown.
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   std::vector<Bytes> evicted;
   shown_.push_back({trace.id(), bytes});
   bytes_ += bytes;

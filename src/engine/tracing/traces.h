@@ -10,12 +10,12 @@
 #include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "base/bytes.h"
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "engine/system_tables/system_tables.h"
 #include "engine/tracing/trace_sink.h"
 #include "execute/trace.h"
@@ -79,9 +79,9 @@ class Traces final : public TraceSink {
     size_t bytes;
   };
   SystemTables& tables_;
-  std::mutex mutex_;
-  std::deque<Shown> shown_;  // oldest first
-  size_t bytes_ = 0;
+  base::Mutex mutex_;
+  std::deque<Shown> shown_ SIBYL_GUARDED_BY(mutex_);  // oldest first
+  size_t bytes_ SIBYL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace sibyl::engine

@@ -46,7 +46,7 @@ base::Result<std::shared_ptr<const LuaFunction>> LuaFunction::compile(Definition
 
 base::Result<std::unique_ptr<LuaMachine>> LuaFunction::take_machine() const {
   {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (!idle_.empty()) {
       std::unique_ptr<LuaMachine> machine = std::move(idle_.back());
       idle_.pop_back();
@@ -61,7 +61,7 @@ base::Result<std::unique_ptr<LuaMachine>> LuaFunction::take_machine() const {
 
 void LuaFunction::give_back(std::unique_ptr<LuaMachine> machine) const {
   if (!machine->is_reusable()) return;
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const bool is_many = idle_machines.load(std::memory_order_relaxed) >= max_idle_total;
   if (idle_.size() >= (is_many ? 1 : max_idle_machines)) return;
   idle_.push_back(std::move(machine));

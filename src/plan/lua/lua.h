@@ -4,12 +4,12 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/result.h"
 #include "plan/lua/machine.h"
 #include "types/value.h"
@@ -49,8 +49,8 @@ class LuaFunction {
   Definition definition_;
   LuaLimits limits_;
   std::string source_;
-  mutable std::mutex mutex_;
-  mutable std::vector<std::unique_ptr<LuaMachine>> idle_;  // guarded by mutex_
+  mutable base::Mutex mutex_;
+  mutable std::vector<std::unique_ptr<LuaMachine>> idle_ SIBYL_GUARDED_BY(mutex_);
 };
 
 }  // namespace sibyl::plan

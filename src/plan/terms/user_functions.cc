@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <mutex>
 #include <unordered_map>
 
+#include "base/mutex.h"
 #include "plan/lua/lua.h"
 
 namespace sibyl::plan {
@@ -84,7 +84,7 @@ class CompiledFunctions {
 
   base::Result<FunctionPtr> get(const UserFunctionPtr& definition) {
     {
-      std::lock_guard lock(mutex_);
+      const base::MutexLock lock(mutex_);
       const auto found = functions_.find(definition.get());
       if (found != functions_.end() && found->second.definition.lock() == definition)
         return found->second.function;
@@ -98,7 +98,7 @@ class CompiledFunctions {
     function->takes_nulls = definition->called_on_null_input;
     function->evaluate = evaluate;
     function->is_pure = false;
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     std::erase_if(functions_, [](const auto& entry) { return entry.second.definition.expired(); });
     functions_[definition.get()] = {definition, function};
     return function;
@@ -109,8 +109,8 @@ class CompiledFunctions {
     std::weak_ptr<const schema::UserFunction> definition;
     FunctionPtr function;
   };
-  std::mutex mutex_;
-  std::unordered_map<const schema::UserFunction*, Entry> functions_;  // guarded by mutex_
+  base::Mutex mutex_;
+  std::unordered_map<const schema::UserFunction*, Entry> functions_ SIBYL_GUARDED_BY(mutex_);
 };
 
 // Calls `visit` for every overload of a name in a map by signature.

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "row/merge.h"
 #include "storage/memory/tree.h"
 #include "storage/purger.h"
@@ -124,7 +124,7 @@ class MemoryStore final : public Store {
   base::Status flush() override { return {}; }
   base::Status compact(BytesView begin, BytesView end) override;
   void set_purge_policy(std::shared_ptr<const PurgePolicy> policy) override {
-    const std::lock_guard lock(writing_);
+    const base::MutexLock lock(writing_);
     policy_ = std::move(policy);
   }
 
@@ -137,29 +137,29 @@ class MemoryStore final : public Store {
   static constexpr size_t records_per_sweep = 1024;
 
   base::Status apply_all(WriteSet writes);
-  Bytes purge(BytesView begin, BytesView end, size_t limit);
+  Bytes purge(BytesView begin, BytesView end, size_t limit) SIBYL_REQUIRES(writing_);
   Tree newest() const {
-    const std::lock_guard lock(publishing_);
+    const base::MutexLock lock(publishing_);
     return tree_;
   }
   void publish(Tree tree) {
-    const std::lock_guard lock(publishing_);
+    const base::MutexLock lock(publishing_);
     std::swap(tree_, tree);  // the old tree is freed after the lock is released
   }
 
   const Options options_;
   base::SystemClock system_clock_;
-  std::mutex writing_;  // held while the next tree is built; guards policy_, attempts_, sweep_from_
-  std::shared_ptr<const PurgePolicy> policy_;
-  uint64_t attempts_ = 0;
-  Bytes sweep_from_;
-  mutable std::mutex publishing_;  // guards tree_, commits_
-  Tree tree_;
-  uint64_t commits_ = 0;
+  base::Mutex writing_;  // held while the next tree is built; acquired before publishing_
+  std::shared_ptr<const PurgePolicy> policy_ SIBYL_GUARDED_BY(writing_);
+  uint64_t attempts_ SIBYL_GUARDED_BY(writing_) = 0;
+  Bytes sweep_from_ SIBYL_GUARDED_BY(writing_);
+  mutable base::Mutex publishing_;
+  Tree tree_ SIBYL_GUARDED_BY(publishing_);
+  uint64_t commits_ SIBYL_GUARDED_BY(publishing_) = 0;
 };
 
 base::Status MemoryStore::apply_all(WriteSet writes) {
-  const std::lock_guard lock(writing_);
+  const base::MutexLock lock(writing_);
   ++attempts_;
   if (options_.fail_commit && options_.fail_commit(attempts_))
     return base::fail(base::ErrorCode::write_failure, "The store failed to write: injected failure");
@@ -167,13 +167,13 @@ base::Status MemoryStore::apply_all(WriteSet writes) {
   for (WriteSet::Operation& operation : std::move(writes).take()) apply(std::move(operation), tree);
   publish(std::move(tree));
   if (policy_ && attempts_ % commits_per_sweep == 0) sweep_from_ = purge(sweep_from_, {}, records_per_sweep);
-  const std::lock_guard counting(publishing_);
+  const base::MutexLock counting(publishing_);
   ++commits_;
   return {};
 }
 
 base::Status MemoryStore::compact(BytesView begin, BytesView end) {
-  const std::lock_guard lock(writing_);
+  const base::MutexLock lock(writing_);
   purge(begin, end, std::numeric_limits<size_t>::max());
   return {};
 }
@@ -209,7 +209,7 @@ uint64_t MemoryStore::approximate_size(BytesView begin, BytesView end) const {
 
 StoreStatistics MemoryStore::statistics() const {
   StoreStatistics statistics;
-  const std::lock_guard lock(publishing_);
+  const base::MutexLock lock(publishing_);
   statistics.bytes_in_memory = tree_.bytes();
   statistics.commits = commits_;
   statistics.commit_groups = commits_;
