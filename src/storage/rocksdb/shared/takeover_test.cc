@@ -200,6 +200,7 @@ class Writer {
     if (thread_.joinable()) thread_.join();
   }
   int acknowledged() const { return acknowledged_; }  // the first number that is not
+  bool has_failed() const { return has_failed_; }
 
  private:
   void run() {
@@ -207,7 +208,10 @@ class Writer {
       WriteSet writes;
       writes.put(key_of(next_), std::string(200, 'v') + std::to_string(next_));
       writes.put("last", std::to_string(next_));
-      if (!store_.commit(std::move(writes))) return;
+      if (!store_.commit(std::move(writes))) {
+        has_failed_ = true;
+        return;
+      }
       acknowledged_ = next_ + 1;
     }
   }
@@ -215,6 +219,7 @@ class Writer {
   Store& store_;
   int next_ = 0;
   std::atomic<int> acknowledged_ = 0;
+  std::atomic<bool> has_failed_ = false;
   std::thread thread_;
 };
 
@@ -254,7 +259,8 @@ TEST_F(Takeover, DuringFlushesAndCompactionsLosesNothing) {
   auto owner = open(&lost);
   for (int round = 0; round < 10; ++round) {
     Writer writer(*owner, written);
-    while (writer.acknowledged() < written + 800) std::this_thread::yield();
+    while (writer.acknowledged() < written + 800 && !writer.has_failed()) std::this_thread::yield();
+    ASSERT_FALSE(writer.has_failed());
     auto next = open(&lost);  // without a word to the owner
     ASSERT_NE(next, nullptr);
     writer.join();  // its commits fail
