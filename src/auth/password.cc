@@ -8,6 +8,8 @@
 #include <cstring>
 #include <memory>
 
+#include "base/ascii.h"
+
 namespace sibyl::auth {
 namespace {
 
@@ -112,8 +114,7 @@ base::Result<Credentials> decode_plain(std::string_view token) {
 
 std::string redact_passwords(std::string_view statement) {
   std::string lower(statement);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  std::transform(lower.begin(), lower.end(), lower.begin(), [](char c) { return base::ascii_lower(c); });
   constexpr std::string_view word = "password";
   const size_t at = find_word(lower, word);
   if (at == lower.npos) return std::string(statement);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/ascii.h"
+
 namespace sibyl::cql {
 namespace {
 
@@ -24,14 +26,11 @@ constexpr auto classes = [] {
 bool is(char c, uint8_t bits) {
   return (classes[static_cast<unsigned char>(c)] & bits) != 0;
 }
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-}
 
 bool matches_word(std::string_view text, uint32_t from, std::string_view lower_case) {
   if (text.size() - from < lower_case.size()) return false;
   for (size_t i = 0; i < lower_case.size(); ++i) {
-    if (lower(text[from + i]) != lower_case[i]) return false;
+    if (base::ascii_lower(text[from + i]) != lower_case[i]) return false;
   }
   const size_t end = from + lower_case.size();
   return end == text.size() || !is(text[end], word_bit);
@@ -198,7 +197,7 @@ Token Lexer::number(Token token) {
   const uint32_t digits = text_[offset_] == '-' ? offset_ + 1 : offset_;
   if (digits == offset_) {
     if (const uint32_t uuid = match_uuid(offset_)) return finish(token, TokenKind::uuid, uuid);
-    if (text_[offset_] == '0' && lower(at(offset_ + 1)) == 'x') {
+    if (text_[offset_] == '0' && base::ascii_lower(at(offset_ + 1)) == 'x') {
       uint32_t end = offset_ + 2;
       while (end < text_.size() && is(text_[end], hex_bit)) ++end;
       return finish(token, TokenKind::blob, end);
@@ -213,7 +212,7 @@ Token Lexer::number(Token token) {
     kind = TokenKind::floating;
     end = at(end + 1) == '.' ? end + 1 : skip_digits(end + 1);
   }
-  if (lower(at(end)) == 'e') {
+  if (base::ascii_lower(at(end)) == 'e') {
     const uint32_t power = at(end + 1) == '+' || at(end + 1) == '-' ? end + 2 : end + 1;
     if (!is(at(power), digit_bit)) {
       return fail(token, kind == TokenKind::integer ? Problem::exponent : Problem::exponent_digits, power);
@@ -338,7 +337,7 @@ bool Lexer::can_only_be_uuid(uint32_t from) const {
   while (end < from + 8 && is(at(end), hex_bit)) ++end;
   if (letter >= end) return false;
   if (end == from + 8 && at(end) == '-') return true;
-  if (lower(text_[letter]) != 'e') return true;
+  if (base::ascii_lower(text_[letter]) != 'e') return true;
   const uint32_t power = skip_digits(letter + 1);
   return power != letter + 1 && power < end;
 }
@@ -370,8 +369,8 @@ uint32_t Lexer::match_duration(uint32_t from) const {
   while (true) {
     const uint32_t unit = skip_digits(from);
     if (unit == from) return end;
-    const char first = lower(at(unit));
-    const char second = lower(at(unit + 1));
+    const char first = base::ascii_lower(at(unit));
+    const char second = base::ascii_lower(at(unit + 1));
     uint32_t length = 0;
     if (first == 'm') {
       length = second == 'o' || second == 's' ? 2 : 1;
@@ -379,7 +378,7 @@ uint32_t Lexer::match_duration(uint32_t from) const {
       length = 1;
     } else if ((first == 'u' || first == 'n') && second == 's') {
       length = 2;
-    } else if (first == '\xC2' && at(unit + 1) == '\xB5' && lower(at(unit + 2)) == 's') {
+    } else if (first == '\xC2' && at(unit + 1) == '\xB5' && base::ascii_lower(at(unit + 2)) == 's') {
       length = 3;
     }
     if (length == 0) return end;

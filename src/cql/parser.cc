@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/ascii.h"
 #include "cql/statement_parser.h"
 
 namespace sibyl::cql {
@@ -61,9 +62,7 @@ std::string Parser::text_of(const Token& token) const {
 std::string Parser::folded(const Token& token) const {
   std::string result = text_of(token);
   if (token.kind == TokenKind::quoted_name || token.kind == TokenKind::empty_quoted_name) return result;
-  for (char& c : result) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
-  }
+  for (char& c : result) c = base::ascii_lower(c);
   return result;
 }
 

@@ -5,16 +5,15 @@
 #include <snappy-c.h>
 
 #include <algorithm>
-#include <cctype>
 
+#include "base/ascii.h"
 #include "base/check.h"
 #include "protocol/wire.h"
 
 namespace sibyl::protocol {
 
 base::Result<Compression> compression_by_name(std::string_view name, Version version) {
-  std::string lower(name);
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  const std::string lower = base::ascii_lower(name);
   if (lower == "lz4") return Compression::lz4;
   if (lower == "snappy") {
     if (has_segments(version))

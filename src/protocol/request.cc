@@ -6,6 +6,8 @@
 #include <cctype>
 #include <limits>
 
+#include "base/ascii.h"
+
 namespace sibyl::protocol {
 namespace {
 
@@ -116,8 +118,7 @@ void QueryParameters::clear() {
 base::Status decode_startup(BytesView body, Startup& message) {
   WireReader reader(body);
   message.options = reader.string_map();
-  for (auto& [key, value] : message.options)
-    std::transform(key.begin(), key.end(), key.begin(), [](unsigned char c) { return std::toupper(c); });
+  for (auto& [key, value] : message.options) key = base::ascii_upper(key);
   return reader.status();
 }
 

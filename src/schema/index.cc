@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "types/print.h"
 
 namespace sibyl::schema {
@@ -12,7 +13,7 @@ namespace {
 
 std::string lower(std::string_view text) {
   std::string out(text);
-  for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  for (char& c : out) c = base::ascii_lower(c);
   return out;
 }
 

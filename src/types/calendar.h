@@ -1,9 +1,18 @@
 // Days and dates of the proleptic Gregorian calendar, as in ISO 8601 and Java.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <optional>
 
 namespace sibyl::types {
+
+inline constexpr int64_t millis_per_day = 86'400'000;
+
+// Rounds towards minus infinity.
+inline constexpr int64_t floor_divide(int64_t value, int64_t divisor) {
+  return value / divisor - (value % divisor != 0 && (value < 0) != (divisor < 0) ? 1 : 0);
+}
 
 struct CivilDate {
   int64_t year = 1970;
@@ -42,6 +51,26 @@ inline constexpr bool is_leap_year(int64_t year) {
 inline constexpr int days_in_month(int64_t year, int month) {
   if (month == 2) return is_leap_year(year) ? 29 : 28;
   return month == 4 || month == 6 || month == 9 || month == 11 ? 30 : 31;
+}
+
+// Adds months to a time in milliseconds since 1970 (keeping the day of the month, or using the month's last
+// day), then milliseconds. nullopt if out of range.
+inline std::optional<int64_t> add_time(int64_t millis, int64_t months, int64_t more_millis) {
+  const int64_t day = floor_divide(millis, millis_per_day);
+  CivilDate date = civil_from_days(day);
+  int64_t month_index = 0, result = 0;
+  if (__builtin_add_overflow(date.year * 12 + date.month - 1, months, &month_index)) return std::nullopt;
+  // Far beyond any timestamp, but before the arithmetic below could overflow.
+  constexpr int64_t max_months = int64_t{400'000'000} * 12;
+  if (month_index > max_months || month_index < -max_months) return std::nullopt;
+  date.year = floor_divide(month_index, 12);
+  date.month = static_cast<int>(month_index - date.year * 12 + 1);
+  date.day = std::min(date.day, days_in_month(date.year, date.month));
+  const int64_t landed = days_from_civil(date);
+  if (__builtin_mul_overflow(landed, millis_per_day, &result)) return std::nullopt;
+  if (__builtin_add_overflow(result, millis - day * millis_per_day, &result)) return std::nullopt;
+  if (__builtin_add_overflow(result, more_millis, &result)) return std::nullopt;
+  return result;
 }
 
 }  // namespace sibyl::types

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/ascii.h"
+
 namespace sibyl::types {
 
 namespace {
@@ -31,14 +33,14 @@ Bytes to_bytes(const icu::UnicodeString& text) {
 Bytes lower_case(BytesView text) {
   if (!is_ascii(text)) return to_bytes(to_unicode(text).toLower(icu::Locale::getRoot()));
   Bytes out(text);
-  for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  for (char& c : out) c = base::ascii_lower(c);
   return out;
 }
 
 Bytes upper_case(BytesView text) {
   if (!is_ascii(text)) return to_bytes(to_unicode(text).toUpper(icu::Locale::getRoot()));
   Bytes out(text);
-  for (char& c : out) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  for (char& c : out) c = base::ascii_upper(c);
   return out;
 }
 

@@ -14,8 +14,6 @@
 namespace sibyl::types {
 namespace {
 
-constexpr int64_t millis_per_day = 86'400'000;
-
 // Four digits. Longer years have a sign, as in ISO 8601 and Java.
 std::string format_year(int64_t year) {
   if (year > 9999) return fmt::format("+{}", year);
@@ -100,12 +98,8 @@ std::string format_long_inet(BytesView bytes) {
 }
 
 std::string format_timestamp(int64_t unix_millis) {
-  int64_t days = unix_millis / millis_per_day;
-  int64_t rest = unix_millis % millis_per_day;
-  if (rest < 0) {
-    rest += millis_per_day;
-    --days;
-  }
+  const int64_t days = floor_divide(unix_millis, millis_per_day);
+  const int64_t rest = unix_millis - days * millis_per_day;
   return fmt::format("{}T{:02}:{:02}:{:02}.{:03}Z", format_civil(civil_from_days(days)), rest / 3'600'000,
                      rest / 60'000 % 60, rest / 1000 % 60, rest % 1000);
 }

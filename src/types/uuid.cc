@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "types/calendar.h"
 #include "types/value.h"
 
 namespace sibyl::types {
@@ -72,10 +73,6 @@ int64_t time_of_millis(int64_t unix_millis) {
 int64_t uuid_time(BytesView uuid) {
   return static_cast<int64_t>(reorder_time_high(base::read_big_endian<uint64_t>(uuid)) &
                               0x0fff'ffff'ffff'ffffu);
-}
-
-int64_t floor_divide(int64_t value, int64_t divisor) {
-  return value / divisor - (value % divisor < 0 ? 1 : 0);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/ascii.h"
 #include "types/print.h"
 #include "types/value.h"
 
@@ -53,8 +54,7 @@ struct Element {
 using Elements = std::vector<Element>;
 
 std::string lower(std::string text) {
-  for (char& c : text)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  for (char& c : text) c = base::ascii_lower(c);
   return text;
 }
 

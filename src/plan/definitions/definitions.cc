@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/ascii.h"
 #include "plan/definitions/internal.h"
 #include "plan/guardrails_check.h"
 #include "plan/options/options.h"
@@ -94,9 +95,7 @@ base::Result<std::string> Draft::keyspace_name(const cql::QualifiedName& name) c
 
 base::Status Draft::check_may_change(const std::string& keyspace, const char* action,
                                      const std::string& resource) const {
-  std::string folded = keyspace;
-  std::transform(folded.begin(), folded.end(), folded.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  const std::string folded = base::ascii_lower(keyspace);
   const bool replicated = contains(replicated_system_keyspaces, keyspace);
   schema::KeyspacePtr found = before_->find_keyspace(keyspace);
   const bool local = contains(local_system_keyspaces, folded) || (found && found->is_system && !replicated);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/ascii.h"
 #include "plan/definitions/indexes.h"
 #include "plan/definitions/internal.h"
 #include "plan/indexes/index_options.h"
@@ -30,7 +31,7 @@ bool is_word(std::string_view name) {
 
 bool equal_without_case(std::string_view left, std::string_view right) {
   return std::equal(left.begin(), left.end(), right.begin(), right.end(), [](char a, char b) {
-    const auto low = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+    const auto low = [](char c) { return base::ascii_lower(c); };
     return low(a) == low(b);
   });
 }

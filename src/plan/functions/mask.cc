@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/ascii.h"
 #include "plan/terms/functions.h"
 #include "plan/terms/type_size.h"
 #include "types/number.h"
@@ -224,8 +225,7 @@ constexpr std::array<std::pair<std::string_view, const char*>, 22> algorithms = 
 
 const EVP_MD* find_algorithm(BytesView name) {
   std::string upper(name);
-  for (char& c : upper)
-    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  for (char& c : upper) c = base::ascii_upper(c);
   for (const auto& [java, openssl] : algorithms)
     if (java == upper) return EVP_get_digestbyname(openssl);
   return nullptr;

@@ -6,9 +6,9 @@
 #include <limits>
 
 #include "base/statement.h"
-#include "plan/functions/calendar.h"
 #include "plan/numbers/number.h"
 #include "plan/terms/functions.h"
+#include "types/calendar.h"
 #include "types/print.h"
 
 namespace sibyl::plan {
@@ -223,11 +223,11 @@ base::Result<ValueView> move_time(const Function& function, std::span<const Valu
     return base::fail(operation_failure(
         function, "The duration must have a millisecond precision. Was: " + types::format_duration(by)));
   const int64_t sign = operation_symbol(function.name) == '-' ? -1 : 1;
-  const int64_t from = is_date ? int64_t{types::decode_date(arguments[0].bytes)} * millis_per_day
+  const int64_t from = is_date ? int64_t{types::decode_date(arguments[0].bytes)} * types::millis_per_day
                                : types::decode_integer(Kind::timestamp, arguments[0].bytes);
-  const int64_t more = sign * (by.days * millis_per_day + by.nanoseconds / 1'000'000);
-  const auto result = add_time(from, sign * by.months, more);
-  const int64_t days = result ? floor_divide(*result, millis_per_day) : 0;
+  const int64_t more = sign * (by.days * types::millis_per_day + by.nanoseconds / 1'000'000);
+  const auto result = types::add_time(from, sign * by.months, more);
+  const int64_t days = result ? types::floor_divide(*result, types::millis_per_day) : 0;
   if (!result || (is_date && (days < INT32_MIN || days > INT32_MAX)))
     return base::fail(operation_failure(function, "the result is out of range"));
   return kept(scratch,

@@ -1,8 +1,8 @@
 // now(), conversions between time types, floor().
 #include <fmt/format.h>
 
-#include "plan/functions/calendar.h"
 #include "plan/terms/functions.h"
+#include "types/calendar.h"
 #include "types/print.h"
 
 namespace sibyl::plan {
@@ -21,14 +21,15 @@ int64_t millis_of(const types::Type& type, BytesView bytes) {
     case Kind::timeuuid:
       return types::uuid_unix_millis(bytes);
     case Kind::date:
-      return int64_t{types::decode_date(bytes)} * millis_per_day;
+      return int64_t{types::decode_date(bytes)} * types::millis_per_day;
     default:
       return types::decode_integer(type.kind(), bytes);
   }
 }
 
 Bytes from_millis(const types::Type& type, int64_t millis) {
-  if (type.kind() == Kind::date) return types::encode_date(static_cast<int32_t>(millis / millis_per_day));
+  if (type.kind() == Kind::date)
+    return types::encode_date(static_cast<int32_t>(millis / types::millis_per_day));
   return types::encode_int64(millis);
 }
 
@@ -38,11 +39,11 @@ base::Result<ValueView> now(const Function& function, std::span<const ValueView>
     case Kind::timeuuid:
       return kept(scratch, types::next_time_uuid(bindings.now_micros));
     case Kind::time: {
-      const int64_t day = floor_divide(bindings.now_micros * 1000, nanos_per_day);
+      const int64_t day = types::floor_divide(bindings.now_micros * 1000, nanos_per_day);
       return kept(scratch, types::encode_int64(bindings.now_micros * 1000 - day * nanos_per_day));
     }
     default:
-      return kept(scratch, from_millis(*function.returns, floor_divide(bindings.now_micros, 1000)));
+      return kept(scratch, from_millis(*function.returns, types::floor_divide(bindings.now_micros, 1000)));
   }
 }
 
@@ -67,13 +68,13 @@ base::Result<ValueView> random_uuid(const Function&, std::span<const ValueView>,
 
 // The latest start + n * duration that is not after `time`. REQUIRES: start <= time, and a positive duration.
 int64_t floor_by_calendar(int64_t time, const types::Duration& duration, int64_t start) {
-  const int64_t more = duration.days * millis_per_day + duration.nanoseconds / 1'000'000;
+  const int64_t more = duration.days * types::millis_per_day + duration.nanoseconds / 1'000'000;
   // A value out of range counts as after any time.
   const auto is_past = [&](int64_t n) {
     int64_t months = 0, millis = 0;
     if (__builtin_mul_overflow(n, int64_t{duration.months}, &months)) return true;
     if (__builtin_mul_overflow(n, more, &millis)) return true;
-    const auto at = add_time(start, months, millis);
+    const auto at = types::add_time(start, months, millis);
     return !at || *at > time;
   };
   int64_t low = 0, high = 1;
@@ -85,7 +86,7 @@ int64_t floor_by_calendar(int64_t time, const types::Duration& duration, int64_t
     const int64_t middle = low + (high - low) / 2;
     (is_past(middle) ? high : low) = middle;
   }
-  return add_time(start, low * duration.months, low * more).value_or(start);
+  return types::add_time(start, low * duration.months, low * more).value_or(start);
 }
 
 base::Result<ValueView> floor_time(const Function& function, std::span<const ValueView> arguments,
@@ -111,7 +112,7 @@ base::Result<ValueView> floor_time(const Function& function, std::span<const Val
   const int64_t time = millis_of(*function.arguments[0], arguments[0].bytes);
   const int64_t start = arguments.size() == 3 ? millis_of(*function.arguments[2], arguments[2].bytes) : 0;
   if (start > time) return invalid("The floor function starting time is greater than the provided time");
-  const int64_t step = duration.days * millis_per_day + duration.nanoseconds / 1'000'000;
+  const int64_t step = duration.days * types::millis_per_day + duration.nanoseconds / 1'000'000;
   int64_t result = time;
   if (duration.months != 0)
     result = floor_by_calendar(time, duration, start);

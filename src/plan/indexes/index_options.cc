@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/ascii.h"
 #include "plan/indexes/index_options.h"
 #include "plan/options/options.h"
 #include "types/print.h"
@@ -27,7 +28,7 @@ bool is_among(const std::array<std::string_view, size>& names, std::string_view 
 
 std::string upper(std::string_view text) {
   std::string out(text);
-  for (char& c : out) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  for (char& c : out) c = base::ascii_upper(c);
   return out;
 }
 

@@ -5,6 +5,7 @@
 #include <lua.hpp>
 #include <string_view>
 
+#include "base/ascii.h"
 #include "plan/lua/library.h"
 #include "plan/lua/machine.h"
 
@@ -24,7 +25,7 @@ std::string_view text_argument(lua_State* lua, int index) {
 }
 
 bool is_in_class(unsigned char c, char written) {
-  const char lower = static_cast<char>(std::tolower(static_cast<unsigned char>(written)));
+  const char lower = base::ascii_lower(written);
   bool in = false;
   switch (lower) {
     case 'a':

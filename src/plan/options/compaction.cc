@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "base/ascii.h"
 #include "plan/options/option_text.h"
 #include "plan/options/options.h"
 #include "types/print.h"
@@ -18,7 +19,7 @@ constexpr std::string_view compaction_package = "org.apache.cassandra.db.compact
 
 bool is_boolean(const std::string& text) {
   std::string folded = text;
-  for (char& c : folded) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (char& c : folded) c = base::ascii_lower(c);
   return folded == "true" || folded == "false";
 }
 
@@ -260,7 +261,7 @@ base::Result<OptionMap> read_compaction(const OptionMap& given) {
 
   if (auto tombstones = options.find("provide_overlapping_tombstones"); tombstones != options.end()) {
     std::string value = tombstones->second;
-    for (char& c : value) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    for (char& c : value) c = base::ascii_upper(c);
     if (value != "NONE" && value != "ROW" && value != "CELL") {
       return config_error(
           fmt::format("Invalid value {} for 'provide_overlapping_tombstones' compaction sub-option - must be "

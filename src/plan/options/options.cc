@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/ascii.h"
 #include "plan/options/option_text.h"
 #include "types/literals/literal.h"
 #include "types/print.h"
@@ -18,7 +19,7 @@ namespace {
 
 std::string lower(std::string_view text) {
   std::string out(text);
-  for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  for (char& c : out) c = base::ascii_lower(c);
   return out;
 }
 
@@ -83,7 +84,7 @@ base::Status read_policies(const PropertySet& properties, schema::TableOptions& 
   }
   SIBYL_ASSIGN(auto read_repair, properties.text("read_repair"));
   if (read_repair) {
-    options.read_repair = in_upper_case(*read_repair);
+    options.read_repair = base::ascii_upper(*read_repair);
     if (options.read_repair != "NONE" && options.read_repair != "BLOCKING")
       return config_error(fmt::format(
           "Invalid value {} for option 'read_repair': only 'NONE' and 'BLOCKING' are allowed", *read_repair));

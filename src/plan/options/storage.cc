@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/ascii.h"
 #include "plan/options/option_text.h"
 #include "plan/options/options.h"
 #include "types/print.h"
@@ -18,11 +19,11 @@ namespace {
 constexpr std::string_view compression_package = "org.apache.cassandra.io.compress.";
 
 bool is_true(const std::string& text) {
-  return in_upper_case(text) == "TRUE";
+  return base::ascii_upper(text) == "TRUE";
 }
 
 base::Result<std::string> rows_per_partition(const std::string& text) {
-  const std::string folded = in_upper_case(text);
+  const std::string folded = base::ascii_upper(text);
   if (folded == "ALL" || folded == "NONE") return folded;
   int32_t rows = 0;
   const bool digits =
@@ -123,7 +124,7 @@ base::Status check_chunks(int32_t chunk_length, double ratio) {
 
 // "99p", "99.9PERCENTILE", "50ms" as Cassandra prints them; empty if the text is none of these.
 base::Result<std::string> simple_policy(const std::string& text, const std::string& whole) {
-  std::string folded = in_upper_case(text);
+  std::string folded = base::ascii_upper(text);
   double number = 0;
   const auto starts_with_digit = [](std::string_view digits) {
     return !digits.empty() && digits[0] >= '0' && digits[0] <= '9';
@@ -184,7 +185,7 @@ base::Result<OptionMap> read_caching(const OptionMap& given) {
   OptionMap rest = given;
   OptionMap caching = {{"keys", "NONE"}, {"rows_per_partition", "NONE"}};
   if (auto keys = rest.find("keys"); keys != rest.end()) {
-    caching["keys"] = in_upper_case(keys->second);
+    caching["keys"] = base::ascii_upper(keys->second);
     if (caching["keys"] != "ALL" && caching["keys"] != "NONE") {
       return config_error(
           fmt::format("Invalid value '{}' for caching sub-option 'keys': only 'ALL' and 'NONE' are allowed",
@@ -232,7 +233,7 @@ base::Result<OptionMap> read_compression(const OptionMap& given) {
 }
 
 base::Result<std::string> read_speculative_retry(const std::string& given) {
-  const std::string folded = in_upper_case(given);
+  const std::string folded = base::ascii_upper(given);
   if (folded == "ALWAYS") return folded;
   if (folded == "NEVER" || folded == "NONE") return "NEVER";
   if (folded.starts_with("MIN(") || folded.starts_with("MAX(")) return hybrid_policy(given, folded);

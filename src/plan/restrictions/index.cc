@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "plan/indexes/index_terms.h"
 #include "plan/restrictions/bound.h"
 #include "row/record_key.h"
@@ -29,9 +30,7 @@ bool is_text(const types::Type& type) {
 
 std::string option(const Index& index, const char* name) {
   const auto found = index.options.find(name);
-  std::string value = found == index.options.end() ? std::string() : found->second;
-  for (char& c : value) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-  return value;
+  return found == index.options.end() ? std::string() : base::ascii_upper(found->second);
 }
 
 bool is_literal(const Index& index, const schema::Column& column) {

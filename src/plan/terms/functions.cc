@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "base/ascii.h"
 #include "base/statement.h"
 #include "plan/terms/term_nodes.h"
 #include "plan/terms/user_functions.h"
@@ -271,8 +272,7 @@ namespace {
 
 ColumnSpec argument_spec(const ColumnSpec& receiver, const Function& function, size_t index) {
   std::string name = fmt::format("arg{}({})", index, function.qualified_name());
-  for (char& c : name)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  for (char& c : name) c = base::ascii_lower(c);
   return {receiver.keyspace, receiver.table, std::move(name), function.arguments[index]};
 }
 

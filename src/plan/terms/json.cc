@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/ascii.h"
 #include "plan/numbers/java_numbers.h"
 #include "types/literals/literal.h"
 #include "types/print.h"
@@ -250,7 +251,7 @@ Result<Value> tuple(const types::Type& type, const JsonNode& node) {
 std::string folded(const std::string& name) {
   if (name.size() >= 2 && name.front() == '"' && name.back() == '"') return name.substr(1, name.size() - 2);
   std::string lower = name;
-  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  for (char& c : lower) c = base::ascii_lower(c);
   return lower;
 }
 

@@ -5,13 +5,13 @@
 #include <cmath>
 #include <string>
 
+#include "base/ascii.h"
 #include "types/value.h"
 
 namespace sibyl::plan {
 
 std::optional<Similarity> similarity_of(std::string_view name) {
-  std::string lower(name);
-  for (char& one : lower) one = static_cast<char>(std::tolower(static_cast<unsigned char>(one)));
+  const std::string lower = base::ascii_lower(name);
   if (lower == "cosine") return Similarity::cosine;
   if (lower == "dot_product") return Similarity::dot_product;
   if (lower == "euclidean") return Similarity::euclidean;

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <charconv>
 
+#include "base/ascii.h"
 #include "protocol/wire.h"
 
 namespace sibyl::server {
@@ -95,7 +96,7 @@ base::Status Session::register_events(BytesView body) {
   SIBYL_ASSIGN(const std::vector<std::string> names, protocol::decode_register(body));
   bool wants_schema_events = wants_schema_events_;
   for (std::string name : names) {
-    std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::toupper(c); });
+    name = base::ascii_upper(name);
     if (name == "SCHEMA_CHANGE") {
       wants_schema_events = true;
     } else if (name != "TOPOLOGY_CHANGE" && name != "STATUS_CHANGE") {

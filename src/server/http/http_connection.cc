@@ -12,6 +12,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/contain.h"
 
 namespace sibyl::server {
@@ -39,7 +40,7 @@ HttpRequest take_request(Parser::value_type& message) {
   if (mark != target.npos) request.query = std::string(target.substr(mark + 1));
   for (const auto& field : message) {
     std::string name(field.name_string());
-    for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    for (char& c : name) c = base::ascii_lower(c);
     std::string& value = request.headers[std::move(name)];
     if (!value.empty()) value += ", ";
     value += std::string_view(field.value().data(), field.value().size());

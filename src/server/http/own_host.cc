@@ -6,19 +6,11 @@
 #include <boost/asio/ip/address.hpp>
 #include <cctype>
 
+#include "base/ascii.h"
+
 namespace sibyl::server {
-namespace {
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(), [](unsigned char c) { return std::tolower(c); });
-  return out;
-}
-
-}  // namespace
-
 bool is_own_host(std::string_view host, const std::vector<std::string>& names) {
-  std::string name = lower(host);
+  std::string name = base::ascii_lower(host);
   const size_t colon = name.rfind(':');
   const bool is_bracketed = name.starts_with('[');
   if (colon != name.npos && (is_bracketed ? name.find(']') < colon : name.find(':') == colon)) {
@@ -37,8 +29,8 @@ bool is_own_host(std::string_view host, const std::vector<std::string>& names) {
 std::vector<std::string> own_host_names(const std::vector<std::string>& more) {
   char name[256] = {};
   std::vector<std::string> names = {"localhost"};
-  if (::gethostname(name, sizeof name - 1) == 0 && name[0] != '\0') names.push_back(lower(name));
-  for (const std::string& one : more) names.push_back(lower(one));
+  if (::gethostname(name, sizeof name - 1) == 0 && name[0] != '\0') names.push_back(base::ascii_lower(name));
+  for (const std::string& one : more) names.push_back(base::ascii_lower(one));
   return names;
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/ascii.h"
 #include "types/literals/literal_internal.h"
 #include "types/literals/scan.h"
 
@@ -30,8 +31,8 @@ Result<Bytes> parse_ascii(std::string_view text) {
 }
 
 Result<Bytes> parse_boolean(std::string_view text) {
-  if (text.empty() || equals_ignoring_case(text, "false")) return encode_boolean(false);
-  if (equals_ignoring_case(text, "true")) return encode_boolean(true);
+  if (text.empty() || base::equal_ignoring_case(text, "false")) return encode_boolean(false);
+  if (base::equal_ignoring_case(text, "true")) return encode_boolean(true);
   return invalid(fmt::format("Unable to make boolean from '{}'", text));
 }
 

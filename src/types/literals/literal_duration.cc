@@ -3,6 +3,7 @@
 #include <array>
 #include <limits>
 
+#include "base/ascii.h"
 #include "types/literals/literal.h"
 #include "types/literals/scan.h"
 
@@ -91,13 +92,9 @@ constexpr Symbol symbols[] = {{"mo", months}, {"ms", millis}, {"us", micros}, {"
                               {"h", hours},   {"m", minutes}, {"s", seconds}};
 
 bool accept_symbol(Scanner& scanner, Unit& unit) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; };
   for (const Symbol& symbol : symbols) {
-    const std::string_view rest = scanner.rest();
-    size_t same = 0;
-    while (same < symbol.text.size() && same < rest.size() && lower(rest[same]) == symbol.text[same]) ++same;
-    if (same < symbol.text.size()) continue;
-    scanner.accept(rest.substr(0, same));
+    if (!base::starts_with_ignoring_case(scanner.rest(), symbol.text)) continue;
+    scanner.accept(scanner.rest().substr(0, symbol.text.size()));
     unit = symbol.unit;
     return true;
   }

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <optional>
 
+#include "base/ascii.h"
 #include "types/calendar.h"
 #include "types/literals/literal.h"
 #include "types/literals/literal_internal.h"
@@ -14,7 +15,6 @@
 namespace sibyl::types {
 namespace {
 
-constexpr int64_t millis_per_day = 86'400'000;
 constexpr int64_t nanos_per_second = 1'000'000'000;
 constexpr int64_t max_years = 999'999'999;
 
@@ -200,7 +200,7 @@ bool parse_time_of_day(std::string_view text, int64_t& nanoseconds) {
 }  // namespace
 
 base::Result<int64_t> parse_timestamp_millis(std::string_view text) {
-  if (equals_ignoring_case(text, "now")) return now_millis();
+  if (base::equal_ignoring_case(text, "now")) return now_millis();
   if (is_number(text)) {
     int64_t millis = 0;
     if (!parse_integer(text, millis))

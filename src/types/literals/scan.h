@@ -11,14 +11,6 @@ inline constexpr bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-// REQUIRES: `lower` has lower-case letters only.
-inline bool equals_ignoring_case(std::string_view text, std::string_view lower) {
-  if (text.size() != lower.size()) return false;
-  for (size_t i = 0; i < text.size(); ++i)
-    if ((text[i] | 0x20) != lower[i]) return false;
-  return true;
-}
-
 // Like Java's String.trim().
 inline std::string_view trim(std::string_view text) {
   while (!text.empty() && static_cast<unsigned char>(text.front()) <= ' ') text.remove_prefix(1);
