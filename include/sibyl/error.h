@@ -8,28 +8,31 @@
 
 namespace sibyl {
 
-// The codes of Cassandra's native protocol.
+// The codes of Cassandra's native protocol. Code that handles errors should expect other values.
 enum class ErrorCode : int32_t {
-  server = 0x0000,
-  protocol = 0x000A,
-  bad_credentials = 0x0100,
-  unavailable = 0x1000,
-  overloaded = 0x1001,
-  bootstrapping = 0x1002,
-  truncate = 0x1003,
-  write_timeout = 0x1100,
-  read_timeout = 0x1200,
-  read_failure = 0x1300,
-  function_failure = 0x1400,
-  write_failure = 0x1500,
-  cdc_write_failure = 0x1600,
-  cas_write_unknown = 0x1700,
+  // The statement is wrong, or may not be executed.
   syntax = 0x2000,
-  unauthorized = 0x2100,
   invalid = 0x2200,
   config = 0x2300,
   already_exists = 0x2400,
   unprepared = 0x2500,
+  unauthorized = 0x2100,
+  bad_credentials = 0x0100,
+  function_failure = 0x1400,  // a user-defined function failed
+  // It could not be executed now, or only in part.
+  unavailable = 0x1000,
+  overloaded = 0x1001,
+  bootstrapping = 0x1002,
+  truncate = 0x1003,
+  read_timeout = 0x1200,
+  read_failure = 0x1300,
+  write_timeout = 0x1100,
+  write_failure = 0x1500,
+  cdc_write_failure = 0x1600,
+  cas_write_unknown = 0x1700,  // whether the write was applied is unknown
+  // A fault of the database, or of a client.
+  server = 0x0000,
+  protocol = 0x000A,
 };
 
 struct Error {

@@ -305,11 +305,30 @@ Value decode_varint_value(BytesView bytes) {
   return Value(Varint{types::format_varint(bytes)});
 }
 
+// The code of the same name. Compiles only if both lists have the same codes.
+ErrorCode public_code(base::ErrorCode code) {
+  switch (code) {
+#define SIBYL_CODE(name)                                                                                 \
+  case base::ErrorCode::name:                                                                            \
+    static_assert(static_cast<int32_t>(ErrorCode::name) == static_cast<int32_t>(base::ErrorCode::name)); \
+    return ErrorCode::name;
+    // clang-format off
+    SIBYL_CODE(server) SIBYL_CODE(protocol) SIBYL_CODE(bad_credentials) SIBYL_CODE(unavailable)
+    SIBYL_CODE(overloaded) SIBYL_CODE(bootstrapping) SIBYL_CODE(truncate) SIBYL_CODE(write_timeout)
+    SIBYL_CODE(read_timeout) SIBYL_CODE(read_failure) SIBYL_CODE(function_failure) SIBYL_CODE(write_failure)
+    SIBYL_CODE(cdc_write_failure) SIBYL_CODE(cas_write_unknown) SIBYL_CODE(syntax) SIBYL_CODE(unauthorized)
+    SIBYL_CODE(invalid) SIBYL_CODE(config) SIBYL_CODE(already_exists) SIBYL_CODE(unprepared)
+    // clang-format on
+#undef SIBYL_CODE
+  }
+  return ErrorCode::server;
+}
+
 }  // namespace
 
 Error public_error(const base::Error& error) {
   Error out;
-  out.code = static_cast<ErrorCode>(error.code());
+  out.code = public_code(error.code());
   out.message = error.message();
   out.hint = error.hint();
   if (error.position()) {
