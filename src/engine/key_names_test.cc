@@ -31,9 +31,9 @@ schema::SnapshotPtr films() {
   table->indexes.push_back(index);
   auto keyspace = std::make_shared<schema::Keyspace>();
   keyspace->name = "films";
-  keyspace->tables["ratings"] = table;
+  keyspace->tables.insert_or_assign("ratings", table);
   auto schema = std::make_shared<schema::Snapshot>();
-  schema->keyspaces["films"] = keyspace;
+  schema->keyspaces.insert_or_assign("films", keyspace);
   return schema;
 }
 
@@ -54,9 +54,9 @@ TEST(KeyNames, HideMaskedColumns) {
   table->columns[0].mask = std::make_shared<schema::ColumnMask>();
   table->has_masks = true;
   auto keyspace = std::make_shared<schema::Keyspace>(*schema->keyspaces.at("films"));
-  keyspace->tables["ratings"] = table;
+  keyspace->tables.insert_or_assign("ratings", table);
   schema::Snapshot masked = *schema;
-  masked.keyspaces["films"] = keyspace;
+  masked.keyspaces.insert_or_assign("films", keyspace);
   const Bytes year = types::encode_int32(1994);
   const Bytes prefix =
       row::partition_prefix(1024, -42, types::serialise_partition_key({"Pulp Fiction", year}));

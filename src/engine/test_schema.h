@@ -18,7 +18,7 @@ inline schema::SnapshotPtr system_snapshot() {
   auto snapshot = std::make_shared<schema::Snapshot>();
   snapshot->version = std::string(16, '\1');
   for (const schema::KeyspacePtr& keyspace : system_schema_keyspaces())
-    snapshot->keyspaces[keyspace->name] = keyspace;
+    snapshot->keyspaces.insert_or_assign(keyspace->name, keyspace);
   return snapshot;
 }
 

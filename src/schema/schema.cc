@@ -113,16 +113,16 @@ void Keyspace::put_view(TablePtr view) {
   auto place = std::find_if(base->views.begin(), base->views.end(),
                             [&](const TablePtr& other) { return other->name > view->name; });
   base->views.insert(place, view);
-  tables[base->name] = std::move(base);
-  views[view->name] = std::move(view);
+  tables.insert_or_assign(base->name, base);
+  views.insert_or_assign(view->name, view);
 }
 
 void Keyspace::erase_view(std::string_view view) {
   auto found = views.find(view);
   SIBYL_CHECK(found != views.end());
   auto base = base_without(*this, *found->second);
-  tables[base->name] = std::move(base);
-  views.erase(found);
+  tables.insert_or_assign(base->name, base);
+  views.erase(view);
 }
 
 TablePtr Keyspace::find_indexed_table(std::string_view index) const {

@@ -75,13 +75,14 @@ TEST(Table, ACopyMayChangeAndFinishAgain) {
 TEST(Snapshot, FindsKeyspacesAndTables) {
   auto keyspace = std::make_shared<Keyspace>();
   keyspace->name = "k";
-  keyspace->tables["t"] = std::make_shared<Table>(sample());
-  keyspace->types["u"] = std::make_shared<UserType>(UserType{"k", "u", {"f"}, {scalar(Kind::int_)}});
+  keyspace->tables.insert_or_assign("t", std::make_shared<Table>(sample()));
+  keyspace->types.insert_or_assign(
+      "u", std::make_shared<UserType>(UserType{"k", "u", {"f"}, {scalar(Kind::int_)}}));
   Snapshot snapshot;
-  snapshot.keyspaces["k"] = keyspace;
+  snapshot.keyspaces.insert_or_assign("k", keyspace);
   EXPECT_EQ(snapshot.find_keyspace("k"), keyspace);
   EXPECT_EQ(snapshot.find_keyspace("K"), nullptr);
-  EXPECT_EQ(snapshot.find_table("k", "t"), keyspace->tables["t"]);
+  EXPECT_EQ(snapshot.find_table("k", "t"), keyspace->tables.at("t"));
   EXPECT_EQ(snapshot.find_table("k", "u"), nullptr);
   EXPECT_EQ(snapshot.find_table("j", "t"), nullptr);
   TypePtr type = keyspace->find_type("u")->as_type(true);
@@ -101,7 +102,7 @@ TEST(Keyspace, ViewsAreKnownToTheirBase) {
   Keyspace keyspace;
   auto base = std::make_shared<Table>();
   base->name = "t";
-  keyspace.tables["t"] = base;
+  keyspace.tables.insert_or_assign("t", base);
   keyspace.put_view(view_over("t", "w"));
   keyspace.put_view(view_over("t", "v"));
   TablePtr changed = view_over("t", "w");

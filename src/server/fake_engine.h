@@ -193,7 +193,7 @@ class FakeEngine final : public engine::Planner,
 
   schema::SnapshotPtr schema() const override {
     auto snapshot = std::make_shared<schema::Snapshot>();
-    snapshot->keyspaces["shop"] = std::make_shared<schema::Keyspace>();
+    snapshot->keyspaces.insert_or_assign("shop", std::make_shared<schema::Keyspace>());
     return snapshot;
   }
   uint64_t subscribe(Listener listener) override {

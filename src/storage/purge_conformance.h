@@ -15,7 +15,7 @@ inline constexpr int64_t grace = 3;
 
 inline std::shared_ptr<const PurgePolicy> purge_policy() {
   auto policy = std::make_shared<PurgePolicy>();
-  policy->tables = {{purged_table, grace}, {purged_view, grace, true}};
+  policy->tables = {{purged_table, {grace}}, {purged_view, {grace, true}}};
   return policy;
 }
 

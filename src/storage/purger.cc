@@ -105,17 +105,21 @@ Purger::Verdict Purger::visit(BytesView key, BytesView value, bool whole, Bytes&
   return BytesView(changed) == value ? Verdict::keep : Verdict::change;
 }
 
+const PurgePolicy::Table* Purger::find_table(uint32_t table_id) {
+  if (table_id_ == table_id) return table_;
+  const auto found = policy_->tables.find(table_id);
+  table_id_ = table_id;
+  table_ = found == policy_->tables.end() ? nullptr : &found->second;
+  return table_;
+}
+
 std::optional<int64_t> Purger::gc_before(uint32_t table_id, const PurgePolicy::Table*& table,
-                                         bool& dropped_table) const {
+                                         bool& dropped_table) {
   if (table_id == row::catalogue_table_id) return std::nullopt;
-  const auto& tables = policy_->tables;
-  const auto found =
-      std::lower_bound(tables.begin(), tables.end(), table_id,
-                       [](const PurgePolicy::Table& table, uint32_t id) { return table.table_id < id; });
-  if (found != tables.end() && found->table_id == table_id) {
-    table = &*found;
+  table = find_table(table_id);
+  if (table != nullptr) {
     int64_t before = 0;
-    if (__builtin_sub_overflow(now_seconds_, found->gc_grace_seconds, &before))
+    if (__builtin_sub_overflow(now_seconds_, table->gc_grace_seconds, &before))
       before = std::numeric_limits<int64_t>::min();
     return before;
   }

@@ -74,8 +74,9 @@ class Purger {
 
   Verdict visit(BytesView key, BytesView value, bool whole, Bytes& changed);
   // Returns nullopt if the record must not be changed.
-  std::optional<int64_t> gc_before(uint32_t table_id, const PurgePolicy::Table*& table,
-                                   bool& dropped_table) const;
+  std::optional<int64_t> gc_before(uint32_t table_id, const PurgePolicy::Table*& table, bool& dropped_table);
+  // nullptr: the policy does not have it.
+  const PurgePolicy::Table* find_table(uint32_t table_id);
   void enter(BytesView key, const row::RecordKey& parsed);
   void remember(BytesView key, const row::RecordKey& parsed);
   bool covering_may_exist(const row::RecordKey& parsed) const;
@@ -95,6 +96,10 @@ class Purger {
   const int64_t settled_seconds_;  // data written until then is on the device
   const std::unique_ptr<View> view_;
   std::unique_ptr<Iterator> iterator_;
+
+  // The table that the pass is in.
+  std::optional<uint32_t> table_id_;
+  const PurgePolicy::Table* table_ = nullptr;
 
   // The partition that the pass is in.
   Bytes prefix_;

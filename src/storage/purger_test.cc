@@ -23,7 +23,7 @@ class PurgerTest : public testing::Test {
  protected:
   Purger::Verdict visit(row::Fragment fragment) {
     auto policy = std::make_shared<PurgePolicy>();
-    policy->tables = {{table, grace}};
+    policy->tables = {{table, {grace}}};
     Purger purger(policy, now, std::make_unique<CountingView>(asked_));
     Bytes value, changed;
     row::encode(fragment, value);

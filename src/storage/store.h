@@ -30,6 +30,7 @@
 
 #include "base/bytes.h"
 #include "base/histogram.h"
+#include "base/persistent_map.h"
 #include "base/result.h"
 
 namespace sibyl::storage {
@@ -99,12 +100,11 @@ class Snapshot {
 struct PurgePolicy {
   static constexpr uint32_t first_table_id = 1024;
   struct Table {
-    uint32_t table_id = 0;
     int64_t gc_grace_seconds = 864'000;
     // The rows are written whole and expire with their markers, whatever cells they hold. True for views.
     bool rows_end_with_marker = false;
   };
-  std::vector<Table> tables;  // sorted by table_id
+  base::PersistentMap<uint32_t, Table> tables;  // by id
 };
 
 // Statistics since the store was opened. Fields that do not apply to an engine stay zero.

@@ -55,15 +55,15 @@ bool mixes_counters(const cql::Statement& statement) {
 // Plans queries as if all indexes were built.
 schema::SnapshotPtr with_built_indexes(const schema::SnapshotPtr& snapshot) {
   auto out = std::make_shared<schema::Snapshot>(*snapshot);
-  for (auto& [name, keyspace] : out->keyspaces) {
+  for (const auto& [name, keyspace] : snapshot->keyspaces) {
     auto copy = std::make_shared<schema::Keyspace>(*keyspace);
-    for (auto& [table_name, table] : copy->tables) {
+    for (const auto& [table_name, table] : keyspace->tables) {
       if (table->indexes.empty()) continue;
       auto built = std::make_shared<schema::Table>(*table);
       for (schema::Index& index : built->indexes) index.is_built = true;
-      table = std::move(built);
+      copy->tables.insert_or_assign(table_name, std::move(built));
     }
-    keyspace = std::move(copy);
+    out->keyspaces.insert_or_assign(name, std::move(copy));
   }
   return out;
 }

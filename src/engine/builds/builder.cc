@@ -259,10 +259,10 @@ schema::SnapshotPtr with_built(const schema::Snapshot& schema, uint32_t storage_
       } else {
         auto built = std::make_shared<schema::Table>(*table);
         built->indexes[static_cast<size_t>(index - table->indexes.begin())].is_built = true;
-        changed->tables[table_name] = std::move(built);
+        changed->tables.insert_or_assign(table_name, std::move(built));
       }
       auto next = std::make_shared<schema::Snapshot>(schema);
-      next->keyspaces[name] = std::move(changed);
+      next->keyspaces.insert_or_assign(name, std::move(changed));
       return next;
     }
   }

@@ -1,7 +1,6 @@
 #include "engine/catalogue/catalogue.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "engine/system_tables/system_tables.h"
@@ -108,12 +107,12 @@ base::Result<Keyspace*> find(const MutableKeyspaces& keyspaces, const std::strin
 template <typename Element>
 base::Status read_element(
     base::Result<Element> decoded, const MutableKeyspaces& keyspaces,
-    std::map<std::string, std::shared_ptr<const Element>, std::less<>> Keyspace::* elements,
+    base::PersistentMap<std::string, std::shared_ptr<const Element>> Keyspace::* elements,
     std::string (*key_of)(const Element&)) {
   if (!decoded) return base::fail(std::move(decoded.error()));
   SIBYL_ASSIGN(Keyspace * keyspace, find(keyspaces, decoded->keyspace));
-  std::string key = key_of(*decoded);
-  (keyspace->*elements)[std::move(key)] = std::make_shared<const Element>(std::move(*decoded));
+  const std::string key = key_of(*decoded);
+  (keyspace->*elements).insert_or_assign(key, std::make_shared<const Element>(std::move(*decoded)));
   return {};
 }
 
@@ -161,7 +160,7 @@ base::Status read_record(RecordType type, BytesView value, MutableKeyspaces& key
 
 void add_system_keyspaces(Snapshot& snapshot) {
   for (const schema::KeyspacePtr& keyspace : system_schema_keyspaces())
-    snapshot.keyspaces[keyspace->name] = keyspace;
+    snapshot.keyspaces.insert_or_assign(keyspace->name, keyspace);
 }
 
 }  // namespace
@@ -282,7 +281,7 @@ base::Status Catalogue::read_records() {
   }
   SIBYL_TRY(records->status());
   auto snapshot = std::make_shared<Snapshot>(*schema_);
-  for (auto& [name, keyspace] : keyspaces) snapshot->keyspaces[name] = std::move(keyspace);
+  for (auto& [name, keyspace] : keyspaces) snapshot->keyspaces.insert_or_assign(name, std::move(keyspace));
   add_system_keyspaces(*snapshot);
   schema_ = std::move(snapshot);
   return {};
@@ -308,40 +307,33 @@ base::Status Catalogue::change(const Snapshot& next, const std::vector<uint32_t>
 
 namespace {
 
-// Adds the policies for the records of a table and its indexes, or of a view.
-void add_policies(const schema::Table& table, std::vector<storage::PurgePolicy::Table>& out) {
-  out.push_back({table.storage_id, table.options.gc_grace_seconds, table.is_view()});
+// Sets the policies for the records of a table and its indexes, or of a view.
+void put_policies(const schema::Table& table, storage::PurgePolicy& policy) {
+  policy.tables.insert_or_assign(table.storage_id, {table.options.gc_grace_seconds, table.is_view()});
   for (const schema::Index& index : table.indexes)
-    out.push_back({index.storage_id, table.options.gc_grace_seconds});
+    policy.tables.insert_or_assign(index.storage_id, {table.options.gc_grace_seconds});
 }
 
-constexpr auto by_table_id = [](const auto& left, const auto& right) {
-  return left.table_id < right.table_id;
-};
+void erase_policies(const schema::Table& table, storage::PurgePolicy& policy) {
+  policy.tables.erase(table.storage_id);
+  for (const schema::Index& index : table.indexes) policy.tables.erase(index.storage_id);
+}
 
 }  // namespace
 
-// Changes only the differences, since rebuilding a policy of thousands of tables for each definition is slow.
+// Applies only the differences, since rebuilding a policy of thousands of tables for each definition is slow.
 void Catalogue::set_purge_policy(const Snapshot& before) {
-  std::vector<storage::PurgePolicy::Table> gone, added;
+  auto policy = purge_policy_ ? std::make_shared<storage::PurgePolicy>(*purge_policy_)
+                              : std::make_shared<storage::PurgePolicy>();
   const auto visit = [&](const std::string&, const schema::TablePtr& old, const schema::TablePtr& next) {
-    if (old) add_policies(*old, gone);
-    if (next) add_policies(*next, added);
+    if (old) erase_policies(*old, *policy);
+    if (next) put_policies(*next, *policy);
   };
   schema::compare_keyspaces(before, *schema_, [&](const Keyspace& old, const Keyspace& next) {
     if (old.is_system || next.is_system) return;
     schema::compare(old.tables, next.tables, visit);
     schema::compare(old.views, next.views, visit);
   });
-  auto policy = std::make_shared<storage::PurgePolicy>();
-  std::sort(gone.begin(), gone.end(), by_table_id);
-  std::sort(added.begin(), added.end(), by_table_id);
-  std::vector<storage::PurgePolicy::Table> kept;
-  if (purge_policy_)
-    std::set_difference(purge_policy_->tables.begin(), purge_policy_->tables.end(), gone.begin(), gone.end(),
-                        std::back_inserter(kept), by_table_id);
-  std::merge(kept.begin(), kept.end(), added.begin(), added.end(), std::back_inserter(policy->tables),
-             by_table_id);
   purge_policy_ = std::move(policy);
   store_->set_purge_policy(purge_policy_);
 }

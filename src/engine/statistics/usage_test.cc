@@ -387,9 +387,9 @@ class UsageKeeping : public testing::Test {
     table->keyspace = "k";
     table->name = "t";
     table->storage_id = 2000;
-    keyspace->tables["t"] = table;
+    keyspace->tables.insert_or_assign("t", table);
     auto schema = std::make_shared<schema::Snapshot>();
-    schema->keyspaces["k"] = keyspace;
+    schema->keyspaces.insert_or_assign("k", keyspace);
     table_ = table;
     schema_ = schema;
   }
@@ -435,13 +435,13 @@ TEST_F(UsageKeeping, large_saves_are_split_and_failed_pieces_are_retried) {
   for (uint32_t i = 0; i < tables; ++i) {
     auto table = std::make_shared<schema::Table>();
     table->storage_id = 2000 + i;
-    keyspace->tables[std::to_string(i)] = table;
+    keyspace->tables.insert_or_assign(std::to_string(i), table);
     std::vector<base::Bytes> keys;
     for (int k = 0; k < 64; ++k) keys.push_back(std::string(250, 'k') + std::to_string(k));
     usage.read(*table, keys, 0);
   }
   auto schema = std::make_shared<schema::Snapshot>();
-  schema->keyspaces["k"] = keyspace;
+  schema->keyspaces.insert_or_assign("k", keyspace);
   UsageKeeper keeper(*store, usage, [&] { return schema; });
   EXPECT_FALSE(keeper.save());  // 1.6 MB
   ASSERT_TRUE(keeper.save());

@@ -97,7 +97,7 @@ std::vector<schema::KeyspacePtr> build_keyspaces() {
     for (size_t end; (end = rest.find(";\n")) != rest.npos; rest.remove_prefix(end + 2)) {
       auto table =
           build_table(definition, rest.substr(0, end), durable_id != 0 ? durable_id++ : storage_id++);
-      keyspace->tables[table->name] = table;
+      keyspace->tables.insert_or_assign(table->name, table);
     }
     keyspaces.push_back(std::move(keyspace));
   }

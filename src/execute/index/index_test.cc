@@ -267,8 +267,8 @@ void mark_built(ReadFixture& database) {
   auto keyspace = std::make_shared<schema::Keyspace>(*snapshot->find_keyspace("e"));
   auto table = std::make_shared<schema::Table>(*keyspace->find_table("t"));
   for (schema::Index& index : table->indexes) index.is_built = true;
-  keyspace->tables["t"] = std::move(table);
-  snapshot->keyspaces["e"] = std::move(keyspace);
+  keyspace->tables.insert_or_assign("t", std::move(table));
+  snapshot->keyspaces.insert_or_assign("e", std::move(keyspace));
   database.schema = std::move(snapshot);
 }
 
@@ -403,7 +403,7 @@ TEST(Index, EntriesOfExpiredRowsArePurged) {
   const schema::Index& index = table->indexes[0];
   EXPECT_EQ(stored_entries(database, index).size(), 2u);
   auto policy = std::make_shared<storage::PurgePolicy>();
-  policy->tables = {{table->storage_id, 0}, {index.storage_id, 0}};
+  policy->tables = {{table->storage_id, {0}}, {index.storage_id, {0}}};
   database.store->set_purge_policy(std::move(policy));
   // The store uses the system clock; the database's clock is years behind.
   ASSERT_TRUE(database.store->compact({}, {}));

@@ -50,14 +50,15 @@ class ViewFixture : public WriteFixture {
   void mark_built() {
     auto next = std::make_shared<schema::Snapshot>(*schema);
     auto changed = std::make_shared<schema::Keyspace>(*schema->find_keyspace("e"));
-    for (const auto& [name, view] : std::map(changed->views)) {
+    const auto views = changed->views;
+    for (const auto& [name, view] : views) {
       auto built = std::make_shared<schema::Table>(*view);
       auto definition = std::make_shared<schema::ViewDefinition>(*view->view);
       definition->is_built = true;
       built->view = definition;
       changed->put_view(std::move(built));
     }
-    next->keyspaces["e"] = std::move(changed);
+    next->keyspaces.insert_or_assign("e", std::move(changed));
     schema = std::move(next);
   }
 

@@ -262,7 +262,7 @@ base::Result<DefinitionResult> define_table(const cql::AlterTable& statement, Dr
   if (!changed) return draft.unchanged();
   table->finish();
   auto keyspace = draft.change(*old);
-  keyspace->tables[name] = table;
+  keyspace->tables.insert_or_assign(name, table);
   // Drivers also cache the definitions of views.
   for (const std::string& view : change_views(*old_table, *table, *keyspace))
     draft.further_changes.push_back(

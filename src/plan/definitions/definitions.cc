@@ -133,7 +133,7 @@ DefinitionResult Draft::finish(std::shared_ptr<schema::Snapshot> next, Change ch
 DefinitionResult Draft::with(std::shared_ptr<schema::Keyspace> keyspace, Change change) {
   auto snapshot = next();
   const std::string name = keyspace->name;
-  snapshot->keyspaces[name] = std::move(keyspace);
+  snapshot->keyspaces.insert_or_assign(name, std::move(keyspace));
   return finish(std::move(snapshot), std::move(change));
 }
 

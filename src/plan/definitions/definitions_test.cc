@@ -24,7 +24,7 @@ class Database {
       auto keyspace = std::make_shared<schema::Keyspace>();
       keyspace->name = name;
       keyspace->is_system = true;
-      snapshot->keyspaces[name] = keyspace;
+      snapshot->keyspaces.insert_or_assign(name, keyspace);
     }
     schema = snapshot;
   }

@@ -384,7 +384,7 @@ base::Result<DefinitionResult> define_function(const cql::CreateFunction& statem
       change_of_function(exists ? Change::Kind::updated : Change::Kind::created, Change::Target::function,
                          keyspace_name, function->name, std::move(texts));
   auto keyspace = draft.change(*old);
-  keyspace->functions[signature] = std::move(function);
+  keyspace->functions.insert_or_assign(signature, std::move(function));
   return draft.with(std::move(keyspace), std::move(change));
 }
 
@@ -421,7 +421,7 @@ base::Result<DefinitionResult> define_function(const cql::CreateAggregate& state
       change_of_function(exists ? Change::Kind::updated : Change::Kind::created, Change::Target::aggregate,
                          keyspace_name, aggregate->name, spell_all(statement.argument_types, keyspace_name));
   auto keyspace = draft.change(*old);
-  keyspace->aggregates[signature] = std::move(aggregate);
+  keyspace->aggregates.insert_or_assign(signature, std::move(aggregate));
   return draft.with(std::move(keyspace), std::move(change));
 }
 

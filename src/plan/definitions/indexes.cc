@@ -253,7 +253,7 @@ base::Result<DefinitionResult> define_index(const cql::CreateIndex& statement, D
   auto table = std::make_shared<schema::Table>(*old_table);
   add_index(*table, std::move(index));
   auto keyspace = draft.change(*old);
-  keyspace->tables[table_name] = std::move(table);
+  keyspace->tables.insert_or_assign(table_name, std::move(table));
   return draft.with(std::move(keyspace),
                     change_of(Change::Kind::updated, Change::Target::table, keyspace_name, table_name));
 }
@@ -275,7 +275,7 @@ base::Result<DefinitionResult> define_index(const cql::DropIndex& statement, Dra
   std::erase_if(table->indexes, [&](const Index& index) { return index.name == name; });
   const std::string table_name = table->name;
   auto keyspace = draft.change(*old);
-  keyspace->tables[table_name] = std::move(table);
+  keyspace->tables.insert_or_assign(table_name, std::move(table));
   return draft.with(std::move(keyspace),
                     change_of(Change::Kind::updated, Change::Target::table, keyspace_name, table_name));
 }

@@ -323,7 +323,7 @@ base::Result<DefinitionResult> define_table(const cql::CreateTable& statement, D
   table->storage_id = draft.new_storage_id();
 
   auto keyspace = draft.change(*old);
-  keyspace->tables[name] = std::move(table);
+  keyspace->tables.insert_or_assign(name, std::move(table));
   return draft.with(std::move(keyspace),
                     change_of(Change::Kind::created, Change::Target::table, keyspace_name, name));
 }

@@ -69,49 +69,54 @@ void replace_in_functions(schema::Keyspace& keyspace, const schema::UserType& ch
     }
     return uses;
   };
-  for (auto& [signature, function] : keyspace.functions) {
+  const auto functions = keyspace.functions;
+  for (const auto& [signature, function] : functions) {
     auto updated = std::make_shared<schema::UserFunction>(*function);
     updated->return_type = replace_user_type(function->return_type, changed);
     if (replace_all(updated->argument_types) || updated->return_type != function->return_type)
-      function = std::move(updated);
+      keyspace.functions.insert_or_assign(signature, std::move(updated));
   }
-  for (auto& [signature, aggregate] : keyspace.aggregates) {
+  const auto aggregates = keyspace.aggregates;
+  for (const auto& [signature, aggregate] : aggregates) {
     auto updated = std::make_shared<schema::UserAggregate>(*aggregate);
     updated->return_type = replace_user_type(aggregate->return_type, changed);
     updated->state_type = replace_user_type(aggregate->state_type, changed);
     if (replace_all(updated->argument_types) || updated->return_type != aggregate->return_type ||
         updated->state_type != aggregate->state_type)
-      aggregate = std::move(updated);
+      keyspace.aggregates.insert_or_assign(signature, std::move(updated));
   }
 }
 
 // Updates everything in the keyspace that uses the changed type, at any depth.
 base::Status replace_everywhere(schema::Keyspace& keyspace, const schema::UserTypePtr& changed,
                                 Draft& draft) {
-  keyspace.types[changed->name] = changed;
+  keyspace.types.insert_or_assign(changed->name, changed);
   std::vector<schema::UserTypePtr> pending = {changed};
   std::set<std::string> changed_types, changed_tables, changed_views;
   while (!pending.empty()) {
     const schema::UserTypePtr current = std::move(pending.back());
     pending.pop_back();
     replace_in_functions(keyspace, *current);
-    for (auto& [name, type] : keyspace.types) {
+    const auto types = keyspace.types;
+    for (const auto& [name, type] : types) {
       if (name == current->name) continue;
       if (schema::UserTypePtr updated = updated_user_type(*type, *current)) {
         SIBYL_TRY(check_type_size(*updated->as_type(true), keyspace.name + "." + name));
-        type = updated;
+        keyspace.types.insert_or_assign(name, updated);
         changed_types.insert(name);
         pending.push_back(std::move(updated));
       }
     }
-    for (auto& [name, table] : keyspace.tables) {
+    const auto tables = keyspace.tables;
+    for (const auto& [name, table] : tables) {
       SIBYL_ASSIGN(schema::TablePtr updated, updated_table(*table, *current));
       if (updated) {
-        table = std::move(updated);
+        keyspace.tables.insert_or_assign(name, std::move(updated));
         changed_tables.insert(name);
       }
     }
-    for (const auto& [name, view] : decltype(keyspace.views)(keyspace.views)) {
+    const auto views = keyspace.views;
+    for (const auto& [name, view] : views) {
       SIBYL_ASSIGN(schema::TablePtr updated, updated_table(*view, *current));
       if (updated) {
         keyspace.put_view(std::move(updated));
@@ -260,7 +265,7 @@ base::Result<DefinitionResult> define_type(const cql::CreateType& statement, Dra
   }
   SIBYL_TRY(check_type_size(*type->as_type(true), keyspace_name + "." + name));
   auto keyspace = draft.change(*old);
-  keyspace->types[name] = std::move(type);
+  keyspace->types.insert_or_assign(name, std::move(type));
   return draft.with(std::move(keyspace),
                     change_of(Change::Kind::created, Change::Target::type, keyspace_name, name));
 }

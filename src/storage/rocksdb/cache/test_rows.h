@@ -15,7 +15,7 @@ inline constexpr uint32_t test_table = PurgePolicy::first_table_id;
 // Purges deletions of the table after a grace period of some seconds.
 inline std::shared_ptr<const PurgePolicy> purge_policy() {
   auto policy = std::make_shared<PurgePolicy>();
-  policy->tables = {{test_table, 3}};
+  policy->tables = {{test_table, {3}}};
   return policy;
 }
 

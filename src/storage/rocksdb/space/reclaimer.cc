@@ -46,19 +46,15 @@ uint32_t last_table(const ::rocksdb::LiveFileMetaData& file) {
 }
 
 bool is_dropped(const PurgePolicy& policy, uint32_t id) {
-  return id >= PurgePolicy::first_table_id &&
-         std::none_of(policy.tables.begin(), policy.tables.end(),
-                      [id](const PurgePolicy::Table& table) { return table.table_id == id; });
+  return id >= PurgePolicy::first_table_id && !policy.tables.contains(id);
 }
 
 // Adds the ids between `first` and `last` that belong to no table, as ranges.
 void add_unknown(const PurgePolicy& policy, uint32_t first, uint32_t last,
                  std::map<uint32_t, uint32_t>& ranges) {
-  auto known =
-      std::lower_bound(policy.tables.begin(), policy.tables.end(), first,
-                       [](const PurgePolicy::Table& table, uint32_t id) { return table.table_id < id; });
+  auto known = policy.tables.lower_bound(first);
   for (uint32_t id = first; id <= last;) {
-    const uint32_t next = known == policy.tables.end() ? UINT32_MAX : known->table_id;
+    const uint32_t next = known == policy.tables.end() ? UINT32_MAX : known->first;
     if (next > id) {
       uint32_t& end = ranges[id];
       end = std::max(end, std::min(last, next - 1));

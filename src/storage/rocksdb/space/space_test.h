@@ -43,7 +43,7 @@ inline base::Status erase_table(Store& store, uint32_t table) {
 
 inline void set_tables(Store& store, const std::vector<uint32_t>& tables) {
   auto policy = std::make_shared<PurgePolicy>();
-  for (const uint32_t table : tables) policy->tables.push_back({table});
+  for (const uint32_t table : tables) policy->tables.insert_or_assign(table, {});
   store.set_purge_policy(std::move(policy));
 }
 
