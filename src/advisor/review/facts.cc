@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 
 #include "advisor/review/review_model.h"
+#include "advisor/workload/spread.h"
 #include "advisor/workload/stored_size.h"
 
 namespace sibyl::advisor {
@@ -82,6 +84,10 @@ void take_column_options(ColumnFacts& facts, const Options& options) {
     if (name == "size") facts.size = positive(read_bytes(option.value));
     if (name == "skew") facts.skew = read_zipf(option.value).value_or(0);
     if (name == "growth") facts.growth = positive(read_rate(option.value));
+    if (name == "time") {
+      facts.ticks = ticks_of_time(option.value);
+      facts.is_snowflake = option.value == "snowflake";
+    }
   }
 }
 
@@ -123,7 +129,8 @@ std::string take_quantiles(const schema::Column& column, const Options& options,
 
 // Returns a message if the numbers contradict each other.
 std::string contradiction(const TableFacts& facts) {
-  if (facts.rows && facts.partitions && *facts.rows < *facts.partitions)
+  // A table that is empty now may have a known number of keys.
+  if (positive(facts.rows) && facts.partitions && *facts.rows < *facts.partitions)
     return fmt::format("{} has fewer rows ({}) than partitions ({})", facts.name, count_text(*facts.rows),
                        count_text(*facts.partitions));
   if (facts.p50 && facts.p99 && *facts.p50 > *facts.p99) return "p50 is above p99";
@@ -168,17 +175,23 @@ bool is_named_like_period(const std::string& name) {
 
 bool is_period(const schema::Column& column, const ColumnFacts& known) {
   return column.is_partition_key() && column.type->kind() != types::Kind::uuid &&
-         (is_time(column) || is_named_like_period(column.name)) && (known.growth || !known.distinct);
+         (is_time(column) || known.ticks || is_named_like_period(column.name)) &&
+         (known.growth || !known.distinct);
 }
 
-std::optional<double> partitions_by_values(const TableFacts& facts) {
+std::optional<double> values_of_key(const TableFacts& facts) {
   double product = 1;
   for (size_t i = 0; i < facts.table->partition_key_count; ++i) {
     const std::optional<double>& distinct = facts.column(facts.table->partition_key(i)).distinct;
     if (!distinct) return std::nullopt;
     product *= *distinct;
   }
-  return facts.rows ? std::min(product, *facts.rows) : product;
+  return product;
+}
+
+std::optional<double> partitions_by_values(const TableFacts& facts) {
+  const std::optional<double> product = values_of_key(facts);
+  return product && positive(facts.rows) ? std::min(*product, *facts.rows) : product;
 }
 
 // The maximum number of distinct keys; none: unlimited or unknown.
@@ -192,9 +205,10 @@ std::optional<double> keys_of(const TableFacts& facts) {
   return product;
 }
 
-bool has_time_in_key(const schema::Table& table) {
+bool has_time_in_key(const TableFacts& facts) {
+  const schema::Table& table = *facts.table;
   for (size_t i = 0; i < table.partition_key_count + table.clustering_count; ++i)
-    if (is_time(table.columns[i]) || is_named_like_period(table.columns[i].name)) return true;
+    if (facts.is_time(table.columns[i]) || is_named_like_period(table.columns[i].name)) return true;
   return false;
 }
 
@@ -207,10 +221,15 @@ std::optional<double> growth_by_statements(const TableFacts& facts, const TableR
     if (!each) return std::nullopt;
     removed += rates.partitions_removed * each->mean;
   }
+  // A load that ended in the first half of the observed time says nothing about the future.
+  constexpr double finished = 0.5;
+  if (facts.observed_seconds && rates.seconds_since_insert &&
+      *rates.seconds_since_insert > finished * *facts.observed_seconds)
+    return std::nullopt;
   const std::optional<double> net = positive(rates.inserts - removed);
   // A key without a time may be inserted again, and the INSERT then replaces the old row. The rows counted so
   // far already reflect that.
-  const bool may_repeat = !has_time_in_key(*facts.table) && !rates.makes_keys;
+  const bool may_repeat = !has_time_in_key(facts) && !rates.makes_keys;
   if (!net || !facts.rows || !facts.observed_seconds) return may_repeat && facts.rows ? std::nullopt : net;
   // Growth is at most this: all rows arrived during the observed period, or some were there before.
   const double seen = *facts.rows / std::max(1.0, *facts.observed_seconds);
@@ -256,6 +275,34 @@ const TableFacts* base_of(const ReviewModel& model, const TableFacts& view) {
   return nullptr;
 }
 
+// The number of partitions of which the median has `p50` rows, if there are `rows` in all, by bisection.
+double partitions_by_median(double rows, const Quantiles& quantiles) {
+  double from = 1, to = std::max(1.0, rows);
+  for (int i = 0; i < 60; ++i) {
+    const double middle = std::sqrt(from * to);
+    const double exponent = zipf_of_quantiles(rows, middle, quantiles);
+    const double half = std::max(1.0, middle / 2);
+    const double median = rows * std::pow(half, -exponent) / zipf_sum(middle, exponent);
+    (median > *quantiles.p50 ? from : to) = middle;
+  }
+  return std::max(1.0, std::round(from));
+}
+
+// Declared quantiles of partitions imply rows or partitions that are not declared.
+void derive_by_quantiles(TableFacts& facts) {
+  const Quantiles quantiles{facts.p50, facts.p99, facts.max};
+  if (facts.table->clustering_count == 0 || facts.has_period() || !quantiles.p50) return;
+  if (facts.partitions && !facts.rows) {
+    const double exponent =
+        quantiles.p99 || quantiles.max ? zipf_of_quantiles(0, *facts.partitions, quantiles) : 0;
+    const double half = std::max(1.0, *facts.partitions / 2);
+    facts.rows = *quantiles.p50 * zipf_sum(*facts.partitions, exponent) * std::pow(half, exponent);
+    facts.rows = std::max(*facts.rows, quantiles.max.value_or(0) + *facts.partitions - 1);
+  }
+  if (positive(facts.rows) && !facts.partitions && facts.origin == Origin::declared)
+    facts.partitions = partitions_by_median(*facts.rows, quantiles);
+}
+
 void derive_statistics(const TableRates& rates, const TableFacts* base, TableFacts& facts) {
   const schema::Table& table = *facts.table;
   if (facts.reads == 0) facts.reads = rates.reads;
@@ -266,7 +313,12 @@ void derive_statistics(const TableRates& rates, const TableFacts* base, TableFac
     known.is_period = is_period(column, known);
   }
   if (table.clustering_count == 0) facts.partitions = positive(facts.rows);
-  if (!facts.partitions) facts.partitions = positive(partitions_by_values(facts));
+  if (!facts.partitions) {
+    facts.partitions = positive(partitions_by_values(facts));
+    facts.possible_partitions = positive(values_of_key(facts));
+  }
+  derive_by_quantiles(facts);
+  facts.inserts = rates.inserts;
   find_growth(facts, rates);
   if (facts.growth && facts.writes == 0) facts.writes = *facts.growth;
   facts.max_rows = keys_of(facts);
@@ -365,7 +417,10 @@ double estimated_row_bytes(const TableFacts& facts) {
   std::vector<StoredColumn> columns;
   for (const schema::Column& column : facts.table->columns) columns.push_back(stored(column, facts));
   const StoredSizes sizes = stored_sizes(columns, facts.table->options.default_time_to_live > 0);
-  const auto rows = facts.rows_per_partition();
+  constexpr double year = 365 * 86'400.0;
+  // A table without rows yet is as large as its rows will be.
+  const auto rows = facts.rows.value_or(0) > 0 || !facts.growth ? facts.rows_per_partition()
+                                                                : facts.rows_per_partition_after(year);
   return sizes.row + (rows ? sizes.partition / std::max(1.0, rows->mean) : 0);
 }
 

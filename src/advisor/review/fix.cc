@@ -179,4 +179,12 @@ const schema::Column* time_column(const schema::Table& table) {
   return nullptr;
 }
 
+const schema::Column* time_column(const TableFacts& facts) {
+  const schema::Table& table = *facts.table;
+  for (size_t i = 0; i < table.clustering_count; ++i) {
+    if (facts.is_time(table.clustering(i))) return &table.clustering(i);
+  }
+  return nullptr;
+}
+
 }  // namespace sibyl::advisor

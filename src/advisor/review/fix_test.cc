@@ -80,7 +80,9 @@ TEST(ReviewFix, FixesOfDocumentedFindingsCanBeExecuted) {
         return !finding.cql.empty() &&
                (finding.verdict == *verdict || finding.replaces == find(review, *verdict)->replaces);
       };
-      EXPECT_TRUE(std::any_of(review.findings.begin(), review.findings.end(), defined)) << section;
+      // A missing number is declared, not defined.
+      const bool declares = *verdict == Verdict::unknown_size;
+      EXPECT_NE(std::any_of(review.findings.begin(), review.findings.end(), defined), declares) << section;
     }
   }
   std::set<std::string> fixed;

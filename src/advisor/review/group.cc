@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "advisor/review/fix.h"
+#include "advisor/workload/spread.h"
 
 namespace sibyl::advisor {
 namespace {
@@ -235,10 +236,45 @@ Joined join(const ReviewModel& model, const GroupReads& reads, std::vector<Propo
   return joined;
 }
 
+// Rows come in the order that the last read asks for, across everything that it looks up: its ORDER BY or,
+// with a LIMIT, its table's order comes first in the clustering key.
+void order_like_last(const GroupReads& reads, const std::vector<Proposal::LookedUp>& looked_up,
+                     Shape& shape) {
+  const StatementFacts& last = *reads.statements.back();
+  const cql::Select& select = *last.select();
+  std::vector<Shape::Order> wanted;
+  for (const cql::Ordering& order : select.order_by) wanted.push_back({order.column, order.descending});
+  const schema::Table& table = *reads.last->table;
+  if (wanted.empty() && (select.limit != nullptr || select.per_partition_limit != nullptr) &&
+      table.clustering_count > 0)
+    wanted.push_back({table.clustering(0).name, table.clustering(0).descending});
+  std::vector<Shape::Order> front;
+  for (Shape::Order& one : wanted) {
+    for (const Proposal::LookedUp& found : looked_up)
+      for (const auto& [name, column] : found.columns)
+        if (found.table == reads.last->name && column == one.name) one.name = name;
+    const auto same = [&](const Shape::Order& order) { return order.name == one.name; };
+    if (std::none_of(shape.clustering.begin(), shape.clustering.end(), same)) return;
+    std::erase_if(shape.clustering, same);
+    front.push_back(one);
+  }
+  shape.clustering.insert(shape.clustering.begin(), front.begin(), front.end());
+}
+
+// The number of copies of the looked-up row that is used most; 0: unknown.
+double copies_of_most_popular(const GroupReads& reads, const std::vector<Proposal::LookedUp>& looked_up) {
+  const TableFacts& first = *reads.first;
+  if (!first.rows || looked_up.empty() || looked_up.back().by.empty()) return 0;
+  const auto column = first.columns.find(looked_up.back().by.front().first);
+  if (column == first.columns.end() || !column->second.distinct) return 0;
+  return *first.rows / zipf_sum(*column->second.distinct, column->second.skew);
+}
+
 void fix_by_join(const ReviewModel& model, const GroupReads& reads, Finding& finding) {
   const TableFacts& first = *reads.first;
   std::vector<Proposal::LookedUp> looked_up;
   Joined joined = join(model, reads, looked_up);
+  order_like_last(reads, looked_up, joined.shape);
   std::vector<std::string> names;
   for (const Proposal::LookedUp& one : looked_up) names.push_back(one.table);
   const std::optional<double> rows = joined.facts.rows;
@@ -262,6 +298,11 @@ void fix_by_join(const ReviewModel& model, const GroupReads& reads, Finding& fin
         "; a read costs 1/{:.1f} as much as now",
         reads.requests * model.cost.read(1, 1) / model.cost.read(1, std::max(1.0, reads.requests - 1)));
   finding.cost += ".";
+  constexpr double many = 10'000;
+  if (const double copies = copies_of_most_popular(reads, looked_up); copies > many)
+    finding.cost += fmt::format(
+        " A change of the row that is used most writes {} copies: read such rows separately instead.",
+        count_text(copies));
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ class KeyReviewer {
 
   void run() {
     // If every partition has one row, no row overwrites another.
-    if (!too_unique()) collisions();
+    if (!too_unique() && !review_capacity(model_, facts_, review_)) collisions();
     large_cells();
   }
 
@@ -41,9 +41,9 @@ class KeyReviewer {
     const schema::Column* unique = nullptr;
     for (size_t i = 0; i < table_.partition_key_count; ++i) {
       const std::optional<double> distinct = facts_.column(table_.partition_key(i)).distinct;
-      if (distinct && *distinct >= 0.9 * *facts_.rows) unique = &table_.partition_key(i);
+      if (distinct && *distinct >= 0.9 * rows_then()) unique = &table_.partition_key(i);
     }
-    const bool declared = facts_.partitions && *facts_.partitions >= 0.9 * *facts_.rows;
+    const bool declared = facts_.partitions && *facts_.partitions >= 0.9 * rows_then();
     if (unique == nullptr && !declared) return false;
     // A new table may also have one row per partition.
     constexpr double begun = 1000;
@@ -58,6 +58,14 @@ class KeyReviewer {
         {fmt::format("{} rows, {} distinct {}", count_text(*facts_.rows),
                      count_text(facts_.column(*unique).distinct.value_or(*facts_.partitions)), unique->name),
          facts_.origin});
+    if (!has_one_row_each(*unique)) {
+      finding.fix =
+          "If rows are needed in order, partition by the column that the query compares with =, and put this "
+          "column last in the key. Keep the clustering columns: some partitions may have several rows.";
+      finding.cost = "The rows must be copied once.";
+      review_.findings.push_back(std::move(finding));
+      return true;
+    }
     Proposal proposal;
     proposal.unclustered = true;
     finding.proposal = std::make_shared<const Proposal>(std::move(proposal));
@@ -69,6 +77,22 @@ class KeyReviewer {
     return true;
   }
 
+  // As many values as rows, and neither new rows nor an uneven distribution: every value has one row. More
+  // values than rows are possible values, of which some may occur twice.
+  bool has_one_row_each(const schema::Column& unique) const {
+    const double values = facts_.column(unique).distinct.value_or(facts_.partitions.value_or(0));
+    const bool even = facts_.key_skew() == 0 && facts_.column(unique).skew == 0;
+    constexpr double rounding = 0.001;
+    return even && !facts_.growth && facts_.inserts <= 0 &&
+           std::abs(values - *facts_.rows) <= rounding * *facts_.rows;
+  }
+
+  // The rows at the horizon: a table that grows under the same partition keys does not keep one row in each.
+  double rows_then() const {
+    const double ahead = model_.horizon_of(facts_);
+    return std::max(*facts_.rows, facts_.growth ? facts_.rows_after(ahead) : 0);
+  }
+
   // Two rows with the same key: the later one overwrites the earlier one.
   void collisions() {
     if (table_.is_counter || table_.is_view()) return;
@@ -78,6 +102,7 @@ class KeyReviewer {
     for (size_t i = 0; i < table_.partition_key_count + table_.clustering_count; ++i) {
       const schema::Column& column = table_.columns[i];
       if (is_unique_type(column) && table_.clustering_count > 0 && column.is_clustering()) return;
+      if (facts_.column(column).is_snowflake) return;
       if (column.type->kind() == Kind::timeuuid) return;
       const std::optional<double> distinct = facts_.column(column).distinct;
       if (distinct && facts_.rows && *distinct >= *facts_.rows) return;  // the column identifies the row
@@ -90,11 +115,12 @@ class KeyReviewer {
           fmt::format("The key has {} possible values, but the table has {} rows: rows overwrite each other.",
                       count_text(product), count_text(*facts_.rows)));
       finding.evidence.push_back({"product of the distinct values of the key columns", facts_.origin});
-      fix_collision(finding, *last);
+      fix_collision(facts_, *last, finding);
       review_.findings.push_back(std::move(finding));
       return;
     }
-    if (last->type->kind() == Kind::timestamp && last->is_clustering())
+    if (facts_.column(*last).growth) return;
+    if (facts_.is_time(*last) && last->type->kind() != Kind::timeuuid && last->type->kind() != Kind::date)
       time_collisions(*last);
     else if (is_measure(*last) && last->is_clustering())
       measure_collisions(*last);
@@ -110,21 +136,21 @@ class KeyReviewer {
                             fmt::format("Two rows with the same {} overwrite each other.", last.name));
     finding.evidence.push_back(
         {fmt::format("{} is the last key column and does not identify a row", last.name), Origin::estimated});
-    fix_collision(finding, last);
+    fix_collision(facts_, last, finding);
     review_.findings.push_back(std::move(finding));
   }
 
   // Rows per `seconds` that are overwritten by a row with the same key and millisecond, if rows arrive at
   // random. Empty if unknown.
-  std::optional<double> lost_rows(double seconds) const {
-    constexpr double tick = 0.001;
-    const double share = facts_.hottest_share();
+  std::optional<double> lost_rows(const schema::Column& last, double seconds) const {
+    const double tick = 1 / facts_.ticks_per_second(last);
+    const double share = table_.clustering_count == 0 ? 1 : facts_.hottest_share();
     if (!facts_.growth || share <= 0) return std::nullopt;
     // At regular intervals, two rows of a key share a millisecond only if the interval is shorter than that.
     if (facts_.arrival == Arrival::regular)
       return *facts_.growth * share * tick <= 1 ? 0 : *facts_.growth * share * seconds;
     double squares = share;  // upper bound of the sum of squared shares
-    if (const std::optional<double> keys = facts_.keys()) {
+    if (const std::optional<double> keys = facts_.keys(); keys && table_.clustering_count > 0) {
       const double skew = facts_.key_skew();
       squares = skew > 0 ? zipf_sum(*keys, 2 * skew) / std::pow(zipf_sum(*keys, skew), 2) : 1 / *keys;
     }
@@ -142,16 +168,21 @@ class KeyReviewer {
     return *lost >= 1 && sure ? Severity::error : Severity::warning;
   }
 
+  const char* precision_of(const schema::Column& last) const {
+    const double ticks = facts_.ticks_per_second(last);
+    return ticks < 1e3 ? "second" : ticks < 1e6 ? "millisecond" : ticks < 1e9 ? "microsecond" : "nanosecond";
+  }
+
   void time_collisions(const schema::Column& last) {
     const double ahead = std::min(year, facts_.max_prediction_seconds());
-    const std::optional<double> lost = lost_rows(ahead);
+    const std::optional<double> lost = lost_rows(last, ahead);
     if (lost && *lost < 0.01) return;
     if (!lost && facts_.arrival == Arrival::regular) return;
     Finding finding =
         begin(Verdict::key_collision, collision_severity(lost),
-              lost ? fmt::format("About {} rows {} overwrite another row of the same millisecond.",
-                                 count_text(*lost),
-                                 ahead < year ? "in " + duration_text(ahead) : std::string("per year"))
+              lost ? fmt::format("About {} rows {} overwrite another row of the same {}.", count_text(*lost),
+                                 ahead < year ? "in " + duration_text(ahead) : std::string("per year"),
+                                 precision_of(last))
                    : fmt::format("Two rows with the same {} overwrite each other.", last.name));
     if (facts_.growth) finding.evidence.push_back(growth_evidence(facts_));
     if (facts_.growth && facts_.keys() && *facts_.growth > 0)
@@ -160,35 +191,9 @@ class KeyReviewer {
                        facts_.arrival ? "at random" : "at random unless arrival=regular is declared"),
            facts_.arrival ? Origin::declared : Origin::estimated});
     finding.evidence.push_back(
-        {fmt::format("{} is a timestamp with millisecond precision", last.name), Origin::estimated});
-    fix_collision(finding, last);
+        {fmt::format("the precision of {} is a {}", last.name, precision_of(last)), Origin::estimated});
+    fix_collision(facts_, last, finding);
     review_.findings.push_back(std::move(finding));
-  }
-
-  void fix_collision(Finding& finding, const schema::Column& last) const {
-    Proposal proposal;
-    if (last.type->kind() == Kind::timestamp && last.is_clustering()) {
-      proposal.columns.push_back({last.name, "timeuuid", false});
-      finding.proposal = std::make_shared<const Proposal>(std::move(proposal));
-      finding.fix = fmt::format("Make {} a timeuuid and write it with now(): it sorts by time and is unique.",
-                                last.name);
-      finding.cost =
-          "8 more bytes per row. toTimestamp() returns the time; use minTimeuuid() and maxTimeuuid() for "
-          "ranges.";
-      return;
-    }
-    const schema::Column* own = nullptr;
-    for (const schema::Column& column : table_.columns)
-      if (!column.is_primary_key() && (is_unique_type(column) || column.name == "id")) own = &column;
-    std::string name = own != nullptr ? own->name : "id";
-    if (own == nullptr) {
-      while (table_.find(name) != nullptr) name += "_unique";
-      proposal.columns.push_back({name, "uuid", false});
-    }
-    proposal.last = name;
-    finding.proposal = std::make_shared<const Proposal>(std::move(proposal));
-    finding.fix = fmt::format("Add {} at the end of the key, so that every row has a unique key.", name);
-    finding.cost = own != nullptr ? "The rows must be copied once." : "16 more bytes per row.";
   }
 
   void large_cells() {

@@ -32,6 +32,10 @@ class ProposalWriter {
       else
         write_changes(finding);
     }
+    for (Finding& finding : review_.findings) {
+      if (!finding.cql.empty() && finding.proposal != nullptr) finding.fix_kind = FixKind::new_table;
+      if (!finding.caution.empty()) finding.fix = finding.caution + " " + finding.fix;
+    }
   }
 
  private:
@@ -79,6 +83,8 @@ class ProposalWriter {
       finding.fix =
           fmt::format("Read {} instead: this existing table has the key that the query needs.", facts.name);
       finding.cost = "No additional cost.";
+      finding.fix_kind = FixKind::existing_table;
+      finding.caution.clear();
       return true;
     }
     for (const auto& [other, written] : beside_) {
@@ -104,9 +110,10 @@ class ProposalWriter {
     if (!shape.clustering.empty()) candidates.push_back(wanted + "_and_" + shape.clustering[0].name);
     candidates.push_back(wanted);
     name(shape, candidates);
-    for (size_t at = finding.fix.find(wanted); shape.name != wanted && at != std::string::npos;
-         at = finding.fix.find(wanted, at + shape.name.size()))
-      finding.fix.replace(at, wanted.size(), shape.name);
+    for (std::string* text : {&finding.fix, &finding.caution})
+      for (size_t at = text->find(wanted); shape.name != wanted && at != std::string::npos;
+           at = text->find(wanted, at + shape.name.size()))
+        text->replace(at, wanted.size(), shape.name);
     finding.cql = beside_text(*finding.proposal, shape);
   }
 
@@ -153,7 +160,7 @@ class ProposalWriter {
     if (same_key && !shape.clustering.empty()) {
       const Shape::Order& first = shape.clustering[0];
       const schema::Column* column = facts.table->find(first.name);
-      const bool time = column != nullptr && is_time(*column);
+      const bool time = column != nullptr && facts.is_time(*column);
       if (reversed && time) candidates.push_back(by + (first.descending ? "_newest" : "_oldest") + "_first");
       candidates.push_back(by + "_and_" + first.name);
     }
@@ -226,13 +233,31 @@ class ProposalWriter {
       if (finding->proposal->first_rows > 0 && second.empty())
         second = first_rows_cql(*facts, *finding->proposal, shape);
     }
+    const Shape unsplit = shape;
     const std::string comments = add_partition(added, shape);
     name_new(*facts, reversed, shape);
     first.cql = comments + shape.cql() + second;
+    hold(*facts, unsplit, shape.name, added, changing, first);
     first.replaces = facts->name;
     std::erase(changing, &first);
     describe_replacement(first, changing, *facts, old, qualified(shape));
     add_dependents(first, *facts->table, shape);
+  }
+
+  // Says which findings the new table would still have, other than those that are reported for the old one.
+  void hold(const TableFacts& facts, Shape unsplit, const std::string& name,
+            const std::vector<Proposal::Added>& added, const std::vector<Finding*>& changing,
+            Finding& first) {
+    unsplit.name = name;
+    const std::string faults = shortcomings(model_, facts, unsplit, added);
+    if (faults.empty()) return;
+    for (const Finding& other : review_.findings) {
+      const bool known = other.table == facts.name && other.query.empty() &&
+                         faults.find(fmt::format("get {}:", to_string(other.verdict))) != std::string::npos;
+      const bool resolves = std::find(changing.begin(), changing.end(), &other) != changing.end();
+      if (known && !resolves) return;
+    }
+    first.caution += (first.caution.empty() ? "" : " ") + faults;
   }
 
   // Recreates the indexes and views of the old table.

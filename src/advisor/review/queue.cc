@@ -52,7 +52,7 @@ const StatementFacts* find_front_read(const ReviewModel& model, const TableFacts
     if (!use.has_limit) continue;
     const Front front = front_of(use, *statement.select());
     if (front.column == nullptr || front.is_bounded) continue;
-    if (front.from_least || is_time(*front.column)) return &statement;
+    if (front.from_least || table.is_time(*front.column)) return &statement;
   }
   return nullptr;
 }
@@ -103,7 +103,7 @@ Finding begin(const TableFacts& table, const StatementFacts* read, bool severe) 
 void fix_queue(const TableFacts& table, const StatementFacts& read, const StatementFacts& remove,
                std::optional<double> tombstones, Finding& finding) {
   const Front front = front_of(read.explanation.uses[0], *read.select());
-  const schema::Column* time = time_column(*table.table);
+  const schema::Column* time = time_column(table);
   constexpr double hour = 3600;
   Proposal proposal;
   proposal.partition.push_back({"bucket", "timestamp",

@@ -127,6 +127,7 @@ class Reader {
     SIBYL_TRY(take_statistics(workloads, options_.observation != nullptr, model_));
     for (StatementFacts& statement : model_.statements) plan(statement);
     derive_statistics(rates_, model_);
+    find_supplies(model_);
     for (const StatementFacts& statement : model_.statements) SIBYL_TRY(check_span(statement));
     return std::move(model_);
   }
@@ -206,7 +207,22 @@ class Reader {
       observed_shapes_.push_back(cql::print_shape(**tree, shape.keyspace));
       add_statement(place, source, std::move(*tree));
       take_observed(shape, seconds_of(shape), model_.statements.back());
+      model_.statements.back().ad_hoc = is_ad_hoc(shape, model_.statements.back());
     }
+  }
+
+  // A statement that ran once or twice, long enough ago or among many others, is somebody's look at the data,
+  // and a scan by tokens or without a WHERE that ran a few times is a tool's. Neither is the workload.
+  bool is_ad_hoc(const ObservedShape& shape, const StatementFacts& facts) const {
+    constexpr double few = 3, busy = 100;
+    if (facts.select() == nullptr) return false;
+    double most = 0;
+    for (const ObservedShape& other : options_.observation->shapes) most = std::max(most, other.calls);
+    const bool is_rare = shape.calls < few && most >= busy;
+    const bool by_token =
+        std::any_of(facts.select()->where.begin(), facts.select()->where.end(),
+                    [](const cql::Relation& one) { return one.target == cql::Relation::Target::token; });
+    return is_rare || (by_token && facts.select()->limit == nullptr);
   }
 
   // How long statements on the shape's table have been counted.
@@ -237,6 +253,7 @@ class Reader {
     StatementFacts* observed = source.line > 0 ? find_observed(*tree) : nullptr;
     StatementFacts fresh;
     StatementFacts& facts = observed != nullptr ? *observed : fresh;
+    facts.ad_hoc = false;  // a file declares it as part of the workload
     if (observed == nullptr || !source.name.empty())
       facts.name = source.name.empty() ? fmt::format("line {}", source.line) : source.name;
     facts.group = source.group;
@@ -281,18 +298,26 @@ class Reader {
 
   void take_targets(const std::vector<Workload>& workloads) {
     ReviewTarget& target = model_.target;
+    // A database of one node has one replica of everything, whatever its keyspaces say.
+    const std::optional<size_t> observed =
+        options_.observation != nullptr ? options_.observation->nodes : std::nullopt;
+    target.machines_assumed = !observed;
+    if (observed) target.nodes = target.replicas = std::max<size_t>(1, *observed);
     for (const auto& [key, place] : places_) {
       const schema::KeyspacePtr keyspace = schema_->find_keyspace(place.keyspace);
       for (const auto& [name, value] : keyspace->replication) {
         const auto factor = name == "class" ? std::nullopt : read_number(value);
         if (factor && place.keyspace != default_keyspace)
           target.replicas = std::max<size_t>(1, static_cast<size_t>(*factor));
+        if (observed) target.replicas = std::min(target.replicas, *observed);
       }
     }
     for (const Workload& workload : workloads) {
       const auto number = [&](const char* name, size_t& into) {
         const Option* option = find_option(workload.target.options, name);
-        if (option != nullptr) into = static_cast<size_t>(read_number(option->value).value_or(1));
+        if (option == nullptr) return;
+        into = static_cast<size_t>(read_number(option->value).value_or(1));
+        target.machines_assumed = false;
       };
       number("nodes", target.nodes);
       number("rf", target.replicas);
@@ -345,7 +370,11 @@ class Reader {
           });
       if (found == model_.tables.end()) continue;
       const auto index = static_cast<size_t>(&use - facts.explanation.uses.data());
-      rates_[found->name].add(*facts.tree, index, use, facts.rate * facts.times);
+      TableRates& rates = rates_[found->name];
+      rates.add(*facts.tree, index, use, facts.rate * facts.times);
+      if (!facts.observed || !use.writes) continue;
+      const double ago = facts.observed->since_last;
+      rates.seconds_since_insert = std::min(rates.seconds_since_insert.value_or(ago), ago);
     }
   }
 

@@ -11,11 +11,23 @@
 namespace sibyl::advisor {
 namespace {
 
-constexpr std::array verdict_names = {
-    "FULL_SCAN",     "ALLOW_FILTERING",   "MULTI_PARTITION",   "PARTITION_GROWTH",
-    "HOT_PARTITION", "LOW_CARDINALITY",   "TOO_UNIQUE",        "ORDER_MISMATCH",
-    "KEY_COLLISION", "TOMBSTONE_SCAN",    "INDEX_CARDINALITY", "COUNTER_MIX",
-    "LARGE_CELL",    "UNSUPPORTED_QUERY", "LATENCY_GOAL",      "OK"};
+constexpr std::array verdict_names = {"FULL_SCAN",
+                                      "ALLOW_FILTERING",
+                                      "MULTI_PARTITION",
+                                      "PARTITION_GROWTH",
+                                      "HOT_PARTITION",
+                                      "LOW_CARDINALITY",
+                                      "TOO_UNIQUE",
+                                      "ORDER_MISMATCH",
+                                      "KEY_COLLISION",
+                                      "TOMBSTONE_SCAN",
+                                      "INDEX_CARDINALITY",
+                                      "COUNTER_MIX",
+                                      "LARGE_CELL",
+                                      "UNSUPPORTED_QUERY",
+                                      "LATENCY_GOAL",
+                                      "UNKNOWN_SIZE",
+                                      "OK"};
 
 std::string_view trim(std::string_view text) {
   const size_t first = text.find_first_not_of(" \t\r");
@@ -71,6 +83,11 @@ std::string Finding::id() const {
 
 std::string Finding::place() const {
   return line > 0 ? fmt::format("{}:{}", file, line) : file;
+}
+
+std::optional<double> QueryReview::rows_per_row() const {
+  if (write || !rows_read || !rows_returned) return std::nullopt;
+  return std::max(1.0, *rows_read / std::max(1.0, *rows_returned));
 }
 
 std::optional<Severity> Review::worst() const {

@@ -40,6 +40,7 @@ enum class Verdict {
   large_cell,
   unsupported_query,
   latency_goal,
+  unknown_size,
   ok,
 };
 const char* to_string(Verdict verdict);  // FULL_SCAN, ...
@@ -71,6 +72,13 @@ struct Choice {
 
 struct Proposal;
 
+// What a fix asks for.
+enum class FixKind {
+  advice,         // a change of the application or of a statement
+  new_table,      // `cql` defines tables
+  existing_table  // the statement should read a table that exists
+};
+
 struct Finding {
   Verdict verdict = Verdict::ok;
   Severity severity = Severity::note;
@@ -83,6 +91,8 @@ struct Finding {
   std::string fix;   // in plain words
   std::string cql;   // the fix as CQL for the reviewed keyspace; may be empty
   std::string cost;  // what the fix costs
+  FixKind fix_kind = FixKind::advice;
+  std::string caution;  // what must be known before the fix is applied; part of `fix` in the end
   // The table that `cql` replaces; empty if it adds a table. If one replacement table resolves several
   // findings, the first of them has it.
   std::string replaces;
@@ -108,10 +118,16 @@ struct QueryReview {
   bool exact = false;                // the bound is reached whatever is stored
   std::string formula;               // derivation of the bound: "IN of 3", "3 x 4"; may be empty
   std::optional<double> partitions;  // expected number, if known
+  // Of a statement whose values another one supplies: the number at its median and 99th percentile.
+  std::optional<double> partitions_p50, partitions_p99;
   std::optional<double> rows_read, rows_returned;
+  // Rows read for each row returned, at least 1; none: unknown, or a write.
+  std::optional<double> rows_per_row() const;
   double rate = 0;   // per second; 0: unknown
   double times = 1;  // executions each time its group runs
   Origin origin = Origin::declared;
+  // Seen too rarely to be part of the workload, or of a tool: shell, COPY. Causes no findings.
+  bool ad_hoc = false;
   // Only for statements that a database has observed.
   std::optional<double> calls, partitions_max;     // partitions_max: by a single call
   std::optional<double> latency_p50, latency_p99;  // seconds
@@ -147,6 +163,7 @@ struct TableReview {
   std::vector<ColumnReview> columns;
   std::optional<double> rows, partitions, bytes;
   double row_bytes = 0;
+  std::vector<Evidence> inputs;  // the numbers that the sizes follow from
   std::optional<Sizes> now, horizon;
   double horizon_seconds = 0;       // length of the prediction; limited by the observed period
   std::vector<GrowthPoint> growth;  // evenly spaced from now to the horizon; empty: unknown
@@ -167,6 +184,7 @@ struct ReviewTarget {
   size_t vnodes = 16;
   double horizon = 365 * 86400.0;  // seconds
   std::optional<double> latency;   // seconds; p99 goal of statements without a goal of their own
+  bool machines_assumed = true;    // `nodes` and `replicas` are defaults
 };
 
 struct Review {
@@ -206,6 +224,8 @@ struct RenderOptions {
 };
 std::string render_text(const Review& review, const RenderOptions& options);
 std::string render_markdown(const Review& review);
+// One self-contained page: verdicts, charts, diagrams and details.
+std::string render_html(const Review& review);
 // The JSON members are described in docs/advisor-json.md. If a measurement is given, the document contains
 // the review and the measurement.
 struct Measurement;

@@ -83,6 +83,22 @@ bool is_time(const schema::Column& column) {
   return kind == Kind::timestamp || kind == Kind::date || kind == Kind::timeuuid;
 }
 
+bool TableFacts::is_time(const schema::Column& one) const {
+  return advisor::is_time(one) || column(one).ticks.has_value();
+}
+
+double TableFacts::ticks_per_second(const schema::Column& one) const {
+  const ColumnFacts& known = column(one);
+  if (one.type->kind() == Kind::timeuuid || known.is_snowflake)
+    return std::numeric_limits<double>::infinity();
+  if (known.ticks) return *known.ticks;
+  return one.type->kind() == Kind::date ? 1 / 86'400.0 : 1000;
+}
+
+double ReviewModel::horizon_of(const TableFacts& table) const {
+  return std::min(target.horizon, table.max_prediction_seconds());
+}
+
 const ColumnFacts& TableFacts::column(const schema::Column& column) const {
   return columns.at(column.name);
 }
@@ -126,6 +142,22 @@ double TableFacts::key_skew() const {
   return exponent;
 }
 
+// The most rows of one partition that the clustering key can tell apart.
+double TableFacts::capacity_of_partition() const {
+  double product = 1;
+  for (size_t i = 0; i < table->clustering_count; ++i) {
+    const ColumnFacts& known = column(table->clustering(i));
+    if (!known.distinct || known.growth) return std::numeric_limits<double>::infinity();
+    product *= *known.distinct;
+  }
+  return product;
+}
+
+std::optional<double> TableFacts::dominant_share() const {
+  if (!max || !rows || *rows <= 0 || has_period() || table->clustering_count == 0) return std::nullopt;
+  return std::min(1.0, *max / *rows);
+}
+
 double TableFacts::rows_after(double seconds) const {
   const double now = rows.value_or(0);
   if (!growth) return now;
@@ -141,12 +173,17 @@ std::optional<double> TableFacts::partitions_after(double seconds) const {
   if (!partitions) return std::nullopt;
   if (table->clustering_count == 0) return std::max(1.0, rows_after(seconds));
   double factor = 1;
+  // Rows fill the possible keys one by one.
+  const double now =
+      possible_partitions && !p50 && !p99 && !max
+          ? std::clamp(rows_after(seconds), *partitions, std::max(*partitions, *possible_partitions))
+          : *partitions;
   for (size_t i = 0; i < table->partition_key_count; ++i) {
     const ColumnFacts& facts = column(table->partition_key(i));
     if (facts.is_period || !facts.growth || !facts.distinct) continue;
     factor *= 1 + *facts.growth * seconds / *facts.distinct;
   }
-  return *partitions * factor;
+  return now * factor;
 }
 
 // A table's own skew is a skew of its partitions; that of a column is a skew of its values.
@@ -157,7 +194,7 @@ TableFacts::Unevenness TableFacts::unevenness(double partitions) const {
     const ColumnFacts& facts = column(table->partition_key(i));
     if (facts.is_period || facts.skew <= out.exponent) continue;
     const double values = std::clamp(facts.distinct.value_or(partitions), 1.0, std::max(1.0, partitions));
-    out = {facts.skew, values, partitions / values};
+    out = {facts.skew, values, std::max(partitions, possible_partitions.value_or(0)) / values};
   }
   return out;
 }
@@ -175,12 +212,14 @@ TableFacts::Rows TableFacts::distribute(double count, double parts) const {
     };
     out.p50 = at(uneven.values * 0.5);
     out.p99 = at(uneven.values * 0.01);
-    out.max = uneven.others > 1 ? fullest(at(1), parts) : at(1);
+    out.max = uneven.others > 1 ? fullest(at(1), uneven.others) : at(1);
   } else {
     out.p50 = out.mean;
     out.p99 = parts > 1 ? out.mean + 2.33 * std::sqrt(out.mean) : out.mean;
     out.max = fullest(out.mean, parts);
   }
+  const double most = std::max(out.mean, capacity_of_partition());
+  for (double* one : {&out.p50, &out.p99, &out.max}) *one = std::min(*one, most);
   return out;
 }
 
@@ -188,7 +227,7 @@ std::optional<TableFacts::Rows> TableFacts::rows_per_partition() const {
   std::optional<Rows> out;
   if (table->clustering_count == 0) {
     out = Rows{1, 1, 1, 1};
-  } else if (rows && partitions) {
+  } else if (rows && partitions && (*rows > 0 || !has_period())) {
     out = distribute(*rows, *partitions);
   } else if (growth && has_period()) {
     // A time bucket stops growing when its period ends: it has the rows of one period, divided among the
@@ -202,10 +241,17 @@ std::optional<TableFacts::Rows> TableFacts::rows_per_partition() const {
     }
     out = distribute(*growth / periods, keys);
   }
+  if (!out && growth && !rows && partitions && !has_period()) out = Rows{};  // it starts empty
   if (!out) {
     if (!p50 && !p99 && !max) return std::nullopt;
     const double any = p50 ? *p50 : p99 ? *p99 : *max;
     out = Rows{any, any, any, any};
+  }
+  // A declared largest partition leaves the rest for the others.
+  if (max && !p50 && rows && partitions && *partitions >= 2 && *rows > *max && key_skew() == 0) {
+    const double rest = (*rows - *max) / (*partitions - 1);
+    out->p50 = std::min(out->p50, rest);
+    if (!p99) out->p99 = *partitions < 100 ? *max : std::min(out->p99, rest + 2.33 * std::sqrt(rest));
   }
   if (p50) out->p50 = *p50;
   if (p99) out->p99 = *p99;
@@ -220,9 +266,10 @@ std::optional<TableFacts::Rows> TableFacts::rows_per_partition_after(double seco
   if (!now || table->clustering_count == 0 || has_period() || !growth) return now;
   const std::optional<double> then_parts = partitions_after(seconds);
   if (!rows || *rows <= 0 || !partitions) {
-    if (!then_parts) return now;
+    if (!then_parts) return std::nullopt;
     return distribute(rows_after(seconds), *then_parts);
   }
+  if (!p50 && !p99 && !max) return distribute(rows_after(seconds), *then_parts);
   double factor = rows_after(seconds) / *rows * *partitions / *then_parts;
   if (growth_origin != Origin::measured || !observed_seconds || !write_share)
     return Rows{now->mean * factor, now->p50 * factor, now->p99 * factor, now->max * factor};

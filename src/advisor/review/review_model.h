@@ -19,6 +19,9 @@ struct ColumnFacts {
   std::optional<double> elements, max_elements;  // of a collection: mean and maximum
   Origin distinct_origin = Origin::declared;
   double skew = 0;
+  // An integer that grows with time: its steps per second. Of a snowflake, values are unique.
+  std::optional<double> ticks;
+  bool is_snowflake = false;
   // Values are time periods. As part of a partition key, old values are never written again.
   bool is_period = false;
 };
@@ -37,16 +40,18 @@ struct TableFacts {
   // Growth in rows per second, retention in seconds.
   std::optional<double> rows, partitions, growth, retention;
   Origin growth_origin = Origin::declared;
-  bool growth_is_declared = false;      // true also for a declared growth of 0
-  std::optional<double> max_rows;       // maximum number of distinct keys
-  std::optional<Arrival> arrival;       // none: not declared
-  std::optional<double> p50, p99, max;  // rows per partition, declared or measured
-  std::optional<double> p90;            // measured
+  bool growth_is_declared = false;            // true also for a declared growth of 0
+  std::optional<double> max_rows;             // maximum number of distinct keys
+  std::optional<double> possible_partitions;  // combinations of declared values, if more than there are
+  std::optional<Arrival> arrival;             // none: not declared
+  std::optional<double> p50, p99, max;        // rows per partition, declared or measured
+  std::optional<double> p90;                  // measured
   double row_bytes = 0;
   // Zipf exponent of partition sizes, and of requests if `request_skew` is unknown.
   double skew = 0;
   std::optional<double> request_skew;  // measured
   double reads = 0, writes = 0;
+  double inserts = 0;  // per second, by the statements
   Origin rate_origin = Origin::declared;
   // Measured by an observed database.
   std::optional<double> observed_seconds;
@@ -56,6 +61,10 @@ struct TableFacts {
   std::optional<double> tombstones_p99, tombstones_max;  // tombstones per read
 
   const ColumnFacts& column(const schema::Column& column) const;
+  // True if values of the column grow with time: a timestamp, date or timeuuid, or an integer declared so.
+  bool is_time(const schema::Column& column) const;
+  // Values per second that the column can tell apart; infinite for unique values. REQUIRES: is_time().
+  double ticks_per_second(const schema::Column& column) const;
   bool has_period() const;  // true if the partition key contains a period
   // Seconds covered by one partition, if the partition key contains a period of known width.
   std::optional<double> period_width() const;
@@ -68,6 +77,8 @@ struct TableFacts {
     double mean = 0, p50 = 0, p99 = 0, max = 0;
   };
   std::optional<Rows> rows_per_partition() const;
+  // The largest partition's share of the rows, if it is declared or measured apart from the others.
+  std::optional<double> dominant_share() const;
   // The same after `seconds`.
   std::optional<Rows> rows_per_partition_after(double seconds) const;
   double rows_after(double seconds) const;
@@ -86,6 +97,7 @@ struct TableFacts {
   Unevenness unevenness(double partitions) const;
   Rows distribute(double rows, double partitions) const;
   double modelled_share() const;
+  double capacity_of_partition() const;
 };
 
 struct StatementFacts {
@@ -99,10 +111,17 @@ struct StatementFacts {
   double rate = 0, times = 1, skew = -1;   // skew < 0: use the table's
   std::optional<double> rows, partitions;  // declared in the file; `partitions` may also be measured
   std::optional<double> slo_p50, slo_p99;  // seconds
+  // The values of `IN ?` are the rows that another statement of the group returns.
+  struct Supply {
+    std::string statement;
+    double mean = 0, p50 = 0, p99 = 0;
+  };
+  std::optional<Supply> supply;
   // Seconds. The statement runs once for each period of its table that an interval of this length touches.
   std::optional<double> span;
   Origin origin = Origin::declared;  // origin of `rate` and `partitions`
   std::optional<ObservedShape> observed;
+  bool ad_hoc = false;  // see QueryReview
 
   const cql::Select* select() const { return std::get_if<cql::Select>(&tree->node); }
   bool is_write() const { return select() == nullptr; }
@@ -122,6 +141,7 @@ struct Definition {
 };
 
 struct ReviewModel {
+  double horizon_of(const TableFacts& table) const;  // seconds; limited by the observed period
   ReviewTarget target;
   CostModel cost;
   std::vector<Definition> definitions;  // in the order of the files
@@ -149,8 +169,9 @@ base::Result<ReviewModel> read_review_model(const std::vector<Workload>& workloa
 struct TableRates {
   double reads = 0, writes = 0, inserts = 0;
   double rows_removed = 0, partitions_removed = 0;
-  bool removes_ranges = false;  // deletes ranges with an unknown number of rows
-  bool makes_keys = false;      // inserts rows with generated keys: uuid(), now()
+  bool removes_ranges = false;                 // deletes ranges with an unknown number of rows
+  bool makes_keys = false;                     // inserts rows with generated keys: uuid(), now()
+  std::optional<double> seconds_since_insert;  // since the last one that a database has observed
 
   // Adds one statement. `use` is the statement's table use number `index`.
   void add(const cql::Statement& statement, size_t index, const plan::Explanation::TableUse& use,
@@ -177,6 +198,14 @@ std::string shape_name(const cql::Statement& statement);
 void review_statement(const ReviewModel& model, const StatementFacts& statement, Review& review);
 void review_group(const ReviewModel& model, const std::string& group, Review& review);
 void review_table(const ReviewModel& model, const TableFacts& table, Review& review);
+// Finds the statements that supply the values of `IN ?`.
+void find_supplies(ReviewModel& model);
+
+// Reports sizes that cannot be estimated although the table grows.
+void review_unknown(const ReviewModel& model, const TableFacts& table, Review& review);
+// Reports keys that cannot hold the declared rows. Returns true if it does.
+bool review_capacity(const ReviewModel& model, const TableFacts& table, Review& review);
+void review_load_and_size(const ReviewModel& model, const TableFacts& table, Review& review);
 void review_key(const ReviewModel& model, const TableFacts& table, Review& review);
 void review_mixed(const MixedTable& mixed, Review& review);
 void review_queue(const ReviewModel& model, const TableFacts& table, Review& review);
@@ -194,6 +223,6 @@ std::string rate_text(double per_second);
 
 std::vector<ColumnReview> review_columns(const schema::Table& table);
 
-bool is_time(const schema::Column& column);  // true for timestamp, date and timeuuid
+bool is_time(const schema::Column& column);  // true for timestamp, date and timeuuid; see TableFacts::is_time
 
 }  // namespace sibyl::advisor

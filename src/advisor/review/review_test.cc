@@ -430,10 +430,10 @@ TEST(Review, FormatsAgree) {
   const Review review =
       review_of("CREATE TABLE people (id uuid PRIMARY KEY, city text);\nSELECT * FROM people;");
   const auto json = boost::json::parse(render_json(review));
-  EXPECT_EQ(json.at("verdict").as_string(), "error");
+  EXPECT_EQ(json.at("verdict").as_string(), "warning");
   EXPECT_EQ(json.at("findings").as_array().size(), 1u);
   EXPECT_EQ(json.at("findings").at(0).at("code").as_string(), "FULL_SCAN");
-  EXPECT_NE(render_markdown(review).find("### error `FULL_SCAN people/line_2`"), std::string::npos);
+  EXPECT_NE(render_markdown(review).find("### warning `FULL_SCAN people/line_2`"), std::string::npos);
   EXPECT_EQ(render_text(review, {}).find('\x1b'), std::string::npos);
   EXPECT_NE(render_text(review, {.colour = true}).find('\x1b'), std::string::npos);
 }

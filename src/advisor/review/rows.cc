@@ -85,16 +85,21 @@ class Rows {
     const bool everywhere = use_.access == Access::full_scan || use_.access == Access::token_range;
     // DISTINCT reads one row per partition.
     if (select_.distinct) return everywhere ? table_.partitions : out_.partitions;
-    if (everywhere || use_.access == Access::index) return table_.rows;
+    if (everywhere || use_.access == Access::index) return starts_empty() ? rows_then() : table_.rows;
     if (!out_.partitions) return std::nullopt;
     if (use_.access == Access::rows) return named_rows();
-    const auto each = table_.rows_per_partition();
+    const auto each = starts_empty() ? table_.rows_per_partition_after(model_.horizon_of(table_))
+                                     : table_.rows_per_partition();
     if (!each) return std::nullopt;
     // An interval has its share of the rows, whatever the periods are.
     if (statement_.span && table_.period_width())
       return each->mean * *statement_.span / *table_.period_width();
     return each->mean * *out_.partitions;
   }
+
+  // A read of a table without rows says nothing: it is estimated at the horizon.
+  bool starts_empty() const { return table_.growth && table_.rows.value_or(0) <= 0; }
+  std::optional<double> rows_then() const { return table_.rows_after(model_.horizon_of(table_)); }
 
   std::optional<double> named_rows() const {
     std::optional<double> rows = out_.partitions;
@@ -128,7 +133,7 @@ class Rows {
       if (column == nullptr || use_.access == Access::rows || bounds_again(i)) continue;
       if (select_.distinct && column->is_partition_key() && use_.access != Access::full_scan) continue;
       if (column->is_partition_key() && use_.access == Access::partitions) continue;
-      if (statement_.span && column->is_clustering() && is_time(*column)) continue;
+      if (statement_.span && column->is_clustering() && table_.is_time(*column)) continue;
       const bool checked = std::find(filters_.begin(), filters_.end(), column->name) != filters_.end();
       std::optional<double>& share = checked ? filtered : kept;
       const std::optional<double> own = selectivity(model_, table_, relation);

@@ -54,6 +54,7 @@ void count_partitions(const TableFacts& base, TableFacts& out) {
   out.p50 = out.p90 = out.p99 = out.max = std::nullopt;
   out.skew = 0;
   out.partitions = 1;
+  out.possible_partitions.reset();
   const bool one_key = base.table->partition_key_count == 1;
   for (size_t i = 0; i < out.table->partition_key_count; ++i) {
     const schema::Column& column = out.table->partition_key(i);
@@ -61,7 +62,7 @@ void count_partitions(const TableFacts& base, TableFacts& out) {
     const bool was_key = one_key && base.table->partition_key(0).name == column.name;
     if (!known.distinct && was_key) known.distinct = base.partitions;
     out.skew = std::max(out.skew, was_key ? base.skew : known.skew);
-    known.is_period = is_time(column) && (known.growth || !known.distinct);
+    known.is_period = (is_time(column) || known.ticks) && (known.growth || !known.distinct);
     if (known.distinct && out.partitions)
       *out.partitions *= *known.distinct;
     else

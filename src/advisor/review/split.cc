@@ -73,7 +73,7 @@ std::string place_advice(const SplitSituation& situation, const std::vector<Time
   onward.want = Want::newest;
   return fmt::format(
       " If reads of the oldest rows remember their position ({} > ?), they take {:.2f} partitions with a {}.",
-      time_column(*situation.table.table)->name, time_partitions(situation, times.front(), onward),
+      time_column(situation.table)->name, time_partitions(situation, times.front(), onward),
       times.front().choice.name);
 }
 
@@ -97,7 +97,7 @@ Proposal::Added hash_column(const HashBasis& basis, double modulo) {
 }
 
 void write_time_fix(const SplitSituation& situation, const TimeChoice& time, Split& split) {
-  const std::string& column = time_column(*situation.table.table)->name;
+  const std::string& column = time_column(situation.table)->name;
   const std::string width = duration_text(time.width);
   split.fix = fmt::format(
       "Split by time{}: one partition for every {} of {}{}{}. {}",
@@ -244,7 +244,10 @@ std::optional<Split> split_of_new(const ReviewModel& model, const TableFacts& ba
   facts.row_bytes += additional_bytes(base, shape);
   facts.reads = statement.rate * statement.times;
   SplitSituation situation = situation_of(model, facts);
-  if (facts.table->clustering_count == 0 || situation.bytes <= model.target.partition_bytes)
+  situation.least = least_spread(model, facts);
+  const ReviewTarget& target = model.target;
+  if (facts.table->clustering_count == 0 || (situation.bytes <= target.partition_bytes &&
+                                             situation.rate <= target.partition_rate && situation.least <= 1))
     return std::nullopt;
   situation.is_new = true;
   situation.reads.push_back(read_of_own(situation, statement));
@@ -278,6 +281,10 @@ bool propose_within_target(const ReviewModel& model, const TableFacts& base, Sha
     finding.cost = std::move(split->cost);
     proposal.partition = std::move(split->proposal.partition);
   }
+  const std::string first = missing_values(model, base, shape);
+  const std::string faults = is_split ? std::string() : shortcomings(model, base, shape, {});
+  for (const std::string& text : {first, faults})
+    if (!text.empty()) finding.caution += (finding.caution.empty() ? "" : " ") + text;
   proposal.beside = std::move(shape);
   finding.proposal = std::make_shared<const Proposal>(std::move(proposal));
   return is_split;

@@ -80,7 +80,6 @@ void read_in_time(const SplitSituation& situation, const StatementFacts& stateme
 SplitRead read_of(const SplitSituation& situation, const StatementFacts& statement) {
   using Access = plan::Explanation::Access;
   const plan::Explanation::TableUse& use = statement.explanation.uses[0];
-  const schema::Table& table = *situation.table.table;
   SplitRead read;
   if (use.partitions) read.keys = static_cast<double>(*use.partitions);
   if (!use.partitions && statement.partitions) read.keys = std::max(1.0, *statement.partitions);
@@ -91,7 +90,7 @@ SplitRead read_of(const SplitSituation& situation, const StatementFacts& stateme
   if (!by_key) {
     read.want = use.access == Access::rows ? Want::row : Want::without_key;
     read.keys = use.access == Access::rows ? read.keys : 1;
-  } else if (const schema::Column* time = time_column(table)) {
+  } else if (const schema::Column* time = time_column(situation.table)) {
     read_in_time(situation, statement, *time, read);
   } else {
     read.rows = rows_wanted(statement).value_or(0);
@@ -204,7 +203,7 @@ SplitRead read_of_own(const SplitSituation& situation, const StatementFacts& sta
   const cql::Select& select = *statement.select();
   SplitRead read;
   read.share = 1;
-  const schema::Column* time = time_column(table);
+  const schema::Column* time = time_column(situation.table);
   const bool in_time = time != nullptr && &table.clustering(0) == time;
   if (use.aggregates || use.groups || (time != nullptr && !in_time)) return read;
   const auto* limit = select.limit != nullptr ? std::get_if<cql::Literal>(&select.limit->node) : nullptr;

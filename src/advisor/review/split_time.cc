@@ -134,7 +134,7 @@ double time_partitions(const SplitSituation& situation, const TimeChoice& time, 
 
 std::vector<TimeChoice> time_choices(const SplitSituation& situation) {
   const ReviewTarget& target = situation.model.target;
-  if (time_column(*situation.table.table) == nullptr || situation.key_growth <= 0) return {};
+  if (time_column(situation.table) == nullptr || situation.key_growth <= 0) return {};
   const double modulo = least_modulo(0, 1, situation.rate, target.partition_rate);
   if (situation.bytes <= target.partition_bytes) return {};
   const double row_bytes = situation.row_bytes(modulo > 1, true);

@@ -13,8 +13,7 @@ namespace {
 using Access = plan::Explanation::Access;
 using TableUse = plan::Explanation::TableUse;
 
-constexpr double few_rows = 1000;  // a scan of so few rows is harmless
-constexpr double many_rows = 100'000;
+constexpr double few_rows = 1000;                          // a scan of so few rows is harmless
 constexpr double several = 4, many = 20, very_many = 200;  // partitions per request
 
 std::optional<double> limit_of(const cql::Select& select) {
@@ -40,6 +39,7 @@ class StatementReview {
     out.supported = !statement_.error;
     out.text = statement_.text;
     out.origin = statement_.origin;
+    out.ad_hoc = statement_.ad_hoc;
     out.goal_p50 = statement_.slo_p50;
     out.goal_p99 = statement_.slo_p99 ? statement_.slo_p99 : model_.target.latency;
     if (statement_.observed) take_observed(out);
@@ -61,7 +61,9 @@ class StatementReview {
     }
     if (statement_.error) {
       out.bound = "-";
-      unsupported();
+      if (!statement_.ad_hoc) unsupported();
+    } else if (statement_.ad_hoc) {
+      // It is listed, but causes no findings.
     } else if (statement_.select() != nullptr && table_ != nullptr) {
       scan(out);
       filtering(out);
@@ -69,7 +71,7 @@ class StatementReview {
       order(out);
       index(out);
     }
-    review_latency(statement_, table_, out, review_);
+    if (!statement_.ad_hoc) review_latency(statement_, table_, out, review_);
     review_.queries.push_back(std::move(out));
   }
 
@@ -151,6 +153,7 @@ class StatementReview {
           out.bound = "n";
           out.formula = "one per value of IN";
           out.partitions = statement_.partitions;
+          take_supply(statement_, out);
         }
         return;
       case Access::index:
@@ -211,14 +214,17 @@ class StatementReview {
       finding.evidence.push_back(
           {fmt::format("{} rows in the table", count_text(*table_->rows)), table_->origin});
     if (out.rows_read && out.rows_returned)
-      finding.evidence.push_back({fmt::format("{} rows read for {} returned", count_text(*out.rows_read),
-                                              count_text(std::max(1.0, *out.rows_returned))),
+      finding.evidence.push_back({fmt::format("{} rows read for {} returned",
+                                              count_text(std::max(*out.rows_read, *out.rows_returned)),
+                                              count_text(*out.rows_returned)),
                                   statement_.observed ? Origin::measured : Origin::estimated});
   }
 
   // Returns true if one of the columns identifies a row by itself.
   bool names_one_row(const std::vector<std::string>& columns) const {
     if (!table_->rows) return false;
+    // New rows may repeat values, and a key must tell them apart.
+    if (table_->growth) return false;
     return std::any_of(columns.begin(), columns.end(), [&](const std::string& name) {
       const schema::Column* column = table_->table->find(name);
       return column != nullptr && table_->column(*column).distinct.value_or(0) >= *table_->rows;
@@ -283,11 +289,10 @@ class StatementReview {
     if (use_->access != Access::full_scan) return;
     const std::optional<double> rows = stop_after()                               ? stop_after()
                                        : ends_with_limit() && statement_.observed ? out.rows_read
-                                                                                  : table_->rows;
+                                                                                  : rows_in_time();
     if (rows && *rows <= few_rows) return;
-    const Severity severity = rows && *rows < many_rows ? Severity::warning : Severity::error;
     Finding finding =
-        begin(Verdict::full_scan, severity,
+        begin(Verdict::full_scan, severity_of_scan(statement_, rows, out),
               use_->filters.empty() ? std::string("Reads every partition: the latency grows with the table.")
                                     : fmt::format("Reads every partition to find rows by {}.",
                                                   fmt::join(use_->filtered_columns, ", ")));
@@ -304,6 +309,13 @@ class StatementReview {
     review_.findings.push_back(std::move(finding));
   }
 
+  // The rows now or at the horizon, whichever are more.
+  std::optional<double> rows_in_time() const {
+    const bool grows = table_->growth && table_->growth_origin != Origin::measured;
+    if (!grows) return table_->rows;
+    return std::max(table_->rows.value_or(0), table_->rows_after(model_.horizon_of(*table_)));
+  }
+
   std::string key_names() const {
     std::vector<std::string> names;
     for (const std::string& name : shape_of(*table_->table).partition)
@@ -313,11 +325,11 @@ class StatementReview {
 
   void filtering(const QueryReview& out) {
     if (filters_.empty() || use_->access == Access::full_scan) return;
-    const double waste =
-        out.rows_read && out.rows_returned ? *out.rows_read / std::max(1.0, *out.rows_returned) : 10;
+    constexpr double unknown = 10;
+    const double waste = waste_of(out).value_or(unknown);
     if (out.rows_read && *out.rows_read <= few_rows && waste < 100) return;
     Finding finding = begin(
-        Verdict::allow_filtering, waste > 1000 ? Severity::error : Severity::warning,
+        Verdict::allow_filtering, severity_of_filter(waste),
         fmt::format("Rows that fail the filter on {} are read and discarded.", fmt::join(filters_, ", ")));
     add_rows(finding, out);
     add_rates(finding);
@@ -327,10 +339,11 @@ class StatementReview {
 
   void several_partitions(const QueryReview& out) {
     if (use_->access != Access::partitions && use_->access != Access::rows) return;
-    if (!out.partitions || *out.partitions < several) return;
-    const Severity severity = *out.partitions > very_many ? Severity::error
-                              : *out.partitions > many    ? Severity::warning
-                                                          : Severity::note;
+    const double read = std::max(out.partitions.value_or(0), out.partitions_p99.value_or(0));
+    if (!out.partitions || read < several) return;
+    const Severity severity = read > very_many ? Severity::error
+                              : read > many    ? Severity::warning
+                                               : Severity::note;
     if (statement_.span) {
       Finding finding = begin(Verdict::multi_partition, severity, "");
       finding.cql = select_by_key(*use_->table);
@@ -341,8 +354,15 @@ class StatementReview {
     }
     Finding finding = begin(Verdict::multi_partition, severity,
                             fmt::format("One request reads {} partitions.", count_text(*out.partitions)));
-    finding.evidence.push_back({fmt::format("{} partitions: {}", count_text(*out.partitions), out.formula),
-                                use_->partitions ? Origin::estimated : statement_.origin});
+    finding.evidence.push_back(
+        {fmt::format("{} partitions: {}", count_text(*out.partitions), out.formula),
+         use_->partitions || statement_.supply ? Origin::estimated : statement_.origin});
+    if (out.partitions_p99)
+      finding.evidence.push_back(
+          {fmt::format("a read at p50 costs {:.1f} times that of one partition, at p99 {:.1f} times",
+                       model_.cost.read(*out.partitions_p50, 0) / model_.cost.read(1, 0),
+                       model_.cost.read(*out.partitions_p99, 0) / model_.cost.read(1, 0)),
+           Origin::estimated});
     add_rates(finding);
     finding.fix =
         "Store data that is read together in one partition, or send one request per key in parallel.";

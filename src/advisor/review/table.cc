@@ -20,12 +20,18 @@ class TableReviewer {
       : model_(model), facts_(table), table_(*table.table), review_(review) {}
 
   void run() {
+    review_load();
+    review_unknown(model_, facts_, review_);
+    review_key(model_, facts_, review_);
+    review_.tables.push_back(std::move(out_));
+  }
+
+  // Size, load and spread only.
+  void review_load() {
     measure();
     growth();
     hot();
     low_cardinality();
-    review_key(model_, facts_, review_);
-    review_.tables.push_back(std::move(out_));
   }
 
  private:
@@ -46,6 +52,7 @@ class TableReviewer {
     out_.hottest_write = facts_.write_key;
     out_.origin = facts_.origin;
     if (const auto rows = facts_.rows_per_partition()) out_.now = facts_.bytes_of(*rows);
+    list_inputs();
     out_.horizon_seconds = prediction_seconds();
     out_.horizon = sizes_after(prediction_seconds());
     follow_growth();
@@ -54,15 +61,42 @@ class TableReviewer {
     spread();
   }
 
+  // The numbers that the sizes follow from.
+  void list_inputs() {
+    const auto add = [&](std::string text, Origin origin) {
+      out_.inputs.push_back({std::move(text), origin});
+    };
+    if (facts_.rows) add(fmt::format("{} rows", count_text(*facts_.rows)), facts_.origin);
+    if (facts_.rows || facts_.growth)
+      add(fmt::format("{} per row", size_text(facts_.row_bytes)),
+          facts_.origin == Origin::measured ? Origin::measured : Origin::estimated);
+    if (facts_.partitions && table_.clustering_count > 0)
+      add(fmt::format("{} partitions{}", count_text(*facts_.partitions),
+                      facts_.skew > 0 ? fmt::format(", Zipf {:.3g}", facts_.skew) : ""),
+          facts_.origin);
+    if (facts_.growth) out_.inputs.push_back(growth_evidence(facts_));
+    if (facts_.growth && !facts_.rows) add("it starts empty: rows= is not declared", Origin::estimated);
+    if (facts_.retention) add("kept for " + duration_text(*facts_.retention), Origin::declared);
+  }
+
+  // The exponent of the partitions after the largest one, if that is known apart.
+  double skew_of_others() const {
+    if (facts_.p50 && facts_.p99 && facts_.rows && facts_.partitions)
+      return zipf_of_quantiles(*facts_.rows, *facts_.partitions, {facts_.p50, facts_.p99, {}});
+    return facts_.key_skew();
+  }
+
   void spread() {
     const std::optional<double> periods = facts_.has_period() ? periods_kept() : std::nullopt;
     const std::optional<double> keys = periods ? facts_.keys() : facts_.partitions;
     if (!keys) return;
+    const auto dominant = facts_.origin == Origin::measured ? std::nullopt : facts_.dominant_share();
     SpreadInput input{.partitions = *keys,
                       .periods = periods.value_or(1),
-                      .byte_skew = facts_.key_skew(),
+                      .byte_skew = dominant ? skew_of_others() : facts_.key_skew(),
                       .read_skew = request_skew(false),
                       .write_skew = request_skew(true),
+                      .top_share = dominant.value_or(0),
                       .reads = facts_.reads,
                       .writes = facts_.writes,
                       .nodes = model_.target.nodes,
@@ -82,7 +116,7 @@ class TableReviewer {
     const std::optional<double> width = facts_.period_width();
     if (!width || !facts_.keys()) return std::nullopt;
     double kept = facts_.retention.value_or(model_.target.horizon);
-    if (facts_.rows && facts_.growth) kept = std::min(kept, *facts_.rows / *facts_.growth);
+    if (facts_.rows.value_or(0) > 0 && facts_.growth) kept = std::min(kept, *facts_.rows / *facts_.growth);
     return std::max(1.0, kept / *width);
   }
 
@@ -120,8 +154,9 @@ class TableReviewer {
     return begin_finding(facts_, verdict, severity, std::move(message));
   }
 
-  void add_split(Finding& finding) const {
-    Split split = split_partitions(model_, facts_, least_spread());
+  void add_split(Finding& finding) const { add_split(finding, least_spread_()); }
+  void add_split(Finding& finding, double least) const {
+    Split split = split_partitions(model_, facts_, least);
     finding.choices = std::move(split.choices);
     finding.fix = std::move(split.fix);
     finding.cost = std::move(split.cost);
@@ -206,7 +241,9 @@ class TableReviewer {
   double request_skew(bool writes) const {
     const double total = writes ? facts_.writes : facts_.reads;
     if (facts_.request_skew) return *facts_.request_skew;
-    if (total <= 0 || hottest(writes) == total * share_) return facts_.key_skew();
+    const bool apart = facts_.dominant_share() && facts_.skew == 0 && share_ > 0;
+    if (total <= 0 || hottest(writes) == total * share_)
+      return apart ? zipf_exponent(*facts_.keys(), share_) : facts_.key_skew();
     return zipf_exponent(*facts_.keys(), hottest(writes) / total);
   }
 
@@ -236,7 +273,7 @@ class TableReviewer {
     const double ceiling = model_.target.partition_rate;
     const double writes = hottest(true), reads = hottest(false);
     constexpr double rounding = 1 + 1e-9;
-    if (writes <= ceiling * rounding && reads <= ceiling * rounding) return;
+    if (writes <= ceiling * rounding && reads <= ceiling * rounding) return hot_by_share();
     const bool by_writes = writes > ceiling * rounding;
     Finding finding = begin(
         Verdict::hot_partition, std::max(writes, reads) > 10 * ceiling ? Severity::error : Severity::warning,
@@ -252,6 +289,53 @@ class TableReviewer {
       add_split(finding);
     } else {
       fix_hot_reads(finding, reads);
+    }
+    review_.findings.push_back(std::move(finding));
+  }
+
+  // The share of the rows at the horizon that one partition holds; 0: unknown, or partitions end in time.
+  double share_of_rows() const {
+    if (table_.clustering_count == 0 || facts_.has_period() || facts_.keys().value_or(0) < 2) return 0;
+    const double rows = facts_.rows_after(prediction_seconds());
+    if (rows * facts_.row_bytes < small_table) return 0;
+    if (const auto dominant = facts_.dominant_share(); dominant && !facts_.growth) return *dominant;
+    const auto each = facts_.rows_per_partition_after(prediction_seconds());
+    return each && rows > 0 ? each->max / rows : 0;
+  }
+
+  // One partition with most of the rows or requests: its node works alone, whatever the rates are.
+  void hot_by_share() {
+    constexpr double most = 0.5, few_requests = 10;  // per second
+    const double rows = share_of_rows();
+    const double total = facts_.reads + facts_.writes;
+    const bool counted = facts_.read_share || facts_.write_share;
+    const double requests = counted && total >= few_requests && facts_.keys().value_or(0) >= 2
+                                ? (hottest(true) + hottest(false)) / total
+                                : 0;
+    // Partitions that are merely few are LOW_CARDINALITY.
+    constexpr double uneven = 1.5;
+    if (std::max(rows, requests) < most || std::max(rows, requests) * facts_.keys().value_or(1) < uneven)
+      return;
+    const bool of_rows = rows >= requests;
+    Finding finding =
+        begin(Verdict::hot_partition, model_.target.nodes > 1 ? Severity::warning : Severity::note,
+              fmt::format("One partition {} {:.0f}% of all {}, so its replicas do most of the work.",
+                          of_rows ? "holds" : "gets", 100 * std::max(rows, requests),
+                          of_rows ? "rows" : "requests"));
+    if (facts_.keys())
+      finding.evidence.push_back(
+          {fmt::format("{} partition keys", count_text(*facts_.keys())), facts_.origin});
+    if (out_.spread)
+      finding.evidence.push_back({fmt::format("the fullest of {} nodes holds {:.1f} times the mean",
+                                              out_.spread->nodes, out_.spread->bytes),
+                                  Origin::estimated});
+    if (const Finding* split = split_already()) {
+      finding.proposal = split->proposal;
+      finding.cost = "No additional cost.";
+    } else if (of_rows) {
+      add_split(finding, std::max(least_spread_(), static_cast<double>(model_.target.nodes)));
+    } else {
+      fix_hot_reads(finding, model_.target.partition_rate * static_cast<double>(model_.target.nodes));
     }
     review_.findings.push_back(std::move(finding));
   }
@@ -282,26 +366,10 @@ class TableReviewer {
             : "");
   }
 
-  // The minimum number of partitions per existing one, so that every node gets some; 1: there are enough.
-  double least_spread() const {
-    if (table_.clustering_count == 0 || facts_.has_period() || !facts_.partitions) return 1;
-    const double partitions = *facts_.partitions;
-    const auto nodes = static_cast<double>(model_.target.nodes);
-    const bool all_boolean = [&] {
-      for (size_t i = 0; i < table_.partition_key_count; ++i)
-        if (table_.partition_key(i).type->kind() != Kind::boolean) return false;
-      return true;
-    }();
-    // A few seconds of observation do not predict the table's size.
-    const bool seen = facts_.growth_origin == Origin::measured;
-    const double bytes =
-        (seen ? facts_.rows.value_or(0) : facts_.rows_after(prediction_seconds())) * facts_.row_bytes;
-    if (bytes < small_table && !(all_boolean && !facts_.rows)) return 1;
-    return std::max(1.0, std::ceil(10 * nodes / partitions));
-  }
+  double least_spread_() const { return least_spread(model_, facts_); }
 
   void low_cardinality() {
-    if (least_spread() <= 1) return;
+    if (least_spread_() <= 1) return;
     const double partitions = *facts_.partitions;
     const auto nodes = static_cast<double>(model_.target.nodes);
     Finding finding =
@@ -327,7 +395,7 @@ class TableReviewer {
   }
 
   void fix_low_cardinality(Finding& finding) const {
-    const double wanted = least_spread();
+    const double wanted = least_spread_();
     if (const Finding* split = split_already()) {
       finding.proposal = split->proposal;
       finding.fix = "Add to the partition key another column that every query restricts. If there is none:";
@@ -356,6 +424,28 @@ class TableReviewer {
 };
 
 }  // namespace
+
+double least_spread(const ReviewModel& model, const TableFacts& facts) {
+  const schema::Table& table = *facts.table;
+  if (table.clustering_count == 0 || facts.has_period() || !facts.partitions) return 1;
+  const auto nodes = static_cast<double>(model.target.nodes);
+  bool all_boolean = true;
+  for (size_t i = 0; i < table.partition_key_count; ++i)
+    all_boolean = all_boolean && table.partition_key(i).type->kind() == Kind::boolean;
+  // A few seconds of observation do not predict the table's size.
+  const bool seen = facts.growth_origin == Origin::measured;
+  const double bytes =
+      (seen ? facts.rows.value_or(0) : facts.rows_after(model.horizon_of(facts))) * facts.row_bytes;
+  // Without rows, only the number of values counts.
+  const bool unknown = !facts.rows && !facts.growth;
+  const bool too_few = all_boolean || *facts.partitions < nodes;
+  if (bytes < small_table && !(unknown && too_few)) return 1;
+  return std::max(1.0, std::ceil(10 * nodes / *facts.partitions));
+}
+
+void review_load_and_size(const ReviewModel& model, const TableFacts& table, Review& review) {
+  TableReviewer(model, table, review).review_load();
+}
 
 void review_table(const ReviewModel& model, const TableFacts& table, Review& review) {
   TableReviewer(model, table, review).run();

@@ -83,7 +83,7 @@ std::string read_existing(const Finding& finding, const std::vector<DataPtr>& da
   if (finding.proposal == nullptr || !finding.proposal->beside)
     return finding.cql.empty() ? "it is advice for the application and has no CQL"
                                : "it changes the statement, not the tables";
-  if (!finding.fix.starts_with("Read ")) return "its table already runs for another statement";
+  if (finding.fix_kind != FixKind::existing_table) return "its table already runs for another statement";
   const Shape& shape = *finding.proposal->beside;
   for (const DataPtr& one : data) {
     const std::string keyspace = shape.keyspace.empty() ? default_keyspace : shape.keyspace;

@@ -47,6 +47,7 @@ struct Observation {
   std::vector<std::string> definitions;  // the CREATE statements of the schema, in an executable order
   std::vector<ObservedTable> tables;
   std::vector<ObservedShape> shapes;
+  std::optional<size_t> nodes;  // none: unknown
 };
 
 }  // namespace sibyl::advisor

@@ -290,5 +290,57 @@ TEST(Observation, SkewIsFitted) {
   EXPECT_EQ(zipf_exponent(1000, 1e-9), 0);
 }
 
+TEST(Observation, OneNodeHasOneReplica) {
+  Observation observation = shop();
+  observation.definitions[0] =
+      "CREATE KEYSPACE shop WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 3}";
+  EXPECT_EQ(review_of(observation).target.nodes, 3u) << "not known: the default";
+  EXPECT_TRUE(review_of(observation).target.machines_assumed);
+  observation.nodes = 1;
+  const Review one = review_of(observation);
+  EXPECT_EQ(one.target.nodes, 1u);
+  EXPECT_EQ(one.target.replicas, 1u);
+  EXPECT_FALSE(one.target.machines_assumed);
+  EXPECT_EQ(review_of(observation, "-- @target nodes=6 rf=3\n").target.nodes, 6u) << "a file decides";
+}
+
+TEST(Observation, ToolsAndLooksAtTheDataAreNotTheWorkload) {
+  Observation observation = shop();
+  const std::string scan = "SELECT * FROM shop.people WHERE city = ? ALLOW FILTERING";
+  observation.shapes = {
+      shape("SELECT * FROM shop.people WHERE id = ?", "people", 3e6), shape(scan, "people", 1),
+      shape("SELECT * FROM shop.people WHERE token(id) > ? AND token(id) <= ?", "people", 64)};
+  for (ObservedShape& one : observation.shapes) one.rows_read = one.calls * 1000;
+  const Review review = review_of(observation);
+  EXPECT_EQ(find(review, Verdict::full_scan), nullptr) << ids(review);
+  EXPECT_TRUE(review.queries.at(1).ad_hoc);
+  EXPECT_TRUE(review.queries.at(2).ad_hoc);
+  EXPECT_THAT(render_text(review, {}), HasSubstr("and 2 statements of tools, or seen once or twice"));
+  // A file makes it part of the workload.
+  observation.shapes[1].rows_read = 2e6;
+  EXPECT_NE(find(review_of(observation, "-- @query mine\n" + scan + ";\n"), Verdict::full_scan), nullptr);
+}
+
+TEST(Observation, AFinishedLoadIsNoGrowth) {
+  Observation observation = shop();
+  observation.shapes = {
+      shape("INSERT INTO shop.joins (groupname, joined, username) VALUES (?, ?, ?)", "joins", 1e6)};
+  EXPECT_GT(review_of(observation).find_table("shop.joins")->growth.back().sizes.max, 20e6);
+  observation.shapes[0].since_last = 20 * day;
+  const TableReview joins = *review_of(observation).find_table("shop.joins");
+  EXPECT_EQ(joins.growth.back().sizes.max, joins.growth.front().sizes.max);
+}
+
+TEST(Observation, AKeyWithMostRequestsIsHotByShare) {
+  Observation observation = shop();
+  observation.tables[0].reads = 100e6;
+  observation.tables[0].hottest_read = {"'u1'", 0.9};
+  observation.tables[0].hottest_write = {"'u1'", 0.9};
+  const Review review = review_of(observation);
+  const Finding* finding = find(review, Verdict::hot_partition);
+  ASSERT_NE(finding, nullptr) << ids(review);
+  EXPECT_THAT(finding->message, HasSubstr("gets 90% of all requests"));
+}
+
 }  // namespace
 }  // namespace sibyl::advisor

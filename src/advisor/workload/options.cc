@@ -10,7 +10,7 @@
 namespace sibyl::advisor {
 namespace {
 
-enum class Quantity { number, bytes, seconds, rate, skew, machines, arrival, word };
+enum class Quantity { number, bytes, seconds, rate, skew, machines, arrival, time, word };
 
 struct Meaning {
   std::string_view name;
@@ -28,7 +28,7 @@ constexpr std::array meanings = {
     Meaning{"nodes", Quantity::machines},  Meaning{"rf", Quantity::machines},
     Meaning{"vnodes", Quantity::machines}, Meaning{"skew", Quantity::skew},
     Meaning{"span", Quantity::seconds},    Meaning{"arrival", Quantity::arrival},
-    Meaning{"of", Quantity::word}};
+    Meaning{"time", Quantity::time},       Meaning{"of", Quantity::word}};
 
 struct Wording {
   bool fits;
@@ -64,6 +64,8 @@ Wording check(std::string_view name, std::string_view value) {
     }
     case Quantity::arrival:
       return {value == "regular" || value == "random", "regular or random"};
+    case Quantity::time:
+      return {ticks_of_time(value).has_value(), "s, ms, us, ns or snowflake"};
     case Quantity::word:
       break;
   }

@@ -21,8 +21,8 @@ const std::vector<std::string> target_options = {"partition", "partition_rate", 
 const std::vector<std::string> table_options = {"rows", "partitions", "fanout", "growth", "retention",
                                                 "skew", "reads",      "writes", "row",    "p50",
                                                 "p99",  "max",        "arrival"};
-const std::vector<std::string> column_options = {"distinct", "size", "skew", "fanout",
-                                                 "p50",      "p99",  "max",  "growth"};
+const std::vector<std::string> column_options = {"distinct", "size", "skew",   "fanout", "p50",
+                                                 "p99",      "max",  "growth", "time"};
 
 std::string_view trim(std::string_view text) {
   const size_t first = text.find_first_not_of(" \t\r");

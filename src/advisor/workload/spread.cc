@@ -178,8 +178,13 @@ Spread spread_over_nodes(const schema::Table& table, const SpreadInput& input) {
   const double reads = unknown ? 1 : input.reads, writes = input.writes;
   const double read_sum = zipf_sum(std::max(1.0, input.partitions), input.read_skew);
   const double write_sum = zipf_sum(std::max(1.0, input.partitions), input.write_skew);
+  const double others = zipf_sum(std::max(1.0, input.partitions), input.byte_skew) - 1;
+  const double first = input.top_share > 0 && input.top_share < 1 && others > 0
+                           ? input.top_share / (1 - input.top_share) * others
+                           : 1;
   for_each_key(input, [&](double rank, double weight, uint64_t periods) {
-    const double bytes = weight * std::pow(rank, -input.byte_skew) / static_cast<double>(periods);
+    const double bytes =
+        weight * (rank <= 1 ? first : std::pow(rank, -input.byte_skew)) / static_cast<double>(periods);
     const double requests =
         weight * (writes * std::pow(rank, -input.write_skew) / write_sum +
                   reads * std::pow(rank, -input.read_skew) / read_sum / static_cast<double>(replicas));

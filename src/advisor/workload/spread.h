@@ -23,6 +23,8 @@ struct SpreadInput {
   double periods = 1;                    // number of periods kept; requests go to the current one
   double byte_skew = 0;                  // Zipf exponent of the partition sizes
   double read_skew = 0, write_skew = 0;  // Zipf exponents of the requests
+  // If not 0: the first key's share of the bytes; the others follow `byte_skew`.
+  double top_share = 0;
   double reads = 0, writes = 0;
   size_t nodes = 3, replicas = 3, vnodes = 16;
   std::vector<bool> is_period;  // per partition key column; empty: none is a period

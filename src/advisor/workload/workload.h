@@ -194,6 +194,8 @@ std::optional<double> read_bytes(std::string_view text);
 std::optional<double> read_seconds(std::string_view text);
 std::optional<double> read_rate(std::string_view text);
 std::optional<double> read_zipf(std::string_view text);
+// The steps per second of an integer that grows with time: s, ms, us, ns or snowflake.
+std::optional<double> ticks_of_time(std::string_view text);
 
 // The candidate with the most similar spelling, or an empty string if none is close.
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);

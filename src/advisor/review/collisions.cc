@@ -1,0 +1,248 @@
+// Reports keys with fewer values than there are rows: new rows then replace old ones.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "advisor/review/fix.h"
+
+namespace sibyl::advisor {
+namespace {
+
+using types::Kind;
+
+constexpr double unlimited = std::numeric_limits<double>::infinity();
+
+bool is_unique_type(const schema::Column& column) {
+  return column.type->kind() == Kind::uuid || column.type->kind() == Kind::timeuuid;
+}
+
+// Tables whose rows are meant to be replaced.
+bool keeps_the_latest(const std::string& name) {
+  constexpr std::array words = {"latest", "last",  "current", "state",   "status", "profile", "session",
+                                "config", "cache", "lock",    "setting", "token",  "user",    "account"};
+  return std::any_of(words.begin(), words.end(),
+                     [&](const char* word) { return name.find(word) != std::string::npos; });
+}
+
+// The number of keys that the declared values allow.
+struct Capacity {
+  double values = 1;      // combinations of the columns whose values do not grow
+  double per_second = 0;  // new values of the columns that grow with time; 0: there are none
+  std::string time;       // the finest of them
+};
+
+// Values per second of a column that grows with time; 0: it does not.
+double new_values(const TableFacts& facts, const schema::Column& column) {
+  const ColumnFacts& known = facts.column(column);
+  if (known.is_period && known.growth) return *known.growth;
+  return facts.is_time(column) ? facts.ticks_per_second(column) : 0;
+}
+
+Capacity capacity_of(const TableFacts& facts, size_t columns) {
+  Capacity out;
+  for (size_t i = 0; i < columns; ++i) {
+    const schema::Column& column = facts.table->columns[i];
+    const ColumnFacts& known = facts.column(column);
+    if (const double fresh = new_values(facts, column); fresh > 0 && (known.growth || !known.distinct)) {
+      if (fresh > out.per_second) out.time = column.name;
+      out.per_second = std::max(out.per_second, fresh);
+    } else {
+      out.values *= known.distinct && !known.growth ? *known.distinct : unlimited;
+    }
+  }
+  return out;
+}
+
+class CapacityReview {
+ public:
+  CapacityReview(const ReviewModel& model, const TableFacts& table, Review& review)
+      : model_(model),
+        facts_(table),
+        table_(*table.table),
+        review_(review),
+        columns_(table_.partition_key_count + table_.clustering_count),
+        capacity_(capacity_of(table, columns_)) {}
+
+  bool run() {
+    if (table_.is_counter || table_.is_view()) return false;
+    if (std::isfinite(capacity_.values) && table_report()) return true;
+    return partition_report() || latest_report();
+  }
+
+ private:
+  // The declared growth, if it is of new rows.
+  double growth() const { return facts_.growth.value_or(0); }
+
+  double rows_then() const {
+    const double ahead = model_.horizon_of(facts_), now = facts_.rows.value_or(0);
+    const double then = now + growth() * ahead;
+    return facts_.retention ? std::min(then, std::max(now, growth() * *facts_.retention)) : then;
+  }
+
+  bool is_meant() const { return !facts_.growth_is_declared && keeps_the_latest(table_.name); }
+
+  Finding begin(Severity severity, std::string message) const {
+    Finding finding = begin_finding(facts_, Verdict::key_collision, severity, std::move(message));
+    if (facts_.growth) finding.evidence.push_back(growth_evidence(facts_));
+    return finding;
+  }
+
+  void add(Finding finding) {
+    fix_collision(facts_, table_.columns[columns_ - 1], finding);
+    review_.findings.push_back(std::move(finding));
+  }
+
+  // The whole table has more rows than keys.
+  bool table_report() {
+    constexpr double margin = 1.02;
+    if (growth() <= 0) return false;
+    if (capacity_.per_second > 0) {
+      const schema::Column& last = table_.columns[columns_ - 1];
+      // Time as the last column is reviewed by how rows arrive.
+      if (last.name == capacity_.time && last.type->kind() != Kind::date && !facts_.column(last).growth)
+        return false;
+      const double most = capacity_.values * capacity_.per_second;
+      if (growth() <= most * margin || is_meant()) return false;
+      Finding finding = begin(Severity::error,
+                              fmt::format("The key has {} new values, but there are {} new rows: most rows "
+                                          "overwrite another.",
+                                          rate_text(most), rate_text(growth())));
+      finding.evidence.push_back(
+          {fmt::format("{} has {} new values{}", capacity_.time, rate_text(capacity_.per_second),
+                       capacity_.values > 1
+                           ? fmt::format(", for each of {} other keys", count_text(capacity_.values))
+                           : ""),
+           Origin::estimated});
+      add(std::move(finding));
+      return true;
+    }
+    if (facts_.rows && *facts_.rows > capacity_.values) return false;  // reported as it is now
+    if (rows_then() <= capacity_.values * margin || is_meant()) return false;
+    if (!facts_.growth_is_declared && time_value() == nullptr) return false;
+    const double room = std::max(0.0, capacity_.values - facts_.rows.value_or(0));
+    Finding finding =
+        begin(facts_.growth_is_declared ? Severity::error : Severity::warning,
+              fmt::format("The key has {} possible values, which new rows fill within {}: then each new row "
+                          "overwrites another.",
+                          count_text(capacity_.values), duration_text(std::max(1.0, room / growth()))));
+    finding.evidence.push_back({"product of the distinct values of the key columns", facts_.origin});
+    add(std::move(finding));
+    return true;
+  }
+
+  // A partition has more rows than the clustering key has values.
+  bool partition_report() {
+    if (table_.clustering_count == 0) return false;
+    double values = 1;
+    for (size_t i = 0; i < table_.clustering_count; ++i) {
+      const ColumnFacts& known = facts_.column(table_.clustering(i));
+      if (!known.distinct || known.growth) return false;
+      values *= *known.distinct;
+    }
+    const double rows = facts_.has_period() ? 0 : rows_then() * facts_.hottest_share();
+    constexpr double margin = 1.25;
+    if (rows <= values * margin) return false;
+    const double lost = (rows - values) / std::max(1.0, rows_then());
+    if (lost < 0.01) return false;
+    Finding finding =
+        begin(lost > 0.1 ? Severity::error : Severity::warning,
+              fmt::format("The busiest partition gets {} rows, but its clustering key has {} values: rows "
+                          "overwrite each other.",
+                          count_text(rows), count_text(values)));
+    finding.evidence.push_back(
+        {fmt::format("{:.1f}% of the rows have one partition key", 100 * facts_.hottest_share()),
+         Origin::estimated});
+    add(std::move(finding));
+    return true;
+  }
+
+  // A non-key column with the time of a row.
+  const schema::Column* time_value() const {
+    for (const schema::Column& column : table_.columns)
+      if (!column.is_primary_key() && !column.is_static() && facts_.is_time(column)) return &column;
+    return nullptr;
+  }
+
+  // Each INSERT carries a time, but the key has none: only the last one of each key remains.
+  bool latest_report() {
+    constexpr double often = 1 / 86'400.0;  // per key
+    const schema::Column* time = time_value();
+    if (time == nullptr || facts_.inserts <= 0 || table_.clustering_count > 0 || is_meant()) return false;
+    const std::optional<double> keys = facts_.rows;
+    if (!keys || *keys <= 0 || facts_.inserts / *keys < often || facts_.growth_is_declared) return false;
+    if (is_unique_type(table_.partition_key(0))) return false;
+    Finding finding = begin_finding(
+        facts_, Verdict::key_collision, Severity::warning,
+        fmt::format(
+            "Each INSERT replaces the row of its key: a key keeps only the last of the rows that arrive "
+            "every {}.",
+            duration_text(*keys / facts_.inserts)));
+    finding.evidence.push_back(
+        {fmt::format("{} inserts into {} rows", rate_text(facts_.inserts), count_text(*keys)),
+         facts_.origin});
+    finding.evidence.push_back({fmt::format("{} is not part of the key", time->name), Origin::declared});
+    add(std::move(finding));
+    return true;
+  }
+
+  const ReviewModel& model_;
+  const TableFacts& facts_;
+  const schema::Table& table_;
+  Review& review_;
+  size_t columns_;
+  Capacity capacity_;
+};
+
+// The non-key column that distinguishes rows best: one with unique values, otherwise the time of the row.
+const schema::Column* own_column(const TableFacts& facts, bool& is_time) {
+  const schema::Column* time = nullptr;
+  for (const schema::Column& column : facts.table->columns) {
+    if (column.is_primary_key() || column.is_static()) continue;
+    if (is_unique_type(column) || column.name == "id" || facts.column(column).is_snowflake) return &column;
+    if (column.type->kind() == Kind::timestamp) time = &column;
+  }
+  is_time = time != nullptr;
+  return time;
+}
+
+}  // namespace
+
+void fix_collision(const TableFacts& facts, const schema::Column& last, Finding& finding) {
+  Proposal proposal;
+  if (last.type->kind() == Kind::timestamp && last.is_clustering() && !facts.column(last).growth) {
+    proposal.columns.push_back({last.name, "timeuuid", false});
+    finding.proposal = std::make_shared<const Proposal>(std::move(proposal));
+    finding.fix =
+        fmt::format("Make {} a timeuuid and write it with now(): it sorts by time and is unique.", last.name);
+    finding.cost =
+        "8 more bytes per row. toTimestamp() returns the time; use minTimeuuid() and maxTimeuuid() for "
+        "ranges.";
+    return;
+  }
+  bool is_time = false;
+  const schema::Column* own = own_column(facts, is_time);
+  std::string name = own != nullptr ? own->name : "id";
+  if (own == nullptr) {
+    while (facts.table->find(name) != nullptr) name += "_unique";
+    proposal.columns.push_back({name, "uuid", false});
+  } else if (is_time) {
+    proposal.columns.push_back({name, "timeuuid", false});
+  }
+  proposal.last = name;
+  finding.proposal = std::make_shared<const Proposal>(std::move(proposal));
+  finding.fix = fmt::format("Add {} at the end of the key{}, so that every row has a unique key.", name,
+                            is_time ? " as a timeuuid, written with now()" : "");
+  finding.cost = own != nullptr ? "The rows must be copied once." : "16 more bytes per row.";
+  if (facts.inserts > 0 || facts.growth)
+    finding.cost +=
+        " The table then keeps every row: give it a time to live, or divide its partitions by time.";
+}
+
+bool review_capacity(const ReviewModel& model, const TableFacts& table, Review& review) {
+  return CapacityReview(model, table, review).run();
+}
+
+}  // namespace sibyl::advisor

@@ -1,0 +1,245 @@
+// Judgement about models that the rules were not written for: missing numbers, declared distributions,
+// overwriting, and fixes that would have faults of their own.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include "advisor/review/test_review.h"
+
+namespace sibyl::advisor {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+const Finding& must_find(const Review& review, Verdict verdict) {
+  static const Finding none;
+  const Finding* finding = find(review, verdict);
+  EXPECT_NE(finding, nullptr) << to_string(verdict) << " not in\n" << ids(review);
+  return finding != nullptr ? *finding : none;
+}
+
+// --- Missing numbers
+
+TEST(MissingNumbers, ATableThatGrowsStartsEmpty) {
+  for (const char* rows : {"", " rows=0"}) {
+    const Review review = review_of(fmt::format(R"(
+CREATE TABLE readings (sensor int, at timeuuid, value double, PRIMARY KEY (sensor, at));
+-- @table readings growth=1000/s row=100{}
+-- @column readings.sensor distinct=100
+)",
+                                                rows));
+    const TableReview& table = review.tables.at(0);
+    ASSERT_TRUE(table.horizon.has_value()) << rows;
+    EXPECT_NEAR(table.horizon->p50, 10 * 365 * 86'400.0 * 100, 0.01 * table.horizon->p50);
+    EXPECT_EQ(table.growth.front().sizes.max, 0);
+    EXPECT_EQ(must_find(review, Verdict::partition_growth).severity, Severity::error);
+  }
+}
+
+TEST(MissingNumbers, UnknownSizesAreNotOk) {
+  const Review review = review_of(R"(
+CREATE TABLE readings (sensor int, at timeuuid, value double, PRIMARY KEY (sensor, at));
+-- @table readings growth=1000/s row=100
+)");
+  const Finding& finding = must_find(review, Verdict::unknown_size);
+  EXPECT_THAT(finding.message, HasSubstr("at least 31,536 of them")) << "3.15 TB in partitions of 100 MB";
+  EXPECT_THAT(finding.fix, HasSubstr("-- @column readings.sensor distinct=N"));
+  EXPECT_THAT(finding.fix, HasSubstr("add a period of at to the partition key"));
+  // Small tables have no large partitions, whatever their number.
+  EXPECT_EQ(
+      ids(review_of("CREATE TABLE t (k int, c uuid, PRIMARY KEY (k, c));\n-- @table t rows=1000 row=100\n")),
+      "");
+}
+
+TEST(MissingNumbers, ATableByAColumnOfUnknownValuesSaysWhatIsMissing) {
+  const auto by_status = [](const char* values) {
+    return review_of(fmt::format(R"(
+CREATE TABLE orders (id uuid PRIMARY KEY, status text, total decimal);
+-- @table orders rows=20M row=100
+{}
+SELECT * FROM orders WHERE status = 'open' ALLOW FILTERING;
+)",
+                                 values));
+  };
+  const Review unknown_review = by_status("");
+  const Finding& unknown = must_find(unknown_review, Verdict::full_scan);
+  EXPECT_THAT(unknown.fix,
+              testing::StartsWith("How many values status has is not declared: with fewer than 20"));
+  const Review few_review = by_status("-- @column orders.status distinct=5");
+  const Finding& few = must_find(few_review, Verdict::full_scan);
+  EXPECT_THAT(few.cql, HasSubstr("PRIMARY KEY ((status, hash_prefix), id)")) << "five partitions of 400 MB";
+  const Review many_review = by_status("-- @column orders.status distinct=5000");
+  const Finding& many = must_find(many_review, Verdict::full_scan);
+  EXPECT_THAT(many.cql, HasSubstr("PRIMARY KEY (status, id)"));
+  EXPECT_THAT(many.fix, Not(HasSubstr("not declared")));
+}
+
+// --- Distributions
+
+TEST(Distributions, TheLargestPartitionReachesTheSpread) {
+  const auto with = [](const char* largest) {
+    return review_of(fmt::format(R"(
+CREATE TABLE t (k int, c uuid, PRIMARY KEY (k, c));
+-- @table t rows=1M partitions=1000 row=100{}
+-- @target nodes=10 rf=1 partition=1GB
+)",
+                                 largest));
+  };
+  EXPECT_LT(with("").tables[0].spread->bytes, 1.6);
+  const Review review = with(" max=800k");
+  EXPECT_NEAR(review.tables[0].spread->bytes, 10 * (0.8 + 0.2 / 10), 0.3);
+  EXPECT_THAT(must_find(review, Verdict::hot_partition).message, HasSubstr("holds 80% of all rows"));
+  EXPECT_NEAR(review.tables[0].now->p50, 200e3 / 999 * 100, 1) << "the others share the rest";
+}
+
+TEST(Distributions, QuantilesAndGrowthTogether) {
+  const Review review = review_of(R"(
+CREATE TABLE t (k int, c timeuuid, PRIMARY KEY (k, c));
+-- @table t partitions=1000 p50=100 p99=1000 max=2000 growth=10/s row=100
+-- @target horizon=1d
+)");
+  const TableReview& table = review.tables.at(0);
+  ASSERT_TRUE(table.rows.has_value()) << "they follow from the quantiles";
+  EXPECT_GT(*table.rows, 100 * 1000);
+  ASSERT_TRUE(table.horizon.has_value());
+  EXPECT_NEAR(table.horizon->p50 / table.now->p50, 1 + 864e3 / *table.rows, 0.01) << "all grow alike";
+  const Review lone = review_of(R"(
+CREATE TABLE t (k int, c timeuuid, PRIMARY KEY (k, c));
+-- @table t p50=100 growth=1000/s row=100
+)");
+  EXPECT_FALSE(lone.tables[0].horizon.has_value()) << "among how many partitions?";
+  must_find(lone, Verdict::unknown_size);
+}
+
+TEST(Distributions, OfAnEmptyTableAreRefused) {
+  const auto refused = review_workloads(
+      {workload_of("CREATE TABLE t (k int, c int, PRIMARY KEY (k, c));\n-- @table t rows=0 max=100\n")}, {});
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_THAT(refused.error().message(), HasSubstr("test.cql:2"));
+}
+
+// --- Keys
+
+TEST(Keys, NoClusteringColumnIsRemovedFromAGrowingTable) {
+  const auto with = [](const char* numbers) {
+    return review_of(fmt::format(R"(
+CREATE TABLE t (k int, c timeuuid, v int, PRIMARY KEY (k, c));
+-- @table t row=50 {}
+)",
+                                 numbers));
+  };
+  const Review still_review = with("rows=1M partitions=1M");
+  const Finding& still = must_find(still_review, Verdict::too_unique);
+  EXPECT_THAT(still.cql, HasSubstr("PRIMARY KEY (k)"));
+  EXPECT_EQ(find(with("rows=1M partitions=1M growth=1/s"), Verdict::too_unique), nullptr);
+  const Review nearly_review = with("rows=1M partitions=950k");
+  EXPECT_EQ(must_find(nearly_review, Verdict::too_unique).cql, "") << "some have two rows";
+}
+
+TEST(Keys, ThatAreTooFewForTheRows) {
+  const auto first = [](const char* text) {
+    const Review review = review_of(text);
+    return must_find(review, Verdict::key_collision).message;
+  };
+  EXPECT_THAT(first("CREATE TABLE t (d int PRIMARY KEY, v int);\n-- @table t growth=10/s\n"
+                    "-- @column t.d distinct=1000\n"),
+              HasSubstr("The key has 1,000 possible values, which new rows fill within 1.7 minutes"));
+  EXPECT_THAT(
+      first("CREATE TABLE t (d int, day date, v int, PRIMARY KEY (d, day));\n-- @table t growth=10/s\n"
+            "-- @column t.d distinct=1000\n"),
+      HasSubstr("most rows overwrite another"));
+  EXPECT_THAT(first("CREATE TABLE t (g int, m int, PRIMARY KEY (g, m));\n-- @table t rows=10000\n"
+                    "-- @column t.g distinct=100 skew=zipf(1.5)\n-- @column t.m distinct=500\n"),
+              HasSubstr("but its clustering key has 500 values"));
+  // Replacing is the purpose of such a table.
+  EXPECT_EQ(ids(review_of("CREATE TABLE latest_values (d int PRIMARY KEY, at timestamp, v int);\n"
+                          "-- @table latest_values rows=1000\n-- @write w rate=100/s\n"
+                          "INSERT INTO latest_values (d, at, v) VALUES (?, ?, ?);")),
+            "");
+}
+
+TEST(Keys, IntegersThatGrowWithTimeAreTimes) {
+  const std::string text = R"(
+CREATE TABLE m (channel int, id bigint, body text, PRIMARY KEY (channel, id)) WITH CLUSTERING ORDER BY (id DESC);
+-- @table m growth=100/s row=100
+-- @column m.channel distinct=50
+-- @column m.id time=snowflake
+-- @query latest rate=10/s
+SELECT * FROM m WHERE channel = ? LIMIT 20;
+)";
+  const Review review = review_of(text);
+  EXPECT_THAT(must_find(review, Verdict::partition_growth).fix, HasSubstr("Split by time"));
+  EXPECT_EQ(find(review, Verdict::key_collision), nullptr) << "snowflakes are unique";
+  std::string seconds = text;
+  seconds.replace(seconds.find("time=snowflake"), 14, "time=s");
+  EXPECT_THAT(must_find(review_of(seconds), Verdict::key_collision).message, HasSubstr("of the same second"));
+}
+
+// --- Reads
+
+TEST(Filtering, FollowsTheRowsVisitedPerRow) {
+  const auto severity = [](int distinct) {
+    const Review review = review_of(fmt::format(R"(
+CREATE TABLE t (k int, c uuid, kind int, PRIMARY KEY (k, c));
+-- @table t rows=10M partitions=1000 row=50
+-- @column t.kind distinct={}
+SELECT * FROM t WHERE k = ? AND kind = ? ALLOW FILTERING;
+)",
+                                                distinct));
+    return must_find(review, Verdict::allow_filtering).severity;
+  };
+  EXPECT_EQ(severity(1), Severity::note);
+  EXPECT_EQ(severity(3), Severity::note);
+  EXPECT_EQ(severity(30), Severity::warning);
+  EXPECT_EQ(severity(5000), Severity::error);
+}
+
+TEST(TwoSteps, TheFirstQuerySuppliesTheValues) {
+  const Review review = review_of(R"(
+CREATE TABLE follows (follower uuid, followed uuid, PRIMARY KEY (follower, followed));
+CREATE TABLE posts (author uuid, at timeuuid, body text, PRIMARY KEY (author, at)) WITH CLUSTERING ORDER BY (at DESC);
+-- @table follows rows=10M partitions=100k p50=80 p99=900 max=5000
+-- @table posts rows=500k partitions=100k
+-- @group feed
+-- @query followed
+SELECT followed FROM follows WHERE follower = ?;
+-- @query posts
+SELECT * FROM posts WHERE author IN ? ORDER BY at DESC LIMIT 30;
+)");
+  const QueryReview* posts = review.find_query("posts");
+  ASSERT_NE(posts, nullptr);
+  EXPECT_EQ(posts->partitions, 100);
+  EXPECT_EQ(posts->partitions_p50, 80);
+  EXPECT_EQ(posts->partitions_p99, 900);
+  EXPECT_THAT(posts->formula, HasSubstr("one per row of followed"));
+  for (const Finding& finding : review.findings)
+    if (finding.query == "posts" && finding.verdict == Verdict::multi_partition) {
+      EXPECT_EQ(finding.severity, Severity::error) << "900 partitions at p99";
+    }
+  std::string cql;
+  for (const Finding& finding : review.findings)
+    if (finding.query == "feed") cql = finding.cql;
+  EXPECT_THAT(cql, HasSubstr("PRIMARY KEY (follower, at")) << "rows come in the order that posts asks for";
+  EXPECT_THAT(cql, HasSubstr("CLUSTERING ORDER BY (at DESC"));
+}
+
+// --- Fixes
+
+TEST(Fixes, ThatWouldHaveFaultsSaySo) {
+  // All writes would go to the few partitions of the new table, and no hash can spread so many.
+  const Review review = review_of(R"(
+CREATE TABLE t (k uuid PRIMARY KEY, kind text, v int);
+-- @table t rows=1M row=50 writes=900/s
+-- @column t.kind distinct=2
+-- @target partition_rate=100/s
+SELECT * FROM t WHERE kind = ? ALLOW FILTERING;
+)");
+  const Finding& finding = must_find(review, Verdict::full_scan);
+  EXPECT_THAT(finding.cql, HasSubstr("hash_prefix")) << "450 writes a second to each kind";
+  EXPECT_EQ(finding.fix_kind, FixKind::new_table);
+}
+
+}  // namespace
+}  // namespace sibyl::advisor
