@@ -42,6 +42,7 @@ void print(const std::string& text) {
 std::string render(const advisor::Review& review, const std::string& format) {
   if (format == "json") return advisor::render_json(review);
   if (format == "markdown") return advisor::render_markdown(review);
+  if (format == "html") return advisor::render_html(review);
   advisor::RenderOptions options;
   const bool terminal = isatty(STDOUT_FILENO) != 0;
   const char* no_colour = std::getenv("NO_COLOR");
@@ -135,8 +136,8 @@ void add_review_options(CLI::App& advise) {
   auto arguments = std::make_shared<ReviewArguments>();
   advise.add_option("files", arguments->files,
                     "Definitions and queries with their statistics (docs/advisor-format.md)");
-  advise.add_option("--format", arguments->format, "text, markdown or json")
-      ->check(CLI::IsMember({"text", "markdown", "json"}));
+  advise.add_option("--format", arguments->format, "text, markdown, html or json")
+      ->check(CLI::IsMember({"text", "markdown", "html", "json"}));
   advise
       .add_option("--fail-on", arguments->fail_on,
                   "Exit with status 3 if a finding is at least this severe: error, warning, note, or never")

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "advisor/report/verdicts.h"
 #include "advisor/review/review_model.h"
 
 namespace sibyl::advisor {
@@ -58,6 +59,7 @@ class TextReport {
   std::string write() {
     for (const TableReview& table : review_.tables) names_ = std::max(names_, letters(table.name));
     headline();
+    verdicts();
     queries();
     sizes();
     spread();
@@ -85,26 +87,57 @@ class TextReport {
   void title(const std::string& text) { out_ += "\n" + paint("1", text) + "\n"; }
 
   void headline() {
-    size_t counts[3] = {};
-    for (const Finding& finding : review_.findings)
-      if (!finding.accepted) ++counts[static_cast<size_t>(finding.severity)];
     const size_t tables = review_.tables.size(), queries = review_.queries.size();
-    const std::string scope =
-        fmt::format("{} table{}, {} statement{}, {} nodes x {} replicas", tables, tables == 1 ? "" : "s",
-                    queries, queries == 1 ? "" : "s", review_.target.nodes, review_.target.replicas) +
-        (review_.source.empty() ? "" : ", as observed in " + review_.source);
-    if (counts[0] + counts[1] + counts[2] == 0) {
+    const std::string scope = fmt::format("{} table{}, {} statement{}, {} node{} x {} replica{}", tables,
+                                          tables == 1 ? "" : "s", queries, queries == 1 ? "" : "s",
+                                          review_.target.nodes, review_.target.nodes == 1 ? "" : "s",
+                                          review_.target.replicas, review_.target.replicas == 1 ? "" : "s") +
+                              (review_.source.empty() ? "" : ", as observed in " + review_.source);
+    const size_t unknown = unknown_sizes(review_);
+    if (const std::optional<Severity> worst = review_.worst()) {
+      out_ += paint(*worst, summary_of(review_)) + "  " + scope + "\n";
+    } else if (unknown == 0) {
       out_ += paint("1;32", "OK") + "  " + scope + ": no findings\n";
-      return;
+    } else {
+      out_ +=
+          fmt::format("{}  {}: no findings, but the sizes of {} are unknown\n", paint("1;36", "incomplete"),
+                      scope, unknown == 1 ? std::string("a table") : fmt::format("{} tables", unknown));
     }
-    const Severity worst = *review_.worst();
-    std::vector<std::string> parts;
-    for (const Severity severity : {Severity::error, Severity::warning, Severity::note}) {
-      const size_t count = counts[static_cast<size_t>(severity)];
-      if (count > 0)
-        parts.push_back(fmt::format("{} {}{}", count, to_string(severity), count == 1 ? "" : "s"));
+  }
+
+  // One line per table and statement, the worst first.
+  void verdicts() {
+    const std::vector<VerdictLine> lines = verdict_lines(review_);
+    size_t widest = 0;
+    for (const VerdictLine& line : lines) widest = std::max(widest, letters(title_of(line)));
+    out_ += lines.empty() ? "" : "\n";
+    for (const VerdictLine& line : lines) {
+      const std::string code = line.code.empty() ? "" : line.code + "  ";
+      const std::string more = line.others > 0 ? fmt::format("  +{} more", line.others) : std::string();
+      const size_t used = 6 + widest + letters(code) + letters(more);
+      const size_t width = std::max<size_t>(options_.width, 40);
+      std::string text = clean(line.text);
+      if (letters(text) + used > width) text = cut(text, width > used + 20 ? width - used : 20);
+      const bool unknown = line.state == VerdictLine::State::unknown;
+      const std::string mark = line.severity ? mark_of(line.severity) : unknown ? "?" : mark_of(std::nullopt);
+      out_ +=
+          fmt::format("{}  {}  {}{}{}\n", mark, paint("1", padded(title_of(line), widest)), code, text, more);
     }
-    out_ += paint(worst, fmt::format("{}", fmt::join(parts, ", "))) + "  " + scope + "\n";
+  }
+
+  static std::string title_of(const VerdictLine& line) {
+    return line.is_table ? line.name : line.table.empty() ? line.name : line.table + " / " + line.name;
+  }
+
+  // The first letters, with a mark for those that are missing.
+  static std::string cut(const std::string& text, size_t letters) {
+    std::string out;
+    size_t count = 0;
+    for (const char c : text) {
+      if ((c & 0xC0) != 0x80 && ++count > letters - 1) return out + "…";
+      out += c;
+    }
+    return out;
   }
 
   // A mark before each statement: fine, or the severity of its worst finding.
@@ -114,6 +147,10 @@ class TextReport {
       if (finding.accepted || finding.query != query || finding.table != table) continue;
       if (!worst || finding.severity > *worst) worst = finding.severity;
     }
+    return mark_of(worst);
+  }
+
+  std::string mark_of(const std::optional<Severity>& worst) const {
     if (!worst) return paint("32", "✓");
     return paint(*worst, *worst == Severity::error ? "✗" : *worst == Severity::warning ? "!" : "·");
   }
@@ -138,12 +175,15 @@ class TextReport {
     if (review_.queries.empty()) return;
     out_ += "\n";
     row({" ", "statement", "table", "partitions", "rows read", "per row", "rate"});
+    size_t apart = 0;
     for (const QueryReview& query : review_.queries) {
+      if (query.ad_hoc) {
+        ++apart;
+        continue;
+      }
       const std::string bound =
           query.bound == "n" && query.partitions ? "n=" + count_text(*query.partitions) : query.bound;
-      const std::string ratio = query.rows_read && query.rows_returned
-                                    ? count_text(*query.rows_read / std::max(1.0, *query.rows_returned))
-                                    : "";
+      const std::string ratio = query.rows_per_row() ? count_text(*query.rows_per_row()) : "";
       row({sign(query.table, query.name), query.name, query.table, bound,
            query.write ? "writes" : number(query.rows_read), ratio,
            query.rate > 0 ? rate_text(query.rate) : ""});
@@ -155,6 +195,10 @@ class TextReport {
       row({sign(table, group.name), group.name, "(together)", number(group.partitions), "", "", ""});
     }
     print_rows();
+    if (apart > 0)
+      out_ += paint("2", fmt::format("   and {} statement{} of tools, or seen once or twice: not reviewed",
+                                     apart, apart == 1 ? "" : "s")) +
+              "\n";
   }
 
   // On a logarithmic scale from 1 kB, on which the target is marked.
@@ -200,7 +244,16 @@ class TextReport {
                       ? fmt::format("  above the target in {}", duration_text(*table.days_to_target * 86'400))
                       : std::string("  above the target now"));
       out_ += "\n";
+      inputs(table);
     }
+  }
+
+  // The numbers that the sizes follow from.
+  void inputs(const TableReview& table) {
+    if (table.inputs.empty() || table.growth.empty()) return;
+    std::vector<std::string> parts;
+    for (const Evidence& input : table.inputs) parts.push_back(input.text);
+    out_ += paint("2", fmt::format("  {}  from {}", padded("", names_), fmt::join(parts, ", "))) + "\n";
   }
 
   // One character per node, as high as its share; half the height is the mean.

@@ -2,6 +2,7 @@
 #include <boost/json.hpp>
 
 #include "advisor/report/measurement_json.h"
+#include "advisor/report/verdicts.h"
 #include "advisor/review/review_model.h"
 
 namespace sibyl::advisor {
@@ -79,11 +80,14 @@ json::object query_json(const QueryReview& query) {
           {"exact", query.exact},
           {"formula", query.formula},
           {"partitions", maybe(query.partitions)},
+          {"partitions_p50", maybe(query.partitions_p50)},
+          {"partitions_p99", maybe(query.partitions_p99)},
           {"rows_read", maybe(query.rows_read)},
           {"rows_returned", maybe(query.rows_returned)},
           {"rate", query.rate},
           {"times", query.times},
           {"origin", to_string(query.origin)},
+          {"ad_hoc", query.ad_hoc},
           {"calls", maybe(query.calls)},
           {"partitions_max", maybe(query.partitions_max)},
           {"latency_p50", maybe(query.latency_p50)},
@@ -112,6 +116,13 @@ json::array growth_json(const std::vector<GrowthPoint>& points) {
   return out;
 }
 
+json::array evidence_json(const std::vector<Evidence>& items) {
+  json::array out;
+  for (const Evidence& one : items)
+    out.push_back(json::object{{"text", one.text}, {"origin", to_string(one.origin)}});
+  return out;
+}
+
 json::object table_json(const TableReview& table) {
   return {{"name", table.name},
           {"view_of", table.view_of},
@@ -120,6 +131,7 @@ json::object table_json(const TableReview& table) {
           {"partitions", maybe(table.partitions)},
           {"bytes", maybe(table.bytes)},
           {"row_bytes", table.row_bytes},
+          {"inputs", evidence_json(table.inputs)},
           {"now", sizes_json(table.now)},
           {"horizon", sizes_json(table.horizon)},
           {"horizon_seconds", table.horizon_seconds},
@@ -140,11 +152,12 @@ json::object table_json(const TableReview& table) {
 std::string render_json(const Review& review, const Measurement* measurement) {
   json::object object;
   const std::optional<Severity> worst = review.worst();
-  object["verdict"] = worst ? to_string(*worst) : "OK";
+  object["verdict"] = worst ? to_string(*worst) : unknown_sizes(review) > 0 ? "incomplete" : "OK";
   object["target"] = json::object{{"partition_bytes", review.target.partition_bytes},
                                   {"partition_rate", review.target.partition_rate},
                                   {"nodes", review.target.nodes},
                                   {"replicas", review.target.replicas},
+                                  {"machines_assumed", review.target.machines_assumed},
                                   {"vnodes", review.target.vnodes},
                                   {"horizon_seconds", review.target.horizon},
                                   {"latency", maybe(review.target.latency)}};

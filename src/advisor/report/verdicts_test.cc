@@ -1,0 +1,79 @@
+#include "advisor/report/verdicts.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "advisor/review/test_review.h"
+
+namespace sibyl::advisor {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* mixed = R"(
+CREATE TABLE people (id uuid PRIMARY KEY, city text);
+CREATE TABLE notes (owner uuid, id timeuuid, PRIMARY KEY (owner, id));
+CREATE TABLE small (k int, c int, PRIMARY KEY (k, c));
+-- @table people rows=5M
+-- @table small rows=100 partitions=10
+-- @query by_id rate=5/s
+SELECT * FROM people WHERE id = ?;
+-- @query by_city
+SELECT * FROM people WHERE city = ? ALLOW FILTERING;
+)";
+
+TEST(Verdicts, OneLineEachTheWorstFirst) {
+  const std::vector<VerdictLine> lines = verdict_lines(review_of(mixed));
+  ASSERT_EQ(lines.size(), 5u);
+  EXPECT_EQ(lines[0].name, "by_city");
+  EXPECT_EQ(lines[0].code, "FULL_SCAN");
+  EXPECT_EQ(lines[0].severity, Severity::error);
+  EXPECT_EQ(lines[1].name, "notes");
+  EXPECT_EQ(lines[1].state, VerdictLine::State::unknown);
+  EXPECT_THAT(lines[1].text, HasSubstr("sizes unknown: declare -- @table notes"));
+  EXPECT_EQ(lines[4].text, "reads 1 row of 1 partition, 5/s");
+}
+
+TEST(Verdicts, WithoutSizesTheReportIsNotOk) {
+  const std::string unknown = "CREATE TABLE notes (owner uuid, id timeuuid, PRIMARY KEY (owner, id));\n";
+  EXPECT_TRUE(render_text(review_of(unknown), {}).starts_with("incomplete"));
+  EXPECT_THAT(render_json(review_of(unknown)), HasSubstr("\"verdict\":\"incomplete\""));
+  const std::string known = unknown + "-- @table notes rows=1M partitions=1000\n";
+  EXPECT_TRUE(render_text(review_of(known), {}).starts_with("OK"));
+}
+
+TEST(Verdicts, RatiosAreAtLeastOne) {
+  QueryReview query;
+  query.rows_read = 0.2;
+  query.rows_returned = 0.9;
+  EXPECT_EQ(query.rows_per_row(), 1);
+  query.rows_read = 500;
+  query.rows_returned = 5;
+  EXPECT_EQ(query.rows_per_row(), 100);
+  query.write = true;
+  EXPECT_FALSE(query.rows_per_row().has_value());
+}
+
+TEST(HtmlReport, IsOneSelfContainedPage) {
+  const std::string page = render_html(review_of(mixed));
+  EXPECT_TRUE(page.starts_with("<!DOCTYPE html>"));
+  for (const char* part : {"prefers-color-scheme:dark", "Growth of partitions", "Spread over the nodes",
+                           "<details open>", "FULL_SCAN", "CREATE TABLE people_by_city"})
+    EXPECT_THAT(page, HasSubstr(part));
+  for (const char* part : {"<script", "src=", "http://", "https://", "@import"}) {
+    // The name space of SVG is the only address.
+    std::string rest = page;
+    for (const std::string space = "http://www.w3.org/2000/svg"; rest.find(space) != std::string::npos;)
+      rest.erase(rest.find(space), space.size());
+    EXPECT_EQ(rest.find(part), std::string::npos) << part;
+  }
+}
+
+TEST(HtmlReport, EscapesNames) {
+  const std::string page = render_html(review_of("CREATE TABLE t (k int PRIMARY KEY, \"a<b>&\" int);\n"));
+  EXPECT_THAT(page, HasSubstr("a&lt;b&gt;&amp;"));
+  EXPECT_EQ(page.find("a<b>"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace sibyl::advisor
