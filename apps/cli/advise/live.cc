@@ -85,6 +85,7 @@ class Observer {
     }
     SIBYL_TRY(read_hot_partitions());
     SIBYL_TRY(read_shapes());
+    read_nodes();
     return std::move(out_);
   }
 
@@ -135,6 +136,14 @@ class Observer {
           out_.definitions.push_back(piece.text);
     }
     return {};
+  }
+
+  // This node and its peers. A database that does not know its peers has none.
+  void read_nodes() {
+    size_t peers = 0;
+    const base::Status read = each("SELECT peer FROM system.peers", [&](const Row&) { ++peers; });
+    if (!read) peers = 0;
+    out_.nodes = 1 + peers;
   }
 
   // Returns false if the server keeps no statistics, like Cassandra.
