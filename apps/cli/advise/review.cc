@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 
+#include "advisor/report/review_html.h"
 #include "advisor/review/review.h"
 #include "base/file.h"
 #include "cli/advise/diagrams.h"

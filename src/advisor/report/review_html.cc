@@ -1,4 +1,6 @@
 // Renders a review as one HTML page without scripts or external files, for light and dark screens.
+#include "advisor/report/review_html.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "advisor/report/review_html.h"
 #include "advisor/review/test_review.h"
 
 namespace sibyl::advisor {

@@ -126,23 +126,10 @@ const schema::Table* table_of(const ReviewModel& model, const StatementFacts& st
 const schema::Column* time_column(const TableFacts& facts);
 const schema::Column* time_column(const schema::Table& table);  // by its type alone
 
-// The minimum number of partitions per existing one, so that every node gets some; 1: there are enough.
-double least_spread(const ReviewModel& model, const TableFacts& table);
-
-// The findings that the table `shape`, with the columns that split it, would get by its size and load; empty
-// if there are none. The result names the table: "orders_by_day would itself get …".
-std::string shortcomings(const ReviewModel& model, const TableFacts& base, Shape shape,
-                         const std::vector<Proposal::Added>& added);
-// What must be known before the additional table is created; empty if nothing is missing.
-std::string missing_values(const ReviewModel& model, const TableFacts& base, const Shape& shape);
-
 // Statistics of the table `shape`, which holds the rows and values of `base`.
 TableFacts facts_of(const TableFacts& base, const Shape& shape);
 // Bytes by which rows of `shape` are longer than rows of `base`; at least 0.
 double additional_bytes(const TableFacts& base, const Shape& shape);
-
-// Makes every row's key unique: `last` is the key's last column.
-void fix_collision(const TableFacts& facts, const schema::Column& last, Finding& finding);
 
 // The result of split_partitions(), which compares ways to split partitions that are too large or too hot:
 //

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "advisor/review/fix.h"
+#include "advisor/review/judgement/collisions.h"
 
 namespace sibyl::advisor {
 namespace {

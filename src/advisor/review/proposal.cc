@@ -7,6 +7,7 @@
 
 #include "advisor/review/dependents.h"
 #include "advisor/review/fix.h"
+#include "advisor/review/judgement/held.h"
 #include "types/print.h"
 
 namespace sibyl::advisor {

@@ -83,7 +83,7 @@ class Maker {
   }
 
   void queries() {
-    using Query = RandomQuery::Kind;
+    using Query = SimulatedQuery::Kind;
     model_.queries.push_back({"point", Query::point});
     if (!model_.clustering.empty() && chance(0.5)) model_.queries.push_back({"whole", Query::partition});
     if (!model_.clustering.empty() && model_.clustering[0].is_time() && chance(0.6))
@@ -132,20 +132,20 @@ std::string equal(const std::vector<RandomColumn>& columns) {
   return out;
 }
 
-std::string select_of(const RandomModel& model, const RandomQuery& query) {
+std::string select_of(const RandomModel& model, const SimulatedQuery& query) {
   const std::string from = "SELECT * FROM t WHERE ", key = equal(model.partition);
   switch (query.kind) {
-    case RandomQuery::Kind::point:
+    case SimulatedQuery::Kind::point:
       return from + key + (model.clustering.empty() ? "" : " AND " + equal(model.clustering));
-    case RandomQuery::Kind::partition:
+    case SimulatedQuery::Kind::partition:
       return from + key;
-    case RandomQuery::Kind::newest:
+    case SimulatedQuery::Kind::newest:
       return fmt::format("{}{} ORDER BY {} DESC LIMIT {}", from, key, model.clustering[0].name, query.number);
-    case RandomQuery::Kind::filter:
+    case SimulatedQuery::Kind::filter:
       return from + key + " AND kind = ? ALLOW FILTERING";
-    case RandomQuery::Kind::scan:
+    case SimulatedQuery::Kind::scan:
       return from + "kind = ? ALLOW FILTERING";
-    case RandomQuery::Kind::several:
+    case SimulatedQuery::Kind::several:
       break;
   }
   std::string values;
@@ -213,7 +213,7 @@ class Simulation {
     rates();
     spread();
     choose_targets();
-    for (const RandomQuery& query : model_.queries) execute(query);
+    for (const SimulatedQuery& query : model_.queries) execute(query);
     return std::move(truth_);
   }
 
@@ -353,7 +353,7 @@ class Simulation {
   }
 
   // Executes the query for random partitions, as of now.
-  void execute(const RandomQuery& query) {
+  void execute(const SimulatedQuery& query) {
     std::map<Key, std::vector<const RandomRow*>> partitions;
     for (const auto& [key, row] : stored_)
       if (is_kept(row, 0)) partitions[key_of(row, model_.partition)].push_back(&row);
@@ -367,12 +367,12 @@ class Simulation {
     out.visited /= times;
     out.returned /= times;
     out.reversed =
-        query.kind == RandomQuery::Kind::newest && !(model_.descending && model_.clustering.size() == 1);
+        query.kind == SimulatedQuery::Kind::newest && !(model_.descending && model_.clustering.size() == 1);
   }
 
-  void execute_once(const RandomQuery& query, const std::vector<const std::vector<const RandomRow*>*>& all,
+  void execute_once(const SimulatedQuery& query, const std::vector<const std::vector<const RandomRow*>*>& all,
                     size_t start, Truth::Read& out) {
-    using Query = RandomQuery::Kind;
+    using Query = SimulatedQuery::Kind;
     const auto kind = static_cast<int64_t>(uniform() * model_.kinds);
     const bool filters = query.kind == Query::filter || query.kind == Query::scan;
     const size_t count = query.kind == Query::scan      ? all.size()
@@ -418,7 +418,7 @@ std::string RandomModel::text() const {
   out += ";\n" + statistics_of(*this);
   out += fmt::format("-- @target partition={}B partition_rate={}/s nodes={} rf={} horizon={}s\n\n",
                      std::ceil(target_bytes), target_rate, nodes, replicas, horizon);
-  for (const RandomQuery& query : queries)
+  for (const SimulatedQuery& query : queries)
     out += fmt::format("-- @query {}\n{};\n\n", query.name, select_of(*this, query));
   return out;
 }

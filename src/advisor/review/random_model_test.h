@@ -25,7 +25,7 @@ struct RandomColumn {
   }
 };
 
-struct RandomQuery {
+struct SimulatedQuery {
   enum class Kind { point, partition, newest, filter, scan, several };
   std::string name;
   Kind kind = Kind::point;
@@ -43,7 +43,7 @@ struct RandomModel {
   double kinds = 10;               // distinct values of the column that queries filter by
   double target_bytes = 0, target_rate = 0;
   size_t nodes = 3, replicas = 1;
-  std::vector<RandomQuery> queries;
+  std::vector<SimulatedQuery> queries;
 
   bool has_period() const;
   std::string text() const;  // the workload file

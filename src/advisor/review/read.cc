@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "advisor/review/judgement/supply.h"
 #include "advisor/review/review_model.h"
 #include "cql/parser.h"
 #include "cql/printer.h"

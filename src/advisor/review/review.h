@@ -224,8 +224,6 @@ struct RenderOptions {
 };
 std::string render_text(const Review& review, const RenderOptions& options);
 std::string render_markdown(const Review& review);
-// One self-contained page: verdicts, charts, diagrams and details.
-std::string render_html(const Review& review);
 // The JSON members are described in docs/advisor-json.md. If a measurement is given, the document contains
 // the review and the measurement.
 struct Measurement;

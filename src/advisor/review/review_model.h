@@ -198,14 +198,6 @@ std::string shape_name(const cql::Statement& statement);
 void review_statement(const ReviewModel& model, const StatementFacts& statement, Review& review);
 void review_group(const ReviewModel& model, const std::string& group, Review& review);
 void review_table(const ReviewModel& model, const TableFacts& table, Review& review);
-// Finds the statements that supply the values of `IN ?`.
-void find_supplies(ReviewModel& model);
-
-// Reports sizes that cannot be estimated although the table grows.
-void review_unknown(const ReviewModel& model, const TableFacts& table, Review& review);
-// Reports keys that cannot hold the declared rows. Returns true if it does.
-bool review_capacity(const ReviewModel& model, const TableFacts& table, Review& review);
-void review_load_and_size(const ReviewModel& model, const TableFacts& table, Review& review);
 void review_key(const ReviewModel& model, const TableFacts& table, Review& review);
 void review_mixed(const MixedTable& mixed, Review& review);
 void review_queue(const ReviewModel& model, const TableFacts& table, Review& review);

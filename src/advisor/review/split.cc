@@ -5,7 +5,10 @@
 #include <cmath>
 
 #include "advisor/review/buckets.h"
+#include "advisor/review/judgement/held.h"
+#include "advisor/review/judgement/unknown.h"
 #include "advisor/review/split.h"
+#include "advisor/review/table.h"
 
 namespace sibyl::advisor {
 namespace {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "advisor/review/judgement/severity.h"
+#include "advisor/review/judgement/supply.h"
 #include "advisor/review/statement.h"
 #include "types/print.h"
 

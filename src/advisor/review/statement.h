@@ -13,16 +13,6 @@ namespace sibyl::advisor {
 void estimate_rows(const ReviewModel& model, const StatementFacts& statement, const TableFacts& table,
                    const std::vector<std::string>& filters, QueryReview& out);
 
-// Rows or partitions visited for each row returned; none: unknown.
-std::optional<double> waste_of(const QueryReview& query);
-// By the rows visited for each row returned. `rows`: of the table, now or at the horizon.
-Severity severity_of_filter(double waste);
-Severity severity_of_scan(const StatementFacts& statement, const std::optional<double>& rows,
-                          const QueryReview& query);
-
-// Sets the number of partitions of a statement whose values another one supplies.
-void take_supply(const StatementFacts& statement, QueryReview& out);
-
 // Sets the bound of a statement that runs once for each period of an interval, as a formula in the width.
 // REQUIRES: the statement has a span, and the table's key contains a period.
 void bound_of_span(const StatementFacts& statement, const TableFacts& table, QueryReview& out);

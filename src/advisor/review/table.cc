@@ -1,10 +1,13 @@
 // Reviews the size, the load and the spread of partitions.
+#include "advisor/review/table.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "advisor/review/fix.h"
+#include "advisor/review/judgement/unknown.h"
 
 namespace sibyl::advisor {
 namespace {

@@ -176,42 +176,42 @@ class Judge {
 
   void reads() {
     if (!fits() || model_.rows <= 0 || !model_.declares_rows || model_.has_period()) return;
-    for (const RandomQuery& query : model_.queries) {
+    for (const SimulatedQuery& query : model_.queries) {
       const auto truth = truth_.reads.find(query.name);
       const QueryReview* estimate = review_.find_query(query.name);
       if (truth == truth_.reads.end() || estimate == nullptr) continue;
       partitions_read(query, truth->second, *estimate);
-      if (query.kind == RandomQuery::Kind::newest)
+      if (query.kind == SimulatedQuery::Kind::newest)
         verdict("order", truth->second.reversed, has(Verdict::order_mismatch, Severity::note, query.name),
                 query.name);
       waste(query, truth->second);
     }
   }
 
-  void partitions_read(const RandomQuery& query, const Truth::Read& truth, const QueryReview& estimate) {
+  void partitions_read(const SimulatedQuery& query, const Truth::Read& truth, const QueryReview& estimate) {
     if (!estimate.partitions) {
-      if (query.kind != RandomQuery::Kind::scan)
+      if (query.kind != SimulatedQuery::Kind::scan)
         verdict("partitions read", true, false, query.name + " is unknown");
       return;
     }
-    const bool scan = query.kind == RandomQuery::Kind::scan;
+    const bool scan = query.kind == SimulatedQuery::Kind::scan;
     // Declared keys may have no rows yet.
     if (!scan || truth_.now.mean > 5)
       figure("partitions read", *estimate.partitions, truth.partitions, scan ? 0.3 : 0, 0.01);
     const bool uneven = model_.dominant || model_.partition[0].zipf > 0;
-    if (!estimate.rows_read || uneven || query.kind == RandomQuery::Kind::several || truth_.now.mean < 5)
+    if (!estimate.rows_read || uneven || query.kind == SimulatedQuery::Kind::several || truth_.now.mean < 5)
       return;
     figure("rows read", *estimate.rows_read, truth.visited, 0.35, 2 + 2 * std::sqrt(truth.visited));
   }
 
-  void waste(const RandomQuery& query, const Truth::Read& truth) {
-    if (query.kind != RandomQuery::Kind::filter && query.kind != RandomQuery::Kind::scan) return;
+  void waste(const SimulatedQuery& query, const Truth::Read& truth) {
+    if (query.kind != SimulatedQuery::Kind::filter && query.kind != SimulatedQuery::Kind::scan) return;
     const Verdict wanted =
-        query.kind == RandomQuery::Kind::filter ? Verdict::allow_filtering : Verdict::full_scan;
+        query.kind == SimulatedQuery::Kind::filter ? Verdict::allow_filtering : Verdict::full_scan;
     const double waste = truth.visited / std::max(0.5, truth.returned);
     std::optional<bool> fault;
     if (truth.visited > 1500 && waste > 40) fault = true;
-    if (waste < 3 && query.kind == RandomQuery::Kind::filter) fault = false;
+    if (waste < 3 && query.kind == SimulatedQuery::Kind::filter) fault = false;
     verdict("filtering", fault, has(wanted, Severity::warning, query.name),
             fmt::format("{}: {} rows visited for {}", query.name, truth.visited, truth.returned));
     std::optional<bool> error;

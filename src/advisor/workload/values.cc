@@ -100,14 +100,6 @@ std::optional<double> read_zipf(std::string_view text) {
   return read_number(text.substr(5, text.size() - 6));
 }
 
-std::optional<double> ticks_of_time(std::string_view text) {
-  constexpr std::array units = {Unit{"s", 1}, Unit{"ms", 1e3}, Unit{"us", 1e6}, Unit{"ns", 1e9},
-                                Unit{"snowflake", 1e3}};
-  for (const Unit& unit : units)
-    if (unit.name == text) return unit.factor;
-  return std::nullopt;
-}
-
 const Option* find_option(const Options& options, std::string_view name) {
   for (const Option& option : options) {
     if (option.name == name) return &option;

@@ -195,7 +195,13 @@ std::optional<double> read_seconds(std::string_view text);
 std::optional<double> read_rate(std::string_view text);
 std::optional<double> read_zipf(std::string_view text);
 // The steps per second of an integer that grows with time: s, ms, us, ns or snowflake.
-std::optional<double> ticks_of_time(std::string_view text);
+inline std::optional<double> ticks_of_time(std::string_view text) {
+  if (text == "s") return 1;
+  if (text == "ms" || text == "snowflake") return 1e3;
+  if (text == "us") return 1e6;
+  if (text == "ns") return 1e9;
+  return std::nullopt;
+}
 
 // The candidate with the most similar spelling, or an empty string if none is close.
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);

@@ -1,9 +1,11 @@
 // Holds proposed tables to the rules for existing ones.
+#include "advisor/review/judgement/held.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "advisor/review/fix.h"
+#include "advisor/review/table.h"
 
 namespace sibyl::advisor {
 namespace {

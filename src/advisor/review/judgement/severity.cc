@@ -1,7 +1,7 @@
 // How severe it is to read rows that are not returned.
-#include <algorithm>
+#include "advisor/review/judgement/severity.h"
 
-#include "advisor/review/statement.h"
+#include <algorithm>
 
 namespace sibyl::advisor {
 namespace {

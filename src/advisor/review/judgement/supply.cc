@@ -1,9 +1,9 @@
 // Queries in two steps: the values of `IN ?` are the rows that another statement returns.
+#include "advisor/review/judgement/supply.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
-
-#include "advisor/review/statement.h"
 
 namespace sibyl::advisor {
 namespace {

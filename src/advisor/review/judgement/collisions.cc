@@ -1,12 +1,12 @@
 // Reports keys with fewer values than there are rows: new rows then replace old ones.
+#include "advisor/review/judgement/collisions.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
-
-#include "advisor/review/fix.h"
 
 namespace sibyl::advisor {
 namespace {
@@ -15,7 +15,7 @@ using types::Kind;
 
 constexpr double unlimited = std::numeric_limits<double>::infinity();
 
-bool is_unique_type(const schema::Column& column) {
+bool has_unique_type(const schema::Column& column) {
   return column.type->kind() == Kind::uuid || column.type->kind() == Kind::timeuuid;
 }
 
@@ -173,7 +173,7 @@ class CapacityReview {
     if (time == nullptr || facts_.inserts <= 0 || table_.clustering_count > 0 || is_meant()) return false;
     const std::optional<double> keys = facts_.rows;
     if (!keys || *keys <= 0 || facts_.inserts / *keys < often || facts_.growth_is_declared) return false;
-    if (is_unique_type(table_.partition_key(0))) return false;
+    if (has_unique_type(table_.partition_key(0))) return false;
     Finding finding = begin_finding(
         facts_, Verdict::key_collision, Severity::warning,
         fmt::format(
@@ -201,7 +201,7 @@ const schema::Column* own_column(const TableFacts& facts, bool& is_time) {
   const schema::Column* time = nullptr;
   for (const schema::Column& column : facts.table->columns) {
     if (column.is_primary_key() || column.is_static()) continue;
-    if (is_unique_type(column) || column.name == "id" || facts.column(column).is_snowflake) return &column;
+    if (has_unique_type(column) || column.name == "id" || facts.column(column).is_snowflake) return &column;
     if (column.type->kind() == Kind::timestamp) time = &column;
   }
   is_time = time != nullptr;

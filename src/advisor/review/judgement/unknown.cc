@@ -1,10 +1,10 @@
 // Reports sizes that cannot be estimated, with the numbers that decide.
+#include "advisor/review/judgement/unknown.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-
-#include "advisor/review/fix.h"
 
 namespace sibyl::advisor {
 namespace {

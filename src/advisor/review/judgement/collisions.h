@@ -1,0 +1,14 @@
+// Keys with fewer values than rows. Internal to src/advisor/review.
+#pragma once
+
+#include "advisor/review/fix.h"
+
+namespace sibyl::advisor {
+
+// Reports keys that cannot hold the declared rows. Returns true if it does.
+bool review_capacity(const ReviewModel& model, const TableFacts& table, Review& review);
+
+// Makes every row's key unique: `last` is the key's last column.
+void fix_collision(const TableFacts& facts, const schema::Column& last, Finding& finding);
+
+}  // namespace sibyl::advisor

@@ -1,0 +1,14 @@
+// Queries in two steps. Internal to src/advisor/review.
+#pragma once
+
+#include "advisor/review/review_model.h"
+
+namespace sibyl::advisor {
+
+// Finds the statements that supply the values of `IN ?`.
+void find_supplies(ReviewModel& model);
+
+// Sets the number of partitions of a statement whose values another one supplies.
+void take_supply(const StatementFacts& statement, QueryReview& out);
+
+}  // namespace sibyl::advisor

@@ -1,0 +1,14 @@
+// The review of the size, the load and the spread of a table. Internal to src/advisor/review.
+#pragma once
+
+#include "advisor/review/review_model.h"
+
+namespace sibyl::advisor {
+
+// The findings by size, load and spread only.
+void review_load_and_size(const ReviewModel& model, const TableFacts& table, Review& review);
+
+// The minimum number of partitions per existing one, so that every node gets some; 1: there are enough.
+double least_spread(const ReviewModel& model, const TableFacts& table);
+
+}  // namespace sibyl::advisor
