@@ -2,7 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "plan/explain/explain_parts.h"
+#include "plan/explain/explain_modify.h"
+#include "plan/explain/explain_select.h"
 #include "plan/statements/modify.h"
 #include "plan/statements/select.h"
 
@@ -63,10 +64,6 @@ struct Explainer {
 };
 
 }  // namespace
-
-std::string qualified(const schema::Table& table) {
-  return table.keyspace + "." + table.name;
-}
 
 Explanation explain(const cql::Statement& statement, const Prepared& prepared) {
   Explanation out;

@@ -1,8 +1,10 @@
+#include "plan/explain/explain_modify.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "plan/explain/explain_parts.h"
+#include "plan/explain/explain_select.h"
 #include "plan/statements/modify.h"
 
 namespace sibyl::plan {

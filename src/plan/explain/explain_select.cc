@@ -1,9 +1,11 @@
+#include "plan/explain/explain_select.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "plan/explain/explain_parts.h"
 #include "plan/restrictions/bound.h"
+#include "plan/restrictions/relations.h"
 #include "plan/statements/nearest.h"
 #include "plan/statements/select.h"
 
@@ -184,6 +186,10 @@ void warn(const Select& plan, const TableUse& use, Explanation& out) {
 }
 
 }  // namespace
+
+std::string qualified(const schema::Table& table) {
+  return table.keyspace + "." + table.name;
+}
 
 std::string joined(const std::vector<std::string>& relations) {
   return relations.empty() ? "all" : fmt::format("{}", fmt::join(relations, " AND "));

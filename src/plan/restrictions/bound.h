@@ -55,10 +55,7 @@ struct Restriction {
 };
 using RestrictionPtr = std::shared_ptr<const Restriction>;
 
-// Combines both relations, or returns Cassandra's error.
-base::Result<RestrictionPtr> merged(const RestrictionPtr& left, const RestrictionPtr& right);
-
-// The same for relations on token(...).
+// What relations on token(...) require.
 struct TokenRestriction {
   TermPtr equal;
   struct Side {
@@ -69,28 +66,8 @@ struct TokenRestriction {
   bool exists() const { return equal != nullptr || start || end; }
 };
 
-// Resolves the names of one relation and binds its terms. Returns nullptr for token relations, which are
-// added to `token`.
-base::Result<RestrictionPtr> bind_relation(Binder& binder, const schema::Table& table,
-                                           const cql::Relation& relation, TokenRestriction& token);
-// The relation as spelled in Cassandra's texts.
-std::string text_of(const cql::Relation& relation);
-
 // Each restriction once, in column order.
 std::vector<RestrictionPtr> distinct(const std::vector<RestrictionPtr>& by_position);
-
-// --- Relations that indexes serve (restrictions/index.cc)
-bool supports(const schema::Index& index, const schema::Column& column, cql::Operator op);
-bool serves(const schema::Index& index, const Restriction& restriction, const schema::Column& column);
-// True if one of the table's indexes serves the restriction.
-bool has_index(const schema::Table& table, const Restriction& restriction);
-// True if one index, or the table's SAI indexes together, serve all of the restrictions.
-bool are_served(const schema::Table& table, const std::vector<RestrictionPtr>& restrictions);
-// The text analysis of the index that serves a filter.
-schema::TextAnalysis analysis_for(const schema::Table& table, const Filter& filter);
-// Sets LIKE's value and place, or returns Cassandra's error.
-base::Status bind_like(const schema::Table& table, const Restriction& restriction, const ValueView& value,
-                       Filter& filter);
 
 class BoundRestrictions final : public Restrictions {
  public:

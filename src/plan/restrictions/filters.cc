@@ -3,6 +3,7 @@
 
 #include "plan/indexes/index_terms.h"
 #include "plan/restrictions/bound.h"
+#include "plan/restrictions/index.h"
 
 namespace sibyl::plan {
 

@@ -6,6 +6,7 @@
 
 #include "plan/indexes/index_options.h"
 #include "plan/restrictions/bound.h"
+#include "plan/restrictions/index.h"
 #include "types/print.h"
 
 namespace sibyl::plan {

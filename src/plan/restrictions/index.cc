@@ -1,12 +1,13 @@
 // Which relations an index serves, and which index to use. The rules are Cassandra's: a plain index serves =,
 // CONTAINS and entries; SAI also serves ranges, and several relations at once; SASI serves ranges and LIKE.
+#include "plan/restrictions/index.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/ascii.h"
 #include "plan/indexes/index_terms.h"
-#include "plan/restrictions/bound.h"
 #include "row/record_key.h"
 
 namespace sibyl::plan {

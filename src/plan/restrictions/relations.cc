@@ -1,9 +1,10 @@
 // Binds single relations (names resolved, terms bound) and merges two relations on one column.
+#include "plan/restrictions/relations.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "plan/restrictions/bound.h"
 #include "types/print.h"
 
 namespace sibyl::plan {

@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "plan/restrictions/bound.h"
+#include "plan/restrictions/index.h"
+#include "plan/restrictions/relations.h"
 #include "types/print.h"
 
 namespace sibyl::plan {
@@ -43,13 +45,6 @@ base::Status place(std::vector<RestrictionPtr>& by_position, const RestrictionPt
 }
 
 }  // namespace
-
-std::vector<RestrictionPtr> distinct(const std::vector<RestrictionPtr>& by_position) {
-  std::vector<RestrictionPtr> list;
-  for (const RestrictionPtr& restriction : by_position)
-    if (restriction != nullptr && (list.empty() || list.back() != restriction)) list.push_back(restriction);
-  return list;
-}
 
 // --- Adding relations
 

@@ -1,20 +1,19 @@
-// Shared by the parts of explain(). Internal to src/plan/explain.
+// Explains a SELECT, and describes WHERE clauses. Internal to src/plan/explain.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "plan/explain/explain.h"
 
 namespace sibyl::plan {
 
 struct Select;
-struct Modification;
 
 void explain_select(const cql::Select& select, const Select& plan, const Prepared& prepared,
                     Explanation& out);
-void explain_modification(const cql::Insert& insert, const Modification& plan, Explanation& out);
-void explain_modification(const cql::Update& update, const Modification& plan, Explanation& out);
-void explain_modification(const cql::Delete& statement, const Modification& plan, Explanation& out);
 
 // "shop.orders".
 std::string qualified(const schema::Table& table);
