@@ -10,7 +10,9 @@ another client reads and writes a row again and again. The test fails if
   1. the server exits, or does not stop within ten seconds of SIGTERM,
   2. its resident memory exceeds --memory by more than a fifth,
   3. that client waits longer than --stall-ms. Pauses of the machine itself are allowed for: they are measured with two
-     other processes that exchange bytes.
+     other processes that exchange bytes,
+  4. with --steps: a reactor takes more than --step-ms of CPU, or is blocked for longer, before it looks at other clients.
+     Unlike a client's wait, this does not depend on how busy the machine is.
 
 A release build runs with --address-space (1 GiB); if it runs out of addresses, it exits. A build with AddressSanitizer
 needs terabytes of addresses and keeps freed memory. Use --sanitized for it, which drops that limit and the limit on
@@ -47,6 +49,8 @@ def parse_arguments():
     parser.add_argument("--stall-ms", type=float, default=100)
     parser.add_argument("--sanitized", action="store_true")
     parser.add_argument("--log", help="write each statement here before it is sent")
+    parser.add_argument("--steps", help="libreactor_steps.so: measures how long the reactors work between two waits for events")
+    parser.add_argument("--step-ms", type=float, default=1000, help="CPU that a reactor may take, or be blocked for, in one step")
     return parser.parse_args()
 
 
@@ -355,8 +359,12 @@ def start_server(arguments, directory):
             resource.setrlimit(resource.RLIMIT_AS, (arguments.address_space * MEBIBYTE,) * 2)
 
     log = open(pathlib.Path(directory) / "server.log", "w", encoding="utf-8")
+    environment = dict(os.environ)
+    if arguments.steps:
+        environment |= {"LD_PRELOAD": os.path.abspath(arguments.steps), "REACTOR_STEPS": f"{directory}/steps"}
     process = subprocess.Popen([arguments.binary, "serve", "--data", f"{directory}/data", "--listen", "127.0.0.1:0", "--metrics", "off",
-                                "--memory", f"{arguments.memory}MiB"], stdout=subprocess.PIPE, stderr=log, text=True, preexec_fn=limit)
+                                "--memory", f"{arguments.memory}MiB"], stdout=subprocess.PIPE, stderr=log, text=True, preexec_fn=limit,
+                               env=environment)
     ready = process.stdout.readline()
     assert ready.startswith("ready on "), open(log.name, encoding="utf-8").read()
     return process, int(ready.rsplit(":", 1)[1]), log.name
@@ -436,6 +444,16 @@ def attack_and_watch(arguments, process, port, server_log):
     return report(arguments, process, alive, ended, peak, measured, machine, counts, server_log)
 
 
+def longest_steps(server_log):
+    """The most CPU that a reactor took in one step, and the longest that it was blocked, in ms. See reactor_steps.cc."""
+    cpu, blocked, count = 0.0, 0.0, 0
+    steps = pathlib.Path(server_log).with_name("steps")
+    for line in steps.read_text(encoding="utf-8").splitlines() if steps.exists() else []:
+        if line[0].isdigit():
+            cpu, blocked, count = max(cpu, float(line.split()[0])), max(blocked, float(line.split()[1])), count + 1
+    return cpu, blocked, count
+
+
 def report(arguments, process, alive, ended, peak, measured, machine, counts, server_log):
     measured = [wait for wait in measured if not wait[2].startswith(("Connection", "EOF", "Broken"))]
     waits = sorted(wait[1] for wait in measured)
@@ -448,6 +466,11 @@ def report(arguments, process, alive, ended, peak, measured, machine, counts, se
           f"own pauses (at most {max(p for _, p in machine) * 1000:.0f} ms), errors {dict(errors)}")
     print(f"memory: {peak:.0f} MiB at most, of {arguments.memory}; exit status {process.poll()} {ended:.1f} s after SIGTERM")
     problems = []
+    if arguments.steps:
+        cpu, blocked, count = longest_steps(server_log)
+        print(f"reactors: {count} steps above 5 ms, at most {cpu:.0f} ms of CPU, blocked for {blocked:.0f} ms at most")
+        if max(cpu, blocked) > arguments.step_ms:
+            problems.append("a reactor worked too long without looking at other clients")
     if not alive or process.poll() != 0:
         with open(server_log, encoding="utf-8", errors="replace") as log:
             problems.append(f"the server exited with {process.poll()}:\n" + "\n".join(line[:300] for line in log.read().splitlines()[-8:]))
