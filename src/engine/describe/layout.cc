@@ -161,9 +161,10 @@ std::string heading(const Table& table) {
 
 }  // namespace
 
-base::Result<std::string> render_layout(Engine& engine, const std::string& keyspace, const std::string& name,
-                                        const std::optional<std::string>& partition,
-                                        const LayoutOptions& options) {
+base::Result<std::vector<LayoutPartition>> read_layout(Engine& engine, const std::string& keyspace,
+                                                       const std::string& name,
+                                                       const std::optional<std::string>& partition,
+                                                       const LayoutOptions& options, bool& more) {
   schema::SnapshotPtr schema = engine.schema();
   if (!schema->find_keyspace(keyspace))
     return base::invalid(fmt::format("Keyspace '{}' does not exist", keyspace));
@@ -177,9 +178,17 @@ base::Result<std::string> render_layout(Engine& engine, const std::string& keysp
     SIBYL_ASSIGN(begin, find_partition(*schema, *table, *partition));
     end = *row::after(begin);
   }
+  return read_layout(engine.store(), *table, begin, end, options, more);
+}
+
+base::Result<std::string> render_layout(Engine& engine, const std::string& keyspace, const std::string& name,
+                                        const std::optional<std::string>& partition,
+                                        const LayoutOptions& options) {
   bool more = false;
-  SIBYL_ASSIGN(std::vector<LayoutPartition> partitions,
-               read_layout(engine.store(), *table, begin, end, options, more));
+  SIBYL_ASSIGN(const std::vector<LayoutPartition> partitions,
+               read_layout(engine, keyspace, name, partition, options, more));
+  const schema::TablePtr table = engine.schema()->find_table(keyspace, name);
+  if (!table) return base::invalid(fmt::format("Table '{}' not found in keyspace '{}'", name, keyspace));
   std::string out = heading(*table);
   if (partitions.empty()) return out + (partition ? "The partition is empty.\n" : "The table is empty.\n");
   out += Drawing(partitions, options).draw(partitions);

@@ -14,6 +14,8 @@
 // a range, a row, a column or an element are drawn as cells as well. Static cells come first.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -23,10 +25,11 @@
 namespace sibyl::engine {
 
 struct LayoutOptions {
-  size_t max_partitions = 10;  // when no partition is named
-  size_t max_rows = 20;        // of each partition; further rows are only counted
-  size_t width = 100;          // of the drawing, in characters
-  bool markers = false;        // also show the markers of rows that have cells
+  size_t max_partitions = 10;     // when no partition is named
+  size_t max_rows = 20;           // of each partition; further rows are only counted
+  size_t max_records = SIZE_MAX;  // of all partitions together; reading ends there
+  size_t width = 100;             // of the drawing, in characters
+  bool markers = false;           // also show the markers of rows that have cells
 };
 
 // `partition` is the partition key as CQL literals separated by commas. A single text key may be written

@@ -129,7 +129,8 @@ class PartitionReader {
  private:
   void add_deletion(std::string name, const char* what) {
     if (fragment_.deletion.exists())
-      out_.cells.push_back({std::move(name), what, written(fragment_.deletion.timestamp)});
+      out_.cells.push_back(
+          {std::move(name), what, written(fragment_.deletion.timestamp), LayoutCell::Kind::deletion});
   }
 
   void add_row(const std::string& prefix) {
@@ -137,20 +138,22 @@ class PartitionReader {
     add_deletion(name, "(row deleted)");
     const row::Marker& marker = fragment_.marker;
     if (marker.exists() && (options_.markers || fragment_.cells.empty()))
-      out_.cells.push_back(
-          {name, "(row marker)", written(marker.timestamp, marker.time_to_live, marker.expires_seconds)});
+      out_.cells.push_back({name, "(row marker)",
+                            written(marker.timestamp, marker.time_to_live, marker.expires_seconds),
+                            LayoutCell::Kind::marker});
     add_columns(prefix);
   }
 
   void add_columns(const std::string& prefix) {
     for (const row::ColumnDeletion& deletion : fragment_.column_deletions)
       out_.cells.push_back({prefix + column_name(deletion.column) + ":*", "(elements deleted)",
-                            written(deletion.deletion.timestamp)});
+                            written(deletion.deletion.timestamp), LayoutCell::Kind::deletion});
     for (const Cell& cell : fragment_.cells) {
       bool expires = cell.kind == CellKind::expiring;
       out_.cells.push_back(
           {prefix + column_name(cell.column) + path_of(cell), value_of(cell),
-           written(cell.timestamp, expires ? cell.time_to_live : 0, expires ? cell.expires_seconds : 0)});
+           written(cell.timestamp, expires ? cell.time_to_live : 0, expires ? cell.expires_seconds : 0),
+           cell.kind == CellKind::tombstone ? LayoutCell::Kind::deletion : LayoutCell::Kind::value});
     }
   }
 
@@ -231,9 +234,14 @@ base::Result<std::vector<LayoutPartition>> read_layout(const storage::Store& sto
   std::optional<PartitionReader> reader;
   Bytes prefix;
   more = false;
+  size_t read = 0;
   auto records = store.iterate(begin, end);
   for (records->seek_to_first(); records->valid(); records->next()) {
     row::RecordKey key;
+    if (read++ == options.max_records) {
+      if (!partitions.empty()) partitions.back().is_whole = false;
+      break;
+    }
     if (!row::parse_record_key(records->key(), key)) continue;
     if (!reader || BytesView(prefix) != key.prefix(records->key())) {
       if ((more = partitions.size() == options.max_partitions)) break;

@@ -1,7 +1,8 @@
-// The cells of partitions as texts, for layout.cc to draw.
+// The cells of partitions as texts, for layout.cc and the console to draw.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,9 @@
 namespace sibyl::engine {
 
 struct LayoutCell {
+  enum class Kind : uint8_t { value, deletion, marker };
   std::string name, value, written;  // written: timestamp and time to live
+  Kind kind = Kind::value;
 };
 
 struct LayoutPartition {
@@ -24,6 +27,7 @@ struct LayoutPartition {
   size_t rows = 0;       // row records, including those not drawn
   size_t rows_left = 0;  // row records not drawn
   size_t records = 0, key_bytes = 0, value_bytes = 0;
+  bool is_whole = true;  // false: the numbers above cover only options.max_records records
 };
 
 // Reads at most options.max_partitions partitions of [begin, end). Sets `more` if there are others.
@@ -31,5 +35,12 @@ base::Result<std::vector<LayoutPartition>> read_layout(const storage::Store& sto
                                                        const schema::Table& table, base::BytesView begin,
                                                        base::BytesView end, const LayoutOptions& options,
                                                        bool& more);
+
+// Like read_layout(), for a table by name. `partition` is as in render_layout(); nullopt: the first
+// partitions.
+base::Result<std::vector<LayoutPartition>> read_layout(Engine& engine, const std::string& keyspace,
+                                                       const std::string& table,
+                                                       const std::optional<std::string>& partition,
+                                                       const LayoutOptions& options, bool& more);
 
 }  // namespace sibyl::engine
