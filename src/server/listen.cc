@@ -16,6 +16,18 @@ std::string place(const std::string& host, uint16_t port) {
   return is_v6 ? fmt::format("[{}]:{}", host, port) : fmt::format("{}:{}", host, port);
 }
 
+// What to do about it.
+std::string hint_of(const boost::system::error_code& error) {
+  if (error == boost::asio::error::address_in_use)
+    return "Another program listens there, perhaps another server: `ss -ltnp` shows it. Stop it, or choose "
+           "another port.";
+  if (error == boost::asio::error::access_denied)
+    return "Only root may listen on ports below 1024: choose a higher one.";
+  if (error == boost::system::errc::address_not_available)
+    return "This machine has no such address: `ip address` shows those that it has.";
+  return {};
+}
+
 }  // namespace
 
 base::Result<tcp::endpoint> listen(tcp::acceptor& acceptor, const std::string& host, uint16_t port,
@@ -32,8 +44,9 @@ base::Result<tcp::endpoint> listen(tcp::acceptor& acceptor, const std::string& h
   if (!error) acceptor.listen(backlog, error);
   if (!error) endpoint = acceptor.local_endpoint(error);
   if (error)
-    return base::fail(base::ErrorCode::server,
-                      fmt::format("Cannot listen on {}: {}", place(host, port), error.message()));
+    return base::fail(base::Error(base::ErrorCode::server,
+                                  fmt::format("Cannot listen on {}: {}", place(host, port), error.message()))
+                          .with_hint(hint_of(error)));
   return endpoint;
 }
 

@@ -14,6 +14,9 @@ TEST_F(ServerTest, APortInUseIsReported) {
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().message(),
             "Cannot listen on 127.0.0.1:" + std::to_string(port()) + ": Address already in use");
+  EXPECT_EQ(second.error().hint(),
+            "Another program listens there, perhaps another server: `ss -ltnp` shows it. Stop it, or choose "
+            "another port.");
 }
 
 TEST(ListenAddress, Forms) {

@@ -26,7 +26,13 @@ base::Error refusal(const std::string& path, std::string_view why) {
 }
 
 base::Error refusal(const std::string& path, const char* what, int error) {
-  return refusal(path, fmt::format("{}: {}", what, std::strerror(error)));
+  const base::Error refused = refusal(path, fmt::format("{}: {}", what, std::strerror(error)));
+  if (error == EACCES || error == EPERM)
+    return refused.with_hint(
+        "the server's user must own the directory: `ls -ld` shows its owner, `chown` changes it");
+  if (error == EROFS) return refused.with_hint("the file system is mounted read-only");
+  if (error == ENOSPC) return refused.with_hint("free some space on the file system");
+  return refused;
 }
 
 base::Status sync_directory(const std::string& path) {
