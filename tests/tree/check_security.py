@@ -9,6 +9,7 @@ import sys
 
 GTEST = re.compile(r"^\s*TEST(?:_F|_P)?\((\w+),\s*(\w+)\)", re.M)
 RAPIDCHECK = re.compile(r"^\s*RC_GTEST_PROP\((\w+),\s*(\w+),", re.M)
+NODE = re.compile(r"^test\('(\w+)'", re.M)
 PYTEST = re.compile(r"^def (test_\w+)\(", re.M)
 
 
@@ -19,6 +20,8 @@ def tests_of(root):
         names |= {f"{suite}.{name}" for pattern in (GTEST, RAPIDCHECK) for suite, name in pattern.findall(text)}
     for path in root.glob("tests/**/*.py"):
         names |= set(PYTEST.findall(path.read_text(encoding="utf-8")))
+    for path in root.glob("tests/**/*.test.mjs"):
+        names |= set(NODE.findall(path.read_text(encoding="utf-8")))
     for path in root.glob("src/**/*_fuzz.cc"):
         names.add(path.stem)
     return names

@@ -70,17 +70,17 @@ class Row {
 
 class Observer {
  public:
-  Observer(shell::Session& session, const LiveFlags& flags, std::vector<std::string>& remarks)
-      : session_(session), flags_(flags), remarks_(remarks) {}
+  Observer(shell::Session& session, const std::vector<std::string>& wanted, const std::string& source,
+           std::vector<std::string>& remarks)
+      : session_(session), wanted_(wanted), source_(source), remarks_(remarks) {}
 
   base::Result<advisor::Observation> run() {
-    out_.source = flags_.place;
+    out_.source = source_;
     SIBYL_TRY(read_time());
     SIBYL_TRY(read_definitions());
     SIBYL_ASSIGN(const bool has_statistics, read_tables());
     if (!has_statistics) {
-      remarks_.push_back(
-          fmt::format("{} keeps no statistics: its schema is reviewed without them", flags_.place));
+      remarks_.push_back(fmt::format("{} keeps no statistics: its schema is reviewed without them", source_));
       return std::move(out_);
     }
     SIBYL_TRY(read_hot_partitions());
@@ -120,14 +120,14 @@ class Observer {
       present.insert(row.text("keyspace_name"));
       all.emplace_back(row.text("keyspace_name"), row.text("create_statement"));
     }));
-    for (const std::string& wanted : flags_.keyspaces) {
+    for (const std::string& wanted : wanted_) {
       if (!present.contains(wanted))
         return base::invalid(fmt::format(
             "there is no keyspace '{}'{}", wanted,
             present.empty() ? "" : fmt::format("; existing keyspaces: {}", fmt::join(present, ", "))));
       keyspaces_.insert(wanted);
     }
-    if (flags_.keyspaces.empty()) keyspaces_ = present;
+    if (wanted_.empty()) keyspaces_ = present;
     if (keyspaces_.empty()) return base::invalid("there is no keyspace to review");
     for (const auto& [keyspace, text] : all) {
       if (!wants(keyspace)) continue;
@@ -224,7 +224,8 @@ class Observer {
   }
 
   shell::Session& session_;
-  const LiveFlags& flags_;
+  const std::vector<std::string>& wanted_;
+  const std::string& source_;
   std::vector<std::string>& remarks_;
   std::set<std::string> keyspaces_;
   double now_ = 0;  // milliseconds, by the database's clock
@@ -273,7 +274,12 @@ void LiveFlags::add_to(CLI::App& command) {
 
 base::Result<advisor::Observation> observe(const LiveFlags& flags, std::vector<std::string>& remarks) {
   SIBYL_ASSIGN(const std::unique_ptr<shell::Session> session, open(flags));
-  return Observer(*session, flags, remarks).run();
+  return observe(*session, flags.keyspaces, flags.place, remarks);
+}
+
+base::Result<advisor::Observation> observe(shell::Session& session, const std::vector<std::string>& keyspaces,
+                                           const std::string& source, std::vector<std::string>& remarks) {
+  return Observer(session, keyspaces, source, remarks).run();
 }
 
 }  // namespace sibyl::cli

@@ -12,6 +12,10 @@ namespace CLI {
 class App;
 }
 
+namespace sibyl::cli::shell {
+class Session;
+}
+
 namespace sibyl::cli {
 
 // The flags --live, --keyspace, --user, --password and the TLS flags. Must outlive the command.
@@ -26,5 +30,9 @@ struct LiveFlags {
 
 // Reads the observation. `remarks` receives a message for each part that could not be read.
 base::Result<advisor::Observation> observe(const LiveFlags& flags, std::vector<std::string>& remarks);
+
+// The same over a session. `keyspaces`: empty: all user keyspaces. `source` names the database in the review.
+base::Result<advisor::Observation> observe(shell::Session& session, const std::vector<std::string>& keyspaces,
+                                           const std::string& source, std::vector<std::string>& remarks);
 
 }  // namespace sibyl::cli

@@ -26,11 +26,17 @@ struct LogOptions {
   uint32_t files = 5;
 };
 
+struct ConsoleOptions {
+  std::string mode = "loopback";  // "on", "off", or only if metrics_address is a loopback address
+  bool read_only = false;
+};
+
 struct Configuration {
   Configuration();
   engine::Options engine;
   server::Options server;
   LogOptions log;
+  ConsoleOptions console;
   bool tls_enabled = false, tls_optional = false;  // become server.tls.mode
   bool rate_limiting = false;                      // these two become server.limits.requests_per_second
   uint64_t requests_per_second = 1'000'000;
@@ -178,6 +184,8 @@ std::string unknown_setting_text(std::string_view name);
 
 // --- Output
 
+// Where a setting's value comes from: "default", "from the memory there is", "sibyl.yaml:12", "--memory".
+std::string origin_text(const Reader::Result& result, const Setting& setting);
 // The contents of system_views.settings: every setting that has a value. Secrets are hidden.
 std::map<std::string, std::string> shown_settings(const Configuration& configuration);
 // A complete sibyl.yaml: the given values with their origin, and the defaults as comments.

@@ -19,13 +19,6 @@ std::string yaml_text(const Setting& setting, const std::string& text) {
   return quoted + "'";
 }
 
-std::string origin_text(const Reader::Result& result, const Setting& setting) {
-  const auto origin = result.origins.find(setting.name);
-  if (origin == result.origins.end()) return "default";
-  if (origin->second == Origin::derived) return "from the memory there is";
-  return result.places.find(setting.name)->second;
-}
-
 // The default value, as docs/configuration.md shows it.
 std::string default_text(const Setting& setting) {
   static const Configuration defaults;
@@ -35,6 +28,13 @@ std::string default_text(const Setting& setting) {
 }
 
 }  // namespace
+
+std::string origin_text(const Reader::Result& result, const Setting& setting) {
+  const auto origin = result.origins.find(setting.name);
+  if (origin == result.origins.end()) return "default";
+  if (origin->second == Origin::derived) return "from the memory there is";
+  return result.places.find(setting.name)->second;
+}
 
 std::map<std::string, std::string> shown_settings(const Configuration& configuration) {
   std::map<std::string, std::string> shown;

@@ -395,6 +395,16 @@ void add_observing(std::vector<Setting>& list) {
       "Accepted names in the Host header of requests for metrics, besides addresses, localhost and this "
       "machine's name; `*`: any"));
   list.back().is_ours = true;
+  list.push_back(choice(
+      "console", section, [](auto& c) -> auto& { return c.console.mode; }, {"loopback", "on", "off"},
+      "The web console at `metrics_address`. `loopback`: if that is a loopback address; `on`: at any "
+      "address. "
+      "Where clients log in, so does the console, with the same roles"));
+  list.back().is_ours = true;
+  list.push_back(flag(
+      "console_read_only", section, [](auto& c) -> auto& { return c.console.read_only; },
+      "Refuse every statement of the console that changes something, whatever its role may do"));
+  list.back().is_ours = true;
   list.push_back(duration(
       "slow_query_log_timeout", section, [](auto& c) -> auto& { return c.server.slow_query; }, 0, any,
       "Log requests that take longer than this, without their values; 0ms turns this off"));

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <boost/json.hpp>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -33,10 +34,13 @@
 #include "cli/command_line/refuse.h"
 #include "cli/commands.h"
 #include "cli/configuration/configuration.h"
+#include "cli/console/address.h"
+#include "cli/console/console.h"
 #include "cli/log/log.h"
 #include "cli/operate/maintenance.h"
 #include "cli/operate/snapshot.h"
 #include "cli/serve/notify.h"
+#include "cli/serve/serve.h"
 #include "engine/engine.h"
 #include "engine/maintenance/compact.h"
 #include "server/http/control.h"
@@ -44,6 +48,8 @@
 
 namespace sibyl::cli {
 namespace {
+
+namespace json = boost::json;
 
 constexpr int exit_usage = 2;
 constexpr int exit_no_data = 2;
@@ -130,10 +136,15 @@ int refuse(int status, const base::Error& error) {
 
 // Flags and the settings that they set.
 constexpr std::pair<const char*, const char*> flag_settings[] = {
-    {"--data", "data_file_directories"},  {"--commitlog-sync", "commitlog_sync"},
-    {"--threads", "reactor_threads"},     {"--connections", "native_transport_max_concurrent_connections"},
-    {"--metrics", "metrics_address"},     {"--memory", "memory"},
-    {"--authenticator", "authenticator"}, {"--authorizer", "authorizer"},
+    {"--data", "data_file_directories"},
+    {"--commitlog-sync", "commitlog_sync"},
+    {"--threads", "reactor_threads"},
+    {"--connections", "native_transport_max_concurrent_connections"},
+    {"--metrics", "metrics_address"},
+    {"--memory", "memory"},
+    {"--console", "console"},
+    {"--authenticator", "authenticator"},
+    {"--authorizer", "authorizer"},
 };
 
 void read_listen_flag(const std::string& text, Reader& reader) {
@@ -210,10 +221,58 @@ void notify_ready(const std::string& address) {
   std::clearerr(stdout);
 }
 
-int serve(const Configuration& configuration, const sigset_t& signals) {
+// The settings that the console shows.
+json::array settings_with_origins(const Reader::Result& read) {
+  json::array all;
+  for (const Setting& setting : settings()) {
+    const std::string value = setting.is_secret ? "" : setting.text(read.configuration);
+    all.push_back({{"name", setting.name},
+                   {"section", setting.section},
+                   {"value", value},
+                   {"secret", setting.is_secret},
+                   {"source", origin_text(read, setting)},
+                   {"help", setting.help}});
+  }
+  return all;
+}
+
+// Returns nullptr if the console is off, or would be reachable over the network without being asked for.
+std::unique_ptr<console::Console> make_console(engine::Engine& engine, const Configuration& configuration,
+                                               json::array settings) {
+  const std::string& mode = configuration.console.mode;
+  const std::string& address = configuration.server.http_address;
+  if (mode == "off" || address.empty()) return nullptr;
+  if (mode == "loopback" && !console::is_loopback(address)) {
+    spdlog::info("the console is off, because {} is not a loopback address; --console on serves it there",
+                 address);
+    return nullptr;
+  }
+  return std::make_unique<console::Console>(
+      engine,
+      console::Settings{configuration.console.read_only, configuration.engine.data, std::move(settings)});
+}
+
+void begin_console(console::Console* console, server::Server& server, const Configuration& configuration) {
+  const std::string http = server.http_address();
+  if (http.empty()) return;
+  spdlog::info("metrics on http://{}/metrics", http);
+  if (console == nullptr) return;
+  console->attach(server.monitor(), http);
+  spdlog::info("console on http://{}/", http);
+  if (console::is_loopback(http)) return;
+  const bool has_logins = configuration.engine.auth.authenticator != auth::Authenticator::allow_all;
+  spdlog::warn("the console is reachable over the network without encryption: {}",
+               has_logins ? "put a proxy with TLS in front of it, or passwords can be read on the way"
+                          : "everybody who reaches it can read and change all data");
+}
+
+int serve(Configuration configuration, json::array settings, const sigset_t& signals,
+          const WhileServing& while_serving) {
   auto engine = engine::Engine::open(configuration.engine);
   if (!engine) return refuse(exit_no_data, engine.error());
 
+  std::unique_ptr<console::Console> console = make_console(**engine, configuration, std::move(settings));
+  configuration.server.http_handler = console.get();
   auto server = server::Server::start((*engine)->services(), configuration.server);
   if (!server)
     return refuse(server.error().code() == base::ErrorCode::config ? exit_usage : exit_no_address,
@@ -229,16 +288,19 @@ int serve(const Configuration& configuration, const sigset_t& signals) {
   notify_ready((*server)->address());
   notify_service_manager("READY=1");
   spdlog::info("serving {} on {}", configuration.engine.data, (*server)->address());
-  if (const std::string http = (*server)->http_address(); !http.empty())
-    spdlog::info("metrics on http://{}/metrics", http);
-
+  begin_console(console.get(), **server, configuration);
   warn_of_default_password(**engine);
-  wait_for_stop(signals, **server);
+  {
+    const std::shared_ptr<void> work = while_serving ? while_serving(**server) : nullptr;
+    wait_for_stop(signals, **server);
+  }
   notify_service_manager("STOPPING=1");
   engine::stop_compacting(**engine);  // so that control.stop() does not wait for an operator's compaction
   control.stop();
+  if (console) console->detach();
   (*server)->stop(drain_timeout);
   server->reset();
+  console.reset();  // waits for its requests, which use the engine
   if (const auto flushed = (*engine)->flush(); !flushed)
     spdlog::error("flush: {}", flushed.error().message());
   engine->reset();
@@ -259,21 +321,7 @@ int run(const Arguments& arguments) {
     fmt::print("{}", print_configuration(read));
     return 0;
   }
-  const sigset_t signals = block_signals();
-  if (const auto started = start_log(read.configuration.log); !started)
-    return refuse(exit_usage, started.error());
-  raise_descriptor_limit();
-  if (const auto enough = check_descriptor_limit(); !enough) return refuse(exit_usage, enough.error());
-  return_large_buffers(read.configuration.heap_bytes);
-  base::set_memory_limits({static_cast<int64_t>(read.configuration.heap_bytes),
-                           static_cast<int64_t>(read.configuration.statement_memory_bytes),
-                           static_cast<int64_t>(read.configuration.resident_bytes)});
-  log_start(arguments, reader, read);
-  Configuration configuration = read.configuration;
-  configuration.engine.recent_logs = recent_log_lines;
-  // A second server on one machine starts without metrics, unless metrics_address is set.
-  configuration.server.http_required = read.origins.contains("metrics_address");
-  return serve(configuration, signals);
+  return run_server(read, [&] { log_start(arguments, reader, read); }, nullptr);
 }
 
 void add_tls_flags(CLI::App& command, TlsFlags& flags) {
@@ -288,6 +336,25 @@ void add_tls_flags(CLI::App& command, TlsFlags& flags) {
 }
 
 }  // namespace
+
+int run_server(const Reader::Result& read, const std::function<void()>& announce,
+               const WhileServing& while_serving) {
+  const sigset_t signals = block_signals();
+  if (const auto started = start_log(read.configuration.log); !started)
+    return refuse(exit_usage, started.error());
+  raise_descriptor_limit();
+  if (const auto enough = check_descriptor_limit(); !enough) return refuse(exit_usage, enough.error());
+  return_large_buffers(read.configuration.heap_bytes);
+  base::set_memory_limits({static_cast<int64_t>(read.configuration.heap_bytes),
+                           static_cast<int64_t>(read.configuration.statement_memory_bytes),
+                           static_cast<int64_t>(read.configuration.resident_bytes)});
+  announce();
+  Configuration configuration = read.configuration;
+  configuration.engine.recent_logs = recent_log_lines;
+  // A second server on one machine starts without metrics, unless metrics_address is set.
+  configuration.server.http_required = read.origins.contains("metrics_address");
+  return serve(configuration, settings_with_origins(read), signals, while_serving);
+}
 
 void add_serve_command(CLI::App& app) {
   auto arguments = std::make_shared<Arguments>();
@@ -307,6 +374,9 @@ void add_serve_command(CLI::App& app) {
        "group: a write is on disk when it is acknowledged; periodic: shortly afterwards (group)")
       ->check(CLI::IsMember({"group", "periodic"}));
   flag("--metrics", "HOST:PORT for metrics over HTTP, or off (127.0.0.1:9180)");
+  flag("--console",
+       "The web console at that address: loopback (only if it is a loopback address), on, or off (loopback)")
+      ->check(CLI::IsMember({"loopback", "on", "off"}));
   flag("--threads", "Threads that serve connections (cores, at most 4)");
   flag("--connections", "Maximum number of connections (16384)");
   flag("--memory", "Memory that the server may use, such as 2GiB (the machine's memory)");

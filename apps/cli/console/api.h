@@ -1,0 +1,65 @@
+// The endpoints of the console's JSON API, as functions. docs/console-api.md describes them.
+//
+// Each runs on a thread of Workers and may block. What it returns becomes the body of the response. Errors keep
+// their code, hint and position.
+#pragma once
+
+#include <boost/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "cli/console/running.h"
+#include "cli/console/sessions.h"
+#include "engine/engine.h"
+#include "server/http/message.h"
+
+namespace sibyl::cli::console {
+
+namespace json = boost::json;
+
+struct Settings {
+  bool read_only = false;
+  std::string data = ":memory:";
+  json::array settings;  // name, value, source
+};
+
+// What an endpoint works with.
+struct Call {
+  engine::Engine& engine;
+  const Settings& settings;
+  Running& running;
+  const ConsoleSession& session;
+  const server::HttpRequest& request;
+  const json::object& body;  // of a POST; otherwise empty
+
+  const auth::Login* login() const { return session.login; }
+  // A parameter of the query part of the address, decoded; empty if missing.
+  std::string parameter(std::string_view name) const;
+  // A member of the body; empty if missing or not a text.
+  std::string text(std::string_view name) const;
+};
+using Answer = base::Result<json::value>;
+
+Answer run_query(const Call& call);
+Answer cancel_query(const Call& call);
+Answer explain_script(const Call& call);
+
+Answer list_schema(const Call& call);
+Answer describe_object(const Call& call);
+Answer show_table(const Call& call);
+Answer show_layout(const Call& call);
+
+Answer review_live(const Call& call);
+Answer review_text(const Call& call);
+Answer design_text(const Call& call);
+
+Answer show_activity(const Call& call);
+Answer list_settings(const Call& call);
+Answer take_snapshot(const Call& call);
+Answer verify_snapshot(const Call& call);
+
+// {"error": {"code": …, "name": …, "message": …, "hint": …, "position": {…}}}. Positions become offsets of
+// `shift` bytes less.
+json::object error_json(const base::Error& error, size_t shift = 0);
+
+}  // namespace sibyl::cli::console

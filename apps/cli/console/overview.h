@@ -1,0 +1,70 @@
+// The overview: the state of the server, sampled every five seconds, with the last hour kept in memory.
+//
+// Threads: start() and stop() are called by one thread; show() is thread-safe.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "cli/console/api.h"
+#include "engine/engine.h"
+#include "engine/statistics/monitor.h"
+#include "server/monitoring/monitor.h"
+
+namespace sibyl::cli::console {
+
+class Overview {
+ public:
+  static constexpr std::chrono::seconds period{5};
+  static constexpr size_t max_samples = 720;
+
+  Overview(engine::Engine& engine, std::string data) : engine_(engine), data_(std::move(data)) {}
+  ~Overview() { stop(); }
+
+  void start(const engine::Monitor& monitor);
+  void stop();
+
+  // `since`: only samples after this time, in milliseconds since 1970.
+  Answer show(const Call& call);
+
+ private:
+  // Rates are per second, latencies in microseconds, of the period that ends at `time`.
+  struct Sample {
+    int64_t time = 0;  // milliseconds
+    double reads = 0, writes = 0, others = 0, errors = 0;
+    uint64_t read_p50 = 0, read_p99 = 0, write_p50 = 0, write_p99 = 0;
+    double cpu = 0;  // cores
+    uint64_t memory = 0, disk = 0, memtable = 0;
+    double cache_hits = 0;  // share of all look-ups; 1 without any
+    double received = 0, sent = 0;
+    double flushed = 0, compacted = 0;  // bytes per second
+    uint64_t connections = 0, in_flight = 0;
+  };
+  struct Reading;
+
+  void run(const engine::Monitor& monitor);
+  static Sample compare(const Reading& before, const Reading& now);
+  // These two are called with mutex_ held.
+  json::object series_after(int64_t since) const;
+  json::object current_state() const;
+  json::array current_warnings(const json::object& now);
+
+  engine::Engine& engine_;
+  const std::string data_;
+  std::mutex warnings_mutex_;  // guards the next two
+  std::optional<json::array> warnings_;
+  std::chrono::steady_clock::time_point warnings_time_;
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable stopped_;
+  bool is_stopping_ = false;
+  std::deque<Sample> samples_;
+  std::shared_ptr<const Reading> last_;
+  std::thread thread_;
+};
+
+}  // namespace sibyl::cli::console

@@ -1,0 +1,141 @@
+// Statements of the query page: run, cancel, explain.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+
+#include "cli/console/api.h"
+#include "cli/console/result_json.h"
+#include "cli/console/statements.h"
+#include "cql/parser.h"
+#include "types/print.h"
+#include "types/uuid.h"
+
+namespace sibyl::cli::console {
+namespace {
+
+constexpr int64_t default_page_size = 100, max_page_size = 1000;
+constexpr size_t max_explained = 200;  // statements of a script
+constexpr std::string_view explain_word = "EXPLAIN ";
+
+const std::map<std::string, execute::Consistency, std::less<>> consistencies = {
+    {"ANY", execute::Consistency::any},
+    {"ONE", execute::Consistency::one},
+    {"TWO", execute::Consistency::two},
+    {"THREE", execute::Consistency::three},
+    {"QUORUM", execute::Consistency::quorum},
+    {"ALL", execute::Consistency::all},
+    {"LOCAL_QUORUM", execute::Consistency::local_quorum},
+    {"EACH_QUORUM", execute::Consistency::each_quorum},
+    {"SERIAL", execute::Consistency::serial},
+    {"LOCAL_SERIAL", execute::Consistency::local_serial},
+    {"LOCAL_ONE", execute::Consistency::local_one},
+};
+
+base::Status read_options(const Call& call, StatementRequest& request) {
+  request.text = call.text("text");
+  request.keyspace = call.text("keyspace");
+  request.read_only = call.settings.read_only;
+  const json::value* size = call.body.if_contains("page_size");
+  const int64_t rows = size != nullptr && size->is_int64() ? size->get_int64() : default_page_size;
+  request.page_size = static_cast<int32_t>(std::clamp<int64_t>(rows, 1, max_page_size));
+  if (const std::string state = call.text("paging_state"); !state.empty()) {
+    request.paging_state = from_base64(state);
+    if (!request.paging_state) return base::invalid("The paging state is not valid");
+  }
+  if (const std::string name = call.text("consistency"); !name.empty()) {
+    const auto found = consistencies.find(name);
+    if (found == consistencies.end()) return base::invalid("Unknown consistency level " + name);
+    (execute::is_serial(found->second) ? request.serial_consistency : request.consistency) = found->second;
+    if (execute::is_serial(found->second)) request.consistency = found->second;
+  }
+  if (const json::value* values = call.body.if_contains("values"); values != nullptr && values->is_array())
+    for (const json::value& value : values->get_array())
+      request.values.push_back(value.is_string() ? std::optional(std::string(value.get_string()))
+                                                 : std::nullopt);
+  return {};
+}
+
+json::object trace_json(const engine::RequestTrace& trace) {
+  json::array steps;
+  for (const engine::RequestTrace::Step& step : trace.steps())
+    steps.push_back(
+        {{"activity", step.activity}, {"thread", step.thread}, {"elapsed_us", step.elapsed_micros}});
+  return {{"id", types::format_uuid(trace.id())},
+          {"duration_us", trace.duration_micros()},
+          {"steps", std::move(steps)}};
+}
+
+// One statement of a script: its plan as EXPLAIN shows it, its markers, or its error.
+json::object explain_piece(const Call& call, const cql::ScriptPiece& piece, const std::string& keyspace) {
+  json::object out{{"offset", piece.offset}, {"length", piece.text.size()}};
+  const auto parsed = cql::parse_statement(piece.text);
+  if (!parsed) {
+    out["error"] = error_json(parsed.error()).at("error");
+    return out;
+  }
+  const auto plan = call.engine.planner().plan_query(piece.text, keyspace);
+  if (!plan) {
+    out["error"] = error_json(plan.error()).at("error");
+    return out;
+  }
+  json::array& markers = out["markers"].emplace_array();
+  for (const plan::ColumnSpec& marker : (*plan)->markers)
+    markers.push_back({{"name", marker.name}, {"type", marker.type->cql_name()}});
+  StatementRequest request;
+  request.text = std::string(explain_word) + piece.text;
+  request.keyspace = keyspace;
+  const auto result = run_statement(call.engine, call.login(), request);
+  if (result && result->kind == execute::ResultSet::Kind::rows) {
+    out["steps"] = result_json(*result).at("rows");
+  } else if (!result && result.error().code() == base::ErrorCode::unauthorized) {
+    out["error"] = error_json(result.error()).at("error");
+  }
+  if (const auto* use = std::get_if<plan::Use>(&(*plan)->plan)) out["use"] = use->keyspace;
+  return out;
+}
+
+}  // namespace
+
+Answer run_query(const Call& call) {
+  StatementRequest request;
+  SIBYL_TRY(read_options(call, request));
+  StatementControl control(call.request.is_abandoned);
+  request.control = &control;
+  const Running::Entry entry(call.running, call.session.id, call.text("id"), control);
+  std::optional<engine::RequestTrace> trace;
+  const json::value* wants_trace = call.body.if_contains("trace");
+  if (wants_trace != nullptr && wants_trace->is_bool() && wants_trace->get_bool())
+    trace.emplace(
+        engine::RequestTrace::Start{"Execute CQL3 query", call.request.address, {{"query", request.text}}},
+        call.engine.clock());
+  if (trace) request.trace = &*trace;
+  const auto started = std::chrono::steady_clock::now();
+  SIBYL_ASSIGN(const execute::ResultSet result, run_statement(call.engine, call.login(), request));
+  const auto elapsed = std::chrono::steady_clock::now() - started;
+  json::object out = result_json(result);
+  out["elapsed_us"] = std::chrono::duration_cast<std::chrono::microseconds>(elapsed).count();
+  if (trace) out["trace"] = trace_json(*trace);
+  return out;
+}
+
+Answer cancel_query(const Call& call) {
+  return json::object{{"cancelled", call.running.cancel(call.session.id, call.text("id"))}};
+}
+
+// Each statement is explained in the keyspace that the USE before it sets.
+Answer explain_script(const Call& call) {
+  std::string keyspace = call.text("keyspace");
+  json::array statements;
+  for (const cql::ScriptPiece& piece : cql::split_script(call.text("text"))) {
+    if (piece.text.find_first_not_of(" \t\r\n;") == std::string::npos) continue;
+    if (statements.size() == max_explained) break;
+    json::object explained = explain_piece(call, piece, keyspace);
+    if (const json::value* use = explained.if_contains("use")) keyspace = use->get_string();
+    statements.push_back(std::move(explained));
+  }
+  return json::object{{"statements", std::move(statements)}};
+}
+
+}  // namespace sibyl::cli::console

@@ -1,0 +1,243 @@
+// The page's frame: session, navigation, keyboard, and which page is shown.
+import { render } from 'preact';
+import type { ComponentType } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { ApiError, loadSession, logIn, logOut, setSession, whenLoggedOut, type Session } from './api';
+import { Overview } from './overview';
+import { go, useRoute, type Route } from './router';
+import { applyTheme, setTheme, theme, type Theme } from './theme';
+import { Dialog, ErrorBox, Icon, Loading } from './ui';
+
+export interface PageProps {
+  route: Route;
+  session: Session;
+}
+
+// Pages other than the first are loaded when they are first shown.
+const loaders: Record<string, () => Promise<ComponentType<PageProps>>> = {
+  schema: () => import('./schema').then((module) => module.Schema),
+  table: () => import('./table').then((module) => module.TablePage),
+  query: () => import('./query').then((module) => module.QueryPage),
+  advisor: () => import('./advisor').then((module) => module.AdvisorPage),
+  activity: () => import('./activity').then((module) => module.ActivityPage),
+  settings: () => import('./activity').then((module) => module.SettingsPage),
+};
+const entries: [string, string, string][] = [
+  ['overview', 'Overview', 'o'],
+  ['schema', 'Schema', 's'],
+  ['query', 'Query', 'q'],
+  ['advisor', 'Advisor', 'a'],
+  ['activity', 'Activity', 'c'],
+  ['settings', 'Settings', 't'],
+];
+
+function Login({ onDone }: { onDone: (session: Session) => void }) {
+  const [error, setError] = useState<Error | null>(null);
+  const [busy, setBusy] = useState(false);
+  const submit = async (event: SubmitEvent) => {
+    event.preventDefault();
+    const form = new FormData(event.target as HTMLFormElement);
+    setBusy(true);
+    try {
+      onDone(await logIn(String(form.get('role')), String(form.get('password'))));
+    } catch (problem) {
+      setError(problem as Error);
+      setBusy(false);
+    }
+  };
+  return (
+    <main class="login">
+      <form class="card" onSubmit={submit}>
+        <h1>
+          <Logo /> Log in
+        </h1>
+        <p class="muted">Use a role of this server. You may do here what the role may do in CQL.</p>
+        <label>
+          Role
+          <input name="role" autocomplete="username" autofocus required />
+        </label>
+        <label>
+          Password
+          <input name="password" type="password" autocomplete="current-password" />
+        </label>
+        {error && <ErrorBox error={error} />}
+        <button class="button button-primary" disabled={busy}>
+          {busy ? 'Logging in…' : 'Log in'}
+        </button>
+      </form>
+    </main>
+  );
+}
+
+const Logo = () => (
+  <svg class="logo" viewBox="0 0 32 32" width="26" height="26" aria-hidden="true">
+    <rect width="32" height="32" rx="8" fill="var(--accent-solid)" />
+    <path d="M6 16c3-5 6.500-7 10-7s7 2 10 7c-3 5-6.500 7-10 7s-7-2-10-7z" fill="none" stroke="#fff" stroke-width="2.200" />
+    <circle cx="16" cy="16" r="3.600" fill="#fff" />
+  </svg>
+);
+
+function ThemeButton() {
+  const [chosen, setChosen] = useState<Theme>(theme());
+  const next: Record<Theme, Theme> = { auto: 'light', light: 'dark', dark: 'auto' };
+  const change = () => {
+    setTheme(next[chosen]);
+    setChosen(next[chosen]);
+  };
+  return (
+    <button type="button" class="button button-quiet" onClick={change} title={`Colours: ${chosen}`} aria-label={`Colours: ${chosen}. Change to ${next[chosen]}`}>
+      <Icon name={chosen === 'auto' ? 'auto' : chosen === 'light' ? 'sun' : 'moon'} />
+    </button>
+  );
+}
+
+// g and a letter goes to a page, ? shows the keys. Not while something is being typed.
+function useKeys(showHelp: () => void) {
+  useEffect(() => {
+    let prefix = 0;
+    const onKey = (event: KeyboardEvent) => {
+      const target = event.composedPath()[0] as HTMLElement;
+      if (event.ctrlKey || event.metaKey || event.altKey || target.closest?.('input, textarea, select, [contenteditable=true]')) return;
+      if (event.key === '?') return showHelp();
+      if (event.key === '/') {
+        const search = document.querySelector<HTMLInputElement>('input[type=search]');
+        if (search) {
+          event.preventDefault();
+          search.focus();
+        }
+        return;
+      }
+      if (event.key === 'g') {
+        prefix = Date.now();
+        return;
+      }
+      const entry = Date.now() - prefix < 1500 && entries.find(([, , key]) => key === event.key);
+      prefix = 0;
+      if (entry) go([entry[0]]);
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  }, []);
+}
+
+function Help({ onClose }: { onClose: () => void }) {
+  return (
+    <Dialog title="Keys" onClose={onClose}>
+      <dl class="keys">
+        {entries.map(([, title, key]) => (
+          <>
+            <dt>
+              <kbd>g</kbd> <kbd>{key}</kbd>
+            </dt>
+            <dd>{title}</dd>
+          </>
+        ))}
+        <dt>
+          <kbd>/</kbd>
+        </dt>
+        <dd>Search</dd>
+        <dt>
+          <kbd>Ctrl</kbd> <kbd>Enter</kbd>
+        </dt>
+        <dd>Run the statement at the cursor, or the selection</dd>
+        <dt>
+          <kbd>Ctrl</kbd> <kbd>Shift</kbd> <kbd>Enter</kbd>
+        </dt>
+        <dd>Run all statements</dd>
+        <dt>
+          <kbd>Ctrl</kbd> <kbd>Space</kbd>
+        </dt>
+        <dd>Complete</dd>
+      </dl>
+    </Dialog>
+  );
+}
+
+function Page({ page, ...props }: PageProps & { page: string }) {
+  const [Shown, setShown] = useState<{ page: string; component: ComponentType<PageProps> } | null>(null);
+  const [error, setError] = useState<Error | null>(null);
+  useEffect(() => {
+    let current = true;
+    setError(null);
+    if (loaders[page])
+      loaders[page]().then(
+        (component) => current && setShown({ page, component }),
+        () => current && setError(new Error('This page could not be loaded. Reload it in the browser.')),
+      );
+    return () => void (current = false);
+  }, [page]);
+  if (!loaders[page]) return <Overview />;
+  if (error) return <ErrorBox error={error} />;
+  if (Shown?.page !== page) return <Loading />;
+  return <Shown.component {...props} />;
+}
+
+function App() {
+  const route = useRoute();
+  const [session, setCurrent] = useState<Session | null>(null);
+  const [error, setError] = useState<Error | null>(null);
+  const [help, setHelp] = useState(false);
+  useKeys(() => setHelp(true));
+  const begin = (next: Session) => {
+    setSession(next);
+    setCurrent(next);
+  };
+  const reload = () => loadSession().then(begin, setError);
+  useEffect(() => {
+    whenLoggedOut(() => void reload());
+    void reload();
+  }, []);
+  if (error) return <ErrorBox error={error instanceof ApiError ? error : new Error('The server does not answer')} />;
+  if (!session) return <Loading />;
+  if (session.login_required && !session.role) return <Login onDone={begin} />;
+  const page = route.parts[0] || 'overview';
+  const section = page === 'table' ? 'schema' : page;
+  return (
+    <div class="frame">
+      <a class="skip" href="#main" onClick={(event) => (event.preventDefault(), document.getElementById('main')?.focus())}>
+        Skip to the content
+      </a>
+      <nav class="side" aria-label="Pages">
+        <a class="brand" href="#/overview">
+          <Logo /> <span>Sibyl</span>
+        </a>
+        <ul>
+          {entries.map(([id, title]) => (
+            <li key={id}>
+              <a href={`#/${id}`} aria-current={section === id ? 'page' : undefined}>
+                <Icon name={id} /> <span>{title}</span>
+              </a>
+            </li>
+          ))}
+        </ul>
+        <div class="side-foot">
+          {session.read_only && <span class="badge badge-warning">read-only</span>}
+          {session.role && (
+            <div class="role">
+              <span title={session.role}>{session.role}</span>
+              <button type="button" class="button button-quiet" aria-label="Log out" title="Log out" onClick={() => logOut().then(begin)}>
+                <Icon name="logout" />
+              </button>
+            </div>
+          )}
+          <div class="role">
+            <span class="version">{session.version}</span>
+            <span>
+              <button type="button" class="button button-quiet" aria-label="Keys" title="Keys" onClick={() => setHelp(true)}>
+                ?
+              </button>
+              <ThemeButton />
+            </span>
+          </div>
+        </div>
+      </nav>
+      <main id="main" tabIndex={-1} class={`page-${page}`}>
+        <Page page={page} route={route} session={session} />
+      </main>
+      {help && <Help onClose={() => setHelp(false)} />}
+    </div>
+  );
+}
+
+applyTheme();
+render(<App />, document.getElementById('app')!);

@@ -1,0 +1,63 @@
+// axe-core finds no serious violation, in light and dark, on a laptop and a phone; and keys are enough.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { after, before, test } from 'node:test';
+import { Api, Browser, loadShop, Server } from './harness.mjs';
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+let server, browser;
+before(async () => {
+  [server, browser] = await Promise.all([Server.start(), Browser.start()]);
+  const api = new Api(server);
+  await api.begin();
+  await loadShop(api, 100);
+  await api.run("SELECT * FROM shop.orders WHERE paid = true ALLOW FILTERING");
+});
+after(async () => {
+  await browser?.stop();
+  await server?.stop();
+});
+
+const views = [
+  ['#/overview', '.stats'],
+  ['#/schema/shop', '.diagram img'],
+  ['#/table/shop/orders', '.sizes'],
+  ['#/table/shop/orders?tab=data', '.grid'],
+  ['#/table/shop/orders?tab=layout', '.cell'],
+  ['#/query', '.cm-content'],
+  ['#/advisor', '.tabs'],
+  ['#/activity', '.list'],
+  ['#/settings', '.list'],
+];
+for (const [name, options] of [
+  ['light, laptop', { colorScheme: 'light' }],
+  ['dark, phone', { colorScheme: 'dark', viewport: { width: 390, height: 844 } }],
+])
+  test(`no serious violation: ${name}`, async () => {
+    const page = await browser.open(server, '', { ...options, bypassCSP: true });
+    for (const [hash, part] of views) {
+      await page.goto(`${server.url}/${hash}`);
+      await page.locator(part).first().waitFor();
+      await page.evaluate(axe);
+      const { violations } = await page.evaluate(() => axe.run(document, { resultTypes: ['violations'] }));
+      const serious = violations.filter((one) => ['serious', 'critical'].includes(one.impact));
+      assert.deepEqual(serious.map((one) => `${hash}: ${one.id}: ${one.nodes.map((node) => node.html.slice(0, 120)).join(' | ')}`), []);
+      const overflow = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+      assert.ok(overflow <= 0, `${hash} is ${overflow} pixels too wide`);
+    }
+    await browser.close(page);
+  });
+
+test('a query is written and run with the keyboard alone', async () => {
+  const page = await browser.open(server);
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  await page.keyboard.press('g');
+  await page.keyboard.press('q');
+  await page.locator('.cm-content').waitFor();
+  for (let i = 0; i < 40 && !(await page.evaluate(() => document.activeElement?.classList.contains('editor-host'))); ++i) await page.keyboard.press('Tab');
+  await page.keyboard.insertText('SELECT cluster_name FROM system.local');
+  await page.keyboard.press('Control+Enter');
+  await page.locator('.grid td').first().waitFor();
+  await browser.close(page);
+});

@@ -1,0 +1,191 @@
+// Each page's main task.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { Api, Browser, loadShop, replication, Server, writeQuery } from './harness.mjs';
+
+let server, browser, api;
+before(async () => {
+  [server, browser] = await Promise.all([Server.start([], { data: 'directory' }), Browser.start()]);
+  api = new Api(server);
+  await api.begin();
+  await loadShop(api);
+});
+after(async () => {
+  await browser?.stop();
+  await server?.stop();
+});
+
+test('the overview shows requests within its budget', async () => {
+  const page = await browser.open(server);
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  await page.locator('.chart canvas').first().waitFor();
+  assert.match(await page.locator('.stats').innerText(), /Uptime/);
+  assert.ok(page.bytes < 400 * 1024, `the first view took ${page.bytes} bytes`);
+  const entry = await page.evaluate(() => performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd);
+  assert.ok(entry < 5000, `the page took ${entry} ms`);
+  await browser.close(page);
+});
+
+test('a query is completed, explained, run, paged and exported', async () => {
+  const page = await browser.open(server, '#/query');
+  await page.getByLabel('Keyspace').selectOption('shop');
+  await writeQuery(page, 'SELECT * FROM ord');
+  await page.keyboard.press('Control+Space');
+  await page.locator('.cm-tooltip-autocomplete li', { hasText: 'orders' }).first().click();
+  await page.keyboard.insertText(" WHERE customer = 'c1'");
+  await page.locator('.plan li', { hasText: 'read partition' }).waitFor();
+  await page.getByLabel('Rows per page').selectOption('20');
+  await page.locator('.cm-content').click();
+  await page.keyboard.press('Control+Enter');
+  await page.locator('.grid tbody tr').nth(19).waitFor();
+  assert.equal(await page.locator('.grid tbody tr').count(), 20);
+  assert.equal(await page.locator('.grid thead th').nth(2).innerText().then((text) => text.replace(/\s+/g, ' ')), 'paid boolean');
+  await page.getByRole('button', { name: 'Next' }).click();
+  await page.getByText('Page 2').waitFor();
+  assert.match(await page.locator('.grid tbody tr').first().innerText(), /101/);
+  const [saved] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'JSON' }).click()]);
+  const rows = JSON.parse(await (await import('node:fs/promises')).readFile(await saved.path(), 'utf8'));
+  assert.equal(rows.length, 40);
+  assert.deepEqual(rows[0], { customer: 'c1', number: 1, paid: true, tags: ['a', 'b'], total: 1.5 });
+  await browser.close(page);
+});
+
+test('an error is under its word, and its hint is a quick fix', async () => {
+  const page = await browser.open(server, '#/query');
+  await page.getByLabel('Keyspace').selectOption('shop');
+  await writeQuery(page, "SELECT * FROM shop.orders WHERE custommer = 'c1'");
+  await page.locator('.plan-error').waitFor();
+  await page.locator('.cm-lintRange-error').waitFor();
+  assert.equal(await page.locator('.cm-lintRange-error').innerText(), 'custommer');
+  await page.locator('.cm-lintRange-error').hover();
+  await page.locator('.cm-diagnosticAction').click();
+  await page.locator('.plan li').first().waitFor();
+  assert.match(await page.locator('.cm-content').innerText(), /WHERE customer = 'c1'/);
+  await browser.close(page);
+});
+
+test('values are bound, nulls are shown, a trace is a waterfall', async () => {
+  await api.run("INSERT INTO shop.orders (customer, number) VALUES ('nobody', 1)");
+  const page = await browser.open(server, '#/query');
+  await writeQuery(page, 'SELECT customer, total, paid FROM shop.orders WHERE customer = ? AND number = ?');
+  await page.locator('.binds input').nth(1).waitFor();
+  await page.locator('.binds input').nth(0).fill('nobody');
+  await page.locator('.binds input').nth(1).fill('1');
+  await page.getByRole('checkbox', { name: 'Trace' }).check();
+  await page.getByRole('button', { name: 'Run', exact: true }).click();
+  await page.locator('.grid .null').first().waitFor();
+  assert.equal(await page.locator('.grid .null').count(), 2);
+  await page.getByRole('button', { name: 'Trace' }).click();
+  await page.locator('.waterfall li').first().waitFor();
+  await browser.close(page);
+});
+
+test('several statements run in turn, until one fails', async () => {
+  const page = await browser.open(server, '#/query');
+  await writeQuery(page, `CREATE KEYSPACE several ${replication}; USE several; CREATE TABLE t (a int PRIMARY KEY); INSERT INTO t (a) VALUES (1); SELECT * FROM t; SELECT * FROM nowhere; SELECT * FROM t`);
+  await page.getByRole('button', { name: 'Run all' }).click();
+  await page.getByRole('alert').waitFor();
+  assert.equal(await page.locator('.results [role=tab]').count(), 6);
+  await page.getByRole('tab', { name: /^5/ }).click();
+  assert.equal(await page.locator('.grid tbody td').first().innerText(), '1');
+  await browser.close(page);
+});
+
+test('a statement that runs long is cancelled', async () => {
+  await api.run('CREATE TABLE shop.many (k int, c int, PRIMARY KEY (k, c))');
+  for (let i = 0; i < 20; ++i)
+    await api.run(`BEGIN UNLOGGED BATCH ${Array.from({ length: 400 }, (_, j) => `INSERT INTO shop.many (k, c) VALUES (${i}, ${j});`).join(' ')} APPLY BATCH`);
+  // A function that takes a while for each row.
+  await api.run("CREATE FUNCTION shop.slow (n int) CALLED ON NULL INPUT RETURNS int LANGUAGE lua AS $$ local x = 0 for i = 1, 200000 do x = x + i % 7 end return n $$");
+  const page = await browser.open(server, '#/query');
+  await writeQuery(page, 'SELECT max(shop.slow(c)) FROM shop.many');
+  await page.getByRole('button', { name: 'Run', exact: true }).click();
+  await page.getByRole('button', { name: 'Cancel' }).click();
+  await page.getByText('The statement was cancelled').waitFor();
+  await browser.close(page);
+});
+
+test('the schema is searched, and shows diagrams and definitions', async () => {
+  await api.run('CREATE TYPE shop.address (street text, city text)');
+  const page = await browser.open(server, '#/schema/shop');
+  await page.locator('.diagram img').waitFor();
+  assert.ok((await page.locator('.diagram img').evaluate((image) => image.naturalWidth)) > 50);
+  await page.getByLabel('Search the schema').fill('addr');
+  await page.getByRole('link', { name: 'address' }).click();
+  await page.getByText('CREATE TYPE shop.address').waitFor();
+  await browser.close(page);
+});
+
+test('a table shows keys, sizes, rows, statements and its layout', async () => {
+  await api.run("DELETE FROM shop.orders WHERE customer = 'c0' AND number = 0");
+  await api.run("INSERT INTO shop.orders (customer, number, paid) VALUES ('short', 1, false) USING TTL 3000");
+  const page = await browser.open(server, '#/table/shop/orders');
+  await page.getByRole('heading', { name: /orders/ }).waitFor();
+  assert.match(await page.locator('.stats').innerText(), /Partitions\s+7/);
+  assert.match(await page.locator('tr', { hasText: 'customer' }).first().innerText(), /K/);
+  await page.getByRole('tab', { name: 'Rows' }).click();
+  await page.locator('.grid tbody tr').nth(99).waitFor();
+  await page.getByRole('button', { name: 'Next' }).click();
+  await page.getByText('Page 2').waitFor();
+  await page.getByRole('tab', { name: 'Layout' }).click();
+  await page.locator('.cell').first().waitFor();
+  await page.getByLabel('Partition').fill("'short'");
+  await page.getByRole('button', { name: 'Show' }).click();
+  await page.getByText('TTL 3000 s').first().waitFor();
+  await page.getByLabel('Partition').fill("'c0'");
+  await page.getByRole('button', { name: 'Show' }).click();
+  await page.locator('.cell.is-deletion').first().waitFor();
+  await page.getByRole('tab', { name: 'Statements' }).click();
+  await page.getByText('INSERT INTO shop.orders').first().waitFor();
+  await page.getByRole('tab', { name: 'Definition' }).click();
+  await page.getByText('CREATE TABLE shop.orders').waitFor();
+  await browser.close(page);
+});
+
+test("a finding's fix is applied, and its query then reads one partition", async () => {
+  await api.run(`CREATE KEYSPACE bad ${replication}`);
+  await api.run('CREATE TABLE bad.events (id uuid PRIMARY KEY, kind text, at timestamp, value double)');
+  for (let i = 0; i < 10; ++i)
+    await api.run(`BEGIN UNLOGGED BATCH ${Array.from({ length: 500 }, (_, j) => `INSERT INTO bad.events (id, kind, at, value) VALUES (uuid(), 'k${j % 3}', toTimestamp(now()), ${j});`).join(' ')} APPLY BATCH`);
+  for (let i = 0; i < 20; ++i) await api.run(`SELECT id, value FROM bad.events WHERE kind = 'k${i % 3}' ALLOW FILTERING`);
+  const page = await browser.open(server, '#/advisor?keyspace=bad');
+  const finding = page.locator('.finding', { has: page.getByRole('button', { name: 'Create this table…' }) }).first();
+  await finding.waitFor();
+  assert.match(await finding.innerText(), /bad\.events/);
+  const cql = await finding.locator('.code pre').innerText();
+  await finding.getByRole('button', { name: 'Create this table…' }).click();
+  assert.ok((await page.locator('dialog pre').innerText()).includes(cql.trim().split('\n')[0]), 'the dialog shows what it runs');
+  await page.locator('dialog').getByRole('button', { name: /^Run/ }).click();
+  await page.getByText('Created.').waitFor();
+  const table = cql.match(/CREATE (?:TABLE|MATERIALIZED VIEW)\s+(?:IF NOT EXISTS\s+)?([\w.]+)/)[1];
+  const { body } = await api.send('POST', 'explain', { text: `SELECT * FROM ${table.includes('.') ? table : `bad.${table}`} WHERE kind = 'k1'`, keyspace: 'bad' });
+  assert.equal(body.statements[0].error, undefined);
+  assert.equal(body.statements[0].steps[0][3], '1');
+  await browser.close(page);
+});
+
+test('a pasted model is reviewed, and nothing of it is run', async () => {
+  const page = await browser.open(server, '#/advisor/review');
+  await page.getByLabel('Tables and queries').fill('CREATE TABLE pasted (a int PRIMARY KEY, b int);\nSELECT * FROM pasted WHERE b = ? ALLOW FILTERING;\n');
+  await page.getByRole('button', { name: 'Review', exact: true }).click();
+  await page.locator('.finding').first().waitFor();
+  await page.getByRole('tab', { name: 'Diagram' }).click();
+  await page.locator('.diagram img').waitFor();
+  const { body } = await api.send('GET', 'schema');
+  assert.ok(!JSON.stringify(body).includes('pasted'));
+  await browser.close(page);
+});
+
+test('activity takes and verifies a snapshot, settings name their source', async () => {
+  const page = await browser.open(server, '#/activity');
+  await page.getByRole('button', { name: 'Take a snapshot' }).click();
+  await page.getByText(/^Took /).waitFor();
+  await page.getByRole('button', { name: 'Verify' }).click();
+  await page.getByText('is intact').waitFor();
+  await page.keyboard.press('g');
+  await page.keyboard.press('t');
+  await page.getByRole('heading', { name: 'Settings' }).waitFor();
+  await page.getByLabel('Search settings').fill('metrics_address');
+  assert.match(await page.locator('.list').innerText(), /--metrics/);
+  await browser.close(page);
+});

@@ -1,0 +1,135 @@
+// Starts a server and a browser, and loads data.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { chromium } from 'playwright-core';
+
+export const replication = "WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}";
+
+// A server on free ports. `options`: further flags of `sibyl serve`.
+export class Server {
+  static async start(options = [], { data = ':memory:', command = 'serve' } = {}) {
+    const folder = data === 'directory' ? mkdtempSync(path.join(tmpdir(), 'sibyl-console-')) : null;
+    const flags = command === 'serve' ? ['--data', folder ? path.join(folder, 'data') : ':memory:'] : [];
+    const server = new Server();
+    server.folder = folder;
+    server.process = spawn(process.env.SIBYL_BINARY, [command, ...flags, '--listen', '127.0.0.1:0', '--metrics', '127.0.0.1:0', ...options]);
+    server.log = '';
+    server.url = await new Promise((resolve, reject) => {
+      const read = (chunk) => {
+        server.log += chunk;
+        const metrics = server.log.match(/(?:metrics on|Console  ) (http:\/\/[^/\s]+)\//);
+        if (metrics && (options.includes("off") || /console on|console is off|Console  /.test(server.log))) resolve(metrics[1]);
+      };
+      server.process.stderr.on('data', read);
+      server.process.stdout.on('data', read);
+      server.process.on('exit', (status) => reject(new Error(`the server ended with ${status}:\n${server.log}`)));
+    });
+    return server;
+  }
+
+  async stop() {
+    if (this.process.exitCode === null) {
+      const ended = new Promise((resolve) => this.process.on('exit', resolve));
+      this.process.kill('SIGTERM');
+      await ended;
+    }
+    if (this.folder) rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+// Calls the API as the page does.
+export class Api {
+  constructor(server) {
+    this.server = server;
+    this.cookie = '';
+  }
+
+  async send(method, endpoint, body, headers = {}) {
+    const response = await fetch(`${this.server.url}/api/v1/${endpoint}`, {
+      method,
+      headers: { 'X-Sibyl-CSRF': this.csrf ?? '', Cookie: this.cookie, ...(body ? { 'Content-Type': 'application/json' } : {}), ...headers },
+      body: body ? JSON.stringify(body) : undefined,
+    });
+    const cookie = response.headers.get('set-cookie');
+    if (cookie) this.cookie = cookie.split(';')[0];
+    return { status: response.status, headers: response.headers, body: await response.json() };
+  }
+
+  async begin(role, password) {
+    const answer = role ? await this.send('POST', 'session', { role, password }) : await this.send('GET', 'session');
+    this.csrf = answer.body.csrf;
+    return answer;
+  }
+
+  async run(text, options = {}) {
+    const answer = await this.send('POST', 'query', { text, ...options });
+    assert.equal(answer.status, 200, `${text}: ${JSON.stringify(answer.body)}`);
+    return answer.body;
+  }
+}
+
+// One browser for all tests of a file; every test has a page of its own.
+export class Browser {
+  static async start() {
+    const browser = new Browser();
+    browser.chromium = await chromium.launch({
+      executablePath: '/usr/bin/chromium',
+      args: ['--headless', '--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
+    });
+    return browser;
+  }
+
+  // `problems` collects errors of the page and requests to other hosts. It must stay empty.
+  async open(server, hash = '', options = {}) {
+    const context = await this.chromium.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+    const page = await context.newPage();
+    page.problems = [];
+    page.bytes = 0;
+    page.on('pageerror', (error) => page.problems.push(`error: ${error.message}`));
+    page.on('console', (message) => {
+      // A refused request is reported by the browser, however well the page handles it.
+      if (['error', 'warning'].includes(message.type()) && !/Failed to load resource/.test(message.text())) page.problems.push(`console: ${message.text()}`);
+    });
+    page.on('dialog', (dialog) => page.problems.push(`dialog: ${dialog.message()}`) && dialog.dismiss());
+    page.on('request', (request) => {
+      if (!/^(data|blob):/.test(request.url()) && !request.url().startsWith(`${server.url}/`)) page.problems.push(`foreign request: ${request.url()}`);
+    });
+    page.on('requestfinished', async (request) => {
+      const sizes = await request.sizes().catch(() => null);
+      if (sizes) page.bytes += sizes.responseBodySize + sizes.responseHeadersSize;
+    });
+    await page.goto(`${server.url}/${hash}`);
+    return page;
+  }
+
+  async close(page) {
+    const { problems } = page;
+    await page.context().close();
+    assert.deepEqual(problems, []);
+  }
+
+  stop() {
+    return this.chromium.close();
+  }
+}
+
+// Types into the editor, which is in a shadow root.
+export async function writeQuery(page, text) {
+  const editor = page.locator('.cm-content');
+  await editor.click();
+  await page.keyboard.press('Control+a');
+  await page.keyboard.press('Delete');
+  await page.keyboard.insertText(text);
+}
+
+export async function loadShop(api, rows = 250) {
+  await api.run(`CREATE KEYSPACE shop ${replication}`);
+  await api.run('CREATE TABLE shop.orders (customer text, number int, total decimal, tags set<text>, paid boolean, PRIMARY KEY (customer, number))');
+  for (let i = 0; i < rows; i += 50) {
+    const rowsOfBatch = Array.from({ length: 50 }, (_, j) => `INSERT INTO shop.orders (customer, number, total, tags, paid) VALUES ('c${(i + j) % 5}', ${i + j}, ${i + j}.50, {'a', 'b'}, true);`);
+    await api.run(`BEGIN UNLOGGED BATCH ${rowsOfBatch.join(' ')} APPLY BATCH`);
+  }
+}
