@@ -106,6 +106,7 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", "sibyl " SIBYL_VERSION);
   app.require_subcommand(1);
   sibyl::cli::add_serve_command(app);
+  sibyl::cli::add_demo_command(app);
   sibyl::cli::add_shell_command(app);
   sibyl::cli::add_bench_command(app);
   sibyl::cli::add_layout_command(app);
