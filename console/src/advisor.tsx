@@ -173,7 +173,7 @@ function FindingView({ finding, review, keyspace, live, onApplied }: { finding: 
       <p>
         <bdi>{finding.message}</bdi>
       </p>
-      {about && <pre class="mono muted" style={{ whiteSpace: 'pre-wrap', margin: '6px 0' }}>{about.text}</pre>}
+      {about && !finding.evidence.some((one) => one.text === about.text) && <pre class="mono muted" style={{ whiteSpace: 'pre-wrap', margin: '6px 0' }}>{about.text}</pre>}
       <ul>
         {finding.evidence.map((one, i) => (
           <li key={i}>
@@ -192,7 +192,7 @@ function FindingView({ finding, review, keyspace, live, onApplied }: { finding: 
           {finding.cql && <Code text={finding.cql} />}
           {finding.cost && <p class="muted">Cost: {finding.cost}</p>}
           {live && finding.cql && (
-            <button type="button" class="button" onClick={() => setApplying(true)}>
+            <button type="button" class="button apply" onClick={() => setApplying(true)}>
               Create this table…
             </button>
           )}

@@ -37,7 +37,7 @@ function options(props: Props, width: number): uPlot.Options {
     width,
     height: props.height ?? 150,
     legend: { show: false },
-    padding: [8, 4, 0, 0],
+    padding: [8, 18, 0, 0],
     cursor: { y: false, points: { size: 6 } },
     scales: { y: { range: (_, __, high) => [0, Math.max(high * 1.1, props.max ?? 0) || 1] } },
     axes: [

@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include <array>
+#include <chrono>
 #include <random>
 
 #include "base/contain.h"
@@ -55,13 +56,11 @@ class Statements {
   // About ten statements.
   base::Status run_round() {
     SIBYL_TRY(write_readings());
-    SIBYL_TRY(
-        run(fmt::format("INSERT INTO demo.movies (title, time, rating) VALUES ('{}', toTimestamp(now()), {})",
-                        pick(titles), 1 + random_() % 10)));
+    if (round_ % 10 == 0) SIBYL_TRY(write_rating());
     SIBYL_TRY(
         run(fmt::format("INSERT INTO demo.events (hour, event_type, time, id, data) VALUES "
-                        "(floor(toTimestamp(now()), 1h), '{}', toTimestamp(now()), now(), 'from {}')",
-                        pick(event_types), pick(users))));
+                        "({}, '{}', toTimestamp(now()), now(), 'from {}')",
+                        this_hour(), pick(event_types), pick(users))));
     SIBYL_TRY(
         run(fmt::format("UPDATE demo.page_views SET views = views + 1 WHERE sku = '{}'", pick(products))));
     SIBYL_TRY(run(fmt::format("SELECT * FROM demo.movies WHERE title = '{}' LIMIT 20", pick(titles))));
@@ -84,6 +83,17 @@ class Statements {
     return list[random_() % list.size()];
   }
   static std::string sensor(uint32_t number) { return fmt::format("00000000-0000-4000-8000-{:012}", number); }
+  // In milliseconds, as an application computes it.
+  static int64_t this_hour() {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::floor<std::chrono::hours>(now))
+        .count();
+  }
+  base::Status write_rating() {
+    return run(
+        fmt::format("INSERT INTO demo.movies (title, time, rating) VALUES ('{}', toTimestamp(now()), {})",
+                    pick(titles), 1 + random_() % 10));
+  }
   base::Status write_readings() {
     for (int i = 0; i < 3; ++i)
       SIBYL_TRY(run(fmt::format(

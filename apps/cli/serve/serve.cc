@@ -288,10 +288,10 @@ int serve(Configuration configuration, json::array settings, const sigset_t& sig
   notify_ready((*server)->address());
   notify_service_manager("READY=1");
   spdlog::info("serving {} on {}", configuration.engine.data, (*server)->address());
-  begin_console(console.get(), **server, configuration);
   warn_of_default_password(**engine);
   {
     const std::shared_ptr<void> work = while_serving ? while_serving(**server) : nullptr;
+    begin_console(console.get(), **server, configuration);
     wait_for_stop(signals, **server);
   }
   notify_service_manager("STOPPING=1");
