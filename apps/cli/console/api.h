@@ -27,7 +27,7 @@ struct Settings {
 struct Call {
   engine::Engine& engine;
   const Settings& settings;
-  Running& running;
+  RunningStatements& running;
   const ConsoleSession& session;
   const server::HttpRequest& request;
   const json::object& body;  // of a POST; otherwise empty

@@ -58,7 +58,7 @@ class Console final : public server::HttpHandler {
   engine::Engine& engine_;
   const Settings settings_;
   Sessions sessions_;
-  Running running_;
+  RunningStatements running_;
   auth::Attempts attempts_;
   std::atomic<int> logins_ = 0;     // passwords that are being checked
   std::atomic<uint16_t> port_ = 0;  // of the HTTP address; 0: not yet known

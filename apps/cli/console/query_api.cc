@@ -103,7 +103,7 @@ Answer run_query(const Call& call) {
   SIBYL_TRY(read_options(call, request));
   StatementControl control(call.request.is_abandoned);
   request.control = &control;
-  const Running::Entry entry(call.running, call.session.id, call.text("id"), control);
+  const RunningStatements::Entry entry(call.running, call.session.id, call.text("id"), control);
   std::optional<engine::RequestTrace> trace;
   const json::value* wants_trace = call.body.if_contains("trace");
   if (wants_trace != nullptr && wants_trace->is_bool() && wants_trace->get_bool())

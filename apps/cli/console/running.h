@@ -11,12 +11,12 @@
 
 namespace sibyl::cli::console {
 
-class Running {
+class RunningStatements {
  public:
   // Names a statement of a session for as long as the returned object lives. The page chooses the name.
   class Entry {
    public:
-    Entry(Running& running, std::string session, std::string name, StatementControl& control)
+    Entry(RunningStatements& running, std::string session, std::string name, StatementControl& control)
         : running_(running), key_(std::move(session), std::move(name)) {
       const std::lock_guard lock(running_.mutex_);
       running_.controls_[key_] = &control;
@@ -29,7 +29,7 @@ class Running {
     Entry& operator=(const Entry&) = delete;
 
    private:
-    Running& running_;
+    RunningStatements& running_;
     std::pair<std::string, std::string> key_;
   };
 
