@@ -12,7 +12,6 @@ inline constexpr const char* default_data_directory = "sibyl-data";
 inline constexpr const char* default_metrics_address = "127.0.0.1:9180";
 
 void add_serve_command(CLI::App& app);
-void add_demo_command(CLI::App& app);
 void add_bench_command(CLI::App& app);
 void add_shell_command(CLI::App& app);
 void add_layout_command(CLI::App& app);

@@ -16,6 +16,7 @@
 
 #include "advisor/workload/workload.h"
 #include "cli/commands.h"
+#include "cli/demo/demo.h"
 
 namespace {
 

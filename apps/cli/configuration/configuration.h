@@ -184,8 +184,6 @@ std::string unknown_setting_text(std::string_view name);
 
 // --- Output
 
-// Where a setting's value comes from: "default", "from the memory there is", "sibyl.yaml:12", "--memory".
-std::string origin_text(const Reader::Result& result, const Setting& setting);
 // The contents of system_views.settings: every setting that has a value. Secrets are hidden.
 std::map<std::string, std::string> shown_settings(const Configuration& configuration);
 // A complete sibyl.yaml: the given values with their origin, and the defaults as comments.

@@ -1,7 +1,6 @@
-// Prints a configuration.
-#include <fmt/format.h>
+#include "cli/configuration/print.h"
 
-#include "cli/configuration/configuration.h"
+#include <fmt/format.h>
 
 namespace sibyl::cli {
 namespace {

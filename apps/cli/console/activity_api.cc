@@ -1,9 +1,7 @@
-// What the server is doing: clients, statements, background work, snapshots, settings.
-//
-// All of it is read from system_views as the session's role, which needs SELECT on that keyspace.
+#include "cli/console/activity_api.h"
+
 #include <fmt/format.h>
 
-#include "cli/console/api.h"
 #include "cli/console/statements.h"
 #include "engine/maintenance/snapshots.h"
 #include "types/print.h"

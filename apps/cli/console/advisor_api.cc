@@ -1,4 +1,5 @@
-// The advisor: reviews of this server and of pasted models, and designs.
+#include "cli/console/advisor_api.h"
+
 #include <algorithm>
 #include <mutex>
 
@@ -6,7 +7,6 @@
 #include "advisor/report/diagram.h"
 #include "advisor/review/review.h"
 #include "cli/advise/live.h"
-#include "cli/console/api.h"
 #include "cli/console/statements.h"
 #include "cli/session/session.h"
 

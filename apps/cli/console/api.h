@@ -1,7 +1,7 @@
-// The endpoints of the console's JSON API, as functions. docs/console-api.md describes them.
+// What the endpoints of the console's JSON API work with. docs/console-api.md describes them.
 //
-// Each runs on a thread of Workers and may block. What it returns becomes the body of the response. Errors keep
-// their code, hint and position.
+// An endpoint is a function of a Call. It runs on a thread of Workers and may block. What it returns becomes the
+// body of the response. Errors keep their code, hint and position.
 #pragma once
 
 #include <boost/json.hpp>
@@ -39,24 +39,6 @@ struct Call {
   std::string text(std::string_view name) const;
 };
 using Answer = base::Result<json::value>;
-
-Answer run_query(const Call& call);
-Answer cancel_query(const Call& call);
-Answer explain_script(const Call& call);
-
-Answer list_schema(const Call& call);
-Answer describe_object(const Call& call);
-Answer show_table(const Call& call);
-Answer show_layout(const Call& call);
-
-Answer review_live(const Call& call);
-Answer review_text(const Call& call);
-Answer design_text(const Call& call);
-
-Answer show_activity(const Call& call);
-Answer list_settings(const Call& call);
-Answer take_snapshot(const Call& call);
-Answer verify_snapshot(const Call& call);
 
 // {"error": {"code": …, "name": …, "message": …, "hint": …, "position": {…}}}. Positions become offsets of
 // `shift` bytes less.

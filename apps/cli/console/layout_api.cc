@@ -1,10 +1,10 @@
-// The cells of partitions in storage order.
+#include "cli/console/layout_api.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
 
-#include "cli/console/api.h"
 #include "cli/console/statements.h"
 #include "engine/describe/layout_model.h"
 #include "types/print.h"

@@ -1,11 +1,11 @@
-// Statements of the query page: run, cancel, explain.
+#include "cli/console/query_api.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
 #include <map>
 
-#include "cli/console/api.h"
 #include "cli/console/result_json.h"
 #include "cli/console/statements.h"
 #include "cql/parser.h"

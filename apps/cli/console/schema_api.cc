@@ -1,7 +1,7 @@
-// The schema: its tree, definitions, and everything about one table.
+#include "cli/console/schema_api.h"
+
 #include <fmt/format.h>
 
-#include "cli/console/api.h"
 #include "cli/console/statements.h"
 #include "types/print.h"
 

@@ -1,11 +1,11 @@
-// `sibyl demo`: a server in memory with examples and a gentle load, to look at.
+#include "cli/demo/demo.h"
+
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
 
-#include "cli/commands.h"
 #include "cli/configuration/configuration.h"
 #include "cli/demo/demo_load.h"
 #include "cli/serve/serve.h"

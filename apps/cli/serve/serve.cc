@@ -34,6 +34,7 @@
 #include "cli/command_line/refuse.h"
 #include "cli/commands.h"
 #include "cli/configuration/configuration.h"
+#include "cli/configuration/print.h"
 #include "cli/console/address.h"
 #include "cli/console/console.h"
 #include "cli/log/log.h"

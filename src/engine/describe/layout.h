@@ -18,11 +18,14 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "engine/engine.h"
 
 namespace sibyl::engine {
+
+struct LayoutPartition;  // layout_model.h
 
 struct LayoutOptions {
   size_t max_partitions = 10;     // when no partition is named
@@ -37,5 +40,12 @@ struct LayoutOptions {
 base::Result<std::string> render_layout(Engine& engine, const std::string& keyspace, const std::string& table,
                                         const std::optional<std::string>& partition,
                                         const LayoutOptions& options = {});
+
+// Reads the cells of at most options.max_partitions partitions. Sets `more` if there are others. `partition` is
+// as in render_layout(); nullopt: the first partitions.
+base::Result<std::vector<LayoutPartition>> read_layout(Engine& engine, const std::string& keyspace,
+                                                       const std::string& table,
+                                                       const std::optional<std::string>& partition,
+                                                       const LayoutOptions& options, bool& more);
 
 }  // namespace sibyl::engine

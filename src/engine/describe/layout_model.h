@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,12 +34,5 @@ base::Result<std::vector<LayoutPartition>> read_layout(const storage::Store& sto
                                                        const schema::Table& table, base::BytesView begin,
                                                        base::BytesView end, const LayoutOptions& options,
                                                        bool& more);
-
-// Like read_layout(), for a table by name. `partition` is as in render_layout(); nullopt: the first
-// partitions.
-base::Result<std::vector<LayoutPartition>> read_layout(Engine& engine, const std::string& keyspace,
-                                                       const std::string& table,
-                                                       const std::optional<std::string>& partition,
-                                                       const LayoutOptions& options, bool& more);
 
 }  // namespace sibyl::engine

@@ -1,0 +1,13 @@
+// What the server is doing, its settings, and snapshots. Endpoints of docs/console-api.md.
+#pragma once
+
+#include "cli/console/api.h"
+
+namespace sibyl::cli::console {
+
+Answer show_activity(const Call& call);
+Answer list_settings(const Call& call);
+Answer take_snapshot(const Call& call);
+Answer verify_snapshot(const Call& call);
+
+}  // namespace sibyl::cli::console
