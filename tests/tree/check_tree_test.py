@@ -10,7 +10,7 @@ SCRIPT = ROOT / "tests/tree/check_tree.py"
 
 
 def copy_tree(to):
-    for name in ("src", "apps", "include", "tests", "benchmarks", "docs", "cmake", "examples", "packaging"):
+    for name in ("src", "apps", "include", "tests", "benchmarks", "docs", "cmake", "console", "examples", "packaging"):
         if (ROOT / name).is_dir():
             shutil.copytree(ROOT / name, to / name, ignore=shutil.ignore_patterns("node_modules", "__pycache__"))
 
