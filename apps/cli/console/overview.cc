@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "base/contain.h"
+#include "base/process.h"
 #include "cli/console/warnings.h"
 
 namespace sibyl::cli::console {
@@ -45,7 +46,7 @@ struct Overview::Reading {
   uint64_t errors = 0;
   engine::Activity activity;  // without its tables
   storage::StoreStatistics store;
-  server::ProcessUsage usage;
+  base::ProcessUsage usage;
 
   static std::shared_ptr<Reading> take(const engine::Monitor& monitor, storage::Store& store) {
     auto reading = std::make_shared<Reading>();
@@ -64,7 +65,7 @@ struct Overview::Reading {
     }
     for (const auto& [code, count] : reading->activity.errors) reading->errors += count;
     reading->store = store.statistics();
-    reading->usage = server::process_usage();
+    reading->usage = base::own_usage();
     return reading;
   }
 };
