@@ -18,15 +18,42 @@ constexpr size_t partition_key_at = table_id_size + token_size;
 // followed by 0xff inside of a component and by 0x01 at its end.
 size_t raw_component_end(BytesView key, size_t at) {
   while (at < key.size()) {
-    const void* zero = std::memchr(key.data() + at, 0, key.size() - at);
-    if (zero == nullptr) return BytesView::npos;
-    at = static_cast<size_t>(static_cast<const char*>(zero) - key.data()) + 1;
-    if (at == key.size()) return BytesView::npos;
+    // Numbers have runs of zeros, for which calls of memchr would cost more.
+    if (key[at] != 0) {
+      const void* zero = std::memchr(key.data() + at, 0, key.size() - at);
+      if (zero == nullptr) return BytesView::npos;
+      at = static_cast<size_t>(static_cast<const char*>(zero) - key.data());
+    }
+    if (++at == key.size()) return BytesView::npos;
     const auto next = static_cast<uint8_t>(key[at++]);
     if (next == 0x01) return at;
     if (next != 0xff) return BytesView::npos;
   }
   return BytesView::npos;
+}
+
+// Replaces `value` with the bytes of the component that `raw` consists of. Returns false if it is not exactly one.
+bool decode_whole_component(BytesView raw, Bytes& value) {
+  bool is_whole = false;
+  value.resize_and_overwrite(raw.size(), [&](char* out, size_t) -> size_t {
+    char* const begin = out;
+    for (size_t at = 0; at < raw.size();) {
+      const char byte = raw[at++];
+      if (byte != 0) {
+        *out++ = byte;
+        continue;
+      }
+      if (at == raw.size()) break;
+      const auto next = static_cast<uint8_t>(raw[at++]);
+      if (next != 0xff) {
+        is_whole = next == 0x01 && at == raw.size();
+        break;
+      }
+      *out++ = 0;
+    }
+    return static_cast<size_t>(out - begin);
+  });
+  return is_whole;
 }
 
 Bytes with_kind(BytesView partition_prefix, RecordKind kind, size_t room) {
@@ -116,12 +143,8 @@ bool parse_record_key(BytesView key, RecordKey& parsed) noexcept {
 
 bool decode_partition_key(BytesView partition_prefix, Bytes& serialised) noexcept {
   const base::DeferredMemoryLimit deferred;
-  if (raw_component_end(partition_prefix, partition_key_at) != partition_prefix.size()) return false;
-  BytesView rest = partition_prefix.substr(partition_key_at);
-  auto decoded = types::decode_raw_key(rest);
-  if (!decoded) return false;
-  serialised = std::move(*decoded);
-  return true;
+  return partition_prefix.size() > partition_key_at &&
+         decode_whole_component(partition_prefix.substr(partition_key_at), serialised);
 }
 
 bool decode_range_bounds(BytesView rest, Bytes& begin, std::optional<Bytes>& end) noexcept {

@@ -17,6 +17,7 @@
 #include "engine/tracing/traces.h"
 #include "protocol/frame.h"
 #include "protocol/request.h"
+#include "server/connection/reactor_time.h"
 #include "server/connection/receive_buffer.h"
 
 namespace sibyl::server {
@@ -58,15 +59,16 @@ struct InFlightRequest final : execute::Interrupt {
   size_t result_bytes = 0;                       // size of the result while it waits for its reactor
   std::chrono::steady_clock::time_point queued;  // when it was submitted to the pool
   std::chrono::steady_clock::time_point arrived, started;
-  std::chrono::steady_clock::time_point deadline = never;  // after which check() fails
-  bool may_run_long = false;                               // reads a user table of any size
-  bool is_pooled = false;                                  // was submitted to the pool
-  bool takes_room = false;                                 // counts against the limit of the pool's queue
+  mutable std::chrono::steady_clock::time_point deadline = never;  // after which check() fails
+  bool may_run_long = false;                                       // reads a user table of any size
+  bool is_pooled = false;                                          // was submitted to the pool
+  bool takes_room = false;    // counts against the limit of the pool's queue
   bool is_producing = false;  // a pool thread has started it; the connection counts its result
   // Computes for long, or has run too long on its reactor. Few such requests run at once.
   bool is_compute_heavy = false;
   bool completed_inline = false;            // completed inside execute(); the reactor finishes it immediately
   bool is_on_reactor = false;               // runs on its reactor, which it must leave at `deadline`
+  mutable ReactorTime reactor_time;         // may postpone that deadline
   mutable bool must_leave_reactor = false;  // check() has failed because of that deadline
 
   protocol::Query query;

@@ -14,7 +14,7 @@ class WatchedStore final : public storage::Store {
   explicit WatchedStore(std::unique_ptr<storage::Store> store) : store_(std::move(store)) {}
 
   bool may_have = false;
-  std::function<void()> before_get, after_get;
+  std::function<void()> before_get, after_get, before_iterate, after_iterate;
   mutable int single_reads = 0, other_reads = 0;
 
   void commit(storage::WriteSet writes, Done done) override {
@@ -33,7 +33,10 @@ class WatchedStore final : public storage::Store {
     return store_->get_many(keys, values);
   }
   std::unique_ptr<storage::Iterator> iterate(BytesView begin, BytesView end) const override {
-    return store_->iterate(begin, end);
+    if (before_iterate) before_iterate();
+    auto iterator = store_->iterate(begin, end);
+    if (after_iterate) after_iterate();
+    return iterator;
   }
   std::shared_ptr<const storage::Snapshot> snapshot() const override { return store_->snapshot(); }
   base::Status flush() override { return {}; }
@@ -94,6 +97,19 @@ TEST_F(PointReads, NoticeADeletionThatFollowsTheRead) {
   store_->after_get = [this] { delete_partition(); };
   EXPECT_EQ(read("k = 1 AND c = 1"), Rows{});
   EXPECT_EQ(store_->other_reads, 1);
+}
+
+// Slices do not look for a partition record either, but must see one that was committed before their moment.
+TEST_F(PointReads, SlicesNoticeTheFirstPartitionRecord) {
+  EXPECT_EQ(read("k = 1"), (Rows{"11", "12"}));
+  EXPECT_EQ(read("k = 1 ORDER BY c DESC"), (Rows{"12", "11"}));
+  store_->before_iterate = [this] { delete_partition(); };
+  EXPECT_EQ(read("k = 1"), Rows{});
+}
+
+TEST_F(PointReads, SlicesReadAsOfTheirMoment) {
+  store_->after_iterate = [this] { delete_partition(); };
+  EXPECT_EQ(read("k = 1 AND c > 0"), (Rows{"11", "12"}));
 }
 
 }  // namespace

@@ -114,6 +114,14 @@ bool make_visible(Fragment& fragment, const Deletion& covering, const ReadPlan& 
   return fragment.marker.is_live(plan.now_seconds) || !fragment.cells.empty();
 }
 
+// True for a row of live cells only: nothing has to be counted or removed. Most rows are. REQUIRES: `fragment` was decoded
+// from `bytes`.
+bool is_wholly_visible(BytesView bytes, const Fragment& fragment, const Deletion& covering,
+                       const ReadPlan& plan) {
+  return !covering.exists() && !row::is_perishable(bytes) && plan.table->dropped_columns.empty() &&
+         !plan.table->is_view() && (fragment.marker.exists() || !fragment.cells.empty());
+}
+
 // A partition's own record: its deletion, its static row, and whether range deletions exist.
 struct PartitionRecord {
   Bytes bytes;
@@ -194,6 +202,7 @@ class PointReader final : public Reader {
       const std::optional<Bytes>& value = values_[base_index() + (has_partition_records_ ? 1 : 0) + index];
       if (!value) continue;
       if (!row::decode(*value, row_)) return base::fail(corrupt_record());
+      if (is_wholly_visible(*value, row_, record_.deletion, plan_)) return true;
       SIBYL_TRY(tombstones_.add(*value, row_, record_.deletion, plan_));
       if (make_visible(row_, record_.deletion, plan_)) return true;
     }
@@ -288,6 +297,7 @@ class SliceReader final : public Reader {
       if (!row::decode(row_bytes_, row_)) return base::fail(corrupt_record());
       Deletion covering = record_.deletion;
       if (!ranges_.empty()) covering = later(covering, ranges_.covering(clustering_));
+      if (is_wholly_visible(row_bytes_, row_, covering, plan_)) return true;
       SIBYL_TRY(tombstones_.add(row_bytes_, row_, covering, plan_));
       if (make_visible(row_, covering, plan_)) return true;
       SIBYL_TRY(count_skipped());
@@ -338,8 +348,7 @@ class SliceReader final : public Reader {
   // Reads the partition's own record and its range deletions. The iterator must be on the first record of the
   // partition.
   Result<bool> load_header() {
-    record_.reset();
-    ranges_.clear();
+    clear_header();
     if (in_partition() && kind() == row::RecordKind::partition) {
       if (!record_.load(iterator_->value(), plan_)) return base::fail(corrupt_record());
       // If the first row is sought anyway, there is no need to step to it.
@@ -362,6 +371,11 @@ class SliceReader final : public Reader {
     return true;
   }
 
+  void clear_header() {
+    record_.reset();
+    ranges_.clear();
+  }
+
   bool starts_at_first_row() const {
     return !plan_.reversed && !intervals_->empty() && intervals_->front().begin.empty();
   }
@@ -379,6 +393,12 @@ class SliceReader final : public Reader {
       prefix_ = row::partition_prefix(plan_.table->storage_id, partition_key_);
       choose_intervals();
       open_partition();
+      // Asked after the iterator has its moment. Without partition records the first seek is that of the first row.
+      if (store_ != nullptr && !store_->may_have_partition_records(plan_.table->storage_id)) {
+        clear_header();
+        return true;
+      }
+      iterator_->seek_to_first();
       SIBYL_ASSIGN(const bool loaded, load_header());
       return loaded;
     }
@@ -397,7 +417,6 @@ class SliceReader final : public Reader {
       end = row::row_record_key(prefix_, *intervals_->back().end);
     if (snapshot_ == nullptr && plan_.keys.size() > 1) snapshot_ = store_->snapshot();
     iterator_ = iterate(begin, end);
-    iterator_->seek_to_first();
   }
 
   // --- Partitions by token
@@ -451,8 +470,11 @@ class SliceReader final : public Reader {
       } else {
         iterator_->next();
       }
-      if (!in_partition() || kind() != row::RecordKind::row) return false;
-      clustering_ = iterator_->key().substr(prefix_.size() + 1);
+      if (!iterator_->valid()) return false;
+      const BytesView key = iterator_->key();
+      if (key.size() <= prefix_.size() || !key.starts_with(prefix_)) return false;
+      if (static_cast<row::RecordKind>(key[prefix_.size()]) != row::RecordKind::row) return false;
+      clustering_ = key.substr(prefix_.size() + 1);
       const plan::Interval& interval = current();
       const bool is_past =
           plan_.reversed ? clustering_ < interval.begin : interval.end && clustering_ >= *interval.end;

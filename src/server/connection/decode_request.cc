@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <string_view>
 #include <unordered_map>
@@ -15,6 +16,7 @@
 #include "protocol/request.h"
 #include "server/connection/connection.h"
 #include "server/reactor.h"
+#include "server/scheduling/pressure.h"
 #include "types/print.h"
 #include "types/text.h"
 #include "types/value.h"
@@ -255,24 +257,37 @@ namespace {
 
 // Plans that ran too long on a reactor, in slots by hash of their address. Collisions and reused addresses
 // are harmless: a request may only start on the wrong kind of thread.
-std::array<std::atomic<const plan::Prepared*>, 256> long_plans;
+struct SlowPlan {
+  std::atomic<const plan::Prepared*> plan{nullptr};
+  std::atomic<std::chrono::steady_clock::time_point> until{};
+};
+std::array<SlowPlan, 256> slow_plans;
 
-std::atomic<const plan::Prepared*>& place_of(const plan::Prepared& plan) {
-  return long_plans[std::hash<const void*>{}(&plan) / alignof(plan::Prepared) % long_plans.size()];
+SlowPlan& place_of(const plan::Prepared& plan) {
+  return slow_plans[std::hash<const void*>{}(&plan) / alignof(plan::Prepared) % slow_plans.size()];
+}
+
+bool is_slow(const plan::Prepared& plan) {
+  const SlowPlan& place = place_of(plan);
+  return place.plan.load(std::memory_order_relaxed) == &plan &&
+         coarse_now() < place.until.load(std::memory_order_relaxed);
 }
 
 }  // namespace
 
+// The next execution may be fast: other rows, warm caches. Then the pool would only add the cost of two threads' switches.
 void remember_slow_plan(const plan::Prepared& plan) {
-  place_of(plan).store(&plan, std::memory_order_relaxed);
+  constexpr std::chrono::seconds period{10};
+  SlowPlan& place = place_of(plan);
+  place.until.store(coarse_now() + period, std::memory_order_relaxed);
+  place.plan.store(&plan, std::memory_order_relaxed);
 }
 
 bool may_take_long(const InFlightRequest& request, size_t body_bytes) {
   constexpr size_t quick_values = 256u << 10;  // larger values, such as long collections, take long to check
   if (body_bytes > quick_values) return true;
   const auto is_long = [](const plan::Prepared& plan) {
-    return plan.profile.may_block || plan.profile.is_compute_heavy ||
-           place_of(plan).load(std::memory_order_relaxed) == &plan;
+    return plan.profile.may_block || plan.profile.is_compute_heavy || is_slow(plan);
   };
   if (request.plan) return is_long(*request.plan) || reads_many(request);
   return request.items.size() > plan::max_quick_batch_statements ||

@@ -144,6 +144,10 @@ base::Status InFlightRequest::check() const {
   if (connection->backlog().is_closed())
     return base::fail(overloaded("Request cancelled: the client has disconnected"));
   if (coarse_now() <= deadline) return {};
+  if (is_on_reactor && reactor_time.may_continue(ThreadUsage::of_this_thread())) {
+    deadline = coarse_now() + ReactorTime::half;
+    return {};
+  }
   must_leave_reactor = is_on_reactor;
   if (plan && !plan->profile.is_read())
     return base::fail(
@@ -156,9 +160,9 @@ base::Status InFlightRequest::check() const {
 }
 
 void set_reactor_deadline(InFlightRequest& request) {
-  constexpr std::chrono::milliseconds max_time{20};
   request.is_on_reactor = true;
-  request.deadline = coarse_now() + max_time;
+  request.reactor_time.start();
+  request.deadline = coarse_now() + ReactorTime::half;
 }
 
 // Even a short read may take long: many rows may be deleted, the device may be slow, functions may be slow. So

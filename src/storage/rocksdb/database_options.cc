@@ -2,6 +2,7 @@
 
 #include <rocksdb/file_checksum.h>
 #include <rocksdb/filter_policy.h>
+#include <rocksdb/slice_transform.h>
 #include <rocksdb/table.h>
 #include <sys/resource.h>
 
@@ -9,6 +10,7 @@
 
 #include "storage/rocksdb/merging.h"
 #include "storage/rocksdb/messages.h"
+#include "storage/rocksdb/reading.h"
 
 namespace sibyl::storage::rocksdb {
 namespace {
@@ -89,10 +91,10 @@ int max_open_files() {
 
 }  // namespace
 
-// Filters take 10 bits for each key, and indexes about 24 bytes for each block of 4 KiB: 2% of records of
-// 100 bytes.
+// Filters take 10 bits for each key and for each token, and indexes about 24 bytes for each block of 4 KiB: 3% of
+// partitions of one record of 100 bytes.
 bool fits_whole(uint64_t data_bytes, uint64_t cache_bytes) {
-  constexpr uint64_t percent = 2, share = 4;
+  constexpr uint64_t percent = 3, share = 4;
   return data_bytes / 100 * percent <= cache_bytes / share;
 }
 
@@ -110,6 +112,8 @@ bool fits_whole(uint64_t data_bytes, uint64_t cache_bytes) {
   database.write_buffer_size = memory_table_bytes(options.write_buffer_bytes);
   database.min_write_buffer_number_to_merge = tables_per_flush;
   database.max_write_buffer_number = 3 * tables_per_flush;
+  // Filters have whole keys for point reads, and tokens for slices.
+  database.prefix_extractor.reset(::rocksdb::NewFixedPrefixTransform(token_prefix_size));
   database.memtable_whole_key_filtering = true;
   database.memtable_prefix_bloom_size_ratio = 0.02;
   database.allow_concurrent_memtable_write = false;  // the committer is the only writer

@@ -15,8 +15,8 @@ namespace {
 TEST(FitsWhole, WhileMetadataTakesAQuarterOfTheCache) {
   constexpr uint64_t cache = 256 << 20;
   EXPECT_TRUE(fits_whole(0, cache));
-  EXPECT_TRUE(fits_whole(uint64_t{3} << 30, cache));
-  EXPECT_FALSE(fits_whole(uint64_t{4} << 30, cache));
+  EXPECT_TRUE(fits_whole(uint64_t{2} << 30, cache));
+  EXPECT_FALSE(fits_whole(uint64_t{3} << 30, cache));
   EXPECT_FALSE(fits_whole(uint64_t{1} << 30, 32 << 20));
 }
 

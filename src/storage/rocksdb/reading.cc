@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/memory.h"
 #include "storage/rocksdb/damage.h"
 #include "storage/rocksdb/recoverable_files.h"
@@ -11,14 +13,27 @@ namespace {
 
 using ::rocksdb::Slice;
 
+// True if all keys in [begin, end) are of the same table and token.
+bool have_one_token(BytesView begin, BytesView end) {
+  return begin.size() >= token_prefix_size && end.size() >= token_prefix_size && begin < end &&
+         begin.substr(0, token_prefix_size) == end.substr(0, token_prefix_size);
+}
+
 // RocksDB does not expect exceptions, so its allocations for a statement are counted but never refused.
 class RecordIterator final : public Iterator {
  public:
   RecordIterator(::rocksdb::DB& database, ::rocksdb::ReadOptions options, BytesView begin, BytesView end,
                  DamageReport* damage)
-      : database_(database), damage_(damage), begin_(begin), end_(end), lower_(begin_), upper_(end_) {
+      : database_(database),
+        damage_(damage),
+        is_of_token_(have_one_token(begin, end)),
+        begin_(begin),
+        end_(end),
+        lower_(begin_),
+        upper_(end_) {
     if (!begin_.empty()) options.iterate_lower_bound = &lower_;
     if (!end_.empty()) options.iterate_upper_bound = &upper_;
+    options.total_order_seek = !is_of_token_;
     const base::UnlimitedMemory unlimited;
     iterator_.reset(database.NewIterator(options));
   }
@@ -31,10 +46,11 @@ class RecordIterator final : public Iterator {
   bool valid() const override { return iterator_->Valid(); }
   void seek(BytesView key) override {
     const base::UnlimitedMemory unlimited;
-    iterator_->Seek(slice_of(key));
+    iterator_->Seek(slice_of(within(key)));
   }
   void seek_for_prev(BytesView key) override {
     const base::UnlimitedMemory unlimited;
+    if (is_of_token_ && key >= end_) return iterator_->SeekToLast();
     iterator_->SeekForPrev(slice_of(key));
   }
   void seek_to_first() override {
@@ -63,8 +79,15 @@ class RecordIterator final : public Iterator {
   }
 
  private:
+  // A key of another token would be sought with the filters of the wrong token.
+  BytesView within(BytesView key) const {
+    if (!is_of_token_) return key;
+    return std::clamp(key, BytesView(begin_), BytesView(end_));
+  }
+
   ::rocksdb::DB& database_;
   DamageReport* damage_;
+  const bool is_of_token_;  // uses filters to skip memory tables and files without records of the token
   const Bytes begin_, end_;
   const Slice lower_, upper_;
   std::unique_ptr<::rocksdb::Iterator> iterator_;

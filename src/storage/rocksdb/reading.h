@@ -16,6 +16,10 @@ class DamageReport;
 inline constexpr BytesView position_key("", 0);
 inline constexpr BytesView first_record_key("\0", 1);
 
+// Table id and token, with which record keys begin (row/record_key.h). Filters know which of them a memory table or a file
+// has, so that a slice of one partition skips the others.
+inline constexpr size_t token_prefix_size = 12;
+
 // Both borrow the bytes.
 inline ::rocksdb::Slice slice_of(BytesView bytes) {
   return {bytes.data(), bytes.size()};
@@ -28,7 +32,7 @@ inline BytesView view_of(const ::rocksdb::Slice& slice) {
 base::Result<bool> read_record(::rocksdb::DB& database, const ::rocksdb::ReadOptions& options, BytesView key,
                                Bytes& value, DamageReport& damage);
 
-// The iterator keeps copies of its bounds. `damage` receives reports of damage and must outlive the iterator.
+// The iterator keeps copies of its bounds, and overwrites options.total_order_seek. `damage` receives reports of damage and must outlive the iterator.
 std::unique_ptr<Iterator> make_iterator(::rocksdb::DB& database, ::rocksdb::ReadOptions options,
                                         BytesView begin, BytesView end, DamageReport* damage = nullptr);
 

@@ -3,7 +3,6 @@
 #include <rocksdb/cache.h>
 #include <rocksdb/db.h>
 #include <rocksdb/env.h>
-#include <rocksdb/statistics.h>
 #include <rocksdb/thread_status.h>
 
 #include <algorithm>
@@ -17,6 +16,7 @@
 #include "base/memory.h"
 #include "storage/internals.h"
 #include "storage/rocksdb/background_listener.h"
+#include "storage/rocksdb/cache/counting_cache.h"
 #include "storage/rocksdb/cache/partition_record_tables.h"
 #include "storage/rocksdb/cache/row_cache.h"
 #include "storage/rocksdb/checkpoint.h"
@@ -167,8 +167,7 @@ class RocksStore final : public Store, public Internals {
   std::unique_ptr<SpaceKeeper> keeper_;
   std::unique_ptr<::rocksdb::Env> base_, recoverable_, environment_;
   std::unique_ptr<::rocksdb::DB> database_;
-  std::shared_ptr<::rocksdb::Cache> cache_;
-  std::shared_ptr<::rocksdb::Statistics> counters_;
+  std::shared_ptr<CountingCache> cache_;
   std::shared_ptr<PartitionWatch> partition_watch_ = std::make_shared<PartitionWatch>();
   PartitionRecordTables partition_records_;
   std::unique_ptr<RowCache> row_cache_;  // nullptr: none
@@ -195,7 +194,8 @@ base::Status RocksStore::open_tables() {
   SIBYL_TRY(open_files());
   if (space_.free() < opening_bytes) space_.release_reserve();
   constexpr int shard_bits = 3;  // with more shards, small shards would evict blocks that are in use
-  cache_ = ::rocksdb::NewLRUCache(options_.block_cache_bytes, shard_bits, false, 0.5);
+  cache_ = std::make_shared<CountingCache>(
+      ::rocksdb::NewLRUCache(options_.block_cache_bytes, shard_bits, false, 0.5));
   if (options_.row_cache_bytes > 0)
     row_cache_ = std::make_unique<RowCache>(options_.row_cache_bytes, partition_records_);
   ::rocksdb::Options database = database_options(
@@ -217,9 +217,6 @@ base::Status RocksStore::open_tables() {
   if (options_.durability == Durability::periodic) purge_->settling_seconds = settling_seconds;
   database.compaction_filter_factory = make_purging_filter(purge_);
   database.listeners = {listener_};
-  counters_ = ::rocksdb::CreateDBStatistics();
-  counters_->set_stats_level(::rocksdb::StatsLevel::kExceptHistogramOrTimers);
-  database.statistics = counters_;
   database.table_properties_collector_factories.push_back(make_partition_sizes(partition_watch_));
   database.table_properties_collector_factories.push_back(make_partition_samples());
   ::rocksdb::DB* opened = nullptr;
@@ -531,8 +528,8 @@ StoreStatistics RocksStore::statistics() const {
   statistics.memtable_bytes = property(Properties::kCurSizeAllMemTables);
   statistics.cache_capacity_bytes = cache_->GetCapacity();
   statistics.cache_bytes = cache_->GetUsage();
-  statistics.cache_hits = counters_->getTickerCount(::rocksdb::BLOCK_CACHE_HIT);
-  statistics.cache_misses = counters_->getTickerCount(::rocksdb::BLOCK_CACHE_MISS);
+  statistics.cache_hits = cache_->hits();
+  statistics.cache_misses = cache_->misses();
   if (row_cache_) {
     const RowCache::Statistics rows = row_cache_->statistics();
     statistics.row_cache_capacity_bytes = rows.capacity_bytes;

@@ -75,6 +75,66 @@ TEST(PeriodicSync, UnsyncedDeletionsDoNotPurge) {
   EXPECT_FALSE(left.contains(range_key("a", "b")));
 }
 
+// --- Iterators over records of one token, which skip memory tables and files by their filters.
+
+const std::vector<Bytes>& keys_of_tokens() {
+  static const std::vector<Bytes> keys = [] {
+    std::vector<Bytes> all;
+    for (const char* prefix : {"tab1token--1", "tab1token--2", "tab1token--3", "tab2token--1"})
+      for (const char* rest : {"", "a", "ab", "b"}) all.push_back(Bytes(prefix) + rest);
+    return all;
+  }();
+  return keys;
+}
+
+WriteSet some_writes_of_tokens() {
+  const auto key = [] { return *rc::gen::elementOf(keys_of_tokens()); };
+  WriteSet writes;
+  for (int i = *rc::gen::inRange(1, 4); i > 0; --i) {
+    switch (*rc::gen::inRange(0, 8)) {
+      case 0:
+        writes.erase(key());
+        break;
+      case 1:
+        writes.erase_range(key(), key());
+        break;
+      case 2:
+        writes.put(key(), "value");
+        break;
+      default:
+        writes.merge(key(), row::generate::anything());
+    }
+  }
+  return writes;
+}
+
+TEST(TokenIterators, EqualAMap) {
+  EXPECT_TRUE(rc::check([] {
+    const base::TemporaryDirectory directory;
+    rocksdb::Options options;
+    options.durability = rocksdb::Durability::periodic;
+    options.automatic_compaction = false;
+    const auto store = *rocksdb::open_store(directory.path(), options);
+    State state;
+    for (int step = *rc::gen::inRange(1, 30); step > 0; --step) {
+      const int action = *rc::gen::inRange(0, 6);
+      if (action == 0) RC_ASSERT(store->flush().has_value());
+      if (action == 1) RC_ASSERT(store->compact({}, {}).has_value());
+      if (action > 1) {
+        WriteSet writes = some_writes_of_tokens();
+        apply_to_model(writes, state);
+        RC_ASSERT(store->commit(std::move(writes)).has_value());
+      }
+      const Bytes begin = *rc::gen::elementOf(keys_of_tokens());
+      const Bytes end = begin.substr(0, 12) + *rc::gen::element<Bytes>("a", "b", "c");
+      if (begin <= end) expect_seeks(*store, state, begin, end, keys_of_tokens());
+      const Bytes far = *rc::gen::elementOf(keys_of_tokens());
+      if (begin <= far) expect_seeks(*store->snapshot(), state, begin, far, keys_of_tokens());
+      RC_ASSERT(!testing::Test::HasFailure());
+    }
+  }));
+}
+
 // --- The row cache: what point reads see equals what iterators see, which bypass the cache.
 
 // The visible rows of one partition by point reads of the partition record and some rows.

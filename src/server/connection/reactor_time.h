@@ -1,0 +1,49 @@
+// How long one request may occupy its reactor's thread, on which other connections wait.
+//
+// A thread that was not scheduled because the machine is busy has not occupied anything. So when half of the time has
+// passed, the thread's use of CPU is noted; at the end the request must leave the reactor only if the thread has
+// computed or waited (for the device, for a lock) since then.
+#pragma once
+
+#include <sys/resource.h>
+
+#include <chrono>
+
+namespace sibyl::server {
+
+struct ThreadUsage {
+  std::chrono::microseconds cpu{0};
+  long waits = 0;  // how often the thread has given up the processor
+
+  static ThreadUsage of_this_thread() {
+    rusage usage{};
+    ::getrusage(RUSAGE_THREAD, &usage);
+    const auto micros = [](const timeval& time) {
+      return std::chrono::seconds(time.tv_sec) + std::chrono::microseconds(time.tv_usec);
+    };
+    return {micros(usage.ru_utime) + micros(usage.ru_stime), usage.ru_nvcsw};
+  }
+};
+
+class ReactorTime {
+ public:
+  static constexpr std::chrono::milliseconds half{10};
+
+  void start() { is_half_over_ = false; }
+
+  // Called when `half` has passed since the start, or since this returned true. Returns true if the request may continue
+  // for another `half`.
+  bool may_continue(const ThreadUsage& now) {
+    const bool is_first = !is_half_over_;
+    const bool was_preempted = now.waits == noted_.waits && now.cpu - noted_.cpu < half / 4;
+    is_half_over_ = true;
+    noted_ = now;
+    return is_first || was_preempted;
+  }
+
+ private:
+  bool is_half_over_ = false;
+  ThreadUsage noted_;
+};
+
+}  // namespace sibyl::server
