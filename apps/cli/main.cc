@@ -17,6 +17,7 @@
 #include "advisor/workload/workload.h"
 #include "cli/commands.h"
 #include "cli/demo/demo.h"
+#include "cli/migrate/command.h"
 
 namespace {
 
@@ -116,6 +117,7 @@ int main(int argc, char** argv) {
   sibyl::cli::add_recover_command(app);
   sibyl::cli::add_import_command(app);
   sibyl::cli::add_export_command(app);
+  sibyl::cli::add_migrate_command(app);
   sibyl::cli::add_status_command(app);
   sibyl::cli::add_maintenance_commands(app);
   try {

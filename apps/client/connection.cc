@@ -440,8 +440,9 @@ base::Result<Result> Connection::execute(Prepared& prepared, std::span<const Val
   return finish(second);
 }
 
-base::Result<Result> Connection::batch(protocol::Batch::Kind kind, std::span<const BatchStatement> statements,
-                                       const StatementOptions& options) {
+base::Result<Connection::Ticket> Connection::start_batch(protocol::Batch::Kind kind,
+                                                         std::span<const BatchStatement> statements,
+                                                         const StatementOptions& options) {
   protocol::Batch message;
   message.kind = kind;
   for (const auto& statement : statements) {
@@ -454,7 +455,12 @@ base::Result<Result> Connection::batch(protocol::Batch::Kind kind, std::span<con
   fill(message.parameters, {}, options);
   Bytes body;
   protocol::append_batch(body, options_.version, message);
-  SIBYL_ASSIGN(const Ticket ticket, send(Opcode::batch, body, options.trace));
+  return send(Opcode::batch, body, options.trace);
+}
+
+base::Result<Result> Connection::batch(protocol::Batch::Kind kind, std::span<const BatchStatement> statements,
+                                       const StatementOptions& options) {
+  SIBYL_ASSIGN(const Ticket ticket, start_batch(kind, statements, options));
   return finish(ticket);
 }
 

@@ -1,8 +1,8 @@
 // A client of the native protocol: one connection, blocking, with pipelining.
 //
 // query(), execute() and batch() block until the response arrives. To have many requests in flight, start
-// each with start_query() or start_execute(), and collect the results with finish(), in any order. Responses
-// that arrive early are kept. A Connection is not thread-safe.
+// each with start_query(), start_execute() or start_batch(), and collect the results with finish(), in any
+// order. Responses that arrive early are kept. A Connection is not thread-safe.
 //
 // An error of the server is returned with its code and text. If the connection itself fails, the error has
 // code `server`, and is_connected() is false from then on. A request that was in flight may or may not have
@@ -133,6 +133,8 @@ class Connection {
                                    const StatementOptions& options = {});
   base::Result<Ticket> start_execute(const Prepared& prepared, std::span<const ValueView> values = {},
                                      const StatementOptions& options = {});
+  base::Result<Ticket> start_batch(protocol::Batch::Kind kind, std::span<const BatchStatement> statements,
+                                   const StatementOptions& options = {});
   base::Result<Result> finish(Ticket ticket);
 
   // `types` may contain "SCHEMA_CHANGE", "STATUS_CHANGE" and "TOPOLOGY_CHANGE".

@@ -1,0 +1,17 @@
+#include "cli/migrate/row_text.h"
+
+#include <fmt/format.h>
+
+#include "types/print.h"
+
+namespace sibyl::cli::migrate {
+
+std::string key_text(const Part& part, const client::Result& result, const client::Row& row) {
+  std::string text = part.quoted_name();
+  for (size_t i = 0; i < part.key.size() && i < row.size(); ++i)
+    text += fmt::format("{}{} = {}", i == 0 ? " " : " AND ", types::quote_identifier(part.key[i]),
+                        row[i] ? types::to_literal(*result.columns[i].type, *row[i]) : "null");
+  return text;
+}
+
+}  // namespace sibyl::cli::migrate
