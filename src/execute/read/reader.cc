@@ -302,11 +302,14 @@ class SliceReader final : public Reader {
       if (make_visible(row_, covering, plan_)) return true;
       SIBYL_TRY(count_skipped());
     }
-    SIBYL_TRY(iterator_->status());
+    SIBYL_TRY(check_end());
     return false;
   }
 
  private:
+  // An iterator with an error is not valid. Asking for the status costs more, and is not necessary for each partition.
+  base::Status check_end() const { return iterator_->valid() ? base::Status() : iterator_->status(); }
+
   // Polls the interrupt. There may be millions of rows under one deletion, which do not count as tombstones.
   base::Status count_skipped() {
     constexpr uint64_t steps = 64;
@@ -367,7 +370,7 @@ class SliceReader final : public Reader {
       }
       ranges_.finish();
     }
-    SIBYL_TRY(iterator_->status());
+    SIBYL_TRY(check_end());
     return true;
   }
 
@@ -434,7 +437,7 @@ class SliceReader final : public Reader {
     } else if (in_partition()) {
       seek_after_partition();
     }
-    SIBYL_TRY(iterator_->status());
+    SIBYL_TRY(check_end());
     if (!iterator_->valid()) return false;
     row::RecordKey parsed;
     if (!row::parse_record_key(iterator_->key(), parsed)) return base::fail(corrupt_record());
