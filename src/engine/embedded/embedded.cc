@@ -1,7 +1,10 @@
 #include <fmt/format.h>
 
-#include <future>
+#include <algorithm>
+#include <optional>
+#include <utility>
 
+#include "base/mutex.h"
 #include "cql/parser.h"
 #include "engine/embedded/impl.h"
 
@@ -43,24 +46,60 @@ Result<std::unique_ptr<BoundValues>> BoundValues::encode(const plan::Prepared& p
   return out;
 }
 
-// The result may arrive on another thread.
-using Answer = std::promise<base::Result<execute::ResultSet>>;
+namespace {
 
-Result<execute::ResultSet> wait(std::future<base::Result<execute::ResultSet>> future) {
-  base::Result<execute::ResultSet> result = future.get();
-  if (!result) return failed(result);
-  return std::move(*result);
-}
+// Waits for the completion of one statement, which may be called on another thread.
+class Waiter {
+ public:
+  void finish(base::Result<execute::ResultSet> result) {
+    const base::MutexLock lock(mutex_);
+    result_.emplace(std::move(result));
+    finished_.notify_one();
+  }
+  Result<execute::ResultSet> wait() {
+    const base::MutexLock lock(mutex_);
+    while (!result_) finished_.wait(mutex_);
+    if (!*result_) return failed(*result_);
+    return std::move(**result_);
+  }
+
+ private:
+  base::Mutex mutex_;
+  base::CondVar finished_;
+  std::optional<base::Result<execute::ResultSet>> result_ SIBYL_GUARDED_BY(mutex_);
+};
+
+// Finishes the waiter exactly once, even if an exception destroys the completion uncalled. Small enough to be stored
+// inside of a std::move_only_function.
+class WaiterCompletion {
+ public:
+  explicit WaiterCompletion(Waiter& waiter) : waiter_(&waiter) {}
+  WaiterCompletion(WaiterCompletion&& other) noexcept : waiter_(std::exchange(other.waiter_, nullptr)) {}
+  WaiterCompletion& operator=(WaiterCompletion&&) = delete;
+  ~WaiterCompletion() {
+    if (waiter_ != nullptr)
+      waiter_->finish(
+          base::fail(base::ErrorCode::server, "The request was abandoned because of an internal error"));
+  }
+  void operator()(base::Result<execute::ResultSet> result) {
+    std::exchange(waiter_, nullptr)->finish(std::move(result));
+  }
+
+ private:
+  Waiter* waiter_;
+};
+
+}  // namespace
 
 Result<execute::ResultSet> run(Engine& engine, const plan::PreparedPtr& plan,
                                const execute::Request& request) {
-  Answer answer;
-  auto future = answer.get_future();
-  engine.executor().execute(plan, request,
-                            [answer = std::move(answer)](base::Result<execute::ResultSet> result) mutable {
-                              answer.set_value(std::move(result));
-                            });
-  return wait(std::move(future));
+  Waiter waiter;
+  engine.executor().execute(plan, request, WaiterCompletion(waiter));
+  return waiter.wait();
+}
+
+ResultLayout::ResultLayout(const std::vector<plan::ColumnSpec>& specs) : columns(public_columns(specs)) {
+  for (const plan::ColumnSpec& spec : specs) types.push_back(spec.type);
 }
 
 std::vector<Column> public_columns(const std::vector<plan::ColumnSpec>& specs) {
@@ -84,7 +123,7 @@ const std::vector<Column>& Statement::parameters() const {
   return impl_->parameters;
 }
 const std::vector<Column>& Statement::columns() const {
-  return impl_->columns;
+  return impl_->layout->columns;
 }
 Bound Statement::bind_all(std::vector<Value> values) const {
   return Bound(*this, std::move(values));
@@ -169,13 +208,14 @@ Result<Statement> Session::prepare(std::string_view text) {
     impl->id = std::move(prepared->id);
     impl->plan = std::move(prepared->plan);
     impl->parameters = engine::public_columns(impl->plan->markers);
-    if (impl->plan->result) impl->columns = engine::public_columns(impl->plan->result->columns);
+    impl->layout = std::make_shared<engine::ResultLayout>(
+        impl->plan->result ? impl->plan->result->columns : std::vector<plan::ColumnSpec>());
     return Statement(std::move(impl));
   });
 }
 
 Result<Rows> Session::Impl::start(plan::PreparedPtr plan, const std::vector<Value>& values,
-                                  const Request& request) {
+                                  const Request& request, const Statement::Impl* statement) {
   auto bound = engine::BoundValues::encode(*plan, values);
   if (!bound) return std::unexpected(std::move(bound.error()));
   auto rows = std::make_unique<Rows::Impl>();
@@ -184,6 +224,10 @@ Result<Rows> Session::Impl::start(plan::PreparedPtr plan, const std::vector<Valu
   rows->values = std::move(*bound);
   rows->request = internal_request(request);
   rows->request.values = rows->values->views();
+  if (statement != nullptr) {
+    rows->metadata = statement->plan->result;
+    rows->layout = statement->layout;
+  }
   Result<execute::ResultSet> result = engine::run(*engine, rows->plan, rows->request);
   if (!result) return std::unexpected(std::move(result.error()));
   if (result->kind == execute::ResultSet::Kind::set_keyspace) {
@@ -200,7 +244,8 @@ Result<Rows> Session::execute(const Bound& statement, const Request& request) {
     while (true) {
       auto plan = statement.statement_.impl_->current();
       if (!plan) return std::unexpected(std::move(plan.error()));
-      Result<Rows> rows = impl_->start(std::move(*plan), statement.values_, request);
+      Result<Rows> rows =
+          impl_->start(std::move(*plan), statement.values_, request, statement.statement_.impl_.get());
       if (rows || !engine::must_prepare_again(rows.error())) return rows;
     }
   });
@@ -211,7 +256,7 @@ Result<Rows> Session::execute(std::string_view text, const std::vector<Value>& v
   return engine::contain([&]() -> Result<Rows> {
     auto plan = impl_->engine->planner().plan_query(text, impl_->current_keyspace());
     if (!plan) return failed(plan);
-    return impl_->start(std::move(*plan), values, request);
+    return impl_->start(std::move(*plan), values, request, nullptr);
   });
 }
 
@@ -249,15 +294,11 @@ Result<Rows> Session::Impl::start(const Batch& batch, const Request& request) {
     kept.push_back(std::move(*bound));
     items.push_back({std::move(plan), kept.back()->views()});
   }
-  sibyl::engine::Answer answer;
-  auto future = answer.get_future();
-  execute::Request internal = internal_request(request);
-  engine->executor().execute_batch(
-      static_cast<cql::Batch::Kind>(batch.kind_), std::move(items), internal,
-      [answer = std::move(answer)](base::Result<execute::ResultSet> result) mutable {
-        answer.set_value(std::move(result));
-      });
-  Result<execute::ResultSet> result = sibyl::engine::wait(std::move(future));
+  sibyl::engine::Waiter waiter;
+  const execute::Request internal = internal_request(request);
+  engine->executor().execute_batch(static_cast<cql::Batch::Kind>(batch.kind_), std::move(items), internal,
+                                   sibyl::engine::WaiterCompletion(waiter));
+  Result<execute::ResultSet> result = waiter.wait();
   if (!result) return std::unexpected(std::move(result.error()));
   auto rows = std::make_unique<Rows::Impl>();
   rows->engine = engine;
@@ -281,7 +322,10 @@ Result<Database> Database::open(const std::string& path, const Options& options)
     internal.data = path;
     internal.commitlog_sync =
         options.sync == Options::Sync::group ? engine::Options::Sync::group : engine::Options::Sync::periodic;
+    constexpr uint64_t row_cache_share = 4;
     internal.block_cache_bytes = options.block_cache_bytes;
+    internal.row_cache_bytes =
+        std::max(internal.row_cache_bytes, options.block_cache_bytes / row_cache_share);
     internal.cluster_name = options.cluster_name;
     auto opened = engine::Engine::open(internal);
     if (!opened) return failed(opened);

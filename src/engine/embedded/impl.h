@@ -52,9 +52,20 @@ std::vector<Column> public_columns(const std::vector<plan::ColumnSpec>& specs);
 
 namespace sibyl {
 
-struct Row::Page {
+namespace engine {
+
+// The columns of a result. Shared by all results of a prepared statement.
+struct ResultLayout {
+  explicit ResultLayout(const std::vector<plan::ColumnSpec>& specs);
   std::vector<Column> columns;
   std::vector<types::TypePtr> types;
+};
+using ResultLayoutPtr = std::shared_ptr<const ResultLayout>;
+
+}  // namespace engine
+
+struct Row::Page {
+  engine::ResultLayoutPtr layout;
   base::Bytes bytes;
   std::vector<std::optional<std::string_view>> cells;  // of all rows; they point into `bytes`
   size_t rows = 0;
@@ -66,7 +77,8 @@ struct Rows::Impl {
   std::unique_ptr<engine::BoundValues> values;
   execute::Request request;
   std::vector<std::string> warnings;
-  plan::ResultMetadataPtr metadata;  // of `page`
+  plan::ResultMetadataPtr metadata;  // of `layout`
+  engine::ResultLayoutPtr layout;    // of the statement, then of `page`
   std::shared_ptr<const Row::Page> page;
   size_t next = 0;    // index of the next row in `page`
   bool more = false;  // there are pages after this one
@@ -84,7 +96,8 @@ struct Statement::Impl {
   base::Bytes id;
   std::string keyspace;
   plan::PreparedPtr plan;  // as prepared first
-  std::vector<Column> parameters, columns;
+  std::vector<Column> parameters;
+  engine::ResultLayoutPtr layout;  // of plan->result; without columns if there is none
 
   // Returns the newest plan. Prepares it again if the engine has evicted it or a schema change made it
   // invalid.
@@ -100,7 +113,9 @@ struct Session::Impl {
     std::lock_guard lock(mutex);
     return keyspace;
   }
-  Result<Rows> start(plan::PreparedPtr plan, const std::vector<Value>& values, const Request& request);
+  // `statement` is nullptr for texts that are executed without being prepared.
+  Result<Rows> start(plan::PreparedPtr plan, const std::vector<Value>& values, const Request& request,
+                     const Statement::Impl* statement);
   Result<Rows> start(const Batch& batch, const Request& request);
 };
 

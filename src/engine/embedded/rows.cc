@@ -7,7 +7,7 @@
 namespace sibyl {
 
 size_t Row::size() const {
-  return page_->columns.size();
+  return page_->layout->columns.size();
 }
 
 std::optional<std::string_view> Row::raw(size_t column) const {
@@ -23,17 +23,17 @@ Result<Value> Row::value(size_t column) const {
     return std::unexpected(std::move(error));
   }
   std::optional<std::string_view> bytes = raw(column);
-  return bytes ? engine::decode_value(*page_->types[column], *bytes) : Value();
+  return bytes ? engine::decode_value(*page_->layout->types[column], *bytes) : Value();
 }
 
 std::string Row::text(size_t column) const {
   std::optional<std::string_view> bytes = raw(column);
-  return bytes ? types::to_display(*page_->types[column], *bytes) : "null";
+  return bytes ? types::to_display(*page_->layout->types[column], *bytes) : "null";
 }
 
 Result<size_t> Row::find(std::string_view name) const {
   for (size_t i = 0; i < size(); ++i)
-    if (page_->columns[i].name == name) return i;
+    if (page_->layout->columns[i].name == name) return i;
   Error error;
   error.code = ErrorCode::invalid;
   error.message = fmt::format("There is no column '{}' in the result", name);
@@ -41,26 +41,26 @@ Result<size_t> Row::find(std::string_view name) const {
 }
 
 Error Row::explain(size_t column, Error error) const {
-  error.message = fmt::format("Column '{}' ({}): {}", page_->columns[column].name,
-                              page_->columns[column].type, error.message);
+  error.message = fmt::format("Column '{}' ({}): {}", page_->layout->columns[column].name,
+                              page_->layout->columns[column].type, error.message);
   return error;
 }
 
 void Rows::Impl::set_page(execute::ResultSet result) {
   auto taken = std::make_shared<Row::Page>();
-  if (page && (metadata == result.metadata || !result.metadata)) {
-    taken->columns = page->columns;
-    taken->types = page->types;
-  } else if (result.metadata) {
-    taken->columns = engine::public_columns(result.metadata->columns);
-    for (const plan::ColumnSpec& spec : result.metadata->columns) taken->types.push_back(spec.type);
-  }
+  static const auto no_columns =
+      std::make_shared<const engine::ResultLayout>(std::vector<plan::ColumnSpec>());
+  const bool is_known = layout && (metadata == result.metadata || (page && !result.metadata));
+  if (!is_known)
+    layout = result.metadata ? std::make_shared<engine::ResultLayout>(result.metadata->columns) : no_columns;
   metadata = std::move(result.metadata);
+  taken->layout = layout;
   taken->rows = result.rows.count();
   taken->bytes = result.rows.take_bytes();
   base::Reader reader(taken->bytes);
-  taken->cells.reserve(taken->rows * taken->columns.size());
-  for (size_t i = 0; i < taken->rows * taken->columns.size(); ++i) {
+  const size_t cells = taken->rows * layout->columns.size();
+  taken->cells.reserve(cells);
+  for (size_t i = 0; i < cells; ++i) {
     uint32_t size = 0;
     base::BytesView value;
     SIBYL_CHECK(reader.big_endian(size));
@@ -108,7 +108,7 @@ Rows& Rows::operator=(Rows&&) noexcept = default;
 Rows::~Rows() = default;
 
 const std::vector<Column>& Rows::columns() const {
-  return impl_->page->columns;
+  return impl_->page->layout->columns;
 }
 const std::vector<std::string>& Rows::warnings() const {
   return impl_->warnings;
