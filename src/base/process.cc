@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <set>
 #include <sstream>
 #include <string>
@@ -154,6 +155,52 @@ std::optional<int> find_listener(uint16_t port) {
     if (has_descriptor(at->path(), inodes)) return pid;
   }
   return std::nullopt;
+}
+
+namespace {
+
+// The number after `name` in lines such as "MemTotal:  1024 kB" or "inactive_file 4096".
+std::optional<uint64_t> number_in(const std::string& path, std::string_view name) {
+  std::ifstream file(path);
+  for (std::string word; file >> word; file.ignore(std::numeric_limits<std::streamsize>::max(), '\n')) {
+    uint64_t number = 0;
+    if (word == name && file >> number) return number;
+  }
+  return std::nullopt;
+}
+
+std::optional<uint64_t> number_in(const std::string& path) {
+  uint64_t number = 0;
+  if (std::ifstream file(path); file >> number) return number;
+  return std::nullopt;
+}
+
+// Pages of files that were not used recently count to the group, but are freed before anything fails.
+std::optional<MachineMemory> memory_of_group(const std::string& directory) {
+  const auto max = number_in(directory + "/memory.max"), current = number_in(directory + "/memory.current");
+  if (!max || !current) return std::nullopt;
+  const uint64_t files = number_in(directory + "/memory.stat", "inactive_file").value_or(0);
+  const uint64_t used = *current - std::min(*current, files);
+  return MachineMemory{*max, *max - std::min(*max, used)};
+}
+
+}  // namespace
+
+std::optional<MachineMemory> machine_memory(const std::string& root) {
+  constexpr uint64_t kibibyte = 1024;
+  const std::string info = root + "/proc/meminfo";
+  const auto total = number_in(info, "MemTotal:"), available = number_in(info, "MemAvailable:");
+  if (!total || !available) return std::nullopt;
+  MachineMemory memory{*total * kibibyte, *available * kibibyte};
+  std::ifstream groups(root + "/proc/self/cgroup");
+  for (std::string line; std::getline(groups, line);) {
+    if (!line.starts_with("0::/")) continue;
+    for (std::string path = line.substr(3); !path.empty(); path.erase(path.rfind('/')))
+      if (const auto group = memory_of_group(root + "/sys/fs/cgroup" + path);
+          group && group->available_bytes < memory.available_bytes)
+        memory = {std::min(group->total_bytes, memory.total_bytes), group->available_bytes};
+  }
+  return memory;
 }
 
 }  // namespace sibyl::base

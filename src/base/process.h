@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace sibyl::base {
@@ -23,6 +24,13 @@ double thread_cpu_seconds(int pid, std::string_view prefix);
 ProcessUsage own_usage();
 // Resident memory of this process; 0 if the system does not tell. Much cheaper than own_usage().
 int64_t own_resident_bytes();
+
+struct MachineMemory {
+  uint64_t total_bytes = 0, available_bytes = 0;  // without swapping; caches of files count as available
+};
+// Memory of the machine, or of the control group of this process that has the least available. Returns nullopt if the
+// system does not tell. `root` is the directory that has proc and sys, for tests.
+std::optional<MachineMemory> machine_memory(const std::string& root = "");
 
 // Returns the process that listens on this TCP port. Returns nullopt if there is none that this user may see.
 std::optional<int> find_listener(uint16_t port);

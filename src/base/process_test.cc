@@ -9,9 +9,13 @@
 
 #include <chrono>
 #include <ctime>
+#include <filesystem>
 #include <fstream>
 #include <memory>
+#include <string>
 #include <thread>
+
+#include "base/test_directory.h"
 
 namespace sibyl::base {
 namespace {
@@ -76,6 +80,62 @@ TEST(Process, FindsTheListenerOfAPort) {
   ASSERT_EQ(::listen(socket, 1), 0);
   EXPECT_EQ(find_listener(port), ::getpid());
   ::close(socket);
+}
+
+// A directory with the files of /proc and /sys that machine_memory() reads.
+class MemoryFiles {
+ public:
+  explicit MemoryFiles(const std::string& group) {
+    write("/proc/meminfo", "MemTotal:       16000 kB\nMemFree:  10 kB\nMemAvailable:    8000 kB\n");
+    write("/proc/self/cgroup", "0::" + group + "\n");
+  }
+  void write(const std::string& path, const std::string& text) {
+    const std::filesystem::path full = directory_.path() + path;
+    std::filesystem::create_directories(full.parent_path());
+    std::ofstream(full) << text;
+  }
+  MachineMemory read() const { return machine_memory(directory_.path()).value_or(MachineMemory{}); }
+
+ private:
+  TemporaryDirectory directory_;
+};
+
+TEST(MachineMemory, IsThatOfTheMachineWithoutALimit) {
+  MemoryFiles files("/system.slice/sibyl.service");
+  EXPECT_EQ(files.read().total_bytes, 16000u << 10);
+  EXPECT_EQ(files.read().available_bytes, 8000u << 10);
+  files.write("/sys/fs/cgroup/system.slice/memory.max", "max\n");
+  files.write("/sys/fs/cgroup/system.slice/memory.current", "4096\n");
+  EXPECT_EQ(files.read().available_bytes, 8000u << 10);
+}
+
+TEST(MachineMemory, IsThatOfTheGroupWithTheLeastAvailable) {
+  MemoryFiles files("/system.slice/sibyl.service");
+  files.write("/sys/fs/cgroup/system.slice/memory.max", "4000000\n");
+  files.write("/sys/fs/cgroup/system.slice/memory.current", "3000000\n");
+  files.write("/sys/fs/cgroup/system.slice/memory.stat", "anon 9\ninactive_file 500000\nactive_file 7\n");
+  EXPECT_EQ(files.read().total_bytes, 4'000'000u);
+  EXPECT_EQ(files.read().available_bytes, 1'500'000u);
+  files.write("/sys/fs/cgroup/system.slice/sibyl.service/memory.max", "2000000\n");
+  files.write("/sys/fs/cgroup/system.slice/sibyl.service/memory.current", "2100000\n");
+  EXPECT_EQ(files.read().total_bytes, 2'000'000u);
+  EXPECT_EQ(files.read().available_bytes, 0u);
+}
+
+TEST(MachineMemory, OfAContainerIsInTheRootOfItsGroups) {
+  MemoryFiles files("/");
+  files.write("/sys/fs/cgroup/memory.max", "1000000\n");
+  files.write("/sys/fs/cgroup/memory.current", "400000\n");
+  EXPECT_EQ(files.read().available_bytes, 600'000u);
+}
+
+TEST(MachineMemory, IsUnknownWithoutFiles) {
+  const TemporaryDirectory directory;
+  EXPECT_FALSE(machine_memory(directory.path()).has_value());
+  const auto here = machine_memory();
+  ASSERT_TRUE(here.has_value());
+  EXPECT_GT(here->available_bytes, 1u << 20);
+  EXPECT_GE(here->total_bytes, here->available_bytes);
 }
 
 }  // namespace

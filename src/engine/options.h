@@ -24,6 +24,7 @@ struct Options {
   enum class Sync { group, periodic } commitlog_sync = Sync::group;
   uint64_t block_cache_bytes = 32u << 20;
   uint64_t row_cache_bytes = 8u << 20;      // merged records for point reads; 0: none
+  bool gives_back_memory = false;           // the caches shrink while the machine is short of memory
   uint64_t memtable_bytes = 48u << 20;      // data that is not yet in data files
   uint64_t commit_queue_bytes = 64u << 20;  // write sets waiting for the disk
   uint64_t commitlog_segment_bytes = 8u << 20;

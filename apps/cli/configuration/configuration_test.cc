@@ -441,12 +441,14 @@ TEST(Configuration, sizes_follow_from_memory) {
   EXPECT_EQ(small.server.limits.total_bytes_in_flight, 51u << 20);
   EXPECT_EQ(small.server.limits.total_unsent_bytes, 51u << 20);
   const Configuration large = derived("", 64ull << 30);
-  EXPECT_EQ(large.engine.block_cache_bytes, 256u << 20);
+  EXPECT_EQ(large.engine.block_cache_bytes, 8ull << 30);
+  EXPECT_TRUE(large.engine.gives_back_memory);
   EXPECT_EQ(large.server.limits.total_bytes_in_flight, 256u << 20);
   const Configuration told = derived("memory: 8GiB", 64ull << 30);
   EXPECT_EQ(told.engine.block_cache_bytes, (8ull << 30) / 16 * 5);
   EXPECT_EQ(told.engine.row_cache_bytes, 512u << 20);
-  EXPECT_EQ(large.engine.row_cache_bytes, 128u << 20);
+  EXPECT_FALSE(told.engine.gives_back_memory);
+  EXPECT_EQ(large.engine.row_cache_bytes, 4ull << 30);
   EXPECT_EQ(large.engine.memtable_bytes, 192u << 20);
   EXPECT_EQ(derived("file_cache_size: 7MiB", 1ull << 30).engine.block_cache_bytes, 7u << 20);
   // Together they leave most of a small machine's memory for responses and for the operating system.

@@ -222,12 +222,13 @@ void add_memory(std::vector<Setting>& list) {
       "Cache for blocks of data files, with their indexes and filters"));
   list.back().aliases = {{"file_cache_size_in_mb", "MiB"}};
   list.back().default_note =
-      "5/16 of `memory`; if that is not set, 1/8 of the machine's memory, 32MiB to 256MiB";
+      "5/16 of `memory`; if that is not set, 1/8 of the machine's memory, at least 32MiB, and less while it "
+      "is scarce";
   list.push_back(size(
       "row_cache_memory", section, [](auto& c) -> auto& { return c.engine.row_cache_bytes; }, 0, any,
       "Cache for merged rows that point reads name by their whole key; 0B: none"));
   list.back().is_ours = true;
-  list.back().default_note = "1/16 of memory, 2MiB to 128MiB, or without a limit if `memory` is set";
+  list.back().default_note = "1/16 of memory, at least 2MiB; if `memory` is not set, less while it is scarce";
   list.push_back(size(
       "memtable_heap_space", section, [](auto& c) -> auto& { return c.engine.memtable_bytes; }, 3 << 20, any,
       "Memory for writes that are not yet in data files"));

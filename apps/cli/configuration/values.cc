@@ -131,9 +131,10 @@ void derive_sizes(Reader::Result& result, uint64_t available) {
   const uint64_t no_limit = std::numeric_limits<uint64_t>::max();
   derive("file_cache_size", configuration.engine.block_cache_bytes,
          is_told ? std::clamp(memory / 16 * 5, 16 * mebibyte, no_limit)
-                 : std::clamp(memory / 8, 32 * mebibyte, 256 * mebibyte));
+                 : std::clamp(memory / 8, 32 * mebibyte, no_limit));
   derive("row_cache_memory", configuration.engine.row_cache_bytes,
-         std::clamp(memory / 16, 2 * mebibyte, is_told ? no_limit : 128 * mebibyte));
+         std::clamp(memory / 16, 2 * mebibyte, no_limit));
+  configuration.engine.gives_back_memory = !is_told;
   derive("memtable_heap_space", configuration.engine.memtable_bytes,
          std::clamp(memory / 10, 24 * mebibyte, is_told ? 768 * mebibyte : 192 * mebibyte));
   derive("commit_queue_size", configuration.engine.commit_queue_bytes,

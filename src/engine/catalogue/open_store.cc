@@ -22,6 +22,7 @@ base::Result<std::unique_ptr<storage::Store>> open_store(const Options& options,
   store.sync_interval = options.commitlog_sync_period;
   store.block_cache_bytes = options.block_cache_bytes;
   store.row_cache_bytes = options.row_cache_bytes;
+  store.gives_back_memory = options.gives_back_memory;
   store.write_buffer_bytes = options.memtable_bytes / 3;  // one is being filled while two may be in flush
   store.queue_bytes = options.commit_queue_bytes;
   store.log_segment_bytes = options.commitlog_segment_bytes;

@@ -5,6 +5,8 @@
 #include <rocksdb/env.h>
 #include <rocksdb/thread_status.h>
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -17,6 +19,7 @@
 #include "storage/internals.h"
 #include "storage/rocksdb/background_listener.h"
 #include "storage/rocksdb/cache/counting_cache.h"
+#include "storage/rocksdb/cache/memory_keeper.h"
 #include "storage/rocksdb/cache/partition_record_tables.h"
 #include "storage/rocksdb/cache/row_cache.h"
 #include "storage/rocksdb/checkpoint.h"
@@ -142,6 +145,7 @@ class RocksStore final : public Store, public Internals {
   base::Status open_log();
   void start_committer();
   void start_keeper();
+  void resize_caches(uint32_t sixteenths);
   void commit_if_admitted(WriteSet writes, Done done);
   // Runs the task on the committer's thread and waits for it.
   void run_on_committer(const std::function<void()>& task);
@@ -174,6 +178,7 @@ class RocksStore final : public Store, public Internals {
   std::thread table_lister_;             // fills partition_records_
   std::unique_ptr<GroupWriter> writer_;  // once the committer runs, used only by its thread
   std::unique_ptr<Committer> committer_;
+  std::unique_ptr<MemoryKeeper> memory_keeper_;  // nullptr: the caches keep their sizes
 };
 
 base::Result<std::unique_ptr<Store>> RocksStore::open(const std::string& path, const Options& options) {
@@ -193,7 +198,9 @@ base::Status RocksStore::open_tables() {
   // Must be first: RocksDB deletes files that its MANIFEST does not list.
   SIBYL_TRY(open_files());
   if (space_.free() < opening_bytes) space_.release_reserve();
-  constexpr int shard_bits = 3;  // with more shards, small shards would evict blocks that are in use
+  constexpr uint64_t large_cache = 1 << 30;
+  // With more shards, small shards would evict blocks that are in use.
+  const int shard_bits = options_.block_cache_bytes < large_cache ? 3 : 5;
   cache_ = std::make_shared<CountingCache>(
       ::rocksdb::NewLRUCache(options_.block_cache_bytes, shard_bits, false, 0.5));
   if (options_.row_cache_bytes > 0)
@@ -323,6 +330,18 @@ void RocksStore::start_keeper() {
     return status;
   };
   keeper_->start(*database_, std::move(work));
+  if (options_.gives_back_memory)
+    memory_keeper_ = std::make_unique<MemoryKeeper>(
+        [this](uint32_t sixteenths) { resize_caches(sixteenths); }, [] { return base::machine_memory(); });
+}
+
+void RocksStore::resize_caches(uint32_t sixteenths) {
+  constexpr uint64_t min_block_cache = 8 << 20;
+  const uint64_t blocks = options_.block_cache_bytes / all_sixteenths * sixteenths;
+  const bool shrinks = blocks < cache_->GetCapacity();
+  cache_->SetCapacity(std::max(blocks, std::min(min_block_cache, options_.block_cache_bytes)));
+  if (row_cache_) row_cache_->set_capacity(options_.row_cache_bytes / all_sixteenths * sixteenths);
+  if (shrinks) ::malloc_trim(0);
 }
 
 void RocksStore::run_on_committer(const std::function<void()>& task) {
@@ -346,6 +365,7 @@ void RocksStore::commit_if_admitted(WriteSet writes, Done done) {
 }
 
 RocksStore::~RocksStore() {
+  memory_keeper_.reset();
   if (keeper_) keeper_->stop();
   if (table_lister_.joinable()) table_lister_.join();
   committer_.reset();

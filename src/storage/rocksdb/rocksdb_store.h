@@ -35,6 +35,8 @@ struct Options {
   uint64_t block_cache_bytes = 32 << 20;   // includes index and filter blocks
   uint64_t row_cache_bytes = 8 << 20;      // merged records for point reads; 0: none
   uint64_t write_buffer_bytes = 16 << 20;  // flushed at once; up to three times as much is in memory
+  // Shrink both caches while the machine is short of memory (cache/memory_keeper.h).
+  bool gives_back_memory = false;
   uint64_t queue_bytes = 64 << 20;  // of waiting write sets; when full, commits are refused as overloaded
   // The clock for expiry. Must outlive the store. nullptr: the system clock.
   base::Clock* clock = nullptr;

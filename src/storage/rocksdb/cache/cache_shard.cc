@@ -112,9 +112,20 @@ size_t CacheShard::slot_of(const Entry& entry) const {
   return at;
 }
 
+void CacheShard::set_capacity(uint64_t capacity_bytes) {
+  constexpr uint64_t index_share = 4;
+  capacity_ = capacity_bytes;
+  // The index counts as well. Leave room for entries, or all of them would be evicted for an index of nothing.
+  size_t size = slots_.size();
+  while (size > 16 && size * (sizeof(Slot) + sizeof(uint32_t)) > capacity_ / index_share) size /= 2;
+  while (4 * entries_ > 3 * size && entries_ > 0)
+    main_.oldest != nullptr ? evict_from_main() : evict_from_small();
+  if (size < slots_.size()) resize_index(size);
+  evict();
+}
+
 // Forgets evicted keys, because their places depend on the size.
-void CacheShard::grow_index() {
-  const size_t size = std::max<size_t>(16, 2 * slots_.size());
+void CacheShard::resize_index(size_t size) {
   std::vector<Slot> larger(size);
   std::vector<uint32_t> ghosts(size);
   for (const Slot& slot : slots_) {

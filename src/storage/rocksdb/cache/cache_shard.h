@@ -8,6 +8,7 @@
 // Not thread-safe: RowCache locks each shard.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -57,6 +58,8 @@ class CacheShard {
   // insert().
   void replace(Entry& entry, std::optional<BytesView> value);
   void erase(Entry& entry) noexcept;
+  // Evicts what exceeds the new capacity. May throw std::bad_alloc, and then keeps a larger index than necessary.
+  void set_capacity(uint64_t capacity_bytes);
 
   // Includes the index and malloc's overhead.
   uint64_t bytes() const { return small_.bytes + main_.bytes + index_bytes(); }
@@ -80,7 +83,8 @@ class CacheShard {
   }
   bool is_too_large(uint64_t block_bytes) const { return block_bytes > capacity_ / 8; }
   size_t slot_of(const Entry& entry) const;
-  void grow_index();
+  void grow_index() { resize_index(std::max<size_t>(16, 2 * slots_.size())); }
+  void resize_index(size_t size);
   void remove_slot(size_t at) noexcept;
   Queue& queue_of(const Entry& entry) { return entry.is_in_main ? main_ : small_; }
   void push(Entry& entry) noexcept;
@@ -91,7 +95,7 @@ class CacheShard {
   void remember(uint64_t hash);
   bool take_ghost(uint64_t hash);
 
-  const uint64_t capacity_;
+  uint64_t capacity_;
   std::vector<Slot> slots_;       // linear probing; the size is a power of two or zero
   std::vector<uint32_t> ghosts_;  // fingerprints of evicted keys, one for each place
   Queue small_, main_;

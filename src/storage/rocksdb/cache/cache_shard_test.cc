@@ -25,12 +25,17 @@ TEST(CacheShard, BehavesAsAMap) {
       CacheShard::Entry* const entry = shard.find(hash_of(key), key);
       std::optional<Bytes> value;
       if (*rc::gen::arbitrary<bool>()) value = Bytes(*rc::gen::inRange<size_t>(0, 300), 'v');
-      switch (*rc::gen::inRange(0, 3)) {
+      switch (*rc::gen::inRange(0, 8)) {
+        case 7:
+          shard.set_capacity(*rc::gen::element<uint64_t>(4096, 16 << 10, 1 << 20));
+          break;
         case 0:
+        case 1:
           if (entry != nullptr) shard.erase(*entry);
           model.erase(key);
           break;
-        case 1:
+        case 2:
+        case 3:
           if (entry != nullptr) {
             shard.replace(*entry, value);
             model[key] = value;
@@ -86,6 +91,20 @@ TEST(CacheShard, RemembersEvictedKeys) {
   const CacheShard::Entry* const entry = find(shard, 1);
   ASSERT_NE(entry, nullptr);
   EXPECT_TRUE(entry->is_in_main);
+}
+
+TEST(CacheShard, ShrinksWithItsIndexAndGrowsAgain) {
+  CacheShard shard(1 << 20);
+  for (int i = 0; i < 5000; ++i) insert(shard, i);
+  EXPECT_GT(shard.entries(), 3000u);
+  shard.set_capacity(64 << 10);
+  EXPECT_LE(shard.bytes(), 64u << 10);
+  EXPECT_GT(shard.entries(), 100u);
+  const uint64_t left = shard.entries();
+  shard.set_capacity(1 << 20);
+  EXPECT_EQ(shard.entries(), left);
+  for (int i = 10'000; i < 15'000; ++i) insert(shard, i);
+  EXPECT_GT(shard.entries(), 3000u);
 }
 
 TEST(CacheShard, DropsAnEntryThatBecomesTooLarge) {

@@ -211,6 +211,14 @@ void RowCache::apply(const WriteSet::Operation& operation, CacheShard& shard, Ca
   shard.replace(entry, merged_);
 }
 
+void RowCache::set_capacity(uint64_t capacity_bytes) {
+  const base::UnlimitedMemory unlimited;
+  for (const auto& shard : shards_) {
+    const std::lock_guard lock(shard->mutex);
+    (void)base::contain([&] { shard->entries.set_capacity(capacity_bytes / shards_.size()); });
+  }
+}
+
 RowCache::Statistics RowCache::statistics() const {
   Statistics statistics;
   for (const auto& shard : shards_) {

@@ -98,6 +98,7 @@ class RowCache {
   void finish(bool is_committed) noexcept;
 
   // Thread-safe.
+  void set_capacity(uint64_t capacity_bytes);
   Statistics statistics() const;
 
  private:
