@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
 #include <future>
 
 #include "server/test_client.h"
@@ -65,6 +67,24 @@ TEST_F(ServerTest, UnsupportedVersionsAreRefusedOnTheirStream) {
   old.send_raw(std::string("\x02\x00\x09\x01\x00\x00\x00\x00", 8));
   const std::string answer = old.read_raw(96);
   EXPECT_EQ(answer.substr(0, 4), std::string("\x82\x00\x09\x00", 4));
+}
+
+// The client's kernel holds the second part back until the first is acknowledged (Nagle's algorithm), which takes 40 ms
+// or more unless the server acknowledges at once.
+TEST_F(ServerTest, AMessageInTwoPartsIsAcknowledgedAtOnce) {
+  Client client(port());
+  client.startup();
+  std::vector<std::chrono::steady_clock::duration> times;
+  for (int16_t i = 0; i < 41; ++i) {
+    const std::string frame = Client::query_frame("void", i);
+    const auto begin = std::chrono::steady_clock::now();
+    client.send_raw(frame.substr(0, 12));
+    client.send_raw(frame.substr(12));
+    ASSERT_EQ(client.read().header.stream, i);
+    times.push_back(std::chrono::steady_clock::now() - begin);
+  }
+  std::nth_element(times.begin(), times.begin() + 20, times.end());
+  EXPECT_LT(times[20], std::chrono::milliseconds(20));
 }
 
 TEST_F(ServerTest, VersionsDoNotMixOnAConnection) {

@@ -6,6 +6,7 @@
 #include <boost/asio/buffer.hpp>
 
 #include "protocol/frame.h"
+#include "server/connection/tcp_progress.h"
 
 namespace sibyl::server {
 
@@ -118,6 +119,7 @@ bool Connection::parse_next() {
   if (reader_.has_split_frame() && !reserve(reader_.split_frame())) return false;
   switch (reader_.peek(body_limit())) {
     case FrameReader::Next::incomplete:
+      if (reader_.has_begun()) acknowledge_now(socket_.native_handle());
       reserve(reader_.front());
       return false;
     case FrameReader::Next::segment:

@@ -14,4 +14,9 @@ uint64_t bytes_acknowledged(int socket) {
   return info.tcpi_bytes_acked;
 }
 
+void acknowledge_now(int socket) {
+  const int on = 1;
+  ::setsockopt(socket, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof on);
+}
+
 }  // namespace sibyl::server

@@ -1,4 +1,4 @@
-// How many sent bytes a client has received.
+// Acknowledgements of TCP, from and to a client.
 #pragma once
 
 #include <cstdint>
@@ -9,5 +9,10 @@ namespace sibyl::server {
 // successful send only shows that the kernel has room for the bytes. Acknowledged bytes show that the client
 // reads, however slowly.
 uint64_t bytes_acknowledged(int socket);
+
+// Acknowledges what was received now instead of up to 40 ms later. A client that uses Nagle's algorithm, as the
+// Python driver does, sends the last part of a message only after the parts before it were acknowledged. The
+// kernel delays acknowledgements again soon, so call it whenever a message turns out to be incomplete.
+void acknowledge_now(int socket);
 
 }  // namespace sibyl::server
