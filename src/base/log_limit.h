@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "base/mutex.h"
@@ -37,5 +38,10 @@ class LogLimit {
   uint64_t lines_ SIBYL_GUARDED_BY(mutex_) = 0;
   uint64_t suppressed_ SIBYL_GUARDED_BY(mutex_) = 0;
 };
+
+// The end of a line that was admitted: " (3 more not logged)", or nothing if none was suppressed.
+inline std::string suppressed_note(uint64_t suppressed) {
+  return suppressed == 0 ? std::string() : " (" + std::to_string(suppressed) + " more not logged)";
+}
 
 }  // namespace sibyl::base

@@ -18,5 +18,10 @@ TEST(LogLimit, AdmitsTheConfiguredLinesPerSecond) {
   }
 }
 
+TEST(LogLimit, TheNoteIsEmptyIfNothingWasSuppressed) {
+  EXPECT_EQ(suppressed_note(0), "");
+  EXPECT_EQ(suppressed_note(3), " (3 more not logged)");
+}
+
 }  // namespace
 }  // namespace sibyl::base

@@ -128,9 +128,8 @@ void Reactor::close_oldest_unauthenticated() {
     Connection& connection = **(oldest == unauthenticated_.end() ? unauthenticated_.begin() : oldest);
     shared_.connections_refused.fetch_add(1, std::memory_order_relaxed);
     if (const auto more = shared_.refusal_log_limit.admit(std::chrono::steady_clock::now()))
-      spdlog::warn(
-          "closed a connection from {}: too many connections have not logged in ({} more not logged)",
-          connection.address(), *more);
+      spdlog::warn("closed a connection from {}: too many connections have not logged in{}",
+                   connection.address(), base::suppressed_note(*more));
     connection.close();
   });
 }

@@ -182,8 +182,9 @@ void Server::Impl::admit(tcp::socket socket) {
   if (is_full || (of_one > 0 && !shared.per_address.enter(address, of_one))) {
     shared.connections_refused.fetch_add(1, std::memory_order_relaxed);
     if (const auto more = shared.refusal_log_limit.admit(std::chrono::steady_clock::now()))
-      spdlog::warn("refused a connection from {}: {} connections are open{} ({} more not logged)", address,
-                   is_full ? limits.connections : of_one, is_full ? "" : " from that address", *more);
+      spdlog::warn("refused a connection from {}: {} connections are open{}{}", address,
+                   is_full ? limits.connections : of_one, is_full ? "" : " from that address",
+                   base::suppressed_note(*more));
     return;
   }
   limit_unauthenticated();

@@ -30,8 +30,8 @@ void Connection::choose_tls() {
   }
   if (shared.tls->options().mode == TlsOptions::Mode::optional) return read();
   if (const auto more = shared.refusal_log_limit.admit(last_received_))
-    spdlog::warn("closed a connection from {}: it is not encrypted, and TLS is required ({} more not logged)",
-                 address(), *more);
+    spdlog::warn("closed a connection from {}: it is not encrypted, and TLS is required{}", address(),
+                 base::suppressed_note(*more));
   refuse_plain({start, size});
 }
 
@@ -54,7 +54,8 @@ void Connection::continue_handshake() {
   if (outcome == Outcome::done) return begin_encrypted();
   if (outcome == Outcome::closed || outcome == Outcome::failed) {
     if (const auto more = reactor_.shared().refusal_log_limit.admit(coarse_now()))
-      spdlog::warn("TLS handshake with {} failed: {} ({} more not logged)", address(), tls_->error(), *more);
+      spdlog::warn("TLS handshake with {} failed: {}{}", address(), tls_->error(),
+                   base::suppressed_note(*more));
     return close();
   }
   is_reading_ = true;

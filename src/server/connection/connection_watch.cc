@@ -67,9 +67,8 @@ void Connection::watch_unsent(TimePoint now) {
     if (read < (is_scarce ? min_progress_bytes : 1)) {
       if (const auto more = reactor_.shared().refusal_log_limit.admit(now))
         spdlog::warn(
-            "closed a connection from {}: it had {} bytes of responses pending and read {} bytes in {} ms "
-            "({} more not logged)",
-            address(), unsent, read, effective_timeout.count(), *more);
+            "closed a connection from {}: it had {} bytes of responses pending and read {} bytes in {} ms{}",
+            address(), unsent, read, effective_timeout.count(), base::suppressed_note(*more));
       return close();
     }
     unsent_watch_.start(now, acknowledged);
@@ -89,10 +88,8 @@ void Connection::watch_incoming(TimePoint now) {
   const uint64_t sent = message_watch_.since_start(reader_.received());
   if (is_watched && sent < min_progress_bytes) {
     if (const auto more = reactor_.shared().refusal_log_limit.admit(now))
-      spdlog::warn(
-          "closed a connection from {}: it sent only {} bytes of an incomplete message in {} ms ({} more not "
-          "logged)",
-          address(), sent, effective_timeout.count(), *more);
+      spdlog::warn("closed a connection from {}: it sent only {} bytes of an incomplete message in {} ms{}",
+                   address(), sent, effective_timeout.count(), base::suppressed_note(*more));
     return close();
   }
   message_watch_.start(now, reader_.received());
