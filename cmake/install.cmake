@@ -36,6 +36,6 @@ install(FILES ${PROJECT_BINARY_DIR}/sibyl-config.cmake ${PROJECT_BINARY_DIR}/sib
 add_test(NAME installed_package
          COMMAND ${CMAKE_COMMAND} -D build=${PROJECT_BINARY_DIR} -D source=${PROJECT_SOURCE_DIR}
                  -D generator=${CMAKE_GENERATOR} -D compiler=${CMAKE_CXX_COMPILER} -D c_compiler=${CMAKE_C_COMPILER}
-                 -D build_type=${CMAKE_BUILD_TYPE} -D sanitize=${SIBYL_SANITIZE}
+                 -D build_type=${CMAKE_BUILD_TYPE} -D sanitize=${SIBYL_SANITIZE} -D python=/usr/bin/python3
                  -P ${PROJECT_SOURCE_DIR}/cmake/test_installed.cmake)
 set_tests_properties(installed_package PROPERTIES LABELS embed TIMEOUT 600)

@@ -1,11 +1,15 @@
 // An embedded wide-column database with the same engine, query language and files as the server.
 //
-//   auto database = sibyl::Database::open("movies.db");
-//   auto session = database->session("films");
-//   auto insert = session.prepare("INSERT INTO ratings (title, at, stars) VALUES (?, ?, ?)");
-//   session.execute(insert->bind("Pulp Fiction", sibyl::Timestamp::now(), 9));
-//   auto rows = session.execute("SELECT at, stars FROM ratings WHERE title = ?", {"Pulp Fiction"});
-//   for (const sibyl::Row& row : *rows) use(*row.get<int>("stars"));
+//   auto database = sibyl::Database::open(":memory:").value();
+//   auto session = database.session();
+//   session.execute_script(R"(
+//       CREATE KEYSPACE films WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1};
+//       CREATE TABLE films.ratings (title text, at timestamp, stars int, PRIMARY KEY (title, at));
+//       USE films;)").value();
+//   auto insert = session.prepare("INSERT INTO ratings (title, at, stars) VALUES (?, ?, ?)").value();
+//   session.execute(insert.bind("Pulp Fiction", sibyl::Timestamp::now(), 9)).value();
+//   auto rows = session.execute("SELECT at, stars FROM ratings WHERE title = ?", {"Pulp Fiction"}).value();
+//   for (const sibyl::Row& row : rows) std::printf("%d\n", row.get<int>("stars").value());
 //
 // Threads: Database, Session and Statement are thread-safe. A Bound, a Batch and a Rows must be used by one
 // thread at a time. Calls block until they are done.

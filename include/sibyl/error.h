@@ -1,10 +1,13 @@
 // The result of an operation that can fail: a value or an Error. The library does not throw on bad input, a
-// full disk or a missing table. It throws only when memory is exhausted.
+// full disk or a missing table. It throws only when memory is exhausted, and in Result::value().
 #pragma once
 
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <expected>
 #include <string>
+#include <utility>
 
 namespace sibyl {
 
@@ -47,8 +50,68 @@ struct Error {
   std::string text() const { return hint.empty() ? message : message + " [hint: " + hint + "]"; }
 };
 
+namespace internal {
+[[noreturn]] inline void end_misuse(const Error& error) {
+  std::fprintf(stderr, "sibyl: the result of a failed call was used: %s\n", error.text().c_str());
+  std::abort();
+}
+}  // namespace internal
+
+// Thrown by Result::value().
+class BadResult : public std::bad_expected_access<Error> {
+ public:
+  explicit BadResult(Error error)
+      : std::bad_expected_access<Error>(std::move(error)),
+        text_("a call of Sibyl failed: " + this->error().text()) {}
+  const char* what() const noexcept override { return text_.c_str(); }
+
+ private:
+  std::string text_;
+};
+
+// A value or an Error. `*result` and `result->` of a failed call end the program with a message that names the
+// error, and value() throws BadResult. So look first, with `if (!result)`, or be sure.
 template <typename T>
-using Result = std::expected<T, Error>;
+class [[nodiscard]] Result : public std::expected<T, Error> {
+  using Base = std::expected<T, Error>;
+
+ public:
+  using Base::Base;
+
+  T& operator*() & { return checked().Base::operator*(); }
+  const T& operator*() const& { return checked().Base::operator*(); }
+  T&& operator*() && { return std::move(checked().Base::operator*()); }
+  T* operator->() { return &checked().Base::operator*(); }
+  const T* operator->() const { return &checked().Base::operator*(); }
+  T& value() & { return *or_throw(); }
+  const T& value() const& { return *or_throw(); }
+  T&& value() && { return std::move(*or_throw()); }
+
+ private:
+  Result& checked() {
+    if (!this->has_value()) internal::end_misuse(this->error());
+    return *this;
+  }
+  const Result& checked() const { return const_cast<Result*>(this)->checked(); }
+  Result& or_throw() {
+    if (!this->has_value()) throw BadResult(this->error());
+    return *this;
+  }
+  const Result& or_throw() const { return const_cast<Result*>(this)->or_throw(); }
+};
+
+template <>
+class [[nodiscard]] Result<void> : public std::expected<void, Error> {
+ public:
+  using std::expected<void, Error>::expected;
+
+  void operator*() const {
+    if (!has_value()) internal::end_misuse(error());
+  }
+  void value() const {
+    if (!has_value()) throw BadResult(error());
+  }
+};
 using Status = Result<void>;
 
 }  // namespace sibyl

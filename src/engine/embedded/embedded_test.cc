@@ -44,6 +44,23 @@ class EmbeddedTest : public testing::Test {
   sibyl::Session session_;
 };
 
+TEST_F(EmbeddedTest, TheResultOfAFailedCallNamesItsError) {
+  auto failed = session_.prepare("SELECT nothing FROM t");
+  ASSERT_FALSE(failed);
+  EXPECT_DEATH(failed->text(),
+               "the result of a failed call was used: Undefined column name nothing in table ks.t");
+  EXPECT_DEATH((void)*failed, "Undefined column name nothing");
+  EXPECT_DEATH(*session_.use("no_such_keyspace"), "no_such_keyspace");
+  try {
+    failed.value();
+    FAIL() << "value() did not throw";
+  } catch (const sibyl::BadResult& bad) {
+    EXPECT_THAT(bad.what(), HasSubstr("Undefined column name nothing"));
+    EXPECT_EQ(bad.error().code, sibyl::ErrorCode::invalid);
+  }
+  EXPECT_THROW(session_.use("no_such_keyspace").value(), sibyl::BadResult);
+}
+
 TEST_F(EmbeddedTest, PrepareBindExecuteRead) {
   EXPECT_EQ(session_.keyspace(), "ks");
   sibyl::Statement insert = check(session_.prepare("INSERT INTO t (k, c, v) VALUES (?, ?, ?)"));
