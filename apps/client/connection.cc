@@ -107,6 +107,7 @@ base::Status Connection::handshake(Deadline deadline) {
   protocol::StringMap startup = {{"CQL_VERSION", "3.0.0"}, {"DRIVER_NAME", "sibyl"}};
   if (options_.compression == protocol::Compression::lz4) startup.emplace_back("COMPRESSION", "lz4");
   if (options_.compression == protocol::Compression::snappy) startup.emplace_back("COMPRESSION", "snappy");
+  if (options_.error_positions) startup.emplace_back("ERROR_POSITIONS", "1");
   Bytes body;
   protocol::append_startup(body, startup);
   SIBYL_ASSIGN(const Answer answer, ask(Opcode::startup, body, deadline));

@@ -48,6 +48,7 @@ struct Options {
   uint16_t port = 9042;
   protocol::Version version = protocol::Version::v4;
   protocol::Compression compression = protocol::Compression::none;
+  bool error_positions = false;  // asks a Sibyl server to end errors of statements with their position
   TlsOptions tls;
   std::string user, password;                        // sent if the server requires a login
   std::chrono::milliseconds connect_timeout{5'000};  // until the server is ready

@@ -26,6 +26,11 @@ ErrorMessage to_message(const base::Error& error) {
   return message;
 }
 
+void append_position(ErrorMessage& message, const base::Error& error) {
+  if (!error.position() || message.message.starts_with("line ")) return;
+  message.message += fmt::format(" [position: {}:{}]", error.position()->line, error.position()->column);
+}
+
 base::Error to_error(const ErrorMessage& message) {
   base::ErrorDetails details;
   details.code = message.code;

@@ -30,6 +30,9 @@ struct ErrorMessage {
 };
 
 ErrorMessage to_message(const base::Error& error);
+// Appends " [position: LINE:COLUMN]" to the text if the error has a position that the text does not begin with. For
+// clients that have asked for it with ERROR_POSITIONS in STARTUP.
+void append_position(ErrorMessage& message, const base::Error& error);
 base::Error to_error(const ErrorMessage& message);
 
 // Appends the body. A code that the version does not have is sent as the nearest one that it has, as

@@ -89,7 +89,9 @@ struct ListedColumn {
 class NetworkSession : public Session {
  public:
   NetworkSession(client::Options options, std::string when_unreachable)
-      : options_(std::move(options)), when_unreachable_(std::move(when_unreachable)) {}
+      : options_(std::move(options)), when_unreachable_(std::move(when_unreachable)) {
+    options_.error_positions = true;
+  }
 
   base::Status connect();
   base::Result<StatementResult> execute(std::string_view text, const StatementOptions& options) override;

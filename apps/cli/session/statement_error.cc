@@ -46,15 +46,12 @@ std::string shown(std::string_view text) {
   return escape_controls(spaced);
 }
 
-// Parses "line L:C" at the start of a message. Cassandra reports an error at the end of the text as "line
-// 0:-1".
-std::optional<base::Position> position_in(std::string_view message) {
-  constexpr std::string_view prefix = "line ";
-  if (!message.starts_with(prefix)) return std::nullopt;
-  const char* end = message.data() + message.size();
+// Parses "L:C" at the start of a text. Cassandra reports an error at the end of the statement as "0:-1".
+std::optional<base::Position> position_in(std::string_view text) {
+  const char* end = text.data() + text.size();
   int32_t line = 0;
   int32_t column = 0;
-  auto [after_line, line_error] = std::from_chars(message.data() + prefix.size(), end, line);
+  auto [after_line, line_error] = std::from_chars(text.data(), end, line);
   if (line_error != std::errc() || after_line == end || *after_line != ':') return std::nullopt;
   auto [after_column, column_error] = std::from_chars(after_line + 1, end, column);
   if (column_error != std::errc() || line < 0 || column < -1) return std::nullopt;
@@ -65,14 +62,20 @@ std::optional<base::Position> position_in(std::string_view message) {
 }  // namespace
 
 base::Error error_from_text(ErrorCode code, std::string text) {
-  constexpr std::string_view opening = " [hint: ";
+  constexpr std::string_view opening = " [hint: ", place = " [position: ";
   base::ErrorDetails details;
   details.code = code;
+  if (const size_t start = text.rfind(place); start != std::string::npos && text.ends_with(']')) {
+    details.position = position_in(std::string_view(text).substr(start + place.size()));
+    if (details.position) text.resize(start);
+  }
   if (const size_t start = text.rfind(opening); start != std::string::npos && text.ends_with(']')) {
     details.hint = text.substr(start + opening.size(), text.size() - start - opening.size() - 1);
     text.resize(start);
   }
-  details.position = position_in(text);
+  constexpr std::string_view line = "line ";
+  if (!details.position && text.starts_with(line))
+    details.position = position_in(std::string_view(text).substr(line.size()));
   details.message = std::move(text);
   return base::Error(std::move(details));
 }

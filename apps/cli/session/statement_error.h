@@ -10,7 +10,7 @@
 namespace sibyl::cli::shell {
 
 // Parses an error text from a server: " [hint: ...]" at the end becomes the hint, "line L:C" at the start
-// becomes the position (without an offset).
+// becomes the position (without an offset), and so does " [position: L:C]" at the end.
 base::Error error_from_text(base::ErrorCode code, std::string text);
 
 // The name of the code in drivers and cqlsh: "SyntaxException", "InvalidRequest", ...

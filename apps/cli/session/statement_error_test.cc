@@ -17,6 +17,16 @@ TEST(ShellError, ParsesTheServersText) {
   EXPECT_EQ(error.position()->column, 7u);
 }
 
+TEST(ShellError, ParsesThePositionBehindTheText) {
+  const Error error = error_from_text(ErrorCode::invalid, "Undefined column [hint: try b] [position: 2:7]");
+  EXPECT_EQ(error.message(), "Undefined column");
+  EXPECT_EQ(error.hint(), "try b");
+  ASSERT_TRUE(error.position());
+  EXPECT_EQ(error.position()->line, 2u);
+  EXPECT_EQ(error.position()->column, 7u);
+  EXPECT_EQ(error_from_text(ErrorCode::invalid, "no [position: x]").message(), "no [position: x]");
+}
+
 TEST(ShellError, TextWithoutPositionOrHintStays) {
   const Error error = error_from_text(ErrorCode::invalid, "unconfigured table line 1:2]");
   EXPECT_EQ(error.message(), "unconfigured table line 1:2]");

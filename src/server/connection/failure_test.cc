@@ -97,5 +97,17 @@ TEST_F(FailureTest, NamesTheNodeAndTheRequestedConsistency) {
   EXPECT_EQ(other.failures, 0);
 }
 
+TEST(ErrorPositions, FollowTheTextUnlessItBeginsWithThem) {
+  const base::Error invalid = base::Error(base::ErrorCode::invalid, "Undefined column name b").with_hint("a");
+  const auto text = [](const base::Error& error) {
+    protocol::ErrorMessage message = protocol::to_message(error);
+    protocol::append_position(message, error);
+    return message.message;
+  };
+  EXPECT_EQ(text(invalid), "Undefined column name b [hint: a]");
+  EXPECT_EQ(text(invalid.at({2, 7, 20})), "Undefined column name b [hint: a] [position: 2:7]");
+  EXPECT_EQ(text(base::Error(base::ErrorCode::syntax, "line 1:3 no").at({1, 3, 3})), "line 1:3 no");
+}
+
 }  // namespace
 }  // namespace sibyl::server

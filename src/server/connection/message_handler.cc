@@ -290,6 +290,7 @@ void MessageHandler::answer_result(const InFlightRequest& request, const execute
 
 void MessageHandler::answer_failure(const InFlightRequest& request, const base::Error& error) {
   protocol::ErrorMessage message = protocol::to_message(error);
+  if (session_.wants_error_positions()) protocol::append_position(message, error);
   describe_failure(request, reactor_.shared().node_address, message);
   answer_error(request.stream, message, request.trace.get());
 }

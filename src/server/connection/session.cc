@@ -88,6 +88,8 @@ base::Status Session::start_up(BytesView body, bool must_log_in, protocol::Start
     auto& compression = protocol::has_segments(version_) ? segment_compression_ : compression_;
     SIBYL_ASSIGN(compression, protocol::compression_by_name(*name, version_));
   }
+  const std::string* positions = message.find("ERROR_POSITIONS");
+  wants_error_positions_ = positions != nullptr && *positions == "1";
   stage_ = must_log_in ? Stage::authenticating : Stage::ready;
   return {};
 }

@@ -46,6 +46,8 @@ class Session {
   protocol::Compression compression() const { return compression_; }                  // of bodies
   protocol::Compression segment_compression() const { return segment_compression_; }  // of segments
   bool wants_schema_events() const { return wants_schema_events_; }
+  // The texts of errors should end with positions in the statement. Only `sibyl shell` asks for that.
+  bool wants_error_positions() const { return wants_error_positions_; }
   // nullptr before the login, and on servers without logins.
   const auth::Login* login() const { return login_; }
   const std::string& keyspace() const { return keyspace_; }
@@ -54,6 +56,7 @@ class Session {
  private:
   Stage stage_ = Stage::expecting_startup;
   bool wants_schema_events_ = false;
+  bool wants_error_positions_ = false;
   protocol::Version version_ = protocol::newest_version;
   protocol::Compression compression_ = protocol::Compression::none;
   protocol::Compression segment_compression_ = protocol::Compression::none;
