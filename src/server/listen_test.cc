@@ -24,9 +24,9 @@ TEST(ListenAddress, Forms) {
     std::string text, host;
     uint16_t port;
   };
-  for (const Case& c :
-       {Case{"0.0.0.0:1", "0.0.0.0", 1}, Case{"localhost", "localhost", 9042}, Case{":7", "127.0.0.1", 7},
-        Case{"[::1]:8", "::1", 8}, Case{"::1", "::1", 9042}, Case{"[::]", "::", 9042}}) {
+  for (const Case& c : {Case{"0.0.0.0:1", "0.0.0.0", 1}, Case{"localhost", "localhost", 9042},
+                        Case{":7", "127.0.0.1", 7}, Case{"9043", "127.0.0.1", 9043},
+                        Case{"[::1]:8", "::1", 8}, Case{"::1", "::1", 9042}, Case{"[::]", "::", 9042}}) {
     Options options;
     ASSERT_TRUE(parse_listen_address(c.text, options)) << c.text;
     EXPECT_EQ(options.host, c.host);
@@ -35,6 +35,7 @@ TEST(ListenAddress, Forms) {
   Options options;
   EXPECT_FALSE(parse_listen_address("host:port", options));
   EXPECT_FALSE(parse_listen_address("host:70000", options));
+  EXPECT_FALSE(parse_listen_address("70000", options));
 }
 
 TEST(Listen, ConnectionsLeaveDescriptorsToTheStore) {

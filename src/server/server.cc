@@ -316,8 +316,10 @@ base::Status Server::reload_tls() {
 }
 
 base::Status parse_listen_address(const std::string& text, Options& options) {
-  std::string host = text;
-  std::string port;
+  const auto is_digit = [](char c) { return '0' <= c && c <= '9'; };
+  const bool is_port = !text.empty() && std::all_of(text.begin(), text.end(), is_digit);
+  std::string host = is_port ? "" : text;
+  std::string port = is_port ? text : "";
   const size_t bracket = text.find(']');
   const size_t colon = text.rfind(':');
   if (colon != std::string::npos &&

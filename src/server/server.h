@@ -72,7 +72,7 @@ class Server {
   std::unique_ptr<Impl> impl_;
 };
 
-// Parses "host:port", "[::1]:port", "host" or ":port" into `options`. A missing part leaves its field
+// Parses "host:port", "[::1]:port", "host", ":port" or "port" into `options`. A missing part leaves its field
 // unchanged.
 base::Status parse_listen_address(const std::string& text, Options& options);
 

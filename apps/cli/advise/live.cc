@@ -258,8 +258,9 @@ base::Result<std::unique_ptr<shell::Session>> open(const LiveFlags& flags) {
 }  // namespace
 
 void LiveFlags::add_to(CLI::App& command) {
-  command.add_option("--live", place,
-                     "Review a database: HOST:PORT, or a data directory; files then only declare statistics");
+  command.add_option(
+      "--live,--host", place,
+      "Review a database: HOST[:PORT], or a data directory; files then only declare statistics");
   command
       .add_option("-k,--keyspace", keyspaces,
                   "With --live: review this keyspace; may be repeated; default: all user keyspaces")

@@ -285,7 +285,7 @@ int run(const Arguments& arguments) {
 void add_bench_command(CLI::App& app) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand("bench", "Load a CQL server and measure it");
-  command->add_option("--host", arguments->host, "HOST:PORT of the server")->capture_default_str();
+  command->add_option("--host", arguments->host, "The server: HOST[:PORT]")->capture_default_str();
   command
       ->add_option(
           "--workload", arguments->workload,

@@ -48,7 +48,7 @@ std::string duration_text(double seconds) {
 void add_common_options(CLI::App& command, CommonOptions& options) {
   command.add_option("table", options.table, "KEYSPACE.TABLE")->required();
   command.add_option("file", options.file, "The file; -: standard input or output")->required();
-  command.add_option("--host", options.address, "HOST:PORT of the server (127.0.0.1:9042)");
+  command.add_option("--host", options.address, "The server: HOST[:PORT] (127.0.0.1:9042)");
   command.add_option("-u,--user,--username", options.server.user,
                      "User name, if the server requires a login. Without -p, the password is read from "
                      "SIBYL_PASSWORD or asked for");

@@ -67,7 +67,7 @@ int run(const Arguments& arguments) {
 void add_demo_command(CLI::App& app) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand("demo", "Serve examples from memory, with the web console");
-  command->add_option("--listen", arguments->listen, "HOST:PORT for CQL (127.0.0.1:9042)");
+  command->add_option("--listen", arguments->listen, "HOST:PORT or PORT for CQL (127.0.0.1:9042)");
   command->add_option("--metrics,--console", arguments->console, "HOST:PORT of the console (127.0.0.1:9180)");
   command->callback([arguments] {
     if (const int status = run(*arguments); status != 0) throw CLI::RuntimeError(status);

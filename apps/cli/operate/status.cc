@@ -130,7 +130,7 @@ int run(const StatusArguments& arguments) {
 void add_status_command(CLI::App& app) {
   auto arguments = std::make_shared<StatusArguments>();
   CLI::App* command = app.add_subcommand("status", "Show the state of a running server");
-  command->add_option("--host", arguments->host, "HOST:PORT of the server's metrics_address")
+  command->add_option("--host", arguments->host, "The server: HOST[:PORT] of its metrics_address")
       ->capture_default_str();
   command->add_flag("--json", arguments->as_json, "As JSON");
   command->callback([arguments] {

@@ -37,6 +37,7 @@
 #include "cli/configuration/print.h"
 #include "cli/console/address.h"
 #include "cli/console/console.h"
+#include "cli/layout/layout.h"
 #include "cli/log/log.h"
 #include "cli/operate/maintenance.h"
 #include "cli/operate/snapshot.h"
@@ -150,12 +151,12 @@ constexpr std::pair<const char*, const char*> flag_settings[] = {
 
 void read_listen_flag(const std::string& text, Reader& reader) {
   server::Options parsed;
+  parsed.host.clear();
   if (const auto status = server::parse_listen_address(text, parsed); !status) {
     reader.refuse("--listen", status.error().text());
     return;
   }
-  const bool has_host = !text.starts_with(':');
-  if (has_host) reader.set("rpc_address", parsed.host, Origin::flag, "--listen");
+  if (!parsed.host.empty()) reader.set("rpc_address", parsed.host, Origin::flag, "--listen");
   // parse_listen_address() leaves the port unchanged if the text has none. Parsing again with another default
   // shows whether it has one.
   server::Options other;
@@ -282,6 +283,7 @@ int serve(Configuration configuration, json::array settings, const sigset_t& sig
   const std::string& data = configuration.engine.data;
   add_snapshot_control(control, **engine, data);
   add_maintenance_control(control, **engine);
+  add_layout_control(control, **engine);
   if (data != ":memory:")
     if (const auto listening = control.start(data); !listening)
       spdlog::error("cannot open the control socket, so operators' commands cannot reach this server: {}",
@@ -370,7 +372,7 @@ void add_serve_command(CLI::App& app) {
   command->add_flag("--print-config", arguments->print, "Print the settings and their origins, and exit");
   command->add_flag("--list-settings", arguments->list, "Print the meaning of every setting, and exit");
   flag("--data", "The data directory, created if missing, or :memory: (sibyl-data)");
-  flag("--listen", "HOST:PORT to listen on; port 0 picks a free one (127.0.0.1:9042)");
+  flag("--listen", "HOST:PORT, HOST or PORT to listen on; port 0 picks a free one (127.0.0.1:9042)");
   flag("--commitlog-sync",
        "group: a write is on disk when it is acknowledged; periodic: shortly afterwards (group)")
       ->check(CLI::IsMember({"group", "periodic"}));

@@ -22,7 +22,10 @@ std::optional<Address> parse_address(std::string_view text) {
   Address address;
   std::string_view host = text;
   std::string_view port;
-  if (text.starts_with('[')) {
+  if (!text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos) {
+    host = {};
+    port = text;
+  } else if (text.starts_with('[')) {
     const size_t close = text.find(']');
     if (close == std::string_view::npos) return std::nullopt;
     host = text.substr(1, close - 1);

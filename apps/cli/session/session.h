@@ -110,7 +110,7 @@ base::Result<std::unique_ptr<Session>> connect_session(const client::Options& op
 // `data` is a directory, which is created if missing, or ":memory:". Fails while a server uses the directory.
 base::Result<std::unique_ptr<Session>> open_session(const std::string& data);
 
-// Parses "HOST", "HOST:PORT", "[IPV6]:PORT" or ":PORT". Defaults are 127.0.0.1 and 9042. Returns nullopt if
+// Parses "HOST", "HOST:PORT", "[IPV6]:PORT", ":PORT" or "PORT". Defaults are 127.0.0.1 and 9042. Returns nullopt if
 // malformed.
 struct Address {
   std::string host = "127.0.0.1";

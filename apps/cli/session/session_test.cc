@@ -17,10 +17,12 @@ TEST(Session, Addresses) {
   expect_address("db.example", "db.example", 9042);
   expect_address("10.0.0.1:19042", "10.0.0.1", 19042);
   expect_address(":1234", "127.0.0.1", 1234);
+  expect_address("1234", "127.0.0.1", 1234);
   expect_address("::1", "::1", 9042);
   expect_address("[::1]", "::1", 9042);
   expect_address("[::1]:1234", "::1", 1234);
-  for (const char* wrong : {"host:", "host:0", "host:65536", "host:x", "host:1x", "[::1", "[::1]1", "[::1]:"})
+  for (const char* wrong :
+       {"host:", "65536", "host:0", "host:65536", "host:x", "host:1x", "[::1", "[::1]1", "[::1]:"})
     EXPECT_FALSE(parse_address(wrong)) << wrong;
 }
 

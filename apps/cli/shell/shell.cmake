@@ -2,7 +2,7 @@
 find_path(EDIT_INCLUDE_DIR histedit.h REQUIRED)
 find_library(EDIT_LIBRARY edit REQUIRED)
 
-sibyl_command_sources(shell_sources shell session command_line copy layout migrate)
+sibyl_command_sources(shell_sources shell session command_line copy migrate)
 add_library(sibyl_shell STATIC ${shell_sources})
 sibyl_precompile(sibyl_shell command)
 sibyl_unity(sibyl_shell)
