@@ -466,4 +466,40 @@ def test_layout_refusals(wide_rows, own_server, tmp_path):
     assert "KEYSPACE.TABLE" in layout("movies", "--data", wide_rows, code=2)
     assert "nothing" in layout("films.nothing", "--data", wide_rows, code=1)
     assert "there is no data" in layout("films.movies", "--data", str(tmp_path / "nowhere"), code=2)
-    assert own_server.data in layout("films.movies", "--data", own_server.data, code=2)
+
+
+def test_layout_on_a_running_server(own_server):
+    address = f"{own_server.host}:{own_server.port}"
+    shell("--host", address, text=f"CREATE KEYSPACE films {KEYSPACE}; USE films;" + """
+CREATE TABLE visits (site text, day int, at int, who text, PRIMARY KEY ((site, day), at));
+INSERT INTO visits (site, day, at, who) VALUES ('a, b', 1, 10, 'Ann');
+INSERT INTO visits (site, day, at, who) VALUES ('a, b', 2, 11, 'Ben');
+""")
+    whole = layout("films.visits", "--data", own_server.data)
+    assert "Ann" in whole and "Ben" in whole
+    one = layout("films.visits", "'a, b', 2", "--data", own_server.data)
+    assert "Ann" not in one
+    in_order(one, '11:"who"', "Ben")
+    assert "nothing" in layout("films.nothing", "--data", own_server.data, code=1)
+    assert "has 2 components" in layout("films.visits", "'a'", "--data", own_server.data, code=1)
+
+
+# --- Errors and COPY over the network
+
+
+def test_carets_of_refused_statements(address, movies):
+    _, err = shell("--host", address, "-k", movies, "-e", "SELECT title,\n  stars FROM movies", code=1)
+    in_order(err, "  stars FROM movies", "^", "Undefined column name stars")
+
+
+def test_copy_in_the_shell(address, movies, tmp_path):
+    file = tmp_path / "it's.csv"
+    quoted = str(file).replace("'", "''")
+    shell(address, "-k", movies, text=f"COPY movies (title, time, rating) TO '{quoted}' WITH HEADER = true;")
+    lines = file.read_text().splitlines()
+    assert lines[0] == "title,time,rating" and len(lines) == 7
+    shell(address, "-k", movies, text=f"TRUNCATE movies; COPY movies (title, time, rating) FROM '{quoted}' WITH HEADER = true;")
+    out, _ = shell(address, "-k", movies, "--format", "csv", "-e", "SELECT count(*) FROM movies")
+    assert "6" in out
+    _, err = shell(address, "-k", movies, text="COPY movies FROM '/nowhere.csv';", code=1)
+    assert "/nowhere.csv" in err

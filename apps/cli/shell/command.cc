@@ -1,8 +1,11 @@
 // `sibyl shell`: the command line.
 #include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -71,6 +74,35 @@ bool wants_colour(const Arguments& arguments) {
          terminal != nullptr && *terminal != '\0' && std::strcmp(terminal, "dumb") != 0;
 }
 
+// Runs this program with other arguments, on the server of the shell, and returns its exit status.
+int run_program(const Arguments& arguments, const shell::ProgramCall& call) {
+  const client::Options& server = arguments.server;
+  std::vector<std::string> words = {"sibyl"};
+  words.insert(words.end(), call.arguments.begin(), call.arguments.end());
+  const auto add = [&](const char* flag, const std::string& value) {
+    if (!value.empty()) words.insert(words.end(), {flag, value});
+  };
+  add("--host", arguments.address);
+  add("--user", call.user.empty() ? server.user : call.user);
+  if (server.tls.enabled) words.emplace_back("--ssl");
+  add("--ssl-ca", server.tls.ca_file);
+  add("--ssl-certificate", server.tls.certificate_file);
+  add("--ssl-key", server.tls.key_file);
+  if (!server.tls.verify) words.emplace_back("--ssl-no-verify");
+  // Not as an argument, which other users of the machine could see.
+  setenv("SIBYL_PASSWORD", (call.user.empty() ? server.password : call.password).c_str(), 1);
+
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  pid_t child = 0;
+  int status = 0;
+  if (posix_spawn(&child, "/proc/self/exe", nullptr, nullptr, argv.data(), environ) != 0) return exit_failed;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : exit_failed;
+}
+
 bool run_file(Shell& shell, int file, const std::string& name) {
   const bool succeeded = shell.run_stream(file, name);
   if (file != STDIN_FILENO) close(file);
@@ -105,6 +137,10 @@ int run(Arguments& arguments) {
   options.colour = options.interactive && wants_colour(arguments);
   options.pager = !arguments.no_pager && isatty(STDOUT_FILENO) != 0;
   options.keep_going = arguments.keep_going;
+  if (arguments.data.empty())
+    options.run_program = [&arguments](const shell::ProgramCall& call) {
+      return run_program(arguments, call);
+    };
   Shell shell(**session, options, stdout, stderr);
   if (options.interactive) {
     shell.run_interactive();
@@ -123,7 +159,7 @@ int run(Arguments& arguments) {
 void add_shell_command(CLI::App& app) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand("shell", "Interactive CQL, over the network or on a data directory");
-  command->add_option("address", arguments->address, "The server: HOST or HOST:PORT (127.0.0.1:9042)");
+  command->add_option("address,--host", arguments->address, "The server: HOST[:PORT] (127.0.0.1:9042)");
   command->add_option("-u,--user,--username", arguments->server.user,
                       "User name, if the server requires a login. Without -p, the password is asked for");
   CLI::Option* password =

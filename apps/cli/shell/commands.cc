@@ -11,6 +11,7 @@
 
 #include "base/consistency.h"
 #include "base/file.h"
+#include "cli/shell/copy_statement.h"
 #include "cli/shell/help.h"
 #include "cli/shell/password.h"
 #include "cli/shell/shell.h"
@@ -67,10 +68,7 @@ bool Shell::run_command(const Command& command, const Statement& statement, cons
     case Command::Kind::consistency:
       return consistency(invocation);
     case Command::Kind::copy:
-      return refuse(
-          invocation, "COPY is not available in the shell.",
-          "From the command line: `sibyl import KEYSPACE.TABLE FILE` and `sibyl export KEYSPACE.TABLE "
-          "FILE` read and write COPY's files.");
+      return copy(invocation);
     case Command::Kind::describe:
       return describe(invocation);
     case Command::Kind::exit:
@@ -94,6 +92,19 @@ bool Shell::run_command(const Command& command, const Statement& statement, cons
       return tracing(invocation);
   }
   return true;
+}
+
+bool Shell::copy(const Invocation& invocation) {
+  auto parsed = parse_copy(invocation.statement.text, session_.keyspace());
+  if (!parsed) return refuse(invocation, parsed.error().message(), parsed.error().hint());
+  if (!options_.run_program)
+    return refuse(invocation, "COPY needs a server.",
+                  "Start one with `sibyl serve --data DIR`, and connect the shell to it.");
+  for (const std::string& name : parsed->ignored) say(fmt::format("{} has no effect here.", name));
+  flush();
+  if (options_.run_program({std::move(parsed->arguments), user_, password_}) == 0) return true;
+  failed_ = true;
+  return false;
 }
 
 bool Shell::describe(const Invocation& invocation) {
@@ -237,7 +248,10 @@ bool Shell::login(const Invocation& invocation) {
       invocation.count() == 2 ? base::Result<std::string>(invocation.argument(1)) : ask_password(user);
   if (!password) return failed(password.error().message(), password.error().hint());
   const base::Status status = session_.log_in(user, *password);
-  return status || failed(status.error().message(), status.error().hint());
+  if (!status) return failed(status.error().message(), status.error().hint());
+  user_ = user;
+  password_ = *password;
+  return true;
 }
 
 bool Shell::show_session(const Invocation& invocation) {

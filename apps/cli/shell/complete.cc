@@ -23,12 +23,36 @@ void Completer::describe_arguments() {
   }
 }
 
+void Completer::copy_arguments() {
+  if (before_.size() == 1) return tables();
+  if (depth('(', ')') > 0) {
+    columns(0);
+  } else if (has("WITH")) {
+    if (back(0).is("WITH") || back(0).is("AND"))
+      for (const char* option : {"DELIMITER", "ESCAPE", "HEADER", "NULL", "NUMPROCESSES", "QUOTE", "TTL"})
+        add(option, '=');
+    if (back(0).is('=') && back(1).is("HEADER")) keywords({"FALSE", "TRUE"});
+    if (back(1).is('=')) keywords({"AND"});
+  } else if (back(0).is("FROM")) {
+    keywords({"STDIN"});
+  } else if (back(0).is("TO")) {
+    keywords({"STDOUT"});
+  } else if (has("FROM") || has("TO")) {
+    keywords({"WITH"});
+  } else {
+    keywords({"FROM", "TO"});
+  }
+}
+
 void Completer::command_arguments() {
   const std::optional<Command> command = parse_command(before_[0].text);
   if (!command) return;
   switch (command->kind) {
     case Command::Kind::describe:
       describe_arguments();
+      break;
+    case Command::Kind::copy:
+      copy_arguments();
       break;
     case Command::Kind::serial:
       if (before_.size() == 1) keywords({"CONSISTENCY"});

@@ -42,6 +42,25 @@ bool Completer::alter_table() {
   return true;
 }
 
+// Handles CREATE INDEX after the table's name: ON t (column) USING 'sai' WITH OPTIONS.
+bool Completer::create_index() {
+  if (depth('(', ')') > 0) {
+    const bool starts = back(0).is('(');
+    if (starts) {
+      columns(')');
+      for (const char* part : {"entries", "full", "keys", "values"})
+        if (depth('(', ')') == 1) add(part, '(');
+    }
+    return true;
+  }
+  if (back(0).is(')')) keywords({"USING", "WITH OPTIONS ="});
+  if (back(0).is("USING")) {
+    add("'sai'");
+    add("'legacy_local_table'");
+  }
+  return true;
+}
+
 // Handles CREATE, ALTER, DROP and other statements about definitions or permissions.
 bool Completer::definitions() {
   if (before_.size() == 1) {
@@ -74,6 +93,8 @@ bool Completer::definitions() {
     if (begins("CREATE")) return create_table();
     if (begins("ALTER")) return alter_table();
   }
+  if (begins("CREATE") && has("ON") && (before_[1].is("INDEX") || before_[1].is("CUSTOM")))
+    return create_index();
   if (begins("CREATE") && before_.size() > 2 && before_[1].is("KEYSPACE")) {
     if (!has("WITH") && !back(0).is("IF") && !back(0).is("NOT")) keywords({"WITH"});
     return true;

@@ -50,6 +50,26 @@ TEST(ShellComplete, KeywordsFollowTheCaseOfTheWord) {
   EXPECT_THAT(offered("Sel|"), ElementsAre("SELECT"));
 }
 
+TEST(ShellComplete, ColumnsOfIndexes) {
+  EXPECT_THAT(offered("CREATE INDEX ON movies (|"), IsSupersetOf({"rating", "time", "title", "values"}));
+  EXPECT_THAT(offered("CREATE INDEX by_rating ON films.movies (ra|"), ElementsAre("rating"));
+  EXPECT_THAT(offered("CREATE CUSTOM INDEX i ON movies (values(|"),
+              AllOf(Contains("rating"), Not(Contains("values"))));
+  EXPECT_THAT(offered("CREATE INDEX ON movies (rating) |"), ElementsAre("USING", "WITH OPTIONS ="));
+  EXPECT_THAT(offered("CREATE INDEX ON movies (rating) USING |"), Contains("'sai'"));
+}
+
+TEST(ShellComplete, Copy) {
+  EXPECT_THAT(offered("COPY mo|"), ElementsAre("movies"));
+  EXPECT_THAT(offered("COPY films.mo|"), ElementsAre("movies"));
+  EXPECT_THAT(offered("COPY movies |"), ElementsAre("FROM", "TO"));
+  EXPECT_THAT(offered("COPY movies (ti|"), ElementsAre("time", "title"));
+  EXPECT_THAT(offered("COPY movies FROM |"), ElementsAre("STDIN"));
+  EXPECT_THAT(offered("COPY movies TO 'f' |"), ElementsAre("WITH"));
+  EXPECT_THAT(offered("COPY movies TO 'f' WITH HE|"), ElementsAre("HEADER"));
+  EXPECT_THAT(offered("COPY movies TO 'f' WITH HEADER = |"), ElementsAre("FALSE", "TRUE"));
+}
+
 TEST(ShellComplete, TablesWhereTablesStand) {
   for (const char* text :
        {"SELECT * FROM |", "INSERT INTO |", "UPDATE |", "DROP TABLE |", "DROP TABLE IF EXISTS |",

@@ -99,7 +99,8 @@ const TableNames* Completer::statement_table() const {
   all.insert(all.end(), after_.begin(), after_.end());
   for (size_t i = 0; i + 1 < all.size(); ++i) {
     const bool opens = all[i].is("FROM") || all[i].is("INTO") || (i == 0 && all[i].is("UPDATE")) ||
-                       (i == 1 && all[i].is("TABLE")) || (all[i].is("ON") && all[0].is("CREATE"));
+                       (i == 1 && all[i].is("TABLE")) || (all[i].is("ON") && all[0].is("CREATE")) ||
+                       (i == 0 && all[i].is("COPY"));
     if (!opens) continue;
     size_t k = i + 1;
     if (k + 1 < all.size() && all[k].is("IF")) k += 2;

@@ -67,6 +67,7 @@ class Completer {
 
   // --- Contexts. Return true if the context was recognised, even if it has no candidates.
   void command_arguments();  // shell/complete.cc
+  void copy_arguments();
   void describe_arguments();
   bool name_places();
   void select();  // shell/complete_data.cc
@@ -76,6 +77,7 @@ class Completer {
   void where();
   bool definitions();  // shell/complete_definition.cc
   bool create_table();
+  bool create_index();
   bool alter_table();
 
   const SchemaNames& names_;

@@ -22,8 +22,12 @@ constexpr std::array commands = {
           "Show or set the consistency level of statements.\n"
           "ANY, ONE, TWO, THREE, QUORUM, ALL, LOCAL_ONE, LOCAL_QUORUM, EACH_QUORUM, SERIAL or LOCAL_SERIAL;\n"
           "The default is ONE."},
-    Topic{"COPY", "sibyl import KEYSPACE.TABLE FILE\nsibyl export KEYSPACE.TABLE FILE",
-          "Not available in the shell: use sibyl import and sibyl export."},
+    Topic{"COPY",
+          "COPY [keyspace.]table [(column, ...)] FROM | TO 'file' | STDIN | STDOUT\n  [WITH HEADER = true "
+          "AND ...]",
+          "Import or export a CSV file, as cqlsh does. Options: HEADER, DELIMITER, QUOTE, ESCAPE, NULL,\n"
+          "NUMPROCESSES, and for FROM also TTL and MAXINSERTERRORS. `sibyl import` and `sibyl export` have "
+          "more."},
     Topic{"DESCRIBE",
           "DESCRIBE KEYSPACES | TABLES | TYPES | [FULL] SCHEMA | CLUSTER\n"
           "DESCRIBE KEYSPACE [name] | TABLE name | TYPE name | name",

@@ -207,13 +207,37 @@ std::string history_file_path() {
   return error ? std::string() : (folder / "history").string();
 }
 
+namespace {
+
+// Appends a comment that may stand in the middle of a line.
+void append_comment(std::string& joined, std::string_view text) {
+  std::string inside(text);
+  std::replace(inside.begin(), inside.end(), '\n', ' ');
+  for (size_t at = 0; (at = inside.find("*/", at)) != std::string::npos;) inside.replace(at, 2, "* /");
+  joined += "/*" + inside + "*/";
+}
+
+}  // namespace
+
 std::string join_lines(std::string_view statement) {
   std::string joined;
   char quote = 0;
   for (size_t i = 0; i < statement.size(); ++i) {
     const char c = statement[i];
-    const bool comment = statement.substr(i).starts_with("--") || statement.substr(i).starts_with("//");
-    if ((quote != 0 && c == '\n') || (quote == 0 && comment)) return std::string(statement);
+    if (quote != 0 && c == '\n') return std::string(statement);
+    const std::string_view rest = statement.substr(i);
+    if (quote == 0 && rest.starts_with("/*")) {
+      const size_t end = std::min(rest.find("*/", 2), rest.size() - 2) + 2;
+      append_comment(joined, rest.substr(2, end - 4));
+      i += end - 1;
+      continue;
+    }
+    if (quote == 0 && (rest.starts_with("--") || rest.starts_with("//"))) {
+      const size_t end = std::min(rest.find('\n'), rest.size());
+      append_comment(joined, rest.substr(2, end - 2));
+      i += end - 1;
+      continue;
+    }
     if (quote == c) {
       quote = 0;
     } else if (quote == 0 && (c == '\'' || c == '"')) {

@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <cstdio>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cli/command_line/text.h"
 #include "cli/session/session.h"
@@ -14,12 +16,20 @@
 
 namespace sibyl::cli::shell {
 
+// A command line of this program. For COPY.
+struct ProgramCall {
+  std::vector<std::string> arguments;
+  std::string user, password;  // empty: those that the shell was started with
+};
+
 struct ShellOptions {
   Format format = Format::table;
   bool interactive = false;  // waits after each page; errors do not end a script
   bool colour = false;
   bool pager = true;        // wait after each page when interactive
   bool keep_going = false;  // continue after a failed statement
+  // Runs this program on the same server and returns its exit status. Empty: the session has no server.
+  std::function<int(const ProgramCall&)> run_program;
 };
 
 class Shell {
@@ -71,6 +81,7 @@ class Shell {
   // --- shell/commands.cc: each returns false after printing an error
   struct Invocation;
   bool run_command(const Command& command, const Statement& statement, const Origin& origin);
+  bool copy(const Invocation& invocation);
   bool describe(const Invocation& invocation);
   bool source(const Invocation& invocation);
   bool source_file(const std::string& path, const Invocation& invocation);
@@ -107,6 +118,7 @@ class Shell {
   bool failed_ = false;
   bool exiting_ = false;
   size_t source_depth_ = 0;
+  std::string user_, password_;  // of the last LOGIN
 };
 
 }  // namespace sibyl::cli::shell

@@ -254,10 +254,29 @@ TEST_F(ShellTest, NothingIsRunAfterExit) {
   EXPECT_TRUE(session.texts.empty());
 }
 
-TEST_F(ShellTest, CopyIsNotAvailable) {
+TEST_F(ShellTest, CopyNeedsAServer) {
   EXPECT_FALSE(run("COPY k.t TO 'file.csv';"));
-  EXPECT_THAT(errors.text(), HasSubstr("sibyl export KEYSPACE.TABLE FILE"));
+  EXPECT_THAT(errors.text(), HasSubstr("COPY needs a server"));
   EXPECT_TRUE(session.texts.empty());
+}
+
+TEST_F(ShellTest, CopyRunsTheProgramAsTheLoggedInUser) {
+  std::vector<ProgramCall> calls;
+  ShellOptions options;
+  options.run_program = [&](const ProgramCall& call) {
+    calls.push_back(call);
+    return call.arguments[0] == "import" ? 1 : 0;
+  };
+  Shell shell(session, options, out.file(), errors.file());
+  EXPECT_TRUE(shell.run_text("USE k; LOGIN eve 'secret'; COPY t TO 'file.csv' WITH PAGESIZE = 10;", ""));
+  ASSERT_EQ(calls.size(), 1u);
+  EXPECT_THAT(calls[0].arguments, ElementsAre("export", "k.t", "file.csv", "--format", "csv"));
+  EXPECT_EQ(calls[0].user + ":" + calls[0].password, "eve:secret");
+  EXPECT_THAT(out.text(), HasSubstr("PAGESIZE has no effect here."));
+  EXPECT_FALSE(shell.failed());
+  EXPECT_FALSE(shell.run_text("COPY t FROM 'file.csv'; SELECT 1;", ""));
+  EXPECT_TRUE(shell.failed());
+  EXPECT_THAT(session.texts, ElementsAre("USE k"));
 }
 
 TEST_F(ShellTest, ShowSession) {
