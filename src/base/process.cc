@@ -175,13 +175,29 @@ std::optional<uint64_t> number_in(const std::string& path) {
   return std::nullopt;
 }
 
+struct GroupFiles {
+  const char *root, *max, *current, *unused_files;
+};
+constexpr GroupFiles groups_v2 = {"/sys/fs/cgroup", "/memory.max", "/memory.current", "inactive_file"};
+constexpr GroupFiles groups_v1 = {"/sys/fs/cgroup/memory", "/memory.limit_in_bytes", "/memory.usage_in_bytes",
+                                  "total_inactive_file"};
+
 // Pages of files that were not used recently count to the group, but are freed before anything fails.
-std::optional<MachineMemory> memory_of_group(const std::string& directory) {
-  const auto max = number_in(directory + "/memory.max"), current = number_in(directory + "/memory.current");
+std::optional<MachineMemory> memory_of_group(const std::string& directory, const GroupFiles& names) {
+  const auto max = number_in(directory + names.max), current = number_in(directory + names.current);
   if (!max || !current) return std::nullopt;
-  const uint64_t files = number_in(directory + "/memory.stat", "inactive_file").value_or(0);
+  const uint64_t files = number_in(directory + "/memory.stat", names.unused_files).value_or(0);
   const uint64_t used = *current - std::min(*current, files);
   return MachineMemory{*max, *max - std::min(*max, used)};
+}
+
+// Lowers `memory` to that of the group at `path`, or of a group that contains it, if less is available there.
+void lower_to_groups(const std::string& root, const GroupFiles& names, std::string path,
+                     MachineMemory& memory) {
+  for (; !path.empty(); path.erase(path.rfind('/')))
+    if (const auto group = memory_of_group(root + names.root + path, names);
+        group && group->available_bytes < memory.available_bytes)
+      memory = {std::min(group->total_bytes, memory.total_bytes), group->available_bytes};
 }
 
 }  // namespace
@@ -193,12 +209,11 @@ std::optional<MachineMemory> machine_memory(const std::string& root) {
   if (!total || !available) return std::nullopt;
   MachineMemory memory{*total * kibibyte, *available * kibibyte};
   std::ifstream groups(root + "/proc/self/cgroup");
+  constexpr std::string_view controller = ":memory:";
   for (std::string line; std::getline(groups, line);) {
-    if (!line.starts_with("0::/")) continue;
-    for (std::string path = line.substr(3); !path.empty(); path.erase(path.rfind('/')))
-      if (const auto group = memory_of_group(root + "/sys/fs/cgroup" + path);
-          group && group->available_bytes < memory.available_bytes)
-        memory = {std::min(group->total_bytes, memory.total_bytes), group->available_bytes};
+    if (line.starts_with("0::/")) lower_to_groups(root, groups_v2, line.substr(3), memory);
+    if (const size_t at = line.find(controller); at != std::string::npos)
+      lower_to_groups(root, groups_v1, line.substr(at + controller.size()), memory);
   }
   return memory;
 }

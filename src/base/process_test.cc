@@ -129,6 +129,19 @@ TEST(MachineMemory, OfAContainerIsInTheRootOfItsGroups) {
   EXPECT_EQ(files.read().available_bytes, 600'000u);
 }
 
+TEST(MachineMemory, KnowsTheFirstVersionOfControlGroups) {
+  MemoryFiles files("/");
+  files.write("/proc/self/cgroup", "5:memory:/docker/1\n4:cpu:/docker/1\n0::/\n");
+  files.write("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
+  files.write("/sys/fs/cgroup/memory/memory.usage_in_bytes", "3000000\n");
+  EXPECT_EQ(files.read().available_bytes, 8000u << 10);
+  files.write("/sys/fs/cgroup/memory/docker/1/memory.limit_in_bytes", "1000000\n");
+  files.write("/sys/fs/cgroup/memory/docker/1/memory.usage_in_bytes", "700000\n");
+  files.write("/sys/fs/cgroup/memory/docker/1/memory.stat", "inactive_file 1\ntotal_inactive_file 200000\n");
+  EXPECT_EQ(files.read().total_bytes, 1'000'000u);
+  EXPECT_EQ(files.read().available_bytes, 500'000u);
+}
+
 TEST(MachineMemory, IsUnknownWithoutFiles) {
   const TemporaryDirectory directory;
   EXPECT_FALSE(machine_memory(directory.path()).has_value());
