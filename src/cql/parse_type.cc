@@ -126,7 +126,8 @@ RawType Parser::frozen_type() {
   expect(TokenKind::less);
   const bool native = is_native_type(kind()) && !is_ahead(1, TokenKind::dot);
   RawType result = type();
-  if (native || result.custom) {
+  // Whether the class of a custom type may be frozen is not known here.
+  if (native) {
     reject("frozen<> is only allowed on collections, tuples, and user-defined types (got " + print(result) +
            ")");
   }

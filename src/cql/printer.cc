@@ -336,17 +336,26 @@ void Writer::node(const ElementSelection& node) {
   put("]");
 }
 
+namespace {
+// True for the ends of texts and numbers, which no dot joins.
+bool is_clear_of_dots(char c) {
+  return c == '\'' || (c >= '0' && c <= '9');
+}
+}  // namespace
+
 void Writer::node(const SliceSelection& node) {
   bracketed(*node.of);
   put("[");
+  // Without spaces if the ends cannot join the dots, as Cassandra writes it: m['a'..'b'].
   if (node.from) {
     expression(*node.from);
-    put(" ");
+    if (!is_clear_of_dots(out_.back())) put(" ");
   }
   put("..");
   if (node.to) {
-    put(" ");
+    const size_t start = out_.size();
     expression(*node.to);
+    if (!is_clear_of_dots(out_[start])) out_.insert(start, 1, ' ');
   }
   put("]");
 }

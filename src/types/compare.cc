@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/statement.h"
+#include "types/custom_class.h"
 #include "types/decimal.h"
 #include "types/uuid.h"
 #include "types/value.h"
@@ -221,8 +222,9 @@ int compare(const Type& type, BytesView left, BytesView right) {
     case Kind::blob:
     case Kind::inet:
     case Kind::duration:
-    case Kind::custom:
       return compare_bytes(left, right);
+    case Kind::custom:
+      return compare_custom(type, left, right);
   }
   return compare_bytes(left, right);
 }

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "types/custom_class.h"
 #include "types/print.h"
 
 namespace sibyl::types {
@@ -119,13 +120,25 @@ std::string json_scalar(const Type& type, BytesView bytes) {
 
 }  // namespace
 
+namespace {
+
+bool is_lexical_uuid(const Type& type) {
+  const auto custom = find_custom_class(type);
+  return custom && custom->form == CustomClass::Form::lexical_uuid;
+}
+
+}  // namespace
+
 std::string to_json(const Type& type, BytesView bytes) {
   switch (type.kind()) {
     case Kind::text:
     case Kind::ascii:
       return json_string(bytes);
-    case Kind::blob:
     case Kind::custom:
+      if (bytes.size() == 16 && is_lexical_uuid(type)) return json_string(format_uuid(bytes));
+      if (bytes.empty() && is_lexical_uuid(type)) return "\"\"";
+      [[fallthrough]];
+    case Kind::blob:
       return json_string("0x" + base::to_hex(bytes));
     case Kind::list:
     case Kind::set:

@@ -229,7 +229,9 @@ class LiteralReader {
       text = rest_.substr(0, end);
       rest_.remove_prefix(end);
     }
-    const base::Result<Bytes> bytes = from_string(type, text);
+    // Hexadecimal is bytes for every type.
+    const bool is_hex = type.kind() == Kind::custom && text.starts_with("0x");
+    const base::Result<Bytes> bytes = from_string(is_hex ? *scalar(Kind::blob) : type, text);
     if (!bytes) RC_FAIL(bytes.error().message());
     return *bytes;
   }

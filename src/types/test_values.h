@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "types/custom_class.h"
 #include "types/number.h"
 #include "types/type.h"
 #include "types/value.h"
@@ -39,8 +40,18 @@ T any_integer() {
   return *rc::gen::resize(rc::kNominalSize, rc::gen::arbitrary<T>());
 }
 
+inline TypePtr arbitrary_custom_type() {
+  const auto component = [] {
+    const std::string name = scalar(any_of(scalar_kinds()))->class_name();
+    return one_in(4) ? "ReversedType(" + name + ")" : name;
+  };
+  if (one_in(3)) return parse_class_name("LexicalUUIDType");
+  if (one_in(2)) return parse_class_name("CompositeType(" + component() + "," + component() + ")");
+  return parse_class_name("DynamicCompositeType(a=>" + component() + ",b=>" + component() + ")");
+}
+
 inline TypePtr arbitrary_type(int depth) {
-  const size_t choice = depth <= 0 ? 0 : below(10);
+  const size_t choice = depth <= 0 ? 0 : below(11);
   switch (choice) {
     case 4:
       return list_of(arbitrary_type(depth - 1), !one_in(3));
@@ -60,6 +71,8 @@ inline TypePtr arbitrary_type(int depth) {
     }
     case 9:
       return vector_of(arbitrary_type(depth - 1), static_cast<uint32_t>(1 + below(3)));
+    case 10:
+      return arbitrary_custom_type();
     default:
       return scalar(any_of(scalar_kinds()));
   }
@@ -145,6 +158,33 @@ inline Bytes arbitrary_elements(const Type& type) {
   return join(type, elements);
 }
 
+// A value of one of the marshal classes. Components of a dynamic composite name their type by an alias or a class.
+inline Bytes arbitrary_custom(const Type& type) {
+  const auto custom = find_custom_class(type);
+  if (custom->form == CustomClass::Form::lexical_uuid) return arbitrary_uuid(false);
+  Bytes bytes;
+  const bool is_dynamic = custom->form == CustomClass::Form::dynamic_composite;
+  for (size_t i = 0, count = below(4); i < count && (is_dynamic || i < custom->components.size()); ++i) {
+    TypePtr component = is_dynamic ? scalar(Kind::blob) : custom->components[i].type;
+    if (is_dynamic && !custom->aliases.empty() && one_in(2)) {
+      const auto alias = std::next(custom->aliases.begin(), static_cast<long>(below(custom->aliases.size())));
+      component = alias->second.type;
+      base::append_big_endian(bytes,
+                              static_cast<uint16_t>(0x8000 | static_cast<unsigned char>(alias->first)));
+    } else if (is_dynamic) {
+      component = scalar(any_of(scalar_kinds()));
+      const std::string name = component->class_name();
+      base::append_big_endian(bytes, static_cast<uint16_t>(name.size()));
+      bytes += name;
+    }
+    const Bytes value = arbitrary_value(*component);
+    base::append_big_endian(bytes, static_cast<uint16_t>(value.size()));
+    bytes += value + '\0';
+  }
+  if (!bytes.empty() && one_in(3)) bytes.back() = any_of<char>({1, '\xff'});
+  return bytes;
+}
+
 // A valid value. It may be zero-length if both the type and the caller allow that.
 inline Bytes arbitrary_value(const Type& type, bool may_be_empty) {
   if (may_be_empty && one_in(12) && validate(type, "")) return "";
@@ -153,8 +193,10 @@ inline Bytes arbitrary_value(const Type& type, bool may_be_empty) {
       return pieces({std::string(1, '\0'), "\1", "a", "b", "'", "\"", "\\", "\n"});
     case Kind::text:
       return pieces({std::string(1, '\0'), "\1", "a", "b", "'", "é", "\xc2\x80", "日", "🜁", "\x7f"});
-    case Kind::blob:
     case Kind::custom:
+      if (find_custom_class(type)) return arbitrary_custom(type);
+      [[fallthrough]];
+    case Kind::blob:
       return pieces({std::string(1, '\0'), "\1", "\xfe", "\xff", "a"});
     case Kind::boolean:
       return Bytes(1, any_of<char>({0, 1, 1, 2, '\xff'}));

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "base/bytes.h"
+#include "types/custom_class.h"
 #include "types/print.h"
 #include "types/type.h"
 
@@ -184,6 +185,9 @@ class ClassParser {
       return inner ? freeze(inner) : nullptr;
     }
     if (name == "ReversedType") return single(depth);
+    // Older names of types, whose values are the same.
+    if (name == "DateType") return scalar(Kind::timestamp);
+    if (name == "LegacyTimeUUIDType") return scalar(Kind::timeuuid);
     for (const ClassName& known : class_names)
       if (known.name == name) return parse_known(known.kind, depth);
     return parse_unknown(start);
@@ -250,14 +254,18 @@ class ClassParser {
   TypePtr parse_unknown(size_t start) {
     size_t end = at_;
     if (accept('(')) {
-      for (int open = 1; open > 0; ++at_) {
-        if (at_ == text_.size()) return nullptr;
+      for (uint32_t open = 1; open > 0; ++at_) {
+        if (at_ == text_.size() || open > max_type_depth) return nullptr;
         if (text_[at_] == '(') ++open;
         if (text_[at_] == ')') --open;
       }
       end = at_;
     }
     std::string name(text_.substr(start, end - start));
+    if (is_custom_class_name(name)) {
+      name = complete_custom_name(name);
+      return name.empty() ? nullptr : custom_of(std::move(name));
+    }
     if (name.find('.') == std::string::npos) name.insert(0, package);
     return custom_of(std::move(name));
   }

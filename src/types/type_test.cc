@@ -68,7 +68,28 @@ TEST(Type, ParsesClassNames) {
   EXPECT_TRUE(udt->is_frozen());
   EXPECT_EQ(udt->field_index("x"), 0);
   EXPECT_EQ(parse_class_name("com.example.Odd(a(b))")->cql_name(), "'com.example.Odd(a(b))'");
-  EXPECT_EQ(parse_class_name("DateType")->cql_name(), marshal("'@DateType'"));
+  EXPECT_EQ(parse_class_name("OddType")->cql_name(), marshal("'@OddType'"));
+  // Older names.
+  EXPECT_EQ(parse_class_name("DateType"), scalar(Kind::timestamp));
+  EXPECT_EQ(parse_class_name("LegacyTimeUUIDType"), scalar(Kind::timeuuid));
+}
+
+TEST(Type, CustomClassesHaveCompleteNames) {
+  EXPECT_EQ(parse_class_name("LexicalUUIDType")->class_name(), marshal("@LexicalUUIDType"));
+  EXPECT_EQ(parse_class_name("CompositeType( Int32Type , ReversedType(UTF8Type) )")->class_name(),
+            marshal("@CompositeType(@Int32Type,@ReversedType(@UTF8Type))"));
+  // In the order of a Java HashMap.
+  EXPECT_EQ(parse_class_name("DynamicCompositeType(i=>Int32Type,b=>BytesType,B=>BytesType,a=>AsciiType)")
+                ->class_name(),
+            marshal("@DynamicCompositeType(a=>@AsciiType,b=>@BytesType,B=>@BytesType,i=>@Int32Type)"));
+  EXPECT_EQ(parse_class_name("DynamicCompositeType")->class_name(), marshal("@DynamicCompositeType()"));
+  for (const char* text :
+       {"CompositeType", "CompositeType()", "CompositeType(NoSuch)", "CompositeType(Int32Type",
+        "DynamicCompositeType(AsciiType)", "DynamicCompositeType(ab=>AsciiType)"})
+    EXPECT_EQ(parse_class_name(text), nullptr) << text;
+  std::string nested = "Int32Type";
+  for (uint32_t i = 0; i < 2 * max_type_depth; ++i) nested = "CompositeType(" + nested + ")";
+  EXPECT_EQ(parse_class_name(nested), nullptr);
 }
 
 TEST(Type, MalformedClassNamesAreRefused) {

@@ -33,6 +33,9 @@ const std::vector<TypePtr>& all_types() {
     made.push_back(map_of(made.back(), set_of(made[made.size() - 3], true), true));
     made.push_back(vector_of(scalar(Kind::double_), 4'000'000'000u));
     made.push_back(custom_of("com.example.Odd"));
+    made.push_back(parse_class_name("LexicalUUIDType"));
+    made.push_back(parse_class_name("CompositeType(Int32Type,ReversedType(UTF8Type),DecimalType)"));
+    made.push_back(parse_class_name("DynamicCompositeType(a=>AsciiType,r=>ReversedType(Int32Type))"));
     return made;
   }();
   return types;

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "types/custom_class.h"
 #include "types/text.h"
 #include "types/value.h"
 #include "types/vint.h"
@@ -165,6 +166,7 @@ Status validate_inet(BytesView bytes) {
 Status validate(const Type& type, BytesView bytes) {
   switch (type.kind()) {
     case Kind::custom:
+      return validate_custom(type, bytes);
     case Kind::blob:
       return {};
     case Kind::varint:

@@ -269,6 +269,7 @@ base::Result<TermPtr> Binder::literal(const cql::Literal& literal, const ColumnS
     Bytes bytes;
     if (!base::from_hex(std::string_view(literal.text).substr(2), bytes))
       return invalid(fmt::format("cannot parse '{}' as hex bytes", literal.text.substr(2)));
+    if (type.kind() == Kind::custom) SIBYL_TRY(types::validate(type, bytes));
     return std::make_shared<ConstantTerm>(receiver.type, std::move(bytes));
   }
   if (type.kind() == Kind::tuple && literal.kind != cql::Literal::Kind::string)

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "plan/terms/type_size.h"
+#include "types/custom_class.h"
 #include "types/leaves.h"
 
 namespace sibyl::plan {
@@ -44,10 +46,15 @@ class Resolver {
   // `frozen` is true inside a frozen type, where everything is frozen.
   base::Result<TypePtr> resolve(const cql::RawType& raw, bool frozen) {
     if (raw.frozen && (is_scalar(raw) || raw.custom)) {
+      std::string name = raw.name;
+      if (raw.custom) {
+        SIBYL_ASSIGN(const TypePtr type, custom(raw));
+        name = type->cql_name();
+      }
       return base::fail(
           ErrorCode::syntax,
           fmt::format("frozen<> is only allowed on collections, tuples, and user-defined types (got {})",
-                      raw.name));
+                      name));
     }
     frozen = frozen || raw.frozen;
     if (raw.custom) return custom(raw);
@@ -60,20 +67,24 @@ class Resolver {
 
  private:
   base::Result<TypePtr> custom(const cql::RawType& raw) {
+    if (raw.name.empty()) return types::scalar(Kind::blob);
     TypePtr type = types::parse_class_name(raw.name);
-    if (type && !contains_custom(*type)) return type;
+    if (type && is_known(*type)) return type;
     const std::string name =
         raw.name.find('.') == std::string::npos ? "org.apache.cassandra.db.marshal." + raw.name : raw.name;
+    if (types::is_custom_class_name(raw.name))
+      return base::fail(ErrorCode::syntax,
+                        fmt::format("Error setting type {}: Invalid definition for comparator {}.", raw.name,
+                                    name.substr(0, name.find('('))));
     return base::fail(
         ErrorCode::syntax,
         fmt::format("Error setting type {}: Unable to find abstract-type class '{}'", raw.name, name));
   }
 
-  static bool contains_custom(const types::Type& type) {
-    if (type.kind() == Kind::custom) return true;
-    for (const TypePtr& parameter : type.parameters())
-      if (contains_custom(*parameter)) return true;
-    return false;
+  static bool is_known(const types::Type& type) {
+    if (type.kind() == Kind::custom) return types::find_custom_class(type) != nullptr;
+    return std::all_of(type.parameters().begin(), type.parameters().end(),
+                       [](const TypePtr& parameter) { return is_known(*parameter); });
   }
 
   base::Status check_inside_collection(const cql::RawType& inner, const cql::RawType& outer, bool frozen) {

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "types/custom_class.h"
 #include "types/decimal.h"
 #include "types/keys/key_internal.h"
 #include "types/uuid.h"
@@ -153,6 +154,43 @@ void append_vector(const Type& type, BytesView value, Bytes& out) {
   for (const std::optional<BytesView>& element : *elements) append_component(*type.element(), *element, out);
 }
 
+void append_lexical_uuid(BytesView value, Bytes& out) {
+  if (value.size() != 16) return value.empty() ? out.push_back(header_empty) : append_foreign(value, out);
+  constexpr uint64_t sign = uint64_t{1} << 63;
+  append_number(base::read_big_endian<uint64_t>(value) ^ sign, out);
+  base::append_big_endian(out, base::read_big_endian<uint64_t>(value.substr(8)) ^ sign);
+}
+
+void append_composite(const CustomClass& custom, BytesView value, Bytes& out) {
+  if (value.empty()) return out.push_back(header_empty);
+  const base::Result<CompositeParts> composite = split_composite(custom, value);
+  if (!composite) return append_foreign(value, out);
+  out.push_back(composite->is_static ? composite_static : composite_plain);
+  for (const CompositePart& part : composite->parts) {
+    out.push_back(element_present);
+    if (custom.form == CustomClass::Form::dynamic_composite) append_raw(sortable_class_name(part.type), out);
+    encode_key(*part.type.type, part.value, part.type.is_reversed, out);
+    out.push_back(static_cast<char>(part.end ^ composite_end_sign));
+  }
+  out.push_back(element_end);
+}
+
+void append_custom(const Type& type, BytesView value, Bytes& out) {
+  const auto custom = find_custom_class(type);
+  if (!custom) return append_raw(value, out);
+  if (custom->form == CustomClass::Form::lexical_uuid) return append_lexical_uuid(value, out);
+  append_composite(*custom, value, out);
+}
+
+bool custom_is_lossy(const Type& type) {
+  const auto custom = find_custom_class(type);
+  if (!custom) return false;
+  if (custom->form == CustomClass::Form::dynamic_composite) return true;
+  for (const ComponentType& component : custom->components)
+    if (key_is_lossy(*component.type)) return true;
+  return false;
+}
+
 }  // namespace
 
 void append_component(const Type& type, BytesView value, Bytes& out) {
@@ -199,8 +237,9 @@ void append_component(const Type& type, BytesView value, Bytes& out) {
     case Kind::blob:
     case Kind::inet:
     case Kind::duration:
-    case Kind::custom:
       return append_raw(value, out);
+    case Kind::custom:
+      return append_custom(type, value, out);
   }
 }
 
@@ -226,6 +265,8 @@ bool key_is_lossy(const Type& type) {
     case Kind::tuple:
     case Kind::udt:
       return true;
+    case Kind::custom:
+      return key_internal::custom_is_lossy(type);
     default:
       for (const TypePtr& parameter : type.parameters())
         if (key_is_lossy(*parameter)) return true;

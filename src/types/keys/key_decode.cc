@@ -3,6 +3,7 @@
 #include <cstring>
 #include <limits>
 
+#include "types/custom_class.h"
 #include "types/decimal.h"
 #include "types/keys/key.h"
 #include "types/keys/key_internal.h"
@@ -263,6 +264,67 @@ bool decode_vector(const Type& type, KeyReader& reader, Bytes& out) {
   return true;
 }
 
+bool decode_lexical_uuid(KeyReader& reader, Bytes& out) {
+  uint64_t high = 0, low = 0;
+  if (!reader.number(high) || !reader.number(low)) return false;
+  constexpr uint64_t sign = uint64_t{1} << 63;
+  base::append_big_endian(out, high ^ sign);
+  base::append_big_endian(out, low ^ sign);
+  return true;
+}
+
+// The value of a component, with its size in front.
+bool decode_part(const ComponentType& type, KeyReader& reader, Bytes& out) {
+  Bytes value;
+  if (type.is_reversed) reader.flip();
+  const bool decoded = decode(*type.type, reader, value);
+  if (type.is_reversed) reader.flip();
+  if (!decoded || value.size() > UINT16_MAX) return false;
+  base::append_big_endian(out, static_cast<uint16_t>(value.size()));
+  out += value;
+  return true;
+}
+
+// A component of a dynamic composite. Its type is written as a class name, whether it was or not.
+bool decode_dynamic_part(KeyReader& reader, Bytes& out) {
+  Bytes name;
+  if (!reader.raw(name)) return false;
+  const Bytes written = name.substr(name.rfind('\n') + 1);
+  const ComponentType type = component_of_class(written);
+  if (!type.type) return false;
+  base::append_big_endian(out, static_cast<uint16_t>(written.size()));
+  out += written;
+  return decode_part(type, reader, out);
+}
+
+bool decode_composite(const CustomClass& custom, unsigned char header, KeyReader& reader, Bytes& out) {
+  if (header != composite_static && header != composite_plain) return false;
+  if (header == composite_static) out.append(2, '\xff');
+  for (size_t i = 0;; ++i) {
+    unsigned char marker = 0, end = 0;
+    if (!reader.byte(marker)) return false;
+    if (marker == element_end) return true;
+    const bool is_dynamic = custom.form == CustomClass::Form::dynamic_composite;
+    if (marker != element_present || (!is_dynamic && i >= custom.components.size())) return false;
+    if (!(is_dynamic ? decode_dynamic_part(reader, out) : decode_part(custom.components[i], reader, out)))
+      return false;
+    if (!reader.byte(end)) return false;
+    out.push_back(static_cast<char>(static_cast<char>(end) ^ composite_end_sign));
+  }
+}
+
+bool decode_custom(const Type& type, KeyReader& reader, Bytes& out) {
+  const auto custom = find_custom_class(type);
+  if (!custom) return reader.raw(out);
+  if (custom->form == CustomClass::Form::lexical_uuid)
+    return decode_after_header(reader, out, [&] { return decode_lexical_uuid(reader, out); });
+  unsigned char header = 0;
+  if (!reader.byte(header)) return false;
+  if (header == header_empty) return true;
+  if (header == header_foreign) return reader.raw(out);
+  return decode_composite(*custom, header, reader, out);
+}
+
 bool decode(const Type& type, KeyReader& reader, Bytes& out) {
   switch (type.kind()) {
     case Kind::int_:
@@ -307,8 +369,9 @@ bool decode(const Type& type, KeyReader& reader, Bytes& out) {
     case Kind::blob:
     case Kind::inet:
     case Kind::duration:
-    case Kind::custom:
       return reader.raw(out);
+    case Kind::custom:
+      return decode_custom(type, reader, out);
   }
   return false;
 }

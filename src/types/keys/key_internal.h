@@ -19,6 +19,10 @@ inline constexpr char element_end = 0x00;
 inline constexpr char element_null = 0x01;
 inline constexpr char element_present = 0x02;
 
+inline constexpr char composite_static = 0x01;
+inline constexpr char composite_plain = 0x02;
+inline constexpr char composite_end_sign = '\x80';
+
 inline constexpr char decimal_negative = 0x01;
 inline constexpr char decimal_zero = 0x02;
 inline constexpr char decimal_positive = 0x03;

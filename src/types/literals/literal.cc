@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "base/ascii.h"
+#include "types/custom_class.h"
+#include "types/literals/literal_custom.h"
 #include "types/literals/literal_internal.h"
 #include "types/literals/scan.h"
 
@@ -167,8 +169,9 @@ Result<Bytes> from_string(const Type& type, std::string_view text) {
     case Kind::boolean:
       return parse_boolean(text);
     case Kind::blob:
-    case Kind::custom:
       return parse_blob(text);
+    case Kind::custom:
+      return find_custom_class(type) ? parse_custom(type, text) : parse_blob(text);
     case Kind::date:
       return parse_date(text);
     case Kind::time:
