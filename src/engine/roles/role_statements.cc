@@ -48,6 +48,90 @@ bool is_empty(const cql::RoleOptions& options) {
          !options.login && !options.has_options;
 }
 
+PermissionSet set_of(const std::vector<std::string>& names) {
+  if (names.empty()) return PermissionSet::all();
+  PermissionSet set;
+  for (const std::string& name : names)
+    if (const auto permission = auth::permission_by_name(name)) set.add(*permission);
+  return set;
+}
+
+base::Status check_builtin(const Resource& resource) {
+  const bool of_functions =
+      resource.kind == Resource::Kind::function || resource.kind == Resource::Kind::all_functions_in_keyspace;
+  if (of_functions && resource.keyspace == "system")
+    return invalid("Altering permissions on builtin functions is not supported");
+  return {};
+}
+
+base::Result<Resource> function_of(const cql::Resource& written, const schema::Snapshot& schema) {
+  const cql::QualifiedName& name = written.name;
+  if (name.keyspace.empty())
+    return invalid("In this context function name must be explictly qualified by a keyspace");
+  const schema::KeyspacePtr keyspace = schema.find_keyspace(name.keyspace);
+  const schema::Keyspace no_types;
+  std::vector<types::TypePtr> arguments;
+  for (const cql::RawType& raw : written.argument_types) {
+    SIBYL_ASSIGN(types::TypePtr type, plan::resolve_type(raw, keyspace ? *keyspace : no_types));
+    arguments.push_back(std::move(type));
+  }
+  return Resource::function(name.keyspace, name.name, std::move(arguments));
+}
+
+base::Result<Resource> resource_of(const cql::Resource& written, const std::string& keyspace,
+                                   const schema::Snapshot& schema) {
+  using Kind = cql::Resource::Kind;
+  const cql::QualifiedName& name = written.name;
+  switch (written.kind) {
+    case Kind::all_keyspaces:
+      return Resource::all_keyspaces();
+    case Kind::keyspace:
+      return Resource::of_keyspace(name.keyspace);
+    case Kind::all_tables:
+      return Resource::all_tables(name.keyspace);
+    case Kind::table:
+      if (name.keyspace.empty() && keyspace.empty())
+        return invalid(
+            "No keyspace has been specified. USE a keyspace, or explicitly specify keyspace.tablename");
+      return Resource::table(name.keyspace.empty() ? keyspace : name.keyspace, name.name);
+    case Kind::all_roles:
+      return Resource::all_roles();
+    case Kind::role:
+      return Resource::role(name.name);
+    case Kind::all_functions:
+      return Resource::all_functions();
+    case Kind::all_functions_in_keyspace:
+      return Resource::functions_in(name.keyspace);
+    case Kind::function:
+      return function_of(written, schema);
+    case Kind::all_mbeans:
+      return Resource::all_mbeans();
+    case Kind::mbean:
+    case Kind::mbeans:
+      break;
+  }
+  return Resource::mbean(name.name);
+}
+
+// What a statement grants or revokes.
+struct Grant {
+  Resource resource;
+  PermissionSet permissions;
+};
+
+base::Result<Grant> grant_of(const cql::GrantPermission& statement, const std::string& keyspace,
+                             const schema::Snapshot& schema) {
+  SIBYL_ASSIGN(Resource resource, resource_of(statement.resource, keyspace, schema));
+  SIBYL_TRY(check_builtin(resource));
+  const PermissionSet permissions =
+      set_of(statement.permissions) & auth::applicable_permissions(resource.kind);
+  if (permissions.empty())
+    return base::fail(base::ErrorCode::syntax,
+                      fmt::format("Resource type {} does not support any of the requested permissions",
+                                  auth::class_of(resource.kind)));
+  return Grant{std::move(resource), permissions};
+}
+
 // Runs one statement for one user. As in Cassandra, permissions are checked first, then whether the statement
 // is valid.
 class Runner {
@@ -175,14 +259,8 @@ class Runner {
   }
 
   base::Result<ResultSet> operator()(const cql::GrantPermission& statement) {
-    SIBYL_ASSIGN(const Resource resource, resource_of(statement.resource));
-    SIBYL_TRY(check_builtin(resource));
-    const PermissionSet permissions =
-        set_of(statement.permissions) & auth::applicable_permissions(resource.kind);
-    if (permissions.empty())
-      return base::fail(base::ErrorCode::syntax,
-                        fmt::format("Resource type {} does not support any of the requested permissions",
-                                    auth::class_of(resource.kind)));
+    SIBYL_ASSIGN(const Grant granted, grant_of(statement, keyspace_, *schema_));
+    const auto& [resource, permissions] = granted;
     PermissionSet had;
     SIBYL_TRY(roles_.change([&](AccessRows& rows) -> base::Status {
       SIBYL_TRY(may_grant(statement, resource, permissions));
@@ -237,7 +315,7 @@ class Runner {
   base::Result<ResultSet> operator()(const cql::ListPermissions& statement) {
     std::optional<Resource> resource;
     if (statement.resource) {
-      SIBYL_ASSIGN(resource, resource_of(*statement.resource));
+      SIBYL_ASSIGN(resource, resource_of(*statement.resource, keyspace_, *schema_));
       SIBYL_TRY(check_builtin(*resource));
       if (!exists(*resource, *schema_, access_->rows()))
         return invalid(fmt::format("{} doesn't exist", to_string(*resource)));
@@ -373,70 +451,6 @@ class Runner {
     set = set | permissions;
   }
 
-  static PermissionSet set_of(const std::vector<std::string>& names) {
-    if (names.empty()) return PermissionSet::all();
-    PermissionSet set;
-    for (const std::string& name : names)
-      if (const auto permission = auth::permission_by_name(name)) set.add(*permission);
-    return set;
-  }
-
-  static base::Status check_builtin(const Resource& resource) {
-    const bool of_functions = resource.kind == Resource::Kind::function ||
-                              resource.kind == Resource::Kind::all_functions_in_keyspace;
-    if (of_functions && resource.keyspace == "system")
-      return invalid("Altering permissions on builtin functions is not supported");
-    return {};
-  }
-
-  base::Result<Resource> resource_of(const cql::Resource& written) const {
-    using Kind = cql::Resource::Kind;
-    const cql::QualifiedName& name = written.name;
-    switch (written.kind) {
-      case Kind::all_keyspaces:
-        return Resource::all_keyspaces();
-      case Kind::keyspace:
-        return Resource::of_keyspace(name.keyspace);
-      case Kind::all_tables:
-        return Resource::all_tables(name.keyspace);
-      case Kind::table:
-        if (name.keyspace.empty() && keyspace_.empty())
-          return invalid(
-              "No keyspace has been specified. USE a keyspace, or explicitly specify keyspace.tablename");
-        return Resource::table(name.keyspace.empty() ? keyspace_ : name.keyspace, name.name);
-      case Kind::all_roles:
-        return Resource::all_roles();
-      case Kind::role:
-        return Resource::role(name.name);
-      case Kind::all_functions:
-        return Resource::all_functions();
-      case Kind::all_functions_in_keyspace:
-        return Resource::functions_in(name.keyspace);
-      case Kind::function:
-        return function_of(written);
-      case Kind::all_mbeans:
-        return Resource::all_mbeans();
-      case Kind::mbean:
-      case Kind::mbeans:
-        break;
-    }
-    return Resource::mbean(name.name);
-  }
-
-  base::Result<Resource> function_of(const cql::Resource& written) const {
-    const cql::QualifiedName& name = written.name;
-    if (name.keyspace.empty())
-      return invalid("In this context function name must be explictly qualified by a keyspace");
-    const schema::KeyspacePtr keyspace = schema_->find_keyspace(name.keyspace);
-    const schema::Keyspace no_types;
-    std::vector<types::TypePtr> arguments;
-    for (const cql::RawType& raw : written.argument_types) {
-      SIBYL_ASSIGN(types::TypePtr type, plan::resolve_type(raw, keyspace ? *keyspace : no_types));
-      arguments.push_back(std::move(type));
-    }
-    return Resource::function(name.keyspace, name.name, std::move(arguments));
-  }
-
   const std::string& user_;
   const std::string& keyspace_;
   const NewestSchema& newest_schema_;
@@ -448,11 +462,18 @@ class Runner {
 
 // Rejects statements about roles on a server without logins, or of a client that has not logged in.
 struct Refuse {
+  const std::string& keyspace;
+  const schema::Snapshot& schema;
+
   base::Status operator()(const cql::CreateRole& statement) const {
     return plan::refuse_without_login(statement);
   }
   base::Status operator()(const cql::AlterRole& statement) const {
     return plan::refuse_without_login(statement);
+  }
+  base::Status operator()(const cql::GrantPermission& statement) const {
+    SIBYL_TRY(grant_of(statement, keyspace, schema));
+    return plan::refuse_without_login();
   }
   template <typename Other>
   base::Status operator()(const Other&) const {
@@ -466,7 +487,7 @@ base::Result<ResultSet> run_role_statement(const cql::Statement& statement, cons
                                            const std::string& keyspace, const NewestSchema& schema,
                                            Roles& roles, const std::string& datacenter) {
   if (login == nullptr) {
-    SIBYL_TRY(std::visit(Refuse{}, statement.node));
+    SIBYL_TRY(std::visit(Refuse{keyspace, *schema()}, statement.node));
     return base::fail(base::ErrorCode::server, "No role is logged in");
   }
   return std::visit(Runner(*login, keyspace, schema, roles, datacenter), statement.node);
