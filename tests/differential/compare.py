@@ -9,6 +9,7 @@ MAX_PAGES = 200
 HINT = re.compile(r" \[hint: .*\]$", re.S)
 SIGNATURES = re.compile(r"(?<=known type signatures: ).*(?=\))|(?<=can be matched by following signatures: ).*(?=\))", re.S)
 NAMES = re.compile(r"'[^']*'|\bdifferential_[\d_]+|\b[kvcstufa]\d+\b|-?\b\d+(\.\d+)?\b|0x[0-9a-f]*")
+UNPREPARED = 0x2500
 
 
 class Difference:
@@ -62,6 +63,17 @@ class Side:
 
     def has_prepared(self, statement):
         return all(text in self.prepared for text in self.texts_to_prepare(statement))
+
+    def settle(self, statement, answer, paging_state=None):
+        """Prepares again, as drivers do, if a schema change has made the prepared statement unknown."""
+        if answer.kind != "error" or answer.code != UNPREPARED:
+            return answer
+        for text in self.texts_to_prepare(statement):
+            again = self.connection.receive(self.connection.prepare(text))
+            if again.kind != "prepared":
+                return again
+            self.prepared[text] = again.prepared_id
+        return self.connection.receive(self.send(statement, paging_state))
 
     def send(self, statement, paging_state=None):
         """Sends the statement and returns a ticket. REQUIRES: has_prepared(statement)."""
@@ -124,9 +136,12 @@ class Pair:
             tickets = {i: [side.send(statements[i], state) for side, state in zip(self.sides, states)] for i, states in todo.items()}
             for side in self.sides:
                 side.connection.flush()
-            following = {}
+            following, received = {}, {}
             for i, pair in tickets.items():
                 answers = [side.connection.receive(ticket) for side, ticket in zip(self.sides, pair)]
+                received[i] = answers
+            for i, answers in received.items():
+                answers = [side.settle(statements[i], answer, state) for side, answer, state in zip(self.sides, answers, todo[i])]
                 self.refused += page == 0 and answers[0].kind == "error"
                 if self._differ(statements[i], answers):
                     differences[i] = Difference(statements[i], *answers)

@@ -27,7 +27,7 @@ from schema import random_schema  # noqa: E402
 from shrink import Shrinker, create  # noqa: E402
 from statements import Generator  # noqa: E402
 
-FEATURES = ("lwt", "ttl", "index")
+FEATURES = ("lwt", "ttl", "index", "compact", "alter")
 PER_SCHEMA = 1500
 WINDOW = 24
 PRINTED_PER_SIGNATURE = 1

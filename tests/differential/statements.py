@@ -1,7 +1,8 @@
 """Random statements on a schema: most are valid, some slightly wrong, a few plainly wrong."""
 from expressions import aggregate, selector
+from schema import Column
 from tree import Group, Pairs, ProtocolBatch, Statement
-from values import EMPTY, NOT_SET, NULL, SCALARS, Type, Value
+from values import EMPTY, NOT_SET, NULL, SCALARS, Type, Value, random_type
 
 COMPARISONS = ("=", "<", ">", "<=", ">=")
 TOKENS = ("-9223372036854775808", "0", "9223372036854775807", "-4069959284402364209", "-3485513579396041028")
@@ -14,6 +15,8 @@ class Generator:
     def __init__(self, rng, schema, features):
         self.rng, self.schema, self.features = rng, schema, features
         self.clock = 1000  # the default timestamp of the next write
+        self.added = 10  # columns have numbers; those of alterations are larger
+        self.prepared = []  # reads that were prepared, to run again after alterations
         # Cassandra misses a row with an expired marker if the read does not select the column that keeps the row alive.
         self.markers_expire = "ttl" in features and rng.random() < 0.3
         # Conditional writes use the server's clock. So with them all writes use it, and run one after another.
@@ -213,6 +216,8 @@ class Generator:
 
     def write_on(self, table, bind):
         roll = self.rng.random()
+        if not table.values:
+            return self.insert(table, bind) if roll < 0.6 else self.delete(table, bind)
         if table.is_counter:
             # Cassandra does not support counters after a deletion, so nothing is deleted here.
             return self.update(table, bind) if roll < 0.97 else self.insert(table, bind)
@@ -222,7 +227,7 @@ class Generator:
 
     def insert(self, table, bind):
         static_only = table.of("static") and self.chance(0.1)
-        keys = table.partition if static_only else table.keys
+        keys = table.partition if static_only else self.row_keys(table)
         columns = [c for c in (table.of("static") if static_only else table.values) if self.chance(0.7)]
         pairs = [(c.name, self.key(c, bind)) for c in keys] + [(c.name, self.value(c.type, bind)) for c in columns]
         if self.chance(0.02):
@@ -236,6 +241,11 @@ class Generator:
         tree = [f"INSERT INTO {table.name} ", Pairs(pairs), condition, self.using(ttl=self.markers_expire)]
         return Statement(tree, "write", ordered)
 
+    def row_keys(self, table):
+        """The key columns that name a row. The last clustering columns of a compact table may be missing."""
+        missing = self.rng.randint(1, len(table.clustering)) if table.compact and table.clustering and self.chance(0.2) else 0
+        return table.keys[:len(table.keys) - missing]
+
     def conditional(self, share):
         return self.is_conditional and self.chance(share * 3)
 
@@ -246,7 +256,7 @@ class Generator:
         assignments = [self.assignment(c, bind) for c in columns]
         if self.chance(0.01):
             assignments.append([rng.choice(table.columns).name, " = ", Value("1", b"\0\0\0\1")])
-        keys = table.partition if statics and self.chance(0.9) else table.keys
+        keys = table.partition if statics and self.chance(0.9) else self.row_keys(table)
         # Cassandra writes static columns once per named row, which is visible in counters and lists.
         repeats = any(c.role == "static" and c.type.kind in ("counter", "list") for c in columns)
         relations = [self.exact(c, bind, 0 if repeats else 0.05) for c in keys]
@@ -320,7 +330,7 @@ class Generator:
             return Group([" IF EXISTS"], "", least=0)
         conditions = []
         for _ in range(self.rng.randint(1, 2)):
-            column = self.rng.choice(table.columns if self.chance(0.1) else table.values)
+            column = self.rng.choice(table.columns if self.chance(0.1) or not table.values else table.values)
             conditions.append(self.one_condition(column, bind))
         return Group(conditions, " AND ", " IF ", least=0)
 
@@ -376,13 +386,64 @@ class Generator:
             statement.now = NOW + self.rng.choice((0, 0, 1, 5, 50, 500, 5000))
         return statement
 
+    # --- Alterations.
+    def alteration(self):
+        """Changes a table, then runs statements again that were prepared before."""
+        table = self.rng.choice(self.schema.tables)
+        text = self.rng.choice((self.add_column, self.drop_column, self.rename_key, self.other_alteration))(table)
+        yield Statement([f"ALTER TABLE {table.name} {text}"], "write", True)
+        for statement in self.rng.sample(self.prepared, min(len(self.prepared), 12)):
+            yield statement.copy()
+
+    def add_column(self, table):
+        self.added += 1
+        name, kind = f"v{self.added}", Type("counter") if table.is_counter else random_type(self.rng, ())
+        static = bool(table.clustering) and self.chance(0.3)
+        if table.compact:
+            return f"ADD {name} {kind.cql()}"
+        if not table.values:  # Cassandra takes a table that has lost its counters for one without
+            return "ADD nothing nosuch"
+        table.columns.append(Column(name, kind, "static" if static else "regular"))
+        return f"ADD {name} {kind.cql()}{' STATIC' if static else ''}"
+
+    def drop_column(self, table):
+        # Cassandra fails if a compact table loses its only column, and keeps an index on a column in memory.
+        indexed = [column for other, column in self.schema.indexes if other is table]
+        if len(table.values) < 2 or table.is_counter or (table.compact and table.clustering):
+            return "DROP nothing"
+        column = self.rng.choice(table.values)
+        if column not in indexed and not (column.type.kind == "udt" and column.type.is_multi_cell):
+            table.columns.remove(column)
+        return f"DROP {column.name}"
+
+    def rename_key(self, table):
+        if any(other is table for other, _ in self.schema.indexes):
+            return "RENAME nothing TO nothing2"
+        column = self.rng.choice(table.keys)
+        self.added += 1
+        old, column.name = column.name, f"{column.role[0].replace('p', 'k')}{self.added}"
+        return f"RENAME {old} TO {column.name}"
+
+    def other_alteration(self, table):
+        if not table.compact or not table.values or any(other is table for other, _ in self.schema.indexes):
+            return self.rng.choice(("WITH comment = 'altered'", "WITH gc_grace_seconds = 864001", "ALTER v0 TYPE blob"))
+        table.drop_compact_storage()
+        return "DROP COMPACT STORAGE"
+
     def statements(self, count):
         """Alternates between series of writes and of reads."""
         made = 0
         while made < count:
+            if "alter" in self.features and self.chance(0.25):
+                for statement in self.alteration():
+                    made += 1
+                    yield statement
             for _ in range(self.rng.randint(4, 16)):
                 made += 1
                 yield self.batch() if self.chance(0.12) else self.write()
             for _ in range(self.rng.randint(8, 40)):
                 made += 1
-                yield self.read()
+                statement = self.read()
+                if statement.prepare:
+                    self.prepared = self.prepared[-60:] + [statement]
+                yield statement
