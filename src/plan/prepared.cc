@@ -162,7 +162,7 @@ bool is_same_index(schema::Index left, const schema::Index& right) {
 bool is_same_for_statements(const schema::Table& left, const schema::Table& right) {
   return left.id == right.id && left.storage_id == right.storage_id &&
          left.options.default_time_to_live == right.options.default_time_to_live &&
-         left.options.gc_grace_seconds == right.options.gc_grace_seconds &&
+         left.options.gc_grace_seconds == right.options.gc_grace_seconds && left.compact == right.compact &&
          std::equal(left.columns.begin(), left.columns.end(), right.columns.begin(), right.columns.end(),
                     is_same_column) &&
          std::equal(left.indexes.begin(), left.indexes.end(), right.indexes.begin(), right.indexes.end(),

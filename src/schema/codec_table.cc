@@ -226,6 +226,29 @@ base::Result<ViewDefinition> decode_view(const json::value& value) {
   return view;
 }
 
+constexpr std::pair<Compact, std::string_view> compact_forms[] = {{Compact::static_, "static"},
+                                                                  {Compact::dense, "dense"}};
+
+void read_compact(ObjectReader& reader, Compact& compact) {
+  if (reader.optional_field("compact") == nullptr) return;
+  std::string written;
+  reader.read("compact", written);
+  for (const auto& [form, name] : compact_forms)
+    if (written == name) compact = form;
+  if (compact == Compact::none) reader.wrong_type("compact", "a form of COMPACT STORAGE");
+}
+
+// A compact table has exactly one regular column.
+base::Status check_compact(const Table& table) {
+  if (!table.is_compact()) return {};
+  const auto regular = std::count_if(table.columns.begin(), table.columns.end(),
+                                     [](const Column& column) { return column.is_regular(); });
+  const bool has_clustering = std::any_of(table.columns.begin(), table.columns.end(),
+                                          [](const Column& column) { return column.is_clustering(); });
+  if (regular == 1 && has_clustering) return {};
+  return corrupted("compact table '" + table.name + "' does not have the columns of one");
+}
+
 // Checks what finish() requires. Otherwise a damaged record would abort the process instead of failing the
 // open.
 base::Status check_columns(const Table& table) {
@@ -240,6 +263,7 @@ base::Status check_columns(const Table& table) {
     has_key = has_key || column.is_partition_key();
   }
   if (!has_key) return corrupted("table '" + table.name + "' has no partition key");
+  SIBYL_TRY(check_compact(table));
   for (const Index& index : table.indexes)
     if (!ids.contains(index.column_id)) return corrupted("index '" + index.name + "' refers to no column");
   return {};
@@ -254,6 +278,8 @@ std::string encode(const Table& table) {
   out["id"] = base::to_hex(table.id);
   out["storage_id"] = table.storage_id;
   out["next_column_id"] = table.next_column_id;
+  for (const auto& [form, name] : compact_forms)
+    if (table.compact == form) out["compact"] = name;
   json::array& columns = out["columns"].emplace_array();
   for (const Column& column : table.columns) columns.push_back(encode_column(column));
   out["options"] = encode_options(table.options);
@@ -275,6 +301,7 @@ base::Result<Table> decode_table(base::BytesView text) {
   reader.read_hex("id", table.id);
   reader.read("storage_id", table.storage_id);
   reader.read("next_column_id", table.next_column_id);
+  read_compact(reader, table.compact);
   for (const json::value& element : reader.array("columns")) {
     SIBYL_ASSIGN(Column column, decode_column(element));
     table.columns.push_back(std::move(column));

@@ -241,6 +241,60 @@ TEST(Codec, ReadsVersionOne) {
   EXPECT_EQ(encode(*decoded), encode(small_table()));
 }
 
+Table compact_table(Compact form) {
+  Table table = small_table();
+  table.compact = form;
+  const bool is_static = form == Compact::static_;
+  table.columns.push_back(
+      {.name = "c", .type = types::scalar(Kind::text), .kind = ColumnKind::clustering, .id = 2});
+  table.columns.push_back(
+      {.name = "value", .type = types::scalar(is_static ? Kind::blob : Kind::empty), .id = 3});
+  if (is_static)
+    table.columns.push_back(
+        {.name = "s", .type = types::scalar(Kind::int_), .kind = ColumnKind::static_, .id = 4});
+  table.next_column_id = 5;
+  table.finish();
+  return table;
+}
+
+TEST(Codec, CompactTables) {
+  for (const Compact form : {Compact::static_, Compact::dense}) {
+    const std::string text = encode(compact_table(form));
+    EXPECT_THAT(text, HasSubstr(form == Compact::dense ? R"("compact":"dense")" : R"("compact":"static")"));
+    const auto decoded = decode_table(text);
+    ASSERT_TRUE(decoded.has_value()) << decoded.error().message();
+    EXPECT_EQ(decoded->compact, form);
+    EXPECT_EQ(encode(*decoded), text);
+    EXPECT_EQ(decoded->find("value"), nullptr);
+    ASSERT_NE(decoded->find_even_hidden("value"), nullptr);
+    EXPECT_EQ(decoded->find("c") == nullptr, form == Compact::static_);
+    EXPECT_NE(decoded->find("p"), nullptr);
+  }
+  // Tables that are not compact have no such field, as in records of earlier programs.
+  EXPECT_THAT(encode(small_table()), testing::Not(HasSubstr("compact\":\"")));
+  std::string text = encode(compact_table(Compact::dense));
+  const size_t at = text.find("\"dense\"");
+  EXPECT_THAT(decode_table(std::string(text).replace(at, 7, "\"other\"")).error().message(),
+              HasSubstr("'compact'"));
+  EXPECT_THAT(decode_table(std::string(text).replace(at, 7, "\"\"")).error().message(),
+              HasSubstr("'compact'"));
+  text = encode(small_table());
+  text.insert(text.find("\"columns\""), R"("compact":"dense",)");
+  EXPECT_THAT(decode_table(text).error().message(), HasSubstr("compact table 't'"));
+}
+
+// A record as the first program with compact tables wrote it.
+TEST(Codec, CompactTableSample) {
+  constexpr std::string_view sample =
+      R"({"version":2,"record":"table","keyspace":"k","name":"t","id":"07070707070707070707070707070707",)"
+      R"("storage_id":1024,"next_column_id":5,"compact":"dense","columns":[)"
+      R"({"name":"p","type":"int","kind":"partition_key","id":1,"descending":false},)"
+      R"({"name":"c","type":"text","kind":"clustering","id":2,"descending":false},)"
+      R"({"name":"value","type":"empty","kind":"regular","id":3,"descending":false}],)";
+  const std::string text = encode(compact_table(Compact::dense));
+  EXPECT_EQ(text.substr(0, sample.size()), sample);
+}
+
 TEST(Codec, RefusesEveryTruncation) {
   std::string text = encode(small_table());
   for (size_t size = 0; size < text.size(); ++size)

@@ -38,6 +38,11 @@ bool ColumnMask::operator==(const ColumnMask& other) const {
 }
 
 const Column* Table::find(std::string_view column) const {
+  const Column* found = find_even_hidden(column);
+  return found != nullptr && found->is_hidden ? nullptr : found;
+}
+
+const Column* Table::find_even_hidden(std::string_view column) const {
   auto found = by_name_.find(column);
   return found == by_name_.end() ? nullptr : &columns[found->second];
 }
@@ -46,6 +51,15 @@ const Column* Table::find_by_id(uint32_t id) const {
   auto found = by_id_.find(id);
   return found == by_id_.end() ? nullptr : &columns[found->second];
 }
+
+namespace {
+
+bool is_hidden_in(Compact compact, const Column& column) {
+  if (compact == Compact::static_) return column.is_clustering() || column.is_regular();
+  return compact == Compact::dense && column.is_regular() && column.type->kind() == types::Kind::empty;
+}
+
+}  // namespace
 
 void Table::finish() {
   std::stable_sort(columns.begin(), columns.end(), [](const Column& left, const Column& right) {
@@ -59,6 +73,7 @@ void Table::finish() {
   for (size_t i = 0; i < columns.size(); ++i) {
     Column& column = columns[i];
     column.position = -1;
+    column.is_hidden = is_hidden_in(compact, column);
     if (column.is_partition_key()) column.position = static_cast<int>(partition_key_count++);
     if (column.is_clustering()) column.position = static_cast<int>(clustering_count++);
     if (column.is_static()) ++static_count;

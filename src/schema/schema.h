@@ -50,6 +50,7 @@ struct Column {
   int position = -1;        // within the partition key or the clustering columns; -1 for others
   bool descending = false;  // clustering columns
   ColumnMaskPtr mask;       // nullptr: none
+  bool is_hidden = false;   // of a compact table: statements cannot name it. Set by Table::finish().
 
   bool is_partition_key() const { return kind == ColumnKind::partition_key; }
   bool is_clustering() const { return kind == ColumnKind::clustering; }
@@ -112,6 +113,18 @@ struct Index {
 struct Table;
 using TablePtr = std::shared_ptr<const Table>;
 
+// COMPACT STORAGE, a form of tables that is older than CQL 3. Its rows exist only while one of their columns
+// has a value.
+enum class Compact : uint8_t {
+  none,
+  // Without declared clustering columns. The declared columns are static. Hidden beside them are a clustering
+  // column and a regular column, which become visible with DROP COMPACT STORAGE.
+  static_,
+  // With clustering columns and one other column. If none was declared, it is hidden and has the type empty.
+  // The last clustering columns of a row may be null.
+  dense,
+};
+
 // Properties of a table that is a materialized view.
 struct ViewDefinition {
   std::string base_table;  // in the same keyspace
@@ -130,6 +143,7 @@ struct Table {
   uint32_t storage_id = 0;  // identifies the table in records; never reused
   bool is_virtual = false;  // the server creates the rows (system tables)
   bool is_counter = false;
+  Compact compact = Compact::none;
   bool has_masks = false;  // some column has a mask
   uint32_t next_column_id = 1;
   // Partition key, clustering columns, then static columns and regular columns, each in name order: the order
@@ -145,12 +159,14 @@ struct Table {
   std::shared_ptr<const ViewDefinition> view;  // set if this table is a view, which only the server writes
 
   bool is_view() const { return view != nullptr; }
+  bool is_compact() const { return compact != Compact::none; }
   // Returns true if a write must maintain indexes or views, and therefore reads first.
   bool needs_index_maintenance() const { return !indexes.empty() || !views.empty(); }
   const Index* find_index(std::string_view index) const;
 
-  // Return nullptr if there is none.
+  // Return nullptr if there is none. find() ignores hidden columns.
   const Column* find(std::string_view column) const;
+  const Column* find_even_hidden(std::string_view column) const;
   const Column* find_by_id(uint32_t id) const;
   const Column& partition_key(size_t i) const { return columns[i]; }
   const Column& clustering(size_t i) const { return columns[partition_key_count + i]; }
@@ -158,7 +174,7 @@ struct Table {
   // Returns the position in `columns` of a column of this table.
   size_t index_of(const Column& column) const { return static_cast<size_t>(&column - columns.data()); }
 
-  // Sorts `columns` into the order above, sets positions, counts, is_counter and has_masks, raises
+  // Sorts `columns` into the order above, sets positions, counts, is_counter, has_masks and is_hidden, raises
   // next_column_id above every id, and builds the maps behind find(). Must be called after each change of
   // `columns`. Key columns keep the order in which they were added. REQUIRES: there is a partition key
   // column; names and ids are unique.

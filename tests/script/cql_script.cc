@@ -54,7 +54,7 @@ void must(Target& target, const std::string& statement) {
 
 struct Answers {
   std::vector<std::string> blocks;
-  std::vector<std::string> problems;  // missing hints
+  std::vector<std::string> problems;  // missing hints and warnings
 };
 
 std::string replaced(std::string text, std::string_view from, std::string_view to) {
@@ -90,8 +90,14 @@ Answers run_script(Target& target, const std::vector<ScriptStatement>& script, c
     Outcome outcome =
         options.record.empty() ? target.run(statement.text, mode) : run_in_java(target, statement.text, mode);
     if (outcome.error) outcome.error = sibyl::script::split_hint(*outcome.error);
+    const bool is_recorded = !options.record.empty();
+    for (const auto& warning : statement.own_warnings)
+      if (!is_recorded && std::erase_if(outcome.warnings, [&](const std::string& one) {
+                            return one.find(warning) != std::string::npos;
+                          }) == 0)
+        answers.problems.push_back(fmt::format("line {}: no warning '{}'", statement.line, warning));
     answers.blocks.push_back(render(statement, outcome));
-    if (!options.record.empty()) continue;
+    if (is_recorded) continue;
     for (const auto& hint : statement.hints)
       if (!outcome.error || outcome.error->hint().find(hint) == std::string::npos)
         answers.problems.push_back(fmt::format("line {}: no hint '{}' but '{}'", statement.line, hint,

@@ -25,6 +25,7 @@ std::string one_line(std::string_view text) {
 
 // The name of a type as sent in the protocol, which does not say whether it is frozen.
 std::string wire_name(const types::Type& type) {
+  if (type.kind() == types::Kind::empty) return types::quote_string(type.class_name());
   static constexpr std::string_view frozen = "frozen<";
   std::string name = type.cql_name();
   for (size_t at = name.find(frozen); at != std::string::npos; at = name.find(frozen, at)) {
@@ -34,6 +35,10 @@ std::string wire_name(const types::Type& type) {
     name.erase(end - 1, 1).erase(at, frozen.size());
   }
   return name;
+}
+
+std::string literal_of(const types::Type& type, const std::string& value) {
+  return type.kind() == types::Kind::empty ? "0x" : types::to_literal(type, value);
 }
 
 // Returns the end of the signature at `start`: a comma before the next `keyspace.name : (`.
@@ -89,6 +94,7 @@ void read_directives(std::string_view comments, ScriptStatement& statement) {
     const size_t end = std::min(comments.find('\n'), comments.size());
     const std::string_view line = comments.substr(0, end);
     if (line.starts_with("--! hint ")) statement.hints.emplace_back(line.substr(9));
+    if (line.starts_with("--! warning ")) statement.own_warnings.emplace_back(line.substr(12));
     if (line.starts_with("--! pages ")) statement.page_size = std::atoi(std::string(line.substr(10)).c_str());
     if (line.starts_with("--! now ")) statement.now_seconds = std::atoi(std::string(line.substr(8)).c_str());
     if (line.starts_with("--! values ")) statement.values = read_values(line.substr(11));
@@ -109,7 +115,7 @@ void render_rows(const ScriptStatement& statement, const Outcome& outcome, std::
   for (const auto& row : outcome.rows) {
     std::vector<std::string> cells;
     for (size_t i = 0; i < row.size(); ++i)
-      cells.push_back(row[i] ? types::to_literal(*outcome.columns[i].type, *row[i]) : "null");
+      cells.push_back(row[i] ? literal_of(*outcome.columns[i].type, *row[i]) : "null");
     lines.push_back(fmt::format("{}", fmt::join(cells, " | ")));
   }
   if (statement.unordered) std::sort(lines.begin(), lines.end());

@@ -5,6 +5,7 @@
 // statement:
 //
 //   --! hint TEXT        Sibyl's error must have a hint that contains TEXT
+//   --! warning TEXT     Sibyl must warn with a text that contains TEXT, which Cassandra does not
 //   --! pages N          fetch N rows at a time; the transcript shows where each page ends
 //   --! now SECONDS      time since 1970 at which expiry is evaluated; default: the clock
 //   --! values V, V...   prepare, and execute with these values: 0x… (bytes), null or unset
@@ -51,6 +52,7 @@ struct ScriptStatement {
   std::string text;
   size_t line = 0;
   std::vector<std::string> hints;
+  std::vector<std::string> own_warnings;
   bool unordered = false;
   bool one_page = false;
   bool columns_only = false;

@@ -38,6 +38,7 @@ json::object keyspace_json(const schema::Keyspace& keyspace) {
 json::array columns_json(const schema::Table& table) {
   json::array columns;
   for (const schema::Column& column : table.columns) {
+    if (column.is_hidden) continue;
     json::array indexes;
     for (const schema::Index& index : table.indexes)
       if (index.column_id == column.id) indexes.emplace_back(index.name);

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <sstream>
 
 #include "base/file.h"
@@ -129,6 +130,28 @@ std::string TableInfo::quoted_name() const {
   return types::quote_identifier(keyspace) + "." + types::quote_identifier(name);
 }
 
+namespace {
+
+// Which of its columns a table WITH COMPACT STORAGE hides from statements, by the table's flags. A view has no flags.
+base::Result<std::function<bool(std::string_view kind, std::string_view type)>> hidden_columns(
+    client::Connection& connection, const TableInfo& table) {
+  const types::ValueView values[] = {types::ValueView::of(table.keyspace), types::ValueView::of(table.name)};
+  SIBYL_ASSIGN(
+      client::Result found,
+      connection.query("SELECT flags FROM system_schema.tables WHERE keyspace_name = ? AND table_name = ?",
+                       values));
+  client::Row row;
+  const bool is_table = found.next(row);
+  const std::string flags(is_table ? row[0].value_or("") : "compound");
+  const bool is_dense = flags.find("dense") != std::string::npos;
+  const bool is_static = !is_dense && flags.find("compound") == std::string::npos;
+  return [=](std::string_view kind, std::string_view type) {
+    return is_static ? kind == "clustering" || kind == "regular" : is_dense && type == "empty";
+  };
+}
+
+}  // namespace
+
 base::Result<TableInfo> find_table(client::Connection& connection, const std::string& name) {
   const auto parsed = shell::parse_table_name(name);
   if (!parsed) return base::fail(usage(fmt::format("'{}' is not KEYSPACE.TABLE", name)));
@@ -138,10 +161,12 @@ base::Result<TableInfo> find_table(client::Connection& connection, const std::st
                connection.query("SELECT column_name, kind, position, type FROM system_schema.columns WHERE "
                                 "keyspace_name = ? AND table_name = ?",
                                 values));
+  SIBYL_ASSIGN(const auto is_hidden, hidden_columns(connection, table));
   std::map<std::pair<int, int32_t>, std::string> keys;  // by kind and position
   std::vector<std::string> others;
   for (client::Row row; found.next(row);) {
     const std::string column(row[0].value_or("")), kind(row[1].value_or(""));
+    if (is_hidden(kind, row[3].value_or(""))) continue;
     table.is_counter = table.is_counter || row[3].value_or("") == "counter";
     const int32_t position =
         row[2] ? static_cast<int32_t>(types::decode_integer(types::Kind::int_, *row[2])) : -1;

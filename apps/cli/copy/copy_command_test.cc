@@ -165,6 +165,24 @@ TEST_F(CopyCommandTest, TtlTimestampAndNulls) {
   EXPECT_EQ(copy("export", "ks.t", "-", {"--columns", "v"}).output, "\n\"\"\n");
 }
 
+TEST_F(CopyCommandTest, HiddenColumnsOfCompactTablesAreNotCopied) {
+  auto server = serve(data());
+  auto connection = connect();
+  make_table(*connection);
+  run(*connection, "CREATE TABLE ks.s (k int PRIMARY KEY, v int, column1 text) WITH COMPACT STORAGE");
+  run(*connection, "CREATE TABLE ks.n (k int, c int, PRIMARY KEY (k, c)) WITH COMPACT STORAGE");
+  run(*connection, "INSERT INTO ks.s (k, v, column1) VALUES (1, 2, 'x')");
+  run(*connection, "INSERT INTO ks.n (k, c) VALUES (3, 4)");
+  for (const auto& [table, expected] : {std::pair("ks.s", "k,column1,v\n1,x,2\n"), {"ks.n", "k,c\n3,4\n"}}) {
+    const std::string file = path(std::string(table) + ".csv");
+    ASSERT_EQ(copy("export", table, file, {"--header"}).status, 0);
+    EXPECT_EQ(contents(file), expected);
+    run(*connection, std::string("TRUNCATE ") + table);
+    ASSERT_EQ(copy("import", table, file, {"--header"}).status, 0);
+    EXPECT_EQ(copy("export", table, "-", {"--header"}).output, expected);
+  }
+}
+
 // An import that is killed repeatedly finally writes every row.
 TEST_F(CopyCommandTest, AnImportResumesAfterItWasKilled) {
   auto server = serve(data());

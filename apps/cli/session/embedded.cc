@@ -57,7 +57,7 @@ SchemaNames names_of(const schema::Snapshot& snapshot) {
     KeyspaceNames& found = names.keyspaces[keyspace_name];
     for (const auto& [table_name, table] : keyspace->tables)
       for (const schema::Column& column : table->columns)
-        found.tables[table_name].columns.push_back({column.name, column.kind});
+        if (!column.is_hidden) found.tables[table_name].columns.push_back({column.name, column.kind});
     for (const auto& [type_name, type] : keyspace->types) found.types.push_back(type_name);
   }
   return names;

@@ -58,18 +58,24 @@ std::vector<std::string> print_options(const schema::TableOptions& options, bool
 }
 
 template <typename SomeColumn>
-std::string print_column(const SomeColumn& column) {
-  std::string out = quote_identifier(column.name) + " " + column.type->cql_name() +
-                    (column.kind == schema::ColumnKind::static_ ? " static" : "");
+std::string print_column(const SomeColumn& column, bool is_static) {
+  std::string out =
+      quote_identifier(column.name) + " " + column.type->cql_name() + (is_static ? " static" : "");
   if constexpr (requires { column.mask; })
     if (column.mask) out += " MASKED WITH " + column.mask->text();
   return out;
 }
 
+// The columns of a compact table without clustering columns are static without saying so.
+bool shows_static(const Table& table, const Column& column) {
+  return column.kind == schema::ColumnKind::static_ && table.compact != schema::Compact::static_;
+}
+
 // Cassandra's order of columns: like SELECT *, but single-cell columns before multi-cell ones.
 std::vector<const Column*> creation_order(const Table& table) {
   std::vector<const Column*> columns;
-  for (const Column& column : table.columns) columns.push_back(&column);
+  for (const Column& column : table.columns)
+    if (!column.is_hidden) columns.push_back(&column);
   std::stable_sort(columns.begin(), columns.end(), [](const Column* left, const Column* right) {
     if (left->kind != right->kind) return left->kind < right->kind;
     return !left->is_primary_key() && left->type->is_multi_cell() < right->type->is_multi_cell();
@@ -81,7 +87,7 @@ std::string print_primary_key(const Table& table) {
   std::string partition, clustering;
   for (size_t i = 0; i < table.partition_key_count; ++i)
     partition += (i ? ", " : "") + quote_identifier(table.partition_key(i).name);
-  for (size_t i = 0; i < table.clustering_count; ++i)
+  for (size_t i = 0; i < table.clustering_count && !table.clustering(i).is_hidden; ++i)
     clustering += ", " + quote_identifier(table.clustering(i).name);
   if (table.partition_key_count > 1) partition = "(" + partition + ")";
   return "PRIMARY KEY (" + partition + clustering + ")";
@@ -116,9 +122,11 @@ std::vector<std::string> print_columns(const Table& table, const std::vector<Dro
   std::vector<std::string> lines;
   for (const Column* column : creation_order(table)) {
     if (contains(dropped, column->name)) continue;
-    lines.push_back(print_column(*column) + (inline_key && column->is_partition_key() ? " PRIMARY KEY" : ""));
+    lines.push_back(print_column(*column, shows_static(table, *column)) +
+                    (inline_key && column->is_partition_key() ? " PRIMARY KEY" : ""));
   }
-  for (const DroppedColumn& column : dropped) lines.push_back(print_column(column));
+  for (const DroppedColumn& column : dropped)
+    lines.push_back(print_column(column, column.kind == schema::ColumnKind::static_));
   if (!inline_key) lines.push_back(print_primary_key(table));
   return lines;
 }
@@ -129,7 +137,7 @@ std::string print_drops(const Table& table, const std::vector<DroppedColumn>& dr
     out += fmt::format("\nALTER TABLE {} DROP {} USING TIMESTAMP {};", name, quote_identifier(column.name),
                        column.dropped_micros);
     if (const Column* again = table.find(column.name))
-      out += fmt::format("\nALTER TABLE {} ADD {};", name, print_column(*again));
+      out += fmt::format("\nALTER TABLE {} ADD {};", name, print_column(*again, shows_static(table, *again)));
   }
   return out;
 }
@@ -200,6 +208,7 @@ std::string describe_table(const Table& table, bool is_virtual, bool with_intern
   std::vector<DroppedColumn> dropped;
   if (with_internals) dropped = sorted_dropped_columns(table);
   std::vector<std::string> options;
+  if (table.is_compact()) options.push_back("COMPACT STORAGE");
   if (with_internals) options.push_back("ID = " + types::format_uuid(table.id));
   if (table.clustering_count != 0) options.push_back(print_clustering_order(table));
   if (is_virtual) {
@@ -214,11 +223,19 @@ std::string describe_table(const Table& table, bool is_virtual, bool with_intern
         "/*\nWarning: Table {} is a virtual table and cannot be recreated with CQL.\nStructure, for "
         "reference:\n",
         name);
+  // Cassandra prints this for every compact table, also for those that were created by CQL.
+  if (table.is_compact())
+    out += fmt::format(
+        "/*\nWarning: Table {} omitted because it has constructs not compatible with CQL (was created via "
+        "legacy API).\nApproximate structure, for reference:\n(this should not be used to reproduce this "
+        "schema)\n\n",
+        name);
   out += fmt::format("{} TABLE {} (\n", is_virtual ? "VIRTUAL" : "CREATE", name);
   out += fmt::format("    {}\n)", fmt::join(print_columns(table, dropped), ",\n    "));
   out += fmt::format(" WITH {};", fmt::join(options, "\n    AND "));
   if (is_virtual) out += "\n*/";
-  return out + print_drops(table, dropped);
+  out += print_drops(table, dropped);
+  return table.is_compact() ? out + "\n*/" : out;
 }
 
 }  // namespace sibyl::engine

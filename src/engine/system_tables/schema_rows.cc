@@ -104,8 +104,11 @@ SystemRow options_row(const Table& table) {
 }
 
 SystemRow table_row(const Table& table) {
-  std::vector<std::string> flags = {"compound"};
+  std::vector<std::string> flags;  // in alphabetical order
+  if (!table.is_compact() || (table.compact == schema::Compact::dense && table.clustering_count > 1))
+    flags.push_back("compound");
   if (table.is_counter) flags.push_back("counter");
+  if (table.compact == schema::Compact::dense) flags.push_back("dense");
   SystemRow row = options_row(table);
   row.emplace_back("table_name", table.name);
   row.emplace_back("flags", text_set(std::move(flags)));

@@ -64,7 +64,8 @@ class ViewWriter {
     SIBYL_ASSIGN(base_.partition,
                  types::split_partition_key(change_.partition_key, change_.table.partition_key_count));
     SIBYL_TRY(read_clustering(change_.after));
-    if (!plan_.matches(change_.partition_key, change_.clustering, base_.partition, base_.clustering))
+    if (!has_whole_key() ||
+        !plan_.matches(change_.partition_key, change_.clustering, base_.partition, base_.clustering))
       return 0;
     ViewRecord after = record_of(change_.after);
     // The row may have changed to values that have the same key bytes.
@@ -83,9 +84,12 @@ class ViewWriter {
     return {};
   }
 
+  // The last clustering columns of a compact table's row may be null, and a view's key may not.
+  bool has_whole_key() const { return base_.clustering.size() == change_.table.clustering_count; }
+
   ViewRecord record_of(const Fragment& row) {
     ViewRecord record;
-    if (!exists(row)) return record;
+    if (!exists(row) || !has_whole_key()) return record;
     values_.clear();
     for (const ViewPlan::Source& source : plan_.key_sources()) {
       switch (source.from) {

@@ -90,7 +90,8 @@ base::Result<bool> Groups::continues(BytesView partition_key, std::optional<Byte
   if (plan_.group_by == nullptr) return true;
   if (partition_key != partition_key_) return false;
   if (!prefix_ || !clustering) return false;
-  if (!clustering->starts_with(*prefix_)) return false;
+  // A row whose grouped columns are null at the end is the only row with these values.
+  if (is_single_row_ || !clustering->starts_with(*prefix_)) return false;
   if (plan_.group_by->last == nullptr) return true;
   SIBYL_ASSIGN(const Bytes value, function_value(inputs));
   return value == function_value_;
@@ -99,16 +100,19 @@ base::Result<bool> Groups::continues(BytesView partition_key, std::optional<Byte
 base::Status Groups::start(BytesView partition_key, std::optional<BytesView> clustering,
                            std::span<const ValueView> inputs) {
   has_group_ = true;
+  is_single_row_ = false;
   partition_key_.assign(partition_key);
   prefix_.reset();
   if (clustering && plan_.group_by != nullptr) {
     const bool by_function = plan_.group_by->last != nullptr;
     const size_t columns = plan_.group_by->clustering_columns - (by_function ? 1 : 0);
     BytesView rest = *clustering;
-    for (size_t i = 0; i < columns; ++i) {
+    size_t i = 0;
+    for (; i < columns && !rest.empty(); ++i) {
       const schema::Column& column = plan_.table->clustering(i);
       SIBYL_ASSIGN(const Bytes value, types::decode_key(*column.type, column.descending, rest));
     }
+    is_single_row_ = i < columns;
     prefix_ = Bytes(clustering->substr(0, clustering->size() - rest.size()));
     if (by_function) {
       SIBYL_ASSIGN(function_value_, function_value(inputs));

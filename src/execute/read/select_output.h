@@ -52,6 +52,7 @@ class Groups {
   plan::Scratch scratch_;
   bool has_group_ = false;
   Bytes partition_key_;
+  bool is_single_row_ = false;
   std::optional<Bytes> prefix_;  // clustering bytes shared by the group; nullopt: a static-only row
   Bytes function_value_;
   std::vector<std::unique_ptr<plan::Accumulator>> accumulators_;

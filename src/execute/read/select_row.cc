@@ -177,22 +177,25 @@ base::Status RowInputs::fill(BytesView clustering, const row::Fragment& row) {
   row_scratch_.clear();
   if (!plan_.clustering_inputs.empty()) {
     const size_t needed = plan_.clustering_inputs.back().at + 1;
+    size_t given = 0;  // the last columns of a row may be null if the table is, or was, a compact one
     if (clustering_.size() < needed) clustering_.resize(needed);
     if (!row.original_clustering.empty()) {
       base::Reader reader(row.original_clustering);
       BytesView value;
-      for (size_t i = 0; i < needed && reader.sized(value); ++i) clustering_[i].assign(value);
+      for (; given < needed && !reader.at_end() && reader.sized(value); ++given)
+        clustering_[given].assign(value);
       if (!reader.ok()) return base::fail(corrupt_key());
     } else {
-      for (size_t i = 0; i < needed; ++i) {
-        const schema::Column& column = plan_.table->clustering(i);
+      for (; given < needed && !clustering.empty(); ++given) {
+        const schema::Column& column = plan_.table->clustering(given);
         auto value = types::decode_key(*column.type, column.descending, clustering);
         if (!value) return base::fail(corrupt_key());
-        clustering_[i] = std::move(*value);
+        clustering_[given] = std::move(*value);
       }
     }
     for (const auto& source : plan_.clustering_inputs)
-      values_[static_cast<size_t>(source.input)] = ValueView::of(clustering_[source.at]);
+      values_[static_cast<size_t>(source.input)] =
+          source.at < given ? ValueView::of(clustering_[source.at]) : ValueView::null();
   }
   return fill_cells(plan_.regular_inputs, row, row_scratch_);
 }

@@ -351,7 +351,7 @@ base::Status ConditionalBuilder::answer_row(const row::Fragment& statics, BytesV
     if (column->is_partition_key()) {
       value = ValueView::of(partition_key_[position]);
     } else if (column->is_clustering()) {
-      if (row) value = ValueView::of(clustering_values[position]);
+      if (row && position < clustering_values.size()) value = ValueView::of(clustering_values[position]);
     } else if (column->is_static()) {
       value = column_value(*column, statics, space_.scratch);
     } else if (row) {

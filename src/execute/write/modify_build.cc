@@ -151,16 +151,25 @@ class Builder {
   base::Status write_row(const Bytes& prefix, const NamedRow& row) {
     row::Fragment& fragment = fresh();
     fragment.original_clustering = row.original;
-    if (statement_.kind == Modification::Kind::insert) {
+    const bool is_compact = statement_.table->is_compact();
+    if (statement_.kind == Modification::Kind::insert && !is_compact) {
       fragment.marker.timestamp = context_.timestamp;
       fragment.marker.time_to_live = context_.time_to_live;
       if (context_.time_to_live != 0)
         fragment.marker.expires_seconds = context_.now_seconds + context_.time_to_live;
     }
     SIBYL_TRY(apply(statement_.row_operations, prefix, &row));
+    if (is_compact && statement_.row_operations.empty() && !statement_.json) SIBYL_TRY(set_compact_value());
     if (statement_.json) SIBYL_TRY(apply_json(false));
     SIBYL_TRY(guard_values());
     return merge(prefix, row::row_record_key(prefix, row.clustering));
+  }
+
+  // A row of a compact table has no marker. If no value column was declared, the hidden one stands for it.
+  base::Status set_compact_value() {
+    const schema::Column& column = statement_.table->columns.back();
+    if (column.is_hidden) return cells_.set(column, ValueView::of({}));
+    return base::invalid(fmt::format("Column {} is mandatory for this COMPACT STORAGE table", column.name));
   }
 
   base::Status guard_values() {

@@ -112,7 +112,10 @@ class TableChange {
   }
 
   base::Result<bool> operator()(const cql::AlterTable::DropCompactStorage&) {
-    return base::invalid("Cannot DROP COMPACT STORAGE on table without COMPACT STORAGE");
+    if (!old_.is_compact())
+      return base::invalid("Cannot DROP COMPACT STORAGE on table without COMPACT STORAGE");
+    table_.compact = schema::Compact::none;
+    return true;
   }
 
  private:
@@ -132,6 +135,7 @@ class TableChange {
       if (if_not_exists) return false;
       return base::invalid(fmt::format("Column with name '{}' already exists", definition.name));
     }
+    if (old_.is_compact()) return base::invalid("Cannot add new column to a COMPACT STORAGE table");
     if (definition.is_static && old_.clustering_count == 0) {
       return base::invalid(
           "Static columns are only useful (and thus allowed) if the table has at least one clustering "
@@ -190,12 +194,17 @@ class TableChange {
   }
 
   base::Result<bool> drop_column(const std::string& name, const cql::AlterTable::Drop& drop) {
-    const schema::Column* column = old_.find(name);
+    const schema::Column* column = old_.find_even_hidden(name);
     if (!column) {
       if (drop.if_exists) return false;
       return base::invalid(fmt::format("Column {} was not found in table '{}'", name, qualified(old_)));
     }
     if (column->is_primary_key()) return base::invalid("Cannot drop PRIMARY KEY column " + name);
+    // Rows of a compact table exist only while this column has a value. Cassandra fails an assertion.
+    if (old_.is_compact() && column->is_regular())
+      return base::fail(base::Error(ErrorCode::invalid,
+                                    fmt::format("Cannot drop column {} of a COMPACT STORAGE table", name))
+                            .with_hint("first ALTER TABLE ... DROP COMPACT STORAGE"));
     if (column->type->is_multi_cell() && !column->type->is_collection()) {
       return base::invalid(
           fmt::format("Cannot drop non-frozen column {} of user type {}", name, column->type->cql_name()));
@@ -260,6 +269,7 @@ base::Result<DefinitionResult> define_table(const cql::AlterTable& statement, Dr
       const bool changed,
       std::visit(TableChange(draft.schema(), *old, *old_table, *table, draft.context()), statement.action));
   if (!changed) return draft.unchanged();
+  draft.warn_about_options(table->options, &old_table->options);
   table->finish();
   auto keyspace = draft.change(*old);
   keyspace->tables.insert_or_assign(name, table);

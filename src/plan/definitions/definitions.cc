@@ -130,6 +130,12 @@ DefinitionResult Draft::finish(std::shared_ptr<schema::Snapshot> next, Change ch
   return result;
 }
 
+void Draft::warn_about_options(const schema::TableOptions& options, const schema::TableOptions* before) {
+  if (options.cdc && !(before && before->cdc))
+    warnings.emplace_back(
+        "cdc has no effect: Sibyl writes no change log. The option is stored, and DESCRIBE shows it.");
+}
+
 DefinitionResult Draft::with(std::shared_ptr<schema::Keyspace> keyspace, Change change) {
   auto snapshot = next();
   const std::string name = keyspace->name;

@@ -89,6 +89,10 @@ base::Status check_target(const schema::Table& table, bool is_custom, const Boun
   if (is_custom && !is_word(name))
     return invalid(fmt::format("Column '{}' contains non-alphanumeric-underscore characters", name));
   SIBYL_TRY(check_durations(type));
+  if (table.is_compact() && column.is_primary_key())
+    return invalid("Secondary indexes are not supported on PRIMARY KEY columns in COMPACT STORAGE tables");
+  if (table.is_compact() && column.is_regular())
+    return invalid("Secondary indexes are not supported on compact value column of COMPACT STORAGE tables");
   if (column.is_partition_key() && table.partition_key_count == 1)
     return invalid(fmt::format("Cannot create secondary index on the only partition key column {}", name));
   if (is_frozen_collection && bound.target != Target::full)

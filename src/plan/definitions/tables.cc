@@ -75,7 +75,8 @@ class TableBuilder {
     SIBYL_TRY(resolve_types());
     SIBYL_TRY(read_keys());
     SIBYL_TRY(check_clustering_order());
-    if (clustering_.empty() && has_static())
+    if (statement_.compact_storage) SIBYL_TRY(check_compact());
+    if (!statement_.compact_storage && clustering_.empty() && has_static())
       return base::invalid(
           "Static columns are only useful (and thus allowed) if the table has at least one clustering "
           "column");
@@ -184,6 +185,32 @@ class TableBuilder {
                        [](const auto& column) { return column.second.definition->is_static; });
   }
 
+  // The names of the columns that are not part of the primary key.
+  std::vector<std::string> other_columns() const {
+    std::vector<std::string> names;
+    for (const auto& [name, entry] : columns_)
+      if (!keys_.contains(name)) names.push_back(name);
+    return names;
+  }
+
+  base::Status check_compact() const {
+    const std::vector<std::string> others = other_columns();
+    if (std::any_of(others.begin(), others.end(),
+                    [&](const std::string& name) { return columns_.at(name).type->is_multi_cell(); }))
+      return refuse("Non-frozen collections and UDTs are not supported with COMPACT STORAGE",
+                    "write frozen<...>, or omit COMPACT STORAGE");
+    if (has_static())
+      return refuse("Static columns are not supported in COMPACT STORAGE tables", "omit COMPACT STORAGE");
+    if (clustering_.empty() && others.empty())
+      return refuse("No definition found that is not part of the PRIMARY KEY", "omit COMPACT STORAGE");
+    if (!clustering_.empty() && others.size() > 1)
+      return refuse(fmt::format("COMPACT STORAGE with composite PRIMARY KEY allows no more than one column "
+                                "not part of the PRIMARY KEY (got: {})",
+                                fmt::join(others, ", ")),
+                    "omit COMPACT STORAGE");
+    return {};
+  }
+
   base::Status check_counters() {
     size_t counters = 0, others = 0;
     for (const auto& [name, entry] : columns_) {
@@ -208,11 +235,40 @@ class TableBuilder {
       const bool is_descending = order != statement_.clustering_order.end() && order->descending;
       add(name, ColumnKind::clustering, is_descending || is_reversed(columns_.at(name).definition->type));
     }
-    for (const auto& [name, entry] : columns_) {
-      if (!keys_.contains(name))
-        add(name, entry.definition->is_static ? ColumnKind::static_ : ColumnKind::regular, false);
+    const bool is_static_compact = statement_.compact_storage && clustering_.empty();
+    for (const std::string& name : other_columns()) {
+      const bool is_static = is_static_compact || columns_.at(name).definition->is_static;
+      add(name, is_static ? ColumnKind::static_ : ColumnKind::regular, false);
     }
+    if (statement_.compact_storage) add_hidden();
     table_.finish();
+  }
+
+  // The columns of a compact table that were not declared.
+  void add_hidden() {
+    table_.compact = clustering_.empty() ? schema::Compact::static_ : schema::Compact::dense;
+    const auto is_counter = [](const schema::Column& column) { return column.type->is_counter(); };
+    const bool has_counters = std::any_of(table_.columns.begin(), table_.columns.end(), is_counter);
+    const bool has_value = other_columns().size() == 1 && !clustering_.empty();
+    if (clustering_.empty())
+      add_default("column", 1, ColumnKind::clustering, types::scalar(types::Kind::text));
+    if (has_value) return;
+    const types::Kind kind = !clustering_.empty() ? types::Kind::empty
+                             : has_counters       ? types::Kind::counter
+                                                  : types::Kind::blob;
+    add_default("value", 0, ColumnKind::regular, types::scalar(kind));
+  }
+
+  // Adds a column with the first free name: column1, column2, ...; value, value1, ...
+  void add_default(const std::string& prefix, int number, ColumnKind kind, types::TypePtr type) {
+    const auto name_of = [&] { return number == 0 ? prefix : prefix + std::to_string(number); };
+    while (columns_.contains(name_of())) ++number;
+    schema::Column column;
+    column.name = name_of();
+    column.type = std::move(type);
+    column.kind = kind;
+    column.id = table_.next_column_id++;
+    table_.columns.push_back(std::move(column));
   }
 
   void add(const std::string& name, ColumnKind kind, bool descending) {
@@ -243,13 +299,6 @@ bool id_is_taken(const schema::Snapshot& schema, const base::Bytes& id) {
 }
 
 base::Status check_features(const cql::CreateTable& statement, const DefinitionContext& context) {
-  if (statement.compact_storage) {
-    return base::fail(
-        base::Error(ErrorCode::invalid,
-                    "Guardrail compact_tables violated: Creation of new COMPACT STORAGE tables is not "
-                    "allowed")
-            .with_hint("omit COMPACT STORAGE: the table has the same rows without it"));
-  }
   for (const cql::ColumnDefinition& column : statement.columns)
     if (column.mask) SIBYL_TRY(check_masking(context));
   return {};
@@ -321,6 +370,7 @@ base::Result<DefinitionResult> define_table(const cql::CreateTable& statement, D
   SIBYL_TRY(check_table_name(keyspace_name, name));
   table->id = id ? std::move(*id) : types::next_time_uuid(draft.context().now_micros);
   table->storage_id = draft.new_storage_id();
+  draft.warn_about_options(table->options, nullptr);
 
   auto keyspace = draft.change(*old);
   keyspace->tables.insert_or_assign(name, std::move(table));

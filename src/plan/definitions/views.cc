@@ -84,7 +84,7 @@ class ViewBuilder {
       selected_.insert(column->name);
     }
     for (const schema::Column& column : base_->columns) {
-      if (statement_.select->selectors.empty()) selected_.insert(column.name);
+      if (statement_.select->selectors.empty() && !column.is_hidden) selected_.insert(column.name);
       if (column.is_static() && selected_.contains(column.name))
         return base::invalid(
             fmt::format("Cannot include static column '{}' in materialized view '{}'", column.name, name_));

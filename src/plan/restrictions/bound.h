@@ -109,6 +109,8 @@ class BoundRestrictions final : public Restrictions {
  private:
   base::Status finish_partition(Purpose purpose, bool may_filter);
   base::Status finish_clustering(Purpose purpose, bool allow_filtering, bool only_static);
+  // Refuses a restricted clustering column after an unrestricted one.
+  base::Status check_prefix() const;
   base::Status finish_others(Purpose purpose, bool may_filter);
   void plan_clustering();
   bool clustering_needs_filtering() const;

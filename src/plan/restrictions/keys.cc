@@ -72,7 +72,7 @@ base::Result<std::vector<Bytes>> clustering_values(const schema::Table& table, B
     while (values.size() < table.clustering_count && reader.sized(value)) values.emplace_back(value);
     return values;
   }
-  for (size_t i = 0; i < table.clustering_count; ++i) {
+  for (size_t i = 0; i < table.clustering_count && !clustering.empty(); ++i) {
     const schema::Column& column = table.clustering(i);
     SIBYL_ASSIGN(Bytes value, types::decode_key(*column.type, column.descending, clustering));
     values.push_back(std::move(value));

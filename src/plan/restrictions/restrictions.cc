@@ -161,9 +161,10 @@ base::Status BoundRestrictions::finish_clustering(Purpose purpose, bool allow_fi
     std::vector<std::string> missing;
     for (size_t i = 0; i < clustering_.size(); ++i)
       if (clustering_[i] == nullptr) missing.push_back(table_->clustering(i).name);
-    if (!only_static && !missing.empty())
+    if (only_static || missing.empty()) return {};
+    if (!table_->is_compact() || all.empty())
       return invalid(fmt::format("Some clustering keys are missing: {}", fmt::join(missing, ", ")));
-    return {};
+    return check_prefix();
   }
   const bool filtered = clustering_needs_filtering();
   uses_index_ = uses_index_ || (has_index_ && filtered);
@@ -175,6 +176,10 @@ base::Status BoundRestrictions::finish_clustering(Purpose purpose, bool allow_fi
                   [](const RestrictionPtr& one) { return one->kind == Restriction::Kind::contains; }))
     return invalid(
         "Clustering columns can only be restricted with CONTAINS with a secondary index or filtering");
+  return check_prefix();
+}
+
+base::Status BoundRestrictions::check_prefix() const {
   size_t expected = 0;
   for (size_t i = 0; i < clustering_.size(); ++i) {
     if (clustering_[i] == nullptr) continue;

@@ -91,7 +91,10 @@ class ModificationBuilder {
     const Purpose purpose = plan_->kind == Modification::Kind::delete_ ? Purpose::delete_ : Purpose::update;
     SIBYL_ASSIGN(plan_->where,
                  bind_restrictions(binder_, plan_->table, where, purpose, false, only_static()));
-    plan_->names_rows = !only_static() && (table().clustering_count == 0 || plan_->where->names_whole_row());
+    // The last clustering columns of a compact table's row may be null.
+    const bool may_name_prefix = table().is_compact() && plan_->kind == Modification::Kind::update;
+    plan_->names_rows = !only_static() &&
+                        (table().clustering_count == 0 || plan_->where->names_whole_row() || may_name_prefix);
     return {};
   }
 
@@ -164,6 +167,20 @@ std::string join(const std::vector<std::string>& names) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+// The last clustering columns of a compact table's row may be null.
+base::Status bind_clustering_prefix(const schema::Table& table, std::vector<TermPtr>& terms) {
+  const auto first_missing = std::find(terms.begin(), terms.end(), nullptr);
+  const auto given =
+      std::find_if(first_missing, terms.end(), [](const TermPtr& term) { return term != nullptr; });
+  if (given != terms.end())
+    return base::invalid(fmt::format(
+        "PRIMARY KEY column \"{}\" cannot be restricted as preceding column \"{}\" is not restricted",
+        table.clustering(static_cast<size_t>(given - terms.begin())).name,
+        table.clustering(static_cast<size_t>(first_missing - terms.begin())).name));
+  terms.erase(first_missing, terms.end());
+  return {};
+}
+
 // Binds the key columns of an INSERT.
 base::Status bind_insert_keys(const cql::Insert& insert, ModificationBuilder& builder, Binder& binder) {
   const schema::Table& table = builder.table();
@@ -192,6 +209,7 @@ base::Status bind_insert_keys(const cql::Insert& insert, ModificationBuilder& bu
     plan.names_rows = false;
     return {};
   }
+  if (sets_clustering && table.is_compact()) return bind_clustering_prefix(table, plan.clustering);
   if (auto names = missing(plan.clustering, table.partition_key_count); !names.empty())
     return base::invalid("Some clustering keys are missing: " + join(names));
   return {};
@@ -204,6 +222,12 @@ base::Result<std::shared_ptr<Modification>> bind_insert_json(const cql::Insert& 
   auto json = std::make_unique<JsonValues>();
   SIBYL_ASSIGN(json->text, binder.term(*insert.json, receiver));
   json->default_unset = insert.default_unset;
+  // Cassandra writes all columns, and then does not find those that are hidden.
+  if (table.compact == schema::Compact::static_)
+    return base::fail(
+        base::Error(ErrorCode::invalid, fmt::format("Undefined column name {} in table {}.{}",
+                                                    table.clustering(0).name, table.keyspace, table.name))
+            .with_hint("INSERT JSON does not work with this COMPACT STORAGE table: use INSERT with VALUES"));
   builder.plan().json = std::move(json);
   return builder.finish();
 }

@@ -321,6 +321,7 @@ base::Result<Selection> bind_selection(Binder& binder, const schema::Table& tabl
   auto names = std::make_shared<ResultMetadata>();
   if (selection.is_wildcard) {
     for (const schema::Column& column : table.columns) {
+      if (column.is_hidden) continue;
       SIBYL_ASSIGN(TermPtr term, column_term(binder, selection, column));
       add_output(selection, std::move(term));
       names->columns.push_back(spec_of(table, column));

@@ -298,7 +298,7 @@ Result<std::map<size_t, Value>> json_columns(const schema::Table& table, std::st
   }
   std::map<size_t, Value> values;
   for (const auto& [name, member] : root->members) {
-    const schema::Column* column = table.find(folded(name));
+    const schema::Column* column = table.find_even_hidden(folded(name));
     if (!column) return base::invalid("JSON values map contains unrecognized column: " + folded(name));
     auto value = from_json(*column->type, member);
     if (!value) {
