@@ -9,9 +9,12 @@ namespace {
 
 using Entry = CacheShard::Entry;
 
-// The size of malloc's block for an entry.
+constexpr uint64_t overhead = 8;  // of malloc, in each block
+
+// The size of malloc's block for an entry. A value is replaced in place if the size stays the same, so allocate()
+// requests the whole block.
 uint64_t block_bytes(uint64_t key_size, uint64_t value_size) {
-  constexpr uint64_t overhead = 8, unit = 16;
+  constexpr uint64_t unit = 16;
   return (sizeof(Entry) + key_size + value_size + overhead + unit - 1) / unit * unit;
 }
 
@@ -20,7 +23,7 @@ uint64_t block_bytes(const Entry& entry) {
 }
 
 Entry* allocate(BytesView key, size_t value_size) {
-  void* const block = ::operator new(sizeof(Entry) + key.size() + value_size);
+  void* const block = ::operator new(block_bytes(key.size(), value_size) - overhead);
   auto* const entry = new (block) Entry{};
   entry->key_size = static_cast<uint32_t>(key.size());
   std::memcpy(entry->bytes(), key.data(), key.size());
