@@ -26,8 +26,9 @@
 // the first incomplete group. Opening is refused as damaged if a segment is missing or ends early, or if a
 // later group attests that the broken group had been synced: acknowledged writes are never dropped silently.
 // If the last segment or all segments are missing, no other segment can show it. A mark outside of the log's
-// directory does (log_mark.h). The mark also records, with a short delay, how much of the last segment was
-// synced, because no later group attests that.
+// directory does (log_mark.h). The mark also records how much of the last segment was synced, because no later
+// group attests that. That note is written before a group is acknowledged, but not synced: only a crash of the
+// machine can lose it.
 //
 // A segment whose sync failed is not trusted: the kernel reports such an error once and then treats the
 // unwritten pages as clean. Nothing more is written to that segment. Groups that were not known to be on the
@@ -77,7 +78,8 @@ class CommitLog final : public WriteLog {
   base::Status undo() override;
   // Waits until everything is on the device.
   base::Status sync() override;
-  // Records in the mark how much of the log is on the device. Does not sync and does not report failures.
+  // Records in the mark how much of the log is on the device. Does not sync and does not report failures. After
+  // this, undo() must not be called before the next append.
   void note_synced() override;
 
   const Recovered& recovered() const override { return recovered_; }

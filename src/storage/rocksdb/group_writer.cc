@@ -143,6 +143,7 @@ base::Status GroupWriter::append() {
     (void)log_->undo();
     return status;
   }
+  if (syncs_each_) log_->note_synced();  // not earlier: a group that was noted cannot be undone
   // The group is committed. Failures from here on do not matter.
   (void)base::contain([&] {
     erased_tables_.add(batch_, sequence);

@@ -102,7 +102,7 @@ class GroupWriter {
   // Waits until everything is on the device.
   base::Status sync();
   // Records how much of the log is on the device, so that damage can be distinguished from an incomplete
-  // write.
+  // write. With `syncs_each`, write() does this before it returns.
   void note_synced() { log_->note_synced(); }
   // Starts an empty log. REQUIRES: everything is in table files.
   void release_log() { (void)log_->release_all(); }

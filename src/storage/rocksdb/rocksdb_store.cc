@@ -306,13 +306,6 @@ void RocksStore::start_committer() {
       writer_->note_synced();
       return synced;
     };
-  } else {
-    // At most ten notes a second, and none while nothing is written.
-    work.interval = std::chrono::milliseconds(100);
-    work.pause = [this] {
-      writer_->note_synced();
-      return true;
-    };
   }
   committer_ = std::make_unique<Committer>(std::move(work));
 }

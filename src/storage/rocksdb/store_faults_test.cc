@@ -17,6 +17,7 @@
 #include <mutex>
 #include <thread>
 
+#include "base/file.h"
 #include "row/fragment.h"
 #include "row/record_key.h"
 #include "storage/partition_sample.h"
@@ -454,6 +455,19 @@ TEST_F(LostFiles, AStoreWhoseLogIsMissingIsRefused) {
   EXPECT_EQ(get(*opened(data_), "a"), "in the log alone");
   // Closing wrote everything to files, so a missing log loses nothing.
   std::filesystem::remove_all(data_ + "/log");
+  EXPECT_EQ(get(*opened(data_), "a"), "in the log alone");
+}
+
+// The directory was copied as soon as the write was acknowledged.
+TEST_F(LostFiles, ALastGroupThatIsCutIsRefused) {
+  const std::string segment = data_ + "/log/000000000001.log";
+  const std::string bytes = *base::read_file(segment);
+  std::filesystem::resize_file(segment, bytes.find("in the log alone"));
+  const auto refused = open_store(data_);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_NE(refused.error().message().find("was acknowledged and is broken"), std::string::npos)
+      << refused.error().message();
+  std::ofstream(segment, std::ios::binary) << bytes;
   EXPECT_EQ(get(*opened(data_), "a"), "in the log alone");
 }
 

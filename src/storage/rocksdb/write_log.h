@@ -51,7 +51,8 @@ class WriteLog {
   virtual bool can_undo() const { return true; }
   // Waits until everything is on the device.
   virtual base::Status sync() = 0;
-  // Records how much of the log is on the device. Does not sync and does not report failures.
+  // Records how much of the log is on the device. Does not sync and does not report failures. After this,
+  // undo() must not be called before the next append.
   virtual void note_synced() = 0;
   // True if the log has groups that may not be on the device although a sync was attempted.
   virtual bool sync_failed() const = 0;
