@@ -149,6 +149,7 @@ bool fits_whole(uint64_t data_bytes, uint64_t cache_bytes) {
   database.stats_persist_period_sec = 0;
   database.info_log = make_messages();
   database.max_manifest_file_size = 16 << 20;
+  database.manifest_preallocation_size = 64 << 10;  // each start writes a new MANIFEST, usually of a few KiB
   return database;
 }
 
