@@ -12,8 +12,10 @@
 // CondVar has no predicates: wait in a loop.
 #pragma once
 
+#include <atomic>
 #include <chrono>
-#include <condition_variable>
+#include <climits>
+#include <cstdint>
 #include <mutex>
 #include <shared_mutex>
 
@@ -50,7 +52,6 @@ class SIBYL_THREAD_SAFETY(capability("mutex")) Mutex {
   bool try_lock() SIBYL_TRY_ACQUIRE(true) { return mutex_.try_lock(); }
 
  private:
-  friend class CondVar;
   std::mutex mutex_;
 };
 
@@ -113,24 +114,23 @@ class SIBYL_THREAD_SAFETY(scoped_lockable) ReaderLock {
 
 // A condition variable for Mutex. Waiting releases the mutex meanwhile. As always, a wait may end without a
 // notification.
+//
+// Notifying never blocks. std::condition_variable may wait until a thread that it has woken earlier runs, so one
+// with a low priority would delay others.
 class CondVar {
  public:
-  void notify_one() { condition_.notify_one(); }
-  void notify_all() { condition_.notify_all(); }
+  using TimePoint = std::chrono::steady_clock::time_point;
 
-  void wait(Mutex& mutex) SIBYL_REQUIRES(mutex) {
-    std::unique_lock<std::mutex> lock(mutex.mutex_, std::adopt_lock);
-    condition_.wait(lock);
-    lock.release();
-  }
+  CondVar() = default;
+  CondVar(const CondVar&) = delete;
+  CondVar& operator=(const CondVar&) = delete;
+
+  void notify_one() { notify(1); }
+  void notify_all() { notify(INT_MAX); }
+
+  void wait(Mutex& mutex) SIBYL_REQUIRES(mutex) { (void)wait_until(mutex, TimePoint::max()); }
   // Returns false if the deadline has passed.
-  template <typename Clock, typename Duration>
-  bool wait_until(Mutex& mutex, std::chrono::time_point<Clock, Duration> deadline) SIBYL_REQUIRES(mutex) {
-    std::unique_lock<std::mutex> lock(mutex.mutex_, std::adopt_lock);
-    const std::cv_status status = condition_.wait_until(lock, deadline);
-    lock.release();
-    return status == std::cv_status::no_timeout;
-  }
+  bool wait_until(Mutex& mutex, TimePoint deadline) SIBYL_REQUIRES(mutex);
   // Returns false if the time has passed.
   template <typename Rep, typename Period>
   bool wait_for(Mutex& mutex, std::chrono::duration<Rep, Period> time) SIBYL_REQUIRES(mutex) {
@@ -138,7 +138,10 @@ class CondVar {
   }
 
  private:
-  std::condition_variable condition_;
+  void notify(int threads);
+
+  std::atomic<uint32_t> notifications_{0};  // the futex; a change ends waits that are about to begin
+  std::atomic<uint32_t> waiting_{0};
 };
 
 }  // namespace sibyl::base

@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <pthread.h>
+#include <signal.h>
+
 #include <atomic>
+#include <future>
 #include <thread>
 
 namespace sibyl::base {
@@ -63,6 +67,53 @@ TEST(CondVar, AWaitEndsAtItsDeadline) {
   while (never.wait_for(mutex, std::chrono::milliseconds(1))) continue;
   EXPECT_FALSE(never.wait_until(mutex, std::chrono::steady_clock::now()));
   EXPECT_FALSE(is_free(mutex));
+}
+
+std::atomic<bool> is_frozen = false, may_continue = false;
+
+// Runs in the thread that is to be frozen.
+void freeze(int) {
+  is_frozen = true;
+  const timespec pause{0, 1'000'000};
+  while (!may_continue) nanosleep(&pause, nullptr);
+}
+
+// The first thread is woken and does not run, as if its priority were low.
+TEST(CondVar, NotifyingDoesNotWaitForAThreadThatWasWoken) {
+  struct sigaction action{};
+  action.sa_handler = freeze;
+  ASSERT_EQ(sigaction(SIGUSR1, &action, nullptr), 0);
+  Mutex mutex;
+  CondVar changed, begun;
+  int waiting = 0;
+  bool is_done = false;
+  const auto wait = [&] {
+    const MutexLock lock(mutex);
+    ++waiting;
+    begun.notify_one();
+    while (!is_done) changed.wait(mutex);
+  };
+  const auto wait_for_waiting = [&](int wanted) {
+    const MutexLock lock(mutex);
+    while (waiting < wanted) begun.wait(mutex);
+  };
+  std::thread first(wait);
+  wait_for_waiting(1);
+  pthread_kill(first.native_handle(), SIGUSR1);
+  while (!is_frozen) std::this_thread::yield();
+  changed.notify_one();
+  std::thread second(wait);
+  wait_for_waiting(2);
+  auto notified = std::async(std::launch::async, [&] { changed.notify_one(); });
+  EXPECT_EQ(notified.wait_for(std::chrono::seconds(5)), std::future_status::ready);
+  may_continue = true;
+  {
+    const MutexLock lock(mutex);
+    is_done = true;
+  }
+  changed.notify_all();
+  first.join();
+  second.join();
 }
 
 TEST(SharedMutex, HasManyReadersOrOneWriter) {

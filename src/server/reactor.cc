@@ -43,9 +43,11 @@ Reactor::Reactor(Shared& shared, unsigned number)
       load_(shared.load.add_reactor()),
       work_(asio::make_work_guard(context_)),
       timer_(context_),
-      probe_(context_, shared.limits.queue_timeout) {
+      probe_(context_, shared.limits.queue_timeout),
+      completed_event_(context_, [this] { drain_completed(); }) {
   free_requests_.reserve(max_free_requests);
   probe_.start();
+  completed_event_.start();
   thread_ = std::thread([this] { run(); });
   pthread_setname_np(thread_.native_handle(), ("sibyl-react-" + std::to_string(number)).c_str());
 }
@@ -73,6 +75,7 @@ void Reactor::join() {
   asio::post(context_, [this] {
     timer_.cancel();
     probe_.stop();
+    completed_event_.stop();
     work_.reset();
   });
   thread_.join();
@@ -169,8 +172,7 @@ void Reactor::enqueue_completed(InFlightRequest& request) {
   } while (!completed_.compare_exchange_weak(head, &request, std::memory_order_release,
                                              std::memory_order_relaxed));
   // The thread that finds the list empty wakes the reactor, which then takes the whole list.
-  if (head == nullptr)
-    base::retry_until_success([this] { asio::post(context_, [this] { drain_completed(); }); });
+  if (head == nullptr) completed_event_.notify();
 }
 
 void Reactor::drain_completed() {

@@ -36,6 +36,7 @@
 #include "server/scheduling/connection_counts.h"
 #include "server/scheduling/load.h"
 #include "server/scheduling/pressure.h"
+#include "server/scheduling/wake_event.h"
 #include "server/server.h"
 #include "server/tls/tls_context.h"
 
@@ -161,6 +162,7 @@ class Reactor {
   boost::asio::steady_timer timer_;
   LagProbe probe_;
   std::atomic<InFlightRequest*> completed_{nullptr};
+  WakeEvent completed_event_;                     // after a request was added to an empty completed_
   std::unordered_set<Connection*> connections_;   // the set holds one reference to each
   std::list<Connection*> unauthenticated_;        // connections that have not logged in, oldest first
   std::atomic<size_t> unauthenticated_count_{0};  // size of unauthenticated_, for other threads

@@ -176,6 +176,8 @@ def fill(connection, rng):
 
 # --- Statements
 
+MAX_TEXT = 8 * MEBIBYTE
+
 
 class Generator:
     """Generates expressions by type, and statements that contain them. Deeper expressions are rarer."""
@@ -186,6 +188,11 @@ class Generator:
     def pick(self, *choices):
         choice = self.rng.choice(choices)
         return choice() if callable(choice) else choice
+
+    @staticmethod
+    def repeat(separator, text, count):
+        """At most MAX_TEXT bytes, so that nested repetitions do not exhaust the memory of this program."""
+        return separator.join([text] * max(1, min(count, MAX_TEXT // (len(text) + len(separator)))))
 
     def many(self, most):
         """A number whose magnitude is random."""
@@ -199,7 +206,7 @@ class Generator:
                          lambda: f"mask_inner({inner()}, {self.many(100)}, null)", lambda: f"mask_outer({inner()}, 1, 2, 'é')",
                          lambda: f"mask_replace({inner()}, 'z')", lambda: f"h.twice({inner()})",
                          lambda: f"CAST({self.number(depth - 1)} AS text)", lambda: "to_json(" * 30 + inner() + ")" * 30,
-                         lambda: " + ".join([inner()] * (1 + self.many(60))))
+                         lambda: self.repeat(" + ", inner(), 1 + self.many(60)))
 
     def number(self, depth):
         if depth <= 0:
@@ -210,13 +217,13 @@ class Generator:
                          lambda: f"abs({inner()})", lambda: f"-({inner()})",
                          lambda: f"({inner()}) {self.pick('+', '-', '*', '/', '%')} ({inner()})",
                          lambda: f"CAST({inner()} AS {self.pick('decimal', 'varint', 'double', 'int', 'float')})",
-                         lambda: " * ".join([inner()] * (1 + self.many(40))),
-                         lambda: f"collection_sum((list<decimal>)[{', '.join([inner()] * (1 + self.many(50)))}])")
+                         lambda: self.repeat(" * ", inner(), 1 + self.many(40)),
+                         lambda: f"collection_sum((list<decimal>)[{self.repeat(', ', inner(), 1 + self.many(50))}])")
 
     def collection(self, depth):
         inner = lambda: self.text(depth - 1)  # noqa: E731
         return self.pick("l", "s", "m", "f",
-                         lambda: f"(list<text>)[{', '.join([inner()] * (1 + self.many(1000)))}]",
+                         lambda: f"(list<text>)[{self.repeat(', ', inner(), 1 + self.many(1000))}]",
                          lambda: f"(set<decimal>){{{', '.join(self.number(0) for _ in range(1 + self.many(300)))}}}",
                          lambda: f"(map<text, text>){{{', '.join(f'{self.text(0)}: {self.text(0)}' for _ in range(1 + self.many(100)))}}}",
                          lambda: f"map_values(m)", lambda: "(frozen<list<list<text>>>)[[" + inner() + "]]")
@@ -243,7 +250,7 @@ class Generator:
         depth = self.rng.randrange(5)
         columns = [self.any(depth) for _ in range(1 + self.many(4))]
         if self.rng.random() < 0.4:
-            columns = [columns[0]] * (1 + self.many(3000))
+            columns = [columns[0]] * min(1 + self.many(3000), MAX_TEXT // len(columns[0]) + 1)
         if self.rng.random() < 0.25:
             columns = [f"{self.pick('max', 'min', 'count', 'h.gather', 'sum', 'avg')}({column})" for column in columns]
         start = "SELECT JSON " if self.rng.random() < 0.1 else "SELECT "

@@ -21,9 +21,11 @@ unsigned computing_threads(unsigned waiting) {
   return std::max(waiting / 4, 1u);
 }
 
-// Other threads take precedence when the processors are busy. If the system does not allow it, all are equal.
+// Other threads take precedence when the processors are busy. If the system does not allow it, all are equal. The
+// priority must not be much lower: other threads sometimes wait for a lock that such a thread holds while it is
+// descheduled, for example one of the kernel for the process's memory map.
 void lower_priority() {
-  constexpr int low = 10;
+  constexpr int low = 5;
   static_cast<void>(setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), low));
 }
 
@@ -74,7 +76,7 @@ void BlockingPool::notify_all() {
 }
 
 bool BlockingPool::submit(Line& line, InFlightRequest& request) {
-  bool is_compute_heavy = false;
+  bool is_compute_heavy = false, must_watch = false;
   {
     const base::MutexLock lock(mutex_);
     if (line.is_held_.load(std::memory_order_relaxed)) {
@@ -92,9 +94,10 @@ bool BlockingPool::submit(Line& line, InFlightRequest& request) {
     request.takes_room = true;
     ++room_taken_;
     is_compute_heavy = line.oldest_->is_compute_heavy;
-    watch_if_busy();
+    must_watch = needs_watch();
   }
   (is_compute_heavy ? computing_ready_ : ready_).notify_one();
+  if (must_watch) all_busy_.notify_one();
   return true;
 }
 
@@ -132,6 +135,7 @@ void BlockingPool::hold(Line& line) {
 }
 
 void BlockingPool::release(Line& line) {
+  bool must_watch = false;
   {
     const base::MutexLock lock(mutex_);
     if (!line.is_held_.load(std::memory_order_relaxed)) return;
@@ -142,9 +146,10 @@ void BlockingPool::release(Line& line) {
     count_held(line, -static_cast<ptrdiff_t>(line.size_));
     waiting_ += line.size_;
     take_place(line);
-    watch_if_busy();
+    must_watch = needs_watch();
   }
   notify_all();
+  if (must_watch) all_busy_.notify_one();
 }
 
 InFlightRequest* BlockingPool::take_held(Line& line) {
@@ -186,7 +191,7 @@ BlockingPool::Queue* BlockingPool::next_queue(Duty duty) {
   return may_run_long && long_running_.first->place_ < quick_.first->place_ ? &long_running_ : &quick_;
 }
 
-InFlightRequest* BlockingPool::next_request(Queue& queue) {
+InFlightRequest* BlockingPool::next_request(Queue& queue, base::CondVar*& next_ready) {
   Line& line = *queue.first;
   queue.first = line.next_;
   if (!may_start(line)) {
@@ -197,7 +202,7 @@ InFlightRequest* BlockingPool::next_request(Queue& queue) {
   if (line.oldest_ == nullptr) return request;
   take_place(line);
   // The line's next request may need a thread of the other kind.
-  (line.oldest_->is_compute_heavy ? computing_ready_ : ready_).notify_one();
+  next_ready = line.oldest_->is_compute_heavy ? &computing_ready_ : &ready_;
   return request;
 }
 
@@ -233,9 +238,9 @@ void BlockingPool::take_expired(Queue& queue, std::chrono::steady_clock::time_po
   }
 }
 
-void BlockingPool::watch_if_busy() {
-  if (waiting_ == 0 || is_watching_) return;
-  if (busy_ >= waiting_threads_ || next_queue(Duty::waits) == nullptr) all_busy_.notify_one();
+bool BlockingPool::needs_watch() {
+  if (waiting_ == 0 || is_watching_) return false;
+  return busy_ >= waiting_threads_ || next_queue(Duty::waits) == nullptr;
 }
 
 // Passes expired requests to run_. Sleeps while no request waits.
@@ -256,6 +261,8 @@ void BlockingPool::watch() {
   }
 }
 
+// Other threads are woken without the mutex: a reactor that needs it must not wait for a thread that was
+// preempted by the one that it has woken.
 void BlockingPool::work(size_t number, Duty duty) {
   base::CondVar& ready = duty == Duty::waits ? ready_ : computing_ready_;
   base::MutexLock lock(mutex_);
@@ -263,16 +270,20 @@ void BlockingPool::work(size_t number, Duty duty) {
   while (true) {
     while (next_queue(duty) == nullptr && !(stopping_ && waiting_ + held_ == 0)) ready.wait(mutex_);
     if (waiting_ == 0) return;
-    InFlightRequest* request = next_request(*next_queue(duty));
+    base::CondVar* next_ready = nullptr;
+    InFlightRequest* request = next_request(*next_queue(duty), next_ready);
     if (request == nullptr) continue;
-    if (stopping_ && waiting_ + held_ == 0) notify_all();
+    const bool is_last = stopping_ && waiting_ + held_ == 0;
     ++busy_;
     const bool may_run_long = request->may_run_long && duty == Duty::waits;
     long_running_now_ += may_run_long ? 1 : 0;
-    watch_if_busy();
+    const bool must_watch = needs_watch();
     slot = {request->plan, request->arrived, std::chrono::steady_clock::now(),
             true,          may_run_long,     request->opcode};
     lock.unlock();
+    if (next_ready != nullptr) next_ready->notify_one();
+    if (must_watch) all_busy_.notify_one();
+    if (is_last) notify_all();
     run_(*request);  // may destroy its line
     lock.lock();
     slot.is_running = false;

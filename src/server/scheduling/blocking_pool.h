@@ -109,14 +109,16 @@ class BlockingPool {
   bool has_room(const Line& line) const SIBYL_REQUIRES(mutex_);
   void take_place(Line& line) SIBYL_REQUIRES(mutex_);
   void notify_all();
-  Queue* next_queue(Duty duty) SIBYL_REQUIRES(mutex_);                 // nullptr: no request may start
-  InFlightRequest* next_request(Queue& queue) SIBYL_REQUIRES(mutex_);  // nullptr: the line was put on hold
+  Queue* next_queue(Duty duty) SIBYL_REQUIRES(mutex_);  // nullptr: no request may start
+  // Returns nullptr if the line was put on hold. Sets `next_ready` if another thread must be woken.
+  InFlightRequest* next_request(Queue& queue, base::CondVar*& next_ready) SIBYL_REQUIRES(mutex_);
   InFlightRequest* take_from(Line& line) SIBYL_REQUIRES(mutex_);
   bool may_start(Line& line) SIBYL_REQUIRES(mutex_);
   void append(Line& line, InFlightRequest& request) SIBYL_REQUIRES(mutex_);
   void count_held(const Line& line, ptrdiff_t change) SIBYL_REQUIRES(mutex_);
   void hold(Line& line) SIBYL_REQUIRES(mutex_);
-  void watch_if_busy() SIBYL_REQUIRES(mutex_);
+  // True if watch() must be woken.
+  bool needs_watch() SIBYL_REQUIRES(mutex_);
   // Removes the requests that have waited for queue_timeout_, and returns them linked by
   // InFlightRequest::next.
   InFlightRequest* take_expired() SIBYL_REQUIRES(mutex_);
