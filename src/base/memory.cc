@@ -12,6 +12,9 @@
 #include "base/process.h"
 #include "base/statement.h"
 
+// A function of jemalloc, if the program uses it.
+extern "C" int mallctl(const char*, void*, size_t*, void*, size_t) __attribute__((weak));
+
 namespace sibyl::base {
 
 namespace {
@@ -24,8 +27,8 @@ constexpr int64_t check_step = 256 << 10;
 // How much a refused statement may still allocate to build its error.
 constexpr int64_t error_allowance = 1 << 20;
 
-// A statement that used more than this returns free memory to the system when it ends. Otherwise malloc would
-// keep it for the thread.
+// With malloc of glibc, a statement that used more than this returns free memory to the system when it ends.
+// Otherwise malloc would keep it for the thread. jemalloc returns it in the background.
 constexpr int64_t return_threshold = 8 << 20;
 
 thread_local int64_t peak_used = 0;  // the statement's largest use at any check
@@ -40,12 +43,16 @@ int64_t coarse_milliseconds() {
 }
 
 void return_free_memory() {
+  static Mutex returning;
+  if (!returning.try_lock()) return;
+  if (mallctl != nullptr) {
+    static_cast<void>(mallctl("arena.4096.purge", nullptr, nullptr, nullptr, 0));  // 4096: all arenas
+  } else {
 #ifdef __GLIBC__
-  static Mutex trimming;
-  if (!trimming.try_lock()) return;
-  malloc_trim(0);
-  trimming.unlock();
+    malloc_trim(0);
 #endif
+  }
+  returning.unlock();
 }
 
 // Measures at most once in a few milliseconds. Returning free pages takes longer and happens less often.
@@ -157,11 +164,12 @@ constexpr int64_t work_between_checks = 1'000'000;
 }
 
 void ask_interrupt() {
+  const Status status = thread_state.interrupt->check();
   thread_state.work_left = work_between_checks;
   memory::ThreadState& memory = memory::thread_state;
   // Freed memory may have left check_at far above `used`. Check again after at most check_step.
   if (memory.is_in_statement) memory.check_at = std::min(memory.check_at, memory.used + check_step);
-  if (const Status status = thread_state.interrupt->check(); !status) throw StatementEnded(status.error());
+  if (!status) throw StatementEnded(status.error());
 }
 
 }  // namespace statement
@@ -185,7 +193,7 @@ StatementScope::~StatementScope() {
   state.check_at = no_limit;
   state.is_in_statement = false;
   if (state.reported_small != 0) memory::report();
-  if (peak_used > return_threshold) return_free_memory();
+  if (peak_used > return_threshold && mallctl == nullptr) return_free_memory();
 }
 
 }  // namespace sibyl::base

@@ -7,12 +7,23 @@
 
 #include "base/memory.h"
 
+// Settings of jemalloc, which looks for this name.
+//
+//   narenas                           few heaps, so that memory that was freed in one is soon used again
+//   retain, *_decay_ms, background_thread
+//                                     free memory is returned to the system after a short time, by another thread
+extern "C" {
+extern const char* malloc_conf;
+__attribute__((visibility("default"))) const char* malloc_conf =
+    "narenas:8,retain:false,dirty_decay_ms:1000,muzzy_decay_ms:0,background_thread:true";
+}
+
 namespace {
 
 namespace memory = sibyl::base::memory;
 
-// malloc rounds sizes up by less than this. A delete without a size sees only the rounded size. So sizes
-// within this range count as small in both cases.
+// A block of less than `large_block` bytes has less than this much more when it is rounded up. A delete without a
+// size sees only the rounded size. So sizes within this range count as small in both cases.
 constexpr size_t rounding = 64;
 
 bool is_large(size_t usable) {

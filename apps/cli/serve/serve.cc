@@ -10,7 +10,6 @@
 // with 3 if the server cannot listen on the address.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <malloc.h>
 #include <pthread.h>
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
@@ -119,17 +118,6 @@ base::Status check_descriptor_limit() {
                                 fmt::format("The limit of open files is {}, and a server needs at least {}",
                                             limit.rlim_cur, min_descriptors))
                         .with_hint("raise it with `ulimit -n`, or LimitNOFILE= of its systemd unit"));
-}
-
-// Large buffers are returned to the system when they are freed. Buffers of slow clients have many sizes and
-// lifetimes; in the heap they would fragment it to several times the memory in use.
-//
-// A thread that finds malloc's heaps busy gets another one, with at least 64 MiB of addresses, which keeps
-// the memory that is freed there. So their number is limited if there is little memory.
-void return_large_buffers(uint64_t memory) {
-  mallopt(M_MMAP_THRESHOLD, 256 << 10);
-  constexpr uint64_t little = 2u << 30;
-  if (memory <= little) mallopt(M_ARENA_MAX, 4);
 }
 
 int refuse(int status, const base::Error& error) {
@@ -347,7 +335,6 @@ int run_server(const Reader::Result& read, const std::function<void()>& announce
     return refuse(exit_usage, started.error());
   raise_descriptor_limit();
   if (const auto enough = check_descriptor_limit(); !enough) return refuse(exit_usage, enough.error());
-  return_large_buffers(read.configuration.heap_bytes);
   base::set_memory_limits({static_cast<int64_t>(read.configuration.heap_bytes),
                            static_cast<int64_t>(read.configuration.statement_memory_bytes),
                            static_cast<int64_t>(read.configuration.resident_bytes)});
