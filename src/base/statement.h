@@ -20,7 +20,7 @@ class Interrupt {
  public:
   virtual ~Interrupt() = default;
   // Returning an error ends the statement with that error. Called periodically by the thread that runs the
-  // statement.
+  // statement, and before a step that takes long; upcoming_nanos() then estimates its duration.
   virtual Status check() const = 0;
 };
 
@@ -56,6 +56,10 @@ struct ThreadState {
 };
 extern constinit thread_local ThreadState thread_state;
 void ask_interrupt();
+// The work that is about to begin, for Interrupt::check(). 0 if it is less than a millisecond.
+inline int64_t upcoming_nanos() {
+  return thread_state.work_left < 0 ? -thread_state.work_left : 0;
+}
 }  // namespace statement
 
 // Adds estimated work in nanoseconds and checks the interrupt once per millisecond of it. Throws

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <string>
+#include <vector>
 
 namespace sibyl::base {
 namespace {
@@ -46,6 +47,26 @@ struct EndAfter : Interrupt {
   }
   mutable int left;
 };
+
+// So that a statement can leave its thread before a long step.
+TEST_F(StatementTest, the_interrupt_sees_the_next_step) {
+  struct Recorder : Interrupt {
+    Status check() const override {
+      upcoming.push_back(statement::upcoming_nanos());
+      return {};
+    }
+    mutable std::vector<int64_t> upcoming;
+  } recorder;
+  EXPECT_TRUE(run(
+      [] {
+        count_work(9'000'000);
+        count_work(400'000);
+        check_interrupt();
+      },
+      &recorder));
+  EXPECT_EQ(recorder.upcoming, (std::vector<int64_t>{8'000'000, 0}));
+  EXPECT_EQ(statement::upcoming_nanos(), 0);
+}
 
 TEST_F(StatementTest, a_statement_within_its_limit_runs) {
   EXPECT_TRUE(run([] {

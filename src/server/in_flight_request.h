@@ -90,7 +90,8 @@ struct InFlightRequest final : execute::Interrupt {
   std::unique_ptr<LoginAttempt> login;          // AUTH_RESPONSE only; the fields above are then unused
   const auth::Login* user = nullptr;            // nullptr on servers without logins
 
-  // Fails once the client has disconnected or `deadline` has passed. Thread-safe.
+  // Fails once the client has disconnected or `deadline` has passed; on a reactor also if the next step would
+  // pass it. Thread-safe.
   base::Status check() const override;
   static constexpr std::chrono::steady_clock::time_point never = std::chrono::steady_clock::time_point::max();
 

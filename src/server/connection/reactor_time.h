@@ -27,7 +27,7 @@ struct ThreadUsage {
 
 class ReactorTime {
  public:
-  static constexpr std::chrono::milliseconds half{10};
+  static constexpr std::chrono::microseconds half{2'500};
 
   void start() { is_half_over_ = false; }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/contain.h"
+#include "base/statement.h"
 #include "server/connection/connection.h"
 #include "server/connection/decode_request.h"
 #include "server/connection/overloaded.h"
@@ -143,9 +144,13 @@ void run_blocking(InFlightRequest& request) {
 base::Status InFlightRequest::check() const {
   if (connection->backlog().is_closed())
     return base::fail(overloaded("Request cancelled: the client has disconnected"));
-  if (coarse_now() <= deadline) return {};
-  if (is_on_reactor && reactor_time.may_continue(ThreadUsage::of_this_thread())) {
-    deadline = coarse_now() + ReactorTime::half;
+  if (deadline == never) return {};
+  const std::chrono::nanoseconds upcoming(is_on_reactor ? base::statement::upcoming_nanos() : 0);
+  const auto now = coarse_now();
+  if (now + upcoming <= deadline) return {};
+  if (is_on_reactor && upcoming <= ReactorTime::half &&
+      reactor_time.may_continue(ThreadUsage::of_this_thread())) {
+    deadline = now + ReactorTime::half;
     return {};
   }
   must_leave_reactor = is_on_reactor;

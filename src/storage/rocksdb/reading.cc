@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/memory.h"
+#include "base/statement.h"
 #include "storage/rocksdb/damage.h"
 #include "storage/rocksdb/recoverable_files.h"
 
@@ -104,6 +105,7 @@ base::Result<bool> read_record(::rocksdb::DB& database, const ::rocksdb::ReadOpt
   }();
   if (status.IsNotFound()) return false;
   if (!status.ok()) return base::fail(damage.read_error(database, status, key));
+  base::count_work(static_cast<int64_t>(found.size()));  // the pages of a large value may be new
   value.assign(found.data(), found.size());
   return true;
 }
