@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "advisor/workload/workload.h"
+#include "base/similar.h"
 
 namespace sibyl::advisor {
 namespace {
@@ -42,20 +43,6 @@ std::optional<double> read(std::string_view text, const std::array<Unit, size>& 
     if (candidate.name == unit) return value * candidate.factor;
   }
   return std::nullopt;
-}
-
-size_t distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> before(b.size() + 1), now(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) before[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    now[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t change = before[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
-      now[j] = std::min({before[j] + 1, now[j - 1] + 1, change});
-    }
-    std::swap(before, now);
-  }
-  return before[b.size()];
 }
 
 std::optional<double> find_weight(const Group& group, const std::string& mix) {
@@ -108,15 +95,7 @@ const Option* find_option(const Options& options, std::string_view name) {
 }
 
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
-  std::string best;
-  size_t least = std::max<size_t>(1, word.size() / 3) + 1;
-  for (const std::string& candidate : candidates) {
-    const size_t found = distance(word, candidate);
-    if (found >= least) continue;
-    least = found;
-    best = candidate;
-  }
-  return best;
+  return base::most_similar(word, candidates);
 }
 
 std::vector<std::string> Workload::mix_names() const {

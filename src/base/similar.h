@@ -1,0 +1,18 @@
+// Finds the name that a misspelt word was probably meant to be.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sibyl::base {
+
+// How many letters must be added, removed, changed or swapped with their neighbour. Compares bytes.
+size_t edit_distance(std::string_view left, std::string_view right);
+
+// The candidate with the smallest edit distance, ignoring the case of ASCII letters. Empty if none is close:
+// one edit in words of up to five letters, else one for every three letters. The first of equals wins.
+std::string most_similar(std::string_view word, const std::vector<std::string>& candidates);
+
+}  // namespace sibyl::base
