@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <sstream>
 
 #include "advisor/report/diagram_sizes.h"
 #include "advisor/review/review_model.h"
@@ -28,6 +30,19 @@ std::vector<const Finding*> findings_of(const Review& review, const QueryReview&
     if ((own || of_group) && !finding.accepted) found.push_back(&finding);
   }
   return found;
+}
+
+// The words in lines of at most `letters` bytes. Longer words have lines of their own.
+std::vector<std::string> wrapped(const std::string& text, size_t letters) {
+  std::istringstream words(text);
+  std::vector<std::string> lines;
+  for (std::string word; words >> word;) {
+    if (!lines.empty() && lines.back().size() + 1 + word.size() <= letters)
+      lines.back() += " " + word;
+    else
+      lines.push_back(std::move(word));
+  }
+  return lines;
 }
 
 class TablePicture {
@@ -128,13 +143,17 @@ class TablePicture {
       y += 19;
       write({30, y}, about, "listed");
       double x = 30 + text_width(about + "  ", letter);
+      std::set<Verdict> written;
       for (const Finding* finding : findings_of(review_, query)) {
+        if (!written.insert(finding->verdict).second) continue;
         const std::string code = to_string(finding->verdict);
         write({x, y}, code, fmt::format("mark {}", severity_class(finding->severity)));
         x += text_width(code + " ", letter);
       }
-      y += 15;
-      write({30 + text_width("     ", letter), y}, shorten(query.text, 130), "small muted", small);
+      for (const std::string& line : wrapped(query.text, 130)) {
+        y += 15;
+        write({30 + text_width("     ", letter), y}, line, "small muted", small);
+      }
     }
     return y;
   }

@@ -236,6 +236,31 @@ SELECT * FROM events WHERE kind = ? ALLOW FILTERING;
   }
 }
 
+TEST(DiagramTest, StatementsAreWholeAndCodesOccurOnce) {
+  const Review review = review_of(R"(
+CREATE TABLE subscriptions (reader uuid, author uuid, PRIMARY KEY (reader, author));
+CREATE TABLE articles (author uuid, at timeuuid, title text, PRIMARY KEY (author, at));
+-- @table subscriptions rows=30M partitions=600k
+-- @table articles rows=2M partitions=40k
+-- @group page
+-- @query authors rate=15/s
+SELECT author FROM subscriptions WHERE reader = ?;
+-- @query of_authors
+SELECT author, at, title AS a_name_that_is_so_long_that_the_statement_takes_more_than_one_line_in_the_picture,
+  title AS another_such_name_at_the_very_end FROM articles WHERE author IN ?;
+)");
+  const std::vector<Written> texts = texts_of(draw_tables(review, true));
+  EXPECT_TRUE(has_text_with(texts, "another_such_name_at_the_very_end"));
+  EXPECT_FALSE(has_text_with(texts, "…"));
+  const auto codes = std::count_if(texts.begin(), texts.end(),
+                                   [](const Written& one) { return one.text == "MULTI_PARTITION"; });
+  size_t findings = 0;
+  for (const Finding& finding : review.findings)
+    findings += finding.verdict == Verdict::multi_partition ? 1 : 0;
+  EXPECT_EQ(findings, 2u) << ids(review);
+  EXPECT_EQ(codes, 2) << "once for each statement of the group";
+}
+
 TEST(DiagramTest, ADesignIsDrawn) {
   const Workload workload = read_example("shop.cql");
   const auto design = design_tables(workload, {});

@@ -173,7 +173,11 @@ bool is_named_like_period(const std::string& name) {
                      [&](const char* word) { return name.find(word) != std::string::npos; });
 }
 
-bool is_period(const schema::Column& column, const ColumnFacts& known) {
+bool is_period(const schema::Table& table, const schema::Column& column, const ColumnFacts& known) {
+  // A time as the whole key is that of one row.
+  if (table.partition_key_count == 1 && table.clustering_count == 0 && !known.growth &&
+      !is_named_like_period(column.name))
+    return false;
   return column.is_partition_key() && column.type->kind() != types::Kind::uuid &&
          (is_time(column) || known.ticks || is_named_like_period(column.name)) &&
          (known.growth || !known.distinct);
@@ -221,11 +225,8 @@ std::optional<double> growth_by_statements(const TableFacts& facts, const TableR
     if (!each) return std::nullopt;
     removed += rates.partitions_removed * each->mean;
   }
-  // A load that ended in the first half of the observed time says nothing about the future.
-  constexpr double finished = 0.5;
-  if (facts.observed_seconds && rates.seconds_since_insert &&
-      *rates.seconds_since_insert > finished * *facts.observed_seconds)
-    return std::nullopt;
+  // A load that has ended says nothing about the future.
+  if (facts.observed_seconds && rates.loads_ended.value_or(false)) return std::nullopt;
   const std::optional<double> net = positive(rates.inserts - removed);
   // A key without a time may be inserted again, and the INSERT then replaces the old row. The rows counted so
   // far already reflect that.
@@ -303,34 +304,6 @@ void derive_by_quantiles(TableFacts& facts) {
     facts.partitions = partitions_by_median(*facts.rows, quantiles);
 }
 
-void derive_statistics(const TableRates& rates, const TableFacts* base, TableFacts& facts) {
-  const schema::Table& table = *facts.table;
-  if (facts.reads == 0) facts.reads = rates.reads;
-  if (facts.writes == 0) facts.writes = rates.writes;
-  if (base != nullptr) inherit(*base, facts);
-  for (const schema::Column& column : table.columns) {
-    ColumnFacts& known = facts.columns[column.name];
-    known.is_period = is_period(column, known);
-  }
-  if (table.clustering_count == 0) facts.partitions = positive(facts.rows);
-  if (!facts.partitions) {
-    facts.partitions = positive(partitions_by_values(facts));
-    facts.possible_partitions = positive(values_of_key(facts));
-  }
-  derive_by_quantiles(facts);
-  facts.inserts = rates.inserts;
-  find_growth(facts, rates);
-  if (facts.growth && facts.writes == 0) facts.writes = *facts.growth;
-  facts.max_rows = keys_of(facts);
-  if (table.partition_key_count == 1 && facts.skew == 0 && !facts.has_period())
-    facts.skew = facts.column(table.partition_key(0)).skew;
-  if (table.clustering_count == 0) facts.p50 = facts.p90 = facts.p99 = facts.max = std::nullopt;
-  if (facts.row_bytes > 0) return;
-  facts.row_bytes = estimated_row_bytes(facts);
-  // Apply the base table's ratio of actual to estimated row size.
-  if (base != nullptr) facts.row_bytes *= base->row_bytes / estimated_row_bytes(*base);
-}
-
 StoredColumn stored(const schema::Column& column, const TableFacts& facts) {
   const ColumnFacts& known = facts.column(column);
   StoredColumn out;
@@ -346,6 +319,35 @@ StoredColumn stored(const schema::Column& column, const TableFacts& facts) {
   return out;
 }
 
+StoredSizes sizes_of(const TableFacts& facts) {
+  std::vector<StoredColumn> columns;
+  for (const schema::Column& column : facts.table->columns) columns.push_back(stored(column, facts));
+  return stored_sizes(columns, facts.table->options.default_time_to_live > 0);
+}
+
+// The rows over which the static columns of a partition are distributed. A table without rows yet is as large
+// as its rows will be.
+std::optional<double> rows_per_static_record(const TableFacts& facts) {
+  constexpr double year = 365 * 86'400.0;
+  const auto rows = facts.rows.value_or(0) > 0 || !facts.growth ? facts.rows_per_partition()
+                                                                : facts.rows_per_partition_after(year);
+  return rows ? std::optional(std::max(1.0, rows->mean)) : std::nullopt;
+}
+
+// Static columns are stored once per partition, however many rows it has.
+void take_static_bytes(TableFacts& facts) {
+  const std::optional<double> rows = rows_per_static_record(facts);
+  facts.static_bytes = sizes_of(facts).partition;
+  facts.static_bytes_per_row = rows ? facts.static_bytes / *rows : 0;
+}
+
+// A declared size of rows does not include static columns.
+void take_static_sizes(TableFacts& facts) {
+  if (facts.origin == Origin::measured) return;
+  for (const schema::Column& column : facts.table->columns)
+    if (column.is_static()) facts.static_bytes += facts.column(column).size.value_or(0);
+}
+
 // Returns true if a key value is generated for each row.
 bool makes_key(const cql::Insert& insert, const schema::Table& table) {
   for (size_t i = 0; i < insert.columns.size() && i < insert.values.size(); ++i) {
@@ -355,6 +357,38 @@ bool makes_key(const cql::Insert& insert, const schema::Table& table) {
     if (call->function.name == "uuid" || call->function.name == "now") return true;
   }
   return false;
+}
+
+void derive_statistics(const TableRates& rates, const TableFacts* base, TableFacts& facts) {
+  const schema::Table& table = *facts.table;
+  if (facts.reads == 0) facts.reads = rates.reads;
+  if (facts.writes == 0) facts.writes = rates.writes;
+  // Nor does it load partitions any more.
+  if (facts.rate_origin == Origin::measured && rates.loads_ended.value_or(false))
+    facts.writes = std::max(0.0, facts.writes - rates.inserts);
+  if (base != nullptr) inherit(*base, facts);
+  for (const schema::Column& column : table.columns) {
+    ColumnFacts& known = facts.columns[column.name];
+    known.is_period = is_period(table, column, known);
+  }
+  if (table.clustering_count == 0) facts.partitions = positive(facts.rows);
+  if (!facts.partitions) {
+    facts.partitions = positive(partitions_by_values(facts));
+    facts.possible_partitions = positive(values_of_key(facts));
+  }
+  derive_by_quantiles(facts);
+  facts.inserts = rates.inserts;
+  find_growth(facts, rates);
+  if (facts.growth && facts.writes == 0) facts.writes = *facts.growth;
+  facts.max_rows = keys_of(facts);
+  if (table.partition_key_count == 1 && facts.skew == 0 && !facts.has_period())
+    facts.skew = facts.column(table.partition_key(0)).skew;
+  if (table.clustering_count == 0) facts.p50 = facts.p90 = facts.p99 = facts.max = std::nullopt;
+  if (facts.row_bytes > 0) return take_static_sizes(facts);
+  facts.row_bytes = estimated_row_bytes(facts);
+  take_static_bytes(facts);
+  // Apply the base table's ratio of actual to estimated row size.
+  if (base != nullptr) facts.row_bytes *= base->row_bytes / estimated_row_bytes(*base);
 }
 
 }  // namespace
@@ -414,14 +448,9 @@ void derive_statistics(const std::map<std::string, TableRates>& rates, ReviewMod
 }
 
 double estimated_row_bytes(const TableFacts& facts) {
-  std::vector<StoredColumn> columns;
-  for (const schema::Column& column : facts.table->columns) columns.push_back(stored(column, facts));
-  const StoredSizes sizes = stored_sizes(columns, facts.table->options.default_time_to_live > 0);
-  constexpr double year = 365 * 86'400.0;
-  // A table without rows yet is as large as its rows will be.
-  const auto rows = facts.rows.value_or(0) > 0 || !facts.growth ? facts.rows_per_partition()
-                                                                : facts.rows_per_partition_after(year);
-  return sizes.row + (rows ? sizes.partition / std::max(1.0, rows->mean) : 0);
+  const StoredSizes sizes = sizes_of(facts);
+  const std::optional<double> rows = rows_per_static_record(facts);
+  return sizes.row + (rows ? sizes.partition / *rows : 0);
 }
 
 }  // namespace sibyl::advisor

@@ -6,6 +6,7 @@
 
 #include "advisor/review/fix.h"
 #include "advisor/review/judgement/collisions.h"
+#include "advisor/workload/stored_size.h"
 
 namespace sibyl::advisor {
 namespace {
@@ -121,7 +122,9 @@ class KeyReviewer {
       return;
     }
     if (facts_.column(*last).growth) return;
-    if (facts_.is_time(*last) && last->type->kind() != Kind::timeuuid && last->type->kind() != Kind::date)
+    // A date is that of a summary, unless its rows are declared to arrive at random.
+    const bool summary = last->type->kind() == Kind::date && facts_.arrival != Arrival::random;
+    if (facts_.is_time(*last) && last->type->kind() != Kind::timeuuid && !summary)
       time_collisions(*last);
     else if (is_measure(*last) && last->is_clustering())
       measure_collisions(*last);
@@ -165,13 +168,18 @@ class KeyReviewer {
   // a key gets several rows per second.
   Severity collision_severity(const std::optional<double>& lost) const {
     if (!lost) return Severity::note;
-    const bool sure = facts_.arrival || *facts_.growth * facts_.hottest_share() > 1;
+    const double busiest = table_.clustering_count == 0 ? 1 : facts_.hottest_share();
+    const bool sure = facts_.arrival || *facts_.growth * busiest > 1;
     return *lost >= 1 && sure ? Severity::error : Severity::warning;
   }
 
   const char* precision_of(const schema::Column& last) const {
     const double ticks = facts_.ticks_per_second(last);
-    return ticks < 1e3 ? "second" : ticks < 1e6 ? "millisecond" : ticks < 1e9 ? "microsecond" : "nanosecond";
+    return ticks < 1     ? "day"
+           : ticks < 1e3 ? "second"
+           : ticks < 1e6 ? "millisecond"
+           : ticks < 1e9 ? "microsecond"
+                         : "nanosecond";
   }
 
   void time_collisions(const schema::Column& last) {
@@ -202,7 +210,8 @@ class KeyReviewer {
       const ColumnFacts& known = facts_.column(column);
       double size = known.size.value_or(0);
       const std::optional<double> elements = known.max_elements ? known.max_elements : known.elements;
-      if (column.type->is_collection() && elements) size = std::max(size, *elements * 24);
+      if (column.type->is_collection() && elements)
+        size = std::max(size, *elements * element_bytes(*column.type));
       if (size < large_cell || column.is_primary_key()) continue;
       Finding finding = begin(Verdict::large_cell, size >= huge_cell ? Severity::error : Severity::warning,
                               fmt::format("A value of {} takes {}; it is read and written as a whole.",
@@ -213,6 +222,14 @@ class KeyReviewer {
       fix_large(finding, column, size);
       review_.findings.push_back(std::move(finding));
     }
+  }
+
+  // The bytes of an element and of what is stored with it.
+  static double element_bytes(const types::Type& type) {
+    double bytes = 0;
+    constexpr double around = 6;
+    for (const types::TypePtr& part : type.parameters()) bytes += around + value_size(*part, 0, 0);
+    return bytes;
   }
 
   void fix_large(Finding& finding, const schema::Column& column, double size) const {

@@ -234,15 +234,41 @@ class ProposalWriter {
       if (finding->proposal->first_rows > 0 && second.empty())
         second = first_rows_cql(*facts, *finding->proposal, shape);
     }
+    const TableFacts kept = divide_kept_rows(*facts, shape, changing, first, added);
     const Shape unsplit = shape;
     const std::string comments = add_partition(added, shape);
     name_new(*facts, reversed, shape);
     first.cql = comments + shape.cql() + second;
-    hold(*facts, unsplit, shape.name, added, changing, first);
+    hold(kept, unsplit, shape.name, added, changing, first);
     first.replaces = facts->name;
     std::erase(changing, &first);
     describe_replacement(first, changing, *facts, old, qualified(shape));
     add_dependents(first, *facts->table, shape);
+  }
+
+  // A table whose rows no longer overwrite each other keeps all of them, so its partitions may need a split.
+  // Returns the facts of the table as it then grows.
+  TableFacts divide_kept_rows(const TableFacts& facts, const Shape& shape,
+                              const std::vector<Finding*>& changing, Finding& first,
+                              std::vector<Proposal::Added>& added) const {
+    const bool overwrites = std::any_of(changing.begin(), changing.end(), [](const Finding* finding) {
+      return finding->verdict == Verdict::key_collision;
+    });
+    TableFacts kept = facts;
+    if (!overwrites) return kept;
+    kept.max_rows.reset();
+    if (!kept.growth && kept.inserts > 0) kept.growth = kept.inserts;
+    TableFacts then = facts_of(kept, shape);
+    then.row_bytes += additional_bytes(facts, shape);
+    const auto rows = then.rows_per_partition_after(model_.horizon_of(then));
+    if (!added.empty() || !rows || then.bytes_of(*rows).max <= model_.target.partition_bytes) return kept;
+    Split split = split_partitions(model_, then, 1);
+    if (split.proposal.partition.empty()) return kept;
+    added = std::move(split.proposal.partition);
+    first.choices = std::move(split.choices);
+    first.fix += " As the table then keeps every row: " + split.fix;
+    first.cost += " " + split.cost;
+    return kept;
   }
 
   // Says which findings the new table would still have, other than those that are reported for the old one.

@@ -82,7 +82,20 @@ const StatementFacts* find_worst_read(const ReviewModel& model, const TableFacts
   return worst;
 }
 
-constexpr double few_tombstones = 100;
+// Finds a read of whole partitions: it meets every tombstone in them.
+const StatementFacts* find_whole_read(const ReviewModel& model, const TableFacts& table) {
+  for (const StatementFacts& statement : model.statements) {
+    if (statement.select() == nullptr || statement.error || statement.ad_hoc) continue;
+    if (statement.explanation.uses.empty()) continue;
+    const plan::Explanation::TableUse& use = statement.explanation.uses[0];
+    if (model.find(*use.table) == &table && use.access == Access::partitions && !use.has_limit &&
+        use.clustering.empty())
+      return &statement;
+  }
+  return nullptr;
+}
+
+constexpr double few_tombstones = 100, many_tombstones = 1000, very_many_tombstones = 100'000;
 
 Finding begin(const TableFacts& table, const StatementFacts* read, bool severe) {
   Finding finding;
@@ -124,7 +137,6 @@ void fix_queue(const TableFacts& table, const StatementFacts& read, const Statem
 
 // Reports tombstones that reads have actually met, whatever the statements are.
 void review_measured(const ReviewModel& model, const TableFacts& table, Review& review) {
-  constexpr double many_tombstones = 1000;
   if (*table.tombstones_p99 < few_tombstones) return;
   const StatementFacts* front = find_front_read(model, table);
   const StatementFacts* remove = find_delete(model, table);
@@ -155,6 +167,38 @@ void review_measured(const ReviewModel& model, const TableFacts& table, Review& 
   review.findings.push_back(std::move(finding));
 }
 
+// The tombstones that deletes leave in the busiest partition. A row that is inserted again replaces its own.
+std::optional<double> tombstones_of(const TableFacts& table, const StatementFacts& remove) {
+  if (remove.rate <= 0 || table.hottest_share() <= 0) return std::nullopt;
+  const double kept =
+      remove.rate * remove.times * table.hottest_share() * table.table->options.gc_grace_seconds;
+  return std::min(kept, table.capacity_of_partition());
+}
+
+// Rows come and go in all places of a partition, and reads take all of it.
+void review_churn(const ReviewModel& model, const TableFacts& table, Review& review) {
+  const StatementFacts* read = find_whole_read(model, table);
+  const StatementFacts* remove = find_delete(model, table);
+  if (read == nullptr || remove == nullptr) return;
+  const std::optional<double> tombstones = tombstones_of(table, *remove);
+  if (!tombstones || *tombstones < many_tombstones) return;
+  const double grace = table.table->options.gc_grace_seconds;
+  Finding finding = begin(table, read, *tombstones >= very_many_tombstones);
+  finding.message = "A read of a partition also reads the tombstones of the rows that were deleted from it.";
+  finding.evidence.push_back(
+      {fmt::format("{} tombstones per read of the busiest partition: {} deletes, kept for {}",
+                   count_text(*tombstones), rate_text(remove->rate * remove->times), duration_text(grace)),
+       Origin::estimated});
+  const double wanted = grace * many_tombstones / *tombstones;
+  finding.fix = fmt::format(
+      "Mark rows instead of deleting them if the same keys come back (UPDATE … SET gone = true), add a "
+      "period "
+      "of time to the partition key, or keep tombstones for a shorter time: gc_grace_seconds = {:.0f}.",
+      std::max(1.0, std::floor(wanted)));
+  finding.cost = "A shorter gc_grace_seconds must still exceed the longest absence of a replica.";
+  review.findings.push_back(std::move(finding));
+}
+
 }  // namespace
 
 void review_queue(const ReviewModel& model, const TableFacts& table, Review& review) {
@@ -162,13 +206,11 @@ void review_queue(const ReviewModel& model, const TableFacts& table, Review& rev
   if (table.table->clustering_count == 0) return;
   const StatementFacts* read = find_front_read(model, table);
   const StatementFacts* remove = find_delete(model, table);
-  if (read == nullptr || remove == nullptr) return;
+  if (read == nullptr || remove == nullptr) return review_churn(model, table, review);
   const double grace = table.table->options.gc_grace_seconds;
-  std::optional<double> tombstones;
-  if (remove->rate > 0 && table.hottest_share() > 0)
-    tombstones = remove->rate * remove->times * table.hottest_share() * grace;
+  const std::optional<double> tombstones = tombstones_of(table, *remove);
   if (tombstones && *tombstones < few_tombstones) return;
-  Finding finding = begin(table, read, tombstones && *tombstones > 100'000);
+  Finding finding = begin(table, read, tombstones && *tombstones > very_many_tombstones);
   finding.message =
       "The table is used as a queue: a read of its front scans the tombstones of all rows taken before.";
   finding.evidence.push_back(

@@ -264,6 +264,16 @@ class Simulation {
     return key;
   }
 
+  // False if a row with this key is still kept.
+  bool place(const Key& key, const RandomRow& row) {
+    const auto [found, is_new] = stored_.try_emplace(key, row);
+    if (is_new) return true;
+    if (is_kept(found->second, row.at)) return false;
+    expired_.push_back(std::move(found->second));
+    found->second = row;
+    return true;
+  }
+
   // Each row is a new one: if its key exists, other values are tried, as far as the key has any.
   void insert(std::pair<double, double> interval, double count, bool existing) {
     const std::vector<RandomColumn> all = columns();
@@ -280,7 +290,7 @@ class Simulation {
       int tries = 0;
       for (; tries < 60 && !placed; ++tries) {
         for (const RandomColumn& column : all) row.values[column.name] = value_of(column, row);
-        placed = stored_.try_emplace(key_of(row, all), row).second;
+        placed = place(key_of(row, all), row);
       }
       truth_.inserted += 1;
       if (!placed) truth_.lost += 1;
@@ -357,6 +367,8 @@ class Simulation {
     std::map<Key, std::vector<const RandomRow*>> partitions;
     for (const auto& [key, row] : stored_)
       if (is_kept(row, 0)) partitions[key_of(row, model_.partition)].push_back(&row);
+    for (const RandomRow& row : expired_)
+      if (is_kept(row, 0)) partitions[key_of(row, model_.partition)].push_back(&row);
     if (partitions.empty()) return;
     std::vector<const std::vector<const RandomRow*>*> all;
     for (const auto& [key, rows] : partitions) all.push_back(&rows);
@@ -395,6 +407,7 @@ class Simulation {
   std::mt19937_64 random_;
   std::map<std::string, Zipf> draws_;
   std::map<Key, RandomRow> stored_;
+  std::vector<RandomRow> expired_;  // later rows have their keys
   std::map<Key, double> arrivals_;
   int64_t serial_ = 0;
   Truth truth_;

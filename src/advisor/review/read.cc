@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <map>
 #include <set>
 
 #include "advisor/review/judgement/supply.h"
 #include "advisor/review/review_model.h"
+#include "cql/lexer.h"
 #include "cql/parser.h"
 #include "cql/printer.h"
 #include "cql/shape.h"
@@ -106,6 +109,27 @@ bool unite_data_centres(cql::Statement& statement) {
   return united;
 }
 
+// The line that the error is about: that of the last word of its message that the statement has exactly once,
+// otherwise the first line of the statement.
+uint32_t line_of(const CqlStatement& source, const base::Error& error) {
+  std::map<std::string, std::vector<uint32_t>, std::less<>> lines;
+  cql::Lexer lexer(source.text);
+  for (cql::Token token = lexer.next(); token.kind != cql::TokenKind::end; token = lexer.next())
+    lines[source.text.substr(token.offset, token.length)].push_back(token.line);
+  const auto in_word = [](char c) { return c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0; };
+  const std::string message(error.message());
+  for (size_t end = message.size(); end > 0;) {
+    while (end > 0 && !in_word(message[end - 1])) --end;
+    size_t begin = end;
+    while (begin > 0 && in_word(message[begin - 1])) --begin;
+    const auto found = lines.find(message.substr(begin, end - begin));
+    if (begin < end && found != lines.end() && found->second.size() == 1)
+      return source.line + found->second[0] - 1;
+    end = begin;
+  }
+  return source.line;
+}
+
 class Reader {
  public:
   explicit Reader(const ReviewOptions& options) : options_(options) {}
@@ -163,8 +187,9 @@ class Reader {
         result.error().code() == base::ErrorCode::already_exists)
       return {};
     if (!result)
-      return base::fail(base::Error(result.error().code(), fmt::format("{}:{}: {}", workload.file,
-                                                                       source.line, result.error().message()))
+      return base::fail(base::Error(result.error().code(),
+                                    fmt::format("{}:{}: {}", workload.file, line_of(source, result.error()),
+                                                result.error().message()))
                             .with_hint(result.error().hint()));
     schema_ = std::move(result->schema);
     model_.definitions.push_back({text, keyspace_, tree});
@@ -212,18 +237,25 @@ class Reader {
     }
   }
 
-  // A statement that ran once or twice, long enough ago or among many others, is somebody's look at the data,
-  // and a scan by tokens or without a WHERE that ran a few times is a tool's. Neither is the workload.
+  // Statements that are not the workload: those that ran once or twice, those that ran a few times beside
+  // thousands of others, those that ran only within a few seconds of a long observation (each page of a result
+  // is a call), and scans by token, which tools do.
   bool is_ad_hoc(const ObservedShape& shape, const StatementFacts& facts) const {
-    constexpr double few = 3, busy = 100;
+    constexpr double few = 3, several = 20, thousands = 2000;
     if (facts.select() == nullptr) return false;
-    double most = 0;
-    for (const ObservedShape& other : options_.observation->shapes) most = std::max(most, other.calls);
-    const bool is_rare = shape.calls < few && most >= busy;
+    double most = 0, observed = 0;
+    for (const ObservedShape& other : options_.observation->shapes) {
+      most = std::max(most, other.calls);
+      observed = std::max(observed, other.since_first);
+    }
+    constexpr double minute = 60, moment = 5, hundredth = 0.01;
+    const bool is_burst =
+        observed >= minute && shape.since_first - shape.since_last < std::max(moment, hundredth * observed);
+    const bool is_rare = shape.calls < few || (shape.calls < several && shape.calls * thousands < most);
     const bool by_token =
         std::any_of(facts.select()->where.begin(), facts.select()->where.end(),
                     [](const cql::Relation& one) { return one.target == cql::Relation::Target::token; });
-    return is_rare || (by_token && facts.select()->limit == nullptr);
+    return is_rare || is_burst || (by_token && facts.select()->limit == nullptr);
   }
 
   // How long statements on the shape's table have been counted.
@@ -374,9 +406,18 @@ class Reader {
       TableRates& rates = rates_[found->name];
       rates.add(*facts.tree, index, use, facts.rate * facts.times);
       if (!facts.observed || !use.writes) continue;
-      const double ago = facts.observed->since_last;
-      rates.seconds_since_insert = std::min(rates.seconds_since_insert.value_or(ago), ago);
+      rates.loads_ended = rates.loads_ended.value_or(true) && has_ended(*facts.observed);
     }
+  }
+
+  // True if the statement has stopped for much longer than its calls were apart, like a load of data. In a
+  // longer observation, calls may come once a day, and a pause must be longer than half of it.
+  bool has_ended(const ObservedShape& shape) const {
+    constexpr double pause = 20, day = 86'400, half = 0.5;
+    const double seen = seconds_of(shape).value_or(shape.since_first);
+    if (shape.since_last > half * seen) return true;
+    const double apart = std::max(0.0, shape.since_first - shape.since_last) / std::max(1.0, shape.calls);
+    return seen < day && shape.since_last > std::max(1.0, pause * apart);
   }
 
   const ReviewOptions& options_;

@@ -134,6 +134,10 @@ std::optional<double> TableFacts::keys() const {
 }
 
 double TableFacts::key_skew() const {
+  if (const std::vector<UnevenValues> columns = uneven_columns(); !columns.empty()) {
+    const JointShares shares(columns);
+    return zipf_exponent(shares.combinations(), shares.at(0));
+  }
   double exponent = skew;
   for (size_t i = 0; i < table->partition_key_count && has_period(); ++i) {
     const ColumnFacts& facts = column(table->partition_key(i));
@@ -142,7 +146,6 @@ double TableFacts::key_skew() const {
   return exponent;
 }
 
-// The most rows of one partition that the clustering key can tell apart.
 double TableFacts::capacity_of_partition() const {
   double product = 1;
   for (size_t i = 0; i < table->clustering_count; ++i) {
@@ -199,13 +202,32 @@ TableFacts::Unevenness TableFacts::unevenness(double partitions) const {
   return out;
 }
 
+std::vector<UnevenValues> TableFacts::uneven_columns() const {
+  std::vector<UnevenValues> out;
+  size_t uneven = 0;
+  for (size_t i = 0; i < table->partition_key_count && skew == 0; ++i) {
+    const ColumnFacts& facts = column(table->partition_key(i));
+    if (facts.is_period) continue;
+    if (!facts.distinct) return {};
+    out.push_back({*facts.distinct, facts.skew});
+    uneven += facts.skew > 0 ? 1 : 0;
+  }
+  return uneven >= 2 ? out : std::vector<UnevenValues>();
+}
+
 TableFacts::Rows TableFacts::distribute(double count, double parts) const {
   Rows out;
   parts = std::max(1.0, parts);
   out.mean = count / parts;
   if (table->clustering_count == 0) return {1, 1, 1, 1};
+  const std::vector<UnevenValues> columns = uneven_columns();
   const Unevenness uneven = unevenness(parts);
-  if (uneven.exponent > 0) {
+  if (!columns.empty()) {
+    const JointShares shares(columns);
+    out.p50 = count * shares.at(parts * 0.5);
+    out.p99 = count * shares.at(parts * 0.01);
+    out.max = count * shares.at(0);
+  } else if (uneven.exponent > 0) {
     const double sum = zipf_sum(uneven.values, uneven.exponent) * uneven.others;
     const auto at = [&](double rank) {
       return count * std::pow(std::max(1.0, rank), -uneven.exponent) / sum;
@@ -232,12 +254,16 @@ std::optional<TableFacts::Rows> TableFacts::rows_per_partition() const {
   } else if (growth && has_period()) {
     // A time bucket stops growing when its period ends: it has the rows of one period, divided among the
     // other key columns.
-    double periods = 1, keys = 1;
+    double periods = 0, keys = 1;
     for (size_t i = 0; i < table->partition_key_count; ++i) {
       const ColumnFacts& facts = column(table->partition_key(i));
       const std::optional<double> factor = facts.is_period ? facts.growth : facts.distinct;
       if (!factor) return std::nullopt;
-      (facts.is_period ? periods : keys) *= *factor;
+      // The shortest of several periods ends a partition.
+      if (facts.is_period)
+        periods = std::max(periods, *factor);
+      else
+        keys *= *factor;
     }
     out = distribute(*growth / periods, keys);
   }
@@ -290,7 +316,10 @@ double TableFacts::max_prediction_seconds() const {
 
 Sizes TableFacts::bytes_of(const Rows& rows) const {
   const std::optional<Rows> now = partition_bytes ? rows_per_partition() : std::nullopt;
-  if (!now) return {rows.p50 * row_bytes, rows.p99 * row_bytes, rows.max * row_bytes};
+  const auto bytes = [&](double count) {
+    return count > 0 ? count * (row_bytes - static_bytes_per_row) + static_bytes : 0;
+  };
+  if (!now) return {bytes(rows.p50), bytes(rows.p99), bytes(rows.max)};
   const auto scaled = [](double bytes, double before, double then) {
     return before > 0 ? bytes * then / before : bytes;
   };
@@ -309,6 +338,8 @@ double TableFacts::modelled_share() const {
     return std::min(1.0, *max / *rows);
   if (!has_period()) {
     if (!partitions) return 0;
+    if (const std::vector<UnevenValues> columns = uneven_columns(); !columns.empty())
+      return JointShares(columns).at(0);
     const Unevenness uneven = unevenness(std::max(1.0, *partitions));
     if (uneven.exponent <= 0) return 1 / uneven.values;
     return 1 / (zipf_sum(uneven.values, uneven.exponent) * uneven.others);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "advisor/review/review.h"
+#include "advisor/workload/joint.h"
 #include "plan/explain/explain.h"
 
 namespace sibyl::advisor {
@@ -47,6 +48,8 @@ struct TableFacts {
   std::optional<double> p50, p99, max;        // rows per partition, declared or measured
   std::optional<double> p90;                  // measured
   double row_bytes = 0;
+  // Static columns: bytes that every partition has once, and their part of `row_bytes`.
+  double static_bytes = 0, static_bytes_per_row = 0;
   // Zipf exponent of partition sizes, and of requests if `request_skew` is unknown.
   double skew = 0;
   std::optional<double> request_skew;  // measured
@@ -87,6 +90,8 @@ struct TableFacts {
   // The share of writes that the hottest partition receives; 0: unknown.
   double hottest_share() const;
   Sizes bytes_of(const Rows& rows) const;
+  // The most rows of one partition that the clustering key can tell apart; infinite if unknown.
+  double capacity_of_partition() const;
 
  private:
   std::optional<double> partitions_after(double seconds) const;
@@ -95,9 +100,10 @@ struct TableFacts {
     double exponent = 0, values = 1, others = 1;
   };
   Unevenness unevenness(double partitions) const;
+  // The columns of the partition key without periods, if at least two of them are uneven; otherwise empty.
+  std::vector<UnevenValues> uneven_columns() const;
   Rows distribute(double rows, double partitions) const;
   double modelled_share() const;
-  double capacity_of_partition() const;
 };
 
 struct StatementFacts {
@@ -169,9 +175,9 @@ base::Result<ReviewModel> read_review_model(const std::vector<Workload>& workloa
 struct TableRates {
   double reads = 0, writes = 0, inserts = 0;
   double rows_removed = 0, partitions_removed = 0;
-  bool removes_ranges = false;                 // deletes ranges with an unknown number of rows
-  bool makes_keys = false;                     // inserts rows with generated keys: uuid(), now()
-  std::optional<double> seconds_since_insert;  // since the last one that a database has observed
+  bool removes_ranges = false;      // deletes ranges with an unknown number of rows
+  bool makes_keys = false;          // inserts rows with generated keys: uuid(), now()
+  std::optional<bool> loads_ended;  // all observed writes have ended, like loads; none: not observed
 
   // Adds one statement. `use` is the statement's table use number `index`.
   void add(const cql::Statement& statement, size_t index, const plan::Explanation::TableUse& use,

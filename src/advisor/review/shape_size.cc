@@ -61,14 +61,21 @@ void count_partitions(const TableFacts& base, TableFacts& out) {
     ColumnFacts& known = out.columns[column.name];
     const bool was_key = one_key && base.table->partition_key(0).name == column.name;
     if (!known.distinct && was_key) known.distinct = base.partitions;
-    out.skew = std::max(out.skew, was_key ? base.skew : known.skew);
-    known.is_period = (is_time(column) || known.ticks) && (known.growth || !known.distinct);
+    // Further columns divide the rows of each value, so the skew stays one of the values.
+    if (was_key && base.skew > 0) known.skew = base.skew;
+    if (out.table->partition_key_count == 1) out.skew = known.skew;
+    const schema::Column* old = base.table->find(column.name);
+    const bool was_period = old != nullptr && old->is_partition_key() && known.is_period;
+    known.is_period = was_period || ((is_time(column) || known.ticks) && (known.growth || !known.distinct));
     if (known.distinct && out.partitions)
       *out.partitions *= *known.distinct;
     else
       out.partitions.reset();
   }
-  if (out.partitions && out.rows) out.partitions = std::min(*out.partitions, *out.rows);
+  if (!out.partitions || !out.rows || *out.partitions <= *out.rows) return;
+  // Rows fill the possible keys one by one.
+  out.possible_partitions = out.partitions;
+  out.partitions = std::max(1.0, *out.rows);
 }
 
 }  // namespace
@@ -82,6 +89,11 @@ TableFacts facts_of(const TableFacts& base, const Shape& shape) {
     ColumnFacts& known = out.columns[column.name];
     // Small numbers: their zero bytes count twice in a key.
     if (is_new && column.type->kind() == types::Kind::int_) known.distinct = 2;
+  }
+  const auto& columns = out.table->columns;
+  if (std::none_of(columns.begin(), columns.end(), [](const auto& column) { return column.is_static(); })) {
+    out.row_bytes -= out.static_bytes_per_row;
+    out.static_bytes = out.static_bytes_per_row = 0;
   }
   out.partition_bytes.reset();
   out.read_share = out.write_share = out.request_skew = std::nullopt;

@@ -139,8 +139,15 @@ void write_hash_fix(const SplitSituation& situation, const Choice& choice, Split
   split.fix = fmt::format(
       "Spread each partition over {} partitions by a hash prefix; a read of all rows reads each of them.",
       number);
-  split.cost = fmt::format("A read takes {} partitions instead of 1; a write still takes one.{}", number,
-                           choice.second_table ? "" : ratio_text(situation.model.cost, modulo));
+  const bool several = std::any_of(situation.reads.begin(), situation.reads.end(),
+                                   [](const SplitRead& read) { return read.is_of_partitions(); });
+  split.cost =
+      several ? fmt::format("A read takes {} partitions instead of 1; a write still takes one.{}", number,
+                            choice.second_table ? "" : ratio_text(situation.model.cost, modulo))
+              : fmt::format(
+                    "None for the present statements: each names a whole row, and so its prefix. A read of "
+                    "everything would take {} partitions.",
+                    number);
   if (!choice.second_table) return;
   const FirstRows first = first_rows(situation);
   split.proposal.first_rows = first.rows;

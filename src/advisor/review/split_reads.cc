@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "advisor/review/split.h"
+#include "advisor/review/table.h"
 
 namespace sibyl::advisor {
 namespace {
@@ -170,7 +171,7 @@ SplitSituation situation_of(const ReviewModel& model, const TableFacts& table) {
     out.rows = rows->max;
     out.bytes = table.bytes_of(*rows).max;
   }
-  out.rate = table.writes * table.hottest_share();
+  out.rate = hottest_rate(model, table, true);
   out.partitions = table.partitions.value_or(1);
   if (table.growth && table.has_period()) {
     find_period(out);
@@ -192,7 +193,15 @@ void find_reads(SplitSituation& situation) {
     rates += situation.reads.back().share;
   }
   // Without statements, assume a read of all rows of a key.
-  if (situation.reads.empty()) situation.reads.emplace_back();
+  if (situation.reads.empty()) {
+    situation.reads.emplace_back();
+    // No statement can name a table that is only proposed; a history is read in part.
+    const bool proposed = situation.model.find(*situation.table.table) != &situation.table;
+    if (proposed && time_column(situation.table) != nullptr) {
+      situation.reads.back().want = SplitRead::Want::range;
+      situation.reads.back().arrival = situation.key_growth;
+    }
+  }
   for (SplitRead& read : situation.reads)
     read.share = rates > 0 ? read.share / rates : 1 / static_cast<double>(situation.reads.size());
 }
@@ -234,6 +243,11 @@ double mean_of(const SplitSituation& situation, const Taken& taken) {
     plain += taken(read);
     ++count;
   }
+  // Statements that name whole rows read one partition, however the rows of a key are split.
+  const bool only_rows = !situation.reads.empty() &&
+                         std::all_of(situation.reads.begin(), situation.reads.end(),
+                                     [](const SplitRead& read) { return read.want == SplitRead::Want::row; });
+  if (only_rows) return 1;
   if (count == 0) return taken(SplitRead{});
   return shares > 0 ? sum / shares : plain / count;
 }

@@ -45,7 +45,7 @@ class StatementReview {
     out.goal_p50 = statement_.slo_p50;
     out.goal_p99 = statement_.slo_p99 ? statement_.slo_p99 : model_.target.latency;
     if (statement_.observed) take_observed(out);
-    out.table = observed_table();
+    out.table = table_name();
     for (const TableUse& use : statement_.explanation.uses) {
       const TableFacts* table = model_.find(*use.table);
       const std::string& name = table != nullptr ? table->name : use.table->name;
@@ -107,7 +107,10 @@ class StatementReview {
   }
 
   // For statements without a plan.
-  std::string observed_table() const {
+  std::string table_name() const {
+    const schema::Table* table = table_of(model_, statement_);
+    const TableFacts* facts = table != nullptr ? model_.find(*table) : nullptr;
+    if (facts != nullptr) return facts->name;
     return statement_.observed ? statement_.observed->keyspace + "." + statement_.observed->table : "";
   }
 
@@ -197,7 +200,7 @@ class StatementReview {
     Finding finding;
     finding.verdict = verdict;
     finding.severity = severity;
-    finding.table = table_ != nullptr ? table_->name : observed_table();
+    finding.table = table_ != nullptr ? table_->name : table_name();
     finding.query = statement_.name;
     finding.file = statement_.file;
     finding.line = statement_.line;

@@ -16,6 +16,8 @@ using types::Kind;
 
 constexpr double seconds_per_day = 86'400;
 constexpr double small_table = 1e6;  // bytes; too small to cause problems
+// Bytes that are too few to be worth spreading if every node has some of the partitions.
+constexpr double small_spread_table = 20e6;
 
 class TableReviewer {
  public:
@@ -223,22 +225,7 @@ class TableReviewer {
     finding.cost = "None yet.";
   }
 
-  // Requests per second to the hottest partition. Statements use their own skew, others that of the table.
-  double hottest(bool writes) const {
-    const double total = writes ? facts_.writes : facts_.reads;
-    const std::optional<double>& measured = writes ? facts_.write_share : facts_.read_share;
-    const double share = writes ? share_ : measured.value_or(share_);
-    if (measured || !facts_.keys()) return total * share;
-    double rates = 0, hottest = 0;
-    for (const StatementFacts& statement : model_.statements) {
-      for (const plan::Explanation::TableUse& use : statement.explanation.uses) {
-        if (statement.skew < 0 || use.writes != writes || model_.find(*use.table) != &facts_) continue;
-        rates += statement.rate * statement.times;
-        hottest += statement.rate * statement.times / zipf_sum(*facts_.keys(), statement.skew);
-      }
-    }
-    return hottest + std::max(0.0, total - rates) * share;
-  }
+  double hottest(bool writes) const { return hottest_rate(model_, facts_, writes); }
 
   // The Zipf exponent that corresponds to the load of the hottest partition.
   double request_skew(bool writes) const {
@@ -278,12 +265,18 @@ class TableReviewer {
     constexpr double rounding = 1 + 1e-9;
     if (writes <= ceiling * rounding && reads <= ceiling * rounding) return hot_by_share();
     const bool by_writes = writes > ceiling * rounding;
-    Finding finding = begin(
-        Verdict::hot_partition, std::max(writes, reads) > 10 * ceiling ? Severity::error : Severity::warning,
-        fmt::format("The hottest partition gets {} {}; the target for one partition is {}.",
-                    rate_text(by_writes ? writes : reads), by_writes ? "writes" : "reads",
-                    rate_text(ceiling)));
+    Finding finding =
+        begin(Verdict::hot_partition,
+              counted_briefly()                        ? Severity::note
+              : std::max(writes, reads) > 10 * ceiling ? Severity::error
+                                                       : Severity::warning,
+              fmt::format("The hottest partition gets {} {}; the target for one partition is {}.",
+                          rate_text(by_writes ? writes : reads), by_writes ? "writes" : "reads",
+                          rate_text(ceiling)));
     finding.evidence.push_back({rates_text(), facts_.rate_origin});
+    if (counted_briefly())
+      finding.evidence.push_back(
+          {fmt::format("counted for {} only", duration_text(*facts_.observed_seconds)), Origin::measured});
     add_share(finding, by_writes);
     if (const Finding* split = split_already(); by_writes && split != nullptr) {
       finding.proposal = split->proposal;
@@ -294,6 +287,13 @@ class TableReviewer {
       fix_hot_reads(finding, reads);
     }
     review_.findings.push_back(std::move(finding));
+  }
+
+  // Rates of a few seconds may be those of a moment.
+  bool counted_briefly() const {
+    constexpr double minute = 60;
+    return facts_.rate_origin == Origin::measured && facts_.observed_seconds &&
+           *facts_.observed_seconds < minute;
   }
 
   // The share of the rows at the horizon that one partition holds; 0: unknown, or partitions end in time.
@@ -428,6 +428,23 @@ class TableReviewer {
 
 }  // namespace
 
+double hottest_rate(const ReviewModel& model, const TableFacts& facts, bool writes) {
+  const double total = writes ? facts.writes : facts.reads;
+  const std::optional<double>& measured = writes ? facts.write_share : facts.read_share;
+  const double modelled = facts.hottest_share();
+  const double share = writes ? modelled : measured.value_or(modelled);
+  if (measured || !facts.keys()) return total * share;
+  double rates = 0, hottest = 0;
+  for (const StatementFacts& statement : model.statements) {
+    for (const plan::Explanation::TableUse& use : statement.explanation.uses) {
+      if (statement.skew < 0 || use.writes != writes || model.find(*use.table) != &facts) continue;
+      rates += statement.rate * statement.times;
+      hottest += statement.rate * statement.times / zipf_sum(*facts.keys(), statement.skew);
+    }
+  }
+  return hottest + std::max(0.0, total - rates) * share;
+}
+
 double least_spread(const ReviewModel& model, const TableFacts& facts) {
   const schema::Table& table = *facts.table;
   if (table.clustering_count == 0 || facts.has_period() || !facts.partitions) return 1;
@@ -442,7 +459,7 @@ double least_spread(const ReviewModel& model, const TableFacts& facts) {
   // Without rows, only the number of values counts.
   const bool unknown = !facts.rows && !facts.growth;
   const bool too_few = all_boolean || *facts.partitions < nodes;
-  if (bytes < small_table && !(unknown && too_few)) return 1;
+  if (bytes < (too_few ? small_table : small_spread_table) && !(unknown && too_few)) return 1;
   return std::max(1.0, std::ceil(10 * nodes / *facts.partitions));
 }
 

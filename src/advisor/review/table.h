@@ -8,6 +8,9 @@ namespace sibyl::advisor {
 // The findings by size, load and spread only.
 void review_load_and_size(const ReviewModel& model, const TableFacts& table, Review& review);
 
+// Requests per second to the hottest partition. Statements use their own skew, others that of the table.
+double hottest_rate(const ReviewModel& model, const TableFacts& table, bool writes);
+
 // The minimum number of partitions per existing one, so that every node gets some; 1: there are enough.
 double least_spread(const ReviewModel& model, const TableFacts& table);
 

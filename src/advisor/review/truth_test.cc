@@ -315,6 +315,9 @@ TEST(Truth, RandomModels) {
     for (const std::string& example : score.examples) text += example + "\n";
     EXPECT_LE(static_cast<double>(score.false_alarms), 0.01 * static_cast<double>(score.good)) << text;
     EXPECT_LE(static_cast<double>(score.missed), 0.02 * static_cast<double>(score.faults)) << text;
+    if (kind == "rows kept") {
+      EXPECT_EQ(score.false_alarms, 0u) << text;
+    }
     EXPECT_GT(score.good + score.faults, models / 25) << text << "too few models check this";
   }
   EXPECT_EQ(scores.size(), 13u);

@@ -326,9 +326,51 @@ TEST(Observation, AFinishedLoadIsNoGrowth) {
   observation.shapes = {
       shape("INSERT INTO shop.joins (groupname, joined, username) VALUES (?, ?, ?)", "joins", 1e6)};
   EXPECT_GT(review_of(observation).find_table("shop.joins")->growth.back().sizes.max, 20e6);
+  observation.shapes[0].since_last = day / 2;
+  EXPECT_GT(review_of(observation).find_table("shop.joins")->growth.back().sizes.max, 20e6)
+      << "it may come once a day";
   observation.shapes[0].since_last = 20 * day;
   const TableReview joins = *review_of(observation).find_table("shop.joins");
   EXPECT_EQ(joins.growth.back().sizes.max, joins.growth.front().sizes.max);
+}
+
+// A load of two minutes into a table that has been observed for ten, and a look at all of it in 40 pages.
+TEST(Observation, AShortLoadIsNoGrowthAndAPagedLookIsNoWorkload) {
+  Observation observation = shop();
+  for (ObservedTable& table : observation.tables) table.seconds = 600;
+  const std::string insert = "INSERT INTO shop.joins (groupname, joined, username) VALUES (?, ?, ?)";
+  observation.shapes = {shape("SELECT * FROM shop.people WHERE id = ?", "people", 6000),
+                        shape(insert, "joins", 1e6), shape("SELECT * FROM shop.people", "people", 40)};
+  for (ObservedShape& one : observation.shapes) {
+    one.since_first = 600;
+    one.since_last = 0;
+  }
+  observation.shapes[1].since_last = 480;
+  observation.shapes[2].since_first = 30;
+  observation.shapes[2].since_last = 28;
+  const Review review = review_of(observation);
+  const TableReview joins = *review.find_table("shop.joins");
+  EXPECT_EQ(joins.growth.back().sizes.max, joins.growth.front().sizes.max);
+  EXPECT_EQ(find(review, Verdict::full_scan), nullptr) << ids(review);
+  EXPECT_TRUE(review.queries.at(2).ad_hoc);
+  // The same statement over minutes is part of the workload.
+  observation.shapes[2].since_first = 500;
+  observation.shapes[2].rows_read = 40e5;
+  EXPECT_FALSE(review_of(observation).queries.at(2).ad_hoc);
+}
+
+// Rates of seconds may be those of a moment.
+TEST(Observation, AHotKeyOfAFewSecondsIsANote) {
+  for (const auto& [seconds, severity] : {std::pair{20.0, Severity::note}, {2000.0, Severity::error}}) {
+    Observation observation = shop();
+    observation.tables[0].seconds = seconds;
+    observation.tables[0].writes = 30'000 * seconds;
+    observation.tables[0].hottest_write = {"'u1'", 0.9};
+    const Review review = review_of(observation);
+    const Finding* finding = find(review, Verdict::hot_partition);
+    ASSERT_NE(finding, nullptr) << ids(review);
+    EXPECT_EQ(finding->severity, severity) << seconds;
+  }
 }
 
 TEST(Observation, AKeyWithMostRequestsIsHotByShare) {

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 #include "advisor/review/test_review.h"
 
 namespace sibyl::advisor {
@@ -175,6 +177,67 @@ TEST(WorkloadTest, PrintedWorkloadsParseToTheSame) {
   EXPECT_EQ(again->statements.size(), 36u);
   EXPECT_EQ(again->layouts.size(), workload->layouts.size());
   EXPECT_EQ(again->plans.size(), workload->plans.size());
+}
+
+// The ```cql blocks of docs/advisor-format.md.
+std::vector<std::string> documented_blocks() {
+  const std::string text = read_file("docs/advisor-format.md");
+  std::vector<std::string> blocks;
+  constexpr std::string_view fence = "```cql\n";
+  for (size_t at = text.find(fence); at != std::string::npos; at = text.find(fence, at + 1)) {
+    const size_t begin = at + fence.size();
+    blocks.push_back(text.substr(begin, text.find("```", begin) - begin));
+  }
+  return blocks;
+}
+
+// The words that an error lists.
+std::vector<std::string> expected_words(const std::string& error) {
+  constexpr std::string_view lead = "expected one of ";
+  const size_t at = error.find(lead);
+  EXPECT_NE(at, std::string::npos) << error;
+  std::istringstream list(
+      at == std::string::npos ? "" : error.substr(at + lead.size(), error.find(']', at) - at - lead.size()));
+  std::vector<std::string> words;
+  for (std::string word; std::getline(list, word, ',');)
+    words.push_back(word.substr(word.find_first_not_of(' ')));
+  return words;
+}
+
+TEST(WorkloadTest, EveryDirectiveAndOptionIsDocumentedWithAnExample) {
+  std::string blocks;
+  for (const std::string& block : documented_blocks()) {
+    const auto workload = parse_workload(block, "docs.cql");
+    ASSERT_TRUE(workload) << block << workload.error().text();
+    if (!workload->cql.empty()) {
+      const auto review = review_workloads({*workload}, {});
+      EXPECT_TRUE(review) << block << (review ? "" : review.error().text());
+    }
+    blocks += block;
+  }
+  for (const std::string& name : expected_words(error_of("-- @zzz\n"))) {
+    // The benchmark in docs/examples has these two.
+    if (name == "layout" || name == "plan") continue;
+    EXPECT_THAT(blocks, HasSubstr("-- @" + name)) << "@" << name;
+  }
+  for (const char* directive :
+       {"@table t zzz=1", "@column t.c zzz=1", "@query q zzz=1", "@target zzz=1", "@mix m zzz=1",
+        "@entity e zzz=1 (id int key)", "@entity e count=1 (id int key, n text zzz=1)",
+        "@rel products.other -> categories.others zzz=1"}) {
+    const std::vector<std::string> names = expected_words(error_of(std::string("-- ") + directive + "\n"));
+    EXPECT_FALSE(names.empty()) << directive;
+    for (const std::string& name : names) {
+      const std::string kind(std::string_view(directive).substr(0, std::string_view(directive).find(' ')));
+      bool shown = false;
+      std::istringstream lines(blocks);
+      std::string directive_of_line;
+      for (std::string line; std::getline(lines, line);) {
+        if (line.starts_with("-- @")) directive_of_line = line.substr(3, line.find(' ', 3) - 3);
+        shown = shown || (directive_of_line == kind && line.find(" " + name + "=") != std::string::npos);
+      }
+      EXPECT_TRUE(shown) << kind << " " << name;
+    }
+  }
 }
 
 }  // namespace

@@ -27,6 +27,14 @@ bool keeps_the_latest(const std::string& name) {
                      [&](const char* word) { return name.find(word) != std::string::npos; });
 }
 
+// Times that belong to the present state of a thing: a row with such a time is meant to be replaced.
+bool is_time_of_state(const std::string& name) {
+  constexpr std::array words = {"updat", "modif", "chang",  "last", "seen",  "expir", "until",    "valid",
+                                "since", "touch", "refres", "sync", "login", "alive", "heartbeat"};
+  return std::any_of(words.begin(), words.end(),
+                     [&](const char* word) { return name.find(word) != std::string::npos; });
+}
+
 // The number of keys that the declared values allow.
 struct Capacity {
   double values = 1;      // combinations of the columns whose values do not grow
@@ -105,7 +113,8 @@ class CapacityReview {
       if (last.name == capacity_.time && last.type->kind() != Kind::date && !facts_.column(last).growth)
         return false;
       const double most = capacity_.values * capacity_.per_second;
-      if (growth() <= most * margin || is_meant()) return false;
+      if (is_meant()) return false;
+      if (growth() <= most * margin) return busiest_report();
       Finding finding = begin(Severity::error,
                               fmt::format("The key has {} new values, but there are {} new rows: most rows "
                                           "overwrite another.",
@@ -120,7 +129,9 @@ class CapacityReview {
       return true;
     }
     if (facts_.rows && *facts_.rows > capacity_.values) return false;  // reported as it is now
-    if (rows_then() <= capacity_.values * margin || is_meant()) return false;
+    if (is_meant()) return false;
+    if (rows_then() <= capacity_.values * margin)
+      return facts_.growth_is_declared && table_.clustering_count == 0 && busiest_report();
     if (!facts_.growth_is_declared && time_value() == nullptr) return false;
     const double room = std::max(0.0, capacity_.values - facts_.rows.value_or(0));
     Finding finding =
@@ -129,6 +140,43 @@ class CapacityReview {
                           "overwrites another.",
                           count_text(capacity_.values), duration_text(std::max(1.0, room / growth()))));
     finding.evidence.push_back({"product of the distinct values of the key columns", facts_.origin});
+    add(std::move(finding));
+    return true;
+  }
+
+  // The share of the new rows that arrive for a key that already has as many as its times can tell apart.
+  double overwritten_share() const {
+    const std::optional<double> keys = facts_.keys();
+    const double skew = facts_.key_skew();
+    if (!keys || skew <= 0) return 0;
+    constexpr double most_ranks = 1000;
+    // Per second if the key has a time, otherwise of the rows that are kept at a time.
+    const bool timed = capacity_.per_second > 0;
+    const double rows = timed ? growth() : rows_then();
+    const double each = capacity_.values / *keys * (timed ? capacity_.per_second : 1);
+    const double sum = zipf_sum(*keys, skew);
+    double lost = 0;
+    for (double rank = 1; rank <= std::min(*keys, most_ranks); ++rank)
+      lost += std::max(0.0, rows * std::pow(rank, -skew) / sum - each);
+    return lost / rows;
+  }
+
+  // All keys together have room for the new rows, but the busiest ones do not.
+  bool busiest_report() {
+    const double lost = overwritten_share();
+    constexpr double little = 0.01;
+    if (lost < little) return false;
+    Finding finding =
+        begin(lost > 0.1 ? Severity::error : Severity::warning,
+              fmt::format("The busiest keys get more rows than {}: {:.0f}% of the new rows overwrite "
+                          "another.",
+                          capacity_.per_second > 0 ? capacity_.time + " has values" : "they have room for",
+                          100 * lost));
+    if (capacity_.per_second > 0)
+      finding.evidence.push_back(
+          {fmt::format("{} has {} new values for each key; the busiest key gets {} rows", capacity_.time,
+                       rate_text(capacity_.per_second), rate_text(growth() * facts_.hottest_share())),
+           Origin::estimated});
     add(std::move(finding));
     return true;
   }
@@ -159,23 +207,51 @@ class CapacityReview {
     return true;
   }
 
-  // A non-key column with the time of a row.
+  // A non-key column with the time of a row, unless its name says that the row is a state that is replaced.
   const schema::Column* time_value() const {
     for (const schema::Column& column : table_.columns)
-      if (!column.is_primary_key() && !column.is_static() && facts_.is_time(column)) return &column;
+      if (!column.is_primary_key() && !column.is_static() && facts_.is_time(column) &&
+          !is_time_of_state(column.name))
+        return &column;
     return nullptr;
+  }
+
+  // The table of the things that the key names: `orders` by `order_id`, `cities` by `city`. An INSERT adds a
+  // thing or describes it anew.
+  bool is_of_its_own_key() const {
+    if (columns_ != 1) return false;
+    std::string thing = table_.partition_key(0).name;
+    if (thing == "id" || thing == "key" || thing == "uuid") return true;
+    for (const std::string_view ending : {"_id", "_key", "_no", "_number", "_code", "_name", "_uuid", "id"})
+      if (thing.size() > ending.size() && thing.ends_with(ending)) {
+        thing.resize(thing.size() - ending.size());
+        break;
+      }
+    const std::string& name = table_.name;
+    return name == thing || name == thing + "s" || name == thing + "es" ||
+           (thing.ends_with('y') && name == thing.substr(0, thing.size() - 1) + "ies");
+  }
+
+  // How often each key must be inserted, per second, for its rows to be a history.
+  double least_repeats() const {
+    constexpr double daily = 1 / 86'400.0, hourly = 1 / 3600.0;
+    return table_.clustering_count > 0 ? hourly : daily;
   }
 
   // Each INSERT carries a time, but the key has none: only the last one of each key remains.
   bool latest_report() {
-    constexpr double often = 1 / 86'400.0;  // per key
     const schema::Column* time = time_value();
-    if (time == nullptr || facts_.inserts <= 0 || table_.clustering_count > 0 || is_meant()) return false;
+    if (time == nullptr || facts_.inserts <= 0 || is_meant() || facts_.growth || facts_.growth_is_declared)
+      return false;
     const std::optional<double> keys = facts_.rows;
-    if (!keys || *keys <= 0 || facts_.inserts / *keys < often || facts_.growth_is_declared) return false;
-    if (has_unique_type(table_.partition_key(0))) return false;
+    if (!keys || *keys <= 0 || facts_.inserts / *keys < least_repeats()) return false;
+    for (size_t i = 0; i < columns_; ++i) {
+      const schema::Column& column = table_.columns[i];
+      if (has_unique_type(column) && (i == 0 || column.is_clustering())) return false;
+      if (facts_.is_time(column) || facts_.column(column).is_period) return false;
+    }
     Finding finding = begin_finding(
-        facts_, Verdict::key_collision, Severity::warning,
+        facts_, Verdict::key_collision, is_of_its_own_key() ? Severity::note : Severity::warning,
         fmt::format(
             "Each INSERT replaces the row of its key: a key keeps only the last of the rows that arrive "
             "every {}.",

@@ -1,0 +1,231 @@
+// Judgement by kind: each fault beside a model that looks like it and is good.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include "advisor/review/test_review.h"
+
+namespace sibyl::advisor {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+std::string fix_of(const Review& review, Verdict verdict) {
+  const Finding* finding = find(review, verdict);
+  EXPECT_NE(finding, nullptr) << to_string(verdict) << " not in\n" << ids(review);
+  return finding != nullptr ? finding->fix + "\n" + finding->cql : std::string();
+}
+
+// --- Overwriting
+
+Review inserted(const std::string& table, const std::string& key, const std::string& time) {
+  return review_of(fmt::format(R"(
+CREATE TABLE {0} ({1} text PRIMARY KEY, {2} timestamp, value double);
+-- @table {0} rows=10k
+-- @write put rate=1000/s
+INSERT INTO {0} ({1}, {2}, value) VALUES (?, ?, ?);
+)",
+                               table, key, time));
+}
+
+TEST(Kinds, ATimeOfAReadingIsLostWhenTheRowIsReplaced) {
+  const Finding* finding = find(inserted("gauge_values", "gauge", "at"), Verdict::key_collision);
+  ASSERT_NE(finding, nullptr);
+  const Review own = inserted("gauges", "gauge_id", "at");
+  ASSERT_NE(find(own, Verdict::key_collision), nullptr);
+  EXPECT_EQ(find(own, Verdict::key_collision)->severity, Severity::note) << "the present state, perhaps";
+}
+
+TEST(Kinds, ATimeOfAStateIsMeantToBeReplaced) {
+  for (const char* time : {"updated_at", "last_seen", "modified", "expires", "changed_on"})
+    EXPECT_EQ(ids(inserted("gauge_values", "gauge", time)), "") << time;
+}
+
+TEST(Kinds, OfSeveralKeyColumnsToo) {
+  const auto with = [](const char* name, const char* rate) {
+    return review_of(fmt::format(R"(
+CREATE TABLE {0} (device text, sensor text, at timestamp, v double, PRIMARY KEY (device, sensor));
+-- @table {0} rows=100k partitions=10k
+-- @write put rate={1}
+INSERT INTO {0} (device, sensor, at, v) VALUES (?, ?, ?, ?);
+)",
+                                 name, rate));
+  };
+  EXPECT_NE(find(with("sensor_log", "3000/s"), Verdict::key_collision), nullptr);
+  EXPECT_EQ(ids(with("sensor_log", "3/s")), "") << "a key is inserted less than once an hour";
+  EXPECT_EQ(ids(with("latest_values", "3000/s")), "");
+}
+
+TEST(Kinds, ATableThatKeepsEveryRowIsDivided) {
+  const Review review = review_of(R"(
+CREATE TABLE gauge_values (gauge text PRIMARY KEY, at timestamp, value double);
+-- @table gauge_values rows=1000
+-- @write put rate=1000/s
+INSERT INTO gauge_values (gauge, at, value) VALUES (?, ?, ?);
+)");
+  const std::string fix = fix_of(review, Verdict::key_collision);
+  EXPECT_THAT(fix, HasSubstr("As the table then keeps every row: Split by time"));
+  EXPECT_THAT(fix, HasSubstr("PRIMARY KEY ((gauge, bucket), at)"));
+  EXPECT_THAT(fix, Not(HasSubstr("would itself")));
+}
+
+TEST(Kinds, UnevenKeysOverwriteMore) {
+  const auto with = [](const char* more) {
+    return review_of(fmt::format(R"(
+CREATE TABLE visits (person int, day date, place text, PRIMARY KEY (person, day));
+-- @table visits growth=5000/d row=30{}
+)",
+                                 more));
+  };
+  EXPECT_EQ(ids(with("\n-- @column visits.person distinct=10k")), "");
+  const Review uneven = with("\n-- @column visits.person distinct=10k skew=zipf(1.0)");
+  ASSERT_NE(find(uneven, Verdict::key_collision), nullptr) << ids(uneven);
+  EXPECT_THAT(find(uneven, Verdict::key_collision)->message, HasSubstr("The busiest keys get more rows"));
+  EXPECT_NE(find(with(" arrival=random\n-- @column visits.person distinct=10k"), Verdict::key_collision),
+            nullptr);
+}
+
+// --- Distributions
+
+TEST(Kinds, UnevenColumnsMultiply) {
+  const auto largest = [](const char* first, const char* second) {
+    return review_of(fmt::format(R"(
+CREATE TABLE t (a int, b int, c uuid, PRIMARY KEY ((a, b), c));
+-- @table t rows=1M row=100
+-- @column t.a distinct=100{}
+-- @column t.b distinct=100{}
+)",
+                                 first, second))
+        .tables[0]
+        .now->max;
+  };
+  const double top = 1 / zipf_sum(100, 1.0);
+  EXPECT_NEAR(largest(" skew=zipf(1)", " skew=zipf(1)"), 1e8 * top * top, 1e3);
+  EXPECT_NEAR(largest(" skew=zipf(1)", ""), 1e8 * top / 100, 0.2e8 * top / 100);
+}
+
+TEST(Kinds, StaticColumnsAreStoredOncePerPartition) {
+  const TableReview table = review_of(R"(
+CREATE TABLE t (k int, c uuid, profile text static, PRIMARY KEY (k, c));
+-- @table t rows=10k
+-- @column t.k distinct=1000 skew=zipf(1.0)
+-- @column t.profile size=100kB
+)")
+                                .tables[0];
+  EXPECT_NEAR(table.now->p50, 100e3, 2e3);
+  EXPECT_NEAR(table.now->max, 100e3 + 1336 * 49, 5e3) << "1,336 rows of 49 bytes, and one profile";
+}
+
+TEST(Kinds, ElementsOfACollectionHaveASize) {
+  const auto with = [](const char* type) {
+    return find(review_of(fmt::format("CREATE TABLE t (k int PRIMARY KEY, m {});\n-- @table t rows=10\n"
+                                      "-- @column t.m fanout=100 max=5000\n",
+                                      type)),
+                Verdict::large_cell) != nullptr;
+  };
+  EXPECT_FALSE(with("set<int>"));
+  EXPECT_TRUE(with("list<frozen<vector<float, 128>>>"));
+}
+
+// --- Deletes
+
+TEST(Kinds, ComingAndGoingLeavesTombstones) {
+  const auto with = [](const char* keys, const char* values) {
+    return review_of(fmt::format(R"(
+CREATE TABLE present (room int, guest uuid, PRIMARY KEY (room, guest));
+-- @table present rows=20M row=50 growth=0/s
+-- @column present.room distinct={}
+{}
+-- @write leave rate=300/s
+DELETE FROM present WHERE room = ? AND guest = ?;
+-- @query who rate=100/s
+SELECT * FROM present WHERE room = ?;
+)",
+                                 keys, values));
+  };
+  const Review few = with("40", "");
+  EXPECT_THAT(fix_of(few, Verdict::tombstone_scan), HasSubstr("gc_grace_seconds = 133"));
+  EXPECT_EQ(find(with("2M", ""), Verdict::tombstone_scan), nullptr) << "129 tombstones per partition";
+  EXPECT_EQ(find(with("40", "-- @column present.guest distinct=500"), Verdict::tombstone_scan), nullptr)
+      << "the same guests come back";
+}
+
+// --- Load
+
+TEST(Kinds, CountersOfOneRowAreSharded) {
+  const Review review = review_of(R"(
+CREATE TABLE likes (post uuid PRIMARY KEY, n counter);
+-- @table likes rows=50M
+-- @write like rate=30k/s skew=zipf(1.1)
+UPDATE likes SET n = n + 1 WHERE post = ?;
+)");
+  const std::string fix = fix_of(review, Verdict::hot_partition);
+  EXPECT_THAT(fix, HasSubstr("Count each key in 4 rows"));
+  EXPECT_THAT(fix, HasSubstr("PRIMARY KEY ((post, shard))"));
+}
+
+TEST(Kinds, ATimeAsTheWholeKeyIsNoHotPeriod) {
+  const Review review =
+      review_of("CREATE TABLE t (at timestamp PRIMARY KEY, v int);\n-- @table t growth=2500/s row=90\n");
+  EXPECT_EQ(ids(review), "KEY_COLLISION t\n");
+}
+
+TEST(Kinds, ASmallTableNeedsNoSpread) {
+  const auto with = [](const char* rows) {
+    return find(review_of(fmt::format("CREATE TABLE t (k int, c uuid, PRIMARY KEY (k, c));\n"
+                                      "-- @table t rows={} partitions=20 row=50\n",
+                                      rows)),
+                Verdict::low_cardinality) != nullptr;
+  };
+  EXPECT_FALSE(with("200k"));
+  EXPECT_TRUE(with("200M"));
+}
+
+// --- Fixes
+
+TEST(Kinds, ASplitOfUnevenKeysIsHeldToTheirDistribution) {
+  const Review review = review_of(R"(
+CREATE TABLE tickets (tenant uuid, id timeuuid, body text, PRIMARY KEY (tenant, id));
+-- @table tickets rows=40M row=900
+-- @column tickets.tenant distinct=3000 skew=zipf(1.0)
+-- @query one rate=300/s
+SELECT * FROM tickets WHERE tenant = ? AND id = ?;
+)");
+  const std::string fix = fix_of(review, Verdict::partition_growth);
+  EXPECT_THAT(fix, Not(HasSubstr("would itself")));
+  EXPECT_THAT(find(review, Verdict::partition_growth)->cost, HasSubstr("each names a whole row"));
+  const Review days = review_of(R"(
+CREATE TABLE trades (symbol text, day date, at timeuuid, price decimal, PRIMARY KEY ((symbol, day), at));
+-- @table trades growth=3000/s row=60
+-- @column trades.symbol distinct=4000 skew=zipf(0.9)
+-- @column trades.day growth=1/d
+-- @query slice rate=50/s
+SELECT * FROM trades WHERE symbol = ? AND day = ? AND at > ?;
+)");
+  EXPECT_THAT(fix_of(days, Verdict::partition_growth), Not(HasSubstr("would itself")));
+}
+
+// --- Errors
+
+std::string refused(const std::string& text) {
+  auto workload = parse_workload(text, "m.cql");
+  if (!workload) return workload.error().text();
+  const auto review = review_workloads({*workload}, {});
+  return review ? "accepted" : review.error().text();
+}
+
+TEST(Kinds, ErrorsNameTheLineAndTheWord) {
+  const std::string table = "CREATE TABLE t (k int,\n c int,\n PRIMARY KEY (k, c));\n";
+  EXPECT_THAT(refused(table + "-- @tabel t rows=1\n"), HasSubstr("m.cql:4:5: unknown directive 'tabel'"));
+  EXPECT_THAT(refused(table + "-- @tabel t rows=1\n"), HasSubstr("did you mean 'table'?"));
+  EXPECT_THAT(refused(table + "\n-- @table t rwos=1\n"), HasSubstr("m.cql:5:13: unknown option 'rwos'"));
+  EXPECT_THAT(refused(table + "\n-- @table t rwos=1\n"), HasSubstr("did you mean 'rows'?"));
+  EXPECT_THAT(refused("CREATE TABLE t (k int,\n c int,\n v txet,\n PRIMARY KEY (k, c));\n"),
+              HasSubstr("m.cql:3:"));
+  EXPECT_THAT(refused(table + "SELECT *\nFROM t\nWHERE k = ? OR c = 1;\n"), HasSubstr("m.cql:6:"));
+}
+
+}  // namespace
+}  // namespace sibyl::advisor

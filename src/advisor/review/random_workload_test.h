@@ -1,0 +1,49 @@
+// Random workloads of several shapes with known truth: keys of several uneven columns, static columns,
+// collections, views, queries in two steps, periods read over a span, counters, rows that expire, deletes,
+// coarse times, and filters. A simulation of their rows and requests says what a review must report;
+// it shares no arithmetic with the review.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "advisor/review/review.h"
+
+namespace sibyl::advisor {
+
+// A finding that must or must not be reported.
+struct Expectation {
+  std::string kind;  // of the score that it counts for
+  Verdict verdict = Verdict::ok;
+  std::string table, query;
+  std::optional<bool> fault;  // none: too close to call
+  std::string what;
+};
+
+// A number that must agree with the simulation.
+struct ExpectedFigure {
+  enum class Of { largest, median, partitions, partitions_p50, partitions_p99, rows_read, rows_returned };
+  std::string kind;
+  Of of = Of::largest;
+  std::string name;  // of the table or query
+  double truth = 0;
+  double within = 0.35, slack = 0;  // relative, absolute
+};
+
+struct RandomWorkload {
+  uint64_t seed = 0;
+  std::string text;  // the workload file
+  std::vector<Expectation> expectations;
+  std::vector<ExpectedFigure> figures;
+
+  // True if the simulation shows no fault, and nothing that is too close to call.
+  bool is_good() const;
+};
+
+// The number of shapes; workload n has shape n modulo this.
+inline constexpr uint64_t workload_shapes = 11;
+RandomWorkload random_workload(uint64_t seed);
+
+}  // namespace sibyl::advisor

@@ -1,0 +1,35 @@
+// The distribution of rows over the combinations of several independent columns, of which each may be uneven.
+// Pure functions.
+#pragma once
+
+#include <vector>
+
+namespace sibyl::advisor {
+
+// A column with this many values, whose rows follow a Zipf distribution; exponent 0: evenly.
+struct UnevenValues {
+  double values = 1, exponent = 0;
+};
+
+class JointShares {
+ public:
+  explicit JointShares(const std::vector<UnevenValues>& columns);
+
+  // The share of all rows that the combination of this rank has; 0 is the largest. Ranks may be fractions.
+  double at(double rank) const;
+  double combinations() const { return combinations_; }
+
+ private:
+  // Combinations with about the same share.
+  struct Group {
+    double share = 0, count = 0;
+  };
+  static std::vector<Group> groups_of(const UnevenValues& column);
+  // Sorts the groups, the largest share first, and joins those that are nearly equal.
+  static void unite(std::vector<Group>& groups);
+
+  std::vector<Group> groups_;
+  double combinations_ = 1;
+};
+
+}  // namespace sibyl::advisor
