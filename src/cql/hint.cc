@@ -3,6 +3,7 @@
 #include <array>
 #include <vector>
 
+#include "base/similar.h"
 #include "cql/parser.h"
 #include "cql/printer.h"
 #include "cql/statement_parser.h"
@@ -21,23 +22,57 @@ std::string upper(std::string text) {
   return text;
 }
 
-// Edit distance: how many letters must be added, removed, changed or swapped with their neighbour.
-size_t distance(const std::string& a, const std::string& b) {
-  std::vector<std::vector<size_t>> cost(a.size() + 1, std::vector<size_t>(b.size() + 1));
-  for (size_t i = 0; i <= a.size(); ++i) {
-    for (size_t j = 0; j <= b.size(); ++j) {
-      if (i == 0 || j == 0) {
-        cost[i][j] = i + j;
-        continue;
-      }
-      const size_t change = a[i - 1] == b[j - 1] ? 0 : 1;
-      cost[i][j] = std::min({cost[i - 1][j] + 1, cost[i][j - 1] + 1, cost[i - 1][j - 1] + change});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
-        cost[i][j] = std::min(cost[i][j], cost[i - 2][j - 2] + 1);
-      }
-    }
+// What precedes a mistake: the last word, the one before the name that ends there, and the first word, in upper
+// case.
+struct LastWords {
+  std::string last, before_name, first;
+  std::string written;  // the last one, as it is written
+};
+
+LastWords last_words(std::string_view text) {
+  std::vector<std::string> words;
+  Lexer lexer(text);
+  for (Token token = lexer.next(); token.kind != TokenKind::end; token = lexer.next())
+    words.emplace_back(lexer.raw(token));
+  if (words.empty()) return {};
+  LastWords out{upper(words.back()), {}, upper(words.front()), words.back()};
+  size_t name = words.size() - 1;
+  while (name >= 2 && words[name - 1] == ".") name -= 2;
+  if (name > 0) out.before_name = upper(words[name - 1]);
+  return out;
+}
+
+template <size_t count>
+bool is_one_of(const std::string& word, const std::array<const char*, count>& words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+// What SQL writes and CQL does not.
+std::string hint_for_other_sql(const Token& at, const std::string& word, const LastWords& words) {
+  constexpr std::array sized = {"VARCHAR", "CHAR", "TEXT",   "ASCII", "DECIMAL",
+                                "NUMERIC", "INT",  "VARINT", "BLOB"};
+  constexpr std::array collections = {"list", "set", "map", "tuple", "frozen", "vector"};
+  if (at.kind == TokenKind::left_parenthesis && words.first == "CREATE" && is_one_of(words.last, sized))
+    return "types have no length or precision in CQL: write " + (words.last == "CHAR"      ? "text"
+                                                                 : words.last == "NUMERIC" ? "decimal"
+                                                                                           : words.written);
+  if (at.kind == TokenKind::less) {
+    for (const char* name : collections)
+      if (words.written != name && base::edit_distance(words.written, name) == 1)
+        return std::string("did you mean ") + name + "<…>?";
   }
-  return cost[a.size()][b.size()];
+  if (at.kind == TokenKind::comma && words.first == "SELECT" && words.before_name == "FROM")
+    return "CQL has no joins: store what is read together in one table";
+  if (word == "NULL" && words.last == "IS")
+    return "CQL cannot search for null: store a value that stands for it";
+  if (word == "VALUES" && words.first == "INSERT")
+    return "name the columns: INSERT INTO table (column, …) VALUES (…)";
+  if (word == "DATABASE" && words.last == "CREATE")
+    return "CQL says keyspace: CREATE KEYSPACE name WITH replication = {'class': 'SimpleStrategy', "
+           "'replication_factor': 1}";
+  if (word == "NOT" && words.first == "CREATE")
+    return "columns outside the primary key may always be null: omit NOT NULL";
+  return "";
 }
 
 }  // namespace
@@ -72,8 +107,9 @@ std::string Parser::hint_for(const Token& at, const Token& shown) const {
   const std::string word = upper(std::string(lexer_.raw(at)));
   const std::string_view before = lexer_.text().substr(0, at.offset);
   if (at.kind == TokenKind::identifier && before.find_first_not_of(" \t\r\n") == std::string_view::npos) {
+    if (word == "SHOW") return "DESCRIBE TABLES lists tables, DESCRIBE KEYSPACES keyspaces";
     for (const char* candidate : statement_words) {
-      if (word.size() <= 16 && distance(word, candidate) <= 2)
+      if (word.size() <= 16 && base::edit_distance(word, candidate) <= 2)
         return std::string("did you mean ") + candidate + "?";
     }
     return "";
@@ -89,6 +125,7 @@ std::string Parser::hint_for(const Token& at, const Token& shown) const {
   if (at.kind == TokenKind::identifier && word == "OFFSET") {
     return "CQL has no OFFSET: continue with the paging state, or after the last key read";
   }
+  if (std::string hint = hint_for_other_sql(at, word, last_words(before)); !hint.empty()) return hint;
   if (looks_like_name(at)) {
     const std::string name = folded(at);
     return name + " is a reserved word; as a name, write \"" + name + "\"";

@@ -437,6 +437,23 @@ TEST(SyntaxError, SuggestsWhatWasMeant) {
             "CQL has no OR: use IN for several values of a column, or several statements");
   EXPECT_EQ(hint_of("INSERT INTO t (a) VALUES ('it's')"),
             "a quote inside a string is written twice: 'it''s'");
+  EXPECT_EQ(hint_of("SHOW TABLES"), "DESCRIBE TABLES lists tables, DESCRIBE KEYSPACES keyspaces");
+  EXPECT_EQ(hint_of("CREATE TABLE t (a int PRIMARY KEY, b varchar(20))"),
+            "types have no length or precision in CQL: write varchar");
+  EXPECT_EQ(hint_of("CREATE TABLE t (a int PRIMARY KEY, b char(1))"),
+            "types have no length or precision in CQL: write text");
+  EXPECT_EQ(hint_of("CREATE TABLE t (a int PRIMARY KEY, b lst<int>)"), "did you mean list<…>?");
+  EXPECT_EQ(hint_of("CREATE TABLE t (a int NOT NULL, PRIMARY KEY (a))"),
+            "columns outside the primary key may always be null: omit NOT NULL");
+  const std::string joins = "CQL has no joins: store what is read together in one table";
+  EXPECT_EQ(hint_of("SELECT * FROM k.a JOIN k.b ON x = y"), joins);
+  EXPECT_EQ(hint_of("SELECT * FROM k.a, k.b"), joins);
+  EXPECT_EQ(hint_of("SELECT * FROM a, b"), joins);
+  EXPECT_EQ(hint_of("SELECT * FROM t WHERE a = 1 AND b IS NULL"),
+            "CQL cannot search for null: store a value that stands for it");
+  EXPECT_EQ(hint_of("INSERT INTO t VALUES (1, 2)"),
+            "name the columns: INSERT INTO table (column, …) VALUES (…)");
+  EXPECT_EQ(hint_of("SELECT a, b c FROM t"), "");
   EXPECT_EQ(hint_of("SELECT FROM t"), "");
   EXPECT_EQ(hint_of("UPDATE t SET WHERE a = 1"), "");
 }

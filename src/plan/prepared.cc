@@ -6,6 +6,7 @@
 
 #include "plan/explain/explain.h"
 #include "plan/guardrails_check.h"
+#include "plan/naming_hints.h"
 #include "plan/statements/modify.h"
 #include "plan/statements/select.h"
 #include "plan/terms/term.h"
@@ -229,7 +230,9 @@ base::Result<std::shared_ptr<Prepared>> prepare(std::shared_ptr<const cql::State
   prepared->keyspace = std::move(keyspace);
   const bool is_explain = std::holds_alternative<cql::Explain>(statement->node);
   Binder binder(*schema, prepared->keyspace, is_explain ? 0 : statement->bind_markers);
-  SIBYL_TRY(std::visit(Planner{statement, binder, *prepared}, statement->node));
+  if (const base::Status planned = std::visit(Planner{statement, binder, *prepared}, statement->node);
+      !planned)
+    return base::fail(with_naming_hint(planned.error(), *statement, {*schema, prepared->keyspace}));
   prepared->markers = binder.take_markers();
   prepared->functions = binder.take_uses();
   prepared->calls = binder.take_calls();

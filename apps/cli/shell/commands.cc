@@ -267,7 +267,11 @@ bool Shell::show(const Invocation& invocation) {
   const std::string what = invocation.count() > 0 ? to_upper(invocation.argument(0)) : "";
   if (what == "SESSION" && invocation.count() == 2) return show_session(invocation);
   if (invocation.count() != 1 || (what != "VERSION" && what != "HOST"))
-    return refuse(invocation, "Improper SHOW command.", "SHOW VERSION, SHOW HOST or SHOW SESSION id");
+    return refuse(invocation, "Improper SHOW command.",
+                  what == "TABLES" ? "DESCRIBE TABLES lists tables"
+                  : what == "DATABASES" || what == "KEYSPACES" || what == "SCHEMAS"
+                      ? "DESCRIBE KEYSPACES lists keyspaces"
+                      : "SHOW VERSION, SHOW HOST or SHOW SESSION id");
   const ServerVersions versions = session_.versions();
   if (what == "HOST") {
     say(fmt::format("Connected to {} {}", versions.cluster_name, session_.place()));

@@ -8,6 +8,7 @@
 #include "base/ascii.h"
 #include "plan/definitions/internal.h"
 #include "plan/guardrails_check.h"
+#include "plan/naming_hints.h"
 #include "plan/options/options.h"
 #include "types/value.h"
 
@@ -230,7 +231,11 @@ base::Result<DefinitionResult> define_keyspace(const cql::DropKeyspace& statemen
 base::Result<DefinitionResult> define(const cql::Statement& statement, const schema::SnapshotPtr& schema,
                                       const DefinitionContext& context) {
   Draft draft(schema, context);
-  SIBYL_ASSIGN(DefinitionResult result, std::visit(Definer{draft}, statement.node));
+  base::Result<DefinitionResult> defined = std::visit(Definer{draft}, statement.node);
+  if (!defined)
+    return base::fail(
+        with_naming_hint(defined.error(), statement, {*schema, context.keyspace, context.datacenter}));
+  DefinitionResult result = std::move(*defined);
   if (result.schema != schema)
     SIBYL_TRY(check_definition(statement, *schema, result, *context.guardrails, result.warnings));
   return result;

@@ -79,6 +79,12 @@ const FunctionEntry* FunctionRegistry::find(std::string_view name) const {
   return at != entries_.end() && at->first == name ? &at->second : nullptr;
 }
 
+std::vector<std::string> FunctionRegistry::names() const {
+  std::vector<std::string> out;
+  for (const auto& [name, entry] : entries_) out.push_back(name);
+  return out;
+}
+
 void FunctionRegistry::add(Function function) {
   auto at = lower_bound(entries_, function.name);
   if (at == entries_.end() || at->first != function.name)

@@ -85,6 +85,7 @@ class FunctionRegistry {
   static const FunctionRegistry& instance();
   // Returns nullptr if there is none.
   const FunctionEntry* find(std::string_view name) const;
+  std::vector<std::string> names() const;
 
   void add(Function function);
   void add_factory(std::string name, Factory factory);
