@@ -62,7 +62,7 @@ class PersistentMap {
     void descend_left(const Node* node) {
       for (; node != nullptr; node = node->left.get()) path_[depth_++] = node;
     }
-    // The node that the iterator is at, last; before it the ancestors whose left subtree contains it.
+    // The current node is the last element. Before it are the ancestors whose left subtree contains it.
     std::array<const Node*, max_height> path_;
     size_t depth_ = 0;
   };

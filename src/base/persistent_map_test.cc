@@ -107,7 +107,7 @@ struct CountedKey {
   static inline uint64_t comparisons = 0;
 };
 
-// Ascending keys, which a tree that is not balanced takes worst.
+// Ascending keys, the worst case of an unbalanced tree.
 TEST(PersistentMap, ChangesAndComparisonsTakeLogarithmicTime) {
   constexpr int count = 100'000;
   PersistentMap<CountedKey, int> map;

@@ -1,4 +1,4 @@
-// What the operating system tells about processes: everything that is read from /proc. Thread-safe.
+// Facts about processes from the operating system: everything that is read from /proc. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ std::optional<ProcessUsage> usage_of(int pid);
 double thread_cpu_seconds(int pid, std::string_view prefix);
 // Usage of this process. Its time is more exact than that of usage_of().
 ProcessUsage own_usage();
-// Resident memory of this process; 0 if the system does not tell. Much cheaper than own_usage().
+// Resident memory of this process; 0 if it is unknown. Much cheaper than own_usage().
 int64_t own_resident_bytes();
 
 struct MachineMemory {

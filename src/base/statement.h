@@ -86,7 +86,7 @@ auto run_statement(const Interrupt* interrupt, Body&& body) -> decltype(body()) 
   } catch (const StatementEnded& ended) {
     return fail(ended.error());
   } catch (...) {
-    return fail(error_of_exception());  // a library that rejects a value, or no memory
+    return fail(error_of_exception());  // an exception of a library, or out of memory
   }
 }
 

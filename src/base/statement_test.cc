@@ -134,7 +134,7 @@ TEST_F(StatementTest, resident_memory_has_a_limit_of_its_own) {
   set_memory_limits({64 * mebibyte, 16 * mebibyte, int64_t{1} << 40});
   EXPECT_TRUE(run(allocate));
   set_memory_limits({64 * mebibyte, 16 * mebibyte, 1});  // less than any process has
-  // It is measured now and then: soon the statement is refused.
+  // Resident memory is measured at intervals, so the statement is refused after a while.
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   Status status = run(allocate);
   while (status && std::chrono::steady_clock::now() < deadline) status = run(allocate);

@@ -40,7 +40,7 @@ std::string to_string(const MemberId& id);
 struct Member {
   uint64_t incarnation = 0;
   uint64_t renewal = 0;     // increases with each renewal of the lease
-  bool is_leaving = false;  // wants to be rid of its shards
+  bool is_leaving = false;  // asks to give up its shards
   std::string address;      // for clients and other members
 
   bool operator==(const Member&) const = default;

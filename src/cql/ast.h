@@ -38,7 +38,7 @@ struct RawType {
   Position position;
 };
 
-// --- Expressions: terms and selectors are one family.
+// --- Expressions: the same nodes for terms and selectors
 
 struct Expression;
 using ExpressionPtr = std::unique_ptr<Expression>;
@@ -308,9 +308,9 @@ struct CreateTable {
   QualifiedName table;
   bool if_not_exists = false;
   std::vector<ColumnDefinition> columns;
-  std::vector<std::vector<std::string>> partition_keys;  // one entry per PRIMARY KEY (...) clause, normally
-                                                         // one; none for `c int PRIMARY KEY`, which is stored
-                                                         // in the column
+  std::vector<std::vector<std::string>> partition_keys;  // one entry per PRIMARY KEY (...) clause
+                                                         // normally one; none for `c int PRIMARY KEY`, which
+                                                         // is stored in the column
   std::vector<std::string> clustering_columns;
   std::vector<ClusteringOrder> clustering_order;
   bool compact_storage = false;

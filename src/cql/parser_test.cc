@@ -289,7 +289,7 @@ TEST(ParserLimits, CommentsAndListsMayBeLong) {
   EXPECT_TRUE(parse_statement("SELECT * FROM t" + repeat(";", 100'000)).has_value());
 }
 
-// Each is looked for among those before it.
+// Each one is compared with all before it.
 TEST(ParserLimits, PropertiesAndAssignmentsTakeLinearTime) {
   std::string map, list, elements;
   for (int i = 0; i < 100'000; ++i) {

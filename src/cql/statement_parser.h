@@ -214,7 +214,7 @@ class Parser {
   Condition condition();
 
   // --- Definitions (parse_definition.cc)
-  using Names = std::unordered_set<std::string>;  // of the properties so far: each may be there once
+  using Names = std::unordered_set<std::string>;  // names of the properties so far; each may occur once
   CreateKeyspace create_keyspace();
   AlterKeyspace alter_keyspace();
   CreateTable create_table();

@@ -459,7 +459,7 @@ TEST_P(StoreConformance, FewLargePartitionsAreNotTakenForMany) {
   ASSERT_TRUE(store.commit(std::move(writes)).has_value());
   const auto found = store.partition_samples(std::array{table}, 1000).at(table).summary();
   EXPECT_EQ(found.partitions, 1u);
-  // Data that is only in memory may be estimated roughly.
+  // Estimates of data in memory may be rough.
   EXPECT_GE(found.rows, rows / 10u);
   EXPECT_LE(found.rows, rows * 10u);
 }

@@ -92,7 +92,7 @@ Token next_token(BytesView& rest, BytesView& element) {
   return Token::element;
 }
 
-// Elements are compared first, then their number. A well-formed collection's count adds nothing to its bytes.
+// Elements are compared first, then their number.
 int compare_collections(const Type& type, BytesView left, BytesView right) {
   if (left.size() < 4 || right.size() < 4)
     return compare_sized(left, right, left.size() >= 4, right.size() >= 4, [] { return 0; });

@@ -68,7 +68,7 @@ class Statements {
     SIBYL_TRY(run(fmt::format("SELECT * FROM demo.group_members WHERE groupname = '{}'", pick(groups))));
     SIBYL_TRY(run("SELECT name, price FROM demo.products WHERE category = 'lamps'"));
     if (++round_ % 20 != 0) return {};
-    // What an application on the badly modelled table has to do.
+    // Reads as an application must on the badly modelled table.
     return run(fmt::format("SELECT at, value FROM demo.readings WHERE sensor = {} LIMIT 20 ALLOW FILTERING",
                            sensor(random_() % 4)));
   }

@@ -27,7 +27,7 @@ struct State {
   std::vector<bool> covered;             // per node
   std::vector<double> node_rows;
   std::vector<bool> equal_done, range_done;
-  std::vector<size_t> source;  // per covered node: the read that found it
+  std::vector<size_t> source;  // for each covered node, the read that found it
   double rows = 1;
   bool ordered = false;
   std::vector<Read> reads;

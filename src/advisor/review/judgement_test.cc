@@ -153,7 +153,7 @@ TEST(Keys, ThatAreTooFewForTheRows) {
   EXPECT_THAT(first("CREATE TABLE t (g int, m int, PRIMARY KEY (g, m));\n-- @table t rows=10000\n"
                     "-- @column t.g distinct=100 skew=zipf(1.5)\n-- @column t.m distinct=500\n"),
               HasSubstr("but its clustering key has 500 values"));
-  // Replacing is the purpose of such a table.
+  // Such a table is meant to replace rows.
   EXPECT_EQ(ids(review_of("CREATE TABLE latest_values (d int PRIMARY KEY, at timestamp, v int);\n"
                           "-- @table latest_values rows=1000\n-- @write w rate=100/s\n"
                           "INSERT INTO latest_values (d, at, v) VALUES (?, ?, ?);")),

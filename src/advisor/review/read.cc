@@ -331,7 +331,7 @@ class Reader {
 
   void take_targets(const std::vector<Workload>& workloads) {
     ReviewTarget& target = model_.target;
-    // A database of one node has one replica of everything, whatever its keyspaces say.
+    // A database of one node has one replica of everything, even if its keyspaces declare more.
     const std::optional<size_t> observed =
         options_.observation != nullptr ? options_.observation->nodes : std::nullopt;
     target.machines_assumed = !observed;

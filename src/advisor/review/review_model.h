@@ -159,13 +159,13 @@ struct ReviewModel {
   const TableFacts* find(const schema::Table& table) const;
 };
 
-// Stored bytes of a row, including its share of the data that is stored once per partition. Estimated from
-// types and known value sizes.
 // The value, if it is greater than zero.
 inline std::optional<double> positive(std::optional<double> value) {
   return value && *value > 0 ? value : std::nullopt;
 }
 
+// Stored bytes of a row, including its share of the data that is stored once per partition. Estimated from
+// types and known value sizes.
 double estimated_row_bytes(const TableFacts& facts);
 
 base::Result<ReviewModel> read_review_model(const std::vector<Workload>& workloads,

@@ -78,7 +78,7 @@ class Judge {
   }
 
   void growth() {
-    // A few rows more or less are chance.
+    // A few rows more or less are random variation.
     if (!fits() || model_.clustering.empty() || truth_.horizon.max < 10) return;
     const double largest = truth_.horizon.max * random_row_bytes;
     verdict("growth", largest > model_.target_bytes, has(Verdict::partition_growth, Severity::warning),
@@ -92,7 +92,7 @@ class Judge {
     const auto rows = [](double bytes) { return bytes / random_row_bytes; };
     const double noise = 3 + 3 * std::sqrt(truth_.horizon.mean);
     figure("sizes", rows(table.horizon->max), truth_.horizon.max, 0.35, noise + 2);
-    // Which of many possible keys have rows is chance, and so is the order of a few large ones.
+    // It is random which of many possible keys have rows, and in which order a few large ones come.
     const bool uneven = model_.partition[0].zipf > 0 || model_.dominant;
     if (truth_.horizon.mean < 3 || (uneven && (truth_.horizon.partitions < 400 || keys() > model_.rows)))
       return;
@@ -103,9 +103,9 @@ class Judge {
   void spread() {
     const TableReview& table = review_.tables[0];
     if (!fits() || !table.spread) return;
-    // With few partitions per node, the places of single partitions decide.
+    // With few partitions per node, the nodes of single partitions decide.
     if (truth_.horizon.partitions < 15.0 * static_cast<double>(model_.nodes)) return;
-    // The spread is that of today's rows; where the largest partitions meet is chance.
+    // The spread is that of today's rows; which node gets several of the largest partitions is random.
     if (model_.has_period() && model_.rows > 0) return;
     const double chance = truth_.largest_share * static_cast<double>(model_.nodes);
     figure("spread", table.spread->bytes, truth_.fullest_node, 0.4, 0.3 + 0.6 * chance);

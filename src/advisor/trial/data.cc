@@ -175,7 +175,7 @@ uint64_t TableData::key_number(size_t position, size_t first, size_t count, uint
   for (size_t column = first; column < first + count; ++column) {
     if (values(column) >= values(main)) main = column;
   }
-  // The part of the number that the other columns do not represent.
+  // The part of the number that the other columns do not encode.
   uint64_t rest = whole;
   for (size_t column = first; column < first + count; ++column) {
     if (column == main) continue;

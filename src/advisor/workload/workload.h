@@ -91,7 +91,7 @@ struct Group {
   uint32_t line = 0;
 };
 
-// A mix with the weights of another mix, in which the weights of write groups are multiplied by `write`.
+// A mix whose weights are those of another mix, with the weights of write groups multiplied by `write`.
 struct Mix {
   std::string name, of;
   double write = 1;

@@ -318,7 +318,7 @@ class World {
   }
 
   void end_faults() {
-    // Pending ends of faults run during the calm.
+    // Faults that have begun end during the calm.
     objects_.set_full(false);
     for (size_t i = 0; i < servers_.size(); ++i) {
       if (servers_[i].node && servers_[i].node->executor().is_paused()) servers_[i].node->executor().resume();

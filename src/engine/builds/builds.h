@@ -11,7 +11,7 @@ namespace sibyl::engine {
 
 // Rows of system.view_builds_in_progress.
 std::vector<SystemRow> view_build_rows(const Builder& builder);
-// Rows of system_views.sstable_tasks: the running build, and the builds that were given up with the reason.
+// Rows of system_views.sstable_tasks: the running build, and the abandoned builds, each with the reason.
 std::vector<SystemRow> build_task_rows(const Builder& builder);
 
 // Returns an error if the query reads through an index whose build was given up. A query that names its

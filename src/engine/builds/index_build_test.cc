@@ -89,7 +89,7 @@ TEST(IndexBuild, ExistingRowsAreFound) {
   database.fill();
   const size_t expected = database.count("SELECT k FROM t WHERE v = 0 ALLOW FILTERING");
   database.create_indexes();
-  // True whether or not the index is built by now.
+  // Holds whether or not the index has been built yet.
   EXPECT_EQ(database.count("SELECT k FROM t WHERE v = 0"), expected);
   database.wait_until_built(5);
   EXPECT_EQ(database.count("SELECT k FROM t WHERE v = 0"), expected);

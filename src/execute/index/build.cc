@@ -48,7 +48,7 @@ base::Result<BuildStep> next_build_step(const schema::Table& table, const storag
       bytes += key.size() + records->value().size();
       continue;
     }
-    // A partition that does not fit forms separate steps, in parts.
+    // A partition that does not fit into one step is divided into several.
     if (step.partitions.size() == 1) {
       if (parsed.kind != row::RecordKind::row) continue;
       step.to = Bytes(parsed.rest);

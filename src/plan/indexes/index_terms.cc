@@ -9,7 +9,7 @@ using types::Kind;
 
 namespace {
 
-// Longer values share a term; the rows themselves decide.
+// Longer values may share a term, so readers compare the rows' values.
 constexpr size_t max_term_bytes = 1024;
 
 // True if the bytes of values sort in the order of the type.

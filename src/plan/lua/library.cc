@@ -197,7 +197,8 @@ void add_element(lua_State* lua, luaL_Buffer& text, lua_Integer index) {
   luaL_addvalue(&text);
 }
 
-// Lua's own does not check the budget between elements, and each may be a call or a number to print.
+// Lua's own function does not check the budget between elements, although an element may need a call or be a
+// number to print.
 int concat(lua_State* lua) {
   check_true_length(lua);
   size_t size = 0;
@@ -240,8 +241,8 @@ int sort(lua_State* lua) {
   return with_true_length(lua);
 }
 
-// Calls Lua's own for 256 elements at a time and checks the budget in between: each element may be a call.
-// Like Lua it begins at the end where the target lies within the source.
+// Calls Lua's own function for 256 elements at a time and checks the budget in between, because each element
+// may need a call. Like Lua, it begins at the end if the target overlaps the source.
 int move(lua_State* lua) {
   const lua_Integer from = luaL_checkinteger(lua, 2), to = luaL_checkinteger(lua, 3);
   const lua_Integer target = luaL_checkinteger(lua, 4);

@@ -24,13 +24,13 @@ class World {
  public:
   virtual ~World() = default;
   virtual std::unique_ptr<ObjectStore> connect() = 0;
-  // A client that gives up waiting soon.
+  // A client with a short timeout.
   virtual std::unique_ptr<ObjectStore> connect_impatient() { return connect(); }
   // Lets callbacks run until the condition holds; fails the test if it takes too long.
   virtual void run_until(const std::function<bool()>& condition) = 0;
-  // Lets the given time pass on the storage's clock.
+  // Advances the storage's clock.
   virtual void pass(std::chrono::milliseconds time) = 0;
-  // From now on mutations arrive, but only after release(); clients do not hear of them.
+  // From now on mutations are applied only after release(), and clients get no reply.
   virtual void hold() = 0;
   virtual void release() = 0;
   virtual void set_full(bool full) = 0;
@@ -284,7 +284,7 @@ TEST_P(ObjectStoreConformance, AGuardEndsTheDoubt) {
             Reply::unknown(Reason::timed_out));
   world_->release();
   EXPECT_EQ(mutate("log", Mutation().if_attribute("epoch", "1").set_attribute("epoch", "2")), done_reply);
-  // The late append came before the seal or never: from now on the data does not change.
+  // The late append was applied before the seal or never will be, so the data no longer changes.
   const Bytes at_seal = read("log").data;
   world_->pass(std::chrono::milliseconds(200));
   EXPECT_EQ(read("log").data, at_seal);
@@ -370,7 +370,7 @@ TEST_P(ObjectStoreConformance, LocksOfOthersCanBeBroken) {
   EXPECT_EQ(lock(*other, "l", "a", long_lock, true), Reply::refused(Reason::missing));
 }
 
-// The address of a lock's holder is all that a successor knows of a dead server.
+// A successor knows nothing of a dead server but the address of the lock's holder.
 TEST_P(ObjectStoreConformance, TheHolderOfALockCanBeFenced) {
   auto dead = world_->connect();
   ASSERT_EQ(lock(*dead, "l", "a", long_lock), done_reply);

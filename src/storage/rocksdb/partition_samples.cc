@@ -162,7 +162,7 @@ Bytes token_key(uint32_t table, uint64_t token) {
   return key;
 }
 
-// The end of a table's records with tokens up to this one.
+// The end of a table's records whose tokens are at most this one.
 Bytes end_of(uint32_t table, uint64_t token) {
   return token == UINT64_MAX ? row::table_end(table) : token_key(table, token + 1);
 }

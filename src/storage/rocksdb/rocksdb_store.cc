@@ -456,8 +456,8 @@ std::shared_ptr<const Snapshot> RocksStore::snapshot() const {
   return std::make_shared<StoreSnapshot>(*this);
 }
 
-// While RocksDB recovers from an error, it reports a flush as done before it happened. Only the listener's
-// events count.
+// While RocksDB recovers from an error, it reports a flush as done before it happened. Therefore only the
+// listener's events are used.
 base::Status RocksStore::flush() {
   constexpr auto patience = std::chrono::seconds(5);
   const auto deadline = std::chrono::steady_clock::now() + patience;

@@ -135,7 +135,7 @@ TEST(TokenIterators, EqualAMap) {
   }));
 }
 
-// --- The row cache: what point reads see equals what iterators see, which bypass the cache.
+// --- The row cache: point reads, which use it, see the same rows as iterators, which bypass it
 
 // The visible rows of one partition by point reads of the partition record and some rows.
 void expect_equal_views(const Store& store, const std::vector<Bytes>& clusterings, int64_t now) {

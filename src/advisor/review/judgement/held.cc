@@ -1,4 +1,4 @@
-// Holds proposed tables to the rules for existing ones.
+// Checks proposed tables by the rules for existing ones.
 #include "advisor/review/judgement/held.h"
 
 #include <fmt/format.h>

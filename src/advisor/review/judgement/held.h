@@ -1,4 +1,4 @@
-// Proposed tables, held to the rules for existing ones. Internal to src/advisor/review.
+// Checks proposed tables by the rules for existing ones. Internal to src/advisor/review.
 #pragma once
 
 #include "advisor/review/fix.h"

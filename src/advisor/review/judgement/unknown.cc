@@ -20,7 +20,7 @@ std::vector<std::string> unknown_columns(const TableFacts& table) {
   return out;
 }
 
-// Rows of one key come forever, in the order of time.
+// Rows of one key keep arriving, in the order of time.
 bool never_ends(const TableFacts& table) {
   return table.growth && !table.retention && !table.has_period() && time_column(table) != nullptr;
 }

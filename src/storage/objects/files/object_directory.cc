@@ -52,7 +52,7 @@ std::string reference_of(const FileRecord& record) {
   return record.reference.empty() ? origin : record.reference;
 }
 
-// A link's reference names its entry, and the version that the directory had before the entry was made.
+// A link's reference names its entry, and the version of the directory before the entry was created.
 struct LinkReference {
   std::string directory, name;
   uint64_t version = 0;
@@ -159,7 +159,7 @@ Reply ObjectDirectory::load() {
   }
 }
 
-// Incomplete files become complete or trash, and the previous owners are forgotten.
+// Turns incomplete files into complete ones or trash, and removes the previous owners.
 Reply ObjectDirectory::seal_incomplete_files() {
   Change change;
   for (auto& [name, record] : files_) {
@@ -379,7 +379,7 @@ Reply ObjectDirectory::link(const std::string& name, ObjectDirectory& target,
   return target.commit_link(target_name, std::move(*record));
 }
 
-// The mutex is held throughout, so the reference names the version at which the entry is made.
+// The mutex is held throughout, so the reference has the version at which the entry is created.
 Reply ObjectDirectory::commit_link(const std::string& name, FileRecord record) {
   const std::lock_guard lock(mutex_);
   if (files_.contains(name)) return Reply::refused(Reason::exists);
@@ -456,7 +456,7 @@ Reply ObjectDirectory::drop_reference(const FileRecord& record, bool& was_last) 
   }
 }
 
-// From the second block to the last, then the first: as long as there are any, the first one says so.
+// Removes the first block last: as long as it exists, others may exist.
 Reply ObjectDirectory::remove_blocks(const FileRecord& record) {
   uint64_t missing_in_a_row = 0;
   const auto is_last = [&](uint64_t block) {
@@ -508,8 +508,8 @@ Reply ObjectDirectory::collect() {
   return commit(std::move(change));
 }
 
-// Drops references of links that were never completed: their directory has passed the version at which the entry would have
-// been made, and has no such entry.
+// Drops references of links that were never completed: their directory is past the version at which the entry
+// would have been created, and has no such entry.
 Reply ObjectDirectory::drop_orphans(const FileRecord& record) {
   const ReadReply block = repeat_read(store(), block_name(record.id, 0), whole_state, options_.patience);
   if (block.reply.is_refused(Reason::missing)) return {};

@@ -137,7 +137,7 @@ TEST_F(Directories, FenceTheOwnerThatDidNotReleaseThem) {
 
 // A mutation that arrives late would otherwise bring back an entry whose file is gone.
 TEST_F(Directories, LateMutationsAreNotAppliedOverNewerOnes) {
-  for (int round = 0; round < 20; ++round) {  // when the late one arrives is random
+  for (int round = 0; round < 20; ++round) {  // the late one arrives at a random time
     const std::string name = "d" + std::to_string(round);
     const auto owner = open(name);
     bool delays = true;
@@ -152,7 +152,7 @@ TEST_F(Directories, LateMutationsAreNotAppliedOverNewerOnes) {
   }
 }
 
-// What a MANIFEST's reader has read must stay all that it holds.
+// A MANIFEST must not grow after its reader has reached the end.
 TEST_F(Directories, SealIncompleteFilesThatAreKept) {
   const auto old_owner = open("d", patience, false);
   FileRecord record;

@@ -1,4 +1,4 @@
-// Ends the doubt about a mutation whose outcome is unknown.
+// Repeats a mutation until its outcome is known.
 #pragma once
 
 #include <chrono>

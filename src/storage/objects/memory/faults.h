@@ -1,4 +1,4 @@
-// What can go wrong between a client and the object store, with what probability.
+// Faults between a client and the object store, and their probabilities.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@ namespace sibyl::storage::objects {
 enum class Fault : uint8_t {
   none,
   lost_request,  // never applied
-  lost_reply,    // applied, but the client does not hear of it
+  lost_reply,    // applied, but the client gets no reply
   late,          // applied after the client gave up
-  duplicated,    // applied at once and again later; the client hears of neither
+  duplicated,    // applied at once and again later; the client gets no reply
   slow,          // answered late, but in time
 };
 
@@ -47,7 +47,7 @@ struct OperationInfo {
   const std::string& object;
 };
 
-// How often each happened.
+// The number of times that each happened.
 struct FaultCounts {
   uint64_t operations = 0, lost_request = 0, lost_reply = 0, late = 0, duplicated = 0, slow = 0;
   uint64_t full = 0, fenced = 0;

@@ -16,7 +16,7 @@ namespace {
 
 using Kind = OperationInfo::Kind;
 
-// Reads and the like change nothing, so nobody can tell a late one from a lost one.
+// Reads and the like change nothing, so a late one is the same as a lost one.
 bool is_mutation(Kind kind) {
   return kind == Kind::mutate || kind == Kind::lock || kind == Kind::unlock || kind == Kind::break_lock ||
          kind == Kind::fence;
@@ -114,7 +114,7 @@ struct MemoryObjects::State : std::enable_shared_from_this<MemoryObjects::State>
 
   const Options options;
   mutable base::SystemClock system_clock;
-  mutable std::recursive_mutex mutex;  // recursive, because a fault choice may look at the store
+  mutable std::recursive_mutex mutex;  // recursive, because the choice of a fault may read the store
   std::mt19937_64 random;
   ObjectMap objects;
   Faults faults;
@@ -341,7 +341,7 @@ class MemoryObjects::Client final : public ObjectStore {
   }
   void watch(std::string object, Watcher watcher, WatchDone done) override;
   void notify(std::string object, Bytes message, Done done) override {
-    // The mutex is held when a notification arrives, so watchers run after the answer has been made.
+    // The mutex is held when a notification arrives, so watchers run after the reply has been built.
     send<Reply>(
         Kind::notify, object,
         [state = state_, object] {

@@ -39,7 +39,7 @@ class MemoryObjects {
   MemoryObjects(const MemoryObjects&) = delete;
   MemoryObjects& operator=(const MemoryObjects&) = delete;
 
-  // A new client with a unique name. It must not outlive this object.
+  // Returns a new client with a unique name. It must not outlive this object.
   std::unique_ptr<ObjectStore> connect();
 
   void set_faults(const Faults& faults);
@@ -56,7 +56,7 @@ class MemoryObjects {
 
   FaultCounts counts() const;
   uint64_t bytes_used() const;
-  // For tests that look at everything: names of all objects. An ObjectStore cannot list objects.
+  // For tests: the names of all objects. An ObjectStore cannot list objects.
   std::vector<std::string> names() const;
 
  private:

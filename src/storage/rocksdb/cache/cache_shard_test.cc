@@ -81,7 +81,8 @@ TEST(CacheShard, ResistsScans) {
   EXPECT_GT(shard.evictions(), 10'000u);
 }
 
-// A key that comes back soon after it was evicted goes to the main queue: the scan behind it does not evict it.
+// A key that comes back soon after it was evicted goes to the main queue: the scan after it does not evict
+// it.
 TEST(CacheShard, RemembersEvictedKeys) {
   CacheShard shard(64 << 10);
   insert(shard, 1);

@@ -79,7 +79,8 @@ void PartitionRecordTables::load(::rocksdb::DB& database) {
       continue;
     }
     const auto range = ranges.find(name);
-    if (range == ranges.end()) return;  // a file without a list, and of unknown range: stay careful
+    if (range == ranges.end())
+      return;  // a file without a list and of unknown range: any table may have partition records
     add_range(range->second->smallestkey, range->second->largestkey);
   }
   is_loaded_.store(true, std::memory_order_release);

@@ -81,8 +81,8 @@ class RowCacheStore : public testing::Test {
   std::unique_ptr<Store> store_;
 };
 
-// 1 and 2: two readers alternate between all ways to read. What they see never goes back, and is never older
-// than what was acknowledged before the read.
+// 1 and 2: two readers alternate between all ways to read. Values never go back, and are never older than the
+// last one acknowledged before the read.
 TEST_F(RowCacheStore, ReadersSeeAcknowledgedWritesInOneOrder) {
   open();
   std::array<std::atomic<int64_t>, rows> acknowledged{};
@@ -219,7 +219,7 @@ class PurgedThenRead : public RowCacheStore {
     writes.merge(key, fragment);
     ASSERT_TRUE(store_->commit(std::move(writes)).has_value());
   }
-  // After it the store has dropped all deletions.
+  // After this, the store has dropped all deletions.
   void purge() {
     clock_.set_micros(clock_.now_micros() + 100 * 1'000'000);
     for (int pass = 0; pass < 2; ++pass) {

@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""Draws comments, paragraphs of docs, and texts of logs and errors at random, for a review of their language.
+
+Usage: draw_texts.py SEED [ROOT] prints 70 comments of src, apps and include, 20 paragraphs of docs, README.md and
+CONTRIBUTING.md, and 30 texts of our own (logs, hints, errors, help). The same seed draws the same texts from the same tree.
+"""
+import pathlib
+import random
+import re
+import sys
+
+COMMENTS, PARAGRAPHS, TEXTS = 70, 20, 30
+LITERAL = re.compile(r'"((?:\\.|[^"\\\n])*)"(?:\s*"((?:\\.|[^"\\\n])*)")*')
+LITERAL_PART = re.compile(r'"((?:\\.|[^"\\\n])*)"')
+
+
+def sources(root):
+    for top in ("src", "apps", "include"):
+        for path in sorted((root / top).glob("**/*")):
+            if path.suffix in (".h", ".cc"):
+                yield path
+
+
+def comments(root):
+    """Comments of at least four words; successive lines are one comment."""
+    for path in sources(root):
+        block, begin = [], 0
+        for number, line in enumerate([*path.read_text(encoding="utf-8").splitlines(), ""], 1):
+            text = line.strip()
+            if text.startswith("//"):
+                begin = begin or number
+                block.append(text[2:].strip())
+                continue
+            if block and len(" ".join(block).split()) >= 4:
+                yield f"{path.relative_to(root)}:{begin}", " ".join(block)
+            block, begin = [], 0
+            trailing = re.search(r"[;{},]\s+// (.*)$", line)
+            if trailing and len(trailing.group(1).split()) >= 4:
+                yield f"{path.relative_to(root)}:{number}", trailing.group(1)
+
+
+def paragraphs(root):
+    """Prose of the pages: no headings, tables, code or single lines of lists."""
+    for path in [*sorted((root / "docs").glob("*.md")), root / "README.md", root / "CONTRIBUTING.md"]:
+        line, fenced = 1, False
+        for block in path.read_text(encoding="utf-8").split("\n\n"):
+            fences = block.count("```")
+            is_prose = not fenced and not fences and not block.lstrip().startswith(("#", "|", "    ", "<", "!"))
+            if is_prose and len(block.split()) >= 12:
+                yield f"{path.relative_to(root)}:{line}", " ".join(block.split())
+            fenced ^= fences % 2 == 1
+            line += block.count("\n") + 2
+
+
+def texts(root):
+    """String literals of at least five words in code that is not a test."""
+    for path in sources(root):
+        if path.stem.endswith(("_test", "_fuzz", "_benchmark")) or path.stem.startswith("test_"):
+            continue
+        code = re.sub(r"^\s*(?://|#).*$", "", path.read_text(encoding="utf-8"), flags=re.M)
+        for match in LITERAL.finditer(code):
+            text = "".join(LITERAL_PART.findall(match.group()))
+            words = re.findall(r"[A-Za-z]{2,}", text)
+            if len(words) >= 5 and sum(word.islower() for word in words) * 2 > len(words):
+                yield f"{path.relative_to(root)}:{code.count(chr(10), 0, match.start()) + 1}", text
+
+
+def main():
+    seed, root = int(sys.argv[1]), pathlib.Path(sys.argv[2] if len(sys.argv) > 2 else ".").resolve()
+    draw = random.Random(seed)
+    for title, found, count in (("comments", comments, COMMENTS), ("paragraphs", paragraphs, PARAGRAPHS), ("texts", texts, TEXTS)):
+        everything = list(found(root))
+        print(f"\n== {count} of {len(everything)} {title}, seed {seed}\n")
+        for number, (place, text) in enumerate(draw.sample(everything, count), 1):
+            print(f"{number}. {place}\n   {text}")
+
+
+if __name__ == "__main__":
+    main()
