@@ -23,17 +23,29 @@ size_t edit_distance(std::string_view left, std::string_view right) {
   return cost[left.size()][right.size()];
 }
 
+namespace {
+
+size_t common_prefix(std::string_view left, std::string_view right) {
+  const auto [end, other] = std::mismatch(left.begin(), left.end(), right.begin(), right.end());
+  return static_cast<size_t>(end - left.begin());
+}
+
+}  // namespace
+
 std::string most_similar(std::string_view word, const std::vector<std::string>& candidates) {
   const std::string wanted = ascii_lower(word);
   std::string best;
-  size_t least = std::max<size_t>(1, word.size() / 3) + 1;
+  const size_t most = std::max<size_t>(1, word.size() / 3);
+  size_t least = most + 1, prefix = 0;
   for (const std::string& candidate : candidates) {
     // Lengths that differ too much need no comparison.
     const size_t longer = std::max(candidate.size(), word.size());
-    if (longer - std::min(candidate.size(), word.size()) >= least) continue;
-    const size_t found = edit_distance(wanted, ascii_lower(candidate));
-    if (found >= least) continue;
+    if (longer - std::min(candidate.size(), word.size()) > std::min(least, most)) continue;
+    const std::string name = ascii_lower(candidate);
+    const size_t found = edit_distance(wanted, name), same = common_prefix(wanted, name);
+    if (found > most || found > least || (found == least && same <= prefix)) continue;
     least = found;
+    prefix = same;
     best = candidate;
   }
   return best;

@@ -23,6 +23,8 @@ TEST(Similar, FindsWhatWasMeant) {
   EXPECT_EQ(most_similar("placd", names), "Placed");
   EXPECT_EQ(most_similar("invoices", names), "");
   EXPECT_EQ(most_similar("x", {}), "");
+  EXPECT_EQ(most_similar("intt", {"inet", "int"}), "int") << "it begins alike";
+  EXPECT_EQ(most_similar("cat", {"bat", "rat"}), "bat");
 }
 
 }  // namespace

@@ -14,6 +14,7 @@ namespace {
 using types::Kind;
 
 constexpr double year = 365 * 86'400.0;
+constexpr double least_element = 24;  // bytes of an element while it is read
 constexpr double large_cell = 1e6, huge_cell = 10e6, chunk_bytes = 512e3;
 
 bool is_unique_type(const schema::Column& column) {
@@ -208,14 +209,18 @@ class KeyReviewer {
   void large_cells() {
     for (const schema::Column& column : table_.columns) {
       const ColumnFacts& known = facts_.column(column);
-      double size = known.size.value_or(0);
+      double size = known.size.value_or(0), counted = 0;
       const std::optional<double> elements = known.max_elements ? known.max_elements : known.elements;
-      if (column.type->is_collection() && elements)
+      if (column.type->is_collection() && elements) {
         size = std::max(size, *elements * element_bytes(*column.type));
-      if (size < large_cell || column.is_primary_key()) continue;
-      Finding finding = begin(Verdict::large_cell, size >= huge_cell ? Severity::error : Severity::warning,
-                              fmt::format("A value of {} takes {}; it is read and written as a whole.",
-                                          column.name, size_text(size)));
+        counted = *elements * least_element;
+      }
+      if (std::max(size, counted) < large_cell || column.is_primary_key()) continue;
+      Finding finding =
+          begin(Verdict::large_cell, size >= huge_cell ? Severity::error : Severity::warning,
+                fmt::format("A value of {} {}; it is read and written as a whole.", column.name,
+                            size >= large_cell ? "takes " + size_text(size)
+                                               : fmt::format("has {} elements", count_text(*elements))));
       finding.evidence.push_back({known.size ? fmt::format("size={}", size_text(*known.size))
                                              : fmt::format("{} elements", count_text(*elements)),
                                   facts_.origin});

@@ -207,6 +207,22 @@ SELECT * FROM trades WHERE symbol = ? AND day = ? AND at > ?;
   EXPECT_THAT(fix_of(days, Verdict::partition_growth), Not(HasSubstr("would itself")));
 }
 
+// As many values as rows identify rows. More values than rows do not: some may occur twice.
+TEST(Kinds, PossibleValuesDoNotIdentifyRows) {
+  const auto key = [](const char* distinct) {
+    return fix_of(review_of(fmt::format(R"(
+CREATE TABLE t (status text, at timeuuid, code int, PRIMARY KEY (status, at));
+-- @table t rows=100k partitions=3
+-- @column t.code distinct={}
+SELECT * FROM t WHERE status = ? AND code = ? ALLOW FILTERING;
+)",
+                                        distinct)),
+                  Verdict::allow_filtering);
+  };
+  EXPECT_THAT(key("100k"), HasSubstr("PRIMARY KEY ((status, code))"));
+  EXPECT_THAT(key("103k"), HasSubstr("PRIMARY KEY ((status, code), at)"));
+}
+
 // --- Errors
 
 std::string refused(const std::string& text) {

@@ -413,11 +413,13 @@ class Reader {
   // True if the statement has stopped for much longer than its calls were apart, like a load of data. In a
   // longer observation, calls may come once a day, and a pause must be longer than half of it.
   bool has_ended(const ObservedShape& shape) const {
-    constexpr double pause = 20, day = 86'400, half = 0.5;
+    constexpr double least = 10, pause = 20, day = 86'400, half = 0.5;
     const double seen = seconds_of(shape).value_or(shape.since_first);
-    if (shape.since_last > half * seen) return true;
+    // The time in which no server counted does not count.
+    const double idle = shape.since_last - std::max(0.0, shape.since_first - seen);
+    if (idle > half * seen) return true;
     const double apart = std::max(0.0, shape.since_first - shape.since_last) / std::max(1.0, shape.calls);
-    return seen < day && shape.since_last > std::max(1.0, pause * apart);
+    return seen < day && idle > std::max(least, pause * apart);
   }
 
   const ReviewOptions& options_;

@@ -225,14 +225,17 @@ class StatementReview {
                                   statement_.observed ? Origin::measured : Origin::estimated});
   }
 
-  // Returns true if one of the columns identifies a row by itself.
+  // Returns true if one of the columns identifies a row by itself. More values than rows are possible values, of
+  // which some may occur twice.
   bool names_one_row(const std::vector<std::string>& columns) const {
     if (!table_->rows) return false;
     // New rows may repeat values, and a key must tell them apart.
     if (table_->growth) return false;
     return std::any_of(columns.begin(), columns.end(), [&](const std::string& name) {
       const schema::Column* column = table_->table->find(name);
-      return column != nullptr && table_->column(*column).distinct.value_or(0) >= *table_->rows;
+      constexpr double rounding = 0.001;
+      return column != nullptr && std::abs(table_->column(*column).distinct.value_or(0) - *table_->rows) <=
+                                      rounding * *table_->rows;
     });
   }
 

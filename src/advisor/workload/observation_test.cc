@@ -353,6 +353,15 @@ TEST(Observation, AShortLoadIsNoGrowthAndAPagedLookIsNoWorkload) {
   EXPECT_EQ(joins.growth.back().sizes.max, joins.growth.front().sizes.max);
   EXPECT_EQ(find(review, Verdict::full_scan), nullptr) << ids(review);
   EXPECT_TRUE(review.queries.at(2).ad_hoc);
+  // A server that stopped a day ago did not count since then.
+  Observation stopped = observation;
+  for (ObservedShape& one : stopped.shapes) {
+    one.since_first += day;
+    one.since_last += day;
+  }
+  stopped.shapes[1].since_last = day;
+  EXPECT_GT(review_of(stopped).find_table("shop.joins")->growth.back().sizes.max,
+            review_of(stopped).find_table("shop.joins")->growth.front().sizes.max);
   // The same statement over minutes is part of the workload.
   observation.shapes[2].since_first = 500;
   observation.shapes[2].rows_read = 40e5;
