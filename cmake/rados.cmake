@@ -17,6 +17,8 @@ target_link_libraries(sibyl_rados PRIVATE sibyl_objects ${RADOS_LIBRARY})
 # Its own copies of the modules must not clash with the program's.
 target_link_options(sibyl_rados PRIVATE -Wl,--exclude-libs,ALL)
 
+install(TARGETS sibyl_rados LIBRARY DESTINATION lib/sibyl COMPONENT rados OPTIONAL)
+
 if(SIBYL_TESTS)
   add_executable(rados_test ${folder}/rados_objects_test.cc)
   sibyl_precompile(rados_test test)
@@ -30,5 +32,7 @@ if(SIBYL_TESTS)
   target_link_libraries(store_on_ceph_test PRIVATE sibyl_shared GTest::gmock GTest::gtest_main)
   add_dependencies(store_on_ceph_test sibyl_rados)
   add_test(NAME store_on_ceph COMMAND ${PROJECT_SOURCE_DIR}/tests/ceph/with_ceph $<TARGET_FILE:store_on_ceph_test>)
-  set_tests_properties(rados_test store_on_ceph PROPERTIES LABELS ceph TIMEOUT 300 SKIP_RETURN_CODE 77)
+  add_test(NAME cluster_failover COMMAND ${PROJECT_SOURCE_DIR}/tests/ceph/with_ceph ${PROJECT_SOURCE_DIR}/tests/ceph/failover.py
+                                         $<TARGET_FILE:sibyl>)
+  set_tests_properties(rados_test store_on_ceph cluster_failover PROPERTIES LABELS ceph TIMEOUT 300 SKIP_RETURN_CODE 77)
 endif()

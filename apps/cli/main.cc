@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "advisor/workload/workload.h"
+#include "cli/cluster/cluster.h"
 #include "cli/commands.h"
 #include "cli/demo/demo.h"
 #include "cli/migrate/command.h"
@@ -120,6 +121,7 @@ int main(int argc, char** argv) {
   sibyl::cli::add_migrate_command(app);
   sibyl::cli::add_status_command(app);
   sibyl::cli::add_maintenance_commands(app);
+  sibyl::cli::add_cluster_command(app);
   try {
     return check_output(run(app, argc, argv));
   } catch (const std::system_error& error) {  // thrown by fmt::print when it flushes a full buffer

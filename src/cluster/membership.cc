@@ -47,7 +47,7 @@ int64_t Membership::lease_micros() const {
 }
 
 bool Membership::holds_lease() const {
-  return !has_ended_ && executor_.now_micros() < lease_until_;
+  return executor_.now_micros() < lease_until_.load(std::memory_order_acquire);
 }
 
 std::string Membership::next_tag() {
@@ -73,7 +73,12 @@ void Membership::join() {
   Mutation mutation;
   mutation.if_attribute("tag", state_->tag).set_attribute("tag", next_tag());
   begin_attempt(std::move(mutation), predecessor,
-                {.incarnation = id_.incarnation, .is_leaving = is_leaving_, .address = options_.address});
+                {.incarnation = id_.incarnation,
+                 .is_leaving = is_leaving_,
+                 .address = options_.address,
+                 .data_center = options_.data_center,
+                 .rack = options_.rack,
+                 .version = options_.version});
 }
 
 void Membership::leave() {
@@ -108,10 +113,12 @@ void Membership::send_attempt() {
 
 void Membership::finish_attempt() {
   const bool joined = !current_;
+  const bool is_news = joined || current_->is_leaving != attempt_->value.is_leaving;
   current_ = attempt_->value;
   lease_until_ = attempt_->first_sent + lease_micros();
   const int64_t next = attempt_->first_sent + lease_micros() / renewals_per_lease - executor_.now_micros();
   attempt_.reset();
+  if (is_news) store_.notify(state_object, "", [](Reply) {});
   if (joined) poll();
   if (is_leaving_ && !current_->is_leaving) return renew();
   executor_.run_after(next, guarded([this] {

@@ -15,6 +15,7 @@
 // Leases protect reads. Writes are protected by epochs (ownership.h) and do not depend on clocks.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -36,6 +37,8 @@ class Membership {
     std::string name;
     uint64_t incarnation = 0;  // REQUIRES: never used before
     std::string address;
+    std::string data_center, rack;
+    std::string version;
     double max_drift = 0.01;
   };
 
@@ -64,6 +67,7 @@ class Membership {
   const MemberId& id() const { return id_; }
   bool is_leaving() const { return is_leaving_; }
   // True while no other member can own this member's shards. To be checked after a read and before its answer.
+  // Thread-safe if the executor's clock is.
   bool holds_lease() const;
   // The newest state that was read. Empty before the first.
   const std::optional<State>& state() const { return state_; }
@@ -117,7 +121,7 @@ class Membership {
   std::optional<Member> current_;  // this member's entry, as last known to be applied
   std::optional<Attempt> attempt_;
   uint64_t attempts_ = 0, tags_ = 0, poll_number_ = 0;
-  int64_t lease_until_ = 0;
+  std::atomic<int64_t> lease_until_ = 0;  // 0 once this member has ended
   std::map<std::string, Observed> observed_;
   std::unique_ptr<storage::objects::Watch> watch_;
   bool is_leaving_ = false, is_watching_ = false, is_polling_ = false, poll_again_ = false;

@@ -73,7 +73,7 @@ std::string Member::encode() const {
   base::append_varint(out, incarnation);
   base::append_varint(out, renewal);
   base::append_varint(out, is_leaving ? 1 : 0);
-  base::append_sized(out, address);
+  for (const std::string* text : {&address, &data_center, &rack, &version}) base::append_sized(out, *text);
   return out;
 }
 
@@ -82,7 +82,9 @@ Result<Member> Member::decode(BytesView bytes) {
   Member member;
   uint64_t leaving = 0;
   if (!reader.varint(member.incarnation) || !reader.varint(member.renewal) || !reader.varint(leaving) ||
-      !read_text(reader, member.address) || !reader.at_end() || leaving > 1)
+      !read_text(reader, member.address) || !read_text(reader, member.data_center) ||
+      !read_text(reader, member.rack) || !read_text(reader, member.version) || !reader.at_end() ||
+      leaving > 1)
     return damaged<Member>("a member");
   member.is_leaving = leaving == 1;
   return member;
@@ -143,6 +145,10 @@ std::string member_entry(const std::string& name) {
 
 std::string shard_entry(uint32_t shard) {
   return fmt::format("{}{:08}", shard_prefix, shard);
+}
+
+std::string shard_directory(uint32_t shard) {
+  return fmt::format("shard-{:08}", shard);
 }
 
 Mutation create_state(const Settings& settings) {

@@ -41,7 +41,9 @@ struct Member {
   uint64_t incarnation = 0;
   uint64_t renewal = 0;     // increases with each renewal of the lease
   bool is_leaving = false;  // asks to give up its shards
-  std::string address;      // for clients and other members
+  std::string address;      // HOST:PORT for clients, with a numeric host
+  std::string data_center, rack;
+  std::string version;  // of the program
 
   bool operator==(const Member&) const = default;
   std::string encode() const;
@@ -89,7 +91,10 @@ struct State {
 std::string member_entry(const std::string& name);
 std::string shard_entry(uint32_t shard);
 
-// The object that holds the state of the only cluster of a pool.
+// The name of the directory that holds the files of a shard.
+std::string shard_directory(uint32_t shard);
+
+// The object that holds the state of the only cluster of a pool's namespace.
 inline constexpr const char* state_object = "cluster";
 
 // Creates the state with shards that nobody owns. Refused with Reason::exists if there is one already.

@@ -13,6 +13,7 @@
 #include "engine/maintenance/disk_usage.h"
 #include "engine/prepared/paging_states.h"
 #include "engine/prepared/statements.h"
+#include "engine/reserved_timestamps.h"
 #include "engine/roles/roles.h"
 #include "engine/schema_changes.h"
 #include "engine/statistics/usage.h"
@@ -73,7 +74,8 @@ class Engine::Impl {
       : options_(options),
         own_clock_(std::move(own_clock)),
         clock_(clock),
-        host_id_(catalogue.host_id()),
+        host_id_(options.shared && !options.shared->host_id.empty() ? options.shared->host_id
+                                                                    : catalogue.host_id()),
         store_(std::move(store)),
         system_store_(make_system_store(clock_)),
         timestamps_(clock_),
@@ -105,6 +107,7 @@ class Engine::Impl {
 
   ~Impl() {
     builder_.reset();  // first, because it waits for locks
+    reserved_timestamps_.reset();
     locks_.stop();
     // Closing writes files, by which time the schema that names keys has been destroyed.
     store_->set_large_partition_callback(0, {});
@@ -112,6 +115,9 @@ class Engine::Impl {
   }
 
   base::Status start() {
+    if (options_.shared) {
+      SIBYL_ASSIGN(reserved_timestamps_, ReservedTimestamps::start(*store_, timestamps_, clock_));
+    }
     vectors_.watch(schema::vector_index_ids(*schema()));
     install_sources(system_tables_, {.options = options_,
                                      .schema_source = schema_changes_,
@@ -171,6 +177,7 @@ class Engine::Impl {
   Usage usage_{clock_};
   std::unique_ptr<storage::Store> store_, system_store_;
   execute::TimestampSource timestamps_;
+  std::unique_ptr<ReservedTimestamps> reserved_timestamps_;  // nullptr: the store is not shared
   execute::Environment environment_;
   Roles roles_{environment_, options_.auth};
   SystemTables system_tables_;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <utility>
 
 #include "engine/builds/builds.h"
@@ -22,6 +23,18 @@ using execute::Request;
 using execute::ResultSet;
 using plan::PreparedPtr;
 
+// Holds rows back that another server may have changed. The check follows the read, because the process may be stopped
+// at any time in between. A write without rows needs none: it is durable, or it would not have succeeded.
+Completion if_may_answer(const std::function<bool()>& may_answer, Completion done) {
+  return [&may_answer, done = std::move(done)](base::Result<ResultSet> result) mutable {
+    if (result && result->kind == ResultSet::Kind::rows && !may_answer())
+      return done(base::fail(base::Error(base::ErrorCode::bootstrapping,
+                                         "This server has lost its lease: another one may have taken over")
+                                 .with_hint("ask another server of the cluster")));
+    done(std::move(result));
+  };
+}
+
 // Adds the warnings of planning to the result.
 Completion with_warnings(std::vector<std::string> warnings, Completion done) {
   return [warnings = std::move(warnings), done = std::move(done)](base::Result<ResultSet> result) mutable {
@@ -40,6 +53,8 @@ Execution::Execution(SealingKey paging_key, const Parts& parts)
 
 void Execution::execute_as(const auth::Login* login, PreparedPtr plan, const Request& request,
                            Completion done) {
+  if (of_.options.shared && of_.options.shared->may_answer)
+    done = if_may_answer(of_.options.shared->may_answer, std::move(done));
   if (base::Status status = check_permission(plan, login); !status)
     return done(base::fail(std::move(status.error())));
   std::vector<std::string> warnings;
@@ -65,6 +80,8 @@ void Execution::execute_as(const auth::Login* login, PreparedPtr plan, const Req
 void Execution::execute_batch_as(const auth::Login* login, cql::Batch::Kind kind,
                                  std::vector<execute::BatchItem> items, const Request& request,
                                  Completion done) {
+  if (of_.options.shared && of_.options.shared->may_answer)
+    done = if_may_answer(of_.options.shared->may_answer, std::move(done));
   for (const execute::BatchItem& item : items)
     if (base::Status status = check_permission(item.statement, login); !status)
       return done(base::fail(std::move(status.error())));

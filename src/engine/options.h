@@ -5,22 +5,43 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "auth/options.h"
+#include "base/bytes.h"
 #include "base/clock.h"
+#include "base/result.h"
 #include "engine/lock_waits.h"
 #include "engine/statistics/monitor.h"
 #include "plan/guardrails.h"
+
+namespace sibyl::storage::objects {
+class ObjectStore;
+}
 
 namespace sibyl::engine {
 
 inline constexpr const char* release_version = "5.0.2";  // the Cassandra release that we are compatible with
 inline constexpr const char* cql_version = "3.4.7";
 
+// A database on storage that several servers share. One of them has it open at a time: opening takes it over.
+struct SharedData {
+  std::function<base::Result<std::unique_ptr<storage::objects::ObjectStore>>()> connect;
+  std::string name;  // of the store's directory
+  // Called at most once, on any thread: another server has taken the store over, or its storage cannot be reached. Reads
+  // may be stale from then on: the process must end. Must not block.
+  std::function<void(const std::string& why)> on_lost;
+  // False if another server may have the store. Asked after rows were read and before they are returned.
+  std::function<bool()> may_answer;
+  base::Bytes host_id;  // of this server, 16 bytes; the store's own is the same for all servers
+};
+
 struct Options {
-  std::string data = ":memory:";  // a directory, created if missing, or ":memory:"
+  std::string data = ":memory:";     // a directory, created if missing, or ":memory:"
+  std::optional<SharedData> shared;  // set: the data is there, and `data` only names it in messages
   enum class Sync { group, periodic } commitlog_sync = Sync::group;
   uint64_t block_cache_bytes = 32u << 20;
   uint64_t row_cache_bytes = 8u << 20;      // merged records for point reads; 0: none

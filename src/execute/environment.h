@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -74,10 +75,18 @@ class TimestampSource {
  public:
   explicit TimestampSource(base::Clock& clock) : clock_(clock) {}
   int64_t next();
+  // The largest that was returned.
+  int64_t last() const { return last_.load(std::memory_order_relaxed); }
+
+  // All later timestamps are above this one.
+  void start_above(int64_t timestamp);
+  // Later timestamps follow the clock only up to this one, and then count on in steps of one. Thread-safe.
+  void set_limit(int64_t timestamp) { limit_.store(timestamp, std::memory_order_relaxed); }
 
  private:
   base::Clock& clock_;
   std::atomic<int64_t> last_{0};
+  std::atomic<int64_t> limit_{std::numeric_limits<int64_t>::max()};
 };
 
 // A statement that is counted if it succeeds.

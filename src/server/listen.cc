@@ -1,9 +1,13 @@
 #include "server/listen.h"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
+#include <ifaddrs.h>
+#include <net/if.h>
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <boost/asio/io_context.hpp>
 #include <limits>
 
 namespace sibyl::server {
@@ -28,7 +32,41 @@ std::string hint_of(const boost::system::error_code& error) {
   return {};
 }
 
+// The first address of this machine that is not loopback.
+boost::asio::ip::address own_address() {
+  std::string found = "127.0.0.1";
+  ifaddrs* interfaces = nullptr;
+  if (getifaddrs(&interfaces) != 0) return boost::asio::ip::make_address(found);
+  for (const ifaddrs* at = interfaces; at != nullptr; at = at->ifa_next) {
+    if (at->ifa_addr == nullptr || at->ifa_addr->sa_family != AF_INET) continue;
+    if ((at->ifa_flags & IFF_UP) == 0 || (at->ifa_flags & IFF_LOOPBACK) != 0) continue;
+    char text[INET_ADDRSTRLEN];
+    const auto* address = reinterpret_cast<const sockaddr_in*>(at->ifa_addr);
+    if (inet_ntop(AF_INET, &address->sin_addr, text, sizeof text) != nullptr) {
+      found = text;
+      break;
+    }
+  }
+  freeifaddrs(interfaces);
+  return boost::asio::ip::make_address(found);
+}
+
 }  // namespace
+
+base::Result<boost::asio::ip::address> reachable_address(const std::string& host,
+                                                         const std::string& broadcast_host) {
+  const std::string& wanted = broadcast_host.empty() ? host : broadcast_host;
+  boost::system::error_code error;
+  boost::asio::io_context context;
+  tcp::resolver resolver(context);
+  const auto found = resolver.resolve(wanted, "", tcp::resolver::passive, error);
+  if (!error && found.empty()) error = boost::asio::error::host_not_found;
+  if (error)
+    return base::fail(base::ErrorCode::server,
+                      fmt::format("Cannot find the address of {}: {}", wanted, error.message()));
+  const boost::asio::ip::address address = found.begin()->endpoint().address();
+  return address.is_unspecified() ? own_address() : address;
+}
 
 base::Result<tcp::endpoint> listen(tcp::acceptor& acceptor, const std::string& host, uint16_t port,
                                    int backlog) {

@@ -1,9 +1,6 @@
 #include "server/server.h"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
-#include <ifaddrs.h>
-#include <net/if.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -34,31 +31,9 @@ constexpr std::chrono::milliseconds accept_retry{100};
 constexpr size_t login_queue = 1024;  // logins that wait for a thread
 
 // An IP address as the 4 or 16 bytes of the protocol.
-std::string address_bytes(const std::string& text) {
-  boost::system::error_code ignored;
-  const asio::ip::address address = asio::ip::make_address(text, ignored);
+std::string address_bytes(const asio::ip::address& address) {
   const auto bytes_of = [](const auto& bytes) { return std::string(bytes.begin(), bytes.end()); };
   return address.is_v4() ? bytes_of(address.to_v4().to_bytes()) : bytes_of(address.to_v6().to_bytes());
-}
-
-// The address that is announced to clients. For a wildcard it is the first address that is not loopback.
-std::string reachable_address(const asio::ip::address& listening) {
-  if (!listening.is_unspecified()) return listening.to_string();
-  std::string found = "127.0.0.1";
-  ifaddrs* interfaces = nullptr;
-  if (getifaddrs(&interfaces) != 0) return found;
-  for (const ifaddrs* at = interfaces; at != nullptr; at = at->ifa_next) {
-    if (at->ifa_addr == nullptr || at->ifa_addr->sa_family != AF_INET) continue;
-    if ((at->ifa_flags & IFF_UP) == 0 || (at->ifa_flags & IFF_LOOPBACK) != 0) continue;
-    char text[INET_ADDRSTRLEN];
-    const auto* address = reinterpret_cast<const sockaddr_in*>(at->ifa_addr);
-    if (inet_ntop(AF_INET, &address->sin_addr, text, sizeof text) != nullptr) {
-      found = text;
-      break;
-    }
-  }
-  freeifaddrs(interfaces);
-  return found;
 }
 
 Limits within_descriptors(Limits limits) {
@@ -95,6 +70,7 @@ struct Server::Impl {
   size_t next_reactor = 0;
   uint64_t subscription = 0;
   bool is_stopped = false;
+  asio::ip::address reachable;  // for clients
   ServerMonitor monitor{shared};
   std::unique_ptr<Http> http;  // nullptr: off
 };
@@ -105,6 +81,7 @@ base::Status Server::Impl::listen(const Options& options) {
   acceptor = std::make_unique<tcp::acceptor>(context);
   retry = std::make_unique<asio::steady_timer>(context);
   SIBYL_ASSIGN(endpoint, server::listen(*acceptor, options.host, options.port, 1024));
+  SIBYL_ASSIGN(reachable, reachable_address(options.host, options.broadcast_host));
   return {};
 }
 
@@ -128,9 +105,8 @@ void Server::Impl::start(const Options& options) {
   if (shared.engine.authenticator.options().authenticator != auth::Authenticator::allow_all)
     shared.login_pool = std::make_unique<BlockingPool>(
         "Logins", std::clamp(std::thread::hardware_concurrency() / 2, 1u, 4u), login_queue, run_login);
-  const std::string reachable = reachable_address(endpoint.address());
   shared.node_address = address_bytes(reachable);
-  shared.engine.server_tables.set_endpoint(reachable, endpoint.port());
+  shared.engine.server_tables.set_endpoint(reachable.to_string(), endpoint.port());
   subscription = shared.engine.schema_source.subscribe([this](const schema::Change& change) {
     for (auto& reactor : shared.reactors) reactor->publish(change);
   });

@@ -24,7 +24,9 @@ class HttpHandler;  // http/message.h
 
 struct Options {
   std::string host = "127.0.0.1";
-  uint16_t port = 9042;           // 0: any free port
+  uint16_t port = 9042;  // 0: any free port
+  // The address or name that clients are told, in system.local; empty: the one that the server listens on.
+  std::string broadcast_host;
   unsigned threads = 0;           // reactors; 0: one per core, at most four
   unsigned blocking_threads = 8;  // bounds how many requests may wait for the disk at once
   Limits limits;

@@ -31,12 +31,21 @@ struct ConsoleOptions {
   bool read_only = false;
 };
 
+// A server of a cluster; the database is on storage that its servers share.
+struct ClusterOptions {
+  std::string storage;                                // "rados:POOL[/NAMESPACE]"; empty: no cluster
+  std::string configuration = "/etc/ceph/ceph.conf";  // of Ceph
+  std::string user = "admin";                         // of Ceph: client.USER
+  std::string server_name;                            // empty: made of the host's name and the port
+};
+
 struct Configuration {
   Configuration();
   engine::Options engine;
   server::Options server;
   LogOptions log;
   ConsoleOptions console;
+  ClusterOptions cluster;
   bool tls_enabled = false, tls_optional = false;  // become server.tls.mode
   bool rate_limiting = false;                      // these two become server.limits.requests_per_second
   uint64_t requests_per_second = 1'000'000;

@@ -281,6 +281,10 @@ void add_network(std::vector<Setting>& list) {
   list.push_back(integer(
       "native_transport_port", section, [](auto& c) -> auto& { return c.server.port; }, 0, 65'535,
       "The port to listen on; 0 picks a free one"));
+  list.push_back(text(
+      "broadcast_rpc_address", section, [](auto& c) -> auto& { return c.server.broadcast_host; },
+      "The address or host name that drivers are told to use, if it differs from `rpc_address`"));
+  list.back().default_note = "`rpc_address`, or the first address of this machine if that is 0.0.0.0";
   list.push_back(limit(
       "native_transport_max_concurrent_connections", section,
       [](auto& c) -> auto& { return c.server.limits.connections; },
@@ -432,9 +436,40 @@ void add_observing(std::vector<Setting>& list) {
   list.back().is_ours = true;
 }
 
+void add_cluster(std::vector<Setting>& list) {
+  constexpr const char* section = "The cluster";
+  list.push_back(text(
+      "cluster", section, [](auto& c) -> auto& { return c.cluster.storage; },
+      "`rados:POOL` or `rados:POOL/NAMESPACE`: serve the database of this cluster, which `sibyl cluster "
+      "create` made, "
+      "instead of a data directory (docs/cluster.md)"));
+  list.back().is_ours = true;
+  list.back().assign = [](Configuration& c, const RawValue& value) -> base::Status {
+    SIBYL_ASSIGN(const std::string given, single(value));
+    if (!given.empty() && (!given.starts_with("rados:") || given.size() == 6 || given[6] == '/'))
+      return base::fail(bad(fmt::format("'{}' is not rados:POOL or rados:POOL/NAMESPACE", given)));
+    c.cluster.storage = given;
+    return {};
+  };
+  list.push_back(text(
+      "cluster_ceph_configuration", section, [](auto& c) -> auto& { return c.cluster.configuration; },
+      "Ceph's configuration file"));
+  list.back().is_ours = true;
+  list.push_back(name(
+      "cluster_ceph_user", section, [](auto& c) -> auto& { return c.cluster.user; },
+      "The user of Ceph, without `client.`; its keyring is where Ceph's configuration says"));
+  list.push_back(text(
+      "cluster_server_name", section, [](auto& c) -> auto& { return c.cluster.server_name; },
+      "The name of this server within the cluster. Two servers that run at the same time must not have the "
+      "same"));
+  list.back().is_ours = true;
+  list.back().default_note = "HOSTNAME:PORT";
+}
+
 std::vector<Setting> make_settings() {
   std::vector<Setting> list;
   add_node(list);
+  add_cluster(list);
   add_memory(list);
   add_network(list);
   add_own_limits(list);

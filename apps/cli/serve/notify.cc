@@ -1,10 +1,14 @@
 #include "cli/serve/notify.h"
 
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstddef>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -24,6 +28,13 @@ void notify_service_manager(std::string_view state) {
   (void)::sendto(socket, state.data(), state.size(), MSG_NOSIGNAL,
                  reinterpret_cast<const sockaddr*>(&address), length);
   ::close(socket);
+}
+
+void print_line(std::string_view text) {
+  std::fputs(fmt::format("{}\n", text).c_str(), stdout);
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return;
+  spdlog::warn("cannot write to standard output: {}", std::strerror(errno));
+  std::clearerr(stdout);
 }
 
 }  // namespace sibyl::cli

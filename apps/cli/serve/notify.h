@@ -1,4 +1,4 @@
-// Notifications to the service manager that started this process.
+// Notifications to whoever started this process: the service manager, and the reader of standard output.
 #pragma once
 
 #include <string_view>
@@ -8,5 +8,7 @@ namespace sibyl::cli {
 // Sends a state such as "READY=1" or "STOPPING=1", like sd_notify(3). Does nothing if NOTIFY_SOCKET is not
 // set.
 void notify_service_manager(std::string_view state);
+// Prints one line to standard output. The server keeps running if that is closed.
+void print_line(std::string_view text);
 
 }  // namespace sibyl::cli

@@ -1,13 +1,13 @@
 // `sibyl serve`: a server on a data directory.
 //
-// Prints one line, "ready on HOST:PORT", to standard output once the server answers. The log goes to standard
-// error.
+// Prints one line, "ready on HOST:PORT", to standard output once the server answers. A server of a cluster first prints
+// "standing by for HOST:PORT". The log goes to standard error.
 //
 // SIGHUP: reopens the log file and reloads certificates. SIGTERM, SIGINT: answers the requests in flight,
 // flushes the memory tables and exits with status 0.
 //
-// Exits with status 2 if settings or certificates are invalid or the data directory cannot be opened, and
-// with 3 if the server cannot listen on the address.
+// Exits with status 2 if settings or certificates are invalid or the data directory cannot be opened, with 3 if the server
+// cannot listen on the address, and with 4 if another server of the cluster has the database now.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <pthread.h>
@@ -34,17 +34,11 @@
 #include "cli/commands.h"
 #include "cli/configuration/configuration.h"
 #include "cli/configuration/print.h"
-#include "cli/console/address.h"
-#include "cli/console/console.h"
-#include "cli/layout/layout.h"
 #include "cli/log/log.h"
-#include "cli/operate/maintenance.h"
-#include "cli/operate/snapshot.h"
 #include "cli/serve/notify.h"
+#include "cli/serve/running_server.h"
 #include "cli/serve/serve.h"
-#include "engine/engine.h"
-#include "engine/maintenance/compact.h"
-#include "server/http/control.h"
+#include "cli/serve/serve_cluster.h"
 #include "server/server.h"
 
 namespace sibyl::cli {
@@ -55,7 +49,6 @@ namespace json = boost::json;
 constexpr int exit_usage = 2;
 constexpr int exit_no_data = 2;
 constexpr int exit_no_address = 3;
-constexpr std::chrono::milliseconds drain_timeout{5'000};
 
 struct Arguments {
   std::string config;
@@ -93,15 +86,6 @@ void wait_for_stop(const sigset_t& signals, server::Server& server) {
   spdlog::info("{}: stopping", signal == SIGINT ? "SIGINT" : "SIGTERM");
 }
 
-// With the default password, anyone who can connect can become superuser.
-void warn_of_default_password(engine::Engine& engine) {
-  if (engine.authenticator().options().authenticator == auth::Authenticator::allow_all) return;
-  if (engine.authenticator().log_in("cassandra", "cassandra"))
-    spdlog::warn(
-        "the superuser 'cassandra' has its default password: change it with ALTER ROLE, or drop the role "
-        "after creating another superuser");
-}
-
 void raise_descriptor_limit() {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
@@ -127,6 +111,8 @@ int refuse(int status, const base::Error& error) {
 // Flags and the settings that they set.
 constexpr std::pair<const char*, const char*> flag_settings[] = {
     {"--data", "data_file_directories"},
+    {"--cluster", "cluster"},
+    {"--ceph", "cluster_ceph_configuration"},
     {"--commitlog-sync", "commitlog_sync"},
     {"--threads", "reactor_threads"},
     {"--connections", "native_transport_max_concurrent_connections"},
@@ -203,14 +189,6 @@ void log_start(const Arguments& arguments, const Reader& reader, const Reader::R
                  reader.ignored().size(), fmt::join(reader.ignored(), ", "));
 }
 
-// The server keeps running if standard output is closed.
-void notify_ready(const std::string& address) {
-  std::fputs(fmt::format("ready on {}\n", address).c_str(), stdout);
-  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return;
-  spdlog::warn("cannot write to standard output: {}", std::strerror(errno));
-  std::clearerr(stdout);
-}
-
 // The settings that the console shows.
 json::array settings_with_origins(const Reader::Result& read) {
   json::array all;
@@ -226,75 +204,25 @@ json::array settings_with_origins(const Reader::Result& read) {
   return all;
 }
 
-// Returns nullptr if the console is off, or would be reachable over the network without being asked for.
-std::unique_ptr<console::Console> make_console(engine::Engine& engine, const Configuration& configuration,
-                                               json::array settings) {
-  const std::string& mode = configuration.console.mode;
-  const std::string& address = configuration.server.http_address;
-  if (mode == "off" || address.empty()) return nullptr;
-  if (mode == "loopback" && !console::is_loopback(address)) {
-    spdlog::info("the console is off, because {} is not a loopback address; --console on serves it there",
-                 address);
-    return nullptr;
-  }
-  return std::make_unique<console::Console>(
-      engine,
-      console::Settings{configuration.console.read_only, configuration.engine.data, std::move(settings)});
-}
-
-void begin_console(console::Console* console, server::Server& server, const Configuration& configuration) {
-  const std::string http = server.http_address();
-  if (http.empty()) return;
-  spdlog::info("metrics on http://{}/metrics", http);
-  if (console == nullptr) return;
-  console->attach(server.monitor(), http);
-  spdlog::info("console on http://{}/", http);
-  if (console::is_loopback(http)) return;
-  const bool has_logins = configuration.engine.auth.authenticator != auth::Authenticator::allow_all;
-  spdlog::warn("the console is reachable over the network without encryption: {}",
-               has_logins ? "put a proxy with TLS in front of it, or passwords can be read on the way"
-                          : "everybody who reaches it can read and change all data");
+int exit_status_of(const RunningServer::Failure& failure) {
+  if (failure.stage == RunningServer::Stage::database) return exit_no_data;
+  return failure.error.code() == base::ErrorCode::config ? exit_usage : exit_no_address;
 }
 
 int serve(Configuration configuration, json::array settings, const sigset_t& signals,
           const WhileServing& while_serving) {
-  auto engine = engine::Engine::open(configuration.engine);
-  if (!engine) return refuse(exit_no_data, engine.error());
-
-  std::unique_ptr<console::Console> console = make_console(**engine, configuration, std::move(settings));
-  configuration.server.http_handler = console.get();
-  auto server = server::Server::start((*engine)->services(), configuration.server);
-  if (!server)
-    return refuse(server.error().code() == base::ErrorCode::config ? exit_usage : exit_no_address,
-                  server.error());
-  server::Control control;
-  const std::string& data = configuration.engine.data;
-  add_snapshot_control(control, **engine, data);
-  add_maintenance_control(control, **engine);
-  add_layout_control(control, **engine);
-  if (data != ":memory:")
-    if (const auto listening = control.start(data); !listening)
-      spdlog::error("cannot open the control socket, so operators' commands cannot reach this server: {}",
-                    listening.error().text());
-  notify_ready((*server)->address());
+  auto started = RunningServer::start(std::move(configuration), std::move(settings));
+  if (!started) return refuse(exit_status_of(started.error()), started.error().error);
+  RunningServer& running = **started;
+  print_line("ready on " + running.server().address());
   notify_service_manager("READY=1");
-  spdlog::info("serving {} on {}", configuration.engine.data, (*server)->address());
-  warn_of_default_password(**engine);
   {
-    const std::shared_ptr<void> work = while_serving ? while_serving(**server) : nullptr;
-    begin_console(console.get(), **server, configuration);
-    wait_for_stop(signals, **server);
+    const std::shared_ptr<void> work = while_serving ? while_serving(running.server()) : nullptr;
+    running.begin_observing();
+    wait_for_stop(signals, running.server());
   }
   notify_service_manager("STOPPING=1");
-  engine::stop_compacting(**engine);  // so that control.stop() does not wait for an operator's compaction
-  control.stop();
-  if (console) console->detach();
-  (*server)->stop(drain_timeout);
-  server->reset();
-  console.reset();  // waits for its requests, which use the engine
-  if (const auto flushed = (*engine)->flush(); !flushed)
-    spdlog::error("flush: {}", flushed.error().message());
-  engine->reset();
+  running.stop();
   spdlog::info("stopped");
   return 0;
 }
@@ -343,7 +271,9 @@ int run_server(const Reader::Result& read, const std::function<void()>& announce
   configuration.engine.recent_logs = recent_log_lines;
   // A second server on one machine starts without metrics, unless metrics_address is set.
   configuration.server.http_required = read.origins.contains("metrics_address");
-  return serve(configuration, settings_with_origins(read), signals, while_serving);
+  if (!configuration.cluster.storage.empty())
+    return serve_cluster(std::move(configuration), settings_with_origins(read), signals);
+  return serve(std::move(configuration), settings_with_origins(read), signals, while_serving);
 }
 
 void add_serve_command(CLI::App& app) {
@@ -359,6 +289,8 @@ void add_serve_command(CLI::App& app) {
   command->add_flag("--print-config", arguments->print, "Print the settings and their origins, and exit");
   command->add_flag("--list-settings", arguments->list, "Print the meaning of every setting, and exit");
   flag("--data", "The data directory, created if missing, or :memory: (sibyl-data)");
+  flag("--cluster", "Serve the database of a cluster instead: rados:POOL or rados:POOL/NAMESPACE");
+  flag("--ceph", "Ceph's configuration file, for --cluster (/etc/ceph/ceph.conf)");
   flag("--listen", "HOST:PORT, HOST or PORT to listen on; port 0 picks a free one (127.0.0.1:9042)");
   flag("--commitlog-sync",
        "group: a write is on disk when it is acknowledged; periodic: shortly afterwards (group)")
@@ -377,7 +309,8 @@ void add_serve_command(CLI::App& app) {
   command->add_flag("--verbose", arguments->verbose, "Log more");
   command->footer(
       "Exit status: 0 stopped by a signal, 2 wrong usage or settings, or the data directory or a certificate "
-      "cannot be used, 3 the address cannot be listened on.");
+      "cannot be used, 3 the address cannot be listened on, 4 another server of the cluster has the database "
+      "now, or its storage does not answer.");
   command->callback([arguments] {
     if (const int status = run(*arguments); status != 0) throw CLI::RuntimeError(status);
   });

@@ -7,10 +7,10 @@
 
 #include "cluster/membership.h"
 #include "cluster/ownership.h"
+#include "cluster/runtime/executor_store.h"
 #include "cluster/simulation/node_executor.h"
 #include "cluster/simulation/node_log.h"
 #include "cluster/simulation/node_shards.h"
-#include "cluster/simulation/node_store.h"
 #include "cluster/simulation/requests.h"
 
 namespace sibyl::cluster::simulation {
@@ -50,7 +50,7 @@ class Node {
   const Options options_;
   Events events_;
   NodeExecutor executor_;
-  NodeStore store_;
+  ExecutorStore store_;
   NodeLog log_;
   NodeShards shards_;
   Membership membership_;

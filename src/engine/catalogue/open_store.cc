@@ -1,9 +1,24 @@
 #include "engine/catalogue/open_store.h"
 
 #include "storage/memory/memory_store.h"
+#include "storage/objects/object_store.h"
 #include "storage/rocksdb/rocksdb_store.h"
+#include "storage/rocksdb/shared/shared_store.h"
 
 namespace sibyl::engine {
+namespace {
+
+base::Result<std::unique_ptr<storage::Store>> open_shared(const SharedData& shared,
+                                                          const storage::rocksdb::Options& store) {
+  SIBYL_ASSIGN(auto objects, shared.connect());
+  storage::rocksdb::SharedStoreOptions options;
+  options.name = shared.name;
+  options.store = store;
+  options.on_lost = shared.on_lost;
+  return storage::rocksdb::open_shared_store(std::move(objects), options);
+}
+
+}  // namespace
 
 base::Status check_clock(base::Clock& clock) {
   if (clock.now_micros() >= 0) return {};
@@ -13,7 +28,7 @@ base::Status check_clock(base::Clock& clock) {
 
 base::Result<std::unique_ptr<storage::Store>> open_store(const Options& options, base::Clock& clock) {
   if (options.data == ":memory:") return storage::memory::make_store({.clock = &clock});
-  if (options.data.empty())
+  if (options.data.empty() && !options.shared)
     return base::fail(base::Error(base::ErrorCode::config, "No data directory is given")
                           .with_hint("use :memory: for a database in memory"));
   storage::rocksdb::Options store;
@@ -27,6 +42,7 @@ base::Result<std::unique_ptr<storage::Store>> open_store(const Options& options,
   store.queue_bytes = options.commit_queue_bytes;
   store.log_segment_bytes = options.commitlog_segment_bytes;
   store.clock = &clock;
+  if (options.shared) return open_shared(*options.shared, store);
   return storage::rocksdb::open_store(options.data, store);
 }
 

@@ -11,8 +11,8 @@ namespace sibyl::engine {
 
 // Fails if the clock is before 1970. Data written then would expire or be purged as soon as the clock is set.
 base::Status check_clock(base::Clock& clock);
-// Opens the store for users' tables: in memory for ":memory:", else in that directory. A missing directory is
-// created together with its parents.
+// Opens the store for users' tables: in memory for ":memory:", on shared storage if the options name one, else in that
+// directory. A missing directory is created together with its parents.
 base::Result<std::unique_ptr<storage::Store>> open_store(const Options& options, base::Clock& clock);
 // Creates the in-memory store for the rows of system tables.
 std::unique_ptr<storage::Store> make_system_store(base::Clock& clock);

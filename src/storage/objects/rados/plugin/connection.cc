@@ -42,6 +42,9 @@ base::Status Connection::connect(const RadosOptions& options) {
   const std::string seconds = std::to_string(options.timeout.count());
   for (const char* name : {"rados_osd_op_timeout", "rados_mon_op_timeout", "client_mount_timeout"})
     SIBYL_TRY(check(rados_conf_set(cluster_, name, seconds.c_str()), fmt::format("Cannot set {}", name)));
+  // Several connections of one user would share its path, and connecting waits up to ten seconds for an answer of the process
+  // that has it, for example of a server that hangs while this one takes over.
+  SIBYL_TRY(check(rados_conf_set(cluster_, "admin_socket", ""), "Cannot set admin_socket"));
   if (const int result = rados_connect(cluster_); result < 0) {
     rados_shutdown(cluster_);
     cluster_ = nullptr;

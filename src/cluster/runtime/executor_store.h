@@ -1,22 +1,25 @@
-// The object store as one simulated server sees it: replies wait while the server is paused.
+// An object store whose callbacks are tasks of an executor: in a server, on its thread; in a simulation, replies wait while
+// the server is paused.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <utility>
 
-#include "cluster/simulation/node_executor.h"
+#include "base/executor.h"
 #include "storage/objects/object_store.h"
 
-namespace sibyl::cluster::simulation {
+namespace sibyl::cluster {
 
-class NodeStore final : public storage::objects::ObjectStore {
+class ExecutorStore final : public storage::objects::ObjectStore {
  public:
-  // `executor` must outlive this object.
-  NodeStore(std::unique_ptr<storage::objects::ObjectStore> store, NodeExecutor& executor)
+  // `executor` must outlive this object. Its tasks must not run any more when this object is destroyed, unless they
+  // check that their owner is alive.
+  ExecutorStore(std::unique_ptr<storage::objects::ObjectStore> store, base::Executor& executor)
       : store_(std::move(store)), executor_(executor) {}
 
-  ~NodeStore() override { *alive_ = false; }
+  ~ExecutorStore() override { *alive_ = false; }
 
   void mutate(std::string object, storage::objects::Mutation mutation, Done done) override {
     store_->mutate(std::move(object), std::move(mutation), later(std::move(done)));
@@ -37,7 +40,7 @@ class NodeStore final : public storage::objects::ObjectStore {
                   Done done) override {
     store_->break_lock(std::move(object), std::move(name), std::move(holder), later(std::move(done)));
   }
-  // A watch whose reply is still on its way outlives a crash of the server.
+  // A watch whose reply is still on its way outlives this object.
   void watch(std::string object, storage::objects::Watcher watcher, WatchDone done) override {
     store_->watch(
         std::move(object),
@@ -71,8 +74,8 @@ class NodeStore final : public storage::objects::ObjectStore {
   }
 
   std::unique_ptr<storage::objects::ObjectStore> store_;
-  NodeExecutor& executor_;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  base::Executor& executor_;
+  std::shared_ptr<std::atomic<bool>> alive_ = std::make_shared<std::atomic<bool>>(true);
 };
 
-}  // namespace sibyl::cluster::simulation
+}  // namespace sibyl::cluster

@@ -1,0 +1,54 @@
+// An open database with a server, metrics, console and control socket in front of it.
+#pragma once
+
+#include <boost/json/array.hpp>
+#include <expected>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "cli/configuration/configuration.h"
+#include "cli/console/console.h"
+#include "engine/engine.h"
+#include "server/http/control.h"
+#include "server/server.h"
+
+namespace sibyl::cli {
+
+class RunningServer {
+ public:
+  enum class Stage : uint8_t { database, server };  // what could not be opened or started
+  struct Failure {
+    Stage stage = Stage::database;
+    base::Error error;
+  };
+
+  // Blocks until the server answers. `settings` are those that the console shows.
+  static std::expected<std::unique_ptr<RunningServer>, Failure> start(Configuration configuration,
+                                                                      boost::json::array settings);
+  // Calls stop().
+  ~RunningServer();
+  RunningServer(const RunningServer&) = delete;
+  RunningServer& operator=(const RunningServer&) = delete;
+
+  engine::Engine& engine() { return *engine_; }
+  server::Server& server() { return *server_; }
+
+  // Logs the addresses and what is unsafe about the configuration, and lets the console sample the server. Called once.
+  void begin_observing();
+  // Answers the requests in flight, flushes, and closes the database. Idempotent.
+  void stop();
+
+ private:
+  explicit RunningServer(Configuration configuration) : configuration_(std::move(configuration)) {}
+  void make_console(boost::json::array settings);
+  void start_control();
+
+  Configuration configuration_;
+  std::unique_ptr<engine::Engine> engine_;
+  std::unique_ptr<console::Console> console_;  // nullptr: off
+  std::unique_ptr<server::Server> server_;
+  server::Control control_;
+};
+
+}  // namespace sibyl::cli

@@ -1,0 +1,101 @@
+#include "cluster/runtime/server_member.h"
+
+#include <utility>
+#include <vector>
+
+#include "cluster/runtime/executor_store.h"
+#include "cluster/runtime/thread_executor.h"
+
+namespace sibyl::cluster {
+namespace {
+
+// Brings the callbacks of a host, which may come from any thread, to the member's thread.
+class PostingHost final : public ShardHost {
+ public:
+  PostingHost(ShardHost& host, std::shared_ptr<base::Executor> executor)
+      : host_(host), executor_(std::move(executor)) {}
+
+  void open(uint32_t shard, uint64_t epoch, const std::vector<LogPart>& logs, Done done) override {
+    host_.open(shard, epoch, logs, post(std::move(done)));
+  }
+  void flush(uint32_t shard, Done done) override { host_.flush(shard, post(std::move(done))); }
+  void close(uint32_t shard, Done done) override { host_.close(shard, post(std::move(done))); }
+  void drop(uint32_t shard) override { host_.drop(shard); }
+
+ private:
+  Done post(Done done) {
+    return [executor = executor_, done = std::move(done)](base::Status status) mutable {
+      executor->run_after(
+          0, [done = std::move(done), status = std::move(status)]() mutable { done(std::move(status)); });
+    };
+  }
+
+  ShardHost& host_;
+  const std::shared_ptr<base::Executor> executor_;  // a callback may come after the member has gone
+};
+
+}  // namespace
+
+// Everything but holds_lease() is used on the executor's thread only. Members are destroyed in reverse order, after the
+// thread has stopped: the watch of the membership before the store that it belongs to.
+class ServerMember::Parts {
+ public:
+  Parts(std::unique_ptr<storage::objects::ObjectStore> store, Membership::Options options, ShardHost& host,
+        Events events)
+      : events_(std::move(events)),
+        store_(std::move(store), *executor_),
+        host_(host, executor_),
+        membership_(store_, *executor_, std::move(options),
+                    {.on_state =
+                         [this](const State& state) {
+                           ownership_.follow(state);
+                           if (events_.on_state) events_.on_state(state);
+                         },
+                     .on_removed =
+                         [this] {
+                           ownership_.drop_all();
+                           if (events_.on_removed) events_.on_removed();
+                         },
+                     .on_left =
+                         [this] {
+                           if (events_.on_left) events_.on_left();
+                         }}),
+        ownership_(store_, *executor_, membership_, host_) {}
+  ~Parts() { executor_->stop(); }
+
+  void start() {
+    executor_->run_after(0, [this] { membership_.start(); });
+  }
+  void leave() {
+    executor_->run_after(0, [this] { membership_.leave(); });
+  }
+  bool holds_lease() const { return membership_.holds_lease(); }
+
+ private:
+  const Events events_;
+  const std::shared_ptr<ThreadExecutor> executor_ = std::make_shared<ThreadExecutor>();
+  ExecutorStore store_;
+  PostingHost host_;
+  Membership membership_;
+  Ownership ownership_;
+};
+
+ServerMember::ServerMember(std::unique_ptr<storage::objects::ObjectStore> store, Membership::Options options,
+                           ShardHost& host, Events events)
+    : parts_(std::make_unique<Parts>(std::move(store), std::move(options), host, std::move(events))) {}
+
+ServerMember::~ServerMember() = default;
+
+void ServerMember::start() {
+  parts_->start();
+}
+
+void ServerMember::leave() {
+  parts_->leave();
+}
+
+bool ServerMember::holds_lease() const {
+  return parts_->holds_lease();
+}
+
+}  // namespace sibyl::cluster

@@ -1,0 +1,21 @@
+// What a directory holds, read without opening it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+#include "storage/objects/object_store.h"
+
+namespace sibyl::storage::objects {
+
+struct DirectorySummary {
+  uint64_t epoch = 0;             // how often it was opened; 0: it does not exist
+  uint64_t files = 0, bytes = 0;  // of complete files
+  uint64_t trash = 0;             // files whose objects are still to be removed
+};
+
+// Blocks. The owner may change the directory meanwhile, so numbers of different entries may be of different moments.
+base::Result<DirectorySummary> summarise_directory(ObjectStore& store, const std::string& name);
+
+}  // namespace sibyl::storage::objects
