@@ -148,6 +148,9 @@ class Engine::Impl {
     return {};
   }
 
+  base::Status show_cluster(const std::vector<ClusterNode>& nodes) {
+    return system_tables_.show_cluster(nodes, [this] { return make_system_store(clock_); });
+  }
   schema::SnapshotPtr schema() const { return schema_changes_.schema(); }
   storage::Store& store() { return *store_; }
   Services services() {
@@ -236,6 +239,9 @@ storage::Store& Engine::store() {
 }
 base::Clock& Engine::clock() {
   return services().clock;
+}
+base::Status Engine::show_cluster(const std::vector<ClusterNode>& nodes) {
+  return impl_->show_cluster(nodes);
 }
 schema::SnapshotPtr Engine::schema() const {
   return impl_->schema();

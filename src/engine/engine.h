@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/result.h"
@@ -14,6 +15,8 @@
 #include "storage/store.h"
 
 namespace sibyl::engine {
+
+struct ClusterNode;  // system_tables.h
 
 class Engine {
  public:
@@ -35,6 +38,9 @@ class Engine {
   base::Clock& clock();
   // The above, and measurements.
   Services services();
+
+  // Shows the servers of the cluster that this one belongs to, in system.local and the tables of peers.
+  base::Status show_cluster(const std::vector<ClusterNode>& nodes);
 
   schema::SnapshotPtr schema() const;
   base::Status flush();

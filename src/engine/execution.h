@@ -41,6 +41,8 @@ class Execution final : public Executor {
 
   void execute_as(const auth::Login* login, plan::PreparedPtr plan, const execute::Request& request,
                   execute::Completion done) override;
+  void execute_relayed(const base::Bytes& host_id, const auth::Login* login, plan::PreparedPtr plan,
+                       const execute::Request& request, execute::Completion done) override;
   void execute_batch_as(const auth::Login* login, cql::Batch::Kind kind,
                         std::vector<execute::BatchItem> items, const execute::Request& request,
                         execute::Completion done) override;

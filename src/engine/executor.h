@@ -23,6 +23,10 @@ class Executor {
   // must use a thread that may block.
   virtual void execute_as(const auth::Login* login, plan::PreparedPtr plan, const execute::Request& request,
                           execute::Completion done) = 0;
+  // As above, for a client that is connected to the server `host_id`, which relays to this one: system.local and the tables of
+  // peers are shown as by that server.
+  virtual void execute_relayed(const base::Bytes& host_id, const auth::Login* login, plan::PreparedPtr plan,
+                               const execute::Request& request, execute::Completion done) = 0;
   virtual void execute_batch_as(const auth::Login* login, cql::Batch::Kind kind,
                                 std::vector<execute::BatchItem> items, const execute::Request& request,
                                 execute::Completion done) = 0;

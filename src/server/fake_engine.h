@@ -142,6 +142,10 @@ class FakeEngine final : public engine::Planner,
     return log_in(identity, "mapped");
   }
 
+  void execute_relayed(const base::Bytes&, const auth::Login* login, plan::PreparedPtr plan,
+                       const execute::Request& request, execute::Completion done) override {
+    execute_as(login, std::move(plan), request, std::move(done));
+  }
   void execute_as(const auth::Login* login, plan::PreparedPtr plan, const execute::Request& request,
                   execute::Completion done) override {
     if (plan->text != "who") return run(plan, request, std::move(done));

@@ -109,6 +109,14 @@ void Reactor::publish(const schema::Change& change) {
   });
 }
 
+void Reactor::publish(const protocol::NodeChange& change) {
+  asio::post(context_, [this, change] {
+    const std::vector<Connection*> all(connections_.begin(), connections_.end());
+    for (Connection* connection : all) connection->run_or_close([&] { connection->publish(change); });
+    send_marked();
+  });
+}
+
 void Reactor::add_unauthenticated(Connection& connection) {
   connection.unauthenticated_position_ = unauthenticated_.insert(unauthenticated_.end(), &connection);
   connection.is_unauthenticated_ = true;
@@ -304,7 +312,7 @@ void Reactor::tick() {
 void Reactor::remove(Connection& connection) {
   if (connections_.erase(&connection) == 0) return;
   remove_unauthenticated(connection);
-  shared_.release_connection_slot(connection.address());
+  shared_.release_connection_slot(connection.peer_address());
   intrusive_ptr_release(&connection);
 }
 

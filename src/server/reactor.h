@@ -16,6 +16,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <memory>
 #include <thread>
@@ -26,6 +27,7 @@
 #include "base/log_limit.h"
 #include "base/mutex.h"
 #include "engine/services.h"
+#include "protocol/response.h"
 #include "server/connection/buffer_pool.h"
 #include "server/connection/flow_control.h"
 #include "server/in_flight_request.h"
@@ -61,7 +63,8 @@ struct Shared {
   std::chrono::steady_clock::duration slow_query{0};  // log requests that take longer; 0: log none
   RateLimiter rate{limits.requests_per_second};
   base::LogLimit refusal_log_limit{1};
-  std::string node_address;  // the address that clients see: 4 or 16 bytes
+  std::string node_address;                                  // the address that clients see: 4 or 16 bytes
+  std::function<bool(const std::string& address)> is_relay;  // empty: nobody relays
 
   std::atomic<bool> is_stopping{false};
   // During shutdown, signalled whenever a connection closes or a request finishes. The mutex guards no data: it
@@ -89,6 +92,7 @@ class Reactor {
   // Takes over an accepted connection. `address` is the client's.
   void adopt(boost::asio::ip::tcp::socket socket, std::string address);
   void publish(const schema::Change& change);
+  void publish(const protocol::NodeChange& change);
   // The number of connections that have not logged in.
   size_t unauthenticated_connections() const {
     return unauthenticated_count_.load(std::memory_order_relaxed);

@@ -113,6 +113,7 @@ void Server::Impl::start(const Options& options) {
   shared.engine.server_tables.set_clients([this] { return shared.clients.list(); });
   shared.engine.server_tables.set_monitor(&monitor);
   shared.slow_query = options.slow_query;
+  shared.is_relay = options.is_relay;
   asio::post(acceptor->get_executor(), [this] { accept(); });
 }
 
@@ -264,6 +265,22 @@ base::Result<std::unique_ptr<Server>> Server::start(const engine::Services& engi
     }
   }
   return std::unique_ptr<Server>(new Server(std::move(impl)));
+}
+
+void Server::notify_node(NodeEvent event, const std::string& address, uint16_t port) {
+  error_code failed;
+  const asio::ip::address parsed = asio::ip::make_address(address, failed);
+  if (failed) return;
+  const bool joined = event == NodeEvent::joined;
+  const auto change = [&](const char* kind, const char* what) {
+    return protocol::NodeChange{kind, what, address_bytes(parsed), port};
+  };
+  const protocol::NodeChange topology = change("TOPOLOGY_CHANGE", joined ? "NEW_NODE" : "REMOVED_NODE");
+  const protocol::NodeChange status = change("STATUS_CHANGE", joined ? "UP" : "DOWN");
+  for (auto& reactor : impl_->shared.reactors) {
+    reactor->publish(joined ? topology : status);
+    reactor->publish(joined ? status : topology);
+  }
 }
 
 std::string Server::http_address() const {

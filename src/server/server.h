@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -31,6 +32,9 @@ struct Options {
   unsigned blocking_threads = 8;  // bounds how many requests may wait for the disk at once
   Limits limits;
   TlsOptions tls;
+  // True for the addresses of servers that relay connections of their clients to this one. Such a connection may say for whom
+  // it is (relay/relay_header.h). Called on any thread; empty: there are none.
+  std::function<bool(const std::string& address)> is_relay;
   // Requests that take longer than this are logged; 0: no requests are logged.
   std::chrono::milliseconds slow_query{500};
   // The HOST:PORT at which metrics are served over HTTP; empty: not served. If the server cannot listen
@@ -64,6 +68,11 @@ class Server {
   // Stops accepting and reading, and waits at most `timeout` for requests in flight to be answered. Then
   // closes all connections. Blocks until the engine has finished every request.
   void stop(std::chrono::milliseconds timeout);
+
+  // Sends an event about another server of the cluster to the clients that want it. Thread-safe. Must not be called after
+  // stop() has begun.
+  enum class NodeEvent : uint8_t { joined, left };
+  void notify_node(NodeEvent event, const std::string& address, uint16_t port);
 
   // Reloads the certificates, for new connections. On failure the previous ones stay in use. Thread-safe.
   base::Status reload_tls();

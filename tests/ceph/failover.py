@@ -197,6 +197,7 @@ def terminate(owner, standby):
     assert standby.is_ready.wait(30), standby.errors()
     took = time.monotonic() - began
     assert owner.process.wait(30) == 0, owner.errors()
+    assert time.monotonic() - began < 4, f"the process ended {time.monotonic() - began:.2f} s after SIGTERM"
     return took
 
 
@@ -266,6 +267,45 @@ def run_round(name, action, servers, most_seconds):
     owner.start()  # as the next standby
 
 
+def driver_round(servers):
+    """The Python driver with its default reconnection: it sees both servers, uses both, and goes on when one is killed."""
+    from cassandra.cluster import Cluster, NoHostAvailable
+    from cassandra import OperationTimedOut
+    owner = next(server for server in servers if server.is_ready.is_set())
+    standby = next(server for server in servers if server is not owner)
+    cluster = Cluster(["127.0.0.1"], port=standby.port)  # the standby introduces the other
+    session = cluster.connect()
+    wait_for("two hosts that are up", 10, lambda: sum(bool(host.is_up) for host in cluster.metadata.all_hosts()) == 2)
+    assert {host.endpoint.port for host in cluster.metadata.all_hosts()} == {owner.port, standby.port}
+    insert = session.prepare("INSERT INTO ks.rows (k, c, v) VALUES (-2, ?, ?)")
+    used, acknowledged = set(), []
+    for number in range(20):
+        result = session.execute_async(insert, (number, number))
+        result.result()
+        used.add(result.coordinator_host.endpoint.port)
+        acknowledged.append(number)
+    assert used == {owner.port, standby.port}, used
+    owner.signal(signal.SIGKILL)
+    owner.process.wait()
+    owner.is_ready.clear()
+    began, number = time.monotonic(), 20
+    while True:
+        try:
+            session.execute(insert, (number, number), timeout=1)
+            acknowledged.append(number)
+            break
+        except (NoHostAvailable, OperationTimedOut, OSError):
+            assert time.monotonic() - began < LEASE + 20, standby.errors()
+            number += 1
+            time.sleep(0.05)
+    took = time.monotonic() - began
+    found = {row.c for row in session.execute("SELECT c FROM ks.rows WHERE k = -2")}
+    assert set(acknowledged) <= found, set(acknowledged) - found
+    print(f"driver: both servers used, wrote again {took:.2f} s after kill -9", flush=True)
+    cluster.shutdown()
+    owner.start()
+
+
 def main():
     create = [SIBYL, "cluster", "create", "--ceph", CONF, "--pool", "sibyl", "--lease-ms", str(int(LEASE * 1000))]
     subprocess.run(create, check=True)
@@ -287,6 +327,7 @@ def main():
         run_round("kill -9", kill_nine, servers, LEASE + 5)
         run_round("SIGTERM", terminate, servers, 5)
         run_round("SIGSTOP", stop_and_resume, servers, LEASE + 5)
+        driver_round(servers)
     for server in servers:
         server.signal(signal.SIGTERM)
     for server in servers:

@@ -3,10 +3,14 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <optional>
 #include <random>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "cli/cluster/storage.h"
 #include "server/listen.h"
@@ -19,6 +23,7 @@ namespace asio = boost::asio;
 using storage::objects::ObjectStore;
 
 constexpr int max_failures = 3;
+constexpr int64_t join_pause_micros = 100'000;
 
 uint64_t random_incarnation() {
   std::random_device device;
@@ -60,6 +65,34 @@ base::Status check_cluster(ObjectStore& store, const std::string& storage) {
   return {};
 }
 
+std::optional<asio::ip::tcp::endpoint> endpoint_of(const std::string& address) {
+  server::Options parsed;
+  boost::system::error_code error;
+  if (!server::parse_listen_address(address, parsed)) return std::nullopt;
+  const asio::ip::address host = asio::ip::make_address(parsed.host, error);
+  if (error) return std::nullopt;
+  return asio::ip::tcp::endpoint(host, parsed.port);
+}
+
+// The owner has the token 0, and the others those after it: each owns the range that ends with its token, so the owner has
+// all but a few of 2^64.
+std::vector<engine::ClusterNode> nodes_of(const cluster::State& state) {
+  std::vector<engine::ClusterNode> nodes;
+  int64_t next_token = 1;
+  for (const auto& [name, member] : state.members) {
+    const auto endpoint = endpoint_of(member.address);
+    if (!endpoint) continue;
+    const bool is_owner = state.shards[0].owner == cluster::MemberId{name, member.incarnation};
+    nodes.push_back({.host_id = host_id_of(name),
+                     .data_center = member.data_center,
+                     .rack = member.rack,
+                     .address = endpoint->address().to_string(),
+                     .port = endpoint->port(),
+                     .token = std::to_string(is_owner ? 0 : next_token++)});
+  }
+  return nodes;
+}
+
 }  // namespace
 
 base::Result<std::unique_ptr<ClusterServer>> ClusterServer::prepare(Options options) {
@@ -72,8 +105,10 @@ base::Result<std::unique_ptr<ClusterServer>> ClusterServer::prepare(Options opti
                ServerName::take(storage, options.configuration.cluster.server_name, server.port));
   SIBYL_TRY(check_can_serve(server));
   SIBYL_ASSIGN(std::string address, address_for_clients(server));
-  return std::unique_ptr<ClusterServer>(
+  std::unique_ptr<ClusterServer> prepared(
       new ClusterServer(std::move(options), std::move(name), std::move(address), std::move(store)));
+  prepared->start_relay();
+  return prepared;
 }
 
 ClusterServer::ClusterServer(Options options, ServerName name, std::string address,
@@ -85,11 +120,17 @@ ClusterServer::ClusterServer(Options options, ServerName name, std::string addre
 
 ClusterServer::~ClusterServer() {
   jobs_.stop();  // they use the member
+  relay_.reset();
   member_.reset();
   running_.reset();
 }
 
 void ClusterServer::join() {
+  const base::MutexLock lock(mutex_);
+  start_member(std::move(store_));
+}
+
+void ClusterServer::start_member(std::unique_ptr<ObjectStore> store) {
   cluster::Membership::Options member;
   member.name = name_.unique();
   member.incarnation = random_incarnation();
@@ -98,14 +139,95 @@ void ClusterServer::join() {
   member.rack = options_.configuration.engine.rack;
   member.version = SIBYL_VERSION;
   cluster::ServerMember::Events events;
-  events.on_removed = [this] { lose("its lease has expired, so another server may have taken over"); };
+  events.on_state = [this](const cluster::State& state) { follow(state); };
+  events.on_removed = [this] { on_removed(); };
   events.on_left = [this] { options_.events.on_left(); };
   member_ =
-      std::make_unique<cluster::ServerMember>(std::move(store_), std::move(member), *this, std::move(events));
+      std::make_unique<cluster::ServerMember>(std::move(store), std::move(member), *this, std::move(events));
   member_->start();
 }
 
+// A member that tries to join while the cluster changes is refused, and may try again with another incarnation.
+void ClusterServer::on_removed() {
+  if (has_joined_) return lose("its lease has expired, so another server may have taken over");
+  jobs_.run_after(join_pause_micros, [this] { join_again(); });
+}
+
+void ClusterServer::join_again() {
+  {
+    const base::MutexLock lock(mutex_);
+    if (is_leaving_) return options_.events.on_left();
+  }
+  auto store = options_.connect();
+  if (!store) {
+    spdlog::warn("cannot join the cluster yet: {}", store.error().text());
+    jobs_.run_after(join_pause_micros, [this] { join_again(); });
+    return;
+  }
+  const base::MutexLock lock(mutex_);
+  start_member(std::move(*store));
+  if (is_leaving_) member_->leave();
+}
+
+// --- The other servers
+
+void ClusterServer::follow(const cluster::State& state) {
+  has_joined_ = true;
+  std::vector<engine::ClusterNode> nodes = nodes_of(state);
+  std::optional<asio::ip::tcp::endpoint> owner;
+  const cluster::MemberId& id = state.shards[0].owner;
+  if (id.name != name_.unique() && state.is_member(id))
+    owner = endpoint_of(state.members.at(id.name).address);
+  const base::MutexLock lock(mutex_);
+  owner_ = owner;
+  if (nodes == nodes_) return;
+  nodes_ = std::move(nodes);
+  jobs_.run_after(0, [this] { show_nodes(); });
+}
+
+bool ClusterServer::is_server(const std::string& address) {
+  const base::MutexLock lock(mutex_);
+  return std::ranges::any_of(nodes_, [&](const auto& node) { return node.address == address; });
+}
+
+void ClusterServer::start_relay() {
+  const server::Options& listen = options_.configuration.server;
+  auto relay = server::Relay::start({.host = listen.host,
+                                     .port = listen.port,
+                                     .connections = listen.limits.connections,
+                                     .host_id = host_id_of(name_.unique()),
+                                     .target = [this] {
+                                       const base::MutexLock lock(mutex_);
+                                       return owner_;
+                                     }});
+  if (!relay) return spdlog::error("clients cannot connect to this standby: {}", relay.error().text());
+  relay_ = std::move(*relay);
+}
+
+// Clients that have registered for events learn of servers that have joined or left.
+void ClusterServer::show_nodes() {
+  if (!running_) return;
+  std::vector<engine::ClusterNode> nodes;
+  {
+    const base::MutexLock lock(mutex_);
+    nodes = nodes_;
+  }
+  if (const auto shown = running_->engine().show_cluster(nodes); !shown)
+    spdlog::error("the servers of the cluster cannot be shown: {}", shown.error().text());
+  const auto knows = [](const std::vector<engine::ClusterNode>& list, const engine::ClusterNode& node) {
+    return std::ranges::any_of(list, [&](const auto& one) { return one.host_id == node.host_id; });
+  };
+  using Event = server::Server::NodeEvent;
+  for (const engine::ClusterNode& node : nodes)
+    if (!knows(shown_, node)) running_->server().notify_node(Event::joined, node.address, node.port);
+  for (const engine::ClusterNode& node : shown_)
+    if (!knows(nodes, node)) running_->server().notify_node(Event::left, node.address, node.port);
+  shown_ = std::move(nodes);
+}
+
 void ClusterServer::leave() {
+  const base::MutexLock lock(mutex_);
+  is_leaving_ = true;
   member_->leave();
 }
 
@@ -141,12 +263,20 @@ Configuration ClusterServer::configuration_for(uint32_t shard) {
   };
   shared.may_answer = [this] { return member_->holds_lease(); };
   shared.host_id = host_id_of(name_.unique());
+  configuration.server.is_relay = [this](const std::string& address) { return is_server(address); };
   return configuration;
 }
 
 base::Status ClusterServer::open_now(uint32_t shard) {
-  auto started = RunningServer::start(configuration_for(shard), options_.settings);
+  relay_.reset();  // the server listens there now
+  const auto show = [this](engine::Engine& engine) {
+    const base::MutexLock lock(mutex_);
+    shown_ = nodes_;
+    return engine.show_cluster(nodes_);
+  };
+  auto started = RunningServer::start(configuration_for(shard), options_.settings, show);
   if (!started) {
+    start_relay();
     base::Error& error = started.error().error;
     spdlog::error("the database cannot be served here: {}", error.text());
     // Another server may do better.
@@ -170,6 +300,7 @@ void ClusterServer::close(uint32_t, Done done) {
   jobs_.run_after(0, [this, done = std::move(done)]() mutable {
     is_serving_ = false;
     running_.reset();
+    start_relay();
     done({});
   });
 }

@@ -1,21 +1,27 @@
 // A server of a cluster: a standby until the cluster makes it the owner of the database, and then its server.
 //
-// The database has one shard, so one server at a time has it open. The others wait. One of them takes it over when the
-// owner's lease has expired, or at once when the owner leaves.
+// The database has one shard, so one server at a time has it open. The others relay their clients' connections to it. One of
+// them takes the database over when the owner's lease has expired, or at once when the owner leaves.
 #pragma once
 
 #include <atomic>
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/json/array.hpp>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
+#include "base/mutex.h"
 #include "base/result.h"
 #include "cli/configuration/configuration.h"
 #include "cli/serve/cluster_name.h"
 #include "cli/serve/running_server.h"
 #include "cluster/runtime/server_member.h"
 #include "cluster/runtime/thread_executor.h"
+#include "engine/system_tables/system_tables.h"
+#include "server/relay/relay.h"
 #include "storage/objects/object_store.h"
 
 namespace sibyl::cli {
@@ -39,7 +45,7 @@ class ClusterServer final : public cluster::ShardHost {
     Events events;
   };
 
-  // Prepares to join the cluster. Fails with ErrorCode::config if the configuration does not allow that, and otherwise if the storage
+  // Prepares to join the cluster, and listens: clients that connect wait until the owner is known. Fails with ErrorCode::config if the configuration does not allow that, and otherwise if the storage
   // does not answer, there is no cluster, or this server could not listen or load its certificates as the owner. Blocks.
   static base::Result<std::unique_ptr<ClusterServer>> prepare(Options options);
   // Joins. REQUIRES: called once, and before leave().
@@ -71,17 +77,33 @@ class ClusterServer final : public cluster::ShardHost {
                 std::unique_ptr<storage::objects::ObjectStore> store);
   base::Status open_now(uint32_t shard);
   Configuration configuration_for(uint32_t shard);
+  void start_member(std::unique_ptr<storage::objects::ObjectStore> store);
+  void on_removed();
+  void join_again();
   void lose(const std::string& why);
+  void start_relay();
+  void follow(const cluster::State& state);
+  void show_nodes();
+  bool is_server(const std::string& address);
 
   const Options options_;
   const ServerName name_;
   const std::string address_;
   std::unique_ptr<storage::objects::ObjectStore> store_;  // until join()
-  std::atomic<bool> is_serving_ = false;
-  int failures_ = 0;  // to open the database, in a row
-  std::unique_ptr<RunningServer> running_;
-  // Opens, flushes and closes the database, which may take long. The only user of the two above.
+  std::atomic<bool> has_joined_ = false, is_serving_ = false;
+  // What this server knows of the others. Guarded by mutex_.
+  base::Mutex mutex_;
+  std::vector<engine::ClusterNode> nodes_ SIBYL_GUARDED_BY(mutex_);  // with this one
+  std::optional<boost::asio::ip::tcp::endpoint> owner_ SIBYL_GUARDED_BY(mutex_);
+  bool is_leaving_ SIBYL_GUARDED_BY(mutex_) = false;
+
+  int failures_ = 0;                        // to open the database, in a row
+  std::unique_ptr<server::Relay> relay_;    // while this server stands by
+  std::unique_ptr<RunningServer> running_;  // while it serves
+  std::vector<engine::ClusterNode> shown_;  // those that clients know
+  // Opens, flushes and closes the database, which may take long. The only user of the four above.
   cluster::ThreadExecutor jobs_;
+  // Replaced by a job, with mutex_, and only before it has joined.
   std::unique_ptr<cluster::ServerMember> member_;
 };
 

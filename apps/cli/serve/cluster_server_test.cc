@@ -2,12 +2,14 @@
 #include "cli/serve/cluster_server.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -20,7 +22,9 @@
 #include "cli/cluster/storage.h"
 #include "client/connection.h"
 #include "cluster/state.h"
+#include "protocol/response.h"
 #include "storage/objects/memory/memory_objects.h"
+#include "types/value.h"
 
 namespace sibyl::cli {
 namespace {
@@ -188,6 +192,56 @@ TEST_F(ClusterServerTest, AServerThatIsCutOffAnswersNoReadsOnceItsLeaseHasExpire
   EXPECT_TRUE(wait_for([&] { return first->is_lost(); }));
 }
 
+// What a server shows of itself and of the others: "own port, ports of the peers".
+std::string shown(client::Connection& connection) {
+  std::vector<std::string> ports;
+  for (const char* text : {"SELECT rpc_port FROM system.local", "SELECT native_port FROM system.peers_v2"}) {
+    auto result = connection.query(text);
+    if (!result) return result.error().text();
+    for (client::Row row; result->next(row);)
+      ports.push_back(std::to_string(types::decode_integer(types::Kind::int_, *row[0])));
+  }
+  return fmt::format("{}", fmt::join(ports, ", "));
+}
+
+// Drivers see two servers, are told when one joins, and may use either.
+TEST_F(ClusterServerTest, AStandbyRelaysItsClientsAndShowsItself) {
+  create();
+  const auto first = start();
+  ASSERT_TRUE(wait_for([&] { return first->serves.load(); }));
+  const auto direct = connect(*first);
+  make_table(*direct);
+  ASSERT_TRUE(direct->register_events({"TOPOLOGY_CHANGE", "STATUS_CHANGE"}));
+  EXPECT_EQ(shown(*direct), std::to_string(first->port));
+  const auto second = start();
+  const auto joined = direct->next_event(std::chrono::seconds(30));
+  ASSERT_TRUE(joined && *joined);
+  const auto& change = std::get<protocol::NodeChange>(**joined);
+  EXPECT_EQ(change.change, "NEW_NODE");
+  EXPECT_EQ(change.port, second->port);
+  EXPECT_EQ(shown(*direct), fmt::format("{}, {}", first->port, second->port));
+
+  const auto relayed = connect(*second);
+  ASSERT_NE(relayed, nullptr);
+  EXPECT_EQ(shown(*relayed), fmt::format("{}, {}", second->port, first->port));
+  EXPECT_EQ(value(*relayed, "SELECT host_id FROM system.local"), host_id_of(second->server->name()));
+  EXPECT_EQ(value(*relayed, "SELECT tokens FROM system.local WHERE key = 'local'"),
+            value(*direct, "SELECT tokens FROM system.peers_v2"));
+  run(*relayed, "INSERT INTO ks.t (k, v) VALUES (1, 'one')");
+  EXPECT_EQ(value(*direct, "SELECT v FROM ks.t WHERE k = 1"), "one");
+  run(*direct, "CREATE TABLE ks.u (k int PRIMARY KEY)");
+  EXPECT_EQ(value(*relayed, "SELECT schema_version FROM system.local"),
+            value(*direct, "SELECT schema_version FROM system.local"));
+
+  second->server->leave();
+  for (const char* expected : {"UP", "DOWN", "REMOVED_NODE"}) {
+    const auto event = direct->next_event(std::chrono::seconds(30));
+    ASSERT_TRUE(event && *event) << expected;
+    EXPECT_EQ(std::get<protocol::NodeChange>(**event).change, expected);
+  }
+  EXPECT_EQ(shown(*direct), std::to_string(first->port));
+}
+
 // The second server's clock is a minute behind. What it acknowledges must win nevertheless.
 TEST_F(ClusterServerTest, ClocksThatDifferDoNotHideLaterWrites) {
   create();
@@ -217,6 +271,35 @@ TEST_F(ClusterServerTest, ClocksThatDifferDoNotHideLaterWrites) {
   const auto connection = connect(*second);
   run(*connection, "INSERT INTO ks.t (k, v) VALUES (1, 'two')");
   EXPECT_EQ(value(*connection, "SELECT v FROM ks.t WHERE k = 1"), "two");
+}
+
+// Each changes the state of the cluster while the others try to join.
+TEST_F(ClusterServerTest, ServersThatStartTogetherAllJoin) {
+  create();
+  std::vector<std::unique_ptr<Started>> servers;
+  for (int i = 0; i < 6; ++i) {
+    servers.push_back(std::make_unique<Started>());
+    servers.back()->port = free_port();
+    auto server = ClusterServer::prepare(options(*servers.back()));
+    ASSERT_TRUE(server) << server.error().text();
+    servers.back()->server = std::move(*server);
+  }
+  for (const auto& started : servers) started->server->join();
+  const auto store = objects_.connect();
+  EXPECT_TRUE(wait_for([&] { return read_cluster_state(*store)->members.size() == servers.size(); }));
+  for (const auto& started : servers) started->server->leave();
+  EXPECT_TRUE(wait_for([&] {
+    return std::ranges::all_of(servers, [](auto& s) { return s->has_left.load(); });
+  })) << cluster_status_text(*cluster_status(*store, "rados:test"));
+  for (const auto& started : servers) EXPECT_EQ(started->lost, "");
+}
+
+TEST_F(ClusterServerTest, AServerMayLeaveBeforeItHasJoined) {
+  create();
+  const auto first = start();
+  first->server->leave();
+  EXPECT_TRUE(wait_for([&] { return first->has_left.load(); }));
+  EXPECT_FALSE(first->is_lost());
 }
 
 TEST_F(ClusterServerTest, StatusShowsServersAndShards) {

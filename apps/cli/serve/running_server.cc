@@ -42,11 +42,14 @@ void begin_console(console::Console* console, server::Server& server, const Conf
 }  // namespace
 
 std::expected<std::unique_ptr<RunningServer>, RunningServer::Failure> RunningServer::start(
-    Configuration configuration, boost::json::array settings) {
+    Configuration configuration, boost::json::array settings, const Prepare& prepare) {
   std::unique_ptr<RunningServer> running(new RunningServer(std::move(configuration)));
   auto engine = engine::Engine::open(running->configuration_.engine);
   if (!engine) return std::unexpected(Failure{Stage::database, std::move(engine.error())});
   running->engine_ = std::move(*engine);
+  if (prepare)
+    if (auto prepared = prepare(*running->engine_); !prepared)
+      return std::unexpected(Failure{Stage::database, std::move(prepared.error())});
   running->make_console(std::move(settings));
   running->configuration_.server.http_handler = running->console_.get();
   auto server = server::Server::start(running->engine_->services(), running->configuration_.server);

@@ -3,6 +3,7 @@
 
 #include <boost/json/array.hpp>
 #include <expected>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -23,9 +24,13 @@ class RunningServer {
     base::Error error;
   };
 
+  // Called when the database is open, before clients are served.
+  using Prepare = std::function<base::Status(engine::Engine&)>;
+
   // Blocks until the server answers. `settings` are those that the console shows.
   static std::expected<std::unique_ptr<RunningServer>, Failure> start(Configuration configuration,
-                                                                      boost::json::array settings);
+                                                                      boost::json::array settings,
+                                                                      const Prepare& prepare = {});
   // Calls stop().
   ~RunningServer();
   RunningServer(const RunningServer&) = delete;

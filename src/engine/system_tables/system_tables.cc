@@ -104,6 +104,56 @@ std::vector<schema::KeyspacePtr> build_keyspaces() {
   return keyspaces;
 }
 
+SystemRow local_row(const Node& node, const Bytes& schema_version) {
+  const Bytes address = inet(node.address);
+  return {{"key", "local"},
+          {"bootstrapped", "COMPLETED"},
+          {"broadcast_address", address},
+          {"broadcast_port", types::encode_int32(storage_port)},
+          {"cluster_name", node.cluster_name},
+          {"cql_version", cql_version},
+          {"data_center", node.data_center},
+          {"gossip_generation", types::encode_int32(static_cast<int32_t>(node.started_seconds))},
+          {"host_id", node.host_id},
+          {"listen_address", address},
+          {"listen_port", types::encode_int32(storage_port)},
+          {"native_protocol_version", "5"},
+          {"partitioner", partitioner_class},
+          {"rack", node.rack},
+          {"release_version", release_version},
+          {"rpc_address", address},
+          {"rpc_port", types::encode_int32(node.port)},
+          {"schema_version", schema_version},
+          {"tokens", text_set({node.token})}};
+}
+
+SystemRow peer_row(const ClusterNode& peer, const Bytes& schema_version) {
+  const Bytes address = inet(peer.address);
+  return {{"peer", address},
+          {"data_center", peer.data_center},
+          {"host_id", peer.host_id},
+          {"rack", peer.rack},
+          {"release_version", release_version},
+          {"rpc_address", address},
+          {"schema_version", schema_version},
+          {"tokens", text_set({peer.token})}};
+}
+
+// Several servers may have one address, so the port for clients also distinguishes them as peers.
+SystemRow peer_v2_row(const ClusterNode& peer, const Bytes& schema_version) {
+  const Bytes address = inet(peer.address), port = types::encode_int32(peer.port);
+  return {{"peer", address},
+          {"peer_port", port},
+          {"data_center", peer.data_center},
+          {"host_id", peer.host_id},
+          {"native_address", address},
+          {"native_port", port},
+          {"rack", peer.rack},
+          {"release_version", release_version},
+          {"schema_version", schema_version},
+          {"tokens", text_set({peer.token})}};
+}
+
 }  // namespace
 
 const Table& system_table(std::string_view keyspace, std::string_view name) {
@@ -140,7 +190,8 @@ base::Status SystemTables::show_schema(const schema::Snapshot* before, const sch
   }
   schema_version_ = after.version;
   put_local(writes);
-  return store_.commit(std::move(writes));
+  SIBYL_TRY(store_.commit(std::move(writes)));
+  return update_views();
 }
 
 base::Status SystemTables::show_node(Node node) {
@@ -148,7 +199,8 @@ base::Status SystemTables::show_node(Node node) {
   node_ = std::move(node);
   storage::WriteSet writes;
   put_local(writes);
-  return store_.commit(std::move(writes));
+  SIBYL_TRY(store_.commit(std::move(writes)));
+  return update_views();
 }
 
 base::Status SystemTables::show_settings(const std::map<std::string, std::string>& settings) {
@@ -166,28 +218,71 @@ Node SystemTables::node() const {
   return node_;
 }
 
-void SystemTables::put_local(storage::WriteSet& writes) {
-  Bytes address = inet(node_.address);
-  SystemRow row = {{"key", "local"},
-                   {"bootstrapped", "COMPLETED"},
-                   {"broadcast_address", address},
-                   {"broadcast_port", types::encode_int32(storage_port)},
-                   {"cluster_name", node_.cluster_name},
-                   {"cql_version", cql_version},
-                   {"data_center", node_.data_center},
-                   {"gossip_generation", types::encode_int32(static_cast<int32_t>(node_.started_seconds))},
-                   {"host_id", node_.host_id},
-                   {"listen_address", address},
-                   {"listen_port", types::encode_int32(storage_port)},
-                   {"native_protocol_version", "5"},
-                   {"partitioner", partitioner_class},
-                   {"rack", node_.rack},
-                   {"release_version", release_version},
-                   {"rpc_address", address},
-                   {"rpc_port", types::encode_int32(node_.port)},
-                   {"schema_version", schema_version_},
-                   {"tokens", text_set({node_token})}};
-  put_row(system_table("system", "local"), row, clock_.now_micros(), writes);
+base::Status SystemTables::show_cluster(const std::vector<ClusterNode>& nodes,
+                                        const StoreFactory& make_store) {
+  std::lock_guard lock(mutex_);
+  cluster_ = nodes;
+  std::map<Bytes, std::shared_ptr<storage::Store>> views;
+  for (const ClusterNode& node : nodes) {
+    if (node.host_id == node_.host_id) {
+      node_.token = node.token;
+      continue;
+    }
+    const auto known = views_.find(node.host_id);
+    views[node.host_id] = known != views_.end() ? known->second : std::shared_ptr(make_store());
+  }
+  views_ = std::move(views);
+  storage::WriteSet writes;
+  put_local(writes);
+  SIBYL_TRY(store_.commit(std::move(writes)));
+  return update_views();
+}
+
+std::shared_ptr<storage::Store> SystemTables::view_of(const Bytes& host_id, const Table& table) const {
+  static const Table *local = &system_table("system", "local"), *peers = &system_table("system", "peers"),
+                     *peers_v2 = &system_table("system", "peers_v2");
+  if (table.storage_id != local->storage_id && table.storage_id != peers->storage_id &&
+      table.storage_id != peers_v2->storage_id)
+    return nullptr;
+  std::lock_guard lock(mutex_);
+  const auto found = views_.find(host_id);
+  return found == views_.end() ? nullptr : found->second;
+}
+
+void SystemTables::put_local(storage::WriteSet& writes) const {
+  put_node(node_, writes);
+}
+
+base::Status SystemTables::update_views() const {
+  for (const ClusterNode& other : cluster_) {
+    const auto view = views_.find(other.host_id);
+    if (view == views_.end()) continue;
+    Node node = node_;
+    node.host_id = other.host_id;
+    node.data_center = other.data_center;
+    node.rack = other.rack;
+    node.address = other.address;
+    node.port = other.port;
+    node.token = other.token;
+    storage::WriteSet writes;
+    put_node(node, writes);
+    SIBYL_TRY(view->second->commit(std::move(writes)));
+  }
+  return {};
+}
+
+// The rows of local, and those of all others as its peers.
+void SystemTables::put_node(const Node& node, storage::WriteSet& writes) const {
+  static const Table &peers = system_table("system", "peers"), &peers_v2 = system_table("system", "peers_v2");
+  const int64_t now = clock_.now_micros();
+  put_row(system_table("system", "local"), local_row(node, schema_version_), now, writes);
+  erase_table(peers, writes);
+  erase_table(peers_v2, writes);
+  for (const ClusterNode& peer : cluster_) {
+    if (peer.host_id == node.host_id) continue;
+    put_row(peers, peer_row(peer, schema_version_), now, writes);
+    put_row(peers_v2, peer_v2_row(peer, schema_version_), now, writes);
+  }
 }
 
 void SystemTables::publish_trace(const SystemRow& session, const std::vector<SystemRow>& events,

@@ -35,6 +35,17 @@ struct Node {
   std::string address = "127.0.0.1";  // numeric
   uint16_t port = 9042;
   int64_t started_seconds = 0;
+  std::string token = node_token;
+};
+
+// A server of a cluster, as drivers see it.
+struct ClusterNode {
+  Bytes host_id;
+  std::string data_center, rack;
+  std::string address;  // numeric
+  uint16_t port = 0;
+  std::string token;
+  bool operator==(const ClusterNode&) const = default;
 };
 
 // Created once. Their storage ids are below those of users' tables.
@@ -54,6 +65,14 @@ class SystemTables {
   base::Status show_settings(const std::map<std::string, std::string>& settings);
   Node node() const;
 
+  // Shows the servers of a cluster, of which this is one, in local, peers and peers_v2. The others relay connections to this
+  // server: for each there are rows as it would show them itself, in a store that `make_store` makes.
+  using StoreFactory = std::function<std::unique_ptr<storage::Store>()>;
+  base::Status show_cluster(const std::vector<ClusterNode>& nodes, const StoreFactory& make_store);
+  // The rows of local, peers and peers_v2 as the server `host_id` shows them; nullptr for other tables, and for this server
+  // and unknown ones, which see the rows of the store.
+  std::shared_ptr<storage::Store> view_of(const Bytes& host_id, const schema::Table& table) const;
+
   // Adds rows of system_traces, and deletes the sessions in `evicted`.
   void publish_trace(const SystemRow& session, const std::vector<SystemRow>& events,
                      const std::vector<Bytes>& evicted);
@@ -66,13 +85,18 @@ class SystemTables {
   base::Status refresh(const schema::Table& table);
 
  private:
-  void put_local(storage::WriteSet& writes);
+  // Appear in the same commit as the change that made them necessary, but for those of the other servers' views.
+  void put_local(storage::WriteSet& writes) const;
+  void put_node(const Node& node, storage::WriteSet& writes) const;
+  base::Status update_views() const;
 
   storage::Store& store_;
   base::Clock& clock_;
   mutable std::mutex mutex_;  // guards the members below, and serialises rewrites of a table
   Node node_;
   Bytes schema_version_;
+  std::vector<ClusterNode> cluster_;                        // empty: there is no other server
+  std::map<Bytes, std::shared_ptr<storage::Store>> views_;  // by host_id
   std::map<uint32_t, Source> sources_;
 };
 

@@ -35,6 +35,7 @@ void enable_keepalive(asio::ip::tcp::socket& socket, std::chrono::milliseconds g
 Connection::Connection(Reactor& reactor, asio::ip::tcp::socket socket, std::string address)
     : reactor_(reactor),
       socket_(std::move(socket)),
+      peer_address_(address),
       reservation_(reactor.shared().limits, reactor.shared().load, reactor.load()),
       writer_(reactor.buffers()),
       backlog_(reactor.shared().limits, reactor.shared().load, reactor.load(), *reactor.shared().pool),
@@ -55,6 +56,11 @@ void Connection::start() {
   if (disconnected) return close();
   handler_.show_connected(peer.port());
   reactor_.arm_timer(deadline_);
+  if (reactor_.shared().is_relay && reactor_.shared().is_relay(peer_address_)) return detect_relay();
+  begin();
+}
+
+void Connection::begin() {
   if (reactor_.shared().tls) return detect_tls();
   read();
 }
@@ -316,8 +322,8 @@ void Connection::close_after(const base::Error& thrown) {
   close();
 }
 
-void Connection::publish(const protocol::SchemaChange& change) {
-  if (state_ == State::open) handler_.publish(change);
+void Connection::publish(const protocol::Event& event) {
+  if (state_ == State::open) handler_.publish(event);
 }
 
 void Connection::refuse_held() {

@@ -43,7 +43,7 @@ class Connection {
   // Called periodically by the reactor. Closes the connection if a handshake, unsent-data or idle timeout has
   // expired, and releases the receive memory of an idle connection.
   void check_deadline(std::chrono::steady_clock::time_point now);
-  void publish(const protocol::SchemaChange& change);
+  void publish(const protocol::Event& event);
   void begin_drain();
   void close();
   // Resumes parsing and reading after a limit has stopped it.
@@ -64,8 +64,10 @@ class Connection {
   MessageHandler& handler() { return handler_; }
   // True once the client has disconnected. Thread-safe.
   bool is_closed() const { return backlog_.is_closed(); }
-  // Numeric, without the port.
+  // The client's, numeric, without the port.
   const std::string& address() const { return handler_.address(); }
+  // That of the other end of the socket: the client's or its relay's.
+  const std::string& peer_address() const { return peer_address_; }
 
   // Runs work that belongs to no single request. If it throws, closes the connection.
   template <typename Work>
@@ -110,8 +112,11 @@ class Connection {
   void linger();
   void close_after(const base::Error& thrown);
 
-  // --- connection_tls.cc: encrypted reads.
+  // --- connection_tls.cc: the first bytes, and encrypted reads.
 
+  void detect_relay();
+  void choose_relay();
+  void begin();
   void detect_tls();
   void choose_tls();
   void refuse_plain(std::string_view start);
@@ -136,6 +141,8 @@ class Connection {
 
   Reactor& reactor_;
   boost::asio::ip::tcp::socket socket_;
+  const std::string peer_address_;
+  base::Bytes relay_header_;        // what has been received of it
   std::unique_ptr<TlsStream> tls_;  // nullptr: not encrypted
   uint32_t references_ = 0;
 

@@ -1,15 +1,39 @@
-// Encrypted connections: detection of TLS, handshake, reading.
+// The beginning of connections: headers of relays, detection of TLS, handshake; and encrypted reading.
 #include <spdlog/spdlog.h>
 
 #include <boost/asio/post.hpp>
 
 #include "server/connection/connection.h"
+#include "server/relay/relay_header.h"
 
 namespace sibyl::server {
 
 namespace asio = boost::asio;
 using boost::system::error_code;
 using Outcome = TlsStream::Outcome;
+
+// The first byte decides: no frame and no ClientHello begins like the header of a relay.
+void Connection::detect_relay() {
+  when_readable(&Connection::choose_relay);
+}
+
+void Connection::choose_relay() {
+  char start[relay_header_size];
+  const size_t missing = relay_header_size - relay_header_.size();
+  error_code error;
+  size_t size = socket_.receive(asio::buffer(start, 1), asio::socket_base::message_peek, error);
+  if (error == asio::error::would_block) return detect_relay();
+  if (error || size == 0 || state_ == State::closed) return close();
+  if (relay_header_.empty() && !may_begin_relay_header(start[0])) return begin();
+  size = socket_.receive(asio::buffer(start, missing), 0, error);
+  if (error || size == 0) return close();
+  relay_header_.append(start, size);
+  if (relay_header_.size() < relay_header_size) return detect_relay();
+  const auto header = parse_relay_header(relay_header_);
+  if (!header) return close();
+  handler_.show_relayed(header->client.address().to_string(), header->client.port(), header->host_id);
+  begin();
+}
 
 // The first byte decides: the first byte of a ClientHello is not a version of the native protocol.
 void Connection::detect_tls() {

@@ -101,9 +101,9 @@ void append_supported(base::Bytes& out, const ResponseFormat& format, int16_t st
   frame.finish(format.compression);
 }
 
-void append_event(base::Bytes& out, const ResponseFormat& format, const protocol::SchemaChange& change) {
+void append_event(base::Bytes& out, const ResponseFormat& format, const protocol::Event& event) {
   FrameWriter frame(out, Direction::response, {format.version, 0, -1, Opcode::event});
-  protocol::append_event(out, format.version, change);
+  protocol::append_event(out, format.version, event);
   frame.finish(format.compression);
 }
 

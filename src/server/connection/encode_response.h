@@ -31,7 +31,7 @@ void append_authenticate(base::Bytes& out, const ResponseFormat& format, int16_t
                          std::string_view authenticator);
 void append_auth_success(base::Bytes& out, const ResponseFormat& format, int16_t stream);
 void append_supported(base::Bytes& out, const ResponseFormat& format, int16_t stream);
-void append_event(base::Bytes& out, const ResponseFormat& format, const protocol::SchemaChange& change);
+void append_event(base::Bytes& out, const ResponseFormat& format, const protocol::Event& event);
 
 // Returns an error if the rows do not fit in one message, or have more than `limit` bytes.
 base::Status check_result_size(const execute::ResultSet& result, size_t limit);

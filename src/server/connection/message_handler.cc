@@ -107,9 +107,9 @@ void MessageHandler::handle_register(const Header& header, BytesView body) {
   append_ready(writer_.buffer(), format(), header.stream);
 }
 
-void MessageHandler::publish(const protocol::SchemaChange& change) {
-  if (!session_.wants_schema_events() || !session_.is_ready()) return;
-  append_event(writer_.buffer(), format(), change);
+void MessageHandler::publish(const protocol::Event& event) {
+  if (!session_.wants(event) || !session_.is_ready()) return;
+  append_event(writer_.buffer(), format(), event);
   reactor_.mark_unsent(connection_);
 }
 
@@ -126,6 +126,14 @@ void MessageHandler::show_connected(uint16_t port) {
   client_.description.port = port;
   client_.description.stage = "established";
   reactor_.shared().clients.add(client_);
+}
+
+void MessageHandler::show_relayed(const std::string& address, uint16_t port, base::Bytes host_id) {
+  relay_ = std::move(host_id);
+  reactor_.shared().clients.update(client_, [&](engine::Client& client) {
+    client.address = address;
+    client.port = port;
+  });
 }
 
 void MessageHandler::show_encrypted(const TlsStream& tls) {

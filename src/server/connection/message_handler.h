@@ -45,7 +45,7 @@ class MessageHandler {
   // Called when a request has its result, or was refused. The request may be reused afterwards.
   void finish(InFlightRequest* request);
   // Sends the event, if the client wants it.
-  void publish(const protocol::SchemaChange& change);
+  void publish(const protocol::Event& event);
   // Answers `requests`, which are linked by InFlightRequest::next, with OVERLOADED.
   void refuse(InFlightRequest* requests);
   void answer_error(int16_t stream, const base::Error& error) {
@@ -67,6 +67,10 @@ class MessageHandler {
   // Numeric, without the port.
   const std::string& address() const { return client_.description.address; }
   void show_connected(uint16_t port);
+  // The connection comes from a relay: its client has that address and believes to be connected to the server `host_id`.
+  void show_relayed(const std::string& address, uint16_t port, base::Bytes host_id);
+  // The host_id of the relay; nullptr: the client is connected to this server.
+  const base::Bytes* relay() const { return relay_.empty() ? nullptr : &relay_; }
   void show_encrypted(const TlsStream& tls);
   void hide();
 
@@ -107,6 +111,7 @@ class MessageHandler {
   FlowControl& flow_;
   ResultBacklog& backlog_;
   Session session_;
+  base::Bytes relay_;
   Authentication authentication_;
   RedefinedStatements redefined_statements_;
   ClientList::Entry client_;

@@ -66,6 +66,9 @@ void give_to_engine(InFlightRequest& request) {
   const engine::Services& engine = request.reactor->shared().engine;
   RequestCompletion done(request);
   if (request.plan) {
+    if (const base::Bytes* relay = request.connection->handler().relay())
+      return engine.executor.execute_relayed(*relay, request.user, request.plan, request.engine_request,
+                                             std::move(done));
     engine.executor.execute_as(request.user, request.plan, request.engine_request, std::move(done));
   } else {
     static constexpr std::array kinds = {cql::Batch::Kind::logged, cql::Batch::Kind::unlogged,

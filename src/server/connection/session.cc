@@ -96,18 +96,20 @@ base::Status Session::start_up(BytesView body, bool must_log_in, protocol::Start
 
 base::Status Session::register_events(BytesView body) {
   SIBYL_ASSIGN(const std::vector<std::string> names, protocol::decode_register(body));
-  bool wants_schema_events = wants_schema_events_;
+  std::set<std::string> wanted = wanted_events_;
   for (std::string name : names) {
     name = base::ascii_upper(name);
-    if (name == "SCHEMA_CHANGE") {
-      wants_schema_events = true;
-    } else if (name != "TOPOLOGY_CHANGE" && name != "STATUS_CHANGE") {
+    if (name != "SCHEMA_CHANGE" && name != "TOPOLOGY_CHANGE" && name != "STATUS_CHANGE")
       return base::fail(protocol_error(fmt::format("Invalid value '{}' for Type", name)));
-    }
+    wanted.insert(std::move(name));
   }
-  // With a single node there are no topology or status events. Only schema changes are sent.
-  wants_schema_events_ = wants_schema_events;
+  wanted_events_ = std::move(wanted);
   return {};
+}
+
+bool Session::wants(const protocol::Event& event) const {
+  const auto* node = std::get_if<protocol::NodeChange>(&event);
+  return wanted_events_.contains(node != nullptr ? node->event : "SCHEMA_CHANGE");
 }
 
 void Session::log_in(const auth::Login* login) {

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
 
 #include "auth/login.h"
@@ -14,6 +15,7 @@
 #include "protocol/compression.h"
 #include "protocol/frame.h"
 #include "protocol/request.h"
+#include "protocol/response.h"
 #include "protocol/version.h"
 
 namespace sibyl::server {
@@ -45,7 +47,8 @@ class Session {
   protocol::Version version() const { return version_; }
   protocol::Compression compression() const { return compression_; }                  // of bodies
   protocol::Compression segment_compression() const { return segment_compression_; }  // of segments
-  bool wants_schema_events() const { return wants_schema_events_; }
+  // True if the client has registered for events of this kind.
+  bool wants(const protocol::Event& event) const;
   // The texts of errors should end with positions in the statement. Only `sibyl shell` asks for that.
   bool wants_error_positions() const { return wants_error_positions_; }
   // nullptr before the login, and on servers without logins.
@@ -55,7 +58,7 @@ class Session {
 
  private:
   Stage stage_ = Stage::expecting_startup;
-  bool wants_schema_events_ = false;
+  std::set<std::string> wanted_events_;  // SCHEMA_CHANGE, TOPOLOGY_CHANGE, STATUS_CHANGE
   bool wants_error_positions_ = false;
   protocol::Version version_ = protocol::newest_version;
   protocol::Compression compression_ = protocol::Compression::none;

@@ -158,13 +158,15 @@ TEST(Session, EventsAreRegistered) {
   };
   Session session = at(Session::Stage::ready);
   EXPECT_TRUE(register_names(session, {"STATUS_CHANGE", "topology_change"}));
-  EXPECT_FALSE(session.wants_schema_events());
+  EXPECT_FALSE(session.wants(protocol::SchemaChange()));
   const base::Status status = register_names(session, {"SCHEMA_CHANGE", "other"});
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().message(), "Invalid value 'OTHER' for Type");
-  EXPECT_FALSE(session.wants_schema_events());
+  EXPECT_FALSE(session.wants(protocol::SchemaChange()));
   EXPECT_TRUE(register_names(session, {"schema_change"}));
-  EXPECT_TRUE(session.wants_schema_events());
+  EXPECT_TRUE(session.wants(protocol::SchemaChange()));
+  EXPECT_TRUE(session.wants(protocol::NodeChange{"TOPOLOGY_CHANGE", "NEW_NODE", "", 0}));
+  EXPECT_FALSE(session.wants(protocol::NodeChange{"OTHER", "", "", 0}));
 }
 
 }  // namespace

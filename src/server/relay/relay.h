@@ -1,0 +1,49 @@
+// Relays clients' connections from a standby to the server that has the database.
+//
+//   client ──▶ Relay ── RelayHeader, then the client's bytes ──▶ Server
+//
+// So every server of a cluster accepts clients, and drivers see all of them as up. A connection that arrives while nobody serves
+// waits for a moment. When the server it was relayed to closes it or cannot be reached any more, the client's is closed as well.
+#pragma once
+
+#include <boost/asio/ip/tcp.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/bytes.h"
+#include "base/result.h"
+
+namespace sibyl::server {
+
+class Relay {
+ public:
+  struct Options {
+    std::string host;
+    uint16_t port = 0;
+    size_t connections = 16'384;  // further ones are closed
+    base::Bytes host_id;          // of this server
+    // The server that has the database now; nullopt: nobody. Called on the relay's thread.
+    std::function<std::optional<boost::asio::ip::tcp::endpoint>()> target;
+  };
+
+  // Listens when this returns.
+  static base::Result<std::unique_ptr<Relay>> start(Options options);
+  // Closes all connections.
+  ~Relay();
+  Relay(const Relay&) = delete;
+  Relay& operator=(const Relay&) = delete;
+
+  // Thread-safe.
+  size_t connections() const;
+
+ private:
+  class Impl;
+  explicit Relay(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace sibyl::server
