@@ -61,7 +61,7 @@ class Plan {
     return !shard.next.empty() && is_candidate(shard.next) && is_candidate(shard.owner.name);
   }
 
-  // Who will own each shard when all requested moves are complete.
+  // The owner of each shard once all requested moves are complete.
   std::vector<std::string> expected_owners() const {
     std::vector<std::string> owners;
     for (const Shard& shard : shards_) {

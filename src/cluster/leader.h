@@ -1,4 +1,4 @@
-// What the leader of a cluster changes next, as a pure function.
+// Decides what the leader of a cluster changes next. Pure.
 #pragma once
 
 #include <optional>

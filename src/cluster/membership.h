@@ -9,8 +9,8 @@
 //  3. Expired members are removed by a mutation that is guarded by that same renewal. So a renewal and a removal exclude
 //     each other, and a member is removed only after the moment when it stopped to rely on its lease.
 //
-// The clock must go on while the process is stopped or the machine sleeps (CLOCK_BOOTTIME). Two members' clocks must
-// not differ in speed by more than `max_drift`. They may show different times.
+// The clock must keep running while the process is stopped or the machine sleeps (CLOCK_BOOTTIME). Two
+// members' clocks must not differ in speed by more than `max_drift`. They may show different times.
 //
 // Leases protect reads. Writes are protected by epochs (ownership.h) and do not depend on clocks.
 #pragma once
@@ -71,7 +71,7 @@ class Membership {
   bool holds_lease() const;
   // The newest state that was read. Empty before the first.
   const std::optional<State>& state() const { return state_; }
-  // Reads the state soon, for example because a request showed that it is outdated.
+  // Requests another read of the state, for example because a request showed that it is outdated.
   void refresh();
 
   // A new tag, unique in the cluster.

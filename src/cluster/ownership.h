@@ -30,7 +30,7 @@ class ShardHost {
   // Fences former owners, replays the records of the shard in `logs`, and flushes what it replayed. Afterwards the
   // shard can be served, and nothing needs those parts of the logs any more. An error leaves the shard closed.
   virtual void open(uint32_t shard, uint64_t epoch, const std::vector<LogPart>& logs, Done done) = 0;
-  // Flushes an open shard while requests go on, so that close() will be short.
+  // Flushes an open shard while it serves requests, so that close() will be short.
   virtual void flush(uint32_t shard, Done done) = 0;
   // Waits for requests that have started, flushes the rest, and closes. No request starts after this call. If it fails,
   // the shard stays closed to requests, and close() is called again.

@@ -7,7 +7,7 @@
 
 namespace sibyl::cluster {
 
-// Returns the name of the member that should own each shard, given those that own them now (empty: nobody). All
+// Returns the name of the member that should own each shard, given those that own them now (empty: none). All
 // members get the same number of shards, or one more.
 //
 // A pure function that moves as little as possible: shards stay where they are unless their owner is not among

@@ -97,7 +97,7 @@ std::string shard_directory(uint32_t shard);
 // The object that holds the state of the only cluster of a pool's namespace.
 inline constexpr const char* state_object = "cluster";
 
-// Creates the state with shards that nobody owns. Refused with Reason::exists if there is one already.
+// Creates the state with shards that have no owner. Refused with Reason::exists if there is one already.
 storage::objects::Mutation create_state(const Settings& settings);
 
 // Reads the whole state as of one moment. The callback receives an error if there is no state, if it was written

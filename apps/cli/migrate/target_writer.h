@@ -46,7 +46,8 @@ class TargetWriter {
  public:
   explicit TargetWriter(WriterOptions options) : options_(std::move(options)) {}
 
-  // Chooses the statements for the following rows. REQUIRES: no row is in flight. Both must outlive their use.
+  // Chooses the statements for the following rows. REQUIRES: no row is in flight. The arguments must outlive
+  // the writes of these rows.
   base::Status use(const std::vector<std::string>& statements, const std::string& read_statement);
   // Reads one row per key with the read statement; empty rows where the target has none.
   struct TargetRow {

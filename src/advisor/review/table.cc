@@ -296,7 +296,7 @@ class TableReviewer {
            *facts_.observed_seconds < minute;
   }
 
-  // The share of the rows at the horizon that one partition holds; 0: unknown, or partitions end in time.
+  // The share of the rows at the horizon that one partition holds; 0: unknown, or partitions stop growing.
   double share_of_rows() const {
     if (table_.clustering_count == 0 || facts_.has_period() || facts_.keys().value_or(0) < 2) return 0;
     const double rows = facts_.rows_after(prediction_seconds());

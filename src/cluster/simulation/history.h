@@ -1,4 +1,4 @@
-// What the clients of a simulation asked and were answered, and whether that can be right.
+// The requests and responses of a simulation's clients, and a check that they are linearizable.
 #pragma once
 
 #include <cstdint>

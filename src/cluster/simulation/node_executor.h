@@ -18,7 +18,7 @@ class NodeExecutor final : public base::Executor {
   // Tasks that have not run are dropped: the server has crashed.
   ~NodeExecutor() override { state_->has_crashed = true; }
 
-  // Goes on during a pause, as CLOCK_BOOTTIME does.
+  // Keeps running during a pause, as CLOCK_BOOTTIME does.
   int64_t now_micros() const override {
     return static_cast<int64_t>(static_cast<double>(world_.now_micros()) * rate_);
   }

@@ -1,4 +1,4 @@
-// What simulated clients ask, and what they are answered.
+// Requests of simulated clients, and their responses.
 #pragma once
 
 #include <cstdint>

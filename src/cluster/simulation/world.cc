@@ -158,7 +158,7 @@ class World {
     return request;
   }
 
-  // Asks until there is an answer or the client gives up. `done` is called once.
+  // Sends the request until there is a response or the client gives up. `done` is called once.
   void ask(size_t client, const Request& request, std::function<void(const Response&)> done) {
     auto pending = std::make_shared<Pending>(
         Pending{history_.call(request), client, request, executor_.now_micros() + client_timeout, false});

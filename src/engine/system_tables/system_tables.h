@@ -85,7 +85,8 @@ class SystemTables {
   base::Status refresh(const schema::Table& table);
 
  private:
-  // Appear in the same commit as the change that made them necessary, but for those of the other servers' views.
+  // Add the rows to the commit of the change that they show. The views of other servers are updated
+  // separately.
   void put_local(storage::WriteSet& writes) const;
   void put_node(const Node& node, storage::WriteSet& writes) const;
   base::Status update_views() const;

@@ -1,4 +1,4 @@
-// Which redefined prepared statements (plan::Redefinition) a connection's client may execute.
+// The redefined prepared statements (plan::Redefinition) that a connection's client may execute.
 //
 // Clients share statement ids. After a schema change, the first client that prepares a statement again makes
 // its id valid for all clients, including those that still encode and decode by the old definition. So every

@@ -1,5 +1,5 @@
-// What the server holds at the moment: requests in flight, and the memory of incomplete messages and of
-// results that clients have not read.
+// The server's current load: requests in flight, and the memory of incomplete messages and of results that
+// clients have not read.
 //
 // Each reactor counts its own share (ReactorLoad), so that counting needs no locked instruction. ServerLoad
 // adds the shares up. A sum is not a snapshot: the shares may change while they are added.

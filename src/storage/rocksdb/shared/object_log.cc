@@ -225,7 +225,7 @@ base::Status ObjectLog::replay_segment(const std::string& object, uint64_t after
   return {};
 }
 
-// The old logs are named until they are removed, so that nothing is left over by a crash.
+// The old logs are named until they are removed, so that a crash leaves nothing behind.
 base::Status ObjectLog::begin() {
   Bytes names = name_;
   for (const OldLog& old : old_logs_) names += "\n" + old.name;

@@ -1,4 +1,4 @@
-// Where a store is that is not in a local directory.
+// The place of a store that is not in a local directory.
 #pragma once
 
 #include <memory>

@@ -27,7 +27,7 @@ namespace sibyl::storage::rocksdb {
 struct SharedStoreOptions {
   std::string name;  // of the shard
   Options store;     // its disks, environment and `shared` are not used
-  // An operation whose outcome stays unknown for longer ends the store. Until then, commits wait.
+  // How long commits wait for an operation whose outcome is unknown. After that the store ends.
   std::chrono::milliseconds patience{300'000};
   // Called at most once, on any thread: another process has taken the store over, or its storage cannot be reached.
   // Nothing more can be written, and reads may be stale: the process must end. Must not block.

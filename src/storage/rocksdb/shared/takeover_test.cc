@@ -150,7 +150,7 @@ TEST_F(ObjectLogs, ATakeoverEndsTheOldWriter) {
   }
 }
 
-// Appends are on their way while the log is taken over. Which of them count is decided then, for ever.
+// Appends are on their way while the log is taken over. The takeover decides once which of them count.
 TEST_F(ObjectLogs, AnAppendOnItsWayCountsBeforeTheSealOrNever) {
   for (int round = 0; round < 20; ++round) {
     const auto old_owner = open();
@@ -261,7 +261,7 @@ TEST_F(Takeover, DuringFlushesAndCompactionsLosesNothing) {
     Writer writer(*owner, written);
     while (writer.acknowledged() < written + 800 && !writer.has_failed()) std::this_thread::yield();
     ASSERT_FALSE(writer.has_failed());
-    auto next = open(&lost);  // without a word to the owner
+    auto next = open(&lost);  // without notifying the owner
     ASSERT_NE(next, nullptr);
     writer.join();  // its commits fail
     EXPECT_EQ(lost, round + 1);
