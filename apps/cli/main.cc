@@ -1,4 +1,4 @@
-// The binary: `sibyl serve`, `sibyl shell` and the other commands of commands.h.
+// The binary: `sibyl serve`, `sibyl shell` and the other commands of its folders.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
@@ -15,15 +15,24 @@
 #include <vector>
 
 #include "advisor/workload/workload.h"
+#include "cli/advise/advise.h"
+#include "cli/bench/bench.h"
 #include "cli/cluster/cluster.h"
 #include "cli/commands.h"
+#include "cli/copy/export.h"
+#include "cli/copy/import.h"
 #include "cli/demo/demo.h"
+#include "cli/exit_status.h"
+#include "cli/layout/layout.h"
 #include "cli/migrate/command.h"
+#include "cli/operate/maintenance.h"
+#include "cli/operate/recover.h"
+#include "cli/operate/snapshot.h"
+#include "cli/operate/status.h"
+#include "cli/serve/serve.h"
+#include "cli/shell/command.h"
 
 namespace {
-
-constexpr int exit_failed = 1;
-constexpr int exit_usage = 2;
 
 // If a standard descriptor is closed, the next file or socket would get its number, and output would go
 // there. So it is opened on /dev/null: standard input and output in the wrong direction, so that reading and
@@ -46,7 +55,7 @@ int output_failed(int status, int why) {
   if (why == EPIPE || is_reader_gone()) return status;
   std::fprintf(stderr, "sibyl: cannot write to standard output%s%s\n", why == 0 ? "" : ": ",
                why == 0 ? "" : std::strerror(why));
-  return status == 0 ? exit_failed : status;
+  return status == 0 ? sibyl::cli::exit_failed : status;
 }
 
 // Flushes standard output. Only now is it known whether buffered output could be written.
@@ -63,7 +72,7 @@ int refuse_usage(const CLI::App& app, const std::string& why) {
   for (; !chosen->get_subcommands().empty(); name += " " + chosen->get_name())
     chosen = chosen->get_subcommands().back();
   std::fputs(fmt::format("{}: {}\nSee `{} --help`.\n", name, why, name).c_str(), stderr);
-  return exit_usage;
+  return sibyl::cli::exit_refused;
 }
 
 // The error for a word that is not a command.
@@ -84,7 +93,7 @@ int run(CLI::App& app, int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     if (argc == 1) {
       std::fputs(app.help().c_str(), stderr);
-      return exit_usage;
+      return sibyl::cli::exit_refused;
     }
     const std::vector<std::string> words = app.remaining();
     if (app.get_subcommands().empty() && !words.empty())

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "types/type_name.h"
+
 namespace sibyl::auth {
 namespace {
 

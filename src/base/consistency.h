@@ -1,19 +1,37 @@
-// Names of CQL's consistency levels.
+// CQL's consistency levels and their names.
 #pragma once
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 
 namespace sibyl::base {
 
-// Indexed by the native protocol's numbers.
+// The values are those of the native protocol.
+enum class Consistency : uint16_t {
+  any = 0,
+  one = 1,
+  two = 2,
+  three = 3,
+  quorum = 4,
+  all = 5,
+  local_quorum = 6,
+  each_quorum = 7,
+  serial = 8,
+  local_serial = 9,
+  local_one = 10,
+};
+
+constexpr bool is_serial(Consistency consistency) {
+  return consistency == Consistency::serial || consistency == Consistency::local_serial;
+}
+
+// Indexed by the protocol's numbers.
 inline constexpr std::array consistency_names = {"ANY",    "ONE",          "TWO",          "THREE",
                                                  "QUORUM", "ALL",          "LOCAL_QUORUM", "EACH_QUORUM",
                                                  "SERIAL", "LOCAL_SERIAL", "LOCAL_ONE"};
 
-// Accepts any enumeration with those numbers.
-template <typename Level>
-constexpr const char* consistency_name(Level level) {
+constexpr const char* consistency_name(Consistency level) {
   return consistency_names[static_cast<size_t>(level)];
 }
 

@@ -133,8 +133,6 @@ enum class Operator {
   between,
   is_not_null,
 };
-// The operator's CQL text: "=", "IN", "CONTAINS KEY", ...
-const char* to_string(Operator op);
 
 struct Relation {
   enum class Target {

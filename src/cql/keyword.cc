@@ -4,8 +4,6 @@
 #include <array>
 #include <vector>
 
-#include "cql/parser.h"
-
 namespace sibyl::cql {
 namespace {
 
@@ -190,6 +188,37 @@ std::string token_name(TokenKind kind) {
 #undef SIBYL_CQL_NAME
     default:
       return "token";
+  }
+}
+
+bool follows_table_name(TokenKind kind) {
+  switch (kind) {
+    case TokenKind::end:
+    case TokenKind::semicolon:
+    case TokenKind::left_parenthesis:
+    case TokenKind::kw_add:
+    case TokenKind::kw_allow:
+    case TokenKind::kw_alter:
+    case TokenKind::kw_as:
+    case TokenKind::kw_drop:
+    case TokenKind::kw_from:
+    case TokenKind::kw_group:
+    case TokenKind::kw_json:
+    case TokenKind::kw_limit:
+    case TokenKind::kw_norecursive:
+    case TokenKind::kw_of:
+    case TokenKind::kw_order:
+    case TokenKind::kw_per:
+    case TokenKind::kw_primary:
+    case TokenKind::kw_rename:
+    case TokenKind::kw_set:
+    case TokenKind::kw_to:
+    case TokenKind::kw_using_:
+    case TokenKind::kw_where:
+    case TokenKind::kw_with:
+      return true;
+    default:
+      return false;
   }
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace sibyl::cql {
 
@@ -233,6 +234,10 @@ bool is_native_type(TokenKind kind);
 // True for a keyword that may be a name.
 bool is_unreserved_keyword(TokenKind kind);
 
+// True if anything in the grammar may follow a table's name. If not, an error shows the name instead of the
+// token after it.
+bool follows_table_name(TokenKind kind);
+
 // True for a constant that is written without quotes.
 constexpr bool is_bare_constant(TokenKind kind) {
   switch (kind) {
@@ -255,5 +260,10 @@ bool is_reserved_type_name(std::string_view name);
 
 // The token's name in error texts: K_FROM, ')', IDENT, EOF.
 std::string token_name(TokenKind kind);
+
+// All keywords, upper case and sorted, for completion.
+const std::vector<std::string_view>& keywords();
+// True for a keyword that cannot be a name without quotes.
+bool is_reserved(std::string_view lower_case_word);
 
 }  // namespace sibyl::cql

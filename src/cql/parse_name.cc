@@ -1,4 +1,5 @@
 // Names of keyspaces, tables, columns, functions, types and roles.
+#include "cql/keyword.h"
 #include "cql/statement_parser.h"
 
 namespace sibyl::cql {
@@ -23,37 +24,6 @@ std::string Parser::name_or_refuse_marker(std::string_view of_what) {
 
 std::string Parser::keyspace_name() {
   return name_or_refuse_marker("keyspace");
-}
-
-bool follows_table_name(TokenKind kind) {
-  switch (kind) {
-    case TokenKind::end:
-    case TokenKind::semicolon:
-    case TokenKind::left_parenthesis:
-    case TokenKind::kw_add:
-    case TokenKind::kw_allow:
-    case TokenKind::kw_alter:
-    case TokenKind::kw_as:
-    case TokenKind::kw_drop:
-    case TokenKind::kw_from:
-    case TokenKind::kw_group:
-    case TokenKind::kw_json:
-    case TokenKind::kw_limit:
-    case TokenKind::kw_norecursive:
-    case TokenKind::kw_of:
-    case TokenKind::kw_order:
-    case TokenKind::kw_per:
-    case TokenKind::kw_primary:
-    case TokenKind::kw_rename:
-    case TokenKind::kw_set:
-    case TokenKind::kw_to:
-    case TokenKind::kw_using_:
-    case TokenKind::kw_where:
-    case TokenKind::kw_with:
-      return true;
-    default:
-      return false;
-  }
 }
 
 QualifiedName Parser::table_name() {

@@ -1,6 +1,7 @@
 // Roles, users, identities, permissions.
 #include <utility>
 
+#include "cql/keyword.h"
 #include "cql/statement_parser.h"
 
 namespace sibyl::cql {

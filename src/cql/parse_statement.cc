@@ -1,5 +1,6 @@
 // Chooses the rule for a statement. Also parses the statements that are little more than a name.
 #include "cql/statement_parser.h"
+#include "cql/syntax_error.h"
 
 namespace sibyl::cql {
 

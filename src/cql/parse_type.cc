@@ -2,6 +2,7 @@
 
 #include "cql/printer.h"
 #include "cql/statement_parser.h"
+#include "cql/syntax_error.h"
 
 namespace sibyl::cql {
 

@@ -5,6 +5,7 @@
 
 #include "base/ascii.h"
 #include "cql/statement_parser.h"
+#include "cql/syntax_error.h"
 
 namespace sibyl::cql {
 

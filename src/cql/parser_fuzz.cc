@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "cql/parser.h"
 #include "cql/printer.h"
+#include "cql/script.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace sibyl;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <set>
 
+#include "cql/printer.h"
 #include "cql/shape.h"
 #include "cql/writer.h"
 

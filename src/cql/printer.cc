@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "cql/keyword.h"
-#include "cql/parser.h"
 #include "cql/shape.h"
 #include "cql/writer.h"
 

@@ -19,4 +19,7 @@ std::string print_name(std::string_view name);
 // A text in single quotes.
 std::string print_string(std::string_view text);
 
+// The operator's CQL text: "=", "IN", "CONTAINS KEY", ...
+const char* to_string(Operator op);
+
 }  // namespace sibyl::cql

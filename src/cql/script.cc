@@ -1,6 +1,7 @@
 // Splits scripts into statements.
+#include "cql/script.h"
+
 #include "cql/lexer.h"
-#include "cql/parser.h"
 
 namespace sibyl::cql {
 namespace {

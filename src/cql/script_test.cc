@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "cql/parser.h"
+#include "cql/keyword.h"
+#include "cql/script.h"
 
 namespace sibyl::cql {
 namespace {

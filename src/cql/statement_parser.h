@@ -20,33 +20,11 @@
 
 namespace sibyl::cql {
 
-struct SyntaxFailure {
-  base::Error error;
-};
-
 // Deeper expressions, types and parentheses are refused. Statements written by people do not come close.
 inline constexpr uint32_t max_nesting = 250;
 inline constexpr uint32_t max_bind_markers = 65535;
 // A token takes some hundred bytes in the tree and the plan, however short it is.
 inline constexpr uint32_t max_tokens = 500'000;
-
-// The place of an error: `at` is the unexpected token, `shown` the one in [brackets], and `seen` the offset
-// of the last token that the parser has read.
-struct SyntaxErrorPlace {
-  Token at;
-  Token shown;
-  uint32_t seen = 0;
-};
-// Shortens an error text to the size of a protocol string, in case it quotes a long literal.
-std::string bounded(std::string message);
-// "line 1:9 <what> (SELECT * [FORM]...)".
-base::Error make_syntax_error(std::string_view text, const SyntaxErrorPlace& place, std::string_view what);
-// 'FROM', with line ends escaped.
-std::string shown_token(std::string_view text, const Token& token);
-
-// True if anything in the grammar may follow a table's name. If not, an error shows the name instead of the
-// token after it.
-bool follows_table_name(TokenKind kind);
 
 class Parser {
  public:

@@ -1,9 +1,9 @@
-// Texts of syntax errors in Cassandra's wording: the header, and the snippet around the offending token.
+#include "cql/syntax_error.h"
+
 #include <algorithm>
 #include <string>
 #include <vector>
 
-#include "cql/statement_parser.h"
 #include "types/text.h"
 
 namespace sibyl::cql {

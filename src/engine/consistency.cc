@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "base/consistency.h"
+#include "execute/write/batch.h"
 #include "plan/statements/modify.h"
 #include "plan/statements/select.h"
 

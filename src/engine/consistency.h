@@ -5,7 +5,7 @@
 
 #include "base/result.h"
 #include "engine/schema_source.h"
-#include "execute/execute.h"
+#include "execute/write/batch.h"
 #include "plan/guardrails.h"
 #include "plan/prepared.h"
 

@@ -12,6 +12,7 @@
 #include "base/test_directory.h"
 #include "engine/describe/layout.h"
 #include "engine/test_result.h"
+#include "types/print.h"
 
 namespace sibyl::engine {
 namespace {

@@ -13,6 +13,8 @@
 #include "engine/roles/role_statements.h"
 #include "engine/tracing/trace_steps.h"
 #include "execute/interruptible.h"
+#include "execute/read/select.h"
+#include "execute/write/batch.h"
 #include "plan/statements/select.h"
 
 namespace sibyl::engine {

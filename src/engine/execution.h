@@ -18,6 +18,7 @@
 #include "engine/statistics/usage.h"
 #include "engine/system_tables/system_tables.h"
 #include "engine/write_gate.h"
+#include "execute/write/batch.h"
 #include "execute/write/locks.h"
 #include "execute/write/try_write.h"
 

@@ -8,7 +8,7 @@
 #include "auth/login.h"
 #include "cql/ast.h"
 #include "execute/environment.h"
-#include "execute/execute.h"
+#include "execute/write/batch.h"
 #include "plan/prepared.h"
 
 namespace sibyl::engine {

@@ -4,7 +4,7 @@
 
 #include "row/record_key.h"
 #include "types/keys/key.h"
-#include "types/print.h"
+#include "types/print_value.h"
 
 namespace sibyl::engine {
 namespace {

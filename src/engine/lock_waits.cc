@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "base/contain.h"
+#include "execute/write/batch.h"
 #include "plan/statements/modify.h"
 
 namespace sibyl::engine {

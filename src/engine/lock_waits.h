@@ -7,7 +7,7 @@
 #include <span>
 
 #include "base/result.h"
-#include "execute/execute.h"
+#include "execute/write/batch.h"
 #include "plan/prepared.h"
 
 namespace sibyl::engine {

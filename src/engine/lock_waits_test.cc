@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "engine/test_database.h"
+#include "execute/write/batch.h"
 #include "types/value.h"
 
 namespace sibyl::engine {

@@ -13,6 +13,7 @@
 #include "base/check.h"
 #include "engine/engine.h"
 #include "engine/statement_generator.h"
+#include "types/validate.h"
 #include "types/value.h"
 
 namespace {

@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "row/fragment.h"
 #include "row/record_key.h"
+#include "types/elements.h"
 #include "types/keys/key.h"
 #include "types/value.h"
 

@@ -7,7 +7,7 @@
 #include "engine/system_tables/index_rows.h"
 #include "engine/system_tables/monitor_rows.h"
 #include "engine/system_tables/usage_rows.h"
-#include "plan/guardrails.h"
+#include "plan/guardrails_settings.h"
 #include "types/value.h"
 
 namespace sibyl::engine {

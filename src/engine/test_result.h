@@ -12,7 +12,7 @@
 
 #include "base/bytes.h"
 #include "engine/engine.h"
-#include "types/print.h"
+#include "types/print_value.h"
 
 namespace sibyl::engine {
 

@@ -13,6 +13,7 @@
 
 #include "base/bytes.h"
 #include "base/clock.h"
+#include "base/consistency.h"
 #include "base/result.h"
 #include "execute/result_set.h"
 #include "plan/guardrails.h"
@@ -25,24 +26,8 @@ class QueryShape;  // prepared.h
 
 namespace sibyl::execute {
 
-// The values are those of the native protocol.
-enum class Consistency : uint16_t {
-  any = 0,
-  one = 1,
-  two = 2,
-  three = 3,
-  quorum = 4,
-  all = 5,
-  local_quorum = 6,
-  each_quorum = 7,
-  serial = 8,
-  local_serial = 9,
-  local_one = 10,
-};
-
-inline bool is_serial(Consistency consistency) {
-  return consistency == Consistency::serial || consistency == Consistency::local_serial;
-}
+using base::Consistency;
+using base::is_serial;
 
 class Trace;  // trace.h
 

@@ -7,7 +7,7 @@
 #include "plan/terms/combinations.h"
 #include "row/record_key.h"
 #include "types/keys/key.h"
-#include "types/print.h"
+#include "types/print_value.h"
 
 namespace sibyl::execute {
 

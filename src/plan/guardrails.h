@@ -120,7 +120,4 @@ base::Result<std::set<std::string>> guard(const Guardrails& guardrails, const Va
                                           const std::set<std::string>& values,
                                           std::vector<std::string>& warnings);
 
-// Names and values as shown in system_views.settings.
-std::vector<std::pair<std::string, std::string>> settings_of(const Guardrails& guardrails);
-
 }  // namespace sibyl::plan

@@ -1,6 +1,7 @@
+#include "plan/guardrails_settings.h"
+
 #include <fmt/format.h>
 
-#include "plan/guardrails_settings.h"
 #include "plan/options/options.h"
 
 namespace sibyl::plan {

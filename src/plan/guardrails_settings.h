@@ -5,6 +5,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "plan/guardrails.h"
 
@@ -37,5 +39,8 @@ std::span<const std::string_view> known_values(const NamedValues& values);
 std::span<const NamedThreshold> guardrail_thresholds();
 std::span<const NamedFlag> guardrail_flags();
 std::span<const NamedValues> guardrail_values();
+
+// Names and values as shown in system_views.settings.
+std::vector<std::pair<std::string, std::string>> settings_of(const Guardrails& guardrails);
 
 }  // namespace sibyl::plan

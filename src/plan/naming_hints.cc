@@ -14,6 +14,7 @@
 #include "base/similar.h"
 #include "plan/options/options.h"
 #include "plan/terms/functions.h"
+#include "types/identifier.h"
 #include "types/print.h"
 
 namespace sibyl::plan {

@@ -11,7 +11,7 @@
 #include "plan/statements/select.h"
 #include "plan/terms/term.h"
 #include "plan/terms/user_functions.h"
-#include "types/keys/key.h"
+#include "types/keys/murmur3.h"
 
 namespace sibyl::plan {
 

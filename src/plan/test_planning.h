@@ -11,7 +11,7 @@
 #include "plan/definitions/definitions.h"
 #include "plan/prepared.h"
 #include "plan/terms/term.h"
-#include "types/print.h"
+#include "types/print_value.h"
 
 namespace sibyl::plan {
 

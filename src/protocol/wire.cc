@@ -6,21 +6,6 @@
 
 namespace sibyl::protocol {
 
-std::string version_name(Version version) {
-  const int number = static_cast<int>(version);
-  return fmt::format("{}/v{}", number, number);
-}
-
-base::Error unsupported_version(uint8_t version) {
-  std::string supported;
-  for (auto v = static_cast<uint8_t>(oldest_version); is_supported(v); ++v) {
-    if (!supported.empty()) supported += ", ";
-    supported += version_name(static_cast<Version>(v));
-  }
-  return protocol_error(fmt::format(
-      "Invalid or unsupported protocol version ({}); supported versions are ({})", version, supported));
-}
-
 void append_string(Bytes& out, std::string_view text) {
   text = types::whole_characters(text, 0xffff);
   append_short(out, static_cast<uint16_t>(text.size()));

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/consistency.h"
 #include "base/result.h"
 #include "protocol/version.h"
 #include "types/value.h"
@@ -22,21 +23,7 @@ namespace sibyl::protocol {
 
 using base::Bytes;
 using base::BytesView;
-
-// The values are those of the native protocol.
-enum class Consistency : uint16_t {
-  any = 0,
-  one = 1,
-  two = 2,
-  three = 3,
-  quorum = 4,
-  all = 5,
-  local_quorum = 6,
-  each_quorum = 7,
-  serial = 8,
-  local_serial = 9,
-  local_one = 10,
-};
+using base::Consistency;
 
 using StringMap = std::vector<std::pair<std::string, std::string>>;
 using StringMultimap = std::vector<std::pair<std::string, std::vector<std::string>>>;

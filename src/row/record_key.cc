@@ -6,6 +6,8 @@
 #include "base/check.h"
 #include "base/memory.h"
 #include "types/keys/key.h"
+#include "types/keys/key_decode.h"
+#include "types/keys/murmur3.h"
 
 namespace sibyl::row {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <tuple>
 
-#include "types/keys/key.h"
+#include "types/keys/murmur3.h"
 
 namespace sibyl::row {
 namespace {

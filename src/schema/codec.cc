@@ -1,6 +1,7 @@
 #include "schema/codec.h"
 
 #include "schema/codec_json.h"
+#include "schema/codec_table.h"
 #include "schema/codec_type.h"
 
 namespace sibyl::schema {

@@ -1,4 +1,4 @@
-// The durable form of the schema: one versioned JSON text per keyspace, table, view, user type, function
+// The durable form of the schema (codec_table.h has tables): one versioned JSON text per keyspace, table, view, user type, function
 // and aggregate.
 //
 // Records are self-contained: types are stored as trees, and user types with all their fields. So decoding
@@ -27,14 +27,12 @@ struct Header {
 std::string encode(const Header& header);
 // Encodes the keyspace's own properties. Its tables and types are separate records.
 std::string encode(const Keyspace& keyspace);
-std::string encode(const Table& table);  // without its views, which are separate records
 std::string encode(const UserType& type);
 std::string encode(const UserFunction& function);
 std::string encode(const UserAggregate& aggregate);
 
 base::Result<Header> decode_header(base::BytesView text);
 base::Result<Keyspace> decode_keyspace(base::BytesView text);
-base::Result<Table> decode_table(base::BytesView text);  // finished
 base::Result<UserType> decode_type(base::BytesView text);
 base::Result<UserFunction> decode_function(base::BytesView text);
 base::Result<UserAggregate> decode_aggregate(base::BytesView text);

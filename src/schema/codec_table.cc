@@ -1,4 +1,6 @@
 // Tables and views in the schema's durable form.
+#include "schema/codec_table.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -6,6 +6,8 @@
 
 #include <limits>
 
+#include "schema/codec_table.h"
+
 namespace sibyl::schema {
 namespace {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/ascii.h"
-#include "types/print.h"
+#include "types/identifier.h"
 
 namespace sibyl::schema {
 

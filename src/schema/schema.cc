@@ -3,7 +3,8 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "types/print.h"
+#include "types/identifier.h"
+#include "types/print_value.h"
 
 namespace sibyl::schema {
 

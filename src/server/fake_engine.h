@@ -40,6 +40,7 @@
 #include "base/clock.h"
 #include "engine/services.h"
 #include "engine/tracing/traces.h"
+#include "execute/write/batch.h"
 #include "types/type.h"
 
 namespace sibyl::server {

@@ -15,6 +15,7 @@
 #include "auth/password.h"
 #include "engine/services.h"
 #include "engine/tracing/traces.h"
+#include "execute/write/batch.h"
 #include "protocol/frame.h"
 #include "protocol/request.h"
 #include "server/connection/reactor_time.h"

@@ -1,3 +1,5 @@
+#include "types/compare.h"
+
 #include <algorithm>
 #include <bit>
 #include <cmath>

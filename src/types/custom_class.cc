@@ -6,6 +6,9 @@
 #include <optional>
 #include <unordered_map>
 
+#include "types/compare.h"
+#include "types/type_name.h"
+#include "types/validate.h"
 #include "types/value.h"
 
 namespace sibyl::types {

@@ -1,10 +1,13 @@
 // Splits and joins collections, tuples and vectors.
+#include "types/elements.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <limits>
 
 #include "base/check.h"
+#include "types/compare.h"
 #include "types/value.h"
 #include "types/vint.h"
 

@@ -1,7 +1,7 @@
+#include "types/identifier.h"
+
 #include <algorithm>
 #include <iterator>
-
-#include "types/print.h"
 
 namespace sibyl::types {
 namespace {

@@ -1,9 +1,14 @@
+#include "types/print_json.h"
+
 #include <fmt/format.h>
 
 #include <cmath>
 
 #include "types/custom_class.h"
+#include "types/elements.h"
 #include "types/print.h"
+#include "types/print_value.h"
+#include "types/validate.h"
 
 namespace sibyl::types {
 namespace {

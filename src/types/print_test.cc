@@ -6,7 +6,12 @@
 #include <limits>
 
 #include "base/test_bytes.h"
+#include "types/compare.h"
+#include "types/elements.h"
+#include "types/identifier.h"
 #include "types/literals/literal.h"
+#include "types/print_json.h"
+#include "types/print_value.h"
 #include "types/test_values.h"
 
 namespace sibyl::types {

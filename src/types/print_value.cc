@@ -1,4 +1,6 @@
 // Whole values as CQL literals and as cqlsh shows them.
+#include "types/print_value.h"
+
 #include <fmt/format.h>
 
 #include <cmath>
@@ -6,8 +8,11 @@
 #include <limits>
 
 #include "types/calendar.h"
+#include "types/elements.h"
+#include "types/identifier.h"
 #include "types/print.h"
 #include "types/text.h"
+#include "types/validate.h"
 
 namespace sibyl::types {
 namespace {

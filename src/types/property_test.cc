@@ -4,10 +4,16 @@
 
 #include <cstdlib>
 
+#include "types/compare.h"
+#include "types/elements.h"
 #include "types/keys/key.h"
+#include "types/keys/key_decode.h"
 #include "types/literals/literal.h"
-#include "types/print.h"
+#include "types/print_json.h"
+#include "types/print_value.h"
 #include "types/test_values.h"
+#include "types/type_name.h"
+#include "types/validate.h"
 
 namespace sibyl::types {
 namespace {

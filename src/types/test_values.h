@@ -10,8 +10,10 @@
 #include <vector>
 
 #include "types/custom_class.h"
+#include "types/elements.h"
 #include "types/number.h"
 #include "types/type.h"
+#include "types/validate.h"
 #include "types/value.h"
 
 namespace sibyl::types::testing {

@@ -2,7 +2,8 @@
 //
 // A Type is immutable and shared. Types are compared by structure. Values have no class of their
 // own: a value of any type is its bytes in CQL's native serialisation (protocol v3 and later), from the
-// socket to the record and back. The functions of value.h, key.h, literal.h and print.h work on those bytes.
+// socket to the record and back. The other headers of this folder have functions on those bytes, such as
+// compare.h, literals/literal.h and keys/key.h.
 #pragma once
 
 #include <cstdint>
@@ -124,9 +125,5 @@ TypePtr custom_of(std::string class_name);
 // level only.
 TypePtr freeze(const TypePtr& type);
 TypePtr unfreeze(const TypePtr& type);
-
-// The inverse of class_name(). Also accepts names without a package, and ReversedType(x) as x. Unknown
-// classes become custom types. Returns nullptr if the text is malformed or nests deeper than max_type_depth.
-TypePtr parse_class_name(std::string_view text);
 
 }  // namespace sibyl::types

@@ -1,4 +1,6 @@
 // Names of types: in CQL, and as Cassandra's marshal classes.
+#include "types/type_name.h"
+
 #include <fmt/format.h>
 
 #include <charconv>
@@ -6,6 +8,7 @@
 #include "base/bytes.h"
 #include "types/custom_class.h"
 #include "types/print.h"
+#include "types/identifier.h"
 #include "types/type.h"
 
 namespace sibyl::types {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "types/type_name.h"
+
 namespace sibyl::types {
 namespace {
 

@@ -5,9 +5,17 @@
 #include <vector>
 
 #include "base/check.h"
+#include "types/compare.h"
+#include "types/elements.h"
+#include "types/identifier.h"
 #include "types/keys/key.h"
+#include "types/keys/key_decode.h"
+#include "types/keys/murmur3.h"
 #include "types/literals/literal.h"
-#include "types/print.h"
+#include "types/print_json.h"
+#include "types/print_value.h"
+#include "types/type_name.h"
+#include "types/validate.h"
 
 namespace {
 

@@ -1,3 +1,5 @@
+#include "types/validate.h"
+
 #include <fmt/format.h>
 
 #include <limits>

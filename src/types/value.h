@@ -1,7 +1,7 @@
-// Values as bytes: validate, compare, split and join.
+// Values as bytes, and the bytes of scalars.
 //
-// All functions are pure and thread-safe. None throws on any bytes. For bytes that are not a value of the
-// type, validate() returns an Error and compare() compares them as raw bytes.
+// The functions of this folder are pure and thread-safe. None throws on any bytes. For bytes that are not a
+// value of the type, validate() returns an Error and compare() compares them as raw bytes.
 #pragma once
 
 #include <cstdint>
@@ -37,13 +37,6 @@ struct ValueView {
 // because printing and comparing them takes quadratic time.
 inline constexpr size_t max_number_bytes = 65535;
 
-// Returns an error if the bytes are not a value of the type. Messages are Cassandra's ("Expected 4 or 0 byte
-// int (3)", ...).
-base::Status validate(const Type& type, BytesView bytes);
-
-// Compares two values of one type in Cassandra's order: negative, zero or positive. Total on any bytes.
-int compare(const Type& type, BytesView left, BytesView right);
-
 // --- Scalars. Encoders return CQL bytes; decoders require validated, non-empty bytes. For varint and decimal
 // see number.h.
 Bytes encode_boolean(bool value);
@@ -68,26 +61,5 @@ float decode_float(BytesView bytes);
 double decode_double(BytesView bytes);
 int32_t decode_date(BytesView bytes);  // days since 1970
 Duration decode_duration(BytesView bytes);
-
-// --- Collections and tuples. A null element is nullopt.
-using Elements = std::vector<std::optional<BytesView>>;
-// list, set: the elements; map: key, value, key, value...; tuple, udt: the components (missing trailing ones
-// are null); vector: the elements. The views point into `bytes`.
-base::Result<Elements> split(const Type& type, BytesView bytes);
-// The inverse of split(). For sets and maps, elements must be in order and without duplicates.
-Bytes join(const Type& type, const Elements& elements);
-// Sorts set elements (or map entries by key) in the type's order and drops duplicates. Of equal elements or
-// keys the first one's spelling is kept (1.0 before 1.00); of the values of equal keys the last one is kept.
-void normalise(const Type& type, Elements& elements);
-
-// --- UUIDs, 16 bytes.
-Bytes random_uuid();                                // version 4
-Bytes time_uuid(int64_t hundred_nanos_since_1582);  // version 1, with this process's node and clock sequence
-Bytes next_time_uuid(int64_t now_micros);           // unique and increasing within the process
-int64_t uuid_unix_millis(BytesView timeuuid);       // REQUIRES: version 1
-int64_t uuid_unix_micros(BytesView timeuuid);
-int uuid_version(BytesView uuid);
-Bytes min_time_uuid(int64_t unix_millis);  // smallest and largest timeuuid of a millisecond, in
-Bytes max_time_uuid(int64_t unix_millis);  // Cassandra's order
 
 }  // namespace sibyl::types

@@ -7,8 +7,12 @@
 #include <thread>
 
 #include "base/test_bytes.h"
+#include "types/compare.h"
+#include "types/elements.h"
 #include "types/literals/literal.h"
 #include "types/number.h"
+#include "types/uuid.h"
+#include "types/validate.h"
 #include "types/vint.h"
 
 namespace sibyl::types {

@@ -12,6 +12,7 @@
 
 #include "base/test_directory.h"
 #include "engine/engine.h"
+#include "execute/write/batch.h"
 #include "linearizability/history.h"
 #include "types/value.h"
 

@@ -6,8 +6,9 @@
 #include <cstdlib>
 
 #include "base/bytes.h"
-#include "cql/parser.h"
-#include "types/print.h"
+#include "cql/script.h"
+#include "types/identifier.h"
+#include "types/print_value.h"
 
 namespace sibyl::script {
 namespace {

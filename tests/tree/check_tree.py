@@ -23,7 +23,7 @@ from local_names import check_local_names
 PAGE = "docs/architecture.md"
 EVERYONE = {"base", "types"}
 MAX_CODE_FILES = 40
-MAX_MISPLACED_FUNCTIONS = 237
+MAX_MISPLACED_FUNCTIONS = 89
 README_LINES = range(3, 11)
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]')
 INCLUDE_ALL = re.compile(INCLUDE.pattern, re.M)

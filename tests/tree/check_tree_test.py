@@ -31,7 +31,7 @@ def test_forbidden_includes_are_found(tmp_path):
     forbidden = {
         "src/types/bad.h": "plan/terms/term.h",
         "src/base/bad.h": "types/type.h",
-        "src/plan/bad.cc": "execute/execute.h",
+        "src/plan/bad.cc": "execute/environment.h",
         "src/execute/bad.cc": "protocol/frame.h",
         "src/execute/worse.cc": "storage/rocksdb/rocksdb_store.h",
         "src/protocol/bad.cc": "schema/schema.h",

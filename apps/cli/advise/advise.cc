@@ -1,4 +1,6 @@
 // `sibyl advise`: reviews data models and designs better ones.
+#include "cli/advise/advise.h"
+
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -10,6 +12,7 @@
 #include "base/file.h"
 #include "cli/advise/diagrams.h"
 #include "cli/advise/measure.h"
+#include "cli/advise/review.h"
 #include "cli/command_line/refuse.h"
 #include "cli/commands.h"
 

@@ -1,4 +1,6 @@
 // `sibyl advise FILE…`: reviews a data model.
+#include "cli/advise/review.h"
+
 #include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -21,8 +23,6 @@
 
 namespace sibyl::cli {
 namespace {
-
-constexpr int exit_findings = 3;
 
 struct ReviewArguments {
   std::vector<std::string> files;

@@ -3,6 +3,8 @@
 // Creates its keyspace and tables, and loads the rows that the workload reads. A marker row records what was
 // loaded, so that this is done once. Then runs the workload with prepared statements, and prints throughput,
 // latencies and, for a server on this machine, the server's CPU time per operation.
+#include "cli/bench/bench.h"
+
 #include <fmt/format.h>
 #include <unistd.h>
 

@@ -1,8 +1,12 @@
 // Checks that settings agree with each other. Each single value is checked when it is read.
+#include "cli/configuration/check.h"
+
 #include <fmt/format.h>
 
 #include "auth/options.h"
 #include "cli/configuration/configuration.h"
+#include "cli/configuration/reader.h"
+#include "cli/configuration/values.h"
 #include "plan/guardrails_settings.h"
 
 namespace sibyl::cli {

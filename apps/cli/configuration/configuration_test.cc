@@ -8,6 +8,13 @@
 #include <sstream>
 
 #include "base/source_path.h"
+#include "cli/configuration/memory.h"
+#include "cli/configuration/names.h"
+#include "cli/configuration/print.h"
+#include "cli/configuration/reader.h"
+#include "cli/configuration/settings.h"
+#include "cli/configuration/tls.h"
+#include "cli/configuration/values.h"
 #include "server/scheduling/default_threads.h"
 
 namespace sibyl::cli {

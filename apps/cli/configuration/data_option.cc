@@ -8,12 +8,11 @@
 #include <cstdlib>
 #include <memory>
 
-#include "cli/configuration/configuration.h"
+#include "cli/configuration/reader.h"
+#include "cli/exit_status.h"
 
 namespace sibyl::cli {
 namespace {
-
-constexpr int exit_refused = 2;
 
 std::string configured_data(std::string file, const std::string& command) {
   if (const char* named = std::getenv("SIBYL_CONFIG"); file.empty() && named != nullptr) file = named;

@@ -1,9 +1,14 @@
 // Guardrails as settings.
+#include "cli/configuration/guardrails.h"
+
 #include <memory>
 #include <set>
 
+#include "base/ascii.h"
 #include "cli/configuration/configuration.h"
 #include "cli/configuration/kinds.h"
+#include "cli/configuration/settings.h"
+#include "cli/configuration/values.h"
 #include "plan/guardrails_settings.h"
 
 namespace sibyl::cli {
@@ -63,13 +68,11 @@ Setting value_set(const plan::NamedValues& one) {
   setting.assign = [access, one](Configuration& c, const RawValue& value) -> base::Status {
     std::set<std::string> values;
     const auto known = plan::known_values(one);
-    for (std::string item : value.items) {
-      std::transform(item.begin(), item.end(), item.begin(), [&](unsigned char letter) {
-        return static_cast<char>(one.is_upper_case ? std::toupper(letter) : std::tolower(letter));
-      });
+    for (const std::string& given : value.items) {
+      std::string item = one.is_upper_case ? base::ascii_upper(given) : base::ascii_lower(given);
       if (std::find(known.begin(), known.end(), item) == known.end())
         return base::fail(bad(fmt::format("'{}' is not one of {}", item, fmt::join(known, ", "))));
-      values.insert(item);
+      values.insert(std::move(item));
     }
     access(c) = std::move(values);
     return {};

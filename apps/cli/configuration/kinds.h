@@ -11,7 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "base/ascii.h"
 #include "cli/configuration/configuration.h"
+#include "cli/configuration/settings.h"
+#include "cli/configuration/values.h"
 
 namespace sibyl::cli::kinds {
 
@@ -28,8 +31,7 @@ inline base::Result<std::string> single(const RawValue& value) {
 }
 
 inline base::Result<bool> parse_boolean(const std::string& text) {
-  std::string lower = text;
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  const std::string lower = base::ascii_lower(text);
   if (lower == "true" || lower == "yes" || lower == "on") return true;
   if (lower == "false" || lower == "no" || lower == "off") return false;
   return base::fail(bad(fmt::format("'{}' is neither true nor false", text)));

@@ -1,11 +1,13 @@
 // The names of cassandra.yaml.
+#include "cli/configuration/names.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <string>
 #include <vector>
 
-#include "cli/configuration/configuration.h"
+#include "cli/configuration/settings.h"
 
 namespace sibyl::cli {
 namespace {

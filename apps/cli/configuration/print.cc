@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "cli/configuration/reader.h"
+#include "cli/configuration/settings.h"
+
 namespace sibyl::cli {
 namespace {
 

@@ -1,9 +1,18 @@
 // Reads the environment and flags, and decides which of the values apply.
+#include "cli/configuration/reader.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "base/ascii.h"
+#include "cli/configuration/check.h"
 #include "cli/configuration/configuration.h"
+#include "cli/configuration/memory.h"
+#include "cli/configuration/names.h"
+#include "cli/configuration/print.h"
+#include "cli/configuration/settings.h"
+#include "cli/configuration/values.h"
 #include "server/scheduling/default_threads.h"
 
 namespace sibyl::cli {
@@ -14,15 +23,12 @@ constexpr std::string_view environment_prefix = "SIBYL_";
 // "client_encryption_options.enabled" is set by SIBYL_CLIENT_ENCRYPTION_OPTIONS_ENABLED.
 std::string environment_name(std::string_view setting) {
   std::string name(environment_prefix);
-  for (const char c : setting)
-    name += c == '.' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  for (const char c : setting) name += c == '.' ? '_' : base::ascii_upper(c);
   return name;
 }
 
 std::string unknown_variable_text(const std::string& name) {
-  std::string setting = name.substr(environment_prefix.size());
-  for (char& c : setting) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  const std::string nearest = nearest_name(setting);
+  const std::string nearest = nearest_name(base::ascii_lower(name.substr(environment_prefix.size())));
   return fmt::format(
       "{} is set, but there is no such setting{}", name,
       find_setting(nearest) == nullptr ? "" : fmt::format("; did you mean {}?", environment_name(nearest)));

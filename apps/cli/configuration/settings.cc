@@ -1,4 +1,6 @@
 // The table of settings.
+#include "cli/configuration/settings.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -7,7 +9,10 @@
 #include "auth/options.h"
 #include "cli/commands.h"
 #include "cli/configuration/configuration.h"
+#include "cli/configuration/guardrails.h"
 #include "cli/configuration/kinds.h"
+#include "cli/configuration/values.h"
+#include "cql/printer.h"
 
 namespace sibyl::cli {
 namespace {

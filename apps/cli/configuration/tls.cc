@@ -1,5 +1,8 @@
 // Translates the TLS flags into settings.
+#include "cli/configuration/tls.h"
+
 #include "cli/configuration/configuration.h"
+#include "cli/configuration/reader.h"
 
 namespace sibyl::cli {
 namespace {

@@ -6,6 +6,9 @@
 
 #include "base/file.h"
 #include "cli/configuration/configuration.h"
+#include "cli/configuration/names.h"
+#include "cli/configuration/reader.h"
+#include "cli/configuration/settings.h"
 
 namespace sibyl::cli {
 namespace {

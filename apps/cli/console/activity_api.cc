@@ -4,7 +4,7 @@
 
 #include "cli/console/statements.h"
 #include "engine/maintenance/snapshots.h"
-#include "types/print.h"
+#include "types/identifier.h"
 
 namespace sibyl::cli::console {
 namespace {

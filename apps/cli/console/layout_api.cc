@@ -7,7 +7,7 @@
 
 #include "cli/console/statements.h"
 #include "engine/describe/layout_model.h"
-#include "types/print.h"
+#include "types/identifier.h"
 #include "types/text.h"
 
 namespace sibyl::cli::console {

@@ -9,6 +9,7 @@
 #include "cli/console/result_json.h"
 #include "cli/console/statements.h"
 #include "cql/parser.h"
+#include "cql/script.h"
 #include "types/print.h"
 #include "types/uuid.h"
 

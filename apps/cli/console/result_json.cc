@@ -6,7 +6,8 @@
 #include <boost/json.hpp>
 
 #include "cli/console/statements.h"
-#include "types/print.h"
+#include "types/print_json.h"
+#include "types/print_value.h"
 #include "types/text.h"
 
 namespace sibyl::cli::console {

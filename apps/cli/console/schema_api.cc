@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/console/statements.h"
+#include "types/identifier.h"
 #include "types/print.h"
 
 namespace sibyl::cli::console {

@@ -5,8 +5,9 @@
 #include <boost/json.hpp>
 #include <future>
 
+#include "types/identifier.h"
 #include "types/literals/literal.h"
-#include "types/print.h"
+#include "types/print_value.h"
 #include "types/value.h"
 
 namespace sibyl::cli::console {

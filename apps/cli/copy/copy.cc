@@ -19,9 +19,10 @@
 #include "cli/command_line/text.h"
 #include "cli/command_line/tls_flags.h"
 #include "cli/copy/kept.h"
+#include "cli/session/network.h"
 #include "cli/shell/password.h"
 #include "cli/shell/script.h"
-#include "types/print.h"
+#include "types/identifier.h"
 #include "types/value.h"
 
 namespace sibyl::cli::copy {

@@ -13,6 +13,7 @@
 
 #include "base/result.h"
 #include "cli/copy/csv.h"
+#include "cli/exit_status.h"
 #include "cli/session/session.h"
 #include "client/connection.h"
 
@@ -21,10 +22,6 @@ class App;
 }
 
 namespace sibyl::cli::copy {
-
-inline constexpr int exit_rejected = 1;  // finished, but some rows were rejected
-inline constexpr int exit_refused = 2;   // wrong usage, no connection, no such table or file
-inline constexpr int exit_stopped = 3;   // stopped before the end; the same command resumes
 
 struct CommonOptions {
   std::string table;       // KEYSPACE.TABLE

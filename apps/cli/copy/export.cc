@@ -4,6 +4,8 @@
 // beside the output. Files of complete ranges are kept when the process ends, so that the next run reads only
 // the others. At the end the files are concatenated in token order. The output file appears under its name
 // only when it is complete.
+#include "cli/copy/export.h"
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>

@@ -152,7 +152,7 @@ int finish(const ImportOptions& options, const std::string& rejected_path, Impor
   }
   state.journal().remove();
   progress.finish(fmt::format("imported {}{}", rows, rejected));
-  return state.rejected() == 0 ? 0 : exit_rejected;
+  return state.rejected() == 0 ? 0 : exit_failed;
 }
 
 }  // namespace

@@ -12,6 +12,10 @@
 
 #include "cli/copy/copy.h"
 
+namespace CLI {
+class App;
+}
+
 namespace sibyl::cli::copy {
 
 struct ImportOptions : CommonOptions {
@@ -28,3 +32,10 @@ struct ImportOptions : CommonOptions {
 int run_import(const ImportOptions& options);
 
 }  // namespace sibyl::cli::copy
+
+namespace sibyl::cli {
+
+// See commands.h.
+void add_import_command(CLI::App& app);
+
+}  // namespace sibyl::cli

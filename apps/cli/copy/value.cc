@@ -7,8 +7,11 @@
 #include <optional>
 #include <vector>
 
+#include "types/elements.h"
+#include "types/identifier.h"
 #include "types/literals/literal.h"
 #include "types/print.h"
+#include "types/validate.h"
 #include "types/value.h"
 
 namespace sibyl::cli::copy {

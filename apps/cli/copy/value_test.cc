@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include "types/compare.h"
 #include "types/literals/literal.h"
 #include "types/test_values.h"
+#include "types/validate.h"
 #include "types/value.h"
 
 namespace sibyl::cli::copy {

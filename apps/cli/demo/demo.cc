@@ -7,7 +7,9 @@
 #include <memory>
 
 #include "cli/configuration/configuration.h"
+#include "cli/configuration/reader.h"
 #include "cli/demo/demo_load.h"
+#include "cli/exit_status.h"
 #include "cli/serve/serve.h"
 
 namespace sibyl::cli {
@@ -50,7 +52,7 @@ int run(const Arguments& arguments) {
   Reader reader;
   const Reader::Result read = read_configuration(arguments, reader);
   for (const Problem& problem : reader.problems()) fmt::print(stderr, "sibyl demo: {}\n", problem.text());
-  if (!reader.problems().empty()) return 2;
+  if (!reader.problems().empty()) return exit_refused;
   return run_server(
       read, [] {},
       [](const server::Server& server) -> std::shared_ptr<void> {

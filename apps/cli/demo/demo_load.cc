@@ -9,9 +9,10 @@
 
 #include "base/contain.h"
 #include "cli/demo/demo_data.h"
+#include "cli/session/network.h"
 #include "cli/session/session.h"
 #include "client/connection.h"
-#include "cql/parser.h"
+#include "cql/script.h"
 
 namespace sibyl::cli::demo {
 namespace {

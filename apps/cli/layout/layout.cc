@@ -19,7 +19,7 @@
 #include "cli/command_line/text.h"
 #include "cli/commands.h"
 #include "cli/configuration/data_option.h"
-#include "cli/session/engine.h"
+#include "cli/session/embedded.h"
 #include "cli/shell/script.h"
 #include "engine/describe/layout.h"
 #include "engine/engine.h"

@@ -12,6 +12,7 @@
 #include <deque>
 #include <mutex>
 
+#include "base/ascii.h"
 #include "base/log_fields.h"
 #include "types/text.h"
 
@@ -155,9 +156,7 @@ class RecentSink final : public spdlog::sinks::base_sink<std::mutex> {
 
   void sink_it_(const spdlog::details::log_msg& message) override {
     const auto since = message.time.time_since_epoch();
-    std::string level(level_name(message.level));
-    std::transform(level.begin(), level.end(), level.begin(),
-                   [](unsigned char c) { return std::toupper(c); });
+    std::string level = base::ascii_upper(level_name(message.level));
     if (level == "WARNING") level = "WARN";  // as in Cassandra
     lines_.push_back({std::chrono::duration_cast<std::chrono::microseconds>(since).count(), std::move(level),
                       "sibyl", text_of(parts_of(payload_of(message)))});

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 
+#include "types/identifier.h"
 #include "types/literals/literal.h"
 #include "types/print.h"
+#include "types/print_value.h"
 #include "types/value.h"
 
 namespace sibyl::cli::migrate {

@@ -14,14 +14,13 @@
 #include "cli/migrate/plan.h"
 #include "cli/migrate/schema_copier.h"
 #include "cli/migrate/verify.h"
+#include "cli/session/network.h"
 #include "cli/shell/password.h"
 
 namespace sibyl::cli::migrate {
 namespace {
 
 constexpr const char* migrate_command = "migrate";
-constexpr int exit_incomplete = 1;  // done, but something was not carried over, or rows differ
-constexpr int exit_stopped = 3;     // the same command resumes
 
 using Clock = std::chrono::steady_clock;
 
@@ -158,7 +157,7 @@ std::optional<int> copy_data(const MigrateOptions& options, const Servers& serve
 int finish_report(const Report& report) {
   const std::string text = report.text();
   fmt::print("{}", text);
-  return report.has_losses() ? exit_incomplete : 0;
+  return report.has_losses() ? exit_failed : 0;
 }
 
 int verify_data(const MigrateOptions& options, const Servers& servers, const Plan& plan,
@@ -177,7 +176,7 @@ int verify_data(const MigrateOptions& options, const Servers& servers, const Pla
   if (differences.rows() == 0 && !report.has_losses())
     fmt::print("No differences: the checksums of all {} ranges are equal.\n", ranges.count());
   const int reported = finish_report(report);
-  return differences.rows() > 0 ? exit_incomplete : reported;
+  return differences.rows() > 0 ? exit_failed : reported;
 }
 
 // Copies schema and data, in an order that can be resumed at any point: every definition has IF NOT EXISTS.

@@ -5,6 +5,7 @@
 
 #include "cli/test_process.h"
 #include "types/print.h"
+#include "types/print_value.h"
 #include "types/value.h"
 
 namespace sibyl::cli {

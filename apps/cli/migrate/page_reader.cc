@@ -6,6 +6,7 @@
 
 #include "cli/migrate/target_writer.h"
 #include "types/keys/key.h"
+#include "types/keys/murmur3.h"
 #include "types/value.h"
 
 namespace sibyl::cli::migrate {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "types/identifier.h"
 #include "types/print.h"
 
 namespace sibyl::cli::migrate {

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "types/identifier.h"
 #include "types/print.h"
+#include "types/print_value.h"
 
 namespace sibyl::cli::migrate {
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "types/elements.h"
+
 namespace sibyl::cli::migrate {
 namespace {
 

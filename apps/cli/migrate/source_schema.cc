@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "types/elements.h"
+#include "types/identifier.h"
 #include "types/print.h"
 #include "types/value.h"
 

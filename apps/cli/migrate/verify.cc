@@ -9,7 +9,10 @@
 #include "base/bytes.h"
 #include "cli/command_line/text.h"
 #include "cli/migrate/row_text.h"
+#include "types/elements.h"
+#include "types/identifier.h"
 #include "types/keys/key.h"
+#include "types/keys/murmur3.h"
 #include "types/print.h"
 
 namespace sibyl::cli::migrate {

@@ -1,5 +1,8 @@
 // `sibyl recover`: saves the intact data of a damaged data directory into a new one. Never runs
 // automatically.
+#include "cli/operate/recover.h"
+
+#include "cli/commands.h"
 #include "engine/maintenance/recover.h"
 
 #include <fmt/format.h>
@@ -10,14 +13,11 @@
 #include <string>
 
 #include "cli/command_line/refuse.h"
-#include "cli/commands.h"
 #include "cli/configuration/data_option.h"
 #include "cli/operate/owner.h"
 
 namespace sibyl::cli {
 namespace {
-
-constexpr int exit_incomplete = 3;
 
 struct RecoverArguments {
   std::string data = default_data_directory;

@@ -19,7 +19,7 @@
 #include "cli/commands.h"
 #include "cli/configuration/data_option.h"
 #include "cli/operate/owner.h"
-#include "cli/session/engine.h"
+#include "cli/session/embedded.h"
 #include "engine/maintenance/snapshots.h"
 
 namespace sibyl::cli {

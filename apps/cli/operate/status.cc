@@ -1,4 +1,6 @@
 // `sibyl status`: shows the state of a running server, read over HTTP (metrics_address).
+#include "cli/operate/status.h"
+
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

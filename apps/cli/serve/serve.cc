@@ -8,6 +8,8 @@
 //
 // Exits with status 2 if settings or certificates are invalid or the data directory cannot be opened, with 3 if the server
 // cannot listen on the address, and with 4 if another server of the cluster has the database now.
+#include "cli/serve/serve.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <pthread.h>
@@ -34,10 +36,12 @@
 #include "cli/commands.h"
 #include "cli/configuration/configuration.h"
 #include "cli/configuration/print.h"
+#include "cli/configuration/reader.h"
+#include "cli/configuration/settings.h"
+#include "cli/configuration/tls.h"
 #include "cli/log/log.h"
 #include "cli/serve/notify.h"
 #include "cli/serve/running_server.h"
-#include "cli/serve/serve.h"
 #include "cli/serve/serve_cluster.h"
 #include "server/server.h"
 
@@ -45,10 +49,6 @@ namespace sibyl::cli {
 namespace {
 
 namespace json = boost::json;
-
-constexpr int exit_usage = 2;
-constexpr int exit_no_data = 2;
-constexpr int exit_no_address = 3;
 
 struct Arguments {
   std::string config;
@@ -175,7 +175,7 @@ Reader::Result read_configuration(const Arguments& arguments, Reader& reader) {
 
 int refuse_configuration(const Reader& reader) {
   for (const Problem& problem : reader.problems()) fmt::print(stderr, "sibyl serve: {}\n", problem.text());
-  return exit_usage;
+  return exit_refused;
 }
 
 void log_start(const Arguments& arguments, const Reader& reader, const Reader::Result& read) {
@@ -205,8 +205,8 @@ json::array settings_with_origins(const Reader::Result& read) {
 }
 
 int exit_status_of(const RunningServer::Failure& failure) {
-  if (failure.stage == RunningServer::Stage::database) return exit_no_data;
-  return failure.error.code() == base::ErrorCode::config ? exit_usage : exit_no_address;
+  if (failure.stage == RunningServer::Stage::database) return exit_refused;
+  return failure.error.code() == base::ErrorCode::config ? exit_refused : exit_no_address;
 }
 
 int serve(Configuration configuration, json::array settings, const sigset_t& signals,
@@ -260,9 +260,9 @@ int run_server(const Reader::Result& read, const std::function<void()>& announce
                const WhileServing& while_serving) {
   const sigset_t signals = block_signals();
   if (const auto started = start_log(read.configuration.log); !started)
-    return refuse(exit_usage, started.error());
+    return refuse(exit_refused, started.error());
   raise_descriptor_limit();
-  if (const auto enough = check_descriptor_limit(); !enough) return refuse(exit_usage, enough.error());
+  if (const auto enough = check_descriptor_limit(); !enough) return refuse(exit_refused, enough.error());
   base::set_memory_limits({static_cast<int64_t>(read.configuration.heap_bytes),
                            static_cast<int64_t>(read.configuration.statement_memory_bytes),
                            static_cast<int64_t>(read.configuration.resident_bytes)});

@@ -1,11 +1,15 @@
-// Running a server until a signal stops it: for `sibyl serve` and `sibyl demo`.
+// `sibyl serve`; and running a server until a signal stops it, which `sibyl demo` does too.
 #pragma once
 
 #include <functional>
 #include <memory>
 
-#include "cli/configuration/configuration.h"
+#include "cli/configuration/reader.h"
 #include "server/server.h"
+
+namespace CLI {
+class App;
+}
 
 namespace sibyl::cli {
 
@@ -16,5 +20,8 @@ using WhileServing = std::function<std::shared_ptr<void>(const server::Server&)>
 // called before other threads are started, because it blocks these signals.
 int run_server(const Reader::Result& read, const std::function<void()>& announce,
                const WhileServing& while_serving);
+
+// See commands.h.
+void add_serve_command(CLI::App& app);
 
 }  // namespace sibyl::cli

@@ -20,7 +20,6 @@
 namespace sibyl::cli {
 namespace {
 
-constexpr int exit_lost = 4;
 // A server that cannot hand its database over in this time ends anyway; others then wait for its lease.
 constexpr std::chrono::seconds leave_timeout{60};
 

@@ -1,9 +1,10 @@
 // A session on a data directory in this process, without a server.
+#include "cli/session/embedded.h"
+
 #include <fmt/format.h>
 
 #include <future>
 
-#include "cli/session/engine.h"
 #include "cli/session/session.h"
 #include "engine/engine.h"
 #include "engine/tracing/traces.h"

@@ -1,4 +1,6 @@
 // A session over the network, with any server that speaks the native protocol.
+#include "cli/session/network.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +10,7 @@
 #include "cli/session/session.h"
 #include "cli/session/statement_error.h"
 #include "client/connection.h"
-#include "types/print.h"
+#include "types/identifier.h"
 
 namespace sibyl::cli::shell {
 namespace {

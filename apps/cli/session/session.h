@@ -99,17 +99,6 @@ class Session {
   std::string keyspace_;
 };
 
-// Describes a failed connection: address, reason, and a hint. The hint is `when_unreachable` if no server
-// answers.
-base::Error connect_error(const client::Options& options, const base::Error& error,
-                          std::string_view when_unreachable);
-
-// Errors have a hint that says what to do.
-base::Result<std::unique_ptr<Session>> connect_session(const client::Options& options,
-                                                       std::string_view when_unreachable);
-// `data` is a directory, which is created if missing, or ":memory:". Fails while a server uses the directory.
-base::Result<std::unique_ptr<Session>> open_session(const std::string& data);
-
 // Parses "HOST", "HOST:PORT", "[IPV6]:PORT", ":PORT" or "PORT". Defaults are 127.0.0.1 and 9042. Returns nullopt if
 // malformed.
 struct Address {

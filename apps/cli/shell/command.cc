@@ -1,4 +1,6 @@
 // `sibyl shell`: the command line.
+#include "cli/shell/command.h"
+
 #include <fmt/format.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -18,12 +20,14 @@
 #include "cli/command_line/refuse.h"
 #include "cli/command_line/tls_flags.h"
 #include "cli/commands.h"
+#include "cli/session/embedded.h"
+#include "cli/session/network.h"
 #include "cli/session/session.h"
 #include "cli/session/statement_error.h"
 #include "cli/shell/password.h"
 #include "cli/shell/shell.h"
 #include "client/connection.h"
-#include "types/print.h"
+#include "types/identifier.h"
 
 namespace sibyl::cli {
 namespace {

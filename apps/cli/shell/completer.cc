@@ -4,8 +4,8 @@
 #include <cctype>
 
 #include "cli/command_line/text.h"
-#include "cql/parser.h"
-#include "types/print.h"
+#include "cql/keyword.h"
+#include "types/identifier.h"
 
 namespace sibyl::cli::shell {
 namespace {

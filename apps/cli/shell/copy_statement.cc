@@ -7,6 +7,7 @@
 
 #include "base/ascii.h"
 #include "cli/shell/scan.h"
+#include "types/identifier.h"
 #include "types/print.h"
 
 namespace sibyl::cli::shell {

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
-#include "types/print.h"
+#include "types/elements.h"
+#include "types/print_json.h"
+#include "types/print_value.h"
 #include "types/value.h"
 
 namespace sibyl::cli::shell {

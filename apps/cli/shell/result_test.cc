@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "types/elements.h"
 #include "types/value.h"
 
 namespace sibyl::cli::shell {

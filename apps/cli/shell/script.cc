@@ -6,7 +6,7 @@
 
 #include "cli/command_line/text.h"
 #include "cli/shell/scan.h"
-#include "cql/parser.h"
+#include "cql/script.h"
 
 namespace sibyl::cli::shell {
 namespace {

@@ -7,6 +7,7 @@
 #include "cli/shell/result.h"
 #include "cli/shell/shell.h"
 #include "types/print.h"
+#include "types/uuid.h"
 #include "types/value.h"
 
 namespace sibyl::cli::shell {

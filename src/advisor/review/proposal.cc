@@ -8,7 +8,7 @@
 #include "advisor/review/dependents.h"
 #include "advisor/review/fix.h"
 #include "advisor/review/judgement/held.h"
-#include "types/print.h"
+#include "types/identifier.h"
 
 namespace sibyl::advisor {
 namespace {

@@ -7,7 +7,7 @@
 #include "advisor/review/judgement/severity.h"
 #include "advisor/review/judgement/supply.h"
 #include "advisor/review/statement.h"
-#include "types/print.h"
+#include "types/identifier.h"
 
 namespace sibyl::advisor {
 namespace {

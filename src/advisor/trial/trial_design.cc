@@ -10,6 +10,7 @@
 #include "advisor/workload/growth.h"
 #include "advisor/workload/population.h"
 #include "cql/printer.h"
+#include "types/compare.h"
 #include "types/uuid.h"
 #include "types/value.h"
 

@@ -7,6 +7,7 @@
 #include "advisor/workload/spread.h"
 #include "cql/lexer.h"
 #include "cql/parser.h"
+#include "cql/script.h"
 #include "types/type.h"
 
 namespace sibyl::advisor {

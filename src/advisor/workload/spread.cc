@@ -7,7 +7,9 @@
 #include <numeric>
 #include <random>
 
+#include "types/elements.h"
 #include "types/keys/key.h"
+#include "types/keys/murmur3.h"
 
 namespace sibyl::advisor {
 namespace {

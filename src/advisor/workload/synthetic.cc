@@ -5,6 +5,8 @@
 #include <cmath>
 
 #include "advisor/workload/stored_size.h"
+#include "types/compare.h"
+#include "types/uuid.h"
 #include "types/value.h"
 #include "types/vint.h"
 

@@ -9,9 +9,10 @@
 #include "base/contain.h"
 #include "engine/catalogue/catalogue.h"
 #include "execute/write/locks.h"
-#include "plan/restrictions/keys.h"
+#include "plan/evaluation/keys.h"
 #include "row/record_key.h"
-#include "types/keys/key.h"
+#include "types/keys/murmur3.h"
+#include "types/uuid.h"
 #include "types/value.h"
 
 namespace sibyl::engine {

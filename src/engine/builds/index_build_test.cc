@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "engine/test_database.h"
-#include "plan/restrictions/keys.h"
+#include "plan/evaluation/keys.h"
 #include "row/record_key.h"
 #include "types/value.h"
 

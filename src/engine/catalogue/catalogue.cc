@@ -6,8 +6,11 @@
 #include "engine/system_tables/system_tables.h"
 #include "row/record_key.h"
 #include "schema/codec.h"
+#include "schema/codec_table.h"
 #include "schema/compare.h"
 #include "types/keys/key.h"
+#include "types/keys/key_decode.h"
+#include "types/uuid.h"
 #include "types/value.h"
 
 namespace sibyl::engine {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "engine/describe/describe.h"
+#include "engine/describe/text.h"
 #include "engine/test_schema.h"
 #include "row/record_key.h"
 #include "storage/memory/memory_store.h"

@@ -6,7 +6,10 @@
 #include <set>
 
 #include "base/ascii.h"
-#include "types/print.h"
+#include "engine/describe/functions.h"
+#include "engine/describe/text.h"
+#include "types/elements.h"
+#include "types/identifier.h"
 #include "types/value.h"
 
 namespace sibyl::engine {

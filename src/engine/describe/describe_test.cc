@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "base/source_path.h"
+#include "cql/script.h"
 #include "engine/test_schema.h"
 
 namespace sibyl::engine {

@@ -1,9 +1,11 @@
 // Prints functions and aggregates as CREATE statements.
+#include "engine/describe/functions.h"
+
 #include <fmt/format.h>
 
-#include "engine/describe/describe.h"
 #include "engine/describe/qualified_name.h"
-#include "types/print.h"
+#include "types/identifier.h"
+#include "types/print_value.h"
 
 namespace sibyl::engine {
 namespace {

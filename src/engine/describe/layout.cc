@@ -6,10 +6,10 @@
 
 #include "cql/parser.h"
 #include "engine/describe/layout_model.h"
-#include "plan/restrictions/keys.h"
+#include "plan/evaluation/keys.h"
 #include "plan/terms/term.h"
+#include "types/identifier.h"
 #include "types/literals/literal.h"
-#include "types/print.h"
 #include "types/text.h"
 
 namespace sibyl::engine {

@@ -7,7 +7,9 @@
 #include "row/counter.h"
 #include "row/fragment.h"
 #include "types/keys/key.h"
+#include "types/keys/key_decode.h"
 #include "types/print.h"
+#include "types/print_value.h"
 #include "types/value.h"
 
 namespace sibyl::engine {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "types/print.h"
+#include "types/identifier.h"
 
 namespace sibyl::engine {
 

@@ -1,7 +1,7 @@
 // Running the output of DESCRIBE on an empty database creates the same schema.
 #include <gtest/gtest.h>
 
-#include "cql/parser.h"
+#include "cql/script.h"
 #include "engine/test_result.h"
 
 namespace sibyl::engine {

@@ -1,10 +1,12 @@
+#include "engine/describe/text.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <vector>
 
-#include "engine/describe/describe.h"
 #include "engine/describe/qualified_name.h"
+#include "types/identifier.h"
 #include "types/print.h"
 
 namespace sibyl::engine {

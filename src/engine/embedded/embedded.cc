@@ -5,8 +5,9 @@
 #include <utility>
 
 #include "base/mutex.h"
-#include "cql/parser.h"
+#include "cql/script.h"
 #include "engine/embedded/impl.h"
+#include "execute/write/batch.h"
 
 namespace sibyl {
 namespace engine {

@@ -2,7 +2,7 @@
 
 #include "base/check.h"
 #include "engine/embedded/impl.h"
-#include "types/print.h"
+#include "types/print_value.h"
 
 namespace sibyl {
 

@@ -6,9 +6,12 @@
 #include <limits>
 
 #include "base/clock.h"
+#include "types/elements.h"
 #include "types/literals/literal.h"
 #include "types/number.h"
 #include "types/print.h"
+#include "types/uuid.h"
+#include "types/validate.h"
 
 namespace sibyl {
 namespace {

@@ -7,7 +7,7 @@
 #include "auth/login.h"
 #include "base/result.h"
 #include "engine/roles/roles.h"
-#include "execute/execute.h"
+#include "execute/environment.h"
 #include "plan/prepared.h"
 #include "schema/schema.h"
 

@@ -11,7 +11,8 @@
 #include "cql/parser.h"
 #include "engine/system_rows.h"
 #include "engine/system_tables/system_tables.h"
-#include "execute/execute.h"
+#include "execute/read/select.h"
+#include "types/elements.h"
 #include "types/value.h"
 
 namespace sibyl::engine {

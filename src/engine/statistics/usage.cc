@@ -8,11 +8,12 @@
 #include <unordered_set>
 
 #include "cql/shape.h"
+#include "execute/write/batch.h"
 #include "plan/statements/modify.h"
 #include "plan/statements/select.h"
 #include "schema/storage_ids.h"
 #include "storage/store.h"
-#include "types/keys/key.h"
+#include "types/keys/murmur3.h"
 #include "types/text.h"
 
 namespace sibyl::plan {

@@ -31,7 +31,7 @@
 #include "base/space_saving.h"
 #include "cql/ast.h"
 #include "execute/environment.h"
-#include "execute/execute.h"
+#include "execute/write/batch.h"
 #include "plan/prepared.h"
 #include "schema/schema.h"
 

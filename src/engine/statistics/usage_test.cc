@@ -11,6 +11,7 @@
 #include "engine/statistics/usage.h"
 #include "engine/statistics/usage_store.h"
 #include "engine/test_database.h"
+#include "execute/write/batch.h"
 #include "row/record_key.h"
 #include "storage/memory/memory_store.h"
 #include "types/print.h"

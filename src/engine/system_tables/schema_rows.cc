@@ -2,7 +2,7 @@
 
 #include "engine/system_tables/system_tables.h"
 #include "schema/compare.h"
-#include "types/print.h"
+#include "types/print_value.h"
 #include "types/value.h"
 
 namespace sibyl::engine {

@@ -10,7 +10,7 @@
 #include "row/record_key.h"
 #include "storage/partition_sample.h"
 #include "types/keys/key.h"
-#include "types/print.h"
+#include "types/print_value.h"
 #include "types/value.h"
 
 namespace sibyl::engine {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "execute/execute.h"
+#include "execute/environment.h"
 #include "execute/trace.h"
 #include "plan/prepared.h"
 

@@ -7,6 +7,7 @@
 
 #include "engine/inet.h"
 #include "types/text.h"
+#include "types/uuid.h"
 #include "types/value.h"
 
 namespace sibyl::engine {

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "engine/test_result.h"
+#include "types/print.h"
 
 namespace sibyl::engine {
 namespace {

@@ -3,6 +3,8 @@
 #include <limits>
 
 #include "execute/corrupt.h"
+#include "execute/index/index_change.h"
+#include "execute/index/view_change.h"
 #include "execute/read/reader.h"
 #include "row/record_key.h"
 

@@ -1,3 +1,5 @@
+#include "execute/index/index_change.h"
+
 #include "execute/index/maintenance.h"
 #include "execute/read/index_entries.h"
 #include "execute/vector/vector_indexes.h"

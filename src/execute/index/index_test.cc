@@ -10,6 +10,7 @@
 #include "execute/read/index_entries.h"
 #include "execute/read/reader.h"
 #include "execute/read/select_fixture_test.h"
+#include "plan/evaluation/intervals.h"
 #include "plan/statements/select.h"
 #include "row/record_key.h"
 #include "types/value.h"

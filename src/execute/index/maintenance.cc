@@ -8,10 +8,12 @@
 #include <vector>
 
 #include "execute/corrupt.h"
+#include "execute/index/index_change.h"
+#include "execute/index/view_change.h"
 #include "execute/interrupt_check.h"
 #include "execute/read/reader.h"
 #include "execute/vector/vector_indexes.h"
-#include "plan/restrictions/keys.h"
+#include "plan/evaluation/keys.h"
 #include "row/merge.h"
 #include "row/record_key.h"
 

@@ -23,15 +23,6 @@ class Interrupt;  // environment.h
 using base::Bytes;
 using base::BytesView;
 
-// Add the operations for one index or view: put() for whole records, erase() for removed ones. Static rows
-// are passed only to indexes. To build from existing data, pass an empty `before`.
-base::Status write_index_change(const schema::Index& index, const RowChange& change,
-                                storage::WriteSet& writes);
-// A row is not in the view if its view key would exceed the maximum length of keys. In this case the function
-// returns the length of that key, so that the caller can refuse or report it; otherwise 0.
-base::Result<size_t> write_view_change(const schema::TablePtr& view, const RowChange& change,
-                                       storage::WriteSet& writes);
-
 // The maximum size of the operations added to one write. They are built in memory and committed with it;
 // deleting a partition of millions of rows needs an entry for each of them.
 inline constexpr size_t max_index_maintenance_bytes = 256u << 20;

@@ -11,6 +11,8 @@
 #include "execute/index/build.h"
 #include "execute/index/check.h"
 #include "execute/read/reader.h"
+#include "execute/read/select.h"
+#include "execute/write/modify.h"
 #include "execute/write/modify_fixture_test.h"
 #include "types/value.h"
 

@@ -1,6 +1,8 @@
 // A view row is a copy of the base row's selected cells under another key, replaced whole. Its marker
 // determines how long the row lives: as long as the base cell that is part of the view's key or, if there is
 // none, as long as anything of the base row. Readers of views check only the marker (reader.cc).
+#include "execute/index/view_change.h"
+
 #include <algorithm>
 
 #include "execute/index/maintenance.h"

@@ -5,6 +5,10 @@
 
 #include "base/check.h"
 #include "execute/read/select_row.h"
+#include "plan/evaluation/filters.h"
+#include "plan/evaluation/intervals.h"
+#include "plan/evaluation/partitions.h"
+#include "types/keys/murmur3.h"
 
 namespace sibyl::execute {
 

@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
-#include "plan/restrictions/keys.h"
-#include "plan/restrictions/view_filter.h"
+#include "plan/evaluation/keys.h"
+#include "plan/evaluation/view_filter.h"
 #include "schema/schema.h"
 #include "types/keys/key.h"
 

@@ -5,6 +5,7 @@
 #include "execute/corrupt.h"
 #include "row/record_key.h"
 #include "types/keys/key.h"
+#include "types/keys/key_decode.h"
 #include "types/value.h"
 
 namespace sibyl::execute {

@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "execute/corrupt.h"
 #include "execute/read/index_entries.h"
+#include "plan/evaluation/intervals.h"
 #include "row/record_key.h"
 
 namespace sibyl::execute {

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "execute/read/reader.h"
+#include "plan/evaluation/intervals.h"
 
 namespace sibyl::execute {
 

@@ -4,6 +4,7 @@
 
 #include "execute/corrupt.h"
 #include "execute/environment.h"
+#include "plan/evaluation/intervals.h"
 #include "row/record_key.h"
 
 namespace sibyl::execute {

@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "plan/evaluation/intervals.h"
+#include "plan/evaluation/partitions.h"
 #include "plan/restrictions/restrictions.h"
 #include "row/fragment.h"
 #include "schema/schema.h"

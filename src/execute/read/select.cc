@@ -1,10 +1,11 @@
+#include "execute/read/select.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <limits>
 
 #include "base/check.h"
-#include "execute/execute.h"
 #include "execute/interruptible.h"
 #include "execute/read/index_reader.h"
 #include "execute/read/paging.h"
@@ -14,9 +15,13 @@
 #include "execute/read/select_row.h"
 #include "execute/trace.h"
 #include "execute/write_limits.h"
+#include "plan/evaluation/clustering.h"
+#include "plan/evaluation/filters.h"
+#include "plan/evaluation/intervals.h"
+#include "plan/evaluation/partitions.h"
 #include "plan/statements/modify.h"
 #include "plan/statements/select.h"
-#include "types/keys/key.h"
+#include "types/keys/murmur3.h"
 
 namespace sibyl::execute {
 
@@ -122,16 +127,16 @@ class Selecting {
     read_.is_range = where.partitions() == plan::Restrictions::Partitions::range;
     SIBYL_TRY(make_filters());
     if (read_.is_range) {
-      SIBYL_ASSIGN(read_.tokens, where.token_range(bindings_, scratch_));
+      SIBYL_ASSIGN(read_.tokens, plan::token_range(where, bindings_, scratch_));
     } else {
-      SIBYL_ASSIGN(read_.keys, where.partition_keys(bindings_, scratch_));
+      SIBYL_ASSIGN(read_.keys, plan::partition_keys(where, bindings_, scratch_));
     }
     read_.names_rows = where.names_whole_row() && !plan_.distinct;
     if (read_.names_rows) {
-      SIBYL_ASSIGN(const std::vector<plan::Restrictions::NamedRow> rows, where.rows(bindings_, scratch_));
+      SIBYL_ASSIGN(const std::vector<plan::NamedRow> rows, plan::named_rows(where, bindings_, scratch_));
       for (const auto& row : rows) read_.rows.push_back(row.clustering);
     } else {
-      SIBYL_ASSIGN(read_.intervals, where.intervals(bindings_, scratch_));
+      SIBYL_ASSIGN(read_.intervals, plan::clustering_intervals(where, bindings_, scratch_));
     }
     if (!plan_.table->is_virtual) {
       SIBYL_TRY(guard_keys());
@@ -179,7 +184,7 @@ class Selecting {
     if (uses.empty()) return open_reader(store_, read_);
     std::vector<IndexLookup> lookups;
     for (size_t i = 0; i < uses.size(); ++i) {
-      SIBYL_ASSIGN(plan::Interval terms, plan_.where->terms(i, bindings_, scratch_));
+      SIBYL_ASSIGN(plan::Interval terms, plan::index_interval(*plan_.where, i, bindings_, scratch_));
       lookups.push_back({uses[i].index, std::move(terms)});
     }
     SIBYL_ASSIGN(std::unique_ptr<Reader> reader, open_index_reader(store_, read_, lookups));

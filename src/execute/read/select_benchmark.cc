@@ -4,8 +4,9 @@
 #include <map>
 
 #include "cql/parser.h"
-#include "execute/execute.h"
+#include "execute/read/select.h"
 #include "execute/write/locks.h"
+#include "execute/write/modify.h"
 #include "plan/definitions/definitions.h"
 #include "types/value.h"
 

@@ -4,8 +4,10 @@
 
 #include <cmath>
 
+#include "types/elements.h"
 #include "types/number.h"
 #include "types/print.h"
+#include "types/print_value.h"
 
 namespace sibyl::execute {
 

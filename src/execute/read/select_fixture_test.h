@@ -9,8 +9,10 @@
 
 #include "base/clock.h"
 #include "cql/parser.h"
-#include "execute/execute.h"
+#include "execute/read/select.h"
+#include "execute/write/batch.h"
 #include "execute/write/locks.h"
+#include "execute/write/modify.h"
 #include "plan/definitions/definitions.h"
 #include "plan/prepared.h"
 #include "storage/memory/memory_store.h"

@@ -12,7 +12,10 @@
 #include "execute/read/select_output.h"
 #include "execute/read/select_row.h"
 #include "execute/vector/vector_indexes.h"
-#include "types/keys/key.h"
+#include "plan/evaluation/clustering.h"
+#include "plan/evaluation/intervals.h"
+#include "plan/evaluation/partitions.h"
+#include "types/keys/murmur3.h"
 
 namespace sibyl::execute {
 
@@ -153,11 +156,11 @@ class SelectingNearest {
     read_.interrupt = request_.interrupt;
     read_.is_range = where.partitions() == plan::Restrictions::Partitions::range;
     if (read_.is_range) {
-      SIBYL_ASSIGN(read_.tokens, where.token_range(bindings_, scratch_));
+      SIBYL_ASSIGN(read_.tokens, plan::token_range(where, bindings_, scratch_));
     } else {
-      SIBYL_ASSIGN(read_.keys, where.partition_keys(bindings_, scratch_));
+      SIBYL_ASSIGN(read_.keys, plan::partition_keys(where, bindings_, scratch_));
     }
-    SIBYL_ASSIGN(read_.intervals, where.intervals(bindings_, scratch_));
+    SIBYL_ASSIGN(read_.intervals, plan::clustering_intervals(where, bindings_, scratch_));
     SIBYL_ASSIGN(filters_, input_filters(plan_, bindings_, scratch_));
     return (read_.is_range ? !read_.tokens.empty() : !read_.keys.empty()) && !read_.intervals.empty();
   }

@@ -3,8 +3,9 @@
 #include <algorithm>
 
 #include "base/statement.h"
-#include "types/keys/key.h"
-#include "types/print.h"
+#include "types/compare.h"
+#include "types/keys/key_decode.h"
+#include "types/print_json.h"
 
 namespace sibyl::execute {
 

@@ -5,10 +5,14 @@
 #include "base/statement.h"
 #include "execute/corrupt.h"
 #include "execute/read/index_entries.h"
+#include "plan/evaluation/filters.h"
 #include "plan/indexes/index_terms.h"
 #include "plan/terms/functions.h"
 #include "row/counter.h"
+#include "types/compare.h"
+#include "types/elements.h"
 #include "types/keys/key.h"
+#include "types/keys/key_decode.h"
 
 namespace sibyl::execute {
 
@@ -287,7 +291,7 @@ bool satisfies(const plan::Filter& filter, const ValueView& value) {
 
 base::Result<std::vector<InputFilter>> input_filters(const plan::Select& plan, const plan::Bindings& bindings,
                                                      plan::Scratch& scratch) {
-  SIBYL_ASSIGN(std::vector<plan::Filter> filters, plan.where->filters(bindings, scratch));
+  SIBYL_ASSIGN(std::vector<plan::Filter> filters, plan::row_filters(*plan.where, bindings, scratch));
   const std::vector<const schema::Column*>& columns = plan.where->filtered_columns();
   std::vector<InputFilter> result;
   for (plan::Filter& filter : filters) {

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "plan/evaluation/filters.h"
 #include "plan/statements/select.h"
 #include "row/fragment.h"
 

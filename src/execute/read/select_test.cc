@@ -4,6 +4,7 @@
 
 #include "execute/read/paging.h"
 #include "execute/read/reader.h"
+#include "execute/read/select.h"
 #include "execute/read/select_fixture_test.h"
 #include "types/value.h"
 

@@ -1,9 +1,10 @@
+#include "execute/write/batch.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <set>
 
-#include "execute/execute.h"
 #include "execute/index/maintenance.h"
 #include "execute/interrupt_check.h"
 #include "execute/interruptible.h"

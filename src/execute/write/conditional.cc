@@ -11,7 +11,9 @@
 #include "execute/trace.h"
 #include "execute/write/combine_merges.h"
 #include "execute/write/modify_commit.h"
-#include "plan/restrictions/keys.h"
+#include "plan/evaluation/clustering.h"
+#include "plan/evaluation/intervals.h"
+#include "plan/evaluation/keys.h"
 #include "row/record_key.h"
 #include "types/keys/key.h"
 
@@ -198,7 +200,7 @@ base::Result<int64_t> ConditionalBuilder::latest_written(ReadBefore& reads) {
   for (size_t i = 0; i < targets_.size(); ++i) {
     SIBYL_TRY(interrupt_.step());
     const Targets& targets = targets_[i];
-    for (const plan::Restrictions::NamedRow& row : targets.rows) {
+    for (const plan::NamedRow& row : targets.rows) {
       SIBYL_ASSIGN(const int64_t seen, reads.latest_of_row(prefix_, row.clustering));
       latest = std::max(latest, seen);
     }

@@ -7,9 +7,12 @@
 #include <limits>
 #include <thread>
 
+#include "execute/write/batch.h"
+#include "execute/write/modify.h"
 #include "execute/write/modify_fixture_test.h"
 #include "plan/statements/modify.h"
-#include "types/print.h"
+#include "types/elements.h"
+#include "types/print_value.h"
 #include "types/value.h"
 
 namespace sibyl::execute {

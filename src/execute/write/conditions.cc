@@ -5,8 +5,12 @@
 #include <algorithm>
 #include <span>
 
+#include "cql/printer.h"
 #include "execute/read/select_row.h"
+#include "types/compare.h"
+#include "types/elements.h"
 #include "types/keys/key.h"
+#include "types/validate.h"
 #include "types/value.h"
 
 namespace sibyl::execute {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "plan/evaluation/clustering.h"
 #include "row/counter.h"
 #include "row/record_key.h"
 #include "types/value.h"
@@ -26,7 +27,7 @@ const row::Cell* find_cell(const row::Fragment& fragment, uint32_t column) {
 }  // namespace
 
 base::Status CounterTally::add(const plan::Operation& operation, BytesView partition_prefix,
-                               const plan::Restrictions::NamedRow* row, const plan::Bindings& bindings,
+                               const plan::NamedRow* row, const plan::Bindings& bindings,
                                plan::Scratch& scratch) {
   SIBYL_ASSIGN(const types::ValueView value, operation.value->evaluate(bindings, scratch));
   if (value.is_unset()) return {};

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "execute/write/modify_read.h"
+#include "plan/evaluation/clustering.h"
 #include "storage/store.h"
 
 namespace sibyl::execute {
@@ -13,9 +14,8 @@ namespace sibyl::execute {
 class CounterTally {
  public:
   // `row` is nullptr for the static row. Unset values are ignored.
-  base::Status add(const plan::Operation& operation, BytesView partition_prefix,
-                   const plan::Restrictions::NamedRow* row, const plan::Bindings& bindings,
-                   plan::Scratch& scratch);
+  base::Status add(const plan::Operation& operation, BytesView partition_prefix, const plan::NamedRow* row,
+                   const plan::Bindings& bindings, plan::Scratch& scratch);
 
   bool empty() const { return rows_.empty(); }
   // Reads the current counters and adds the incremented ones to `writes`. REQUIRES: the partitions are
@@ -25,7 +25,7 @@ class CounterTally {
  private:
   struct Row {
     Bytes prefix;
-    plan::Restrictions::NamedRow named;
+    plan::NamedRow named;
     bool is_static = false;
     std::map<uint32_t, int64_t> deltas;  // by column id
   };

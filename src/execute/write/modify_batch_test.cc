@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "execute/trace.h"
+#include "execute/write/batch.h"
 #include "execute/write/modify_fixture_test.h"
 #include "types/value.h"
 

@@ -2,9 +2,10 @@
 #include <benchmark/benchmark.h>
 
 #include "cql/parser.h"
-#include "execute/execute.h"
 #include "execute/write/locks.h"
+#include "execute/write/modify.h"
 #include "plan/definitions/definitions.h"
+#include "types/uuid.h"
 #include "types/value.h"
 
 namespace sibyl::execute {

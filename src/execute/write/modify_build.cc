@@ -3,8 +3,12 @@
 #include <fmt/format.h>
 
 #include "execute/write/modify_cells.h"
+#include "execute/write/modify_json.h"
 #include "execute/write_limits.h"
-#include "plan/restrictions/keys.h"
+#include "plan/evaluation/clustering.h"
+#include "plan/evaluation/intervals.h"
+#include "plan/evaluation/keys.h"
+#include "plan/evaluation/partitions.h"
 #include "row/record_key.h"
 
 namespace sibyl::execute {
@@ -12,7 +16,7 @@ namespace sibyl::execute {
 using plan::Modification;
 using plan::Operation;
 using types::ValueView;
-using NamedRow = plan::Restrictions::NamedRow;
+using NamedRow = plan::NamedRow;
 
 namespace {
 
@@ -71,11 +75,11 @@ base::Status resolve_where_rows(const Modification& statement, const plan::Bindi
       targets.rows.emplace_back();
       return {};
     }
-    SIBYL_ASSIGN(targets.rows, statement.where->rows(bindings, space.scratch));
+    SIBYL_ASSIGN(targets.rows, plan::named_rows(*statement.where, bindings, space.scratch));
     return {};
   }
   if (statement.kind == Modification::Kind::delete_ && !statement.row_operations.empty()) {
-    SIBYL_ASSIGN(targets.names_range, statement.where->reaches_rows(bindings, space.scratch));
+    SIBYL_ASSIGN(targets.names_range, plan::reaches_rows(*statement.where, bindings, space.scratch));
     return {};
   }
   if (!statement.deletes_rows()) return {};
@@ -83,7 +87,7 @@ base::Status resolve_where_rows(const Modification& statement, const plan::Bindi
     targets.deletes_partitions = true;
     return {};
   }
-  SIBYL_ASSIGN(targets.ranges, statement.where->intervals(bindings, space.scratch));
+  SIBYL_ASSIGN(targets.ranges, plan::clustering_intervals(*statement.where, bindings, space.scratch));
   return {};
 }
 
@@ -233,7 +237,8 @@ base::Status resolve_partitions(const Modification& statement, const plan::Bindi
                          std::span(targets.json_values).first(statement.table->partition_key_count), targets);
   }
   if (statement.where) {
-    SIBYL_ASSIGN(const std::vector<Bytes> keys, statement.where->partition_keys(bindings, space.scratch));
+    SIBYL_ASSIGN(const std::vector<Bytes> keys,
+                 plan::partition_keys(*statement.where, bindings, space.scratch));
     for (const Bytes& key : keys)
       targets.prefixes.push_back(row::partition_prefix(statement.table->storage_id, key));
     return {};

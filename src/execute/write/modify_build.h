@@ -32,8 +32,4 @@ base::Status build_writes(const plan::Modification& statement, const Targets& ta
                           const plan::Bindings& bindings, const WriteContext& context, Before* before,
                           Workspace& space, storage::WriteSet& writes);
 
-// INSERT JSON: reads the values of all columns of the table. They are stored in `scratch`.
-base::Status read_json(const plan::Modification& statement, const plan::Bindings& bindings,
-                       plan::Scratch& scratch, std::vector<types::ValueView>& values);
-
 }  // namespace sibyl::execute

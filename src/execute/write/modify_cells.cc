@@ -9,7 +9,10 @@
 
 #include "base/statement.h"
 #include "plan/terms/functions.h"
+#include "types/elements.h"
 #include "types/keys/key.h"
+#include "types/keys/key_decode.h"
+#include "types/uuid.h"
 #include "types/value.h"
 
 namespace sibyl::execute {
@@ -62,17 +65,6 @@ std::unexpected<base::Error> null_in_collection() {
 }
 
 }  // namespace
-
-Workspace& workspace() {
-  constexpr size_t kept_cells = 4096;
-  thread_local Workspace space;
-  space.scratch.clear();
-  space.targets.clear();
-  space.guardrails = nullptr;
-  space.warnings.clear();
-  if (space.fragment.cells.capacity() > kept_cells) space.fragment = {};
-  return space;
-}
 
 base::Status CellWriter::apply(const Operation& operation, const row::Fragment* existing) {
   const schema::Column& column = *operation.column;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "execute/write/write_context.h"
+#include "types/elements.h"
 
 namespace sibyl::execute {
 

@@ -9,8 +9,10 @@
 #include <vector>
 
 #include "cql/parser.h"
-#include "execute/execute.h"
+#include "execute/write/batch.h"
 #include "execute/write/locks.h"
+#include "execute/write/modify.h"
+#include "execute/write/truncate.h"
 #include "plan/definitions/definitions.h"
 #include "plan/prepared.h"
 #include "row/counter.h"

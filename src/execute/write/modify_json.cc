@@ -1,6 +1,6 @@
-#include "plan/terms/json.h"
+#include "execute/write/modify_json.h"
 
-#include "execute/write/modify_build.h"
+#include "plan/terms/json.h"
 
 namespace sibyl::execute {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "execute/corrupt.h"
+#include "plan/evaluation/intervals.h"
 #include "row/record_key.h"
 
 namespace sibyl::execute {

@@ -7,6 +7,7 @@
 
 #include "execute/read/reader.h"
 #include "execute/write/write_context.h"
+#include "plan/evaluation/intervals.h"
 #include "storage/store.h"
 
 namespace sibyl::execute {

@@ -1,9 +1,9 @@
+#include "execute/write/truncate.h"
+
 #include <fmt/format.h>
 
-#include "execute/execute.h"
 #include "execute/index/maintenance.h"
 #include "execute/vector/vector_indexes.h"
-#include "execute/write/try_write.h"
 
 namespace sibyl::execute {
 

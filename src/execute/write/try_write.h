@@ -2,10 +2,11 @@
 #pragma once
 
 #include <memory>
-#include <span>
 
-#include "execute/execute.h"
+#include "execute/environment.h"
+#include "execute/result_set.h"
 #include "execute/write/locks.h"
+#include "plan/prepared.h"
 
 namespace sibyl::execute {
 
@@ -15,19 +16,6 @@ namespace sibyl::execute {
 // REQUIRES: the plan is of one of these kinds.
 bool try_write(const plan::Prepared& prepared, const Request& request, Environment& environment,
                LockAttempt& attempt, Completion& done);
-
-// The same for a protocol BATCH. `shape` is the batch's, or null.
-bool try_batch(cql::Batch::Kind kind, std::span<const BatchItem> items, const Request& request,
-               Environment& environment, std::shared_ptr<plan::QueryShape> shape, LockAttempt& attempt,
-               Completion& done);
-
-// Internal to src/execute/write.
-bool try_modify(const plan::Prepared& prepared, const Request& request, Environment& environment,
-                LockAttempt& attempt, Completion& done);
-bool try_batch(const plan::Prepared& prepared, const Request& request, Environment& environment,
-               LockAttempt& attempt, Completion& done);
-bool try_truncate(const plan::Prepared& prepared, Environment& environment, LockAttempt& attempt,
-                  Completion& done);
 
 // Starts counting a statement. Its duration counts from the first attempt.
 inline Counted count_from_first(std::shared_ptr<plan::QueryShape> shape, LockAttempt& attempt) {

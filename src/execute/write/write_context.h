@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "plan/evaluation/clustering.h"
+#include "plan/evaluation/intervals.h"
 #include "plan/restrictions/restrictions.h"
 #include "plan/statements/modify.h"
 #include "row/fragment.h"
@@ -30,7 +32,7 @@ struct WriteContext {
 // The records that a statement names.
 struct Targets {
   std::vector<Bytes> prefixes;  // of the partitions
-  std::vector<plan::Restrictions::NamedRow> rows;
+  std::vector<plan::NamedRow> rows;
   std::vector<plan::Interval> ranges;  // rows to delete
   bool names_range = false;            // names a range of rows from which columns are deleted
   bool deletes_partitions = false;

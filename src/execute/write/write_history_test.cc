@@ -6,6 +6,7 @@
 #include "base/source_path.h"
 #include "execute/write/modify_fixture_test.h"
 #include "fmt/format.h"
+#include "execute/read/select.h"
 
 namespace sibyl::execute {
 namespace {

@@ -1,9 +1,12 @@
+#include "plan/definitions/alter_table.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "plan/definitions/draft.h"
 #include "plan/definitions/indexes.h"
-#include "plan/definitions/internal.h"
+#include "plan/definitions/tables.h"
 #include "plan/definitions/views.h"
 #include "plan/options/options.h"
 #include "plan/statements/masks.h"

@@ -1,10 +1,12 @@
 // CREATE and DROP of functions and aggregates, with checks in Cassandra's order.
+#include "plan/definitions/functions.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <set>
 
-#include "plan/definitions/internal.h"
+#include "plan/definitions/draft.h"
 #include "plan/terms/term.h"
 #include "plan/terms/user_functions.h"
 #include "plan/terms/written_types.h"

@@ -1,15 +1,16 @@
 // CREATE INDEX and DROP INDEX.
+#include "plan/definitions/indexes.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <set>
 
 #include "base/ascii.h"
-#include "plan/definitions/indexes.h"
-#include "plan/definitions/internal.h"
+#include "plan/definitions/draft.h"
 #include "plan/indexes/index_options.h"
 #include "plan/options/options.h"
-#include "plan/restrictions/restrictions.h"
+#include "plan/terms/existing_column.h"
 
 namespace sibyl::plan {
 

@@ -1,11 +1,15 @@
-// CREATE INDEX and DROP INDEX, and what other definitions need to know about indexes.
+// CREATE INDEX and DROP INDEX, and the check of other definitions for indexes. Internal to
+// src/plan/definitions.
 #pragma once
 
 #include <string>
 
-#include "schema/schema.h"
+#include "plan/definitions/draft.h"
 
 namespace sibyl::plan {
+
+base::Result<DefinitionResult> define_index(const cql::CreateIndex& statement, Draft& draft);
+base::Result<DefinitionResult> define_index(const cql::DropIndex& statement, Draft& draft);
 
 // The names of the indexes on a column, joined by commas. The column cannot be dropped or renamed while it
 // has any.

@@ -1,15 +1,18 @@
 // CREATE TABLE and DROP TABLE.
+#include "plan/definitions/tables.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <set>
 
-#include "plan/definitions/internal.h"
+#include "plan/definitions/draft.h"
 #include "plan/options/options.h"
 #include "plan/statements/masks.h"
 #include "plan/terms/written_types.h"
+#include "types/identifier.h"
 #include "types/print.h"
-#include "types/value.h"
+#include "types/uuid.h"
 
 namespace sibyl::plan {
 
@@ -325,6 +328,13 @@ base::Status check_table_name(const std::string& keyspace, const std::string& na
                     keyspace, name, max_table_name_length, name.size(), name));
   }
   return {};
+}
+
+base::Status check_masking(const DefinitionContext& context) {
+  if (context.masks_columns) return {};
+  return base::invalid(
+      "Cannot mask columns because dynamic data masking is not enabled. You can enable it with the "
+      "dynamic_data_masking_enabled property on cassandra.yaml");
 }
 
 base::Error table_already_exists(const std::string& keyspace, const std::string& table) {

@@ -1,6 +1,8 @@
+#include "plan/definitions/triggers.h"
+
 #include <fmt/format.h>
 
-#include "plan/definitions/internal.h"
+#include "plan/definitions/draft.h"
 
 namespace sibyl::plan {
 namespace {

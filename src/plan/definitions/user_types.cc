@@ -1,10 +1,11 @@
+#include "plan/definitions/user_types.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <set>
 
-#include "plan/definitions/internal.h"
-#include "plan/terms/type_size.h"
+#include "plan/definitions/draft.h"
 #include "plan/terms/written_types.h"
 
 namespace sibyl::plan {

@@ -9,12 +9,14 @@
 #include "base/check.h"
 #include "cql/parser.h"
 #include "cql/printer.h"
-#include "plan/definitions/internal.h"
+#include "plan/definitions/draft.h"
+#include "plan/definitions/tables.h"
+#include "plan/evaluation/view_filter.h"
 #include "plan/options/options.h"
 #include "plan/restrictions/restrictions.h"
-#include "plan/restrictions/view_filter.h"
+#include "plan/terms/existing_column.h"
 #include "plan/terms/written_types.h"
-#include "types/value.h"
+#include "types/uuid.h"
 
 namespace sibyl::plan {
 

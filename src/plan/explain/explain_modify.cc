@@ -6,6 +6,7 @@
 
 #include "plan/explain/explain_select.h"
 #include "plan/statements/modify.h"
+#include "plan/terms/term_text.h"
 
 namespace sibyl::plan {
 namespace {

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 
+#include "plan/evaluation/partitions.h"
 #include "plan/restrictions/bound.h"
 #include "plan/restrictions/relations.h"
 #include "plan/statements/nearest.h"
 #include "plan/statements/select.h"
+#include "plan/terms/term_text.h"
 
 namespace sibyl::plan {
 namespace {
@@ -67,7 +69,7 @@ bool may_stop(const cql::Select& select, const Select& plan) {
 void count_keys(const Select& plan, TableUse& use) {
   Scratch scratch;
   const Bindings bindings{{}, 0, {}, {}};
-  const auto keys = plan.where->partition_keys(bindings, scratch);
+  const auto keys = partition_keys(*plan.where, bindings, scratch);
   if (keys) use.partitions = keys->size();
 }
 

@@ -1,4 +1,6 @@
 // count, min, max, sum, avg.
+#include "plan/functions/aggregate.h"
+
 #include <fmt/format.h>
 
 #include <cmath>
@@ -6,6 +8,7 @@
 #include "base/statement.h"
 #include "plan/numbers/number.h"
 #include "plan/terms/functions.h"
+#include "types/compare.h"
 
 namespace sibyl::plan {
 

@@ -1,9 +1,13 @@
 // CAST(x AS type).
+#include "plan/functions/cast.h"
+
 #include <fmt/format.h>
 
 #include "plan/numbers/number.h"
 #include "plan/terms/functions.h"
 #include "types/print.h"
+#include "types/print_value.h"
+#include "types/uuid.h"
 
 namespace sibyl::plan {
 
@@ -76,13 +80,6 @@ constexpr Kind numeric_kinds[] = {Kind::tinyint, Kind::smallint, Kind::int_,    
                                   Kind::double_, Kind::decimal,  Kind::counter, Kind::varint};
 
 }  // namespace
-
-std::string cast_name(const types::Type& type) {
-  const Kind kind = type.kind();
-  const bool possible = (is_numeric(kind) && kind != Kind::counter) || kind == Kind::ascii ||
-                        kind == Kind::text || kind == Kind::date || kind == Kind::timestamp;
-  return possible ? "cast_as_" + type.cql_name() : std::string();
-}
 
 void add_cast_functions(FunctionRegistry& registry) {
   for (const Kind from : numeric_kinds) {

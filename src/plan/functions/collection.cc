@@ -1,13 +1,18 @@
 // Functions of collections and vectors, and JSON functions. Their signatures depend on the argument types.
+#include "plan/functions/collection.h"
+
 #include <fmt/format.h>
 
 #include <cmath>
 
+#include "plan/functions/aggregate.h"
 #include "plan/numbers/number.h"
 #include "plan/terms/functions.h"
 #include "plan/terms/json.h"
+#include "plan/terms/json_parse.h"
 #include "plan/terms/similarity.h"
-#include "types/print.h"
+#include "types/elements.h"
+#include "types/print_json.h"
 
 namespace sibyl::plan {
 

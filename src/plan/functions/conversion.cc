@@ -1,9 +1,13 @@
 // Converts values to blobs and back, and computes the token of a partition key.
+#include "plan/functions/conversion.h"
+
 #include <fmt/format.h>
 
 #include "base/bytes.h"
 #include "plan/terms/functions.h"
 #include "types/keys/key.h"
+#include "types/keys/murmur3.h"
+#include "types/validate.h"
 
 namespace sibyl::plan {
 

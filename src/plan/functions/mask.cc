@@ -1,4 +1,6 @@
 // mask_null, mask_default, mask_replace, mask_inner, mask_outer, mask_hash: functions that hide a value.
+#include "plan/functions/mask.h"
+
 #include <fmt/format.h>
 #include <openssl/evp.h>
 
@@ -7,9 +9,11 @@
 
 #include "base/ascii.h"
 #include "plan/terms/functions.h"
-#include "plan/terms/type_size.h"
+#include "plan/terms/written_types.h"
+#include "types/elements.h"
 #include "types/number.h"
 #include "types/text.h"
+#include "types/uuid.h"
 
 namespace sibyl::plan {
 

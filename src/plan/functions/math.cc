@@ -1,4 +1,6 @@
 // abs, exp, log, log10, round.
+#include "plan/functions/math.h"
+
 #include <algorithm>
 #include <boost/multiprecision/cpp_dec_float.hpp>
 #include <cmath>
@@ -7,7 +9,7 @@
 #include "base/statement.h"
 #include "plan/numbers/number.h"
 #include "plan/terms/functions.h"
-#include "types/literals/literal.h"
+#include "types/literals/literal_number.h"
 #include "types/print.h"
 
 namespace sibyl::plan {

@@ -1,4 +1,6 @@
 // Arithmetic: + - * / % on numbers, dates and durations, and texts.
+#include "plan/functions/operations.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>

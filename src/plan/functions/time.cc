@@ -1,9 +1,12 @@
 // now(), conversions between time types, floor().
+#include "plan/functions/time.h"
+
 #include <fmt/format.h>
 
 #include "plan/terms/functions.h"
 #include "types/calendar.h"
 #include "types/print.h"
+#include "types/uuid.h"
 
 namespace sibyl::plan {
 

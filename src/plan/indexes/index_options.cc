@@ -1,12 +1,13 @@
+#include "plan/indexes/index_options.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
 #include "base/ascii.h"
-#include "plan/indexes/index_options.h"
 #include "plan/options/options.h"
-#include "types/print.h"
+#include "types/identifier.h"
 
 namespace sibyl::plan {
 

@@ -2,6 +2,7 @@
 
 #include "types/fold.h"
 #include "types/keys/key.h"
+#include "types/keys/key_decode.h"
 
 namespace sibyl::plan {
 

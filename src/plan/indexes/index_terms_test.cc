@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include "types/compare.h"
 #include "types/value.h"
 
 namespace sibyl::plan {

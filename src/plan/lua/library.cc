@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "plan/lua/machine.h"
+#include "plan/lua/patterns.h"
 
 namespace sibyl::plan {
 

@@ -15,7 +15,4 @@ void open_lua_library(lua_State* lua);
 // Pushes a new table of globals. Reads fall through to the libraries; writes stay in the table.
 void push_lua_globals(lua_State* lua);
 
-// Adds find, match, gmatch and gsub to the table on top of the stack.
-void add_lua_patterns(lua_State* lua);
-
 }  // namespace sibyl::plan

@@ -8,7 +8,7 @@
 #include "base/statement.h"
 #include "types/literals/literal.h"
 #include "types/number.h"
-#include "types/print.h"
+#include "types/print_value.h"
 
 namespace sibyl::plan {
 namespace {

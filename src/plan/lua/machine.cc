@@ -11,6 +11,7 @@
 #include "base/statement.h"
 #include "plan/lua/library.h"
 #include "plan/lua/values.h"
+#include "types/validate.h"
 
 namespace sibyl::plan {
 

@@ -1,5 +1,7 @@
 // Lua's patterns (section 6.4.1 of its manual), charging for every step of a match. Lua's own matcher can
 // take exponential time in one uncharged call.
+#include "plan/lua/patterns.h"
+
 #include <cctype>
 #include <cstring>
 #include <lua.hpp>

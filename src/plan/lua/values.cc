@@ -5,9 +5,12 @@
 #include <lua.hpp>
 
 #include "plan/numbers/number.h"
+#include "types/elements.h"
 #include "types/literals/literal.h"
+#include "types/literals/literal_number.h"
 #include "types/number.h"
 #include "types/print.h"
+#include "types/validate.h"
 
 namespace sibyl::plan {
 

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "types/literals/literal.h"
+#include "types/literals/literal_number.h"
 #include "types/print.h"
 
 namespace sibyl::plan {

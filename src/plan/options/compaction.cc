@@ -1,3 +1,5 @@
+#include "plan/options/compaction.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>

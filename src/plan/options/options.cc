@@ -7,7 +7,9 @@
 #include <limits>
 
 #include "base/ascii.h"
+#include "plan/options/compaction.h"
 #include "plan/options/option_text.h"
+#include "plan/options/storage.h"
 #include "types/literals/literal.h"
 #include "types/print.h"
 

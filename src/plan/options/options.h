@@ -56,18 +56,4 @@ std::span<const std::string_view> table_property_names();
 // The `id` property, or nullopt if not given.
 base::Result<std::optional<base::Bytes>> read_table_id(const PropertySet& properties);
 
-// Single options.
-base::Result<OptionMap> read_caching(const OptionMap& given);
-base::Result<OptionMap> read_compression(const OptionMap& given);
-base::Result<OptionMap> read_compaction(const OptionMap& given);
-base::Status check_compaction(const OptionMap& compaction);
-base::Result<std::string> read_speculative_retry(const std::string& given);
-
-// A keyspace's replication from WITH replication = {...}, with the full class name. `previous` is empty for a
-// new keyspace. `datacenter` is this server's: NetworkTopologyStrategy must not name another. Adds a warning
-// if there are more replicas than nodes.
-base::Result<OptionMap> read_replication(const std::string& keyspace, const OptionMap& given,
-                                         const OptionMap& previous, const std::string& datacenter,
-                                         std::vector<std::string>& warnings);
-
 }  // namespace sibyl::plan

@@ -1,3 +1,5 @@
+#include "plan/options/replication.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>

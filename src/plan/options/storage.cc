@@ -1,4 +1,6 @@
 // Caching, compression and speculative retry.
+#include "plan/options/storage.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>

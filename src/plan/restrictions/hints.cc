@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "plan/indexes/index_options.h"
-#include "plan/restrictions/bound.h"
 #include "plan/restrictions/index.h"
-#include "types/print.h"
+#include "plan/restrictions/restrictions.h"
+#include "types/identifier.h"
 
 namespace sibyl::plan {
 
@@ -138,7 +138,7 @@ std::string remedies(const schema::Table& table, const Restriction& restriction,
 
 }  // namespace
 
-base::Error BoundRestrictions::filtering_refused() const {
+base::Error Restrictions::filtering_refused() const {
   std::vector<std::string> missing, key;
   bool some = false;
   for (size_t i = 0; i < partition_.size(); ++i) {
@@ -171,7 +171,7 @@ base::Error BoundRestrictions::filtering_refused() const {
 }
 
 // The hint for a SELECT in which some relations have an index and others have none.
-std::string BoundRestrictions::hint_for_indexed() const {
+std::string Restrictions::hint_for_indexed() const {
   std::vector<std::string> names, unserved;
   for (const RestrictionPtr& restriction : unkeyed_) {
     const bool serves = has_index(*table_, *restriction) || !index_for(*table_, *restriction).empty();

@@ -8,6 +8,7 @@
 
 #include "base/ascii.h"
 #include "plan/indexes/index_terms.h"
+#include "plan/restrictions/restrictions.h"
 #include "row/record_key.h"
 
 namespace sibyl::plan {
@@ -71,12 +72,16 @@ bool serves_part(Index::Target target, Operator op) {
 
 }  // namespace
 
+bool finds_inside(const Index& index) {
+  return option(index, "mode") == "CONTAINS";
+}
+
 bool supports(const Index& index, const schema::Column& column, Operator op) {
   if (index.column_id != column.id) return false;
   const IndexClass kind = schema::class_of(index);
   if (kind == IndexClass::sasi) {
     if (op == Operator::like) return is_literal(index, column);
-    if (is_range(op)) return !is_literal(index, column) && option(index, "mode") != "CONTAINS";
+    if (is_range(op)) return !is_literal(index, column) && !finds_inside(index);
     return op == Operator::equal;
   }
   if (kind == IndexClass::attached && column.type->kind() == Kind::vector) return false;
@@ -142,7 +147,7 @@ bool are_served(const schema::Table& table, const std::vector<RestrictionPtr>& r
   });
 }
 
-bool BoundRestrictions::clustering_needs_filtering() const {
+bool Restrictions::clustering_needs_filtering() const {
   int position = 0;
   const Restriction* last = nullptr;
   for (const RestrictionPtr& restriction : clustering_) {
@@ -173,7 +178,7 @@ const Index* best_index(const schema::Table& table, const Restriction& restricti
 
 }  // namespace
 
-void BoundRestrictions::choose_indexes() {
+void Restrictions::choose_indexes() {
   if (!uses_index_ || (names_partitions_ && names_whole_row_)) return;
   struct Candidate {
     IndexUse use;
@@ -215,76 +220,6 @@ void BoundRestrictions::choose_indexes() {
     index_uses_.push_back(candidate.use);
     used_.push_back(candidate.restriction);
   }
-}
-
-base::Result<Interval> BoundRestrictions::terms(size_t use, const Bindings& bindings,
-                                                Scratch& scratch) const {
-  const IndexUse& chosen = index_uses_[use];
-  const Restriction& restriction = *used_[use];
-  const TermForm form = TermForm::of(*table_, *chosen.index);
-  std::vector<Filter> filters;
-  SIBYL_TRY(add_filters(restriction, bindings, scratch, filters));
-  std::erase_if(filters, [&](const Filter& filter) {
-    if (filter.column != chosen.column) return true;
-    return filter.is_entry ? chosen.index->target != Index::Target::entries
-                           : !supports(*chosen.index, *chosen.column, filter.op);
-  });
-  Interval interval;
-  if (chosen.match == IndexUse::Match::term) {
-    interval.begin = form.term(filters[0].key, filters[0].value);
-    return interval;
-  }
-  interval.end = Bytes();
-  for (const Filter& filter : filters) {
-    if (filter.op == Operator::like) {
-      if (filter.place != Filter::Place::whole && filter.place != Filter::Place::beginning) continue;
-      interval.begin = form.prefix_of(filter.value);
-      interval.end = row::after(interval.begin).value_or(Bytes());
-    } else if (filter.op == Operator::greater || filter.op == Operator::greater_or_equal) {
-      interval.begin = form.term({}, filter.value);
-    } else {
-      interval.end = row::after(form.term({}, filter.value)).value_or(Bytes());
-    }
-  }
-  return interval;
-}
-
-// --- Filters
-
-schema::TextAnalysis analysis_for(const schema::Table& table, const Filter& filter) {
-  for (const Index& index : table.indexes) {
-    const schema::TextAnalysis analysis = schema::analysis_of(index);
-    if (analysis.exists() && !filter.is_entry && supports(index, *filter.column, filter.op)) return analysis;
-  }
-  return {};
-}
-
-base::Status bind_like(const schema::Table& table, const Restriction& restriction, const ValueView& value,
-                       Filter& filter) {
-  const schema::Column& column = restriction.first();
-  if (value.is_null()) return invalid(fmt::format("Unsupported null value for column {}", column.name));
-  if (value.is_unset()) return invalid(fmt::format("Unsupported unset value for column {}", column.name));
-  filter.column = &column;
-  filter.op = Operator::like;
-  filter.value = value.bytes;
-  const bool open_end = filter.value.ends_with('%'), open_start = filter.value.starts_with('%');
-  if (open_end) filter.value.remove_suffix(1);
-  if (open_start && !filter.value.empty()) filter.value.remove_prefix(1);
-  if (filter.value.empty()) return invalid("LIKE value can't be empty.");
-  using Place = Filter::Place;
-  filter.place =
-      open_end ? (open_start ? Place::anywhere : Place::beginning) : (open_start ? Place::end : Place::whole);
-  if (!open_start) return {};
-  const auto has_contains_mode = [&](const Index& index) {
-    return supports(index, column, Operator::like) && option(index, "mode") == "CONTAINS";
-  };
-  if (std::any_of(table.indexes.begin(), table.indexes.end(), has_contains_mode)) return {};
-  return base::fail(
-      base::Error(base::ErrorCode::invalid,
-                  fmt::format("{} LIKE '%<term>{}' {} is only supported on properly indexed "
-                              "columns",
-                              column.name, open_end ? "%" : "", filter.value))
-          .with_hint("an index with the option 'mode': 'CONTAINS' also finds text inside a value"));
 }
 
 }  // namespace sibyl::plan

@@ -1,9 +1,10 @@
-// Relations that indexes serve. Internal to src/plan/restrictions.
+// Relations that indexes serve. Internal to src/plan.
 #pragma once
 
 #include <vector>
 
 #include "plan/restrictions/bound.h"
+#include "schema/index.h"
 
 namespace sibyl::plan {
 
@@ -13,10 +14,7 @@ bool serves(const schema::Index& index, const Restriction& restriction, const sc
 bool has_index(const schema::Table& table, const Restriction& restriction);
 // True if one index, or the table's SAI indexes together, serve all of the restrictions.
 bool are_served(const schema::Table& table, const std::vector<RestrictionPtr>& restrictions);
-// The text analysis of the index that serves a filter.
-schema::TextAnalysis analysis_for(const schema::Table& table, const Filter& filter);
-// Sets LIKE's value and place, or returns Cassandra's error.
-base::Status bind_like(const schema::Table& table, const Restriction& restriction, const ValueView& value,
-                       Filter& filter);
+// True if a SASI index also finds text inside a value.
+bool finds_inside(const schema::Index& index);
 
 }  // namespace sibyl::plan

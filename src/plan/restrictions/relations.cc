@@ -5,19 +5,16 @@
 
 #include <algorithm>
 
-#include "types/print.h"
+#include "cql/printer.h"
+#include "plan/terms/existing_column.h"
+#include "plan/terms/term_text.h"
+#include "types/identifier.h"
 
 namespace sibyl::plan {
 
 using base::invalid;
 using types::Kind;
 using types::TypePtr;
-
-base::Result<const schema::Column*> existing_column(const schema::Table& table, const std::string& name) {
-  if (const schema::Column* column = table.find(name); column != nullptr) return column;
-  return invalid(fmt::format("Undefined column name {} in table {}.{}", types::quote_identifier(name),
-                             types::quote_identifier(table.keyspace), types::quote_identifier(table.name)));
-}
 
 namespace {
 

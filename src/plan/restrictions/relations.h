@@ -4,6 +4,7 @@
 #include <string>
 
 #include "plan/restrictions/bound.h"
+#include "plan/terms/term_text.h"
 
 namespace sibyl::plan {
 

@@ -4,9 +4,10 @@
 
 #include <algorithm>
 
-#include "plan/restrictions/bound.h"
+#include "cql/printer.h"
 #include "plan/restrictions/index.h"
 #include "plan/restrictions/relations.h"
+#include "plan/terms/term_text.h"
 #include "types/print.h"
 
 namespace sibyl::plan {
@@ -48,7 +49,7 @@ base::Status place(std::vector<RestrictionPtr>& by_position, const RestrictionPt
 
 // --- Adding relations
 
-base::Status BoundRestrictions::add(RestrictionPtr restriction, Purpose purpose, bool allow_filtering) {
+base::Status Restrictions::add(RestrictionPtr restriction, Purpose purpose, bool allow_filtering) {
   const schema::Column& first = restriction->first();
   if (first.is_partition_key()) return place(partition_, restriction);
   if (!first.is_clustering()) {
@@ -89,7 +90,7 @@ base::Status BoundRestrictions::add(RestrictionPtr restriction, Purpose purpose,
 
 // --- Checks of the whole clause
 
-base::Status BoundRestrictions::finish_partition(Purpose purpose, bool may_filter) {
+base::Status Restrictions::finish_partition(Purpose purpose, bool may_filter) {
   std::vector<std::string> missing;
   bool has_slice = false, has_contains = false;
   for (size_t i = 0; i < partition_.size(); ++i) {
@@ -129,7 +130,7 @@ base::Status BoundRestrictions::finish_partition(Purpose purpose, bool may_filte
   return {};
 }
 
-void BoundRestrictions::plan_clustering() {
+void Restrictions::plan_clustering() {
   int position = 0;
   for (const RestrictionPtr& restriction : distinct(clustering_)) {
     if (restriction->is_filter() || restriction->first().position != position) {
@@ -144,7 +145,7 @@ void BoundRestrictions::plan_clustering() {
   names_whole_row_ = position == static_cast<int>(table_->clustering_count);
 }
 
-base::Status BoundRestrictions::finish_clustering(Purpose purpose, bool allow_filtering, bool only_static) {
+base::Status Restrictions::finish_clustering(Purpose purpose, bool allow_filtering, bool only_static) {
   const std::vector<RestrictionPtr> all = distinct(clustering_);
   restricts_clustering_ = !all.empty();
   if (only_static && restricts_clustering_) {
@@ -179,7 +180,7 @@ base::Status BoundRestrictions::finish_clustering(Purpose purpose, bool allow_fi
   return check_prefix();
 }
 
-base::Status BoundRestrictions::check_prefix() const {
+base::Status Restrictions::check_prefix() const {
   size_t expected = 0;
   for (size_t i = 0; i < clustering_.size(); ++i) {
     if (clustering_[i] == nullptr) continue;
@@ -197,7 +198,7 @@ base::Status BoundRestrictions::check_prefix() const {
   return {};
 }
 
-base::Status BoundRestrictions::finish_others(Purpose purpose, bool may_filter) {
+base::Status Restrictions::finish_others(Purpose purpose, bool may_filter) {
   if (others_.empty()) return {};
   std::sort(others_.begin(), others_.end(),
             [](const auto& left, const auto& right) { return left.first->name < right.first->name; });
@@ -216,7 +217,7 @@ base::Status BoundRestrictions::finish_others(Purpose purpose, bool may_filter) 
   return {};
 }
 
-void BoundRestrictions::summarise() {
+void Restrictions::summarise() {
   for (const RestrictionPtr& restriction : filters_)
     for (const schema::Column* column : restriction->columns)
       if (std::find(filtered_columns_.begin(), filtered_columns_.end(), column) == filtered_columns_.end())
@@ -237,8 +238,8 @@ void BoundRestrictions::summarise() {
   }
 }
 
-base::Status BoundRestrictions::finish(const schema::Snapshot& schema, Purpose purpose, bool allow_filtering,
-                                       bool only_static) {
+base::Status Restrictions::finish(const schema::Snapshot& schema, Purpose purpose, bool allow_filtering,
+                                  bool only_static) {
   // Virtual tables are small and built on demand, so they allow filtering implicitly.
   const schema::KeyspacePtr keyspace = schema.find_keyspace(table_->keyspace);
   is_write_ = purpose != Purpose::select;
@@ -262,19 +263,19 @@ base::Status BoundRestrictions::finish(const schema::Snapshot& schema, Purpose p
   return {};
 }
 
-base::Status BoundRestrictions::check_scan() const {
+base::Status Restrictions::check_scan() const {
   if (may_filter_ || (names_partitions_ && !uses_index_)) return {};
   const bool is_filtered = unkeyed_.empty() ? restricts_clustering_ : !are_served(*table_, unkeyed_);
   return is_filtered ? base::Status(base::fail(filtering_refused())) : base::Status();
 }
 
-bool BoundRestrictions::restricts_partition() const {
+bool Restrictions::restricts_partition() const {
   return token_.exists() ||
          std::any_of(partition_.begin(), partition_.end(),
                      [](const RestrictionPtr& restriction) { return restriction != nullptr; });
 }
 
-bool BoundRestrictions::is_equal_restricted(const schema::Column& column) const {
+bool Restrictions::is_equal_restricted(const schema::Column& column) const {
   const std::vector<RestrictionPtr>* list = column.is_partition_key() ? &partition_
                                             : column.is_clustering()  ? &clustering_
                                                                       : nullptr;
@@ -286,7 +287,7 @@ bool BoundRestrictions::is_equal_restricted(const schema::Column& column) const 
 base::Result<RestrictionsPtr> bind_restrictions(Binder& binder, const schema::TablePtr& table,
                                                 const std::vector<cql::Relation>& relations, Purpose purpose,
                                                 bool allow_filtering, bool only_static) {
-  auto restrictions = std::make_shared<BoundRestrictions>(table);
+  auto restrictions = std::make_shared<Restrictions>(table);
   const auto bind = [&](const cql::Relation& relation) -> base::Status {
     const bool contains =
         relation.op == cql::Operator::contains || relation.op == cql::Operator::contains_key;

@@ -1,49 +1,20 @@
-// WHERE: relations turned into partition keys, token ranges, clustering intervals and filters.
+// WHERE: relations bound, checked and sorted into keys, clustering ranges, index uses and filters.
 //
-// The rules and the error texts are Cassandra's. Bound once, evaluated per request.
+// The rules and the error texts are Cassandra's. Immutable once bound. The functions of src/plan/evaluation compute
+// the keys, intervals and filters of one request.
 #pragma once
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <vector>
 
+#include "plan/restrictions/bound.h"
 #include "plan/terms/term.h"
 #include "schema/index.h"
 
 namespace sibyl::plan {
 
-// A half-open interval of clustering bytes (record_key.h). Without an end it extends to the end of the
-// partition.
-struct Interval {
-  Bytes begin;
-  std::optional<Bytes> end;
-};
-
-// Inclusive. empty() if nothing can match.
-struct TokenRange {
-  int64_t first = INT64_MIN;
-  int64_t last = INT64_MAX;
-  bool empty() const { return first > last; }
-};
-
 enum class Purpose { select, update, delete_ };
-
-// A condition that a row in the intervals must satisfy, for one request. Values borrow from bindings and
-// scratch.
-struct Filter {
-  const schema::Column* column = nullptr;
-  cql::Operator op = cql::Operator::equal;  // =, <, <=, >, >=, IN, CONTAINS, CONTAINS KEY
-  bool is_entry = false;                    // column[key] = value
-  BytesView key;
-  BytesView value;                // all operators but IN
-  std::vector<BytesView> values;  // IN
-  // LIKE: where `value` must occur.
-  enum class Place : uint8_t { whole, beginning, end, anywhere };
-  Place place = Place::whole;
-  // The text analysis of the index that serves the relation. `value` has already been analysed.
-  schema::TextAnalysis analysis;
-};
 
 // An index that finds the rows. Borrows from the table.
 struct IndexUse {
@@ -55,61 +26,100 @@ struct IndexUse {
 
 class Restrictions {
  public:
-  virtual ~Restrictions() = default;
+  explicit Restrictions(schema::TablePtr table)
+      : table_(std::move(table)),
+        partition_(table_->partition_key_count),
+        clustering_(table_->clustering_count) {}
 
-  // --- Restricted columns, known when prepared.
+  const schema::Table& table() const { return *table_; }
+
+  // --- Restricted columns.
   enum class Partitions {
-    keys,   // every component is restricted by = or IN: see partition_keys()
+    keys,   // every component is restricted by = or IN: see partition_keys() of evaluation/partitions.h
     range,  // all partitions, or those of token_range()
   };
-  virtual Partitions partitions() const = 0;
-  virtual bool restricts_partition() const = 0;   // any relation on the partition key, including token()
-  virtual bool has_partition_in() const = 0;      // some component is restricted by IN
-  virtual bool restricts_clustering() const = 0;  // any relation on a clustering column
-  virtual bool names_whole_row() const = 0;       // every clustering column is restricted by = or IN
-  virtual bool restricts_regular() const = 0;     // any relation on a regular column
-  virtual bool needs_filtering() const = 0;
+  Partitions partitions() const { return names_partitions_ ? Partitions::keys : Partitions::range; }
+  bool restricts_partition() const;  // any relation on the partition key, including token()
+  // True if some component is restricted by IN.
+  bool has_partition_in() const { return has_partition_in_; }
+  // True if there is any relation on a clustering column.
+  bool restricts_clustering() const { return restricts_clustering_; }
+  // True if every clustering column is restricted by = or IN.
+  bool names_whole_row() const { return names_whole_row_; }
+  // True if there is any relation on a regular column.
+  bool restricts_regular() const { return restricts_regular_; }
+  bool needs_filtering() const { return needs_filtering_; }
+  bool is_write() const { return is_write_; }
   // Refuses clustering restrictions on a scan of partitions, unless ALLOW FILTERING was written. Separate
   // from bind_restrictions() because Cassandra reports a SELECT's other errors first.
-  virtual base::Status check_scan() const = 0;
-  virtual bool has_clustering_in() const = 0;
-  virtual bool is_equal_restricted(const schema::Column& column) const = 0;  // by =
-  // Columns of any kind that filters() read.
-  virtual const std::vector<const schema::Column*>& filtered_columns() const = 0;
-  virtual const std::vector<uint16_t>& partition_key_markers() const = 0;
+  base::Status check_scan() const;
+  bool has_clustering_in() const { return has_clustering_in_; }
+  bool is_equal_restricted(const schema::Column& column) const;  // by =
+  // Columns of any kind that the filters read.
+  const std::vector<const schema::Column*>& filtered_columns() const { return filtered_columns_; }
+  const std::vector<uint16_t>& partition_key_markers() const { return partition_key_markers_; }
   // True if an index can serve one of the relations, in which case Cassandra would use it.
-  virtual bool uses_index() const = 0;
+  bool uses_index() const { return uses_index_; }
   // How to find the rows: through the first of these, keeping only rows that are in all of them. If empty, by
-  // the partitions and intervals alone. They find all matching rows and perhaps others, so filters() must
+  // the partitions and intervals alone. They find all matching rows and perhaps others, so the filters must
   // still be checked. Contains built indexes only.
-  virtual const std::vector<IndexUse>& index_uses() const = 0;
+  const std::vector<IndexUse>& index_uses() const { return index_uses_; }
   // Indexes that index_uses() would contain if they were built.
-  virtual const std::vector<const schema::Index*>& unbuilt_indexes() const = 0;
+  const std::vector<const schema::Index*>& unbuilt_indexes() const { return unbuilt_indexes_; }
 
-  // --- Evaluated per request. Errors are Cassandra's (null in a key, too long a key, ...).
-  // Serialised partition keys in the order of their values, without duplicates. If no row can match
-  // (!reaches_rows()), an empty or too long key is not an error: the result is empty. REQUIRES: partitions()
-  // == keys.
-  virtual base::Result<std::vector<Bytes>> partition_keys(const Bindings& bindings,
-                                                          Scratch& scratch) const = 0;
-  virtual base::Result<TokenRange> token_range(const Bindings& bindings, Scratch& scratch) const = 0;
-  // Disjoint intervals in storage order. One unbounded interval if no clustering column is restricted.
-  virtual base::Result<std::vector<Interval>> intervals(const Bindings& bindings, Scratch& scratch) const = 0;
-  // True if the bounds of the clustering columns leave room for rows. This only compares the bounds: for c >
-  // 1 AND c < 2 it is true although no value lies between them and intervals() is empty.
-  virtual base::Result<bool> reaches_rows(const Bindings& bindings, Scratch& scratch) const = 0;
-  // One named row: its clustering bytes and, if those are lossy, the original bytes of the values.
-  struct NamedRow {
-    Bytes clustering;
-    Bytes original;  // serialise_clustering() of the values; empty if the clustering bytes are lossless
-  };
-  // The named rows in storage order, without duplicates. REQUIRES: names_whole_row().
-  virtual base::Result<std::vector<NamedRow>> rows(const Bindings& bindings, Scratch& scratch) const = 0;
-  virtual base::Result<std::vector<Filter>> filters(const Bindings& bindings, Scratch& scratch) const = 0;
-  // The terms to look up for index_uses()[use]: a single term (begin, no end), or all from begin up to before
-  // end. An end of no bytes is after all terms.
-  virtual base::Result<Interval> terms(size_t use, const Bindings& bindings, Scratch& scratch) const = 0;
+  // --- The relations, for evaluation.
+  const std::vector<RestrictionPtr>& partition() const { return partition_; }  // by position
+  const TokenRestriction& token() const { return token_; }
+  // Those on clustering columns that give the intervals, in order.
+  const std::vector<RestrictionPtr>& prefix() const { return prefix_; }
+  // Those that are checked row by row.
+  const std::vector<RestrictionPtr>& filters() const { return filters_; }
+  // The one that index_uses()[use] serves.
+  const Restriction& served_by(size_t use) const { return *used_[use]; }
+
+  // --- Building, during preparation.
+  base::Status add(RestrictionPtr restriction, Purpose purpose, bool allow_filtering);
+  base::Status finish(const schema::Snapshot& schema, Purpose purpose, bool allow_filtering,
+                      bool only_static);
+  TokenRestriction& token() { return token_; }
+
+ private:
+  base::Status finish_partition(Purpose purpose, bool may_filter);
+  base::Status finish_clustering(Purpose purpose, bool allow_filtering, bool only_static);
+  // Refuses a restricted clustering column after an unrestricted one.
+  base::Status check_prefix() const;
+  base::Status finish_others(Purpose purpose, bool may_filter);
+  void plan_clustering();
+  bool clustering_needs_filtering() const;
+  void choose_indexes();
+  void summarise();
+  base::Error filtering_refused() const;
+  std::string hint_for_indexed() const;
+
+  schema::TablePtr table_;
+  std::vector<RestrictionPtr> partition_;   // by position; nullptr: not restricted
+  std::vector<RestrictionPtr> clustering_;  // by position; a restriction of several columns appears at each
+  std::vector<std::pair<const schema::Column*, RestrictionPtr>> others_;  // static and regular, by name
+  TokenRestriction token_;
+
+  // Derived members.
+  std::vector<RestrictionPtr> prefix_;   // clustering restrictions that give the intervals, in order
+  std::vector<RestrictionPtr> filters_;  // all restrictions that are checked row by row
+  bool names_partitions_ = false, has_partition_in_ = false, restricts_clustering_ = false;
+  bool restricts_regular_ = false, names_whole_row_ = false, needs_filtering_ = false,
+       has_clustering_in_ = false;
+  bool may_filter_ = false;
+  bool is_write_ = false;
+  bool has_index_ = false;               // some relation has an index
+  bool uses_index_ = false;              // Cassandra would use an index
+  std::vector<RestrictionPtr> unkeyed_;  // Cassandra would filter by these if no index serves them
+  std::vector<IndexUse> index_uses_;
+  std::vector<const schema::Index*> unbuilt_indexes_;
+  std::vector<RestrictionPtr> used_;  // the restriction that each of index_uses_ serves
+  std::vector<const schema::Column*> filtered_columns_;
+  std::vector<uint16_t> partition_key_markers_;
 };
+
 using RestrictionsPtr = std::shared_ptr<const Restrictions>;
 
 // `only_static`: the statement reads or writes only static columns, so clustering columns must not be
@@ -117,13 +127,5 @@ using RestrictionsPtr = std::shared_ptr<const Restrictions>;
 base::Result<RestrictionsPtr> bind_restrictions(Binder& binder, const schema::TablePtr& table,
                                                 const std::vector<cql::Relation>& relations, Purpose purpose,
                                                 bool allow_filtering = false, bool only_static = false);
-
-// Returns "Undefined column name x in table k.t" if there is no such column.
-base::Result<const schema::Column*> existing_column(const schema::Table& table, const std::string& name);
-
-// --- Sorted lists of disjoint intervals.
-std::vector<Interval> intersect(const std::vector<Interval>& left, const std::vector<Interval>& right);
-// Sorts, removes empty intervals and joins those that touch.
-void coalesce(std::vector<Interval>& intervals);
 
 }  // namespace sibyl::plan

@@ -2,7 +2,11 @@
 
 #include <functional>
 
-#include "plan/restrictions/keys.h"
+#include "plan/evaluation/clustering.h"
+#include "plan/evaluation/filters.h"
+#include "plan/evaluation/intervals.h"
+#include "plan/evaluation/keys.h"
+#include "plan/evaluation/partitions.h"
 #include "plan/statements/select.h"
 #include "plan/test_planning.h"
 #include "types/value.h"
@@ -41,20 +45,20 @@ class RestrictionsTest : public PlanningTest {
     if (!planned) return planned.error().message();
     const auto& where = *std::get<std::shared_ptr<const Select>>((*planned)->plan)->where;
     if (where.partitions() == Restrictions::Partitions::keys) {
-      if (const auto keys = where.partition_keys(bindings_, scratch_); !keys) return keys.error().message();
-    } else if (const auto tokens = where.token_range(bindings_, scratch_); !tokens) {
+      if (const auto keys = partition_keys(where, bindings_, scratch_); !keys) return keys.error().message();
+    } else if (const auto tokens = token_range(where, bindings_, scratch_); !tokens) {
       return tokens.error().message();
     }
-    if (const auto intervals = where.intervals(bindings_, scratch_); !intervals)
+    if (const auto intervals = clustering_intervals(where, bindings_, scratch_); !intervals)
       return intervals.error().message();
-    const auto filters = where.filters(bindings_, scratch_);
+    const auto filters = row_filters(where, bindings_, scratch_);
     return filters ? "" : filters.error().message();
   }
 
   // The rows (a, b, c) of table r with values 0 to 2 that the intervals contain.
   std::vector<std::array<int, 3>> rows_in(const std::string& relations) {
     const RestrictionsPtr bound = where("SELECT * FROM r WHERE k = 1 AND " + relations);
-    const auto intervals = bound->intervals(bindings_, scratch_);
+    const auto intervals = clustering_intervals(*bound, bindings_, scratch_);
     EXPECT_TRUE(intervals) << relations;
     std::vector<std::array<int, 3>> found;
     for (int i = 0; intervals && i < 27; ++i) {
@@ -232,7 +236,7 @@ TEST_F(RestrictionsTest, IntervalsContainExactlyTheMatchingRows) {
 
 TEST_F(RestrictionsTest, PartitionKeysAreSortedByValueAndDistinct) {
   const auto keys_of = [&](const std::string& relations) {
-    const auto keys = where("SELECT * FROM t WHERE " + relations)->partition_keys(bindings_, scratch_);
+    const auto keys = partition_keys(*where("SELECT * FROM t WHERE " + relations), bindings_, scratch_);
     EXPECT_TRUE(keys) << relations;
     std::string text;
     for (const Bytes& key : *keys)
@@ -262,7 +266,7 @@ TEST_F(RestrictionsTest, TokenRanges) {
   };
   for (const auto& one : cases) {
     const auto range =
-        where(std::string("SELECT * FROM t WHERE ") + one.relations)->token_range(bindings_, scratch_);
+        token_range(*where(std::string("SELECT * FROM t WHERE ") + one.relations), bindings_, scratch_);
     ASSERT_TRUE(range) << one.relations;
     EXPECT_EQ(std::pair(range->first, range->last), std::pair(one.first, one.last)) << one.relations;
   }

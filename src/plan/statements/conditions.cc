@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <optional>
 
+#include "cql/printer.h"
 #include "plan/statements/modify.h"
+#include "plan/terms/existing_column.h"
 
 namespace sibyl::plan {
 

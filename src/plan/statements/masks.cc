@@ -11,6 +11,7 @@
 #include "plan/statements/selection_terms.h"
 #include "plan/terms/functions.h"
 #include "plan/terms/term_nodes.h"
+#include "plan/terms/term_text.h"
 #include "plan/terms/user_functions.h"
 
 namespace sibyl::plan {

@@ -9,6 +9,7 @@
 #include "plan/statements/masks.h"
 #include "plan/statements/modify_operations.h"
 #include "plan/statements/selection_terms.h"
+#include "plan/terms/existing_column.h"
 
 namespace sibyl::plan {
 

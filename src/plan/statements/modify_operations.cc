@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "plan/terms/functions.h"
+#include "plan/terms/term_text.h"
 
 namespace sibyl::plan {
 

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "plan/statements/select.h"
+#include "plan/terms/existing_column.h"
 
 namespace sibyl::plan {
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include "plan/terms/existing_column.h"
+
 namespace sibyl::plan {
 
 using base::invalid;

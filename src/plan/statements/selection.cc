@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "plan/restrictions/restrictions.h"
 #include "plan/statements/masks.h"
 #include "plan/statements/selection_terms.h"
+#include "plan/statements/selection_text.h"
+#include "plan/terms/existing_column.h"
+#include "plan/terms/term_text.h"
 
 namespace sibyl::plan {
 

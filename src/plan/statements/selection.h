@@ -47,12 +47,6 @@ struct Selection {
 base::Result<Selection> bind_selection(Binder& binder, const schema::Table& table, const cql::Select& select,
                                        const std::vector<const schema::Column*>& extra);
 
-// The name of a selector's result column. REQUIRES: `binder` has bound it.
-std::string result_name(const cql::Expression& expression, const schema::Table& table, const Binder& binder);
-// A selector as spelled in messages. Same as result_name(), except for casts to the type that it already has.
-std::string selector_text(const cql::Expression& expression, const schema::Table& table,
-                          const Binder& binder);
-
 // Returns the index of the input for a column's value, adding it if necessary.
 int value_input(Selection& selection, const schema::Column& column);
 

@@ -7,13 +7,17 @@
 
 #include "base/ascii.h"
 #include "base/statement.h"
+#include "plan/numbers/number.h"
 #include "plan/terms/term_nodes.h"
+#include "plan/terms/term_text.h"
+#include "plan/terms/term_types.h"
 #include "plan/terms/user_functions.h"
-#include "types/print.h"
+#include "types/identifier.h"
 
 namespace sibyl::plan {
 
 using base::invalid;
+using types::Kind;
 using types::TypePtr;
 
 // --- The registry
@@ -48,18 +52,6 @@ bool has_long_numbers(const Function& function) {
 }
 
 }  // namespace
-
-FunctionRegistry::FunctionRegistry() {
-  add_time_functions(*this);
-  add_conversion_functions(*this);
-  add_cast_functions(*this);
-  add_operations(*this);
-  add_math_functions(*this);
-  add_collection_functions(*this);
-  add_json_functions(*this);
-  add_mask_functions(*this);
-  add_aggregates(*this);
-}
 
 const FunctionRegistry& FunctionRegistry::instance() {
   static const FunctionRegistry registry;
@@ -126,6 +118,13 @@ char operation_symbol(std::string_view name) {
 
 bool is_operation(std::string_view name) {
   return operation_symbol(name) != '\0';
+}
+
+std::string cast_name(const types::Type& type) {
+  const Kind kind = type.kind();
+  const bool possible = (is_numeric(kind) && kind != Kind::counter) || kind == Kind::ascii ||
+                        kind == Kind::text || kind == Kind::date || kind == Kind::timestamp;
+  return possible ? "cast_as_" + type.cql_name() : std::string();
 }
 
 std::shared_ptr<Function> make_function(const FactoryCall& call, std::vector<TypePtr> arguments,

@@ -91,20 +91,9 @@ class FunctionRegistry {
   void add_factory(std::string name, Factory factory);
 
  private:
-  FunctionRegistry();
+  FunctionRegistry();                                           // with all groups of src/plan/functions
   std::vector<std::pair<std::string, FunctionEntry>> entries_;  // sorted by name
 };
-
-// Registers each group of functions; each group has a file of its own.
-void add_time_functions(FunctionRegistry& registry);
-void add_conversion_functions(FunctionRegistry& registry);
-void add_cast_functions(FunctionRegistry& registry);
-void add_operations(FunctionRegistry& registry);
-void add_math_functions(FunctionRegistry& registry);
-void add_collection_functions(FunctionRegistry& registry);
-void add_json_functions(FunctionRegistry& registry);
-void add_mask_functions(FunctionRegistry& registry);
-void add_aggregates(FunctionRegistry& registry);
 
 // Arithmetic operators are calls of these functions.
 const char* operation_name(cql::ArithmeticOperator op);  // "_add", ...
@@ -116,9 +105,6 @@ std::string cast_name(const types::Type& type);
 
 // The error for a failure inside a function: code 0x1400.
 base::Error function_failure(const Function& function, std::string message);
-
-// min, max, sum or avg (as `name` ends) over elements of one type.
-std::unique_ptr<Accumulator> make_accumulator(std::string_view name, const types::TypePtr& element);
 
 // A bound call. Pure calls with constant arguments are evaluated here, once.
 TermPtr make_call(FunctionPtr function, std::vector<TermPtr> arguments);

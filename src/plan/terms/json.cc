@@ -7,6 +7,8 @@
 
 #include "base/ascii.h"
 #include "plan/numbers/java_numbers.h"
+#include "plan/terms/json_parse.h"
+#include "types/elements.h"
 #include "types/literals/literal.h"
 #include "types/print.h"
 

@@ -1,9 +1,9 @@
+#include "plan/terms/json_parse.h"
+
 #include <fmt/format.h>
 
 #include <iterator>
 #include <unordered_set>
-
-#include "plan/terms/json.h"
 
 namespace sibyl::plan {
 

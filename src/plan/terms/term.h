@@ -179,11 +179,4 @@ ColumnSpec value_spec(const ColumnSpec& collection);  // also elements of sets a
 ColumnSpec component_spec(const ColumnSpec& tuple, size_t component);
 ColumnSpec field_spec(const ColumnSpec& udt, size_t field);
 
-// An expression as spelled in Cassandra's error texts.
-std::string text_of(const cql::Expression& expression);
-
-// How well a value of `type` fits a receiver of type `receiver` (bigint fits timestamp, ascii fits text,
-// ...).
-Fit fit_of(const types::Type& type, const types::Type& receiver);
-
 }  // namespace sibyl::plan

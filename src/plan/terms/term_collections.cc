@@ -6,6 +6,7 @@
 #include "plan/terms/functions.h"
 #include "plan/terms/term.h"
 #include "plan/terms/term_nodes.h"
+#include "plan/terms/term_text.h"
 
 namespace sibyl::plan {
 

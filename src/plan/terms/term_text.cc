@@ -1,9 +1,10 @@
 // Expressions as spelled in Cassandra's error texts and result names.
+#include "plan/terms/term_text.h"
+
 #include <fmt/format.h>
 
 #include "cql/printer.h"
 #include "plan/terms/functions.h"
-#include "plan/terms/term.h"
 
 namespace sibyl::plan {
 

@@ -1,12 +1,17 @@
 // Types of written expressions: whether they fit a receiver, and types that are written explicitly.
+#include "plan/terms/term_types.h"
+
 #include <fmt/format.h>
 
 #include "base/bytes.h"
 #include "plan/terms/functions.h"
 #include "plan/terms/term.h"
+#include "types/compare.h"
 #include "types/literals/literal.h"
+#include "types/literals/literal_number.h"
 #include "types/number.h"
 #include "types/print.h"
+#include "types/uuid.h"
 
 namespace sibyl::plan {
 

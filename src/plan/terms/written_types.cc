@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "plan/terms/type_size.h"
 #include "types/custom_class.h"
 #include "types/leaves.h"
+#include "types/type_name.h"
 
 namespace sibyl::plan {
 

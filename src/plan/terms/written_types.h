@@ -30,4 +30,7 @@ types::TypePtr expand_user_types(const types::TypePtr& type);
 // True if a dropped column of type `old_type` may be added again as `new_type`.
 bool may_replace_dropped(const types::Type& new_type, const types::Type& old_type);
 
+// Refuses types that nest too deeply or contain too many values. `name` is used in the message.
+base::Status check_type_size(const types::Type& type, const std::string& name);
+
 }  // namespace sibyl::plan

@@ -13,12 +13,14 @@
 #include "base/consistency.h"
 #include "engine/prepared/unprepared.h"
 #include "execute/interruptible.h"
+#include "execute/write/batch.h"
 #include "protocol/request.h"
 #include "server/connection/connection.h"
 #include "server/reactor.h"
 #include "server/scheduling/pressure.h"
-#include "types/print.h"
+#include "types/print_value.h"
 #include "types/text.h"
+#include "types/validate.h"
 #include "types/value.h"
 
 namespace sibyl::server {
@@ -102,8 +104,8 @@ base::Status fill_request(InFlightRequest& request, const protocol::QueryParamet
   if (parameters.paging_state) engine_request.paging_state.emplace(*parameters.paging_state);
   engine_request.timestamp_micros = parameters.timestamp_micros;
   engine_request.now_seconds = parameters.now_seconds;
-  engine_request.consistency = static_cast<execute::Consistency>(parameters.consistency);
-  engine_request.serial_consistency = static_cast<execute::Consistency>(parameters.serial_consistency);
+  engine_request.consistency = parameters.consistency;
+  engine_request.serial_consistency = parameters.serial_consistency;
   engine_request.values = parameters.values;
   if (parameters.names.empty()) return {};
   put_in_order(parameters, request.plan->markers, request.ordered_values);

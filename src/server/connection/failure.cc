@@ -54,12 +54,11 @@ void describe_failure(const InFlightRequest& request, std::string_view node_addr
                         message.code == ErrorCode::write_timeout ||
                         message.code == ErrorCode::cas_write_unknown;
   if (!is_failure && !is_write && message.code != ErrorCode::read_timeout) return;
-  message.consistency = static_cast<protocol::Consistency>(request.engine_request.consistency);
+  message.consistency = request.engine_request.consistency;
   if (is_write) {
     message.write_type = write_type_of(request);
     // The part of a conditional write that fails is its proposal, which has the serial consistency.
-    if (message.write_type == "CAS")
-      message.consistency = static_cast<protocol::Consistency>(request.engine_request.serial_consistency);
+    if (message.write_type == "CAS") message.consistency = request.engine_request.serial_consistency;
   }
   if (!is_failure) return;
   const uint16_t reason = message.failure_reasons.empty() ? 0 : message.failure_reasons.front().second;

@@ -7,12 +7,17 @@
 
 #include "types/custom_class.h"
 #include "types/decimal.h"
+#include "types/elements.h"
 #include "types/keys/key_internal.h"
 #include "types/uuid.h"
 #include "types/vint.h"
 
 namespace sibyl::types {
 namespace key_internal {
+namespace {
+
+// Declared here because collections contain components.
+void append_component(const Type& type, BytesView value, Bytes& out);
 
 void append_raw(BytesView value, Bytes& out) {
   const char* at = value.data();
@@ -27,8 +32,6 @@ void append_raw(BytesView value, Bytes& out) {
   out.append(at, static_cast<size_t>(end - at));
   out.append("\x00\x01", 2);
 }
-
-namespace {
 
 // Bytes that are not a value of their type are kept and sort after all values.
 void append_foreign(BytesView value, Bytes& out) {
@@ -191,8 +194,6 @@ bool custom_is_lossy(const Type& type) {
   return false;
 }
 
-}  // namespace
-
 void append_component(const Type& type, BytesView value, Bytes& out) {
   switch (type.kind()) {
     case Kind::int_:
@@ -243,6 +244,7 @@ void append_component(const Type& type, BytesView value, Bytes& out) {
   }
 }
 
+}  // namespace
 }  // namespace key_internal
 
 void encode_key(const Type& type, BytesView value, bool descending, Bytes& out) {

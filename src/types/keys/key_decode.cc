@@ -1,3 +1,5 @@
+#include "types/keys/key_decode.h"
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -5,7 +7,6 @@
 
 #include "types/custom_class.h"
 #include "types/decimal.h"
-#include "types/keys/key.h"
 #include "types/keys/key_internal.h"
 #include "types/number.h"
 #include "types/uuid.h"

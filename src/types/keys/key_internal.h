@@ -49,7 +49,4 @@ inline void complement(Bytes& bytes, size_t start) {
   for (; at < end; ++at) *at = static_cast<char>(~*at);
 }
 
-void append_raw(BytesView value, Bytes& out);
-void append_component(const Type& type, BytesView value, Bytes& out);
-
 }  // namespace sibyl::types::key_internal

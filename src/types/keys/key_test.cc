@@ -8,6 +8,9 @@
 
 #include "base/source_path.h"
 #include "base/test_bytes.h"
+#include "types/elements.h"
+#include "types/keys/key_decode.h"
+#include "types/keys/murmur3.h"
 #include "types/literals/literal.h"
 
 namespace sibyl::types {

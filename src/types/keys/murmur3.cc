@@ -1,8 +1,8 @@
+#include "types/keys/murmur3.h"
+
 #include <bit>
 #include <cstring>
 #include <limits>
-
-#include "types/keys/key.h"
 
 namespace sibyl::types {
 namespace {

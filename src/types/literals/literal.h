@@ -14,11 +14,7 @@ namespace sibyl::types {
 // ("Unable to coerce '2011-13-01' to a formatted date (long)", "unable to make int from 'x'", ...).
 base::Result<Bytes> from_string(const Type& type, std::string_view text);
 
-// Parts that the parser and functions also use.
-bool parse_uuid(std::string_view text, Bytes& out);         // 8-4-4-4-12 hex digits
-base::Result<Bytes> parse_duration(std::string_view text);  // all four spellings, and negative ones
-base::Result<Bytes> parse_varint(std::string_view digits);  // decimal digits, optional minus
-base::Result<Bytes> parse_decimal(std::string_view text);   // 1.5, -3e10, 1E-7
-base::Result<int64_t> parse_timestamp_millis(std::string_view text);
+// Accepts 8-4-4-4-12 hex digits.
+bool parse_uuid(std::string_view text, Bytes& out);
 
 }  // namespace sibyl::types

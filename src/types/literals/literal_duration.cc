@@ -1,10 +1,12 @@
+#include "types/literals/literal_duration.h"
+
 #include <fmt/format.h>
 
 #include <array>
 #include <limits>
 
 #include "base/ascii.h"
-#include "types/literals/literal.h"
+#include "types/literals/literal_number.h"
 #include "types/literals/scan.h"
 
 namespace sibyl::types {

@@ -1,10 +1,10 @@
-// Parses addresses like Java's InetAddress, but never resolves names.
+#include "types/literals/literal_inet.h"
+
 #include <arpa/inet.h>
 
 #include <array>
 #include <vector>
 
-#include "types/literals/literal_internal.h"
 #include "types/literals/scan.h"
 
 namespace sibyl::types {

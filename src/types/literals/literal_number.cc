@@ -1,3 +1,5 @@
+#include "types/literals/literal_number.h"
+
 #include <fmt/format.h>
 
 #include <charconv>
@@ -6,8 +8,6 @@
 #include <vector>
 
 #include "base/statement.h"
-#include "types/literals/literal.h"
-#include "types/literals/literal_internal.h"
 #include "types/literals/scan.h"
 #include "types/number.h"
 

@@ -6,8 +6,12 @@
 #include <fstream>
 
 #include "base/source_path.h"
+#include "types/literals/literal_duration.h"
+#include "types/literals/literal_number.h"
+#include "types/literals/literal_time.h"
 #include "types/number.h"
 #include "types/print.h"
+#include "types/validate.h"
 
 namespace sibyl::types {
 namespace {

@@ -1,4 +1,5 @@
-// Timestamps, dates and times of day.
+#include "types/literals/literal_time.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,8 +8,7 @@
 
 #include "base/ascii.h"
 #include "types/calendar.h"
-#include "types/literals/literal.h"
-#include "types/literals/literal_internal.h"
+#include "types/literals/literal_number.h"
 #include "types/literals/scan.h"
 #include "types/literals/zone.h"
 

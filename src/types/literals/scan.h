@@ -5,6 +5,8 @@
 #include <limits>
 #include <string_view>
 
+#include "types/literals/literal_number.h"
+
 namespace sibyl::types {
 
 inline constexpr bool is_digit(char c) {
@@ -17,9 +19,6 @@ inline std::string_view trim(std::string_view text) {
   while (!text.empty() && static_cast<unsigned char>(text.back()) <= ' ') text.remove_suffix(1);
   return text;
 }
-
-// Parses an integer like Java's parseLong: an optional sign, then digits and nothing else.
-bool parse_integer(std::string_view text, int64_t& value);
 
 class Scanner {
  public:

@@ -1,8 +1,9 @@
-#include "plan/restrictions/keys.h"
+#include "plan/evaluation/keys.h"
 
 #include <fmt/format.h>
 
 #include "types/keys/key.h"
+#include "types/keys/key_decode.h"
 
 namespace sibyl::plan {
 

@@ -1,11 +1,14 @@
-#include "plan/restrictions/view_filter.h"
+#include "plan/evaluation/view_filter.h"
 
 #include <algorithm>
 
 #include "base/check.h"
 #include "cql/parser.h"
 #include "cql/printer.h"
-#include "types/print.h"
+#include "plan/evaluation/clustering.h"
+#include "plan/evaluation/filters.h"
+#include "plan/evaluation/partitions.h"
+#include "types/print_value.h"
 
 namespace sibyl::plan {
 
@@ -15,13 +18,13 @@ base::Status evaluate(ViewFilter& filter) {
   const Restrictions& where = *filter.where;
   const Bindings bindings;
   if (where.partitions() == Restrictions::Partitions::keys) {
-    SIBYL_ASSIGN(filter.partition_keys, where.partition_keys(bindings, filter.scratch));
+    SIBYL_ASSIGN(filter.partition_keys, partition_keys(where, bindings, filter.scratch));
     std::sort(filter.partition_keys->begin(), filter.partition_keys->end());
   } else {
-    SIBYL_ASSIGN(filter.tokens, where.token_range(bindings, filter.scratch));
+    SIBYL_ASSIGN(filter.tokens, token_range(where, bindings, filter.scratch));
   }
-  SIBYL_ASSIGN(filter.intervals, where.intervals(bindings, filter.scratch));
-  SIBYL_ASSIGN(filter.filters, where.filters(bindings, filter.scratch));
+  SIBYL_ASSIGN(filter.intervals, clustering_intervals(where, bindings, filter.scratch));
+  SIBYL_ASSIGN(filter.filters, row_filters(where, bindings, filter.scratch));
   return {};
 }
 

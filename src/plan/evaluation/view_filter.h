@@ -5,6 +5,9 @@
 #include <optional>
 #include <vector>
 
+#include "plan/evaluation/filters.h"
+#include "plan/evaluation/intervals.h"
+#include "plan/evaluation/partitions.h"
 #include "plan/restrictions/restrictions.h"
 
 namespace sibyl::plan {

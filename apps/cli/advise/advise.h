@@ -1,0 +1,13 @@
+// `sibyl advise`.
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace sibyl::cli {
+
+// See commands.h.
+void add_advise_command(CLI::App& app);
+
+}  // namespace sibyl::cli

@@ -1,0 +1,13 @@
+// `sibyl bench`.
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace sibyl::cli {
+
+// See commands.h.
+void add_bench_command(CLI::App& app);
+
+}  // namespace sibyl::cli

@@ -1,0 +1,13 @@
+// The guardrails as settings. Internal to apps/cli/configuration.
+#pragma once
+
+#include <vector>
+
+#include "cli/configuration/settings.h"
+
+namespace sibyl::cli {
+
+// Adds them. Only for settings().
+void add_guardrails(std::vector<Setting>& list);
+
+}  // namespace sibyl::cli

@@ -1,0 +1,13 @@
+// `sibyl export`.
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace sibyl::cli {
+
+// See commands.h.
+void add_export_command(CLI::App& app);
+
+}  // namespace sibyl::cli

@@ -1,0 +1,13 @@
+// `sibyl recover`.
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace sibyl::cli {
+
+// See commands.h.
+void add_recover_command(CLI::App& app);
+
+}  // namespace sibyl::cli

@@ -1,0 +1,13 @@
+// `sibyl shell`.
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace sibyl::cli {
+
+// See commands.h.
+void add_shell_command(CLI::App& app);
+
+}  // namespace sibyl::cli

@@ -1,0 +1,16 @@
+// How a change of a row affects one index.
+#pragma once
+
+#include "base/result.h"
+#include "execute/row_change.h"
+#include "schema/schema.h"
+#include "storage/store.h"
+
+namespace sibyl::execute {
+
+// Adds the operations for the index: put() for whole records, erase() for removed ones. To build from existing
+// data, pass an empty `before`.
+base::Status write_index_change(const schema::Index& index, const RowChange& change,
+                                storage::WriteSet& writes);
+
+}  // namespace sibyl::execute

@@ -1,0 +1,22 @@
+// The values that relations compare with, for one request. Errors are Cassandra's (null in a key, unset, ...).
+#pragma once
+
+#include <vector>
+
+#include "plan/restrictions/bound.h"
+
+namespace sibyl::plan {
+
+// A value per column. They borrow from bindings and scratch.
+using Row = std::vector<ValueView>;
+
+base::Result<Row> evaluate(const RowTerm& term, const Bindings& bindings, Scratch& scratch);
+
+// The rows of values that an = or IN allows.
+base::Result<std::vector<Row>> allowed_rows(const Restriction& restriction, const Bindings& bindings,
+                                            Scratch& scratch);
+
+// Refuses more combinations of `left` and `right` values than a statement may have.
+base::Status check_size(size_t left, size_t right, bool is_write);
+
+}  // namespace sibyl::plan

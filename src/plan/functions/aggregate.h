@@ -1,0 +1,13 @@
+// count, min, max, sum and avg.
+#pragma once
+
+#include "plan/terms/functions.h"
+
+namespace sibyl::plan {
+
+void add_aggregates(FunctionRegistry& registry);
+
+// min, max, sum or avg (as `name` ends) over elements of one type.
+std::unique_ptr<Accumulator> make_accumulator(std::string_view name, const types::TypePtr& element);
+
+}  // namespace sibyl::plan
