@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/mutex.h"
 #include "base/statement.h"
 #include "engine/builds/builder.h"
 #include "execute/vector/vector_indexes.h"
@@ -32,19 +33,19 @@ class Dropping {
 }  // namespace
 
 uint64_t SchemaChanges::subscribe(Listener listener) {
-  std::lock_guard lock(listeners_mutex_);
+  const base::MutexLock lock(listeners_mutex_);
   listeners_[++last_token_] = std::move(listener);
   return last_token_;
 }
 
 void SchemaChanges::unsubscribe(uint64_t token) {
-  std::lock_guard lock(listeners_mutex_);
+  const base::MutexLock lock(listeners_mutex_);
   listeners_.erase(token);
 }
 
 base::Result<ResultSet> SchemaChanges::define(const cql::Statement& statement, const std::string& keyspace,
                                               const auth::Login* login) {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   schema::SnapshotPtr before = catalogue_.schema();
   SIBYL_ASSIGN(plan::DefinitionResult made, base::run_statement(nullptr, [&] {
                  return plan::define(statement, before,
@@ -83,7 +84,7 @@ base::Status SchemaChanges::apply(const plan::DefinitionResult& made, const sche
 }
 
 base::Status SchemaChanges::finish_building(uint32_t storage_id) {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   schema::SnapshotPtr before = catalogue_.schema();
   schema::SnapshotPtr next = with_built(*before, storage_id);
   if (!next) return {};
@@ -104,7 +105,7 @@ void SchemaChanges::publish(const schema::Snapshot& before) {
 void SchemaChanges::notify(std::vector<schema::Change> changes) {
   if (!changes.empty() && changes.front().target == schema::Change::Target::keyspace)
     std::rotate(changes.begin(), changes.begin() + 1, changes.end());
-  std::lock_guard lock(listeners_mutex_);
+  const base::MutexLock lock(listeners_mutex_);
   for (const schema::Change& change : changes)
     for (const auto& [token, listener] : listeners_) listener(change);
 }

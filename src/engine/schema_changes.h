@@ -5,11 +5,11 @@
 #include <atomic>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "auth/login.h"
+#include "base/mutex.h"
 #include "base/result.h"
 #include "cql/ast.h"
 #include "engine/catalogue/catalogue.h"
@@ -58,7 +58,7 @@ class SchemaChanges final : public SchemaSource {
     while (true) {
       const uint64_t drops = drops_.load(std::memory_order_seq_cst);
       if (drops % 2 != 0) {  // a drop is in progress
-        const std::lock_guard until_it_is_published(mutex_);
+        const base::MutexLock until_it_is_published(mutex_);
         continue;
       }
       auto result = read();
@@ -72,14 +72,14 @@ class SchemaChanges final : public SchemaSource {
   void publish(const schema::Snapshot& before);
   void notify(std::vector<schema::Change> changes);
 
-  std::mutex mutex_;     // one definition at a time
+  base::Mutex mutex_;    // one definition at a time
   Catalogue catalogue_;  // guarded by mutex_
   const Dependents of_;
   // Incremented at the start and the end of a drop of records; odd during one.
   std::atomic<uint64_t> drops_ = 0;
-  std::mutex listeners_mutex_;
-  std::map<uint64_t, Listener> listeners_;  // guarded by listeners_mutex_
-  uint64_t last_token_ = 0;                 // the same
+  base::Mutex listeners_mutex_;
+  std::map<uint64_t, Listener> listeners_ SIBYL_GUARDED_BY(listeners_mutex_);
+  uint64_t last_token_ SIBYL_GUARDED_BY(listeners_mutex_) = 0;
 };
 
 }  // namespace sibyl::engine

@@ -8,8 +8,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <thread>
+
+#include "base/mutex.h"
 
 namespace sibyl::engine {
 
@@ -43,7 +44,7 @@ class WriteGate {
   // Blocks until every pass that was taken before the call has been released. Passes taken later do not delay
   // it.
   void wait() {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     const uint64_t side = side_.fetch_add(1, std::memory_order_seq_cst);
     for (auto& count : counts_[side & 1])
       while (count.value.load(std::memory_order_seq_cst) != 0)
@@ -57,7 +58,7 @@ class WriteGate {
   };
   std::array<std::array<Count, stripes>, 2> counts_;
   std::atomic<uint64_t> side_{0};
-  std::mutex mutex_;  // one wait() at a time
+  base::Mutex mutex_;  // one wait() at a time
 };
 
 }  // namespace sibyl::engine

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <condition_variable>
 #include <future>
-#include <mutex>
+
+#include "base/mutex.h"
 
 namespace sibyl::cli {
 namespace {
@@ -62,32 +62,32 @@ class TrialDatabase::Loads {
   static constexpr size_t max_bytes = 8 << 20;  // the database rejects more than a few times this amount
 
   base::Status begin(size_t bytes) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock,
-                  [&] { return pending_ == 0 || (pending_ < most && pending_bytes_ + bytes <= max_bytes); });
+    const base::MutexLock lock(mutex_);
+    while (pending_ > 0 && (pending_ >= most || pending_bytes_ + bytes > max_bytes)) changed_.wait(mutex_);
     if (error_) return base::fail(*error_);
     ++pending_;
     pending_bytes_ += bytes;
     return {};
   }
   void end(size_t bytes, const base::Result<execute::ResultSet>& result) {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (!result && !error_) error_ = result.error();
     --pending_;
     pending_bytes_ -= bytes;
     changed_.notify_all();
   }
   base::Status wait() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return pending_ == 0; });
+    const base::MutexLock lock(mutex_);
+    while (pending_ > 0) changed_.wait(mutex_);
     return error_ ? base::Status(base::fail(*error_)) : base::Status();
   }
 
  private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  size_t pending_ = 0, pending_bytes_ = 0;
-  std::optional<base::Error> error_;
+  base::Mutex mutex_;
+  base::CondVar changed_;
+  size_t pending_ SIBYL_GUARDED_BY(mutex_) = 0;
+  size_t pending_bytes_ SIBYL_GUARDED_BY(mutex_) = 0;
+  std::optional<base::Error> error_ SIBYL_GUARDED_BY(mutex_);
 };
 
 TrialDatabase::TrialDatabase() : loads_(std::make_unique<Loads>()) {}

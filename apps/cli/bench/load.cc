@@ -6,12 +6,11 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <condition_variable>
 #include <cstring>
 #include <deque>
-#include <mutex>
 #include <thread>
 
+#include "base/mutex.h"
 #include "protocol/error_message.h"
 #include "protocol/frame.h"
 #include "protocol/request.h"
@@ -376,12 +375,16 @@ std::string make_noise(size_t size, uint64_t seed) {
   return noise;
 }
 
-void report_until(const Run& run, const Progress& progress, std::mutex& mutex,
-                  std::condition_variable& finished, const bool& is_finished) {
-  std::unique_lock lock(mutex);
-  while (!finished.wait_for(lock, std::chrono::seconds(1), [&] { return is_finished; }))
+void report_until(const Run& run, const Progress& progress, base::Mutex& mutex, base::CondVar& finished,
+                  const bool& is_finished) {
+  const base::MutexLock lock(mutex);
+  auto next = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+  while (!is_finished) {
+    if (finished.wait_until(mutex, next)) continue;
+    next += std::chrono::seconds(1);
     progress(std::chrono::duration<double>(Clock::now() - run.start).count(), run.answered.load(),
              run.errors.load());
+  }
 }
 
 }  // namespace
@@ -399,8 +402,8 @@ base::Result<LoadResult> run_load(const Load& load, const Progress& progress) {
   run.start = Clock::now();
   run.end = run.start + load.duration;
   std::vector<base::Status> statuses(threads);
-  std::mutex mutex;
-  std::condition_variable finished;
+  base::Mutex mutex;
+  base::CondVar finished;
   bool is_finished = false;
   std::thread reporter([&] { report_until(run, progress, mutex, finished, is_finished); });
   std::vector<std::thread> running;
@@ -408,7 +411,7 @@ base::Result<LoadResult> run_load(const Load& load, const Progress& progress) {
   for (auto& thread : running) thread.join();
   const auto stopped = Clock::now();
   {
-    const std::lock_guard lock(mutex);
+    const base::MutexLock lock(mutex);
     is_finished = true;
   }
   finished.notify_all();

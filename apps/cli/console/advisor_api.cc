@@ -1,11 +1,11 @@
 #include "cli/console/advisor_api.h"
 
 #include <algorithm>
-#include <mutex>
 
 #include "advisor/design/design.h"
 #include "advisor/report/diagram.h"
 #include "advisor/review/review.h"
+#include "base/mutex.h"
 #include "cli/advise/live.h"
 #include "cli/console/statements.h"
 #include "cli/session/session.h"
@@ -17,8 +17,8 @@ constexpr const char* pasted_name = "pasted text";
 constexpr double max_design_seconds = 8;
 
 // Reviews and designs take a core for seconds, so only one runs at a time.
-std::mutex& one_at_a_time() {
-  static std::mutex mutex;
+base::Mutex& one_at_a_time() {
+  static base::Mutex mutex;
   return mutex;
 }
 
@@ -91,7 +91,7 @@ Answer review_live(const Call& call) {
       std::any_of(schema->keyspaces.begin(), schema->keyspaces.end(),
                   [](const auto& one) { return !one.second->is_system && !one.second->tables.empty(); });
   if (!has_tables) return json::object{{"review", nullptr}, {"remarks", json::array()}};
-  const std::lock_guard lock(one_at_a_time());
+  const base::MutexLock lock(one_at_a_time());
   OwnSession session(call.engine);
   SIBYL_ASSIGN(advisor::Observation observation, observe(session, keyspaces, "this server", remarks));
   remove_unreadable(call, observation, remarks);
@@ -104,7 +104,7 @@ Answer review_live(const Call& call) {
 }
 
 Answer review_text(const Call& call) {
-  const std::lock_guard lock(one_at_a_time());
+  const base::MutexLock lock(one_at_a_time());
   SIBYL_ASSIGN(const advisor::Workload workload, advisor::parse_workload(call.text("text"), pasted_name));
   SIBYL_ASSIGN(const advisor::Review review, advisor::review_workloads({workload}, {}));
   if (review.tables.empty() && review.queries.empty())
@@ -114,7 +114,7 @@ Answer review_text(const Call& call) {
 }
 
 Answer design_text(const Call& call) {
-  const std::lock_guard lock(one_at_a_time());
+  const base::MutexLock lock(one_at_a_time());
   SIBYL_ASSIGN(const advisor::Workload workload, advisor::parse_workload(call.text("text"), pasted_name));
   advisor::DesignOptions options;
   options.seconds = max_design_seconds;

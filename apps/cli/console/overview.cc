@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "base/contain.h"
+#include "base/mutex.h"
 #include "base/process.h"
 #include "cli/console/warnings.h"
 
@@ -77,7 +78,7 @@ void Overview::start(const engine::Monitor& monitor) {
 
 void Overview::stop() {
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     is_stopping_ = true;
   }
   stopped_.notify_all();
@@ -85,7 +86,7 @@ void Overview::stop() {
 }
 
 void Overview::run(const engine::Monitor& monitor) {
-  std::unique_lock lock(mutex_);
+  base::MutexLock lock(mutex_);
   // The first periods are short, so that a page that is opened after the start has something to show.
   std::chrono::milliseconds pause{500};
   while (!is_stopping_) {
@@ -97,7 +98,8 @@ void Overview::run(const engine::Monitor& monitor) {
       if (samples_.size() > max_samples) samples_.pop_front();
     }
     if (read) last_ = *read;
-    stopped_.wait_for(lock, pause, [this] { return is_stopping_; });
+    const auto end = std::chrono::steady_clock::now() + pause;
+    while (!is_stopping_ && stopped_.wait_until(mutex_, end)) continue;
     pause = std::min<std::chrono::milliseconds>(pause * 2, period);
   }
 }
@@ -137,26 +139,26 @@ Overview::Sample Overview::compare(const Reading& before, const Reading& now) {
 
 json::object Overview::series_after(int64_t since) const {
   json::object series;
-  const auto add = [&](const char* name, auto member) {
+  const auto add = [&](const std::deque<Sample>& samples, const char* name, auto member) {
     json::array& values = series[name].emplace_array();
-    for (const Sample& sample : samples_)
+    for (const Sample& sample : samples)
       if (sample.time > since) values.emplace_back(sample.*member);
   };
-  add("time", &Sample::time);
+  add(samples_, "time", &Sample::time);
   for (const auto& [name, member] :
        {std::pair{"reads", &Sample::reads}, std::pair{"writes", &Sample::writes},
         std::pair{"others", &Sample::others}, std::pair{"errors", &Sample::errors},
         std::pair{"cpu", &Sample::cpu}, std::pair{"cache_hits", &Sample::cache_hits},
         std::pair{"received", &Sample::received}, std::pair{"sent", &Sample::sent},
         std::pair{"flushed", &Sample::flushed}, std::pair{"compacted", &Sample::compacted}})
-    add(name, member);
+    add(samples_, name, member);
   for (const auto& [name, member] :
        {std::pair{"read_p50", &Sample::read_p50}, std::pair{"read_p99", &Sample::read_p99},
         std::pair{"write_p50", &Sample::write_p50}, std::pair{"write_p99", &Sample::write_p99},
         std::pair{"memory", &Sample::memory}, std::pair{"disk", &Sample::disk},
         std::pair{"memtable", &Sample::memtable}, std::pair{"connections", &Sample::connections},
         std::pair{"in_flight", &Sample::in_flight}})
-    add(name, member);
+    add(samples_, name, member);
   return series;
 }
 
@@ -189,7 +191,7 @@ Answer Overview::show(const Call& call) {
   std::from_chars(given.data(), given.data() + given.size(), since);
   json::object now, series;
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     series = series_after(since);
     now = current_state();
   }
@@ -201,7 +203,7 @@ Answer Overview::show(const Call& call) {
 // Finding warnings reads statistics of every table, so pages that poll share what was found.
 json::array Overview::current_warnings(const json::object& now) {
   constexpr std::chrono::seconds kept{15};
-  const std::lock_guard lock(warnings_mutex_);
+  const base::MutexLock lock(warnings_mutex_);
   const auto time = std::chrono::steady_clock::now();
   if (!warnings_ || time - warnings_time_ > kept) {
     warnings_ = find_warnings(engine_, now);

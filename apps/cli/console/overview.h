@@ -3,14 +3,13 @@
 // Threads: start() and stop() are called by one thread; show() is thread-safe.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 
+#include "base/mutex.h"
 #include "cli/console/api.h"
 #include "engine/engine.h"
 #include "engine/statistics/monitor.h"
@@ -49,21 +48,20 @@ class Overview {
 
   void run(const engine::Monitor& monitor);
   static Sample compare(const Reading& before, const Reading& now);
-  // These two are called with mutex_ held.
-  json::object series_after(int64_t since) const;
-  json::object current_state() const;
+  json::object series_after(int64_t since) const SIBYL_REQUIRES(mutex_);
+  json::object current_state() const SIBYL_REQUIRES(mutex_);
   json::array current_warnings(const json::object& now);
 
   engine::Engine& engine_;
   const std::string data_;
-  std::mutex warnings_mutex_;  // guards the next two
-  std::optional<json::array> warnings_;
-  std::chrono::steady_clock::time_point warnings_time_;
-  std::mutex mutex_;  // guards what follows
-  std::condition_variable stopped_;
-  bool is_stopping_ = false;
-  std::deque<Sample> samples_;
-  std::shared_ptr<const Reading> last_;
+  base::Mutex warnings_mutex_;
+  std::optional<json::array> warnings_ SIBYL_GUARDED_BY(warnings_mutex_);
+  std::chrono::steady_clock::time_point warnings_time_ SIBYL_GUARDED_BY(warnings_mutex_);
+  base::Mutex mutex_;
+  base::CondVar stopped_;
+  bool is_stopping_ SIBYL_GUARDED_BY(mutex_) = false;
+  std::deque<Sample> samples_ SIBYL_GUARDED_BY(mutex_);
+  std::shared_ptr<const Reading> last_ SIBYL_GUARDED_BY(mutex_);
   std::thread thread_;
 };
 

@@ -3,10 +3,10 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 
+#include "base/mutex.h"
 #include "cli/console/statements.h"
 
 namespace sibyl::cli::console {
@@ -18,11 +18,11 @@ class RunningStatements {
    public:
     Entry(RunningStatements& running, std::string session, std::string name, StatementControl& control)
         : running_(running), key_(std::move(session), std::move(name)) {
-      const std::lock_guard lock(running_.mutex_);
+      const base::MutexLock lock(running_.mutex_);
       running_.controls_[key_] = &control;
     }
     ~Entry() {
-      const std::lock_guard lock(running_.mutex_);
+      const base::MutexLock lock(running_.mutex_);
       running_.controls_.erase(key_);
     }
     Entry(const Entry&) = delete;
@@ -35,7 +35,7 @@ class RunningStatements {
 
   // Returns false if the session runs no such statement.
   bool cancel(const std::string& session, const std::string& name) {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     const auto found = controls_.find({session, name});
     if (found == controls_.end()) return false;
     found->second->cancel();
@@ -43,8 +43,8 @@ class RunningStatements {
   }
 
  private:
-  std::mutex mutex_;
-  std::map<std::pair<std::string, std::string>, StatementControl*> controls_;
+  base::Mutex mutex_;
+  std::map<std::pair<std::string, std::string>, StatementControl*> controls_ SIBYL_GUARDED_BY(mutex_);
 };
 
 }  // namespace sibyl::cli::console

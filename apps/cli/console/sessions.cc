@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "base/bytes.h"
+#include "base/mutex.h"
 
 namespace sibyl::cli::console {
 namespace {
@@ -25,7 +26,7 @@ Sessions::Sessions(bool needs_login)
 
 ConsoleSession Sessions::begin(const auth::Login& login, Clock::time_point now) {
   const ConsoleSession session{random_secret(), random_secret(), &login};
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   if (entries_.size() >= max_sessions)
     entries_.erase(std::min_element(entries_.begin(), entries_.end(), [](const auto& one, const auto& other) {
       return one.second.last_used < other.second.last_used;
@@ -36,7 +37,7 @@ ConsoleSession Sessions::begin(const auth::Login& login, Clock::time_point now) 
 
 std::optional<ConsoleSession> Sessions::find(std::string_view id, Clock::time_point now) {
   if (!needs_login_) return shared_;
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const auto found = entries_.find(id);
   if (found == entries_.end()) return std::nullopt;
   Entry& entry = found->second;
@@ -49,7 +50,7 @@ std::optional<ConsoleSession> Sessions::find(std::string_view id, Clock::time_po
 }
 
 void Sessions::end(std::string_view id) {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   if (const auto found = entries_.find(id); found != entries_.end()) entries_.erase(found);
 }
 

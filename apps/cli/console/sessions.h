@@ -10,12 +10,12 @@
 
 #include <chrono>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "auth/login.h"
+#include "base/mutex.h"
 
 namespace sibyl::cli::console {
 
@@ -49,8 +49,8 @@ class Sessions {
 
   const bool needs_login_;
   const ConsoleSession shared_;
-  std::mutex mutex_;
-  std::map<std::string, Entry, std::less<>> entries_;  // by id
+  base::Mutex mutex_;
+  std::map<std::string, Entry, std::less<>> entries_ SIBYL_GUARDED_BY(mutex_);  // by id
 };
 
 // Compares secrets in a time that does not depend on where they differ.

@@ -2,6 +2,8 @@
 
 #include <pthread.h>
 
+#include "base/mutex.h"
+
 namespace sibyl::cli::console {
 
 Workers::Workers() {
@@ -13,7 +15,7 @@ Workers::Workers() {
 
 Workers::~Workers() {
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     is_stopping_ = true;
     waiting_.clear();
   }
@@ -23,7 +25,7 @@ Workers::~Workers() {
 
 bool Workers::submit(std::function<void()> work) {
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (is_stopping_ || waiting_.size() >= max_waiting) return false;
     waiting_.push_back(std::move(work));
   }
@@ -32,9 +34,9 @@ bool Workers::submit(std::function<void()> work) {
 }
 
 void Workers::run() {
-  std::unique_lock lock(mutex_);
+  base::MutexLock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [this] { return is_stopping_ || !waiting_.empty(); });
+    while (!is_stopping_ && waiting_.empty()) changed_.wait(mutex_);
     if (is_stopping_) return;
     const std::function<void()> work = std::move(waiting_.front());
     waiting_.pop_front();

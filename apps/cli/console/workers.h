@@ -3,12 +3,12 @@
 // take no thread from other clients, and overload by other clients does not lock the operator out.
 #pragma once
 
-#include <condition_variable>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <thread>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace sibyl::cli::console {
 
@@ -28,10 +28,10 @@ class Workers {
  private:
   void run();
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::function<void()>> waiting_;
-  bool is_stopping_ = false;
+  base::Mutex mutex_;
+  base::CondVar changed_;
+  std::deque<std::function<void()>> waiting_ SIBYL_GUARDED_BY(mutex_);
+  bool is_stopping_ SIBYL_GUARDED_BY(mutex_) = false;
   std::vector<std::thread> threads_;
 };
 

@@ -15,6 +15,7 @@
 #include <sstream>
 
 #include "base/file.h"
+#include "base/mutex.h"
 #include "cli/command_line/refuse.h"
 #include "cli/command_line/text.h"
 #include "cli/command_line/tls_flags.h"
@@ -287,7 +288,7 @@ Progress::Progress(std::string what, bool quiet)
       next_(begin_ + (is_terminal_ ? std::chrono::milliseconds(100) : std::chrono::milliseconds(5'000))) {}
 
 void Progress::update(uint64_t done, uint64_t total, uint64_t rows, uint64_t bytes) {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   if (!first_done_) first_done_ = done;
   const auto now = Clock::now();
   if (is_quiet_ || now < next_) return;
@@ -316,7 +317,7 @@ void Progress::update(uint64_t done, uint64_t total, uint64_t rows, uint64_t byt
 }
 
 void Progress::finish(const std::string& summary) {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   if (has_bar_) fmt::print(stderr, "\r\033[K");
   if (!is_quiet_) fmt::print(stderr, "{}\n", summary);
 }

@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/result.h"
 #include "cli/copy/csv.h"
 #include "cli/exit_status.h"
@@ -100,13 +100,13 @@ class Progress {
 
  private:
   using Clock = std::chrono::steady_clock;
-  std::mutex mutex_;
+  base::Mutex mutex_;
   const std::string what_;
   const bool is_quiet_, is_terminal_;
   const Clock::time_point begin_;
-  Clock::time_point next_;
-  std::optional<uint64_t> first_done_;
-  bool has_bar_ = false;
+  Clock::time_point next_ SIBYL_GUARDED_BY(mutex_);
+  std::optional<uint64_t> first_done_ SIBYL_GUARDED_BY(mutex_);
+  bool has_bar_ SIBYL_GUARDED_BY(mutex_) = false;
 };
 
 std::string rate_text(double per_second);

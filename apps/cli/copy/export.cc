@@ -19,6 +19,7 @@
 #include <thread>
 
 #include "base/file.h"
+#include "base/mutex.h"
 #include "cli/commands.h"
 #include "cli/copy/copy.h"
 #include "cli/copy/kept.h"
@@ -81,7 +82,7 @@ class ExportState {
 
   std::string part_path(unsigned range) const { return fmt::format("{}/{:05}", parts_, range); }
   std::optional<unsigned> next() {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     while (next_ < range_count && is_done(next_)) ++next_;
     if (error_ || next_ >= range_count) return std::nullopt;
     return next_++;
@@ -93,7 +94,7 @@ class ExportState {
   // Counts the rows of a complete range, so that a range that is read again is counted once.
   void finish_range(unsigned range, uint64_t rows, uint64_t bytes) {
     constexpr auto interval = std::chrono::milliseconds(200);
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     unsaved_.push_back({range, rows, bytes});
     new_rows_ += rows;
     ++done_;
@@ -104,15 +105,15 @@ class ExportState {
   }
   // Saves the completed ranges, which the next run does not read again.
   void save_all() {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     save();
   }
   void stop(const base::Error& error) {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (!error_) error_ = error;
   }
   std::optional<base::Error> error() const {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     return error_;
   }
   uint64_t rows() const { return rows_ + new_rows_; }
@@ -142,7 +143,7 @@ class ExportState {
     if (!file || ::fdatasync(file.number()) != 0) return base::fail(base::file_error("sync", path, errno));
     return {};
   }
-  void save() {
+  void save() SIBYL_REQUIRES(mutex_) {
     base::Status status = {};
     for (const Part& part : unsaved_) {
       if (!parts_.empty() && status) status = sync(part_path(part.range));
@@ -154,17 +155,17 @@ class ExportState {
     if (!status && !error_) error_ = status.error();
   }
 
-  mutable std::mutex mutex_;
-  std::vector<Part> unsaved_;
-  Clock::time_point saved_ = Clock::now();
+  mutable base::Mutex mutex_;
+  std::vector<Part> unsaved_ SIBYL_GUARDED_BY(mutex_);
+  Clock::time_point saved_ SIBYL_GUARDED_BY(mutex_) = Clock::now();
   Journal journal_;
   Progress& progress_;
   const std::string parts_;  // empty: no part files, output goes to standard output
-  unsigned next_ = 0;
+  unsigned next_ SIBYL_GUARDED_BY(mutex_) = 0;
   std::atomic<unsigned> done_ = 0;
   uint64_t rows_ = 0;  // rows of earlier runs
   std::atomic<uint64_t> new_rows_ = 0, bytes_ = 0;
-  std::optional<base::Error> error_;
+  std::optional<base::Error> error_ SIBYL_GUARDED_BY(mutex_);
 };
 
 class ExportReader {

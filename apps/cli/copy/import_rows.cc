@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/file.h"
+#include "base/mutex.h"
 #include "cli/copy/kept.h"
 #include "cli/copy/value.h"
 
@@ -88,8 +89,8 @@ ImportState::ImportState(const ImportOptions& options, Journal journal, Progress
 }
 
 bool ImportState::push(PiecePtr piece) {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return queue_.size() < max_queued || error_; });
+  const base::MutexLock lock(mutex_);
+  while (queue_.size() >= max_queued && !error_) changed_.wait(mutex_);
   if (error_) return false;
   queue_.push_back(std::move(piece));
   changed_.notify_all();
@@ -97,14 +98,14 @@ bool ImportState::push(PiecePtr piece) {
 }
 
 void ImportState::end_of_file() {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   is_ended_ = true;
   changed_.notify_all();
 }
 
 PiecePtr ImportState::pop() {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return !queue_.empty() || is_ended_ || error_; });
+  const base::MutexLock lock(mutex_);
+  while (queue_.empty() && !is_ended_ && !error_) changed_.wait(mutex_);
   if (error_ || queue_.empty()) return nullptr;
   PiecePtr piece = std::move(queue_.front());
   queue_.pop_front();
@@ -117,7 +118,7 @@ void ImportState::finish_piece(PiecePtr piece) {
   const std::string text = std::exchange(piece->piece.text, {});
   piece->next_line =
       piece->piece.first_line + static_cast<uint64_t>(std::count(text.begin(), text.end(), '\n'));
-  std::unique_lock lock(mutex_);
+  base::MutexLock lock(mutex_);
   done_[piece->index] = std::move(piece);
   for (auto next = done_.find(next_); next != done_.end() && !error_; next = done_.find(next_)) {
     keep(*next->second);
@@ -171,18 +172,18 @@ base::Status ImportState::save() {
 }
 
 void ImportState::stop(base::Error error) {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   if (!error_) error_ = std::move(error);
   changed_.notify_all();
 }
 
 bool ImportState::is_stopped() const {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return error_.has_value();
 }
 
 std::optional<base::Error> ImportState::finish() {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   if (const auto saved = save(); !saved && !error_) error_ = saved.error();
   return error_;
 }

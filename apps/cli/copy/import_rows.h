@@ -1,16 +1,15 @@
 // Parts of an import: pieces of the file, the state shared by reader and writers, and the writers.
 #pragma once
 
-#include <condition_variable>
 #include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/mutex.h"
 #include "cli/copy/copy.h"
 #include "cli/copy/csv.h"
 #include "cli/copy/import.h"
@@ -63,8 +62,8 @@ class ImportState {
   Journal& journal() { return journal_; }
 
  private:
-  void keep(const PieceWork& piece);
-  base::Status save();
+  void keep(const PieceWork& piece) SIBYL_REQUIRES(mutex_);
+  base::Status save() SIBYL_REQUIRES(mutex_);
 
   const ImportOptions& options_;
   Journal journal_;
@@ -72,13 +71,13 @@ class ImportState {
   const std::string rejected_path_;
   const uint64_t total_bytes_;
 
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<PiecePtr> queue_;
-  bool is_ended_ = false;
-  std::optional<base::Error> error_;
-  std::map<uint64_t, PiecePtr> done_;  // finished pieces that wait for earlier ones
-  uint64_t next_ = 0;                  // all pieces before this one are finished
+  mutable base::Mutex mutex_;
+  base::CondVar changed_;
+  std::deque<PiecePtr> queue_ SIBYL_GUARDED_BY(mutex_);
+  bool is_ended_ SIBYL_GUARDED_BY(mutex_) = false;
+  std::optional<base::Error> error_ SIBYL_GUARDED_BY(mutex_);
+  std::map<uint64_t, PiecePtr> done_ SIBYL_GUARDED_BY(mutex_);  // finished pieces that wait for earlier ones
+  uint64_t next_ SIBYL_GUARDED_BY(mutex_) = 0;                  // all pieces before this one are finished
   uint64_t begin_bytes_ = 0, bytes_ = 0, written_ = 0, rejected_ = 0;
   std::chrono::steady_clock::time_point next_save_;
 };

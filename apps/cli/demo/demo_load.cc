@@ -8,6 +8,7 @@
 #include <random>
 
 #include "base/contain.h"
+#include "base/mutex.h"
 #include "cli/demo/demo_data.h"
 #include "cli/session/network.h"
 #include "cli/session/session.h"
@@ -135,7 +136,7 @@ base::Result<std::shared_ptr<Load>> Load::start(uint16_t port) {
 
 Load::~Load() {
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     is_stopping_ = true;
   }
   stopped_.notify_all();
@@ -143,8 +144,10 @@ Load::~Load() {
 }
 
 bool Load::wait() {
-  std::unique_lock lock(mutex_);
-  return !stopped_.wait_for(lock, round_pause, [this] { return is_stopping_; });
+  const base::MutexLock lock(mutex_);
+  const auto end = std::chrono::steady_clock::now() + round_pause;
+  while (!is_stopping_ && stopped_.wait_until(mutex_, end)) continue;
+  return !is_stopping_;
 }
 
 // People who try things out may drop a table that the load uses. It then goes on with the others' statements.

@@ -1,12 +1,11 @@
 // The load of `sibyl demo`: a client that writes and reads the examples, about a hundred statements a second.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <thread>
 
+#include "base/mutex.h"
 #include "base/result.h"
 
 namespace sibyl::cli::demo {
@@ -27,9 +26,9 @@ class Load {
   bool wait();
 
   const uint16_t port_;
-  std::mutex mutex_;
-  std::condition_variable stopped_;
-  bool is_stopping_ = false;
+  base::Mutex mutex_;
+  base::CondVar stopped_;
+  bool is_stopping_ SIBYL_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

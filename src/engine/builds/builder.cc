@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/contain.h"
+#include "base/mutex.h"
 #include "engine/catalogue/catalogue.h"
 #include "execute/write/locks.h"
 #include "plan/evaluation/keys.h"
@@ -41,7 +42,7 @@ Builder::Builder(execute::Environment environment, Hooks hooks)
 
 Builder::~Builder() {
   {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     stopping_ = true;
   }
   changed_.notify_all();
@@ -50,27 +51,28 @@ Builder::~Builder() {
 
 void Builder::wake() {
   {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     ++wanted_;
   }
   changed_.notify_all();
 }
 
 void Builder::wait(std::chrono::milliseconds timeout) {
-  std::unique_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const uint64_t wanted = wanted_;
-  changed_.wait_for(lock, timeout, [&] { return stopping_ || considered_ >= wanted; });
+  const auto end = std::chrono::steady_clock::now() + timeout;
+  while (!stopping_ && considered_ < wanted && changed_.wait_until(mutex_, end)) continue;
 }
 
 std::optional<Builder::Progress> Builder::progress() const {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return progress_;
 }
 
 std::vector<Builder::Progress> Builder::failures() const {
   std::vector<Progress> failures;
   if (!has_given_up_.load(std::memory_order_relaxed)) return failures;
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   for (const auto& [storage_id, progress] : given_up_)
     if (find([&, id = storage_id](uint32_t one) { return one == id; })) failures.push_back(progress);
   return failures;
@@ -78,7 +80,7 @@ std::vector<Builder::Progress> Builder::failures() const {
 
 std::optional<std::string> Builder::failure(uint32_t storage_id) const {
   if (!has_given_up_.load(std::memory_order_relaxed)) return std::nullopt;
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const auto found = given_up_.find(storage_id);
   return found == given_up_.end() ? std::nullopt : std::optional(found->second.failure);
 }
@@ -99,18 +101,23 @@ void Builder::give_up(const Job& job, const base::Error& error) {
   has_given_up_.store(true, std::memory_order_relaxed);
 }
 
+void Builder::wait_unless_stopping(std::chrono::milliseconds pause) {
+  const auto end = std::chrono::steady_clock::now() + pause;
+  while (!stopping_ && changed_.wait_until(mutex_, end)) continue;
+}
+
 bool Builder::is_stopping() const {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return stopping_;
 }
 
 void Builder::run() {
   std::chrono::seconds pause = first_pause;
   std::set<uint32_t> failed;  // builds that wait for a retry while others proceed
-  std::unique_lock lock(mutex_);
+  base::MutexLock lock(mutex_);
   while (!stopping_) {
     if (considered_ == wanted_) {
-      changed_.wait(lock);
+      changed_.wait(mutex_);
       continue;
     }
     const uint64_t wanted = wanted_;
@@ -126,7 +133,7 @@ void Builder::run() {
     if (has_thrown) is_reading_ = false;  // out of memory is temporary: retry
     lock.lock();
     if (!status && !job) {
-      changed_.wait_for(lock, first_pause, [this] { return stopping_; });
+      wait_unless_stopping(first_pause);
       continue;
     }
     if (!status && is_permanent(*job, status.error())) {
@@ -141,7 +148,7 @@ void Builder::run() {
       considered_ = wanted;
       changed_.notify_all();
     } else {
-      changed_.wait_for(lock, pause, [this] { return stopping_; });
+      wait_unless_stopping(pause);
       pause = std::min(pause * 2, max_pause);
       failed.clear();
     }
@@ -177,7 +184,7 @@ std::optional<Builder::Job> Builder::find(const std::function<bool(uint32_t)>& w
 base::Status Builder::build(const Job& job) {
   is_reading_ = false;
   {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     progress_ = Progress{.keyspace = job.table->keyspace,
                          .table = job.table->name,
                          .name = job.name,
@@ -235,7 +242,7 @@ base::Result<Bytes> Builder::build_step(const Job& job, const Bytes& position) {
   held.release();
   if (left_out.rows != 0) log_left_out(*job.table, job.name, left_out);
   row::RecordKey last;
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   progress_->partitions += step.partitions.size();
   if (row::parse_record_key(row::partition_record_key(step.partitions.back()), last))
     progress_->last_token = last.token;

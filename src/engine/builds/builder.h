@@ -12,15 +12,14 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/mutex.h"
 #include "execute/environment.h"
 #include "execute/index/build.h"
 #include "schema/schema.h"
@@ -78,22 +77,24 @@ class Builder {
   base::Status build(const Job& job);
   // Returns true if a retry cannot succeed.
   bool is_permanent(const Job& job, const base::Error& error);
-  void give_up(const Job& job, const base::Error& error);  // REQUIRES: mutex_ is held
+  void give_up(const Job& job, const base::Error& error) SIBYL_REQUIRES(mutex_);
   base::Status start(const Job& job);
   base::Status erase_progress(const Job& job);  // deletes the stored position
   base::Result<base::Bytes> build_step(const Job& job, const base::Bytes& position);
   bool is_stopping() const;
+  void wait_unless_stopping(std::chrono::milliseconds pause) SIBYL_REQUIRES(mutex_);
 
   execute::Environment environment_;
   Hooks hooks_;
 
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  bool stopping_ = false;  // all guarded by mutex_
+  mutable base::Mutex mutex_;
+  base::CondVar changed_;
+  bool stopping_ SIBYL_GUARDED_BY(mutex_) = false;
   // Number of wake() calls, and the number of those after which nothing was left to build.
-  uint64_t wanted_ = 1, considered_ = 0;
-  std::optional<Progress> progress_;
-  std::map<uint32_t, Progress> given_up_;  // by storage id
+  uint64_t wanted_ SIBYL_GUARDED_BY(mutex_) = 1;
+  uint64_t considered_ SIBYL_GUARDED_BY(mutex_) = 0;
+  std::optional<Progress> progress_ SIBYL_GUARDED_BY(mutex_);
+  std::map<uint32_t, Progress> given_up_ SIBYL_GUARDED_BY(mutex_);  // by storage id
   std::atomic<bool> has_given_up_ = false;
 
   // Used by thread_ only.

@@ -58,8 +58,11 @@ int64_t DiskUsage::percentage() const {
 
 base::Status DiskUsage::check_now(std::vector<std::string>& warnings) {
   const auto now = std::chrono::steady_clock::now();
-  if (now.time_since_epoch().count() >= next_measurement_.load(std::memory_order_relaxed))
-    if (std::unique_lock lock(mutex_, std::try_to_lock); lock) measure(now);
+  if (now.time_since_epoch().count() >= next_measurement_.load(std::memory_order_relaxed) &&
+      mutex_.try_lock()) {
+    measure(now);
+    mutex_.unlock();
+  }
   const int64_t found = percentage_.load(std::memory_order_relaxed);
   const plan::Threshold& threshold = guardrails_.data_disk_usage_percentage;
   if (exceeds(found, threshold.fail))

@@ -4,10 +4,10 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/result.h"
 #include "plan/guardrails.h"
 #include "storage/store.h"
@@ -37,16 +37,16 @@ class DiskUsage {
 
  private:
   base::Status check_now(std::vector<std::string>& warnings);
-  void measure(std::chrono::steady_clock::time_point now);
+  void measure(std::chrono::steady_clock::time_point now) SIBYL_REQUIRES(mutex_);
 
   const plan::Guardrails& guardrails_;
   const storage::Store& store_;
   const std::string path_;
   const bool is_enabled_;
-  std::mutex mutex_;                          // held while measuring
+  base::Mutex mutex_;                         // held while measuring
   std::atomic<int64_t> next_measurement_{0};  // steady clock ticks
   std::atomic<int64_t> percentage_{0};
-  int64_t logged_state_ = 0;  // 0: normal, 1: nearly full, 2: full; guarded by mutex_
+  int64_t logged_state_ SIBYL_GUARDED_BY(mutex_) = 0;  // 0: normal, 1: nearly full, 2: full
 };
 
 }  // namespace sibyl::engine

@@ -1,7 +1,6 @@
 #include "engine/prepared/plan_cache.h"
 
 #include <algorithm>
-#include <mutex>
 
 #include "cql/lexer.h"
 
@@ -23,7 +22,7 @@ PlanCache::PlanCache(Limits limits)
 
 PlanCache::Found PlanCache::find(std::string_view key) const {
   const Shard& shard = shard_of(key);
-  std::shared_lock lock(shard.mutex);
+  const base::ReaderLock lock(shard.mutex);
   auto found = shard.entries.find(key);
   if (found == shard.entries.end()) return {};
   const Entry& entry = found->second;
@@ -38,7 +37,7 @@ void PlanCache::put(std::string_view key, plan::PreparedPtr plan, uint64_t gener
   if (bytes > limit_bytes_) return erase(key);
   Shard& shard = shard_of(key);
   {
-    std::unique_lock lock(shard.mutex);
+    const base::MutexLock lock(shard.mutex);
     Entry& entry = shard.entries.try_emplace(std::string(key)).first->second;
     count(shard, entry.bytes, bytes);
     entry.bytes = bytes;
@@ -72,7 +71,7 @@ void PlanCache::make_room(std::string_view except, size_t new_bytes) {
       most = of_others;
     }
     if (heaviest == nullptr) return;
-    std::unique_lock lock(heaviest->mutex);
+    const base::MutexLock lock(heaviest->mutex);
     has_no_other[static_cast<size_t>(heaviest - shards_.data())] = !evict_one(*heaviest, except);
   }
 }
@@ -98,7 +97,7 @@ bool PlanCache::evict_one(Shard& shard, std::string_view except) {
 
 void PlanCache::erase(std::string_view key) {
   Shard& shard = shard_of(key);
-  std::unique_lock lock(shard.mutex);
+  const base::MutexLock lock(shard.mutex);
   auto found = shard.entries.find(key);
   if (found == shard.entries.end()) return;
   count(shard, found->second.bytes, 0);
@@ -112,7 +111,7 @@ PlanCache::Entry* PlanCache::entry_of(Shard& shard, std::string_view key, const 
 
 void PlanCache::confirm(std::string_view key, const plan::PreparedPtr& plan, uint64_t generation) {
   Shard& shard = shard_of(key);
-  std::unique_lock lock(shard.mutex);
+  const base::MutexLock lock(shard.mutex);
   if (Entry* const entry = entry_of(shard, key, plan))
     entry->generation = std::max(entry->generation, generation);
 }
@@ -120,7 +119,7 @@ void PlanCache::confirm(std::string_view key, const plan::PreparedPtr& plan, uin
 void PlanCache::replace(std::string_view key, const plan::PreparedPtr& plan, plan::PreparedPtr with,
                         uint64_t generation, size_t weight) {
   Shard& shard = shard_of(key);
-  std::unique_lock lock(shard.mutex);
+  const base::MutexLock lock(shard.mutex);
   Entry* const entry = entry_of(shard, key, plan);
   if (entry == nullptr) return;
   count(shard, entry->bytes, weight + key.size());
@@ -131,7 +130,7 @@ void PlanCache::replace(std::string_view key, const plan::PreparedPtr& plan, pla
 
 void PlanCache::erase(std::string_view key, const plan::PreparedPtr& plan) {
   Shard& shard = shard_of(key);
-  std::unique_lock lock(shard.mutex);
+  const base::MutexLock lock(shard.mutex);
   const Entry* const entry = entry_of(shard, key, plan);
   if (entry == nullptr) return;
   count(shard, entry->bytes, 0);
@@ -142,7 +141,7 @@ void PlanCache::erase_if(const std::function<bool(const plan::Prepared&)>& condi
   for (Shard& shard : shards_) {
     std::vector<std::pair<std::string, plan::PreparedPtr>> found;
     {
-      std::shared_lock lock(shard.mutex);
+      const base::ReaderLock lock(shard.mutex);
       for (const auto& [key, entry] : shard.entries)
         if (condition(*entry.plan)) found.emplace_back(key, entry.plan);
     }
@@ -153,7 +152,7 @@ void PlanCache::erase_if(const std::function<bool(const plan::Prepared&)>& condi
 size_t PlanCache::size() const {
   size_t size = 0;
   for (const Shard& shard : shards_) {
-    std::shared_lock lock(shard.mutex);
+    const base::ReaderLock lock(shard.mutex);
     size += shard.entries.size();
   }
   return size;
@@ -161,7 +160,7 @@ size_t PlanCache::size() const {
 
 void PlanCache::for_each(const std::function<void(const std::string&, const plan::Prepared&)>& visit) const {
   for (const Shard& shard : shards_) {
-    std::shared_lock lock(shard.mutex);
+    const base::ReaderLock lock(shard.mutex);
     for (const auto& [key, entry] : shard.entries) visit(key, *entry.plan);
   }
 }

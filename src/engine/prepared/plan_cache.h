@@ -9,12 +9,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <shared_mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "base/mutex.h"
 #include "plan/prepared.h"
 
 namespace sibyl::engine {
@@ -73,15 +73,16 @@ class PlanCache {
     size_t operator()(std::string_view key) const { return std::hash<std::string_view>{}(key); }
   };
   struct Shard {
-    mutable std::shared_mutex mutex;
-    std::unordered_map<std::string, Entry, Hash, std::equal_to<>> entries;
+    mutable base::SharedMutex mutex;
+    std::unordered_map<std::string, Entry, Hash, std::equal_to<>> entries SIBYL_GUARDED_BY(mutex);
     std::atomic<size_t> bytes{0};  // written with the lock held
     std::atomic<uint64_t> insertions{1};
   };
-  // REQUIRES: the shard's lock is held. Returns nullptr if there is no entry or it holds another plan.
-  static Entry* entry_of(Shard& shard, std::string_view key, const plan::PreparedPtr& plan);
-  // REQUIRES: the shard's lock is held. Returns false if there is no other entry.
-  bool evict_one(Shard& shard, std::string_view except);
+  // Returns nullptr if there is no entry or it holds another plan.
+  static Entry* entry_of(Shard& shard, std::string_view key, const plan::PreparedPtr& plan)
+      SIBYL_REQUIRES(shard.mutex);
+  // Returns false if there is no other entry.
+  bool evict_one(Shard& shard, std::string_view except) SIBYL_REQUIRES(shard.mutex);
   void count(Shard& shard, size_t before, size_t now);
   void make_room(std::string_view except, size_t new_bytes);
   Shard& shard_of(std::string_view key) { return shards_[Hash{}(key) % shard_count]; }

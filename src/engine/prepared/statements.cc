@@ -7,6 +7,7 @@
 
 #include "auth/password.h"
 #include "base/check.h"
+#include "base/mutex.h"
 #include "base/statement.h"
 #include "cql/parser.h"
 #include "cql/redact.h"
@@ -61,13 +62,13 @@ Bytes statement_id(std::string_view keyspace, std::string_view text) {
 }
 
 schema::SnapshotPtr Statements::schema() const {
-  std::lock_guard lock(schema_mutex_);
+  const base::MutexLock lock(schema_mutex_);
   return schema_;
 }
 
 void Statements::set_schema(schema::SnapshotPtr schema) {
   {
-    std::lock_guard lock(schema_mutex_);
+    const base::MutexLock lock(schema_mutex_);
     schema_ = schema;
     // Incremented before the lock is released: a thread that sees the schema may rely on plans being made for
     // it.

@@ -8,10 +8,10 @@
 #include <array>
 #include <atomic>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <string_view>
 
+#include "base/mutex.h"
 #include "base/result.h"
 #include "engine/planner.h"
 #include "engine/prepared/plan_cache.h"
@@ -72,8 +72,8 @@ class Statements final : public Planner {
 
   const plan::Guardrails& guardrails_;
   UsageFactory usage_factory_;
-  mutable std::mutex schema_mutex_;
-  schema::SnapshotPtr schema_;           // guarded by schema_mutex_
+  mutable base::Mutex schema_mutex_;
+  schema::SnapshotPtr schema_ SIBYL_GUARDED_BY(schema_mutex_);
   std::atomic<uint64_t> generation_{1};  // of schema_; incremented after it is set
   PlanCache prepared_{{max_prepared, max_prepared_bytes}};
   PlanCache queries_{{max_query_plans, max_query_plan_bytes}};

@@ -7,6 +7,7 @@
 #include <set>
 #include <unordered_set>
 
+#include "base/mutex.h"
 #include "cql/shape.h"
 #include "execute/write/batch.h"
 #include "plan/statements/modify.h"
@@ -167,7 +168,7 @@ std::shared_ptr<QueryShape> Usage::shape_of(const cql::Statement& statement, con
   std::string query = cql::print_shape(statement, plan.keyspace);
   {
     // Texts with literal values are planned each time, and nearly all have a known shape.
-    const std::lock_guard lock(shapes_mutex_);
+    const base::MutexLock lock(shapes_mutex_);
     const auto found = shapes_.find(id_of(query));
     if (found != shapes_.end() && is_of(found->second->name, tables)) return found->second;
   }
@@ -195,7 +196,7 @@ std::shared_ptr<QueryShape> Usage::shape_of(cql::Batch::Kind kind,
   for (const QueryShape* shape : shapes)
     hash = mixed(mixed(hash, shape->name.id), shape->name.tables.front());
   {
-    const std::lock_guard lock(shapes_mutex_);
+    const base::MutexLock lock(shapes_mutex_);
     if (const auto found = batches_.find(hash); found != batches_.end()) return found->second;
   }
   ShapeName name;
@@ -213,7 +214,7 @@ std::shared_ptr<QueryShape> Usage::shape_of(cql::Batch::Kind kind,
   for (const std::string& one : queries) query += one;
   finish_name(name, query + " APPLY BATCH");
   std::shared_ptr<QueryShape> shape = find_or_add(std::move(name));
-  const std::lock_guard lock(shapes_mutex_);
+  const base::MutexLock lock(shapes_mutex_);
   if (batches_.size() >= max_shapes) batches_.clear();
   batches_[hash] = shape;
   return shape;
@@ -221,7 +222,7 @@ std::shared_ptr<QueryShape> Usage::shape_of(cql::Batch::Kind kind,
 
 // Also compares the tables' ids, since a table of the same name may have been dropped.
 std::shared_ptr<QueryShape> Usage::find_or_add(ShapeName name) {
-  const std::lock_guard lock(shapes_mutex_);
+  const base::MutexLock lock(shapes_mutex_);
   if (const auto found = shapes_.find(name.id); found != shapes_.end()) {
     if (found->second->name.tables == name.tables) return found->second;
     unlist(*found->second);
@@ -242,7 +243,7 @@ void Usage::list(std::shared_ptr<QueryShape> shape) {
 void Usage::unlist(QueryShape& shape) {
   shape.is_listed.store(false, std::memory_order_relaxed);
   for (size_t i = 0; i < stripe_count; ++i) {
-    const std::lock_guard lock(stripes_[i].mutex);
+    const base::MutexLock lock(stripes_[i].mutex);
     shape.counts[i].reset();
   }
 }
@@ -250,7 +251,7 @@ void Usage::unlist(QueryShape& shape) {
 void Usage::make_room() {
   std::unordered_map<uint64_t, uint64_t> calls;
   for (size_t i = 0; i < stripe_count; ++i) {
-    const std::lock_guard lock(stripes_[i].mutex);
+    const base::MutexLock lock(stripes_[i].mutex);
     for (const auto& [id, shape] : shapes_)
       if (shape->counts[i]) calls[id] += shape->counts[i]->calls;
   }
@@ -267,7 +268,7 @@ void Usage::make_room() {
 
 // Lists the shape again, or returns another one of the same name that was added in the meantime.
 std::shared_ptr<QueryShape> Usage::list_again(QueryShape& shape) {
-  const std::lock_guard lock(shapes_mutex_);
+  const base::MutexLock lock(shapes_mutex_);
   const auto found = shapes_.find(shape.name.id);
   if (found != shapes_.end() && found->second->name.tables == shape.name.tables) return found->second;
   // If another shape has this id, the tables of this shape were dropped and created again. The counts of this
@@ -289,7 +290,7 @@ void Usage::ended(const execute::Counted& counted, const execute::ResultSet& res
   const Time now = std::chrono::steady_clock::now();
   const auto taken = std::chrono::duration_cast<std::chrono::microseconds>(now - counted.started).count();
   const size_t at = stripe_of_thread();
-  const std::lock_guard lock(stripes_[at].mutex);
+  const base::MutexLock lock(stripes_[at].mutex);
   if (!shape.counts[at]) shape.counts[at] = std::make_unique<ShapeCounts>();
   ShapeCounts& counts = *shape.counts[at];
   counts.last_seen_micros = micros_of(now);
@@ -316,7 +317,7 @@ TableCounts& Usage::table_of(Stripe& stripe, uint32_t id) {
 void Usage::read(const schema::Table& table, std::span<const Bytes> keys, uint64_t tombstones) {
   if (!is_users(table.storage_id)) return;
   Stripe& stripe = stripes_[stripe_of_thread()];
-  const std::lock_guard lock(stripe.mutex);
+  const base::MutexLock lock(stripe.mutex);
   TableCounts& counts = table_of(stripe, table.storage_id);
   ++counts.reads;
   counts.tombstones_per_read.add(tombstones);
@@ -327,7 +328,7 @@ void Usage::read(const schema::Table& table, std::span<const Bytes> keys, uint64
 void Usage::written(const schema::Table& table, std::span<const Bytes> prefixes) {
   if (!is_users(table.storage_id)) return;
   Stripe& stripe = stripes_[stripe_of_thread()];
-  const std::lock_guard lock(stripe.mutex);
+  const base::MutexLock lock(stripe.mutex);
   TableCounts& counts = table_of(stripe, table.storage_id);
   ++counts.writes;
   for (const Bytes& prefix : prefixes) {
@@ -342,7 +343,7 @@ void Usage::written(const schema::Table& table, std::span<const Bytes> prefixes)
 std::vector<Usage::Shape> Usage::shapes() const {
   std::vector<std::shared_ptr<QueryShape>> listed;
   {
-    const std::lock_guard lock(shapes_mutex_);
+    const base::MutexLock lock(shapes_mutex_);
     for (const auto& [id, shape] : shapes_) listed.push_back(shape);
   }
   // The locks are held for one copy at a time, so that counting threads wait only briefly.
@@ -352,7 +353,7 @@ std::vector<Usage::Shape> Usage::shapes() const {
     for (size_t i = 0; i < stripe_count; ++i) {
       ShapeCounts counts;
       {
-        const std::lock_guard lock(stripes_[i].mutex);
+        const base::MutexLock lock(stripes_[i].mutex);
         if (!shape->counts[i]) continue;
         counts = *shape->counts[i];
       }
@@ -368,13 +369,13 @@ std::map<uint32_t, TableCounts> Usage::tables() const {
   for (const Stripe& stripe : stripes_) {
     std::vector<uint32_t> ids;
     {
-      const std::lock_guard lock(stripe.mutex);
+      const base::MutexLock lock(stripe.mutex);
       for (const auto& [id, counts] : stripe.tables) ids.push_back(id);
     }
     for (const uint32_t id : ids) {
       TableCounts counts;
       {
-        const std::lock_guard lock(stripe.mutex);
+        const base::MutexLock lock(stripe.mutex);
         const auto found = stripe.tables.find(id);
         if (found == stripe.tables.end()) continue;
         counts = found->second;
@@ -387,7 +388,7 @@ std::map<uint32_t, TableCounts> Usage::tables() const {
 
 void Usage::forget_dropped(const schema::Snapshot& schema) {
   const std::unordered_set<uint32_t> present = schema::table_ids(schema);
-  const std::lock_guard lock(shapes_mutex_);
+  const base::MutexLock lock(shapes_mutex_);
   const auto is_gone = [&](const QueryShape& shape) {
     return !std::all_of(shape.name.tables.begin(), shape.name.tables.end(),
                         [&](uint32_t id) { return present.contains(id); });
@@ -399,7 +400,7 @@ void Usage::forget_dropped(const schema::Snapshot& schema) {
     return true;
   });
   for (Stripe& stripe : stripes_) {
-    const std::lock_guard stripe_lock(stripe.mutex);
+    const base::MutexLock stripe_lock(stripe.mutex);
     stripe.recent = nullptr;
     std::erase_if(stripe.tables, [&](const auto& entry) { return !present.contains(entry.first); });
   }
@@ -423,13 +424,13 @@ void Usage::load(int64_t since_micros, std::vector<Pause> pauses, std::vector<Sh
     pauses_[1].begin_micros -= pauses_[0].end_micros - pauses_[0].begin_micros;
     pauses_.erase(pauses_.begin());
   }
-  const std::lock_guard lock(shapes_mutex_);
+  const base::MutexLock lock(shapes_mutex_);
   for (Shape& one : shapes) {
     auto shape = std::make_shared<QueryShape>(std::move(one.name));
     shape->counts[0] = std::make_unique<ShapeCounts>(std::move(one.counts));
     list(std::move(shape));
   }
-  const std::lock_guard stripe_lock(stripes_[0].mutex);
+  const base::MutexLock stripe_lock(stripes_[0].mutex);
   for (auto& [id, counts] : tables) stripes_[0].tables[id] = std::move(counts);
 }
 

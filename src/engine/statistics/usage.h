@@ -21,12 +21,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "base/quantile_sketch.h"
 #include "base/space_saving.h"
 #include "cql/ast.h"
@@ -117,7 +117,7 @@ class Usage final : public execute::Observer {
 
  private:
   struct alignas(64) Stripe {
-    mutable std::mutex mutex;
+    mutable base::Mutex mutex;
     std::unordered_map<uint32_t, TableCounts> tables;
     // The table counted last. Successive statements are often about the same table.
     uint32_t recent_id = 0;
@@ -127,8 +127,8 @@ class Usage final : public execute::Observer {
   TableCounts& table_of(Stripe& stripe, uint32_t id);
   int64_t micros_of(Time time) const;
   std::shared_ptr<plan::QueryShape> find_or_add(ShapeName name);
-  void list(std::shared_ptr<plan::QueryShape> shape);  // REQUIRES: shapes_mutex_ is held
-  void make_room();                                    // REQUIRES: the same
+  void list(std::shared_ptr<plan::QueryShape> shape) SIBYL_REQUIRES(shapes_mutex_);
+  void make_room() SIBYL_REQUIRES(shapes_mutex_);
   void unlist(plan::QueryShape& shape);
   std::shared_ptr<plan::QueryShape> list_again(plan::QueryShape& shape);
 
@@ -137,7 +137,7 @@ class Usage final : public execute::Observer {
   std::vector<Pause> pauses_;
   std::atomic<int64_t> clock_offset_{0};  // wall clock minus steady clock, in microseconds
   mutable std::array<Stripe, stripe_count> stripes_;
-  mutable std::mutex shapes_mutex_;  // acquired before any stripe's mutex
+  mutable base::Mutex shapes_mutex_;  // acquired before any stripe's mutex
   std::unordered_map<uint64_t, std::shared_ptr<plan::QueryShape>> shapes_;
   // BATCH messages of the protocol, by the shapes of their statements.
   std::unordered_map<uint64_t, std::shared_ptr<plan::QueryShape>> batches_;

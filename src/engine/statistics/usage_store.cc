@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/contain.h"
+#include "base/mutex.h"
 #include "row/record_key.h"
 #include "schema/storage_ids.h"
 
@@ -225,7 +226,7 @@ UsageKeeper::UsageKeeper(storage::Store& store, Usage& usage, std::function<sche
 
 UsageKeeper::~UsageKeeper() {
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     stopping_ = true;
   }
   wake_.notify_one();
@@ -235,8 +236,11 @@ UsageKeeper::~UsageKeeper() {
 }
 
 void UsageKeeper::run() {
-  std::unique_lock lock(mutex_);
-  while (!wake_.wait_for(lock, interval, [this] { return stopping_; })) {
+  base::MutexLock lock(mutex_);
+  while (true) {
+    const auto next = std::chrono::steady_clock::now() + interval;
+    while (!stopping_ && wake_.wait_until(mutex_, next)) continue;
+    if (stopping_) return;
     lock.unlock();
     const base::Status status = base::contain([&] {
       base::Status saved = save();
@@ -249,7 +253,7 @@ void UsageKeeper::run() {
 }
 
 base::Status UsageKeeper::save() {
-  const std::lock_guard lock(saving_);
+  const base::MutexLock lock(saving_);
   usage_.update_now();
   usage_.forget_dropped(*schema_());
   const std::vector<Usage::Shape> shapes = usage_.shapes();

@@ -4,12 +4,11 @@
 // Records that cannot be read (damaged, or of another version) are ignored and never prevent a start.
 #pragma once
 
-#include <condition_variable>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <thread>
 
+#include "base/mutex.h"
 #include "base/result.h"
 #include "engine/statistics/usage.h"
 #include "schema/schema.h"
@@ -40,13 +39,13 @@ class UsageKeeper {
   Usage& usage_;
   const std::function<schema::SnapshotPtr()> schema_;
   const std::function<void()> every_minute_;
-  std::mutex saving_;  // serialises save()
-  // For each record in the store: the change number of the saved contents. Guarded by saving_.
-  std::map<base::Bytes, uint64_t> saved_;
-  uint64_t saves_ = 0;  // guarded by saving_
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  bool stopping_ = false;  // guarded by mutex_
+  base::Mutex saving_;  // serialises save()
+  // For each record in the store: the change number of the saved contents.
+  std::map<base::Bytes, uint64_t> saved_ SIBYL_GUARDED_BY(saving_);
+  uint64_t saves_ SIBYL_GUARDED_BY(saving_) = 0;
+  base::Mutex mutex_;
+  base::CondVar wake_;
+  bool stopping_ SIBYL_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

@@ -1,6 +1,7 @@
 #include "engine/system_tables/monitor_tables.h"
 
 #include "base/check.h"
+#include "base/mutex.h"
 #include "engine/inet.h"
 #include "engine/system_sources.h"
 #include "engine/system_tables/monitor_rows.h"
@@ -43,18 +44,18 @@ void MonitorTables::set_endpoint(const std::string& address, uint16_t port) {
 }
 
 void MonitorTables::set_monitor(const Monitor* monitor) {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   monitor_ = monitor;
 }
 
 void MonitorTables::set_clients(Clients clients) {
-  std::lock_guard lock(clients_mutex_);
+  const base::MutexLock lock(clients_mutex_);
   clients_ = std::move(clients);
 }
 
 void MonitorTables::install_monitored(const char* table, Rows rows) {
   tables_.set_source("system_views", table, [this, rows = std::move(rows)] {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     return monitor_ != nullptr ? rows(*monitor_) : std::vector<SystemRow>();
   });
 }
@@ -66,7 +67,7 @@ void MonitorTables::install(const SchemaSource& schema_source, const Measurement
   });
   tables_.set_source("system_views", "clients", [this] {
     std::vector<SystemRow> rows;
-    std::lock_guard lock(clients_mutex_);
+    const base::MutexLock lock(clients_mutex_);
     if (clients_)
       for (const Client& client : clients_()) rows.push_back(client_row(client));
     return rows;
@@ -114,7 +115,7 @@ std::vector<SystemRow> MonitorTables::cache_rows(const storage::StoreStatistics&
                    .entries = store.row_cache_entries,
                    .hits = store.row_cache_hits,
                    .misses = store.row_cache_misses};
-  std::lock_guard lock(rates_mutex_);
+  const base::MutexLock lock(rates_mutex_);
   chunks.hits_per_second = chunk_rates_.hits.per_second();
   chunks.requests_per_second = chunk_rates_.requests.per_second();
   rows.hits_per_second = row_rates_.hits.per_second();
@@ -123,7 +124,7 @@ std::vector<SystemRow> MonitorTables::cache_rows(const storage::StoreStatistics&
 }
 
 void MonitorTables::update_rates(const storage::StoreStatistics& store) {
-  std::lock_guard lock(rates_mutex_);
+  const base::MutexLock lock(rates_mutex_);
   const auto now = std::chrono::steady_clock::now();
   chunk_rates_.hits.update(store.cache_hits, now);
   chunk_rates_.requests.update(store.cache_hits + store.cache_misses, now);

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <functional>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "engine/measurements.h"
 #include "engine/options.h"
 #include "engine/schema_source.h"
@@ -42,12 +42,13 @@ class MonitorTables final : public ServerTables {
 
   SystemTables& tables_;
   const Options& options_;
-  std::mutex mutex_;
-  const Monitor* monitor_ = nullptr;  // guarded by mutex_
-  std::mutex clients_mutex_;
-  Clients clients_;  // guarded by clients_mutex_
-  std::mutex rates_mutex_;
-  CacheRates chunk_rates_, row_rates_;  // guarded by rates_mutex_
+  base::Mutex mutex_;
+  const Monitor* monitor_ SIBYL_GUARDED_BY(mutex_) = nullptr;
+  base::Mutex clients_mutex_;
+  Clients clients_ SIBYL_GUARDED_BY(clients_mutex_);
+  base::Mutex rates_mutex_;
+  CacheRates chunk_rates_ SIBYL_GUARDED_BY(rates_mutex_);
+  CacheRates row_rates_ SIBYL_GUARDED_BY(rates_mutex_);
 };
 
 }  // namespace sibyl::engine
