@@ -223,6 +223,19 @@ SELECT * FROM t WHERE status = ? AND code = ? ALLOW FILTERING;
   EXPECT_THAT(key("103k"), HasSubstr("PRIMARY KEY ((status, code), at)"));
 }
 
+// As many keys as rows, but one of them is known to have most rows.
+TEST(Kinds, AKnownLargePartitionKeepsItsClustering) {
+  const Review review = review_of(R"(
+CREATE TABLE t (owner int, at bigint, note text, PRIMARY KEY (owner, at));
+-- @table t row=10000 rows=519 max=438
+-- @column t.owner distinct=519
+-- @column t.at time=snowflake
+-- @target partition=2MB
+)");
+  EXPECT_EQ(find(review, Verdict::too_unique), nullptr) << ids(review);
+  EXPECT_THAT(fix_of(review, Verdict::partition_growth), HasSubstr("hash_prefix), at)"));
+}
+
 // --- Errors
 
 std::string refused(const std::string& text) {
