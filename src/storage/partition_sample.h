@@ -112,11 +112,22 @@ class PartitionCounter {
   std::map<uint32_t, PartitionSample> samples_;
 };
 
+// The tokens that the partitions of a store may have, both inclusive.
+struct TokenSpan {
+  int64_t first = std::numeric_limits<int64_t>::min(), last = std::numeric_limits<int64_t>::max();
+  // The part of the tokens that are below this one. REQUIRES: it is in the span.
+  double share_below(int64_t token) const {
+    return (static_cast<double>(token) - static_cast<double>(first)) /
+           (static_cast<double>(last) - static_cast<double>(first) + 1);
+  }
+};
+
 class Iterator;
 // Samples the first partitions of the iterator's table, up to `max_records` records. The rest is extrapolated
 // from the remaining token range. A few partitions are not enough for that: then `share_before` is used,
 // which returns the fraction of records before a key. Without it, all records are read.
 PartitionSample scan_partitions(Iterator& records, uint32_t table, size_t max_records,
-                                const std::function<double(BytesView key)>& share_before = {});
+                                const std::function<double(BytesView key)>& share_before = {},
+                                const TokenSpan& tokens = {});
 
 }  // namespace sibyl::storage

@@ -35,7 +35,8 @@ base::Result<std::vector<CheckpointFile>> Store::checkpoint(const std::string&) 
 }
 
 PartitionSample scan_partitions(Iterator& records, uint32_t table, size_t max_records,
-                                const std::function<double(BytesView key)>& share_before) {
+                                const std::function<double(BytesView key)>& share_before,
+                                const TokenSpan& tokens) {
   constexpr uint64_t min_sampled_partitions = 64;  // standard error of their token range: one eighth
   PartitionCounter counter;
   Bytes prefix;
@@ -49,7 +50,7 @@ PartitionSample scan_partitions(Iterator& records, uint32_t table, size_t max_re
       const bool is_enough = parsed.prefix(records.key()) != prefix || seen >= 4 * max_records;
       if (is_enough && counter.samples()[table].runs() >= min_sampled_partitions) {
         // Tokens are spread evenly, so the next token shows which fraction has been read.
-        share = (static_cast<double>(parsed.token) + 9223372036854775808.0) / 18446744073709551616.0;
+        share = tokens.share_below(parsed.token);
         break;
       }
       if (is_enough && share_before) {

@@ -46,7 +46,7 @@ void Committer::submit(WriteSet writes, Store::Done done) {
                        .with_hint(fmt::format("{} MiB wait for the device; send fewer at once",
                                               work_.queue_bytes >> 20))));
   }
-  queue_.push_back({std::move(writes), std::move(done)});
+  queue_.push_back({std::move(writes), std::move(done), {}});
   queued_bytes_ += cost;
   const bool wake = std::exchange(sleeping_, false);
   lock.unlock();
@@ -126,7 +126,8 @@ void Committer::write_group(std::vector<Request>& group) {
       next_pause_ = std::chrono::steady_clock::now() + work_.interval;
   }
   for (Request& request : group) {
-    const base::Status completed = base::contain([&] { request.done(status); });
+    const base::Status completed =
+        base::contain([&] { request.done(status ? std::move(request.status) : status); });
     if (!completed && thrown_.admit(std::chrono::steady_clock::now()))
       spdlog::error("a write could not be completed: {}", completed.error().message());
   }

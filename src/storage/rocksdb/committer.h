@@ -25,9 +25,10 @@ class Committer {
   struct Request {
     WriteSet writes;
     Store::Done done;
+    base::Status status{};  // may be set by `write` if only this request failed
   };
   struct Work {
-    // Makes the whole group durable and visible, or none of it.
+    // Makes the whole group durable and visible, or none of it, except requests whose status it sets.
     std::function<base::Status(std::span<Request> group)> write;
     // Called when `interval` has passed since the last call, if something was written in between or the last
     // call returned false (which requests a retry).

@@ -81,9 +81,7 @@ base::Status GroupWriter::replay(const OpenLog& open_log) {
 
 base::Status GroupWriter::write(std::span<Committer::Request> group) {
   if (has_posted_.load(std::memory_order_acquire)) run_posted();
-  if (is_broken_) return base::fail(broken());
-  if (ended_) return base::fail(*ended_);
-  gather(group);
+  SIBYL_TRY(gather(group));
   base::Status status = append();
   log_state_change(status);
   return status;
@@ -95,48 +93,70 @@ base::Status GroupWriter::sync() {
   return synced;
 }
 
-void GroupWriter::gather(std::span<Committer::Request> group) {
-  batch_.Clear();
-  hot_.clear();  // left by a failed group
+base::Status GroupWriter::gather(std::span<Committer::Request> group) {
+  SIBYL_TRY(begin_group());
   if (row_cache_ != nullptr) row_cache_->clear();
   for (const Committer::Request& request : group) {
     if (row_cache_ != nullptr) row_cache_->add(request.writes);
-    for (const WriteSet::Operation& operation : request.writes.operations()) {
-      const Slice key = slice_of(operation.key);
-      const Slice value = slice_of(operation.value);
-      partition_records_.add_key(operation.key);
-      switch (operation.action) {
-        case WriteSet::Action::merge:
-          (void)batch_.Merge(key, value);
-          if (hot_keys_.count(operation.key)) hot_.push_back(operation.key);
-          break;
-        case WriteSet::Action::put:
-          (void)batch_.Put(key, value);
-          break;
-        case WriteSet::Action::erase:
-          (void)batch_.Delete(key);
-          break;
-        case WriteSet::Action::erase_range:
-          if (operation.key < operation.value) (void)batch_.DeleteRange(key, value);
-          break;
-      }
-    }
+    for (const WriteSet::Operation& operation : request.writes.operations()) add(operation);
+  }
+  return {};
+}
+
+base::Status GroupWriter::begin_group() {
+  if (is_broken_) return base::fail(broken());
+  if (ended_) return base::fail(*ended_);
+  batch_.Clear();
+  hot_.clear();  // left by a failed group
+  return {};
+}
+
+void GroupWriter::add(const WriteSet::Operation& operation) {
+  const Slice key = slice_of(operation.key);
+  const Slice value = slice_of(operation.value);
+  partition_records_.add_key(operation.key);
+  switch (operation.action) {
+    case WriteSet::Action::merge:
+      (void)batch_.Merge(key, value);
+      if (hot_keys_.count(operation.key)) hot_.push_back(operation.key);
+      break;
+    case WriteSet::Action::put:
+      (void)batch_.Put(key, value);
+      break;
+    case WriteSet::Action::erase:
+      (void)batch_.Delete(key);
+      break;
+    case WriteSet::Action::erase_range:
+      if (operation.key < operation.value) (void)batch_.DeleteRange(key, value);
+      break;
   }
 }
 
 base::Status GroupWriter::append() {
+  const BytesView group = prepare_group();
+  if (group.empty()) return {};
+  const auto started = std::chrono::steady_clock::now();
+  const base::Status logged = log_->append(group, syncs_each_);
+  if (logged)
+    record_sync(
+        std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - started));
+  return finish_group(logged);
+}
+
+BytesView GroupWriter::prepare_group() {
   if (batch_.Count() == 0) return {};
   resume_after_failure();
   if (const Bytes position = log_->next_position(); !position.empty())
     (void)batch_.Put(slice_of(position_key), slice_of(position));
-  const auto started = std::chrono::steady_clock::now();
-  if (auto status = log_->append(batch_.Data(), syncs_each_); !status) {
-    if (status.error().code() == base::ErrorCode::write_timeout) return refuse_from_now_on(status);
+  return batch_.Data();
+}
+
+base::Status GroupWriter::finish_group(const base::Status& logged) {
+  if (!logged) {
+    if (logged.error().code() == base::ErrorCode::write_timeout) return refuse_from_now_on(logged);
     abandon_log();
-    return status;
+    return logged;
   }
-  record_sync(
-      std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - started));
   const uint64_t sequence = database_.GetLatestSequenceNumber();
   if (auto status = apply_group(); !status) {
     if (!log_->can_undo()) return refuse_from_now_on(status);

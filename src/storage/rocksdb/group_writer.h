@@ -4,6 +4,9 @@
 // resumes by itself as soon as the device works again. The log keeps a segment until its contents are in
 // table files.
 //
+// Stores that share a log write their groups together: their owner calls begin_group(), add(), prepare_group() for
+// each of them, appends all groups to the log at once, and then calls finish_group().
+//
 // Must be used by one thread at a time, the committer's. Members that only return statistics are thread-safe.
 #pragma once
 
@@ -99,6 +102,16 @@ class GroupWriter {
   base::Status begin_log() { return log_->begin(); }
   // Writes the whole group or nothing of it.
   base::Status write(std::span<Committer::Request> group);
+
+  // --- The steps of write(), for stores that share a log
+  // Starts an empty group. Returns an error if writes are refused.
+  base::Status begin_group();
+  void add(const WriteSet::Operation& operation);
+  // Completes the group with its position in the log. Returns it, or nothing if it is empty. Valid until finish_group().
+  BytesView prepare_group();
+  // Adds the group to the tables if it was logged.
+  base::Status finish_group(const base::Status& logged);
+
   // Waits until everything is on the device.
   base::Status sync();
   // Records how much of the log is on the device, so that damage can be distinguished from an incomplete
@@ -135,7 +148,7 @@ class GroupWriter {
         row_cache_(tables.row_cache),
         syncs_each_(syncs_each) {}
   base::Status replay(const OpenLog& open_log);
-  void gather(std::span<Committer::Request> group);
+  base::Status gather(std::span<Committer::Request> group);
   base::Status append();
   base::Status refuse_from_now_on(const base::Status& status);
   void record_sync(std::chrono::microseconds taken);

@@ -310,7 +310,8 @@ std::map<uint32_t, uint64_t> tables_erased_in(const ::rocksdb::UserCollectedProp
 
 std::map<uint32_t, PartitionSample> partition_samples(::rocksdb::DB& database,
                                                       const std::set<uint32_t>& erased,
-                                                      std::span<const uint32_t> tables, size_t max_records) {
+                                                      std::span<const uint32_t> tables, size_t max_records,
+                                                      const TokenSpan& tokens) {
   ::rocksdb::ReadOptions in_memory;
   in_memory.read_tier = ::rocksdb::kMemtableTier;
   std::map<uint32_t, PartitionSample> samples;
@@ -319,11 +320,15 @@ std::map<uint32_t, PartitionSample> partition_samples(::rocksdb::DB& database,
         samples.try_emplace(table, PartitionSample(PartitionSample::listed_in_all)).first->second;
     const Bytes begin = row::table_begin(table), end = row::table_end(table);
     const auto records = make_iterator(database, in_memory, begin, end);
-    all.merge(scan_partitions(*records, table, max_records, [&](BytesView key) {
-      const uint64_t before = records_in_memory(database, begin, key);
-      const uint64_t total = records_in_memory(database, begin, end);
-      return before == 0 || before >= total ? 1.0 : static_cast<double>(before) / static_cast<double>(total);
-    }));
+    all.merge(scan_partitions(
+        *records, table, max_records,
+        [&](BytesView key) {
+          const uint64_t before = records_in_memory(database, begin, key);
+          const uint64_t total = records_in_memory(database, begin, end);
+          return before == 0 || before >= total ? 1.0
+                                                : static_cast<double>(before) / static_cast<double>(total);
+        },
+        tokens));
   }
   // Read after the memory tables: records flushed in between count twice rather than never.
   const Pieces pieces = read_files(database, {tables.begin(), tables.end()});

@@ -14,6 +14,7 @@
 #include <map>
 #include <thread>
 
+#include "base/check.h"
 #include "base/contain.h"
 #include "base/memory.h"
 #include "storage/internals.h"
@@ -35,6 +36,8 @@
 #include "storage/rocksdb/reading.h"
 #include "storage/rocksdb/recoverable_files.h"
 #include "storage/rocksdb/recovery/manifest_guard.h"
+#include "storage/rocksdb/shared/server_resources.h"
+#include "storage/rocksdb/shared/shard_parts.h"
 #include "storage/rocksdb/shared/shared_storage.h"
 #include "storage/rocksdb/space/disk_space.h"
 #include "storage/rocksdb/space/guarded_files.h"
@@ -77,7 +80,7 @@ class IgnoredManifests final : public ManifestObserver {
   int switched(uint64_t) override { return 0; }
 };
 
-class RocksStore final : public Store, public Internals {
+class RocksStore final : public Store, public Internals, public ShardParts {
  public:
   static base::Result<std::unique_ptr<Store>> open(const std::string& path, const Options& options);
   ~RocksStore() override;
@@ -85,13 +88,14 @@ class RocksStore final : public Store, public Internals {
   using Store::commit;
   void commit(WriteSet writes, Done done) override {
     if (writes.empty()) return done({});
+    SIBYL_CHECK(committer_ != nullptr);  // the owner of several shards commits to them itself
     if (keeper_->is_tight()) return commit_if_admitted(std::move(writes), std::move(done));
     committer_->submit(std::move(writes), std::move(done));
   }
 
   base::Result<bool> get(BytesView key, Bytes& value) const override;
   bool may_have_partition_records(uint32_t table_id) const override {
-    return partition_records_.may_have(table_id);
+    return partition_records().may_have(table_id);
   }
   base::Status get_many(std::span<const Bytes> keys, std::span<std::optional<Bytes>> values) const override;
   std::unique_ptr<Iterator> iterate(BytesView begin, BytesView end) const override {
@@ -118,13 +122,23 @@ class RocksStore final : public Store, public Internals {
   std::map<uint32_t, uint64_t> largest_partitions() const override;
   std::map<uint32_t, PartitionSample> partition_samples(std::span<const uint32_t> tables,
                                                         size_t max_records) const override {
-    return rocksdb::partition_samples(*database_, writer_->erased_in_memory(), tables, max_records);
+    const TokenSpan tokens = options_.shared != nullptr ? options_.shared->tokens : TokenSpan();
+    return rocksdb::partition_samples(*database_, writer_->erased_in_memory(), tables, max_records, tokens);
   }
   void set_large_partition_callback(uint64_t bytes,
                                     std::function<void(BytesView, uint64_t)> callback) override {
     partition_watch_->set(bytes, std::move(callback));
   }
   std::vector<StoreTask> tasks() const override;
+  bool is_shard() const { return server() != nullptr; }
+  GroupWriter& writer() override { return *writer_; }
+  void maintain() override { keeper_->run_once(); }
+  void abandon() override {
+    is_abandoned_ = true;
+    database_->DisableManualCompaction();
+    // A flush would fail, and RocksDB waits after that.
+    database_->SetDBOptions({{"avoid_flush_during_shutdown", "true"}}).PermitUncheckedError();
+  }
   uint64_t cache_entries() const override;
   std::map<uint64_t, uint64_t> task_bytes_read() const override;
 
@@ -137,6 +151,14 @@ class RocksStore final : public Store, public Internals {
         options_(fit_to_file_system(options, space_.total())) {}
   base::Status open_tables();
   base::Status open_files();
+  ServerResources* server() const { return options_.shared != nullptr ? options_.shared->server : nullptr; }
+  const PartitionRecordTables& partition_records() const {
+    return server() != nullptr ? server()->partition_records : partition_records_;
+  }
+  PartitionRecordTables& partition_records() {
+    return server() != nullptr ? server()->partition_records : partition_records_;
+  }
+  void make_caches();
   // Readers do not see the position of the log, which only shared storage needs.
   BytesView visible(BytesView begin) const {
     return options_.shared != nullptr && begin.empty() ? first_record_key : begin;
@@ -174,10 +196,12 @@ class RocksStore final : public Store, public Internals {
   std::shared_ptr<CountingCache> cache_;
   std::shared_ptr<PartitionWatch> partition_watch_ = std::make_shared<PartitionWatch>();
   PartitionRecordTables partition_records_;
-  std::unique_ptr<RowCache> row_cache_;  // nullptr: none
-  std::thread table_lister_;             // fills partition_records_
-  std::unique_ptr<GroupWriter> writer_;  // once the committer runs, used only by its thread
-  std::unique_ptr<Committer> committer_;
+  std::unique_ptr<RowCache> own_row_cache_;
+  RowCache* row_cache_ = nullptr;         // nullptr: none
+  std::thread table_lister_;              // fills partition_records_
+  std::unique_ptr<GroupWriter> writer_;   // once the committer runs, used only by its thread
+  std::unique_ptr<Committer> committer_;  // nullptr: the owner of several shards commits
+  std::atomic<bool> is_abandoned_ = false;
   std::unique_ptr<MemoryKeeper> memory_keeper_;  // nullptr: the caches keep their sizes
 };
 
@@ -198,13 +222,7 @@ base::Status RocksStore::open_tables() {
   // Must be first: RocksDB deletes files that its MANIFEST does not list.
   SIBYL_TRY(open_files());
   if (space_.free() < opening_bytes) space_.release_reserve();
-  constexpr uint64_t large_cache = 1 << 30;
-  // With more shards, small shards would evict blocks that are in use.
-  const int shard_bits = options_.block_cache_bytes < large_cache ? 3 : 5;
-  cache_ = std::make_shared<CountingCache>(
-      ::rocksdb::NewLRUCache(options_.block_cache_bytes, shard_bits, false, 0.5));
-  if (options_.row_cache_bytes > 0)
-    row_cache_ = std::make_unique<RowCache>(options_.row_cache_bytes, partition_records_);
+  make_caches();
   ::rocksdb::Options database = database_options(
       options_, cache_, [context = purge_, known = std::make_shared<std::atomic<uint64_t>>(0)] {
         uint64_t bytes = 0;
@@ -224,6 +242,7 @@ base::Status RocksStore::open_tables() {
   if (options_.durability == Durability::periodic) purge_->settling_seconds = settling_seconds;
   database.compaction_filter_factory = make_purging_filter(purge_);
   database.listeners = {listener_};
+  if (server() != nullptr) database.write_buffer_manager = server()->memory;
   database.table_properties_collector_factories.push_back(make_partition_sizes(partition_watch_));
   database.table_properties_collector_factories.push_back(make_partition_samples());
   ::rocksdb::DB* opened = nullptr;
@@ -234,6 +253,22 @@ base::Status RocksStore::open_tables() {
   for (const StoreFile& file : files()) listener_->set_last_file(table_file_number(file.name));
   purge_->set_database(opened);
   return {};
+}
+
+void RocksStore::make_caches() {
+  if (server() != nullptr) {
+    cache_ = server()->block_cache;
+    row_cache_ = server()->row_cache.get();
+    return;
+  }
+  constexpr uint64_t large_cache = 1 << 30;
+  // With more shards, small shards would evict blocks that are in use.
+  const int shard_bits = options_.block_cache_bytes < large_cache ? 3 : 5;
+  cache_ = std::make_shared<CountingCache>(
+      ::rocksdb::NewLRUCache(options_.block_cache_bytes, shard_bits, false, 0.5));
+  if (options_.row_cache_bytes > 0)
+    own_row_cache_ = std::make_unique<RowCache>(options_.row_cache_bytes, partition_records_);
+  row_cache_ = own_row_cache_.get();
 }
 
 // Sets recoverable_, through which RocksDB reaches its files.
@@ -282,13 +317,17 @@ base::Status RocksStore::open_log() {
     options.segment_bytes = options_.log_segment_bytes;
     if (options_.log_disk != nullptr) options.disk = options_.log_disk;
   }
-  SIBYL_ASSIGN(writer_,
-               GroupWriter::open(
-                   open, {*database_, *listener_, *damage_, reclaimer_, partition_records_, row_cache_.get()},
-                   options_.durability == Durability::synced));
+  SIBYL_ASSIGN(writer_, GroupWriter::open(open,
+                                          {*database_, *listener_, *damage_, reclaimer_, partition_records(),
+                                           own_row_cache_.get()},
+                                          options_.durability == Durability::synced));
   if (options_.shared != nullptr) {
     SIBYL_TRY(flush());
     SIBYL_TRY(writer_->begin_log());
+  }
+  if (server() != nullptr) {
+    server()->partition_records.load_shard(*database_);
+    return {};
   }
   table_lister_ =
       std::thread([this] { (void)base::contain([this] { partition_records_.load(*database_); }); });
@@ -296,6 +335,7 @@ base::Status RocksStore::open_log() {
 }
 
 void RocksStore::start_committer() {
+  if (server() != nullptr) return;
   Committer::Work work;
   work.write = [this](std::span<Committer::Request> group) { return writer_->write(group); };
   work.queue_bytes = options_.queue_bytes;
@@ -322,8 +362,11 @@ void RocksStore::start_keeper() {
     run_on_committer([this] { writer_->trim_log(); });
     return status;
   };
-  keeper_->start(*database_, std::move(work));
-  if (options_.gives_back_memory)
+  if (server() != nullptr)
+    keeper_->attach(*database_, std::move(work));
+  else
+    keeper_->start(*database_, std::move(work));
+  if (options_.gives_back_memory && server() == nullptr)
     memory_keeper_ = std::make_unique<MemoryKeeper>(
         [this](uint32_t sixteenths) { resize_caches(sixteenths); }, [] { return base::machine_memory(); });
 }
@@ -338,6 +381,7 @@ void RocksStore::resize_caches(uint32_t sixteenths) {
 }
 
 void RocksStore::run_on_committer(const std::function<void()>& task) {
+  if (server() != nullptr) return server()->run_on_committer(task);
   std::promise<void> finished;
   writer_->post([&] {
     (void)base::contain(task);
@@ -367,7 +411,7 @@ RocksStore::~RocksStore() {
     (void)database_.release();
     return;
   }
-  if (writer_ && flush()) writer_->release_log();
+  if (writer_ && !is_abandoned_ && flush()) writer_->release_log();
   writer_.reset();
   if (database_) (void)database_->Close();
 }
@@ -531,11 +575,13 @@ StoreStatistics RocksStore::statistics() const {
   statistics.bytes_on_disk = property(Properties::kTotalSstFilesSize) + writer_->log_bytes();
   statistics.bytes_in_memory = property(Properties::kSizeAllMemTables) +
                                property(Properties::kEstimateTableReadersMem) + cache_->GetUsage();
-  statistics.commit_groups = committer_->groups();
-  statistics.commits = committer_->commits();
   statistics.damage_met = damage_->count();
-  statistics.commits_refused = committer_->refused();
-  statistics.group_commits = committer_->group_sizes();
+  if (committer_ != nullptr) {
+    statistics.commit_groups = committer_->groups();
+    statistics.commits = committer_->commits();
+    statistics.commits_refused = committer_->refused();
+    statistics.group_commits = committer_->group_sizes();
+  }
   statistics.sync_micros = writer_->sync_micros();
   statistics.log_bytes = writer_->log_bytes();
   statistics.memtable_bytes = property(Properties::kCurSizeAllMemTables);
@@ -614,6 +660,11 @@ std::map<uint64_t, uint64_t> RocksStore::task_bytes_read() const {
 }
 
 }  // namespace
+
+ShardParts* ShardParts::of(Store& store) {
+  auto* const rocks = dynamic_cast<RocksStore*>(&store);
+  return rocks != nullptr && rocks->is_shard() ? rocks : nullptr;
+}
 
 base::Result<std::unique_ptr<Store>> open_store(const std::string& path, const Options& options) {
   return RocksStore::open(path, options);

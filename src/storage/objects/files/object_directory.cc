@@ -91,6 +91,8 @@ base::Status ObjectDirectory::take_over() {
         repeat_read(store(), directory_object(options_.name), Read::state(), options_.patience);
     if (!found.reply.is_done() && !found.reply.is_refused(Reason::missing))
       return base::fail(error_of(found.reply, what));
+    if (options_.owner_epoch > 0 && number_in(found.attributes, "owner") > options_.owner_epoch)
+      return base::fail(base::ErrorCode::server, what + ": a later owner has opened it");
     reply = claim(found);
   } while (reply.is_refused(Reason::mismatch) || reply.is_refused(Reason::exists));
   if (reply.is_done()) reply = load();
@@ -123,6 +125,7 @@ Reply ObjectDirectory::claim(const ReadReply& found) {
       .set_attribute("client", clients)
       .set_attribute("opening", opening)
       .allow_when_full();
+  if (options_.owner_epoch > 0) mutation.set_attribute("owner", std::to_string(options_.owner_epoch));
   const Reply reply = repeat(store(), directory_object(options_.name), mutation, options_.patience);
   if (reply.outcome == Outcome::refused) {
     const ReadReply now =
@@ -210,8 +213,16 @@ Reply ObjectDirectory::release() {
   if (is_lost()) return Reply::refused(Reason::mismatch);
   Mutation mutation = mutation_of({});
   mutation.set_attribute("client", "").allow_when_full();
-  const Reply reply = repeat(store(), directory_object(options_.name), mutation, options_.patience);
-  is_lost_ = true;
+  const std::string object = directory_object(options_.name);
+  Reply reply = repeat(store(), object, mutation, options_.patience);
+  if (reply.is_refused(Reason::mismatch)) {
+    // An earlier attempt may have been applied.
+    const ReadReply found = repeat_read(store(), object, Read::state(), options_.patience);
+    if (found.reply.is_done() && number_in(found.attributes, "epoch") == epoch_ &&
+        text_in(found.attributes, "client").empty())
+      reply = {};
+  }
+  if (reply.outcome != Outcome::unknown) is_lost_ = true;
   return reply;
 }
 
@@ -244,14 +255,23 @@ Reply ObjectDirectory::commit(Change change) {
 Reply ObjectDirectory::commit_locked(const Change& change) {
   if (is_lost()) return Reply::refused(Reason::fenced);
   const std::string object = directory_object(options_.name);
-  Reply reply = repeat(store(), object, mutation_of(change), options_.patience);
+  Mutation cancel;
+  cancel.if_attribute("epoch", std::to_string(epoch_)).if_attribute("version", std::to_string(version_));
+  cancel.set_attribute("version", std::to_string(version_ + 1)).allow_when_full();
+  cancel.set_attribute("cancelled", std::to_string(version_ + 1));
+  auto [reply, is_cancelled, was_in_doubt] =
+      repeat_or_cancel(store(), object, mutation_of(change), cancel, options_.patience);
+  (void)was_in_doubt;
   if (reply.is_refused(Reason::mismatch)) {
     // An earlier attempt of this very mutation may have been applied. Only the owner of the epoch adds versions.
     const ReadReply found = repeat_read(store(), object, Read::state(), options_.patience);
     if (found.reply.is_done() && number_in(found.attributes, "epoch") == epoch_ &&
-        number_in(found.attributes, "version") == version_ + 1)
-      reply = {};
+        number_in(found.attributes, "version") == version_ + 1) {
+      is_cancelled = number_in(found.attributes, "cancelled") == version_ + 1;
+      reply = is_cancelled ? Reply::refused(Reason::full) : Reply{};
+    }
   }
+  if (is_cancelled) ++version_;
   if (reply.is_done()) {
     ++version_;
     discarded_.clear();

@@ -5,7 +5,9 @@
 //   epoch      raised by every open. All mutations of the directory name it, so those of an earlier owner fail.
 //   version    of the directory. Every mutation compares it and adds one: a chain. A mutation whose outcome was unknown
 //              can therefore not be applied late, over newer ones.
+//   cancelled  the last version that was added to cancel a mutation whose outcome was unknown when the storage became full
 //   client     the owner's client, while it is open
+//   owner      Options::owner_epoch of the newest owner that has one
 //   f:NAME     the record of a file (file_record.h)
 //   t:ID       trash: a file without a name, whose objects are still to be removed
 //
@@ -21,6 +23,9 @@
 //     turns the entry into trash, removes the reference, and removes the blocks if no reference is left, the first one
 //     last. A crash in between leaves too much, never too little; collect() removes it.
 //  5. Nothing lists the pool.
+//
+// Those who decide about owners number them (owner_epoch). An open with a lower number than the directory has seen is refused, and
+// changes and fences nothing: a former owner that was slow must not take the directory back.
 //
 // Once a mutation is refused because of the epoch, the directory is lost: every later operation fails, and `on_lost` is
 // called. The owner must stop at once. The same holds if the outcome of a mutation is unknown for longer than
@@ -54,6 +59,7 @@ class ObjectDirectory {
     std::string name;
     base::Clock* clock = nullptr;  // for modification times; nullptr: the system's
     std::chrono::milliseconds patience{300'000};
+    uint64_t owner_epoch = 0;  // increases with every owner; 0: any owner may open it
     // Called once, on any thread, when the directory is lost. Must not block.
     std::function<void(Reply)> on_lost;
     // For tests that show what the rules are for.
@@ -66,7 +72,8 @@ class ObjectDirectory {
   ObjectDirectory(const ObjectDirectory&) = delete;
   ObjectDirectory& operator=(const ObjectDirectory&) = delete;
 
-  // Gives the directory up. A later owner does not need to fence this client. Nothing else may follow.
+  // Gives the directory up. A later owner does not need to fence this client. Nothing else may follow, except another call if the
+  // outcome was unknown.
   Reply release();
 
   uint64_t epoch() const { return epoch_; }

@@ -268,6 +268,37 @@ TEST_F(Directories, FullStorageRefusesFilesButNotTheirRemoval) {
   EXPECT_EQ(write(*owner->directory, "b", "content"), done_reply);
 }
 
+// A mutation that timed out and was then refused may arrive when there is space again.
+TEST_F(Directories, AMutationInDoubtIsCancelledWhenTheStorageIsFull) {
+  for (int round = 0; round < 20; ++round) {  // when the late one arrives is random
+    const std::string name = "d" + std::to_string(round);
+    const auto owner = open(name);
+    int attempts = 0;
+    objects_.set_fault_choice([&](const OperationInfo& operation) {
+      const bool is_late = operation.kind == OperationInfo::Kind::mutate && attempts++ == 0;
+      if (is_late) objects_.set_full(true);
+      return std::optional(is_late ? Fault::late : Fault::none);
+    });
+    EXPECT_EQ(owner->directory->create_inline("refused", "content"), Reply::refused(Reason::full));
+    objects_.set_fault_choice({});
+    objects_.set_full(false);
+    objects_.apply_late();
+    EXPECT_EQ(owner->directory->create_inline("after", "content"), done_reply);
+    EXPECT_FALSE(owner->directory->is_lost());
+    EXPECT_EQ(open(name)->directory->names(), std::vector<std::string>{"after"}) << round;
+  }
+}
+
+// It was stopped for a long time before it opened the directory.
+TEST_F(Directories, ASlowOwnerDoesNotTakeThemBack) {
+  const auto slow = objects_.connect(), newer = objects_.connect();
+  const auto current = ObjectDirectory::open({.store = newer.get(), .name = "d", .owner_epoch = 7});
+  ASSERT_TRUE(current.has_value());
+  EXPECT_FALSE(ObjectDirectory::open({.store = slow.get(), .name = "d", .owner_epoch = 6}).has_value());
+  EXPECT_EQ((*current)->create_inline("a", "content"), done_reply);
+  EXPECT_TRUE(Blocking(*newer).mutate("o", Mutation().append("x")).is_done());  // it was not fenced
+}
+
 // Random operations against a map, while mutations are lost, applied without a reply, late or twice.
 TEST_F(Directories, MatchAModelUnderFaults) {
   for (uint64_t seed = 1; seed <= 20; ++seed) {

@@ -35,6 +35,22 @@ Reply repeat(ObjectStore& store, const std::string& object, const Mutation& muta
       [](const Reply& reply) -> const Reply& { return reply; });
 }
 
+ChainReply repeat_or_cancel(ObjectStore& store, const std::string& object, const Mutation& mutation,
+                            const Mutation& cancel, std::chrono::milliseconds patience) {
+  bool is_in_doubt = false;
+  const Reply reply = repeat_until_known(
+      patience,
+      [&] {
+        const Reply attempt = Blocking(store).mutate(object, mutation);
+        is_in_doubt |= attempt.outcome == Outcome::unknown;
+        return attempt;
+      },
+      [](const Reply& attempt) -> const Reply& { return attempt; });
+  if (!is_in_doubt || !reply.is_refused(Reason::full)) return {reply, false, is_in_doubt};
+  const Reply cancelled = repeat(store, object, cancel, patience);
+  return cancelled.is_done() ? ChainReply{reply, true, true} : ChainReply{cancelled, false, true};
+}
+
 ReadReply repeat_read(ObjectStore& store, const std::string& object, const Read& what,
                       std::chrono::milliseconds patience) {
   return repeat_until_known(

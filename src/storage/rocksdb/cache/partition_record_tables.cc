@@ -64,10 +64,21 @@ void PartitionRecordTables::add_range(BytesView first_key, BytesView last_key) {
 // The properties are those of one moment. Files that are written later hold only records of these files and of
 // commits, which called add_key().
 void PartitionRecordTables::load(::rocksdb::DB& database) {
+  if (add_tables_of(database)) is_loaded_.store(true, std::memory_order_release);
+}
+
+void PartitionRecordTables::load_shard(::rocksdb::DB& database) {
+  if (!add_tables_of(database))
+    for (std::atomic<bool>& flag : flags_) flag.store(true, std::memory_order_release);
+  is_loaded_.store(true, std::memory_order_release);
+}
+
+// Returns false if it does not know the tables of a file: stay careful.
+bool PartitionRecordTables::add_tables_of(::rocksdb::DB& database) {
   ::rocksdb::TablePropertiesCollection properties;
   std::vector<::rocksdb::LiveFileMetaData> files;
   database.GetLiveFilesMetaData(&files);
-  if (!database.GetPropertiesOfAllTables(&properties).ok()) return;
+  if (!database.GetPropertiesOfAllTables(&properties).ok()) return false;
   std::map<std::string, const ::rocksdb::LiveFileMetaData*> ranges;
   for (const auto& file : files) ranges[file.db_path + file.name] = &file;
   for (const auto& [name, of_file] : properties) {
@@ -80,10 +91,10 @@ void PartitionRecordTables::load(::rocksdb::DB& database) {
     }
     const auto range = ranges.find(name);
     if (range == ranges.end())
-      return;  // a file without a list and of unknown range: any table may have partition records
+      return false;  // a file without a list and of unknown range: any table may have partition records
     add_range(range->second->smallestkey, range->second->largestkey);
   }
-  is_loaded_.store(true, std::memory_order_release);
+  return true;
 }
 
 void write_partition_record_tables(const std::set<uint32_t>& tables,

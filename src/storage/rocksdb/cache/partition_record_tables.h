@@ -40,12 +40,16 @@ class PartitionRecordTables {
   // Adds the tables that the data files list. A file without a list, which an earlier version has written,
   // adds every table in its range.
   void load(::rocksdb::DB& database);
+  // The same for one of several stores that share this object, before anything reads it. No file means no tables: call it once
+  // for each store.
+  void load_shard(::rocksdb::DB& database);
 
  private:
   static constexpr size_t flags = 1 << 12;  // tables that share a flag only lose the advantage
 
   std::atomic<bool>& flag_of(uint32_t table_id) { return flags_[table_id % flags]; }
   const std::atomic<bool>& flag_of(uint32_t table_id) const { return flags_[table_id % flags]; }
+  bool add_tables_of(::rocksdb::DB& database);
   void add_range(BytesView first_key, BytesView last_key);
 
   std::array<std::atomic<bool>, flags> flags_{};

@@ -219,6 +219,11 @@ void RowCache::set_capacity(uint64_t capacity_bytes) {
   }
 }
 
+// Every entry depends on the epoch of its table.
+void RowCache::invalidate_all() noexcept {
+  for (size_t i = 0; i < table_slots; ++i) table_epochs_[i].fetch_add(2, std::memory_order_release);
+}
+
 RowCache::Statistics RowCache::statistics() const {
   Statistics statistics;
   for (const auto& shard : shards_) {

@@ -96,6 +96,8 @@ class RowCache {
   void add(const WriteSet& writes);
   void begin() noexcept;
   void finish(bool is_committed) noexcept;
+  // Makes all entries invalid, and values that are being read. REQUIRES: not between begin() and finish().
+  void invalidate_all() noexcept;
 
   // Thread-safe.
   void set_capacity(uint64_t capacity_bytes);

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "storage/partition_sample.h"
 #include "storage/rocksdb/write_log.h"
 
 namespace rocksdb {
@@ -10,6 +11,8 @@ class FileSystem;
 }
 
 namespace sibyl::storage::rocksdb {
+
+struct ServerResources;
 
 // The only path of the files.
 inline constexpr const char* object_path = "/objects";
@@ -20,6 +23,9 @@ struct SharedStorage {
   std::shared_ptr<::rocksdb::FileSystem> files;
   // Called once by each open, after the tables are open.
   OpenLog open_log;
+  // Set: this is one of several shards, whose owner commits and maintains them (shard_parts.h). Must outlive the store.
+  ServerResources* server = nullptr;
+  TokenSpan tokens;  // of all partitions
 };
 
 }  // namespace sibyl::storage::rocksdb

@@ -77,7 +77,7 @@ TEST_F(ObjectLogs, ReplayWhatWasAppendedInOrder) {
   EXPECT_GT(owner->log->segment(), 5U);
   owner = open();
   EXPECT_EQ(owner->replayed, groups);
-  EXPECT_EQ(segments(), 0U);  // begin() has removed the old log
+  EXPECT_EQ(segments(), 2U);  // begin() has removed the old log, except its end
   EXPECT_TRUE(open()->replayed.empty());
 }
 
@@ -167,6 +167,33 @@ TEST_F(ObjectLogs, AnAppendOnItsWayCountsBeforeTheSealOrNever) {
     EXPECT_GE(seen.size(), acknowledged.load());
     for (size_t i = 0; i < seen.size(); ++i) ASSERT_EQ(seen[i], group_of(static_cast<int>(i)));
     EXPECT_EQ(open()->replayed, seen);
+  }
+}
+
+// The append has timed out and may arrive at any time. It must neither count after it was refused, nor take the place of the next one.
+TEST_F(ObjectLogs, AnAppendInDoubtIsCancelledWhenTheStorageIsFull) {
+  for (int round = 0; round < 40; ++round) {  // when the late one arrives is random
+    const bool is_first = round % 2 == 0;
+    auto owner = open();
+    if (!is_first) {
+      ASSERT_TRUE(owner->log->append("before", true).has_value());
+    }
+    int attempts = 0;
+    objects_.set_fault_choice([&](const OperationInfo& operation) {
+      const bool is_late = operation.kind == OperationInfo::Kind::mutate && attempts++ == 0;
+      if (is_late) objects_.set_full(true);
+      return std::optional(is_late ? Fault::late : Fault::none);
+    });
+    const auto refused = owner->log->append("refused", true);
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_EQ(refused.error().code(), base::ErrorCode::write_failure);
+    objects_.set_fault_choice({});
+    objects_.set_full(false);
+    objects_.apply_late();
+    ASSERT_TRUE(owner->log->append("after", true).has_value());
+    std::vector<Bytes> expected{"before", "after"};
+    if (is_first) expected.erase(expected.begin());
+    EXPECT_EQ(open()->replayed, expected);
   }
 }
 

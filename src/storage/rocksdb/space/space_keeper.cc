@@ -41,10 +41,14 @@ SpaceKeeper::SpaceKeeper(DiskSpace& space, BackgroundListener& background, Recla
   if (!is_tight_) compacts_ = true;
 }
 
-void SpaceKeeper::start(::rocksdb::DB& database, Reclaimer::Work work) {
+void SpaceKeeper::attach(::rocksdb::DB& database, Reclaimer::Work work) {
   database_ = &database;
   work_ = std::move(work);
   check_space();
+}
+
+void SpaceKeeper::start(::rocksdb::DB& database, Reclaimer::Work work) {
+  attach(database, std::move(work));
   thread_ = std::thread([this] { loop(); });
   pthread_setname_np(thread_.native_handle(), "sibyl-space");
 }
@@ -65,14 +69,20 @@ void SpaceKeeper::loop() {
   milliseconds pause = short_pause;
   while (!woken_.wait_for(lock, pause, [this] { return stopping_; })) {
     lock.unlock();
-    (void)base::contain([&] {
-      pause = check_space();
-      react_to_space();
-      if (reclaimer_.is_due(Clock::now())) reclaim();
-    });
-    is_reclaiming_ = false;
+    pause = run_once();
     lock.lock();
   }
+}
+
+milliseconds SpaceKeeper::run_once() {
+  milliseconds pause = short_pause;
+  (void)base::contain([&] {
+    pause = check_space();
+    react_to_space();
+    if (reclaimer_.is_due(Clock::now())) reclaim();
+  });
+  is_reclaiming_ = false;
+  return pause;
 }
 
 // Checks the file system. Returns the time to wait before the next check.

@@ -52,6 +52,10 @@ class SpaceKeeper {
 
   // Starts the thread. `work` may be called until stop() returns. It must not call admit().
   void start(::rocksdb::DB& database, Reclaimer::Work work);
+  // Instead of start(): without a thread. run_once() must then be called about once a second, by one thread.
+  void attach(::rocksdb::DB& database, Reclaimer::Work work);
+  // Checks the file system, reacts, and frees erased data. Returns the time to wait before the next call.
+  std::chrono::milliseconds run_once();
   // Stops the thread and cancels the compactions that it runs.
   void stop();
 

@@ -1,0 +1,52 @@
+// Which shard a record belongs to.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/bytes.h"
+#include "storage/partition_sample.h"
+
+namespace sibyl::storage::rocksdb {
+
+class ShardMap {
+ public:
+  // The shards that may have records of a range of keys.
+  struct Range {
+    std::vector<uint32_t> shards;
+    // All records in a shard of the list are before those in the next one, within the range.
+    bool is_in_order = false;
+  };
+
+  virtual ~ShardMap() = default;
+  virtual uint32_t count() const = 0;
+  virtual uint32_t shard_of(base::BytesView key) const = 0;
+  // An empty end means no upper bound.
+  virtual Range shards_of(base::BytesView begin, base::BytesView end) const = 0;
+  // The tokens of its partitions, among which they are spread evenly.
+  virtual TokenSpan tokens_of(uint32_t shard) const = 0;
+};
+
+// Shard 0 is the meta shard: it has the records of tables below PurgePolicy::first_table_id, which are the catalogue and system
+// tables. The others divide the ring of tokens evenly, each for all tables. If there is one shard, it has everything.
+class TokenShards final : public ShardMap {
+ public:
+  // REQUIRES: count > 0
+  explicit TokenShards(uint32_t count) : count_(count) {}
+
+  uint32_t count() const override { return count_; }
+  uint32_t shard_of(base::BytesView key) const override;
+  Range shards_of(base::BytesView begin, base::BytesView end) const override;
+
+  uint32_t shard_of_token(int64_t token) const;
+  // All tokens for the meta shard.
+  TokenSpan tokens_of(uint32_t shard) const override;
+
+ private:
+  uint32_t ranges() const { return count_ == 1 ? 1 : count_ - 1; }
+  uint32_t shard_of_biased(uint64_t token) const;
+
+  const uint32_t count_;
+};
+
+}  // namespace sibyl::storage::rocksdb

@@ -1,0 +1,71 @@
+#include "storage/rocksdb/shared/shard_map.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "row/record_key.h"
+
+namespace sibyl::storage::rocksdb {
+namespace {
+
+constexpr uint32_t table = 2000;
+
+base::Bytes key_of(uint32_t of_table, int64_t token) {
+  return row::row_record_key(row::partition_prefix(of_table, token, "p"), "c");
+}
+
+TEST(TokenShards, DivideTheRingAndKeepTheCatalogueApart) {
+  for (const uint32_t count : {1u, 2u, 4u, 65u, 1001u}) {
+    const TokenShards shards(count);
+    int64_t next = std::numeric_limits<int64_t>::min();
+    for (uint32_t shard = count == 1 ? 0 : 1; shard < count; ++shard) {
+      const auto tokens = shards.tokens_of(shard);
+      EXPECT_EQ(tokens.first, next);
+      EXPECT_EQ(shards.shard_of_token(tokens.first), shard);
+      EXPECT_EQ(shards.shard_of_token(tokens.last), shard);
+      EXPECT_EQ(shards.shard_of(key_of(table, tokens.last)), shard);
+      next = tokens.last + 1;  // wraps after the last one
+      if (shard + 1 == count) {
+        EXPECT_EQ(tokens.last, std::numeric_limits<int64_t>::max());
+        break;
+      }
+    }
+    EXPECT_EQ(shards.shard_of(key_of(7, 12345)), 0u);
+    EXPECT_EQ(shards.shard_of(base::Bytes("\0", 1)), 0u);
+  }
+}
+
+// Records in a range are in the shards that shards_of() lists, and in their order if it says so.
+RC_GTEST_PROP(TokenShardsProperties, RangesHaveTheShardsOfTheirRecords, ()) {
+  const TokenShards shards(*rc::gen::inRange<uint32_t>(1, 12));
+  const auto key = [] {
+    const auto id = *rc::gen::elementOf(std::vector<uint32_t>{7, 1023, 1024, 1025, 2000});
+    return key_of(id, *rc::gen::arbitrary<int64_t>());
+  };
+  const auto bound = [&key] {
+    const base::Bytes whole = key();
+    return whole.substr(0, *rc::gen::elementOf(std::vector<size_t>{0, 1, 4, 8, 12, whole.size()}));
+  };
+  const base::Bytes begin = bound(), end = bound();
+  const ShardMap::Range range = shards.shards_of(begin, end);
+  RC_ASSERT(!range.shards.empty());
+  RC_ASSERT(range.shards.back() < shards.count());
+  std::vector<base::Bytes> keys;
+  for (int i = 0; i < 50; ++i)
+    if (base::Bytes one = key(); one >= begin && (end.empty() || one < end)) keys.push_back(one);
+  std::sort(keys.begin(), keys.end());
+  size_t last = 0;
+  for (const base::Bytes& each : keys) {
+    const auto found = std::ranges::find(range.shards, shards.shard_of(each));
+    RC_ASSERT(found != range.shards.end());
+    const auto place = static_cast<size_t>(found - range.shards.begin());
+    RC_ASSERT(!range.is_in_order || place >= last);
+    last = place;
+  }
+}
+
+}  // namespace
+}  // namespace sibyl::storage::rocksdb

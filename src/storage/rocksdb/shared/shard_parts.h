@@ -1,0 +1,23 @@
+// The parts of a store that the owner of several shards drives (open_sharded_store.h).
+#pragma once
+
+#include "storage/rocksdb/group_writer.h"
+#include "storage/store.h"
+
+namespace sibyl::storage::rocksdb {
+
+class ShardParts {
+ public:
+  virtual ~ShardParts() = default;
+  // nullptr: not a store of open_store() with ServerResources.
+  static ShardParts* of(Store& store);
+  // Used by the thread that commits.
+  virtual GroupWriter& writer() = 0;
+  // To be called about once a second, by one thread: resumes after failures and frees erased data. May take as long as a
+  // compaction.
+  virtual void maintain() = 0;
+  // Cancels running compactions and lets flushes fail. What is not in files stays in the log only.
+  virtual void abandon() = 0;
+};
+
+}  // namespace sibyl::storage::rocksdb

@@ -1,0 +1,74 @@
+// One store over the shards that a server owns.
+//
+// A server is stateless: another one opens its shards from the storage that they share. Besides the contract of store.h:
+//
+//  1. A record belongs to one shard. What is not open here cannot be read or written: is_not_here() tells such an error,
+//     after which nothing was executed.
+//  2. A write set over several shards is atomic and durable like any other if all of them are open here, and no snapshot,
+//     iterator or get_many() sees a part of it. Otherwise it is refused. There are no intents.
+//  3. An iterator over several shards visits keys in their order.
+//  4. A shard is opened for an epoch that increases with every owner. An open with a lower one than before is refused, so a slow former
+//     owner cannot take a shard back.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "storage/store.h"
+
+namespace sibyl::storage {
+
+// Writes of a shard that are in the log of a former owner and perhaps nowhere else.
+struct FormerLog {
+  std::string log;
+  uint64_t epoch = 0;  // only groups of this epoch of the shard
+};
+
+class ShardedStore : public Store {
+ public:
+  // --- Shards. These block, and are thread-safe. Calls for one shard must not overlap, except that drop_shard() may
+  // be called at any time.
+
+  // Makes former owners unable to write the shard, replays its groups in `logs`, in this order, and flushes them. An error
+  // leaves the shard closed. Waits for uses of an earlier opening of it.
+  virtual base::Status open_shard(uint32_t shard, uint64_t epoch, const std::vector<FormerLog>& logs) = 0;
+  // Flushes while requests go on, so that close_shard() will be short.
+  virtual base::Status flush_shard(uint32_t shard) = 0;
+  // Refuses new uses, waits for those that exist, flushes, and closes. After an error the shard stays closed to requests, and this is to be
+  // called again.
+  virtual base::Status close_shard(uint32_t shard) = 0;
+  // Gives the shard up at once, without writing. Does not block.
+  virtual void drop_shard(uint32_t shard) = 0;
+
+  // While it exists, close_shard() waits, and the shard is not opened again after drop_shard(). A request holds one from
+  // before its first read until its commit is done, so that it never writes into a later opening than it has read.
+  class Use {
+   public:
+    virtual ~Use() = default;
+  };
+  // nullptr: the shard is not open here.
+  virtual std::unique_ptr<Use> use(uint32_t shard) = 0;
+  virtual std::optional<uint64_t> open_epoch(uint32_t shard) const = 0;
+
+  // Removes the log of a server that is gone, when no shard names it any more. Blocks.
+  virtual base::Status remove_former_log(const std::string& log) = 0;
+
+  struct LogState {
+    std::string name;
+    uint64_t bytes = 0;
+    uint64_t shards = 0;  // with groups that are not in their tables
+  };
+  virtual LogState log_state() const = 0;
+  // Of one shard; nullopt if it is not open. Caches and commits are those of the server.
+  virtual std::optional<StoreStatistics> shard_statistics(uint32_t shard) const = 0;
+};
+
+// The error for operations on a shard that is not open here, and a test for it: nothing was executed.
+base::Error not_here(uint32_t shard);
+bool is_not_here(const base::Error& error);
+
+}  // namespace sibyl::storage
