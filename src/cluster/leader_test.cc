@@ -148,5 +148,78 @@ TEST_F(LeaderTest, BalancingMovesAFewShardsAtATime) {
   EXPECT_EQ(moves, max_balancing_moves);
 }
 
+// A large cluster, by the leader's plans alone: owners hand over at once what they are asked to.
+class Growth : public testing::Test {
+ protected:
+  static constexpr size_t shard_count = 10'000, server_count = 100;
+
+  Growth() {
+    state_.settings.shards = shard_count;
+    state_.shards.resize(shard_count);
+    for (size_t i = 0; i < server_count; ++i) join(i);
+    settle();
+  }
+  static std::string name_of(size_t i) { return "server-" + std::to_string(i); }
+  void join(size_t i) { state_.members[name_of(i)] = {.incarnation = 1}; }
+  // Applies plans until there is none. Returns the number of shards that changed their owner.
+  size_t settle(const std::set<std::string>& expired = {}) {
+    const std::vector<Shard> before = state_.shards;
+    MemberId leader{name_of(0), 1};
+    for (int rounds = 0; auto change = plan_change(state_, leader, expired, std::to_string(rounds));
+         ++rounds) {
+      EXPECT_LT(rounds, 1'000) << "it does not settle";
+      for (const Mutation::Action& action : change->actions()) apply(action, leader);
+      hand_over();
+    }
+    size_t moved = 0;
+    for (size_t i = 0; i < shard_count; ++i) moved += before[i].owner != state_.shards[i].owner ? 1 : 0;
+    return moved;
+  }
+  void apply(const Mutation::Action& action, const MemberId& leader) {
+    if (action.kind == Mutation::Kind::set_attribute && action.name == "leader") state_.leader = leader;
+    if (action.kind == Mutation::Kind::erase_entry) state_.members.erase(action.name.substr(7));
+    if (action.kind == Mutation::Kind::set_entry && action.name.starts_with("shard/"))
+      state_.shards[std::stoul(action.name.substr(6))] = Shard::decode(action.value).value();
+  }
+  void hand_over() {
+    for (Shard& shard : state_.shards) {
+      if (shard.next.empty()) continue;
+      shard.owner = {shard.next, state_.members.at(shard.next).incarnation};
+      ++shard.epoch;
+      shard.next.clear();
+    }
+  }
+  void expect_balance() {
+    std::map<std::string, size_t> counts;
+    for (const Shard& shard : state_.shards) ++counts[shard.owner.name];
+    EXPECT_EQ(counts.size(), state_.members.size());
+    for (const auto& [name, count] : counts) {
+      EXPECT_GE(count, shard_count / state_.members.size());
+      EXPECT_LE(count, shard_count / state_.members.size() + 1);
+    }
+  }
+
+  State state_;
+};
+
+TEST_F(Growth, AServerThatJoinsOrLeavesMovesOnlyItsShareAndItSettles) {
+  expect_balance();
+  join(server_count);
+  const size_t joined = settle();
+  EXPECT_LE(joined, shard_count * 12 / 10 / (server_count + 1));
+  EXPECT_GE(joined, shard_count / (server_count + 1));
+  expect_balance();
+
+  state_.members[name_of(17)].is_leaving = true;
+  EXPECT_LE(settle(), shard_count * 12 / 10 / server_count);
+  state_.members.erase(name_of(17));
+  EXPECT_EQ(settle(), 0u);
+  expect_balance();
+
+  const size_t taken_over = settle({name_of(40)});  // it died
+  EXPECT_LE(taken_over, shard_count * 12 / 10 / (server_count - 1));
+  expect_balance();
+}
+
 }  // namespace
 }  // namespace sibyl::cluster

@@ -72,6 +72,7 @@ void Membership::join() {
     predecessor = found->second;
   Mutation mutation;
   mutation.if_attribute("tag", state_->tag).set_attribute("tag", next_tag());
+  if (options_.has_log) mutation.set_entry(log_entry(id_), id_.encode());
   begin_attempt(std::move(mutation), predecessor,
                 {.incarnation = id_.incarnation,
                  .is_leaving = is_leaving_,

@@ -25,6 +25,7 @@ namespace {
 constexpr const char* format_version = "1";
 constexpr std::string_view member_prefix = "member/";
 constexpr std::string_view shard_prefix = "shard/";
+constexpr std::string_view log_prefix = "log/";
 // How often a state that changes between the pages of a read is read again from its beginning.
 constexpr int max_attempts = 20;
 
@@ -139,6 +140,21 @@ bool State::is_member(const MemberId& id) const {
   return found != members.end() && found->second.incarnation == id.incarnation;
 }
 
+// A dead member may still be named as the owner, while there is nobody else.
+std::vector<MemberId> State::unneeded_logs() const {
+  std::set<MemberId> unneeded = logs;
+  for (const auto& [name, member] : members) unneeded.erase({name, member.incarnation});
+  for (const Shard& shard : shards) {
+    unneeded.erase(shard.owner);
+    for (const LogPart& part : shard.logs) unneeded.erase(part.log);
+  }
+  return {unneeded.begin(), unneeded.end()};
+}
+
+std::string log_entry(const MemberId& id) {
+  return std::string(log_prefix) + to_string(id);
+}
+
 std::string member_entry(const std::string& name) {
   return std::string(member_prefix) + name;
 }
@@ -181,6 +197,9 @@ base::Status decode_attributes(const std::map<std::string, Bytes>& attributes, S
 base::Status decode_entry(const std::string& name, BytesView value, State& state) {
   if (name.starts_with(member_prefix)) {
     SIBYL_ASSIGN(state.members[name.substr(member_prefix.size())], Member::decode(value));
+  } else if (name.starts_with(log_prefix)) {
+    SIBYL_ASSIGN(MemberId log, MemberId::decode(value));
+    state.logs.insert(std::move(log));
   } else if (name.starts_with(shard_prefix)) {
     // Entries arrive in their order, which is that of the numbers.
     if (name != shard_entry(static_cast<uint32_t>(state.shards.size())))

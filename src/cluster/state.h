@@ -6,6 +6,7 @@
 //   attribute "tag"        a new unique value whenever the leader, the set of members or a shard changes
 //   entry "member/NAME"    Member
 //   entry "shard/NUMBER"   Shard
+//   entry "log/MEMBER"     MemberId of a member whose log may exist: set when it joins, erased when the log has been removed
 //
 // Because everything is one object, one guarded mutation can change the leader, remove a member and reassign its
 // shards at once, and a guard on the tag makes it a compare-and-set of the whole state. Renewals of leases change only
@@ -16,6 +17,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -83,13 +85,17 @@ struct State {
   std::string tag;
   std::map<std::string, Member> members;  // by name
   std::vector<Shard> shards;              // by number
+  std::set<MemberId> logs;
 
   bool is_member(const MemberId& id) const;
+  // Logs of members that are gone, which no shard needs any more. They never will be needed again.
+  std::vector<MemberId> unneeded_logs() const;
 };
 
 // Names of entries.
 std::string member_entry(const std::string& name);
 std::string shard_entry(uint32_t shard);
+std::string log_entry(const MemberId& id);
 
 // The name of the directory that holds the files of a shard.
 std::string shard_directory(uint32_t shard);

@@ -133,7 +133,8 @@ class Server {
     executor_.run([this] {
       membership_ = std::make_unique<Membership>(
           objects_, executor_,
-          Membership::Options{.name = id_.name, .incarnation = id_.incarnation, .address = id_.name},
+          Membership::Options{
+              .name = id_.name, .incarnation = id_.incarnation, .address = id_.name, .has_log = true},
           Membership::Events{.on_state = [this](const State& state) { ownership_->follow(state); },
                              .on_removed = [this] { ownership_->drop_all(); },
                              .on_left = [this] { has_left_ = true; }});

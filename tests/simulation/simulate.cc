@@ -29,7 +29,9 @@ int main(int argc, char** argv) {
       fmt::print("{} seeds, {} violations\n", seed - first + 1, violations);
     std::fflush(stdout);
   }
-  fmt::print("{} seeds of {} servers: {} violations\n{} answered operations, {} changes of owners\n{}\n",
-             count, servers, violations, answered, owner_changes, injected.print());
+  fmt::print(
+      "{} seeds of {} servers: {} violations\n{} answered operations, {} changes of owners, {} operations on "
+      "storage\nfaults:\n{}",
+      count, servers, violations, answered, owner_changes, injected.storage.operations, injected.print());
   return violations == 0 ? 0 : 1;
 }

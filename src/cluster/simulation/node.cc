@@ -10,20 +10,29 @@ Node::Node(std::unique_ptr<storage::objects::ObjectStore> store, base::Executor&
       executor_(world, options.clock_rate),
       store_(std::move(store), executor_),
       log_(store_, executor_, options.id, options.weakness),
-      shards_(store_, executor_, log_, options.weakness),
+      shards_(store_, executor_, log_, options.wall_clock, options.weakness),
       membership_(store_, executor_,
                   {.name = options.id.name,
                    .incarnation = options.id.incarnation,
                    .address = options.id.name,
+                   .has_log = true,
                    .max_drift = options.weakness == Weakness::remove_early ? -0.9 : options.max_drift},
-                  {.on_state = [this](const State& state) { ownership_.follow(state); },
+                  {.on_state =
+                       [this](const State& state) {
+                         ownership_.follow(state);
+                         collector_.follow(state);
+                       },
                    .on_removed =
                        [this] {
                          ownership_.drop_all();
                          events_.on_removed();
                        },
                    .on_left = [this] { events_.on_left(); }}),
-      ownership_(store_, executor_, membership_, shards_) {
+      ownership_(store_, executor_, membership_, shards_),
+      collector_(store_, membership_, [this](const MemberId& log, LogCollector::Done done) {
+        remove_log(store_, executor_, log, options_.weakness,
+                   [done = std::move(done)]() mutable { done({}); });
+      }) {
   membership_.start();
 }
 

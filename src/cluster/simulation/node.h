@@ -1,10 +1,12 @@
 // A simulated server: membership and ownership as in a real one, with a small log and small shards.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 
+#include "cluster/log_collector.h"
 #include "cluster/membership.h"
 #include "cluster/ownership.h"
 #include "cluster/runtime/executor_store.h"
@@ -21,6 +23,7 @@ class Node {
   struct Options {
     MemberId id;
     double clock_rate = 1;
+    std::function<int64_t()> wall_clock;  // microseconds that may jump
     double max_drift = 0.01;
     Weakness weakness = Weakness::none;
   };
@@ -55,6 +58,7 @@ class Node {
   NodeShards shards_;
   Membership membership_;
   Ownership ownership_;
+  LogCollector collector_;
 };
 
 }  // namespace sibyl::cluster::simulation

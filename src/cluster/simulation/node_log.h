@@ -1,8 +1,11 @@
-// The commit log of a simulated server: one object, appended in a chain, sealed by successors.
+// The commit log of a simulated server: a chain in segments, which successors seal.
+//
+// A segment is an object, "log/ID/NUMBER", with the attributes "sequence" and "sealed". The rules are those of the real log
+// (storage/rocksdb/shared/log_chain.h), with few appends in a segment.
 #pragma once
 
-#include <deque>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -16,14 +19,14 @@ namespace sibyl::cluster::simulation {
 struct Record {
   uint32_t shard = 0;
   uint64_t epoch = 0;
-  uint64_t number = 0;  // of the shard's records in this epoch
+  int64_t timestamp = 0;  // assigned by the owner of the shard, and increasing
   Key key = 0;
   int64_t value = 0;
 };
 void append_record(base::Bytes& out, const Record& record);
 std::vector<Record> decode_records(base::BytesView bytes);
 
-std::string log_object(const MemberId& id);
+std::string log_object(const MemberId& id, uint64_t segment);
 
 class NodeLog {
  public:
@@ -33,7 +36,7 @@ class NodeLog {
   // All must outlive this object.
   NodeLog(storage::objects::ObjectStore& store, base::Executor& executor, const MemberId& id,
           Weakness weakness)
-      : store_(store), executor_(executor), object_(log_object(id)), weakness_(weakness) {}
+      : store_(store), executor_(executor), id_(id), weakness_(weakness) {}
 
   // Records that wait together are appended together. The callback may run within the call.
   void append(const Record& record, Done done);
@@ -46,17 +49,23 @@ class NodeLog {
 
   storage::objects::ObjectStore& store_;
   base::Executor& executor_;
-  const std::string object_;
+  const MemberId id_;
   const Weakness weakness_;
   base::Bytes waiting_;
   std::vector<Done> waiting_done_, sent_done_;
   storage::objects::Mutation sent_;
-  uint64_t sequence_ = 0;
+  uint64_t sequence_ = 0, segment_ = 0, appends_ = 0;  // appends_: in this segment
   bool is_sending_ = false, is_sealed_ = false;
 };
 
-// Makes further appends impossible. Repeats until it is done, then reads the records.
+// Makes further appends impossible. Repeats until it is done, then calls `done` with the records.
 void seal_and_read(storage::objects::ObjectStore& store, base::Executor& executor, const MemberId& log,
                    Weakness weakness, std::move_only_function<void(std::vector<Record>)> done);
+
+// Seals the log and removes all segments, the last one first, except two: the end, and the last one before it, which loses its data. Without
+// the end, a server that does not know that it is dead could create that segment and append to it. Without the one
+// before it, a late copy of the mutation that created it could create it again, not sealed. Repeats what is not answered.
+void remove_log(storage::objects::ObjectStore& store, base::Executor& executor, const MemberId& log,
+                Weakness weakness, std::move_only_function<void()> done);
 
 }  // namespace sibyl::cluster::simulation

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 #include "base/bytes.h"
@@ -66,6 +65,20 @@ auto NodeShards::guarded(uint32_t shard, const std::shared_ptr<Shard>& opened, F
   };
 }
 
+// The write with the highest timestamp wins, in whatever order they are added.
+void NodeShards::add(Shard& shard, const Record& record) {
+  Cell& cell = shard.cells[record.key];
+  if (record.timestamp > cell.timestamp) cell = {record.timestamp, record.value};
+  shard.highest = std::max(shard.highest, record.timestamp);
+}
+
+// Clocks of servers differ and jump: never below what the shard has seen.
+int64_t NodeShards::next_timestamp(Shard& shard) const {
+  const int64_t now = wall_clock_();
+  if (weakness_ == Weakness::trust_clock) return now;
+  return shard.highest = std::max(now, shard.highest + 1);
+}
+
 void NodeShards::open(uint32_t shard, uint64_t epoch, const std::vector<LogPart>& logs, Done done) {
   auto opened = std::make_shared<Shard>();
   opened->epoch = epoch;
@@ -109,8 +122,7 @@ void NodeShards::load(std::shared_ptr<Opening> opening) {
                 if (!found.reply.is_done()) return opening->done(not_answered("loading a shard"));
                 Shard& shard = *opening->shard;
                 shard.flushes = number_of(found, "flushes");
-                for (const Record& record : decode_records(found.data))
-                  shard.cells[record.key] = {record.epoch, record.number, record.value};
+                for (const Record& record : decode_records(found.data)) add(shard, record);
                 replay(opening);
               }));
 }
@@ -125,10 +137,7 @@ void NodeShards::replay(std::shared_ptr<Opening> opening) {
       store_, executor_, part.log, weakness_,
       guarded(opening->number, opening->shard, [this, opening, part](const std::vector<Record>& records) {
         for (const Record& record : records) {
-          if (record.shard != opening->number || record.epoch != part.epoch) continue;
-          Cell& cell = opening->shard->cells[record.key];
-          if (std::tie(record.epoch, record.number) > std::tie(cell.epoch, cell.number))
-            cell = {record.epoch, record.number, record.value};
+          if (record.shard == opening->number && record.epoch == part.epoch) add(*opening->shard, record);
         }
         replay(opening);
       }));
@@ -140,7 +149,7 @@ void NodeShards::replay(std::shared_ptr<Opening> opening) {
 void NodeShards::write_cells(uint32_t number, const std::shared_ptr<Shard>& shard, Done done) {
   base::Bytes data;
   for (const auto& [key, cell] : shard->cells)
-    append_record(data, {number, cell.epoch, cell.number, key, cell.value});
+    append_record(data, {number, shard->epoch, cell.timestamp, key, cell.value});
   Mutation write;
   if (weakness_ != Weakness::no_fencing) write.if_attribute("epoch", text_of(shard->epoch));
   write.if_attribute("flushes", text_of(shard->flushes))
@@ -213,9 +222,9 @@ void NodeShards::run(uint32_t number, const std::shared_ptr<Shard>& shard, Key k
 
   const int64_t value =
       request.kind == Request::Kind::add ? response.seen.value_or(0) + request.value : request.value;
-  const Record record{number, shard->epoch, shard->next_number++, key, value};
+  const Record record{number, shard->epoch, next_timestamp(*shard), key, value};
   auto applied = [this, number, shard, key, response, record](bool durable) mutable {
-    if (durable) shard->cells[key] = {record.epoch, record.number, record.value};
+    if (durable) add(*shard, record);
     if (!durable) response.status = Response::Status::unknown;
     finish(number, shard, key, response);
   };

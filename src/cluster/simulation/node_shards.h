@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <vector>
@@ -15,9 +16,14 @@ namespace sibyl::cluster::simulation {
 
 class NodeShards final : public ShardHost {
  public:
-  // All must outlive this object.
-  NodeShards(storage::objects::ObjectStore& store, base::Executor& executor, NodeLog& log, Weakness weakness)
-      : store_(store), executor_(executor), log_(log), weakness_(weakness) {}
+  // All must outlive this object. `wall_clock`: microseconds that may jump.
+  NodeShards(storage::objects::ObjectStore& store, base::Executor& executor, NodeLog& log,
+             std::function<int64_t()> wall_clock, Weakness weakness)
+      : store_(store),
+        executor_(executor),
+        log_(log),
+        wall_clock_(std::move(wall_clock)),
+        weakness_(weakness) {}
 
   void open(uint32_t shard, uint64_t epoch, const std::vector<LogPart>& logs, Done done) override;
   void flush(uint32_t shard, Done done) override;
@@ -30,7 +36,7 @@ class NodeShards final : public ShardHost {
 
  private:
   struct Cell {
-    uint64_t epoch = 0, number = 0;  // the newer one wins
+    int64_t timestamp = 0;  // the newer one wins
     int64_t value = 0;
   };
   struct Waiting {
@@ -38,7 +44,8 @@ class NodeShards final : public ShardHost {
     Respond respond;
   };
   struct Shard {
-    uint64_t epoch = 0, next_number = 1, flushes = 0;
+    uint64_t epoch = 0, flushes = 0;
+    int64_t highest = 0;  // timestamp
     std::map<Key, Cell> cells;
     std::map<Key, std::deque<Waiting>> queues;  // the first of each is running
     Done closing;
@@ -46,6 +53,8 @@ class NodeShards final : public ShardHost {
   struct Opening;
   struct Flush;
 
+  static void add(Shard& shard, const Record& record);
+  int64_t next_timestamp(Shard& shard) const;
   template <typename Function>
   auto guarded(uint32_t shard, const std::shared_ptr<Shard>& opened, Function function);
   void fence(std::shared_ptr<Opening> opening);
@@ -62,6 +71,7 @@ class NodeShards final : public ShardHost {
   storage::objects::ObjectStore& store_;
   base::Executor& executor_;
   NodeLog& log_;
+  const std::function<int64_t()> wall_clock_;
   const Weakness weakness_;
   std::map<uint32_t, std::shared_ptr<Shard>> shards_;
 };

@@ -11,6 +11,9 @@ namespace sibyl::cluster::simulation {
 enum class Weakness : uint8_t {
   none,
   no_fencing,            // former owners can still write logs and shards
+  seal_existing_only,    // a takeover does not prevent the next segment of a log
+  remove_ends,           // nothing remains of a log that is removed
+  trust_clock,           // timestamps are those of the clock, even below the shard's highest
   acknowledge_early,     // a write is acknowledged before it is in the log
   answer_without_lease,  // a read is answered although the lease may have expired
   remove_early,          // members are removed before their leases have expired

@@ -20,11 +20,7 @@ TEST(Simulation, NoSeedViolatesAnything) {
   // The runs were worth something.
   EXPECT_GT(answered, 300u * 100);
   EXPECT_GT(owner_changes, 300u * 10);
-  for (const uint64_t count :
-       {injected.crashes, injected.clean_stops, injected.pauses, injected.long_pauses, injected.cuts,
-        injected.storage_cuts, injected.full_storage, injected.slow_storage, injected.lost_watches,
-        injected.storage.late, injected.storage.duplicated})
-    EXPECT_GT(count, 100u) << injected.print();
+  for (const Injected::Kind& kind : injected.kinds()) EXPECT_GT(kind.count, 100u) << kind.name;
 }
 
 TEST(Simulation, ASeedGivesTheSameRunAgain) {
@@ -44,6 +40,9 @@ TEST_P(PlantedFault, IsFound) {
 
 INSTANTIATE_TEST_SUITE_P(Simulation, PlantedFault,
                          testing::Values(std::pair("no_fencing", Weakness::no_fencing),
+                                         std::pair("seal_existing_only", Weakness::seal_existing_only),
+                                         std::pair("remove_ends", Weakness::remove_ends),
+                                         std::pair("trust_clock", Weakness::trust_clock),
                                          std::pair("acknowledge_early", Weakness::acknowledge_early),
                                          std::pair("answer_without_lease", Weakness::answer_without_lease),
                                          std::pair("remove_early", Weakness::remove_early),

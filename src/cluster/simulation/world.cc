@@ -50,6 +50,8 @@ class World {
     report_.operations = history_.size();
     report_.injected.storage = objects_.counts();
     report_.injected.lost_messages = network_.lost();
+    report_.injected.late_messages = network_.late();
+    report_.injected.duplicated_replies = network_.duplicated();
     return report_;
   }
 
@@ -57,6 +59,7 @@ class World {
   struct Server {
     std::unique_ptr<Node> node;  // nullptr while it is down
     double clock_rate = 1;
+    int64_t clock_offset = 0;  // of the wall clock
     bool is_stopping = false;
   };
 
@@ -85,6 +88,8 @@ class World {
       server.clock_rate = 1 + std::uniform_real_distribution(-0.004, 0.004)(random_);
       ++report_.injected.drifting_clocks;
     }
+    network_.set_late(0.01, 5 * second);
+    network_.set_duplicates(0.01);
   }
 
   Faults ordinary_faults() const {
@@ -103,6 +108,7 @@ class World {
     server.is_stopping = false;
     const Node::Options options{.id = {fmt::format("n{}", i), ++incarnations_},
                                 .clock_rate = server.clock_rate,
+                                .wall_clock = [this, i] { return wall_clock(i); },
                                 .weakness = scenario_.weakness};
     const auto restart = [this, i](int64_t after) {
       executor_.run_after(0, [this, i] { servers_[i].node.reset(); });
@@ -114,6 +120,8 @@ class World {
                      .on_left = [this, restart] { restart(between(10'000, 3 * second)); },
                      .on_read = [this](uint32_t shard, uint64_t epoch) { check_epoch(shard, epoch); }});
   }
+
+  int64_t wall_clock(size_t i) const { return executor_.now_micros() + servers_[i].clock_offset; }
 
   void check_epoch(uint32_t shard, uint64_t epoch) {
     uint64_t& newest = answered_epochs_[shard];
@@ -130,6 +138,7 @@ class World {
     Request request;
     int64_t deadline = 0;
     bool is_over = false;
+    uint64_t attempts = 0, answered = 0;  // answered: the last one with a reply
   };
 
   void begin_client(size_t client) {
@@ -161,7 +170,7 @@ class World {
   // Sends the request until there is a response or the client gives up. `done` is called once.
   void ask(size_t client, const Request& request, std::function<void(const Response&)> done) {
     auto pending = std::make_shared<Pending>(
-        Pending{history_.call(request), client, request, executor_.now_micros() + client_timeout, false});
+        Pending{history_.call(request), client, request, executor_.now_micros() + client_timeout});
     const auto finish = [this, pending, done = std::move(done)](const Response& response) {
       if (std::exchange(pending->is_over, true)) return;
       history_.finish(pending->operation, response);
@@ -181,8 +190,11 @@ class World {
                   const std::function<void(const Response&)>& finish) {
     if (pending->is_over) return;
     const size_t client = scenario_.servers + pending->client, entry = below(scenario_.servers);
-    const auto answer = [this, pending, finish, client, entry](Response response) {
-      network_.send(entry, client, [this, pending, finish, response] {
+    const uint64_t attempt = ++pending->attempts;
+    const auto answer = [this, pending, finish, client, entry, attempt](Response response) {
+      network_.reply(entry, client, [this, pending, finish, response, attempt] {
+        if (attempt <= std::exchange(pending->answered, std::max(pending->answered, attempt)))
+          return;  // a copy
         if (response.status != Response::Status::moved) return finish(response);
         executor_.run_after(100'000, [this, pending, finish] { try_server(pending, finish); });
       });
@@ -232,7 +244,7 @@ class World {
 
   void inject() {
     const size_t server = below(scenario_.servers);
-    switch (below(9)) {
+    switch (below(10)) {
       case 0:
       case 1:
         return crash(server);
@@ -248,6 +260,8 @@ class World {
       case 7:
         return disturb_storage();
       case 8:
+        return jump_clock(server);
+      case 9:
         ++report_.injected.lost_watches;
         return objects_.fail_watches();
     }
@@ -293,6 +307,11 @@ class World {
                         [this, client] { objects_.set_cut_off(client, false); });
   }
 
+  void jump_clock(size_t i) {
+    ++report_.injected.clock_jumps;
+    servers_[i].clock_offset += between(-20 * second, 20 * second);
+  }
+
   void stop_cleanly(size_t i) {
     if (!servers_[i].node || std::exchange(servers_[i].is_stopping, true)) return;
     ++report_.injected.clean_stops;
@@ -327,6 +346,8 @@ class World {
     executor_.run_for(10 * second);
     objects_.set_faults({.timeout_micros = second});
     network_.set_loss(0);
+    network_.set_late(0, 0);
+    network_.set_duplicates(0);
   }
 
   // --- At the end
@@ -349,6 +370,8 @@ class World {
         if (!server.node->membership().state()->is_member(shard.owner) || !shard.next.empty() ||
             !shard.logs.empty())
           return violate("the assignment of shards does not settle");
+      if (!server.node->membership().state()->unneeded_logs().empty())
+        return violate("a log that nobody needs is left over");
     }
   }
 
@@ -380,10 +403,13 @@ void Injected::add(const Injected& other) {
   cuts += other.cuts;
   storage_cuts += other.storage_cuts;
   lost_messages += other.lost_messages;
+  late_messages += other.late_messages;
+  duplicated_replies += other.duplicated_replies;
   full_storage += other.full_storage;
   slow_storage += other.slow_storage;
   lost_watches += other.lost_watches;
   drifting_clocks += other.drifting_clocks;
+  clock_jumps += other.clock_jumps;
   storage.operations += other.storage.operations;
   storage.lost_request += other.storage.lost_request;
   storage.lost_reply += other.storage.lost_reply;
@@ -394,16 +420,34 @@ void Injected::add(const Injected& other) {
   storage.fenced += other.storage.fenced;
 }
 
+std::vector<Injected::Kind> Injected::kinds() const {
+  return {{"crashes of servers", crashes},
+          {"restarts after a crash", restarts},
+          {"clean stops", clean_stops},
+          {"pauses", pauses},
+          {"pauses beyond the lease", long_pauses},
+          {"cuts between two servers", cuts},
+          {"cuts between a server and storage", storage_cuts},
+          {"messages lost", lost_messages},
+          {"messages late", late_messages},
+          {"replies duplicated", duplicated_replies},
+          {"clocks that drift", drifting_clocks},
+          {"jumps of clocks", clock_jumps},
+          {"times that storage refuses writes", full_storage},
+          {"times that storage is slow", slow_storage},
+          {"times that watches are lost", lost_watches},
+          {"operations on storage: request lost", storage.lost_request},
+          {"operations on storage: reply lost", storage.lost_reply},
+          {"operations on storage: applied late", storage.late},
+          {"operations on storage: applied twice", storage.duplicated},
+          {"operations on storage: slow", storage.slow},
+          {"operations on storage: refused as full", storage.full}};
+}
+
 std::string Injected::print() const {
-  return fmt::format(
-      "{} crashes, {} clean stops, {} pauses, {} pauses beyond the lease, {} cuts between servers, {} cuts "
-      "from storage, "
-      "{} lost messages, {} times full and {} times slow storage, {} times lost watches, {} drifting clocks; "
-      "of {} operations "
-      "on storage {} requests lost, {} replies lost, {} late, {} duplicated, {} slow, {} refused as full",
-      crashes, clean_stops, pauses, long_pauses, cuts, storage_cuts, lost_messages, full_storage,
-      slow_storage, lost_watches, drifting_clocks, storage.operations, storage.lost_request,
-      storage.lost_reply, storage.late, storage.duplicated, storage.slow, storage.full);
+  std::string text;
+  for (const Kind& kind : kinds()) text += fmt::format("{:>12}  {}\n", kind.count, kind.name);
+  return text;
 }
 
 }  // namespace sibyl::cluster::simulation

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "cluster/simulation/requests.h"
 #include "storage/objects/memory/faults.h"
@@ -22,11 +23,19 @@ struct Scenario {
 struct Injected {
   uint64_t crashes = 0, restarts = 0, clean_stops = 0;
   uint64_t pauses = 0, long_pauses = 0;  // long: beyond the lease
-  uint64_t cuts = 0, storage_cuts = 0, lost_messages = 0;
-  uint64_t full_storage = 0, slow_storage = 0, lost_watches = 0, drifting_clocks = 0;
+  uint64_t cuts = 0, storage_cuts = 0;
+  uint64_t lost_messages = 0, late_messages = 0, duplicated_replies = 0;
+  uint64_t full_storage = 0, slow_storage = 0, lost_watches = 0;
+  uint64_t drifting_clocks = 0, clock_jumps = 0;
   storage::objects::FaultCounts storage;  // of single operations
 
   void add(const Injected& other);
+  struct Kind {
+    const char* name;
+    uint64_t count = 0;
+  };
+  std::vector<Kind> kinds() const;
+  // One line for each kind.
   std::string print() const;
 };
 
@@ -35,7 +44,7 @@ struct Report {
   //  - the operations on each key are linearizable, so no acknowledged write is lost;
   //  - no read is answered at an epoch of a shard after a later epoch has answered one;
   //  - when all faults have ended, every key can be read and the state settles: each shard has a live owner, no move and no
-  //    log to replay are left.
+  //    log to replay are left, and logs that nobody needs are removed.
   std::string violation;
   Injected injected;
   uint64_t operations = 0, answered = 0, owner_changes = 0;
