@@ -74,9 +74,10 @@ class MonitoringTest : public ServeTest {
         const std::string label = (*one)[1], value = (*one)[3];
         if (label == "instance" || label == "job") continue;  // added by Prometheus
         EXPECT_TRUE(exports_label(name, label + "=\"")) << name << " has no label " << label;
-        if ((*one)[2] == "=")
+        if ((*one)[2] == "=") {
           EXPECT_TRUE(exports_label(name, label + "=\"" + value + "\""))
               << name << " " << label << " " << value;
+        }
       }
     }
     return names.size();
