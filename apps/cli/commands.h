@@ -18,7 +18,6 @@ void add_layout_command(CLI::App& app);
 void add_advise_command(CLI::App& app);
 void add_review_options(CLI::App& advise);  // options of `advise` without a subcommand, which reviews files
 void add_snapshot_command(CLI::App& app);
-void add_import_command(CLI::App& app);
 void add_export_command(CLI::App& app);
 void add_status_command(CLI::App& app);
 void add_recover_command(CLI::App& app);

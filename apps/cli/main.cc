@@ -16,7 +16,9 @@
 
 #include "advisor/workload/workload.h"
 #include "cli/commands.h"
+#include "cli/copy/import.h"
 #include "cli/demo/demo.h"
+#include "cli/import_sstables/import_sstables.h"
 #include "cli/migrate/command.h"
 
 namespace {
@@ -115,7 +117,7 @@ int main(int argc, char** argv) {
   sibyl::cli::add_advise_command(app);
   sibyl::cli::add_snapshot_command(app);
   sibyl::cli::add_recover_command(app);
-  sibyl::cli::add_import_command(app);
+  sibyl::cli::add_import_command(app, sibyl::cli::import_sstables::run_import_sstables);
   sibyl::cli::add_export_command(app);
   sibyl::cli::add_migrate_command(app);
   sibyl::cli::add_status_command(app);
