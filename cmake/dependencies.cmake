@@ -19,6 +19,8 @@ endfunction()
 sibyl_imported(RocksDB::rocksdb rocksdb/db.h rocksdb)
 sibyl_imported(LZ4::LZ4 lz4.h lz4)
 sibyl_imported(Snappy::snappy snappy-c.h snappy)
+sibyl_imported(Zlib::zlib zlib.h z)
+sibyl_imported(Zstd::zstd zstd.h zstd)
 sibyl_imported(Crypt::crypt crypt.h crypt)
 # The build of Lua that throws C++ exceptions instead of jumping over destructors.
 find_path(LUA_INCLUDE_DIR lua.hpp PATH_SUFFIXES lua5.4 REQUIRED)

@@ -23,6 +23,7 @@
 #include "cli/copy/import.h"
 #include "cli/demo/demo.h"
 #include "cli/exit_status.h"
+#include "cli/import_sstables/import_sstables.h"
 #include "cli/layout/layout.h"
 #include "cli/migrate/command.h"
 #include "cli/operate/maintenance.h"
@@ -125,7 +126,7 @@ int main(int argc, char** argv) {
   sibyl::cli::add_advise_command(app);
   sibyl::cli::add_snapshot_command(app);
   sibyl::cli::add_recover_command(app);
-  sibyl::cli::add_import_command(app);
+  sibyl::cli::add_import_command(app, sibyl::cli::import_sstables::run_import_sstables);
   sibyl::cli::add_export_command(app);
   sibyl::cli::add_migrate_command(app);
   sibyl::cli::add_status_command(app);

@@ -13,6 +13,7 @@
 #include "types/elements.h"
 #include "types/number.h"
 #include "types/type.h"
+#include "types/type_name.h"
 #include "types/validate.h"
 #include "types/value.h"
 

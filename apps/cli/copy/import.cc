@@ -9,7 +9,6 @@
 #include <filesystem>
 #include <thread>
 
-#include "cli/commands.h"
 #include "cli/copy/import_rows.h"
 #include "cli/copy/kept.h"
 
@@ -213,10 +212,14 @@ int run_import(const ImportOptions& options) {
 
 namespace sibyl::cli {
 
-void add_import_command(CLI::App& app) {
+void add_import_command(CLI::App& app, std::function<int(const copy::ImportOptions&)> import_sstables) {
   auto options = std::make_shared<copy::ImportOptions>();
-  CLI::App* command = app.add_subcommand("import", "Write the rows of a CSV or JSON file to a table");
+  CLI::App* command = app.add_subcommand(
+      "import", "Write the rows of a CSV or JSON file, or Cassandra's data files, to a table");
   copy::add_common_options(*command, *options);
+  command->get_option("file")->required(false);
+  command->add_option("--sstables", options->sstables,
+                      "A directory with Cassandra's data files of the table, such as a snapshot");
   command->add_option("--max-errors", options->max_errors, "Stop if more rows than this are rejected")
       ->capture_default_str();
   command->add_option("--rejected", options->rejected, "The file for rejected rows (default: FILE.rejected)");
@@ -234,8 +237,11 @@ void add_import_command(CLI::App& app) {
       "Exit status: 0 all rows were written, 1 some were rejected, 2 wrong usage or no connection, 3 "
       "stopped; the "
       "same command resumes.");
-  command->callback([options] {
-    if (const int status = copy::run_import(*options); status != 0) throw CLI::RuntimeError(status);
+  command->callback([options, import_sstables] {
+    if (options->file.empty() == options->sstables.empty())
+      throw CLI::ValidationError("name either a file or --sstables");
+    const int status = options->sstables.empty() ? copy::run_import(*options) : import_sstables(*options);
+    if (status != 0) throw CLI::RuntimeError(status);
   });
 }
 

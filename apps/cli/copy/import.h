@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -26,6 +27,7 @@ struct ImportOptions : CommonOptions {
   bool write_nulls = false;
   std::string journal;   // empty: FILE.import
   std::string rejected;  // the file for rejected rows; empty: named after the input file
+  std::string sstables;  // a directory of Cassandra's data files, in place of the input file
 };
 
 // Returns the exit status of the process.
@@ -35,7 +37,7 @@ int run_import(const ImportOptions& options);
 
 namespace sibyl::cli {
 
-// See commands.h.
-void add_import_command(CLI::App& app);
+// See commands.h. `import_sstables` runs the command if a directory of data files is given, and returns its exit status.
+void add_import_command(CLI::App& app, std::function<int(const copy::ImportOptions&)> import_sstables);
 
 }  // namespace sibyl::cli

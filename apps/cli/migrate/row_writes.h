@@ -23,6 +23,11 @@ struct Write {
 // Writes of one row, to be applied together and in order. Values point into the row that they were made from,
 // and into `owned`.
 struct RowWrites {
+  RowWrites() = default;
+  // Moving keeps the addresses of `owned`; a copy would point into the original.
+  RowWrites(RowWrites&&) = default;
+  RowWrites& operator=(RowWrites&&) = default;
+
   std::vector<Write> writes;
   std::deque<base::Bytes> owned;
   bool has_only_key = false;       // the row has no cells, so the time of its marker is unknown

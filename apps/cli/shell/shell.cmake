@@ -2,12 +2,12 @@
 find_path(EDIT_INCLUDE_DIR histedit.h REQUIRED)
 find_library(EDIT_LIBRARY edit REQUIRED)
 
-sibyl_command_sources(shell_sources shell session command_line copy migrate)
+sibyl_command_sources(shell_sources shell session command_line copy migrate import_sstables)
 add_library(sibyl_shell STATIC ${shell_sources})
 sibyl_precompile(sibyl_shell command)
 sibyl_unity(sibyl_shell)
 target_include_directories(sibyl_shell PUBLIC ${PROJECT_SOURCE_DIR}/apps ${EDIT_INCLUDE_DIR})
-target_link_libraries(sibyl_shell PUBLIC sibyl_engine sibyl_cql sibyl_client ${EDIT_LIBRARY} ICU::uc CLI11::CLI11 fmt::fmt)
+target_link_libraries(sibyl_shell PUBLIC sibyl_engine sibyl_cql sibyl_sstable sibyl_client ${EDIT_LIBRARY} ICU::uc CLI11::CLI11 fmt::fmt)
 
 if(SIBYL_TESTS)
   file(GLOB shell_tests CONFIGURE_DEPENDS cli/shell/*_test.cc cli/session/*_test.cc cli/command_line/*_test.cc
