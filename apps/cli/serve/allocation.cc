@@ -10,12 +10,14 @@
 // Settings of jemalloc, which looks for this name.
 //
 //   narenas                           few heaps, so that memory that was freed in one is soon used again
+//   oversize_threshold                the memory of large blocks is returned as soon as they are freed
 //   retain, *_decay_ms, background_thread
 //                                     free memory is returned to the system after a short time, by another thread
 extern "C" {
 extern const char* malloc_conf;
 __attribute__((visibility("default"))) const char* malloc_conf =
-    "narenas:8,retain:false,dirty_decay_ms:1000,muzzy_decay_ms:0,background_thread:true";
+    "narenas:8,oversize_threshold:1048576,retain:false,dirty_decay_ms:1000,muzzy_decay_ms:0,background_"
+    "thread:true";
 }
 
 namespace {
