@@ -100,6 +100,9 @@ TEST_F(MigrateCommandTest, CopiesEveryTypeWithTimesAndSchema) {
   run(*source_, "INSERT INTO ks.every (k, st) VALUES (3, 'only static')");
   run(*source_, "INSERT INTO ks.every (k, c, a, b) VALUES (4, '', '', 0x)");
 
+  run(*source_, "CREATE TABLE ks.tags (k int, c int, tags set<text> static, PRIMARY KEY (k, c))");
+  run(*source_, "INSERT INTO ks.tags (k, tags) VALUES (1, {'a', 'b'})");
+
   const auto migrated = migrate({"-k", "ks"});
   ASSERT_EQ(migrated.status, 0) << migrated.errors << migrated.output;
   EXPECT_THAT(migrated.output, HasSubstr("1 rows have only their key"));
@@ -109,6 +112,7 @@ TEST_F(MigrateCommandTest, CopiesEveryTypeWithTimesAndSchema) {
     expect_same(std::string("SELECT k, c, WRITETIME(") + column + ") FROM ks.every");
   expect_same("SELECT * FROM ks.every WHERE s = -5");
   expect_same("SELECT * FROM ks.by_bi");
+  expect_same("SELECT * FROM ks.tags");
   expect_same("SELECT ks.twice(k) FROM ks.every");
   for (const char* text : {"DESCRIBE TABLE ks.every", "DESCRIBE TYPE ks.person", "DESCRIBE FUNCTION ks.twice",
                            "DESCRIBE MATERIALIZED VIEW ks.by_bi", "DESCRIBE INDEX ks.by_s"})

@@ -85,7 +85,12 @@ void add_row_statements(Part& part) {
   const bool has_update = !assignments.empty() && !part.is_static;
   const std::string update = fmt::format("UPDATE {} USING TIMESTAMP ? AND TTL ? SET {}{}", part.quoted_name(),
                                          assignments, where_key(part));
-  part.statements = {insert, has_update ? update : insert};
+  // An INSERT of nothing but the partition key is an error. Without static cells there is nothing to insert; the
+  // select stands in for statements that are never executed.
+  if (part.is_static && assignments.empty())
+    part.statements = {part.select, part.select};
+  else
+    part.statements = {insert, has_update ? update : insert};
 }
 
 void add_column_statement(Part& part, PartColumn& column) {
