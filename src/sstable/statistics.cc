@@ -5,6 +5,7 @@
 
 #include "sstable/cursor.h"
 #include "sstable/files.h"
+#include "types/type_name.h"
 
 namespace sibyl::sstable {
 namespace {

@@ -10,7 +10,7 @@
 #include "cli/import_sstables/partition_importer.h"
 #include "cli/import_sstables/table_plan.h"
 #include "sstable/data_reader.h"
-#include "types/print.h"
+#include "types/identifier.h"
 
 namespace sibyl::cli::import_sstables {
 namespace {
@@ -60,9 +60,9 @@ int finish(const copy::ImportOptions& options, const PartitionImporter& importer
                options.table);
   if (!done) {
     copy::refuse(import_command, done.error());
-    return copy::exit_stopped;
+    return exit_stopped;
   }
-  return report.has_losses() ? copy::exit_rejected : 0;
+  return report.has_losses() ? exit_failed : 0;
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "types/keys/key.h"
+#include "types/keys/murmur3.h"
 
 namespace sibyl::cli::import_sstables {
 

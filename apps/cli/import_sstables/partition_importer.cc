@@ -6,6 +6,8 @@
 #include <map>
 
 #include "cli/import_sstables/counter_value.h"
+#include "types/compare.h"
+#include "types/elements.h"
 #include "types/keys/key.h"
 #include "types/print.h"
 

@@ -6,7 +6,9 @@
 #include <limits>
 #include <map>
 
-#include "types/value.h"
+#include "types/compare.h"
+#include "types/elements.h"
+#include "types/leaves.h"
 
 namespace sibyl::cli::import_sstables {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "types/print.h"
+#include "types/identifier.h"
 
 namespace sibyl::cli::import_sstables {
 namespace {
