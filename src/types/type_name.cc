@@ -7,8 +7,8 @@
 
 #include "base/bytes.h"
 #include "types/custom_class.h"
-#include "types/print.h"
 #include "types/identifier.h"
+#include "types/print.h"
 #include "types/type.h"
 
 namespace sibyl::types {

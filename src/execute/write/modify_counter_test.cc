@@ -4,10 +4,10 @@
 #include <future>
 #include <thread>
 
+#include "execute/read/select.h"
 #include "execute/write/modify.h"
 #include "execute/write/modify_fixture_test.h"
 #include "types/value.h"
-#include "execute/read/select.h"
 
 namespace sibyl::execute {
 namespace {

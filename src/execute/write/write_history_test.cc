@@ -4,9 +4,9 @@
 #include <fstream>
 
 #include "base/source_path.h"
+#include "execute/read/select.h"
 #include "execute/write/modify_fixture_test.h"
 #include "fmt/format.h"
-#include "execute/read/select.h"
 
 namespace sibyl::execute {
 namespace {

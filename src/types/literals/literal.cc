@@ -9,13 +9,13 @@
 
 #include "base/ascii.h"
 #include "types/custom_class.h"
-#include "types/literals/literal_custom.h"
-#include "types/literals/scan.h"
 #include "types/elements.h"
+#include "types/literals/literal_custom.h"
 #include "types/literals/literal_duration.h"
 #include "types/literals/literal_inet.h"
 #include "types/literals/literal_number.h"
 #include "types/literals/literal_time.h"
+#include "types/literals/scan.h"
 #include "types/uuid.h"
 
 namespace sibyl::types {
