@@ -139,7 +139,14 @@ class Builder {
     }
     const bool is_whole_partition = statement_.table->clustering_count == 0;
     for (const NamedRow& row : targets_.rows) {
-      fresh().deletion = is_whole_partition ? context_.wide_deletion() : context_.deletion();
+      SIBYL_TRY(check_compact_key(row));
+      fresh();
+      // The row of a compact table is its one cell.
+      if (statement_.table->compact == schema::Compact::dense) {
+        SIBYL_TRY(cells_.set(statement_.table->columns.back(), ValueView::null()));
+      } else {
+        space_.fragment.deletion = is_whole_partition ? context_.wide_deletion() : context_.deletion();
+      }
       SIBYL_TRY(merge(prefix, row::row_record_key(prefix, row.clustering)));
     }
     for (const plan::Interval& range : targets_.ranges) {
@@ -153,6 +160,7 @@ class Builder {
   }
 
   base::Status write_row(const Bytes& prefix, const NamedRow& row) {
+    SIBYL_TRY(check_compact_key(row));
     row::Fragment& fragment = fresh();
     fragment.original_clustering = row.original;
     const bool is_compact = statement_.table->is_compact();
@@ -167,6 +175,16 @@ class Builder {
     if (statement_.json) SIBYL_TRY(apply_json(false));
     SIBYL_TRY(guard_values());
     return merge(prefix, row::row_record_key(prefix, row.clustering));
+  }
+
+  // The only clustering column of a compact table cannot be empty.
+  base::Status check_compact_key(const NamedRow& row) const {
+    const schema::Table& table = *statement_.table;
+    if (table.compact != schema::Compact::dense || table.clustering_count != 1) return {};
+    SIBYL_ASSIGN(const std::vector<Bytes> values,
+                 plan::clustering_values(table, row.clustering, row.original));
+    if (!values.empty() && !values[0].empty()) return {};
+    return base::invalid("Invalid empty or null value for column " + table.clustering(0).name);
   }
 
   // A row of a compact table has no marker. If no value column was declared, the hidden one stands for it.

@@ -76,7 +76,8 @@ struct NamedColumns {
 // Like Cassandra, visits the selectors twice and only as far as necessary, and reports errors found so far.
 base::Result<bool> selects_only_static(Binder& binder, const schema::Table& table,
                                        const cql::Select& select) {
-  if (!table.has_static() || select.selectors.empty()) return false;
+  if (!table.has_static() || table.compact == schema::Compact::static_ || select.selectors.empty())
+    return false;
   NamedColumns named{table};
   for (const cql::Selector& selector : select.selectors) {
     SIBYL_TRY(check_names(binder, table, *selector.expression));
