@@ -134,7 +134,8 @@ TEST_F(OperateTest, ReportsItsDataCenter) {
       "CREATE KEYSPACE c WITH replication = {'class': 'NetworkTopologyStrategy', 'datacenter1': 1}");
   ASSERT_FALSE(other);
   EXPECT_EQ(other.error().message(),
-            "Unrecognized strategy option {datacenter1} passed to NetworkTopologyStrategy for keyspace c");
+            "Unrecognized strategy option {datacenter1} passed to NetworkTopologyStrategy for keyspace c "
+            "[hint: the data center of this server is 'dc1']");
   connection.reset();
   server->signal(SIGTERM);
   EXPECT_EQ(server->wait(), 0);
