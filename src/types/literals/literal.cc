@@ -24,6 +24,13 @@ namespace {
 using base::invalid;
 using base::Result;
 
+// The parts of a composite are texts of types that the text itself may name, so the whole is checked as well.
+Result<Bytes> parse_valid_custom(const Type& type, std::string_view text) {
+  SIBYL_ASSIGN(Bytes value, parse_custom(type, text));
+  SIBYL_TRY(validate_custom(type, value));
+  return value;
+}
+
 Result<Bytes> parse_ascii(std::string_view text) {
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
@@ -176,7 +183,7 @@ Result<Bytes> from_string(const Type& type, std::string_view text) {
     case Kind::blob:
       return parse_blob(text);
     case Kind::custom:
-      return find_custom_class(type) ? parse_custom(type, text) : parse_blob(text);
+      return find_custom_class(type) ? parse_valid_custom(type, text) : parse_blob(text);
     case Kind::date:
       return parse_date(text);
     case Kind::time:
