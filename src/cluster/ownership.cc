@@ -82,7 +82,7 @@ void Ownership::follow(uint32_t shard, const Shard& entry, const State& state) {
 
 bool Ownership::should_move(const Shard& entry, const State& state) const {
   if (state.members.contains(entry.next)) return true;
-  // The last member has nobody to hand its shards to, but it must close them. `next` may name a member that left first.
+  // The last member has no other to hand its shards to, but it must close them. `next` may name a member that left first.
   return membership_.is_leaving() &&
          std::ranges::all_of(state.members, [](const auto& member) { return member.second.is_leaving; });
 }

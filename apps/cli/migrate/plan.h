@@ -1,4 +1,4 @@
-// What a migration will do: the chosen keyspaces and the parts of their tables.
+// The plan of a migration: the chosen keyspaces and the parts of their tables.
 #pragma once
 
 #include <vector>

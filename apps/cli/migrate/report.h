@@ -1,4 +1,4 @@
-// What a migration could not carry over, and why. Thread-safe.
+// Lists the data that a migration could not carry over, and why. Thread-safe.
 #pragma once
 
 #include <string>

@@ -192,7 +192,7 @@ TEST_F(ClusterServerTest, AServerThatIsCutOffAnswersNoReadsOnceItsLeaseHasExpire
   EXPECT_TRUE(wait_for([&] { return first->is_lost(); }));
 }
 
-// What a server shows of itself and of the others: "own port, ports of the peers".
+// Shows the ports of a server and of the others: "own port, ports of the peers".
 std::string shown(client::Connection& connection) {
   std::vector<std::string> ports;
   for (const char* text : {"SELECT rpc_port FROM system.local", "SELECT native_port FROM system.peers_v2"}) {

@@ -1,4 +1,4 @@
-// Notifications to whoever started this process: the service manager, and the reader of standard output.
+// Notifications to the parent of this process: the service manager, and the reader of standard output.
 #pragma once
 
 #include <string_view>
