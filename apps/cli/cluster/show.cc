@@ -120,7 +120,7 @@ std::string cluster_status_text(const json::object& status) {
     out += fmt::format("{:>5} {:>6} {:>12} {:>7} {:<28} {}\n", shard.at("shard").to_number<int64_t>(),
                        shard.at("epoch").to_number<int64_t>(), bytes_text(shard.at("bytes")),
                        shard.at("files").to_number<int64_t>(),
-                       text_of(shard, "owner").empty() ? "(nobody)" : text_of(shard, "owner"), note);
+                       text_of(shard, "owner").empty() ? "(none)" : text_of(shard, "owner"), note);
   }
   return out;
 }
