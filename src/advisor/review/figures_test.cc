@@ -91,10 +91,10 @@ TEST(ReviewFigures, ObservedGrowthIsLimitedByExistingRows) {
   table.keyspace = "k";
   table.name = "jobs";
   table.partitions = 1;
-  table.rows = 400;
-  table.bytes = 20'000;
-  table.writes = 750;
-  table.seconds = 1;
+  table.rows = 4000;
+  table.bytes = 200'000;
+  table.writes = 7500;
+  table.seconds = 10;
   observation.tables = {table};
   const auto shape = [&](const std::string& text, double calls) {
     ObservedShape out;
@@ -105,8 +105,8 @@ TEST(ReviewFigures, ObservedGrowthIsLimitedByExistingRows) {
     out.calls = calls;
     observation.shapes.push_back(out);
   };
-  shape("INSERT INTO k.jobs (queue, at, job) VALUES (?, ?, ?)", 400);
-  shape("DELETE FROM k.jobs WHERE queue = ? AND at = ?", 350);
+  shape("INSERT INTO k.jobs (queue, at, job) VALUES (?, ?, ?)", 4000);
+  shape("DELETE FROM k.jobs WHERE queue = ? AND at = ?", 3500);
   ReviewOptions options;
   options.observation = &observation;
   const auto review = review_workloads({}, options);
@@ -114,9 +114,15 @@ TEST(ReviewFigures, ObservedGrowthIsLimitedByExistingRows) {
   const TableReview& jobs = review->tables[0];
   ASSERT_FALSE(jobs.growth.empty());
   const double more = jobs.growth.back().sizes.max / jobs.growth.front().sizes.max;
-  EXPECT_NEAR(more, 1 + 50.0 * jobs.horizon_seconds / 400, 0.5);
+  EXPECT_NEAR(more, 1 + 50.0 * jobs.horizon_seconds / 4000, 0.5);
   EXPECT_EQ(find(*review, Verdict::low_cardinality), nullptr)
-      << "400 rows observed for a second are harmless";
+      << "4,000 rows observed for ten seconds are harmless";
+  // The first seconds say nothing.
+  observation.tables[0].seconds = 1;
+  const auto early = review_workloads({}, options);
+  ASSERT_TRUE(early.has_value()) << early.error().message();
+  ASSERT_FALSE(early->tables[0].growth.empty());
+  EXPECT_EQ(early->tables[0].growth.back().sizes.max, early->tables[0].growth.front().sizes.max);
 }
 
 TEST(ReviewFigures, ViewsHaveTheWritesOfTheirBaseTable) {
