@@ -7,6 +7,7 @@
 #include <numeric>
 #include <random>
 
+#include "advisor/workload/synthetic.h"
 #include "types/elements.h"
 #include "types/keys/key.h"
 #include "types/keys/murmur3.h"
@@ -17,20 +18,13 @@ namespace {
 constexpr size_t max_keys = 20'000;
 constexpr size_t exact_ranks = 2'000;  // the most frequent keys are evaluated one by one
 
-uint64_t mix(uint64_t x) {
-  x += 0x9e3779b97f4a7c15ull;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-  return x ^ (x >> 31);
-}
-
 base::Bytes big_endian(uint64_t value, size_t bytes) {
   base::Bytes out;
   for (size_t i = bytes; i-- > 0;) out.push_back(static_cast<char>(value >> (8 * i)));
   return out;
 }
 
-base::Bytes synthetic_value(const types::Type& type, uint64_t i) {
+base::Bytes nth_value(const types::Type& type, uint64_t i) {
   using types::Kind;
   switch (type.kind()) {
     case Kind::boolean:
@@ -99,8 +93,8 @@ base::Bytes key_of_period(const schema::Table& table, const std::vector<bool>& i
                           uint64_t period) {
   std::vector<base::Bytes> values;
   for (size_t column = 0; column < table.partition_key_count; ++column)
-    values.push_back(synthetic_value(*table.partition_key(column).type,
-                                     column < is_period.size() && is_period[column] ? period : i));
+    values.push_back(nth_value(*table.partition_key(column).type,
+                               column < is_period.size() && is_period[column] ? period : i));
   std::vector<base::BytesView> views(values.begin(), values.end());
   return types::serialise_partition_key(views);
 }
