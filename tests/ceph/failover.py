@@ -96,6 +96,8 @@ class Connection:
 
 
 class Server:
+    processes = []  # all that were started
+
     def __init__(self, name):
         self.name, self.port, self.process = name, free_port(), None
         self.is_ready = threading.Event()
@@ -107,6 +109,7 @@ class Server:
             [SIBYL, "serve", "--cluster", "rados:sibyl", "--ceph", CONF, "--listen", f"127.0.0.1:{self.port}", "--metrics", "off"],
             stdout=subprocess.PIPE, stderr=log, text=True)
         log.close()
+        Server.processes.append(self.process)
         assert self.process.stdout.readline() == f"standing by for 127.0.0.1:{self.port}\n", self.errors()
         threading.Thread(target=self.follow, args=(self.process, self.is_ready), daemon=True).start()
 
@@ -341,3 +344,8 @@ except BaseException:
         with open(f"{LOGS}/{log_name}", encoding="utf-8") as log_file:
             print(f"--- {log_name}\n{log_file.read()}", file=sys.stderr)
     raise
+finally:
+    for left in Server.processes:
+        if left.poll() is None:
+            left.kill()  # also ends one that is stopped
+            left.wait()
