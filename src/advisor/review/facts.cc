@@ -227,7 +227,8 @@ std::optional<double> growth_by_statements(const TableFacts& facts, const TableR
   }
   // A load that has ended says nothing about the future, nor do the first seconds of a server.
   constexpr double least_seconds = 10;
-  if (facts.observed_seconds && (rates.loads_ended.value_or(false) || *facts.observed_seconds < least_seconds))
+  if (facts.observed_seconds &&
+      (rates.loads_ended.value_or(false) || *facts.observed_seconds < least_seconds))
     return std::nullopt;
   const std::optional<double> net = positive(rates.inserts - removed);
   // A key without a time may be inserted again, and the INSERT then replaces the old row. The rows counted so
