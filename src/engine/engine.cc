@@ -109,7 +109,7 @@ class Engine::Impl {
     builder_.reset();  // first, because it waits for locks
     reserved_timestamps_.reset();
     locks_.stop();
-    // Closing writes files, by which time the schema that names keys has been destroyed.
+    // Closing the store writes files. These callbacks use the schema, which is destroyed before.
     store_->set_large_partition_callback(0, {});
     store_->set_key_formatter({});
   }

@@ -355,8 +355,8 @@ TEST_F(PressureTest, ResultsThatWaitForTheReactorAreLimited) {
   for (int16_t stream = 0; stream < 20; ++stream) burst += Client::query_frame("large 1000000", stream);
   hoarder.send_raw(burst + Client::query_frame("hold gate", 20));
   engine_.await_waiting(2);
-  // The connections take turns. So when the thread runs the last of these, it has considered all of the
-  // hoarder's.
+  // The connections take turns. So when the thread runs the last of these requests, it has considered all
+  // requests of the hoarder.
   std::string turns;
   for (int16_t stream = 0; stream < 20; ++stream) turns += Client::query_frame("large 1", stream);
   other.send_raw(turns + Client::query_frame("block gate", 20));
