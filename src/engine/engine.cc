@@ -12,6 +12,7 @@
 #include "engine/catalogue/catalogue.h"
 #include "engine/catalogue/open_store.h"
 #include "engine/execution.h"
+#include "engine/intents/intents.h"
 #include "engine/key_names.h"
 #include "engine/maintenance/disk_usage.h"
 #include "engine/prepared/paging_states.h"
@@ -136,6 +137,7 @@ class Engine::Impl {
 
   ~Impl() {
     builder_.reset();  // first, because it waits for locks
+    intents_.reset();  // so does this
     reserved_timestamps_.reset();
     locks_.stop();
     // Closing writes files, by which time the schema that names keys has been destroyed.
@@ -172,6 +174,14 @@ class Engine::Impl {
     SIBYL_TRY(system_tables_.show_schema(nullptr, *schema()));
     SIBYL_TRY(roles_.start(schema()));
     keep_usage();
+    if (options_.is_in_cluster()) {
+      intents_ =
+          std::make_unique<Intents>(environment_, gate_,
+                                    Intents::Hooks{.schema = [this] { return schema(); },
+                                                   .reload = [this] { return announcements_.reload(); },
+                                                   .ask_owner = options_.shared->ask_owner});
+      environment_.spread = intents_.get();
+    }
     builder_.emplace(environment_, builder_hooks());
     return {};
   }
@@ -197,6 +207,10 @@ class Engine::Impl {
   }
 
   Announcements& announcements() { return announcements_; }
+  base::Result<Bytes> apply(BytesView message) {
+    if (!intents_) return base::fail(base::ErrorCode::server, "This server has no cluster");
+    return intents_->receive(message);
+  }
 
   base::Status show_cluster(const std::vector<ClusterNode>& nodes) {
     return system_tables_.show_cluster(nodes, [this] { return make_system_store(clock_); });
@@ -249,6 +263,7 @@ class Engine::Impl {
                                   if (builder_) builder_->wake();
                                 }}};
   Execution execution_;
+  std::unique_ptr<Intents> intents_;  // nullptr: not in a cluster
   std::optional<UsageKeeper> usage_keeper_;
   std::optional<Builder> builder_;  // declared last because it uses the other members
 };
@@ -309,6 +324,9 @@ schema::SnapshotPtr Engine::schema() const {
 }
 base::Status Engine::receive(BytesView announcement) {
   return impl_->announcements().receive(announcement);
+}
+base::Result<Bytes> Engine::apply(BytesView message) {
+  return impl_->apply(message);
 }
 base::Status Engine::reload() {
   return impl_->announcements().reload();

@@ -47,6 +47,9 @@ class Engine {
   // server does not know. Blocks.
   base::Status reload();
 
+  // A message that another server passed to SharedData::ask_owner, while its shard is kept open. Blocks.
+  base::Result<base::Bytes> apply(base::BytesView message);
+
   // Shows the servers of the cluster that this one belongs to, in system.local and the tables of peers.
   base::Status show_cluster(const std::vector<ClusterNode>& nodes);
 

@@ -41,6 +41,10 @@ struct SharedData {
   std::function<base::Status(const base::Bytes& message)> announce;
 
   std::function<base::Result<std::unique_ptr<storage::objects::ObjectStore>>()> connect;
+  // Called with open_store. Passes the message to Engine::apply() of the server that has the shard of the record key, perhaps several
+  // times, and returns its answer. If that is this server, the error is storage::is_not_here(). Blocks.
+  std::function<base::Result<base::Bytes>(base::BytesView key, base::Bytes message)> ask_owner;
+
   std::string name;  // of the store's directory
   // Called at most once, on any thread: another server has taken the store over, or its storage cannot be reached. Reads
   // may be stale from then on: the process must end. Must not block.

@@ -99,6 +99,7 @@ class Observer {
   virtual void ended(const Counted& counted, const ResultSet& result) = 0;
 };
 
+class SpreadWrites;    // spread_writes.h: batches over several servers
 class VectorIndexes;   // vector_indexes.h: nearest-neighbour search
 class PartitionLocks;  // locks.h: striped locks for statements that read before they write
 
@@ -112,6 +113,7 @@ struct Environment {
   VectorIndexes* vectors = nullptr;                                // nullptr: vectors are compared one by one
   const plan::Guardrails* guardrails = &plan::default_guardrails;  // must outlive the environment
   Observer* observer = nullptr;                                    // nullptr: no observer
+  SpreadWrites* spread = nullptr;                                  // nullptr: all partitions are here
 
   storage::Store& store_of(const schema::Table& table) const {
     return table.is_virtual ? system_store : store;

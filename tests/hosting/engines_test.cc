@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <random>
 #include <thread>
 
+#include "engine/intents/intents.h"
 #include "execute/index/check.h"
 #include "hosting/test_engines.h"
 #include "row/record_key.h"
@@ -230,16 +232,116 @@ TEST_F(Engines, WhatNeedsSeveralServersIsRefused) {
                                  "NOT NULL PRIMARY KEY (v, k)");
   ASSERT_FALSE(view.has_value());
   EXPECT_EQ(view.error().code(), base::ErrorCode::invalid) << view.error().text();
-  std::string batch = "BEGIN BATCH ";
-  for (int k = 0; k < 20; ++k) batch += fmt::format("INSERT INTO t (k, v) VALUES ({}, 1); ", k);
+  engines_.must(0, "CREATE TABLE n (k int PRIMARY KEY, n counter)");
+  std::string batch = "BEGIN COUNTER BATCH ";
+  for (int k = 0; k < 20; ++k) batch += fmt::format("UPDATE n SET n = n + 1 WHERE k = {}; ", k);
   const auto refused = engines_.run(1, batch + "APPLY BATCH");
   ASSERT_FALSE(refused.has_value());
   EXPECT_NE(refused.error().message().find("several servers"), std::string::npos) << refused.error().text();
-  EXPECT_TRUE(engines_.rows(0, "SELECT * FROM t").empty());
+  EXPECT_TRUE(engines_.rows(0, "SELECT * FROM n").empty());
   // All shards of one server.
   for (uint32_t shard = 0; shard < 7; ++shard) engines_.cluster.move(shard, 1);
   engines_.must(1, batch + "APPLY BATCH");
-  EXPECT_EQ(engines_.rows(0, "SELECT * FROM t").size(), 20u);
+  EXPECT_EQ(engines_.rows(0, "SELECT * FROM n").size(), 20u);
+}
+
+std::string batch_of(const std::string& begin, int rows, int value) {
+  std::string batch = begin;
+  for (int k = 0; k < rows; ++k) batch += fmt::format(" INSERT INTO t (k, v) VALUES ({}, {});", k, value);
+  return batch + " APPLY BATCH";
+}
+
+TEST_F(Engines, BatchesGoToAllOwners) {
+  start();
+  engines_.must(0, "CREATE TABLE t (k int PRIMARY KEY, v int)");
+  engines_.must(0, "CREATE INDEX i ON t (v)");
+  await_built("t");
+  int value = 0;
+  for (const char* begin : {"BEGIN BATCH", "BEGIN UNLOGGED BATCH"})
+    for (size_t i = 0; i < engines_.size(); ++i) {
+      engines_.must(i, batch_of(begin, 20, ++value));
+      EXPECT_EQ(engines_.rows((i + 1) % 3, fmt::format("SELECT k FROM t WHERE v = {}", value)).size(), 20u);
+      EXPECT_TRUE(engines_.rows(i, fmt::format("SELECT k FROM t WHERE v = {}", value - 1)).empty());
+    }
+  const auto faults = execute::check_index_maintenance(*engines_.at(0).schema(), engines_.at(0).store(), 0);
+  ASSERT_TRUE(faults.has_value()) << faults.error().text();
+  EXPECT_EQ(*faults, std::vector<std::string>{});
+  const auto intents = engines_.at(0).store().iterate(row::table_begin(engine::intents_table_id),
+                                                      row::table_end(engine::intents_table_id));
+  intents->seek_to_first();
+  EXPECT_FALSE(intents->valid());
+}
+
+// The server that has the intent dies before it has told the others. The next owner of the intent's shard does.
+TEST_F(Engines, BatchesOverSeveralServersAreCompletedByOthers) {
+  start();
+  engines_.must(0, "CREATE TABLE t (k int PRIMARY KEY, v int)");
+  engines_.must(0, "CREATE INDEX i ON t (v)");
+  await_built("t");
+  engines_.loses_parts = true;
+  const auto lost = engines_.run(0, batch_of("BEGIN BATCH", 20, 1));
+  ASSERT_FALSE(lost.has_value());
+  EXPECT_EQ(lost.error().code(), base::ErrorCode::write_timeout) << lost.error().text();
+  const size_t applied = engines_.rows(1, "SELECT k FROM t").size();
+  EXPECT_GT(applied, 0u);
+  EXPECT_LT(applied, 20u);
+  engines_.close(0);
+  for (uint32_t shard = 0; shard < 7; shard += 3) engines_.cluster.move(shard, 1);
+  engines_.loses_parts = false;
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (engine::lines_of(*engine::run_text(engines_.at(2), "SELECT k FROM t", "e")).size() < 20) {
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  const auto faults = execute::check_index_maintenance(*engines_.at(1).schema(), engines_.at(1).store(), 0);
+  ASSERT_TRUE(faults.has_value()) << faults.error().text();
+  EXPECT_EQ(*faults, std::vector<std::string>{});
+}
+
+// Rule 14. The server of the batch is behind that of one of its partitions.
+TEST_F(Engines, ABatchIsNewerThanWhatItsOwnersWroteBefore) {
+  base::ManualClock early(1'700'000'000'000'000), late(1'700'000'020'000'000);
+  engines_.clocks = {&early, &late, &late};
+  start();
+  engines_.must(0, "CREATE TABLE t (k int PRIMARY KEY, v int)");
+  for (int k = 0; k < 20; ++k) engines_.must(0, fmt::format("INSERT INTO t (k, v) VALUES ({}, 1)", k));
+  const auto written = engine::run_text(engines_.at(0), batch_of("BEGIN BATCH", 20, 2), "e");
+  ASSERT_TRUE(written.has_value()) << written.error().text();
+  for (int k = 0; k < 20; ++k)
+    EXPECT_EQ(engines_.rows(1, fmt::format("SELECT v FROM t WHERE k = {}", k)),
+              std::vector<std::string>{"2"});
+  // And older than what they write afterwards.
+  early.advance_seconds(60);
+  ASSERT_TRUE(engine::run_text(engines_.at(0), batch_of("BEGIN UNLOGGED BATCH", 20, 3), "e").has_value());
+  for (int k = 0; k < 20; ++k) {
+    engines_.must(1, fmt::format("UPDATE t SET v = 4 WHERE k = {}", k));
+    EXPECT_EQ(engines_.rows(1, fmt::format("SELECT v FROM t WHERE k = {}", k)),
+              std::vector<std::string>{"4"});
+  }
+}
+
+// Rule 13. A batch that is applied again must not bring back what was deleted after it.
+TEST_F(Engines, DeletionsStayForIntents) {
+  base::ManualClock& clock = engines_.cluster.store_clock;
+  engines_.clocks = {&clock, &clock, &clock};
+  start();
+  engines_.must(0, "CREATE TABLE t (k int PRIMARY KEY, v int) WITH gc_grace_seconds = 0");
+  engines_.must(0, "INSERT INTO t (k, v) VALUES (1, 1)");
+  engines_.must(0, "DELETE FROM t WHERE k = 1");
+  const auto records = [&](int64_t seconds) {
+    clock.advance_seconds(seconds);
+    for (size_t i = 0; i < engines_.size(); ++i) {
+      EXPECT_TRUE(engines_.at(i).flush().has_value());
+      EXPECT_TRUE(engines_.at(i).compact().has_value());
+    }
+    const uint32_t id = engines_.at(0).schema()->find_table("e", "t")->storage_id;
+    const auto found = engines_.at(0).store().iterate(row::table_begin(id), row::table_end(id));
+    int count = 0;
+    for (found->seek_to_first(); found->valid(); found->next()) ++count;
+    return count;
+  };
+  EXPECT_EQ(records(600), 1);
+  EXPECT_EQ(records(3600), 0);
 }
 
 // Counters and conditions run at the owner, and lose nothing while it changes.

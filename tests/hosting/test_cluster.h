@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "cluster/routed/owner_calls.h"
 #include "cluster/routed/routed_store.h"
 #include "cluster/routed/store_service.h"
 #include "storage/objects/memory/memory_objects.h"
@@ -30,7 +31,9 @@ struct TestMember {
   std::unique_ptr<Peers> peers;
   std::unique_ptr<StoreService> service;
   std::unique_ptr<RoutedStore> store;
-  std::atomic<int> calls = 0;  // that it has answered
+  std::unique_ptr<OwnerCalls> owner_calls;
+  OwnerCalls::Receive receive;  // empty: calls of Method::commit do not arrive
+  std::atomic<int> calls = 0;   // that it has answered
 };
 
 class TestCluster {
@@ -69,6 +72,8 @@ class TestCluster {
     for (uint32_t shard = 0; shard < map_->count(); ++shard) move(shard, shard % members_.size());
   }
   void lose_lease(size_t member, bool lost) { lost_lease_ = lost ? member : members_.size(); }
+
+  base::ManualClock store_clock{1'700'000'000'000'000};  // for compactions
 
  private:
   struct Owner {
@@ -116,13 +121,17 @@ class TestCluster {
     explicit TestPeers(TestCluster& cluster) : cluster_(cluster) {}
     using Peers::call;
     void call(const MemberId& member, Method method, base::Bytes message, Time, Reply reply) override {
-      ASSERT_EQ(method, Method::read);
       CallResult result;
       for (const auto& each : cluster_.members_) {
         if (each->id != member) continue;
         ++each->calls;
+        if (method == Method::commit && !each->receive) {
+          result.outcome = CallResult::Outcome::not_sent;
+          continue;
+        }
         result.outcome = CallResult::Outcome::answered;
-        result.answer = each->service->answer(message);
+        result.answer = method == Method::commit ? each->owner_calls->answer(message, each->receive)
+                                                 : each->service->answer(message);
       }
       reply(std::move(result));
     }
@@ -140,6 +149,7 @@ class TestCluster {
     options.shards = map_;
     options.log = to_string(member->id);
     options.patience = std::chrono::seconds(20);
+    options.store.clock = &store_clock;
     auto shards = storage::rocksdb::open_sharded_store(std::move(options));
     ASSERT_TRUE(shards.has_value()) << shards.error().text();
     member->shards = std::move(*shards);
@@ -148,6 +158,8 @@ class TestCluster {
     member->service = std::make_unique<StoreService>(*member->shards, *map_, *member->routing);
     member->store = std::make_unique<RoutedStore>(
         RoutedStore::Parts{*member->shards, map_, *member->routing, *member->peers});
+    member->owner_calls = std::make_unique<OwnerCalls>(
+        OwnerCalls::Parts{*member->shards, map_, *member->routing, *member->peers, std::chrono::seconds(2)});
     members_.push_back(std::move(member));
   }
 

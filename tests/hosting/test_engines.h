@@ -22,7 +22,7 @@ class TestEngines {
     cluster.deal();
   }
   ~TestEngines() {
-    for (auto& engine : engines_) engine.reset();
+    for (size_t i = 0; i < size(); ++i) close(i);
   }
 
   engine::Options options;  // of engines that are opened from now on
@@ -41,9 +41,18 @@ class TestEngines {
         if (i != member && engines_[i]) SIBYL_TRY(engines_[i]->receive(message));
       return {};
     };
+    shared.ask_owner = [this, &of](base::BytesView key, base::Bytes message) -> base::Result<base::Bytes> {
+      if (loses_parts && message.starts_with('a'))
+        return base::fail(base::ErrorCode::write_timeout, "lost by the test");
+      return of.owner_calls->ask(key, message);
+    };
     shared.may_answer = [&of] { return of.routing->may_answer(); };
     shared.host_id = base::Bytes(16, static_cast<char>('a' + member));
+    if (member < clocks.size()) own.clock = clocks[member];
     SIBYL_ASSIGN(engines_[member], engine::Engine::open(own));
+    of.receive = [engine = engines_[member].get()](base::BytesView message) {
+      return engine->apply(message);
+    };
     return {};
   }
   void open_all() {
@@ -52,7 +61,10 @@ class TestEngines {
       ASSERT_TRUE(opened.has_value()) << opened.error().text();
     }
   }
-  void close(size_t member) { engines_[member].reset(); }
+  void close(size_t member) {
+    cluster.at(member).receive = nullptr;
+    engines_[member].reset();
+  }
 
   engine::Engine& at(size_t member) { return *engines_[member]; }
   size_t size() const { return engines_.size(); }
@@ -82,6 +94,8 @@ class TestEngines {
 
   TestCluster cluster;
   std::string keyspace;
+  std::atomic<bool> loses_parts = false;  // parts of batches do not reach other servers
+  std::vector<base::Clock*> clocks;       // of members; missing ones have the system's
 
  private:
   std::vector<std::unique_ptr<engine::Engine>> engines_;

@@ -400,10 +400,10 @@ base::Status Catalogue::change(const Snapshot& next, const std::vector<uint32_t>
 namespace {
 
 // Sets the policies for the records of a table and its indexes, or of a view.
-void put_policies(const schema::Table& table, storage::PurgePolicy& policy) {
-  policy.tables.insert_or_assign(table.storage_id, {table.options.gc_grace_seconds, table.is_view()});
-  for (const schema::Index& index : table.indexes)
-    policy.tables.insert_or_assign(index.storage_id, {table.options.gc_grace_seconds});
+void put_policies(const schema::Table& table, int64_t min_grace_seconds, storage::PurgePolicy& policy) {
+  const int64_t grace = std::max<int64_t>(table.options.gc_grace_seconds, min_grace_seconds);
+  policy.tables.insert_or_assign(table.storage_id, {grace, table.is_view()});
+  for (const schema::Index& index : table.indexes) policy.tables.insert_or_assign(index.storage_id, {grace});
 }
 
 void erase_policies(const schema::Table& table, storage::PurgePolicy& policy) {
@@ -417,9 +417,11 @@ void erase_policies(const schema::Table& table, storage::PurgePolicy& policy) {
 void Catalogue::set_purge_policy(const Snapshot& before) {
   auto policy = purge_policy_ ? std::make_shared<storage::PurgePolicy>(*purge_policy_)
                               : std::make_shared<storage::PurgePolicy>();
+  // An old batch may be applied again meanwhile.
+  const int64_t min_grace = use_ == Use::in_cluster ? min_gc_grace_seconds : 0;
   const auto visit = [&](const std::string&, const schema::TablePtr& old, const schema::TablePtr& next) {
     if (old) erase_policies(*old, *policy);
-    if (next) put_policies(*next, *policy);
+    if (next) put_policies(*next, min_grace, *policy);
   };
   schema::compare_keyspaces(before, *schema_, [&](const Keyspace& old, const Keyspace& next) {
     if (old.is_system || next.is_system) return;

@@ -23,6 +23,9 @@ namespace sibyl::engine {
 // is deleted together with the index or view.
 base::Bytes build_progress_key(uint32_t storage_id);
 
+// What clusters keep deletions for at least, in seconds: a batch that was interrupted may be applied again (intents.h).
+inline constexpr int64_t min_gc_grace_seconds = 3600;
+
 class Catalogue {
  public:
   // Reads the catalogue, or creates one in an empty store. Fails if the store holds records but no catalogue:
