@@ -79,7 +79,8 @@ void Membership::join() {
                  .address = options_.address,
                  .data_center = options_.data_center,
                  .rack = options_.rack,
-                 .version = options_.version});
+                 .version = options_.version,
+                 .peer_address = options_.peer_address});
 }
 
 void Membership::leave() {

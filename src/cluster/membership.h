@@ -39,6 +39,7 @@ class Membership {
     std::string address;
     std::string data_center, rack;
     std::string version;
+    std::string peer_address;
     bool has_log = false;  // its shards share a log of its own, which a LogCollector removes when it is gone
     double max_drift = 0.01;
   };

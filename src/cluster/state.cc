@@ -22,7 +22,7 @@ using storage::objects::Reason;
 
 namespace {
 
-constexpr const char* format_version = "1";
+constexpr const char* format_version = "2";
 constexpr std::string_view member_prefix = "member/";
 constexpr std::string_view shard_prefix = "shard/";
 constexpr std::string_view log_prefix = "log/";
@@ -74,7 +74,8 @@ std::string Member::encode() const {
   base::append_varint(out, incarnation);
   base::append_varint(out, renewal);
   base::append_varint(out, is_leaving ? 1 : 0);
-  for (const std::string* text : {&address, &data_center, &rack, &version}) base::append_sized(out, *text);
+  for (const std::string* text : {&address, &data_center, &rack, &version, &peer_address})
+    base::append_sized(out, *text);
   return out;
 }
 
@@ -84,8 +85,8 @@ Result<Member> Member::decode(BytesView bytes) {
   uint64_t leaving = 0;
   if (!reader.varint(member.incarnation) || !reader.varint(member.renewal) || !reader.varint(leaving) ||
       !read_text(reader, member.address) || !read_text(reader, member.data_center) ||
-      !read_text(reader, member.rack) || !read_text(reader, member.version) || !reader.at_end() ||
-      leaving > 1)
+      !read_text(reader, member.rack) || !read_text(reader, member.version) ||
+      !read_text(reader, member.peer_address) || !reader.at_end() || leaving > 1)
     return damaged<Member>("a member");
   member.is_leaving = leaving == 1;
   return member;
@@ -123,16 +124,18 @@ std::string Settings::encode() const {
   Bytes out;
   base::append_varint(out, shards);
   base::append_varint(out, static_cast<uint64_t>(lease.count()));
+  base::append_sized(out, secret);
   return out;
 }
 
 Result<Settings> Settings::decode(BytesView bytes) {
   Reader reader(bytes);
   uint64_t shards = 0, lease = 0;
-  if (!reader.varint(shards) || !reader.varint(lease) || !reader.at_end() || shards == 0 ||
-      shards > UINT32_MAX || lease == 0 || lease > INT32_MAX)
+  BytesView secret;
+  if (!reader.varint(shards) || !reader.varint(lease) || !reader.sized(secret) || !reader.at_end() ||
+      shards == 0 || shards > UINT32_MAX || lease == 0 || lease > INT32_MAX)
     return damaged<Settings>("its settings");
-  return Settings{static_cast<uint32_t>(shards), std::chrono::milliseconds(lease)};
+  return Settings{static_cast<uint32_t>(shards), std::chrono::milliseconds(lease), Bytes(secret)};
 }
 
 bool State::is_member(const MemberId& id) const {
