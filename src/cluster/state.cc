@@ -23,6 +23,7 @@ using storage::objects::Reason;
 namespace {
 
 constexpr const char* format_version = "2";
+constexpr uint64_t leaving_flag = 1, preparing_flag = 2;  // of a member
 constexpr std::string_view member_prefix = "member/";
 constexpr std::string_view shard_prefix = "shard/";
 constexpr std::string_view log_prefix = "log/";
@@ -73,7 +74,7 @@ std::string Member::encode() const {
   Bytes out;
   base::append_varint(out, incarnation);
   base::append_varint(out, renewal);
-  base::append_varint(out, is_leaving ? 1 : 0);
+  base::append_varint(out, (is_leaving ? leaving_flag : 0) | (is_preparing ? preparing_flag : 0));
   for (const std::string* text : {&address, &data_center, &rack, &version, &peer_address})
     base::append_sized(out, *text);
   return out;
@@ -82,13 +83,14 @@ std::string Member::encode() const {
 Result<Member> Member::decode(BytesView bytes) {
   Reader reader(bytes);
   Member member;
-  uint64_t leaving = 0;
-  if (!reader.varint(member.incarnation) || !reader.varint(member.renewal) || !reader.varint(leaving) ||
+  uint64_t flags = 0;
+  if (!reader.varint(member.incarnation) || !reader.varint(member.renewal) || !reader.varint(flags) ||
       !read_text(reader, member.address) || !read_text(reader, member.data_center) ||
       !read_text(reader, member.rack) || !read_text(reader, member.version) ||
-      !read_text(reader, member.peer_address) || !reader.at_end() || leaving > 1)
+      !read_text(reader, member.peer_address) || !reader.at_end() || flags > (leaving_flag | preparing_flag))
     return damaged<Member>("a member");
-  member.is_leaving = leaving == 1;
+  member.is_leaving = (flags & leaving_flag) != 0;
+  member.is_preparing = (flags & preparing_flag) != 0;
   return member;
 }
 

@@ -44,7 +44,9 @@ struct Member {
   uint64_t incarnation = 0;
   uint64_t renewal = 0;     // increases with each renewal of the lease
   bool is_leaving = false;  // asks to give up its shards
-  std::string address;      // HOST:PORT for clients, with a numeric host
+  // It cannot serve requests yet. It gets shards only if no other member can have them.
+  bool is_preparing = false;
+  std::string address;  // HOST:PORT for clients, with a numeric host
   std::string data_center, rack;
   std::string version;  // of the program
   std::string

@@ -22,6 +22,7 @@ TEST(State, EntriesDecodeToWhatWasEncoded) {
   const Member member{.incarnation = 1ull << 40,
                       .renewal = 5,
                       .is_leaving = true,
+                      .is_preparing = true,
                       .address = "[::1]:9042",
                       .peer_address = "[::1]:7000"};
   EXPECT_EQ(Member::decode(member.encode()).value(), member);
