@@ -39,6 +39,14 @@ class Engine {
   // The above, and measurements.
   Services services();
 
+  // --- In a cluster of several servers (SharedData::open_store)
+
+  // A message that another server passed to SharedData::announce. Blocks.
+  base::Status receive(base::BytesView announcement);
+  // Uses the newest schema, which another server may have changed: before a statement runs that was planned for a schema that this
+  // server does not know. Blocks.
+  base::Status reload();
+
   // Shows the servers of the cluster that this one belongs to, in system.local and the tables of peers.
   base::Status show_cluster(const std::vector<ClusterNode>& nodes);
 
