@@ -204,9 +204,13 @@ class Engine::Impl {
   schema::SnapshotPtr schema() const { return schema_changes_.schema(); }
   storage::Store& store() { return *store_; }
   Services services() {
-    return {statements_,     execution_,    roles_,  schema_changes_,
-            monitor_tables_, measurements_, traces_, clock_};
+    return {statements_,     executor_ != nullptr ? *executor_ : execution_,
+            roles_,          schema_changes_,
+            monitor_tables_, measurements_,
+            traces_,         clock_};
   }
+  void set_executor(Executor& executor) { executor_ = &executor; }
+  Executor& local_executor() { return execution_; }
 
  private:
   // Loads the counts of earlier runs. A store in memory has nothing to load or save.
@@ -249,6 +253,7 @@ class Engine::Impl {
                                   if (builder_) builder_->wake();
                                 }}};
   Execution execution_;
+  Executor* executor_ = nullptr;  // nullptr: execution_
   std::optional<UsageKeeper> usage_keeper_;
   std::optional<Builder> builder_;  // declared last because it uses the other members
 };
@@ -294,6 +299,12 @@ ServerTables& Engine::server_tables() {
 }
 TraceSink& Engine::traces() {
   return services().traces;
+}
+void Engine::set_executor(Executor& executor) {
+  impl_->set_executor(executor);
+}
+Executor& Engine::local_executor() {
+  return impl_->local_executor();
 }
 storage::Store& Engine::store() {
   return impl_->store();
