@@ -2,13 +2,17 @@
 
 #include <spdlog/spdlog.h>
 
+#include <chrono>
 #include <optional>
+#include <thread>
 
 #include "base/check.h"
+#include "engine/announcements.h"
 #include "engine/builds/builder.h"
 #include "engine/catalogue/catalogue.h"
 #include "engine/catalogue/open_store.h"
 #include "engine/execution.h"
+#include "engine/intents/intents.h"
 #include "engine/key_names.h"
 #include "engine/maintenance/disk_usage.h"
 #include "engine/prepared/paging_states.h"
@@ -27,6 +31,7 @@
 #include "execute/write/locks.h"
 #include "row/record_key.h"
 #include "schema/storage_ids.h"
+#include "storage/sharded_store.h"
 
 namespace sibyl::engine {
 namespace {
@@ -49,6 +54,10 @@ void warn_of_other_datacenters(const schema::Snapshot& schema, const std::string
   }
 }
 
+// For the server that holds the catalogue to create it.
+constexpr std::chrono::seconds start_patience{30};
+constexpr std::chrono::milliseconds start_pause{20};
+
 class EngineMeasurements final : public Measurements {
  public:
   EngineMeasurements(const storage::Store& store, const Statements& statements)
@@ -69,7 +78,20 @@ class EngineMeasurements final : public Measurements {
 
 class Engine::Impl {
  public:
-  Impl(const Options& options, std::unique_ptr<base::Clock> own_clock, base::Clock& clock,
+  static base::Result<std::unique_ptr<Impl>> open(const Options& options,
+                                                  std::shared_ptr<base::Clock> own_clock,
+                                                  base::Clock& clock) {
+    SIBYL_ASSIGN(std::unique_ptr<storage::Store> store, open_store(options, clock));
+    const auto use = options.is_in_cluster() ? Catalogue::Use::in_cluster : Catalogue::Use::alone;
+    SIBYL_ASSIGN(Catalogue catalogue, Catalogue::load(*store, use));
+    SIBYL_ASSIGN(SealingKey paging_key, load_paging_key(*store));
+    auto impl = std::make_unique<Impl>(options, std::move(own_clock), clock, std::move(store),
+                                       std::move(catalogue), std::move(paging_key));
+    SIBYL_TRY(impl->start());
+    return impl;
+  }
+
+  Impl(const Options& options, std::shared_ptr<base::Clock> own_clock, base::Clock& clock,
        std::unique_ptr<storage::Store> store, Catalogue catalogue, SealingKey paging_key)
       : options_(options),
         own_clock_(std::move(own_clock)),
@@ -79,7 +101,14 @@ class Engine::Impl {
         store_(std::move(store)),
         system_store_(make_system_store(clock_)),
         timestamps_(clock_),
-        environment_{*store_, *system_store_, clock_, timestamps_, locks_, &vectors_, &options_.guardrails},
+        environment_{
+            *store_,
+            *system_store_,
+            clock_,
+            timestamps_,
+            locks_,
+            options_.is_in_cluster() ? nullptr : &vectors_,  // it would not hear of other servers' writes
+            &options_.guardrails},
         system_tables_(*system_store_, clock_),
         statements_(catalogue.schema(), options_.guardrails),
         schema_changes_(std::move(catalogue), {.options = options_,
@@ -97,6 +126,7 @@ class Engine::Impl {
                                            .statements = statements_,
                                            .schema_changes = schema_changes_,
                                            .gate = gate_,
+                                           .announcements = announcements_,
                                            .builder = builder_}) {
     if (!options_.statistics) return;
     environment_.observer = &usage_;
@@ -107,15 +137,19 @@ class Engine::Impl {
 
   ~Impl() {
     builder_.reset();  // first, because it waits for locks
+    intents_.reset();  // so does this
     reserved_timestamps_.reset();
     locks_.stop();
     // Closing the store writes files. These callbacks use the schema, which is destroyed before.
     store_->set_large_partition_callback(0, {});
     store_->set_key_formatter({});
+    store_->set_timestamps(nullptr);
   }
 
   base::Status start() {
-    if (options_.shared) {
+    if (options_.is_in_cluster()) {
+      store_->set_timestamps(&timestamps_);
+    } else if (options_.shared) {
       SIBYL_ASSIGN(reserved_timestamps_, ReservedTimestamps::start(*store_, timestamps_, clock_));
     }
     vectors_.watch(schema::vector_index_ids(*schema()));
@@ -140,12 +174,42 @@ class Engine::Impl {
     SIBYL_TRY(system_tables_.show_schema(nullptr, *schema()));
     SIBYL_TRY(roles_.start(schema()));
     keep_usage();
-    builder_.emplace(
-        environment_,
-        Builder::Hooks{.schema = [this] { return schema(); },
-                       .wait_for_writers = [this] { gate_.wait(); },
-                       .finish = [this](uint32_t id) { return schema_changes_.finish_building(id); }});
+    if (options_.is_in_cluster()) {
+      intents_ =
+          std::make_unique<Intents>(environment_, gate_,
+                                    Intents::Hooks{.schema = [this] { return schema(); },
+                                                   .reload = [this] { return announcements_.reload(); },
+                                                   .ask_owner = options_.shared->ask_owner});
+      environment_.spread = intents_.get();
+    }
+    builder_.emplace(environment_, builder_hooks());
     return {};
+  }
+
+  Builder::Hooks builder_hooks() {
+    Builder::Hooks hooks;
+    hooks.schema = [this] { return schema(); };
+    hooks.wait_for_writers = [this] { gate_.wait(); };
+    hooks.finish = [this](uint32_t id) { return finish_building(id); };
+    if (!options_.is_in_cluster()) return hooks;
+    hooks.is_settled = [this] { return announcements_.is_settled(); };
+    hooks.announce = [this] { return announcements_.announce(); };
+    return hooks;
+  }
+
+  base::Status finish_building(uint32_t storage_id) {
+    {
+      const auto hold = store_->hold({});
+      if (!hold) return base::fail(storage::not_here(0));
+      SIBYL_TRY(schema_changes_.finish_building(storage_id));
+    }
+    return announcements_.announce();
+  }
+
+  Announcements& announcements() { return announcements_; }
+  base::Result<Bytes> apply(BytesView message) {
+    if (!intents_) return base::fail(base::ErrorCode::server, "This server has no cluster");
+    return intents_->receive(message);
   }
 
   base::Status show_cluster(const std::vector<ClusterNode>& nodes) {
@@ -154,14 +218,19 @@ class Engine::Impl {
   schema::SnapshotPtr schema() const { return schema_changes_.schema(); }
   storage::Store& store() { return *store_; }
   Services services() {
-    return {statements_,     execution_,    roles_,  schema_changes_,
-            monitor_tables_, measurements_, traces_, clock_};
+    return {statements_,     executor_ != nullptr ? *executor_ : execution_,
+            roles_,          schema_changes_,
+            monitor_tables_, measurements_,
+            traces_,         clock_};
   }
+  void set_executor(Executor& executor) { executor_ = &executor; }
+  Executor& local_executor() { return execution_; }
 
  private:
   // Loads the counts of earlier runs. A store in memory has nothing to load or save.
   void keep_usage() {
-    if (!options_.statistics || options_.data == ":memory:") return;
+    // The servers of a cluster would overwrite each other's.
+    if (!options_.statistics || options_.data == ":memory:" || options_.is_in_cluster()) return;
     if (const auto status = load_usage(*store_, *schema(), usage_); !status)
       spdlog::warn("statistics of earlier runs cannot be read: {}", status.error().text());
     usage_keeper_.emplace(
@@ -170,7 +239,7 @@ class Engine::Impl {
   }
 
   Options options_;
-  std::unique_ptr<base::Clock> own_clock_;  // set if the options have no clock
+  const std::shared_ptr<base::Clock> own_clock_;  // set if the options have no clock
   base::Clock& clock_;
   const Bytes host_id_;
   // Members are destroyed in reverse order. Objects that borrow a store are destroyed before it. Objects used
@@ -182,7 +251,7 @@ class Engine::Impl {
   execute::TimestampSource timestamps_;
   std::unique_ptr<ReservedTimestamps> reserved_timestamps_;  // nullptr: the store is not shared
   execute::Environment environment_;
-  Roles roles_{environment_, options_.auth};
+  Roles roles_{environment_, options_.auth, options_.is_in_cluster()};
   SystemTables system_tables_;
   Traces traces_{system_tables_};
   Statements statements_;
@@ -190,7 +259,16 @@ class Engine::Impl {
   SchemaChanges schema_changes_;
   MonitorTables monitor_tables_{system_tables_, options_};
   WriteGate gate_;
+  Announcements announcements_{{.options = options_,
+                                .schema_changes = schema_changes_,
+                                .roles = roles_,
+                                .gate = gate_,
+                                .on_settled = [this] {
+                                  if (builder_) builder_->wake();
+                                }}};
   Execution execution_;
+  std::unique_ptr<Intents> intents_;  // nullptr: not in a cluster
+  Executor* executor_ = nullptr;  // nullptr: execution_
   std::optional<UsageKeeper> usage_keeper_;
   std::optional<Builder> builder_;  // declared last because it uses the other members
 };
@@ -200,17 +278,20 @@ Engine::~Engine() = default;
 
 base::Result<std::unique_ptr<Engine>> Engine::open(const Options& options) {
   SIBYL_TRY(auth::validate(options.auth));
-  std::unique_ptr<base::Clock> own_clock;
-  if (options.clock == nullptr) own_clock = std::make_unique<base::SystemClock>();
+  std::shared_ptr<base::Clock> own_clock;
+  if (options.clock == nullptr) own_clock = std::make_shared<base::SystemClock>();
   base::Clock& clock = options.clock ? *options.clock : *own_clock;
   SIBYL_TRY(check_clock(clock));
-  SIBYL_ASSIGN(std::unique_ptr<storage::Store> store, open_store(options, clock));
-  SIBYL_ASSIGN(Catalogue catalogue, Catalogue::load(*store));
-  SIBYL_ASSIGN(SealingKey paging_key, load_paging_key(*store));
-  auto impl = std::make_unique<Impl>(options, std::move(own_clock), clock, std::move(store),
-                                     std::move(catalogue), std::move(paging_key));
-  SIBYL_TRY(impl->start());
-  return std::unique_ptr<Engine>(new Engine(std::move(impl)));
+  // Of several servers that start, the one that holds the catalogue makes it, and the others wait for it.
+  const auto deadline = std::chrono::steady_clock::now() + start_patience;
+  while (true) {
+    auto impl = Impl::open(options, own_clock, clock);
+    if (impl) return std::unique_ptr<Engine>(new Engine(std::move(*impl)));
+    if (!options.is_in_cluster() || !storage::is_not_here(impl.error()) ||
+        std::chrono::steady_clock::now() >= deadline)
+      return base::fail(impl.error());
+    std::this_thread::sleep_for(start_pause);
+  }
 }
 
 Services Engine::services() {
@@ -234,6 +315,12 @@ ServerTables& Engine::server_tables() {
 TraceSink& Engine::traces() {
   return services().traces;
 }
+void Engine::set_executor(Executor& executor) {
+  impl_->set_executor(executor);
+}
+Executor& Engine::local_executor() {
+  return impl_->local_executor();
+}
 storage::Store& Engine::store() {
   return impl_->store();
 }
@@ -245,6 +332,15 @@ base::Status Engine::show_cluster(const std::vector<ClusterNode>& nodes) {
 }
 schema::SnapshotPtr Engine::schema() const {
   return impl_->schema();
+}
+base::Status Engine::receive(BytesView announcement) {
+  return impl_->announcements().receive(announcement);
+}
+base::Result<Bytes> Engine::apply(BytesView message) {
+  return impl_->apply(message);
+}
+base::Status Engine::reload() {
+  return impl_->announcements().reload();
 }
 base::Status Engine::flush() {
   return store().flush();

@@ -39,6 +39,21 @@ class Engine {
   // The above, and measurements.
   Services services();
 
+  // --- In a cluster of several servers (SharedData::open_store)
+
+  // A message that another server passed to SharedData::announce. Blocks.
+  base::Status receive(base::BytesView announcement);
+  // Uses the newest schema, which another server may have changed: before a statement runs that was planned for a schema that this
+  // server does not know. Blocks.
+  base::Status reload();
+  // Makes `executor` run the statements of services(), of which it may pass some to local_executor(). It must outlive the
+  // engine's users. To be called before statements run. Without it, they run here.
+  void set_executor(Executor& executor);
+  Executor& local_executor();
+
+  // A message that another server passed to SharedData::ask_owner, while its shard is kept open. Blocks.
+  base::Result<base::Bytes> apply(base::BytesView message);
+
   // Shows the servers of the cluster that this one belongs to, in system.local and the tables of peers.
   base::Status show_cluster(const std::vector<ClusterNode>& nodes);
 

@@ -16,6 +16,7 @@
 #include "execute/read/select.h"
 #include "execute/write/batch.h"
 #include "plan/statements/select.h"
+#include "storage/sharded_store.h"
 
 namespace sibyl::engine {
 namespace {
@@ -43,6 +44,20 @@ Completion with_warnings(std::vector<std::string> warnings, Completion done) {
     if (result) result->warnings.insert(result->warnings.begin(), warnings.begin(), warnings.end());
     done(std::move(result));
   };
+}
+
+bool needs_building(const cql::Statement& statement, const ResultSet& result) {
+  return result.kind == ResultSet::Kind::schema_change &&
+         (std::holds_alternative<cql::CreateIndex>(statement.node) ||
+          std::holds_alternative<cql::CreateView>(statement.node));
+}
+
+// A view's rows are in other shards than those of its table.
+base::Status check_definition_in_cluster(const cql::Statement& statement, const storage::Store& store) {
+  if (!std::holds_alternative<cql::CreateView>(statement.node) || store.entry_runs().size() == 1) return {};
+  return base::fail(base::Error(base::ErrorCode::invalid,
+                                "Materialized views are not supported yet in a cluster with several shards")
+                        .with_hint("write to a second table, or use an index"));
 }
 
 }  // namespace
@@ -172,8 +187,10 @@ void Execution::run(const std::shared_ptr<const plan::Batch>&, const PreparedPtr
   write(plan, request, std::move(done), {});
 }
 
-void Execution::run(const plan::Truncate&, const PreparedPtr& plan, const Request& request,
+void Execution::run(const plan::Truncate& truncate, const PreparedPtr& plan, const Request& request,
                     const auth::Login*, Completion done) {
+  if (of_.options.is_in_cluster() && !truncate.table->is_virtual)
+    return done(truncate_in_cluster(*truncate.table));
   write(plan, request, std::move(done), {});
 }
 
@@ -207,21 +224,52 @@ void Execution::run(const plan::Explain& explain, const PreparedPtr& plan, const
   done(explain_result(explain, *plan));
 }
 
+// In a cluster, the server that holds the catalogue runs definitions. It does not hold it while the others read what has changed:
+// it may have to give it up meanwhile.
 base::Result<ResultSet> Execution::define(const cql::Statement& statement, const std::string& keyspace,
                                           const auth::Login* login) {
+  if (!of_.options.is_in_cluster()) {
+    base::Result<ResultSet> result = define_here(statement, keyspace, login);
+    if (result && needs_building(statement, *result)) wait_for_builds();
+    return result;
+  }
+  SIBYL_TRY(check_definition_in_cluster(statement, of_.environment.store));
+  auto hold = of_.environment.store.hold({});
+  if (!hold) return base::fail(storage::not_here(0));
+  const uint64_t roles = of_.roles.generation();
+  const base::Bytes version = of_.schema_changes.schema()->version;
+  base::Result<ResultSet> result = define_here(statement, keyspace, login);
+  hold.reset();
+  if (!result) return result;
+  if (of_.roles.generation() != roles || of_.schema_changes.schema()->version != version)
+    SIBYL_TRY(of_.announcements.announce());
+  if (needs_building(statement, *result)) wait_for_builds();
+  return result;
+}
+
+// Its records are left where they are, under ids that no statement uses any more.
+base::Result<ResultSet> Execution::truncate_in_cluster(const schema::Table& table) {
+  auto hold = of_.environment.store.hold({});
+  if (!hold) return base::fail(storage::not_here(0));
+  SIBYL_TRY(of_.schema_changes.truncate(table));
+  hold.reset();
+  SIBYL_TRY(of_.announcements.announce());
+  return ResultSet();
+}
+
+// Lets builds of small tables finish before the response.
+void Execution::wait_for_builds() {
+  of_.builder->wake();
+  of_.builder->wait(std::chrono::seconds(1));
+}
+
+base::Result<ResultSet> Execution::define_here(const cql::Statement& statement, const std::string& keyspace,
+                                               const auth::Login* login) {
   if (plan::is_about_roles(statement))
     return run_role_statement(
         statement, of_.roles.requires_login() ? login : nullptr, keyspace,
         [this] { return of_.schema_changes.schema(); }, of_.roles, of_.options.data_center);
-  base::Result<ResultSet> result = of_.schema_changes.define(statement, keyspace, login);
-  if (!result || result->kind != ResultSet::Kind::schema_change) return result;
-  const bool needs_building = std::holds_alternative<cql::CreateIndex>(statement.node) ||
-                              std::holds_alternative<cql::CreateView>(statement.node);
-  if (!needs_building) return result;
-  // Lets builds of small tables finish before the response.
-  of_.builder->wake();
-  of_.builder->wait(std::chrono::seconds(1));
-  return result;
+  return of_.schema_changes.define(statement, keyspace, login);
 }
 
 // Runs a write with a plan for the newest schema. Called again when the write has acquired locks that it

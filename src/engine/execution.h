@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "engine/announcements.h"
 #include "engine/builds/builder.h"
 #include "engine/executor.h"
 #include "engine/lock_waits.h"
@@ -36,6 +37,7 @@ class Execution final : public Executor {
     Statements& statements;
     SchemaChanges& schema_changes;
     WriteGate& gate;
+    Announcements& announcements;
     std::optional<Builder>& builder;  // set before the first execution
   };
   Execution(SealingKey paging_key, const Parts& parts);
@@ -75,6 +77,10 @@ class Execution final : public Executor {
 
   base::Result<execute::ResultSet> define(const cql::Statement& statement, const std::string& keyspace,
                                           const auth::Login* login);
+  base::Result<execute::ResultSet> define_here(const cql::Statement& statement, const std::string& keyspace,
+                                               const auth::Login* login);
+  base::Result<execute::ResultSet> truncate_in_cluster(const schema::Table& table);
+  void wait_for_builds();
   void write(const plan::PreparedPtr& plan, const execute::Request& request, execute::Completion done,
              execute::LockAttempt attempt);
   void write_batch(cql::Batch::Kind kind, std::vector<execute::BatchItem> items,

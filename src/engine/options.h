@@ -18,18 +18,33 @@
 #include "engine/statistics/monitor.h"
 #include "plan/guardrails.h"
 
-namespace sibyl::storage::objects {
+namespace sibyl::storage {
+class Store;
+namespace objects {
 class ObjectStore;
 }
+}  // namespace sibyl::storage
 
 namespace sibyl::engine {
 
 inline constexpr const char* release_version = "5.0.2";  // the Cassandra release that we are compatible with
 inline constexpr const char* cql_version = "3.4.7";
 
-// A database on storage that several servers share. One of them has it open at a time: opening takes it over.
+// A database on storage that several servers share. Either one of them has it open at a time, and opening takes it over. Or, with
+// open_store, several serve it at the same time, each the shards that it has open.
 struct SharedData {
+  // Opens the store over the shards of all servers. Its hold() tells what this server may change. Set: connect, name and on_lost are
+  // not used.
+  std::function<base::Result<std::unique_ptr<storage::Store>>()> open_store;
+  // Called with open_store by the server that has changed the schema or roles. Passes the message to Engine::receive() of every other
+  // live server, and returns when each has returned from it or has lost its lease. Blocks.
+  std::function<base::Status(const base::Bytes& message)> announce;
+
   std::function<base::Result<std::unique_ptr<storage::objects::ObjectStore>>()> connect;
+  // Called with open_store. Passes the message to Engine::apply() of the server that has the shard of the record key, perhaps several
+  // times, and returns its answer. If that is this server, the error is storage::is_not_here(). Blocks.
+  std::function<base::Result<base::Bytes>(base::BytesView key, base::Bytes message)> ask_owner;
+
   std::string name;  // of the store's directory
   // Called at most once, on any thread: another server has taken the store over, or its storage cannot be reached. Reads
   // may be stale from then on: the process must end. Must not block.
@@ -42,6 +57,7 @@ struct SharedData {
 struct Options {
   std::string data = ":memory:";     // a directory, created if missing, or ":memory:"
   std::optional<SharedData> shared;  // set: the data is there, and `data` only names it in messages
+  bool is_in_cluster() const { return shared && shared->open_store; }
   enum class Sync { group, periodic } commitlog_sync = Sync::group;
   uint64_t block_cache_bytes = 32u << 20;
   uint64_t row_cache_bytes = 8u << 20;      // merged records for point reads; 0: none

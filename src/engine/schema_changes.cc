@@ -1,11 +1,14 @@
 #include "engine/schema_changes.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/check.h"
 #include "base/mutex.h"
 #include "base/statement.h"
 #include "engine/builds/builder.h"
+#include "engine/catalogue/schema_difference.h"
 #include "execute/vector/vector_indexes.h"
 #include "schema/storage_ids.h"
 
@@ -30,6 +33,13 @@ class Dropping {
   std::atomic<uint64_t>* const drops_;
 };
 
+// As drivers expect, a dropped keyspace is reported after its contents.
+std::vector<schema::Change> in_order_of_events(std::vector<schema::Change> changes) {
+  if (!changes.empty() && changes.front().target == schema::Change::Target::keyspace)
+    std::rotate(changes.begin(), changes.begin() + 1, changes.end());
+  return changes;
+}
+
 }  // namespace
 
 uint64_t SchemaChanges::subscribe(Listener listener) {
@@ -46,6 +56,7 @@ void SchemaChanges::unsubscribe(uint64_t token) {
 base::Result<ResultSet> SchemaChanges::define(const cql::Statement& statement, const std::string& keyspace,
                                               const auth::Login* login) {
   const base::MutexLock lock(mutex_);
+  SIBYL_TRY(refresh());
   schema::SnapshotPtr before = catalogue_.schema();
   SIBYL_ASSIGN(plan::DefinitionResult made, base::run_statement(nullptr, [&] {
                  return plan::define(statement, before,
@@ -60,7 +71,7 @@ base::Result<ResultSet> SchemaChanges::define(const cql::Statement& statement, c
   if (made.schema == before) return result;
   SIBYL_TRY(apply(made, *before, login));
   if (!made.dropped_storage_ids.empty()) of_.usage.forget_dropped(*catalogue_.schema());
-  notify(made.changes);
+  notify(in_order_of_events(made.changes));
   if (!made.changes.empty()) {
     result.kind = ResultSet::Kind::schema_change;
     result.change = made.changes.front();
@@ -85,11 +96,54 @@ base::Status SchemaChanges::apply(const plan::DefinitionResult& made, const sche
 
 base::Status SchemaChanges::finish_building(uint32_t storage_id) {
   const base::MutexLock lock(mutex_);
+  SIBYL_TRY(refresh());
   schema::SnapshotPtr before = catalogue_.schema();
   schema::SnapshotPtr next = with_built(*before, storage_id);
   if (!next) return {};
   SIBYL_TRY(catalogue_.change(*next, {}));
   publish(*before);
+  return {};
+}
+
+base::Status SchemaChanges::truncate(const schema::Table& table) {
+  const base::MutexLock lock(mutex_);
+  SIBYL_TRY(refresh());
+  const schema::SnapshotPtr before = catalogue_.schema();
+  const schema::TablePtr current = before->find_table(table.keyspace, table.name);
+  if (!current || current->id != table.id)
+    return base::invalid(fmt::format("table {} does not exist", table.name));
+  std::vector<uint32_t> dropped;
+  const schema::SnapshotPtr next = schema::with_new_storage(*before, *current, dropped);
+  const Dropping dropping(&drops_);
+  SIBYL_TRY(catalogue_.change(*next, dropped));
+  publish(*before);
+  of_.usage.forget_dropped(*catalogue_.schema());
+  return {};
+}
+
+base::Result<bool> SchemaChanges::reload() {
+  const base::MutexLock lock(mutex_);
+  const schema::SnapshotPtr before = catalogue_.schema();
+  SIBYL_TRY(refresh());
+  return catalogue_.schema() != before;
+}
+
+void SchemaChanges::settle(const base::Bytes& version) {
+  const base::MutexLock lock(mutex_);
+  catalogue_.settle(version);
+}
+
+// Another server may have owned the catalogue. Alone, this server knows its own changes.
+base::Status SchemaChanges::refresh() {
+  if (!of_.options.is_in_cluster()) return {};
+  const schema::SnapshotPtr before = catalogue_.schema();
+  SIBYL_ASSIGN(const bool changed, catalogue_.refresh());
+  if (!changed) return {};
+  // Records that were dropped are still there, but reads that began before must not wait for settle() to be complete.
+  const Dropping dropping(&drops_);
+  publish(*before);
+  of_.usage.forget_dropped(*catalogue_.schema());
+  notify(changes_between(*before, *catalogue_.schema()));
   return {};
 }
 
@@ -101,10 +155,7 @@ void SchemaChanges::publish(const schema::Snapshot& before) {
   of_.statements.set_schema(after);
 }
 
-// As drivers expect, a dropped keyspace is reported after its contents.
-void SchemaChanges::notify(std::vector<schema::Change> changes) {
-  if (!changes.empty() && changes.front().target == schema::Change::Target::keyspace)
-    std::rotate(changes.begin(), changes.begin() + 1, changes.end());
+void SchemaChanges::notify(const std::vector<schema::Change>& changes) {
   const base::MutexLock lock(listeners_mutex_);
   for (const schema::Change& change : changes)
     for (const auto& [token, listener] : listeners_) listener(change);

@@ -51,6 +51,16 @@ class SchemaChanges final : public SchemaSource {
   // Called when an index or view is complete. Queries may use it from now on.
   base::Status finish_building(uint32_t storage_id);
 
+  // --- In a cluster
+
+  // Gives a table, its indexes and views new, empty storage. REQUIRES: the table is not a view.
+  base::Status truncate(const schema::Table& table);
+  // Uses the newest schema that another server has made durable. Returns true if it was not known yet. What was dropped stays
+  // readable until settle().
+  base::Result<bool> reload();
+  // No server uses a schema before this version any more.
+  void settle(const base::Bytes& version);
+
   // Calls `read` until no records were dropped while it ran. For reads through an index: one that was dropped
   // after planning or during the read has no entries any more, so rows may be missing.
   template <typename Read>
@@ -67,10 +77,11 @@ class SchemaChanges final : public SchemaSource {
   }
 
  private:
+  base::Status refresh();
   base::Status apply(const plan::DefinitionResult& made, const schema::Snapshot& before,
                      const auth::Login* login);
   void publish(const schema::Snapshot& before);
-  void notify(std::vector<schema::Change> changes);
+  void notify(const std::vector<schema::Change>& changes);
 
   base::Mutex mutex_;    // one definition at a time
   Catalogue catalogue_;  // guarded by mutex_

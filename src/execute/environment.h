@@ -56,15 +56,12 @@ struct Request {
 using Completion = std::move_only_function<void(base::Result<ResultSet>)>;
 
 // Write timestamps in microseconds. They never repeat or decrease within the process.
-class TimestampSource {
+class TimestampSource final : public storage::Timestamps {
  public:
   explicit TimestampSource(base::Clock& clock) : clock_(clock) {}
   int64_t next();
-  // The largest that was returned.
-  int64_t last() const { return last_.load(std::memory_order_relaxed); }
-
-  // All later timestamps are above this one.
-  void start_above(int64_t timestamp);
+  int64_t last() const override { return last_.load(std::memory_order_relaxed); }
+  void start_above(int64_t timestamp) override;
   // Later timestamps follow the clock only up to this one, and then count on in steps of one. Thread-safe.
   void set_limit(int64_t timestamp) { limit_.store(timestamp, std::memory_order_relaxed); }
 
@@ -102,6 +99,7 @@ class Observer {
   virtual void ended(const Counted& counted, const ResultSet& result) = 0;
 };
 
+class SpreadWrites;    // spread_writes.h: batches over several servers
 class VectorIndexes;   // vector_indexes.h: nearest-neighbour search
 class PartitionLocks;  // locks.h: striped locks for statements that read before they write
 
@@ -115,6 +113,7 @@ struct Environment {
   VectorIndexes* vectors = nullptr;                                // nullptr: vectors are compared one by one
   const plan::Guardrails* guardrails = &plan::default_guardrails;  // must outlive the environment
   Observer* observer = nullptr;                                    // nullptr: no observer
+  SpreadWrites* spread = nullptr;                                  // nullptr: all partitions are here
 
   storage::Store& store_of(const schema::Table& table) const {
     return table.is_virtual ? system_store : store;

@@ -160,14 +160,19 @@ bool is_same_index(schema::Index left, const schema::Index& right) {
   return left == right;
 }
 
+// The same index of a table that was truncated, perhaps, and then has other records.
+bool is_same_renewed_index(schema::Index left, const schema::Index& right) {
+  left.storage_id = right.storage_id;
+  return is_same_index(std::move(left), right);
+}
+
 bool is_same_for_statements(const schema::Table& left, const schema::Table& right) {
-  return left.id == right.id && left.storage_id == right.storage_id &&
-         left.options.default_time_to_live == right.options.default_time_to_live &&
+  return left.id == right.id && left.options.default_time_to_live == right.options.default_time_to_live &&
          left.options.gc_grace_seconds == right.options.gc_grace_seconds && left.compact == right.compact &&
          std::equal(left.columns.begin(), left.columns.end(), right.columns.begin(), right.columns.end(),
                     is_same_column) &&
          std::equal(left.indexes.begin(), left.indexes.end(), right.indexes.begin(), right.indexes.end(),
-                    is_same_index);
+                    left.storage_id == right.storage_id ? is_same_index : is_same_renewed_index);
 }
 
 bool is_current_type(const schema::UserTypePtr& type, const schema::Snapshot& schema) {

@@ -33,4 +33,25 @@ std::set<uint32_t> vector_index_ids(const Snapshot& schema) {
   return ids;
 }
 
+SnapshotPtr with_new_storage(const Snapshot& schema, const Table& table, std::vector<uint32_t>& dropped) {
+  auto next = std::make_shared<Snapshot>(schema);
+  auto keyspace = std::make_shared<Keyspace>(*schema.find_keyspace(table.keyspace));
+  const auto renew = [&](uint32_t& id) {
+    dropped.push_back(id);
+    id = next->next_storage_id++;
+  };
+  auto renewed = std::make_shared<Table>(*keyspace->find_table(table.name));
+  renew(renewed->storage_id);
+  for (Index& index : renewed->indexes) renew(index.storage_id);
+  const std::vector<TablePtr> views = renewed->views;
+  keyspace->tables.insert_or_assign(table.name, std::move(renewed));
+  for (const TablePtr& each : views) {
+    auto view = std::make_shared<Table>(*each);
+    renew(view->storage_id);
+    keyspace->put_view(std::move(view));
+  }
+  next->keyspaces.insert_or_assign(table.keyspace, std::move(keyspace));
+  return next;
+}
+
 }  // namespace sibyl::schema

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <set>
 #include <unordered_set>
+#include <vector>
 
 #include "schema/schema.h"
 
@@ -15,5 +16,9 @@ std::unordered_set<uint32_t> table_ids(const Snapshot& schema);
 bool indexes_differ(const Snapshot& before, const Snapshot& after);
 // Ids of all indexes that serve ANN queries.
 std::set<uint32_t> vector_index_ids(const Snapshot& schema);
+
+// Gives a table, its indexes and its views new storage ids: they are empty afterwards. Adds the former ids to `dropped`.
+// REQUIRES: the table is in the schema and is not a view.
+SnapshotPtr with_new_storage(const Snapshot& schema, const Table& table, std::vector<uint32_t>& dropped);
 
 }  // namespace sibyl::schema

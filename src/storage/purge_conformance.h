@@ -396,6 +396,22 @@ TEST_P(StorePurge, DroppedTablesGoAndTheCatalogueAndSystemTablesStay) {
   EXPECT_EQ(left.size(), 5u);
 }
 
+// A server may compact with a policy that it made before another one created a table.
+TEST_P(StorePurge, TablesThatThePolicyCannotKnowStay) {
+  auto policy = std::make_shared<PurgePolicy>(*purge_policy());
+  policy->next_table_id = 4000;
+  store().set_purge_policy(policy);
+  const auto in_table = [](uint32_t id) { return row::row_record_key(row::partition_prefix(id, "p"), "r"); };
+  WriteSet writes;
+  for (const uint32_t id : {3999u, 4000u, 5000u}) writes.merge(in_table(id), encoded(one_cell(10)));
+  ASSERT_TRUE(store().commit(std::move(writes)).has_value());
+  purge();
+  const State left = records();
+  EXPECT_FALSE(left.contains(in_table(3999)));
+  EXPECT_TRUE(left.contains(in_table(4000)));
+  EXPECT_TRUE(left.contains(in_table(5000)));
+}
+
 // A snapshot must not change after a purge removes data that it still needs.
 TEST_P(StorePurge, SnapshotsAndIteratorsKeepTheirMoment) {
   merge(row_key("a"), one_cell(10));

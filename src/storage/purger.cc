@@ -123,7 +123,7 @@ std::optional<int64_t> Purger::gc_before(uint32_t table_id, const PurgePolicy::T
       before = std::numeric_limits<int64_t>::min();
     return before;
   }
-  dropped_table = table_id >= PurgePolicy::first_table_id;
+  dropped_table = policy_->is_dropped(table_id);
   return std::nullopt;
 }
 

@@ -54,6 +54,13 @@ class ShardedStore : public Store {
   virtual std::unique_ptr<Use> use(uint32_t shard) = 0;
   virtual std::optional<uint64_t> open_epoch(uint32_t shard) const = 0;
 
+  // The records of one shard as of now; nullptr if it is not open here.
+  virtual std::shared_ptr<const Snapshot> shard_snapshot(uint32_t shard) const = 0;
+  // As approximate_size(), of one shard; 0 if it is not open here.
+  virtual uint64_t shard_size(uint32_t shard, BytesView begin, BytesView end) const = 0;
+  // As compact(), of the shards that are open here.
+  virtual base::Status compact_here(BytesView begin, BytesView end) = 0;
+
   // Removes the log of a server that is gone, when no shard names it any more. Blocks.
   virtual base::Status remove_former_log(const std::string& log) = 0;
 

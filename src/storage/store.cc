@@ -1,5 +1,6 @@
 #include "storage/store.h"
 
+#include <algorithm>
 #include <future>
 #include <iterator>
 
@@ -27,6 +28,22 @@ base::Status Store::commit(WriteSet writes) {
     finished.set_value(std::move(status));
   });
   return future.get();
+}
+
+std::span<const EntryRun> Store::entry_runs() const {
+  static constexpr EntryRun everything;
+  return {&everything, 1};
+}
+
+std::shared_ptr<const void> Store::hold(BytesView) const {
+  static const auto held = std::make_shared<const int>(0);
+  return held;
+}
+
+const EntryRun& Store::run_of(std::span<const EntryRun> runs, int64_t token) {
+  const auto after = std::upper_bound(runs.begin() + 1, runs.end(), token,
+                                      [](int64_t sought, const EntryRun& run) { return sought < run.first; });
+  return *std::prev(after);
 }
 
 base::Result<std::vector<CheckpointFile>> Store::checkpoint(const std::string&) {

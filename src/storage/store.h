@@ -21,6 +21,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -94,9 +95,10 @@ class Snapshot {
   virtual std::unique_ptr<Iterator> iterate(BytesView begin, BytesView end) const = 0;
 };
 
-// How long tombstones must be kept, by table id. Unknown ids from first_table_id on belong to dropped tables,
-// whose records may all be dropped: set a policy with a new table before its first write. The catalogue and
-// unknown ids below first_table_id are never purged. Nothing is purged until a policy is set.
+// How long tombstones must be kept, by table id. Unknown ids from first_table_id on and below next_table_id belong to
+// dropped tables, whose records may all be dropped: set a policy with a new table before its first write, unless
+// next_table_id tells that the policy is too old to have it. The catalogue and unknown ids below first_table_id are
+// never purged. Nothing is purged until a policy is set.
 struct PurgePolicy {
   static constexpr uint32_t first_table_id = 1024;
   struct Table {
@@ -105,6 +107,12 @@ struct PurgePolicy {
     bool rows_end_with_marker = false;
   };
   base::PersistentMap<uint32_t, Table> tables;  // by id
+  // Ids from here on had not been assigned when the policy was made. Their records are kept.
+  uint32_t next_table_id = std::numeric_limits<uint32_t>::max();
+
+  bool is_dropped(uint32_t id) const {
+    return id >= first_table_id && id < next_table_id && !tables.contains(id);
+  }
 };
 
 // Statistics since the store was opened. Fields that do not apply to an engine stay zero.
@@ -151,6 +159,23 @@ struct CheckpointFile {
   uint32_t crc32c = 0;
 };
 
+// Index entries are kept in runs: those of the partitions with tokens from `first` to `last` have `token` in their keys.
+struct EntryRun {
+  int64_t token = 0;
+  int64_t first = std::numeric_limits<int64_t>::min();
+  int64_t last = std::numeric_limits<int64_t>::max();
+};
+
+// The timestamps that a server assigns to writes. Thread-safe.
+class Timestamps {
+ public:
+  virtual ~Timestamps() = default;
+  // The largest that was assigned.
+  virtual int64_t last() const = 0;
+  // All later ones are above this one.
+  virtual void start_above(int64_t timestamp) = 0;
+};
+
 class PartitionSample;  // an estimate of the partitions of a table: partition_sample.h
 
 class Store {
@@ -177,11 +202,25 @@ class Store {
   virtual std::unique_ptr<Iterator> iterate(BytesView begin, BytesView end) const = 0;
   virtual std::shared_ptr<const Snapshot> snapshot() const = 0;
 
+  // The runs of index entries, in the order of their tokens. Together they have all tokens. An entry is in one shard
+  // with its row. Never changes.
+  virtual std::span<const EntryRun> entry_runs() const;
+  // REQUIRES: `runs` are those of a store.
+  static const EntryRun& run_of(std::span<const EntryRun> runs, int64_t token);
+
+  // While the result exists, only this store changes records beside this key: the catalogue's for the empty key, or those of the
+  // partitions with the key's token. nullptr: another server does.
+  virtual std::shared_ptr<const void> hold(BytesView key) const;
+
   // flush() writes memory tables to disk. compact() rewrites [begin, end) and purges expired and shadowed
   // data. Both may take long.
   virtual base::Status flush() = 0;
   virtual base::Status compact(BytesView begin, BytesView end) = 0;
   virtual void set_purge_policy(std::shared_ptr<const PurgePolicy> policy) = 0;
+
+  // Stores whose data moves between servers record the highest timestamp with each group of commits. When they get data
+  // of another server, they call start_above() before it can be read or written. nullptr ends the use of the former object.
+  virtual void set_timestamps(Timestamps*) {}
 
   // Creates a directory with a copy of the store as of one moment: every write set that was acknowledged
   // before the call, and no part of a later write set. Immutable files are linked, so it takes little time

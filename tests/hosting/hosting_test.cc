@@ -18,10 +18,10 @@ namespace sibyl::cluster {
 namespace {
 
 using storage::ShardedStore;
+using storage::TokenShards;
 using storage::objects::MemoryObjects;
 using storage::rocksdb::open_sharded_store;
 using storage::rocksdb::ShardedStoreOptions;
-using storage::rocksdb::TokenShards;
 
 constexpr uint32_t shard_count = 6;
 

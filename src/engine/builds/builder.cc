@@ -8,6 +8,7 @@
 
 #include "base/contain.h"
 #include "base/mutex.h"
+#include "engine/builds/shard_build.h"
 #include "engine/catalogue/catalogue.h"
 #include "execute/write/locks.h"
 #include "plan/evaluation/keys.h"
@@ -24,6 +25,7 @@ namespace {
 
 // After a failed step the device may recover. The pause before a retry doubles up to the maximum.
 constexpr std::chrono::seconds first_pause{1}, max_pause{60};
+constexpr std::chrono::milliseconds waiting_pause{100};
 // After this many failed reads in a row the file is considered damaged.
 constexpr int max_failed_reads = 3;
 
@@ -113,7 +115,8 @@ bool Builder::is_stopping() const {
 
 void Builder::run() {
   std::chrono::seconds pause = first_pause;
-  std::set<uint32_t> failed;  // builds that wait for a retry while others proceed
+  std::set<uint32_t> failed;   // builds that wait for a retry while others proceed
+  std::set<uint32_t> waiting;  // builds of which other servers have parts
   base::MutexLock lock(mutex_);
   while (!stopping_) {
     if (considered_ == wanted_) {
@@ -124,11 +127,16 @@ void Builder::run() {
     lock.unlock();
     std::optional<Job> job;
     bool has_thrown = true;
+    bool is_waiting = false;
     const base::Status status = base::contain([&]() -> base::Status {
-      job = find([&](uint32_t id) { return !failed.contains(id) && !failure(id).has_value(); });
-      base::Status built = job ? build(*job) : base::Status();
+      job = find([&](uint32_t id) {
+        return !failed.contains(id) && !waiting.contains(id) && !failure(id).has_value();
+      });
+      base::Result<bool> built = job ? build(*job) : base::Result<bool>(true);
       has_thrown = false;
-      return built;
+      if (!built) return base::fail(built.error());
+      is_waiting = !*built;
+      return {};
     });
     if (has_thrown) is_reading_ = false;  // out of memory is temporary: retry
     lock.lock();
@@ -142,8 +150,13 @@ void Builder::run() {
       spdlog::warn("building {}.{} failed and will be retried: {}", job->table->keyspace, job->name,
                    status.error().text());
       failed.insert(job->storage_id);
+    } else if (is_waiting) {
+      waiting.insert(job->storage_id);
     } else if (job) {
       pause = first_pause;
+    } else if (!waiting.empty()) {
+      waiting.clear();
+      wait_unless_stopping(waiting_pause);
     } else if (failed.empty()) {
       considered_ = wanted;
       changed_.notify_all();
@@ -181,7 +194,7 @@ std::optional<Builder::Job> Builder::find(const std::function<bool(uint32_t)>& w
   return std::nullopt;
 }
 
-base::Status Builder::build(const Job& job) {
+base::Result<bool> Builder::build(const Job& job) {
   is_reading_ = false;
   {
     const base::MutexLock lock(mutex_);
@@ -192,19 +205,81 @@ base::Status Builder::build(const Job& job) {
                          .task_id = types::next_time_uuid(environment_.clock.now_micros()),
                          .failure = {}};
   }
+  if (hooks_.is_settled) return build_in_cluster(job);
   Bytes position;
   SIBYL_ASSIGN(const bool is_started, environment_.store.get(build_progress_key(job.storage_id), position));
   if (!is_started) SIBYL_TRY(start(job));
   while (!is_stopping()) {
     // Uses the newest definition of the table. If it was dropped, stops building.
     const std::optional<Job> current = find([&](uint32_t id) { return id == job.storage_id; });
-    if (!current) return erase_progress(job);
+    if (!current) {
+      SIBYL_TRY(erase_progress(job));
+      return true;
+    }
     SIBYL_ASSIGN(position, build_step(*current, position));
     if (!position.empty()) continue;
     SIBYL_TRY(hooks_.finish(job.storage_id));
-    return erase_progress(job);
+    SIBYL_TRY(erase_progress(job));
+    return true;
   }
-  return {};
+  return true;
+}
+
+base::Result<bool> Builder::build_in_cluster(const Job& job) {
+  const storage::Store& store = environment_.store;
+  const bool leads = store.hold({}) != nullptr;
+  if (!hooks_.is_settled()) {
+    if (!leads) return false;
+    SIBYL_TRY(hooks_.announce());
+  }
+  bool is_complete = true;
+  for (const storage::EntryRun& run : store.entry_runs()) {
+    if (is_stopping()) return true;
+    const bool is_here = store.hold(shard_build_key(job.storage_id, run)) != nullptr;
+    if (!is_here && !leads) continue;
+    SIBYL_ASSIGN(const bool is_built, is_shard_built(store, job.storage_id, run));
+    if (is_built) continue;
+    bool built = false;
+    if (is_here) {
+      SIBYL_ASSIGN(built, build_shard(job, run));
+    }
+    is_complete &= built;
+  }
+  if (!leads) return false;
+  // A server that has joined since does not know that it may begin.
+  if (!is_complete) SIBYL_TRY(hooks_.announce());
+  if (is_complete) SIBYL_TRY(hooks_.finish(job.storage_id));
+  return is_complete;
+}
+
+base::Result<bool> Builder::build_shard(const Job& job, const storage::EntryRun& run) {
+  const storage::Store& store = environment_.store;
+  const Bytes key = shard_build_key(job.storage_id, run);
+  const Bytes attempt = types::random_uuid();
+  {
+    execute::PartitionLocks::Held held = environment_.locks.acquire_all();
+    SIBYL_TRY(environment_.store.commit(begin_shard_build(job.storage_id, run, attempt)));
+  }
+  Bytes position = row::token_begin(job.table->storage_id, run.first);
+  const Bytes end = row::token_end(job.table->storage_id, run.last);
+  while (!is_stopping()) {
+    const std::optional<Job> current = find([&](uint32_t id) { return id == job.storage_id; });
+    // A truncated table has other storage ids.
+    if (!current || current->table->storage_id != job.table->storage_id) return true;
+    // The shard stays here while a step reads and writes.
+    const auto hold = store.hold(key);
+    if (!hold) return false;
+    SIBYL_ASSIGN(const bool goes_on, is_shard_build(store, job.storage_id, run, attempt));
+    if (!goes_on) return false;
+    is_reading_ = true;
+    SIBYL_ASSIGN(const execute::BuildStep step, execute::next_build_step(store, position, end));
+    storage::WriteSet also;
+    if (step.next.empty()) also = end_shard_build(job.storage_id, run);
+    SIBYL_TRY(add_entries(*current, step, std::move(also)));
+    if (step.next.empty()) return true;
+    position = step.next;
+  }
+  return false;
 }
 
 base::Status Builder::erase_progress(const Job& job) {
@@ -227,26 +302,33 @@ base::Status Builder::start(const Job& job) {
 base::Result<Bytes> Builder::build_step(const Job& job, const Bytes& position) {
   is_reading_ = true;
   SIBYL_ASSIGN(execute::BuildStep step, execute::next_build_step(*job.table, environment_.store, position));
-  if (step.partitions.empty()) {
-    is_reading_ = false;
-    return Bytes();
-  }
-  execute::PartitionLocks::Held held = environment_.locks.acquire(step.partitions);
+  storage::WriteSet progress;
+  if (!step.next.empty()) progress.put(build_progress_key(job.storage_id), step.next);
+  SIBYL_TRY(add_entries(job, step, std::move(progress)));
+  return step.next;
+}
+
+base::Status Builder::add_entries(const Job& job, const execute::BuildStep& step, storage::WriteSet also) {
+  execute::PartitionLocks::Held held;
   storage::WriteSet writes;
-  SIBYL_ASSIGN(const execute::LeftOut left_out,
-               execute::add_existing(*job.table, job.target, environment_.store, step, writes));
+  execute::LeftOut left_out;
+  if (!step.partitions.empty()) {
+    held = environment_.locks.acquire(step.partitions);
+    SIBYL_ASSIGN(left_out, execute::add_existing(*job.table, job.target, environment_.store, step, writes));
+    failed_reads_.erase(job.storage_id);
+  }
   is_reading_ = false;
-  failed_reads_.erase(job.storage_id);
-  if (!step.next.empty()) writes.put(build_progress_key(job.storage_id), step.next);
+  writes.append(std::move(also));
   if (!writes.empty()) SIBYL_TRY(environment_.store.commit(std::move(writes)));
   held.release();
+  if (step.partitions.empty()) return {};
   if (left_out.rows != 0) log_left_out(*job.table, job.name, left_out);
   row::RecordKey last;
   const base::MutexLock lock(mutex_);
   progress_->partitions += step.partitions.size();
   if (row::parse_record_key(row::partition_record_key(step.partitions.back()), last))
     progress_->last_token = last.token;
-  return step.next;
+  return {};
 }
 
 schema::SnapshotPtr with_built(const schema::Snapshot& schema, uint32_t storage_id) {

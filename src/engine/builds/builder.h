@@ -5,6 +5,9 @@
 // with the position it has reached. So a crash loses at most one step, and a step never interleaves with a
 // write to the same partition. Writes that started with an older schema finish before the first step.
 //
+// In a cluster, each server builds the entries of the shards that it owns (shard_build.h), once no server uses a schema without
+// the index. The server that holds the catalogue completes the build.
+//
 // A build that fails because of the data is given up. The failure is logged and reported, and the next
 // process tries the build again. A build that fails because the store cannot write is retried until it
 // succeeds, since the device may recover.
@@ -34,6 +37,10 @@ class Builder {
     std::function<void()> wait_for_writers;
     // Called when the index or view with this storage id is complete. Makes that durable and visible.
     std::function<base::Status(uint32_t storage_id)> finish;
+    // Set in a cluster.
+    std::function<bool()> is_settled;  // no server uses a schema before schema()
+    std::function<base::Status()>
+        announce;  // the schema to all servers; called by the one that holds the catalogue
   };
   struct Progress {
     std::string keyspace, table, name;
@@ -74,13 +81,19 @@ class Builder {
   void run();
   // Returns an index or view that is not built and for which `wanted` is true.
   std::optional<Job> find(const std::function<bool(uint32_t storage_id)>& wanted) const;
-  base::Status build(const Job& job);
+  // Returns false if other servers have to build their parts first.
+  base::Result<bool> build(const Job& job);
+  base::Result<bool> build_in_cluster(const Job& job);
+  // Returns false if it has to be started again, by this server or another one.
+  base::Result<bool> build_shard(const Job& job, const storage::EntryRun& run);
   // Returns true if a retry cannot succeed.
   bool is_permanent(const Job& job, const base::Error& error);
   void give_up(const Job& job, const base::Error& error) SIBYL_REQUIRES(mutex_);
   base::Status start(const Job& job);
   base::Status erase_progress(const Job& job);  // deletes the stored position
   base::Result<base::Bytes> build_step(const Job& job, const base::Bytes& position);
+  // Adds the entries of a step. `also` is committed with them.
+  base::Status add_entries(const Job& job, const execute::BuildStep& step, storage::WriteSet also);
   bool is_stopping() const;
   void wait_unless_stopping(std::chrono::milliseconds pause) SIBYL_REQUIRES(mutex_);
 

@@ -166,6 +166,56 @@ void add_system_keyspaces(Snapshot& snapshot) {
     snapshot.keyspaces.insert_or_assign(keyspace->name, keyspace);
 }
 
+// Returns true if two elements, or their absence, have the same record.
+template <typename Pointer>
+bool has_same_record(const Pointer& left, const Pointer& right) {
+  return left == right || (left && right && schema::encode(*left) == schema::encode(*right));
+}
+
+bool has_same_record(const schema::TablePtr& left, const schema::TablePtr& right) {
+  return left == right ||
+         (left && right && schema::encode(*left) == schema::encode(*right) &&
+          std::equal(left->views.begin(), left->views.end(), right->views.begin(), right->views.end(),
+                     [](const auto& one, const auto& other) { return has_same_record(one, other); }));
+}
+
+// Replaces the elements of `next` that equal those of `before`. Returns true if all do.
+template <typename Map>
+bool share_elements(const Map& before, Map& next) {
+  bool all = before.size() == next.size();
+  for (const auto& [name, element] : Map(next)) {
+    const auto old = before.find(name);
+    if (old != before.end() && has_same_record(old->second, element))
+      next.insert_or_assign(name, old->second);
+    else
+      all = false;
+  }
+  return all;
+}
+
+// The next schema, with the objects of the one before for everything that has not changed, because plans, statistics and
+// policies compare addresses.
+schema::SnapshotPtr share_unchanged(const Snapshot& before, const Snapshot& next) {
+  auto shared = std::make_shared<Snapshot>(next);
+  for (const auto& [name, keyspace] : next.keyspaces) {
+    const schema::KeyspacePtr old = before.find_keyspace(name);
+    if (!old) continue;
+    if (keyspace->is_system) {
+      shared->keyspaces.insert_or_assign(name, old);
+      continue;
+    }
+    auto merged = std::make_shared<Keyspace>(*keyspace);
+    bool all = same_properties(*old, *keyspace);
+    all &= share_elements(old->tables, merged->tables);
+    all &= share_elements(old->types, merged->types);
+    all &= share_elements(old->views, merged->views);
+    all &= share_elements(old->functions, merged->functions);
+    all &= share_elements(old->aggregates, merged->aggregates);
+    shared->keyspaces.insert_or_assign(name, all ? old : std::move(merged));
+  }
+  return shared;
+}
+
 }  // namespace
 
 Bytes build_progress_key(uint32_t storage_id) {
@@ -175,23 +225,59 @@ Bytes build_progress_key(uint32_t storage_id) {
   return key;
 }
 
-base::Result<Catalogue> Catalogue::load(storage::Store& store) {
-  Catalogue catalogue(store);
-  Bytes value;
-  SIBYL_ASSIGN(bool found, store.get(record_key(RecordType::header), value));
-  if (!found) {
-    SIBYL_TRY(catalogue.begin());
-  } else {
+base::Result<Catalogue> Catalogue::load(storage::Store& store, Use use) {
+  Catalogue catalogue(store, use);
+  SIBYL_ASSIGN(const bool found, catalogue.read_newer());
+  if (!found) SIBYL_TRY(catalogue.begin());
+  catalogue.set_purge_policy({});
+  return catalogue;
+}
+
+// Returns false if there is no catalogue, or the one that is known.
+base::Result<bool> Catalogue::read_newer() {
+  while (true) {
+    Bytes value, after;
+    SIBYL_ASSIGN(const bool found, store_->get(record_key(RecordType::header), value));
+    if (!found) return false;
     SIBYL_ASSIGN(schema::Header header, schema::decode_header(value));
+    if (schema_ && schema_->version == header.version) return false;
     auto snapshot = std::make_shared<Snapshot>();
     snapshot->version = header.version;
     snapshot->next_storage_id = header.next_storage_id;
-    catalogue.host_id_ = header.host_id;
-    catalogue.schema_ = std::move(snapshot);
-    SIBYL_TRY(catalogue.read_records());
+    const schema::SnapshotPtr before = std::exchange(schema_, std::move(snapshot));
+    base::Status read = read_records();
+    // Another server may have changed the records while they were read, in several parts.
+    if (read && use_ == Use::in_cluster) {
+      const auto again = store_->get(record_key(RecordType::header), after);
+      if (!again) read = base::fail(again.error());
+    }
+    if (!read || (use_ == Use::in_cluster && after != value)) schema_ = before;
+    if (!read) return base::fail(read.error());
+    if (use_ == Use::in_cluster && after != value) continue;
+    host_id_ = header.host_id;
+    if (before) schema_ = share_unchanged(*before, *schema_);
+    return true;
   }
-  catalogue.set_purge_policy({});
-  return catalogue;
+}
+
+base::Result<bool> Catalogue::refresh() {
+  const schema::SnapshotPtr before = schema_;
+  SIBYL_ASSIGN(const bool changed, read_newer());
+  if (changed) set_purge_policy(*before);
+  return changed;
+}
+
+void Catalogue::settle(const Bytes& version) {
+  const bool all = schema_->version == version;
+  auto policy = std::make_shared<storage::PurgePolicy>(*purge_policy_);
+  const auto erased = std::erase_if(retired_, [&](const Retired& retired) {
+    if (!all && retired.version != version) return false;
+    policy->tables.erase(retired.storage_id);
+    return true;
+  });
+  if (erased == 0) return;
+  purge_policy_ = std::move(policy);
+  store_->set_purge_policy(purge_policy_);
 }
 
 namespace {
@@ -255,7 +341,10 @@ base::Result<std::vector<std::string>> Catalogue::repair(storage::Store& store) 
 }
 
 base::Status Catalogue::begin() {
-  auto records = store_->iterate({}, Bytes(16, '\xff'));
+  // In a cluster, only this server has the catalogue and can write it.
+  const Bytes end =
+      use_ == Use::alone ? Bytes(16, '\xff') : row::table_begin(storage::PurgePolicy::first_table_id);
+  auto records = store_->iterate({}, end);
   records->seek_to_first();
   if (records->valid()) return base::fail(not_ours("it holds records but no catalogue"));
   SIBYL_TRY(records->status());
@@ -298,7 +387,7 @@ base::Status Catalogue::change(const Snapshot& next, const std::vector<uint32_t>
   writes.put(record_key(RecordType::header),
              schema::encode(schema::Header{host_id_, snapshot->version, snapshot->next_storage_id}));
   for (uint32_t id : dropped_storage_ids) {
-    writes.erase_range(row::table_begin(id), row::table_end(id));
+    if (use_ == Use::alone) writes.erase_range(row::table_begin(id), row::table_end(id));
     writes.erase(build_progress_key(id));
   }
   writes.append(std::move(also));
@@ -311,10 +400,10 @@ base::Status Catalogue::change(const Snapshot& next, const std::vector<uint32_t>
 namespace {
 
 // Sets the policies for the records of a table and its indexes, or of a view.
-void put_policies(const schema::Table& table, storage::PurgePolicy& policy) {
-  policy.tables.insert_or_assign(table.storage_id, {table.options.gc_grace_seconds, table.is_view()});
-  for (const schema::Index& index : table.indexes)
-    policy.tables.insert_or_assign(index.storage_id, {table.options.gc_grace_seconds});
+void put_policies(const schema::Table& table, int64_t min_grace_seconds, storage::PurgePolicy& policy) {
+  const int64_t grace = std::max<int64_t>(table.options.gc_grace_seconds, min_grace_seconds);
+  policy.tables.insert_or_assign(table.storage_id, {grace, table.is_view()});
+  for (const schema::Index& index : table.indexes) policy.tables.insert_or_assign(index.storage_id, {grace});
 }
 
 void erase_policies(const schema::Table& table, storage::PurgePolicy& policy) {
@@ -328,15 +417,25 @@ void erase_policies(const schema::Table& table, storage::PurgePolicy& policy) {
 void Catalogue::set_purge_policy(const Snapshot& before) {
   auto policy = purge_policy_ ? std::make_shared<storage::PurgePolicy>(*purge_policy_)
                               : std::make_shared<storage::PurgePolicy>();
+  // An old batch may be applied again meanwhile.
+  const int64_t min_grace = use_ == Use::in_cluster ? min_gc_grace_seconds : 0;
   const auto visit = [&](const std::string&, const schema::TablePtr& old, const schema::TablePtr& next) {
     if (old) erase_policies(*old, *policy);
-    if (next) put_policies(*next, *policy);
+    if (next) put_policies(*next, min_grace, *policy);
   };
   schema::compare_keyspaces(before, *schema_, [&](const Keyspace& old, const Keyspace& next) {
     if (old.is_system || next.is_system) return;
     schema::compare(old.tables, next.tables, visit);
     schema::compare(old.views, next.views, visit);
   });
+  if (use_ == Use::in_cluster && purge_policy_) {
+    for (const auto& [id, table] : purge_policy_->tables) {
+      if (policy->tables.contains(id)) continue;
+      policy->tables.insert_or_assign(id, table);
+      retired_.push_back({schema_->version, id, table});
+    }
+  }
+  policy->next_table_id = schema_->next_storage_id;
   purge_policy_ = std::move(policy);
   store_->set_purge_policy(purge_policy_);
 }

@@ -3,6 +3,10 @@
 //
 // Threads: not thread-safe; the engine serialises definitions. The owner of the catalogue publishes the
 // newest schema.
+//
+// In a cluster, each server has one. The server that holds the records (storage::Store::hold) changes them, and the others
+// read them again with refresh(). Records of dropped tables are not erased with the change, because servers that do not know it yet
+// still read them. The policy keeps them until settle().
 #pragma once
 
 #include <memory>
@@ -19,11 +23,15 @@ namespace sibyl::engine {
 // is deleted together with the index or view.
 base::Bytes build_progress_key(uint32_t storage_id);
 
+// What clusters keep deletions for at least, in seconds: a batch that was interrupted may be applied again (intents.h).
+inline constexpr int64_t min_gc_grace_seconds = 3600;
+
 class Catalogue {
  public:
   // Reads the catalogue, or creates one in an empty store. Fails if the store holds records but no catalogue:
   // it is then not a Sibyl store. The system keyspaces are part of the schema but are not stored as records.
-  static base::Result<Catalogue> load(storage::Store& store);
+  enum class Use : uint8_t { alone, in_cluster };
+  static base::Result<Catalogue> load(storage::Store& store, Use use = Use::alone);
 
   // Makes the catalogue readable in a store that lost records. Recreates a lost header and lost keyspaces,
   // and removes records that still cannot be read. Returns one text per repair. REQUIRES: nothing else uses
@@ -39,14 +47,29 @@ class Catalogue {
   base::Status change(const schema::Snapshot& next, const std::vector<uint32_t>& dropped_storage_ids,
                       storage::WriteSet also = {});
 
+  // Reads the records again if another server has changed them. Returns true if so. What has not changed is shared with the former
+  // schema.
+  base::Result<bool> refresh();
+  // No server uses a schema before this version any more: the records that it dropped may go.
+  void settle(const base::Bytes& version);
+
  private:
-  explicit Catalogue(storage::Store& store) : store_(&store) {}
+  Catalogue(storage::Store& store, Use use) : store_(&store), use_(use) {}
   base::Status begin();
   base::Status read_records();
+  base::Result<bool> read_newer();
   // `before`: the schema for which the current policy was made.
   void set_purge_policy(const schema::Snapshot& before);
 
   storage::Store* store_;
+  Use use_;
+  // The policies of dropped tables that other servers may still read, with the versions that dropped them.
+  struct Retired {
+    base::Bytes version;
+    uint32_t storage_id = 0;
+    storage::PurgePolicy::Table policy;
+  };
+  std::vector<Retired> retired_;
   std::shared_ptr<const storage::PurgePolicy> purge_policy_;
   base::Bytes host_id_;
   schema::SnapshotPtr schema_;

@@ -31,6 +31,13 @@ base::Result<std::unique_ptr<storage::Store>> open_store(const Options& options,
   if (options.data.empty() && !options.shared)
     return base::fail(base::Error(base::ErrorCode::config, "No data directory is given")
                           .with_hint("use :memory: for a database in memory"));
+  if (options.is_in_cluster()) return options.shared->open_store();
+  const storage::rocksdb::Options store = store_options(options, clock);
+  if (options.shared) return open_shared(*options.shared, store);
+  return storage::rocksdb::open_store(options.data, store);
+}
+
+storage::rocksdb::Options store_options(const Options& options, base::Clock& clock) {
   storage::rocksdb::Options store;
   store.durability = options.commitlog_sync == Options::Sync::group ? storage::rocksdb::Durability::synced
                                                                     : storage::rocksdb::Durability::periodic;
@@ -42,8 +49,7 @@ base::Result<std::unique_ptr<storage::Store>> open_store(const Options& options,
   store.queue_bytes = options.commit_queue_bytes;
   store.log_segment_bytes = options.commitlog_segment_bytes;
   store.clock = &clock;
-  if (options.shared) return open_shared(*options.shared, store);
-  return storage::rocksdb::open_store(options.data, store);
+  return store;
 }
 
 std::unique_ptr<storage::Store> make_system_store(base::Clock& clock) {

@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include "row/record_key.h"
+#include "storage/sharded_store.h"
 
 namespace sibyl::engine {
 namespace {
@@ -59,7 +60,10 @@ base::Result<SealingKey> load_paging_key(storage::Store& store) {
   SIBYL_ASSIGN(SealingKey key, SealingKey::make_random());
   storage::WriteSet writes;
   writes.put(paging_key_record(), Bytes(1, record_version) + key.bytes());
-  if (const base::Status stored = store.commit(std::move(writes)); !stored)
+  const base::Status stored = store.commit(std::move(writes));
+  // Another server of the cluster makes the key.
+  if (!stored && storage::is_not_here(stored.error())) return base::fail(stored.error());
+  if (!stored)
     spdlog::warn("paging states will not survive a restart, because their key cannot be stored: {}",
                  stored.error().text());
   return key;

@@ -203,9 +203,9 @@ bool exists(const Resource& resource, const schema::Snapshot& schema, const Acce
   }
 }
 
-base::Result<AccessRows> Roles::read(const schema::SnapshotPtr& schema) {
+base::Result<AccessRows> Roles::read() {
   AccessRows rows;
-  const auto read_table = [&](const char* text) { return select_all(text, schema, environment_); };
+  const auto read_table = [&](const char* text) { return select_all(text, system_schema_, environment_); };
   SIBYL_ASSIGN(const auto roles, read_table("SELECT role, is_superuser, can_login, salted_hash, member_of "
                                             "FROM system_auth.roles"));
   for (const Row& row : roles)
@@ -225,7 +225,8 @@ base::Result<AccessRows> Roles::read(const schema::SnapshotPtr& schema) {
 }
 
 base::Status Roles::start(const schema::SnapshotPtr& schema) {
-  SIBYL_ASSIGN(AccessRows rows, read(schema));
+  system_schema_ = schema;
+  SIBYL_ASSIGN(AccessRows rows, read());
   const bool is_new = rows.roles.empty();
   publish(std::move(rows));
   if (is_new && requires_login()) {
@@ -238,10 +239,18 @@ base::Status Roles::start(const schema::SnapshotPtr& schema) {
   }
   if (requires_login())
     auth::dummy_hash();  // computed now, otherwise the first login would take twice as long
+  if (is_in_cluster_ && !environment_.store.hold({})) return {};
   return change([&](AccessRows& known) -> base::Status {
     revoke_missing(known, *schema);
     return {};
   });
+}
+
+base::Status Roles::reload() {
+  const base::MutexLock lock(change_mutex_);
+  SIBYL_ASSIGN(AccessRows rows, read());
+  publish(std::move(rows));
+  return {};
 }
 
 auth::AccessPtr Roles::access() const {
@@ -265,7 +274,11 @@ base::Status Roles::change(const Change& change) {
 
 base::Status Roles::change(const Change& change, const Commit& commit) {
   const base::MutexLock lock(change_mutex_);
-  const auth::AccessPtr before = access();
+  auth::AccessPtr before = access();
+  if (is_in_cluster_) {
+    SIBYL_ASSIGN(AccessRows newest, read());
+    before = std::make_shared<const auth::Access>(std::move(newest));
+  }
   AccessRows rows = before->rows();
   SIBYL_TRY(change(rows));
   // A role without permissions has no rows.
@@ -275,7 +288,7 @@ base::Status Roles::change(const Change& change, const Commit& commit) {
   WriteSet writes = Difference(before->rows(), rows, environment_.timestamps.next()).writes();
   const bool changes_any = !writes.empty();
   SIBYL_TRY(commit(std::move(writes)));
-  if (changes_any) publish(std::move(rows));
+  if (changes_any || is_in_cluster_) publish(std::move(rows));
   return {};
 }
 

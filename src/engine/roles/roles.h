@@ -29,12 +29,14 @@ namespace sibyl::engine {
 class Roles final : public Authenticator {
  public:
   // Borrows both arguments, which must outlive the object.
-  Roles(execute::Environment& environment, const auth::Options& options)
-      : environment_(environment), options_(options) {}
+  Roles(execute::Environment& environment, const auth::Options& options, bool is_in_cluster = false)
+      : environment_(environment), options_(options), is_in_cluster_(is_in_cluster) {}
 
   // Reads the tables, and revokes permissions on resources that are not in the schema. If clients must log in
   // and there is no role, creates the role `cassandra`.
   base::Status start(const schema::SnapshotPtr& schema);
+  // In a cluster, another server may have changed the tables, and only the one that holds the catalogue changes them.
+  base::Status reload();
 
   bool requires_login() const { return options_.authenticator != auth::Authenticator::allow_all; }
   bool checks_permissions() const { return options_.authorizer != auth::Authorizer::allow_all; }
@@ -63,14 +65,17 @@ class Roles final : public Authenticator {
   const auth::Options& options() const override { return options_; }
   base::Result<const auth::Login*> log_in(std::string_view role, std::string_view password) override;
   base::Result<const auth::Login*> log_in_by_identity(std::string_view identity) override;
+  base::Result<const auth::Login*> login_of(std::string_view role) override { return admit(*access(), role); }
 
  private:
-  base::Result<auth::AccessRows> read(const schema::SnapshotPtr& schema);
+  base::Result<auth::AccessRows> read();
   base::Result<const auth::Login*> admit(const auth::Access& access, std::string_view role);
   void publish(auth::AccessRows rows);
 
   execute::Environment& environment_;
   const auth::Options& options_;
+  const bool is_in_cluster_;
+  schema::SnapshotPtr system_schema_;
   base::Mutex change_mutex_;  // serialises changes; acquired before mutex_
   mutable base::Mutex mutex_;
   auth::AccessPtr access_ SIBYL_GUARDED_BY(mutex_) = std::make_shared<auth::Access>();

@@ -12,9 +12,9 @@ namespace sibyl::execute {
 
 namespace {
 
-base::Status write_change(const BuildTarget& target, const RowChange& change, storage::WriteSet& writes,
-                          LeftOut& left_out) {
-  if (target.index != nullptr) return write_index_change(*target.index, change, writes);
+base::Status write_change(const BuildTarget& target, const RowChange& change, const storage::Store& store,
+                          storage::WriteSet& writes, LeftOut& left_out) {
+  if (target.index != nullptr) return write_index_change(*target.index, change, store.entry_runs(), writes);
   if (change.is_static) return {};
   SIBYL_ASSIGN(const size_t too_long, write_view_change(target.view, change, writes));
   if (too_long != 0 && left_out.rows++ == 0) left_out.partition_key = Bytes(change.partition_key);
@@ -25,10 +25,13 @@ base::Status write_change(const BuildTarget& target, const RowChange& change, st
 
 base::Result<BuildStep> next_build_step(const schema::Table& table, const storage::Store& store,
                                         BytesView position) {
+  return next_build_step(store, position.empty() ? row::table_begin(table.storage_id) : Bytes(position),
+                         row::table_end(table.storage_id));
+}
+
+base::Result<BuildStep> next_build_step(const storage::Store& store, BytesView position, BytesView end) {
   BuildStep step;
-  const Bytes end = row::table_end(table.storage_id);
-  const auto records =
-      store.iterate(position.empty() ? row::table_begin(table.storage_id) : Bytes(position), end);
+  const auto records = store.iterate(position, end);
   // A row's key if some rows of its partition are done, otherwise the prefix of a partition.
   row::RecordKey parsed, begins;
   const bool is_within = row::parse_record_key(position, begins) && begins.kind == row::RecordKind::row;
@@ -83,14 +86,14 @@ base::Result<LeftOut> add_existing(const schema::Table& table, const BuildTarget
     if (!has_partition) return left_out;
     if (step.from.empty() && exists(reader->static_row()))
       SIBYL_TRY(write_change(target,
-                             {table, reader->partition_key(), {}, true, nothing, reader->static_row()},
+                             {table, reader->partition_key(), {}, true, nothing, reader->static_row()}, store,
                              writes, left_out));
     while (true) {
       SIBYL_ASSIGN(const bool has_row, reader->next_row());
       if (!has_row) break;
       SIBYL_TRY(write_change(
           target, {table, reader->partition_key(), reader->clustering(), false, nothing, reader->row()},
-          writes, left_out));
+          store, writes, left_out));
     }
   }
 }

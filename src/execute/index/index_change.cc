@@ -17,7 +17,7 @@ bool end_together(const row::Marker& left, const row::Marker& right) {
 }  // namespace
 
 base::Status write_index_change(const schema::Index& index, const RowChange& change,
-                                storage::WriteSet& writes) {
+                                std::span<const storage::EntryRun> runs, storage::WriteSet& writes) {
   if (schema::is_vector_index(change.table, index)) {
     write_vector_change(index, change, writes);
     return {};
@@ -28,8 +28,8 @@ base::Status write_index_change(const schema::Index& index, const RowChange& cha
   SIBYL_ASSIGN(const RowTerms before, terms_of(change.before));
   SIBYL_ASSIGN(const RowTerms after, terms_of(change.after));
   if (before.empty() && after.empty()) return {};
-  const Bytes prefix = index_prefix(index);
   const Bytes suffix = row_suffix(change.partition_key, change.is_static, change.clustering);
+  const Bytes prefix = index_prefix(index, storage::Store::run_of(runs, token_of_suffix(suffix)));
   for (const auto& [term, marker] : before)
     if (!after.contains(term)) writes.erase(prefix + term + suffix);
   for (const auto& [term, marker] : after) {

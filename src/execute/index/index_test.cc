@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <limits>
+#include <map>
 #include <random>
 #include <set>
 
@@ -13,6 +15,7 @@
 #include "plan/evaluation/intervals.h"
 #include "plan/statements/select.h"
 #include "row/record_key.h"
+#include "types/keys/murmur3.h"
 #include "types/value.h"
 
 namespace sibyl::execute {
@@ -285,12 +288,13 @@ std::set<Bytes> stored_entries(const ReadFixture& database, const schema::Index&
 std::set<Bytes> expected_entries(const ReadFixture& database, const schema::Table& table,
                                  const schema::Index& index) {
   std::set<Bytes> entries;
-  const Bytes prefix = index_prefix(index);
   const auto add = [&](const Bytes& key, bool is_static, BytesView clustering, const row::Fragment& row) {
     const auto terms = row_terms(table, index, key, is_static, clustering, row);
     RC_ASSERT(terms.has_value());
+    const storage::EntryRun& run =
+        storage::Store::run_of(database.store->entry_runs(), types::murmur3_token(key));
     for (const auto& [term, marker] : *terms)
-      entries.insert(prefix + term + row_suffix(key, is_static, clustering));
+      entries.insert(index_prefix(index, run) + term + row_suffix(key, is_static, clustering));
   };
   ReadPlan plan;
   plan.table = &table;
@@ -323,11 +327,21 @@ void check_query(ReadFixture& indexed, ReadFixture& plain, const std::string& te
   RC_ASSERT(got == expected);
 }
 
-TEST(Index, QueriesAndEntriesMatchTheRows) {
+// As of a store with four shards.
+std::vector<storage::EntryRun> four_runs() {
+  constexpr int64_t quarter = int64_t{1} << 62, least = std::numeric_limits<int64_t>::min();
+  return {{least, least, -quarter - 1},
+          {-quarter, -quarter, -1},
+          {0, 0, quarter - 1},
+          {quarter, quarter, std::numeric_limits<int64_t>::max()}};
+}
+
+void check_random_writes(const std::vector<storage::EntryRun>& runs) {
   size_t through_index = 0;
   const bool is_good = rc::check([&] {
     const auto seeds = *rc::gen::resize(8, rc::gen::arbitrary<std::vector<uint64_t>>());
     ReadFixture indexed, plain;
+    indexed.store = storage::memory::make_store({.entry_runs = runs});
     for (ReadFixture* database : {&indexed, &plain}) database->must(table_definition);
     for (const char* definition : index_definitions) indexed.must(definition);
     mark_built(indexed);
@@ -359,6 +373,53 @@ TEST(Index, QueriesAndEntriesMatchTheRows) {
   EXPECT_GT(through_index, 500u);
 }
 
+TEST(Index, QueriesAndEntriesMatchTheRows) {
+  check_random_writes({storage::EntryRun()});
+}
+
+TEST(Index, QueriesAndEntriesOfSeveralRunsMatchTheRows) {
+  check_random_writes(four_runs());
+}
+
+// A query that names the partition reads only its run.
+TEST(Index, EntriesAreInTheRunOfTheirRow) {
+  ReadFixture database;
+  database.store = storage::memory::make_store({.entry_runs = four_runs()});
+  database.must("CREATE TABLE t (k int, c int, v int, PRIMARY KEY (k, c))");
+  database.must("CREATE INDEX ON t (v)");
+  mark_built(database);
+  for (int k = 0; k < 40; ++k) database.must(fmt::format("INSERT INTO t (k, c, v) VALUES ({}, 1, 5)", k));
+  const schema::TablePtr table = database.schema->find_table("e", "t");
+  std::map<int64_t, int> entries;
+  for (const Bytes& key : stored_entries(database, table->indexes[0])) {
+    row::RecordKey parsed;
+    ASSERT_TRUE(row::parse_record_key(key, parsed));
+    ++entries[parsed.token];
+  }
+  EXPECT_EQ(entries.size(), 4u);
+  for (const storage::EntryRun& run : four_runs()) {
+    EXPECT_GT(entries[run.token], 0) << run.token;
+    storage::WriteSet others;
+    for (const storage::EntryRun& other : four_runs())
+      if (other.token != run.token)
+        others.erase_range(row::token_begin(table->indexes[0].storage_id, other.token),
+                           row::token_end(table->indexes[0].storage_id, other.token));
+    const auto before = stored_entries(database, table->indexes[0]);
+    ASSERT_TRUE(database.store->commit(std::move(others)));
+    const auto found = database.rows_in_pages("SELECT k FROM t WHERE v = 5", 3);
+    EXPECT_EQ(found.size(), static_cast<size_t>(entries[run.token]));
+    storage::WriteSet restored;
+    Bytes value;
+    row::Fragment entry;
+    entry.marker = {1, 0, 0};
+    row::encode(entry, value);
+    for (const Bytes& key : before) restored.put(key, value);
+    ASSERT_TRUE(database.store->commit(std::move(restored)));
+  }
+  for (int k = 0; k < 40; ++k)
+    EXPECT_EQ(database.rows_in_pages(fmt::format("SELECT c FROM t WHERE k = {} AND v = 5", k), 0).size(), 1u);
+}
+
 TEST(Index, IsNotUsedBeforeItIsBuilt) {
   ReadFixture database;
   database.must("CREATE TABLE t (k int PRIMARY KEY, v int)");
@@ -384,7 +445,7 @@ TEST(Index, ARangeWithManyMatchesIsScanned) {
   row::encode(fragment, value);
   storage::WriteSet writes;
   for (int i = 0; i < 70'000; ++i)
-    writes.put(index_prefix(index) + form.term({}, types::encode_int32(i)) +
+    writes.put(index_prefix(index, storage::EntryRun()) + form.term({}, types::encode_int32(i)) +
                    row_suffix(types::encode_int32(i + 1'000), false, {}),
                value);
   ASSERT_TRUE(database.store->commit(std::move(writes)));

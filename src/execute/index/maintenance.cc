@@ -268,7 +268,7 @@ class MaintenanceBuilder {
     const RowChange change{*table_, partition_key_, clustering, is_static, before_, after_};
     for (const schema::Index& index : table_->indexes) {
       SIBYL_TRY(check_vector_change(index, change));
-      SIBYL_TRY(write_index_change(index, change, *out_));
+      SIBYL_TRY(write_index_change(index, change, store_->entry_runs(), *out_));
     }
     if (is_static) return {};
     for (const schema::TablePtr& view : table_->views) {

@@ -6,6 +6,7 @@
 #include "row/record_key.h"
 #include "types/keys/key.h"
 #include "types/keys/key_decode.h"
+#include "types/keys/murmur3.h"
 #include "types/value.h"
 
 namespace sibyl::execute {
@@ -86,14 +87,21 @@ Bytes element_of(const types::Type& type, const row::Cell& cell) {
   return decoded ? std::move(*decoded) : Bytes();
 }
 
-Bytes index_prefix(const Index& index) {
-  return row::row_record_key(row::partition_prefix(index.storage_id, 0, {}), {});
+Bytes index_prefix(const Index& index, const storage::EntryRun& run) {
+  return row::row_record_key(row::partition_prefix(index.storage_id, run.token, {}), {});
 }
 
 Bytes row_suffix(BytesView serialised_partition_key, bool is_static, BytesView clustering) {
   const Bytes prefix = row::partition_prefix(0, serialised_partition_key);
   const Bytes key = is_static ? row::partition_record_key(prefix) : row::row_record_key(prefix, clustering);
   return key.substr(sizeof(uint32_t));
+}
+
+int64_t token_of_suffix(BytesView suffix) {
+  constexpr size_t token_size = 8;
+  Bytes token(suffix.substr(0, token_size));
+  token.resize(token_size, '\0');
+  return types::decode_token(token);
 }
 
 bool leads_to_partitions(const schema::Table& table, const Index& index) {

@@ -34,32 +34,53 @@ class Candidates {
   virtual BytesView suffix() const = 0;
 };
 
-// The entries of one term.
-class Run final : public Candidates {
+using Runs = std::span<const storage::EntryRun>;
+
+// The entries of one term, run after run.
+class TermEntries final : public Candidates {
  public:
-  Run(const Snapshot& snapshot, const schema::Index& index, const Bytes& term)
-      : prefix_(index_prefix(index) + term),
-        iterator_(snapshot.iterate(prefix_, row::after(prefix_).value_or(row::table_end(index.storage_id)))) {
+  // REQUIRES: there are runs.
+  TermEntries(const Snapshot& snapshot, const schema::Index& index, const Bytes& term, Runs runs)
+      : snapshot_(snapshot), index_(index), term_(term), runs_(runs) {
+    open(0);
   }
 
   Result<bool> seek(BytesView suffix) override {
+    const auto run =
+        static_cast<size_t>(&storage::Store::run_of(runs_, token_of_suffix(suffix)) - runs_.data());
+    if (run != run_) open(run);
     key_.assign(prefix_);
     key_ += suffix;
     iterator_->seek(key_);
-    return stands();
+    return find_entry();
   }
   Result<bool> next() override {
     iterator_->next();
-    return stands();
+    return find_entry();
   }
   BytesView suffix() const override { return iterator_->key().substr(prefix_.size()); }
 
  private:
-  Result<bool> stands() const {
-    SIBYL_TRY(iterator_->status());
-    return iterator_->valid();
+  void open(size_t run) {
+    run_ = run;
+    prefix_ = index_prefix(index_, runs_[run]) + term_;
+    iterator_ = snapshot_.iterate(prefix_, row::after(prefix_).value_or(row::table_end(index_.storage_id)));
+  }
+  Result<bool> find_entry() {
+    while (true) {
+      SIBYL_TRY(iterator_->status());
+      if (iterator_->valid()) return true;
+      if (run_ + 1 == runs_.size()) return false;
+      open(run_ + 1);
+      iterator_->seek_to_first();
+    }
   }
 
+  const Snapshot& snapshot_;
+  const schema::Index& index_;
+  const Bytes term_;
+  const Runs runs_;
+  size_t run_ = 0;
   Bytes prefix_, key_;
   std::unique_ptr<Iterator> iterator_;
 };
@@ -153,35 +174,69 @@ std::optional<ByteRange> continue_after(const Position& position, bool by_partit
   return range;
 }
 
-// The records of a range of terms.
-ByteRange records_of(const IndexLookup& lookup) {
-  const Bytes prefix = index_prefix(*lookup.index);
-  const Bytes& end = *lookup.terms.end;
-  return {prefix + lookup.terms.begin, end.empty() ? row::table_end(lookup.index->storage_id) : prefix + end};
+// The runs that have entries of rows in the range.
+Runs runs_of(Runs runs, const ByteRange& range) {
+  const storage::EntryRun& first = storage::Store::run_of(runs, token_of_suffix(range.begin));
+  const storage::EntryRun& last =
+      range.end ? storage::Store::run_of(runs, token_of_suffix(*range.end)) : runs.back();
+  return &last < &first ? Runs() : Runs(&first, &last + 1);
 }
+
+// The records of a range of terms in a run.
+ByteRange records_of(const IndexLookup& lookup, const storage::EntryRun& run) {
+  const Bytes prefix = index_prefix(*lookup.index, run);
+  const Bytes& end = *lookup.terms.end;
+  return {prefix + lookup.terms.begin,
+          end.empty() ? row::after(prefix).value_or(row::table_end(lookup.index->storage_id)) : prefix + end};
+}
+
+// Collects the rows of a range of terms.
+class Gathering {
+ public:
+  // Returns false if there are too many.
+  Result<bool> add(const Snapshot& snapshot, const plan::TermForm& form, const IndexLookup& lookup,
+                   const storage::EntryRun& run, const ByteRange& range) {
+    const ByteRange records = records_of(lookup, run);
+    if (*records.end <= records.begin) return true;
+    const size_t prefix_size = index_prefix(*lookup.index, run).size();
+    const auto iterator = snapshot.iterate(records.begin, *records.end);
+    for (iterator->seek_to_first(); iterator->valid(); iterator->next()) {
+      BytesView suffix = iterator->key().substr(prefix_size);
+      if (!form.skip(suffix)) return base::fail(corrupt_index_entry());
+      if (suffix < range.begin || (range.end && suffix >= *range.end)) continue;
+      suffixes_.emplace_back(suffix);
+      bytes_ += suffix.size() + sizeof(Bytes);
+      if (suffixes_.size() > max_gathered_rows || bytes_ > max_gathered_bytes) return false;
+    }
+    SIBYL_TRY(iterator->status());
+    return true;
+  }
+  std::vector<Bytes> take() { return std::move(suffixes_); }
+
+ private:
+  std::vector<Bytes> suffixes_;
+  size_t bytes_ = 0;
+};
 
 // Returns nullptr if there are too many.
 Result<std::unique_ptr<Candidates>> gather(const Snapshot& snapshot, const ReadPlan& plan,
-                                           const IndexLookup& lookup, const std::optional<ByteRange>& range) {
-  const ByteRange records = records_of(lookup);
-  if (!range || *records.end <= records.begin)
-    return std::unique_ptr<Candidates>(std::make_unique<Sorted>(std::vector<Bytes>()));
-  const size_t prefix_size = index_prefix(*lookup.index).size();
+                                           const IndexLookup& lookup, Runs runs, const ByteRange& range) {
   const plan::TermForm form = plan::TermForm::of(*plan.table, *lookup.index);
-  const auto iterator = snapshot.iterate(records.begin, *records.end);
-  std::vector<Bytes> suffixes;
-  size_t bytes = 0;
-  for (iterator->seek_to_first(); iterator->valid(); iterator->next()) {
-    BytesView suffix = iterator->key().substr(prefix_size);
-    if (!form.skip(suffix)) return base::fail(corrupt_index_entry());
-    if (suffix < range->begin || (range->end && suffix >= *range->end)) continue;
-    suffixes.emplace_back(suffix);
-    bytes += suffix.size() + sizeof(Bytes);
-    if (suffixes.size() > max_gathered_rows || bytes > max_gathered_bytes)
-      return std::unique_ptr<Candidates>();
+  Gathering gathering;
+  for (const storage::EntryRun& run : runs) {
+    SIBYL_ASSIGN(const bool fits, gathering.add(snapshot, form, lookup, run, range));
+    if (!fits) return std::unique_ptr<Candidates>();
   }
-  SIBYL_TRY(iterator->status());
-  return std::unique_ptr<Candidates>(std::make_unique<Sorted>(std::move(suffixes)));
+  return std::unique_ptr<Candidates>(std::make_unique<Sorted>(gathering.take()));
+}
+
+uint64_t size_of_terms(const storage::Store& store, const IndexLookup& lookup, Runs runs) {
+  uint64_t size = 0;
+  for (const storage::EntryRun& run : runs) {
+    const ByteRange records = records_of(lookup, run);
+    if (*records.end > records.begin) size += store.approximate_size(records.begin, *records.end);
+  }
+  return size;
 }
 
 class IndexReader final : public Reader {
@@ -310,23 +365,23 @@ base::Result<std::unique_ptr<Reader>> open_index_reader(const storage::Store& st
                                                         std::span<const IndexLookup> lookups) {
   SIBYL_CHECK(!plan.reversed && !lookups.empty());
   const bool by_partition = leads_to_partitions(*plan.table, *lookups[0].index);
-  if (lookups[0].terms.end) {
-    const ByteRange records = records_of(lookups[0]);
-    const bool is_empty = *records.end <= records.begin;
-    if (!is_empty && store.approximate_size(records.begin, *records.end) > max_gathered_bytes) return nullptr;
-  }
   std::optional<ByteRange> range = range_of(plan);
+  const Runs all = range ? runs_of(store.entry_runs(), *range) : Runs();
+  if (lookups[0].terms.end && size_of_terms(store, lookups[0], all) > max_gathered_bytes) return nullptr;
   if (plan.after && range) range = continue_after(*plan.after, by_partition, std::move(*range));
+  const Runs runs = range ? runs_of(store.entry_runs(), *range) : Runs();
   std::shared_ptr<const Snapshot> snapshot = store.snapshot();
   std::unique_ptr<Candidates> candidates;
-  if (lookups[0].terms.end) {
-    SIBYL_ASSIGN(candidates, gather(*snapshot, plan, lookups[0], range));
+  if (runs.empty()) {
+    candidates = std::make_unique<Sorted>(std::vector<Bytes>());
+  } else if (lookups[0].terms.end) {
+    SIBYL_ASSIGN(candidates, gather(*snapshot, plan, lookups[0], runs, *range));
     if (candidates == nullptr) return nullptr;
   } else {
-    std::vector<std::unique_ptr<Candidates>> runs;
+    std::vector<std::unique_ptr<Candidates>> terms;
     for (const IndexLookup& lookup : lookups)
-      runs.push_back(std::make_unique<Run>(*snapshot, *lookup.index, lookup.terms.begin));
-    candidates = runs.size() == 1 ? std::move(runs[0]) : std::make_unique<Intersection>(std::move(runs));
+      terms.push_back(std::make_unique<TermEntries>(*snapshot, *lookup.index, lookup.terms.begin, runs));
+    candidates = terms.size() == 1 ? std::move(terms[0]) : std::make_unique<Intersection>(std::move(terms));
   }
   return std::make_unique<IndexReader>(std::move(snapshot), plan, by_partition, std::move(range),
                                        std::move(candidates));

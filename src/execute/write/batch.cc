@@ -8,6 +8,7 @@
 #include "execute/index/maintenance.h"
 #include "execute/interrupt_check.h"
 #include "execute/interruptible.h"
+#include "execute/spread_writes.h"
 #include "execute/write/combine_merges.h"
 #include "execute/write/conditional.h"
 #include "execute/write/modify_build.h"
@@ -56,22 +57,36 @@ class BatchBuilder {
       must_lock = must_lock || takes_locks(*items_[i].statement);
       for (const Bytes& prefix : targets[i].prefixes) partitions_.insert(prefix);
     }
-    if (must_lock) {
+    is_spread = environment_.spread != nullptr && partitions_.size() > 1 && has_partitions_elsewhere();
+    if (is_spread && std::ranges::any_of(items_, [](const Item& item) { return item.statement->is_counter; }))
+      return base::fail(
+          base::Error(base::ErrorCode::invalid,
+                      "A counter batch cannot write partitions on several servers of the cluster")
+              .with_hint("update each partition with a statement of its own"));
+    // The owners of the partitions lock them and maintain indexes.
+    if (must_lock && !is_spread) {
       const std::vector<Bytes> prefixes(partitions_.begin(), partitions_.end());
       if (!attempt.take(environment_.locks, environment_.locks.stripes_of(prefixes))) return {};
     }
     SIBYL_TRY(build_all(targets, space));
     SIBYL_TRY(check_size());
     result.partitions_written = partitions_.size();
-    SIBYL_TRY(add_index_maintenance());
+    if (!is_spread) SIBYL_TRY(add_index_maintenance());
     for (size_t i = 0; i < items_.size(); ++i) count(*items_[i].statement, targets[i]);
     return {};
   }
 
   storage::WriteSet writes;
   ResultSet result;
+  bool is_spread = false;  // over several servers
+  int64_t server_timestamp = 0;
+  bool is_logged() const { return kind_ == cql::Batch::Kind::logged; }
 
  private:
+  bool has_partitions_elsewhere() const {
+    return std::ranges::any_of(
+        partitions_, [&](const Bytes& prefix) { return environment_.store.hold(prefix) == nullptr; });
+  }
   base::Status build_conditional(LockAttempt& attempt) {
     ConditionalBuilder builder(std::move(items_), *conditional_, true, request_, environment_);
     const base::Status status = builder.build(attempt);
@@ -84,7 +99,7 @@ class BatchBuilder {
     SIBYL_ASSIGN(const std::optional<int64_t> batch_timestamp,
                  plan::timestamp_of(timestamp_, bindings_of(request_.values, now_micros_), space.scratch));
     // One timestamp for all: the statements of a batch are simultaneous.
-    const int64_t server_timestamp = environment_.timestamps.next();
+    server_timestamp = environment_.timestamps.next();
     Before before{ReadBefore(environment_.store, now_seconds_of(request_, now_micros_)), {}};
     for (size_t i = 0; i < items_.size(); ++i) {
       SIBYL_TRY(interrupt_.step());
@@ -165,6 +180,18 @@ class BatchBuilder {
   std::set<Bytes> partitions_;
 };
 
+void commit_spread(BatchBuilder& builder, Environment& environment, Counted counted, Completion done) {
+  SpreadBatch batch{std::move(builder.writes), builder.server_timestamp, builder.is_logged()};
+  environment.spread->commit(
+      std::move(batch),
+      [done = std::move(done), observer = environment.observer, counted = std::move(counted),
+       result = std::move(builder.result)](base::Status status) mutable {
+        if (!status) return done(base::fail(std::move(status.error())));
+        if (observer != nullptr && counted.shape != nullptr) observer->ended(counted, result);
+        done(std::move(result));
+      });
+}
+
 bool run(BatchBuilder builder, Environment& environment, Counted counted, LockAttempt& attempt,
          Completion& done) {
   auto status = run_interruptible(builder.interrupt(), [&] { return builder.build(attempt); });
@@ -172,6 +199,10 @@ bool run(BatchBuilder builder, Environment& environment, Counted counted, LockAt
   if (!status) {
     attempt.held.release();
     done(base::fail(std::move(status.error())));
+    return true;
+  }
+  if (builder.is_spread && !builder.writes.empty()) {
+    commit_spread(builder, environment, std::move(counted), std::move(done));
     return true;
   }
   commit(environment, std::move(builder.writes), std::move(attempt.held), std::move(builder.result),

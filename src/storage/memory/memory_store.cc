@@ -121,6 +121,8 @@ class MemoryStore final : public Store {
     return std::make_shared<TreeSnapshot>(newest());
   }
 
+  std::span<const EntryRun> entry_runs() const override { return options_.entry_runs; }
+
   base::Status flush() override { return {}; }
   base::Status compact(BytesView begin, BytesView end) override;
   void set_purge_policy(std::shared_ptr<const PurgePolicy> policy) override {

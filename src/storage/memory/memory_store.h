@@ -18,6 +18,8 @@ struct Options {
   base::Clock* clock = nullptr;
   // Returns true if the n-th commit (from 1) must fail. Called once for each commit, in order.
   std::function<bool(uint64_t number)> fail_commit;
+  // Those of a store of several shards, for tests. Not empty.
+  std::vector<EntryRun> entry_runs = {EntryRun()};
 };
 
 // Returns a function that fails one commit in `one_in`, chosen by the seed.

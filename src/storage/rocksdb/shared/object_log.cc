@@ -16,7 +16,7 @@ using objects::Reason;
 using objects::Reply;
 
 constexpr const char* log_file = "SIBYL_LOG";
-constexpr int position_version = 1;
+constexpr int position_version = 1, position_version_with_timestamp = 2;
 
 std::string random_name() {
   std::random_device device;
@@ -33,12 +33,16 @@ base::Status check_done(Reply reply, const std::string& what) {
 // --- Positions
 
 Bytes encode(const LogPosition& position) {
-  return fmt::format("{} {} {} {} {}", position_version, position.log, position.segment, position.sequence,
-                     position.shard_epoch);
+  const bool has_timestamp = position.timestamp != 0;
+  Bytes text =
+      fmt::format("{} {} {} {} {}", has_timestamp ? position_version_with_timestamp : position_version,
+                  position.log, position.segment, position.sequence, position.shard_epoch);
+  if (has_timestamp) text += fmt::format(" {}", position.timestamp);
+  return text;
 }
 
 std::optional<LogPosition> parse_log_position(BytesView bytes) {
-  constexpr size_t fields = 5;
+  constexpr size_t fields = 5, fields_with_timestamp = 6;
   std::vector<BytesView> parts;
   for (size_t begin = 0; begin <= bytes.size();) {
     const size_t end = std::min(bytes.find(' ', begin), bytes.size());
@@ -51,10 +55,13 @@ std::optional<LogPosition> parse_log_position(BytesView bytes) {
   };
   LogPosition position;
   int version = 0;
-  if (parts.size() != fields || !parse(parts[0], version) || version != position_version) return std::nullopt;
+  if (!parse(parts[0], version)) return std::nullopt;
+  const bool has_timestamp = version == position_version_with_timestamp;
+  if (!has_timestamp && version != position_version) return std::nullopt;
+  if (parts.size() != (has_timestamp ? fields_with_timestamp : fields)) return std::nullopt;
   position.log = parts[1];
   if (!parse(parts[2], position.segment) || !parse(parts[3], position.sequence) ||
-      !parse(parts[4], position.shard_epoch))
+      !parse(parts[4], position.shard_epoch) || (has_timestamp && !parse(parts[5], position.timestamp)))
     return std::nullopt;
   return position;
 }

@@ -27,6 +27,7 @@ struct LogPosition {
   uint64_t segment = 0;  // not above that of the record
   uint64_t sequence = 0;
   uint64_t shard_epoch = 0;
+  int64_t timestamp = 0;  // not below any that a server assigned to the records; 0: unknown
 
   bool operator==(const LogPosition&) const = default;
 };

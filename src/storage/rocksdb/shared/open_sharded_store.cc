@@ -17,13 +17,14 @@
 #include "base/mutex.h"
 #include "storage/partition_sample.h"
 #include "storage/rocksdb/committer.h"
+#include "storage/rocksdb/reading.h"
 #include "storage/rocksdb/shared/object_file_system.h"
 #include "storage/rocksdb/shared/object_log.h"
 #include "storage/rocksdb/shared/open_shards.h"
 #include "storage/rocksdb/shared/server_log.h"
 #include "storage/rocksdb/shared/server_resources.h"
 #include "storage/rocksdb/shared/shard_commits.h"
-#include "storage/rocksdb/shared/shard_iterators.h"
+#include "storage/shard_iterators.h"
 
 namespace sibyl::storage::rocksdb {
 namespace {
@@ -73,6 +74,12 @@ class Shards final : public ShardedStore {
     const OpenShards::Use open = open_.find(shard, true);
     return open ? std::optional(open->epoch) : std::nullopt;
   }
+  std::shared_ptr<const Snapshot> shard_snapshot(uint32_t shard) const override;
+  uint64_t shard_size(uint32_t shard, BytesView begin, BytesView end) const override {
+    const OpenShards::Use use = find(shard);
+    return use ? use->store->approximate_size(begin, end) : 0;
+  }
+  base::Status compact_here(BytesView begin, BytesView end) override;
   base::Status remove_former_log(const std::string& log) override {
     return remove_log(*options_.objects, log, options_.patience);
   }
@@ -89,6 +96,10 @@ class Shards final : public ShardedStore {
   }
   std::unique_ptr<Iterator> iterate(BytesView begin, BytesView end) const override;
   std::shared_ptr<const Snapshot> snapshot() const override;
+
+  std::span<const EntryRun> entry_runs() const override { return options_.shards->entry_runs(); }
+  void set_timestamps(Timestamps* timestamps) override;
+  std::shared_ptr<const void> hold(BytesView key) const override;
 
   base::Status flush() override;
   base::Status compact(BytesView begin, BytesView end) override;
@@ -119,6 +130,8 @@ class Shards final : public ShardedStore {
   base::Result<std::unique_ptr<WriteLog>> replay(const OpenShard& shard, const std::vector<FormerLog>& logs,
                                                  const WriteLog::Replay& replay, BytesView position);
   void apply_settings(Store& store);
+  base::Status take_timestamp(Store& store);
+  int64_t highest_timestamp() const;
   base::Status close(OpenShard& shard);
   void run_on_committer(const std::function<void()>& task);
   void lose(const std::string& why);
@@ -142,6 +155,10 @@ class Shards final : public ShardedStore {
   std::function<std::string(BytesView)> format_key_ SIBYL_GUARDED_BY(settings_mutex_);
   std::pair<uint64_t, std::function<void(BytesView, uint64_t)>> large_partitions_
       SIBYL_GUARDED_BY(settings_mutex_);
+  mutable base::Mutex timestamps_mutex_;
+  Timestamps* timestamps_ SIBYL_GUARDED_BY(timestamps_mutex_) = nullptr;
+  // The highest that the shards have brought, or that the server had assigned when timestamps_ was reset.
+  int64_t known_timestamp_ SIBYL_GUARDED_BY(timestamps_mutex_) = 0;
 
   base::Mutex maintenance_mutex_;
   base::CondVar wake_maintenance_;
@@ -170,6 +187,7 @@ base::Status Shards::start() {
   log.segment_bytes = options_.store.log_segment_bytes;
   log.patience = options_.patience;
   log.on_lost = [this](objects::Reply why) { lose(objects::to_string(why)); };
+  log.highest_timestamp = [this] { return highest_timestamp(); };
   SIBYL_ASSIGN(log_, ServerLog::create(std::move(log)));
   commits_ = std::make_unique<ShardCommits>(
       ShardCommits::Parts{.shards = *options_.shards,
@@ -260,6 +278,7 @@ base::Status Shards::open_shard(uint32_t shard, uint64_t epoch, const std::vecto
   opened->storage->open_log = nullptr;
   opened->parts = ShardParts::of(*opened->store);
   apply_settings(*opened->store);
+  SIBYL_TRY(take_timestamp(*opened->store));
   // Entries may be from an earlier opening of the shard.
   run_on_committer([this] {
     if (resources_.row_cache) resources_.row_cache->invalidate_all();
@@ -349,6 +368,11 @@ std::unique_ptr<ShardedStore::Use> Shards::use(uint32_t shard) {
   return found ? std::make_unique<RequestUse>(std::move(found)) : nullptr;
 }
 
+std::shared_ptr<const void> Shards::hold(BytesView key) const {
+  OpenShards::Use found = open_.find(options_.shards->shard_of(key), true);
+  return found ? std::make_shared<const RequestUse>(std::move(found)) : nullptr;
+}
+
 // --- Reading and writing
 
 void Shards::commit(WriteSet writes, Done done) {
@@ -407,6 +431,11 @@ class Shards::ShardsSnapshot final : public Snapshot, public std::enable_shared_
     return {};
   }
 
+  // The snapshot of one part, which keeps all alive.
+  std::shared_ptr<const Snapshot> only(uint32_t shard) const {
+    return {shared_from_this(), parts_.at(shard).snapshot.get()};
+  }
+
   base::Result<bool> get(BytesView key, Bytes& value) const override {
     const auto part = parts_.find(map_->shard_of(key));
     if (part == parts_.end()) return base::fail(storage::not_here(map_->shard_of(key)));
@@ -436,6 +465,13 @@ std::shared_ptr<const Snapshot> Shards::snapshot() const {
   // What is not open fails when it is read.
   for (uint32_t shard = 0; shard < options_.shards->count(); ++shard) (void)snapshot->add(*this, shard);
   return snapshot;
+}
+
+std::shared_ptr<const Snapshot> Shards::shard_snapshot(uint32_t shard) const {
+  auto snapshot = std::make_shared<ShardsSnapshot>(*this);
+  visibility_.wait();
+  if (!snapshot->add(*this, shard)) return nullptr;
+  return snapshot->only(shard);
 }
 
 std::unique_ptr<Iterator> Shards::iterate(BytesView begin, BytesView end) const {
@@ -472,6 +508,11 @@ base::Status Shards::compact(BytesView begin, BytesView end) {
   return {};
 }
 
+base::Status Shards::compact_here(BytesView begin, BytesView end) {
+  for (const OpenShards::Use& shard : open_.all()) SIBYL_TRY(shard->store->compact(begin, end));
+  return {};
+}
+
 void Shards::apply_settings(Store& store) {
   const base::MutexLock lock(settings_mutex_);
   if (policy_) store.set_purge_policy(policy_);
@@ -486,6 +527,30 @@ void Shards::set_purge_policy(std::shared_ptr<const PurgePolicy> policy) {
     policy_ = policy;
   }
   for (const OpenShards::Use& shard : open_.all()) shard->store->set_purge_policy(policy);
+}
+
+// All writes of this server to the shard, from now on, have higher timestamps than those of former owners.
+base::Status Shards::take_timestamp(Store& store) {
+  Bytes value;
+  SIBYL_ASSIGN(const bool has_position, store.get(position_key, value));
+  const std::optional<LogPosition> position = has_position ? parse_log_position(value) : std::nullopt;
+  if (!position) return {};
+  const base::MutexLock lock(timestamps_mutex_);
+  known_timestamp_ = std::max(known_timestamp_, position->timestamp);
+  if (timestamps_ != nullptr) timestamps_->start_above(known_timestamp_);
+  return {};
+}
+
+int64_t Shards::highest_timestamp() const {
+  const base::MutexLock lock(timestamps_mutex_);
+  return timestamps_ != nullptr ? std::max(known_timestamp_, timestamps_->last()) : known_timestamp_;
+}
+
+void Shards::set_timestamps(Timestamps* timestamps) {
+  const base::MutexLock lock(timestamps_mutex_);
+  if (timestamps_ != nullptr) known_timestamp_ = std::max(known_timestamp_, timestamps_->last());
+  timestamps_ = timestamps;
+  if (timestamps_ != nullptr) timestamps_->start_above(known_timestamp_);
 }
 
 void Shards::set_key_formatter(std::function<std::string(BytesView key)> format) {

@@ -17,7 +17,7 @@
 #include "base/result.h"
 #include "storage/objects/object_store.h"
 #include "storage/rocksdb/rocksdb_store.h"
-#include "storage/rocksdb/shared/shard_map.h"
+#include "storage/shard_map.h"
 #include "storage/sharded_store.h"
 
 namespace sibyl::storage::rocksdb {

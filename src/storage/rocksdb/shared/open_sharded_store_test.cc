@@ -181,6 +181,42 @@ TEST_F(ShardedStores, ADeadServersShardsGoToSeveralOthersWithoutLoss) {
   EXPECT_LE(objects_of("n-1"), 2u);  // its end
 }
 
+class TestTimestamps final : public Timestamps {
+ public:
+  int64_t last() const override { return last_; }
+  void start_above(int64_t timestamp) override { last_ = std::max(last_.load(), timestamp); }
+  std::atomic<int64_t> last_ = 0;
+};
+
+// Rule 14: a new owner assigns timestamps above those of the former one, whether it has to replay or not.
+TEST_F(ShardedStores, TimestampsOfANewOwnerAreAboveThoseOfTheFormerOne) {
+  TestTimestamps first, second, third;
+  const auto dead = make_server();
+  open_all(*dead, 1);
+  dead->store->set_timestamps(&first);
+  first.last_ = 1000;
+  ASSERT_TRUE(put(*dead, 1, 1).has_value());
+  ASSERT_TRUE(dead->store->flush_shard(1).has_value());
+  first.last_ = 2000;
+  ASSERT_TRUE(put(*dead, 2, 1).has_value());
+  const auto next = make_server();
+  ASSERT_TRUE(next->store->open_shard(1, 2, {{dead->log, 1}}).has_value());
+  next->store->set_timestamps(&second);
+  EXPECT_EQ(second.last(), 1000) << "of what was in its tables";
+  ASSERT_TRUE(next->store->open_shard(2, 2, {{dead->log, 1}}).has_value());
+  EXPECT_EQ(second.last(), 2000) << "of what was replayed";
+  second.last_ = 5000;
+  ASSERT_TRUE(put(*next, 1, 2).has_value());
+  ASSERT_TRUE(next->store->close_shard(1).has_value());
+  next->store->set_timestamps(nullptr);
+  const auto last = make_server();
+  last->store->set_timestamps(&third);
+  ASSERT_TRUE(last->store->open_shard(1, 3, {}).has_value());
+  EXPECT_EQ(third.last(), 5000);
+  last->store->set_timestamps(nullptr);
+  dead->store->set_timestamps(nullptr);
+}
+
 // Rule 7: each shard is replayed from its own position, and only with its own groups.
 TEST_F(ShardedStores, EachShardReplaysExactlyWhatItsTablesLack) {
   const auto dead = make_server();

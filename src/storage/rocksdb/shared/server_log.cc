@@ -153,7 +153,8 @@ base::Result<std::unique_ptr<ServerLog>> ServerLog::create(Options options) {
 }
 
 Bytes ServerLog::position(uint64_t epoch) const {
-  return encode(LogPosition{options_.name, chain_.next_segment(), chain_.next_sequence(), epoch});
+  return encode(LogPosition{options_.name, chain_.next_segment(), chain_.next_sequence(), epoch,
+                            options_.highest_timestamp ? options_.highest_timestamp() : 0});
 }
 
 base::Status ServerLog::append(std::span<const Part> parts) {

@@ -49,6 +49,8 @@ class ServerLog {
     std::chrono::milliseconds patience{300'000};
     // Called at most once, by append(): the log cannot be used any more.
     std::function<void(objects::Reply)> on_lost;
+    // Not below any timestamp that was assigned to a record before it was submitted. It becomes part of positions. Empty: none.
+    std::function<int64_t()> highest_timestamp;
   };
   struct Part {
     uint32_t shard = 0;

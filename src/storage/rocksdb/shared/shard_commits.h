@@ -16,7 +16,7 @@
 #include "storage/rocksdb/committer.h"
 #include "storage/rocksdb/shared/open_shards.h"
 #include "storage/rocksdb/shared/server_log.h"
-#include "storage/rocksdb/shared/shard_map.h"
+#include "storage/shard_map.h"
 
 namespace sibyl::storage::rocksdb {
 

@@ -112,7 +112,7 @@ INSTANTIATE_TEST_SUITE_P(SharedStore, StoreConformance, testing::Values(make_sha
 INSTANTIATE_TEST_SUITE_P(SharedStore, StorePurge, testing::Values(make_shared_store));
 
 // Spreads keys over shards without any order, so that most write sets of the suite are over several shards.
-class SpreadShards final : public rocksdb::ShardMap {
+class SpreadShards final : public ShardMap {
  public:
   uint32_t count() const override { return 3; }
   TokenSpan tokens_of(uint32_t) const override { return {}; }
@@ -128,7 +128,7 @@ class SpreadShards final : public rocksdb::ShardMap {
 // One server that owns all shards. It is reopened as another server would take it over, sometimes without a clean stop.
 class ShardedStoreHarness final : public Harness {
  public:
-  explicit ShardedStoreHarness(std::shared_ptr<const rocksdb::ShardMap> shards) : shards_(std::move(shards)) {
+  explicit ShardedStoreHarness(std::shared_ptr<const ShardMap> shards) : shards_(std::move(shards)) {
     objects_.set_faults({.lost_request = 0.01, .lost_reply = 0.01, .late = 0.01, .duplicated = 0.01});
     reopen();
   }
@@ -165,7 +165,7 @@ class ShardedStoreHarness final : public Harness {
     client_.reset();
   }
 
-  const std::shared_ptr<const rocksdb::ShardMap> shards_;
+  const std::shared_ptr<const ShardMap> shards_;
   MemoryObjects objects_{{}};
   base::ManualClock clock_{0};
   uint64_t opens_ = 0;
@@ -177,7 +177,7 @@ const MakeHarness make_spread = [] {
   return std::make_unique<ShardedStoreHarness>(std::make_shared<SpreadShards>());
 };
 const MakeHarness make_by_token = [] {
-  return std::make_unique<ShardedStoreHarness>(std::make_shared<rocksdb::TokenShards>(4));
+  return std::make_unique<ShardedStoreHarness>(std::make_shared<TokenShards>(4));
 };
 INSTANTIATE_TEST_SUITE_P(SpreadShards, StoreConformance, testing::Values(make_spread));
 INSTANTIATE_TEST_SUITE_P(TokenShards, StoreConformance, testing::Values(make_by_token));

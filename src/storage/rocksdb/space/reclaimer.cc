@@ -45,13 +45,11 @@ uint32_t last_table(const ::rocksdb::LiveFileMetaData& file) {
   return file.largestkey.size() == table_id_size && id > 0 ? id - 1 : id;
 }
 
-bool is_dropped(const PurgePolicy& policy, uint32_t id) {
-  return id >= PurgePolicy::first_table_id && !policy.tables.contains(id);
-}
-
-// Adds the ids between `first` and `last` that belong to no table, as ranges.
-void add_unknown(const PurgePolicy& policy, uint32_t first, uint32_t last,
+// Adds the ids between `first` and `last` that belong to dropped tables, as ranges.
+void add_dropped(const PurgePolicy& policy, uint32_t first, uint32_t last,
                  std::map<uint32_t, uint32_t>& ranges) {
+  first = std::max(first, PurgePolicy::first_table_id);
+  last = std::min(last, policy.next_table_id - 1);
   auto known = policy.tables.lower_bound(first);
   for (uint32_t id = first; id <= last;) {
     const uint32_t next = known == policy.tables.end() ? UINT32_MAX : known->first;
@@ -114,7 +112,7 @@ std::vector<Reclaimer::Erasure> Reclaimer::take_pending(::rocksdb::DB& database)
   }
   std::vector<Erasure> erasures;
   for (auto& [id, older] : pending) {
-    if (policy && is_dropped(*policy, id)) older = {UINT64_MAX, {}};  // nothing is written to it any more
+    if (policy && policy->is_dropped(id)) older = {UINT64_MAX, {}};  // nothing is written to it any more
     if (!erasures.empty() && erasures.back().last + 1 == id && erasures.back().older == older)
       erasures.back().last = id;
     else
@@ -131,8 +129,7 @@ void Reclaimer::search(::rocksdb::DB& database, std::vector<Erasure>& erasures) 
   database.GetLiveFilesMetaData(&files);
   const auto policy = purge_.policy();
   std::map<uint32_t, uint32_t> dropped;
-  for (const auto& file : files)
-    add_unknown(*policy, std::max(first_table(file), PurgePolicy::first_table_id), last_table(file), dropped);
+  for (const auto& file : files) add_dropped(*policy, first_table(file), last_table(file), dropped);
   for (const auto& [first, last] : dropped) erasures.push_back({first, last, {UINT64_MAX, {}}});
   ::rocksdb::TablePropertiesCollection properties;
   if (files.size() > max_files_searched || !database.GetPropertiesOfAllTables(&properties).ok()) return;

@@ -93,6 +93,22 @@ TEST_F(ReclaimerTest, FreesATableThatWasDroppedBeforeTheStoreWasOpened) {
   expect(kept_table, 0, records, true);
 }
 
+// The policy is older than the table. One with the table follows, and it must still be there.
+TEST_F(ReclaimerTest, KeepsTablesThatThePolicyCannotKnow) {
+  store_.reset();
+  store_ = opened(directory_.path(), options_);
+  ASSERT_NE(store_, nullptr);
+  auto policy = std::make_shared<PurgePolicy>();
+  policy->tables.insert_or_assign(kept_table, {});
+  policy->next_table_id = erased_table;
+  store_->set_purge_policy(policy);
+  ASSERT_TRUE(erase_table(*store_, kept_table).has_value());
+  EXPECT_TRUE(is_freed()) << "the search for dropped tables has not run";
+  expect(erased_table, 0, records, true);
+  ASSERT_TRUE(store_->compact({}, {}).has_value());
+  expect(erased_table, 0, records, true);
+}
+
 TEST_F(ReclaimerTest, WaitsForReadersThatSeeTheTable) {
   const auto count = [](const Snapshot& snapshot) {
     const auto found = snapshot.iterate(row::table_begin(erased_table), row::table_end(erased_table));

@@ -1,4 +1,4 @@
-#include "storage/rocksdb/shared/shard_map.h"
+#include "storage/shard_map.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -8,10 +8,10 @@
 
 #include "row/record_key.h"
 
-namespace sibyl::storage::rocksdb {
+namespace sibyl::storage {
 namespace {
 
-constexpr uint32_t table = 2000;
+constexpr uint32_t shard_test_table = 2000;
 
 base::Bytes key_of(uint32_t of_table, int64_t token) {
   return row::row_record_key(row::partition_prefix(of_table, token, "p"), "c");
@@ -26,7 +26,7 @@ TEST(TokenShards, DivideTheRingAndKeepTheCatalogueApart) {
       EXPECT_EQ(tokens.first, next);
       EXPECT_EQ(shards.shard_of_token(tokens.first), shard);
       EXPECT_EQ(shards.shard_of_token(tokens.last), shard);
-      EXPECT_EQ(shards.shard_of(key_of(table, tokens.last)), shard);
+      EXPECT_EQ(shards.shard_of(key_of(shard_test_table, tokens.last)), shard);
       next = tokens.last + 1;  // wraps after the last one
       if (shard + 1 == count) {
         EXPECT_EQ(tokens.last, std::numeric_limits<int64_t>::max());
@@ -36,6 +36,25 @@ TEST(TokenShards, DivideTheRingAndKeepTheCatalogueApart) {
     EXPECT_EQ(shards.shard_of(key_of(7, 12345)), 0u);
     EXPECT_EQ(shards.shard_of(base::Bytes("\0", 1)), 0u);
   }
+}
+
+TEST(TokenShards, KeepIndexEntriesBesideTheirRows) {
+  for (const uint32_t count : {2u, 4u, 65u}) {
+    const TokenShards shards(count);
+    ASSERT_EQ(shards.entry_runs().size(), count - 1);
+    for (const int64_t token : {std::numeric_limits<int64_t>::min(), int64_t{-1}, int64_t{0}, int64_t{1},
+                                int64_t{1} << 62, std::numeric_limits<int64_t>::max()}) {
+      const EntryRun& run = Store::run_of(shards.entry_runs(), token);
+      EXPECT_LE(run.first, token);
+      EXPECT_GE(run.last, token);
+      EXPECT_EQ(shards.shard_of(key_of(shard_test_table, run.token)),
+                shards.shard_of(key_of(shard_test_table, token)));
+    }
+  }
+  // The format of stores without shards.
+  const TokenShards one(1);
+  ASSERT_EQ(one.entry_runs().size(), 1u);
+  EXPECT_EQ(one.entry_runs()[0].token, 0);
 }
 
 // Records in a range are in the shards that shards_of() lists, and in their order if it says so.
@@ -68,4 +87,4 @@ RC_GTEST_PROP(TokenShardsProperties, RangesHaveTheShardsOfTheirRecords, ()) {
 }
 
 }  // namespace
-}  // namespace sibyl::storage::rocksdb
+}  // namespace sibyl::storage

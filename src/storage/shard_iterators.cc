@@ -1,10 +1,10 @@
-#include "storage/rocksdb/shared/shard_iterators.h"
+#include "storage/shard_iterators.h"
 
 #include <algorithm>
 #include <optional>
 #include <utility>
 
-namespace sibyl::storage::rocksdb {
+namespace sibyl::storage {
 namespace {
 
 using base::Bytes;
@@ -215,4 +215,4 @@ std::unique_ptr<Iterator> owning_iterator(std::unique_ptr<Iterator> iterator,
   return std::make_unique<OwningIterator>(std::move(iterator), std::move(owned));
 }
 
-}  // namespace sibyl::storage::rocksdb
+}  // namespace sibyl::storage

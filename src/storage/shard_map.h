@@ -6,8 +6,9 @@
 
 #include "base/bytes.h"
 #include "storage/partition_sample.h"
+#include "storage/store.h"
 
-namespace sibyl::storage::rocksdb {
+namespace sibyl::storage {
 
 class ShardMap {
  public:
@@ -25,6 +26,8 @@ class ShardMap {
   virtual Range shards_of(base::BytesView begin, base::BytesView end) const = 0;
   // The tokens of its partitions, among which they are spread evenly.
   virtual TokenSpan tokens_of(uint32_t shard) const = 0;
+  // Each is in the shard of its partitions.
+  virtual const std::vector<EntryRun>& entry_runs() const;
 };
 
 // Shard 0 is the meta shard: it has the records of tables below PurgePolicy::first_table_id, which are the catalogue and system
@@ -32,7 +35,7 @@ class ShardMap {
 class TokenShards final : public ShardMap {
  public:
   // REQUIRES: count > 0
-  explicit TokenShards(uint32_t count) : count_(count) {}
+  explicit TokenShards(uint32_t count);
 
   uint32_t count() const override { return count_; }
   uint32_t shard_of(base::BytesView key) const override;
@@ -41,12 +44,15 @@ class TokenShards final : public ShardMap {
   uint32_t shard_of_token(int64_t token) const;
   // All tokens for the meta shard.
   TokenSpan tokens_of(uint32_t shard) const override;
+  // One for each shard, which has its first token. If there is one shard, that of stores without shards.
+  const std::vector<EntryRun>& entry_runs() const override { return entry_runs_; }
 
  private:
   uint32_t ranges() const { return count_ == 1 ? 1 : count_ - 1; }
   uint32_t shard_of_biased(uint64_t token) const;
 
   const uint32_t count_;
+  std::vector<EntryRun> entry_runs_;
 };
 
-}  // namespace sibyl::storage::rocksdb
+}  // namespace sibyl::storage

@@ -1,4 +1,4 @@
-#include "storage/rocksdb/shared/shard_map.h"
+#include "storage/shard_map.h"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 
 #include "storage/store.h"
 
-namespace sibyl::storage::rocksdb {
+namespace sibyl::storage {
 namespace {
 
 using base::BytesView;
@@ -32,6 +32,19 @@ bool is_meta(uint32_t table) {
 }
 
 }  // namespace
+
+const std::vector<EntryRun>& ShardMap::entry_runs() const {
+  static const std::vector<EntryRun> everything{EntryRun()};
+  return everything;
+}
+
+TokenShards::TokenShards(uint32_t count) : count_(count) {
+  if (count == 1) entry_runs_.emplace_back();
+  for (uint32_t shard = 1; shard < count; ++shard) {
+    const TokenSpan tokens = tokens_of(shard);
+    entry_runs_.push_back({tokens.first, tokens.first, tokens.last});
+  }
+}
 
 uint32_t TokenShards::shard_of_biased(uint64_t token) const {
   return (count_ == 1 ? 0 : 1) + static_cast<uint32_t>((Wide{token} * ranges()) >> 64);
@@ -79,4 +92,4 @@ ShardMap::Range TokenShards::shards_of(BytesView begin, BytesView end) const {
   return range;
 }
 
-}  // namespace sibyl::storage::rocksdb
+}  // namespace sibyl::storage

@@ -5,11 +5,10 @@
 #include <memory>
 #include <vector>
 
-#include "storage/rocksdb/shared/open_shards.h"
-#include "storage/rocksdb/shared/shard_map.h"
+#include "storage/shard_map.h"
 #include "storage/store.h"
 
-namespace sibyl::storage::rocksdb {
+namespace sibyl::storage {
 
 // One shard of an iterator, as of the moment of the snapshot. `owned`: what must outlive the iterators.
 struct ShardPart {
@@ -30,4 +29,4 @@ std::unique_ptr<Iterator> failed_iterator(base::Error error);
 std::unique_ptr<Iterator> owning_iterator(std::unique_ptr<Iterator> iterator,
                                           std::shared_ptr<const void> owned);
 
-}  // namespace sibyl::storage::rocksdb
+}  // namespace sibyl::storage

@@ -1,0 +1,301 @@
+#include "engine/intents/intents.h"
+
+#include <fmt/format.h>
+#include <pthread.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <chrono>
+#include <span>
+#include <utility>
+
+#include "base/contain.h"
+#include "execute/index/maintenance.h"
+#include "execute/write/locks.h"
+#include "row/record_key.h"
+#include "storage/sharded_store.h"
+#include "types/uuid.h"
+
+namespace sibyl::engine {
+namespace {
+
+using base::Bytes;
+using base::BytesView;
+using execute::SpreadBatch;
+using storage::EntryRun;
+using storage::Store;
+using storage::WriteSet;
+using SteadyClock = std::chrono::steady_clock;
+
+constexpr size_t worker_count = 4;
+constexpr size_t max_waiting_batches = 4096;
+constexpr std::chrono::milliseconds keeping_interval{500};
+// Its server may still apply it.
+constexpr std::chrono::seconds min_intent_age{3};
+constexpr std::chrono::seconds patience{10};
+constexpr std::chrono::milliseconds retry_pause{20};
+
+// The first byte of a message to an owner. For the first, the answer is its highest timestamp; for the second, it is empty and a part
+// follows.
+constexpr char ask_timestamp = 't', apply_message = 'a';
+
+Bytes intents_begin(const EntryRun& run) {
+  return row::row_record_key(row::partition_prefix(intents_table_id, run.token, {}), {});
+}
+
+base::Error unknown_outcome() {
+  base::ErrorDetails details;
+  details.code = base::ErrorCode::write_timeout;
+  details.message = "Operation timed out - received only 0 responses.";
+  details.hint = "the owner of a shard does not answer; a logged batch is applied when it does";
+  return base::Error(std::move(details));
+}
+
+int64_t token_of(const WriteSet::Operation& operation) {
+  row::RecordKey parsed;
+  return row::parse_record_key(operation.key, parsed) ? parsed.token : 0;
+}
+
+}  // namespace
+
+Intents::Intents(execute::Environment& environment, WriteGate& gate, Hooks hooks)
+    : environment_(environment), gate_(gate), hooks_(std::move(hooks)) {
+  for (size_t i = 0; i < worker_count; ++i) threads_.emplace_back([this] { work(); });
+  threads_.emplace_back([this] { keep(); });
+  for (std::thread& thread : threads_) pthread_setname_np(thread.native_handle(), "sibyl-batches");
+}
+
+Intents::~Intents() {
+  {
+    const base::MutexLock lock(mutex_);
+    is_stopping_ = true;
+  }
+  changed_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void Intents::commit(SpreadBatch batch, Store::Done done) {
+  {
+    const base::MutexLock lock(mutex_);
+    if (jobs_.size() < max_waiting_batches && !is_stopping_) {
+      jobs_.push_back({std::move(batch), std::move(done)});
+      changed_.notify_one();
+      return;
+    }
+  }
+  done(base::fail(base::ErrorCode::overloaded, "Too many batches wait for other servers"));
+}
+
+void Intents::work() {
+  base::MutexLock lock(mutex_);
+  while (true) {
+    if (jobs_.empty()) {
+      if (is_stopping_) return;
+      changed_.wait(mutex_);
+      continue;
+    }
+    Job job = std::move(jobs_.front());
+    jobs_.pop_front();
+    lock.unlock();
+    job.done(base::contain([&] { return write(std::move(job.batch)); }));
+    lock.lock();
+  }
+}
+
+// --- A batch
+
+base::Status Intents::write(SpreadBatch batch) {
+  BatchPart whole{batch.timestamp, std::move(batch.merges)};
+  SIBYL_TRY(choose_timestamp(whole));
+  if (!batch.is_logged) return apply(parts_of(std::move(whole.merges), whole.timestamp));
+  const Bytes stored = whole.encode();
+  const Parts parts = parts_of(std::move(whole.merges), whole.timestamp);
+  // Any shard that is here will do.
+  const auto home = std::ranges::find_if(parts, [&](const auto& part) {
+    return environment_.store.hold(part.second.merges.operations()[0].key) != nullptr;
+  });
+  if (home == parts.end()) return base::fail(storage::not_here(0));
+  const EntryRun& run = Store::run_of(environment_.store.entry_runs(), home->first);
+  const Bytes key = intents_begin(run) + types::random_uuid();
+  {
+    const base::MutexLock lock(mutex_);
+    own_.insert(key);
+  }
+  WriteSet intent;
+  intent.put(key, stored);
+  base::Status status = environment_.store.commit(std::move(intent));
+  if (status) status = apply(parts);
+  if (status) {
+    WriteSet done;
+    done.erase(key);
+    environment_.store.commit(std::move(done), [](const base::Status&) {});
+  }
+  const base::MutexLock lock(mutex_);
+  own_.erase(key);
+  return status;
+}
+
+Intents::Parts Intents::parts_of(WriteSet merges, int64_t timestamp) const {
+  Parts parts;
+  const auto runs = environment_.store.entry_runs();
+  for (WriteSet::Operation& operation : std::move(merges).take()) {
+    BatchPart& part = parts[Store::run_of(runs, token_of(operation)).token];
+    part.timestamp = timestamp;
+    part.merges.merge(std::move(operation.key), std::move(operation.value));
+  }
+  return parts;
+}
+
+// Rule 1. Clocks of servers differ, and the owner's order counts for each partition.
+base::Status Intents::choose_timestamp(BatchPart& whole) {
+  int64_t highest = 0;
+  std::set<int64_t> asked;
+  for (const WriteSet::Operation& operation : whole.merges.operations()) {
+    const EntryRun& run = Store::run_of(environment_.store.entry_runs(), token_of(operation));
+    if (!asked.insert(run.token).second || environment_.store.hold(operation.key)) continue;
+    SIBYL_ASSIGN(const Bytes answer, hooks_.ask_owner(operation.key, Bytes(1, ask_timestamp)));
+    base::Reader reader(answer);
+    uint64_t timestamp = 0;
+    if (!reader.big_endian(timestamp))
+      return base::fail(base::ErrorCode::server, "An answer of another server cannot be read");
+    highest = std::max(highest, static_cast<int64_t>(timestamp));
+  }
+  if (highest < whole.timestamp) return {};
+  environment_.timestamps.start_above(highest);
+  return change_timestamp(whole, environment_.timestamps.next());
+}
+
+base::Status Intents::apply(const Parts& parts) {
+  base::Status status;
+  for (const auto& [token, part] : parts)
+    if (base::Status applied = apply_part(part); !applied && status) status = std::move(applied);
+  return status;
+}
+
+base::Status Intents::apply_part(const BatchPart& part) {
+  const Bytes& key = part.merges.operations()[0].key;
+  const auto deadline = SteadyClock::now() + patience;
+  while (true) {
+    const base::Status here = apply_here(part);
+    if (here || !storage::is_not_here(here.error())) return here;
+    const auto elsewhere = hooks_.ask_owner(key, apply_message + part.encode());
+    if (elsewhere) return {};
+    if (!storage::is_not_here(elsewhere.error())) return base::fail(elsewhere.error());
+    if (SteadyClock::now() >= deadline) return base::fail(unknown_outcome());
+    std::this_thread::sleep_for(retry_pause);  // it is on its way to this server
+  }
+}
+
+// --- At the owner
+
+base::Result<Bytes> Intents::receive(BytesView message) {
+  if (message.empty()) return base::fail(base::ErrorCode::server, "A message of another server is empty");
+  Bytes answer;
+  if (message[0] == ask_timestamp) {
+    base::append_big_endian(answer, static_cast<uint64_t>(environment_.timestamps.last()));
+    return answer;
+  }
+  SIBYL_ASSIGN(const BatchPart part, BatchPart::decode(message.substr(1)));
+  SIBYL_TRY(apply_here(part));
+  return answer;
+}
+
+base::Status Intents::apply_here(const BatchPart& part) {
+  if (part.merges.empty()) return {};
+  // Until the commit is done, so that the shard is that of which was read.
+  const auto hold = environment_.store.hold(part.merges.operations()[0].key);
+  if (!hold) return base::fail(storage::not_here(0));
+  environment_.timestamps.start_above(part.timestamp);
+  std::set<Bytes> prefixes;
+  row::RecordKey parsed;
+  for (const WriteSet::Operation& operation : part.merges.operations())
+    if (row::parse_record_key(operation.key, parsed)) prefixes.insert(Bytes(parsed.prefix(operation.key)));
+  execute::PartitionLocks::Held locks =
+      environment_.locks.acquire(std::vector<Bytes>(prefixes.begin(), prefixes.end()));
+  const uint32_t next_id = hooks_.schema()->next_storage_id;
+  const bool is_of_newer_schema = std::ranges::any_of(part.merges.operations(), [&](const auto& operation) {
+    return base::read_big_endian<uint32_t>(BytesView(operation.key)) >= next_id;
+  });
+  if (is_of_newer_schema) SIBYL_TRY(hooks_.reload());
+  const WriteGate::Pass pass = gate_.enter();
+  const std::shared_ptr<const Tables> tables = tables_of(hooks_.schema());
+  WriteSet writes;
+  std::set<const schema::Table*> written;
+  for (const WriteSet::Operation& operation : part.merges.operations()) {
+    const auto table = tables->find(base::read_big_endian<uint32_t>(BytesView(operation.key)));
+    if (table == tables->end()) continue;  // dropped or truncated since
+    written.insert(table->second.get());
+    writes.merge(operation.key, operation.value);
+  }
+  const std::vector<const schema::Table*> of(written.begin(), written.end());
+  SIBYL_TRY(execute::add_index_maintenance(of, environment_.store, writes));
+  return writes.empty() ? base::Status() : environment_.store.commit(std::move(writes));
+}
+
+std::shared_ptr<const Intents::Tables> Intents::tables_of(const schema::SnapshotPtr& schema) {
+  {
+    const base::MutexLock lock(mutex_);
+    if (tables_schema_ == schema) return tables_;
+  }
+  auto tables = std::make_shared<Tables>();
+  for (const auto& [name, keyspace] : schema->keyspaces)
+    for (const auto& [table_name, table] : keyspace->tables) tables->emplace(table->storage_id, table);
+  const base::MutexLock lock(mutex_);
+  tables_schema_ = schema;
+  tables_ = tables;
+  return tables;
+}
+
+// --- What failed servers have left
+
+void Intents::keep() {
+  base::MutexLock lock(mutex_);
+  while (!is_stopping_) {
+    (void)changed_.wait_for(mutex_, keeping_interval);
+    if (is_stopping_) return;
+    lock.unlock();
+    (void)base::contain([this] { apply_old_intents(); });
+    lock.lock();
+  }
+}
+
+void Intents::apply_old_intents() {
+  for (const EntryRun& run : environment_.store.entry_runs()) {
+    if (environment_.store.hold(intents_begin(run))) apply_old_intents(run);
+    const base::MutexLock lock(mutex_);
+    if (is_stopping_) return;
+  }
+  std::erase_if(seen_, [](const auto& entry) { return SteadyClock::now() - entry.second > 10 * patience; });
+}
+
+void Intents::apply_old_intents(const EntryRun& run) {
+  std::vector<std::pair<Bytes, Bytes>> old;
+  const Bytes begin = intents_begin(run);
+  const auto records = environment_.store.iterate(begin, row::after(begin).value_or(Bytes()));
+  for (records->seek_to_first(); records->valid(); records->next()) {
+    const Bytes key(records->key());
+    {
+      const base::MutexLock lock(mutex_);
+      if (own_.contains(key)) continue;
+    }
+    const auto first_seen = seen_.try_emplace(key, SteadyClock::now()).first->second;
+    if (SteadyClock::now() - first_seen >= min_intent_age) old.emplace_back(key, records->value());
+  }
+  for (const auto& [key, value] : old) {
+    auto whole = BatchPart::decode(value);
+    base::Status applied =
+        whole ? apply(parts_of(std::move(whole->merges), whole->timestamp)) : base::fail(whole.error());
+    WriteSet done;
+    done.erase(key);
+    if (applied) applied = environment_.store.commit(std::move(done));
+    if (applied) {
+      seen_.erase(key);
+      spdlog::info("a batch that another server had begun was completed");
+    } else {
+      spdlog::warn("a batch that another server had begun cannot be completed yet: {}",
+                   applied.error().text());
+    }
+  }
+}
+
+}  // namespace sibyl::engine

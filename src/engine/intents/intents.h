@@ -1,0 +1,95 @@
+// Batches over the shards of several servers.
+//
+// A logged batch is first stored as a whole, as an intent, in a shard that its server owns. Then each part is applied by the owner of
+// its shard, and the intent is erased. If servers fail in between, the owner of the intent's shard applies all parts again. Parts are
+// merges, so that it does not matter how often they are applied. Indexes are maintained by the owner that applies a part, because it
+// depends on what is stored.
+//
+//  1. The timestamp of a batch is above those that the owners of its parts have assigned before, and below those that they assign
+//     afterwards.
+//  2. A part that is sent again must not bring back what was deleted since. Clusters keep deletions for an hour at least
+//     (Catalogue), and intents are applied again after seconds.
+//  3. Batches wait for owners on threads of this object. Owners apply parts on other threads, which wait for nobody.
+//
+// The record of an intent, under a table id of its own, is in the run of the shard: id · token of the run · no partition key · kind 2 ·
+// a random UUID. Its value is the batch (batch_messages.h).
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <limits>
+#include <map>
+#include <memory>
+#include <set>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "base/mutex.h"
+#include "engine/intents/batch_messages.h"
+#include "engine/write_gate.h"
+#include "execute/environment.h"
+#include "execute/spread_writes.h"
+#include "schema/schema.h"
+
+namespace sibyl::engine {
+
+// No table ever gets it.
+inline constexpr uint32_t intents_table_id = std::numeric_limits<uint32_t>::max() - 1;
+
+class Intents final : public execute::SpreadWrites {
+ public:
+  struct Hooks {
+    std::function<schema::SnapshotPtr()> schema;
+    std::function<base::Status()> reload;  // the newest schema
+    // SharedData::ask_owner
+    std::function<base::Result<base::Bytes>(base::BytesView key, base::Bytes message)> ask_owner;
+  };
+  // Borrows the environment and the gate.
+  Intents(execute::Environment& environment, WriteGate& gate, Hooks hooks);
+  // Completes the batches that have begun. What is left of others is an intent.
+  ~Intents() override;
+
+  void commit(execute::SpreadBatch batch, storage::Store::Done done) override;
+
+  // A message of another server's ask_owner. Blocks. If the shard is not here, the error is is_not_here().
+  base::Result<base::Bytes> receive(base::BytesView message);
+
+ private:
+  struct Job {
+    execute::SpreadBatch batch;
+    storage::Store::Done done;
+  };
+  using Parts = std::map<int64_t, BatchPart>;  // by the token of their run
+  using Tables = std::unordered_map<uint32_t, schema::TablePtr>;
+
+  void work();
+  base::Status write(execute::SpreadBatch batch);
+  Parts parts_of(storage::WriteSet merges, int64_t timestamp) const;
+  base::Status choose_timestamp(BatchPart& whole);
+  base::Status apply(const Parts& parts);
+  base::Status apply_part(const BatchPart& part);
+  base::Status apply_here(const BatchPart& part);
+  std::shared_ptr<const Tables> tables_of(const schema::SnapshotPtr& schema);
+  void keep();
+  void apply_old_intents();
+  void apply_old_intents(const storage::EntryRun& run);
+
+  execute::Environment& environment_;
+  WriteGate& gate_;
+  const Hooks hooks_;
+
+  base::Mutex mutex_;
+  base::CondVar changed_;
+  bool is_stopping_ SIBYL_GUARDED_BY(mutex_) = false;
+  std::deque<Job> jobs_ SIBYL_GUARDED_BY(mutex_);
+  std::set<base::Bytes> own_ SIBYL_GUARDED_BY(mutex_);  // keys of intents that this server is applying
+  schema::SnapshotPtr tables_schema_ SIBYL_GUARDED_BY(mutex_);
+  std::shared_ptr<const Tables> tables_ SIBYL_GUARDED_BY(mutex_);
+  // Used by the keeper only: when each intent was first seen.
+  std::map<base::Bytes, std::chrono::steady_clock::time_point> seen_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace sibyl::engine
