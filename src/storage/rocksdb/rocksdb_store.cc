@@ -140,6 +140,7 @@ class RocksStore final : public Store, public Internals, public ShardParts {
   bool is_shard() const { return server() != nullptr; }
   GroupWriter& writer() override { return *writer_; }
   void maintain() override { keeper_->run_once(); }
+  void reclaim_dropped() override { reclaimer_.search_again(); }
   void abandon() override {
     is_abandoned_ = true;
     database_->DisableManualCompaction();
