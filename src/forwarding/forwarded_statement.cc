@@ -20,7 +20,8 @@ using execute::ResultSet;
 
 namespace {
 
-constexpr int64_t retry_micros = 10'000;
+// The pause between attempts doubles up to this: many statements may wait for one shard.
+constexpr int64_t max_retry_micros = 40'000;
 // Statements with random partitions are tried again at once: each time they name another one.
 constexpr int max_quick_retries = 100;
 
@@ -252,10 +253,11 @@ void ForwardedStatement::receive(const std::string& from, cluster::CallResult ca
 // --- Again
 
 void ForwardedStatement::retry(std::string obstacle) {
-  if (std::chrono::steady_clock::now() + std::chrono::microseconds(retry_micros) > deadline_)
+  const int64_t pause = std::exchange(retry_micros_, std::min(retry_micros_ * 2, max_retry_micros));
+  if (std::chrono::steady_clock::now() + std::chrono::microseconds(pause) > deadline_)
     return finish(base::fail(unavailable_error(request_, obstacle)));
   of_.routing.refresh();
-  run_later(retry_micros, [self = shared_from_this()] { self->run_again(); });
+  run_later(pause, [self = shared_from_this()] { self->run_again(); });
 }
 
 // The caller's thread is not available any more, so the statement must not use what belongs to it.

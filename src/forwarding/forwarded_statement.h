@@ -96,6 +96,7 @@ class ForwardedStatement final : public std::enable_shared_from_this<ForwardedSt
   std::atomic<bool> has_finished_ = false;
   Target target_;
   cluster::Peers::Time deadline_;
+  int64_t retry_micros_ = 5'000;  // the next pause
   int quick_retries_ = 0;
 };
 

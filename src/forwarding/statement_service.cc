@@ -17,8 +17,13 @@ using Outcome = StatementAnswer::Outcome;
 class StatementService::Running final : public execute::Interrupt,
                                         public std::enable_shared_from_this<Running> {
  public:
-  Running(const Parts& parts, cluster::PeerService::Call call, cluster::PeerService::Answer answer)
-      : of_(parts), call_(std::move(call)), answer_(std::move(answer)) {}
+  Running(StatementService& service, cluster::PeerService::Call call, cluster::PeerService::Answer answer)
+      : service_(service), of_(service.of_), call_(std::move(call)), answer_(std::move(answer)) {}
+  ~Running() override {
+    uses_.clear();
+    const base::MutexLock lock(service_.mutex_);
+    if (--service_.running_ == 0) service_.changed_.notify_all();
+  }
 
   // Returns false if an answer was sent.
   bool decode();
@@ -46,6 +51,7 @@ class StatementService::Running final : public execute::Interrupt,
   void finish(Result<ResultSet> result);
   bool writes() const { return request_.batch || !plans_.front()->profile.is_read(); }
 
+  StatementService& service_;
   const Parts& of_;
   cluster::PeerService::Call call_;  // the request's values borrow from its message
   cluster::PeerService::Answer answer_;
@@ -55,9 +61,23 @@ class StatementService::Running final : public execute::Interrupt,
   const auth::Login* login_ = nullptr;
 };
 
+StatementService::~StatementService() {
+  const base::MutexLock lock(mutex_);
+  while (running_ > 0) changed_.wait(mutex_);
+}
+
+std::shared_ptr<StatementService::Running> StatementService::begin(cluster::PeerService::Call call,
+                                                                   cluster::PeerService::Answer answer) {
+  {
+    const base::MutexLock lock(mutex_);
+    ++running_;
+  }
+  return std::make_shared<Running>(*this, std::move(call), std::move(answer));
+}
+
 cluster::PeerService::Handler StatementService::statements() {
   return [this](cluster::PeerService::Call call, cluster::PeerService::Answer answer) {
-    const auto running = std::make_shared<Running>(of_, std::move(call), std::move(answer));
+    const auto running = begin(std::move(call), std::move(answer));
     if (!running->decode() || !running->hold_shards()) return;
     // Plans that are made while the schema changes may be for the newer one.
     if (running->find_plans() && running->has_same_schema() && running->is_quick()) return running->execute();
@@ -72,7 +92,7 @@ cluster::PeerService::Handler StatementService::statements() {
 // The engine holds the catalogue itself.
 cluster::PeerService::Handler StatementService::definitions() {
   return [this](cluster::PeerService::Call call, cluster::PeerService::Answer answer) {
-    const auto running = std::make_shared<Running>(of_, std::move(call), std::move(answer));
+    const auto running = begin(std::move(call), std::move(answer));
     if (running->decode()) running->run_whole();
   };
 }

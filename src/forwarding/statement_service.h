@@ -4,7 +4,7 @@
 #include <functional>
 #include <memory>
 
-#include "base/clock.h"
+#include "base/mutex.h"
 #include "cluster/peers.h"
 #include "engine/authenticator.h"
 #include "engine/executor.h"
@@ -30,6 +30,8 @@ class StatementService {
     std::function<base::Status()> reload;
   };
   explicit StatementService(Parts parts) : of_(std::move(parts)) {}
+  // Waits for statements that run. REQUIRES: the handlers are not called any more.
+  ~StatementService();
 
   // For cluster::Method::execute, without threads: short writes run at once, everything else in the pool.
   cluster::PeerService::Handler statements();
@@ -39,7 +41,12 @@ class StatementService {
  private:
   class Running;
 
+  std::shared_ptr<Running> begin(cluster::PeerService::Call call, cluster::PeerService::Answer answer);
+
   const Parts of_;
+  base::Mutex mutex_;
+  base::CondVar changed_;
+  size_t running_ SIBYL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace sibyl::forwarding

@@ -522,11 +522,17 @@ void Shards::apply_settings(Store& store) {
 }
 
 void Shards::set_purge_policy(std::shared_ptr<const PurgePolicy> policy) {
+  bool drops = false;
   {
     const base::MutexLock lock(settings_mutex_);
+    if (policy_)
+      for (const auto& [id, table] : policy_->tables) drops |= policy->is_dropped(id);
     policy_ = policy;
   }
-  for (const OpenShards::Use& shard : open_.all()) shard->store->set_purge_policy(policy);
+  for (const OpenShards::Use& shard : open_.all()) {
+    shard->store->set_purge_policy(policy);
+    if (drops) shard->parts->reclaim_dropped();
+  }
 }
 
 // All writes of this server to the shard, from now on, have higher timestamps than those of former owners.

@@ -217,6 +217,32 @@ TEST_F(ShardedStores, TimestampsOfANewOwnerAreAboveThoseOfTheFormerOne) {
   dead->store->set_timestamps(nullptr);
 }
 
+// Rule 17: nothing erases the records of a truncated table, and they are freed without a compaction by request.
+TEST_F(ShardedStores, RecordsOfDroppedTablesAreFreed) {
+  const auto server = make_server();
+  open_all(*server, 1);
+  auto policy = std::make_shared<PurgePolicy>();
+  policy->tables.insert_or_assign(table_of_test, {});
+  server->store->set_purge_policy(policy);
+  std::mt19937_64 random(1);
+  for (uint64_t i = 0; i < 60; ++i) {  // more than what is left where it is
+    Bytes value(50'000, 'v');
+    for (char& byte : value) byte = static_cast<char>(random());
+    ASSERT_TRUE(put(*server, 1, i, value).has_value());
+  }
+  ASSERT_TRUE(server->store->flush().has_value());
+  const auto size = [&] {
+    return server->store->approximate_size(row::table_begin(table_of_test), row::table_end(table_of_test));
+  };
+  ASSERT_GT(size(), 2'000'000u);
+  server->store->set_purge_policy(std::make_shared<PurgePolicy>());
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (size() > 100'000) {
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline) << size();
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
+
 // Rule 7: each shard is replayed from its own position, and only with its own groups.
 TEST_F(ShardedStores, EachShardReplaysExactlyWhatItsTablesLack) {
   const auto dead = make_server();

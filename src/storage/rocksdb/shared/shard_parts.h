@@ -16,6 +16,8 @@ class ShardParts {
   // To be called about once a second, by one thread: resumes after failures and frees erased data. May take as long as a
   // compaction.
   virtual void maintain() = 0;
+  // The policy has dropped tables whose records were not erased: maintain() frees them.
+  virtual void reclaim_dropped() = 0;
   // Cancels running compactions and lets flushes fail. What is not in files stays in the log only.
   virtual void abandon() = 0;
 };

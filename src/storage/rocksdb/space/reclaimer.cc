@@ -94,6 +94,12 @@ void Reclaimer::add(const ::rocksdb::WriteBatch& batch, uint64_t last_file) {
   due_ = std::max(due_, steady_clock::now() + gathering_pause);
 }
 
+void Reclaimer::search_again() {
+  const std::lock_guard lock(mutex_);
+  must_search_ = true;
+  due_ = std::max(due_, steady_clock::now() + gathering_pause);
+}
+
 bool Reclaimer::is_due(steady_clock::time_point now) const {
   const std::lock_guard lock(mutex_);
   return now >= due_ && (!pending_.empty() || (must_search_ && purge_.policy()));

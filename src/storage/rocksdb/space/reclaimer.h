@@ -51,6 +51,10 @@ class Reclaimer {
   // table file before that. Thread-safe.
   void add(const ::rocksdb::WriteBatch& batch, uint64_t last_file);
 
+  // Looks for records of dropped tables in all files, as after opening: the policy has dropped tables whose records were not erased.
+  // Thread-safe.
+  void search_again();
+
   // Returns true if run() has work to do now.
   bool is_due(std::chrono::steady_clock::time_point now) const;
   // Frees what can be freed, except tables with fewer than `min_bytes` to free. Takes as long as a
@@ -83,7 +87,8 @@ class Reclaimer {
   PurgeContext& purge_;
   mutable std::mutex mutex_;
   std::map<uint32_t, Older> pending_;  // by table id; guarded by mutex_, like all members below
-  bool must_search_ = true;  // the store was opened, and files were not searched for erased tables yet
+  bool must_search_ =
+      true;  // files were not searched for erased tables yet since the store was opened, or since search_again()
   std::chrono::steady_clock::time_point due_{};
 };
 
