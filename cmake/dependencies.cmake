@@ -22,6 +22,7 @@ sibyl_imported(Snappy::snappy snappy-c.h snappy)
 sibyl_imported(Zlib::zlib zlib.h z)
 sibyl_imported(Zstd::zstd zstd.h zstd)
 sibyl_imported(Crypt::crypt crypt.h crypt)
+sibyl_imported(Stemmer::stemmer libstemmer.h stemmer)
 # The build of Lua that throws C++ exceptions instead of jumping over destructors.
 find_path(LUA_INCLUDE_DIR lua.hpp PATH_SUFFIXES lua5.4 REQUIRED)
 find_library(LUA_LIBRARY lua5.4-c++ REQUIRED)

@@ -19,7 +19,7 @@ target_include_directories(sibyl_embedded INTERFACE $<BUILD_INTERFACE:${PROJECT_
 # Link-only: users of the public headers do not see these libraries. The config file finds them.
 target_link_libraries(sibyl_embedded INTERFACE
   $<LINK_ONLY:fmt::fmt> $<LINK_ONLY:Boost::json> $<LINK_ONLY:ICU::i18n> $<LINK_ONLY:ICU::uc>
-  $<LINK_ONLY:OpenSSL::Crypto> $<LINK_ONLY:Crypt::crypt> $<LINK_ONLY:Lua::lua> $<LINK_ONLY:RocksDB::rocksdb> $<LINK_ONLY:LZ4::LZ4> $<LINK_ONLY:spdlog::spdlog> $<LINK_ONLY:Threads::Threads>)
+  $<LINK_ONLY:OpenSSL::Crypto> $<LINK_ONLY:Crypt::crypt> $<LINK_ONLY:Lua::lua> $<LINK_ONLY:Stemmer::stemmer> $<LINK_ONLY:RocksDB::rocksdb> $<LINK_ONLY:LZ4::LZ4> $<LINK_ONLY:spdlog::spdlog> $<LINK_ONLY:Threads::Threads>)
 
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/sibyl)
 install(TARGETS sibyl_embedded EXPORT sibyl_targets COMPONENT development

@@ -1,4 +1,4 @@
-// How the binary's commands end: what is refused before anything runs, what they say, and with which status.
+// Messages and exit statuses of the commands, and mistakes that are refused before anything runs.
 #include <fstream>
 
 #include "cli/test_process.h"

@@ -88,7 +88,7 @@ void SpaceSaving::merge(const SpaceSaving& other) {
 
 std::vector<SpaceSaving::Entry> SpaceSaving::heaviest(size_t max_entries) const {
   std::vector<Entry> sorted = entries_;
-  // Of equal counts, the one with the smaller error comes first.
+  // Items with equal counts are sorted by their errors.
   std::sort(sorted.begin(), sorted.end(), [](const Entry& a, const Entry& b) {
     if (a.count != b.count) return a.count > b.count;
     return a.error != b.error ? a.error < b.error : a.hash < b.hash;

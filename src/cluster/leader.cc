@@ -1,5 +1,6 @@
 #include "cluster/leader.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -17,8 +18,18 @@ class Plan {
     for (const auto& [name, member] : state.members) {
       if (expired.contains(name)) continue;
       live_.emplace(name, member);
-      if (!member.is_leaving) candidates_.push_back(name);
     }
+    std::set<std::string> owners;
+    for (const Shard& shard : shards_)
+      if (is_live(shard.owner)) owners.insert(shard.owner.name);
+    std::vector<std::string> preparing;
+    for (const auto& [name, member] : live_) {
+      if (member.is_leaving) continue;
+      // One that got shards because there was nobody else keeps some, or they would move twice.
+      const bool is_ready = !member.is_preparing || owners.contains(name);
+      (is_ready ? candidates_ : preparing).push_back(name);
+    }
+    if (candidates_.empty()) candidates_ = std::move(preparing);
   }
 
   // Assigns and moves shards.
@@ -52,10 +63,7 @@ class Plan {
     const auto found = live_.find(id.name);
     return found != live_.end() && found->second.incarnation == id.incarnation;
   }
-  bool is_candidate(const std::string& name) const {
-    const auto found = live_.find(name);
-    return found != live_.end() && !found->second.is_leaving;
-  }
+  bool is_candidate(const std::string& name) const { return std::ranges::binary_search(candidates_, name); }
   // True while the shard moves between members that both stay.
   bool is_balancing(const Shard& shard) const {
     return !shard.next.empty() && is_candidate(shard.next) && is_candidate(shard.owner.name);
@@ -97,7 +105,7 @@ class Plan {
   const State& state_;
   std::vector<Shard> shards_;
   std::map<std::string, Member> live_;
-  std::vector<std::string> candidates_;  // live members that are not leaving
+  std::vector<std::string> candidates_;  // live members that may get shards, in order
 };
 
 }  // namespace

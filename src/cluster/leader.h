@@ -19,7 +19,8 @@ inline constexpr size_t max_balancing_moves = 4;
 //
 //  1. If there is no leader or it has expired, `self` becomes the leader.
 //  2. Expired members are removed, and their shards get a new epoch and a live owner, which has to replay their logs.
-//  3. A shard that should be elsewhere gets `next`, and its owner hands it over.
+//  3. Members that are still preparing get shards only if there are no others.
+//  4. A shard that should be elsewhere gets `next`, and its owner hands it over.
 //
 // The mutation is guarded by the leader, by the tag of `state`, and by the entries of the members that it removes: a
 // member that has renewed its lease in the meantime, or any other change, refuses it. So it is safe even if it is

@@ -56,6 +56,30 @@ class LeaderTest : public testing::Test {
   int tags_ = 0;
 };
 
+// Its requests would wait until it can serve them.
+TEST_F(LeaderTest, AMemberThatIsPreparingGetsShardsOnlyIfThereIsNobodyElse) {
+  const auto prepare = [&](const std::string& name, bool is_preparing) {
+    apply(Mutation()
+              .set_entry(member_entry(name), Member{.incarnation = 1, .is_preparing = is_preparing}.encode())
+              .set_attribute("tag", "prepare" + std::to_string(++tags_)));
+  };
+  prepare("b", true);
+  while (lead("a")) {
+  }
+  EXPECT_EQ(shards_by_owner(), (std::map<std::string, size_t>{{"a-1", 4}}));
+  EXPECT_TRUE(std::ranges::all_of(shards(), [](const Shard& shard) { return shard.next.empty(); }));
+  prepare("b", false);
+  ASSERT_TRUE(lead("a"));
+  EXPECT_EQ(std::ranges::count_if(shards(), [](const Shard& shard) { return shard.next == "b"; }), 2);
+  // Now it is the only one. Later, it keeps what it has although it prepares again.
+  prepare("b", true);
+  ASSERT_TRUE(lead("b", {"a"}));
+  EXPECT_EQ(shards_by_owner(), (std::map<std::string, size_t>{{"b-1", 4}}));
+  join("c", 1);
+  ASSERT_TRUE(lead("b"));
+  EXPECT_EQ(std::ranges::count_if(shards(), [](const Shard& shard) { return shard.next == "c"; }), 2);
+}
+
 TEST_F(LeaderTest, TheFirstMemberLeadsAndAssignsAllShards) {
   ASSERT_TRUE(lead("a"));
   EXPECT_EQ(to_string(state().leader), "a-1");

@@ -20,6 +20,11 @@ namespace {
 constexpr int renewals_per_lease = 4;
 constexpr int repeats_per_lease = 10;
 constexpr int polls_per_lease = 10;
+
+// Changes of these concern other members.
+bool has_other_flags(const Member& one, const Member& other) {
+  return one.is_leaving != other.is_leaving || one.is_preparing != other.is_preparing;
+}
 }  // namespace
 
 Membership::Membership(storage::objects::ObjectStore& store, base::Executor& executor, Options options,
@@ -28,7 +33,8 @@ Membership::Membership(storage::objects::ObjectStore& store, base::Executor& exe
       executor_(executor),
       options_(std::move(options)),
       id_{options_.name, options_.incarnation},
-      events_(std::move(events)) {}
+      events_(std::move(events)),
+      is_preparing_(options_.is_preparing) {}
 
 Membership::~Membership() {
   *alive_ = false;
@@ -76,15 +82,23 @@ void Membership::join() {
   begin_attempt(std::move(mutation), predecessor,
                 {.incarnation = id_.incarnation,
                  .is_leaving = is_leaving_,
+                 .is_preparing = is_preparing_,
                  .address = options_.address,
                  .data_center = options_.data_center,
                  .rack = options_.rack,
-                 .version = options_.version});
+                 .version = options_.version,
+                 .peer_address = options_.peer_address});
 }
 
 void Membership::leave() {
   if (is_leaving_) return;
   is_leaving_ = true;
+  if (current_ && !attempt_) renew();
+}
+
+void Membership::finish_preparing() {
+  if (!is_preparing_) return;
+  is_preparing_ = false;
   if (current_ && !attempt_) renew();
 }
 
@@ -114,14 +128,14 @@ void Membership::send_attempt() {
 
 void Membership::finish_attempt() {
   const bool joined = !current_;
-  const bool is_news = joined || current_->is_leaving != attempt_->value.is_leaving;
+  const bool is_news = joined || has_other_flags(*current_, attempt_->value);
   current_ = attempt_->value;
   lease_until_ = attempt_->first_sent + lease_micros();
   const int64_t next = attempt_->first_sent + lease_micros() / renewals_per_lease - executor_.now_micros();
   attempt_.reset();
   if (is_news) store_.notify(state_object, "", [](Reply) {});
   if (joined) poll();
-  if (is_leaving_ && !current_->is_leaving) return renew();
+  if (is_leaving_ != current_->is_leaving || is_preparing_ != current_->is_preparing) return renew();
   executor_.run_after(next, guarded([this] {
                         if (!attempt_) renew();
                       }));
@@ -144,8 +158,9 @@ void Membership::renew() {
   Member value = *current_;
   ++value.renewal;
   value.is_leaving = is_leaving_;
+  value.is_preparing = is_preparing_;
   Mutation mutation;
-  if (value.is_leaving != current_->is_leaving) mutation.set_attribute("tag", next_tag());
+  if (has_other_flags(value, *current_)) mutation.set_attribute("tag", next_tag());
   begin_attempt(std::move(mutation), current_, std::move(value));
 }
 

@@ -39,6 +39,8 @@ class Membership {
     std::string address;
     std::string data_center, rack;
     std::string version;
+    std::string peer_address;
+    bool is_preparing = false;  // until finish_preparing()
     bool has_log = false;  // its shards share a log of its own, which a LogCollector removes when it is gone
     double max_drift = 0.01;
   };
@@ -62,6 +64,8 @@ class Membership {
 
   // Joins, and tries again while the storage does not answer.
   void start();
+  // This server can serve requests: it may get shards. Idempotent.
+  void finish_preparing();
   // Asks the leader to move this member's shards away, and then removes the member. Idempotent.
   void leave();
 
@@ -125,7 +129,8 @@ class Membership {
   std::atomic<int64_t> lease_until_ = 0;  // 0 once this member has ended
   std::map<std::string, Observed> observed_;
   std::unique_ptr<storage::objects::Watch> watch_;
-  bool is_leaving_ = false, is_watching_ = false, is_polling_ = false, poll_again_ = false;
+  bool is_leaving_ = false, is_preparing_ = false, is_watching_ = false, is_polling_ = false,
+       poll_again_ = false;
   bool is_changing_ = false;  // a mutation as the leader, or the removal of this member, is under way
   bool has_sent_removal_ = false;
   bool has_ended_ = false;

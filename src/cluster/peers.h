@@ -78,13 +78,13 @@ class PeerService {
     std::string from;      // the name of the member that calls
     Peers::Time deadline;  // the caller's, by this server's clock and not later; a hint
   };
-  // May block, see rule 4. An exception ends the call as unknown.
+  // May block if it has threads, see rule 4. An exception ends the call as unknown.
   using Handler = std::function<void(Call call, Answer answer)>;
 
   virtual ~PeerService() = default;
 
   // Calls of a method without a handler end as not_sent. `threads` limits how many handlers of this method run at a time;
-  // more calls wait. Replaces the former handler; an empty one ends the method: once this has returned, no
+  // more calls wait. 0: it runs on the thread that receives, where it must not block and delays all other calls. Replaces the former handler; an empty one ends the method: once this has returned, no
   // handler of the method runs any more. REQUIRES: not called by a handler of the method.
   virtual void handle(Method method, Handler handler, size_t threads) = 0;
 };

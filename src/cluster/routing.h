@@ -44,6 +44,8 @@ class Routing {
   // because a receiver may need a moment for what the state already says. nullopt: the deadline has passed.
   virtual std::optional<ShardOwner> wait_for_owner(uint32_t shard, const std::optional<ShardOwner>& outdated,
                                                    Time deadline) = 0;
+  // Requests a newer state, without waiting for it. Cheap if there was a request just before.
+  virtual void refresh() {}
   // True if no other server can have served a shard that this server has open. Check it after data was read.
   virtual bool may_answer() const = 0;
   // All members except this one.

@@ -22,7 +22,8 @@ using storage::objects::Reason;
 
 namespace {
 
-constexpr const char* format_version = "1";
+constexpr const char* format_version = "2";
+constexpr uint64_t leaving_flag = 1, preparing_flag = 2;  // of a member
 constexpr std::string_view member_prefix = "member/";
 constexpr std::string_view shard_prefix = "shard/";
 constexpr std::string_view log_prefix = "log/";
@@ -73,21 +74,23 @@ std::string Member::encode() const {
   Bytes out;
   base::append_varint(out, incarnation);
   base::append_varint(out, renewal);
-  base::append_varint(out, is_leaving ? 1 : 0);
-  for (const std::string* text : {&address, &data_center, &rack, &version}) base::append_sized(out, *text);
+  base::append_varint(out, (is_leaving ? leaving_flag : 0) | (is_preparing ? preparing_flag : 0));
+  for (const std::string* text : {&address, &data_center, &rack, &version, &peer_address})
+    base::append_sized(out, *text);
   return out;
 }
 
 Result<Member> Member::decode(BytesView bytes) {
   Reader reader(bytes);
   Member member;
-  uint64_t leaving = 0;
-  if (!reader.varint(member.incarnation) || !reader.varint(member.renewal) || !reader.varint(leaving) ||
+  uint64_t flags = 0;
+  if (!reader.varint(member.incarnation) || !reader.varint(member.renewal) || !reader.varint(flags) ||
       !read_text(reader, member.address) || !read_text(reader, member.data_center) ||
-      !read_text(reader, member.rack) || !read_text(reader, member.version) || !reader.at_end() ||
-      leaving > 1)
+      !read_text(reader, member.rack) || !read_text(reader, member.version) ||
+      !read_text(reader, member.peer_address) || !reader.at_end() || flags > (leaving_flag | preparing_flag))
     return damaged<Member>("a member");
-  member.is_leaving = leaving == 1;
+  member.is_leaving = (flags & leaving_flag) != 0;
+  member.is_preparing = (flags & preparing_flag) != 0;
   return member;
 }
 
@@ -123,16 +126,18 @@ std::string Settings::encode() const {
   Bytes out;
   base::append_varint(out, shards);
   base::append_varint(out, static_cast<uint64_t>(lease.count()));
+  base::append_sized(out, secret);
   return out;
 }
 
 Result<Settings> Settings::decode(BytesView bytes) {
   Reader reader(bytes);
   uint64_t shards = 0, lease = 0;
-  if (!reader.varint(shards) || !reader.varint(lease) || !reader.at_end() || shards == 0 ||
-      shards > UINT32_MAX || lease == 0 || lease > INT32_MAX)
+  BytesView secret;
+  if (!reader.varint(shards) || !reader.varint(lease) || !reader.sized(secret) || !reader.at_end() ||
+      shards == 0 || shards > UINT32_MAX || lease == 0 || lease > INT32_MAX)
     return damaged<Settings>("its settings");
-  return Settings{static_cast<uint32_t>(shards), std::chrono::milliseconds(lease)};
+  return Settings{static_cast<uint32_t>(shards), std::chrono::milliseconds(lease), Bytes(secret)};
 }
 
 bool State::is_member(const MemberId& id) const {

@@ -1,7 +1,7 @@
 // The state of a cluster: its members, its leader, and who owns each shard. One object holds all of it.
 //
 //   attribute "format"     version of this encoding
-//   attribute "settings"   number of shards and duration of leases; never changes
+//   attribute "settings"   number of shards, duration of leases, and a secret; never changes
 //   attribute "leader"     the MemberId of the leader; empty before the first
 //   attribute "tag"        a new unique value whenever the leader, the set of members or a shard changes
 //   entry "member/NAME"    Member
@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "base/bytes.h"
 #include "base/result.h"
 #include "storage/objects/object_store.h"
 
@@ -43,9 +44,13 @@ struct Member {
   uint64_t incarnation = 0;
   uint64_t renewal = 0;     // increases with each renewal of the lease
   bool is_leaving = false;  // asks to give up its shards
-  std::string address;      // HOST:PORT for clients, with a numeric host
+  // It cannot serve requests yet. It gets shards only if no other member can have them.
+  bool is_preparing = false;
+  std::string address;  // HOST:PORT for clients, with a numeric host
   std::string data_center, rack;
   std::string version;  // of the program
+  std::string
+      peer_address;  // HOST:PORT for other servers (peers.h), with a numeric host; empty: it cannot be called
 
   bool operator==(const Member&) const = default;
   std::string encode() const;
@@ -74,6 +79,8 @@ struct Shard {
 struct Settings {
   uint32_t shards = 64;
   std::chrono::milliseconds lease{5'000};
+  // Random bytes with which servers prove to each other that they can read this state. Must not be shown.
+  base::Bytes secret;
 
   std::string encode() const;
   static base::Result<Settings> decode(base::BytesView bytes);

@@ -19,8 +19,16 @@ TEST(State, EntriesDecodeToWhatWasEncoded) {
   const Shard shard{.epoch = 300, .owner = {"a", 7}, .next = "b", .logs = {{{"a", 6}, 298}, {{"c", 1}, 299}}};
   EXPECT_EQ(Shard::decode(shard.encode()).value(), shard);
   EXPECT_EQ(Shard::decode(Shard().encode()).value(), Shard());
-  const Member member{.incarnation = 1ull << 40, .renewal = 5, .is_leaving = true, .address = "[::1]:9042"};
+  const Member member{.incarnation = 1ull << 40,
+                      .renewal = 5,
+                      .is_leaving = true,
+                      .is_preparing = true,
+                      .address = "[::1]:9042",
+                      .peer_address = "[::1]:7000"};
   EXPECT_EQ(Member::decode(member.encode()).value(), member);
+  const Settings settings{
+      .shards = 3, .lease = std::chrono::milliseconds(700), .secret = std::string("\0s", 2)};
+  EXPECT_EQ(Settings::decode(settings.encode())->secret, settings.secret);
   EXPECT_EQ(MemberId::decode(MemberId{"x", 2}.encode()).value(), (MemberId{"x", 2}));
 }
 
@@ -86,8 +94,8 @@ TEST_F(StoredStateTest, DamagedAndForeignStatesAreRefused) {
   EXPECT_EQ(error(), "The state of the cluster is damaged: a shard is missing");
   ASSERT_TRUE(blocking_.mutate(state_object, Mutation().set_entry(shard_entry(1), "?")).is_done());
   EXPECT_EQ(error(), "The state of the cluster is damaged: a shard");
-  ASSERT_TRUE(blocking_.mutate(state_object, Mutation().set_attribute("format", "2")).is_done());
-  EXPECT_EQ(error(), "The state of the cluster has format '2', this server reads '1'");
+  ASSERT_TRUE(blocking_.mutate(state_object, Mutation().set_attribute("format", "1")).is_done());
+  EXPECT_EQ(error(), "The state of the cluster has format '1', this server reads '2'");
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ std::string upper(std::string text) {
   return text;
 }
 
-// What precedes a mistake: the last word, the one before the name that ends there, and the first word, in upper
+// The words before a mistake: the last word, the one before the name that ends there, and the first word, in upper
 // case.
 struct LastWords {
   std::string last, before_name, first;
@@ -47,7 +47,7 @@ bool is_one_of(const std::string& word, const std::array<const char*, count>& wo
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-// What SQL writes and CQL does not.
+// Mistakes of people who know SQL.
 std::string hint_for_other_sql(const Token& at, const std::string& word, const LastWords& words) {
   constexpr std::array sized = {"VARCHAR", "CHAR", "TEXT",   "ASCII", "DECIMAL",
                                 "NUMERIC", "INT",  "VARINT", "BLOB"};
@@ -81,8 +81,17 @@ std::string hint_for_other_sql(const Token& at, const std::string& word, const L
 bool Parser::looks_like_name(const Token& word) const {
   if (word.kind < TokenKind::kw_access || is_name(word.kind)) return false;
   if (expects_column_) return true;
+  constexpr std::array before_table = {"FROM", "INTO", "UPDATE", "TABLE", "EXISTS", "ON", "TYPE", "USE"};
+  const LastWords words = last_words(lexer_.text().substr(0, word.offset));
   Lexer lexer(lexer_.text().substr(word.offset + word.length));
-  switch (lexer.next().kind) {
+  const TokenKind next = lexer.next().kind;
+  switch (next) {
+    case TokenKind::end:
+    case TokenKind::semicolon:
+    case TokenKind::left_parenthesis:
+    case TokenKind::kw_where:
+    case TokenKind::kw_set:
+      return is_one_of(words.last, before_table);
     case TokenKind::comma:
     case TokenKind::right_parenthesis:
     case TokenKind::equal:

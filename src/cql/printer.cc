@@ -386,7 +386,7 @@ void Writer::node(const Negation& node) {
   put("-");
   const size_t start = out_.size();
   operand(*node.of, sign_binding);
-  // Without a space, the minus could join the sign of a number or start a comment, -NaN, -Infinity or -P1D.
+  // Without a space, two signs would start a comment, and a sign before NaN, Infinity or P1D would belong to that literal.
   const char first = out_[start];
   const bool clear = first == '(' || first == '"' || first == ':' || first == '?' ||
                      (first >= 'a' && first <= 'z' && first != 'n' && first != 'i');

@@ -433,6 +433,11 @@ TEST(SyntaxError, SuggestsWhatWasMeant) {
   EXPECT_EQ(hint_of("CREATE TABLE t (a int PRIMARY KEY, order text)"),
             "order is a reserved word; as a name, write \"order\"");
   EXPECT_EQ(hint_of("SELECT order FROM t"), "order is a reserved word; as a name, write \"order\"");
+  for (const char* statement :
+       {"SELECT * FROM order", "SELECT * FROM order WHERE k = 1", "UPDATE order SET v = 1 WHERE k = 1",
+        "INSERT INTO order (k) VALUES (1)", "CREATE TABLE order (k int PRIMARY KEY)"})
+    EXPECT_EQ(hint_of(statement), "order is a reserved word; as a name, write \"order\"") << statement;
+  EXPECT_EQ(hint_of("SELECT * FROM WHERE k = 1"), "");
   EXPECT_EQ(hint_of("SELECT * FROM t WHERE a = 1 OR b = 2"),
             "CQL has no OR: use IN for several values of a column, or several statements");
   EXPECT_EQ(hint_of("INSERT INTO t (a) VALUES ('it's')"),

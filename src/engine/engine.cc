@@ -140,7 +140,7 @@ class Engine::Impl {
     intents_.reset();  // so does this
     reserved_timestamps_.reset();
     locks_.stop();
-    // Closing writes files, by which time the schema that names keys has been destroyed.
+    // Closing the store writes files. These callbacks use the schema, which is destroyed before.
     store_->set_large_partition_callback(0, {});
     store_->set_key_formatter({});
     store_->set_timestamps(nullptr);
@@ -218,9 +218,13 @@ class Engine::Impl {
   schema::SnapshotPtr schema() const { return schema_changes_.schema(); }
   storage::Store& store() { return *store_; }
   Services services() {
-    return {statements_,     execution_,    roles_,  schema_changes_,
-            monitor_tables_, measurements_, traces_, clock_};
+    return {statements_,     executor_ != nullptr ? *executor_ : execution_,
+            roles_,          schema_changes_,
+            monitor_tables_, measurements_,
+            traces_,         clock_};
   }
+  void set_executor(Executor& executor) { executor_ = &executor; }
+  Executor& local_executor() { return execution_; }
 
  private:
   // Loads the counts of earlier runs. A store in memory has nothing to load or save.
@@ -264,6 +268,7 @@ class Engine::Impl {
                                 }}};
   Execution execution_;
   std::unique_ptr<Intents> intents_;  // nullptr: not in a cluster
+  Executor* executor_ = nullptr;  // nullptr: execution_
   std::optional<UsageKeeper> usage_keeper_;
   std::optional<Builder> builder_;  // declared last because it uses the other members
 };
@@ -309,6 +314,12 @@ ServerTables& Engine::server_tables() {
 }
 TraceSink& Engine::traces() {
   return services().traces;
+}
+void Engine::set_executor(Executor& executor) {
+  impl_->set_executor(executor);
+}
+Executor& Engine::local_executor() {
+  return impl_->local_executor();
 }
 storage::Store& Engine::store() {
   return impl_->store();

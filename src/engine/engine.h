@@ -46,6 +46,10 @@ class Engine {
   // Uses the newest schema, which another server may have changed: before a statement runs that was planned for a schema that this
   // server does not know. Blocks.
   base::Status reload();
+  // Makes `executor` run the statements of services(), of which it may pass some to local_executor(). It must outlive the
+  // engine's users. To be called before statements run. Without it, they run here.
+  void set_executor(Executor& executor);
+  Executor& local_executor();
 
   // A message that another server passed to SharedData::ask_owner, while its shard is kept open. Blocks.
   base::Result<base::Bytes> apply(base::BytesView message);

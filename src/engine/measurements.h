@@ -1,4 +1,4 @@
-// What the engine measures, for a server that reports it.
+// The engine's measurements, which a server reports.
 #pragma once
 
 #include <cstdint>

@@ -17,7 +17,7 @@ using base::BytesView;
 
 constexpr char reservation_version = 1;
 constexpr std::chrono::seconds renewal_interval{1};
-// How far a reservation is ahead of the clock: renewals may fail for so long before timestamps stop to follow the clock.
+// How far a reservation is ahead of the clock. If renewals fail for longer, timestamps stop following the clock.
 constexpr int64_t reserved_micros = 10'000'000;
 // When they do, each is one above the one before. Nobody commits a million write sets between two renewals.
 constexpr int64_t spare_micros = 1'000'000;

@@ -1,4 +1,4 @@
-// What a server tells the engine about itself, for the system tables.
+// Facts about the server that the system tables show.
 #pragma once
 
 #include <cstdint>

@@ -62,7 +62,7 @@ TEST_F(NamingHintsTest, OfDefinitions) {
             "the data center of this server is 'amsterdam'");
 }
 
-// What is suggested exists, and other errors stay as they are.
+// Suggestions name existing things. Other errors have no suggestion.
 TEST_F(NamingHintsTest, NothingSimilar) {
   EXPECT_EQ(hint("SELECT * FROM shipments"), "");
   EXPECT_EQ(hint("SELECT weight FROM orders"), "");

@@ -17,9 +17,45 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-bool is_true(const Index& index, const char* option, bool otherwise) {
+std::string text_option(const Index& index, const char* option, const char* otherwise = "") {
   const auto found = index.options.find(option);
-  return found == index.options.end() ? otherwise : lower(found->second) == "true";
+  return found == index.options.end() ? otherwise : found->second;
+}
+
+bool is_true(const Index& index, const char* option, bool otherwise) {
+  return lower(text_option(index, option, otherwise ? "true" : "false")) == "true";
+}
+
+TextAnalysis::Case letter_case(const Index& index, const std::string& lower_option,
+                               const std::string& upper_option) {
+  if (is_true(index, lower_option.c_str(), false)) return TextAnalysis::Case::lower;
+  if (is_true(index, upper_option.c_str(), false)) return TextAnalysis::Case::upper;
+  return TextAnalysis::Case::keep;
+}
+
+// The analysis of a SASI index, by its analyzer.
+TextAnalysis sasi_analysis(const Index& index) {
+  TextAnalysis analysis;
+  const bool has_class = index.options.contains("analyzer_class");
+  if (!is_true(index, "analyzed", has_class)) return analysis;
+  const std::string analyzer = text_option(index, "analyzer_class", "StandardAnalyzer");
+  if (analyzer.ends_with("DelimiterAnalyzer")) {
+    analysis.words = TextAnalysis::Words::delimited;
+    analysis.delimiter = text_option(index, "delimiter", ",");
+  } else if (analyzer.ends_with("StandardAnalyzer")) {
+    analysis.words = TextAnalysis::Words::standard;
+    analysis.normalise = true;
+    analysis.letters =
+        letter_case(index, "tokenization_normalize_lowercase", "tokenization_normalize_uppercase");
+    analysis.skips_stop_words = is_true(index, "tokenization_skip_stop_words", false);
+    analysis.stems = is_true(index, "tokenization_enable_stemming", false);
+    analysis.language = lower(text_option(index, "tokenization_locale")).substr(0, 2);
+  } else if (analyzer.ends_with("NonTokenizingAnalyzer")) {
+    analysis.letters = is_true(index, "case_sensitive", true)
+                           ? letter_case(index, "normalize_lowercase", "normalize_uppercase")
+                           : TextAnalysis::Case::lower;
+  }
+  return analysis;
 }
 
 }  // namespace
@@ -67,19 +103,16 @@ const types::TypePtr& indexed_type(const Column& column, Index::Target target) {
   return column.type->parameters()[1];
 }
 
-TextAnalysis analysis_of(const Index& index) {
+TextAnalysis analysis_of(const Index& index, const Column& column) {
   TextAnalysis analysis;
   const IndexClass kind = class_of(index);
   if (kind == IndexClass::attached) {
     if (!is_true(index, "case_sensitive", true)) analysis.letters = TextAnalysis::Case::lower;
     analysis.normalise = is_true(index, "normalize", false);
     analysis.ascii = is_true(index, "ascii", false);
-  } else if (kind == IndexClass::sasi && index.options.contains("analyzer_class") &&
-             is_true(index, "analyzed", true)) {
-    if (!is_true(index, "case_sensitive", true) || is_true(index, "normalize_lowercase", false))
-      analysis.letters = TextAnalysis::Case::lower;
-    else if (is_true(index, "normalize_uppercase", false))
-      analysis.letters = TextAnalysis::Case::upper;
+  } else if (kind == IndexClass::sasi &&
+             (column.type->kind() == Kind::text || column.type->kind() == Kind::ascii)) {
+    return sasi_analysis(index);
   }
   return analysis;
 }

@@ -33,12 +33,26 @@ const types::TypePtr& indexed_type(const Column& column, Index::Target target);
 // How an index transforms text. Values with the same result are equal in its queries.
 struct TextAnalysis {
   enum class Case : uint8_t { keep, lower, upper };
+  enum class Words : uint8_t {
+    whole,      // a value is one term
+    standard,   // a term for each word
+    delimited,  // a term for each part between delimiters
+  };
   Case letters = Case::keep;
   bool normalise = false;  // to Unicode's NFC
   bool ascii = false;      // replaces accented letters and the like by ASCII
-  bool exists() const { return letters != Case::keep || normalise || ascii; }
+
+  Words words = Words::whole;
+  std::string delimiter;  // one character
+  bool skips_stop_words = false;
+  bool stems = false;
+  std::string language;  // of stop words and stems: two letters, or empty
+
+  bool has_words() const { return words != Words::whole; }
+  bool exists() const { return letters != Case::keep || normalise || ascii || has_words(); }
 };
-TextAnalysis analysis_of(const Index& index);
+// REQUIRES: the index is on this column.
+TextAnalysis analysis_of(const Index& index, const Column& column);
 
 // A SAI index on a vector column, which only serves ANN queries.
 bool is_vector_index(const Table& table, const Index& index);

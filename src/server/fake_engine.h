@@ -142,6 +142,9 @@ class FakeEngine final : public engine::Planner,
   base::Result<const auth::Login*> log_in_by_identity(std::string_view identity) override {
     return log_in(identity, "mapped");
   }
+  base::Result<const auth::Login*> login_of(std::string_view) override {
+    return base::fail(base::ErrorCode::server, "There are no other servers");
+  }
 
   void execute_relayed(const base::Bytes&, const auth::Login* login, plan::PreparedPtr plan,
                        const execute::Request& request, execute::Completion done) override {

@@ -64,7 +64,7 @@ struct Shared {
   RateLimiter rate{limits.requests_per_second};
   base::LogLimit refusal_log_limit{1};
   std::string node_address;                                  // the address that clients see: 4 or 16 bytes
-  std::function<bool(const std::string& address)> is_relay;  // empty: nobody relays
+  std::function<bool(const std::string& address)> is_relay;  // empty: no server relays
 
   std::atomic<bool> is_stopping{false};
   // During shutdown, signalled whenever a connection closes or a request finishes. The mutex guards no data: it

@@ -26,14 +26,14 @@ class HttpHandler;  // http/message.h
 struct Options {
   std::string host = "127.0.0.1";
   uint16_t port = 9042;  // 0: any free port
-  // The address or name that clients are told, in system.local; empty: the one that the server listens on.
+  // The address or name of the server in system.local. If empty, the one that it listens on.
   std::string broadcast_host;
   unsigned threads = 0;           // reactors; 0: one per core, at most four
   unsigned blocking_threads = 8;  // bounds how many requests may wait for the disk at once
   Limits limits;
   TlsOptions tls;
-  // True for the addresses of servers that relay connections of their clients to this one. Such a connection may say for whom
-  // it is (relay/relay_header.h). Called on any thread; empty: there are none.
+  // True for the addresses of servers that relay connections to this one. Such a connection names the client that it is for
+  // (relay/relay_header.h). Called on any thread. Empty: no server relays.
   std::function<bool(const std::string& address)> is_relay;
   // Requests that take longer than this are logged; 0: no requests are logged.
   std::chrono::milliseconds slow_query{500};

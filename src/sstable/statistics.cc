@@ -39,7 +39,7 @@ base::Result<std::pair<base::BytesView, uint64_t>> find_component(base::BytesVie
   const uint64_t table_size = cursor.offset();
   const auto stored = cursor.big_endian<uint32_t>();
   if (!cursor.ok()) return base::fail(damage(file, bytes.size(), "the table of components is incomplete"));
-  // The checksum continues that of the count, and does not cover that one.
+  // The checksum covers the count and the table, but not the count's own checksum between them.
   const std::string covered = base::Bytes(bytes.substr(0, 4)) + base::Bytes(bytes.substr(8, table_size - 8));
   if (stored != checksum(covered))
     return base::fail(damage(file, table_size, "a wrong checksum of the components"));

@@ -70,7 +70,7 @@ class ShardedStore : public Store {
     uint64_t shards = 0;  // with groups that are not in their tables
   };
   virtual LogState log_state() const = 0;
-  // Of one shard; nullopt if it is not open. Caches and commits are those of the server.
+  // The statistics of one shard; nullopt if it is not open. Caches and commits are those of the server.
   virtual std::optional<StoreStatistics> shard_statistics(uint32_t shard) const = 0;
 };
 

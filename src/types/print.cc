@@ -108,10 +108,22 @@ std::string format_date(int32_t days_since_1970) {
   return format_civil(civil_from_days(days_since_1970));
 }
 
+namespace {
+
+// Negative numbers have one zero less than digits before their sign, as in Cassandra.
+std::string padded_like_cassandra(int64_t number, size_t digits) {
+  if (number < 0) return std::string(digits - 1, '0') + std::to_string(number);
+  return fmt::format("{:0{}}", number, digits);
+}
+
+}  // namespace
+
 std::string format_time(int64_t nanoseconds) {
   const int64_t seconds = nanoseconds / 1'000'000'000;
-  return fmt::format("{:02}:{:02}:{:02}.{:09}", seconds / 3600, seconds / 60 % 60, seconds % 60,
-                     nanoseconds % 1'000'000'000);
+  const auto part = [&](int64_t unit) { return padded_like_cassandra(nanoseconds / unit % 1000, 3); };
+  return fmt::format("{}:{}:{}.{}{}{}", padded_like_cassandra(seconds / 3600, 2),
+                     padded_like_cassandra(seconds / 60 % 60, 2), padded_like_cassandra(seconds % 60, 2),
+                     part(1'000'000), part(1'000), part(1));
 }
 
 std::string format_duration(const Duration& duration) {

@@ -77,6 +77,9 @@ TEST(Print, Decimals) {
 
 TEST(Print, TimesAndDates) {
   EXPECT_EQ(format_timestamp(1296705906789), "2011-02-03T04:05:06.789Z");
+  EXPECT_EQ(format_time(3'723'004'005'006), "01:02:03.004005006");
+  EXPECT_EQ(format_time(-65'536),
+            "00:00:00.00000-6500-536");  // as Cassandra prints bytes that are not a time
   EXPECT_EQ(format_timestamp(-1), "1969-12-31T23:59:59.999Z");
   EXPECT_EQ(format_timestamp(std::numeric_limits<int64_t>::max()), "+292278994-08-17T07:12:55.807Z");
   EXPECT_EQ(format_timestamp(std::numeric_limits<int64_t>::min()), "-292275055-05-16T16:47:04.192Z");

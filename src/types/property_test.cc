@@ -50,7 +50,7 @@ RC_GTEST_PROP(Property, TypesRoundTripThroughClassNames, ()) {
   // Class names inside a frozen type do not tell whether the elements of a vector are frozen.
   if (type->references(Kind::vector)) return;
   RC_ASSERT(again->cql_name() == type->cql_name());
-  // They do not tell how the fields of a frozen udt were declared either.
+  // Nor do they tell whether the fields of a frozen user type were declared as frozen.
   if (!type->references(Kind::udt)) RC_ASSERT(*again == *type);
 }
 

@@ -23,6 +23,10 @@ test('the overview shows requests within its budget', async () => {
   assert.ok(page.bytes < 400 * 1024, `the first view took ${page.bytes} bytes`);
   const entry = await page.evaluate(() => performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd);
   assert.ok(entry < 5000, `the page took ${entry} ms`);
+  const before = server.cpuSeconds();
+  await page.waitForTimeout(10_000); // long enough for several updates of the charts
+  const used = server.cpuSeconds() - before;
+  assert.ok(used < 0.1, `the open overview took ${used * 10}% of a core`);
   await browser.close(page);
 });
 

@@ -1,6 +1,6 @@
 // Damages every byte of every file of a data directory, one at a time, and opens the directory.
 //
-// Usage: damage [--all | --every N] [--cases N] [--seed N] [--only TEXT] [--jobs N] [--directory DIR]
+// Usage: damage [--all | --every N] [--cases N] [--seed N] [--only TEXT] [--jobs N] [--directory DIR [--keep]]
 //
 // Creates two directories with 1,000 rows: one of a database that was stopped, and one of a database that was
 // killed with rows in its commit log. A case is a file, a byte of it, and a kind of damage: the file is cut
@@ -10,8 +10,12 @@
 // - every row has its values, deleted rows stay deleted, and a truncated table is empty.
 //
 // Cases run in child processes. A process that dies by a signal is a failure. --all runs every case;
-// --every N runs each Nth
-// case, and --jobs N runs that many at once. Otherwise --cases (600) are chosen at random.
+// --every N runs each Nth case, and --jobs N runs that many at once. Otherwise --cases (600) are chosen at
+// random.
+//
+// --all runs the cases in a random order, so an interrupted run has covered all files evenly. With --keep,
+// the directory keeps the original directories and the progress, and the same command resumes the run.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 #include <sys/mman.h>
@@ -35,6 +39,7 @@
 #include "base/file.h"
 #include "engine/engine.h"
 #include "engine/test_result.h"
+#include "storage/rocksdb/space/disk_space.h"
 
 namespace sibyl::damage {
 namespace {
@@ -132,6 +137,8 @@ void make_directories(const std::string& stopped, const std::string& killed) {
     fill(**engine);
     copy_directory(stopped, killed);  // as soon as the last write was acknowledged
   }
+  // The server allocates the reserve a tenth of a second after it starts. All cases share these instead.
+  for (const std::string& data : {stopped, killed}) storage::rocksdb::DiskSpace(data).take_reserve(0);
 }
 
 void apply(const Case& one, const std::string& data) {
@@ -232,11 +239,33 @@ std::vector<Case> each_nth(const std::vector<Case>& cases, size_t every, uint64_
 
 constexpr size_t max_jobs = 64;
 
-// Shared by the processes.
+// Shared by the processes. With --keep it is a file.
 struct Progress {
   std::atomic<size_t> next, failures;
-  std::atomic<size_t> running[max_jobs];  // the case that each job runs
+  std::atomic<size_t> total;              // 0 before the first run
+  std::atomic<size_t> running[max_jobs];  // the case that each job runs, plus one; 0 if none
+
+  // Continues the run that wrote this. Cases that were interrupted run again.
+  void resume(size_t cases) {
+    if (total != 0 && total != cases) fail("the directory belongs to a run with other options");
+    total = cases;
+    for (std::atomic<size_t>& one : running)
+      if (const size_t interrupted = one.exchange(0); interrupted != 0)
+        next = std::min(next.load(), interrupted - 1);
+  }
 };
+
+Progress& map_progress(const std::string& path) {
+  int file = -1;
+  if (!path.empty()) {
+    file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (file < 0 || ::ftruncate(file, sizeof(Progress)) != 0) fail("cannot open " + path);
+  }
+  void* shared = ::mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE,
+                        MAP_SHARED | (file < 0 ? MAP_ANONYMOUS : 0), file, 0);
+  if (shared == MAP_FAILED) fail("cannot map the progress");
+  return *static_cast<Progress*>(shared);  // zeros are a valid object
+}
 
 void report_progress(const std::vector<Case>& cases, size_t at) {
   constexpr size_t interval = 10'000;
@@ -250,8 +279,8 @@ void work(const std::vector<Case>& cases, Progress& progress, size_t job, const 
   spdlog::set_level(spdlog::level::off);
   for (size_t done = 0; done < 20'000; ++done) {  // what cases leak stays bounded
     const size_t at = progress.next++;
-    if (at >= cases.size()) return;
-    progress.running[job] = at;
+    if (at >= cases.size()) break;
+    progress.running[job] = at + 1;
     report_progress(cases, at);
     if (const std::string wrong = run(cases[at], scratch); !wrong.empty()) {
       fmt::print("{}: {}\n", cases[at].text(), wrong);
@@ -259,6 +288,7 @@ void work(const std::vector<Case>& cases, Progress& progress, size_t job, const 
       ++progress.failures;
     }
   }
+  progress.running[job] = 0;
 }
 
 void report_end(const Case& one, int status) {
@@ -275,9 +305,8 @@ pid_t start_job(const std::vector<Case>& cases, Progress& progress, size_t job,
   std::_Exit(0);
 }
 
-size_t run_all(const std::vector<Case>& cases, const std::string& directory, size_t jobs) {
-  void* shared = ::mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  Progress& progress = *new (shared) Progress{};
+size_t run_all(const std::vector<Case>& cases, Progress& progress, const std::string& directory,
+               size_t jobs) {
   std::map<pid_t, size_t> running;
   for (size_t job = 0; job < jobs; ++job) running[start_job(cases, progress, job, directory)] = job;
   while (!running.empty()) {
@@ -286,7 +315,7 @@ size_t run_all(const std::vector<Case>& cases, const std::string& directory, siz
     const size_t job = running[ended];
     running.erase(ended);
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-      report_end(cases[progress.running[job]], status);
+      report_end(cases[progress.running[job].exchange(0) - 1], status);
       ++progress.failures;
     }
     if (progress.next < cases.size()) running[start_job(cases, progress, job, directory)] = job;
@@ -313,22 +342,28 @@ int main(int argc, char** argv) {
   app.add_option("--cases", count, "How many random cases to run");
   app.add_option("--seed", seed, "Seed of the random choice");
   app.add_option("--only", only, "Only files whose path contains this");
-  app.add_option("--directory", directory, "Working directory (TMPDIR)");
+  bool keep = false;
+  auto* given = app.add_option("--directory", directory, "Working directory (TMPDIR)");
+  app.add_flag("--keep", keep, "Resume the run in --directory, and do not remove it")->needs(given);
   CLI11_PARSE(app, argc, argv);
   if (directory.empty()) {
     directory = (fs::temp_directory_path() / "sibyl-damage-XXXXXX").string();
     if (::mkdtemp(directory.data()) == nullptr) fail("mkdtemp");
   }
   const std::string stopped = directory + "/stopped", killed = directory + "/killed";
-  const pid_t child = ::fork();
-  if (child == 0) {
-    spdlog::set_level(spdlog::level::warn);
-    make_directories(stopped, killed);
-    std::_Exit(0);
+  const std::string made = directory + "/made";  // exists once both directories are complete
+  if (!fs::exists(made)) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      spdlog::set_level(spdlog::level::warn);
+      make_directories(stopped, killed);
+      std::_Exit(0);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    if (status != 0) fail("cannot create the directories");
+    std::ofstream{made};
   }
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  if (status != 0) fail("cannot create the directories");
   std::vector<Case> cases = all_cases(stopped);
   const std::vector<Case> of_killed = all_cases(killed);
   cases.insert(cases.end(), of_killed.begin(), of_killed.end());
@@ -338,10 +373,13 @@ int main(int argc, char** argv) {
     cases = each_nth(cases, every, seed);
   else if (!all)
     cases = sample(cases, count, seed);
+  if (all) std::shuffle(cases.begin(), cases.end(), std::mt19937_64(seed));
   const auto begin = std::chrono::steady_clock::now();
-  const size_t failures = run_all(cases, directory, jobs);
+  Progress& progress = map_progress(keep ? directory + "/progress" : std::string());
+  progress.resume(cases.size());
+  const size_t failures = run_all(cases, progress, directory, jobs);
   fmt::print("{} of {} cases (seed {}) in {} s: {} failed\n", cases.size(), total, seed,
              (std::chrono::steady_clock::now() - begin) / std::chrono::seconds(1), failures);
-  fs::remove_all(directory);
+  if (!keep) fs::remove_all(directory);
   return failures == 0 ? 0 : 1;
 }

@@ -21,6 +21,7 @@ KNOWN = [
     (DESCENDING, r"^error 2200 Cannot use CONTAINS( KEY)? on non-(collection|map) column c\d", r""),
     (DESCENDING, r"^error 2200 Function system\.\w+ requires .*, but found argument c\d", r""),
     (DESCENDING, r"^error 2200 .*\bc\d\.f\d", r""),
+    (DESCENDING, r"^error 2200 Invalid call to function system\.cast_as_\w+, none of its type signatures match", r"^(rows|prepared)"),
     ("the error of an impossible cast names the column", r"^error 2200 \w+ cannot be cast to (\w+)$", r"^error 2200 .* cannot be cast to {1}$"),
     ("a null in IN is also refused in filters; Cassandra ignores the values after it", r"^(rows|error 2200 Unsupported null value for column|error 2200 Cannot page queries with both ORDER BY and a IN)",
      r"^error 2200 Invalid (null|unset) value (in condition )?for column"),

@@ -55,7 +55,7 @@ def paragraphs(root):
 def texts(root):
     """String literals of at least five words in code that is not a test."""
     for path in sources(root):
-        if path.stem.endswith(("_test", "_fuzz", "_benchmark")) or path.stem.startswith("test_"):
+        if path.stem.endswith(("_test", "_fuzz", "_benchmark")) or path.stem.startswith("test_") or path.stem == "stop_words":
             continue
         code = re.sub(r"^\s*(?://|#).*$", "", path.read_text(encoding="utf-8"), flags=re.M)
         for match in LITERAL.finditer(code):

@@ -16,11 +16,14 @@
 #include "cli/cluster/storage.h"
 #include "cli/command_line/refuse.h"
 #include "cluster/state.h"
+#include "cluster/transport/handshake.h"
 
 namespace sibyl::cli {
 namespace {
 
 using storage::objects::ObjectStore;
+
+constexpr size_t secret_bytes = 32;
 
 struct ClusterArguments {
   ClusterOptions storage;
@@ -46,7 +49,8 @@ int create(ClusterArguments& arguments) {
                   "a cluster has one shard: one server serves the whole database, the others stand by");
   auto store = connect(arguments);
   if (!store) return refuse_cluster(store.error());
-  const cluster::Settings settings{arguments.shards, std::chrono::milliseconds(arguments.lease_ms)};
+  const cluster::Settings settings{arguments.shards, std::chrono::milliseconds(arguments.lease_ms),
+                                   cluster::random_bytes(secret_bytes)};
   const auto reply =
       storage::objects::Blocking(**store).mutate(cluster::state_object, cluster::create_state(settings));
   if (reply.is_refused(storage::objects::Reason::exists))

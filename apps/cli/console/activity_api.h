@@ -1,4 +1,4 @@
-// What the server is doing, its settings, and snapshots. Endpoints of docs/console-api.md.
+// Clients, statements and background work of the server, its settings, and snapshots. Endpoints of docs/console-api.md.
 #pragma once
 
 #include "cli/console/api.h"

@@ -1,4 +1,4 @@
-// Whether an address is reachable from other machines.
+// Decides whether an address is reachable from other machines.
 #pragma once
 
 #include <string>

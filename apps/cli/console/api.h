@@ -1,4 +1,4 @@
-// What the endpoints of the console's JSON API work with. docs/console-api.md describes them.
+// Types that the endpoints of the console's JSON API share. docs/console-api.md describes them.
 //
 // An endpoint is a function of a Call. It runs on a thread of Workers and may block. What it returns becomes the
 // body of the response. Errors keep their code, hint and position.
@@ -23,7 +23,7 @@ struct Settings {
   json::array settings;  // name, value, source
 };
 
-// What an endpoint works with.
+// The request and the parts of the server that an endpoint uses.
 struct Call {
   engine::Engine& engine;
   const Settings& settings;

@@ -28,7 +28,7 @@ bool is_write(StatementKind kind) {
          kind == StatementKind::conditional || kind == StatementKind::counter || kind == StatementKind::batch;
 }
 
-// What was recorded between two snapshots of a histogram.
+// The difference of two snapshots of a histogram.
 HistogramSnapshot difference(const HistogramSnapshot& before, const HistogramSnapshot& now) {
   HistogramSnapshot out;
   for (size_t i = 0; i < out.counts.size(); ++i) out.counts[i] = now.counts[i] - before.counts[i];

@@ -68,7 +68,7 @@ base::Result<std::string> describe(const Call& call, const std::string& what) {
   return text;
 }
 
-// What statements and data of the table look like. Read by the console itself: the caller has checked that the
+// Statements on the table, and samples of its data. Read by the console itself: the caller has checked that the
 // role may read the table.
 base::Status add_statistics(const Call& call, const schema::Table& table, json::object& out) {
   const std::string where = fmt::format(" WHERE keyspace_name = {} AND table_name = {}",

@@ -79,7 +79,7 @@ class EndFinder {
  public:
   explicit EndFinder(const Dialect& dialect) : is_json_(dialect.is_json), walker_(dialect) {}
 
-  // Returns where the current record ends in its next part, including the line feed; 0: not in this part.
+  // Returns the size of the part up to and including the line feed that ends the record; 0 if the record continues.
   size_t find(std::string_view part) {
     if (is_json_) {
       const size_t end = part.find('\n');

@@ -82,7 +82,7 @@ class ImportState {
   std::chrono::steady_clock::time_point next_save_;
 };
 
-// How records become writes.
+// The statement that writes a record, and how it is bound.
 struct ImportPlan {
   Dialect dialect;
   std::vector<std::string> columns;  // CSV

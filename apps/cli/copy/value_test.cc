@@ -55,7 +55,7 @@ TEST(CopyValue, IsSpelledAsCqlshDoes) {
 TEST(CopyValue, ReadsOtherSpellings) {
   EXPECT_EQ(back_and_forth(*scalar(Kind::boolean), "false"), "False");
   EXPECT_EQ(back_and_forth(*scalar(Kind::timestamp), "2011-02-03T04:05:06Z"), "2011-02-03 04:05:06.000+0000");
-  // cqlsh does not quote times, so their colons must not be taken for those of the map.
+  // cqlsh does not quote times. Their colons must not end a key of the map.
   EXPECT_EQ(back_and_forth(*types::map_of(scalar(Kind::time), scalar(Kind::int_), false), "{04:05:06: 1}"),
             "{'04:05:06.000000000': 1}");
   EXPECT_EQ(

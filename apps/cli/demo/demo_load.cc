@@ -150,7 +150,7 @@ bool Load::wait() {
   return !is_stopping_;
 }
 
-// People who try things out may drop a table that the load uses. It then goes on with the others' statements.
+// A user may drop a table that the load uses. The load then continues with the statements on other tables.
 void Load::run() {
   const auto session = connect(port_);
   if (!session) return;

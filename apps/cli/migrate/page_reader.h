@@ -55,7 +55,7 @@ class PageReader {
   bool is_at_end_ = true;
 };
 
-// How much of the range lies before a row, from 0 to 1.
+// The fraction of the range that lies before a row.
 double share_before(const Part& part, const client::Row& row, unsigned range);
 
 }  // namespace sibyl::cli::migrate

@@ -2,7 +2,7 @@
 //
 // All writes of a row are one statement or one unlogged batch, so that a row is written as a whole. Writes that
 // fail because the target is busy, or the connection is lost, are repeated; this has no effect if they were
-// executed after all, because their write times are the same. Writes of lists and counters are made anew before
+// executed after all, because their write times are the same. Writes of lists and counters are built again before
 // they are repeated, from what the target has by then. Not thread-safe.
 #pragma once
 

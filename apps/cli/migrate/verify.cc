@@ -27,7 +27,7 @@ void append_value(base::Bytes& out, const std::optional<base::BytesView>& value)
   if (value) base::append_sized(out, *value);
 }
 
-// Which cells expire: the TTLs themselves differ with every reading.
+// Compares which cells expire, because the TTLs themselves differ with every read.
 void append_expiry(base::Bytes& out, const types::Type& type, const std::optional<base::BytesView>& value) {
   out.push_back(value ? '\1' : '\0');
   if (!value || type.kind() != types::Kind::list) return;

@@ -1,4 +1,4 @@
-// What the server logs for its operator, and what it must never log.
+// The server logs events of security for its operator, and never logs secrets.
 #include <sys/resource.h>
 
 #include <chrono>

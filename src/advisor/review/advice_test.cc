@@ -380,7 +380,7 @@ TEST(ReviewFigures, RejectedStatementsGetAFix) {
   EXPECT_THAT(fix("SELECT * FROM posts WHERE author = ? ORDER BY score DESC;"),
               HasSubstr("add a table in that order"));
   EXPECT_THAT(fix("SELECT * FROM posts WHERE at > ?;"),
-              HasSubstr("with a period of it such as the day as partition key"));
+              HasSubstr("posts_by_day has a partition for each day (at rounded down)"));
 }
 
 TEST(ReviewFigures, EmptyTablesGetNoScanFinding) {

@@ -9,9 +9,11 @@ namespace {
 
 constexpr double minute = 60, hour = 3600, day = 86'400;
 
-// Rounds down to whole days, or to a divisor of a day, but not below one second.
+// Rounds down to a usual number of days, or to a divisor of a day, but not below one second.
 double round_down(double seconds) {
-  if (seconds >= day) return std::floor(seconds / day) * day;
+  const double days = std::floor(seconds / day);
+  const double unit = days >= 730 ? 365 : days >= 60 ? 30 : days >= 28 ? 7 : 1;
+  if (days >= 1) return std::floor(days / unit) * unit * day;
   constexpr std::array widths = {12 * hour,   8 * hour,   6 * hour,    4 * hour,    3 * hour,
                                  2 * hour,    hour,       30 * minute, 20 * minute, 15 * minute,
                                  10 * minute, 5 * minute, 2 * minute,  minute,      30.0,

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "advisor/review/judgement/periods.h"
 #include "advisor/review/review_model.h"
 #include "advisor/workload/spread.h"
 #include "advisor/workload/stored_size.h"
@@ -167,22 +168,6 @@ base::Status take(const Workload& workload, const TableStatistics& statistics, R
 
 // --- Derived statistics
 
-bool is_named_like_period(const std::string& name) {
-  constexpr std::array words = {"hour", "day", "date", "week", "month", "year", "minute", "bucket", "period"};
-  return std::any_of(words.begin(), words.end(),
-                     [&](const char* word) { return name.find(word) != std::string::npos; });
-}
-
-bool is_period(const schema::Table& table, const schema::Column& column, const ColumnFacts& known) {
-  // A time as the whole key is that of one row.
-  if (table.partition_key_count == 1 && table.clustering_count == 0 && !known.growth &&
-      !is_named_like_period(column.name))
-    return false;
-  return column.is_partition_key() && column.type->kind() != types::Kind::uuid &&
-         (is_time(column) || known.ticks || is_named_like_period(column.name)) &&
-         (known.growth || !known.distinct);
-}
-
 std::optional<double> values_of_key(const TableFacts& facts) {
   double product = 1;
   for (size_t i = 0; i < facts.table->partition_key_count; ++i) {
@@ -279,15 +264,12 @@ const TableFacts* base_of(const ReviewModel& model, const TableFacts& view) {
   return nullptr;
 }
 
-// The number of partitions of which the median has `p50` rows, if there are `rows` in all, by bisection.
-double partitions_by_median(double rows, const Quantiles& quantiles) {
+// The number of partitions with these quantiles, if there are `rows` in all, by bisection.
+double partitions_by_quantiles(double rows, const Quantiles& quantiles) {
   double from = 1, to = std::max(1.0, rows);
   for (int i = 0; i < 60; ++i) {
     const double middle = std::sqrt(from * to);
-    const double exponent = zipf_of_quantiles(rows, middle, quantiles);
-    const double half = std::max(1.0, middle / 2);
-    const double median = rows * std::pow(half, -exponent) / zipf_sum(middle, exponent);
-    (median > *quantiles.p50 ? from : to) = middle;
+    (total_of_quantiles(middle, quantiles) > rows ? to : from) = middle;
   }
   return std::max(1.0, std::round(from));
 }
@@ -296,15 +278,11 @@ double partitions_by_median(double rows, const Quantiles& quantiles) {
 void derive_by_quantiles(TableFacts& facts) {
   const Quantiles quantiles{facts.p50, facts.p99, facts.max};
   if (facts.table->clustering_count == 0 || facts.has_period() || !quantiles.p50) return;
-  if (facts.partitions && !facts.rows) {
-    const double exponent =
-        quantiles.p99 || quantiles.max ? zipf_of_quantiles(0, *facts.partitions, quantiles) : 0;
-    const double half = std::max(1.0, *facts.partitions / 2);
-    facts.rows = *quantiles.p50 * zipf_sum(*facts.partitions, exponent) * std::pow(half, exponent);
-    facts.rows = std::max(*facts.rows, quantiles.max.value_or(0) + *facts.partitions - 1);
-  }
+  if (facts.partitions && !facts.rows)
+    facts.rows = std::max(total_of_quantiles(*facts.partitions, quantiles),
+                          quantiles.max.value_or(0) + *facts.partitions - 1);
   if (positive(facts.rows) && !facts.partitions && facts.origin == Origin::declared)
-    facts.partitions = partitions_by_median(*facts.rows, quantiles);
+    facts.partitions = partitions_by_quantiles(*facts.rows, quantiles);
 }
 
 StoredColumn stored(const schema::Column& column, const TableFacts& facts) {
@@ -373,6 +351,9 @@ void derive_statistics(const TableRates& rates, const TableFacts* base, TableFac
   for (const schema::Column& column : table.columns) {
     ColumnFacts& known = facts.columns[column.name];
     known.is_period = is_period(table, column, known);
+    if (!known.is_period || known.growth || facts.origin == Origin::measured) continue;
+    known.growth = usual_growth(column);
+    known.growth_is_usual = known.growth.has_value();
   }
   if (table.clustering_count == 0) facts.partitions = positive(facts.rows);
   if (!facts.partitions) {
@@ -381,6 +362,7 @@ void derive_statistics(const TableRates& rates, const TableFacts* base, TableFac
   }
   derive_by_quantiles(facts);
   facts.inserts = rates.inserts;
+  facts.updates = rates.updates;
   find_growth(facts, rates);
   if (facts.growth && facts.writes == 0) facts.writes = *facts.growth;
   facts.max_rows = keys_of(facts);
@@ -410,6 +392,9 @@ void TableRates::add(const cql::Statement& statement, size_t index, const plan::
     inserts += rate;
     makes_keys = makes_keys || makes_key(*insert, *use.table);
   }
+  if (const cql::Update* update = one.operator()<cql::Update>())
+    for (const cql::Assignment& assignment : update->assignments)
+      if (assignment.element_key == nullptr && assignment.field.empty()) updates[assignment.column] += rate;
   const cql::Delete* remove = one.operator()<cql::Delete>();
   if (remove == nullptr || !remove->targets.empty() || rate <= 0) return;
   const double keys = use.partitions ? static_cast<double>(*use.partitions) : 1;

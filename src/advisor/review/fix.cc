@@ -78,6 +78,18 @@ void Shape::add_to_partition(Column column) {
   columns.insert(columns.begin() + static_cast<ptrdiff_t>(partition.size()) - 1, std::move(column));
 }
 
+void Shape::promote(const std::string& column) {
+  const auto order = std::find_if(clustering.begin(), clustering.end(),
+                                  [&](const Order& one) { return one.name == column; });
+  if (order == clustering.end()) return;
+  clustering.erase(order);
+  const auto found =
+      std::find_if(columns.begin(), columns.end(), [&](const Column& one) { return one.name == column; });
+  Column moved = *found;
+  columns.erase(found);
+  add_to_partition(std::move(moved));
+}
+
 void Shape::remove_from_partition(const std::string& column) {
   std::erase(partition, column);
   std::erase_if(columns, [&](const Column& one) { return one.name == column; });

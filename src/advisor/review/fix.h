@@ -32,6 +32,8 @@ struct Shape {
   bool in_key(std::string_view column) const;
   // Appends a new column to the partition key.
   void add_to_partition(Column column);
+  // Moves a clustering column to the partition key. Does nothing if it is not a clustering column.
+  void promote(const std::string& column);
   // Removes a column from the partition key. REQUIRES: the key has other columns.
   void remove_from_partition(const std::string& column);
   // Returns `name`, or a longer name that no column has.
@@ -55,6 +57,7 @@ struct Proposal {
   std::optional<Shape> beside;           // an additional table; none: a changed version of `table`
   std::string table;                     // the table to change; empty: the finding's table
   std::vector<Added> partition;          // added to the additional or changed table
+  std::vector<std::string> promoted;     // clustering columns that move to the partition key
   std::vector<Shape::Column> columns;    // new columns, and columns whose type changes
   std::vector<Shape::Order> clustering;  // the new clustering order; empty: unchanged
   bool reversed = false;                 // reverse all clustering directions
@@ -133,9 +136,10 @@ double additional_bytes(const TableFacts& base, const Shape& shape);
 
 // The result of split_partitions(), which compares ways to split partitions that are too large or too hot:
 //
+//  - clustering columns that every statement compares with = join the partition key
 //  - time buckets, if rows have a time
 //  - hash prefixes modulo 2, 4, 10 and the smallest modulo that fits
-//  - both together
+//  - several of these together
 //  - a hash prefix with a second table for the first rows of each key
 //
 // It chooses the cheapest one that fits, by the declared rates. Without rates it chooses the one that reads
@@ -148,7 +152,9 @@ double additional_bytes(const TableFacts& base, const Shape& shape);
 struct Split {
   std::vector<Choice> choices;
   std::string fix, cost;
-  Proposal proposal;  // its `partition` is empty if the application has to change
+  Proposal proposal;
+  // True if the application has to change instead.
+  bool is_advice() const { return proposal.partition.empty() && proposal.promoted.empty(); }
 };
 Split split_partitions(const ReviewModel& model, const TableFacts& table, double least,
                        double more_bytes = 0);

@@ -5,7 +5,10 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "advisor/review/test_review.h"
+#include "advisor/workload/spread.h"
 
 namespace sibyl::advisor {
 namespace {
@@ -239,6 +242,233 @@ SELECT * FROM t WHERE kind = ? ALLOW FILTERING;
   const Finding& finding = must_find(review, Verdict::full_scan);
   EXPECT_THAT(finding.cql, HasSubstr("hash_prefix")) << "450 writes a second to each kind";
   EXPECT_EQ(finding.fix_kind, FixKind::new_table);
+}
+
+// --- Periods that are not declared
+
+TEST(Periods, FollowFromTypesAndNames) {
+  const auto width = [](const char* column) -> double {
+    const Review review =
+        review_of(fmt::format(R"(
+CREATE TABLE readings (sensor int, {}, at timeuuid, value double, PRIMARY KEY ((sensor, {}), at));
+-- @table readings growth=1000/s row=1
+-- @column readings.sensor distinct=1000
+)",
+                              column, std::string(column).substr(0, std::string(column).find(' '))));
+    const TableReview& table = review.tables.at(0);
+    return table.horizon ? std::round(table.horizon->p50) : 0;
+  };
+  EXPECT_EQ(width("day date"), 86'400);
+  EXPECT_EQ(width("d date"), 86'400);
+  EXPECT_EQ(width("yyyymmdd text"), 86'400);
+  EXPECT_EQ(width("hour timestamp"), 3600);
+  EXPECT_EQ(width("hour_bucket int"), 3600);
+  EXPECT_EQ(width("week int"), 7 * 86'400);
+  EXPECT_EQ(width("year_month text"), 30 * 86'400);
+  EXPECT_EQ(width("readingYear int"), 365 * 86'400);
+  EXPECT_EQ(width("quarter_hour timestamp"), 900);
+  EXPECT_EQ(width("bucket int"), 0) << "its length is not known";
+  EXPECT_EQ(width("candidate int"), 0);
+  EXPECT_EQ(width("day_of_week int"), 0) << "days of a week come again";
+}
+
+TEST(Periods, AnyColumnThatIsDeclaredToGrowIsOne) {
+  const Review review = review_of(R"(
+CREATE TABLE latest (shift text, added timestamp, video uuid, PRIMARY KEY (shift, added, video));
+-- @table latest growth=10/s row=10
+-- @column latest.shift growth=1/8h
+-- @query page rate=3000/s
+SELECT * FROM latest WHERE shift = ? LIMIT 20;
+)");
+  EXPECT_NEAR(review.tables.at(0).horizon->p50, 8 * 3600 * 100, 1000);
+  EXPECT_THAT(must_find(review, Verdict::hot_partition).evidence.at(1).text,
+              HasSubstr("the current period takes every read"));
+}
+
+// --- Quantiles
+
+TEST(Quantiles, AFewVeryLargePartitionsDoNotMakeTheOthersLarger) {
+  const Review review = review_of(R"(
+CREATE TABLE followers (user_id bigint, follower bigint, PRIMARY KEY (user_id, follower));
+-- @table followers partitions=46M p50=30 p99=9000 max=80M
+)");
+  // 1% have 9,000 to 80M: a power law of exponent 0.7; the others one of 1.46.
+  EXPECT_NEAR(*review.tables.at(0).rows, 21e9, 3e9);
+}
+
+TEST(Quantiles, APowerLawIsExact) {
+  const double rows = 1e6 * zipf_sum(1000, 0.8);
+  const auto at = [](double rank) { return 1e6 * std::pow(rank, -0.8); };
+  const Review review = review_of(fmt::format(R"(
+CREATE TABLE t (k int, c uuid, PRIMARY KEY (k, c));
+-- @table t partitions=1000 p50={} p99={} max={}
+)",
+                                              at(500), at(10), at(1)));
+  EXPECT_NEAR(*review.tables.at(0).rows, rows, 0.01 * rows);
+}
+
+// --- Overwriting by other statements
+
+TEST(Overwriting, UpdatesOfTheTimeOverwriteAsInsertsDo) {
+  const auto model = [](const char* column, double rate) {
+    return review_of(fmt::format(R"(
+CREATE TABLE power (meter text PRIMARY KEY, {0} timestamp, kwh double);
+-- @table power rows=40k
+-- @write put rate={1}/s
+UPDATE power SET {0} = ?, kwh = ? WHERE meter = ?;
+)",
+                                 column, rate));
+  };
+  EXPECT_EQ(ids(model("read_at", 2700)), "KEY_COLLISION power\n");
+  EXPECT_THAT(must_find(model("read_at", 2700), Verdict::key_collision).cql, HasSubstr("bucket timestamp"))
+      << "the history is divided";
+  EXPECT_EQ(ids(model("updated_at", 2700)), "");
+  EXPECT_EQ(ids(model("read_at", 0.1)), "") << "once in four days";
+}
+
+TEST(Overwriting, AUuidOfAnotherThingRepeats) {
+  const auto model = [](const char* table, const char* options) {
+    return ids(review_of(fmt::format(R"(
+CREATE TABLE {0} (trip_id uuid PRIMARY KEY, at timestamp, lat double){1};
+-- @table {0} rows=1M
+-- @write put rate=20k/s
+INSERT INTO {0} (trip_id, at, lat) VALUES (?, ?, ?);
+)",
+                                     table, options)));
+  };
+  EXPECT_EQ(model("gps_track", ""), "KEY_COLLISION gps_track\n");
+  EXPECT_EQ(model("city_trips", ""), "") << "a row of its own";
+  EXPECT_EQ(model("gps_track", " WITH default_time_to_live = 50"), "");
+  EXPECT_EQ(model("user_points", ""), "KEY_COLLISION user_points\n") << "not a table of users";
+}
+
+// --- Deletes
+
+TEST(Tombstones, AFewDeletesAmongManyNewRowsAreNoQueue) {
+  const auto found = [](const char* order, double deletes) {
+    return ids(review_of(fmt::format(R"(
+CREATE TABLE messages (channel int, at timeuuid, body text, PRIMARY KEY (channel, at)){};
+-- @table messages growth=1500/s row=10 retention=30d
+-- @column messages.channel distinct=500
+-- @query newest
+SELECT * FROM messages WHERE channel = ? LIMIT 50;
+-- @write remove rate={}/s
+DELETE FROM messages WHERE channel = ? AND at = ?;
+)",
+                                     order, deletes)));
+  };
+  const char* newest_first = " WITH CLUSTERING ORDER BY (at DESC)";
+  EXPECT_EQ(found(newest_first, 20), "");
+  EXPECT_EQ(found("", 20), "");
+  EXPECT_EQ(found("", 1400), "TOMBSTONE_SCAN messages/newest\n") << "taken from the front";
+  EXPECT_EQ(found(newest_first, 1400), "TOMBSTONE_SCAN messages/newest\n") << "50 / (1500 - 1400) x 1400";
+}
+
+// --- Indexes
+
+TEST(Indexes, FewRowsOnManyNodesOrManyQueriesNeedATable) {
+  const auto found = [](double values, double rate, int nodes) {
+    return ids(review_of(fmt::format(R"(
+CREATE TABLE sessions (id text PRIMARY KEY, user_id uuid);
+CREATE INDEX ON sessions (user_id);
+-- @table sessions rows=20M
+-- @column sessions.user_id distinct={}
+-- @target nodes={} rf=3
+-- @query of_user rate={}/s
+SELECT * FROM sessions WHERE user_id = ?;
+)",
+                                     values, nodes, rate)));
+  };
+  EXPECT_EQ(found(8e6, 20, 3), "INDEX_CARDINALITY sessions/of_user\n");
+  EXPECT_EQ(found(2e6, 20, 3), "") << "ten rows on three nodes";
+  EXPECT_EQ(found(2e6, 20, 30), "INDEX_CARDINALITY sessions/of_user\n");
+  EXPECT_EQ(found(2e6, 5000, 3), "INDEX_CARDINALITY sessions/of_user\n") << "every node runs all of them";
+}
+
+// --- Columns that every statement gives
+
+TEST(GivenColumns, JoinThePartitionKey) {
+  const auto model = [](const char* more) {
+    return review_of(fmt::format(R"(
+CREATE TABLE emails (user_id uuid, folder text, received timeuuid, subject text,
+  PRIMARY KEY (user_id, folder, received)) WITH CLUSTERING ORDER BY (folder ASC, received DESC);
+-- @table emails rows=100M partitions=100k max=500k row=400
+-- @query folder rate=30/s
+SELECT * FROM emails WHERE user_id = ? AND folder = ? LIMIT 50;
+{}
+)",
+                                 more));
+  };
+  const Review known = model("-- @column emails.folder distinct=9");
+  const Finding& finding = must_find(known, Verdict::partition_growth);
+  EXPECT_THAT(
+      finding.cql,
+      HasSubstr("PRIMARY KEY ((user_id, folder), received)\n) WITH CLUSTERING ORDER BY (received DESC)"));
+  EXPECT_THAT(finding.fix, HasSubstr("Move folder from the clustering columns to the partition key"));
+  EXPECT_THAT(finding.fix, Not(HasSubstr("would itself")));
+  // 200 MB in three folders are too many for one: they are divided further.
+  const Review few = model("-- @column emails.folder distinct=2 skew=zipf(1)");
+  EXPECT_THAT(must_find(few, Verdict::partition_growth).cql,
+              HasSubstr("PRIMARY KEY ((user_id, folder, hash_prefix), received)"));
+  const Review unknown = model("");
+  EXPECT_THAT(must_find(unknown, Verdict::partition_growth).cql, Not(HasSubstr("(user_id, folder")));
+  const Review whole = model("-- @column emails.folder distinct=9\nSELECT * FROM emails WHERE user_id = ?;");
+  EXPECT_THAT(must_find(whole, Verdict::partition_growth).cql, Not(HasSubstr("(user_id, folder")))
+      << "another read wants all folders";
+}
+
+TEST(GivenColumns, RowsThatAreOnlyReadOneByOneNeedNoPartition) {
+  const auto model = [](const char* more) {
+    return review_of(fmt::format(R"(
+CREATE TABLE likes (post uuid, user_id uuid, at timestamp, PRIMARY KEY (post, user_id));
+-- @table likes partitions=30M p50=8 p99=4000 max=20M
+-- @query liked rate=8000/s
+SELECT at FROM likes WHERE post = ? AND user_id = ?;
+{}
+)",
+                                 more));
+  };
+  const Review whole_review = model("");
+  const Finding& whole = must_find(whole_review, Verdict::partition_growth);
+  EXPECT_THAT(whole.cql, HasSubstr("PRIMARY KEY ((post, user_id))"));
+  EXPECT_THAT(
+      must_find(model("-- @write forget\nDELETE FROM likes WHERE post = ?;"), Verdict::partition_growth).cql,
+      HasSubstr("hash_prefix"));
+}
+
+TEST(GivenColumns, SpreadFewPartitions) {
+  const Review review = review_of(R"(
+CREATE TABLE stock (country text, sku text, amount int, PRIMARY KEY (country, sku));
+-- @table stock rows=4M partitions=8 row=20
+-- @query one rate=10/s
+SELECT * FROM stock WHERE country = ? AND sku = ?;
+)");
+  EXPECT_THAT(must_find(review, Verdict::low_cardinality).cql, HasSubstr("PRIMARY KEY ((country, sku))"));
+}
+
+// --- Ranges of time without a key
+
+TEST(RangesOfTime, ATableByPeriodsServesThem) {
+  const Review review = review_of(R"(
+CREATE TABLE readings (station int, at timestamp, value double, PRIMARY KEY (station, at));
+-- @table readings rows=40M partitions=900 growth=3/s arrival=regular
+-- @query since rate=1/h
+SELECT * FROM readings WHERE at > ?;
+)");
+  const Finding& finding = must_find(review, Verdict::unsupported_query);
+  EXPECT_THAT(finding.cql, HasSubstr("PRIMARY KEY (day, at, station)"));
+  EXPECT_THAT(finding.fix, Not(HasSubstr("advise.")));
+}
+
+TEST(RangesOfTime, LongerPeriodsAreATable) {
+  const Review review = review_of(R"(
+CREATE TABLE cpu (host text, minute timestamp, at timeuuid, load double, PRIMARY KEY ((host, minute), at));
+-- @table cpu growth=500/s
+-- @column cpu.host distinct=2500
+-- @query day_graph span=1d rate=2/s
+SELECT * FROM cpu WHERE host = ? AND minute = ?;
+)");
+  EXPECT_THAT(must_find(review, Verdict::multi_partition).cql, HasSubstr("PRIMARY KEY ((host, bucket), at)"));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "advisor/review/dependents.h"
 #include "advisor/review/fix.h"
+#include "advisor/review/judgement/collisions.h"
 #include "advisor/review/judgement/held.h"
 #include "types/identifier.h"
 
@@ -158,6 +159,8 @@ class ProposalWriter {
     std::vector<std::string> candidates;
     const std::string by = fmt::format("{}_by_{}", stem, fmt::join(shape.partition, "_and_"));
     const bool same_key = shape.partition == shape_of(*facts.table).partition;
+    // A key of whole rows.
+    if (!same_key && shape.clustering.empty()) candidates.push_back(by);
     if (same_key && !shape.clustering.empty()) {
       const Shape::Order& first = shape.clustering[0];
       const schema::Column* column = facts.table->find(first.name);
@@ -185,7 +188,7 @@ class ProposalWriter {
       const std::shared_ptr<const Proposal> old = finding.proposal;
       if (old->least <= 0 || finding.choices.empty()) continue;
       Split split = split_partitions(model_, facts, old->least, more);
-      if (split.proposal.partition.empty()) return;
+      if (split.is_advice()) return;
       finding.choices = std::move(split.choices);
       finding.fix = std::move(split.fix);
       finding.cost = std::move(split.cost);
@@ -234,6 +237,8 @@ class ProposalWriter {
       if (finding->proposal->first_rows > 0 && second.empty())
         second = first_rows_cql(*facts, *finding->proposal, shape);
     }
+    for (const Finding* finding : changing)
+      for (const std::string& column : finding->proposal->promoted) shape.promote(column);
     const TableFacts kept = divide_kept_rows(*facts, shape, changing, first, added);
     const Shape unsplit = shape;
     const std::string comments = add_partition(added, shape);
@@ -258,12 +263,16 @@ class ProposalWriter {
     if (!overwrites) return kept;
     kept.max_rows.reset();
     if (!kept.growth && kept.inserts > 0) kept.growth = kept.inserts;
+    // A history that UPDATEs have overwritten.
+    const schema::Column* time = time_of_rows(facts);
+    const auto updates = time != nullptr ? kept.updates.find(time->name) : kept.updates.end();
+    if (!kept.growth && updates != kept.updates.end() && updates->second > 0) kept.growth = updates->second;
     TableFacts then = facts_of(kept, shape);
     then.row_bytes += additional_bytes(facts, shape);
     const auto rows = then.rows_per_partition_after(model_.horizon_of(then));
     if (!added.empty() || !rows || then.bytes_of(*rows).max <= model_.target.partition_bytes) return kept;
     Split split = split_partitions(model_, then, 1);
-    if (split.proposal.partition.empty()) return kept;
+    if (split.is_advice()) return kept;
     added = std::move(split.proposal.partition);
     first.choices = std::move(split.choices);
     first.fix += " As the table then keeps every row: " + split.fix;

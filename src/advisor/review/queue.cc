@@ -175,6 +175,30 @@ std::optional<double> tombstones_of(const TableFacts& table, const StatementFact
   return std::min(kept, table.capacity_of_partition());
 }
 
+// The number of rows that the statement wants.
+double limit_of_read(const StatementFacts& read) {
+  constexpr double usual = 100;
+  const cql::Select& select = *read.select();
+  for (const cql::ExpressionPtr* limit : {&select.limit, &select.per_partition_limit})
+    if (const auto* literal = *limit != nullptr ? std::get_if<cql::Literal>(&(*limit)->node) : nullptr)
+      return read_number(literal->text).value_or(usual);
+  return usual;
+}
+
+// The tombstones that a read from the front meets. If far fewer rows are deleted than come, it is no queue that
+// they are taken from: the tombstones lie among the rows that stay. A read of the newest rows meets those
+// among them even if most rows are deleted.
+std::optional<double> tombstones_at_front(const TableFacts& table, const StatementFacts& read,
+                                          const StatementFacts& remove) {
+  const std::optional<double> all = tombstones_of(table, remove);
+  const double come = std::max(table.inserts, table.growth.value_or(0)), go = remove.rate * remove.times;
+  const Front front = front_of(read.explanation.uses[0], *read.select());
+  constexpr double few = 0.5;
+  const bool stays = come > go && (go < few * come || !front.from_least);
+  if (!all || !stays) return all;
+  return std::min(*all, limit_of_read(read) * go / (come - go));
+}
+
 // Rows come and go in all places of a partition, and reads take all of it.
 void review_churn(const ReviewModel& model, const TableFacts& table, Review& review) {
   const StatementFacts* read = find_whole_read(model, table);
@@ -208,8 +232,8 @@ void review_queue(const ReviewModel& model, const TableFacts& table, Review& rev
   const StatementFacts* remove = find_delete(model, table);
   if (read == nullptr || remove == nullptr) return review_churn(model, table, review);
   const double grace = table.table->options.gc_grace_seconds;
-  const std::optional<double> tombstones = tombstones_of(table, *remove);
-  if (tombstones && *tombstones < few_tombstones) return;
+  const std::optional<double> tombstones = tombstones_at_front(table, *read, *remove);
+  if (tombstones && *tombstones < few_tombstones) return review_churn(model, table, review);
   Finding finding = begin(table, read, tombstones && *tombstones > very_many_tombstones);
   finding.message =
       "The table is used as a queue: a read of its front scans the tombstones of all rows taken before.";

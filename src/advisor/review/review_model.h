@@ -23,6 +23,7 @@ struct ColumnFacts {
   // An integer that grows with time: its steps per second. Of a snowflake, values are unique.
   std::optional<double> ticks;
   bool is_snowflake = false;
+  bool growth_is_usual = false;  // `growth` follows from the column's type and name; it is not declared
   // Values are time periods. As part of a partition key, old values are never written again.
   bool is_period = false;
 };
@@ -54,7 +55,8 @@ struct TableFacts {
   double skew = 0;
   std::optional<double> request_skew;  // measured
   double reads = 0, writes = 0;
-  double inserts = 0;  // per second, by the statements
+  double inserts = 0;                     // per second, by the statements
+  std::map<std::string, double> updates;  // UPDATEs of a column per second
   Origin rate_origin = Origin::declared;
   // Measured by an observed database.
   std::optional<double> observed_seconds;
@@ -174,6 +176,7 @@ base::Result<ReviewModel> read_review_model(const std::vector<Workload>& workloa
 // Load of a table per second, summed over statements.
 struct TableRates {
   double reads = 0, writes = 0, inserts = 0;
+  std::map<std::string, double> updates;  // of each column
   double rows_removed = 0, partitions_removed = 0;
   bool removes_ranges = false;      // deletes ranges with an unknown number of rows
   bool makes_keys = false;          // inserts rows with generated keys: uuid(), now()

@@ -72,6 +72,7 @@ TEST(ReviewBuckets, SizeLimitsTheWidth) {
   EXPECT_EQ(bucket_widths(60, 20 * day, false), (std::vector<double>{day, 7 * day, 14 * day}));
   EXPECT_EQ(bucket_widths(60, 20.5 * day, true), (std::vector<double>{day, 7 * day, 14 * day, 20 * day}));
   EXPECT_EQ(bucket_widths(30 * day, 20.5 * day, false), std::vector<double>{20 * day});
+  EXPECT_EQ(bucket_widths(191 * day, 191 * day, false).back(), 180 * day) << "usual numbers of days";
   EXPECT_EQ(bucket_widths(1, 1e-9, false), std::vector<double>{1}) << "the minimum is a second";
   EXPECT_EQ(least_modulo(0, 100e6, 4000, 1000), 4);
   EXPECT_EQ(least_modulo(950e6, 100e6, 4000, 1000), 10);

@@ -3,11 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <memory>
 
 #include "advisor/review/buckets.h"
 #include "advisor/review/judgement/held.h"
 #include "advisor/review/judgement/unknown.h"
 #include "advisor/review/split.h"
+#include "advisor/review/split_given.h"
 #include "advisor/review/table.h"
 
 namespace sibyl::advisor {
@@ -94,6 +97,22 @@ std::string describe_reads(const SplitSituation& situation, const TimeChoice& ti
              : "A read takes every bucket in its time range.";
 }
 
+// If only the busiest keys need so short a period, most reads need not pay for it.
+std::string own_widths_advice(const SplitSituation& situation, const TimeChoice& time) {
+  constexpr double several = 4, day = 86'400;
+  if (!time.bounded || time.expected < several || situation.key_growth <= 0) return {};
+  const double wanted = time.newest / situation.key_growth;
+  const double fits = situation.model.target.partition_bytes /
+                      (situation.key_growth * situation.row_bytes(time.modulo > 1, true));
+  const double width = std::min(std::ceil(wanted / day) * day, std::floor(fits / day) * day);
+  if (width < several * time.width) return {};
+  return fmt::format(
+      " Only the busiest keys need so short a period. If each key has its own, stored in a table of keys, "
+      "the "
+      "median key needs a period of {}, and a read of it {:.1f} partitions.",
+      duration_text(width), 1 + time.newest / (situation.key_growth * width));
+}
+
 Proposal::Added hash_column(const HashBasis& basis, double modulo) {
   return {"hash_prefix", "int", fmt::format("hash of {} modulo {:.0f}", listed(basis.columns), modulo), "",
           modulo};
@@ -118,7 +137,8 @@ void write_time_fix(const SplitSituation& situation, const TimeChoice& time, Spl
   const std::string reads = bucket_cost(situation, time);
   split.cost = fmt::format("{}{}{}writes still take one partition; the rows must be copied once.", reads,
                            time.bounded && !reads.empty() ? " (the width is limited by the size target)" : "",
-                           reads.empty() ? "Reads and " : "; ");
+                           reads.empty() ? "Reads and " : "; ") +
+               own_widths_advice(situation, time);
 }
 
 // --- Hashes
@@ -216,33 +236,96 @@ Split split_of_one_row(const SplitSituation& situation) {
   return split;
 }
 
-Split split(const SplitSituation& situation) {
-  if (situation.table.table->clustering_count == 0) return split_of_one_row(situation);
+// One way to split, and what it changes.
+struct SplitOption {
+  Choice choice;
+  std::function<void(Split&)> write;
+};
+
+// By time and by a hash.
+std::vector<SplitOption> added_options(const SplitSituation& situation) {
+  std::vector<SplitOption> out;
   const double modulo = least_fitting_modulo(situation);
   const std::vector<TimeChoice> times = time_choices(situation);
-  Split split;
-  split.proposal.least = situation.least;
-  for (const TimeChoice& time : times) split.choices.push_back(time.choice);
+  for (const TimeChoice& time : times)
+    out.push_back(
+        {time.choice, [&situation, time](Split& split) { write_time_fix(situation, time, split); }});
   std::vector<double> modulos = {2, 4, 10, modulo};
   std::sort(modulos.begin(), modulos.end());
   modulos.erase(std::unique(modulos.begin(), modulos.end()), modulos.end());
   std::erase(modulos, 1.0);
-  for (const double each : modulos) split.choices.push_back(hash_choice(situation, each));
+  std::vector<Choice> hashes;
+  for (const double each : modulos) hashes.push_back(hash_choice(situation, each));
   // A fixed number of rows can be stored separately for reads. Time buckets achieve the same without a second
   // table.
   const bool in_time = std::any_of(
       times.begin(), times.end(), [](const TimeChoice& time) { return time.choice.fits && time.newest > 0; });
   if (!in_time)
-    if (std::optional<Choice> copy = copy_choice(situation, modulo)) split.choices.push_back(*copy);
+    if (std::optional<Choice> copy = copy_choice(situation, modulo)) hashes.push_back(*copy);
+  for (const Choice& hash : hashes)
+    out.push_back({hash, [&situation, hash](Split& split) { write_hash_fix(situation, hash, split); }});
+  return out;
+}
+
+void write_given_fix(const std::vector<std::string>& columns, bool with_more, Split& split) {
+  split.proposal.promoted = columns;
+  const std::string moved =
+      fmt::format("Move {} from the clustering columns to the partition key: every statement gives {}.",
+                  listed(columns), columns.size() == 1 ? "it" : "them");
+  split.fix = with_more ? moved + " " + split.fix : moved;
+  if (with_more) return;
+  split.cost = fmt::format(
+      "None for the present statements; the rows must be copied once. A read without {} is no longer "
+      "possible.",
+      listed(columns));
+}
+
+// Clustering columns that become part of the partition key, if necessary with a period or a hash.
+struct GivenOptions {
+  std::vector<TableFacts> facts;
+  std::vector<std::unique_ptr<SplitSituation>> situations;
+  std::vector<SplitOption> options;
+};
+
+void add_given_options(const SplitSituation& situation, GivenOptions& out) {
+  const std::vector<std::vector<std::string>> sets = given_columns(situation);
+  out.facts.reserve(sets.size());
+  for (const std::vector<std::string>& columns : sets) {
+    Choice choice = given_choice(situation, columns);
+    const bool fits = choice.fits, one_row = columns.size() == situation.table.table->clustering_count;
+    out.options.push_back(
+        {std::move(choice), [columns](Split& split) { write_given_fix(columns, false, split); }});
+    if (fits) return;
+    if (one_row) continue;
+    const TableFacts& facts = out.facts.emplace_back(facts_with_given(situation.table, columns));
+    auto part = std::make_unique<SplitSituation>(situation_of(situation.model, facts));
+    divide_by_given(situation, columns, *part);
+    for (SplitOption& more : added_options(*part)) {
+      if (!more.choice.fits) continue;
+      more.choice.name = fmt::format("{} in the partition key and {}", listed(columns), more.choice.name);
+      out.options.push_back({more.choice, [columns, write = std::move(more.write)](Split& split) {
+                               write(split);
+                               write_given_fix(columns, true, split);
+                             }});
+    }
+    out.situations.push_back(std::move(part));
+  }
+}
+
+Split split(const SplitSituation& situation) {
+  if (situation.table.table->clustering_count == 0) return split_of_one_row(situation);
+  GivenOptions given;
+  if (!situation.is_new) add_given_options(situation, given);
+  std::vector<SplitOption> options = std::move(given.options);
+  for (SplitOption& option : added_options(situation)) options.push_back(std::move(option));
+  Split split;
+  split.proposal.least = situation.least;
+  for (const SplitOption& option : options) split.choices.push_back(option.choice);
   choose(situation, split.choices);
-  for (size_t i = 0; i < split.choices.size(); ++i) {
-    const Choice choice = split.choices[i];
-    if (!choice.chosen) continue;
-    if (i < times.size())
-      write_time_fix(situation, times[i], split);
-    else
-      write_hash_fix(situation, choice, split);
-    split.cost += place_advice(situation, times);
+  for (size_t i = 0; i < options.size(); ++i) {
+    if (!split.choices[i].chosen) continue;
+    options[i].write(split);
+    if (split.proposal.promoted.empty()) split.cost += place_advice(situation, time_choices(situation));
   }
   return split;
 }
@@ -272,6 +355,23 @@ Split split_partitions(const ReviewModel& model, const TableFacts& table, double
   situation.more_bytes = more_bytes;
   find_reads(situation);
   return split(situation);
+}
+
+std::optional<Split> split_by_given(const ReviewModel& model, const TableFacts& table, double least) {
+  SplitSituation situation = situation_of(model, table);
+  situation.least = least;
+  find_reads(situation);
+  for (const std::vector<std::string>& columns : given_columns(situation)) {
+    Choice choice = given_choice(situation, columns);
+    if (!choice.fits) continue;
+    Split split;
+    split.proposal.least = least;
+    choice.chosen = true;
+    split.choices.push_back(std::move(choice));
+    write_given_fix(columns, false, split);
+    return split;
+  }
+  return std::nullopt;
 }
 
 std::string hash_source(const ReviewModel& model, const TableFacts& table, double modulo) {

@@ -112,4 +112,9 @@ std::vector<TimeChoice> time_choices(const SplitSituation& situation);
 // The number of buckets, including hash prefixes, that a read needs.
 double time_partitions(const SplitSituation& situation, const TimeChoice& time, const SplitRead& read);
 
+// --- Without added columns
+
+// Only by columns that every statement compares with =. Nullopt if that is not enough.
+std::optional<Split> split_by_given(const ReviewModel& model, const TableFacts& table, double least);
+
 }  // namespace sibyl::advisor

@@ -223,6 +223,8 @@ CREATE TABLE orders (tenant text, status text, id uuid, body text, PRIMARY KEY (
 -- @column orders.status distinct={}
 -- @query some rate=1/s
 SELECT * FROM orders WHERE tenant = ? AND status = ?;
+-- @write forget rate=1/d
+DELETE FROM orders WHERE tenant = ?;
 )",
                                  distinct));
   };

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "advisor/review/by_period.h"
 #include "advisor/review/judgement/severity.h"
 #include "advisor/review/judgement/supply.h"
 #include "advisor/review/statement.h"
@@ -245,6 +246,7 @@ class StatementReview {
     Shape shape;
     if (table_ == nullptr || statement_.select() == nullptr) return;
     if (fix_contains(model_, statement_, *table_, finding)) return;
+    if (fix_by_period(model_, statement_, *table_, finding)) return cost_of_table(finding);
     if (!shape_for(*use_->table, *statement_.select(), shape)) return;
     if (names_one_row(shape.partition)) shape.clustering.clear();
     const std::string name = shape.name;
@@ -284,13 +286,21 @@ class StatementReview {
       fix_by_table(finding);
     else
       fix_by_order(model_, statement_, review_, finding);
-    if (finding.fix.empty() && !statement_.error->hint().empty()) finding.fix = statement_.error->hint();
+    if (finding.fix.empty()) finding.fix = without_default_keyspace(statement_.error->hint());
     if (finding.fix.empty()) fix_refusal(model_, statement_, finding);
     if (finding.cost.empty()) finding.cost = "None: the statement does not run as it is.";
     if (use_ != nullptr && table_ != nullptr && use_->access == Access::full_scan && table_->rows)
       finding.evidence.push_back(
           {fmt::format("ALLOW FILTERING would read {} rows", count_text(*table_->rows)), table_->origin});
     review_.findings.push_back(std::move(finding));
+  }
+
+  // Files need not name a keyspace, so fixes must not either.
+  static std::string without_default_keyspace(std::string text) {
+    const std::string prefix = fmt::format(" {}.", default_keyspace);
+    for (size_t at = text.find(prefix); at != std::string::npos; at = text.find(prefix, at + 1))
+      text.erase(at + 1, prefix.size() - 1);
+    return text;
   }
 
   void scan(const QueryReview& out) {
@@ -460,13 +470,21 @@ class StatementReview {
       found = facts.distinct ? std::optional(*table_->rows / *facts.distinct) : std::nullopt;
     if (!found) return;
     const double each = *found;
-    const bool unique = each < 2 && *table_->rows > few_rows;
-    if (!unique && each <= 10'000) return;
+    // Most nodes have none of the rows.
+    const bool sparse =
+        each < std::max(2.0, static_cast<double>(model_.target.nodes)) && *table_->rows > few_rows;
+    const double rate = statement_.rate * statement_.times;
+    const bool busy =
+        model_.target.nodes > 1 && rate > model_.target.partition_rate && *table_->rows > few_rows;
+    if (!sparse && !busy && each <= 10'000) return;
     Finding finding = begin(
         Verdict::index_cardinality, Severity::warning,
-        unique ? fmt::format("The index on {} finds about one row, but the query goes to every node.",
-                             column->name)
-               : fmt::format("The index on {} returns {} rows per value.", column->name, count_text(each)));
+        sparse ? fmt::format("The index on {} finds {}, but the query goes to every node.", column->name,
+                             each < 2 ? std::string("about one row") : count_text(each) + " rows")
+        : busy && each <= 10'000
+            ? fmt::format("Every node executes all {} of these queries, so more nodes do not help.",
+                          rate_text(rate))
+            : fmt::format("The index on {} returns {} rows per value.", column->name, count_text(each)));
     if (facts.distinct)
       finding.evidence.push_back(
           {fmt::format("{} has {} distinct values", column->name, count_text(*facts.distinct)),

@@ -8,6 +8,7 @@
 
 #include "advisor/review/fix.h"
 #include "advisor/review/judgement/unknown.h"
+#include "advisor/review/split.h"
 
 namespace sibyl::advisor {
 namespace {
@@ -82,6 +83,22 @@ class TableReviewer {
     if (facts_.growth) out_.inputs.push_back(growth_evidence(facts_));
     if (facts_.growth && !facts_.rows) add("it starts empty: rows= is not declared", Origin::estimated);
     if (facts_.retention) add("kept for " + duration_text(*facts_.retention), Origin::declared);
+    if (const auto period = period_evidence()) out_.inputs.push_back(*period);
+  }
+
+  // The length of the periods in the partition key, and where it comes from.
+  std::optional<Evidence> period_evidence() const {
+    const std::optional<double> width = facts_.period_width();
+    if (!width) return std::nullopt;
+    for (size_t i = 0; i < table_.partition_key_count; ++i) {
+      const schema::Column& column = table_.partition_key(i);
+      const ColumnFacts& known = facts_.column(column);
+      if (!known.is_period || 1 / *known.growth > *width) continue;
+      return Evidence{fmt::format("a period of {} in {}{}", duration_text(*width), column.name,
+                                  known.growth_is_usual ? ", by its name and type" : ""),
+                      known.growth_is_usual ? Origin::estimated : Origin::declared};
+    }
+    return std::nullopt;
   }
 
   // The exponent of the partitions after the largest one, if that is known apart.
@@ -165,8 +182,7 @@ class TableReviewer {
     finding.choices = std::move(split.choices);
     finding.fix = std::move(split.fix);
     finding.cost = std::move(split.cost);
-    if (!split.proposal.partition.empty())
-      finding.proposal = std::make_shared<const Proposal>(std::move(split.proposal));
+    if (!split.is_advice()) finding.proposal = std::make_shared<const Proposal>(std::move(split.proposal));
     if (!finding.fix.empty()) return;
     finding.fix = "Add a column to the partition key that separates rows which are rarely read together.";
     finding.cost = "Reads must also give that column, or read several partitions.";
@@ -208,6 +224,7 @@ class TableReviewer {
                                               size_text(out_.now->p99), size_text(out_.now->max)),
                                   Origin::measured});
     if (facts_.growth) finding.evidence.push_back(growth_evidence(facts_));
+    if (const auto period = period_evidence()) finding.evidence.push_back(*period);
     finding.evidence.push_back({fmt::format("p50 {}, p99 {}, largest {} after {}", size_text(then.p50),
                                             size_text(then.p99), size_text(then.max), duration_text(ahead)),
                                 Origin::estimated});
@@ -246,10 +263,11 @@ class TableReviewer {
                        by_writes ? facts_.write_key : facts_.read_key),
            Origin::measured});
     else
-      finding.evidence.push_back(
-          {fmt::format("{:.1f}% of them on one key{}", 100 * std::max(share, 1e-9),
-                       facts_.has_period() ? ": the current period takes every write" : ""),
-           Origin::estimated});
+      finding.evidence.push_back({fmt::format("{:.1f}% of them on one key{}", 100 * std::max(share, 1e-9),
+                                              !facts_.has_period() ? ""
+                                              : by_writes          ? ": the current period takes every write"
+                                                                   : ": the current period takes every read"),
+                                  Origin::estimated});
   }
 
   std::string rates_text() const {
@@ -403,6 +421,13 @@ class TableReviewer {
       finding.proposal = split->proposal;
       finding.fix = "Add to the partition key another column that every query restricts. If there is none:";
       finding.cost = "No additional cost.";
+      return;
+    }
+    if (std::optional<Split> given = split_by_given(model_, facts_, wanted)) {
+      finding.choices = std::move(given->choices);
+      finding.fix = std::move(given->fix);
+      finding.cost = std::move(given->cost);
+      finding.proposal = std::make_shared<const Proposal>(std::move(given->proposal));
       return;
     }
     Proposal proposal;

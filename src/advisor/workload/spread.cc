@@ -163,6 +163,31 @@ double zipf_of_quantiles(double total, double count, const Quantiles& quantiles)
   return 0;
 }
 
+double total_of_quantiles(double count, const Quantiles& quantiles) {
+  struct Point {
+    double rank = 1, amount = 0;
+  };
+  std::vector<Point> points;
+  const auto add = [&](double rank, const std::optional<double>& amount) {
+    if (amount && (points.empty() || rank > points.back().rank)) points.push_back({rank, *amount});
+  };
+  add(1, quantiles.max);
+  add(std::max(1.0, count * 0.01), quantiles.p99);
+  add(std::max(1.0, count * 0.5), quantiles.p50);
+  if (points.size() < 2) return count * quantiles.p50.value_or(0);
+  double total = 0, counted = 0;
+  for (size_t i = 1; i < points.size(); ++i) {
+    const Point &from = points[i - 1], &to = points[i];
+    const double exponent = std::max(0.0, std::log(from.amount / to.amount) / std::log(to.rank / from.rank));
+    // The smallest keys continue the last part.
+    const double until = i + 1 == points.size() ? std::max(1.0, count) : to.rank;
+    const double ranks = zipf_sum(until, exponent) - (counted > 0 ? zipf_sum(counted, exponent) : 0);
+    total += from.amount * std::pow(from.rank, exponent) * ranks;
+    counted = until;
+  }
+  return total;
+}
+
 Spread spread_over_nodes(const schema::Table& table, const SpreadInput& input) {
   const size_t nodes = std::max<size_t>(1, input.nodes), replicas = std::min(nodes, input.replicas);
   const std::vector<VirtualNode> ring = make_ring(nodes, std::max<size_t>(1, input.vnodes));

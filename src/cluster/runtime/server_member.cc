@@ -1,8 +1,10 @@
 #include "cluster/runtime/server_member.h"
 
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "cluster/log_collector.h"
 #include "cluster/runtime/executor_store.h"
 #include "cluster/runtime/thread_executor.h"
 
@@ -41,7 +43,7 @@ class PostingHost final : public ShardHost {
 class ServerMember::Parts {
  public:
   Parts(std::unique_ptr<storage::objects::ObjectStore> store, Membership::Options options, ShardHost& host,
-        Events events)
+        Events events, RemoveLog remove_log)
       : events_(std::move(events)),
         store_(std::move(store), *executor_),
         host_(host, executor_),
@@ -49,6 +51,7 @@ class ServerMember::Parts {
                     {.on_state =
                          [this](const State& state) {
                            ownership_.follow(state);
+                           if (collector_) collector_->follow(state);
                            if (events_.on_state) events_.on_state(state);
                          },
                      .on_removed =
@@ -60,8 +63,17 @@ class ServerMember::Parts {
                          [this] {
                            if (events_.on_left) events_.on_left();
                          }}),
-        ownership_(store_, *executor_, membership_, host_) {}
-  ~Parts() { executor_->stop(); }
+        ownership_(store_, *executor_, membership_, host_),
+        remove_log_(std::move(remove_log)) {
+    if (remove_log_)
+      collector_.emplace(store_, membership_, [this](const MemberId& log, LogCollector::Done done) {
+        remove(log, std::move(done));
+      });
+  }
+  ~Parts() {
+    remover_.stop();
+    executor_->stop();
+  }
 
   void start() {
     executor_->run_after(0, [this] { membership_.start(); });
@@ -69,20 +81,36 @@ class ServerMember::Parts {
   void leave() {
     executor_->run_after(0, [this] { membership_.leave(); });
   }
+  void finish_preparing() {
+    executor_->run_after(0, [this] { membership_.finish_preparing(); });
+  }
+  void refresh() { membership_.refresh(); }
   bool holds_lease() const { return membership_.holds_lease(); }
 
  private:
+  void remove(const MemberId& log, LogCollector::Done done) {
+    remover_.run_after(0, [this, log, done = std::move(done)]() mutable {
+      base::Status status = remove_log_(log);
+      executor_->run_after(
+          0, [done = std::move(done), status = std::move(status)]() mutable { done(std::move(status)); });
+    });
+  }
+
   const Events events_;
   const std::shared_ptr<ThreadExecutor> executor_ = std::make_shared<ThreadExecutor>();
   ExecutorStore store_;
   PostingHost host_;
   Membership membership_;
   Ownership ownership_;
+  const RemoveLog remove_log_;
+  std::optional<LogCollector> collector_;
+  ThreadExecutor remover_;
 };
 
 ServerMember::ServerMember(std::unique_ptr<storage::objects::ObjectStore> store, Membership::Options options,
-                           ShardHost& host, Events events)
-    : parts_(std::make_unique<Parts>(std::move(store), std::move(options), host, std::move(events))) {}
+                           ShardHost& host, Events events, RemoveLog remove_log)
+    : parts_(std::make_unique<Parts>(std::move(store), std::move(options), host, std::move(events),
+                                     std::move(remove_log))) {}
 
 ServerMember::~ServerMember() = default;
 
@@ -92,6 +120,14 @@ void ServerMember::start() {
 
 void ServerMember::leave() {
   parts_->leave();
+}
+
+void ServerMember::finish_preparing() {
+  parts_->finish_preparing();
+}
+
+void ServerMember::refresh() {
+  parts_->refresh();
 }
 
 bool ServerMember::holds_lease() const {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 
+#include "base/result.h"
 #include "cluster/membership.h"
 #include "cluster/ownership.h"
 #include "storage/objects/object_store.h"
@@ -20,11 +21,14 @@ class ServerMember {
     std::function<void()> on_left;
   };
 
+  // What removes the log of a member that is gone, if members have logs. Blocks; called on a thread of its own.
+  using RemoveLog = std::function<base::Status(const MemberId& log)>;
+
   // `host` must outlive this object. It is called on the member's thread and must not block; it may call back on any
   // thread. The member has its own connection to the storage, because a server that takes a shard over fences the
   // connection of its former owner.
   ServerMember(std::unique_ptr<storage::objects::ObjectStore> store, Membership::Options options,
-               ShardHost& host, Events events);
+               ShardHost& host, Events events, RemoveLog remove_log = {});
   // Stops without leaving, as a crash does: others wait for the lease.
   ~ServerMember();
   ServerMember(const ServerMember&) = delete;
@@ -34,6 +38,10 @@ class ServerMember {
 
   // Joins the cluster. REQUIRES: called once.
   void start();
+  // This server can serve requests now, and may get shards. For Membership::Options::is_preparing.
+  void finish_preparing();
+  // Requests a newer state.
+  void refresh();
   // Hands this server's shards over and leaves the cluster; on_left or on_removed follows.
   void leave();
   // True while no other server can have this server's shards. Check it after data was read and before it is answered.

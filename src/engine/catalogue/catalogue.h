@@ -47,8 +47,8 @@ class Catalogue {
   base::Status change(const schema::Snapshot& next, const std::vector<uint32_t>& dropped_storage_ids,
                       storage::WriteSet also = {});
 
-  // Reads the records again if another server has changed them. Returns true if so. What has not changed is shared with the former
-  // schema.
+  // Reads the records again if another server has changed them. Returns true if so. Unchanged definitions are shared with the
+  // former schema.
   base::Result<bool> refresh();
   // No server uses a schema before this version any more: the records that it dropped may go.
   void settle(const base::Bytes& version);

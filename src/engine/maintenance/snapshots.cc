@@ -425,7 +425,7 @@ base::Status clear_snapshot(const std::string& data, const std::string& name) {
   SIBYL_ASSIGN(const bool is_taken, is_there(path));
   if (!is_taken) return base::fail(no_snapshot(path));
   SIBYL_ASSIGN(const base::File lock, lock_folder(data + "/snapshots"));
-  // Renamed first, so that a partly removed directory is not taken for a snapshot.
+  // Renamed first, so that no reader mistakes a partly removed directory for a snapshot.
   const std::string going = fmt::format("{}/snapshots/{}{}", data, unfinished_prefix, name);
   if (::rename(path.c_str(), going.c_str()) != 0) return base::fail(base::file_error("remove", path, errno));
   return remove_tree(going);

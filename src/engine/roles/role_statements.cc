@@ -113,7 +113,7 @@ base::Result<Resource> resource_of(const cql::Resource& written, const std::stri
   return Resource::mbean(name.name);
 }
 
-// What a statement grants or revokes.
+// The permissions that a statement grants or revokes.
 struct Grant {
   Resource resource;
   PermissionSet permissions;

@@ -65,6 +65,7 @@ class Roles final : public Authenticator {
   const auth::Options& options() const override { return options_; }
   base::Result<const auth::Login*> log_in(std::string_view role, std::string_view password) override;
   base::Result<const auth::Login*> log_in_by_identity(std::string_view identity) override;
+  base::Result<const auth::Login*> login_of(std::string_view role) override { return admit(*access(), role); }
 
  private:
   base::Result<auth::AccessRows> read();

@@ -11,11 +11,11 @@ using types::Kind;
 
 namespace {
 
-std::string analyzer(const schema::Index& index) {
+std::string analyzer(const schema::Index& index, const schema::Column& column) {
   const bool is_given = index.options.contains("case_sensitive") || index.options.contains("normalize") ||
                         index.options.contains("ascii");
   if (!is_given) return "NoOpAnalyzer";
-  const schema::TextAnalysis analysis = schema::analysis_of(index);
+  const schema::TextAnalysis analysis = schema::analysis_of(index, column);
   return fmt::format("NonTokenizingAnalyzer{{caseSensitive={}, normalized={}, ascii={}}}",
                      analysis.letters == schema::TextAnalysis::Case::keep, analysis.normalise,
                      analysis.ascii);
@@ -52,7 +52,7 @@ std::vector<SystemRow> attached_index_rows(const schema::Snapshot& schema, const
         const bool is_given_up = builder.failure(index.storage_id).has_value();
         rows.push_back({{"keyspace_name", name},
                         {"index_name", index.name},
-                        {"analyzer", analyzer(index)},
+                        {"analyzer", analyzer(index, column)},
                         {"column_name", column.name},
                         {"is_building", types::encode_boolean(!index.is_built && !is_given_up)},
                         {"is_queryable", types::encode_boolean(!is_given_up)},

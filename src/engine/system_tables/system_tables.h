@@ -65,8 +65,8 @@ class SystemTables {
   base::Status show_settings(const std::map<std::string, std::string>& settings);
   Node node() const;
 
-  // Shows the servers of a cluster, of which this is one, in local, peers and peers_v2. The others relay connections to this
-  // server: for each there are rows as it would show them itself, in a store that `make_store` makes.
+  // Shows the servers of a cluster, including this one, in local, peers and peers_v2. The others relay connections to this
+  // server, and their clients expect to see them as local: each gets rows of its own, in a store from `make_store`.
   using StoreFactory = std::function<std::unique_ptr<storage::Store>()>;
   base::Status show_cluster(const std::vector<ClusterNode>& nodes, const StoreFactory& make_store);
   // The rows of local, peers and peers_v2 as the server `host_id` shows them; nullptr for other tables, and for this server

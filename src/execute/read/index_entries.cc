@@ -41,17 +41,17 @@ Marker life_of(const row::Fragment& row) {
   return life;
 }
 
-Bytes cell_term(const TermForm& form, const schema::Column& column, Index::Target target,
-                const row::Cell& cell) {
-  if (!column.type->is_multi_cell()) return form.term({}, cell.value);
+std::vector<Bytes> cell_terms(const TermForm& form, const schema::Column& column, Index::Target target,
+                              const row::Cell& cell) {
+  if (!column.type->is_multi_cell()) return form.terms({}, cell.value);
   switch (target) {
     case Index::Target::keys:
-      return form.term({}, element_of(*column.type, cell));
+      return form.terms({}, element_of(*column.type, cell));
     case Index::Target::entries:
-      return form.term(element_of(*column.type, cell), cell.value);
+      return form.terms(element_of(*column.type, cell), cell.value);
     default:
-      return form.term({},
-                       column.type->kind() == Kind::set ? element_of(*column.type, cell) : Bytes(cell.value));
+      return form.terms(
+          {}, column.type->kind() == Kind::set ? element_of(*column.type, cell) : Bytes(cell.value));
   }
 }
 
@@ -119,11 +119,13 @@ base::Result<RowTerms> row_terms(const schema::Table& table, const Index& index,
     const Marker life = life_of(row);
     if (!life.exists() || (is_static && column.is_clustering())) return terms;
     SIBYL_ASSIGN(const Bytes value, key_component(table, column, serialised_partition_key, clustering, row));
-    terms.emplace(form.term({}, value), life);
+    for (Bytes& term : form.terms({}, value)) terms.emplace(std::move(term), life);
     return terms;
   }
   for (const row::Cell& cell : row.cells)
-    if (cell.column == column.id) extend(terms[cell_term(form, column, index.target, cell)], marker_of(cell));
+    if (cell.column == column.id)
+      for (const Bytes& term : cell_terms(form, column, index.target, cell))
+        extend(terms[term], marker_of(cell));
   return terms;
 }
 

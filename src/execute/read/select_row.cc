@@ -221,19 +221,36 @@ bool is_equal(const plan::Filter& filter, const types::Type& type, BytesView val
   return types::compare(type, value, filter.value) == 0;
 }
 
-bool is_like(const plan::Filter& filter, BytesView value) {
-  const Bytes text = filter.analysis.exists() ? plan::analysed(filter.analysis, value) : Bytes(value);
-  switch (filter.place) {
+bool occurs(plan::Filter::Place place, BytesView wanted, BytesView text) {
+  switch (place) {
     case plan::Filter::Place::whole:
-      return text == filter.value;
+      return text == wanted;
     case plan::Filter::Place::beginning:
-      return text.starts_with(filter.value);
+      return text.starts_with(wanted);
     case plan::Filter::Place::end:
-      return text.ends_with(filter.value);
+      return text.ends_with(wanted);
     case plan::Filter::Place::anywhere:
-      return text.find(filter.value) != Bytes::npos;
+      return text.find(wanted) != BytesView::npos;
   }
   return false;
+}
+
+// True if each of the wanted words occurs in a word of the text.
+bool has_words_like(const plan::Filter& filter, BytesView text) {
+  const std::vector<Bytes> words = plan::analysed_words(filter.analysis, text);
+  base::count_work(static_cast<int64_t>(words.size() * filter.values.size()));
+  const auto has_word = [&](BytesView wanted) {
+    return std::any_of(words.begin(), words.end(),
+                       [&](const Bytes& word) { return occurs(filter.place, wanted, word); });
+  };
+  return !filter.values.empty() && std::all_of(filter.values.begin(), filter.values.end(), has_word);
+}
+
+bool is_like(const plan::Filter& filter, BytesView value) {
+  if (filter.analysis.has_words()) return has_words_like(filter, value);
+  if (filter.analysis.exists())
+    return occurs(filter.place, filter.value, plan::analysed(filter.analysis, value));
+  return occurs(filter.place, filter.value, value);
 }
 
 bool contains(const plan::Filter& filter, BytesView collection) {

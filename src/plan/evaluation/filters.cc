@@ -50,17 +50,20 @@ base::Status bind_like(const schema::Table& table, const Restriction& restrictio
   using Place = Filter::Place;
   filter.place =
       open_end ? (open_start ? Place::anywhere : Place::beginning) : (open_start ? Place::end : Place::whole);
-  if (!open_start) return {};
-  const auto has_contains_mode = [&](const schema::Index& index) {
-    return supports(index, column, cql::Operator::like) && finds_inside(index);
+  const auto finds = [&](const schema::Index& index) {
+    if (!supports(index, column, cql::Operator::like)) return false;
+    if (open_start) return finds_inside(index);
+    // Cassandra refuses it, although the index could find the words.
+    const bool is_prefix_of_word = open_end && schema::analysis_of(index, column).has_words();
+    return !(is_prefix_of_word && finds_inside(index));
   };
-  if (std::any_of(table.indexes.begin(), table.indexes.end(), has_contains_mode)) return {};
-  return base::fail(
-      base::Error(base::ErrorCode::invalid,
-                  fmt::format("{} LIKE '%<term>{}' {} is only supported on properly indexed "
-                              "columns",
-                              column.name, open_end ? "%" : "", filter.value))
-          .with_hint("an index with the option 'mode': 'CONTAINS' also finds text inside a value"));
+  if (std::any_of(table.indexes.begin(), table.indexes.end(), finds)) return {};
+  base::Error error(base::ErrorCode::invalid,
+                    fmt::format("{} LIKE '{}<term>{}' {} is only supported on properly indexed columns",
+                                column.name, open_start ? "%" : "", open_end ? "%" : "", filter.value));
+  return base::fail(std::move(error).with_hint(
+      open_start ? "an index with the option 'mode': 'CONTAINS' also finds text inside a value"
+                 : "an index of words with 'mode': 'CONTAINS' finds '%<term>%'"));
 }
 
 base::Status add_filters(const schema::Table& table, const Restriction& restriction, const Bindings& bindings,
@@ -121,10 +124,29 @@ base::Status add_filters(const schema::Table& table, const Restriction& restrict
 
 schema::TextAnalysis analysis_for(const schema::Table& table, const Filter& filter) {
   for (const schema::Index& index : table.indexes) {
-    const schema::TextAnalysis analysis = schema::analysis_of(index);
-    if (analysis.exists() && !filter.is_entry && supports(index, *filter.column, filter.op)) return analysis;
+    if (filter.is_entry || !supports(index, *filter.column, filter.op)) continue;
+    schema::TextAnalysis analysis = schema::analysis_of(index, *filter.column);
+    if (analysis.exists()) return analysis;
   }
   return {};
+}
+
+// The terms that match the longest of the words: rows that match have all of them.
+Interval words_interval(const TermForm& form, const Filter& filter) {
+  Interval interval;
+  interval.end = Bytes();
+  const std::vector<Bytes> words = analysed_words(form.analysis, filter.value);
+  if (words.empty()) {
+    interval.begin = form.prefix_of({});
+    interval.end = interval.begin;
+    interval.end->push_back('\0');
+  } else if (filter.place == Filter::Place::whole || filter.place == Filter::Place::beginning) {
+    const auto longest = std::max_element(words.begin(), words.end(),
+                                          [](const Bytes& a, const Bytes& b) { return a.size() < b.size(); });
+    interval.begin = form.prefix_of(*longest);
+    interval.end = row::after(interval.begin).value_or(Bytes());
+  }
+  return interval;
 }
 
 }  // namespace
@@ -137,7 +159,11 @@ base::Result<std::vector<Filter>> row_filters(const Restrictions& where, const B
   if (where.uses_index())
     for (Filter& filter : filters) {
       filter.analysis = analysis_for(where.table(), filter);
-      if (filter.analysis.exists()) filter.value = scratch.keep(analysed(filter.analysis, filter.value));
+      if (filter.analysis.has_words())
+        for (Bytes& word : analysed_words(filter.analysis, filter.value))
+          filter.values.push_back(scratch.keep(std::move(word)));
+      else if (filter.analysis.exists())
+        filter.value = scratch.keep(analysed(filter.analysis, filter.value));
     }
   return filters;
 }
@@ -161,7 +187,9 @@ base::Result<Interval> index_interval(const Restrictions& where, size_t use, con
   }
   interval.end = Bytes();
   for (const Filter& filter : filters) {
-    if (filter.op == cql::Operator::like) {
+    if (filter.op == cql::Operator::like && form.analysis.has_words()) {
+      interval = words_interval(form, filter);
+    } else if (filter.op == cql::Operator::like) {
       if (filter.place != Filter::Place::whole && filter.place != Filter::Place::beginning) continue;
       interval.begin = form.prefix_of(filter.value);
       interval.end = row::after(interval.begin).value_or(Bytes());

@@ -17,7 +17,7 @@ struct Filter {
   bool is_entry = false;                    // column[key] = value
   BytesView key;
   BytesView value;                // all operators but IN
-  std::vector<BytesView> values;  // IN
+  std::vector<BytesView> values;  // IN. LIKE through an index of words: the words, which must all match.
   // LIKE: where `value` must occur.
   enum class Place : uint8_t { whole, beginning, end, anywhere };
   Place place = Place::whole;

@@ -1,6 +1,8 @@
 // Native functions: values and errors as Cassandra 5.0 returns them.
 #include "plan/terms/functions.h"
 
+#include "base/statement.h"
+#include "plan/terms/term_text.h"
 #include "plan/test_planning.h"
 
 namespace sibyl::plan {
@@ -112,6 +114,42 @@ TEST_F(FunctionsTest, Blobs) {
   check(cases);
 }
 
+// How much work a step counts, in nanoseconds, up to a millisecond.
+template <typename Step>
+int64_t counted_work(Step step) {
+  struct Recorder : base::Interrupt {
+    base::Status check() const override {
+      nanos += 1'000'000 + base::statement::upcoming_nanos();
+      return {};
+    }
+    mutable int64_t nanos = 0;
+  } recorder;
+  EXPECT_TRUE(base::run_statement(&recorder, [&]() -> base::Status {
+    step();
+    return {};
+  }));
+  return recorder.nanos;
+}
+
+// A reactor runs a step only if the work that the step counts is short.
+TEST_F(FunctionsTest, LongStepsAreCounted) {
+  constexpr int64_t millisecond = 1'000'000;
+  EXPECT_GE(counted_work([&] { value("mask_default((vector<float, 65536>) null)", "vector<float, 65536>"); }),
+            2 * millisecond);
+  const std::string text = "'" + std::string(3 << 20, 'y') + "'";
+  EXPECT_GE(counted_work([&] { value("mask_inner((text) " + text + ", 1, 1)", "text"); }), 10 * millisecond);
+
+  std::string list = "INSERT INTO t (c) VALUES ([1";
+  for (int i = 0; i < 50'000; ++i) list += ", 1";
+  const auto statement = cql::parse_statement(list + "])");
+  ASSERT_TRUE(statement);
+  const cql::Expression& expression = *std::get<cql::Insert>((*statement)->node).values[0];
+  Binder binder(*schema_, "e", 0);
+  const ColumnSpec receiver{"e", "t", "c", types::list_of(types::scalar(types::Kind::int_), false)};
+  EXPECT_GE(counted_work([&] { (void)binder.fit(expression, receiver); }), 5 * millisecond);
+  EXPECT_GE(counted_work([&] { (void)text_of(expression); }), 3 * millisecond);
+}
+
 TEST_F(FunctionsTest, Masks) {
   const Case cases[] = {
       {"mask_default((int) 5)", "int", "0"},
@@ -125,6 +163,11 @@ TEST_F(FunctionsTest, Masks) {
       {"mask_inner((text) 'héllo wörld', 1, 2, '#')", "text", "'h########ld'"},
       {"mask_outer((text) 'héllo wörld', 1, 2)", "text", "'*éllo wör**'"},
       {"mask_outer((text) 'héllo wörld', 20, 1)", "text", "'***********'"},
+      {"mask_outer((text) 'héllo', 1, 0, 'é')", "text", "'ééllo'"},
+      {"mask_outer((text) 'hé', -5, 2147483647)", "text", "'**'"},
+      {"mask_inner((text) 'hé', 2, 2)", "text", "'hé'"},
+      {"mask_inner((text) 'hé', 0, 0, 'ö')", "text", "'öö'"},
+      {"mask_inner((text) '', 1, 1)", "text", "''"},
       {"mask_inner((text) 'x', 1, 2, '##')", "text",
        "The padding argument for function system.mask_inner should be single-character, but '##' has 2 "
        "characters."},

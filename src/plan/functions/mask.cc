@@ -8,9 +8,11 @@
 #include <array>
 
 #include "base/ascii.h"
+#include "base/statement.h"
 #include "plan/terms/functions.h"
 #include "plan/terms/written_types.h"
 #include "types/elements.h"
+#include "types/leaves.h"
 #include "types/number.h"
 #include "types/text.h"
 #include "types/uuid.h"
@@ -31,7 +33,7 @@ std::shared_ptr<Function> make(const FactoryCall& call, std::vector<TypePtr> arg
   return function;
 }
 
-// The type of the masked value, which may be any type. `otherwise` is used if it has none of its own.
+// The type of the masked value, which may be any type. Returns `otherwise` for an argument without a type, such as null.
 base::Result<TypePtr> masked_type(const FactoryCall& call, const char* parameters,
                                   const TypePtr& otherwise = nullptr) {
   const TypePtr& type = call.argument_types[0] != nullptr ? call.argument_types[0] : otherwise;
@@ -122,6 +124,8 @@ Bytes default_value(const types::Type& type) {
 
 base::Result<ValueView> give_default(const Function& function, std::span<const ValueView>, const Bindings&,
                                      Scratch& scratch) {
+  constexpr int64_t nanos_of_leaf = 40;
+  base::count_work(static_cast<int64_t>(types::count_leaves(*function.returns)) * nanos_of_leaf);
   return kept(scratch, default_value(*function.returns));
 }
 
@@ -136,13 +140,20 @@ base::Result<FunctionPtr> make_default(const FactoryCall& call) {
 
 constexpr const char* partial_parameters = "[text|varchar|ascii], int, int, [text]";
 
-// The offsets of a text's characters, and its end.
-std::vector<size_t> character_offsets(BytesView text) {
-  std::vector<size_t> offsets;
+// The offset of the character with this index, or the end of the text.
+size_t offset_of_character(BytesView text, int64_t index) {
   for (size_t i = 0; i < text.size(); ++i)
-    if (!types::continues_character(text[i])) offsets.push_back(i);
-  offsets.push_back(text.size());
-  return offsets;
+    if (!types::continues_character(text[i]) && index-- == 0) return i;
+  return text.size();
+}
+
+void append_repeated(Bytes& out, BytesView piece, int64_t times) {
+  if (times <= 0) return;
+  if (piece.size() == 1) {
+    out.append(static_cast<size_t>(times), piece[0]);
+    return;
+  }
+  for (int64_t i = 0; i < times; ++i) out += piece;
 }
 
 base::Result<ValueView> mask_part(const Function& function, std::span<const ValueView> arguments,
@@ -150,7 +161,7 @@ base::Result<ValueView> mask_part(const Function& function, std::span<const Valu
   Bytes padding = "*";
   if (arguments.size() == 4 && arguments[3].is_present()) {
     padding.assign(arguments[3].bytes);
-    const size_t length = character_offsets(padding).size() - 1;
+    const size_t length = types::count_characters(padding);
     if (length != 1)
       return invalid(
           fmt::format("The padding argument for function {} should be single-character, but '{}' has {} "
@@ -163,16 +174,19 @@ base::Result<ValueView> mask_part(const Function& function, std::span<const Valu
     return std::max<int64_t>(0, types::decode_integer(Kind::int_, arguments[index].bytes));
   };
   const BytesView text = arguments[0].bytes;
-  const std::vector<size_t> offsets = character_offsets(text);
-  const auto count = static_cast<int64_t>(offsets.size()) - 1;
-  const int64_t begin = margin(1), end = count - margin(2);
-  const bool masks_inner = function.name == "mask_inner";
+  const auto count = static_cast<int64_t>(types::count_characters(text));
+  const int64_t begin = std::min(margin(1), count), end = std::max(begin, count - margin(2));
+  const size_t inner = offset_of_character(text, begin), after = offset_of_character(text, end);
   Bytes masked;
-  for (int64_t i = 0; i < count; ++i) {
-    const bool is_inner = i >= begin && i < end;
-    const auto at = static_cast<size_t>(i);
-    masked += is_inner == masks_inner ? BytesView(padding)
-                                      : text.substr(offsets[at], offsets[at + 1] - offsets[at]);
+  masked.reserve(text.size());
+  if (function.name == "mask_inner") {
+    masked += text.substr(0, inner);
+    append_repeated(masked, padding, end - begin);
+    masked += text.substr(after);
+  } else {
+    append_repeated(masked, padding, begin);
+    masked += text.substr(inner, after - inner);
+    append_repeated(masked, padding, count - end);
   }
   return kept(scratch, std::move(masked));
 }

@@ -191,6 +191,12 @@ namespace {
 
 constexpr const char* analyzer_package = "org.apache.cassandra.index.sasi.analyzer.";
 
+// True for a character that Java represents in one unit.
+bool is_one_character(std::string_view text) {
+  if (text.empty() || text.size() > 3) return false;
+  return std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }) == 1;
+}
+
 base::Status check_analyzer(const Index& index, const schema::Column& column) {
   const auto given = index.options.find("analyzer_class");
   if (given == index.options.end()) return {};
@@ -201,12 +207,36 @@ base::Status check_analyzer(const Index& index, const schema::Column& column) {
                          name == "DelimiterAnalyzer" || name == "NoOpAnalyzer");
   if (!is_known) return config(fmt::format("Unable to find analyzer class '{}'", given->second));
   if (name == "NoOpAnalyzer") return {};
-  if (!is_text(*column.type))
+  if (!is_text(*column.type) || column.descending)
     return config(fmt::format("{} does not support type {}", name, column.type->cql_name()));
-  if (name == "NonTokenizingAnalyzer") return {};
-  return base::fail(
-      base::Error(ErrorCode::config, fmt::format("{} is not supported: text is indexed whole", name))
-          .with_hint("use NonTokenizingAnalyzer, and mode CONTAINS for LIKE '%word%'"));
+  const auto has = [&](const char* option) { return index.options.contains(option); };
+  if (name == "NonTokenizingAnalyzer" && has("case_sensitive") &&
+      (has("normalize_lowercase") || has("normalize_uppercase")))
+    return config(
+        "case_sensitive option cannot be specified together with either normalize_lowercase or "
+        "normalize_uppercase");
+  return {};
+}
+
+// Options that Cassandra checks only when it creates the index, where the client gets a Java exception.
+base::Status check_words(const Index& index, const schema::Column& column) {
+  const auto is_true = [&](const char* option) {
+    const auto found = index.options.find(option);
+    return found != index.options.end() && upper(found->second) == "TRUE";
+  };
+  if ((is_true("normalize_lowercase") && is_true("normalize_uppercase")) ||
+      (is_true("tokenization_normalize_lowercase") && is_true("tokenization_normalize_uppercase")))
+    return config("Options to normalize terms cannot be both uppercase and lowercase at the same time");
+  const schema::TextAnalysis analysis = schema::analysis_of(index, column);
+  if (!analysis.has_words()) return {};
+  if (index.options.contains("is_literal") && !is_true("is_literal"))
+    return config("is_literal = false is not supported with an analyzer that splits texts into words");
+  if (analysis.words == schema::TextAnalysis::Words::delimited && !is_one_character(analysis.delimiter))
+    return config("Only single character delimiters supported, was " + analysis.delimiter);
+  if ((analysis.stems || analysis.skips_stop_words) && analysis.language.size() == 1)
+    return config(fmt::format("tokenization_locale '{}' is not a language code of two letters",
+                              index.options.at("tokenization_locale")));
+  return {};
 }
 
 }  // namespace
@@ -229,14 +259,11 @@ base::Status check_sasi_index(const schema::Table& table, const Index& index, si
   const bool has_analyzer = index.options.contains("analyzer_class");
   const bool is_analyzed =
       option("analyzed") == "TRUE" || (has_analyzer && !index.options.contains("analyzed"));
-  const bool is_literal =
-      index.options.contains("is_literal") ? option("is_literal") == "TRUE" : is_text(*column.type);
+  const bool is_literal = index.options.contains("is_literal") ? option("is_literal") == "TRUE"
+                                                               : is_text(*column.type) && !column.descending;
   if (mode == "SPARSE" && is_literal) return config("SPARSE mode is only supported on non-literal columns.");
   if (mode == "SPARSE" && is_analyzed) return config("SPARSE mode doesn't support analyzers.");
-  if (is_analyzed && !has_analyzer && is_text(*column.type))
-    return base::fail(
-        base::Error(ErrorCode::config, "StandardAnalyzer is not supported: text is indexed whole")
-            .with_hint("use the analyzer_class NonTokenizingAnalyzer"));
+  SIBYL_TRY(check_words(index, column));
   warnings.push_back("SASI indexes are experimental and are not recommended for production use.");
   return {};
 }

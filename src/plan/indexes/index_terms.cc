@@ -1,5 +1,8 @@
 #include "plan/indexes/index_terms.h"
 
+#include "plan/indexes/stemming.h"
+#include "plan/indexes/stop_words.h"
+#include "plan/indexes/words.h"
 #include "types/fold.h"
 #include "types/keys/key.h"
 #include "types/keys/key_decode.h"
@@ -56,16 +59,33 @@ bool skip_one(const types::Type& type, BytesView& bytes) {
   return types::decode_raw_key(bytes).has_value();
 }
 
+Bytes with_letters(const schema::TextAnalysis& analysis, BytesView text) {
+  using Case = schema::TextAnalysis::Case;
+  return analysis.letters == Case::lower   ? types::lower_case(text)
+         : analysis.letters == Case::upper ? types::upper_case(text)
+                                           : Bytes(text);
+}
+
 }  // namespace
 
 Bytes analysed(const schema::TextAnalysis& analysis, BytesView value) {
-  using Case = schema::TextAnalysis::Case;
-  Bytes text = analysis.letters == Case::lower   ? types::lower_case(value)
-               : analysis.letters == Case::upper ? types::upper_case(value)
-                                                 : Bytes(value);
+  Bytes text = with_letters(analysis, value);
   if (analysis.normalise) text = types::compose(text);
   if (analysis.ascii) text = types::fold_to_ascii(text);
   return text;
+}
+
+std::vector<Bytes> analysed_words(const schema::TextAnalysis& analysis, BytesView text) {
+  if (analysis.words == schema::TextAnalysis::Words::delimited)
+    return delimited_words(text, analysis.delimiter);
+  std::vector<Bytes> words;
+  for (const Bytes& found : standard_words(text)) {
+    Bytes word = with_letters(analysis, found);
+    if (analysis.skips_stop_words && is_stop_word(analysis.language, word)) continue;
+    if (analysis.stems) word = stem_of(analysis.language, word);
+    words.push_back(analysis.normalise ? types::compose(word) : std::move(word));
+  }
+  return words;
 }
 
 TermForm TermForm::of(const schema::Table& table, const schema::Index& index) {
@@ -73,7 +93,7 @@ TermForm TermForm::of(const schema::Table& table, const schema::Index& index) {
   TermForm form;
   form.value = schema::indexed_type(column, index.target).get();
   if (index.target == schema::Index::Target::entries) form.key = column.type->map_key().get();
-  form.analysis = schema::analysis_of(index);
+  form.analysis = schema::analysis_of(index, column);
   return form;
 }
 
@@ -87,9 +107,20 @@ Bytes TermForm::term(BytesView entry_key, BytesView indexed) const {
   return out;
 }
 
+std::vector<Bytes> TermForm::terms(BytesView entry_key, BytesView indexed) const {
+  if (!analysis.has_words()) return {term(entry_key, indexed)};
+  std::vector<Bytes> terms = analysed_words(analysis, indexed);
+  for (Bytes& word : terms) {
+    Bytes term;
+    append(*value, word, term);
+    word = std::move(term);
+  }
+  return terms;
+}
+
 Bytes TermForm::prefix_of(BytesView text) const {
   Bytes out;
-  append(*value, analysed(analysis, text), out);
+  append(*value, analysis.has_words() ? Bytes(text) : analysed(analysis, text), out);
   out.resize(out.size() - 2);  // without the terminator of a raw component
   return out;
 }

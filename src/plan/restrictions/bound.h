@@ -25,7 +25,7 @@ struct Bound {
   bool inclusive = false;
 };
 
-// What one or more relations require of one column, or of several together.
+// The requirement of one or more relations on one column, or on several together.
 struct Restriction {
   enum class Kind { equal, in, slice, contains, like };
   struct Contained {
@@ -51,7 +51,7 @@ struct Restriction {
 };
 using RestrictionPtr = std::shared_ptr<const Restriction>;
 
-// What relations on token(...) require.
+// The requirement of relations on token(...).
 struct TokenRestriction {
   TermPtr equal;
   struct Side {

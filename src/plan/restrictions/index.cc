@@ -37,7 +37,7 @@ std::string option(const Index& index, const char* name) {
 
 bool is_literal(const Index& index, const schema::Column& column) {
   const std::string written = option(index, "is_literal");
-  return written.empty() ? is_text(*column.type) : written == "TRUE";
+  return written.empty() ? is_text(*column.type) && !column.descending : written == "TRUE";
 }
 
 // Types whose order SAI does not preserve.
@@ -82,7 +82,7 @@ bool supports(const Index& index, const schema::Column& column, Operator op) {
   if (kind == IndexClass::sasi) {
     if (op == Operator::like) return is_literal(index, column);
     if (is_range(op)) return !is_literal(index, column) && !finds_inside(index);
-    return op == Operator::equal;
+    return op == Operator::equal && !schema::analysis_of(index, column).has_words();
   }
   if (kind == IndexClass::attached && column.type->kind() == Kind::vector) return false;
   if (column.type->is_collection()) return serves_part(index.target, op);
@@ -170,7 +170,7 @@ const Index* best_index(const schema::Table& table, const Restriction& restricti
   const Index* best = nullptr;
   for (const Index& index : table.indexes) {
     if (!serves(index, restriction, column)) continue;
-    if (schema::analysis_of(index).exists()) return index.is_built ? &index : nullptr;
+    if (schema::analysis_of(index, column).exists()) return index.is_built ? &index : nullptr;
     if (best == nullptr && index.is_built) best = &index;
   }
   return best;

@@ -79,7 +79,7 @@ class JsonParser {
     return {};
   }
 
-  // Of members with the same name the last one is kept.
+  // The last of several members with one name is kept.
   static void drop_repeated(std::vector<std::pair<std::string, JsonNode>>& members) {
     std::unordered_set<std::string> seen;
     std::vector<std::pair<std::string, JsonNode>> kept;

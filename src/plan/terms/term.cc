@@ -137,7 +137,7 @@ const char* kind_name(cql::Literal::Kind kind) {
   return "";
 }
 
-// What to write instead, for the most common mistakes.
+// The correct spelling of the most common mistakes.
 std::string literal_hint(const cql::Literal& literal, const types::Type& type) {
   const bool is_text = type.kind() == Kind::text || type.kind() == Kind::ascii;
   if (is_text && literal.kind != cql::Literal::Kind::string)

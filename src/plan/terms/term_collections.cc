@@ -154,7 +154,7 @@ base::Result<TermPtr> Binder::user_type(const cql::UserTypeLiteral& literal, con
     return map_of_columns(*this, literal, receiver);
   if (receiver.type->kind() != Kind::udt) return wrong_literal("user type", receiver);
   const types::Type& type = *receiver.type;
-  // Of a field that is written twice the last value counts.
+  // If a field is written twice, its last value counts.
   std::vector<const cql::Expression*> fields(type.field_names().size());
   for (const auto& [name, value] : literal.fields)
     if (const int index = type.field_index(name); index >= 0)

@@ -3,12 +3,15 @@
 
 #include <fmt/format.h>
 
+#include "base/statement.h"
 #include "cql/printer.h"
 #include "plan/terms/functions.h"
 
 namespace sibyl::plan {
 
 namespace {
+
+constexpr int64_t nanos_of_text = 100;
 
 std::string joined(const std::vector<cql::ExpressionPtr>& elements) {
   std::string text;
@@ -78,8 +81,11 @@ struct Printer {
 
 }  // namespace
 
+// Every level of a nested expression copies the texts of its parts.
 std::string text_of(const cql::Expression& expression) {
-  return std::visit(Printer{}, expression.node);
+  std::string text = std::visit(Printer{}, expression.node);
+  base::count_work(nanos_of_text + static_cast<int64_t>(text.size()));
+  return text;
 }
 
 }  // namespace sibyl::plan

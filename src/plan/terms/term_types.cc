@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/bytes.h"
+#include "base/statement.h"
 #include "plan/terms/functions.h"
 #include "plan/terms/term.h"
 #include "types/compare.h"
@@ -264,6 +265,8 @@ base::Result<Fit> fit_user_type(Binder& binder, const cql::UserTypeLiteral& lite
 }  // namespace
 
 base::Result<Fit> Binder::fit(const cql::Expression& expression, const ColumnSpec& receiver) {
+  constexpr int64_t nanos_of_fitting = 200;
+  base::count_work(nanos_of_fitting);
   const types::Type& type = *receiver.type;
   if (std::holds_alternative<cql::Literal>(expression.node)) return fit_literal(expression, receiver);
   if (std::holds_alternative<cql::BindMarker>(expression.node)) return Fit::weak;

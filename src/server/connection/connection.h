@@ -66,7 +66,7 @@ class Connection {
   bool is_closed() const { return backlog_.is_closed(); }
   // The client's, numeric, without the port.
   const std::string& address() const { return handler_.address(); }
-  // That of the other end of the socket: the client's or its relay's.
+  // The address of the socket's other end: the client, or a relay.
   const std::string& peer_address() const { return peer_address_; }
 
   // Runs work that belongs to no single request. If it throws, closes the connection.
@@ -108,7 +108,7 @@ class Connection {
   bool write_all();
   void on_all_sent();
   void wait_writable();
-  // Sends what is to be sent, then closes.
+  // Sends pending responses, then closes.
   void linger();
   void close_after(const base::Error& thrown);
 

@@ -16,7 +16,7 @@
 
 namespace sibyl::server {
 
-// What the client has agreed on.
+// The options of the protocol that the client has negotiated.
 struct ResponseFormat {
   protocol::Version version = protocol::newest_version;
   protocol::Compression compression = protocol::Compression::none;  // of bodies

@@ -63,7 +63,7 @@ class FrameReader {
   }
   // Looks at the front. `body_limit`: a frame with a larger body is refused.
   Next peek(size_t body_limit);
-  // What peek() has found. Kind::refused and Kind::fatal have an error for the client; nothing that follows a
+  // The result of peek(). Kind::refused and Kind::fatal have an error for the client; nothing that follows a
   // fatal frame can be parsed. Valid until the next call of a method that is not const.
   const protocol::FrameStep& frame() const { return frame_; }
   // The memory that frame() points into.

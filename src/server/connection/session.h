@@ -1,4 +1,4 @@
-// The protocol state of one connection: what its client has agreed on, and which messages it may send now.
+// The protocol state of one connection: the options that were negotiated, and the messages that the client may send now.
 // Knows neither sockets nor the engine. Used only on the reactor's thread.
 //
 //   expecting_startup ─ STARTUP ─▶ [authenticating ─ AUTH_RESPONSE ─▶] ready

@@ -25,8 +25,8 @@ using boost::system::error_code;
 
 namespace {
 
-// How long a client waits for a server to serve, and how often that is looked at. Longer than drivers wait for a
-// connection would be useless.
+// How long a client waits until a server has the database open, and the pause between two checks. Drivers give up a
+// connection after about five seconds.
 constexpr std::chrono::milliseconds max_wait_for_target{4'000}, target_pause{50};
 
 }  // namespace

@@ -2,8 +2,8 @@
 //
 //   client ──▶ Relay ── RelayHeader, then the client's bytes ──▶ Server
 //
-// So every server of a cluster accepts clients, and drivers see all of them as up. A connection that arrives while nobody serves
-// waits for a moment. When the server it was relayed to closes it or cannot be reached any more, the client's is closed as well.
+// So every server of a cluster accepts clients, and drivers see all of them as up. While no server has the database open, a new
+// connection waits for a few seconds. When the server closes its side or becomes unreachable, the client's side is closed as well.
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
@@ -26,7 +26,7 @@ class Relay {
     uint16_t port = 0;
     size_t connections = 16'384;  // further ones are closed
     base::Bytes host_id;          // of this server
-    // The server that has the database now; nullopt: nobody. Called on the relay's thread.
+    // The server that has the database open; nullopt if there is none. Called on the relay's thread.
     std::function<std::optional<boost::asio::ip::tcp::endpoint>()> target;
   };
 

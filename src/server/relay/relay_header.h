@@ -1,4 +1,5 @@
-// What a relay sends before the bytes of a client: who the client is, and which server it believes to be connected to.
+// The header that a relay sends before the bytes of a client: the client's address, and the server that the client
+// connected to.
 //
 //   "\r\n" "SIBYL-RELAY-1" "\n"    16 bytes; no frame of the protocol and no TLS handshake begins like this
 //   host_id of the relay           16 bytes

@@ -135,7 +135,7 @@ class BlockingPool {
   mutable base::Mutex mutex_;
   base::CondVar ready_, computing_ready_;
   base::CondVar all_busy_;  // wakes watch()
-  // A line's oldest request decides in which of them it is.
+  // Lines with waiting requests. The kind of a line's oldest request decides in which queue the line is.
   Queue quick_ SIBYL_GUARDED_BY(mutex_);
   Queue long_running_ SIBYL_GUARDED_BY(mutex_);
   Queue computing_ SIBYL_GUARDED_BY(mutex_);

@@ -355,8 +355,8 @@ TEST_F(PressureTest, ResultsThatWaitForTheReactorAreLimited) {
   for (int16_t stream = 0; stream < 20; ++stream) burst += Client::query_frame("large 1000000", stream);
   hoarder.send_raw(burst + Client::query_frame("hold gate", 20));
   engine_.await_waiting(2);
-  // The connections take turns. So when the thread runs the last of these, it has considered all of the
-  // hoarder's.
+  // The connections take turns. So when the thread runs the last of these requests, it has considered all
+  // requests of the hoarder.
   std::string turns;
   for (int16_t stream = 0; stream < 20; ++stream) turns += Client::query_frame("large 1", stream);
   other.send_raw(turns + Client::query_frame("block gate", 20));
@@ -422,6 +422,8 @@ TEST_F(PressureTest, OthersDoNotWaitForASlowClient) {
   Client slow(port(), 4096), other(port());
   slow.startup();
   other.startup();
+  // Lets the server know how large results are. Otherwise, all threads of the pool may start before the first result is there.
+  ASSERT_EQ(slow.query("large 1000000").header.opcode, Opcode::result);
   std::string burst;
   for (int16_t stream = 0; stream < 80; ++stream) burst += Client::query_frame("large 1000000", stream);
   slow.send_raw(burst);
@@ -432,7 +434,7 @@ TEST_F(PressureTest, OthersDoNotWaitForASlowClient) {
   for (int16_t stream = 0; stream < 80; ++stream) burst += Client::query_frame("large 1", stream);
   other.send_raw(burst);
   for (int i = 0; i < 80; ++i) ASSERT_EQ(other.read().header.opcode, Opcode::result);
-  EXPECT_LT(engine_.large_runs, 80 + 40);
+  EXPECT_LT(engine_.large_runs, 1 + 80 + 40);
   for (int i = 0; i < 80; ++i) ASSERT_EQ(slow.read().header.opcode, Opcode::result);
 }
 
@@ -461,6 +463,7 @@ TEST_F(PressureTest, HeldRequestsAreRefusedWhenTheServerIsFull) {
   Client slow(port(), 4096), other(port());
   slow.startup();
   other.startup();
+  ASSERT_EQ(slow.query("large 1000000").header.opcode, Opcode::result);  // see above
   std::string burst;
   for (int16_t stream = 0; stream < 60; ++stream) burst += Client::query_frame("large 1000000", stream);
   slow.send_raw(burst);

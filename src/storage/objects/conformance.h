@@ -370,7 +370,7 @@ TEST_P(ObjectStoreConformance, LocksOfOthersCanBeBroken) {
   EXPECT_EQ(lock(*other, "l", "a", long_lock, true), Reply::refused(Reason::missing));
 }
 
-// A successor knows nothing of a dead server but the address of the lock's holder.
+// A successor knows only the address of the dead server that holds the lock.
 TEST_P(ObjectStoreConformance, TheHolderOfALockCanBeFenced) {
   auto dead = world_->connect();
   ASSERT_EQ(lock(*dead, "l", "a", long_lock), done_reply);

@@ -170,7 +170,7 @@ class Mutation {
   size_t byte_size_ = 0;
 };
 
-// What to read of one object. Always includes the size of its data and the time of its last mutation.
+// The parts of an object to read. Always includes the size of its data and the time of its last mutation.
 struct Read {
   uint64_t offset = 0;
   uint64_t length = 0;  // 0: no data. Data ends at the end of the object.

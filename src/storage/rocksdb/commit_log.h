@@ -104,6 +104,7 @@ class CommitLog final : public WriteLog {
     uint64_t number = 0;
     int file = -1;
     uint64_t size = 0;
+    uint64_t written = 0;  // the bytes up to here have been written once; the others are only reserved
     uint64_t salt = 0;
     uint64_t oldest = 0;  // the first segment that was still needed when this one's header was written
     bool sync_failed = false;
@@ -117,6 +118,7 @@ class CommitLog final : public WriteLog {
   base::Status ready_for(uint64_t needed);
   base::Status start_segment(uint64_t needed, bool forget_older);
   base::Result<std::vector<base::Bytes>> unsynced_groups() const;
+  void write_ahead(Segment& segment, uint64_t end) const;
   int write_group(const Segment& segment, uint64_t offset, uint64_t synced, base::BytesView group) const;
   base::Status publish();
   base::Status set_mark(uint64_t number);

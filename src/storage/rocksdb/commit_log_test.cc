@@ -174,6 +174,67 @@ TEST_F(CommitLogTest, ReleasedSegmentsAreReusedAndNotReplayed) {
   EXPECT_EQ(replayed_.back(), Bytes(1500, static_cast<char>('a' + 99 % 26)));
 }
 
+// Counts the writes that are larger than the groups of a test.
+class LargeWrites final : public Disk {
+ public:
+  static constexpr size_t large = 4096;
+  int write(int file, BytesView first, BytesView second, uint64_t offset) override {
+    count += first.size() + second.size() > large ? 1 : 0;
+    return Disk::write(file, first, second, offset);
+  }
+  int count = 0;
+};
+
+TEST(WriteAhead, WritesManyNewBlocksAtOnce) {
+  const TemporaryDirectory directory;
+  LargeWrites disk;
+  std::vector<Bytes> expected, replayed;
+  const auto open = [&] {
+    CommitLog::Replay replay;
+    replay.group = [&](BytesView group) -> base::Status {
+      replayed.emplace_back(group);
+      return {};
+    };
+    replay.end_of_segment = [](uint64_t) {};
+    CommitLog::Options options;
+    options.directory = directory.path();
+    options.segment_bytes = 1 << 20;
+    options.disk = &disk;
+    auto log = CommitLog::open(options, replay);
+    EXPECT_TRUE(log.has_value());
+    return std::move(*log);
+  };
+  const auto append = [&](CommitLog& log, int groups, bool durable) {
+    for (int i = 0; i < groups; ++i)
+      ASSERT_TRUE(
+          log.append(expected.emplace_back(1000, static_cast<char>('a' + i % 26)), durable).has_value());
+  };
+  auto log = open();
+  append(*log, 300, true);
+  EXPECT_EQ(disk.count, 1);
+  append(*log, 600, true);
+  EXPECT_EQ(disk.count, 2);
+  log.reset();
+  log = open();
+  EXPECT_EQ(replayed, expected);
+  // A segment that was written before, and writes that are not synced, need nothing.
+  disk.count = 0;
+  append(*log, 100, true);
+  ASSERT_TRUE(log->release_all().has_value());
+  expected.clear();
+  append(*log, 10, false);
+  append(*log, 500, true);
+  ASSERT_TRUE(log->release_all().has_value());
+  disk.count = 0;
+  expected.clear();
+  append(*log, 900, true);
+  EXPECT_EQ(disk.count, 0);
+  log.reset();
+  replayed.clear();
+  log = open();
+  EXPECT_EQ(replayed, expected);
+}
+
 TEST_F(CommitLogTest, ReleasingAllLeavesAnEmptyLog) {
   for (int i = 0; i < 10; ++i) ASSERT_TRUE(log_->append(Bytes(1500, 'x'), true).has_value());
   ASSERT_TRUE(log_->release_all().has_value());

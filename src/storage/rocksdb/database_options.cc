@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "storage/rocksdb/memory_table/tree_table.h"
 #include "storage/rocksdb/merging.h"
 #include "storage/rocksdb/messages.h"
 #include "storage/rocksdb/reading.h"
@@ -116,6 +117,7 @@ bool fits_whole(uint64_t data_bytes, uint64_t cache_bytes) {
   database.prefix_extractor.reset(::rocksdb::NewFixedPrefixTransform(token_prefix_size));
   database.memtable_whole_key_filtering = true;
   database.memtable_prefix_bloom_size_ratio = 0.02;
+  database.memtable_factory = make_tree_tables();
   database.allow_concurrent_memtable_write = false;  // the committer is the only writer
   database.enable_write_thread_adaptive_yield = false;
 

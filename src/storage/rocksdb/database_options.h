@@ -29,7 +29,7 @@ inline constexpr uint64_t memory_table_bytes(uint64_t write_buffer_bytes) {
 ::rocksdb::Options database_options(const Options& options, const std::shared_ptr<::rocksdb::Cache>& cache,
                                     std::function<uint64_t()> data_bytes);
 
-// True if the filters and indexes of so much data fit. Exposed for tests.
+// True if the filters and indexes of `data_bytes` of data fit into the cache. Exposed for tests.
 bool fits_whole(uint64_t data_bytes, uint64_t cache_bytes);
 
 }  // namespace sibyl::storage::rocksdb

@@ -63,6 +63,13 @@ Options fit_to_file_system(Options options, uint64_t total_bytes) {
   return options;
 }
 
+// A flush of the memory tables releases many segments at once, and a new segment costs more than a reused one. They must not fill
+// a small file system.
+size_t kept_segments(uint64_t total_bytes, uint64_t segment_bytes) {
+  constexpr uint64_t parts = 64, least = 2, most = 8;
+  return static_cast<size_t>(std::clamp(total_bytes / (parts * segment_bytes), least, most));
+}
+
 // An operation on shared storage costs much more than its bytes: files are large, and compactions read ahead.
 void fit_to_shared_storage(::rocksdb::Options& database) {
   database.target_file_size_base = 64 << 20;
@@ -316,6 +323,7 @@ base::Status RocksStore::open_log() {
     options.directory = directory_->log_path();
     options.mark = directory_->log_mark_path();
     options.segment_bytes = options_.log_segment_bytes;
+    options.kept_segments = kept_segments(space_.total(), options_.log_segment_bytes);
     if (options_.log_disk != nullptr) options.disk = options_.log_disk;
   }
   SIBYL_ASSIGN(writer_, GroupWriter::open(open,

@@ -17,6 +17,7 @@
 #include "types/literals/literal_time.h"
 #include "types/literals/scan.h"
 #include "types/uuid.h"
+#include "types/validate.h"
 
 namespace sibyl::types {
 namespace {
@@ -56,6 +57,13 @@ Result<Bytes> parse_blob(std::string_view text) {
   Bytes bytes;
   if (!base::from_hex(digits, bytes)) return invalid(fmt::format("cannot parse '{}' as hex bytes", text));
   return bytes;
+}
+
+// Within tuples written as strings, collections and vectors are hexadecimal.
+Result<Bytes> parse_valid_blob(const Type& type, std::string_view text) {
+  SIBYL_ASSIGN(Bytes value, parse_blob(text));
+  SIBYL_TRY(validate(type, value));
+  return value;
 }
 
 template <typename Integer>
@@ -189,7 +197,13 @@ Result<Bytes> from_string(const Type& type, std::string_view text) {
     case Kind::time:
       return parse_time(text);
     case Kind::tuple:
+    case Kind::udt:
       return parse_tuple(type, text);
+    case Kind::list:
+    case Kind::set:
+    case Kind::map:
+    case Kind::vector:
+      return parse_valid_blob(type, text);
     default:
       if (text.empty()) return Bytes();
       return parse_nonempty(type, text);

@@ -19,12 +19,16 @@ bool has_unique_type(const schema::Column& column) {
   return column.type->kind() == Kind::uuid || column.type->kind() == Kind::timeuuid;
 }
 
-// Tables whose rows are meant to be replaced.
+// Tables whose rows are meant to be replaced: `latest_prices`, `device_status`, but not `user_events`.
 bool keeps_the_latest(const std::string& name) {
-  constexpr std::array words = {"latest", "last",  "current", "state",   "status", "profile", "session",
-                                "config", "cache", "lock",    "setting", "token",  "user",    "account"};
-  return std::any_of(words.begin(), words.end(),
-                     [&](const char* word) { return name.find(word) != std::string::npos; });
+  constexpr std::array anywhere = {"latest", "last", "current", "cache", "lock"};
+  constexpr std::array things = {"state",   "status", "profile", "session", "config",
+                                 "setting", "token",  "user",    "account"};
+  const std::string stem = stem_of(name), head = stem.substr(stem.rfind('_') + 1);
+  return std::any_of(anywhere.begin(), anywhere.end(),
+                     [&](const char* word) { return name.find(word) != std::string::npos; }) ||
+         std::any_of(things.begin(), things.end(),
+                     [&](const char* word) { return head.find(word) != std::string::npos; });
 }
 
 // Times that belong to the present state of a thing: a row with such a time is meant to be replaced.
@@ -207,14 +211,7 @@ class CapacityReview {
     return true;
   }
 
-  // A non-key column with the time of a row, unless its name says that the row is a state that is replaced.
-  const schema::Column* time_value() const {
-    for (const schema::Column& column : table_.columns)
-      if (!column.is_primary_key() && !column.is_static() && facts_.is_time(column) &&
-          !is_time_of_state(column.name))
-        return &column;
-    return nullptr;
-  }
+  const schema::Column* time_value() const { return time_of_rows(facts_); }
 
   // The table of the things that the key names: `orders` by `order_id`, `cities` by `city`. An INSERT adds a
   // thing or describes it anew.
@@ -227,38 +224,50 @@ class CapacityReview {
         thing.resize(thing.size() - ending.size());
         break;
       }
-    const std::string& name = table_.name;
-    return name == thing || name == thing + "s" || name == thing + "es" ||
-           (thing.ends_with('y') && name == thing.substr(0, thing.size() - 1) + "ies");
+    // Prefixes only say more about the thing: `user_events` by `event_id`.
+    const auto names = [&](const std::string& wanted) {
+      return table_.name == wanted || table_.name.ends_with("_" + wanted);
+    };
+    return names(thing) || names(thing + "s") || names(thing + "es") ||
+           (thing.ends_with('y') && names(thing.substr(0, thing.size() - 1) + "ies"));
   }
 
-  // How often each key must be inserted, per second, for its rows to be a history.
-  double least_repeats() const {
+  // How often each key must be written, per second, for its rows to be a history.
+  double least_repeats(bool is_unique) const {
     constexpr double daily = 1 / 86'400.0, hourly = 1 / 3600.0;
-    return table_.clustering_count > 0 ? hourly : daily;
+    return table_.clustering_count > 0 || is_unique ? hourly : daily;
   }
 
-  // Each INSERT carries a time, but the key has none: only the last one of each key remains.
+  // INSERTs, and UPDATEs that set the time.
+  double writes_of(const schema::Column& time) const {
+    const auto updates = facts_.updates.find(time.name);
+    return facts_.inserts + (updates != facts_.updates.end() ? updates->second : 0);
+  }
+
+  // Each write carries a time, but the key has none: only the last one of each key remains.
   bool latest_report() {
     const schema::Column* time = time_value();
-    if (time == nullptr || facts_.inserts <= 0 || is_meant() || facts_.growth || facts_.growth_is_declared)
-      return false;
+    const double writes = time != nullptr ? writes_of(*time) : 0;
+    if (writes <= 0 || is_meant() || facts_.growth || facts_.growth_is_declared) return false;
     const std::optional<double> keys = facts_.rows;
-    if (!keys || *keys <= 0 || facts_.inserts / *keys < least_repeats()) return false;
+    bool is_unique = false;
     for (size_t i = 0; i < columns_; ++i) {
       const schema::Column& column = table_.columns[i];
-      if (has_unique_type(column) && (i == 0 || column.is_clustering())) return false;
+      if (has_unique_type(column) && column.is_clustering()) return false;
       if (facts_.is_time(column) || facts_.column(column).is_period) return false;
+      is_unique = is_unique || has_unique_type(column);
     }
+    // A uuid names a row of this table, unless it is known to name something else. Then its rows may expire.
+    if (is_unique && (is_of_its_own_key() || facts_.retention)) return false;
+    if (!keys || *keys <= 0 || writes / *keys < least_repeats(is_unique)) return false;
     Finding finding = begin_finding(
         facts_, Verdict::key_collision, is_of_its_own_key() ? Severity::note : Severity::warning,
-        fmt::format(
-            "Each INSERT replaces the row of its key: a key keeps only the last of the rows that arrive "
-            "every {}.",
-            duration_text(*keys / facts_.inserts)));
-    finding.evidence.push_back(
-        {fmt::format("{} inserts into {} rows", rate_text(facts_.inserts), count_text(*keys)),
-         facts_.origin});
+        fmt::format("Each {} replaces the row of its key: a key keeps only the last of the rows that arrive "
+                    "every {}.",
+                    facts_.inserts > 0 ? "INSERT" : "UPDATE", duration_text(*keys / writes)));
+    finding.evidence.push_back({fmt::format("{} {} into {} rows", rate_text(writes),
+                                            facts_.inserts > 0 ? "inserts" : "updates", count_text(*keys)),
+                                facts_.origin});
     finding.evidence.push_back({fmt::format("{} is not part of the key", time->name), Origin::declared});
     add(std::move(finding));
     return true;
@@ -285,6 +294,14 @@ const schema::Column* own_column(const TableFacts& facts, bool& is_time) {
 }
 
 }  // namespace
+
+const schema::Column* time_of_rows(const TableFacts& facts) {
+  for (const schema::Column& column : facts.table->columns)
+    if (!column.is_primary_key() && !column.is_static() && facts.is_time(column) &&
+        !is_time_of_state(column.name))
+      return &column;
+  return nullptr;
+}
 
 void fix_collision(const TableFacts& facts, const schema::Column& last, Finding& finding) {
   Proposal proposal;

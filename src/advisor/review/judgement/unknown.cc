@@ -86,7 +86,8 @@ std::string missing_values(const ReviewModel& model, const TableFacts& base, con
     const bool identifies = kind == types::Kind::uuid || kind == types::Kind::timeuuid ||
                             column.name == "id" || column.name.ends_with("_id");
     if (identifies && !sized) return {};
-    if (!facts.column(column).distinct) names.push_back(column.name);
+    const ColumnFacts& known = facts.column(column);
+    if (!known.distinct && !(known.is_period && known.growth)) names.push_back(column.name);
   }
   if (names.empty()) return {};
   return fmt::format(

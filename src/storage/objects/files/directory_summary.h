@@ -1,4 +1,4 @@
-// What a directory holds, read without opening it.
+// Reads the contents of a directory without opening it.
 #pragma once
 
 #include <cstdint>

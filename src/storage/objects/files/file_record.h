@@ -17,7 +17,7 @@ struct FileRecord {
   // Unique for ever: the directory, its epoch, and a number. Empty: the content is `inlined`.
   std::string id;
   bool is_complete = false;
-  // The writer may have crashed, and what it synced counts. Otherwise an incomplete file is worthless.
+  // True: if the writer crashed, the blocks that it synced are kept. False: an incomplete file is discarded.
   bool is_kept_incomplete = false;
   uint64_t size = 0;    // once complete
   uint64_t blocks = 0;  // once complete: how many objects may exist

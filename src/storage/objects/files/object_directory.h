@@ -62,7 +62,7 @@ class ObjectDirectory {
     uint64_t owner_epoch = 0;  // increases with every owner; 0: any owner may open it
     // Called once, on any thread, when the directory is lost. Must not block.
     std::function<void(Reply)> on_lost;
-    // For tests that show what the rules are for.
+    // Tests turn these rules off to show why they are needed.
     bool fences_previous_owner = true;
     bool seals_incomplete_files = true;
   };

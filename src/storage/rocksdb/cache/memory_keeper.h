@@ -23,7 +23,7 @@ namespace sibyl::storage::rocksdb {
 
 inline constexpr uint32_t all_sixteenths = 16;
 
-// The sixteenths that are allowed next.
+// The number of sixteenths that are allowed next.
 uint32_t next_sixteenths(uint32_t now, const base::MachineMemory& memory);
 
 class MemoryKeeper {
@@ -31,7 +31,7 @@ class MemoryKeeper {
   using Resize = std::function<void(uint32_t sixteenths)>;
   using Read = std::function<std::optional<base::MachineMemory>()>;
 
-  // Calls `resize` on a thread of its own when the number of sixteenths changes. Begins with all of them.
+  // Calls `resize` on a thread of its own when the allowed number of sixteenths changes. All sixteen are allowed at first.
   MemoryKeeper(Resize resize, Read read, std::chrono::milliseconds interval = std::chrono::seconds(1));
   ~MemoryKeeper();
   MemoryKeeper(const MemoryKeeper&) = delete;

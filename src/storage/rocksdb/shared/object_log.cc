@@ -127,7 +127,7 @@ base::Status ObjectLog::replay_log(OldLog& old, const std::optional<LogPosition>
   return {};
 }
 
-// The old logs are named until they are removed, so that a crash leaves nothing behind.
+// The file names the old logs until they are removed. So the next owner removes them after a crash.
 base::Status ObjectLog::begin() {
   Bytes names = chain_.name();
   for (const OldLog& old : old_logs_) names += "\n" + old.name;

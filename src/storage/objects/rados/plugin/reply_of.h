@@ -1,4 +1,4 @@
-// What librados' error codes mean for a mutation and for a read.
+// The meaning of librados' error codes for a mutation and for a read.
 #pragma once
 
 #include <cerrno>

@@ -1,0 +1,20 @@
+// Columns of a partition key whose values are periods of time.
+#pragma once
+
+#include "advisor/review/review_model.h"
+
+namespace sibyl::advisor {
+
+// True for names such as day, event_date, yyyymm and hour_bucket. Cyclic values (day_of_week) and words that
+// only sound alike (candidate) are not meant.
+bool is_named_like_period(const std::string& name);
+
+// True if the column of a partition key holds a period: it is declared to grow, or its type or name tells so and
+// no number of values is declared.
+bool is_period(const schema::Table& table, const schema::Column& column, const ColumnFacts& known);
+
+// New periods per second, by the column's name and type: `month` has one every 30 days. Nullopt if they do not
+// tell it, as in `bucket`.
+std::optional<double> usual_growth(const schema::Column& column);
+
+}  // namespace sibyl::advisor

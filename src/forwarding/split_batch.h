@@ -1,0 +1,30 @@
+// Collects the results of the parts of an unlogged batch.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "base/mutex.h"
+#include "execute/environment.h"
+
+namespace sibyl::forwarding {
+
+// Thread-safe.
+class SplitBatch : public std::enable_shared_from_this<SplitBatch> {
+ public:
+  // `done` is called when all parts are complete: with an error if one of them has failed.
+  SplitBatch(size_t parts, execute::Completion done) : done_(std::move(done)), missing_(parts) {}
+
+  // The completion of one part.
+  execute::Completion part();
+
+ private:
+  void add(base::Result<execute::ResultSet> result);
+
+  base::Mutex mutex_;
+  execute::Completion done_ SIBYL_GUARDED_BY(mutex_);
+  size_t missing_ SIBYL_GUARDED_BY(mutex_);
+  base::Result<execute::ResultSet> result_ SIBYL_GUARDED_BY(mutex_);
+};
+
+}  // namespace sibyl::forwarding

@@ -1,0 +1,40 @@
+// The shards of the partitions that statements name.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <set>
+#include <span>
+
+#include "execute/write/batch.h"
+#include "plan/prepared.h"
+#include "types/value.h"
+
+namespace sibyl::forwarding {
+
+using ShardOfToken = std::function<uint32_t(int64_t token)>;
+inline constexpr uint32_t meta_shard = 0;
+
+struct Target {
+  enum class Kind : uint8_t {
+    here,    // needs no shard, or has an error that any server reports
+    shards,  // runs whole where all of `shards` are
+    many,    // reads partitions of any shards
+    define,  // changes the schema or roles
+  };
+  Kind kind = Kind::here;
+  std::set<uint32_t> shards;
+  // The statement computes its partitions anew when it runs, with functions such as uuid(), and may name others then.
+  bool is_random = false;
+
+  static Target here() { return {}; }
+  static Target many() { return {Kind::many, {}}; }
+  static Target define() { return {Kind::define, {}}; }
+};
+
+Target target_of(const plan::Prepared& plan, std::span<const types::ValueView> values, int64_t now_micros,
+                 const ShardOfToken& shard_of);
+// Of one statement of a batch, whatever errors the batch has.
+Target target_of(const execute::BatchItem& item, int64_t now_micros, const ShardOfToken& shard_of);
+
+}  // namespace sibyl::forwarding
