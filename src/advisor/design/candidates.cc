@@ -147,7 +147,55 @@ bool fit_by_time(const Model& model, const Limits& limits, double writes_per_sec
   return false;
 }
 
+namespace {
+
+bool has(const std::vector<FieldReference>& fields, const auto& wanted) {
+  return std::any_of(fields.begin(), fields.end(), wanted);
+}
+
+// The table of some values of one entity, by its key.
+Layout table_of_values(const Model& model, size_t entity, const std::vector<FieldReference>& values,
+                       bool is_chunked) {
+  Layout out;
+  out.graph = Graph(entity);
+  out.partition = {key_of(model, out.graph, 0)};
+  for (const FieldReference field : values) out.values.push_back({0, field.field});
+  out.is_chunked = is_chunked;
+  return out;
+}
+
+}  // namespace
+
+// Counters, and values in chunks, have tables of their own, by the key of their entity.
+bool Candidates::move_values(Layout& layout) {
+  const auto counter = [&](FieldReference field) {
+    return field_of(model_, layout.graph, field).is_counter();
+  };
+  const auto large = [&](FieldReference field) { return field_of(model_, layout.graph, field).is_large(); };
+  const auto either = [&](FieldReference field) { return counter(field) || large(field); };
+  if (has(layout.partition, either) || has(layout.clustering, either)) return false;
+  if (!has(layout.values, either)) return true;
+  for (size_t node = 0; node < layout.graph.size(); ++node) {
+    const size_t entity = layout.graph.nodes()[node].entity;
+    std::vector<FieldReference> counters;
+    const std::vector<Field>& fields = model_.entities[entity].fields;
+    for (const FieldReference field : layout.values) {
+      if (field.node == node && large(field)) add_once(table_of_values(model_, entity, {field}, true));
+      if (field.node != node || !counter(field) || !counters.empty()) continue;
+      for (size_t i = 0; i < fields.size(); ++i)
+        if (fields[i].is_counter()) counters.push_back({node, i});
+    }
+    if (!counters.empty()) add_once(table_of_values(model_, entity, counters, false));
+  }
+  std::erase_if(layout.values, either);
+  return !layout.clustering.empty() || !layout.values.empty();
+}
+
 void Candidates::add(Layout layout) {
+  if (move_values(layout)) add_once(std::move(layout));
+}
+
+void Candidates::add_once(Layout layout) {
   std::string text = layout_text(layout);
   if (std::find(texts_.begin(), texts_.end(), text) != texts_.end()) return;
   texts_.push_back(std::move(text));

@@ -49,6 +49,10 @@ class Candidates {
   const std::vector<Layout>& tables() const { return tables_; }
 
  private:
+  // Removes values that need tables of their own, and adds those tables. Returns false if nothing is left, or
+  // if the key cannot have such a value.
+  bool move_values(Layout& layout);
+  void add_once(Layout layout);
   void add_for_part(const Requirement& need, const std::vector<bool>& part);
   void add_entry(const Requirement& need, const std::vector<bool>& part,
                  const std::vector<FieldReference>& partition);

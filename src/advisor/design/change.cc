@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "advisor/design/write.h"
+#include "advisor/review/review_model.h"
 #include "cql/printer.h"
 
 namespace sibyl::advisor {
@@ -23,6 +24,9 @@ class ChangeWriter {
   // Each adds a parameter for every marker that it writes.
   std::string remove() { return fmt::format("DELETE FROM {} WHERE {};", name(), key(true)); }
   std::string write() {
+    const bool counts = std::any_of(change_.set.begin(), change_.set.end(),
+                                    [](const Assignment& one) { return one.kind != Assignment::Kind::set; });
+    if (counts) return update();
     return change_.kind == StatementKind::insert || unit_.remove || whole_row() ? insert() : update();
   }
 
@@ -148,6 +152,7 @@ std::string ChangeWriter::insert() {
     columns.push_back(cql::print_name(column));
     values.push_back(found);
   }
+  if (layout_.is_chunked) add_computed(Parameter::Source::chunk, table_.chunk_column);
   return fmt::format("INSERT INTO {} ({}) VALUES ({});", name(), fmt::join(columns, ", "),
                      fmt::join(values, ", "));
 }
@@ -156,7 +161,15 @@ std::string ChangeWriter::update() {
   std::vector<std::string> parts;
   for (const FieldReference field : layout_.values) {
     const std::string found = bound(field, false);
-    if (!found.empty()) parts.push_back(fmt::format("{} = {}", cql::print_name(table_.column(field)), found));
+    const std::string column = cql::print_name(table_.column(field));
+    const Assignment* set = assignment(field);
+    const Assignment::Kind kind = set != nullptr ? set->kind : Assignment::Kind::set;
+    if (found.empty()) continue;
+    parts.push_back(fmt::format("{} = {}{}", column,
+                                kind == Assignment::Kind::set   ? ""
+                                : kind == Assignment::Kind::add ? column + " + "
+                                                                : column + " - ",
+                                found));
   }
   return fmt::format("UPDATE {} SET {} WHERE {};", name(), fmt::join(parts, ", "), key(false));
 }
@@ -182,6 +195,9 @@ std::vector<PlannedStep> write_changes(const Model& model, const CostModel& cost
     if (table.layout.period)
       step.note +=
           fmt::format("{}{} = {}", step.note.empty() ? "" : ", ", table.period_column, period_text(table));
+    if (table.layout.is_chunked && kind == PlannedStep::Kind::insert)
+      step.note += fmt::format("{}for each chunk of {}; delete further chunks of an older value",
+                               step.note.empty() ? "" : ", ", size_text(chunk_size));
     if (needs_bucket(table.layout))
       step.note += fmt::format("{}{} = hash of the clustering key modulo {:.0f}",
                                step.note.empty() ? "" : ", ", table.bucket_column, table.layout.buckets);

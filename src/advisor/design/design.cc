@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 
 #include "advisor/design/write.h"
 #include "advisor/review/review_model.h"
@@ -32,6 +33,7 @@ class Designer {
   void propose();
   void propose_support(const std::vector<Layout>& tables);
   void drop_oversized_tables();
+  double preference_of(const Layout& table) const;
   std::optional<TimeField> time_of(const Layout& table) const;
   void demand_queries();
   void demand_maintenance();
@@ -140,12 +142,30 @@ std::optional<TimeField> Designer::time_of(const Layout& table) const {
   return std::nullopt;
 }
 
+// Partitions that are few or large do not spread over nodes: of tables with equal costs, the others are better.
+double Designer::preference_of(const Layout& table) const {
+  constexpr double few_bytes = 20e6, per_node = 10, small = 100e3, for_tenfold = 0.1;
+  double factor = 1;
+  const double share = hottest_share(later_, table) / std::max(1.0, table.buckets);
+  if (layout_stored_bytes(later_, table) > few_bytes && !table.period)
+    factor += std::min(1.0, share * per_node * static_cast<double>(ReviewTarget().nodes));
+  const double largest = rows_of_largest_partition(later_, table) * layout_stored_row_bytes(later_, table);
+  return factor + for_tenfold * std::max(0.0, std::log10(largest / small));
+}
+
 void Designer::drop_oversized_tables() {
-  const Limits limits{workload_.target.partition_bytes, workload_.target.partition_rate};
-  if (!limits.partition_bytes && !limits.partition_rate) return;
+  const Limits limits{workload_.target.partition_bytes.value_or(ReviewTarget().partition_bytes),
+                      workload_.target.partition_rate};
+  const bool by_default = !workload_.target.partition_bytes && !workload_.target.partition_rate;
   std::vector<Layout> kept;
   std::vector<Program::Table> kept_program;
   for (size_t i = 0; i < tables_.size(); ++i) {
+    // Tables that the file states stay as they are, unless it also states a target.
+    if (by_default && program_.tables[i].forced) {
+      kept.push_back(std::move(tables_[i]));
+      kept_program.push_back(program_.tables[i]);
+      continue;
+    }
     const double writes = limits.partition_rate ? writes_to(tables_[i]) : 0;
     Layout by_time = tables_[i];
     const bool fits = fit_to_limits(later_, limits, writes, tables_[i]);
@@ -293,9 +313,11 @@ base::Result<Design> Designer::run() {
   SIBYL_TRY(check_plans());
   drop_unused();
   // Prefer the shorter key among tables of equal size: adds less than a byte per column.
-  for (size_t i = 0; i < tables_.size(); ++i)
+  for (size_t i = 0; i < tables_.size(); ++i) {
     program_.tables[i].bytes =
         layout_stored_bytes(later_, tables_[i]) + 0.01 * static_cast<double>(tables_[i].clustering.size());
+    program_.tables[i].preference = preference_of(tables_[i]);
+  }
   program_.space_bytes = options_.space_bytes ? options_.space_bytes : workload_.target.space_bytes;
   program_.share = options_.share;
   program_.seconds = options_.seconds;

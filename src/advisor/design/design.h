@@ -35,6 +35,7 @@ struct Parameter {
     found,   // the result of an earlier look-up
     bucket,  // write: computed from the clustering key; read: every bucket
     period,  // write: the period of the row's time; read: every period to be read
+    chunk,   // write: the number of the chunk of a large value
   };
   Source source = Source::given;
   std::string operand;                          // given: as written in the statement
@@ -91,9 +92,9 @@ struct PlannedStatement {
 struct DesignedTable {
   Layout layout;  // layout.name is the table's name
   std::vector<std::pair<FieldReference, std::string>> columns;
-  std::string definition;                    // the CREATE TABLE statement
-  std::vector<std::string> read_by;          // names of statements
-  std::string bucket_column, period_column;  // empty: none
+  std::string definition;                                  // the CREATE TABLE statement
+  std::vector<std::string> read_by;                        // names of statements
+  std::string bucket_column, period_column, chunk_column;  // empty: none
   double rows = 0, bytes = 0;
   double horizon_rows = 0, horizon_bytes = 0;  // at the horizon, if it grows
   double largest_partition_bytes = 0;          // at the horizon

@@ -221,5 +221,112 @@ TEST(ShopTest, RendersTextAndMarkdown) {
               testing::HasSubstr("unknown mix 'x'"));
 }
 
+// --- Designs are valid
+
+// All definitions and statements of a design.
+std::string all_text(const Design& design) {
+  std::string text;
+  for (const DesignedTable& table : design.tables) text += table.definition + "\n";
+  for (const PlannedStatement& statement : design.statements)
+    for (const PlannedStep& step : statement.steps) text += statement.name + ": " + step.cql + "\n";
+  return text;
+}
+
+TEST(ValidDesigns, CountersHaveATableOfTheirOwn) {
+  const Workload workload = workload_of(R"(
+-- @entity posts count=30k (id uuid key, body text size=200, likes counter, shares counter, created timestamp)
+-- @entity users count=400 (id uuid key)
+-- @rel posts.author -> users.posts
+-- @query page rate=500/s SELECT posts.body, posts.likes FROM posts WHERE posts.id = :post
+-- @query of_author rate=20/s
+--   SELECT posts.body, posts.likes FROM posts WHERE posts.author = :user ORDER BY posts.created DESC LIMIT 20
+-- @write post rate=20/s INSERT INTO posts (id, body, created, author) VALUES (:id, :body, :created, :user)
+-- @write like rate=90/s UPDATE posts SET likes = likes + 1 WHERE id = :post
+-- @write unshare rate=1/s UPDATE posts SET shares = shares - :n WHERE id = :post
+-- @write drop rate=1/s DELETE FROM posts WHERE id = :post
+)");
+  const Design posts = design(workload, {});
+  const std::string text = all_text(posts);
+  EXPECT_THAT(text,
+              testing::HasSubstr("CREATE TABLE posts_counters (\n  id uuid,\n  likes counter,\n  shares "
+                                 "counter,\n  PRIMARY KEY ((id))\n)"));
+  EXPECT_THAT(text,
+              testing::HasSubstr("like: UPDATE posts_counters SET likes = likes + 1 WHERE id = :post;\n"));
+  EXPECT_THAT(text, testing::HasSubstr("unshare: UPDATE posts_counters SET shares = shares - :n WHERE"));
+  EXPECT_THAT(text, testing::HasSubstr("drop: DELETE FROM posts_counters WHERE id = :post;"));
+  EXPECT_THAT(text, testing::Not(testing::HasSubstr("INSERT INTO posts_counters")));
+  expect_runs(posts);
+  // It is a model without findings about mixed tables, too.
+  EXPECT_THAT(ids(review_of(print_design(workload, posts))), testing::Not(testing::HasSubstr("COUNTER_MIX")));
+  EXPECT_EQ(parse_workload(print_workload(workload), "again")->statements.size(), workload.statements.size());
+  EXPECT_THAT(print_workload(workload), testing::HasSubstr("SET shares = shares - :n"));
+}
+
+TEST(ValidDesigns, CountersAreNotSet) {
+  const auto message = [](const char* statement) {
+    const auto workload = parse_workload(
+        fmt::format("-- @entity posts count=3 (id uuid key, likes counter)\n-- @write w\n--   {}\n",
+                    statement),
+        "f.cql");
+    return workload ? std::string() : std::string(workload.error().message());
+  };
+  EXPECT_THAT(message("UPDATE posts SET likes = 1 WHERE id = ?"), testing::HasSubstr("SET likes = likes + "));
+  EXPECT_THAT(message("INSERT INTO posts (id, likes) VALUES (?, ?)"), testing::HasSubstr("starts at 0"));
+  EXPECT_EQ(message("UPDATE posts SET likes = likes + ? WHERE id = ?"), "");
+}
+
+TEST(ValidDesigns, LargeValuesAreStoredInChunks) {
+  const Workload workload = workload_of(R"(
+-- @entity products count=3k (sku text key, title text, photo blob size=4MB)
+-- @query product rate=20/s SELECT products.* FROM products WHERE products.sku = :sku
+-- @query title rate=900/s SELECT products.title FROM products WHERE products.sku = :sku
+-- @write add rate=1/s INSERT INTO products (sku, title, photo) VALUES (:sku, :title, :photo)
+-- @write drop rate=1/d DELETE FROM products WHERE sku = :sku
+)");
+  const Design products = design(workload, {});
+  const std::string text = all_text(products);
+  EXPECT_THAT(text,
+              testing::HasSubstr("CREATE TABLE products_photo (\n  sku text,\n  photo blob,\n  chunk int,\n"
+                                 "  PRIMARY KEY ((sku), chunk)\n)"));
+  EXPECT_THAT(text, testing::HasSubstr("product: SELECT sku, photo FROM products_photo WHERE sku = :sku;"));
+  EXPECT_THAT(text,
+              testing::HasSubstr("add: INSERT INTO products_photo (sku, photo, chunk) VALUES (:sku, :photo, "
+                                 ":chunk);"));
+  EXPECT_THAT(text, testing::HasSubstr("drop: DELETE FROM products_photo WHERE sku = :sku;"));
+  expect_runs(products);
+  EXPECT_THAT(ids(review_of(print_design(workload, products))),
+              testing::Not(testing::HasSubstr("LARGE_CELL")));
+}
+
+TEST(ValidDesigns, PartitionsMeetTheDefaultTarget) {
+  const Design tickets = design(workload_of(R"(
+-- @entity tenants count=3000 (id uuid key)
+-- @entity tickets count=30M growth=3/s (id timeuuid key, status text distinct=5 size=8, opened timestamp)
+-- @rel tickets.tenant -> tenants.tickets skew=zipf(0.8)
+-- @query open rate=40/s
+--   SELECT tickets.* FROM tickets WHERE tickets.tenant = :tenant AND tickets.status = :status
+--   ORDER BY tickets.opened DESC LIMIT 50
+)"),
+                                {});
+  ASSERT_EQ(tickets.tables.size(), 1u);
+  EXPECT_LE(tickets.tables[0].largest_partition_bytes, 100e6);
+  EXPECT_EQ(tickets.tables[0].layout.partition.size(), 2u) << "five statuses would be five partitions";
+  expect_runs(tickets);
+}
+
+TEST(ValidDesigns, PreferManyPartitions) {
+  const Design hotels = design(workload_of(R"(
+-- @entity hotels count=40k (id int key)
+-- @entity stays count=200M (id uuid key, arrival date distinct=3000, nights int)
+-- @rel stays.hotel -> hotels.stays
+-- @query arrivals rate=20/s
+--   SELECT stays.* FROM stays WHERE stays.hotel = :hotel AND stays.arrival = :day
+)"),
+                               {});
+  ASSERT_EQ(hotels.tables.size(), 1u);
+  EXPECT_LT(hotels.tables[0].largest_partition_bytes, 2e6)
+      << "a partition for each arrival would hold the stays of all hotels";
+}
+
 }  // namespace
 }  // namespace sibyl::advisor

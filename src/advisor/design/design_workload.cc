@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "advisor/design/design.h"
 #include "advisor/workload/cost.h"
@@ -18,9 +19,11 @@ std::string table_text(const Model& model, const DesignedTable& table) {
           ? std::max(1.0, layout.period->count * table.rows / std::max(table.rows, table.horizon_rows))
           : 1;
   const double buckets = std::max(1.0, layout.buckets) * periods;
-  const double rows = std::max(1.0, table.rows);
-  const double keys = std::max(1.0, rows / std::max(1.0, rows_per_key(model, layout)));
-  const double row_bytes = std::max(1.0, layout_stored_row_bytes(model, layout));
+  const Field* large = layout.is_chunked ? &field_of(model, layout.graph, layout.values[0]) : nullptr;
+  const double chunks = large != nullptr ? std::ceil(large->bytes / chunk_size) : 1;
+  const double rows = std::max(1.0, table.rows * chunks);
+  const double keys = std::max(1.0, table.rows / std::max(1.0, rows_per_key(model, layout)));
+  const double row_bytes = std::max(1.0, layout_stored_row_bytes(model, layout) / chunks);
   const double largest = std::max(1.0, rows_of_largest_key(model, layout) / buckets);
   std::string text =
       fmt::format("{}\n-- @table {} rows={:.0f} partitions={:.0f} row={:.0f}", table.definition, layout.name,

@@ -13,7 +13,7 @@ class Maintenance {
   std::vector<MaintenanceUnit> run() {
     for (size_t node = 0; node < table_.graph.size(); ++node) {
       if (table_.graph.nodes()[node].entity != change_.entity()) continue;
-      if (change_.kind == StatementKind::insert) insert(node);
+      if (change_.kind == StatementKind::insert && !is_left_out(node)) insert(node);
       if (change_.kind == StatementKind::remove) remove(node);
       if (change_.kind == StatementKind::update) {
         if (!change_.set.empty()) update(node);
@@ -40,6 +40,14 @@ class Maintenance {
     return fields;
   }
 
+  // A table of values that the INSERT does not set, such as counters.
+  bool is_left_out(size_t node) const {
+    const auto field = [&](FieldReference one) { return field_of(model_, table_.graph, one); };
+    return !table_.values.empty() &&
+           std::all_of(table_.values.begin(), table_.values.end(), [&](FieldReference one) {
+             return field(one).is_counter() || (field(one).is_large() && !sets(node, node, one));
+           });
+  }
   void insert(size_t node);
   void remove(size_t node);
   void update(size_t node);

@@ -296,9 +296,10 @@ double Solver::cost_of(const Solution& solution) const {
 // Counts tables. The space of all tables together weighs less than one table.
 std::vector<double> Solver::tie_breaker() const {
   double all = 1;
-  for (const Program::Table& table : program_.tables) all += table.bytes;
+  for (const Program::Table& table : program_.tables) all += table.bytes * table.preference;
   std::vector<double> objective(columns_.size());
-  for (size_t i = 0; i < program_.tables.size(); ++i) objective[i] = 1 + program_.tables[i].bytes / all;
+  for (size_t i = 0; i < program_.tables.size(); ++i)
+    objective[i] = 1 + program_.tables[i].bytes * program_.tables[i].preference / all;
   return objective;
 }
 

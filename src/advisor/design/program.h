@@ -22,6 +22,8 @@ struct Program {
   struct Table {
     double maintenance = 0;  // weighted cost of the writes that keep the table current
     double bytes = 0;
+    // Of otherwise equal choices, the one with the smallest sum of bytes times this factor is taken.
+    double preference = 1;
     bool forced = false;
   };
   std::vector<Table> tables;

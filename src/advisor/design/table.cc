@@ -83,8 +83,13 @@ std::string choose_name(const Model& model, const DesignedTable& table, size_t m
   const std::string& entity = model.entities[layout.graph.nodes()[main].entity].name;
   std::vector<std::string> parts;
   for (const FieldReference field : layout.partition) parts.push_back(table.column(field));
-  std::string name =
-      layout.partition.empty() ? "all_" + entity : fmt::format("{}_by_{}", entity, fmt::join(parts, "_and_"));
+  const bool has_counters =
+      std::any_of(layout.values.begin(), layout.values.end(),
+                  [&](FieldReference field) { return field_of(model, layout.graph, field).is_counter(); });
+  std::string name = has_counters               ? entity + "_counters"
+                     : layout.is_chunked        ? fmt::format("{}_{}", entity, table.column(layout.values[0]))
+                     : layout.partition.empty() ? "all_" + entity
+                                                : fmt::format("{}_by_{}", entity, fmt::join(parts, "_and_"));
   const auto is_taken = [&](const std::string& candidate) {
     return std::find(taken.begin(), taken.end(), candidate) != taken.end();
   };
@@ -103,6 +108,7 @@ std::string definition_of(const Model& model, const DesignedTable& table) {
   if (needs_bucket(layout)) text += fmt::format("  {} int,\n", cql::print_name(table.bucket_column));
   for (const auto& [field, name] : table.columns)
     text += fmt::format("  {} {},\n", cql::print_name(name), field_of(model, layout.graph, field).type);
+  if (layout.is_chunked) text += fmt::format("  {} int,\n", cql::print_name(table.chunk_column));
   for (const FieldReference field : layout.partition)
     partition.push_back(cql::print_name(table.column(field)));
   if (layout.period) partition.push_back(cql::print_name(table.period_column));
@@ -113,6 +119,7 @@ std::string definition_of(const Model& model, const DesignedTable& table) {
     order.push_back(clustering.back().substr(2) + (layout.descending[i] ? " DESC" : " ASC"));
     descends = descends || layout.descending[i];
   }
+  if (layout.is_chunked) clustering.push_back(", " + cql::print_name(table.chunk_column));
   text += fmt::format("  PRIMARY KEY (({}){})\n)", fmt::join(partition, ", "), fmt::join(clustering, ""));
   if (descends) text += fmt::format(" WITH CLUSTERING ORDER BY ({})", fmt::join(order, ", "));
   return text + ";";
@@ -141,6 +148,7 @@ DesignedTable write_table(const Model& model, const Model& later, Layout layout,
   table.columns = name_columns(model, table.layout, main);
   if (needs_bucket(table.layout)) table.bucket_column = free_column(table, "bucket");
   if (table.layout.period) table.period_column = free_column(table, "period");
+  if (table.layout.is_chunked) table.chunk_column = free_column(table, "chunk");
   table.layout.name = choose_name(model, table, main, taken_names);
   taken_names.push_back(table.layout.name);
   table.definition = definition_of(model, table);

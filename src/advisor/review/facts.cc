@@ -215,7 +215,12 @@ std::optional<double> growth_by_statements(const TableFacts& facts, const TableR
   if (facts.observed_seconds &&
       (rates.loads_ended.value_or(false) || *facts.observed_seconds < least_seconds))
     return std::nullopt;
-  const std::optional<double> net = positive(rates.inserts - removed);
+  std::optional<double> net = positive(rates.inserts - removed);
+  // Within a period, INSERTs replace the row of the summary.
+  if (const auto most = facts.observed_seconds ? std::nullopt : summaries_per_second(facts)) {
+    if (!std::isfinite(*most)) return std::nullopt;
+    net = positive(std::min(rates.inserts, *most) - removed);
+  }
   // A key without a time may be inserted again, and the INSERT then replaces the old row. The rows counted so
   // far already reflect that.
   const bool may_repeat = !has_time_in_key(facts) && !rates.makes_keys;
@@ -364,6 +369,9 @@ void derive_statistics(const TableRates& rates, const TableFacts* base, TableFac
   facts.inserts = rates.inserts;
   facts.updates = rates.updates;
   find_growth(facts, rates);
+  // New rows are written, even if only other writes are declared as statements.
+  if (facts.growth && facts.rate_origin != Origin::measured)
+    facts.writes = std::max(facts.writes, *facts.growth);
   if (facts.growth && facts.writes == 0) facts.writes = *facts.growth;
   facts.max_rows = keys_of(facts);
   if (table.partition_key_count == 1 && facts.skew == 0 && !facts.has_period())

@@ -256,5 +256,38 @@ TEST(Kinds, ErrorsNameTheLineAndTheWord) {
   EXPECT_THAT(refused(table + "SELECT *\nFROM t\nWHERE k = ? OR c = 1;\n"), HasSubstr("m.cql:6:"));
 }
 
+TEST(Kinds, InsertsIntoASummaryOfAPeriodReplaceIt) {
+  const auto model = [](const char* key, const char* more) {
+    return review_of(fmt::format(R"(
+CREATE TABLE steps (person uuid, {}, n int{}, PRIMARY KEY (person, {}));
+-- @column steps.person distinct=1M
+-- @write sync rate=2000/s
+INSERT INTO steps (person, {}, n) VALUES (?, ?, ?);
+)",
+                                 key, more, std::string(key).substr(0, std::string(key).find(' ')),
+                                 std::string(key).substr(0, std::string(key).find(' '))));
+  };
+  for (const char* key : {"day date", "yyyymmdd text"}) {
+    const Review review = model(key, "");
+    EXPECT_EQ(ids(review), "") << key;
+    EXPECT_NEAR(review.tables.at(0).horizon->p50, 365 * review.tables.at(0).row_bytes, 1000) << key;
+  }
+  // These rows are no summaries: they have a time of their own, or a key that tells moments apart.
+  EXPECT_EQ(ids(model("day date", ", at timestamp")), "KEY_COLLISION steps\n");
+  EXPECT_EQ(ids(model("added_date timestamp", "")), "KEY_COLLISION steps\n");
+}
+
+TEST(Kinds, NewRowsAreWritesBesideTheStatementsOfAFile) {
+  const Review review = review_of(R"(
+CREATE TABLE messages (channel int, day date, at timeuuid, body text, PRIMARY KEY ((channel, day), at));
+-- @table messages growth=50k/s row=10
+-- @column messages.channel distinct=20
+-- @write remove rate=2/s
+DELETE FROM messages WHERE channel = ? AND day = ? AND at = ?;
+)");
+  EXPECT_EQ(review.tables.at(0).writes, 50'000);
+  EXPECT_NE(find(review, Verdict::hot_partition), nullptr);
+}
+
 }  // namespace
 }  // namespace sibyl::advisor

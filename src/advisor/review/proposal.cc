@@ -276,6 +276,8 @@ class ProposalWriter {
     added = std::move(split.proposal.partition);
     first.choices = std::move(split.choices);
     first.fix += " As the table then keeps every row: " + split.fix;
+    const std::string copied = "The rows must be copied once.";
+    if (first.cost.starts_with(copied)) first.cost.erase(0, copied.size() + 1);
     first.cost += " " + split.cost;
     return kept;
   }

@@ -29,7 +29,7 @@ class WorkloadMaker {
         &WorkloadMaker::uneven_columns, &WorkloadMaker::static_columns, &WorkloadMaker::collections,
         &WorkloadMaker::views,          &WorkloadMaker::two_steps,      &WorkloadMaker::spans,
         &WorkloadMaker::counters,       &WorkloadMaker::expiring,       &WorkloadMaker::deletes,
-        &WorkloadMaker::coarse_times,   &WorkloadMaker::filters};
+        &WorkloadMaker::coarse_times,   &WorkloadMaker::filters,        &WorkloadMaker::given_columns};
     (this->*shapes[out_.seed % workload_shapes])();
     return std::move(out_);
   }
@@ -404,6 +404,37 @@ class WorkloadMaker {
     if (visited < 500 && waste < 60) fault = false;
     expect("filters", verdict, "t", "some", fault,
            fmt::format("{:.0f} rows visited for {:.1f}", visited, returned));
+  }
+
+  // A clustering column that every statement compares with =: it divides partitions at no cost.
+  void given_columns() {
+    const double keys = between(20, 500), kinds = between(3, 40), rows = between(6000, 20'000), row = 10000;
+    const double key_skew = skew(), kind_skew = skew();
+    const Counts owners = sums(keys, key_skew), each = sums(kinds, kind_skew);
+    Counts whole(static_cast<size_t>(keys), 0);
+    std::map<std::array<size_t, 2>, double> parts;
+    for (double i = 0; i < rows; ++i) {
+      const size_t owner = draw(owners);
+      ++whole[owner];
+      ++parts[{owner, draw(each)}];
+    }
+    double most = 0;
+    for (const auto& [key, count] : parts) most = std::max(most, count);
+    // Clearly above the largest part, and clearly below the largest partition.
+    const double target = std::max(1.8 * most, 30.0);
+    const bool clear = largest(whole) > 1.8 * target;
+    add("CREATE TABLE t (owner int, kind int, id uuid, note text, PRIMARY KEY (owner, kind, id));\n");
+    add("-- @table t rows={} row={}\n-- @column t.owner distinct={}{}\n-- @column t.kind distinct={}{}\n",
+        rows, row, keys, skew_text(key_skew), kinds, skew_text(kind_skew));
+    add("-- @target nodes=2 rf=1 partition={:.0f}B\n", std::ceil(target * row));
+    add("-- @query some\nSELECT * FROM t WHERE owner = ? AND kind = ? LIMIT 20;\n");
+    expect("given columns", Verdict::partition_growth, "t", "", clear ? std::optional(true) : std::nullopt,
+           fmt::format("largest {}, target {}", largest(whole), target));
+    if (clear)
+      figure("given columns", Of::split_largest, "t", most * row, 0.35, row * (4 + 4 * std::sqrt(most)));
+    if (clear) figure("given columns", Of::split_partitions, "t", 1, 0, 0.001);
+    hot_is_open("t");
+    low_cardinality_is_open("t");
   }
 
   std::mt19937_64 random_;

@@ -1,6 +1,7 @@
 // Random workloads of several shapes with known truth: keys of several uneven columns, static columns,
 // collections, views, queries in two steps, periods read over a span, counters, rows that expire, deletes,
-// coarse times, and filters. A simulation of their rows and requests says what a review must report;
+// coarse times, filters, and clustering columns that
+// every statement gives. A simulation of their rows and requests says what a review must report;
 // it shares no arithmetic with the review.
 #pragma once
 
@@ -24,7 +25,17 @@ struct Expectation {
 
 // A number that must agree with the simulation.
 struct ExpectedFigure {
-  enum class Of { largest, median, partitions, partitions_p50, partitions_p99, rows_read, rows_returned };
+  enum class Of {
+    largest,
+    median,
+    partitions,
+    partitions_p50,
+    partitions_p99,
+    rows_read,
+    rows_returned,
+    split_largest,     // of the chosen split of a table
+    split_partitions,  // that a read of it takes
+  };
   std::string kind;
   Of of = Of::largest;
   std::string name;  // of the table or query
@@ -43,7 +54,7 @@ struct RandomWorkload {
 };
 
 // The number of shapes; workload n has shape n modulo this.
-inline constexpr uint64_t workload_shapes = 11;
+inline constexpr uint64_t workload_shapes = 12;
 RandomWorkload random_workload(uint64_t seed);
 
 }  // namespace sibyl::advisor

@@ -1,5 +1,5 @@
 // Compares reviews of random workloads with what a simulation of their rows and requests shows. The unit tests
-// use a fixed part; SIBYL_ADVISOR_WORKLOADS=2200 and SIBYL_ADVISOR_SEED=1 review others.
+// use a fixed part; SIBYL_ADVISOR_WORKLOADS=2400 and SIBYL_ADVISOR_SEED=1 review others.
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
@@ -68,6 +68,12 @@ class WorkloadJudge {
     const QueryReview* query = review_.find_query(one.name);
     if (one.of == Of::largest && table != nullptr && table->horizon) return table->horizon->max;
     if (one.of == Of::median && table != nullptr && table->horizon) return table->horizon->p50;
+    for (const Finding& finding : review_.findings)
+      for (const Choice& choice : finding.choices) {
+        if (finding.table != one.name || !choice.chosen) continue;
+        if (one.of == Of::split_largest) return choice.largest_bytes;
+        if (one.of == Of::split_partitions) return choice.partitions;
+      }
     if (query == nullptr) return std::nullopt;
     switch (one.of) {
       case Of::partitions:

@@ -244,7 +244,11 @@ class PlanRunner {
       if (parameter.source == ParameterSource::period) period = values.size();
       const bool computed =
           parameter.source == ParameterSource::bucket || parameter.source == ParameterSource::period;
-      values.push_back(computed ? std::nullopt : cell(parameter, given, chosen[parameter.lookup]));
+      // Large values are written in one piece.
+      const bool chunk = parameter.source == ParameterSource::chunk;
+      values.push_back(chunk      ? bucket_cell(0)
+                       : computed ? std::nullopt
+                                  : cell(parameter, given, chosen[parameter.lookup]));
       if (parameter.is_period_time) time = values.back();
       if (parameter.is_clustering) hash = hash_cell(hash, values.back());
     }
@@ -264,6 +268,10 @@ class PlanRunner {
   std::vector<Step> steps_;
 };
 
+bool is_counter(const Population& population, const Layout& layout, FieldReference field) {
+  return population.type(layout.graph.nodes()[field.node].entity, field.field).is_counter();
+}
+
 struct Loading {
   DesignedTable table;
   size_t statement = 0;
@@ -280,6 +288,7 @@ base::Status load_table(const Population& population, const Loading& loading, co
           population.value(layout.graph.nodes()[field.node].entity, field.field, row[field.node]));
     };
     for (const auto& [field, name] : loading.table.columns) {
+      if (is_counter(population, layout, field)) continue;
       add(field);
       if (contains(layout.clustering, field)) hash = hash_cell(hash, values.back());
       if (!layout.period || layout.period->field != field) continue;
@@ -289,6 +298,7 @@ base::Status load_table(const Population& population, const Loading& loading, co
     if (layout.period) values.push_back(period);
     if (needs_bucket(layout))
       values.push_back(bucket_cell(hash % static_cast<uint64_t>(std::max(1.0, layout.buckets))));
+    if (layout.is_chunked) values.push_back(bucket_cell(0));
     return sink(loading.statement, values);
   });
 }
@@ -315,11 +325,18 @@ Work work_of(const PlannedStatement& planned) {
   return work;
 }
 
-std::string insert_into(const DesignedTable& table) {
-  std::vector<std::string> columns;
-  for (const auto& [field, name] : table.columns) columns.push_back(cql::print_name(name));
+std::string insert_into(const Population& population, const DesignedTable& table) {
+  std::vector<std::string> columns, counters;
+  for (const auto& [field, name] : table.columns)
+    (is_counter(population, table.layout, field) ? counters : columns).push_back(cql::print_name(name));
+  // The rows of counters begin with their first increment.
+  for (std::string& one : counters) one = fmt::format("{0} = {0} + 1", one);
+  if (!counters.empty())
+    return fmt::format("UPDATE {} SET {} WHERE {} = ?", cql::print_name(table.layout.name),
+                       fmt::join(counters, ", "), columns[0]);
   if (table.layout.period) columns.push_back(cql::print_name(table.period_column));
   if (needs_bucket(table.layout)) columns.push_back(cql::print_name(table.bucket_column));
+  if (table.layout.is_chunked) columns.push_back(cql::print_name(table.chunk_column));
   return fmt::format("INSERT INTO {} ({}) VALUES ({})", cql::print_name(table.layout.name),
                      fmt::join(columns, ", "),
                      fmt::join(std::vector<std::string>(columns.size(), "?"), ", "));
@@ -409,7 +426,7 @@ base::Result<Trial> make_trial(const Workload& workload, const Design& design, c
   std::vector<Loading> loads;
   for (const DesignedTable& table : design.tables) {
     trial.definitions.push_back({table.definition, Trial::trial_keyspace});
-    loads.push_back({table, trial.place(insert_into(table))});
+    loads.push_back({table, trial.place(insert_into(*population, table))});
   }
   trial.load = [population, loads](const Trial::Sink& sink) -> base::Status {
     for (const Loading& loading : loads) SIBYL_TRY(load_table(*population, loading, sink));

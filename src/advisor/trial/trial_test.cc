@@ -168,6 +168,22 @@ TEST(TrialTest, RowsOfBucketsAreMerged) {
   EXPECT_EQ(static_cast<double>(connection.rows), 50 * steps[0].rows) << "as many as predicted";
 }
 
+TEST(TrialTest, CountersAndLargeValuesOfADesignAreRun) {
+  const Workload workload = workload_of(R"(
+-- @entity posts count=40 (id uuid key, body text, likes counter, photo blob size=1MB)
+-- @query page SELECT posts.* FROM posts WHERE posts.id = :post
+-- @write like UPDATE posts SET likes = likes + 1 WHERE id = :post
+-- @write post INSERT INTO posts (id, body, photo) VALUES (:id, :body, :photo)
+)");
+  LoadedDesign loaded(workload);
+  auto& [design, trial, connection] = loaded;
+  ASSERT_EQ(design.tables.size(), 3u) << render_text(design);
+  EXPECT_EQ(connection.query("SELECT id FROM posts_counters").size(), 40u);
+  EXPECT_EQ(connection.query("SELECT id FROM posts_photo").size(), 40u);
+  run_all(trial, connection, 5);
+  EXPECT_EQ(connection.query("SELECT id FROM posts_photo").size(), 45u);
+}
+
 // Periods are written and read as designed, and the number of reads is as predicted.
 TEST(TrialTest, PeriodsOfADesignAreRead) {
   const Workload workload = scaled(workload_of(R"(

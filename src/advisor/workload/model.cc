@@ -5,6 +5,11 @@
 
 namespace sibyl::advisor {
 
+bool Field::is_large() const {
+  constexpr double large = 1e6;
+  return bytes >= large && (type == "blob" || type == "text" || type == "varchar" || type == "ascii");
+}
+
 std::optional<size_t> Entity::find_field(std::string_view wanted) const {
   for (size_t i = 0; i < fields.size(); ++i) {
     if (fields[i].name == wanted) return i;

@@ -19,7 +19,13 @@ struct Field {
   double bytes = 8;     // mean size of a value
   double distinct = 0;  // number of distinct values; 0: one per entity
   double zipf = 0;      // exponent of the Zipf distribution of the values; 0: uniform
+
+  bool is_counter() const { return type == "counter"; }
+  // A value that is stored in chunks, each in a row of its own.
+  bool is_large() const;
 };
+
+inline constexpr double chunk_size = 512e3;  // bytes
 
 struct Entity {
   std::string name;

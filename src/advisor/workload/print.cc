@@ -128,8 +128,13 @@ std::string insert_text(const Model& model, const Statement& statement) {
 std::string update_text(const Model& model, const Statement& statement) {
   const Entity& entity = model.entities[statement.entity()];
   std::vector<std::string> parts;
-  for (const Assignment& assignment : statement.set)
-    parts.push_back(fmt::format("{} = {}", entity.fields[assignment.field].name, assignment.value.text));
+  for (const Assignment& assignment : statement.set) {
+    const std::string& name = entity.fields[assignment.field].name;
+    const std::string counted = assignment.kind == Assignment::Kind::set
+                                    ? ""
+                                    : name + (assignment.kind == Assignment::Kind::add ? " + " : " - ");
+    parts.push_back(fmt::format("{} = {}{}", name, counted, assignment.value.text));
+  }
   for (const Connection& connection : statement.connections) {
     const std::string& role = role_name(model, connection.step);
     parts.push_back(to_one(model, connection.step)

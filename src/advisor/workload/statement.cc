@@ -183,6 +183,11 @@ base::Status WorkloadReader::set_column(TokenReader& reader, const Token& column
       statement.key = std::move(value);
       return {};
     }
+    if (entity.fields[*field].is_counter())
+      return reader.fail(column,
+                         fmt::format("'{0}' is a counter: it starts at 0, and changes only by UPDATE {1} "
+                                     "SET {0} = {0} + …",
+                                     column.text, entity.name));
     statement.set.push_back({*field, std::move(value)});
     return {};
   }
@@ -229,11 +234,18 @@ base::Status WorkloadReader::read_assignment(TokenReader& reader, Statement& sta
     SIBYL_ASSIGN(Operand value, read_operand(reader));
     return set_column(reader, column, std::move(value), statement);
   }
-  // role = role + {key}, role = role - {key}: connections among many.
+  // role = role + {key}, role = role - {key}: connections among many. counter = counter + n.
   reader.next();
   const bool disconnect = reader.is_sign("-");
   if (!disconnect && !reader.is_sign("+")) return reader.expected("'+' or '-'");
   reader.next();
+  const Entity& entity = workload_.model.entities[statement.entity()];
+  if (const auto field = entity.find_field(column.text); field && entity.fields[*field].is_counter()) {
+    SIBYL_ASSIGN(Operand value, read_operand(reader));
+    statement.set.push_back(
+        {*field, std::move(value), disconnect ? Assignment::Kind::subtract : Assignment::Kind::add});
+    return {};
+  }
   SIBYL_TRY(reader.expect_sign("{"));
   SIBYL_ASSIGN(Operand value, read_operand(reader));
   SIBYL_TRY(reader.expect_sign("}"));

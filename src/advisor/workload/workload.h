@@ -42,6 +42,8 @@ struct OrderTerm {
 struct Assignment {
   size_t field = 0;  // index of a field of the statement's entity
   Operand value;
+  // Of a counter: the value is added, or subtracted.
+  enum class Kind { set, add, subtract } kind = Kind::set;
 };
 
 // Connects the statement's entity along a step with the entity whose key is `value`, or disconnects the two.
@@ -114,6 +116,8 @@ struct Layout {
     double rows = 1;   // rows of a median key in one period
   };
   std::optional<Period> period;
+  // A table of one large value in chunks: `chunk` is the last column of its key.
+  bool is_chunked = false;
   uint32_t line = 0;
 };
 

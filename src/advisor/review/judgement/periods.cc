@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
+
+#include "advisor/review/judgement/collisions.h"
 
 namespace sibyl::advisor {
 namespace {
@@ -88,6 +92,31 @@ std::optional<double> usual_growth(const schema::Column& column) {
   if (period != nullptr && period->seconds > 0) return 1 / period->seconds;
   if (column.type->kind() == types::Kind::date) return 1 / 86'400.0;
   return std::nullopt;
+}
+
+std::optional<double> summaries_per_second(const TableFacts& facts) {
+  constexpr double minutely = 1 / 60.0;
+  double finest = 0, values = 1;
+  const schema::Table& table = *facts.table;
+  for (size_t i = 0; i < table.partition_key_count + table.clustering_count; ++i) {
+    const schema::Column& column = table.columns[i];
+    const ColumnFacts& known = facts.column(column);
+    const types::Kind kind = column.type->kind();
+    // A timestamp called added_date is that of a moment.
+    const bool is_moment =
+        kind == types::Kind::timeuuid || (column.is_clustering() && kind == types::Kind::timestamp &&
+                                          column.name.find("date") != std::string::npos);
+    const std::optional<double> usual = known.distinct || is_moment ? std::nullopt : usual_growth(column);
+    const std::optional<double> growth = known.growth ? known.growth : usual;
+    if (growth)
+      finest = std::max(finest, *growth);
+    else if (facts.is_time(column))
+      return std::nullopt;
+    else
+      values *= known.distinct.value_or(std::numeric_limits<double>::infinity());
+  }
+  if (finest <= 0 || finest > minutely || time_of_rows(facts) != nullptr) return std::nullopt;
+  return values * finest;
 }
 
 }  // namespace sibyl::advisor

@@ -17,4 +17,9 @@ bool is_period(const schema::Table& table, const schema::Column& column, const C
 // tell it, as in `bucket`.
 std::optional<double> usual_growth(const schema::Column& column);
 
+// New keys per second, if the finest time in the key is a period of a minute and more: the key is one of a
+// summary, and INSERTs within the period replace its row. Infinite if the values of another key column are not
+// known. Nullopt: the table is no such summary, or its rows have a time of their own.
+std::optional<double> summaries_per_second(const TableFacts& facts);
+
 }  // namespace sibyl::advisor
