@@ -174,7 +174,7 @@ class Engine::Impl {
     SIBYL_TRY(system_tables_.show_schema(nullptr, *schema()));
     SIBYL_TRY(roles_.start(schema()));
     keep_usage();
-    if (options_.is_in_cluster()) {
+    if (options_.is_in_cluster() && options_.shared->ask_owner) {
       intents_ =
           std::make_unique<Intents>(environment_, gate_,
                                     Intents::Hooks{.schema = [this] { return schema(); },
@@ -268,7 +268,7 @@ class Engine::Impl {
                                 }}};
   Execution execution_;
   std::unique_ptr<Intents> intents_;  // nullptr: not in a cluster
-  Executor* executor_ = nullptr;  // nullptr: execution_
+  Executor* executor_ = nullptr;      // nullptr: execution_
   std::optional<UsageKeeper> usage_keeper_;
   std::optional<Builder> builder_;  // declared last because it uses the other members
 };

@@ -189,7 +189,8 @@ void Execution::run(const std::shared_ptr<const plan::Batch>&, const PreparedPtr
 
 void Execution::run(const plan::Truncate& truncate, const PreparedPtr& plan, const Request& request,
                     const auth::Login*, Completion done) {
-  if (of_.options.is_in_cluster() && !truncate.table->is_virtual)
+  const bool is_users = truncate.table->storage_id >= storage::PurgePolicy::first_table_id;
+  if (of_.options.is_in_cluster() && is_users && !truncate.table->is_virtual)
     return done(truncate_in_cluster(*truncate.table));
   write(plan, request, std::move(done), {});
 }

@@ -42,7 +42,8 @@ struct SharedData {
 
   std::function<base::Result<std::unique_ptr<storage::objects::ObjectStore>>()> connect;
   // Called with open_store. Passes the message to Engine::apply() of the server that has the shard of the record key, perhaps several
-  // times, and returns its answer. If that is this server, the error is storage::is_not_here(). Blocks.
+  // times, and returns its answer. If that is this server, the error is storage::is_not_here(). Blocks. Empty: batches over several
+  // servers are refused.
   std::function<base::Result<base::Bytes>(base::BytesView key, base::Bytes message)> ask_owner;
 
   std::string name;  // of the store's directory

@@ -159,7 +159,7 @@ class TestCluster {
     member->store = std::make_unique<RoutedStore>(
         RoutedStore::Parts{*member->shards, map_, *member->routing, *member->peers});
     member->owner_calls = std::make_unique<OwnerCalls>(
-        OwnerCalls::Parts{*member->shards, map_, *member->routing, *member->peers, std::chrono::seconds(2)});
+        OwnerCalls::Parts{*member->shards, map_, *member->routing, *member->peers});
     members_.push_back(std::move(member));
   }
 

@@ -292,7 +292,8 @@ void Intents::apply_old_intents() {
   std::erase_if(seen_, [](const auto& entry) { return SteadyClock::now() - entry.second > 10 * patience; });
 }
 
-void Intents::apply_old_intents(const EntryRun& run) {
+// An iterator would keep the shard open while other servers are asked.
+std::vector<std::pair<Bytes, Bytes>> Intents::old_intents(const EntryRun& run) {
   std::vector<std::pair<Bytes, Bytes>> old;
   const Bytes begin = intents_begin(run);
   const auto records = environment_.store.iterate(begin, row::after(begin).value_or(Bytes()));
@@ -305,7 +306,11 @@ void Intents::apply_old_intents(const EntryRun& run) {
     const auto first_seen = seen_.try_emplace(key, SteadyClock::now()).first->second;
     if (SteadyClock::now() - first_seen >= min_intent_age) old.emplace_back(key, records->value());
   }
-  for (const auto& [key, value] : old) {
+  return old;
+}
+
+void Intents::apply_old_intents(const EntryRun& run) {
+  for (const auto& [key, value] : old_intents(run)) {
     auto whole = BatchPart::decode(value);
     base::Status applied =
         whole ? apply(parts_of(std::move(whole->merges), whole->timestamp)) : base::fail(whole.error());

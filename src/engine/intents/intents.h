@@ -76,6 +76,7 @@ class Intents final : public execute::SpreadWrites {
   void keep();
   void apply_old_intents();
   void apply_old_intents(const storage::EntryRun& run);
+  std::vector<std::pair<base::Bytes, base::Bytes>> old_intents(const storage::EntryRun& run);
 
   execute::Environment& environment_;
   WriteGate& gate_;
