@@ -55,13 +55,20 @@ void return_free_memory() {
   returning.unlock();
 }
 
+// AddressSanitizer keeps freed blocks resident, and its own tables.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool is_resident_memory_ours = false;
+#else
+constexpr bool is_resident_memory_ours = true;
+#endif
+
 // Measures at most once in a few milliseconds. Returning free pages takes longer and happens less often.
 bool exceeds_resident_limit() {
   constexpr int64_t measure_interval = 8, return_interval = 100;
   static std::atomic<int64_t> measured_at = 0, returned_at = 0;
   static std::atomic<bool> is_exceeded = false;
   const int64_t limit = resident_limit.load(std::memory_order_relaxed);
-  if (limit == no_limit) return false;
+  if (limit == no_limit || !is_resident_memory_ours) return false;
   const int64_t now = coarse_milliseconds();
   int64_t last = measured_at.load(std::memory_order_relaxed);
   if (now - last < measure_interval || !measured_at.compare_exchange_strong(last, now))

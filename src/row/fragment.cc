@@ -426,7 +426,7 @@ void normalise_cells(Fragment& fragment) {
 
 }  // namespace
 
-void normalise(Fragment& fragment) noexcept {
+void normalise(Fragment& fragment) {
   if (is_normal(fragment)) return;
   const base::DeferredMemoryLimit deferred;
   if (fragment.deletion.covers(fragment.marker.timestamp)) fragment.marker = {};
@@ -434,7 +434,7 @@ void normalise(Fragment& fragment) noexcept {
   normalise_cells(fragment);
 }
 
-void encode(Fragment& fragment, Bytes& out) noexcept {
+void encode(Fragment& fragment, Bytes& out) {
   const base::DeferredMemoryLimit deferred;
   normalise(fragment);
   const Base base = base_of(fragment);
@@ -443,7 +443,7 @@ void encode(Fragment& fragment, Bytes& out) noexcept {
   });
 }
 
-bool decode(BytesView bytes, Fragment& fragment) noexcept {
+bool decode(BytesView bytes, Fragment& fragment) {
   const base::DeferredMemoryLimit deferred;
   fragment.clear();
   return Decoder(bytes, fragment).run();

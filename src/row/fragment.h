@@ -107,15 +107,15 @@ struct Fragment {
 
 // Brings the fragment into the form that is encoded: sorted by (column, path), duplicates merged by the merge
 // law, and without anything that the fragment's own deletions cover. A normalised fragment is left unchanged.
-void normalise(Fragment& fragment) noexcept;
+void normalise(Fragment& fragment);
 
 // Normalises the fragment and replaces `out` with its encoding. Fields that a cell's kind does not have (a
 // tombstone's value, a plain cell's expiry) are not written.
-void encode(Fragment& fragment, Bytes& out) noexcept;
+void encode(Fragment& fragment, Bytes& out);
 
 // Returns false for anything that encode() could not have written. The fragment's vectors keep their
 // capacity, so a caller that decodes many records should reuse one Fragment.
-bool decode(BytesView bytes, Fragment& fragment) noexcept;
+bool decode(BytesView bytes, Fragment& fragment);
 
 // Returns true if time or a purge can change the record: it holds an expiry, a deletion or a tombstone. Reads
 // only two bytes. Returns false for bytes that are not a fragment.

@@ -72,6 +72,18 @@ TEST(Fragment, EncodingSortsAndMergesDuplicates) {
   EXPECT_EQ(decoded.cells[1].column, 3u);
 }
 
+// Otherwise a statement could end the process.
+TEST(Fragment, ExhaustedMemoryIsAnException) {
+  static_assert(!noexcept(normalise(std::declval<Fragment&>())) &&
+                !noexcept(decode({}, std::declval<Fragment&>())) &&
+                !noexcept(merge({}, std::declval<Bytes&>())));
+  constexpr size_t too_large = size_t{1} << 62;
+  Fragment fragment;
+  fragment.cells.push_back(plain(1, BytesView("x", too_large)));
+  Bytes out;
+  EXPECT_THROW(encode(fragment, out), std::exception);
+}
+
 TEST(Fragment, DecodingKeepsTheCapacityOfTheFragment) {
   Fragment fragment;
   for (uint32_t column = 0; column < 100; ++column) fragment.cells.push_back(plain(column, "v"));

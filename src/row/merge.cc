@@ -118,7 +118,7 @@ const Marker& reconcile(const Marker& left, const Marker& right) noexcept {
   return order_markers(left, right) >= 0 ? left : right;
 }
 
-void merge(std::span<const BytesView> fragments, Bytes& out) noexcept {
+void merge(std::span<const BytesView> fragments, Bytes& out) {
   const base::DeferredMemoryLimit deferred;
   if (fragments.size() == 1) {
     out.assign(fragments.front());

@@ -24,7 +24,7 @@ namespace sibyl::row {
 
 // Merges any number of encoded fragments, in any order, into `out`, which must not alias them. Merging no
 // fragments gives empty bytes; merging one gives the same bytes.
-void merge(std::span<const BytesView> fragments, Bytes& out) noexcept;
+void merge(std::span<const BytesView> fragments, Bytes& out);
 
 // Adds the parts of `from` to `into`, which then borrows the views of `from`. After normalise(), `into` is
 // the merge of both.

@@ -143,13 +143,13 @@ bool parse_record_key(BytesView key, RecordKey& parsed) noexcept {
   return true;
 }
 
-bool decode_partition_key(BytesView partition_prefix, Bytes& serialised) noexcept {
+bool decode_partition_key(BytesView partition_prefix, Bytes& serialised) {
   const base::DeferredMemoryLimit deferred;
   return partition_prefix.size() > partition_key_at &&
          decode_whole_component(partition_prefix.substr(partition_key_at), serialised);
 }
 
-bool decode_range_bounds(BytesView rest, Bytes& begin, std::optional<Bytes>& end) noexcept {
+bool decode_range_bounds(BytesView rest, Bytes& begin, std::optional<Bytes>& end) {
   const base::DeferredMemoryLimit deferred;
   if (raw_component_end(rest, 0) == BytesView::npos) return false;
   auto decoded_begin = types::decode_raw_key(rest);

@@ -63,8 +63,8 @@ struct RecordKey {
 // Returns false if the bytes are not a record key. Cheap: does not decode the partition key.
 bool parse_record_key(BytesView key, RecordKey& parsed) noexcept;
 // Decodes the serialised partition key from a partition prefix. Returns false if the bytes are malformed.
-bool decode_partition_key(BytesView partition_prefix, Bytes& serialised) noexcept;
+bool decode_partition_key(BytesView partition_prefix, Bytes& serialised);
 // Decodes the bounds of a range deletion from RecordKey::rest. Returns false if the bytes are malformed.
-bool decode_range_bounds(BytesView rest, Bytes& begin, std::optional<Bytes>& end) noexcept;
+bool decode_range_bounds(BytesView rest, Bytes& begin, std::optional<Bytes>& end);
 
 }  // namespace sibyl::row

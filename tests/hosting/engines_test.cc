@@ -272,6 +272,27 @@ TEST_F(Engines, BatchesGoToAllOwners) {
   EXPECT_FALSE(intents->valid());
 }
 
+TEST_F(Engines, AnyServerCoordinatesABatch) {
+  start();
+  engines_.must(0, "CREATE TABLE t (k int PRIMARY KEY, v int)");
+  engines_.must(0, "CREATE INDEX i ON t (v)");
+  await_built("t");
+  for (uint32_t shard = 0; shard < 7; ++shard) engines_.cluster.move(shard, 1 + shard % 2);
+  const auto run_at_first = [&](const std::string& text) {
+    const auto result = engine::run_text(engines_.at(0), text, "e");
+    EXPECT_TRUE(result.has_value()) << text << ": " << result.error().text();
+  };
+  run_at_first(batch_of("BEGIN BATCH", 20, 1));
+  EXPECT_EQ(engines_.rows(0, "SELECT k FROM t WHERE v = 1").size(), 20u);
+  run_at_first("UPDATE t SET v = 2 WHERE k IN (0, 1, 2, 3, 4, 5, 6, 7)");
+  EXPECT_EQ(engines_.rows(1, "SELECT k FROM t WHERE v = 2").size(), 8u);
+  run_at_first("DELETE FROM t WHERE k IN (4, 5, 6, 7, 8, 9)");
+  EXPECT_EQ(engines_.rows(2, "SELECT k FROM t").size(), 14u);
+  const auto faults = execute::check_index_maintenance(*engines_.at(0).schema(), engines_.at(0).store(), 0);
+  ASSERT_TRUE(faults.has_value()) << faults.error().text();
+  EXPECT_EQ(*faults, std::vector<std::string>{});
+}
+
 // The server that has the intent dies before it has told the others. The next owner of the intent's shard does.
 TEST_F(Engines, BatchesOverSeveralServersAreCompletedByOthers) {
   start();

@@ -1,6 +1,6 @@
 // Runs CQL scripts and compares the results with their recorded transcripts.
 //
-//   cql_script [--store memory|rocksdb|rocksdb-restart] [--server HOST:PORT] [--prepared] [--page-size N]
+//   cql_script [--store memory|rocksdb|rocksdb-restart|cluster] [--server HOST:PORT] [--prepared] [--page-size N]
 //              FILE.cql...
 //   cql_script --record HOST:PORT FILE.cql...     write FILE.expected from the server's results
 //   cql_script --print [...] FILE.cql...          only print the transcript
@@ -42,6 +42,7 @@ std::unique_ptr<Target> make_target(const Options& options, const std::filesyste
   if (!options.record.empty()) return sibyl::script::network_target(options.record);
   if (!options.server.empty()) return sibyl::script::network_target(options.server);
   if (options.store == "memory") return sibyl::script::memory_target();
+  if (options.store == "cluster") return sibyl::script::cluster_target();
   return sibyl::script::directory_target(scratch.string());
 }
 
@@ -173,7 +174,8 @@ int run_file(const std::string& file, const Options& options) {
 int main(int argc, char** argv) {
   Options options;
   CLI::App app{"Runs CQL scripts and compares the results with recorded transcripts"};
-  app.add_option("--store", options.store)->check(CLI::IsMember({"memory", "rocksdb", "rocksdb-restart"}));
+  app.add_option("--store", options.store)
+      ->check(CLI::IsMember({"memory", "rocksdb", "rocksdb-restart", "cluster"}));
   app.add_option("--server", options.server);
   app.add_option("--record", options.record);
   app.add_flag("--print", options.print);

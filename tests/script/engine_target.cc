@@ -6,7 +6,9 @@
 
 #include "base/bytes.h"
 #include "engine/engine.h"
+#include "script/engine_target.h"
 #include "script/target.h"
+#include "storage/sharded_store.h"
 
 namespace sibyl::script {
 namespace {
@@ -38,42 +40,29 @@ void add_rows(const execute::ResultSet& result, Outcome& outcome) {
   }
 }
 
+base::Result<plan::PreparedPtr> plan_of(engine::Engine& engine, const std::string& statement,
+                                        const std::string& keyspace, const Mode& mode) {
+  if (!mode.prepared && mode.values.empty()) return engine.planner().plan_query(statement, keyspace);
+  SIBYL_ASSIGN(const auto prepared, engine.planner().prepare(statement, keyspace));
+  return engine.planner().find_prepared(prepared.id);
+}
+
+base::Result<execute::ResultSet> execute_on(engine::Engine& engine, const std::string& statement,
+                                            const std::string& keyspace, const Mode& mode,
+                                            const execute::Request& request) {
+  SIBYL_ASSIGN(const plan::PreparedPtr plan, plan_of(engine, statement, keyspace, mode));
+  std::promise<base::Result<execute::ResultSet>> promise;
+  engine.executor().execute(
+      plan, request, [&](base::Result<execute::ResultSet> result) { promise.set_value(std::move(result)); });
+  return promise.get_future().get();
+}
+
 class EngineTarget final : public Target {
  public:
   explicit EngineTarget(std::string data) : data_(std::move(data)) { open(); }
 
   Outcome run(const std::string& statement, const Mode& mode) override {
-    Outcome outcome;
-    auto plan = plan_of(statement, mode);
-    if (!plan) {
-      outcome.error = plan.error();
-      return outcome;
-    }
-    execute::Request request;
-    request.page_size = mode.page_size;
-    request.now_seconds = mode.now_seconds;
-    const auto values = views_of(mode.values);
-    request.values = values;
-    while (true) {
-      std::promise<base::Result<execute::ResultSet>> promise;
-      engine_->executor().execute(*plan, request, [&](base::Result<execute::ResultSet> result) {
-        promise.set_value(std::move(result));
-      });
-      auto result = promise.get_future().get();
-      if (!result) {
-        outcome = Outcome();
-        outcome.error = result.error();
-        return outcome;
-      }
-      add_warnings(result->warnings, outcome);
-      outcome.note = note_of(*result);
-      if (result->kind == execute::ResultSet::Kind::set_keyspace) keyspace_ = result->keyspace;
-      if (result->kind != execute::ResultSet::Kind::rows) return outcome;
-      add_rows(*result, outcome);
-      if (!result->paging_state) return outcome;
-      outcome.page_ends.push_back(outcome.rows.size());
-      request.paging_state = result->paging_state;
-    }
+    return run_on([this](size_t) { return engine_.get(); }, statement, mode, keyspace_);
   }
 
   void restart() override {
@@ -83,12 +72,6 @@ class EngineTarget final : public Target {
   }
 
  private:
-  base::Result<plan::PreparedPtr> plan_of(const std::string& statement, const Mode& mode) {
-    if (!mode.prepared && mode.values.empty()) return engine_->planner().plan_query(statement, keyspace_);
-    SIBYL_ASSIGN(const auto prepared, engine_->planner().prepare(statement, keyspace_));
-    return engine_->planner().find_prepared(prepared.id);
-  }
-
   void open() {
     engine::Options options;
     options.data = data_;
@@ -112,6 +95,33 @@ std::vector<types::ValueView> views_of(const std::vector<BoundValue>& values) {
   std::vector<types::ValueView> views;
   for (const auto& value : values) views.push_back({value.state, value.bytes});
   return views;
+}
+
+Outcome run_on(const ChooseEngine& choose, const std::string& statement, const Mode& mode,
+               std::string& keyspace) {
+  Outcome outcome;
+  execute::Request request;
+  request.page_size = mode.page_size;
+  request.now_seconds = mode.now_seconds;
+  const auto values = views_of(mode.values);
+  request.values = values;
+  for (size_t attempt = 0;; ++attempt) {
+    auto result = execute_on(*choose(attempt), statement, keyspace, mode, request);
+    if (!result && storage::is_not_here(result.error())) continue;
+    if (!result) {
+      outcome = Outcome();
+      outcome.error = result.error();
+      return outcome;
+    }
+    add_warnings(result->warnings, outcome);
+    outcome.note = note_of(*result);
+    if (result->kind == execute::ResultSet::Kind::set_keyspace) keyspace = result->keyspace;
+    if (result->kind != execute::ResultSet::Kind::rows) return outcome;
+    add_rows(*result, outcome);
+    if (!result->paging_state) return outcome;
+    outcome.page_ends.push_back(outcome.rows.size());
+    request.paging_state = result->paging_state;
+  }
 }
 
 std::unique_ptr<Target> memory_target() {

@@ -35,9 +35,12 @@ constexpr std::chrono::seconds min_intent_age{3};
 constexpr std::chrono::seconds patience{10};
 constexpr std::chrono::milliseconds retry_pause{20};
 
-// The first byte of a message to an owner. For the first, the answer is its highest timestamp; for the second, it is empty and a part
-// follows.
-constexpr char ask_timestamp = 't', apply_message = 'a';
+// The first byte of a message to an owner:
+//   t  the answer is its highest timestamp, i64
+//   a  a part follows, which it applies
+//   i  the sized key of an intent and its value follow, which it stores
+//   e  the key of an intent follows, which it erases
+constexpr char ask_timestamp = 't', apply_message = 'a', store_intent = 'i', erase_intent = 'e';
 
 Bytes intents_begin(const EntryRun& run) {
   return row::row_record_key(row::partition_prefix(intents_table_id, run.token, {}), {});
@@ -110,26 +113,24 @@ base::Status Intents::write(SpreadBatch batch) {
   if (!batch.is_logged) return apply(parts_of(std::move(whole.merges), whole.timestamp));
   const Bytes stored = whole.encode();
   const Parts parts = parts_of(std::move(whole.merges), whole.timestamp);
-  // Any shard that is here will do.
-  const auto home = std::ranges::find_if(parts, [&](const auto& part) {
+  if (parts.empty()) return {};
+  // Any shard will do, and one that is here is nearer.
+  auto home = std::ranges::find_if(parts, [&](const auto& part) {
     return environment_.store.hold(part.second.merges.operations()[0].key) != nullptr;
   });
-  if (home == parts.end()) return base::fail(storage::not_here(0));
+  if (home == parts.end()) home = parts.begin();
   const EntryRun& run = Store::run_of(environment_.store.entry_runs(), home->first);
   const Bytes key = intents_begin(run) + types::random_uuid();
   {
     const base::MutexLock lock(mutex_);
     own_.insert(key);
   }
-  WriteSet intent;
-  intent.put(key, stored);
-  base::Status status = environment_.store.commit(std::move(intent));
+  Bytes intent(1, store_intent);
+  base::append_sized(intent, key);
+  base::Status status = at_owner(key, intent + stored);
   if (status) status = apply(parts);
-  if (status) {
-    WriteSet done;
-    done.erase(key);
-    environment_.store.commit(std::move(done), [](const base::Status&) {});
-  }
+  // Otherwise the owner of the intent applies it again, and erases it.
+  if (status) (void)at_owner(key, erase_intent + key);
   const base::MutexLock lock(mutex_);
   own_.erase(key);
   return status;
@@ -174,11 +175,20 @@ base::Status Intents::apply(const Parts& parts) {
 
 base::Status Intents::apply_part(const BatchPart& part) {
   const Bytes& key = part.merges.operations()[0].key;
+  const base::Status here = apply_here(part);
+  if (here || !storage::is_not_here(here.error())) return here;
+  return at_owner(key, apply_message + part.encode());
+}
+
+// Passes the message to the owner of the shard, which may be this server.
+base::Status Intents::at_owner(const Bytes& key, const Bytes& message) {
   const auto deadline = SteadyClock::now() + patience;
   while (true) {
-    const base::Status here = apply_here(part);
-    if (here || !storage::is_not_here(here.error())) return here;
-    const auto elsewhere = hooks_.ask_owner(key, apply_message + part.encode());
+    base::Result<Bytes> here = base::fail(storage::not_here(0));
+    if (environment_.store.hold(key)) here = receive(message);
+    if (here) return {};
+    if (!storage::is_not_here(here.error())) return base::fail(here.error());
+    const auto elsewhere = hooks_.ask_owner(key, message);
     if (elsewhere) return {};
     if (!storage::is_not_here(elsewhere.error())) return base::fail(elsewhere.error());
     if (SteadyClock::now() >= deadline) return base::fail(unknown_outcome());
@@ -195,8 +205,22 @@ base::Result<Bytes> Intents::receive(BytesView message) {
     base::append_big_endian(answer, static_cast<uint64_t>(environment_.timestamps.last()));
     return answer;
   }
-  SIBYL_ASSIGN(const BatchPart part, BatchPart::decode(message.substr(1)));
-  SIBYL_TRY(apply_here(part));
+  if (message[0] == apply_message) {
+    SIBYL_ASSIGN(const BatchPart part, BatchPart::decode(message.substr(1)));
+    SIBYL_TRY(apply_here(part));
+    return answer;
+  }
+  WriteSet writes;
+  BytesView key;
+  base::Reader reader(message.substr(1));
+  if (message[0] == erase_intent) {
+    writes.erase(Bytes(reader.rest()));
+  } else if (message[0] == store_intent && reader.sized(key)) {
+    writes.put(Bytes(key), Bytes(reader.rest()));
+  } else {
+    return base::fail(base::ErrorCode::server, "A message of another server cannot be read");
+  }
+  SIBYL_TRY(environment_.store.commit(std::move(writes)));
   return answer;
 }
 

@@ -1,6 +1,6 @@
 // Batches over the shards of several servers.
 //
-// A logged batch is first stored as a whole, as an intent, in a shard that its server owns. Then each part is applied by the owner of
+// A logged batch is first stored as a whole, as an intent, in one of its shards. Then each part is applied by the owner of
 // its shard, and the intent is erased. If servers fail in between, the owner of the intent's shard applies all parts again. Parts are
 // merges, so that it does not matter how often they are applied. Indexes are maintained by the owner that applies a part, because it
 // depends on what is stored.
@@ -70,6 +70,7 @@ class Intents final : public execute::SpreadWrites {
   base::Status choose_timestamp(BatchPart& whole);
   base::Status apply(const Parts& parts);
   base::Status apply_part(const BatchPart& part);
+  base::Status at_owner(const base::Bytes& key, const base::Bytes& message);
   base::Status apply_here(const BatchPart& part);
   std::shared_ptr<const Tables> tables_of(const schema::SnapshotPtr& schema);
   void keep();

@@ -8,7 +8,6 @@
 #include "execute/index/maintenance.h"
 #include "execute/interrupt_check.h"
 #include "execute/interruptible.h"
-#include "execute/spread_writes.h"
 #include "execute/write/combine_merges.h"
 #include "execute/write/conditional.h"
 #include "execute/write/modify_build.h"
@@ -57,12 +56,9 @@ class BatchBuilder {
       must_lock = must_lock || takes_locks(*items_[i].statement);
       for (const Bytes& prefix : targets[i].prefixes) partitions_.insert(prefix);
     }
-    is_spread = environment_.spread != nullptr && partitions_.size() > 1 && has_partitions_elsewhere();
+    is_spread = is_over_servers(environment_, partitions_);
     if (is_spread && std::ranges::any_of(items_, [](const Item& item) { return item.statement->is_counter; }))
-      return base::fail(
-          base::Error(base::ErrorCode::invalid,
-                      "A counter batch cannot write partitions on several servers of the cluster")
-              .with_hint("update each partition with a statement of its own"));
+      return base::fail(counters_over_servers());
     // The owners of the partitions lock them and maintain indexes.
     if (must_lock && !is_spread) {
       const std::vector<Bytes> prefixes(partitions_.begin(), partitions_.end());
@@ -83,10 +79,6 @@ class BatchBuilder {
   bool is_logged() const { return kind_ == cql::Batch::Kind::logged; }
 
  private:
-  bool has_partitions_elsewhere() const {
-    return std::ranges::any_of(
-        partitions_, [&](const Bytes& prefix) { return environment_.store.hold(prefix) == nullptr; });
-  }
   base::Status build_conditional(LockAttempt& attempt) {
     ConditionalBuilder builder(std::move(items_), *conditional_, true, request_, environment_);
     const base::Status status = builder.build(attempt);
@@ -180,18 +172,6 @@ class BatchBuilder {
   std::set<Bytes> partitions_;
 };
 
-void commit_spread(BatchBuilder& builder, Environment& environment, Counted counted, Completion done) {
-  SpreadBatch batch{std::move(builder.writes), builder.server_timestamp, builder.is_logged()};
-  environment.spread->commit(
-      std::move(batch),
-      [done = std::move(done), observer = environment.observer, counted = std::move(counted),
-       result = std::move(builder.result)](base::Status status) mutable {
-        if (!status) return done(base::fail(std::move(status.error())));
-        if (observer != nullptr && counted.shape != nullptr) observer->ended(counted, result);
-        done(std::move(result));
-      });
-}
-
 bool run(BatchBuilder builder, Environment& environment, Counted counted, LockAttempt& attempt,
          Completion& done) {
   auto status = run_interruptible(builder.interrupt(), [&] { return builder.build(attempt); });
@@ -201,8 +181,9 @@ bool run(BatchBuilder builder, Environment& environment, Counted counted, LockAt
     done(base::fail(std::move(status.error())));
     return true;
   }
-  if (builder.is_spread && !builder.writes.empty()) {
-    commit_spread(builder, environment, std::move(counted), std::move(done));
+  if (builder.is_spread) {
+    commit_spread(environment, {std::move(builder.writes), builder.server_timestamp, builder.is_logged()},
+                  std::move(builder.result), std::move(counted), std::move(done));
     return true;
   }
   commit(environment, std::move(builder.writes), std::move(attempt.held), std::move(builder.result),

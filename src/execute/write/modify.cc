@@ -32,10 +32,16 @@ base::Result<storage::WriteSet> build_conditional(const Modification& statement,
   return std::move(builder.writes);
 }
 
+struct Spread {
+  bool is_needed = false;  // is_over_servers()
+  int64_t timestamp = 0;   // that this server assigned
+};
+
 // Performs everything up to the commit. Takes the locks if the statement reads first. If it must wait for
 // them, nothing is built.
 base::Result<storage::WriteSet> build(const Modification& statement, const Request& request,
-                                      Environment& environment, LockAttempt& attempt, ResultSet& result) {
+                                      Environment& environment, LockAttempt& attempt, ResultSet& result,
+                                      Spread& spread) {
   if (statement.conditions) return build_conditional(statement, request, environment, attempt, result);
   Workspace& space = workspace();
   space.guardrails = environment.guardrails;
@@ -44,10 +50,13 @@ base::Result<storage::WriteSet> build(const Modification& statement, const Reque
   size_t named = 0;
   SIBYL_TRY(resolve_targets(statement, bindings, space, targets, named));
   PartitionLocks& locks = environment.locks;
-  if (takes_locks(statement) && !attempt.take(locks, locks.stripes_of(targets.prefixes)))
+  spread.is_needed = is_over_servers(environment, targets.prefixes);
+  if (spread.is_needed && statement.is_counter) return base::fail(counters_over_servers());
+  if (takes_locks(statement) && !spread.is_needed && !attempt.take(locks, locks.stripes_of(targets.prefixes)))
     return storage::WriteSet();
-  SIBYL_ASSIGN(const WriteContext context, write_context_of(statement, bindings, request, std::nullopt,
-                                                            environment.timestamps.next(), space.scratch));
+  spread.timestamp = environment.timestamps.next();
+  SIBYL_ASSIGN(const WriteContext context,
+               write_context_of(statement, bindings, request, std::nullopt, spread.timestamp, space.scratch));
   storage::WriteSet writes;
   result.partitions_written = targets.prefixes.size();
   if (!statement.reads_first) {
@@ -63,7 +72,7 @@ base::Result<storage::WriteSet> build(const Modification& statement, const Reque
   result.warnings = std::move(space.warnings);
   SIBYL_TRY(before.counters.write(before.reads, context.timestamp, writes));
   const schema::Table* const table = statement.table.get();
-  if (table->needs_index_maintenance())
+  if (table->needs_index_maintenance() && !spread.is_needed)
     SIBYL_TRY(add_index_maintenance({&table, 1}, environment.store, writes, request.interrupt));
   observe(environment, statement, targets);
   return writes;
@@ -94,12 +103,18 @@ bool try_modify(const plan::Prepared& prepared, const Request& request, Environm
   }
   Counted counted = count_from_first(prepared.shape, attempt);
   ResultSet result;
-  auto writes = run_interruptible(request.interrupt,
-                                  [&] { return build(statement, request, environment, attempt, result); });
+  Spread spread;
+  auto writes = run_interruptible(
+      request.interrupt, [&] { return build(statement, request, environment, attempt, result, spread); });
   if (attempt.must_wait()) return false;
   if (!writes) {
     attempt.held.release();
     done(base::fail(std::move(writes.error())));
+    return true;
+  }
+  if (spread.is_needed) {
+    commit_spread(environment, {std::move(*writes), spread.timestamp, false}, std::move(result),
+                  std::move(counted), std::move(done));
     return true;
   }
   commit(environment, std::move(*writes), std::move(attempt.held), std::move(result), std::move(counted),

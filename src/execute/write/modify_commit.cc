@@ -50,6 +50,24 @@ void commit(Environment& environment, storage::WriteSet writes, PartitionLocks::
   });
 }
 
+base::Error counters_over_servers() {
+  return base::Error(base::ErrorCode::invalid,
+                     "Counters of partitions on several servers of the cluster cannot be updated at once")
+      .with_hint("update each partition with a statement of its own");
+}
+
+void commit_spread(Environment& environment, SpreadBatch batch, ResultSet result, Counted counted,
+                   Completion done) {
+  if (batch.merges.empty()) return done(std::move(result));
+  environment.spread->commit(std::move(batch), [done = std::move(done), observer = environment.observer,
+                                                counted = std::move(counted),
+                                                result = std::move(result)](base::Status status) mutable {
+    if (!status) return done(base::fail(std::move(status.error())));
+    notify_end(observer, counted, result);
+    done(std::move(result));
+  });
+}
+
 plan::Bindings bindings_of(std::span<const types::ValueView> values, int64_t now_micros) {
   plan::Bindings bindings;
   bindings.values = values;

@@ -1,9 +1,11 @@
 // The last step of every write. Internal to src/execute/write.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "execute/environment.h"
+#include "execute/spread_writes.h"
 #include "execute/write/locks.h"
 #include "execute/write/write_context.h"
 
@@ -13,6 +15,19 @@ namespace sibyl::execute {
 // `result`.
 void commit(Environment& environment, storage::WriteSet writes, PartitionLocks::Held held, ResultSet result,
             Counted counted, Completion done, Trace* trace = nullptr);
+
+// True if the owners of the partitions must write them: there are several, and some are on another server of the cluster. Then no
+// locks are taken here, and indexes are maintained by the owners.
+template <typename Prefixes>
+bool is_over_servers(const Environment& environment, const Prefixes& prefixes) {
+  return environment.spread != nullptr && prefixes.size() > 1 &&
+         std::ranges::any_of(prefixes,
+                             [&](const Bytes& prefix) { return environment.store.hold(prefix) == nullptr; });
+}
+base::Error counters_over_servers();
+// As commit(), for partitions of several servers.
+void commit_spread(Environment& environment, SpreadBatch batch, ResultSet result, Counted counted,
+                   Completion done);
 
 // Notifies the observer, if any, of the statement's partitions. Must be called when only the commit can still
 // fail.

@@ -1,5 +1,6 @@
 #include "plan/indexes/index_terms.h"
 
+#include "base/statement.h"
 #include "plan/indexes/stemming.h"
 #include "plan/indexes/stop_words.h"
 #include "plan/indexes/words.h"
@@ -15,6 +16,8 @@ namespace {
 
 // Longer values may share a term, so readers compare the rows' values.
 constexpr size_t max_term_bytes = 1024;
+// Finding a word, folding it and computing its stem, for each byte of the text.
+constexpr int64_t nanos_of_byte = 100;
 
 // True if the bytes of values sort in the order of the type.
 bool is_raw(const types::Type& type) {
@@ -78,6 +81,7 @@ Bytes analysed(const schema::TextAnalysis& analysis, BytesView value) {
 std::vector<Bytes> analysed_words(const schema::TextAnalysis& analysis, BytesView text) {
   if (analysis.words == schema::TextAnalysis::Words::delimited)
     return delimited_words(text, analysis.delimiter);
+  base::count_work(static_cast<int64_t>(text.size()) * nanos_of_byte);
   std::vector<Bytes> words;
   for (const Bytes& found : standard_words(text)) {
     Bytes word = with_letters(analysis, found);

@@ -5,6 +5,7 @@
 #include <unicode/uscript.h>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 
 namespace sibyl::plan {
@@ -82,11 +83,15 @@ CharacterClass class_by_word_break(UChar32 character) {
   }
 }
 
-bool is_undivided(UChar32 character) {
-  return u_getIntPropertyValue(character, UCHAR_LINE_BREAK) == U_LB_COMPLEX_CONTEXT;
+bool is_extension(UChar32 character) {
+  return character >= 128 && class_by_word_break(character) == CharacterClass::extend;
 }
 
-CharacterClass character_class(UChar32 character) {
+bool is_undivided(UChar32 character) {
+  return character >= 128 && u_getIntPropertyValue(character, UCHAR_LINE_BREAK) == U_LB_COMPLEX_CONTEXT;
+}
+
+CharacterClass class_by_properties(UChar32 character) {
   using enum CharacterClass;
   const CharacterClass by_break = class_by_word_break(character);
   if (by_break != other) return by_break;
@@ -94,6 +99,15 @@ CharacterClass character_class(UChar32 character) {
   const UScriptCode script = uscript_getScript(character, &status);
   if (script == USCRIPT_HAN || script == USCRIPT_HIRAGANA) return single;
   return other;
+}
+
+CharacterClass character_class(UChar32 character) {
+  static const auto ascii = [] {
+    std::array<CharacterClass, 128> classes;
+    for (size_t i = 0; i < classes.size(); ++i) classes[i] = class_by_properties(static_cast<UChar32>(i));
+    return classes;
+  }();
+  return character < 128 ? ascii[static_cast<size_t>(character)] : class_by_properties(character);
 }
 
 bool is_letter(CharacterClass of) {
@@ -135,7 +149,7 @@ class WordScanner {
   Unit unit_at(int32_t at) const {
     if (at >= text_.length()) return {};
     Unit unit{character_class(text_.char32At(at)), text_.moveIndex32(at, 1)};
-    while (unit.end < text_.length() && class_by_word_break(text_.char32At(unit.end)) == extend)
+    while (unit.end < text_.length() && is_extension(text_.char32At(unit.end)))
       unit.end = text_.moveIndex32(unit.end, 1);
     return unit;
   }

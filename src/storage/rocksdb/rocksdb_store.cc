@@ -240,7 +240,8 @@ base::Status RocksStore::open_tables() {
         return known->load();
       });
   environment_ =
-      make_guarded_environment(*recoverable_, [this](uint64_t bytes) { return keeper_->may_compact(bytes); });
+      make_guarded_environment(*recoverable_, {[this](uint64_t bytes) { return keeper_->may_compact(bytes); },
+                                               [this](uint64_t bytes) { keeper_->make_room(bytes); }});
   database.env = environment_.get();
   if (options_.shared != nullptr) fit_to_shared_storage(database);
   make_keeper(database);

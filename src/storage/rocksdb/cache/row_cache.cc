@@ -207,7 +207,9 @@ void RowCache::apply(const WriteSet::Operation& operation, CacheShard& shard, Ca
                             operation.value.size() + (old ? old->size() : 0) <= max_merged_bytes;
   if (!is_mergeable) return shard.erase(entry);
   if (!old) return shard.replace(entry, operation.value);
-  row::merge(std::array<BytesView, 2>{*old, operation.value}, merged_);
+  // The old value must not stay if memory for the new one is exhausted.
+  if (!base::contain([&] { row::merge(std::array<BytesView, 2>{*old, operation.value}, merged_); }))
+    return shard.erase(entry);
   shard.replace(entry, merged_);
 }
 

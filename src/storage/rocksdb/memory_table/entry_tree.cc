@@ -399,6 +399,7 @@ void EntryTree::Cursor::prefetch_next() const {
   }
   if (position_ + 3 != count_of(order_)) return;
   const auto* const next = reinterpret_cast<const char*>(leaf_->next.load(std::memory_order_relaxed));
+  if (next == nullptr) return;
   for (size_t i = 0; i < sizeof(Node); i += line) __builtin_prefetch(next + i);
 }
 

@@ -19,22 +19,25 @@ thread_local bool is_flush_thread = false;
 
 class GuardedFile final : public ::rocksdb::FSWritableFileOwnerWrapper {
  public:
-  GuardedFile(std::unique_ptr<::rocksdb::FSWritableFile> file, const MayCompact& may_compact)
-      : FSWritableFileOwnerWrapper(std::move(file)), may_compact_(may_compact) {}
+  GuardedFile(std::unique_ptr<::rocksdb::FSWritableFile> file, const SpaceHooks& hooks)
+      : FSWritableFileOwnerWrapper(std::move(file)), hooks_(hooks) {}
 
   // RocksDB sets no priority for files that are not tables.
   void SetIOPriority(::rocksdb::Env::IOPriority priority) override {
     is_compaction_ =
         priority == ::rocksdb::Env::IO_LOW || (priority == ::rocksdb::Env::IO_USER && !is_flush_thread);
+    is_flush_ = !is_compaction_;
     FSWritableFileOwnerWrapper::SetIOPriority(priority);
   }
   IOStatus Append(const Slice& data, const IOOptions& options, IODebugContext* context) override {
     if (is_refused(data.size())) return refusal();
+    if (is_flush_) hooks_.make_room(data.size());
     return FSWritableFileOwnerWrapper::Append(data, options, context);
   }
   IOStatus Append(const Slice& data, const IOOptions& options, const DataVerificationInfo& verification,
                   IODebugContext* context) override {
     if (is_refused(data.size())) return refusal();
+    if (is_flush_) hooks_.make_room(data.size());
     return FSWritableFileOwnerWrapper::Append(data, options, verification, context);
   }
   // Only makes files contiguous, so refusing it is not an error.
@@ -45,19 +48,19 @@ class GuardedFile final : public ::rocksdb::FSWritableFileOwnerWrapper {
   }
 
  private:
-  bool is_refused(uint64_t bytes) const { return is_compaction_ && !may_compact_(bytes); }
+  bool is_refused(uint64_t bytes) const { return is_compaction_ && !hooks_.may_compact(bytes); }
   static IOStatus refusal() {
     return IOStatus::NoSpace("No space left on device: a compaction waits for more space");
   }
 
-  const MayCompact& may_compact_;
-  bool is_compaction_ = false;
+  const SpaceHooks& hooks_;
+  bool is_compaction_ = false, is_flush_ = false;
 };
 
 class GuardedFileSystem final : public ::rocksdb::FileSystemWrapper {
  public:
-  GuardedFileSystem(std::shared_ptr<FileSystem> base, MayCompact may_compact)
-      : FileSystemWrapper(std::move(base)), may_compact_(std::move(may_compact)) {}
+  GuardedFileSystem(std::shared_ptr<FileSystem> base, SpaceHooks hooks)
+      : FileSystemWrapper(std::move(base)), hooks_(std::move(hooks)) {}
   const char* Name() const override { return "GuardedFileSystem"; }
 
   IOStatus NewWritableFile(const std::string& name, const FileOptions& options,
@@ -65,12 +68,12 @@ class GuardedFileSystem final : public ::rocksdb::FileSystemWrapper {
                            IODebugContext* context) override {
     auto status = FileSystemWrapper::NewWritableFile(name, options, result, context);
     if (status.ok() && name.ends_with(".sst"))
-      *result = std::make_unique<GuardedFile>(std::move(*result), may_compact_);
+      *result = std::make_unique<GuardedFile>(std::move(*result), hooks_);
     return status;
   }
 
  private:
-  const MayCompact may_compact_;
+  const SpaceHooks hooks_;
 };
 
 }  // namespace
@@ -79,9 +82,9 @@ void mark_flush_thread() {
   is_flush_thread = true;
 }
 
-std::unique_ptr<::rocksdb::Env> make_guarded_environment(::rocksdb::Env& base, MayCompact may_compact) {
+std::unique_ptr<::rocksdb::Env> make_guarded_environment(::rocksdb::Env& base, SpaceHooks hooks) {
   return ::rocksdb::NewCompositeEnv(
-      std::make_shared<GuardedFileSystem>(base.GetFileSystem(), std::move(may_compact)));
+      std::make_shared<GuardedFileSystem>(base.GetFileSystem(), std::move(hooks)));
 }
 
 }  // namespace sibyl::storage::rocksdb

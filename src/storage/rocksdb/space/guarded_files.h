@@ -2,7 +2,8 @@
 //
 // A compaction needs space for its outputs before it can delete its inputs. If that space is not available,
 // it fails with a full device; RocksDB cleans up and retries. Flushes and the commit log meanwhile keep the
-// space that they need.
+// space that they need. Before a flush writes, it releases the reserve (disk_space.h) if the space is not
+// sufficient without it: a flush that fails would stop the store.
 #pragma once
 
 #include <rocksdb/env.h>
@@ -13,14 +14,19 @@
 
 namespace sibyl::storage::rocksdb {
 
-// Returns true if a compaction may write `bytes` more. Must be thread-safe.
-using MayCompact = std::function<bool(uint64_t bytes)>;
+// Both must be thread-safe.
+struct SpaceHooks {
+  // Returns true if a compaction may write `bytes` more.
+  std::function<bool(uint64_t bytes)> may_compact;
+  // Called before a flush writes `bytes`.
+  std::function<void(uint64_t bytes)> make_room;
+};
 
 // Declares that the calling thread writes flushes. Needed because RocksDB gives flushes the I/O priority of
 // compactions while it stalls writes.
 void mark_flush_thread();
 
 // `base` must outlive the result.
-std::unique_ptr<::rocksdb::Env> make_guarded_environment(::rocksdb::Env& base, MayCompact may_compact);
+std::unique_ptr<::rocksdb::Env> make_guarded_environment(::rocksdb::Env& base, SpaceHooks hooks);
 
 }  // namespace sibyl::storage::rocksdb

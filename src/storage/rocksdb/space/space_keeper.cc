@@ -218,6 +218,11 @@ base::Status SpaceKeeper::admit(Purpose purpose, uint64_t bytes) {
       "use the reserve"));
 }
 
+void SpaceKeeper::make_room(uint64_t bytes) {
+  constexpr uint64_t blocks_of_the_file = 64 << 10;  // a file also takes space for its metadata
+  if (is_tight() && space_.free() < sum_of({bytes, blocks_of_the_file})) space_.release_reserve();
+}
+
 bool SpaceKeeper::may_compact(uint64_t bytes) const {
   const uint64_t kept = is_reclaiming_ ? space_.reserve_bytes() / 4 : needed_by_ordinary(unflushed_);
   return space_.available() >= sum_of({kept, bytes});

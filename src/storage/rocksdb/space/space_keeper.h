@@ -8,13 +8,13 @@
 //   deletions                a quarter of the reserve, and twice the size of waiting commits
 //   TRUNCATE, definitions    nothing: they may use up the reserve
 //
-// A flush therefore always finds space unless other programs take it. Near the limit, memory tables are
+// A flush therefore always finds space, with the reserve, unless other programs take it. Near the limit, memory tables are
 // flushed early and the log releases its segments. Compactions run only while they leave as much as ordinary
 // commits need. If there is no space for them, they are switched off, so that RocksDB does not stall writes
 // to wait for them, and on again when there is.
 //
-// A thread checks the file system several times a second and runs the reclaimer. admit() and may_compact()
-// are thread-safe.
+// A thread checks the file system several times a second and runs the reclaimer. admit(), may_compact()
+// and make_room() are thread-safe.
 #pragma once
 
 #include <rocksdb/db.h>
@@ -68,6 +68,8 @@ class SpaceKeeper {
 
   // Returns true if a compaction may write `bytes` more.
   bool may_compact(uint64_t bytes) const;
+  // Call before a flush writes `bytes`. Releases the reserve if they would not fit otherwise.
+  void make_room(uint64_t bytes);
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -107,6 +107,24 @@ TEST_F(FullFileSystem, CanBeOpenedAndEmptiedWhenFull) {
   expect_kept();
 }
 
+// A flush that fails stops the store for a while, even for deletions.
+TEST_F(FullFileSystem, AFlushUsesTheReserve) {
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_TRUE(write_record(*store_, watched, next_++).has_value());
+    acknowledged_.push_back(next_ - 1);
+  }
+  const std::string reserve = directory_.path() + "/data/SIBYL_RESERVE";
+  ASSERT_TRUE(becomes_true([&] { return ::access(reserve.c_str(), F_OK) == 0; }));
+  ASSERT_NO_FATAL_FAILURE(fill_to_the_brim());
+  EXPECT_TRUE(store_->flush().has_value());
+  EXPECT_EQ(store_->statistics().background_errors, 0u);
+  WriteSet deletion;
+  deletion.erase(test_key(watched, acknowledged_.back()));
+  EXPECT_TRUE(store_->commit(std::move(deletion)).has_value());
+  acknowledged_.pop_back();
+  expect_kept();
+}
+
 TEST(CommitLogOnAFullDevice, MakesASmallerSegment) {
   TemporaryDirectory directory;
   FaultyDisk disk;
