@@ -48,8 +48,8 @@ base::Error unavailable_error(const Request& request, const std::string& why) {
 
 base::Error spread_error() {
   return base::Error(ErrorCode::invalid,
-                     "The statement writes partitions of several servers, which is not supported yet")
-      .with_hint("write them one by one, or in an UNLOGGED batch");
+                     "The statement writes partitions of several servers, which only batches can")
+      .with_hint("write them one by one, or in a batch");
 }
 
 // This server may not own its shards any more: what it has read may be stale.
@@ -131,7 +131,7 @@ void ForwardedStatement::run() {
     case Owner::Kind::none:
       return retry("no server owns its partition");
     case Owner::Kind::several:
-      return split();
+      return run_spread();
     case Owner::Kind::one:
       return owner.owner.is_here ? run_here(owner.shards) : send(owner);
   }
@@ -170,8 +170,16 @@ void ForwardedStatement::ran_here(Result<ResultSet> result) {
   finish(std::move(result));
 }
 
+// The engine of any server writes a batch over several owners. It refuses those of counters.
+void ForwardedStatement::run_spread() {
+  if (batch_ == cql::Batch::Kind::counter) return split();
+  const bool is_batch = batch_ || std::holds_alternative<std::shared_ptr<const plan::Batch>>(plan_->plan);
+  if (!is_batch) return finish(base::fail(spread_error()));
+  give_to_engine(
+      [self = shared_from_this()](Result<ResultSet> result) { self->ran_here(std::move(result)); });
+}
+
 void ForwardedStatement::split() {
-  if (!batch_ || *batch_ == cql::Batch::Kind::logged) return finish(base::fail(spread_error()));
   std::map<uint32_t, std::vector<execute::BatchItem>> by_shard;
   for (const execute::BatchItem& item : items_) {
     const Target target = target_of(item, of_.clock.now_micros(), of_.shard_of);

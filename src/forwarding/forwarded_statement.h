@@ -71,6 +71,7 @@ class ForwardedStatement final : public std::enable_shared_from_this<ForwardedSt
   void run_here(const Shards& shards);
   void give_to_engine(execute::Completion done);
   void ran_here(base::Result<execute::ResultSet> result);
+  void run_spread();
   void split();
 
   void send(const Owner& to);

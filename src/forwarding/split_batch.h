@@ -1,4 +1,4 @@
-// Collects the results of the parts of an unlogged batch.
+// Collects the results of the parts of a batch that is split.
 #pragma once
 
 #include <cstddef>

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
-"""Two servers of a cluster on real Ceph, under load: kill -9, SIGTERM and SIGSTOP of the one that serves.
+"""Three servers of a cluster on real Ceph, under load: kill -9, SIGTERM and SIGSTOP of each in turn.
 
     tests/ceph/with_ceph tests/ceph/failover.py SIBYL [ROUNDS]
 
 Every acknowledged write must be there afterwards, no read may be older than a write that was acknowledged before it began, and
-conditional writes must apply once. Prints how long each takeover interrupted the load.
+conditional writes must apply once. Prints how long it took until all partitions answered again, and how long the load was interrupted.
 """
 import json
 import os
@@ -19,6 +19,8 @@ import threading
 import time
 
 LEASE = 2.0
+SHARDS = 16
+PROBES = 64  # partitions that are read to see that all shards answer
 CONF = os.path.join(os.environ["SIBYL_TEST_CEPH"], "ceph.conf")
 SIBYL = sys.argv[1]
 ROUNDS = int(sys.argv[2]) if len(sys.argv) > 2 else 1
@@ -110,7 +112,7 @@ class Server:
             stdout=subprocess.PIPE, stderr=log, text=True)
         log.close()
         Server.processes.append(self.process)
-        assert self.process.stdout.readline() == f"standing by for 127.0.0.1:{self.port}\n", self.errors()
+        assert self.process.stdout.readline() == f"joining as 127.0.0.1:{self.port}\n", self.errors()
         threading.Thread(target=self.follow, args=(self.process, self.is_ready), daemon=True).start()
 
     @staticmethod
@@ -145,7 +147,7 @@ class Load(threading.Thread):
         while not self.stopping.is_set():
             try:
                 if self.connection is None:
-                    self.connection = Connection(random.choice(self.servers).port)
+                    self.connection = Connection(random.choice(self.servers).port, timeout=15)
                 self.step(row)
                 now = time.monotonic()
                 self.longest_gap = max(self.longest_gap, now - self.last_success)
@@ -186,46 +188,55 @@ def wait_for(what, seconds, condition):
         time.sleep(0.005)
 
 
-def kill_nine(owner, standby):
-    owner.signal(signal.SIGKILL)
-    owner.process.wait()
+def read_all(server):
+    """Reads partitions of all shards. A statement waits until its partition has an owner."""
+    connection = Connection(server.port, timeout=30)
+    for key in range(PROBES):
+        assert connection.query(f"SELECT v FROM ks.probes WHERE k = {key}") == struct.pack(">i", key)
+    connection.close()
+
+
+def kill_nine(victim, others):
+    victim.signal(signal.SIGKILL)
+    victim.process.wait()
     began = time.monotonic()
-    assert standby.is_ready.wait(LEASE + 15), standby.errors()
+    read_all(others[0])
     return time.monotonic() - began
 
 
-def terminate(owner, standby):
+def terminate(victim, others):
     began = time.monotonic()
-    owner.signal(signal.SIGTERM)
-    assert standby.is_ready.wait(30), standby.errors()
+    victim.signal(signal.SIGTERM)
+    assert victim.process.wait(30) == 0, victim.errors()
     took = time.monotonic() - began
-    assert owner.process.wait(30) == 0, owner.errors()
-    assert time.monotonic() - began < 4, f"the process ended {time.monotonic() - began:.2f} s after SIGTERM"
+    read_all(others[0])
     return took
 
 
-def stop_and_resume(owner, standby):
+def stop_and_resume(victim, others):
     """Requests that reach a stopped server must not be answered with old rows when it continues."""
-    waiting = [Connection(owner.port, timeout=30) for _ in range(8)]
-    owner.signal(signal.SIGSTOP)
+    waiting = [Connection(victim.port, timeout=30) for _ in range(PROBES)]
+    victim.signal(signal.SIGSTOP)
     began = time.monotonic()
-    assert standby.is_ready.wait(LEASE + 15), standby.errors()
+    read_all(others[0])
     took = time.monotonic() - began
-    fresh = Connection(standby.port)
-    fresh.query("INSERT INTO ks.rows (k, c, v) VALUES (-1, 1, 2)")
-    for connection in waiting:
-        connection.send(7, Connection.query_body("SELECT v FROM ks.rows WHERE k = -1 AND c = 1"))
+    fresh = Connection(others[0].port, timeout=30)
+    for key in range(PROBES):
+        fresh.query(f"INSERT INTO ks.probes (k, v) VALUES ({key}, -1)")
+    for key, connection in enumerate(waiting):
+        connection.send(7, Connection.query_body(f"SELECT v FROM ks.probes WHERE k = {key}"))
     time.sleep(max(0, began + 2 * LEASE - time.monotonic()))
-    owner.signal(signal.SIGCONT)
-    for connection in waiting:
+    victim.signal(signal.SIGCONT)
+    for key, connection in enumerate(waiting):
         try:
             value = Connection.result(*connection.receive())
-            raise AssertionError(f"the resumed server answered {value!r}")
+            assert value == struct.pack(">i", -1), f"the resumed server answered {value!r}"
         except (OSError, RuntimeError):
             pass
         connection.close()
-    assert owner.process.wait(30) == 4, owner.errors()
-    fresh.query("INSERT INTO ks.rows (k, c, v) VALUES (-1, 1, 1)")
+    assert victim.process.wait(30) == 4, victim.errors()
+    for key in range(PROBES):
+        fresh.query(f"INSERT INTO ks.probes (k, v) VALUES ({key}, {key})")
     fresh.close()
     return took
 
@@ -241,10 +252,28 @@ def check_rows(server, loads):
     connection.close()
 
 
-def run_round(name, action, servers, most_seconds):
-    owner = next(server for server in servers if server.is_ready.is_set())
-    standby = next(server for server in servers if server is not owner)
-    connection = Connection(owner.port)
+def status():
+    shown = subprocess.run([SIBYL, "cluster", "status", "--ceph", CONF, "--pool", "sibyl", "--json"], check=True, capture_output=True)
+    return json.loads(shown.stdout)
+
+
+def is_settled(servers):
+    """Every server has its share, and nothing moves."""
+    found = status()
+    moving = [shard for shard in found["shards"] if shard["next"] or shard["logs_to_replay"] or not shard["owner"]]
+    counts = sorted(server["shards"] for server in found["servers"])
+    return not moving and len(counts) == len(servers) and counts[0] >= SHARDS // len(servers)
+
+
+def start_again(victim, servers):
+    victim.start()
+    assert victim.is_ready.wait(30), victim.errors()
+    wait_for("an even share of shards", 60, lambda: is_settled(servers))
+
+
+def run_round(name, action, victim, servers, most_seconds):
+    others = [server for server in servers if server is not victim]
+    connection = Connection(others[0].port, timeout=30)
     loads = [Load(number, servers) for number in range(4)]
     for load in loads:
         connection.query(f"DELETE FROM ks.rows WHERE k = {load.number}")
@@ -253,8 +282,7 @@ def run_round(name, action, servers, most_seconds):
     for load in loads:
         load.start()
     wait_for("the load", 30, lambda: all(load.done > 20 for load in loads))
-    took = action(owner, standby)
-    owner.is_ready.clear()
+    took = action(victim, others)
     before = [load.done for load in loads]
     wait_for("the load after it", 30, lambda: all(load.done > n + 20 for load, n in zip(loads, before)))
     for load in loads:
@@ -262,79 +290,80 @@ def run_round(name, action, servers, most_seconds):
     for load in loads:
         load.join()
         assert not load.problems, load.problems
-    check_rows(standby, loads)
+    check_rows(others[0], loads)
     gap = max(load.longest_gap for load in loads)
-    print(f"{name}: served again after {took:.2f} s, longest gap {gap:.2f} s, "
+    print(f"{name}: all partitions answer after {took:.2f} s, longest gap {gap:.2f} s, "
           f"{sum(len(load.acknowledged) for load in loads)} acknowledged rows are there", flush=True)
     assert took < most_seconds, f"{name} took {took:.2f} s"
-    owner.start()  # as the next standby
+    start_again(victim, servers)
 
 
-def driver_round(servers):
-    """The Python driver with its default reconnection: it sees both servers, uses both, and goes on when one is killed."""
+def driver_round(servers, victim):
+    """The Python driver with its default reconnection: it sees all servers, uses all, and goes on when one is killed."""
     from cassandra.cluster import Cluster, NoHostAvailable
-    from cassandra import OperationTimedOut
-    owner = next(server for server in servers if server.is_ready.is_set())
-    standby = next(server for server in servers if server is not owner)
-    cluster = Cluster(["127.0.0.1"], port=standby.port)  # the standby introduces the other
+    from cassandra import OperationTimedOut, Unavailable, WriteTimeout
+    others = [server for server in servers if server is not victim]
+    ports = {server.port for server in servers}
+    cluster = Cluster(["127.0.0.1"], port=others[0].port)  # it introduces the others
     session = cluster.connect()
-    wait_for("two hosts that are up", 10, lambda: sum(bool(host.is_up) for host in cluster.metadata.all_hosts()) == 2)
-    assert {host.endpoint.port for host in cluster.metadata.all_hosts()} == {owner.port, standby.port}
-    insert = session.prepare("INSERT INTO ks.rows (k, c, v) VALUES (-2, ?, ?)")
+    wait_for("all hosts", 10, lambda: sum(bool(host.is_up) for host in cluster.metadata.all_hosts()) == len(servers))
+    assert {host.endpoint.port for host in cluster.metadata.all_hosts()} == ports
+    insert = session.prepare("INSERT INTO ks.rows (k, c, v) VALUES (?, ?, ?)")
     used, acknowledged = set(), []
-    for number in range(20):
-        result = session.execute_async(insert, (number, number))
+    for number in range(90):
+        result = session.execute_async(insert, (-2 - number % 30, number, number))
         result.result()
         used.add(result.coordinator_host.endpoint.port)
         acknowledged.append(number)
-    assert used == {owner.port, standby.port}, used
-    owner.signal(signal.SIGKILL)
-    owner.process.wait()
-    owner.is_ready.clear()
-    began, number = time.monotonic(), 20
-    while True:
+    assert used == ports, used
+    victim.signal(signal.SIGKILL)
+    victim.process.wait()
+    began, number = time.monotonic(), 90
+    while number < 120:
         try:
-            session.execute(insert, (number, number), timeout=1)
+            session.execute(insert, (-2 - number % 30, number, number), timeout=15)
             acknowledged.append(number)
-            break
-        except (NoHostAvailable, OperationTimedOut, OSError):
-            assert time.monotonic() - began < LEASE + 20, standby.errors()
-            number += 1
+        except (NoHostAvailable, OperationTimedOut, Unavailable, WriteTimeout, OSError):
+            assert time.monotonic() - began < LEASE + 20, others[0].errors()
             time.sleep(0.05)
+        number += 1
     took = time.monotonic() - began
-    found = {row.c for row in session.execute("SELECT c FROM ks.rows WHERE k = -2")}
+    found = {row.c for row in session.execute("SELECT k, c FROM ks.rows WHERE k IN (" + ", ".join(str(-2 - k) for k in range(30)) + ")")}
     assert set(acknowledged) <= found, set(acknowledged) - found
-    print(f"driver: both servers used, wrote again {took:.2f} s after kill -9", flush=True)
+    print(f"driver: all servers used, wrote to all partitions {took:.2f} s after kill -9", flush=True)
     cluster.shutdown()
-    owner.start()
+    start_again(victim, servers)
 
 
 def main():
-    create = [SIBYL, "cluster", "create", "--ceph", CONF, "--pool", "sibyl", "--lease-ms", str(int(LEASE * 1000))]
+    create = [SIBYL, "cluster", "create", "--ceph", CONF, "--pool", "sibyl", "--lease-ms", str(int(LEASE * 1000)), "--shards", str(SHARDS)]
     subprocess.run(create, check=True)
     assert subprocess.run(create, check=False, capture_output=True).returncode == 1
-    servers = [Server("one"), Server("two")]
-    servers[0].start()
-    assert servers[0].is_ready.wait(30), servers[0].errors()
-    servers[1].start()
+    servers = [Server("one"), Server("two"), Server("three")]
+    for server in servers:
+        server.start()
+    for server in servers:
+        assert server.is_ready.wait(60), server.errors()
+    wait_for("an even share of shards", 60, lambda: is_settled(servers))
     connection = Connection(servers[0].port, timeout=30)
     connection.query("CREATE KEYSPACE ks WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}")
     connection.query("CREATE TABLE ks.rows (k int, c int, v int, PRIMARY KEY (k, c))")
     connection.query("CREATE TABLE ks.registers (k int PRIMARY KEY, v int)")
-    connection.query("INSERT INTO ks.rows (k, c, v) VALUES (-1, 1, 1)")
+    connection.query("CREATE TABLE ks.probes (k int PRIMARY KEY, v int)")
+    for key in range(PROBES):
+        connection.query(f"INSERT INTO ks.probes (k, v) VALUES ({key}, {key})")
     connection.close()
-    status = subprocess.run([SIBYL, "cluster", "status", "--ceph", CONF, "--pool", "sibyl", "--json"], check=True, capture_output=True)
-    assert sorted(server["state"] for server in json.loads(status.stdout)["servers"]) == ["serving", "standby"], status.stdout
-    # The lease, the observer's allowance and its polls, and opening the database on a busy machine.
-    for _ in range(ROUNDS):
-        run_round("kill -9", kill_nine, servers, LEASE + 5)
-        run_round("SIGTERM", terminate, servers, 5)
-        run_round("SIGSTOP", stop_and_resume, servers, LEASE + 5)
-        driver_round(servers)
+    # The lease, the observer's allowance and its polls, and opening the shards on a busy machine.
+    for number in range(ROUNDS):
+        victims = servers[number % 3:] + servers[:number % 3]
+        run_round("kill -9", kill_nine, victims[0], servers, LEASE + 8)
+        run_round("SIGTERM", terminate, victims[1], servers, 8)
+        run_round("SIGSTOP", stop_and_resume, victims[2], servers, LEASE + 8)
+        driver_round(servers, victims[0])
     for server in servers:
         server.signal(signal.SIGTERM)
     for server in servers:
-        assert server.process.wait(30) == 0, server.errors()
+        assert server.process.wait(60) == 0, server.errors()
 
 
 try:

@@ -28,7 +28,7 @@ constexpr size_t secret_bytes = 32;
 struct ClusterArguments {
   ClusterOptions storage;
   std::string pool, object_namespace;
-  uint32_t shards = 1;
+  uint32_t shards = 64;
   int64_t lease_ms = 5'000;
   bool as_json = false, watch = false;
 };
@@ -44,9 +44,6 @@ base::Result<std::unique_ptr<ObjectStore>> connect(ClusterArguments& arguments) 
 }
 
 int create(ClusterArguments& arguments) {
-  if (arguments.shards != 1)
-    return refuse("cluster", exit_refused, fmt::format("--shards {} is not supported yet", arguments.shards),
-                  "a cluster has one shard: one server serves the whole database, the others stand by");
   auto store = connect(arguments);
   if (!store) return refuse_cluster(store.error());
   const cluster::Settings settings{arguments.shards, std::chrono::milliseconds(arguments.lease_ms),
@@ -109,7 +106,11 @@ void add_cluster_command(CLI::App& app) {
   };
   CLI::App* creating = command->add_subcommand("create", "Create an empty cluster in a pool");
   on_run(*creating, create);
-  creating->add_option("--shards", arguments->shards, "Number of shards; only 1 is supported yet")
+  creating
+      ->add_option("--shards", arguments->shards,
+                   "Number of shards, into which the database is divided among the servers. It cannot be "
+                   "changed later")
+      ->check(CLI::Range(1, 10'000))
       ->capture_default_str();
   creating
       ->add_option("--lease-ms", arguments->lease_ms,

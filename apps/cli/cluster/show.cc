@@ -40,9 +40,15 @@ const char* state_of(const cluster::State& state, const std::string& name, const
   const cluster::MemberId id{name, member.incarnation};
   const auto owned = [&](const cluster::Shard& shard) { return shard.owner == id; };
   if (member.is_leaving) return "leaving";
+  if (member.is_preparing) return "joining";
   if (std::ranges::none_of(state.shards, owned)) return "standby";
   const auto opens = [&](const cluster::Shard& shard) { return owned(shard) && !shard.logs.empty(); };
   return std::ranges::any_of(state.shards, opens) ? "opening" : "serving";
+}
+
+int64_t shards_of(const cluster::State& state, const std::string& name, const cluster::Member& member) {
+  const cluster::MemberId id{name, member.incarnation};
+  return std::ranges::count_if(state.shards, [&](const cluster::Shard& shard) { return shard.owner == id; });
 }
 
 std::string bytes_text(const json::value& value) {
@@ -75,6 +81,7 @@ base::Result<json::object> cluster_status(storage::objects::ObjectStore& store, 
                        {"rack", member.rack},
                        {"version", member.version},
                        {"state", state_of(state, name, member)},
+                       {"shards", shards_of(state, name, member)},
                        {"is_leader", state.leader == cluster::MemberId{name, member.incarnation}},
                        {"renews", renewed.at(name)}});
   for (uint32_t number = 0; number < state.shards.size(); ++number) {
@@ -99,13 +106,14 @@ std::string cluster_status_text(const json::object& status) {
   std::string out = fmt::format("{}: leases of {} ms; {} of {} used\n\n", text_of(status, "storage"),
                                 status.at("lease_ms").to_number<int64_t>(),
                                 bytes_text(status.at("used_bytes")), bytes_text(status.at("total_bytes")));
-  out += fmt::format("{:<28} {:<22} {:<12} {:<8} {:<8} {:<8} {}\n", "server", "address", "data center",
-                     "rack", "version", "state", "lease");
+  out += fmt::format("{:<28} {:<22} {:<12} {:<8} {:<8} {:<8} {:>6} {}\n", "server", "address", "data center",
+                     "rack", "version", "state", "shards", "lease");
   for (const json::value& entry : status.at("servers").as_array()) {
     const json::object& server = entry.as_object();
-    out += fmt::format("{:<28} {:<22} {:<12} {:<8} {:<8} {:<8} {}{}\n", text_of(server, "name"),
+    out += fmt::format("{:<28} {:<22} {:<12} {:<8} {:<8} {:<8} {:>6} {}{}\n", text_of(server, "name"),
                        text_of(server, "address"), text_of(server, "data_center"), text_of(server, "rack"),
                        text_of(server, "version"), text_of(server, "state"),
+                       server.at("shards").to_number<int64_t>(),
                        server.at("renews").as_bool() ? "renewed" : "not renewed",
                        server.at("is_leader").as_bool() ? ", leader" : "");
   }

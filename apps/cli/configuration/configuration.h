@@ -31,6 +31,7 @@ struct ClusterOptions {
   std::string configuration = "/etc/ceph/ceph.conf";  // of Ceph
   std::string user = "admin";                         // of Ceph: client.USER
   std::string server_name;                            // empty: made of the host's name and the port
+  uint16_t port = 0;                                  // for other servers of the cluster; 0: any free port
 };
 
 struct Configuration {

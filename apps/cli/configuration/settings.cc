@@ -463,6 +463,10 @@ void add_cluster(std::vector<Setting>& list) {
   list.push_back(name(
       "cluster_ceph_user", section, [](auto& c) -> auto& { return c.cluster.user; },
       "The user of Ceph, without `client.`; its keyring is where Ceph's configuration says"));
+  list.push_back(integer(
+      "storage_port", section, [](auto& c) -> auto& { return c.cluster.port; }, 0, 65'535,
+      "The port to listen on for other servers of the cluster, at `rpc_address`; 0 picks a free one, which "
+      "the others learn"));
   list.push_back(text(
       "cluster_server_name", section, [](auto& c) -> auto& { return c.cluster.server_name; },
       "The name of this server within the cluster. Two servers that run at the same time must not have the "

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <map>
 #include <optional>
 #include <random>
 #include <string>
@@ -22,8 +23,8 @@ namespace {
 namespace asio = boost::asio;
 using storage::objects::ObjectStore;
 
-constexpr int max_failures = 3;
-constexpr int64_t join_pause_micros = 100'000;
+constexpr int64_t retry_micros = 100'000;
+constexpr size_t reload_threads = 2;
 
 uint64_t random_incarnation() {
   std::random_device device;
@@ -37,7 +38,7 @@ base::Status check_configuration(const server::Options& options) {
   return {};
 }
 
-// A standby must not discover only at a takeover that it cannot serve.
+// A server must not discover only after it has joined that it cannot serve.
 base::Status check_can_serve(const server::Options& options) {
   asio::io_context context;
   asio::ip::tcp::acceptor acceptor(context);
@@ -46,23 +47,17 @@ base::Status check_can_serve(const server::Options& options) {
   return {};
 }
 
-base::Result<std::string> address_for_clients(const server::Options& options) {
-  SIBYL_ASSIGN(const asio::ip::address address,
-               server::reachable_address(options.host, options.broadcast_host));
-  return server::to_text({address, options.port});
-}
-
-base::Status check_cluster(ObjectStore& store, const std::string& storage) {
+base::Result<cluster::Settings> find_cluster(ObjectStore& store, const std::string& storage) {
   auto state = read_cluster_state(store);
   if (!state)
     return base::fail(
         base::Error(base::ErrorCode::server, fmt::format("{}: {}", storage, state.error().message()))
             .with_hint("`sibyl cluster create` makes one"));
-  if (state->shards.size() != 1)
-    return base::fail(base::ErrorCode::server,
-                      fmt::format("{} has {} shards, and this version serves clusters with one", storage,
-                                  state->shards.size()));
-  return {};
+  return state->settings;
+}
+
+std::string text_of(const std::string& host, uint16_t port) {
+  return server::to_text({asio::ip::make_address(host), port});
 }
 
 std::optional<asio::ip::tcp::endpoint> endpoint_of(const std::string& address) {
@@ -74,21 +69,30 @@ std::optional<asio::ip::tcp::endpoint> endpoint_of(const std::string& address) {
   return asio::ip::tcp::endpoint(host, parsed.port);
 }
 
-// The owner has the token 0, and the others those after it: each owns the range that ends with its token, so the owner has
-// all but a few of 2^64.
+// The ends of the token ranges that each member owns.
+std::map<cluster::MemberId, std::vector<std::string>> tokens_of(const cluster::State& state) {
+  std::map<cluster::MemberId, std::vector<std::string>> tokens;
+  const storage::TokenShards map(state.settings.shards);
+  const uint32_t first = state.settings.shards == 1 ? 0 : 1;  // the meta shard has no range
+  for (uint32_t shard = first; shard < state.shards.size(); ++shard)
+    tokens[state.shards[shard].owner].push_back(std::to_string(map.tokens_of(shard).last));
+  return tokens;
+}
+
 std::vector<engine::ClusterNode> nodes_of(const cluster::State& state) {
+  const auto tokens = tokens_of(state);
   std::vector<engine::ClusterNode> nodes;
-  int64_t next_token = 1;
   for (const auto& [name, member] : state.members) {
     const auto endpoint = endpoint_of(member.address);
-    if (!endpoint) continue;
-    const bool is_owner = state.shards[0].owner == cluster::MemberId{name, member.incarnation};
+    if (!endpoint || member.is_preparing) continue;
+    const auto own = tokens.find({name, member.incarnation});
+    if (member.is_leaving && own == tokens.end()) continue;  // it has handed everything over
     nodes.push_back({.host_id = host_id_of(name),
                      .data_center = member.data_center,
                      .rack = member.rack,
                      .address = endpoint->address().to_string(),
                      .port = endpoint->port(),
-                     .token = std::to_string(is_owner ? 0 : next_token++)});
+                     .tokens = own == tokens.end() ? std::vector<std::string>() : own->second});
   }
   return nodes;
 }
@@ -97,111 +101,216 @@ std::vector<engine::ClusterNode> nodes_of(const cluster::State& state) {
 
 base::Result<std::unique_ptr<ClusterServer>> ClusterServer::prepare(Options options) {
   const server::Options& server = options.configuration.server;
-  const std::string& storage = options.configuration.cluster.storage;
+  const ClusterOptions& cluster = options.configuration.cluster;
   SIBYL_TRY(check_configuration(server));
   SIBYL_ASSIGN(std::unique_ptr<ObjectStore> store, options.connect());
-  SIBYL_TRY(check_cluster(*store, storage));
-  SIBYL_ASSIGN(ServerName name,
-               ServerName::take(storage, options.configuration.cluster.server_name, server.port));
+  SIBYL_ASSIGN(cluster::Settings settings, find_cluster(*store, cluster.storage));
+  SIBYL_ASSIGN(ServerName name, ServerName::take(cluster.storage, cluster.server_name, server.port));
   SIBYL_TRY(check_can_serve(server));
-  SIBYL_ASSIGN(std::string address, address_for_clients(server));
-  std::unique_ptr<ClusterServer> prepared(
-      new ClusterServer(std::move(options), std::move(name), std::move(address), std::move(store)));
-  prepared->start_relay();
-  return prepared;
+  SIBYL_ASSIGN(const asio::ip::address host, server::reachable_address(server.host, server.broadcast_host));
+  return std::unique_ptr<ClusterServer>(
+      new ClusterServer(std::move(options), std::move(name), host.to_string(), std::move(settings)));
 }
 
-ClusterServer::ClusterServer(Options options, ServerName name, std::string address,
-                             std::unique_ptr<ObjectStore> store)
+ClusterServer::ClusterServer(Options options, ServerName name, std::string host, cluster::Settings settings)
     : options_(std::move(options)),
       name_(std::move(name)),
-      address_(std::move(address)),
-      store_(std::move(store)) {}
+      host_(std::move(host)),
+      address_(text_of(host_, options_.configuration.server.port)),
+      settings_(std::move(settings)) {}
 
 ClusterServer::~ClusterServer() {
-  jobs_.stop();  // they use the member
-  relay_.reset();
-  member_.reset();
+  is_stopping_ = true;
+  jobs_.stop();
   running_.reset();
+  statements_.reset();
+  std::shared_ptr<ClusterMember> member;
+  {
+    const base::MutexLock lock(mutex_);
+    member.swap(member_);
+  }
 }
+
+// --- Membership
 
 void ClusterServer::join() {
-  const base::MutexLock lock(mutex_);
-  start_member(std::move(store_));
+  jobs_.run_after(0, [this] { begin(); });
 }
 
-void ClusterServer::start_member(std::unique_ptr<ObjectStore> store) {
-  cluster::Membership::Options member;
-  member.name = name_.unique();
-  member.incarnation = random_incarnation();
-  member.address = address_;
-  member.data_center = options_.configuration.engine.data_center;
-  member.rack = options_.configuration.engine.rack;
-  member.version = SIBYL_VERSION;
-  cluster::ServerMember::Events events;
-  events.on_state = [this](const cluster::State& state) { follow(state); };
-  events.on_removed = [this] { on_removed(); };
-  events.on_left = [this] { options_.events.on_left(); };
-  member_ =
-      std::make_unique<cluster::ServerMember>(std::move(store), std::move(member), *this, std::move(events));
+void ClusterServer::begin() {
+  std::shared_ptr<ClusterMember> former;
+  {
+    const base::MutexLock lock(mutex_);
+    if (is_leaving_) return options_.events.on_left();
+    former.swap(member_);
+  }
+  former.reset();
+  auto made = make_member();
+  if (!made) {
+    spdlog::warn("cannot join the cluster yet: {}", made.error().text());
+    return jobs_.run_after(retry_micros, [this] { begin(); });
+  }
+  const base::MutexLock lock(mutex_);
+  member_ = std::move(*made);
   member_->start();
+  if (is_leaving_) member_->member().leave();
+}
+
+base::Result<std::unique_ptr<ClusterMember>> ClusterServer::make_member() {
+  const Configuration& configuration = options_.configuration;
+  boost::system::error_code not_numeric;
+  asio::ip::make_address(configuration.server.host, not_numeric);
+  ClusterMember::Options options;
+  options.connect = options_.connect;
+  options.settings = settings_;
+  options.member.name = name_.unique();
+  options.member.incarnation = random_incarnation();
+  options.member.address = address_;
+  options.member.data_center = configuration.engine.data_center;
+  options.member.rack = configuration.engine.rack;
+  options.member.version = SIBYL_VERSION;
+  options.member.is_preparing = true;
+  options.peer_host = host_;
+  options.listen_host = not_numeric ? host_ : configuration.server.host;
+  options.listen_port = configuration.cluster.port;
+  options.is_encrypted = configuration.server.tls.mode != server::TlsOptions::Mode::off;
+  options.engine = configuration.engine;
+  options.on_state = [this](const cluster::State& state) { follow(state); };
+  options.on_removed = [this] { on_removed(); };
+  options.on_left = [this] { jobs_.run_after(0, [this] { on_left(); }); };
+  options.on_lost = [this](const std::string& why) {
+    lose("another server has taken shards over, or the storage does not answer: " + why);
+  };
+  SIBYL_ASSIGN(auto member, ClusterMember::create(std::move(options)));
+  member->network().handle(
+      cluster::Method::reload,
+      [this](cluster::PeerService::Call call, cluster::PeerService::Answer answer) {
+        receive(std::move(call), std::move(answer));
+      },
+      reload_threads);
+  return member;
 }
 
 // A member that tries to join while the cluster changes is refused, and may try again with another incarnation.
 void ClusterServer::on_removed() {
-  if (has_joined_) return lose("its lease has expired, so another server may have taken over");
-  jobs_.run_after(join_pause_micros, [this] { join_again(); });
+  if (has_joined_) return lose("its lease has expired, so other servers may have taken over");
+  jobs_.run_after(retry_micros, [this] { begin(); });
 }
 
-void ClusterServer::join_again() {
-  {
-    const base::MutexLock lock(mutex_);
-    if (is_leaving_) return options_.events.on_left();
-  }
-  auto store = options_.connect();
-  if (!store) {
-    spdlog::warn("cannot join the cluster yet: {}", store.error().text());
-    jobs_.run_after(join_pause_micros, [this] { join_again(); });
-    return;
-  }
+void ClusterServer::leave() {
   const base::MutexLock lock(mutex_);
-  start_member(std::move(*store));
-  if (is_leaving_) member_->leave();
+  is_leaving_ = true;
+  if (member_) member_->member().leave();
 }
 
-// --- The other servers
+// Other servers have the shards. What clients have asked before is answered.
+void ClusterServer::on_left() {
+  running_.reset();
+  options_.events.on_left();
+}
+
+void ClusterServer::lose(const std::string& why) {
+  if (!is_stopping_) options_.events.on_lost(why);
+}
+
+size_t ClusterServer::open_shards() const {
+  const base::MutexLock lock(mutex_);
+  size_t open = 0;
+  for (uint32_t shard = 0; member_ && shard < settings_.shards; ++shard)
+    open += member_->shards().open_epoch(shard) ? 1 : 0;
+  return open;
+}
 
 void ClusterServer::follow(const cluster::State& state) {
-  has_joined_ = true;
+  if (!has_joined_.exchange(true)) jobs_.run_after(0, [this] { serve(); });
   std::vector<engine::ClusterNode> nodes = nodes_of(state);
-  std::optional<asio::ip::tcp::endpoint> owner;
-  const cluster::MemberId& id = state.shards[0].owner;
-  if (id.name != name_.unique() && state.is_member(id))
-    owner = endpoint_of(state.members.at(id.name).address);
   const base::MutexLock lock(mutex_);
-  owner_ = owner;
   if (nodes == nodes_) return;
   nodes_ = std::move(nodes);
   jobs_.run_after(0, [this] { show_nodes(); });
 }
 
-bool ClusterServer::is_server(const std::string& address) {
+// --- Serving
+
+// Until the server of the meta shard has made the catalogue, the engine cannot be opened.
+void ClusterServer::serve() {
+  if (is_stopping_ || running_) return;
+  RunningServer::Hooks hooks;
+  hooks.on_open = [this](engine::Engine& engine) { return on_open(engine); };
+  hooks.on_close = [this] { on_close(); };
+  auto started = RunningServer::start(configuration_for_cluster(), options_.settings, std::move(hooks));
+  if (!started) {
+    spdlog::warn("the database cannot be served yet: {}", started.error().error.text());
+    return jobs_.run_after(retry_micros, [this] { serve(); });
+  }
+  running_ = std::move(*started);
+  options_.events.on_serving(running_->server().address());
+  running_->begin_observing();
+  show_nodes();
   const base::MutexLock lock(mutex_);
-  return std::ranges::any_of(nodes_, [&](const auto& node) { return node.address == address; });
+  member_->member().finish_preparing();
 }
 
-void ClusterServer::start_relay() {
-  const server::Options& listen = options_.configuration.server;
-  auto relay = server::Relay::start({.host = listen.host,
-                                     .port = listen.port,
-                                     .connections = listen.limits.connections,
-                                     .host_id = host_id_of(name_.unique()),
-                                     .target = [this] {
-                                       const base::MutexLock lock(mutex_);
-                                       return owner_;
-                                     }});
-  if (!relay) return spdlog::error("clients cannot connect to this standby: {}", relay.error().text());
-  relay_ = std::move(*relay);
+Configuration ClusterServer::configuration_for_cluster() {
+  const base::MutexLock lock(mutex_);
+  ClusterMember* const member = member_.get();
+  Configuration configuration = options_.configuration;
+  configuration.engine.data = configuration.cluster.storage;
+  engine::SharedData& shared = configuration.engine.shared.emplace();
+  shared.open_store = [member]() -> base::Result<std::unique_ptr<storage::Store>> {
+    return member->make_store();
+  };
+  shared.announce = [member](const base::Bytes& message) { return member->announce(message); };
+  shared.ask_owner = [member](base::BytesView key, const base::Bytes& message) {
+    return member->owner_calls().ask(key, message);
+  };
+  shared.may_answer = [member] { return member->routing().may_answer(); };
+  shared.host_id = host_id_of(name_.unique());
+  return configuration;
+}
+
+base::Status ClusterServer::on_open(engine::Engine& engine) {
+  std::vector<engine::ClusterNode> nodes;
+  ClusterMember* member = nullptr;
+  {
+    const base::MutexLock lock(mutex_);
+    nodes = nodes_;
+    member = member_.get();
+  }
+  {
+    // What was announced while it was opened may be newer than what it has read.
+    const base::MutexLock lock(announcements_mutex_);
+    for (const base::Bytes& message : announcements_) SIBYL_TRY(engine.receive(message));
+    announcements_.clear();
+    engine_ = &engine;
+  }
+  shown_ = nodes;
+  SIBYL_TRY(engine.show_cluster(nodes));
+  statements_ = std::make_unique<ClusterStatements>(*member, engine);
+  return {};
+}
+
+void ClusterServer::on_close() {
+  statements_.reset();
+  std::shared_ptr<ClusterMember> member;
+  {
+    const base::MutexLock lock(mutex_);
+    member = member_;
+  }
+  if (is_stopping_ && member) member->network().handle(cluster::Method::reload, {}, 0);
+  const base::MutexLock lock(announcements_mutex_);
+  engine_ = nullptr;
+}
+
+// Answers with nothing, or with why this server does not use the change yet.
+void ClusterServer::receive(cluster::PeerService::Call call, cluster::PeerService::Answer answer) {
+  base::MutexLock lock(announcements_mutex_);
+  if (engine_ == nullptr) {
+    announcements_.push_back(std::move(call.message));
+    return answer({});
+  }
+  const base::Status received = engine_->receive(call.message);
+  answer(received ? base::Bytes() : base::Bytes(received.error().text()));
 }
 
 // Clients that have registered for events learn of servers that have joined or left.
@@ -214,25 +323,22 @@ void ClusterServer::show_nodes() {
   }
   if (const auto shown = running_->engine().show_cluster(nodes); !shown)
     spdlog::error("the servers of the cluster cannot be shown: {}", shown.error().text());
-  const auto knows = [](const std::vector<engine::ClusterNode>& list, const engine::ClusterNode& node) {
-    return std::ranges::any_of(list, [&](const auto& one) { return one.host_id == node.host_id; });
+  // Drivers read the tokens of a server when they hear of it, so it must have them by then.
+  const bool has_ranges = settings_.shards > 1;
+  const base::Bytes own = host_id_of(name_.unique());
+  const auto knows = [&](const std::vector<engine::ClusterNode>& list, const engine::ClusterNode& node) {
+    return node.host_id != own && std::ranges::any_of(list, [&](const auto& one) {
+             return one.host_id == node.host_id && (!has_ranges || !one.tokens.empty());
+           });
   };
   using Event = server::Server::NodeEvent;
   for (const engine::ClusterNode& node : nodes)
-    if (!knows(shown_, node)) running_->server().notify_node(Event::joined, node.address, node.port);
+    if (knows(nodes, node) && !knows(shown_, node))
+      running_->server().notify_node(Event::joined, node.address, node.port);
   for (const engine::ClusterNode& node : shown_)
-    if (!knows(nodes, node)) running_->server().notify_node(Event::left, node.address, node.port);
+    if (knows(shown_, node) && !knows(nodes, node))
+      running_->server().notify_node(Event::left, node.address, node.port);
   shown_ = std::move(nodes);
-}
-
-void ClusterServer::leave() {
-  const base::MutexLock lock(mutex_);
-  is_leaving_ = true;
-  member_->leave();
-}
-
-void ClusterServer::lose(const std::string& why) {
-  options_.events.on_lost(why);
 }
 
 void ClusterServer::reload_tls() {
@@ -241,73 +347,6 @@ void ClusterServer::reload_tls() {
     if (const auto reloaded = running_->server().reload_tls(); !reloaded)
       spdlog::error("{}; the previous certificate stays in use", reloaded.error().text());
   });
-}
-
-// --- The shard, which is the whole database
-
-void ClusterServer::open(uint32_t shard, uint64_t epoch, const std::vector<cluster::LogPart>& logs,
-                         Done done) {
-  spdlog::info("this server owns the database now (epoch {}); {}", epoch,
-               logs.empty() ? "opening it" : "taking it over from a server that has stopped");
-  jobs_.run_after(0, [this, shard, done = std::move(done)]() mutable { done(open_now(shard)); });
-}
-
-Configuration ClusterServer::configuration_for(uint32_t shard) {
-  Configuration configuration = options_.configuration;
-  configuration.engine.data = configuration.cluster.storage;
-  engine::SharedData& shared = configuration.engine.shared.emplace();
-  shared.connect = options_.connect;
-  shared.name = cluster::shard_directory(shard);
-  shared.on_lost = [this](const std::string& why) {
-    lose("another server has taken the database over, or the storage does not answer: " + why);
-  };
-  shared.may_answer = [this] { return member_->holds_lease(); };
-  shared.host_id = host_id_of(name_.unique());
-  configuration.server.is_relay = [this](const std::string& address) { return is_server(address); };
-  return configuration;
-}
-
-base::Status ClusterServer::open_now(uint32_t shard) {
-  relay_.reset();  // the server listens there now
-  const auto show = [this](engine::Engine& engine) {
-    const base::MutexLock lock(mutex_);
-    shown_ = nodes_;
-    return engine.show_cluster(nodes_);
-  };
-  auto started = RunningServer::start(configuration_for(shard), options_.settings, show);
-  if (!started) {
-    start_relay();
-    base::Error& error = started.error().error;
-    spdlog::error("the database cannot be served here: {}", error.text());
-    // Another server may do better.
-    if (++failures_ == max_failures) lose(error.text());
-    return base::fail(std::move(error));
-  }
-  failures_ = 0;
-  running_ = std::move(*started);
-  is_serving_ = true;
-  options_.events.on_serving(running_->server().address());
-  running_->begin_observing();
-  return {};
-}
-
-void ClusterServer::flush(uint32_t, Done done) {
-  jobs_.run_after(0, [this, done = std::move(done)]() mutable { done(running_->engine().flush()); });
-}
-
-// What cannot be flushed now is in the log, which the next owner replays.
-void ClusterServer::close(uint32_t, Done done) {
-  jobs_.run_after(0, [this, done = std::move(done)]() mutable {
-    is_serving_ = false;
-    running_.reset();
-    start_relay();
-    done({});
-  });
-}
-
-// Only a planned move gives a shard away, after close(). Otherwise another server has it.
-void ClusterServer::drop(uint32_t) {
-  if (is_serving_) lose("the cluster has given the database to another server");
 }
 
 }  // namespace sibyl::cli

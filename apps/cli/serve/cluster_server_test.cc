@@ -45,9 +45,9 @@ uint16_t free_port() {
   return ntohs(address.sin_port);
 }
 
-// Waits for what another thread does. Fails the test after half a minute.
+// Waits for what another thread does. Fails the test after two minutes.
 bool wait_for(const std::function<bool()>& condition) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(120);
   while (!condition()) {
     if (std::chrono::steady_clock::now() > deadline) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
@@ -72,12 +72,14 @@ struct Started {
 
 class ClusterServerTest : public testing::Test {
  protected:
-  static constexpr std::chrono::milliseconds lease{600};
+  // A busy machine must not cost a lease.
+  static constexpr std::chrono::milliseconds lease{5'000};
 
-  void create(uint32_t shards = 1) {
+  void create(uint32_t shards) {
+    shards_ = shards;
     const auto store = objects_.connect();
     const auto reply = storage::objects::Blocking(*store).mutate(
-        cluster::state_object, cluster::create_state({.shards = shards, .lease = lease}));
+        cluster::state_object, cluster::create_state({.shards = shards, .lease = lease, .secret = "secret"}));
     ASSERT_TRUE(reply.is_done());
   }
 
@@ -111,6 +113,28 @@ class ClusterServerTest : public testing::Test {
     started->server->join();
     return started;
   }
+  // Waits until the servers have all shards, evenly.
+  void settle(const std::vector<Started*>& servers) {
+    EXPECT_TRUE(wait_for([&] {
+      size_t all = 0;
+      for (Started* server : servers) {
+        const size_t open = server->server->open_shards();
+        if (!server->serves || open < shards_ / servers.size()) return false;
+        all += open;
+      }
+      return all == shards_;
+    })) << cluster_status_text(*cluster_status(*objects_.connect(), "rados:test"));
+  }
+  std::vector<std::unique_ptr<Started>> start_many(size_t count) {
+    std::vector<std::unique_ptr<Started>> servers;
+    std::vector<Started*> all;
+    for (size_t i = 0; i < count; ++i) {
+      servers.push_back(start());
+      all.push_back(servers.back().get());
+    }
+    settle(all);
+    return servers;
+  }
 
   void set_cut_off(Started& started, bool cut_off) {
     const std::lock_guard lock(started.mutex);
@@ -135,116 +159,213 @@ class ClusterServerTest : public testing::Test {
     client::Row row;
     return result->next(row) && row[0] ? std::string(*row[0]) : "none";
   }
+  static int64_t number(client::Connection& connection, const std::string& text, types::Kind kind) {
+    const std::string bytes = value(connection, text);
+    EXPECT_TRUE(bytes.size() == 4 || bytes.size() == 8) << bytes;
+    return bytes.size() == 4 || bytes.size() == 8 ? types::decode_integer(kind, bytes) : -1;
+  }
   static void make_table(client::Connection& connection) {
     run(connection,
         "CREATE KEYSPACE ks WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}");
     run(connection, "CREATE TABLE ks.t (k int PRIMARY KEY, v text)");
   }
+  static std::string insert(int key, const std::string& v) {
+    return fmt::format("INSERT INTO ks.t (k, v) VALUES ({}, '{}')", key, v);
+  }
+  static std::string select(int key) { return fmt::format("SELECT v FROM ks.t WHERE k = {}", key); }
 
+  uint32_t shards_ = 0;
   MemoryObjects objects_{{}};
 };
 
-TEST_F(ClusterServerTest, OneServesAndTheOtherTakesOverWhenItLeaves) {
-  create();
-  const auto first = start();
-  ASSERT_TRUE(wait_for([&] { return first->serves.load(); }));
-  const auto second = start();
-  const auto connection = connect(*first);
-  ASSERT_NE(connection, nullptr);
-  make_table(*connection);
-  run(*connection, "INSERT INTO ks.t (k, v) VALUES (1, 'one')");
-  EXPECT_FALSE(second->serves);
+// Every statement works at every server, wherever its partitions are.
+TEST_F(ClusterServerTest, SeveralServersServeOneDatabase) {
+  create(8);
+  const auto servers = start_many(3);
+  std::vector<std::unique_ptr<client::Connection>> clients;
+  for (const auto& server : servers) clients.push_back(connect(*server));
+  make_table(*clients[1]);
+  run(*clients[2], "CREATE TABLE ks.counts (k int PRIMARY KEY, n counter)");
+  constexpr int keys = 30;
+  for (int key = 0; key < keys; ++key) run(*clients[key % 3], insert(key, std::to_string(key)));
+  for (int key = 0; key < keys; ++key)
+    for (const auto& client : clients) EXPECT_EQ(value(*client, select(key)), std::to_string(key));
+  for (const auto& client : clients)
+    EXPECT_EQ(number(*client, "SELECT count(*) FROM ks.t", types::Kind::bigint), keys);
 
-  first->server->leave();
-  ASSERT_TRUE(wait_for([&] { return first->has_left && second->serves; }));
-  EXPECT_FALSE(first->is_lost());
-  const auto other = connect(*second);
-  ASSERT_NE(other, nullptr);
-  EXPECT_EQ(value(*other, "SELECT v FROM ks.t WHERE k = 1"), "one");
-  second->server->leave();
-  EXPECT_TRUE(wait_for([&] { return second->has_left.load(); }));
+  // Each condition holds once, at whichever server.
+  for (int key = 100; key < 110; ++key) {
+    const std::string text = fmt::format("INSERT INTO ks.t (k, v) VALUES ({}, 'x') IF NOT EXISTS", key);
+    int applied = 0;
+    for (const auto& client : clients) applied += value(*client, text) == std::string(1, '\1') ? 1 : 0;
+    EXPECT_EQ(applied, 1);
+  }
+  for (int round = 0; round < 4; ++round)
+    for (const auto& client : clients) run(*client, "UPDATE ks.counts SET n = n + 1 WHERE k = 5");
+  for (const auto& client : clients)
+    EXPECT_EQ(number(*client, "SELECT n FROM ks.counts WHERE k = 5", types::Kind::counter), 12);
+
+  // Prepared at one server, run for partitions of all.
+  auto prepared = clients[0]->prepare("SELECT v FROM ks.t WHERE k = ?");
+  ASSERT_TRUE(prepared) << prepared.error().text();
+  for (int key = 0; key < keys; ++key) {
+    const base::Bytes bytes = types::encode_int32(key);
+    auto result = clients[0]->execute(*prepared, std::vector{types::ValueView::of(bytes)});
+    ASSERT_TRUE(result) << result.error().text();
+    client::Row row;
+    ASSERT_TRUE(result->next(row));
+    EXPECT_EQ(*row[0], std::to_string(key));
+  }
+
+  // A definition is known to all when it returns.
+  run(*clients[0], "ALTER TABLE ks.t ADD w int");
+  for (const auto& client : clients) EXPECT_EQ(value(*client, "SELECT w FROM ks.t WHERE k = 1"), "none");
+  run(*clients[2], "TRUNCATE ks.t");
+  for (const auto& client : clients)
+    EXPECT_EQ(number(*client, "SELECT count(*) FROM ks.t", types::Kind::bigint), 0);
+  EXPECT_THAT(value(*clients[1], "SELECT v FROM ks.missing WHERE k = 1"), HasSubstr("does not exist"));
+}
+
+TEST_F(ClusterServerTest, BatchesMayHavePartitionsOfAllServers) {
+  create(8);
+  const auto servers = start_many(2);
+  const auto client = connect(*servers[0]);
+  make_table(*client);
+  run(*client, fmt::format("BEGIN BATCH {}; {}; APPLY BATCH", insert(1, "a"), insert(1, "b")));
+  EXPECT_EQ(value(*client, select(1)), "b");
+  std::string several = "BEGIN BATCH";
+  for (int key = 0; key < 20; ++key) several += " " + insert(key, "x") + ";";
+  run(*client, several + " APPLY BATCH");
+  for (int key = 0; key < 20; ++key) EXPECT_EQ(value(*client, select(key)), "x");
+  run(*client, "CREATE TABLE ks.c (k int PRIMARY KEY, n counter)");
+  std::string counters = "BEGIN COUNTER BATCH";
+  for (int key = 0; key < 20; ++key) counters += fmt::format(" UPDATE ks.c SET n = n + 1 WHERE k = {};", key);
+  EXPECT_THAT(value(*client, counters + " APPLY BATCH"), HasSubstr("several servers"));
+}
+
+TEST_F(ClusterServerTest, OthersTakeOverWhatAServerLeaves) {
+  create(6);
+  auto servers = start_many(3);
+  const auto client = connect(*servers[0]);
+  make_table(*client);
+  for (int key = 0; key < 30; ++key) run(*client, insert(key, "before"));
+  // The one that holds the catalogue leaves. Nothing is refused meanwhile.
+  size_t meta = 0;
+  const cluster::State state = *read_cluster_state(*objects_.connect());
+  while (servers[meta]->server->name() != state.shards[0].owner.name) ++meta;
+  const auto other = connect(*servers[(meta + 1) % 3]);
+  servers[meta]->server->leave();
+  for (int key = 0; !servers[meta]->has_left; ++key) run(*other, insert(key % 30, "during"));
+  EXPECT_FALSE(servers[meta]->is_lost());
+  EXPECT_EQ(servers[meta]->server->open_shards(), 0u);
+  for (int key = 0; key < 30; ++key)
+    EXPECT_THAT(value(*other, select(key)), testing::AnyOf("before", "during"));
+  run(*other, "CREATE TABLE ks.u (k int PRIMARY KEY)");
+}
+
+TEST_F(ClusterServerTest, OthersTakeOverFromAServerThatDies) {
+  create(6);
+  auto servers = start_many(3);
+  const auto client = connect(*servers[0]);
+  make_table(*client);
+  for (int key = 0; key < 60; ++key) run(*client, insert(key, "before"));
+  set_cut_off(*servers[2], true);  // what it has in memory is in its log only
+  for (int key = 0; key < 60; ++key) EXPECT_EQ(value(*client, select(key)), "before");
+  settle({servers[0].get(), servers[1].get()});
+  const auto other = connect(*servers[1]);
+  for (int key = 0; key < 60; ++key) {
+    EXPECT_EQ(value(*other, select(key)), "before");
+    run(*other, insert(key, "after"));
+    EXPECT_EQ(value(*client, select(key)), "after");
+  }
+  run(*client, "CREATE TABLE ks.u (k int PRIMARY KEY)");
+  set_cut_off(*servers[2], false);
+  EXPECT_TRUE(wait_for([&] { return servers[2]->is_lost(); }));
 }
 
 TEST_F(ClusterServerTest, AServerThatIsCutOffAnswersNoReadsOnceItsLeaseHasExpired) {
-  create();
+  create(1);
   const auto first = start();
-  ASSERT_TRUE(wait_for([&] { return first->serves.load(); }));
+  settle({first.get()});
   const auto connection = connect(*first);
   ASSERT_NE(connection, nullptr);
   make_table(*connection);
-  run(*connection, "INSERT INTO ks.t (k, v) VALUES (1, 'one')");
+  run(*connection, insert(1, "one"));
   const auto second = start();
-  EXPECT_EQ(value(*connection, "SELECT v FROM ks.t WHERE k = 1"), "one");
+  ASSERT_TRUE(wait_for([&] { return second->serves.load(); }));
+  EXPECT_EQ(value(*connection, select(1)), "one");
 
   set_cut_off(*first, true);
-  ASSERT_TRUE(wait_for([&] { return second->serves.load(); }));
   const auto other = connect(*second);
-  ASSERT_NE(other, nullptr);
-  run(*other, "INSERT INTO ks.t (k, v) VALUES (1, 'two')");
+  ASSERT_TRUE(wait_for([&] { return second->server->open_shards() == 1; }));
+  run(*other, insert(1, "two"));
   // The first server is still there, and has the old row.
-  EXPECT_THAT(value(*connection, "SELECT v FROM ks.t WHERE k = 1"), HasSubstr("has lost its lease"));
-  EXPECT_THAT(value(*connection, "INSERT INTO ks.t (k, v) VALUES (1, 'three') IF NOT EXISTS"),
-              HasSubstr("has lost its lease"));
-  EXPECT_EQ(value(*other, "SELECT v FROM ks.t WHERE k = 1"), "two");
+  EXPECT_THAT(value(*connection, select(1)), HasSubstr("lost its lease"));
+  EXPECT_EQ(value(*other, select(1)), "two");
 
   // It learns what happened as soon as it reaches the storage again.
   set_cut_off(*first, false);
   EXPECT_TRUE(wait_for([&] { return first->is_lost(); }));
 }
 
-// Shows the ports of a server and of the others: "own port, ports of the peers".
-std::string shown(client::Connection& connection) {
-  std::vector<std::string> ports;
+// The ports of a server and of the others.
+std::vector<int64_t> shown(client::Connection& connection) {
+  std::vector<int64_t> ports;
   for (const char* text : {"SELECT rpc_port FROM system.local", "SELECT native_port FROM system.peers_v2"}) {
     auto result = connection.query(text);
-    if (!result) return result.error().text();
-    for (client::Row row; result->next(row);)
-      ports.push_back(std::to_string(types::decode_integer(types::Kind::int_, *row[0])));
+    EXPECT_TRUE(result) << result.error().text();
+    for (client::Row row; result && result->next(row);)
+      ports.push_back(types::decode_integer(types::Kind::int_, *row[0]));
   }
-  return fmt::format("{}", fmt::join(ports, ", "));
+  return ports;
 }
 
-// Drivers see two servers, are told when one joins, and may use either.
-TEST_F(ClusterServerTest, AStandbyRelaysItsClientsAndShowsItself) {
-  create();
+// The tokens in the first row, as many as there are.
+size_t token_count(client::Connection& connection, const char* table) {
+  auto result = connection.query(fmt::format("SELECT tokens FROM system.{}", table));
+  client::Row row;
+  if (!result || !result->next(row) || !row[0]) return 0;
+  return static_cast<size_t>(types::decode_integer(types::Kind::int_, row[0]->substr(0, 4)));
+}
+
+TEST_F(ClusterServerTest, DriversSeeServersAndTheirTokens) {
+  create(7);
   const auto first = start();
-  ASSERT_TRUE(wait_for([&] { return first->serves.load(); }));
-  const auto direct = connect(*first);
-  make_table(*direct);
-  ASSERT_TRUE(direct->register_events({"TOPOLOGY_CHANGE", "STATUS_CHANGE"}));
-  EXPECT_EQ(shown(*direct), std::to_string(first->port));
+  settle({first.get()});
+  const auto client = connect(*first);
+  ASSERT_TRUE(client->register_events({"TOPOLOGY_CHANGE", "STATUS_CHANGE"}));
+  EXPECT_EQ(shown(*client), std::vector<int64_t>{first->port});
+  EXPECT_TRUE(wait_for([&] { return token_count(*client, "local") == 6; }));
   const auto second = start();
-  const auto joined = direct->next_event(std::chrono::seconds(30));
+  const auto joined = client->next_event(std::chrono::seconds(30));
   ASSERT_TRUE(joined && *joined);
   const auto& change = std::get<protocol::NodeChange>(**joined);
   EXPECT_EQ(change.change, "NEW_NODE");
   EXPECT_EQ(change.port, second->port);
-  EXPECT_EQ(shown(*direct), fmt::format("{}, {}", first->port, second->port));
-
-  const auto relayed = connect(*second);
-  ASSERT_NE(relayed, nullptr);
-  EXPECT_EQ(shown(*relayed), fmt::format("{}, {}", second->port, first->port));
-  EXPECT_EQ(value(*relayed, "SELECT host_id FROM system.local"), host_id_of(second->server->name()));
-  EXPECT_EQ(value(*relayed, "SELECT tokens FROM system.local WHERE key = 'local'"),
-            value(*direct, "SELECT tokens FROM system.peers_v2"));
-  run(*relayed, "INSERT INTO ks.t (k, v) VALUES (1, 'one')");
-  EXPECT_EQ(value(*direct, "SELECT v FROM ks.t WHERE k = 1"), "one");
-  run(*direct, "CREATE TABLE ks.u (k int PRIMARY KEY)");
-  EXPECT_EQ(value(*relayed, "SELECT schema_version FROM system.local"),
-            value(*direct, "SELECT schema_version FROM system.local"));
+  settle({first.get(), second.get()});
+  EXPECT_EQ(shown(*client), (std::vector<int64_t>{first->port, second->port}));
+  EXPECT_TRUE(wait_for([&] {
+    return token_count(*client, "local") + token_count(*client, "peers_v2") == 6 &&
+           token_count(*client, "peers") >= 2;
+  }));
+  const auto other = connect(*second);
+  EXPECT_EQ(shown(*other), (std::vector<int64_t>{second->port, first->port}));
+  EXPECT_EQ(value(*other, "SELECT host_id FROM system.local"), host_id_of(second->server->name()));
+  EXPECT_EQ(value(*other, "SELECT schema_version FROM system.local"),
+            value(*client, "SELECT schema_version FROM system.local"));
 
   second->server->leave();
   for (const char* expected : {"UP", "DOWN", "REMOVED_NODE"}) {
-    const auto event = direct->next_event(std::chrono::seconds(30));
+    const auto event = client->next_event(std::chrono::seconds(30));
     ASSERT_TRUE(event && *event) << expected;
     EXPECT_EQ(std::get<protocol::NodeChange>(**event).change, expected);
   }
-  EXPECT_EQ(shown(*direct), std::to_string(first->port));
+  EXPECT_EQ(shown(*client), std::vector<int64_t>{first->port});
 }
 
 // The second server's clock is a minute behind. What it acknowledges must win nevertheless.
 TEST_F(ClusterServerTest, ClocksThatDifferDoNotHideLaterWrites) {
-  create();
+  create(4);
   base::ManualClock clock(1'700'000'000'000'000);
   const auto start_at = [&](int64_t micros) {
     clock.set_micros(micros);
@@ -256,28 +377,28 @@ TEST_F(ClusterServerTest, ClocksThatDifferDoNotHideLaterWrites) {
     EXPECT_TRUE(server) << server.error().text();
     started->server = std::move(*server);
     started->server->join();
-    EXPECT_TRUE(wait_for([&] { return started->serves.load(); }));
+    settle({started.get()});
     return started;
   };
   {
     const auto first = start_at(1'700'000'000'000'000);
     const auto connection = connect(*first);
     make_table(*connection);
-    run(*connection, "INSERT INTO ks.t (k, v) VALUES (1, 'one')");
+    run(*connection, insert(1, "one"));
     first->server->leave();
     ASSERT_TRUE(wait_for([&] { return first->has_left.load(); }));
   }
   const auto second = start_at(1'699'999'940'000'000);
   const auto connection = connect(*second);
-  run(*connection, "INSERT INTO ks.t (k, v) VALUES (1, 'two')");
-  EXPECT_EQ(value(*connection, "SELECT v FROM ks.t WHERE k = 1"), "two");
+  run(*connection, insert(1, "two"));
+  EXPECT_EQ(value(*connection, select(1)), "two");
 }
 
 // Each changes the state of the cluster while the others try to join.
-TEST_F(ClusterServerTest, ServersThatStartTogetherAllJoin) {
-  create();
+TEST_F(ClusterServerTest, ServersThatStartTogetherAllServe) {
+  create(5);
   std::vector<std::unique_ptr<Started>> servers;
-  for (int i = 0; i < 6; ++i) {
+  for (int i = 0; i < 4; ++i) {
     servers.push_back(std::make_unique<Started>());
     servers.back()->port = free_port();
     auto server = ClusterServer::prepare(options(*servers.back()));
@@ -285,17 +406,16 @@ TEST_F(ClusterServerTest, ServersThatStartTogetherAllJoin) {
     servers.back()->server = std::move(*server);
   }
   for (const auto& started : servers) started->server->join();
-  const auto store = objects_.connect();
-  EXPECT_TRUE(wait_for([&] { return read_cluster_state(*store)->members.size() == servers.size(); }));
+  settle({servers[0].get(), servers[1].get(), servers[2].get(), servers[3].get()});
   for (const auto& started : servers) started->server->leave();
   EXPECT_TRUE(wait_for([&] {
     return std::ranges::all_of(servers, [](auto& s) { return s->has_left.load(); });
-  })) << cluster_status_text(*cluster_status(*store, "rados:test"));
+  })) << cluster_status_text(*cluster_status(*objects_.connect(), "rados:test"));
   for (const auto& started : servers) EXPECT_EQ(started->lost, "");
 }
 
 TEST_F(ClusterServerTest, AServerMayLeaveBeforeItHasJoined) {
-  create();
+  create(2);
   const auto first = start();
   first->server->leave();
   EXPECT_TRUE(wait_for([&] { return first->has_left.load(); }));
@@ -303,28 +423,22 @@ TEST_F(ClusterServerTest, AServerMayLeaveBeforeItHasJoined) {
 }
 
 TEST_F(ClusterServerTest, StatusShowsServersAndShards) {
-  create();
-  const auto first = start();
-  ASSERT_TRUE(wait_for([&] { return first->serves.load(); }));
-  const auto second = start();
+  create(4);
+  const auto servers = start_many(2);
   const auto store = objects_.connect();
-  ASSERT_TRUE(wait_for([&] { return read_cluster_state(*store)->members.size() == 2; }));
   const auto status = cluster_status(*store, "rados:test");
   ASSERT_TRUE(status) << status.error().text();
-  const auto& servers = status->at("servers").as_array();
-  ASSERT_EQ(servers.size(), 2u);
-  int serving = 0, standby = 0;
-  for (const auto& server : servers) {
+  const auto& shown_servers = status->at("servers").as_array();
+  ASSERT_EQ(shown_servers.size(), 2u);
+  for (const auto& server : shown_servers) {
     EXPECT_TRUE(server.at("renews").as_bool());
-    serving += server.at("state").as_string() == "serving" ? 1 : 0;
-    standby += server.at("state").as_string() == "standby" ? 1 : 0;
+    EXPECT_EQ(server.at("state").as_string(), "serving");
+    EXPECT_EQ(server.at("shards").to_number<int64_t>(), 2);
   }
-  EXPECT_EQ(serving, 1);
-  EXPECT_EQ(standby, 1);
+  ASSERT_EQ(status->at("shards").as_array().size(), 4u);
   const auto& shard = status->at("shards").as_array().at(0).as_object();
-  EXPECT_EQ(shard.at("owner").as_string(), first->server->name());
   EXPECT_GT(shard.at("files").to_number<int64_t>(), 0);
-  EXPECT_THAT(cluster_status_text(*status), HasSubstr(first->server->address()));
+  EXPECT_THAT(cluster_status_text(*status), HasSubstr(servers[0]->server->address()));
 }
 
 TEST_F(ClusterServerTest, WhatCannotServeIsRefusedAtOnce) {
@@ -336,14 +450,13 @@ TEST_F(ClusterServerTest, WhatCannotServeIsRefusedAtOnce) {
   };
   EXPECT_THAT(refusal(options(started)), HasSubstr("There is no cluster in this pool"));
   create(3);
-  EXPECT_THAT(refusal(options(started)), HasSubstr("has 3 shards"));
   ClusterServer::Options without_port = options(started);
   without_port.configuration.server.port = 0;
   EXPECT_THAT(refusal(std::move(without_port)), HasSubstr("needs a fixed port"));
 }
 
 TEST_F(ClusterServerTest, ASecondServerOfTheSameNameIsRefused) {
-  create();
+  create(2);
   const auto first = start();
   Started again;
   again.port = first->port;

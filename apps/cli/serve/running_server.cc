@@ -42,14 +42,16 @@ void begin_console(console::Console* console, server::Server& server, const Conf
 }  // namespace
 
 std::expected<std::unique_ptr<RunningServer>, RunningServer::Failure> RunningServer::start(
-    Configuration configuration, boost::json::array settings, const Prepare& prepare) {
-  std::unique_ptr<RunningServer> running(new RunningServer(std::move(configuration)));
+    Configuration configuration, boost::json::array settings, Hooks hooks) {
+  std::unique_ptr<RunningServer> running(new RunningServer(std::move(configuration), std::move(hooks)));
   auto engine = engine::Engine::open(running->configuration_.engine);
   if (!engine) return std::unexpected(Failure{Stage::database, std::move(engine.error())});
   running->engine_ = std::move(*engine);
-  if (prepare)
-    if (auto prepared = prepare(*running->engine_); !prepared)
+  if (running->hooks_.on_open) {
+    running->is_hooked_ = true;
+    if (auto prepared = running->hooks_.on_open(*running->engine_); !prepared)
       return std::unexpected(Failure{Stage::database, std::move(prepared.error())});
+  }
   running->make_console(std::move(settings));
   running->configuration_.server.http_handler = running->console_.get();
   auto server = server::Server::start(running->engine_->services(), running->configuration_.server);
@@ -106,6 +108,7 @@ void RunningServer::stop() {
     server_.reset();
   }
   console_.reset();  // waits for its requests, which use the engine
+  if (is_hooked_ && hooks_.on_close) hooks_.on_close();
   if (const auto flushed = engine_->flush(); !flushed) spdlog::error("flush: {}", flushed.error().message());
   engine_.reset();
 }

@@ -24,13 +24,17 @@ class RunningServer {
     base::Error error;
   };
 
-  // Called when the database is open, before clients are served.
-  using Prepare = std::function<base::Status(engine::Engine&)>;
+  struct Hooks {
+    // Called when the database is open, before clients are served.
+    std::function<base::Status(engine::Engine&)> on_open;
+    // Called when no client is served any more, before the database is closed, if on_open was called.
+    std::function<void()> on_close;
+  };
 
   // Blocks until the server answers. `settings` are those that the console shows.
   static std::expected<std::unique_ptr<RunningServer>, Failure> start(Configuration configuration,
                                                                       boost::json::array settings,
-                                                                      const Prepare& prepare = {});
+                                                                      Hooks hooks = {});
   // Calls stop().
   ~RunningServer();
   RunningServer(const RunningServer&) = delete;
@@ -45,11 +49,14 @@ class RunningServer {
   void stop();
 
  private:
-  explicit RunningServer(Configuration configuration) : configuration_(std::move(configuration)) {}
+  RunningServer(Configuration configuration, Hooks hooks)
+      : configuration_(std::move(configuration)), hooks_(std::move(hooks)) {}
   void make_console(boost::json::array settings);
   void start_control();
 
   Configuration configuration_;
+  const Hooks hooks_;
+  bool is_hooked_ = false;  // on_close must be called
   std::unique_ptr<engine::Engine> engine_;
   std::unique_ptr<console::Console> console_;  // nullptr: off
   std::unique_ptr<server::Server> server_;

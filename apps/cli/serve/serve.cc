@@ -1,7 +1,7 @@
 // `sibyl serve`: a server on a data directory.
 //
 // Prints one line, "ready on HOST:PORT", to standard output once the server answers. A server of a cluster first prints
-// "standing by for HOST:PORT". The log goes to standard error.
+// "joining as HOST:PORT". The log goes to standard error.
 //
 // SIGHUP: reopens the log file and reloads certificates. SIGTERM, SIGINT: answers the requests in flight,
 // flushes the memory tables and exits with status 0.

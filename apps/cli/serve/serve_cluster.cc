@@ -76,7 +76,7 @@ int serve_cluster(Configuration configuration, boost::json::array settings, cons
   auto server = ClusterServer::prepare(std::move(options));
   if (!server) return refuse("serve", exit_refused, server.error());
   spdlog::info("joining the cluster as {}, for clients at {}", (*server)->name(), (*server)->address());
-  print_line("standing by for " + (*server)->address());
+  print_line("joining as " + (*server)->address());
   (*server)->join();
   notify_service_manager("READY=1");
   wait_for_stop(signals, **server);

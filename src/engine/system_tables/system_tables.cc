@@ -124,7 +124,7 @@ SystemRow local_row(const Node& node, const Bytes& schema_version) {
           {"rpc_address", address},
           {"rpc_port", types::encode_int32(node.port)},
           {"schema_version", schema_version},
-          {"tokens", text_set({node.token})}};
+          {"tokens", text_set(node.tokens)}};
 }
 
 SystemRow peer_row(const ClusterNode& peer, const Bytes& schema_version) {
@@ -136,7 +136,7 @@ SystemRow peer_row(const ClusterNode& peer, const Bytes& schema_version) {
           {"release_version", release_version},
           {"rpc_address", address},
           {"schema_version", schema_version},
-          {"tokens", text_set({peer.token})}};
+          {"tokens", text_set(peer.tokens)}};
 }
 
 // Several servers may have one address, so the port for clients also distinguishes them as peers.
@@ -151,7 +151,7 @@ SystemRow peer_v2_row(const ClusterNode& peer, const Bytes& schema_version) {
           {"rack", peer.rack},
           {"release_version", release_version},
           {"schema_version", schema_version},
-          {"tokens", text_set({peer.token})}};
+          {"tokens", text_set(peer.tokens)}};
 }
 
 }  // namespace
@@ -225,7 +225,7 @@ base::Status SystemTables::show_cluster(const std::vector<ClusterNode>& nodes,
   std::map<Bytes, std::shared_ptr<storage::Store>> views;
   for (const ClusterNode& node : nodes) {
     if (node.host_id == node_.host_id) {
-      node_.token = node.token;
+      node_.tokens = node.tokens;
       continue;
     }
     const auto known = views_.find(node.host_id);
@@ -263,7 +263,7 @@ base::Status SystemTables::update_views() const {
     node.rack = other.rack;
     node.address = other.address;
     node.port = other.port;
-    node.token = other.token;
+    node.tokens = other.tokens;
     storage::WriteSet writes;
     put_node(node, writes);
     SIBYL_TRY(view->second->commit(std::move(writes)));

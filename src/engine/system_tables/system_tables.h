@@ -35,7 +35,7 @@ struct Node {
   std::string address = "127.0.0.1";  // numeric
   uint16_t port = 9042;
   int64_t started_seconds = 0;
-  std::string token = node_token;
+  std::vector<std::string> tokens = {node_token};
 };
 
 // A server of a cluster, as drivers see it.
@@ -44,7 +44,7 @@ struct ClusterNode {
   std::string data_center, rack;
   std::string address;  // numeric
   uint16_t port = 0;
-  std::string token;
+  std::vector<std::string> tokens;  // each ends a range of the ring that it owns; empty: none
   bool operator==(const ClusterNode&) const = default;
 };
 
