@@ -2,6 +2,8 @@
 
 #include <spdlog/spdlog.h>
 
+#include "base/ascii.h"
+#include "cql/lexer.h"
 #include "row/record_key.h"
 #include "storage/sharded_store.h"
 
@@ -19,6 +21,21 @@ Bytes paging_key_record() {
   Bytes key = row::table_begin(keys_table_id);
   key.push_back('p');
   return key;
+}
+
+// The statement without differences that change nothing: letter case of keywords and names, white space and comments.
+std::string normal_text(std::string_view statement) {
+  std::string text;
+  text.reserve(statement.size());
+  cql::Lexer lexer(statement);
+  for (cql::Token token = lexer.next(); token.kind != cql::TokenKind::end; token = lexer.next()) {
+    if (token.kind == cql::TokenKind::semicolon) continue;
+    const bool is_word = token.kind == cql::TokenKind::identifier || token.kind >= cql::TokenKind::kw_access;
+    const std::string_view raw = lexer.raw(token);
+    if (!text.empty()) text += ' ';
+    text += is_word ? base::ascii_lower(raw) : std::string(raw);
+  }
+  return text;
 }
 
 Bytes bound_to(std::string_view statement, const auth::Login* login) {
@@ -75,7 +92,7 @@ base::Result<Bytes> PagingStates::seal(std::string_view statement, const auth::L
   padded.reserve(state.size() + 2 * padding);
   base::append_sized(padded, state);
   padded.resize((padded.size() + padding - 1) / padding * padding);
-  SIBYL_ASSIGN(const Bytes sealed, key_.seal(padded, bound_to(statement, login)));
+  SIBYL_ASSIGN(const Bytes sealed, key_.seal(padded, bound_to(normal_text(statement), login)));
   return Bytes(1, state_version) + sealed;
 }
 
@@ -83,7 +100,9 @@ base::Result<Bytes> PagingStates::open(std::string_view statement, const auth::L
                                        BytesView sealed) const {
   constexpr size_t min_size = 1 + SealingKey::nonce_size + padding + SealingKey::tag_size;
   if (sealed.size() < min_size || sealed[0] != state_version) return no_state();
-  const std::optional<Bytes> padded = key_.open(sealed.substr(1), bound_to(statement, login));
+  std::optional<Bytes> padded = key_.open(sealed.substr(1), bound_to(normal_text(statement), login));
+  // Earlier versions bound states to the text as it was sent.
+  if (!padded) padded = key_.open(sealed.substr(1), bound_to(statement, login));
   if (!padded) return foreign_state();
   base::Reader reader(*padded);
   BytesView state;

@@ -95,6 +95,9 @@ TEST_F(PagingStatesTest, ContinueTheSameStatementHoweverItIsSent) {
   const Bytes other = first("bob", qualified);
   EXPECT_THAT(print(page("bob", qualified, other, "")), testing::ElementsAre("2", "3"))
       << "no keyspace in use";
+  for (const char* same : {"select C from KS.m", "SELECT c\n  FROM ks.m -- comment", "SELECT c FROM ks . m;"})
+    EXPECT_THAT(print(page("bob", same, other, "")), testing::ElementsAre("2", "3")) << same;
+  expect_refused(page("bob", "SELECT \"c\" FROM ks.m", other, ""));
 }
 
 TEST_F(PagingStatesTest, AreRejectedForAnotherStatementOrRole) {
