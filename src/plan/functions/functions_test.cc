@@ -2,6 +2,7 @@
 #include "plan/terms/functions.h"
 
 #include "base/statement.h"
+#include "plan/terms/term_nodes.h"
 #include "plan/terms/term_text.h"
 #include "plan/test_planning.h"
 
@@ -138,6 +139,17 @@ TEST_F(FunctionsTest, LongStepsAreCounted) {
             2 * millisecond);
   const std::string text = "'" + std::string(3 << 20, 'y') + "'";
   EXPECT_GE(counted_work([&] { value("mask_inner((text) " + text + ", 1, 1)", "text"); }), 10 * millisecond);
+
+  constexpr int32_t elements = 20'000;
+  Bytes set = types::encode_int32(elements);
+  for (int i = 0; i < elements; ++i) set += types::encode_int32(1) + "a";
+  const MarkerTerm marker(types::set_of(types::scalar(types::Kind::text), true), 0);
+  EXPECT_GE(counted_work([&] {
+              const ValueView values[] = {ValueView::of(set)};
+              Scratch scratch;
+              EXPECT_TRUE(marker.evaluate({values, 0, {}, {}}, scratch));
+            }),
+            7 * millisecond);
 
   std::string list = "INSERT INTO t (c) VALUES ([1";
   for (int i = 0; i < 50'000; ++i) list += ", 1";
