@@ -120,9 +120,9 @@ TEST_P(EngineTest, DefinitionsAnswerAndNotify) {
   auto result = client_->run(create_keyspace);
   ASSERT_TRUE(result.has_value());
   EXPECT_EQ(result->kind, ResultSet::Kind::schema_change);
-  EXPECT_EQ(result->change.kind, schema::Change::Kind::created);
-  EXPECT_EQ(result->change.target, schema::Change::Target::keyspace);
-  EXPECT_EQ(result->change.keyspace, "ks");
+  EXPECT_EQ(result->change->kind, schema::Change::Kind::created);
+  EXPECT_EQ(result->change->target, schema::Change::Target::keyspace);
+  EXPECT_EQ(result->change->keyspace, "ks");
   EXPECT_NE(engine_->schema()->version, version);
   ASSERT_EQ(heard.size(), 1u);
 

@@ -44,9 +44,9 @@ struct ResultSet {
   Kind kind = Kind::nothing;
   plan::ResultMetadataPtr metadata;  // rows
   RowBuffer rows;
-  std::optional<Bytes> paging_state;  // rows: set if there are more
-  std::string keyspace;               // set_keyspace
-  schema::Change change;              // schema_change
+  std::optional<Bytes> paging_state;     // rows: set if there are more
+  std::string keyspace;                  // set_keyspace
+  std::optional<schema::Change> change;  // schema_change
   std::vector<std::string> warnings;
   // Counts for statistics. Writes that read first count the rows that they name as read.
   uint64_t partitions_read = 0;

@@ -92,6 +92,13 @@ Bytes row_record_key(BytesView partition_prefix, BytesView clustering) {
   return key;
 }
 
+Bytes row_record_key(Bytes&& partition_prefix, BytesView clustering) {
+  Bytes key = std::move(partition_prefix);
+  key.push_back(static_cast<char>(RecordKind::row));
+  key.append(clustering);
+  return key;
+}
+
 Bytes range_deletion_record_key(BytesView partition_prefix, BytesView begin, std::optional<BytesView> end) {
   Bytes key =
       with_kind(partition_prefix, RecordKind::range_deletion, begin.size() + (end ? end->size() : 0) + 4);

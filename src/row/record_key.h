@@ -38,6 +38,7 @@ Bytes partition_prefix(uint32_t table_id, int64_t token, BytesView serialised_pa
 
 Bytes partition_record_key(BytesView partition_prefix);
 Bytes row_record_key(BytesView partition_prefix, BytesView clustering);
+Bytes row_record_key(Bytes&& partition_prefix, BytesView clustering);
 Bytes range_deletion_record_key(BytesView partition_prefix, BytesView begin, std::optional<BytesView> end);
 
 // Returns the smallest byte string above all strings that begin with `prefix`, or nullopt if there is none.

@@ -263,8 +263,9 @@ class FakeEngine final : public engine::Planner,
       wait_for(argument);
     } else if (command == "create") {
       result.kind = execute::ResultSet::Kind::schema_change;
-      result.change = {schema::Change::Kind::created, schema::Change::Target::table, "ks", argument, {}};
-      notify_listener(result.change);
+      result.change =
+          schema::Change{schema::Change::Kind::created, schema::Change::Target::table, "ks", argument, {}};
+      notify_listener(*result.change);
     }
     done(std::move(result));
   }

@@ -95,8 +95,8 @@ json::object result_json(const execute::ResultSet& result) {
       break;
     case Kind::schema_change:
       out["kind"] = "schema_change";
-      out["keyspace"] = result.change.keyspace;
-      out["name"] = result.change.name;
+      out["keyspace"] = result.change->keyspace;
+      out["name"] = result.change->name;
       break;
   }
   out["warnings"] = json::array(result.warnings.begin(), result.warnings.end());

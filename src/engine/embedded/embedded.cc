@@ -33,6 +33,8 @@ Result<std::unique_ptr<BoundValues>> BoundValues::encode(const plan::Prepared& p
     return std::unexpected(invalid_request(fmt::format(
         "Invalid amount of bind variables: {} values for {} markers", values.size(), plan.markers.size())));
   auto out = std::make_unique<BoundValues>();
+  out->values_.reserve(plan.markers.size());
+  out->views_.reserve(plan.markers.size());
   for (size_t i = 0; i < values.size(); ++i) {
     Result<EncodedValue> encoded = encode_value(*plan.markers[i].type, values[i]);
     if (!encoded) {
@@ -52,7 +54,7 @@ namespace {
 // Waits for the completion of one statement, which may be called on another thread.
 class Waiter {
  public:
-  void finish(base::Result<execute::ResultSet> result) {
+  void finish(base::Result<execute::ResultSet>&& result) {
     const base::MutexLock lock(mutex_);
     result_.emplace(std::move(result));
     finished_.notify_one();
@@ -82,7 +84,7 @@ class WaiterCompletion {
       waiter_->finish(
           base::fail(base::ErrorCode::server, "The request was abandoned because of an internal error"));
   }
-  void operator()(base::Result<execute::ResultSet> result) {
+  void operator()(base::Result<execute::ResultSet>&& result) {
     std::exchange(waiter_, nullptr)->finish(std::move(result));
   }
 

@@ -84,7 +84,7 @@ struct Rows::Impl {
   bool more = false;  // there are pages after this one
   std::optional<Error> error;
 
-  void set_page(execute::ResultSet result);
+  void set_page(execute::ResultSet&& result);
   // Fetches the next page and makes it the current one. Returns false at the end or after an error.
   bool next_page();
   // Runs the plan for the next page. Prepares it again if a schema change made it invalid.

@@ -46,7 +46,7 @@ Error Row::explain(size_t column, Error error) const {
   return error;
 }
 
-void Rows::Impl::set_page(execute::ResultSet result) {
+void Rows::Impl::set_page(execute::ResultSet&& result) {
   auto taken = std::make_shared<Row::Page>();
   static const auto no_columns =
       std::make_shared<const engine::ResultLayout>(std::vector<plan::ColumnSpec>());

@@ -232,7 +232,11 @@ class PointReader final : public Reader {
     std::vector<Bytes> keys;
     keys.reserve(plan_.keys.size() * records_per_partition(with_partition_records));
     for (const Bytes& key : plan_.keys) {
-      const Bytes prefix = row::partition_prefix(plan_.table->storage_id, key);
+      Bytes prefix = row::partition_prefix(plan_.table->storage_id, key);
+      if (!with_partition_records && plan_.rows.size() == 1) {
+        keys.push_back(row::row_record_key(std::move(prefix), plan_.rows.front()));
+        continue;
+      }
       if (with_partition_records) keys.push_back(row::partition_record_key(prefix));
       for (const Bytes& clustering : plan_.rows) keys.push_back(row::row_record_key(prefix, clustering));
     }

@@ -133,8 +133,9 @@ class Selecting {
     }
     read_.names_rows = where.names_whole_row() && !plan_.distinct;
     if (read_.names_rows) {
-      SIBYL_ASSIGN(const std::vector<plan::NamedRow> rows, plan::named_rows(where, bindings_, scratch_));
-      for (const auto& row : rows) read_.rows.push_back(row.clustering);
+      SIBYL_ASSIGN(std::vector<plan::NamedRow> rows, plan::named_rows(where, bindings_, scratch_));
+      read_.rows.reserve(rows.size());
+      for (plan::NamedRow& row : rows) read_.rows.push_back(std::move(row.clustering));
     } else {
       SIBYL_ASSIGN(read_.intervals, plan::clustering_intervals(where, bindings_, scratch_));
     }

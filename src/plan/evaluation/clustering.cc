@@ -162,6 +162,7 @@ base::Result<bool> reaches_rows(const Restrictions& where, const Bindings& bindi
 
 base::Result<std::vector<NamedRow>> named_rows(const Restrictions& where, const Bindings& bindings,
                                                Scratch& scratch) {
+  if (where.prefix().empty()) return std::vector<NamedRow>(1);
   std::vector<std::vector<BytesView>> combinations = {{}};
   for (const RestrictionPtr& restriction : where.prefix()) {
     SIBYL_ASSIGN(const std::vector<Row> allowed, allowed_rows(*restriction, bindings, scratch));

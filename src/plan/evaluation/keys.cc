@@ -11,20 +11,21 @@ using base::invalid;
 
 base::Result<Bytes> partition_key_of(const schema::Table& table,
                                      std::span<const types::ValueView> components) {
-  std::vector<BytesView> views;
-  views.reserve(components.size());
+  size_t size = 0;
   for (size_t i = 0; i < components.size(); ++i) {
     const std::string& name = table.partition_key(i).name;
     if (components[i].is_null())
       return invalid(fmt::format("Invalid null value in condition for column {}", name));
     if (components[i].is_unset()) return invalid(fmt::format("Invalid unset value for column {}", name));
-    views.push_back(components[i].bytes);
+    size += components[i].bytes.size();
   }
-  if (views.size() == 1 && views[0].empty()) return invalid("Key may not be empty");
-  size_t size = 0;
-  for (const BytesView view : views) size += view.size();
+  if (components.size() == 1 && size == 0) return invalid("Key may not be empty");
   if (size > max_key_size)
     return invalid(fmt::format("Key length of {} is longer than maximum of {}", size, max_key_size));
+  if (components.size() == 1) return Bytes(components[0].bytes);
+  std::vector<BytesView> views;
+  views.reserve(components.size());
+  for (const types::ValueView& component : components) views.push_back(component.bytes);
   Bytes key = types::serialise_partition_key(views);
   if (key.size() > max_key_size)
     return invalid(fmt::format("Key length of {} is longer than maximum of {}", key.size(), max_key_size));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "plan/evaluation/clustering.h"
 #include "plan/evaluation/keys.h"
@@ -79,7 +80,20 @@ base::Result<TokenRange> token_range(const Restrictions& where, const Bindings& 
   return set.wraps ? TokenRange{1, 0} : set.range;
 }
 
-base::Result<std::vector<Bytes>> partition_keys(const Restrictions& where, const Bindings& bindings,
+namespace {
+
+// The values of the key's columns, if each is restricted to one.
+base::Result<Row> only_combination(const Restrictions& where, const Bindings& bindings, Scratch& scratch) {
+  Row combination;
+  combination.reserve(where.partition().size());
+  for (const RestrictionPtr& restriction : where.partition()) {
+    SIBYL_ASSIGN(const ValueView value, only_value(*restriction, bindings, scratch));
+    combination.push_back(value);
+  }
+  return combination;
+}
+
+base::Result<std::vector<Row>> all_combinations(const Restrictions& where, const Bindings& bindings,
                                                 Scratch& scratch) {
   std::vector<Row> combinations = {{}};
   for (const RestrictionPtr& restriction : where.partition()) {
@@ -114,6 +128,24 @@ base::Result<std::vector<Bytes>> partition_keys(const Restrictions& where, const
                     [&](const Row& left, const Row& right) { return order(left, right) == 0; }),
         combinations.end());
   }
+  return combinations;
+}
+
+}  // namespace
+
+base::Result<std::vector<Bytes>> partition_keys(const Restrictions& where, const Bindings& bindings,
+                                                Scratch& scratch) {
+  const std::vector<RestrictionPtr>& restrictions = where.partition();
+  const bool has_one = std::all_of(restrictions.begin(), restrictions.end(),
+                                   [](const RestrictionPtr& one) { return has_only_value(*one); });
+  Row one;
+  std::vector<Row> several;
+  if (has_one) {
+    SIBYL_ASSIGN(one, only_combination(where, bindings, scratch));
+  } else {
+    SIBYL_ASSIGN(several, all_combinations(where, bindings, scratch));
+  }
+  const std::span<const Row> combinations = has_one ? std::span<const Row>(&one, 1) : several;
   SIBYL_ASSIGN(const TokenSet tokens, allowed_tokens(where.token(), bindings, scratch, false));
   std::vector<Bytes> keys;
   keys.reserve(combinations.size());

@@ -102,6 +102,18 @@ base::Result<std::vector<Row>> allowed_rows(const Restriction& restriction, cons
   return rows;
 }
 
+bool has_only_value(const Restriction& restriction) {
+  return restriction.kind == Restriction::Kind::equal && restriction.columns.size() == 1 &&
+         restriction.value.whole == nullptr && restriction.value.parts.size() == 1;
+}
+
+base::Result<ValueView> only_value(const Restriction& restriction, const Bindings& bindings,
+                                   Scratch& scratch) {
+  SIBYL_ASSIGN(const ValueView value, restriction.value.parts.front()->evaluate(bindings, scratch));
+  if (!value.is_present()) SIBYL_TRY(check_present(restriction, {value}));
+  return value;
+}
+
 base::Status check_size(size_t left, size_t right, bool is_write) {
   return check_combinations(left, right, is_write ? max_combinations_written : max_combinations_read);
 }

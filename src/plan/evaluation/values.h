@@ -16,6 +16,11 @@ base::Result<Row> evaluate(const RowTerm& term, const Bindings& bindings, Scratc
 base::Result<std::vector<Row>> allowed_rows(const Restriction& restriction, const Bindings& bindings,
                                             Scratch& scratch);
 
+// True if the restriction is `column = value`, which most are. only_value() returns that value.
+bool has_only_value(const Restriction& restriction);
+base::Result<ValueView> only_value(const Restriction& restriction, const Bindings& bindings,
+                                   Scratch& scratch);
+
 // Refuses more combinations of `left` and `right` values than a statement may have.
 base::Status check_size(size_t left, size_t right, bool is_write);
 

@@ -5,6 +5,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -34,12 +35,18 @@ struct Bindings {
 // Owns values that evaluation has computed until the request ends. One per request; not thread-safe.
 class Scratch {
  public:
-  BytesView keep(Bytes bytes) { return kept_.emplace_back(std::move(bytes)); }
+  BytesView keep(Bytes bytes) {
+    if (!kept_) kept_.emplace();
+    return kept_->emplace_back(std::move(bytes));
+  }
   // Releases all values; called between two rows of a scan.
-  void clear() { kept_.clear(); }
+  void clear() {
+    if (kept_) kept_->clear();
+  }
 
  private:
-  std::deque<Bytes> kept_;
+  // Even an empty deque allocates memory, and most requests keep nothing.
+  std::optional<std::deque<Bytes>> kept_;
 };
 
 class Term {

@@ -151,7 +151,7 @@ void append_result(base::Bytes& out, const ResponseFormat& format, const InFligh
       protocol::append_set_keyspace_result(out, result.keyspace);
       break;
     case Kind::schema_change:
-      protocol::append_schema_change_result(out, format.version, to_protocol(result.change));
+      protocol::append_schema_change_result(out, format.version, to_protocol(*result.change));
       break;
   }
   frame.finish(format.compression);

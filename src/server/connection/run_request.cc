@@ -16,7 +16,7 @@ namespace sibyl::server {
 
 namespace {
 
-void complete(InFlightRequest* request, base::Result<execute::ResultSet> result) {
+void complete(InFlightRequest* request, base::Result<execute::ResultSet>&& result) {
   request->result.emplace(std::move(result));
   Reactor* here = Reactor::current();
   if (here != nullptr && here->starting == request) {
@@ -54,7 +54,7 @@ class RequestCompletion {
       complete(request_, base::fail(dropped));
     }
   }
-  void operator()(base::Result<execute::ResultSet> result) {
+  void operator()(base::Result<execute::ResultSet>&& result) {
     complete(std::exchange(request_, nullptr), std::move(result));
   }
 
