@@ -417,6 +417,20 @@ SELECT * FROM emails WHERE user_id = ? AND folder = ? LIMIT 50;
       << "another read wants all folders";
 }
 
+TEST(GivenColumns, JoinTheKeyBeforeAPeriodDoes) {
+  const Review review = review_of(R"(
+CREATE TABLE mailbox (user_id int, folder text, received timeuuid, subject text,
+  PRIMARY KEY (user_id, folder, received)) WITH CLUSTERING ORDER BY (folder ASC, received DESC);
+-- @table mailbox rows=2M partitions=200 max=60k row=100 growth=20/s
+-- @column mailbox.folder distinct=9
+-- @target partition=2MB
+-- @query newest rate=80/s
+SELECT * FROM mailbox WHERE user_id = ? AND folder = ? LIMIT 50;
+)");
+  EXPECT_THAT(must_find(review, Verdict::partition_growth).cql,
+              HasSubstr("PRIMARY KEY ((user_id, folder, bucket), received)"));
+}
+
 TEST(GivenColumns, RowsThatAreOnlyReadOneByOneNeedNoPartition) {
   const auto model = [](const char* more) {
     return review_of(fmt::format(R"(

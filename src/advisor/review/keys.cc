@@ -6,6 +6,7 @@
 
 #include "advisor/review/fix.h"
 #include "advisor/review/judgement/collisions.h"
+#include "advisor/review/judgement/periods.h"
 #include "advisor/workload/stored_size.h"
 
 namespace sibyl::advisor {
@@ -124,8 +125,10 @@ class KeyReviewer {
       return;
     }
     if (facts_.column(*last).growth) return;
-    // A date is that of a summary, unless its rows are declared to arrive at random.
-    const bool summary = last->type->kind() == Kind::date && facts_.arrival != Arrival::random;
+    // A date is that of a summary, unless its rows are declared to arrive at random; so is a time rounded to a
+    // period.
+    const bool rounded = last->type->kind() == Kind::date || summaries_per_second(facts_).has_value();
+    const bool summary = rounded && facts_.arrival != Arrival::random;
     if (facts_.is_time(*last) && last->type->kind() != Kind::timeuuid && !summary)
       time_collisions(*last);
     else if (is_measure(*last) && last->is_clustering())

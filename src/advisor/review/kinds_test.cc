@@ -267,7 +267,7 @@ INSERT INTO steps (person, {}, n) VALUES (?, ?, ?);
                                  key, more, std::string(key).substr(0, std::string(key).find(' ')),
                                  std::string(key).substr(0, std::string(key).find(' '))));
   };
-  for (const char* key : {"day date", "yyyymmdd text"}) {
+  for (const char* key : {"day date", "yyyymmdd text", "day timestamp"}) {
     const Review review = model(key, "");
     EXPECT_EQ(ids(review), "") << key;
     EXPECT_NEAR(review.tables.at(0).horizon->p50, 365 * review.tables.at(0).row_bytes, 1000) << key;

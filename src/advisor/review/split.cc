@@ -26,6 +26,11 @@ double value_of(const SplitSituation& situation, const Choice& choice) {
   return known ? *choice.cost : situation.model.cost.read(choice.partitions, 0);
 }
 
+// What the choice changes before it divides time.
+std::string stem_of_choice(const Choice& choice) {
+  return choice.name.substr(0, choice.name.find("time bucket"));
+}
+
 // Narrow time buckets make small partitions, which are easier to move, repair and compact. They are preferred
 // as long as reads cost hardly more.
 void choose(const SplitSituation& situation, std::vector<Choice>& choices) {
@@ -38,6 +43,7 @@ void choose(const SplitSituation& situation, std::vector<Choice>& choices) {
   if (best == nullptr) return;
   for (Choice& choice : choices) {
     if (best->width <= 0 || choice.width <= 0 || choice.width >= best->width || !choice.fits) continue;
+    if (stem_of_choice(choice) != stem_of_choice(*best)) continue;
     if (value_of(situation, choice) <= hardly * value_of(situation, *best)) best = &choice;
   }
   best->chosen = true;
