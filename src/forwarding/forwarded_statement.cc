@@ -48,8 +48,8 @@ base::Error unavailable_error(const Request& request, const std::string& why) {
 
 base::Error spread_error() {
   return base::Error(ErrorCode::invalid,
-                     "The statement writes partitions of several servers, which only batches can")
-      .with_hint("write them one by one, or in a batch");
+                     "A statement of the batch writes partitions on several servers of the cluster")
+      .with_hint("update each partition with a statement of its own");
 }
 
 // This server may not own its shards any more: what it has read may be stale.
@@ -170,11 +170,9 @@ void ForwardedStatement::ran_here(Result<ResultSet> result) {
   finish(std::move(result));
 }
 
-// The engine of any server writes a batch over several owners. It refuses those of counters.
+// The engine of any server writes partitions of several owners. It refuses counters.
 void ForwardedStatement::run_spread() {
   if (batch_ == cql::Batch::Kind::counter) return split();
-  const bool is_batch = batch_ || std::holds_alternative<std::shared_ptr<const plan::Batch>>(plan_->plan);
-  if (!is_batch) return finish(base::fail(spread_error()));
   give_to_engine(
       [self = shared_from_this()](Result<ResultSet> result) { self->ran_here(std::move(result)); });
 }

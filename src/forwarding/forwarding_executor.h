@@ -7,7 +7,7 @@
 //  3. If the outcome of a write is unknown, the client gets WriteTimeout: nothing is executed twice. Reads are sent again.
 //  4. Definitions and statements about roles run at the owner of the meta shard.
 //  5. Statements that read partitions of any shards run here, on the store over the shards of all servers.
-//  6. Batches over shards of several owners run here as well: the engine passes each owner its part. A batch of counters becomes
+//  6. Writes to shards of several owners run here as well: the engine passes each owner its part. A batch of counters becomes
 //     one batch for each shard.
 #pragma once
 

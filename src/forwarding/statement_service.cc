@@ -33,6 +33,7 @@ class StatementService::Running final : public execute::Interrupt,
   // Plans that need not be made. Returns false if some must be.
   bool find_plans();
   bool is_quick() const;
+  void execute_at_once();
   // Whatever is still to be done. Blocks.
   void run_whole();
   void execute();
@@ -61,6 +62,17 @@ class StatementService::Running final : public execute::Interrupt,
   const auth::Login* login_ = nullptr;
 };
 
+bool StatementService::may_read_at_once() const {
+  return std::chrono::steady_clock::now() >= reads_wait_until_.load(std::memory_order_relaxed);
+}
+
+void StatementService::note_read(std::chrono::steady_clock::duration took) {
+  constexpr std::chrono::microseconds max_read{300};  // from memory it takes a few
+  constexpr std::chrono::milliseconds period{100};
+  if (took > max_read)
+    reads_wait_until_.store(std::chrono::steady_clock::now() + period, std::memory_order_relaxed);
+}
+
 StatementService::~StatementService() {
   const base::MutexLock lock(mutex_);
   while (running_ > 0) changed_.wait(mutex_);
@@ -80,7 +92,8 @@ cluster::PeerService::Handler StatementService::statements() {
     const auto running = begin(std::move(call), std::move(answer));
     if (!running->decode() || !running->hold_shards()) return;
     // Plans that are made while the schema changes may be for the newer one.
-    if (running->find_plans() && running->has_same_schema() && running->is_quick()) return running->execute();
+    if (running->find_plans() && running->has_same_schema() && running->is_quick())
+      return running->execute_at_once();
     TaskPool::Task task = [running] { running->run_whole(); };
     if (!of_.pool.submit(task))
       running->refuse(
@@ -133,9 +146,19 @@ bool StatementService::Running::find_plans() {
 
 bool StatementService::Running::is_quick() const {
   if (plans_.size() > plan::max_quick_batch_statements) return false;
-  for (const plan::PreparedPtr& plan : plans_)
-    if (!plan->profile.is_write() || plan->profile.may_block || plan->profile.is_compute_heavy) return false;
+  for (const plan::PreparedPtr& plan : plans_) {
+    const plan::ExecutionProfile& profile = plan->profile;
+    if (profile.may_block || profile.is_compute_heavy || profile.reads_slice) return false;
+    if (!profile.is_write() && !(profile.is_read() && service_.may_read_at_once())) return false;
+  }
   return true;
+}
+
+void StatementService::Running::execute_at_once() {
+  if (writes()) return execute();
+  const auto began = std::chrono::steady_clock::now();
+  execute();
+  service_.note_read(std::chrono::steady_clock::now() - began);
 }
 
 // The schema is compared after planning: a plan that was made meanwhile may be for a newer one.

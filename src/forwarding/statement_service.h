@@ -1,6 +1,8 @@
 // Runs the statements that other servers send to this one, because it owns their partitions.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 
@@ -33,7 +35,8 @@ class StatementService {
   // Waits for statements that run. REQUIRES: the handlers are not called any more.
   ~StatementService();
 
-  // For cluster::Method::execute, without threads: short writes run at once, everything else in the pool.
+  // For cluster::Method::execute, without threads. Short writes run at once, and so do short reads while they do not wait for the
+  // storage. Everything else runs in the pool.
   cluster::PeerService::Handler statements();
   // For cluster::Method::define, with threads.
   cluster::PeerService::Handler definitions();
@@ -41,9 +44,14 @@ class StatementService {
  private:
   class Running;
 
+  // Reads that wait would delay all calls.
+  bool may_read_at_once() const;
+  void note_read(std::chrono::steady_clock::duration took);
   std::shared_ptr<Running> begin(cluster::PeerService::Call call, cluster::PeerService::Answer answer);
 
   const Parts of_;
+  // Reads run in the pool until then.
+  std::atomic<std::chrono::steady_clock::time_point> reads_wait_until_{};
   base::Mutex mutex_;
   base::CondVar changed_;
   size_t running_ SIBYL_GUARDED_BY(mutex_) = 0;
