@@ -171,7 +171,8 @@ void ForwardedStatement::ran_here(Result<ResultSet> result) {
 }
 
 void ForwardedStatement::split() {
-  if (!batch_ || *batch_ == cql::Batch::Kind::logged) return finish(base::fail(spread_error()));
+  // The engine passes the parts of logged batches, and of writes with IN, to their owners.
+  if (!batch_ || *batch_ == cql::Batch::Kind::logged) return run_here({});
   std::map<uint32_t, std::vector<execute::BatchItem>> by_shard;
   for (const execute::BatchItem& item : items_) {
     const Target target = target_of(item, of_.clock.now_micros(), of_.shard_of);

@@ -7,7 +7,8 @@
 //  3. If the outcome of a write is unknown, the client gets WriteTimeout: nothing is executed twice. Reads are sent again.
 //  4. Definitions and statements about roles run at the owner of the meta shard.
 //  5. Statements that read partitions of any shards run here, on the store over the shards of all servers.
-//  6. An unlogged batch over shards of several owners becomes one batch for each shard. A logged one is refused.
+//  6. An unlogged batch over shards of several owners becomes one batch for each shard. A logged one, and a write with IN, runs here: the
+//     engine passes its parts to the owners (engine/intents/intents.h).
 #pragma once
 
 #include <chrono>
