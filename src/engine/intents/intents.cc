@@ -74,6 +74,7 @@ Intents::~Intents() {
     is_stopping_ = true;
   }
   changed_.notify_all();
+  is_ending_.notify_all();
   for (std::thread& thread : threads_) thread.join();
 }
 
@@ -275,7 +276,7 @@ std::shared_ptr<const Intents::Tables> Intents::tables_of(const schema::Snapshot
 void Intents::keep() {
   base::MutexLock lock(mutex_);
   while (!is_stopping_) {
-    (void)changed_.wait_for(mutex_, keeping_interval);
+    (void)is_ending_.wait_for(mutex_, keeping_interval);
     if (is_stopping_) return;
     lock.unlock();
     (void)base::contain([this] { apply_old_intents(); });

@@ -83,7 +83,8 @@ class Intents final : public execute::SpreadWrites {
   const Hooks hooks_;
 
   base::Mutex mutex_;
-  base::CondVar changed_;
+  base::CondVar changed_;    // for the workers
+  base::CondVar is_ending_;  // for the keeper, which must not take a wake-up from a worker
   bool is_stopping_ SIBYL_GUARDED_BY(mutex_) = false;
   std::deque<Job> jobs_ SIBYL_GUARDED_BY(mutex_);
   std::set<base::Bytes> own_ SIBYL_GUARDED_BY(mutex_);  // keys of intents that this server is applying
