@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace sibyl::forwarding {
 
@@ -21,10 +23,10 @@ void SplitBatch::add(Result<ResultSet> result) {
     if (result_ && !result) {
       result_ = std::move(result);
     } else if (result_) {
-      std::ranges::copy_if(result->warnings, std::back_inserter(result_->warnings),
-                           [&](const std::string& warning) {
-                             return std::ranges::find(result_->warnings, warning) == result_->warnings.end();
-                           });
+      std::vector<std::string>& warnings = result_->warnings;
+      std::ranges::copy_if(result->warnings, std::back_inserter(warnings), [&](const std::string& warning) {
+        return std::ranges::find(warnings, warning) == warnings.end();
+      });
       result_->partitions_read += result->partitions_read;
       result_->rows_read += result->rows_read;
       result_->tombstones_read += result->tombstones_read;
