@@ -267,7 +267,7 @@ void append_result(Bytes& out, const ResultSet& result, const plan::ResultMetada
        {result.partitions_read, result.rows_read, result.tombstones_read, result.partitions_written})
     base::append_varint(out, count);
   if (result.kind == ResultSet::Kind::set_keyspace) base::append_sized(out, result.keyspace);
-  if (result.kind == ResultSet::Kind::schema_change) append_change(out, result.change);
+  if (result.kind == ResultSet::Kind::schema_change) append_change(out, *result.change);
   if (result.kind != ResultSet::Kind::rows) return;
   append_columns(out, result.metadata, known);
   append_optional(out, result.paging_state, [&](const Bytes& state) { base::append_sized(out, state); });
@@ -304,7 +304,7 @@ bool read_result(Reader& reader, ResultSet& result, const plan::ResultMetadataPt
     return false;
   result.kind = static_cast<ResultSet::Kind>(kind);
   if (result.kind == ResultSet::Kind::set_keyspace) return read_text(reader, result.keyspace);
-  if (result.kind == ResultSet::Kind::schema_change) return read_change(reader, result.change);
+  if (result.kind == ResultSet::Kind::schema_change) return read_change(reader, result.change.emplace());
   if (result.kind != ResultSet::Kind::rows) return true;
   return read_columns(reader, result.metadata, known) &&
          read_optional(reader, result.paging_state, [&](Bytes& state) { return read_text(reader, state); }) &&
