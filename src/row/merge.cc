@@ -93,6 +93,12 @@ struct Scratch {
   }
 };
 
+// Also if memory is exhausted during the merge.
+struct TrimAtEnd {
+  Scratch& scratch;
+  ~TrimAtEnd() { scratch.trim(); }
+};
+
 }  // namespace
 
 void add(const Fragment& from, Fragment& into) {
@@ -125,6 +131,7 @@ void merge(std::span<const BytesView> fragments, Bytes& out) {
     return;
   }
   thread_local Scratch scratch;
+  const TrimAtEnd trim{scratch};
   bool some_valid = false;
   BytesView largest_invalid;
   for (const BytesView bytes : fragments) {
@@ -141,7 +148,6 @@ void merge(std::span<const BytesView> fragments, Bytes& out) {
     encode(scratch.merged, out);
   else
     out.assign(largest_invalid);
-  scratch.trim();
 }
 
 bool purge(Fragment& fragment, const Deletion& covering, int64_t now_seconds, int64_t gc_before_seconds,

@@ -92,7 +92,7 @@ def build(command, cwd, timeout=1800, **options):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def run_program(results, command, server, mode="plain", extra=None, timeout=240):
+def run_program(results, command, server, mode="plain", extra=None, timeout=900):
     """Communicates with one program and adds its checks to the results."""
     environment = dict(os.environ, SIBYL_HOST=server.host, SIBYL_PORT=str(server.port), SIBYL_SCHEMA=str(schema_for(server)),
                        SIBYL_MODE=mode, LC_ALL="C.UTF-8", **(extra or {}))

@@ -281,7 +281,8 @@ void PartitionLocks::Queues::watch_deadlines() {
     } else if (deadlines.empty() || deadlines.begin()->first == never) {
       has_earlier_deadline.wait(lock);
     } else {
-      has_earlier_deadline.wait_until(lock, deadlines.begin()->first);
+      const Deadline until = deadlines.begin()->first;  // its waiter may be gone before the wait ends
+      has_earlier_deadline.wait_until(lock, until);
     }
   }
 }

@@ -141,6 +141,29 @@ TEST(PartitionLocks, ThousandsOfWaitersAreServedInOrder) {
   EXPECT_TRUE(locks.try_acquire(wanted, newcomer)) << "no request is waiting";
 }
 
+// AddressSanitizer finds a thread that keeps a reference to the deadline.
+TEST(PartitionLocks, WaitersMayLeaveBeforeTheirDeadline) {
+  using Taken = std::optional<PartitionLocks::Held>;
+  const auto now = std::chrono::steady_clock::now();
+  PartitionLocks locks(1);
+  PartitionLocks::Held held = locks.acquire_all();
+  const auto expire_one = [&] {
+    std::promise<void> expired;
+    locks.acquire_later(locks.all(), now, [&](Taken taken, uint32_t) {
+      EXPECT_FALSE(taken.has_value());
+      expired.set_value();
+    });
+    expired.get_future().get();
+  };
+  std::promise<PartitionLocks::Held> granted;
+  locks.acquire_later(locks.all(), now + std::chrono::hours(1),
+                      [&](Taken taken, uint32_t) { granted.set_value(std::move(*taken)); });
+  expire_one();  // then the thread that watches deadlines waits for the one in an hour
+  held.release();
+  held = granted.get_future().get();
+  expire_one();
+}
+
 TEST(PartitionLocks, WaitersAreNotOvertaken) {
   PartitionLocks locks(1);
   PartitionLocks::Held held = locks.acquire_all();
