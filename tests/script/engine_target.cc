@@ -16,7 +16,7 @@ namespace {
 std::string note_of(const execute::ResultSet& result) {
   if (result.kind == execute::ResultSet::Kind::set_keyspace) return "KEYSPACE " + result.keyspace;
   if (result.kind != execute::ResultSet::Kind::schema_change) return {};
-  const auto& change = result.change;
+  const schema::Change& change = *result.change;
   return describe_change(static_cast<int>(change.kind), static_cast<int>(change.target), change.keyspace,
                          change.name);
 }
