@@ -141,6 +141,23 @@ CREATE TABLE t (k int, c timeuuid, v int, PRIMARY KEY (k, c));
   EXPECT_EQ(must_find(nearly_review, Verdict::too_unique).cql, "") << "some have two rows";
 }
 
+TEST(Keys, AColumnIsUniqueOnlyIfItHasAsManyValuesAsThereAreRows) {
+  const auto by_kind = [](int values) {
+    const Review review = review_of(fmt::format(R"(
+CREATE TABLE t (id uuid PRIMARY KEY, kind text, v int);
+-- @table t rows=1766 row=50
+-- @column t.kind distinct={}
+SELECT * FROM t WHERE kind = ? ALLOW FILTERING;
+)",
+                                                values));
+    std::string cql;
+    for (const Finding& finding : review.findings) cql += finding.cql;
+    return cql;
+  };
+  EXPECT_THAT(by_kind(1766), HasSubstr("PRIMARY KEY (kind)"));
+  EXPECT_THAT(by_kind(1765), Not(HasSubstr("PRIMARY KEY (kind)"))) << "two rows have the same kind";
+}
+
 TEST(Keys, ThatAreTooFewForTheRows) {
   const auto first = [](const char* text) {
     const Review review = review_of(text);

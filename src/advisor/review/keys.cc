@@ -87,7 +87,7 @@ class KeyReviewer {
   bool has_one_row_each(const schema::Column& unique) const {
     const double values = facts_.column(unique).distinct.value_or(facts_.partitions.value_or(0));
     const bool even = facts_.key_skew() == 0 && facts_.column(unique).skew == 0;
-    constexpr double rounding = 0.001;
+    constexpr double rounding = 1e-9;
     return even && !facts_.growth && facts_.inserts <= 0 &&
            std::abs(values - *facts_.rows) <= rounding * *facts_.rows;
   }

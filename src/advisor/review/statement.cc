@@ -234,7 +234,7 @@ class StatementReview {
     if (table_->growth) return false;
     return std::any_of(columns.begin(), columns.end(), [&](const std::string& name) {
       const schema::Column* column = table_->table->find(name);
-      constexpr double rounding = 0.001;
+      constexpr double rounding = 1e-9;
       return column != nullptr && std::abs(table_->column(*column).distinct.value_or(0) - *table_->rows) <=
                                       rounding * *table_->rows;
     });
