@@ -25,7 +25,7 @@ class Plan {
     std::vector<std::string> preparing;
     for (const auto& [name, member] : live_) {
       if (member.is_leaving) continue;
-      // One that got shards because there was nobody else keeps some, or they would move twice.
+      // One that got shards because there was no other member keeps some, or they would move twice.
       const bool is_ready = !member.is_preparing || owners.contains(name);
       (is_ready ? candidates_ : preparing).push_back(name);
     }

@@ -41,7 +41,7 @@ class ClusterMember {
 
   // Connects to the storage and listens for other servers. Blocks.
   static base::Result<std::unique_ptr<ClusterMember>> create(Options options);
-  // Stops without leaving. REQUIRES: nobody uses the shards any more, except other servers.
+  // Stops without leaving. REQUIRES: only other servers still use the shards.
   ~ClusterMember();
   ClusterMember(const ClusterMember&) = delete;
   ClusterMember& operator=(const ClusterMember&) = delete;

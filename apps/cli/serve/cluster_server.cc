@@ -278,7 +278,7 @@ base::Status ClusterServer::on_open(engine::Engine& engine) {
     member = member_.get();
   }
   {
-    // What was announced while it was opened may be newer than what it has read.
+    // The engine may have read the schema before an announcement that arrived while it was opened.
     const base::MutexLock lock(announcements_mutex_);
     for (const base::Bytes& message : announcements_) SIBYL_TRY(engine.receive(message));
     announcements_.clear();

@@ -8,7 +8,7 @@
 //              ▼
 //            the member finishes preparing: it gets shards
 //
-// The member may get shards before that, if no other server can have them: the first server owns all, or nobody could make the
+// The member may get shards before that, if no other server can have them: the first server owns all, or no server could make the
 // catalogue.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Messages to the owner of a shard, whoever that is: Method::commit.
+// Messages to the owner of a shard, which may change meanwhile: Method::commit.
 //
 //   message   shard u32, then the caller's message
 //   answer    0 and the answer; 1 if the shard is not here: nothing was done; 2 and an error: code u32, sized message and hint

@@ -303,7 +303,7 @@ std::unique_ptr<Iterator> RoutedStore::iterate(BytesView begin, BytesView end) c
   return iterate_shards(of_.shards->shards_of(begin, end), begin, end);
 }
 
-// What is open here is of the moment of the snapshot.
+// Shards that are open here are read as of the snapshot.
 class RoutedStore::RoutedSnapshot final : public Snapshot {
  public:
   RoutedSnapshot(const RoutedStore& store, std::shared_ptr<const Snapshot> here)

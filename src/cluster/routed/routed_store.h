@@ -85,7 +85,7 @@ class RoutedStore final : public storage::Store {
   class RemoteIterator;
   using Time = std::chrono::steady_clock::time_point;
 
-  // Reads the shard here or at its owner, whoever that is at last.
+  // Reads the shard here or at its owner, and follows the shard if it moves.
   base::Result<StoreAnswer> read(const StoreRequest& request) const;
   // nullopt: the shard is not there, or the call has failed.
   static std::optional<base::Result<StoreAnswer>> answer_of(const CallResult& called,
