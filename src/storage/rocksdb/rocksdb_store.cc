@@ -300,6 +300,8 @@ base::Status RocksStore::open_files() {
 void RocksStore::make_keeper(::rocksdb::Options& database) {
   const uint64_t log_bytes = directory_ ? directory_->log_bytes() : 0;
   const bool is_full = space_.available() / 2 < space_.reserve_bytes() + log_bytes;
+  // Blocks must fit the usual size: RocksDB ends the process if one block is more than an empty memory table may take.
+  database.arena_block_size = std::min<size_t>(1 << 20, database.write_buffer_size / 8);
   if (is_full) database.write_buffer_size = options_.write_buffer_bytes + 4 * log_bytes;
   keeper_ = std::make_unique<SpaceKeeper>(
       space_, *listener_, reclaimer_,
