@@ -1,6 +1,6 @@
 // Who owns which shard, as this server knows it: for code that sends requests to owners, and for code that answers them.
 //
-// What a caller learns may be outdated as soon as it has it. So a request carries the epoch of its shard, and its receiver
+// An answer may be outdated as soon as the caller has it. So a request carries the epoch of its shard, and its receiver
 // decides:
 //
 //  1. Before it executes anything, the receiver takes ShardedStore::use(shard) and compares ShardedStore::open_epoch(shard) with

@@ -13,7 +13,7 @@ using base::Result;
 using execute::ResultSet;
 using Outcome = StatementAnswer::Outcome;
 
-// One statement or batch. It is also the interrupt of what it runs: nobody waits for an answer after the deadline.
+// One statement or batch. It is also the interrupt of what it runs: no caller waits for an answer after the deadline.
 class StatementService::Running final : public execute::Interrupt,
                                         public std::enable_shared_from_this<Running> {
  public:

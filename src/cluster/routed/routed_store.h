@@ -2,7 +2,7 @@
 //
 // It differs from the contract of store.h:
 //
-//  1. What is open here is read and written here. Other shards are read at their owners, again and again while they move,
+//  1. Shards that are open here are read and written here. Other shards are read at their owners, again and again while they move,
 //     up to a deadline.
 //  2. A write set is committed only if all of its shards are open here. Otherwise nothing is executed: is_not_here() tells
 //     that the statement belongs to another server. Statements that write run at the owner of their shard.

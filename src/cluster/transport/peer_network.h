@@ -23,7 +23,7 @@ class PeerNetwork final : public Peers, public PeerService {
 
   // Listens when this returns. Calls are refused until their methods have handlers.
   static base::Result<std::unique_ptr<PeerNetwork>> start(Options options);
-  // Ends all calls. Waits for handlers that run. REQUIRES: nobody makes calls any more, except handlers.
+  // Ends all calls. Waits for handlers that run. REQUIRES: only handlers still make calls.
   ~PeerNetwork() override;
   PeerNetwork(const PeerNetwork&) = delete;
   PeerNetwork& operator=(const PeerNetwork&) = delete;

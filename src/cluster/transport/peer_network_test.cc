@@ -115,7 +115,7 @@ TEST_P(PeerNetworkTest, WhatIsNotDeliveredIsNotSent) {
   EXPECT_EQ(call(*a, b_, Method::execute, "").outcome, Outcome::not_sent);
   b.reset();
   EXPECT_NE(call(*a, b_, Method::ping, "").outcome, Outcome::answered);
-  EXPECT_EQ(call(*a, b_, Method::ping, "").outcome, Outcome::not_sent);  // nobody listens
+  EXPECT_EQ(call(*a, b_, Method::ping, "").outcome, Outcome::not_sent);  // no server listens
 }
 
 TEST_P(PeerNetworkTest, AnotherIncarnationIsNotCalled) {
@@ -209,7 +209,7 @@ TEST_P(PeerNetworkTest, HandlersMayCallOtherMethods) {
   EXPECT_EQ(waiting.get().outcome, Outcome::unknown);
 }
 
-// Whoever does not know the secret gets no further than the handshake, and disturbs nobody.
+// A client without the secret gets no further than the handshake, and disturbs no other connection.
 TEST_P(PeerNetworkTest, GarbageIsRefused) {
   const auto a = start(a_), b = start(b_);
   add(b_, *b);

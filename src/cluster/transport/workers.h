@@ -22,7 +22,7 @@ class Workers {
 
   // As in PeerService.
   void handle(Method method, PeerService::Handler handler, size_t threads);
-  // Returns false if nobody handles the method, or too many calls wait.
+  // Returns false if the method has no handler, or too many calls wait.
   bool submit(Method method, PeerService::Call call, PeerService::Answer& answer);
 
  private:

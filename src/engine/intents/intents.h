@@ -9,7 +9,7 @@
 //     afterwards.
 //  2. A part that is sent again must not bring back what was deleted since. Clusters keep deletions for an hour at least
 //     (Catalogue), and intents are applied again after seconds.
-//  3. Batches wait for owners on threads of this object. Owners apply parts on other threads, which wait for nobody.
+//  3. Batches wait for owners on threads of this object. Owners apply parts on other threads, which never wait for other servers.
 //
 // The record of an intent, under a table id of its own, is in the run of the shard: id · token of the run · no partition key · kind 2 ·
 // a random UUID. Its value is the batch (batch_messages.h).
