@@ -31,6 +31,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
+// How long iterators may keep a shard from being closed to them.
+constexpr auto closing_patience = 2s;
+
 // Logs of former servers, each read once for all shards that need it at the same time.
 class FormerLogs {
  public:
@@ -322,10 +325,7 @@ base::Status Shards::flush_shard(uint32_t shard) {
 base::Status Shards::close_shard(uint32_t shard) {
   const auto open = open_.at(shard);
   if (!open) return base::fail(storage::not_here(shard));
-  open->is_closing = true;
-  open_.wait_unused(shard);
-  open->is_closed = true;
-  open_.wait_unused(shard);
+  open_.close(*open, closing_patience);
   run_on_committer([] {});  // commits that were submitted before have been completed or refused
   SIBYL_TRY(close(*open));
   (void)open_.retire(shard);

@@ -10,8 +10,10 @@ OpenShards::Use::~Use() {
 
 // The order of the two atomics is what matters: a waiter sets `is_awaited` and then reads `uses`.
 void OpenShards::finish_use(OpenShard& shard) {
-  if (shard.uses.fetch_sub(1) > 1 || !shard.is_awaited.load()) return;
+  if (shard.uses.fetch_sub(1) > 1 || (!shard.is_awaited.load() && !shard.is_closing.load())) return;
   const base::MutexLock lock(waiting_);
+  // Not by close() itself: the next use of this thread would begin before it runs again.
+  if (shard.is_closing.load()) close_if_unused(shard);
   unused_.notify_all();
 }
 
@@ -67,6 +69,26 @@ bool OpenShards::is_used(uint32_t shard) const {
 void OpenShards::wait_unused(uint32_t shard) {
   const base::MutexLock lock(waiting_);
   while (is_used(shard)) unused_.wait(waiting_);
+}
+
+// find() counts a use under the lock for readers, so none begins in between.
+bool OpenShards::close_if_unused(OpenShard& shard) {
+  shard.is_awaited = true;
+  const base::MutexLock lock(mutex_);
+  if (shard.uses.load() == 0) shard.is_closed = true;
+  return shard.is_closed;
+}
+
+void OpenShards::close(OpenShard& shard, std::chrono::milliseconds patience) {
+  shard.is_closing = true;
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  {
+    const base::MutexLock lock(waiting_);
+    while (!close_if_unused(shard) && unused_.wait_until(waiting_, deadline)) {
+    }
+  }
+  shard.is_closed = true;
+  wait_unused(shard.number);
 }
 
 std::vector<std::shared_ptr<OpenShard>> OpenShards::take_unused() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -65,6 +66,10 @@ class OpenShards {
   void add(std::shared_ptr<OpenShard> shard);
   // Removes the shard. It may still be in use: then it is kept until it is not. nullptr: it was not open.
   std::shared_ptr<OpenShard> retire(uint32_t shard);
+  // Refuses new requests at once, and everything else from a moment at which the shard is not in use. So a thread with a use, such as that of
+  // an iterator, finds the shard again until it releases the first: refusing it would let both sides wait for each other. If the
+  // shard is still in use after `patience`, it is refused all the same. Blocks until the last use is released.
+  void close(OpenShard& shard, std::chrono::milliseconds patience);
   // Blocks until neither this shard nor an earlier opening of it is in use.
   void wait_unused(uint32_t shard);
   // Returns and forgets retired shards that are not in use.
@@ -73,6 +78,7 @@ class OpenShards {
  private:
   void finish_use(OpenShard& shard);
   bool is_used(uint32_t shard) const SIBYL_REQUIRES(waiting_);
+  bool close_if_unused(OpenShard& shard) SIBYL_REQUIRES(waiting_);
 
   mutable base::SharedMutex mutex_;
   std::vector<std::shared_ptr<OpenShard>> shards_ SIBYL_GUARDED_BY(mutex_);
