@@ -11,6 +11,11 @@ namespace {
 // Finished compactions to remember.
 constexpr size_t max_ended = 256;
 
+uint64_t number_of(::rocksdb::DB& database, const std::string& property) {
+  uint64_t number = 0;
+  return database.GetIntProperty(property, &number) ? number : 0;
+}
+
 std::string base_name(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
@@ -23,6 +28,25 @@ uint64_t table_file_number(std::string_view path) {
   uint64_t number = 0;
   std::from_chars(path.data(), path.data() + path.size(), number);
   return number;
+}
+
+::rocksdb::Status BackgroundListener::flush(::rocksdb::DB& database, const ::rocksdb::FlushOptions& options) {
+  std::unique_lock lock(flush_mutex_, std::defer_lock);
+  if (options.wait)
+    lock.lock();
+  else if (!lock.try_lock())
+    return ::rocksdb::Status::TryAgain("another thread flushes or resumes");
+  return database.Flush(options);
+}
+
+::rocksdb::Status BackgroundListener::resume(::rocksdb::DB& database) {
+  const std::unique_lock lock(flush_mutex_, std::try_to_lock);
+  using Properties = ::rocksdb::DB::Properties;
+  if (!lock || number_of(database, Properties::kNumRunningFlushes) > 0 ||
+      number_of(database, Properties::kNumRunningCompactions) > 0)
+    return ::rocksdb::Status::Busy("another thread flushes, compacts or resumes");
+  forget_failure();
+  return database.Resume();
 }
 
 std::vector<StoreTask> BackgroundListener::tasks() const {

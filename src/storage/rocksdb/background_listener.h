@@ -1,7 +1,8 @@
 // Tracks RocksDB's background work: how far memory tables have been flushed, which compactions run, and
-// whether any of it failed. Thread-safe.
+// whether any of it failed. Requests flushes, and resumes work after failures. Thread-safe.
 #pragma once
 
+#include <rocksdb/db.h>
 #include <rocksdb/listener.h>
 
 #include <atomic>
@@ -32,6 +33,13 @@ class BackgroundListener final : public ::rocksdb::EventListener {
   // True if writing a file has failed since the last forget_failure().
   bool failed() const { return failed_.load(std::memory_order_relaxed); }
   void forget_failure() { failed_ = false; }
+
+  // Flushes the memory tables. Waits while another thread flushes or resumes; unless `options.wait`, returns
+  // TryAgain instead.
+  ::rocksdb::Status flush(::rocksdb::DB& database, const ::rocksdb::FlushOptions& options);
+  // Calls Resume(), after forget_failure(). Returns Busy while another thread flushes or resumes, and while a
+  // flush or compaction runs.
+  ::rocksdb::Status resume(::rocksdb::DB& database);
 
   // Returns true if a compaction ran out of space since the last call.
   bool take_space_shortage() { return had_space_shortage_.exchange(false); }
@@ -80,6 +88,10 @@ class BackgroundListener final : public ::rocksdb::EventListener {
   bool is_older(uint64_t file, uint64_t last_file) const;
 
   base::SystemClock clock_;
+  // Held during Flush() and Resume(). RocksDB 7.8 loses a flush that it has scheduled while Resume() runs, if
+  // Resume() fails before the flush starts: it stays in the queue, and no thread will run it. Every later
+  // Resume() then waits for it forever. So no other flush may be requested or fail meanwhile.
+  std::mutex flush_mutex_;
   std::atomic<uint64_t> flushed_ = 0;
   std::atomic<bool> failed_ = false;
   const std::shared_ptr<DamageReport> damage_;

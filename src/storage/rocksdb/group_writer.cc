@@ -195,8 +195,7 @@ void GroupWriter::resume_after_failure() {
   const auto now = std::chrono::steady_clock::now();
   if (now < next_resume_) return;
   next_resume_ = now + pause;
-  background_.forget_failure();
-  database_.Resume().PermitUncheckedError();
+  background_.resume(database_).PermitUncheckedError();
 }
 
 // Called after the log's device failed. The contents of the log are flushed to table files; once they are
@@ -210,7 +209,7 @@ void GroupWriter::abandon_log() {
   ::rocksdb::FlushOptions options;
   options.wait = false;
   options.allow_write_stall = true;
-  database_.Flush(options).PermitUncheckedError();
+  background_.flush(database_, options).PermitUncheckedError();
 }
 
 base::Status GroupWriter::apply_group() {
@@ -233,7 +232,7 @@ base::Status GroupWriter::apply(::rocksdb::WriteBatch& batch) {
     return base::fail(broken());
   }
   // After a failed flush RocksDB refuses writes until Resume() is called.
-  if (!status.ok() && database_.Resume().ok()) status = database_.Write(options, &batch);
+  if (!status.ok() && background_.resume(database_).ok()) status = database_.Write(options, &batch);
   if (!status.ok()) return base::fail(error_of(status, base::ErrorCode::write_failure));
   if (batch.HasDeleteRange()) (void)base::contain([&] { reclaimer_.add(batch, last_file); });
   return {};

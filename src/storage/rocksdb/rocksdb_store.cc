@@ -521,8 +521,8 @@ base::Status RocksStore::flush() {
   ::rocksdb::FlushOptions options;
   options.allow_write_stall = true;  // otherwise it waits for compactions, which may have no space
   for (;;) {
-    auto status = database_->Flush(options);
-    if (!status.ok() && database_->Resume().ok()) status = database_->Flush(options);
+    auto status = listener_->flush(*database_, options);
+    if (!status.ok() && listener_->resume(*database_).ok()) status = listener_->flush(*database_, options);
     if (!status.ok()) return base::fail(error_of(status, base::ErrorCode::server));
     using Properties = ::rocksdb::DB::Properties;
     if (listener_->flushed() >= wanted ||

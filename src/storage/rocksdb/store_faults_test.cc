@@ -17,6 +17,7 @@
 #include <mutex>
 #include <thread>
 
+#include "base/check.h"
 #include "base/file.h"
 #include "row/fragment.h"
 #include "row/record_key.h"
@@ -37,12 +38,17 @@ class FaultyFileSystem final : public ::rocksdb::FileSystemWrapper {
   ::rocksdb::IOStatus NewWritableFile(const std::string& name, const ::rocksdb::FileOptions& options,
                                       std::unique_ptr<::rocksdb::FSWritableFile>* result,
                                       ::rocksdb::IODebugContext* context) override {
-    if (fail_) return failure();
+    if (fail_) {
+      if (before_failure_) before_failure_();
+      return failure();
+    }
     auto status = target()->NewWritableFile(name, options, result, context);
     if (status.ok()) *result = std::make_unique<File>(std::move(*result), *this);
     return status;
   }
 
+  // Called before the creation of a file fails. Set it while nothing fails.
+  void before_failure(std::function<void()> act) { before_failure_ = std::move(act); }
   void fail(bool fail, bool no_space = false) {
     no_space_ = no_space;
     fail_ = fail;
@@ -80,6 +86,7 @@ class FaultyFileSystem final : public ::rocksdb::FileSystemWrapper {
     }
     return ::rocksdb::IOStatus::IOError("injected");
   }
+  std::function<void()> before_failure_;
   std::atomic<bool> fail_ = false;
   std::atomic<bool> no_space_ = false;
 };
@@ -185,6 +192,41 @@ TEST_P(TableFaults, TheStoreResumesByItself) {
   check("after a restart");
 }
 INSTANTIATE_TEST_SUITE_P(RocksDB, TableFaults, testing::Bool());
+
+// RocksDB itself can lose a flush that is requested while it resumes, and then waits for it forever.
+TEST(RocksdbStore, ResumesWhileAnotherThreadFlushes) {
+  TemporaryDirectory directory;
+  const auto files = std::make_shared<FaultyFileSystem>();
+  const auto environment = ::rocksdb::NewCompositeEnv(files);
+  Options options;
+  options.environment = environment.get();
+  options.write_buffer_bytes = 128 << 10;
+  const std::shared_ptr<Store> store = opened(directory.path(), options);
+  ASSERT_NE(store, nullptr);
+  const auto commit = [&](int number) {
+    auto answered = std::make_shared<std::promise<bool>>();
+    WriteSet writes;
+    writes.put("key" + std::to_string(number), Bytes(10'000, 'v'));
+    store->commit(std::move(writes),
+                  [answered](const base::Status& status) { answered->set_value(status.has_value()); });
+    auto answer = answered->get_future();
+    SIBYL_CHECK(answer.wait_for(std::chrono::seconds(30)) == std::future_status::ready);
+    return answer.get();
+  };
+  std::vector<std::thread> others;
+  files->before_failure([&] {
+    others.emplace_back([&] { (void)store->flush(); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // it asks while a flush runs
+  });
+  for (int round = 0; round < 6; ++round) {
+    files->fail(true);
+    for (int i = 0; i < 60; ++i) (void)commit(i);
+    files->fail(false);
+    EXPECT_TRUE(eventually([&] { return commit(round); })) << round;
+  }
+  for (std::thread& other : others) other.join();
+  EXPECT_FALSE(others.empty());
+}
 
 TEST(RocksdbStore, ReportsTheSyncTimeOfTheDevice) {
   for (const Durability durability : {Durability::synced, Durability::periodic}) {

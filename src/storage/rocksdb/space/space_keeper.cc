@@ -124,8 +124,7 @@ void SpaceKeeper::resume_after_failure() {
   if (now < next_resume_) return;
   next_resume_ = now + milliseconds(500);
   if (space_.free() < unflushed_) space_.release_reserve();
-  background_.forget_failure();
-  if (database_->Resume().ok()) (void)work_.flush();
+  if (background_.resume(*database_).ok()) (void)work_.flush();
 }
 
 void SpaceKeeper::reclaim() {
