@@ -40,8 +40,10 @@ struct Limits {
   std::chrono::milliseconds handshake_timeout{30'000};
   // Closes a connection that in this time reads none of its pending results, or sends less than 64 KiB of an
   // incomplete message. When unsent results have reached total_unsent_bytes, a sixth of the time applies to
-  // them. When incomplete messages are near total_incoming_bytes, at most a second applies to those.
+  // them. When incomplete messages are near total_incoming_bytes, at most contended_message_timeout applies to
+  // those.
   std::chrono::milliseconds unsent_timeout{30'000};
+  std::chrono::milliseconds contended_message_timeout{1'000};
   // Closes a connection that sends no request for this time; 0: never.
   std::chrono::milliseconds idle_timeout{0};
   // An idle connection releases its unused receive memory after this time.

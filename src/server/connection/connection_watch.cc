@@ -16,8 +16,6 @@ using std::chrono::milliseconds;
 
 namespace {
 
-// Replaces Limits::unsent_timeout for messages while incomplete messages hold too much memory.
-constexpr milliseconds overload_message_timeout{1'000};
 // Shortens Limits::unsent_timeout for results while unsent results hold too much memory.
 constexpr int overload_timeout_divisor = 6;
 
@@ -80,9 +78,10 @@ void Connection::watch_unsent(TimePoint now) {
 // disconnected.
 void Connection::watch_incoming(TimePoint now) {
   if (flow_.is_stopped() || !reader_.has_begun()) return message_watch_.stop();
-  const milliseconds timeout = reactor_.shared().limits.unsent_timeout;
+  const Limits& limits = reactor_.shared().limits;
   const milliseconds effective_timeout =
-      reservation_.is_contended() ? std::min(timeout, overload_message_timeout) : timeout;
+      reservation_.is_contended() ? std::min(limits.unsent_timeout, limits.contended_message_timeout)
+                                  : limits.unsent_timeout;
   const bool is_watched = message_watch_.is_active() && reader_.begun_position() == watched_message_;
   if (is_watched && !message_watch_.is_due(now, effective_timeout)) return reactor_.arm_sweep(now);
   const uint64_t sent = message_watch_.since_start(reader_.received());
