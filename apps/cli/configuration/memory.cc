@@ -7,7 +7,7 @@ namespace sibyl::cli {
 namespace {
 
 // Limits on request sizes: the largest request, the requests of one connection, and those of all connections.
-// The ones that were not given are derived from the others.
+// Limits that were not given are derived from the others.
 void derive_in_flight(Reader::Result& result) {
   server::Limits& limits = result.configuration.server.limits;
   const auto is_given = [&](const char* name) { return result.places.contains(name); };
