@@ -4,6 +4,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <string_view>
 
 namespace sibyl::base {
 
@@ -33,6 +35,13 @@ inline constexpr std::array consistency_names = {"ANY",    "ONE",          "TWO"
 
 constexpr const char* consistency_name(Consistency level) {
   return consistency_names[static_cast<size_t>(level)];
+}
+
+// The level with this name, in upper case. Returns nullopt if there is none.
+constexpr std::optional<Consistency> consistency_named(std::string_view name) {
+  for (size_t i = 0; i < consistency_names.size(); ++i)
+    if (name == consistency_names[i]) return static_cast<Consistency>(i);
+  return std::nullopt;
 }
 
 }  // namespace sibyl::base

@@ -1,5 +1,4 @@
-// Counts of values in buckets whose width grows with the value. There are four buckets per power of two, so a
-// percentile is at most a quarter too large.
+// Counts of values in buckets whose width grows with the value.
 #pragma once
 
 #include <algorithm>
@@ -11,21 +10,28 @@
 
 namespace sibyl::base {
 
-struct HistogramBuckets {
-  static constexpr size_t count = 136;  // the last bucket holds all larger values
+// 2^fraction_bits buckets for each power of two: values of one bucket differ by less than 1 / 2^fraction_bits of the
+// smallest. Values from 2^end_exponent on are in the last bucket.
+template <unsigned fraction_bits, unsigned end_exponent>
+struct LogLinearBuckets {
+  static constexpr size_t per_power = size_t{1} << fraction_bits;
+  static constexpr size_t count = (end_exponent - fraction_bits + 1) << fraction_bits;
 
   static constexpr size_t of(uint64_t value) {
-    if (value < 4) return static_cast<size_t>(value);
-    const size_t width = static_cast<size_t>(std::bit_width(value)) - 1;
-    return std::min((width - 1) * 4 + static_cast<size_t>((value >> (width - 2)) & 3), count - 1);
+    if (value < per_power) return static_cast<size_t>(value);
+    const size_t shift = static_cast<size_t>(std::bit_width(value)) - 1 - fraction_bits;
+    return std::min(shift * per_power + static_cast<size_t>(value >> shift), count - 1);
   }
   // The largest value that falls into `bucket`.
   static constexpr uint64_t largest(size_t bucket) {
-    if (bucket < 4) return bucket;
-    const size_t shift = bucket / 4 - 1;
-    return ((uint64_t{5} + bucket % 4) << shift) - 1;
+    if (bucket < per_power) return bucket;
+    const size_t shift = bucket / per_power - 1;
+    return ((uint64_t{per_power} + bucket % per_power + 1) << shift) - 1;
   }
 };
+
+// Percentiles are at most a quarter too large.
+using HistogramBuckets = LogLinearBuckets<2, 35>;
 
 // The contents of a histogram at one moment. add() sums several.
 struct HistogramSnapshot {

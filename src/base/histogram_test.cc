@@ -6,13 +6,21 @@
 namespace sibyl::base {
 namespace {
 
-TEST(Histogram, buckets_cover_every_value_once_and_in_order) {
-  for (size_t i = 0; i + 1 < HistogramBuckets::count; ++i) {
-    const uint64_t largest = HistogramBuckets::largest(i);
-    EXPECT_EQ(HistogramBuckets::of(largest), i);
-    EXPECT_EQ(HistogramBuckets::of(largest + 1), i + 1);
+template <typename Buckets>
+void expect_complete(uint64_t end) {
+  for (size_t i = 0; i + 1 < Buckets::count; ++i) {
+    const uint64_t largest = Buckets::largest(i);
+    EXPECT_EQ(Buckets::of(largest), i);
+    EXPECT_EQ(Buckets::of(largest + 1), i + 1);
   }
-  EXPECT_EQ(HistogramBuckets::of(UINT64_MAX), HistogramBuckets::count - 1);
+  EXPECT_EQ(Buckets::largest(Buckets::count - 1), end - 1);
+  EXPECT_EQ(Buckets::of(end), Buckets::count - 1);
+  EXPECT_EQ(Buckets::of(UINT64_MAX), Buckets::count - 1);
+}
+
+TEST(Histogram, buckets_cover_every_value_once_and_in_order) {
+  expect_complete<HistogramBuckets>(uint64_t{1} << 35);
+  expect_complete<LogLinearBuckets<7, 44>>(uint64_t{1} << 44);
 }
 
 TEST(Histogram, percentiles_are_at_most_a_quarter_too_large) {

@@ -218,4 +218,29 @@ std::optional<MachineMemory> machine_memory(const std::string& root) {
   return memory;
 }
 
+std::string boot_and_network() {
+  std::string boot;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+  std::error_code ignored;
+  return boot + std::filesystem::read_symlink("/proc/self/ns/net", ignored).string();
+}
+
+uint64_t usable_memory(const std::string& root) {
+  uint64_t usable =
+      static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+  const auto lower_to = [&](const GroupFiles& names, const std::string& path) {
+    const uint64_t limit = number_in(root + names.root + path + names.max).value_or(0);
+    if (limit > 0) usable = std::min(usable, limit);
+  };
+  lower_to(groups_v2, "");
+  lower_to(groups_v1, "");
+  // Outside a container this file names the process's group, such as "0::/system.slice/sibyl.service".
+  std::ifstream groups(root + "/proc/self/cgroup");
+  for (std::string line; std::getline(groups, line);)
+    if (line.starts_with("0::/"))
+      for (std::string path = line.substr(3); path.size() > 1; path.erase(path.rfind('/')))
+        lower_to(groups_v2, path);
+  return usable;
+}
+
 }  // namespace sibyl::base

@@ -32,6 +32,13 @@ struct MachineMemory {
 // system does not tell. `root` is the directory that has proc and sys, for tests.
 std::optional<MachineMemory> machine_memory(const std::string& root = "");
 
+// The memory that this process may use: that of the machine, or the least limit of the control groups that this
+// process is in. Unlike machine_memory() it also counts groups that do not report what they use.
+uint64_t usable_memory(const std::string& root = "");
+
+// Names this boot of this machine and the network namespace of this process.
+std::string boot_and_network();
+
 // Returns the process that listens on this TCP port. Returns nullopt if there is none that this user may see.
 std::optional<int> find_listener(uint16_t port);
 

@@ -94,6 +94,7 @@ class MemoryFiles {
     std::filesystem::create_directories(full.parent_path());
     std::ofstream(full) << text;
   }
+  uint64_t usable() const { return usable_memory(directory_.path()); }
   MachineMemory read() const { return machine_memory(directory_.path()).value_or(MachineMemory{}); }
 
  private:
@@ -149,6 +150,31 @@ TEST(MachineMemory, IsUnknownWithoutFiles) {
   ASSERT_TRUE(here.has_value());
   EXPECT_GT(here->available_bytes, 1u << 20);
   EXPECT_GE(here->total_bytes, here->available_bytes);
+}
+
+TEST(UsableMemory, IsTheLeastLimitOfTheGroups) {
+  MemoryFiles files("/system.slice/sibyl.service");
+  const auto machine =
+      static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+  EXPECT_EQ(files.usable(), machine);
+  files.write("/sys/fs/cgroup/system.slice/sibyl.service/memory.max", "max\n");
+  files.write("/sys/fs/cgroup/memory.max", "0\n");
+  EXPECT_EQ(files.usable(), machine);
+  files.write("/sys/fs/cgroup/system.slice/memory.max", "4000000\n");
+  EXPECT_EQ(files.usable(), 4'000'000u);
+  files.write("/sys/fs/cgroup/system.slice/sibyl.service/memory.max", "3000000\n");
+  EXPECT_EQ(files.usable(), 3'000'000u);
+  files.write("/sys/fs/cgroup/memory/memory.limit_in_bytes", "2000000\n");
+  EXPECT_EQ(files.usable(), 2'000'000u);
+  files.write("/sys/fs/cgroup/memory.max", "1000000\n");
+  EXPECT_EQ(files.usable(), 1'000'000u);
+}
+
+TEST(Process, NamesTheBootAndTheNetwork) {
+  const std::string place = boot_and_network();
+  EXPECT_EQ(place, boot_and_network());
+  EXPECT_NE(place.find("net:["), std::string::npos) << place;
+  EXPECT_GT(place.find("net:["), 30u) << "the identifier of the boot comes first: " << place;
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "protocol/checksum.h"
 
+#include <zlib.h>
+
 #include <array>
 #include <bit>
 #include <cstring>
@@ -50,6 +52,10 @@ constexpr uint32_t crc32_step(uint32_t crc, uint8_t byte) {
   return (crc >> 8) ^ crc32_tables[0][(crc ^ byte) & 0xff];
 }
 
+// zlib reads long payloads twice as fast as the tables above, but needs three to six times as long for those
+// of a small request, and most segments are one small request or response.
+constexpr size_t min_payload_for_zlib = 1024;
+
 // The CRC state after the four bytes that precede every payload.
 constexpr uint32_t crc32_start =
     crc32_step(crc32_step(crc32_step(crc32_step(~uint32_t{0}, 0xFA), 0x2D), 0x55), 0xCA);
@@ -64,6 +70,10 @@ uint32_t crc24(uint64_t bytes, size_t count) {
 }
 
 uint32_t crc32(base::BytesView payload) {
+  if (payload.size() >= min_payload_for_zlib) {
+    const auto crc = ::crc32_z(~crc32_start, reinterpret_cast<const Bytef*>(payload.data()), payload.size());
+    return static_cast<uint32_t>(crc);
+  }
   uint32_t crc = crc32_start;
   if constexpr (std::endian::native == std::endian::little) {
     for (; payload.size() >= 8; payload.remove_prefix(8)) {

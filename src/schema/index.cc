@@ -11,19 +11,13 @@ using types::Kind;
 
 namespace {
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = base::ascii_lower(c);
-  return out;
-}
-
 std::string text_option(const Index& index, const char* option, const char* otherwise = "") {
   const auto found = index.options.find(option);
   return found == index.options.end() ? otherwise : found->second;
 }
 
 bool is_true(const Index& index, const char* option, bool otherwise) {
-  return lower(text_option(index, option, otherwise ? "true" : "false")) == "true";
+  return base::ascii_lower(text_option(index, option, otherwise ? "true" : "false")) == "true";
 }
 
 TextAnalysis::Case letter_case(const Index& index, const std::string& lower_option,
@@ -49,7 +43,7 @@ TextAnalysis sasi_analysis(const Index& index) {
         letter_case(index, "tokenization_normalize_lowercase", "tokenization_normalize_uppercase");
     analysis.skips_stop_words = is_true(index, "tokenization_skip_stop_words", false);
     analysis.stems = is_true(index, "tokenization_enable_stemming", false);
-    analysis.language = lower(text_option(index, "tokenization_locale")).substr(0, 2);
+    analysis.language = base::ascii_lower(text_option(index, "tokenization_locale")).substr(0, 2);
   } else if (analyzer.ends_with("NonTokenizingAnalyzer")) {
     analysis.letters = is_true(index, "case_sensitive", true)
                            ? letter_case(index, "normalize_lowercase", "normalize_uppercase")
@@ -61,7 +55,7 @@ TextAnalysis sasi_analysis(const Index& index) {
 }  // namespace
 
 std::optional<IndexClass> index_class_by_name(std::string_view name) {
-  const std::string small = lower(name);
+  const std::string small = base::ascii_lower(name);
   if (small == "sai" || small == "storageattachedindex" ||
       name == "org.apache.cassandra.index.sai.StorageAttachedIndex")
     return IndexClass::attached;

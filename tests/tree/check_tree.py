@@ -3,7 +3,7 @@
 
 1. The table allows every #include in src, apps and include. The page states the rules above the table.
 2. Every folder has a line in the table, and every line a folder.
-3. Sub-folders have a README.md of three to ten lines, and no folder has more than 40 code files.
+3. Sub-folders have a README.md of three to ten lines that begins with their name, and no folder has more than 40 code files.
 4. Only src/storage and src/engine include headers of a storage engine.
 5. Every property test uses the result of rc::check.
 6. Headers include the standard headers whose names they use.
@@ -127,9 +127,12 @@ def check_readmes(root):
         if not readme.is_file():
             problems.append(f"{folder}: README.md is missing (what the folder contains, what belongs in it, where to start reading)")
             continue
-        lines = len([line for line in readme.read_text(encoding="utf-8").splitlines() if line.strip()])
-        if lines not in README_LINES:
-            problems.append(f"{folder}/README.md: {lines} lines, not {README_LINES[0]} to {README_LINES[-1]}")
+        lines = [line for line in readme.read_text(encoding="utf-8").splitlines() if line.strip()]
+        if len(lines) not in README_LINES:
+            problems.append(f"{folder}/README.md: {len(lines)} lines, not {README_LINES[0]} to {README_LINES[-1]}")
+        # Formatters of code have broken these pages before.
+        elif lines[0] != f"# {short_name(folder)}":
+            problems.append(f"{folder}/README.md: the first line is not `# {short_name(folder)}`")
     return problems
 
 

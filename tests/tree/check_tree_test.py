@@ -100,7 +100,7 @@ def add_folder(root, name, line=True, readme=4, files=1):
     for number in range(files):
         (folder / f"file_{number}.h").write_text("#pragma once\n")
     if readme:
-        (folder / "README.md").write_text("a line\n\n" * readme)
+        (folder / "README.md").write_text(f"# {name.split('/', 1)[1]}\n\n" + "a line\n\n" * (readme - 1))
     if line:
         page = root / "docs/architecture.md"
         page.write_text(page.read_text() + f"\n| `{name}` | new | – |\n")
@@ -139,6 +139,14 @@ def test_sub_folders_need_a_line_and_a_readme(tmp_path):
         "src/row/terse/README.md: 2 lines, not 3 to 10",
         "src/row/unexplained: README.md is missing (what the folder contains, what belongs in it, where to start reading)",
     ]
+
+
+def test_readmes_begin_with_the_name_of_their_folder(tmp_path):
+    copy_tree(tmp_path)
+    folder = add_folder(tmp_path, "src/row/broken")
+    page = folder / "README.md"
+    page.write_text(page.read_text().replace("# row/broken", "#row / broken"))
+    assert problems(tmp_path) == ["src/row/broken/README.md: the first line is not `# row/broken`"]
 
 
 def test_no_folder_has_more_than_forty_code_files(tmp_path):

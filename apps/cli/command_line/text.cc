@@ -260,26 +260,4 @@ size_t terminal_width() {
   return size.ws_col;
 }
 
-std::string to_upper(std::string_view text) {
-  std::string upper(text);
-  for (char& c : upper)
-    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
-  return upper;
-}
-
-std::string to_lower(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return lower;
-}
-
-bool equal_ignoring_case(std::string_view left, std::string_view right) {
-  return left.size() == right.size() && to_lower(left) == to_lower(right);
-}
-
-bool starts_with_ignoring_case(std::string_view text, std::string_view prefix) {
-  return text.size() >= prefix.size() && equal_ignoring_case(text.substr(0, prefix.size()), prefix);
-}
-
 }  // namespace sibyl::cli::shell

@@ -42,10 +42,4 @@ std::string in_columns(const std::vector<std::string>& names, size_t width);
 // The terminal's width in columns; 80 if there is no terminal.
 size_t terminal_width();
 
-// These treat only ASCII letters, which is enough for keywords.
-std::string to_upper(std::string_view text);
-std::string to_lower(std::string_view text);
-bool equal_ignoring_case(std::string_view left, std::string_view right);
-bool starts_with_ignoring_case(std::string_view text, std::string_view prefix);
-
 }  // namespace sibyl::cli::shell

@@ -1,23 +1,13 @@
 #include "cli/configuration/memory.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <fstream>
 #include <limits>
-#include <string>
 
 namespace sibyl::cli {
 namespace {
 
-// A control group's limit; nullopt if the file is missing or says "max".
-void lower_to(const std::string& path, uint64_t& memory) {
-  uint64_t limit = 0;
-  if (std::ifstream file(path); file >> limit && limit > 0) memory = std::min(memory, limit);
-}
-
 // Limits on request sizes: the largest request, the requests of one connection, and those of all connections.
-// The ones that were not given are derived from the others.
+// Limits that were not given are derived from the others.
 void derive_in_flight(Reader::Result& result) {
   server::Limits& limits = result.configuration.server.limits;
   const auto is_given = [&](const char* name) { return result.places.contains(name); };
@@ -34,19 +24,6 @@ void derive_in_flight(Reader::Result& result) {
 }
 
 }  // namespace
-
-uint64_t available_memory() {
-  auto memory = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-  lower_to("/sys/fs/cgroup/memory.max", memory);
-  lower_to("/sys/fs/cgroup/memory/memory.limit_in_bytes", memory);
-  // Outside a container this file names the process's group, such as "0::/system.slice/sibyl.service".
-  std::ifstream groups("/proc/self/cgroup");
-  for (std::string line; std::getline(groups, line);)
-    if (line.starts_with("0::/"))
-      for (std::string path = line.substr(3); path.size() > 1; path.erase(path.rfind('/')))
-        lower_to("/sys/fs/cgroup" + path + "/memory.max", memory);
-  return memory;
-}
 
 void derive_sizes(Reader::Result& result, uint64_t available) {
   constexpr uint64_t mebibyte = 1u << 20;

@@ -7,10 +7,8 @@
 
 namespace sibyl::cli {
 
-// The memory of the machine or the limit of its control groups, whichever is less.
-uint64_t available_memory();
 // Derives the sizes that were not given from `memory` and from the given sizes. If `memory` is set, the server
-// uses it. Otherwise it uses only a small part of the machine's memory. The shares leave room for responses in
+// uses it. Otherwise it uses only a small part of the `available` memory. The shares leave room for responses in
 // progress and for the operating system's cache.
 void derive_sizes(Reader::Result& result, uint64_t available);
 

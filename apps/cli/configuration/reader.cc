@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/ascii.h"
+#include "base/process.h"
 #include "cli/configuration/check.h"
 #include "cli/configuration/configuration.h"
 #include "cli/configuration/memory.h"
@@ -153,7 +154,7 @@ Reader::Result Reader::finish() {
                                     result.places["native_transport_max_frame_size"],
                                     size_text(largest_frame)));
   }
-  derive_sizes(result, available_memory());
+  derive_sizes(result, base::usable_memory());
   if (problems_.empty()) check_together(result, problems_, warnings_);
   result.configuration.engine.settings = shown_settings(result.configuration);
   return result;

@@ -277,9 +277,7 @@ void add_write_timeouts(std::vector<Setting>& list, const char* section) {
   list.back().aliases = {{"truncate_request_timeout_in_ms", "ms"}};
 }
 
-void add_network(std::vector<Setting>& list) {
-  constexpr const char* section = "Clients";
-  constexpr int64_t kibibyte = 1 << 10, mebibyte = 1 << 20;
+void add_addresses(std::vector<Setting>& list, const char* section) {
   list.push_back(text(
       "rpc_address", section, [](auto& c) -> auto& { return c.server.host; },
       "The address or host name to listen on"));
@@ -290,6 +288,9 @@ void add_network(std::vector<Setting>& list) {
       "broadcast_rpc_address", section, [](auto& c) -> auto& { return c.server.broadcast_host; },
       "The address or host name that drivers are told to use, if it differs from `rpc_address`"));
   list.back().default_note = "`rpc_address`, or the first address of this machine if that is 0.0.0.0";
+}
+
+void add_connections(std::vector<Setting>& list, const char* section) {
   list.push_back(limit(
       "native_transport_max_concurrent_connections", section,
       [](auto& c) -> auto& { return c.server.limits.connections; },
@@ -310,6 +311,9 @@ void add_network(std::vector<Setting>& list) {
       "native_transport_idle_timeout", section, [](auto& c) -> auto& { return c.server.limits.idle_timeout; },
       0, any, "Closes a connection that sends no request for this time; 0ms: never"));
   list.back().aliases = {{"native_transport_idle_timeout_in_ms", "ms"}};
+}
+
+void add_timeouts(std::vector<Setting>& list, const char* section) {
   list.push_back(duration(
       "native_transport_timeout", section, [](auto& c) -> auto& { return c.server.limits.queue_timeout; },
       1000, any, "A request that has waited longer in the queue is answered OVERLOADED"));
@@ -324,6 +328,10 @@ void add_network(std::vector<Setting>& list) {
       "an index"));
   list.back().aliases = {{"range_request_timeout_in_ms", "ms"}};
   add_write_timeouts(list, section);
+}
+
+void add_requests(std::vector<Setting>& list, const char* section) {
+  constexpr int64_t kibibyte = 1 << 10, mebibyte = 1 << 20;
   list.push_back(size(
       "native_transport_max_frame_size", section,
       [](auto& c) -> auto& { return c.server.limits.frame_body_bytes; }, 64 * kibibyte, any,
@@ -343,6 +351,14 @@ void add_network(std::vector<Setting>& list) {
       [](auto& c) -> auto& { return c.requests_per_second; }, 1, any,
       "Requests per second of all connections; further ones wait, or are answered OVERLOADED if the client "
       "asked for that"));
+}
+
+void add_network(std::vector<Setting>& list) {
+  constexpr const char* section = "Clients";
+  add_addresses(list, section);
+  add_connections(list, section);
+  add_timeouts(list, section);
+  add_requests(list, section);
 }
 
 // Limits for which Cassandra has no setting.

@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <map>
+#include <optional>
 
+#include "base/consistency.h"
 #include "cli/console/result_json.h"
 #include "cli/console/statements.h"
 #include "cql/parser.h"
@@ -20,20 +21,6 @@ constexpr int64_t default_page_size = 100, max_page_size = 1000;
 constexpr size_t max_explained = 200;  // statements of a script
 constexpr std::string_view explain_word = "EXPLAIN ";
 
-const std::map<std::string, execute::Consistency, std::less<>> consistencies = {
-    {"ANY", execute::Consistency::any},
-    {"ONE", execute::Consistency::one},
-    {"TWO", execute::Consistency::two},
-    {"THREE", execute::Consistency::three},
-    {"QUORUM", execute::Consistency::quorum},
-    {"ALL", execute::Consistency::all},
-    {"LOCAL_QUORUM", execute::Consistency::local_quorum},
-    {"EACH_QUORUM", execute::Consistency::each_quorum},
-    {"SERIAL", execute::Consistency::serial},
-    {"LOCAL_SERIAL", execute::Consistency::local_serial},
-    {"LOCAL_ONE", execute::Consistency::local_one},
-};
-
 base::Status read_options(const Call& call, StatementRequest& request) {
   request.text = call.text("text");
   request.keyspace = call.text("keyspace");
@@ -46,10 +33,10 @@ base::Status read_options(const Call& call, StatementRequest& request) {
     if (!request.paging_state) return base::invalid("The paging state is not valid");
   }
   if (const std::string name = call.text("consistency"); !name.empty()) {
-    const auto found = consistencies.find(name);
-    if (found == consistencies.end()) return base::invalid("Unknown consistency level " + name);
-    (execute::is_serial(found->second) ? request.serial_consistency : request.consistency) = found->second;
-    if (execute::is_serial(found->second)) request.consistency = found->second;
+    const std::optional<base::Consistency> level = base::consistency_named(name);
+    if (!level) return base::invalid("Unknown consistency level " + name);
+    request.consistency = *level;
+    if (base::is_serial(*level)) request.serial_consistency = *level;
   }
   if (const json::value* values = call.body.if_contains("values"); values != nullptr && values->is_array())
     for (const json::value& value : values->get_array())

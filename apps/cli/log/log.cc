@@ -14,6 +14,7 @@
 
 #include "base/ascii.h"
 #include "base/log_fields.h"
+#include "types/print.h"
 #include "types/text.h"
 
 namespace sibyl::cli {
@@ -37,11 +38,7 @@ std::string_view level_name(Level level) {
 
 std::string time_text(spdlog::log_clock::time_point time) {
   const auto millis = std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count();
-  const time_t seconds = millis / 1000;
-  tm parts{};
-  gmtime_r(&seconds, &parts);
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", parts.tm_year + 1900, parts.tm_mon + 1,
-                     parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec, millis % 1000);
+  return types::format_timestamp(millis);
 }
 
 bool is_control(char c) {

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <thread>
 
+#include "base/consistency.h"
 #include "cli/command_line/tls_flags.h"
 #include "cli/copy/copy.h"
 #include "cli/migrate/copier.h"
@@ -51,14 +53,12 @@ base::Result<client::Options> client_options(const ServerOptions& server, const 
   return options;
 }
 
-base::Result<client::Consistency> consistency_of(const std::string& name) {
-  using client::Consistency;
-  for (const auto& [known, level] :
-       {std::pair("ONE", Consistency::one), std::pair("TWO", Consistency::two),
-        std::pair("THREE", Consistency::three), std::pair("QUORUM", Consistency::quorum),
-        std::pair("ALL", Consistency::all), std::pair("LOCAL_QUORUM", Consistency::local_quorum),
-        std::pair("LOCAL_ONE", Consistency::local_one)})
-    if (name == known) return level;
+// The levels for reads and for writes.
+base::Result<base::Consistency> consistency_of(const std::string& name) {
+  using base::Consistency;
+  const std::optional<Consistency> level = base::consistency_named(name);
+  if (level && *level != Consistency::any && *level != Consistency::each_quorum && !base::is_serial(*level))
+    return *level;
   return base::fail(base::ErrorCode::invalid, fmt::format("Unknown consistency level '{}'", name));
 }
 

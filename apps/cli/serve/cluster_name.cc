@@ -4,15 +4,15 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+#include "base/process.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <system_error>
 #include <utility>
+
+#include "base/process.h"
 
 namespace sibyl::cli {
 namespace {
@@ -27,14 +27,6 @@ uint64_t hash_of(std::string_view text, uint64_t seed = 0) {
 std::string host_name() {
   char name[HOST_NAME_MAX + 1] = {};
   return ::gethostname(name, sizeof name - 1) == 0 ? name : "localhost";
-}
-
-// Names this boot of this machine, and the network namespace, in which abstract socket names are unique.
-std::string place_of_process() {
-  std::string boot;
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
-  std::error_code ignored;
-  return boot + std::filesystem::read_symlink("/proc/self/ns/net", ignored).string();
 }
 
 base::Result<int> bind_abstract(const std::string& name) {
@@ -64,7 +56,7 @@ base::Result<ServerName> ServerName::take(const std::string& storage, const std:
     return base::fail(base::ErrorCode::config,
                       "cluster_server_name is longer than 200 bytes, or contains a line feed or #");
   SIBYL_ASSIGN(const int socket, bind_abstract(storage + " " + lasting));
-  const auto place = static_cast<uint32_t>(hash_of(place_of_process()));
+  const auto place = static_cast<uint32_t>(hash_of(base::boot_and_network()));
   return ServerName(fmt::format("{}#{:08x}", lasting, place), socket);
 }
 

@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/consistency.h"
 #include "base/file.h"
 #include "cli/shell/copy_statement.h"
@@ -21,12 +22,6 @@ namespace sibyl::cli::shell {
 namespace {
 
 constexpr size_t deepest_source = 16;
-
-std::optional<Consistency> level_of(std::string_view wanted) {
-  for (size_t i = 0; i < base::consistency_names.size(); ++i)
-    if (equal_ignoring_case(base::consistency_names[i], wanted)) return static_cast<Consistency>(i);
-  return std::nullopt;
-}
 
 std::string expand_home(const std::string& path) {
   const char* home = std::getenv("HOME");
@@ -145,7 +140,7 @@ bool Shell::capture(const Invocation& invocation) {
                             : fmt::format("Currently capturing query output to '{}'.", capture_name_));
     return true;
   }
-  if (equal_ignoring_case(invocation.argument(0), "OFF")) {
+  if (base::equal_ignoring_case(invocation.argument(0), "OFF")) {
     if (capture_ == nullptr) return refuse(invocation, "Not currently capturing output.");
     const bool written = std::fclose(std::exchange(capture_, nullptr)) == 0;
     palette_ = Palette(options_.colour);
@@ -170,7 +165,7 @@ bool Shell::consistency(const Invocation& invocation) {
     say(fmt::format("Current consistency level is {}.", base::consistency_name(consistency_)));
     return true;
   }
-  const std::optional<Consistency> level = level_of(invocation.argument(0));
+  const std::optional<Consistency> level = base::consistency_named(base::ascii_upper(invocation.argument(0)));
   if (!level || invocation.count() > 1)
     return refuse(invocation, fmt::format("'{}' is not a consistency level.", invocation.argument(0)),
                   "HELP CONSISTENCY lists them.");
@@ -180,14 +175,15 @@ bool Shell::consistency(const Invocation& invocation) {
 }
 
 bool Shell::serial_consistency(const Invocation& invocation) {
-  const bool named = invocation.count() > 0 && equal_ignoring_case(invocation.argument(0), "CONSISTENCY");
+  const bool named =
+      invocation.count() > 0 && base::equal_ignoring_case(invocation.argument(0), "CONSISTENCY");
   if (!named || invocation.count() > 2)
     return refuse(invocation, "Improper SERIAL command.", "SERIAL CONSISTENCY [SERIAL | LOCAL_SERIAL]");
   if (invocation.count() == 1) {
     say(fmt::format("Current serial consistency level is {}.", base::consistency_name(serial_consistency_)));
     return true;
   }
-  const std::optional<Consistency> level = level_of(invocation.argument(1));
+  const std::optional<Consistency> level = base::consistency_named(base::ascii_upper(invocation.argument(1)));
   if (level != Consistency::serial && level != Consistency::local_serial)
     return refuse(invocation, fmt::format("'{}' is not a serial consistency level.", invocation.argument(1)),
                   "It is SERIAL or LOCAL_SERIAL.");
@@ -202,8 +198,8 @@ bool Shell::on_off(const Invocation& invocation, bool& value) {
     say(fmt::format("{} is {}", name, value ? "ON" : "OFF"));
     return true;
   }
-  const bool on = equal_ignoring_case(invocation.argument(0), "ON");
-  if (invocation.count() > 1 || (!on && !equal_ignoring_case(invocation.argument(0), "OFF")))
+  const bool on = base::equal_ignoring_case(invocation.argument(0), "ON");
+  if (invocation.count() > 1 || (!on && !base::equal_ignoring_case(invocation.argument(0), "OFF")))
     return refuse(invocation, fmt::format("Improper {} command.", name), fmt::format("{} [ON | OFF]", name));
   say(fmt::format("{} {} {}", name, value == on ? "is already" : "set to", on ? "ON" : "OFF"));
   value = on;
@@ -264,7 +260,7 @@ bool Shell::show_session(const Invocation& invocation) {
 }
 
 bool Shell::show(const Invocation& invocation) {
-  const std::string what = invocation.count() > 0 ? to_upper(invocation.argument(0)) : "";
+  const std::string what = invocation.count() > 0 ? base::ascii_upper(invocation.argument(0)) : "";
   if (what == "SESSION" && invocation.count() == 2) return show_session(invocation);
   if (invocation.count() != 1 || (what != "VERSION" && what != "HOST"))
     return refuse(invocation, "Improper SHOW command.",

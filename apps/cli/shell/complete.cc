@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "base/consistency.h"
 #include "cli/command_line/text.h"
 #include "cli/shell/completer.h"
@@ -153,7 +154,7 @@ std::string Completions::common_prefix() const {
   for (const Candidate& candidate : candidates) {
     size_t same = 0;
     while (same < prefix.size() && same < candidate.text.size() &&
-           equal_ignoring_case(prefix.substr(same, 1), candidate.text.substr(same, 1)))
+           base::equal_ignoring_case(prefix.substr(same, 1), candidate.text.substr(same, 1)))
       ++same;
     prefix.resize(same);
   }

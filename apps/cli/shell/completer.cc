@@ -3,6 +3,7 @@
 #include <array>
 #include <cctype>
 
+#include "base/ascii.h"
 #include "cli/command_line/text.h"
 #include "cql/keyword.h"
 #include "types/identifier.h"
@@ -35,12 +36,12 @@ void Completer::strip_batch() {
 }
 
 void Completer::add(std::string text, char follow) {
-  if (starts_with_ignoring_case(text, prefix_)) found_.push_back({std::move(text), follow});
+  if (base::starts_with_ignoring_case(text, prefix_)) found_.push_back({std::move(text), follow});
 }
 
 void Completer::keywords(std::initializer_list<std::string_view> words) {
   const bool lower = !prefix_.empty() && std::islower(static_cast<unsigned char>(prefix_[0])) != 0;
-  for (std::string_view word : words) add(lower ? to_lower(word) : std::string(word));
+  for (std::string_view word : words) add(lower ? base::ascii_lower(word) : std::string(word));
 }
 
 void Completer::any_keyword() {

@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "base/ascii.h"
 #include "cli/command_line/text.h"
 
 namespace sibyl::cli::shell {
@@ -115,7 +116,7 @@ constexpr std::array statements = {
 };
 
 bool names_topic(const Topic& topic, std::string_view wanted) {
-  const std::string upper = to_upper(wanted);
+  const std::string upper = base::ascii_upper(wanted);
   if (upper == "DESC") return topic.name == "DESCRIBE";
   if (upper == "QUIT") return topic.name == "EXIT";
   if (upper == "CLS") return topic.name == "CLEAR";

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "types/elements.h"
 #include "types/print_json.h"
 #include "types/print_value.h"
@@ -264,7 +265,7 @@ std::string ResultPrinter::json(const StatementResult& result) const {
 
 std::string render_description(const StatementResult& result, std::string_view what, bool keyspace_in_use,
                                size_t terminal_width) {
-  const std::string kind = to_lower(what);
+  const std::string kind = base::ascii_lower(what);
   if (kind == "keyspaces") {
     std::vector<std::string> names;
     for (const ResultRow& row : result.rows) names.push_back(text_at(result, row, "name"));

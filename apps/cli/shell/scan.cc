@@ -2,6 +2,7 @@
 
 #include <cctype>
 
+#include "base/ascii.h"
 #include "cli/command_line/text.h"
 #include "cli/shell/script.h"
 
@@ -37,11 +38,11 @@ bool is_word(char c) {
 }
 
 bool Token::is(std::string_view keyword) const {
-  return kind == Kind::word && equal_ignoring_case(text, keyword);
+  return kind == Kind::word && base::equal_ignoring_case(text, keyword);
 }
 
 std::string Token::name() const {
-  return kind == Kind::word ? to_lower(text) : text;
+  return kind == Kind::word ? base::ascii_lower(text) : text;
 }
 
 Scan scan(std::string_view text) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 
+#include "base/ascii.h"
 #include "cli/command_line/text.h"
 #include "cli/shell/scan.h"
 #include "cql/script.h"
@@ -49,7 +50,7 @@ std::string_view first_word(std::string_view text) {
 }
 
 const Spelling* find_spelling(std::string_view text) {
-  const std::string word = to_upper(first_word(text));
+  const std::string word = base::ascii_upper(first_word(text));
   const auto* found =
       std::find_if(spellings.begin(), spellings.end(), [&](const Spelling& s) { return s.word == word; });
   return found == spellings.end() ? nullptr : found;
@@ -113,7 +114,7 @@ std::string take_name(std::string_view& text) {
     ++end;
   } else {
     while (end < text.size() && is_word(text[end])) ++end;
-    name = to_lower(text.substr(0, end));
+    name = base::ascii_lower(text.substr(0, end));
   }
   text.remove_prefix(end);
   return name;

@@ -10,14 +10,10 @@
 #include "advisor/review/review_model.h"
 #include "advisor/workload/spread.h"
 #include "advisor/workload/stored_size.h"
+#include "base/ascii.h"
 
 namespace sibyl::advisor {
 namespace {
-
-std::string in_lower_case(std::string name) {
-  for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return name;
-}
 
 // --- Declarations
 
@@ -155,7 +151,7 @@ base::Status take(const Workload& workload, const TableStatistics& statistics, R
     return {};
   }
   auto column = facts->columns.find(statistics.column);
-  if (column == facts->columns.end()) column = facts->columns.find(in_lower_case(statistics.column));
+  if (column == facts->columns.end()) column = facts->columns.find(base::ascii_lower(statistics.column));
   if (column == facts->columns.end()) {
     std::vector<std::string> names;
     for (const auto& [name, known] : facts->columns) names.push_back(name);
@@ -415,7 +411,7 @@ void TableRates::add(const cql::Statement& statement, size_t index, const plan::
 }
 
 TableFacts* find_table(ReviewModel& model, const std::string& written) {
-  for (const std::string& name : {written, in_lower_case(written)}) {
+  for (const std::string& name : {written, base::ascii_lower(written)}) {
     for (TableFacts& facts : model.tables) {
       const schema::Table& table = *facts.table;
       if (table.name == name || table.keyspace + "." + table.name == name) return &facts;

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "advisor/workload/reader.h"
+#include "base/ascii.h"
 #include "cql/lexer.h"
 
 namespace sibyl::advisor {
@@ -10,12 +11,6 @@ namespace {
 
 bool is_one_of(const std::string& word, std::initializer_list<std::string_view> words) {
   return std::find(words.begin(), words.end(), word) != words.end();
-}
-
-std::string in_upper_case(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-  return out;
 }
 
 }  // namespace
@@ -29,7 +24,7 @@ std::string without_shell_commands(std::string_view text) {
     size_t resume = text.size();
     for (cql::Token token = lexer.next(); token.kind != cql::TokenKind::end; token = lexer.next()) {
       const size_t at = from + token.offset;
-      const std::string word = in_upper_case(text.substr(at, token.length));
+      const std::string word = base::ascii_upper(text.substr(at, token.length));
       // COPY ends like a statement; other commands end with their line.
       const bool copies = begins && word == "COPY";
       const bool commands =

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 
 #include "advisor/workload/workload.h"
+#include "base/ascii.h"
 
 namespace sibyl::advisor {
 namespace {
@@ -21,12 +21,6 @@ bool is_word_part(std::string_view text, size_t at) {
   if (c != '/' && c != '-' && c != '+') return false;
   if (c == '+' && text[at - 1] != 'e' && text[at - 1] != 'E') return false;
   return at + 1 < text.size() && is_word_start(text[at + 1]);
-}
-
-bool equal_ignoring_case(std::string_view left, std::string_view right) {
-  return std::equal(left.begin(), left.end(), right.begin(), right.end(), [](char a, char b) {
-    return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
-  });
 }
 
 // The position after a quoted string, in which two quotes stand for one; npos if it is not terminated.
@@ -133,7 +127,7 @@ bool TokenReader::is_sign(std::string_view sign, size_t ahead) const {
 }
 
 bool TokenReader::is_word(std::string_view word, size_t ahead) const {
-  return peek(ahead).kind == Token::Kind::word && equal_ignoring_case(peek(ahead).text, word);
+  return peek(ahead).kind == Token::Kind::word && base::equal_ignoring_case(peek(ahead).text, word);
 }
 
 bool TokenReader::take_sign(std::string_view sign) {

@@ -56,18 +56,13 @@ struct Element {
 };
 using Elements = std::vector<Element>;
 
-std::string lower(std::string text) {
-  for (char& c : text) c = base::ascii_lower(c);
-  return text;
-}
-
 // Cassandra sorts names ignoring case.
 template <typename Map>
 auto by_name(const Map& map) {
   std::vector<typename Map::mapped_type> out;
   for (const auto& [name, element] : map) out.push_back(element);
   std::stable_sort(out.begin(), out.end(), [](const auto& left, const auto& right) {
-    return lower(left->name) < lower(right->name);
+    return base::ascii_lower(left->name) < base::ascii_lower(right->name);
   });
   return out;
 }
@@ -84,7 +79,8 @@ void add_functions(const Keyspace& keyspace, const Map& map, Member Element::* m
     found.push_back(element);
   }
   std::stable_sort(found.begin(), found.end(), [&](const Element& left, const Element& right) {
-    const std::string left_name = lower((left.*member)->name), right_name = lower((right.*member)->name);
+    const std::string left_name = base::ascii_lower((left.*member)->name),
+                      right_name = base::ascii_lower((right.*member)->name);
     return left_name != right_name ? left_name < right_name : left.shown_name() < right.shown_name();
   });
   out.insert(out.end(), found.begin(), found.end());
@@ -124,13 +120,13 @@ void add_table(const Keyspace& keyspace, const schema::Table& table, Elements& o
   std::vector<const schema::Index*> indexes;
   for (const schema::Index& index : table.indexes) indexes.push_back(&index);
   std::stable_sort(indexes.begin(), indexes.end(), [](const schema::Index* left, const schema::Index* right) {
-    return lower(left->name) < lower(right->name);
+    return base::ascii_lower(left->name) < base::ascii_lower(right->name);
   });
   for (const schema::Index* index : indexes)
     out.push_back({.keyspace = &keyspace, .table = &table, .index = index});
   std::vector<schema::TablePtr> views = table.views;
   std::stable_sort(views.begin(), views.end(), [](const auto& left, const auto& right) {
-    return lower(left->name) < lower(right->name);
+    return base::ascii_lower(left->name) < base::ascii_lower(right->name);
   });
   for (const schema::TablePtr& view : views) out.push_back({.keyspace = &keyspace, .table = view.get()});
 }

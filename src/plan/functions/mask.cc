@@ -242,8 +242,7 @@ constexpr std::array<std::pair<std::string_view, const char*>, 22> algorithms = 
 }};
 
 const EVP_MD* find_algorithm(BytesView name) {
-  std::string upper(name);
-  for (char& c : upper) c = base::ascii_upper(c);
+  const std::string upper = base::ascii_upper(name);
   for (const auto& [java, openssl] : algorithms)
     if (java == upper) return EVP_get_digestbyname(openssl);
   return nullptr;

@@ -27,12 +27,6 @@ bool is_among(const std::array<std::string_view, size>& names, std::string_view 
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-std::string upper(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = base::ascii_upper(c);
-  return out;
-}
-
 std::string printed(const OptionMap& options) {
   std::string out;
   for (const auto& [name, value] : options)
@@ -47,7 +41,7 @@ std::unexpected<base::Error> config(std::string message) {
 
 base::Status check_boolean(const std::string& name, const std::string& value) {
   if (value.empty()) return invalid(fmt::format("Empty value for boolean option '{}'", name));
-  const std::string large = upper(value);
+  const std::string large = base::ascii_upper(value);
   if (large != "TRUE" && large != "FALSE")
     return invalid(fmt::format("Illegal value for boolean option '{}': {}", name, value));
   return {};
@@ -89,7 +83,7 @@ base::Status check_vector_options(const Index& index, const schema::Column& colu
     return invalid(
         "Construction beam width cannot be set without enabling SAI_VECTOR_ALLOW_CUSTOM_PARAMETERS");
   if (has("similarity_function")) {
-    const std::string function = upper(index.options.at("similarity_function"));
+    const std::string function = base::ascii_upper(index.options.at("similarity_function"));
     if (function != "EUCLIDEAN" && function != "DOT_PRODUCT" && function != "COSINE")
       return invalid(
           fmt::format("Similarity function {} was not recognized for index null. Valid values are: "
@@ -97,7 +91,7 @@ base::Status check_vector_options(const Index& index, const schema::Column& colu
                       function));
   }
   if (has("optimize_for")) {
-    const std::string goal = upper(index.options.at("optimize_for"));
+    const std::string goal = base::ascii_upper(index.options.at("optimize_for"));
     if (goal != "LATENCY" && goal != "RECALL")
       return invalid(fmt::format(
           "optimize_for '{}' was not recognized for index null. Valid values are: LATENCY, RECALL", goal));
@@ -120,7 +114,7 @@ base::Status check_vector(const Index& index, const types::Type& type, std::vect
   if (type.element()->kind() != Kind::float_)
     return invalid("SAI ANN indexes are only allowed on vector columns with float elements");
   const auto function = index.options.find("similarity_function");
-  const bool is_cosine = function == index.options.end() || upper(function->second) == "COSINE";
+  const bool is_cosine = function == index.options.end() || base::ascii_upper(function->second) == "COSINE";
   if (type.dimension() == 1 && is_cosine)
     return invalid("Cosine similarity is not supported for single-dimension vectors");
   warnings.push_back(vector_warning);
@@ -222,7 +216,7 @@ base::Status check_analyzer(const Index& index, const schema::Column& column) {
 base::Status check_words(const Index& index, const schema::Column& column) {
   const auto is_true = [&](const char* option) {
     const auto found = index.options.find(option);
-    return found != index.options.end() && upper(found->second) == "TRUE";
+    return found != index.options.end() && base::ascii_upper(found->second) == "TRUE";
   };
   if ((is_true("normalize_lowercase") && is_true("normalize_uppercase")) ||
       (is_true("tokenization_normalize_lowercase") && is_true("tokenization_normalize_uppercase")))
@@ -251,7 +245,7 @@ base::Status check_sasi_index(const schema::Table& table, const Index& index, si
   SIBYL_TRY(check_analyzer(index, column));
   const auto option = [&](const char* name) {
     const auto found = index.options.find(name);
-    return found == index.options.end() ? std::string() : upper(found->second);
+    return found == index.options.end() ? std::string() : base::ascii_upper(found->second);
   };
   const std::string mode = option("mode");
   if (index.options.contains("mode") && mode != "PREFIX" && mode != "CONTAINS" && mode != "SPARSE")

@@ -20,9 +20,7 @@ namespace {
 constexpr std::string_view compaction_package = "org.apache.cassandra.db.compaction.";
 
 bool is_boolean(const std::string& text) {
-  std::string folded = text;
-  for (char& c : folded) c = base::ascii_lower(c);
-  return folded == "true" || folded == "false";
+  return base::equal_ignoring_case(text, "true") || base::equal_ignoring_case(text, "false");
 }
 
 bool is_numeric(const std::string& text) {
@@ -262,8 +260,7 @@ base::Result<OptionMap> read_compaction(const OptionMap& given) {
   found->second = name;
 
   if (auto tombstones = options.find("provide_overlapping_tombstones"); tombstones != options.end()) {
-    std::string value = tombstones->second;
-    for (char& c : value) c = base::ascii_upper(c);
+    const std::string value = base::ascii_upper(tombstones->second);
     if (value != "NONE" && value != "ROW" && value != "CELL") {
       return config_error(
           fmt::format("Invalid value {} for 'provide_overlapping_tombstones' compaction sub-option - must be "

@@ -19,12 +19,6 @@ using base::ErrorCode;
 
 namespace {
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = base::ascii_lower(c);
-  return out;
-}
-
 std::unexpected<base::Error> syntax(std::string message) {
   return base::fail(ErrorCode::syntax, std::move(message));
 }
@@ -128,7 +122,7 @@ base::Result<std::optional<OptionMap>> PropertySet::map(const std::string& name)
 base::Result<std::optional<bool>> PropertySet::boolean(const std::string& name) const {
   SIBYL_ASSIGN(auto value, text(name));
   if (!value) return std::nullopt;
-  const std::string folded = lower(*value);
+  const std::string folded = base::ascii_lower(*value);
   if (folded == "1" || folded == "true" || folded == "yes") return true;
   if (folded == "0" || folded == "false" || folded == "no") return false;
   return syntax(fmt::format(

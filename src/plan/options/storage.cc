@@ -21,7 +21,7 @@ namespace {
 constexpr std::string_view compression_package = "org.apache.cassandra.io.compress.";
 
 bool is_true(const std::string& text) {
-  return base::ascii_upper(text) == "TRUE";
+  return base::equal_ignoring_case(text, "true");
 }
 
 base::Result<std::string> rows_per_partition(const std::string& text) {

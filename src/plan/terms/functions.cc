@@ -277,8 +277,7 @@ struct Resolution {
 namespace {
 
 ColumnSpec argument_spec(const ColumnSpec& receiver, const Function& function, size_t index) {
-  std::string name = fmt::format("arg{}({})", index, function.qualified_name());
-  for (char& c : name) c = base::ascii_lower(c);
+  std::string name = base::ascii_lower(fmt::format("arg{}({})", index, function.qualified_name()));
   return {receiver.keyspace, receiver.table, std::move(name), function.arguments[index]};
 }
 

@@ -252,9 +252,7 @@ Result<Value> tuple(const types::Type& type, const JsonNode& node) {
 // Names in JSON are folded like names in CQL, unless they are in quotes.
 std::string folded(const std::string& name) {
   if (name.size() >= 2 && name.front() == '"' && name.back() == '"') return name.substr(1, name.size() - 2);
-  std::string lower = name;
-  for (char& c : lower) c = base::ascii_lower(c);
-  return lower;
+  return base::ascii_lower(name);
 }
 
 Result<Value> user_type(const types::Type& type, const JsonNode& node) {

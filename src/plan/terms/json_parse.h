@@ -1,4 +1,9 @@
 // JSON text as a tree.
+//
+// Boost.JSON's parser would not do. Its only errors are "syntax error" and "incomplete JSON" where the texts
+// here name the mistake: a missing name, colon, comma or digit, a leading zero, an unescaped control
+// character, an unknown escape. It also refuses exponents that do not fit an int, such as 0e9999999999, which
+// are numbers for Cassandra, and it converts every number although only its text is needed.
 #pragma once
 
 #include <string>

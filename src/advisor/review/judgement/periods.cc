@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "advisor/review/judgement/collisions.h"
+#include "base/ascii.h"
 
 namespace sibyl::advisor {
 namespace {
@@ -45,7 +46,7 @@ std::vector<std::string> words_of(const std::string& name) {
   for (const char c : name) {
     const bool upper = c >= 'A' && c <= 'Z';
     if (c == '_' || (upper && !out.back().empty() && out.back().back() >= 'a')) out.emplace_back();
-    if (c != '_') out.back() += upper ? static_cast<char>(c - 'A' + 'a') : c;
+    if (c != '_') out.back() += base::ascii_lower(c);
   }
   return out;
 }
