@@ -7,6 +7,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 import wire  # noqa: E402
 from known import explain, in_years_of_the_era  # noqa: E402
+from run import is_run  # noqa: E402
 from schema import random_schema  # noqa: E402
 from statements import Generator  # noqa: E402
 from tree import Group, Pairs, Statement, render, smaller  # noqa: E402
@@ -55,6 +56,11 @@ def test_v5_frames():
     connection.incoming, connection.payload = frame + frame[:7], b""
     connection._unframe()
     assert connection.payload == b"hello" and connection.incoming == frame[:7]
+
+
+def test_a_page_is_found_in_the_rows_of_all_pages():
+    assert is_run([2, 3], [1, 2, 3]) and is_run([1, 2, 3], [1, 2, 3]) and is_run([], [])
+    assert not is_run([3, 2], [1, 2, 3]) and not is_run([1, 3], [1, 2, 3]) and not is_run([], [1]) and not is_run([1], None)
 
 
 def test_unknown_differences_have_no_reason():
