@@ -1,6 +1,7 @@
 """Unit tests of the differential tester; they need no server."""
 import pathlib
 import random
+import struct
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
@@ -67,6 +68,23 @@ def test_unknown_differences_have_no_reason():
     theirs, ours = wire.Answer("error"), wire.Answer("rows")
     theirs.code, theirs.message = 0x2200, "something else"
     assert explain(Statement("SELECT * FROM t", "read"), theirs, ours) is None
+
+
+def test_columns_and_rows_may_differ_for_known_reasons_together():
+    theirs, ours = wire.Answer("rows"), wire.Answer("rows")
+    theirs.columns = (("ks", "t", "similarity_cosine(v, [1.0])", b"\0\x08"), ("ks", "t", "to_json(c)", b"\0\x0d"))
+    ours.columns = (theirs.columns[0], ("ks", "t", "tojson(c)", b"\0\x0d"))
+    theirs.rows, ours.rows = [[struct.pack(">f", 0.5), b"0"]], [[struct.pack(">f", 0.5 + 2**-24), b"0"]]
+    statement = Statement("SELECT similarity_cosine(v, [1.0]), tojson(c) FROM t", "read")
+    assert explain(statement, theirs, ours)
+    ours.rows[0][1] = b"1"
+    assert explain(statement, theirs, ours) is None
+
+
+def test_a_renamed_descending_column():
+    theirs, ours = wire.Answer("error"), wire.Answer("rows")
+    theirs.code, theirs.message, ours.rows = 0x2200, "c14 cannot be cast to boolean", []
+    assert explain(Statement("SELECT CAST(c14 AS boolean) FROM t", "read"), theirs, ours)
 
 
 def test_years_before_year_1():
