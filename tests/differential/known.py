@@ -39,7 +39,6 @@ KNOWN = [
     ("where Cassandra's parser has backtracked, ours points at the unexpected word", r"^error 2000 ", r"^error 2000 "),
     (DESCENDING, r"^error 2200 the '.' operation is not supported between .*\bc\d+", r""),
     ("an empty range deletes nothing", r"^error 2200 Range deletions are not supported for specific columns", r"^void"),
-    ("an empty key has no token; Cassandra treats its token as the whole ring", r"^rows", r"^error 2200 Invalid null token value"),
     ("Cassandra loses a column in the presence of an IN over several columns", r"^error 2200 Invalid unset value for column c\d+$", r"^rows"),
     ("a blob literal is not a tinyint", r"", r"^error 2200 Invalid HEX constant .* of type tinyint$"),
 ]
