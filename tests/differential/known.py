@@ -71,6 +71,8 @@ def explain(statement, cassandra, sibyl):
     refused = re.match(r"error 2200 (?:Invalid call to function system\.cast_as_(\w+), none|\w+ cannot be cast to (\w+))", describe(cassandra))
     if refused and re.search(rf"CAST\(c\d+(\.f\d+)? AS {refused.group(1) or refused.group(2)}\)", statement.text()[0]):
         return DESCENDING
+    if "Invalid call to function system._negate, none" in describe(cassandra) and re.search(r"-c\d+\b", statement.text()[0]):
+        return DESCENDING
     conditions = statement.text()[0].rpartition(" IF ")[2]
     refusal = "error 2200 Invalid (comparison with (null|an empty)|'unset' value in condition)"
     nulls = [bool(re.match(refusal, describe(answer))) for answer in (cassandra, sibyl)]

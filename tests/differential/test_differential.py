@@ -85,6 +85,9 @@ def test_a_renamed_descending_column():
     theirs, ours = wire.Answer("error"), wire.Answer("rows")
     theirs.code, theirs.message, ours.rows = 0x2200, "c14 cannot be cast to boolean", []
     assert explain(Statement("SELECT CAST(c14 AS boolean) FROM t", "read"), theirs, ours)
+    theirs.message = "Invalid call to function system._negate, none of its type signatures match (known type signatures: )"
+    assert explain(Statement("SELECT -c1.f1 FROM t", "read"), theirs, ours)
+    assert explain(Statement("SELECT -v1.f1 FROM t", "read"), theirs, ours) is None
 
 
 def test_years_before_year_1():
