@@ -88,6 +88,25 @@ def test_a_renamed_descending_column():
     theirs.message = "Invalid call to function system._negate, none of its type signatures match (known type signatures: )"
     assert explain(Statement("SELECT -c1.f1 FROM t", "read"), theirs, ours)
     assert explain(Statement("SELECT -v1.f1 FROM t", "read"), theirs, ours) is None
+    theirs.message = "Invalid call to function exp, none of its type signatures match (known type signatures: )"
+    assert explain(Statement("SELECT exp(c0.f0) FROM t", "read"), theirs, ours)
+    assert explain(Statement("SELECT exp(v0.f0) FROM t", "read"), theirs, ours) is None
+
+
+def test_conditions_of_a_batch_are_checked_in_its_order():
+    theirs, ours = wire.Answer("error"), wire.Answer("rows")
+    theirs.code, theirs.message, ours.rows = 0x2200, 'Invalid comparison with null for operator "CONTAINS"', []
+    one = "DELETE FROM t WHERE k = 1 AND c = 1 IF v = 2; "
+    assert explain(Statement(f"BEGIN BATCH {one}DELETE FROM t WHERE k = 1 AND c = 1 IF l CONTAINS null; APPLY BATCH", "write"), theirs, ours)
+    assert explain(Statement("DELETE FROM t WHERE k = 1 IF l CONTAINS null", "write"), theirs, ours) is None
+
+
+def test_counts_of_deleted_static_elements():
+    theirs, ours = wire.Answer("rows"), wire.Answer("rows")
+    theirs.columns = ours.columns = (("ks", "t", "n", b"\0\x02"),)
+    theirs.rows, ours.rows = [[b"\0\2"]], [[b"\0\0"]]
+    assert explain(Statement("SELECT COUNT(*) AS n FROM t WHERE s0 CONTAINS KEY 1", "read"), theirs, ours)
+    assert explain(Statement("SELECT COUNT(*) AS n FROM t WHERE v0 CONTAINS KEY 1", "read"), theirs, ours) is None
 
 
 def test_years_before_year_1():
