@@ -47,6 +47,19 @@ bool is_one_of(const std::string& word, const std::array<const char*, count>& wo
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
+constexpr const char* no_joins = "CQL has no joins: store what is read together in one table";
+
+// The word after the name of a table in a SELECT: a misspelt keyword, an alias, or a kind of JOIN.
+std::string hint_after_table(const std::string& word) {
+  constexpr std::array clauses = {"WHERE", "PER", "GROUP", "ORDER", "LIMIT", "ALLOW"};
+  for (const char* clause : clauses)
+    if (word.size() > 3 && word.size() <= 8 && base::edit_distance(word, clause) <= 2)
+      return std::string("did you mean ") + clause + "?";
+  constexpr std::array joins = {"INNER", "LEFT", "RIGHT", "FULL", "CROSS", "NATURAL", "JOIN"};
+  return is_one_of(word, joins) ? no_joins
+                                : "CQL has no aliases of tables and no joins: write each column by its name";
+}
+
 // Mistakes of people who know SQL.
 std::string hint_for_other_sql(const Token& at, const std::string& word, const LastWords& words) {
   constexpr std::array sized = {"VARCHAR", "CHAR", "TEXT",   "ASCII", "DECIMAL",
@@ -61,8 +74,13 @@ std::string hint_for_other_sql(const Token& at, const std::string& word, const L
       if (words.written != name && base::edit_distance(words.written, name) == 1)
         return std::string("did you mean ") + name + "<…>?";
   }
-  if (at.kind == TokenKind::comma && words.first == "SELECT" && words.before_name == "FROM")
-    return "CQL has no joins: store what is read together in one table";
+  if (at.kind == TokenKind::comma && words.first == "SELECT" && words.before_name == "FROM") return no_joins;
+  if (words.first == "SELECT" && words.before_name == "FROM" &&
+      (at.kind == TokenKind::identifier || at.kind == TokenKind::kw_as))
+    return hint_after_table(word);
+  if (at.kind == TokenKind::star && words.last == "(" && words.before_name != "COUNT")
+    return base::edit_distance(words.before_name, "COUNT") <= 2 ? "did you mean count(*)?"
+                                                                : "only count takes *: count(*)";
   if (word == "NULL" && words.last == "IS")
     return "CQL cannot search for null: store a value that stands for it";
   if (word == "VALUES" && words.first == "INSERT")
@@ -112,7 +130,11 @@ std::string Parser::hint_for(const Token& at, const Token& shown) const {
     }
     return "a column cannot be used as a value here; strings take single quotes: " + text;
   }
-  if (at.kind == TokenKind::end) return "";
+  if (at.kind == TokenKind::end || at.kind == TokenKind::semicolon) {
+    const LastWords words = last_words(lexer_.text().substr(0, at.offset));
+    return words.first == "DELETE" && words.before_name == "FROM" ? "TRUNCATE deletes all rows of a table"
+                                                                  : "";
+  }
   const std::string word = upper(std::string(lexer_.raw(at)));
   const std::string_view before = lexer_.text().substr(0, at.offset);
   if (at.kind == TokenKind::identifier && before.find_first_not_of(" \t\r\n") == std::string_view::npos) {
@@ -129,7 +151,7 @@ std::string Parser::hint_for(const Token& at, const Token& shown) const {
   if (at.kind == TokenKind::kw_or_)
     return "CQL has no OR: use IN for several values of a column, or several statements";
   if (at.kind == TokenKind::identifier && word == "JOIN") {
-    return "CQL has no joins: store what is read together in one table";
+    return no_joins;
   }
   if (at.kind == TokenKind::identifier && word == "OFFSET") {
     return "CQL has no OFFSET: continue with the paging state, or after the last key read";

@@ -454,6 +454,17 @@ TEST(SyntaxError, SuggestsWhatWasMeant) {
   EXPECT_EQ(hint_of("SELECT * FROM k.a JOIN k.b ON x = y"), joins);
   EXPECT_EQ(hint_of("SELECT * FROM k.a, k.b"), joins);
   EXPECT_EQ(hint_of("SELECT * FROM a, b"), joins);
+  EXPECT_EQ(hint_of("SELECT * FROM a LEFT JOIN b ON a.k = b.k"), joins);
+  for (const char* statement : {"SELECT * FROM k.a x JOIN k.b y ON x.k = y.k", "SELECT * FROM a AS x"})
+    EXPECT_EQ(hint_of(statement), "CQL has no aliases of tables and no joins: write each column by its name")
+        << statement;
+  EXPECT_EQ(hint_of("SELECT * FROM t WEHRE a = 1"), "did you mean WHERE?");
+  EXPECT_EQ(hint_of("SELECT * FROM k.t LIMTI 1"), "did you mean LIMIT?");
+  EXPECT_EQ(hint_of("SELECT coutn(*) FROM t"), "did you mean count(*)?");
+  EXPECT_EQ(hint_of("SELECT max(*) FROM t"), "only count takes *: count(*)");
+  EXPECT_EQ(hint_of("DELETE FROM k.t"), "TRUNCATE deletes all rows of a table");
+  EXPECT_EQ(hint_of("DELETE FROM t;"), "TRUNCATE deletes all rows of a table");
+  EXPECT_EQ(hint_of("DELETE FROM"), "");
   EXPECT_EQ(hint_of("SELECT * FROM t WHERE a = 1 AND b IS NULL"),
             "CQL cannot search for null: store a value that stands for it");
   EXPECT_EQ(hint_of("INSERT INTO t VALUES (1, 2)"),

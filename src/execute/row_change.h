@@ -1,6 +1,8 @@
 // A row of a base table before and after a write. Indexes, views and vector graphs are maintained from it.
 #pragma once
 
+#include <vector>
+
 #include "base/bytes.h"
 #include "row/fragment.h"
 #include "schema/schema.h"
@@ -27,6 +29,14 @@ struct RowChange {
 // Returns true if there is a row, even an expired one.
 inline bool exists(const row::Fragment& row) {
   return row.marker.exists() || !row.cells.empty();
+}
+
+// Cells of dropped columns remain in the records. No reader may see them, and a row that has only such cells
+// does not exist.
+inline void remove_dropped_cells(const schema::Table& table, row::Fragment& fragment) {
+  if (table.dropped_columns.empty()) return;
+  std::erase_if(fragment.cells,
+                [&](const row::Cell& cell) { return table.find_by_id(cell.column) == nullptr; });
 }
 
 }  // namespace sibyl::execute

@@ -20,7 +20,19 @@
 namespace sibyl::plan {
 namespace {
 
-enum class Kind { keyspace, table, column, type, function, index, property, strategy_option, increment };
+enum class Kind {
+  keyspace,
+  table,
+  column,
+  type,
+  function,
+  index,
+  property,
+  strategy,
+  compaction,
+  strategy_option,
+  increment
+};
 
 // A message is `before`, the unknown name, `after`, and perhaps more.
 struct Message {
@@ -47,6 +59,9 @@ constexpr std::array messages = {
     Message{"Unknown function ", " called", Kind::function},
     Message{"Index '", "' doesn't exist", Kind::index},
     Message{"Unknown property '", "'", Kind::property},
+    Message{"Unable to find replication strategy class 'org.apache.cassandra.locator.", "'", Kind::strategy},
+    Message{"Unable to find compaction strategy class 'org.apache.cassandra.db.compaction.", "'",
+            Kind::compaction},
     Message{"Unrecognized strategy option {", "} passed to NetworkTopologyStrategy", Kind::strategy_option},
     Message{"Invalid operation (", ") for non counter column ", Kind::increment}};
 
@@ -111,6 +126,11 @@ class NamingHints {
     return name.empty() ? name : fmt::format("did you mean {}?", types::quote_identifier(name));
   }
 
+  static std::string meant_class(std::string_view word, const Names& candidates) {
+    const std::string name = base::most_similar(word, candidates);
+    return name.empty() ? name : fmt::format("did you mean '{}'?", name);
+  }
+
   template <typename Map>
   static void add_names(const Map& map, Names& out) {
     for (const auto& [name, value] : map) out.push_back(name);
@@ -149,6 +169,11 @@ class NamingHints {
         const auto known = table_property_names();
         return meant(word, {known.begin(), known.end()});
       }
+      case Kind::strategy:
+        return meant_class(word, {"SimpleStrategy", "NetworkTopologyStrategy"});
+      case Kind::compaction:
+        return meant_class(word, {"SizeTieredCompactionStrategy", "LeveledCompactionStrategy",
+                                  "TimeWindowCompactionStrategy", "UnifiedCompactionStrategy"});
       case Kind::strategy_option:
         if (context_.datacenter.empty()) return {};
         return fmt::format("the data center of this server is '{}'", context_.datacenter);

@@ -17,7 +17,7 @@ struct NamingContext {
 };
 
 // Returns the error with a hint if it has none and its message names an unknown keyspace, table, column, type,
-// function, index, property or data centre. The message stays. Reads the message, because the same mistakes
+// function, index, property, strategy class or data centre. The message stays. Reads the message, because the same mistakes
 // are reported in many places, each in Cassandra's words.
 base::Error with_naming_hint(const base::Error& error, const cql::Statement& statement,
                              const NamingContext& context);

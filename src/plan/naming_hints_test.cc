@@ -60,6 +60,12 @@ TEST_F(NamingHintsTest, OfDefinitions) {
   EXPECT_EQ(hint("CREATE INDEX ON orders (custmer)"), "did you mean customer?");
   EXPECT_EQ(hint("CREATE KEYSPACE x WITH replication = {'class': 'NetworkTopologyStrategy', 'dc9': 1}"),
             "the data center of this server is 'amsterdam'");
+  EXPECT_EQ(hint("CREATE KEYSPACE x WITH replication = {'class': 'SimpelStrategy', 'replication_factor': 1}"),
+            "did you mean 'SimpleStrategy'?");
+  EXPECT_EQ(
+      hint("CREATE TABLE t (id int PRIMARY KEY) WITH compaction = {'class': 'LevelledCompactionStrategy'}"),
+      "did you mean 'LeveledCompactionStrategy'?");
+  EXPECT_EQ(hint("CREATE TABLE t (id int PRIMARY KEY) WITH compaction = {'class': 'Fifo'}"), "");
 }
 
 // Suggestions name existing things. Other errors have no suggestion.

@@ -1,12 +1,14 @@
 """Unit tests of the differential tester; they need no server."""
 import pathlib
 import random
+import struct
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 import wire  # noqa: E402
 from known import explain, in_years_of_the_era  # noqa: E402
+from run import is_run  # noqa: E402
 from schema import random_schema  # noqa: E402
 from statements import Generator  # noqa: E402
 from tree import Group, Pairs, Statement, render, smaller  # noqa: E402
@@ -57,10 +59,54 @@ def test_v5_frames():
     assert connection.payload == b"hello" and connection.incoming == frame[:7]
 
 
+def test_a_page_is_found_in_the_rows_of_all_pages():
+    assert is_run([2, 3], [1, 2, 3]) and is_run([1, 2, 3], [1, 2, 3]) and is_run([], [])
+    assert not is_run([3, 2], [1, 2, 3]) and not is_run([1, 3], [1, 2, 3]) and not is_run([], [1]) and not is_run([1], None)
+
+
 def test_unknown_differences_have_no_reason():
     theirs, ours = wire.Answer("error"), wire.Answer("rows")
     theirs.code, theirs.message = 0x2200, "something else"
     assert explain(Statement("SELECT * FROM t", "read"), theirs, ours) is None
+
+
+def test_columns_and_rows_may_differ_for_known_reasons_together():
+    theirs, ours = wire.Answer("rows"), wire.Answer("rows")
+    theirs.columns = (("ks", "t", "similarity_cosine(v, [1.0])", b"\0\x08"), ("ks", "t", "to_json(c)", b"\0\x0d"))
+    ours.columns = (theirs.columns[0], ("ks", "t", "tojson(c)", b"\0\x0d"))
+    theirs.rows, ours.rows = [[struct.pack(">f", 0.5), b"0"]], [[struct.pack(">f", 0.5 + 2**-24), b"0"]]
+    statement = Statement("SELECT similarity_cosine(v, [1.0]), tojson(c) FROM t", "read")
+    assert explain(statement, theirs, ours)
+    ours.rows[0][1] = b"1"
+    assert explain(statement, theirs, ours) is None
+
+
+def test_a_renamed_descending_column():
+    theirs, ours = wire.Answer("error"), wire.Answer("rows")
+    theirs.code, theirs.message, ours.rows = 0x2200, "c14 cannot be cast to boolean", []
+    assert explain(Statement("SELECT CAST(c14 AS boolean) FROM t", "read"), theirs, ours)
+    theirs.message = "Invalid call to function system._negate, none of its type signatures match (known type signatures: )"
+    assert explain(Statement("SELECT -c1.f1 FROM t", "read"), theirs, ours)
+    assert explain(Statement("SELECT -v1.f1 FROM t", "read"), theirs, ours) is None
+    theirs.message = "Invalid call to function exp, none of its type signatures match (known type signatures: )"
+    assert explain(Statement("SELECT exp(c0.f0) FROM t", "read"), theirs, ours)
+    assert explain(Statement("SELECT exp(v0.f0) FROM t", "read"), theirs, ours) is None
+
+
+def test_conditions_of_a_batch_are_checked_in_its_order():
+    theirs, ours = wire.Answer("error"), wire.Answer("rows")
+    theirs.code, theirs.message, ours.rows = 0x2200, 'Invalid comparison with null for operator "CONTAINS"', []
+    one = "DELETE FROM t WHERE k = 1 AND c = 1 IF v = 2; "
+    assert explain(Statement(f"BEGIN BATCH {one}DELETE FROM t WHERE k = 1 AND c = 1 IF l CONTAINS null; APPLY BATCH", "write"), theirs, ours)
+    assert explain(Statement("DELETE FROM t WHERE k = 1 IF l CONTAINS null", "write"), theirs, ours) is None
+
+
+def test_counts_of_deleted_static_elements():
+    theirs, ours = wire.Answer("rows"), wire.Answer("rows")
+    theirs.columns = ours.columns = (("ks", "t", "n", b"\0\x02"),)
+    theirs.rows, ours.rows = [[b"\0\2"]], [[b"\0\0"]]
+    assert explain(Statement("SELECT COUNT(*) AS n FROM t WHERE s0 CONTAINS KEY 1", "read"), theirs, ours)
+    assert explain(Statement("SELECT COUNT(*) AS n FROM t WHERE v0 CONTAINS KEY 1", "read"), theirs, ours) is None
 
 
 def test_years_before_year_1():

@@ -197,9 +197,7 @@ class MaintenanceBuilder {
 
   void settle(Fragment& fragment, const Deletion& covering) const {
     row::visible_at(fragment, covering, before_all_expiry);
-    if (table_->dropped_columns.empty()) return;
-    std::erase_if(fragment.cells,
-                  [&](const row::Cell& cell) { return table_->find_by_id(cell.column) == nullptr; });
+    remove_dropped_cells(*table_, fragment);
   }
 
   base::Status compare_named() {

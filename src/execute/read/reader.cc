@@ -4,6 +4,7 @@
 
 #include "execute/corrupt.h"
 #include "execute/environment.h"
+#include "execute/row_change.h"
 #include "plan/evaluation/intervals.h"
 #include "row/record_key.h"
 
@@ -109,9 +110,7 @@ bool make_visible(Fragment& fragment, const Deletion& covering, const ReadPlan& 
   if (!row::visible_at(fragment, covering, plan.now_seconds)) return false;
   // The marker of a view row determines how long the row lives. Cells may live longer.
   if (plan.table->is_view() && !fragment.marker.exists()) return false;
-  if (plan.table->dropped_columns.empty()) return true;
-  std::erase_if(fragment.cells,
-                [&](const row::Cell& cell) { return plan.table->find_by_id(cell.column) == nullptr; });
+  remove_dropped_cells(*plan.table, fragment);
   return fragment.marker.is_live(plan.now_seconds) || !fragment.cells.empty();
 }
 

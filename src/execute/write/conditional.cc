@@ -49,7 +49,7 @@ base::Status ConditionalBuilder::build(LockAttempt& attempt) {
   SIBYL_TRY(check_consistency());
   PartitionLocks& locks = environment_.locks;
   if (!attempt.take(locks, locks.stripes_of(std::span<const Bytes>(&prefix_, 1)))) return {};
-  Before before{ReadBefore(environment_.store.snapshot(), now_seconds_), {}};
+  Before before{ReadBefore(environment_.store.snapshot(), table(), now_seconds_), {}};
   SIBYL_ASSIGN(const bool applied, applies(before.reads));
   if (request_.trace != nullptr)
     request_.trace->step(applied ? "The conditions hold" : "The conditions do not hold: nothing is written");

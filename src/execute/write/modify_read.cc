@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "execute/corrupt.h"
+#include "execute/row_change.h"
 #include "plan/evaluation/intervals.h"
 #include "row/record_key.h"
 
@@ -33,6 +34,12 @@ base::Result<bool> ReadBefore::read(BytesView key, Record& record) {
   return true;
 }
 
+// Removes everything that readers do not see.
+void ReadBefore::hide(row::Fragment& fragment, const row::Deletion& covering) const {
+  row::visible_at(fragment, covering, now_seconds_);
+  if (table_ != nullptr) remove_dropped_cells(*table_, fragment);
+}
+
 base::Result<ReadBefore::Partition*> ReadBefore::partition(BytesView partition_prefix) {
   auto [found, is_new] = partitions_.try_emplace(Bytes(partition_prefix));
   if (!is_new) return found->second.get();
@@ -43,7 +50,7 @@ base::Result<ReadBefore::Partition*> ReadBefore::partition(BytesView partition_p
   if (!exists) return &partition;
   partition.deletion = record.fragment.deletion;
   partition.has_range_deletions = record.fragment.has_range_deletions;
-  row::visible_at(record.fragment, {}, now_seconds_);
+  hide(record.fragment, {});
   return &partition;
 }
 
@@ -88,7 +95,7 @@ base::Result<const row::Fragment*> ReadBefore::row(BytesView partition_prefix, B
   if (!exists) return &record.fragment;
   SIBYL_ASSIGN(Partition * found_partition, partition(partition_prefix));
   SIBYL_ASSIGN(const row::Deletion deletion, covering(partition_prefix, *found_partition, clustering));
-  row::visible_at(record.fragment, deletion, now_seconds_);
+  hide(record.fragment, deletion);
   return &record.fragment;
 }
 

@@ -17,12 +17,14 @@ namespace sibyl::execute {
 class ReadBefore {
  public:
   ReadBefore(const storage::Store& store, int64_t now_seconds) : store_(&store), now_seconds_(now_seconds) {}
-  // Reads everything from the snapshot.
-  ReadBefore(std::shared_ptr<const storage::Snapshot> snapshot, int64_t now_seconds)
-      : snapshot_(std::move(snapshot)), now_seconds_(now_seconds) {}
+  // Reads rows of `table` from the snapshot, without the cells of its dropped columns. The table must outlive
+  // this object.
+  ReadBefore(std::shared_ptr<const storage::Snapshot> snapshot, const schema::Table& table,
+             int64_t now_seconds)
+      : snapshot_(std::move(snapshot)), table_(&table), now_seconds_(now_seconds) {}
 
-  // The row as a reader sees it; an empty fragment if there is none. The pointer and its views stay valid for
-  // the lifetime of this object.
+  // The visible row; an empty fragment if there is none. Without a table it may have cells of dropped columns.
+  // The pointer and its views stay valid for the lifetime of this object.
   base::Result<const row::Fragment*> row(BytesView partition_prefix, BytesView clustering);
   // The static row; same contract.
   base::Result<const row::Fragment*> static_row(BytesView partition_prefix);
@@ -55,6 +57,7 @@ class ReadBefore {
     return snapshot_ ? snapshot_->iterate(begin, end) : store_->iterate(begin, end);
   }
   base::Result<bool> read(BytesView key, Record& record);
+  void hide(row::Fragment& fragment, const row::Deletion& covering) const;
   base::Result<Partition*> partition(BytesView partition_prefix);
   // The latest deletion that covers a row.
   base::Result<row::Deletion> covering(BytesView partition_prefix, Partition& partition,
@@ -63,6 +66,7 @@ class ReadBefore {
 
   const storage::Store* store_ = nullptr;
   std::shared_ptr<const storage::Snapshot> snapshot_;
+  const schema::Table* table_ = nullptr;
   int64_t now_seconds_;
   size_t held_bytes_ = 0;  // size of the records below
   std::unordered_map<Bytes, std::unique_ptr<Partition>> partitions_;

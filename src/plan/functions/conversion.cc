@@ -49,6 +49,7 @@ base::Result<FunctionPtr> make_token(const FactoryCall& call) {
     function->arguments.push_back(call.table->partition_key(i).type);
   function->evaluate = token;
   function->from_factory = true;
+  function->takes_empty = true;  // a part of a composite key may be empty, of any type
   return function;
 }
 

@@ -156,7 +156,7 @@ ConditionalResult conditional_result(const std::vector<std::shared_ptr<const Mod
   const std::vector<const schema::Column*> asked = condition_columns(statements);
   const bool is_whole_row = asked.empty();
   for (const schema::Column& column : table.columns)
-    if (!column.is_hidden && (is_whole_row || (is_batch && column.is_primary_key())))
+    if (is_whole_row ? !column.is_hidden : is_batch && column.is_primary_key())
       result.columns.push_back(&column);
   result.columns.insert(result.columns.end(), asked.begin(), asked.end());
 

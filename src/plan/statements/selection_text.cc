@@ -13,7 +13,7 @@ namespace {
 struct Namer {
   const schema::Table& table;
   const Binder& binder;
-  bool leaves_out_casts;  // casts to the type that the value already has
+  Binder* typing;  // leaves out casts to the type that the value already has; nullptr: keeps them
 
   std::string name(const cql::Expression& expression) const {
     if (const auto* call = std::get_if<cql::FunctionCall>(&expression.node)) {
@@ -88,13 +88,10 @@ struct Namer {
   }
   std::string operator()(const cql::Cast& cast) const {
     const types::TypePtr to = types::scalar_by_name(cast.type.name);
-    if (const auto* column = std::get_if<cql::ColumnReference>(&cast.of->node); column && leaves_out_casts) {
-      const schema::Column* found = table.find(column->name);
-      if (to != nullptr && found != nullptr && *found->type == *to) return name(*cast.of);
+    if (typing != nullptr && to != nullptr) {
+      const auto own = typing->exact_type(*cast.of);
+      if (own && *own != nullptr && **own == *to) return name(*cast.of);
     }
-    const FunctionPtr inner = binder.resolved(*cast.of);
-    if (leaves_out_casts && to != nullptr && inner != nullptr && *inner->returns == *to)
-      return name(*cast.of);
     return fmt::format("cast({} as {})", name(*cast.of), to == nullptr ? cast.type.name : to->cql_name());
   }
   std::string operator()(const cql::TypeHint& hint) const {
@@ -126,13 +123,13 @@ struct Namer {
 
 }  // namespace
 
-std::string result_name(const cql::Expression& expression, const schema::Table& table, const Binder& binder) {
-  return Namer{table, binder, true}.name(expression);
+std::string result_name(const cql::Expression& expression, const schema::Table& table, Binder& binder) {
+  return Namer{table, binder, &binder}.name(expression);
 }
 
 std::string selector_text(const cql::Expression& expression, const schema::Table& table,
                           const Binder& binder) {
-  return Namer{table, binder, false}.name(expression);
+  return Namer{table, binder, nullptr}.name(expression);
 }
 
 }  // namespace sibyl::plan

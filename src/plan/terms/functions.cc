@@ -366,7 +366,8 @@ std::string written_name(const cql::Expression& expression) {
                                          : call->function.keyspace + "." + call->function.name;
 }
 
-// Visits the outermost calls in an expression. Casts are skipped: their type is known without their operand.
+// Visits the outermost calls in an expression, and checks that its columns exist. Casts are skipped: their type is
+// known without their operand.
 base::Status visit_calls(RowScope& scope, const cql::Expression& expression,
                          const std::function<base::Status(const cql::Expression&)>& visit) {
   const auto each = [&](const std::vector<cql::ExpressionPtr>& elements) -> base::Status {
@@ -390,6 +391,8 @@ base::Status visit_calls(RowScope& scope, const cql::Expression& expression,
     return visit_calls(scope, *element->of, visit);
   if (const auto* slice = std::get_if<cql::SliceSelection>(&node))
     return visit_calls(scope, *slice->of, visit);
+  // An unknown column is reported before the unknown function that it is given to.
+  if (std::holds_alternative<cql::ColumnReference>(node)) SIBYL_TRY(scope.type_of(expression));
   return {};
 }
 
