@@ -47,7 +47,7 @@ test('a query is completed, explained, run, paged and exported', async () => {
   await page.getByRole('button', { name: 'Next' }).click();
   await page.getByText('Page 2').waitFor();
   assert.match(await page.locator('.grid tbody tr').first().innerText(), /101/);
-  const [saved] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'JSON' }).click()]);
+  const [saved] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Save JSON' }).click()]);
   const rows = JSON.parse(await (await import('node:fs/promises')).readFile(await saved.path(), 'utf8'));
   assert.equal(rows.length, 40);
   assert.deepEqual(rows[0], { customer: 'c1', number: 1, paid: true, tags: ['a', 'b'], total: 1.5 });
@@ -68,6 +68,73 @@ test('an error is under its word, and its hint is a quick fix', async () => {
   await browser.close(page);
 });
 
+test('definitions are checked as they are typed, and what only running finds is marked', async () => {
+  const page = await browser.open(server, '#/query');
+  await page.getByLabel('Keyspace').selectOption('shop');
+  const marked = page.locator('.cm-lintRange-error');
+  const check = async (text, word) => {
+    await writeQuery(page, text);
+    await page.locator('.plan-error').waitFor();
+    await marked.waitFor();
+    assert.equal(await marked.innerText(), word, text);
+  };
+  await check('CREATE TABLE orders2 (a strng PRIMARY KEY)', 'strng');
+  await check('DROP TABLE nothing', 'nothing');
+  await check('ALTER TABLE orders ADD total int', 'total');
+  // A statement may use what those before it define.
+  await writeQuery(page, 'CREATE TABLE shop.later (k int PRIMARY KEY, v int); SELECT v FROM shop.later WHERE k = 1; SELECT w FROM shop.later');
+  await page.keyboard.press('Control+Home');
+  await page.locator('.plan li', { hasText: 'define' }).waitFor();
+  assert.deepEqual(await marked.allInnerTexts(), ['w']);
+  // The fix of a qualified name replaces the table, not its keyspace.
+  await check("SELECT * FROM shop.ordrs WHERE customer = 'c1'", 'ordrs');
+  await marked.hover();
+  await page.locator('.cm-diagnosticAction', { hasText: 'Replace with orders' }).click();
+  await page.locator('.plan li').first().waitFor();
+  assert.equal(await page.locator('.cm-content').innerText(), "SELECT * FROM shop.orders WHERE customer = 'c1'");
+  await writeQuery(page, 'CREATE TABLE t (a frozen<list<int>>, b int) WITH gc_grace_seconds = 5');
+  await marked.first().hover();
+  await page.locator('.cm-diagnosticAction', { hasText: 'Add PRIMARY KEY (a)' }).click();
+  await page.locator('.plan li').first().waitFor();
+  assert.equal(await page.locator('.cm-content').innerText(), 'CREATE TABLE t (a frozen<list<int>>, b int, PRIMARY KEY (a)) WITH gc_grace_seconds = 5');
+  await check('SELECT * FROM shop.orders WHERE total = 1', 'total');
+  await marked.hover();
+  await page.locator('.cm-diagnosticAction', { hasText: 'Create an index first' }).click();
+  await page.getByText('It has a plan when the definitions before it have been run').waitFor();
+  assert.match(await page.locator('.cm-content').innerText(), /^CREATE INDEX ON shop.orders \(total\) USING 'sai';\nSELECT \* FROM shop.orders WHERE total = 1$/);
+  // The function fails only when it runs.
+  await api.run('CREATE FUNCTION shop.fails (n int) CALLED ON NULL INPUT RETURNS int LANGUAGE lua AS $$ error("no") $$');
+  await writeQuery(page, 'SELECT shop.fails(number) FROM shop.orders');
+  await page.locator('.plan li').first().waitFor();
+  assert.equal(await marked.count(), 0);
+  await page.getByRole('button', { name: 'Run', exact: true }).click();
+  await page.locator('.results [role=alert]').waitFor();
+  await marked.waitFor();
+  assert.equal(await marked.innerText(), 'fails');
+  await browser.close(page);
+});
+
+test('completion knows what a statement may begin with, and types', async () => {
+  await api.run('CREATE TYPE shop.size (height int, width int)');
+  const page = await browser.open(server, '#/query');
+  await page.getByLabel('Keyspace').selectOption('shop');
+  const offers = page.locator('.cm-tooltip-autocomplete li');
+  const first = async (text) => {
+    await writeQuery(page, text);
+    await page.keyboard.press('Control+Space');
+    await offers.first().waitFor();
+    const found = await offers.allInnerTexts();
+    await page.keyboard.press('Escape');
+    await offers.first().waitFor({ state: 'detached' });
+    return found;
+  };
+  assert.deepEqual((await first('')).slice(0, 3), ['SELECT', 'INSERT', 'UPDATE']);
+  const types = await first('CREATE TABLE t (a ');
+  assert.ok(types.includes('size') && types.includes('timeuuid') && !types.includes('orders'), types.join());
+  assert.match((await first('SELECT * FROM orders WHERE '))[0], /^customer/);
+  await browser.close(page);
+});
+
 test('values are bound, nulls are shown, a trace is a waterfall', async () => {
   await api.run("INSERT INTO shop.orders (customer, number) VALUES ('nobody', 1)");
   const page = await browser.open(server, '#/query');
@@ -81,6 +148,13 @@ test('values are bound, nulls are shown, a trace is a waterfall', async () => {
   assert.equal(await page.locator('.grid .null').count(), 2);
   await page.getByRole('button', { name: 'Trace' }).click();
   await page.locator('.waterfall li').first().waitFor();
+  // A value that was erased is an empty text, and not null until it is set to null.
+  await page.locator('.binds input').nth(0).fill('');
+  await page.getByRole('button', { name: 'Run', exact: true }).click();
+  await page.locator('.results').getByText('Key may not be empty').waitFor();
+  await page.locator('.binds').getByRole('button', { name: 'null' }).first().click();
+  await page.getByRole('button', { name: 'Run', exact: true }).click();
+  await page.locator('.results').getByText('Invalid null value in condition for column customer').waitFor();
   await browser.close(page);
 });
 
@@ -175,8 +249,13 @@ test('a pasted model is reviewed, and nothing of it is run', async () => {
   await page.locator('.finding').first().waitFor();
   await page.getByRole('tab', { name: 'Diagram' }).click();
   await page.locator('.diagram img').waitFor();
+  await page.getByRole('tab', { name: 'Design a model' }).click();
+  await page.getByRole('button', { name: 'Design', exact: true }).click(); // the example
+  await page.getByText('CREATE TABLE products_by_categories_id').waitFor({ timeout: 30_000 });
+  await page.getByRole('tab', { name: 'Diagram' }).click();
+  await page.locator('.diagram img').waitFor();
   const { body } = await api.send('GET', 'schema');
-  assert.ok(!JSON.stringify(body).includes('pasted'));
+  assert.ok(!JSON.stringify(body).includes('pasted') && !JSON.stringify(body).includes('products_by'));
   await browser.close(page);
 });
 
