@@ -1,7 +1,7 @@
 // Each page's main task.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { Api, Browser, loadShop, replication, Server, writeQuery } from './harness.mjs';
+import { Api, Browser, CqlClient, loadShop, replication, Server, writeQuery } from './harness.mjs';
 
 let server, browser, api;
 before(async () => {
@@ -28,6 +28,23 @@ test('the overview shows requests within its budget', async () => {
   const used = server.cpuSeconds() - before;
   assert.ok(used < 0.1, `the open overview took ${used * 10}% of a core`);
   await browser.close(page);
+});
+
+test('the overview warns of overload', async () => {
+  const limited = await Server.start(['--set', 'native_transport_rate_limiting_enabled=true', '--set', 'native_transport_max_requests_per_second=1', '--set', 'native_transport_max_concurrent_connections=1']);
+  try {
+    const client = await CqlClient.connect(limited, { THROW_ON_OVERLOAD: '1' });
+    const answers = await Promise.all(Array.from({ length: 20 }, () => client.query('SELECT key FROM system.local')));
+    assert.ok(answers.some((one) => one.error === 0x1001), JSON.stringify(answers));
+    await assert.rejects(CqlClient.connect(limited), /closed/);
+    const page = await browser.open(limited);
+    await page.getByText(/Overload: \d+ requests were refused/).waitFor({ timeout: 40_000 });
+    await page.getByText(/1 connections? w\w+ refused within the last minute/).waitFor();
+    client.close();
+    await browser.close(page);
+  } finally {
+    await limited.stop();
+  }
 });
 
 test('a query is completed, explained, run, paged and exported', async () => {
