@@ -131,6 +131,7 @@ const std::map<std::string, Endpoint, std::less<>>& endpoints() {
       {"POST design", design_text},
       {"GET activity", show_activity},
       {"GET settings", list_settings},
+      {"GET cluster", show_cluster},
       {"POST snapshots", take_snapshot},
       {"POST snapshots/verify", verify_snapshot},
   };
@@ -199,6 +200,7 @@ HttpAnswer Console::session_answer(const std::optional<ConsoleSession>& session)
                     {"version", SIBYL_VERSION},
                     {"cassandra", engine::release_version},
                     {"read_only", settings_.read_only},
+                    {"cluster", static_cast<bool>(settings_.show_cluster)},
                     {"role", nullptr},
                     {"csrf", nullptr}};
   if (session) body["csrf"] = session->csrf;
