@@ -137,7 +137,7 @@ function Servers({ answer, placeOf }: { answer: Answer; placeOf: (name: string) 
   return (
     <List
       empty="No server runs"
-      columns={[{ title: 'Server', wide: true }, { title: 'State' }, { title: 'Shards', number: true }, { title: 'Lease' }, { title: 'Place' }, { title: 'Version' }]}
+      columns={[{ title: 'Server', wide: true }, { title: 'State' }, { title: 'Shards', number: true }, { title: 'Lease' }, { title: 'Place and version' }]}
       rows={answer.servers.map((one) => [
         <>
           <i class="swatch" style={{ background: colourOf(placeOf(one.name)) }} />
@@ -148,8 +148,11 @@ function Servers({ answer, placeOf }: { answer: Answer; placeOf: (name: string) 
         <Badge kind={one.state === 'serving' ? 'ok' : one.state === 'standby' ? '' : 'accent'}>{one.state}</Badge>,
         one.shards,
         isSilent(one, answer.lease_ms) ? <Badge kind="error">silent for {duration(one.silent_ms / 1000)}</Badge> : <span class="muted">renewed</span>,
-        <bdi>{`${one.data_center} / ${one.rack}`}</bdi>,
-        one.version,
+        <>
+          <bdi>{`${one.data_center} / ${one.rack}`}</bdi>
+          <br />
+          <span class="muted">{one.version}</span>
+        </>,
       ])}
     />
   );

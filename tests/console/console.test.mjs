@@ -21,8 +21,16 @@ test('the overview shows requests within its budget', async () => {
   await page.locator('.chart canvas').first().waitFor();
   assert.match(await page.locator('.stats').innerText(), /Uptime/);
   assert.ok(page.bytes < 400 * 1024, `the first view took ${page.bytes} bytes`);
-  const entry = await page.evaluate(() => performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd);
-  assert.ok(entry < 5000, `the page took ${entry} ms`);
+  // Processor time, because other programs may take the processor. Nothing else takes long on loopback.
+  const fresh = await browser.open(server, '', {}, 'about:blank');
+  const devtools = await fresh.context().newCDPSession(fresh);
+  await devtools.send('Performance.enable', { timeDomain: 'threadTicks' });
+  await fresh.goto(server.url);
+  await fresh.locator('.chart canvas').first().waitFor();
+  const { metrics } = await devtools.send('Performance.getMetrics');
+  const seconds = metrics.find((one) => one.name === 'TaskDuration').value;
+  assert.ok(seconds > 0.01 && seconds < 0.5, `the first view took ${seconds} s of the processor`);
+  await browser.close(fresh);
   const before = server.cpuSeconds();
   await page.waitForTimeout(10_000); // long enough for several updates of the charts
   const used = server.cpuSeconds() - before;
@@ -204,7 +212,15 @@ test('the schema is searched, and shows diagrams and definitions', async () => {
   await api.run('CREATE TYPE shop.address (street text, city text)');
   const page = await browser.open(server, '#/schema/shop');
   await page.locator('.diagram img').waitFor();
-  assert.ok((await page.locator('.diagram img').evaluate((image) => image.naturalWidth)) > 50);
+  const [saved] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Save SVG' }).click()]);
+  assert.match(await (await import('node:fs/promises')).readFile(await saved.path(), 'utf8'), /<svg [^]*orders/);
+  // A wide diagram fits a laptop.
+  await api.run(`CREATE KEYSPACE broad ${replication}`);
+  for (let i = 0; i < 12; ++i) await api.run(`CREATE TABLE broad.with_a_rather_long_name_${i} (k int, c timestamp, PRIMARY KEY (k, c))`);
+  await page.goto(`${server.url}/#/schema/broad`);
+  await page.locator('.diagram img').waitFor();
+  const widths = await page.locator('.diagram img').evaluate((image) => ({ natural: image.naturalWidth, shown: image.clientWidth, place: image.parentElement.clientWidth }));
+  assert.ok(widths.natural > widths.place && widths.shown <= widths.place, JSON.stringify(widths));
   await page.getByLabel('Search the schema').fill('addr');
   await page.getByRole('link', { name: 'address' }).click();
   await page.getByText('CREATE TYPE shop.address').waitFor();

@@ -160,7 +160,7 @@ export class Browser {
   }
 
   // `problems` collects errors of the page and requests to other hosts. It must stay empty.
-  async open(server, hash = '', options = {}) {
+  async open(server, hash = '', options = {}, first = `${server.url}/${hash}`) {
     const context = await this.chromium.newContext({ viewport: { width: 1280, height: 800 }, ...options });
     const page = await context.newPage();
     page.problems = [];
@@ -178,7 +178,7 @@ export class Browser {
       const sizes = await request.sizes().catch(() => null);
       if (sizes) page.bytes += sizes.responseBodySize + sizes.responseHeadersSize;
     });
-    await page.goto(`${server.url}/${hash}`);
+    await page.goto(first);
     return page;
   }
 
