@@ -18,10 +18,12 @@ const typeNames = new Set(types);
 
 interface State {
   open: '' | 'comment' | 'dollar';
+  first: string; // the first keyword of the statement
+  previous: string;
 }
 export const cql = StreamLanguage.define<State>({
   name: 'cql',
-  startState: () => ({ open: '' }),
+  startState: () => ({ open: '', first: '', previous: '' }),
   token(stream, state) {
     if (state.open) {
       const end = state.open === 'comment' ? '*/' : '$$';
@@ -55,10 +57,13 @@ export const cql = StreamLanguage.define<State>({
     if (stream.match(/^[?:]\w*/)) return 'atom';
     const word = stream.match(/^[a-z]\w*/i) as RegExpMatchArray | null;
     if (word) {
-      if (keywords.has(word[0].toUpperCase())) return 'keyword';
-      return typeNames.has(word[0].toLowerCase()) ? 'typeName' : 'variableName';
+      const text = word[0].toUpperCase();
+      const isType = typeNames.has(word[0].toLowerCase()) && (/^(CREATE|ALTER)$/.test(state.first) || state.previous === 'AS');
+      state.first ||= text;
+      state.previous = text;
+      return keywords.has(text) ? 'keyword' : isType ? 'typeName' : 'variableName';
     }
-    stream.next();
+    if (stream.next() === ';') state.first = '';
     return 'operator';
   },
   languageData: { commentTokens: { line: '--', block: { open: '/*', close: '*/' } }, closeBrackets: { brackets: ['(', '[', '{', "'", '"'] } },

@@ -157,6 +157,12 @@ test('completion knows what a statement may begin with, and types', async () => 
   const types = await first('CREATE TABLE t (a ');
   assert.ok(types.includes('size') && types.includes('timeuuid') && !types.includes('orders'), types.join());
   assert.match((await first('SELECT * FROM orders WHERE '))[0], /^customer/);
+  // A column that is named like a type is no type.
+  const isPlain = async (word) => (await page.locator('.cm-line span', { hasText: new RegExp(`^${word}$`) }).count()) === 0;
+  await writeQuery(page, 'SELECT time FROM t; CREATE TABLE t (k uuid)');
+  await page.locator('.cm-line span', { hasText: /^uuid$/ }).waitFor();
+  assert.ok(await isPlain('time'));
+  assert.ok(!(await isPlain('uuid')));
   await browser.close(page);
 });
 
