@@ -12,6 +12,7 @@ interface Activity {
   tasks: Row[];
   pools: Row[];
   log: Row[];
+  has_snapshots: boolean;
   snapshots: { name: string; taken: number; tables: number; bytes: number; own_bytes: number }[];
 }
 
@@ -105,7 +106,7 @@ export function ActivityPage({ session }: PageProps) {
       <Card title="Threads">
         <List empty="" columns={[{ title: 'Pool' }, { title: 'Active', number: true }, { title: 'Limit', number: true }, { title: 'Waiting', number: true }, { title: 'Completed', number: true }]} rows={data.pools.map((one) => [one.name, count(one.active_tasks), count(one.active_tasks_limit), count(one.pending_tasks), count(one.completed_tasks)])} />
       </Card>
-      <Snapshots snapshots={data.snapshots} onChange={reload} readOnly={session.read_only} />
+      {data.has_snapshots && <Snapshots snapshots={data.snapshots} onChange={reload} readOnly={session.read_only} />}
       <Card
         title="Slow and failed requests, and the log"
         extra={

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { forgetSchema, get, post, query } from './api';
 import { Chart } from './chart';
 import { Diagram } from './diagram';
-import { bytes, count, percent, plural } from './format';
+import { bytes, count, duration, percent, plural } from './format';
 import type { PageProps } from './main';
 import { go, link } from './router';
 import { Badge, Card, Code, Dialog, Empty, ErrorBox, Icon, List, Loading, Notice, PageHead, Tabs, useLoad, useTitle } from './ui';
@@ -141,14 +141,14 @@ function Growth({ table, target }: { table: ReviewedTable; target: number }) {
   if (table.growth.length < 2) return null;
   const start = Date.now() / 1000;
   const time = table.growth.map((point) => start + point.seconds);
-  const days = (table.growth.at(-1)!.seconds ?? 0) / 86400;
+  const horizon = table.growth.at(-1)!.seconds;
   return (
     <Chart
-      title={`Largest partition over the next ${count(Math.round(days))} days`}
+      title={`Largest partition over the next ${duration(horizon)}`}
       time={time}
       format={bytes}
       height={130}
-      days={days > 3}
+      days={horizon > 3 * 86400}
       series={[
         { label: 'largest', values: table.growth.map((point) => point.max), colour: '--series-1', fill: true },
         { label: 'target', values: table.growth.map(() => target), colour: '--series-4' },
@@ -274,7 +274,25 @@ const example = `CREATE TABLE events (
 SELECT * FROM events WHERE device = ? AND at > ?;
 SELECT * FROM events WHERE kind = ? ALLOW FILTERING;
 `;
-const exampleDesign = `@entity Customer ID uuid [rows: 10k] name text, city text
+const exampleDesign = `-- @entity products count=100k (
+--   id uuid key,
+--   name text size=30,
+--   price decimal)
+-- @entity categories count=200 (
+--   id uuid key,
+--   name text size=20)
+
+-- @rel products.categories -> categories.products many-many links=250k
+
+-- @query product rate=500/s
+--   SELECT products.* FROM products WHERE id = :product
+-- @query products_of_category rate=200/s
+--   SELECT categories.products.* FROM categories WHERE categories.id = :category
+
+-- @write add_product rate=1/s
+--   INSERT INTO products (id, name, price) VALUES (:product, :name, :price)
+-- @write tag rate=3/s
+--   UPDATE products SET categories = categories + {:category} WHERE id = :product
 `;
 
 function Pasted({ kind }: { kind: 'review' | 'design' }) {

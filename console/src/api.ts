@@ -22,6 +22,7 @@ export interface Session {
   version: string;
   cassandra: string;
   read_only: boolean;
+  cluster: boolean;
   role: string | null;
   csrf: string | null;
 }

@@ -1,7 +1,7 @@
 // CQL for the editor: colours, completion from the schema, and where statements are.
 import type { CompletionContext, CompletionResult, Completion } from '@codemirror/autocomplete';
 import { StreamLanguage } from '@codemirror/language';
-import { loadColumns, loadSchema } from './api';
+import { loadColumns, loadSchema, type KeyspaceNode } from './api';
 import { name } from './format';
 
 const words =
@@ -9,15 +9,21 @@ const words =
     ' ',
   );
 const types = 'ascii bigint blob boolean counter date decimal double duration float inet int list map set smallint text time timestamp timeuuid tinyint tuple uuid varchar varint vector'.split(' ');
+// How statements begin, the most frequent first.
+const starts = 'SELECT INSERT UPDATE DELETE CREATE ALTER DROP BEGIN DESCRIBE EXPLAIN USE TRUNCATE GRANT REVOKE LIST'.split(' ');
+// What precedes the type of a column or field.
+const takesType = /\b(?:create\s+(?:table|type)\b[^;]*[(,]\s*(?!primary\b)\w+|alter\s+(?:table|type)\s+\S+\s+add\s+(?:if\s+not\s+exists\s+)?\w+)\s+(?:\w+<\s*)*$/i;
 const keywords = new Set(words);
 const typeNames = new Set(types);
 
 interface State {
   open: '' | 'comment' | 'dollar';
+  first: string; // the first keyword of the statement
+  previous: string;
 }
 export const cql = StreamLanguage.define<State>({
   name: 'cql',
-  startState: () => ({ open: '' }),
+  startState: () => ({ open: '', first: '', previous: '' }),
   token(stream, state) {
     if (state.open) {
       const end = state.open === 'comment' ? '*/' : '$$';
@@ -51,10 +57,13 @@ export const cql = StreamLanguage.define<State>({
     if (stream.match(/^[?:]\w*/)) return 'atom';
     const word = stream.match(/^[a-z]\w*/i) as RegExpMatchArray | null;
     if (word) {
-      if (keywords.has(word[0].toUpperCase())) return 'keyword';
-      return typeNames.has(word[0].toLowerCase()) ? 'typeName' : 'variableName';
+      const text = word[0].toUpperCase();
+      const isType = typeNames.has(word[0].toLowerCase()) && (/^(CREATE|ALTER)$/.test(state.first) || state.previous === 'AS');
+      state.first ||= text;
+      state.previous = text;
+      return keywords.has(text) ? 'keyword' : isType ? 'typeName' : 'variableName';
     }
-    stream.next();
+    if (stream.next() === ';') state.first = '';
     return 'operator';
   },
   languageData: { commentTokens: { line: '--', block: { open: '/*', close: '*/' } }, closeBrackets: { brackets: ['(', '[', '{', "'", '"'] } },
@@ -91,6 +100,8 @@ async function columnsOf(statement: string, keyspace: string): Promise<Completio
   return found;
 }
 
+const typesOf = (keyspaces: KeyspaceNode[], keyspace: string): Completion[] => (keyspaces.find((one) => one.name === keyspace)?.types ?? []).map((type) => ({ label: name(type), type: 'type', boost: 5 }));
+
 export const complete =
   (keyspace: () => string) =>
   async (context: CompletionContext): Promise<CompletionResult | null> => {
@@ -107,6 +118,8 @@ export const complete =
     const qualified = before.match(new RegExp(`(${identifier})\\s*\\.$`, 'i'));
     if (qualified) return { from: word.from, options: tables(plain(qualified[1]), 1), validFor: /^"?\w*$/ };
     if (word.from === word.to && !context.explicit && !/\b(from|into|update|table|use)\s+$/i.test(before)) return null;
+    if (/^\s*(--[^\n]*\n\s*)*$/.test(before)) return { from: word.from, validFor: /^\w*$/, options: starts.map((label, i) => ({ label, type: 'keyword', boost: -i })) };
+    if (takesType.test(before)) return { from: word.from, validFor: /^\w*$/, options: [...types.map((label) => ({ label, type: 'type' })), ...typesOf(keyspaces, keyspace())] };
     const wantsTable = /\b(from|into|update|table|use|exists)\s+$/i.test(before);
     return {
       from: word.from,

@@ -3,7 +3,7 @@
 import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap, type CompletionSource } from '@codemirror/autocomplete';
 import { defaultKeymap, history, historyKeymap, indentWithTab } from '@codemirror/commands';
 import { bracketMatching, HighlightStyle, syntaxHighlighting } from '@codemirror/language';
-import { forceLinting, lintGutter, linter, lintKeymap, type Diagnostic } from '@codemirror/lint';
+import { lintGutter, lintKeymap, setDiagnostics, type Diagnostic } from '@codemirror/lint';
 import { EditorState, Prec } from '@codemirror/state';
 import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers, placeholder } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
@@ -81,7 +81,6 @@ export function Editor(props: Props) {
           cql,
           syntaxHighlighting(colours),
           autocompletion({ override: [props.completions], icons: false }),
-          linter(() => current.current.diagnostics(), { delay: 1e9 }),
           lintGutter(),
           keymap.of([...closeBracketsKeymap, ...completionKeymap, ...lintKeymap, ...historyKeymap, ...defaultKeymap, indentWithTab]),
           placeholder('SELECT …'),
@@ -101,7 +100,7 @@ export function Editor(props: Props) {
       selection: () => view.state.selection.main,
       replace: (text) => view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text }, selection: { anchor: text.length } }),
       insert: (text) => view.dispatch(view.state.replaceSelection(text)),
-      check: () => forceLinting(view),
+      check: () => view.dispatch(setDiagnostics(view.state, current.current.diagnostics())),
       focus: () => view.focus(),
     };
     return () => {

@@ -1,7 +1,7 @@
 // The page's frame: session, navigation, keyboard, and which page is shown.
 import { render } from 'preact';
 import type { ComponentType } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError, loadSession, logIn, logOut, setSession, whenLoggedOut, type Session } from './api';
 import { Overview } from './overview';
 import { go, useRoute, type Route } from './router';
@@ -21,15 +21,19 @@ const loaders: Record<string, () => Promise<ComponentType<PageProps>>> = {
   advisor: () => import('./advisor').then((module) => module.AdvisorPage),
   activity: () => import('./activity').then((module) => module.ActivityPage),
   settings: () => import('./activity').then((module) => module.SettingsPage),
+  cluster: () => import('./cluster').then((module) => module.ClusterPage),
 };
-const entries: [string, string, string][] = [
+type Entry = [page: string, title: string, key: string];
+const pages: Entry[] = [
   ['overview', 'Overview', 'o'],
   ['schema', 'Schema', 's'],
   ['query', 'Query', 'q'],
   ['advisor', 'Advisor', 'a'],
   ['activity', 'Activity', 'c'],
+  ['cluster', 'Cluster', 'r'],
   ['settings', 'Settings', 't'],
 ];
+const entriesOf = (session: Session | null) => pages.filter(([page]) => page !== 'cluster' || session?.cluster);
 
 function Login({ onDone }: { onDone: (session: Session) => void }) {
   const [error, setError] = useState<Error | null>(null);
@@ -92,7 +96,9 @@ function ThemeButton() {
 }
 
 // g and a letter goes to a page, ? shows the keys. Not while something is being typed.
-function useKeys(showHelp: () => void) {
+function useKeys(entries: Entry[], showHelp: () => void) {
+  const current = useRef(entries);
+  current.current = entries;
   useEffect(() => {
     let prefix = 0;
     const onKey = (event: KeyboardEvent) => {
@@ -111,7 +117,7 @@ function useKeys(showHelp: () => void) {
         prefix = Date.now();
         return;
       }
-      const entry = Date.now() - prefix < 1500 && entries.find(([, , key]) => key === event.key);
+      const entry = Date.now() - prefix < 1500 && current.current.find(([, , key]) => key === event.key);
       prefix = 0;
       if (entry) go([entry[0]]);
     };
@@ -120,7 +126,7 @@ function useKeys(showHelp: () => void) {
   }, []);
 }
 
-function Help({ onClose }: { onClose: () => void }) {
+function Help({ entries, onClose }: { entries: Entry[]; onClose: () => void }) {
   return (
     <Dialog title="Keys" onClose={onClose}>
       <dl class="keys">
@@ -177,7 +183,8 @@ function App() {
   const [session, setCurrent] = useState<Session | null>(null);
   const [error, setError] = useState<Error | null>(null);
   const [help, setHelp] = useState(false);
-  useKeys(() => setHelp(true));
+  const entries = entriesOf(session);
+  useKeys(entries, () => setHelp(true));
   const begin = (next: Session) => {
     setSession(next);
     setCurrent(next);
@@ -234,7 +241,7 @@ function App() {
       <main id="main" tabIndex={-1} class={`page-${page}`}>
         <Page page={page} route={route} session={session} />
       </main>
-      {help && <Help onClose={() => setHelp(false)} />}
+      {help && <Help entries={entries} onClose={() => setHelp(false)} />}
     </div>
   );
 }

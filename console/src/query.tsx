@@ -1,7 +1,7 @@
 // The query page: editor, plan, results.
-import type { Diagnostic } from '@codemirror/lint';
+import type { Action, Diagnostic } from '@codemirror/lint';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { forgetSchema, loadColumns, loadSchema, post, query, type ApiErrorBody, type QueryResult, type Trace } from './api';
+import { ApiError, forgetSchema, loadColumns, loadSchema, post, query, type ApiErrorBody, type QueryResult, type Trace } from './api';
 import { byteToIndex, complete, nearest, statementAt } from './cql';
 import { Editor, type EditorHandle } from './editor';
 import { micros, name, plural } from './format';
@@ -13,10 +13,18 @@ interface Explained {
   offset: number;
   length: number;
   steps?: (string | null)[][];
+  pending?: boolean; // it uses what an earlier statement of the text defines
   markers?: { name: string; type: string }[];
   error?: ApiErrorBody;
   from: number; // in the editor
   to: number;
+  text: string; // between them
+}
+
+// Statements are run without the spaces before them.
+function shifted(error: ApiErrorBody, text: string): ApiErrorBody {
+  const lead = new TextEncoder().encode(text.slice(0, text.length - text.trimStart().length)).length;
+  return error.position ? { ...error, position: { ...error.position, offset: error.position.offset + lead } } : error;
 }
 
 interface Run {
@@ -28,6 +36,7 @@ interface Run {
   error?: Error;
 }
 
+const keyOf = (i: number, marker: { name: string }) => `${i} ${marker.name}`;
 const textKey = 'sibyl-query';
 const historyKey = 'sibyl-history';
 const maxHistory = 100;
@@ -45,23 +54,29 @@ function remember(text: string) {
   localStorage.setItem(historyKey, JSON.stringify(all));
 }
 
-// What a hint suggests as a change of the text.
-function fixesOf(error: ApiErrorBody, from: number, to: number): Diagnostic['actions'] {
-  const better = error.hint.match(/did you mean '?"?([\w.]+)"?'?\?/);
-  if (better)
-    return [{ name: `Replace with ${better[1]}`, apply: (view, a, b) => view.dispatch({ changes: { from: a, to: b, insert: better[1] } }) }];
-  if (/ALLOW FILTERING/.test(error.message))
-    return [
-      {
-        name: 'Add ALLOW FILTERING',
-        apply: (view) => {
-          const text = view.state.sliceDoc(from, to);
-          const end = from + text.replace(/[\s;]+$/, '').length;
-          view.dispatch({ changes: { from: end, insert: ' ALLOW FILTERING' } });
-        },
-      },
-    ];
-  return [];
+// What a hint suggests as a change of the text. `from` and `to` are those of the statement.
+function fixesOf(error: ApiErrorBody, from: number, to: number): Action[] {
+  const better = error.hint.match(/did you mean '?"?([\w.]+)"?'?\?/)?.[1] ?? error.hint.match(/is written in single quotes: ('(?:[^']|'')*')/)?.[1];
+  if (better) return [{ name: `Replace with ${better}`, apply: (view, a, b) => view.dispatch({ changes: { from: a, to: b, insert: better } }) }];
+  const found: Action[] = [];
+  const insert = (name: string, at: (text: string) => number, text: string) =>
+    found.push({ name, apply: (view) => view.dispatch({ changes: { from: from + at(view.state.sliceDoc(from, to)), insert: text } }) });
+  const index = error.hint.match(/CREATE INDEX ON \S+ \([^)]*\)(?: USING '\w+')?/)?.[0];
+  if (index) insert('Create an index first', (text) => text.length - text.trimStart().length, `${index};\n`);
+  if (/ALLOW FILTERING/.test(error.message)) insert('Add ALLOW FILTERING', (text) => text.replace(/[\s;]+$/, '').length, ' ALLOW FILTERING');
+  const key = error.hint.match(/end the column list with (PRIMARY KEY \([^)]*\))/)?.[1];
+  if (key) insert(`Add ${key}`, endOfColumns, `, ${key}`);
+  return found;
+}
+
+// Where the list in the first parentheses ends.
+function endOfColumns(text: string): number {
+  let depth = 0;
+  for (let i = text.indexOf('('); i >= 0 && i < text.length; ++i) {
+    if (text[i] === '(') ++depth;
+    if (text[i] === ')' && --depth === 0) return text.slice(0, i).trimEnd().length;
+  }
+  return text.trimEnd().length;
 }
 
 // The name of the schema nearest to the one that an error reports as unknown.
@@ -76,26 +91,41 @@ async function suggest(error: ApiErrorBody, keyspace: string): Promise<string> {
   return better ? `did you mean ${name(better)}?` : '';
 }
 
+const word = /^("(?:[^"]|"")*"|'(?:[^']|'')*'|\w+|.)/;
+// The name that an error is about, if the server does not know its position.
+const named = [/(?:column|table|keyspace|type|object|function|index|role|argument)(?: with)?(?: name)? '?"?(?:\w+\.)?(\w+)/i, /\bgot (\w+)/, /^\w+\.(\w+):\d+: /, /^(\w+) is (?:neither|not part)/, /: (\w+)$/];
+
+// Where an error is, within its statement. A position that is at a keyspace ("shop" of shop.ordres) moves to the name after it if the
+// message is about that.
+function placeOf(error: ApiErrorBody, statement: string): { from: number; to: number } {
+  const names = named.flatMap((pattern) => [error.message.match(pattern)?.[1], error.hint.match(pattern)?.[1]]).filter((one) => one !== undefined);
+  const find = (name: string, after: number) => {
+    const at = statement.slice(after).search(new RegExp(`\\b${name}\\b`, 'i'));
+    return at < 0 ? null : { from: after + at, to: after + at + name.length };
+  };
+  if (error.position) {
+    let from = Math.min(byteToIndex(statement, error.position.offset), statement.length);
+    const length = statement.slice(from).match(word)?.[0].length ?? 0;
+    const qualified = statement.slice(from + length).match(/^\s*\.\s*(?=(\w+))/);
+    if (qualified && names.some((one) => one.toLowerCase() === qualified[1].toLowerCase())) return find(qualified[1], from + length + qualified[0].length)!;
+    if (length === 0 && from > 0) --from;
+    return { from, to: from + length };
+  }
+  for (const name of names) {
+    const found = find(name, 0);
+    if (found) return found;
+  }
+  const lead = statement.length - statement.trimStart().length;
+  return { from: lead, to: lead + (statement.slice(lead).match(/^\S+/)?.[0].length ?? 0) };
+}
+
+// Of the statements that have not changed since they were explained.
 function diagnosticsOf(text: string, explained: Explained[]): Diagnostic[] {
   const found: Diagnostic[] = [];
   for (const one of explained) {
-    if (!one.error || one.to > text.length) continue;
-    const statement = text.slice(one.from, one.to);
-    let from = one.from;
-    let to = one.to;
-    if (one.error.position) {
-      from = Math.min(one.from + byteToIndex(statement, one.error.position.offset), one.to);
-      to = from + (text.slice(from, one.to).match(/^("(?:[^"]|"")*"|'(?:[^']|'')*'|\w+|.)/)?.[0].length ?? 0);
-      if (to === from && from > one.from) --from;
-    } else {
-      // Without a position: the name that the message quotes, or the first word.
-      const quoted = one.error.message.match(/(?:name|column|table|keyspace|type|object)\s+'?"?([\w]+)/i)?.[1];
-      const at = quoted ? statement.search(new RegExp(`\\b${quoted}\\b`, 'i')) : -1;
-      const lead = statement.length - statement.trimStart().length;
-      from = one.from + (at >= 0 ? at : lead);
-      to = from + (at >= 0 ? quoted!.length : (statement.slice(lead).match(/^\S+/)?.[0].length ?? 0));
-    }
-    found.push({ from, to, severity: 'error', message: one.error.message + (one.error.hint ? `\n${one.error.hint}` : ''), actions: fixesOf(one.error, one.from, one.to) });
+    if (!one.error || text.slice(one.from, one.to) !== one.text) continue;
+    const { from, to } = placeOf(one.error, one.text);
+    found.push({ from: one.from + from, to: one.from + to, severity: 'error', message: one.error.message + (one.error.hint ? `\n${one.error.hint}` : ''), actions: fixesOf(one.error, one.from, one.to) });
   }
   return found;
 }
@@ -109,6 +139,7 @@ function Plan({ explained }: { explained: Explained | undefined }) {
         {explained.error.hint && <p class="muted">{explained.error.hint}</p>}
       </div>
     );
+  if (explained.pending) return <p class="muted pad">It has a plan when the definitions before it have been run.</p>;
   if (!explained.steps) return <p class="muted pad">This statement reads and writes no rows.</p>;
   return (
     <ol class="plan">
@@ -186,11 +217,12 @@ function Result({ run, busy, onPage }: { run: Run; busy: boolean; onPage: (page:
           {result.kind === 'rows' && (
             <>
               <CopyButton text={() => toCsv(columns, loaded())} label="Copy CSV" />
+              <CopyButton text={() => toJson(columns, loaded())} label="Copy JSON" />
               <button type="button" class="button button-quiet" onClick={() => download('result.csv', 'text/csv', toCsv(columns, loaded()))}>
-                CSV
+                Save CSV
               </button>
               <button type="button" class="button button-quiet" onClick={() => download('result.json', 'application/json', toJson(columns, loaded()))}>
-                JSON
+                Save JSON
               </button>
             </>
           )}
@@ -231,7 +263,8 @@ export function QueryPage({ route, session }: PageProps) {
   const [trace, setTrace] = useState(false);
   const [explained, setExplained] = useState<Explained[]>([]);
   const [cursor, setCursor] = useState(0);
-  const [values, setValues] = useState<Record<string, string>>({});
+  const [currentText, setCurrentText] = useState(initial);
+  const [values, setValues] = useState<Record<string, string | null>>({}); // without an entry: null
   const [runs, setRuns] = useState<Run[]>([]);
   const [shown, setShown] = useState(0);
   const [running, setRunning] = useState<string | null>(null);
@@ -264,7 +297,8 @@ export function QueryPage({ route, session }: PageProps) {
       const answer = await post('explain', { text, keyspace: space.current }, abort.current.signal);
       const found: Explained[] = answer.statements.map((one: Explained) => {
         const from = byteToIndex(text, one.offset);
-        return { ...one, from, to: from + byteToIndex(text.slice(from), one.length) };
+        const to = from + byteToIndex(text.slice(from), one.length);
+        return { ...one, from, to, text: text.slice(from, to) };
       });
       for (const one of found) if (one.error && !one.error.hint) one.error.hint = await suggest(one.error, space.current);
       setExplained(found);
@@ -274,6 +308,7 @@ export function QueryPage({ route, session }: PageProps) {
   };
   const changed = (text: string) => {
     localStorage.setItem(textKey, text);
+    setCurrentText(text);
     clearTimeout(timer.current);
     timer.current = window.setTimeout(() => explain(text), 250);
   };
@@ -281,9 +316,11 @@ export function QueryPage({ route, session }: PageProps) {
     localStorage.setItem('sibyl-keyspace', keyspace);
     void explain(editor.current?.text() ?? initial);
   }, [keyspace]);
-  useEffect(() => editor.current?.check(), [explained]);
+  useEffect(() => editor.current?.check(), [explained, currentText]);
 
+  // A plan is shown while its statement is as it was explained; bind values are kept while it is changed.
   const at = explained.find((one) => cursor >= one.from && cursor <= one.to) ?? explained.at(-1);
+  const plan = at && currentText.slice(at.from, at.to) === at.text ? at : undefined;
 
   const fetchPage = async (run: Run, page: number): Promise<Run> => {
     const id = crypto.getRandomValues(new Uint32Array(2)).join('-');
@@ -331,7 +368,7 @@ export function QueryPage({ route, session }: PageProps) {
       if (!statement) continue;
       const markers = known.current.find((one) => one.from <= piece.to && one.to >= piece.to - 1)?.markers ?? [];
       remember(statement);
-      const result = await fetchPage({ text: statement, keyspace: current, values: markers.map((marker, i) => values[`${i} ${marker.name}`] ?? null), pages: [], page: 0 }, 0);
+      const result = await fetchPage({ text: statement, keyspace: current, values: markers.map((marker, i) => values[keyOf(i, marker)] ?? null), pages: [], page: 0 }, 0);
       done.push(result);
       setRuns([...done]);
       setShown(done.length - 1);
@@ -342,8 +379,18 @@ export function QueryPage({ route, session }: PageProps) {
         loadSchema().then((schema) => setKeyspaces(schema.map((one) => one.name)), () => {});
         void explain(text);
       }
-      if (result.error) break;
+      if (result.error) {
+        showError(result.error, piece, text);
+        break;
+      }
     }
+  };
+  // What only running has found is marked in the text as well.
+  const showError = (problem: Error, piece: { from: number; to: number }, text: string) => {
+    if (!(problem instanceof ApiError) || problem.status !== 400 || editor.current?.text() !== text) return;
+    const isSame = (one: Explained) => one.from <= piece.to && one.to >= piece.from;
+    const marked: Explained = { ...known.current.find(isSame), offset: 0, length: 0, ...piece, text: text.slice(piece.from, piece.to), error: shifted(problem.body, text.slice(piece.from, piece.to)) };
+    setExplained((old) => [...old.filter((one) => !isSame(one)), marked].sort((a, b) => a.from - b.from));
   };
   const turn = async (page: number) => {
     const old = runs[shown];
@@ -417,16 +464,19 @@ export function QueryPage({ route, session }: PageProps) {
           <header class="card-head">
             <h2>Plan</h2>
           </header>
-          <Plan explained={at} />
+          <Plan explained={plan} />
         </section>
       </div>
       {at?.markers && at.markers.length > 0 && (
         <fieldset class="binds">
           <legend>Values</legend>
           {at.markers.map((marker, i) => (
-            <label key={`${i} ${marker.name}`}>
+            <label key={keyOf(i, marker)}>
               <bdi>{marker.name}</bdi> <span class="muted">{marker.type}</span>
-              <input value={values[`${i} ${marker.name}`] ?? ''} placeholder="null" onInput={(event) => setValues({ ...values, [`${i} ${marker.name}`]: event.currentTarget.value })} />
+              <input value={values[keyOf(i, marker)] ?? ''} placeholder={(values[keyOf(i, marker)] ?? null) === null ? 'null' : 'empty'} onInput={(event) => setValues({ ...values, [keyOf(i, marker)]: event.currentTarget.value })} />
+              <button type="button" class="link" disabled={(values[keyOf(i, marker)] ?? null) === null} title="Bind null" onClick={(event) => (event.preventDefault(), setValues({ ...values, [keyOf(i, marker)]: null }))}>
+                null
+              </button>
             </label>
           ))}
         </fieldset>

@@ -143,7 +143,7 @@ function KeyspaceDiagram({ keyspace }: { keyspace: KeyspaceNode }) {
 export function Schema({ route }: PageProps) {
   const [, space, kind, object] = route.parts;
   useTitle(object ?? space ?? 'Schema');
-  const { data, error, reload } = useLoad(() => loadSchema(true), []);
+  const { data, error, loading, reload } = useLoad(() => loadSchema(true), [space]); // others may have changed it meanwhile
   if (error) return <ErrorBox error={error} />;
   if (!data) return <Loading />;
   const keyspace = data.find((one) => one.name === space);
@@ -160,6 +160,8 @@ export function Schema({ route }: PageProps) {
             </PageHead>
             <Home keyspaces={data.filter((one) => !one.system)} />
           </>
+        ) : !keyspace && loading ? (
+          <Loading />
         ) : !keyspace ? (
           <Empty title={`There is no keyspace ${space}`} />
         ) : kind && object ? (

@@ -77,7 +77,7 @@ function Hot({ partitions, kind, onOpen }: { partitions: HotPartition[]; kind: '
   const rows = partitions.filter((one) => one.kind === kind && one.count > 0).sort((a, b) => a.rank - b.rank);
   return (
     <List
-      empty={`No ${kind}s yet`}
+      empty={`No ${kind} has named a partition yet`}
       columns={[{ title: 'Partition' }, { title: kind === 'read' ? 'Reads' : 'Writes', number: true }, { title: 'Share' }]}
       rows={rows.map((one) => [
         <button type="button" class="link mono" onClick={() => onOpen(one.partition_key)} title="Show its layout">

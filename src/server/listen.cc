@@ -24,7 +24,7 @@ std::string place(const std::string& host, uint16_t port) {
 std::string hint_of(const boost::system::error_code& error) {
   if (error == boost::asio::error::address_in_use)
     return "Another program listens there, perhaps another server: `ss -ltnp` shows it. Stop it, or choose "
-           "another port.";
+           "another port: --listen for CQL, --metrics for metrics and the console.";
   if (error == boost::asio::error::access_denied)
     return "Only root may listen on ports below 1024: choose a higher one.";
   if (error == boost::system::errc::address_not_available)

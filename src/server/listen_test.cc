@@ -16,7 +16,7 @@ TEST_F(ServerTest, APortInUseIsReported) {
             "Cannot listen on 127.0.0.1:" + std::to_string(port()) + ": Address already in use");
   EXPECT_EQ(second.error().hint(),
             "Another program listens there, perhaps another server: `ss -ltnp` shows it. Stop it, or choose "
-            "another port.");
+            "another port: --listen for CQL, --metrics for metrics and the console.");
 }
 
 TEST(ListenAddress, Forms) {

@@ -1,7 +1,7 @@
 // Each page's main task.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { Api, Browser, loadShop, replication, Server, writeQuery } from './harness.mjs';
+import { Api, Browser, CqlClient, loadShop, replication, Server, writeQuery } from './harness.mjs';
 
 let server, browser, api;
 before(async () => {
@@ -21,13 +21,38 @@ test('the overview shows requests within its budget', async () => {
   await page.locator('.chart canvas').first().waitFor();
   assert.match(await page.locator('.stats').innerText(), /Uptime/);
   assert.ok(page.bytes < 400 * 1024, `the first view took ${page.bytes} bytes`);
-  const entry = await page.evaluate(() => performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd);
-  assert.ok(entry < 5000, `the page took ${entry} ms`);
+  // Processor time, because other programs may take the processor. Nothing else takes long on loopback.
+  const fresh = await browser.open(server, '', {}, 'about:blank');
+  const devtools = await fresh.context().newCDPSession(fresh);
+  await devtools.send('Performance.enable', { timeDomain: 'threadTicks' });
+  await fresh.goto(server.url);
+  await fresh.locator('.chart canvas').first().waitFor();
+  const { metrics } = await devtools.send('Performance.getMetrics');
+  const seconds = metrics.find((one) => one.name === 'TaskDuration').value;
+  assert.ok(seconds > 0.01 && seconds < 0.5, `the first view took ${seconds} s of the processor`);
+  await browser.close(fresh);
   const before = server.cpuSeconds();
   await page.waitForTimeout(10_000); // long enough for several updates of the charts
   const used = server.cpuSeconds() - before;
   assert.ok(used < 0.1, `the open overview took ${used * 10}% of a core`);
   await browser.close(page);
+});
+
+test('the overview warns of overload', async () => {
+  const limited = await Server.start(['--set', 'native_transport_rate_limiting_enabled=true', '--set', 'native_transport_max_requests_per_second=1', '--set', 'native_transport_max_concurrent_connections=1']);
+  try {
+    const client = await CqlClient.connect(limited, { THROW_ON_OVERLOAD: '1' });
+    const answers = await Promise.all(Array.from({ length: 20 }, () => client.query('SELECT key FROM system.local')));
+    assert.ok(answers.some((one) => one.error === 0x1001), JSON.stringify(answers));
+    await assert.rejects(CqlClient.connect(limited), /closed/);
+    const page = await browser.open(limited);
+    await page.getByText(/Overload: \d+ requests were refused/).waitFor({ timeout: 40_000 });
+    await page.getByText(/1 connections? w\w+ refused within the last minute/).waitFor();
+    client.close();
+    await browser.close(page);
+  } finally {
+    await limited.stop();
+  }
 });
 
 test('a query is completed, explained, run, paged and exported', async () => {
@@ -47,7 +72,7 @@ test('a query is completed, explained, run, paged and exported', async () => {
   await page.getByRole('button', { name: 'Next' }).click();
   await page.getByText('Page 2').waitFor();
   assert.match(await page.locator('.grid tbody tr').first().innerText(), /101/);
-  const [saved] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'JSON' }).click()]);
+  const [saved] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Save JSON' }).click()]);
   const rows = JSON.parse(await (await import('node:fs/promises')).readFile(await saved.path(), 'utf8'));
   assert.equal(rows.length, 40);
   assert.deepEqual(rows[0], { customer: 'c1', number: 1, paid: true, tags: ['a', 'b'], total: 1.5 });
@@ -68,6 +93,79 @@ test('an error is under its word, and its hint is a quick fix', async () => {
   await browser.close(page);
 });
 
+test('definitions are checked as they are typed, and what only running finds is marked', async () => {
+  const page = await browser.open(server, '#/query');
+  await page.getByLabel('Keyspace').selectOption('shop');
+  const marked = page.locator('.cm-lintRange-error');
+  const check = async (text, word) => {
+    await writeQuery(page, text);
+    await page.locator('.plan-error').waitFor();
+    await marked.waitFor();
+    assert.equal(await marked.innerText(), word, text);
+  };
+  await check('CREATE TABLE orders2 (a strng PRIMARY KEY)', 'strng');
+  await check('DROP TABLE nothing', 'nothing');
+  await check('ALTER TABLE orders ADD total int', 'total');
+  // A statement may use what those before it define.
+  await writeQuery(page, 'CREATE TABLE shop.later (k int PRIMARY KEY, v int); SELECT v FROM shop.later WHERE k = 1; SELECT w FROM shop.later');
+  await page.keyboard.press('Control+Home');
+  await page.locator('.plan li', { hasText: 'define' }).waitFor();
+  assert.deepEqual(await marked.allInnerTexts(), ['w']);
+  // The fix of a qualified name replaces the table, not its keyspace.
+  await check("SELECT * FROM shop.ordrs WHERE customer = 'c1'", 'ordrs');
+  await marked.hover();
+  await page.locator('.cm-diagnosticAction', { hasText: 'Replace with orders' }).click();
+  await page.locator('.plan li').first().waitFor();
+  assert.equal(await page.locator('.cm-content').innerText(), "SELECT * FROM shop.orders WHERE customer = 'c1'");
+  await writeQuery(page, 'CREATE TABLE t (a frozen<list<int>>, b int) WITH gc_grace_seconds = 5');
+  await marked.first().hover();
+  await page.locator('.cm-diagnosticAction', { hasText: 'Add PRIMARY KEY (a)' }).click();
+  await page.locator('.plan li').first().waitFor();
+  assert.equal(await page.locator('.cm-content').innerText(), 'CREATE TABLE t (a frozen<list<int>>, b int, PRIMARY KEY (a)) WITH gc_grace_seconds = 5');
+  await check('SELECT * FROM shop.orders WHERE total = 1', 'total');
+  await marked.hover();
+  await page.locator('.cm-diagnosticAction', { hasText: 'Create an index first' }).click();
+  await page.getByText('It has a plan when the definitions before it have been run').waitFor();
+  assert.match(await page.locator('.cm-content').innerText(), /^CREATE INDEX ON shop.orders \(total\) USING 'sai';\nSELECT \* FROM shop.orders WHERE total = 1$/);
+  // The function fails only when it runs.
+  await api.run('CREATE FUNCTION shop.fails (n int) CALLED ON NULL INPUT RETURNS int LANGUAGE lua AS $$ error("no") $$');
+  await writeQuery(page, 'SELECT shop.fails(number) FROM shop.orders');
+  await page.locator('.plan li').first().waitFor();
+  assert.equal(await marked.count(), 0);
+  await page.getByRole('button', { name: 'Run', exact: true }).click();
+  await page.locator('.results [role=alert]').waitFor();
+  await marked.waitFor();
+  assert.equal(await marked.innerText(), 'fails');
+  await browser.close(page);
+});
+
+test('completion knows what a statement may begin with, and types', async () => {
+  await api.run('CREATE TYPE shop.size (height int, width int)');
+  const page = await browser.open(server, '#/query');
+  await page.getByLabel('Keyspace').selectOption('shop');
+  const offers = page.locator('.cm-tooltip-autocomplete li');
+  const first = async (text) => {
+    await writeQuery(page, text);
+    await page.keyboard.press('Control+Space');
+    await offers.first().waitFor();
+    const found = await offers.allInnerTexts();
+    await page.keyboard.press('Escape');
+    await offers.first().waitFor({ state: 'detached' });
+    return found;
+  };
+  assert.deepEqual((await first('')).slice(0, 3), ['SELECT', 'INSERT', 'UPDATE']);
+  const types = await first('CREATE TABLE t (a ');
+  assert.ok(types.includes('size') && types.includes('timeuuid') && !types.includes('orders'), types.join());
+  assert.match((await first('SELECT * FROM orders WHERE '))[0], /^customer/);
+  // A column that is named like a type is no type.
+  const isPlain = async (word) => (await page.locator('.cm-line span', { hasText: new RegExp(`^${word}$`) }).count()) === 0;
+  await writeQuery(page, 'SELECT time FROM t; CREATE TABLE t (k uuid)');
+  await page.locator('.cm-line span', { hasText: /^uuid$/ }).waitFor();
+  assert.ok(await isPlain('time'));
+  assert.ok(!(await isPlain('uuid')));
+  await browser.close(page);
+});
+
 test('values are bound, nulls are shown, a trace is a waterfall', async () => {
   await api.run("INSERT INTO shop.orders (customer, number) VALUES ('nobody', 1)");
   const page = await browser.open(server, '#/query');
@@ -81,6 +179,13 @@ test('values are bound, nulls are shown, a trace is a waterfall', async () => {
   assert.equal(await page.locator('.grid .null').count(), 2);
   await page.getByRole('button', { name: 'Trace' }).click();
   await page.locator('.waterfall li').first().waitFor();
+  // A value that was erased is an empty text, and not null until it is set to null.
+  await page.locator('.binds input').nth(0).fill('');
+  await page.getByRole('button', { name: 'Run', exact: true }).click();
+  await page.locator('.results').getByText('Key may not be empty').waitFor();
+  await page.locator('.binds').getByRole('button', { name: 'null' }).first().click();
+  await page.getByRole('button', { name: 'Run', exact: true }).click();
+  await page.locator('.results').getByText('Invalid null value in condition for column customer').waitFor();
   await browser.close(page);
 });
 
@@ -113,7 +218,15 @@ test('the schema is searched, and shows diagrams and definitions', async () => {
   await api.run('CREATE TYPE shop.address (street text, city text)');
   const page = await browser.open(server, '#/schema/shop');
   await page.locator('.diagram img').waitFor();
-  assert.ok((await page.locator('.diagram img').evaluate((image) => image.naturalWidth)) > 50);
+  const [saved] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Save SVG' }).click()]);
+  assert.match(await (await import('node:fs/promises')).readFile(await saved.path(), 'utf8'), /<svg [^]*orders/);
+  // A wide diagram fits a laptop.
+  await api.run(`CREATE KEYSPACE broad ${replication}`);
+  for (let i = 0; i < 12; ++i) await api.run(`CREATE TABLE broad.with_a_rather_long_name_${i} (k int, c timestamp, PRIMARY KEY (k, c))`);
+  await page.goto(`${server.url}/#/schema/broad`);
+  await page.locator('.diagram img').waitFor();
+  const widths = await page.locator('.diagram img').evaluate((image) => ({ natural: image.naturalWidth, shown: image.clientWidth, place: image.parentElement.clientWidth }));
+  assert.ok(widths.natural > widths.place && widths.shown <= widths.place, JSON.stringify(widths));
   await page.getByLabel('Search the schema').fill('addr');
   await page.getByRole('link', { name: 'address' }).click();
   await page.getByText('CREATE TYPE shop.address').waitFor();
@@ -175,8 +288,13 @@ test('a pasted model is reviewed, and nothing of it is run', async () => {
   await page.locator('.finding').first().waitFor();
   await page.getByRole('tab', { name: 'Diagram' }).click();
   await page.locator('.diagram img').waitFor();
+  await page.getByRole('tab', { name: 'Design a model' }).click();
+  await page.getByRole('button', { name: 'Design', exact: true }).click(); // the example
+  await page.getByText('CREATE TABLE products_by_categories_id').waitFor({ timeout: 30_000 });
+  await page.getByRole('tab', { name: 'Diagram' }).click();
+  await page.locator('.diagram img').waitFor();
   const { body } = await api.send('GET', 'schema');
-  assert.ok(!JSON.stringify(body).includes('pasted'));
+  assert.ok(!JSON.stringify(body).includes('pasted') && !JSON.stringify(body).includes('products_by'));
   await browser.close(page);
 });
 

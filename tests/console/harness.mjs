@@ -1,21 +1,24 @@
 // Starts a server and a browser, and loads data.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { createConnection, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { chromium } from 'playwright-core';
 
 export const replication = "WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}";
 
-// A server on free ports. `options`: further flags of `sibyl serve`.
+// A server on free ports. `options`: further flags of `sibyl serve`. `data`: ':memory:', 'directory' for a new one, or null for a
+// server of a cluster, which needs a fixed `port`.
 export class Server {
-  static async start(options = [], { data = ':memory:', command = 'serve' } = {}) {
+  static async start(options = [], { data = ':memory:', command = 'serve', port = 0 } = {}) {
     const folder = data === 'directory' ? mkdtempSync(path.join(tmpdir(), 'sibyl-console-')) : null;
-    const flags = command === 'serve' ? ['--data', folder ? path.join(folder, 'data') : ':memory:'] : [];
+    const flags = command === 'serve' && data ? ['--data', folder ? path.join(folder, 'data') : data] : [];
     const server = new Server();
     server.folder = folder;
-    server.process = spawn(process.env.SIBYL_BINARY, [command, ...flags, '--listen', '127.0.0.1:0', '--metrics', '127.0.0.1:0', ...options]);
+    server.process = spawn(process.env.SIBYL_BINARY, [command, ...flags, '--listen', `127.0.0.1:${port}`, '--metrics', '127.0.0.1:0', ...options]);
     server.log = '';
     server.url = await new Promise((resolve, reject) => {
       const read = (chunk) => {
@@ -44,6 +47,27 @@ export class Server {
     }
     if (this.folder) rmSync(this.folder, { recursive: true, force: true });
   }
+}
+
+const freePort = () =>
+  new Promise((resolve) => {
+    const socket = createServer();
+    socket.listen(0, '127.0.0.1', () => {
+      const { port } = socket.address();
+      socket.close(() => resolve(port));
+    });
+  });
+
+// Servers of a new cluster on the Ceph of tests/ceph/with_ceph.
+export async function startCluster(names, shards) {
+  const ceph = path.join(process.env.SIBYL_TEST_CEPH, 'ceph.conf');
+  execFileSync(process.env.SIBYL_BINARY, ['cluster', 'create', '--ceph', ceph, '--pool', 'sibyl', '--shards', String(shards), '--lease-ms', '8000']);
+  const servers = [];
+  for (const name of names) {
+    const flags = ['--cluster', 'rados:sibyl', '--ceph', ceph, '--set', `cluster_server_name=${name}`];
+    servers.push(await Server.start(flags, { data: null, port: await freePort() }));
+  }
+  return servers;
 }
 
 // Calls the API as the page does.
@@ -77,6 +101,53 @@ export class Api {
   }
 }
 
+// A client of the native protocol, version 4: just enough to send statements.
+export class CqlClient {
+  static async connect(server, options = {}) {
+    const [, host, port] = server.log.match(/serving \S+ on (\S+):(\d+)/);
+    const client = new CqlClient();
+    client.socket = createConnection({ host, port: Number(port) });
+    client.waiting = new Map();
+    client.received = Buffer.alloc(0);
+    client.socket.on('data', (data) => client.#receive(data));
+    client.socket.on('error', () => {});
+    client.socket.on('close', () => client.waiting.forEach(({ reject }) => reject(new Error('closed'))));
+    const entries = Object.entries({ CQL_VERSION: '3.0.0', ...options });
+    const string = (text) => Buffer.concat([Buffer.from([text.length >> 8, text.length & 255]), Buffer.from(text)]);
+    await client.#send(1, Buffer.concat([Buffer.from([0, entries.length]), ...entries.flat().map(string)]));
+    return client;
+  }
+
+  // The code of the error, or undefined.
+  async query(text) {
+    const length = Buffer.alloc(4);
+    length.writeInt32BE(text.length);
+    return this.#send(7, Buffer.concat([length, Buffer.from(text), Buffer.from([0, 1, 0])]));
+  }
+
+  close() {
+    this.socket.destroy();
+  }
+
+  #send(opcode, body) {
+    const stream = this.waiting.size;
+    const header = Buffer.from([4, 0, stream >> 8, stream & 255, opcode, 0, 0, 0, 0]);
+    header.writeUInt32BE(body.length, 5);
+    this.socket.write(Buffer.concat([header, body]));
+    return new Promise((resolve, reject) => this.waiting.set(stream, { resolve, reject }));
+  }
+
+  #receive(data) {
+    this.received = Buffer.concat([this.received, data]);
+    while (this.received.length >= 9 && this.received.length >= 9 + this.received.readUInt32BE(5)) {
+      const size = 9 + this.received.readUInt32BE(5);
+      const frame = this.received.subarray(0, size);
+      this.received = this.received.subarray(size);
+      this.waiting.get(frame.readInt16BE(2)).resolve({ error: frame[4] === 0 ? frame.readInt32BE(9) : undefined });
+    }
+  }
+}
+
 // One browser for all tests of a file; every test has a page of its own.
 export class Browser {
   static async start() {
@@ -89,7 +160,7 @@ export class Browser {
   }
 
   // `problems` collects errors of the page and requests to other hosts. It must stay empty.
-  async open(server, hash = '', options = {}) {
+  async open(server, hash = '', options = {}, first = `${server.url}/${hash}`) {
     const context = await this.chromium.newContext({ viewport: { width: 1280, height: 800 }, ...options });
     const page = await context.newPage();
     page.problems = [];
@@ -107,7 +178,7 @@ export class Browser {
       const sizes = await request.sizes().catch(() => null);
       if (sizes) page.bytes += sizes.responseBodySize + sizes.responseHeadersSize;
     });
-    await page.goto(`${server.url}/${hash}`);
+    await page.goto(first);
     return page;
   }
 
@@ -122,10 +193,20 @@ export class Browser {
   }
 }
 
+// The serious violations of accessibility rules that axe-core finds.
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+export async function findSeriousViolations(page) {
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate(() => axe.run(document, { resultTypes: ['violations'] }));
+  const serious = violations.filter((one) => ['serious', 'critical'].includes(one.impact));
+  return serious.map((one) => `${one.id}: ${one.nodes.map((node) => node.html.slice(0, 120)).join(' | ')}`);
+}
+
 // Types into the editor, which is in a shadow root.
 export async function writeQuery(page, text) {
   const editor = page.locator('.cm-content');
-  await editor.click();
+  await editor.focus();
+  await page.keyboard.press('Escape'); // completions that an earlier text has opened
   await page.keyboard.press('Control+a');
   await page.keyboard.press('Delete');
   await page.keyboard.insertText(text);

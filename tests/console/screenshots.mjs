@@ -1,14 +1,23 @@
 // Takes the pictures of docs/console.md and the README from the real page. Usage: run.sh SIBYL FOLDER screenshots.mjs TARGET
+// Under tests/ceph/with_ceph, takes those of the page of a cluster instead.
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
-import { Browser, Server, writeQuery } from './harness.mjs';
+import { Api, Browser, Server, startCluster, writeQuery } from './harness.mjs';
 
 const target = path.resolve(process.argv[2]);
 mkdirSync(target, { recursive: true });
-const server = await Server.start([], { command: 'demo' });
+const isCluster = process.env.SIBYL_TEST_CEPH !== undefined;
+const servers = isCluster ? await startCluster(['delphi', 'cumae', 'erythrae'], 25) : [await Server.start([], { command: 'demo' })];
+const [server] = servers;
 const browser = await Browser.start();
 
 const settle = (page) => page.waitForTimeout(600);
+const pagesOfCluster = {
+  cluster: async (page) => {
+    await page.goto(`${server.url}/#/cluster`);
+    await page.getByText('Every shard is where it belongs').waitFor({ timeout: 120_000 });
+  },
+};
 const pages = {
   overview: async (page) => {
     await page.locator('.chart canvas').first().waitFor();
@@ -53,10 +62,15 @@ const looks = {
   'phone-dark': { colorScheme: 'dark', viewport: { width: 390, height: 844 } },
 };
 
-await new Promise((resolve) => setTimeout(resolve, Number(process.env.SETTLE_SECONDS ?? 60) * 1000)); // for the charts
+// Every server of a cluster has shards. The charts of the demo have something to show.
+if (isCluster) {
+  const api = new Api(server);
+  await api.begin();
+  while (!(await api.send('GET', 'cluster')).body.servers.every((one) => one.shards >= 8)) await new Promise((resolve) => setTimeout(resolve, 500));
+} else await new Promise((resolve) => setTimeout(resolve, Number(process.env.SETTLE_SECONDS ?? 60) * 1000));
 for (const [look, options] of Object.entries(looks)) {
   const page = await browser.open(server, '', options);
-  for (const [name, show] of Object.entries(pages)) {
+  for (const [name, show] of Object.entries(isCluster ? pagesOfCluster : pages)) {
     await show(page);
     await settle(page);
     await page.screenshot({ path: path.join(target, `${name}-${look}.png`) });
@@ -64,4 +78,4 @@ for (const [look, options] of Object.entries(looks)) {
   await browser.close(page);
 }
 await browser.stop();
-await server.stop();
+for (const one of servers) await one.stop();

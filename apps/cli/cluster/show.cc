@@ -4,18 +4,22 @@
 
 #include <algorithm>
 #include <boost/json.hpp>
+#include <functional>
 #include <map>
 #include <thread>
 #include <utility>
 
 #include "cli/cluster/storage.h"
 #include "cluster/state.h"
+#include "engine/catalogue/server_logs.h"
 #include "storage/objects/files/directory_summary.h"
+#include "storage/shard_map.h"
 
 namespace sibyl::cli {
 namespace {
 
 namespace json = boost::json;
+using storage::objects::DirectorySummary;
 
 // Waits until the renewals of all members have changed. Returns the last state, and whose have.
 base::Result<std::map<std::string, bool>> observe_renewals(storage::objects::ObjectStore& store,
@@ -63,44 +67,137 @@ std::string text_of(const json::object& object, const char* name) {
   return std::string(object.at(name).as_string());
 }
 
+// Without shards and logs. `add` adds to the entry of a server what is known about its lease.
+json::object status_json(const std::string& storage, const cluster::State& state,
+                         const storage::objects::Space& space,
+                         const std::function<void(const std::string& name, json::object& server)>& add) {
+  json::array servers;
+  for (const auto& [name, member] : state.members) {
+    json::object server{{"name", name},
+                        {"address", member.address},
+                        {"data_center", member.data_center},
+                        {"rack", member.rack},
+                        {"version", member.version},
+                        {"state", state_of(state, name, member)},
+                        {"shards", shards_of(state, name, member)},
+                        {"is_leader", state.leader == cluster::MemberId{name, member.incarnation}}};
+    add(name, server);
+    servers.push_back(std::move(server));
+  }
+  return {{"storage", storage},
+          {"lease_ms", state.settings.lease.count()},
+          {"total_bytes", space.total},
+          {"used_bytes", space.used},
+          {"servers", std::move(servers)}};
+}
+
+base::Result<std::vector<DirectorySummary>> sizes_of_shards(storage::objects::ObjectStore& store,
+                                                            const cluster::State& state) {
+  std::vector<DirectorySummary> sizes;
+  for (uint32_t number = 0; number < state.shards.size(); ++number) {
+    SIBYL_ASSIGN(sizes.emplace_back(),
+                 storage::objects::summarise_directory(store, cluster::shard_directory(number)));
+  }
+  return sizes;
+}
+
+json::array shards_json(const cluster::State& state, const std::vector<DirectorySummary>& sizes) {
+  const storage::TokenShards map(static_cast<uint32_t>(state.shards.size()));
+  json::array shards;
+  for (uint32_t number = 0; number < state.shards.size(); ++number) {
+    const cluster::Shard& shard = state.shards[number];
+    const storage::TokenSpan tokens = map.tokens_of(number);
+    const bool has_tokens = number > 0 || state.shards.size() == 1;
+    shards.push_back({{"shard", number},
+                      {"first_token", has_tokens ? std::to_string(tokens.first) : ""},
+                      {"last_token", has_tokens ? std::to_string(tokens.last) : ""},
+                      {"epoch", shard.epoch},
+                      {"owner", shard.owner.name},
+                      {"next", shard.next},
+                      {"logs_to_replay", shard.logs.size()},
+                      {"bytes", sizes[number].bytes},
+                      {"files", sizes[number].files},
+                      {"trash", sizes[number].trash}});
+  }
+  return shards;
+}
+
+base::Result<json::array> logs_json(storage::objects::ObjectStore& store, const cluster::State& state) {
+  json::array logs;
+  for (const cluster::MemberId& id : state.logs) {
+    SIBYL_ASSIGN(const storage::LogSummary log, engine::summarise_server_log(store, to_string(id)));
+    logs.push_back({{"log", to_string(id)},
+                    {"server", state.is_member(id) ? id.name : ""},
+                    {"is_sealed", log.is_sealed},
+                    {"first_segment", log.first_segment},
+                    {"last_segment", log.last_segment},
+                    {"last_record", log.last_record},
+                    {"bytes", log.bytes}});
+  }
+  return logs;
+}
+
 }  // namespace
 
 base::Result<json::object> cluster_status(storage::objects::ObjectStore& store, const std::string& storage) {
   SIBYL_ASSIGN(cluster::State state, read_cluster_state(store));
   SIBYL_ASSIGN(const auto renewed, observe_renewals(store, state));
-  const storage::objects::Space space = storage::objects::Blocking(store).space();
-  json::object status{{"storage", storage},
-                      {"lease_ms", state.settings.lease.count()},
-                      {"total_bytes", space.total},
-                      {"used_bytes", space.used}};
-  json::array servers, shards;
-  for (const auto& [name, member] : state.members)
-    servers.push_back({{"name", name},
-                       {"address", member.address},
-                       {"data_center", member.data_center},
-                       {"rack", member.rack},
-                       {"version", member.version},
-                       {"state", state_of(state, name, member)},
-                       {"shards", shards_of(state, name, member)},
-                       {"is_leader", state.leader == cluster::MemberId{name, member.incarnation}},
-                       {"renews", renewed.at(name)}});
-  for (uint32_t number = 0; number < state.shards.size(); ++number) {
-    const cluster::Shard& shard = state.shards[number];
-    SIBYL_ASSIGN(const auto directory,
-                 storage::objects::summarise_directory(store, cluster::shard_directory(number)));
-    shards.push_back({{"shard", number},
-                      {"epoch", shard.epoch},
-                      {"owner", shard.owner.name},
-                      {"next", shard.next},
-                      {"logs_to_replay", shard.logs.size()},
-                      {"bytes", directory.bytes},
-                      {"files", directory.files},
-                      {"trash", directory.trash}});
-  }
-  status["servers"] = std::move(servers);
-  status["shards"] = std::move(shards);
+  SIBYL_ASSIGN(const auto sizes, sizes_of_shards(store, state));
+  json::object status = status_json(
+      storage, state, storage::objects::Blocking(store).space(),
+      [&](const std::string& name, json::object& server) { server["renews"] = renewed.at(name); });
+  status["shards"] = shards_json(state, sizes);
+  SIBYL_ASSIGN(status["logs"], logs_json(store, state));
   return status;
 }
+
+// --- ClusterObserver
+
+base::Status ClusterObserver::measure(const cluster::State& state, Clock::time_point now) {
+  constexpr std::chrono::seconds max_age{20};
+  if (sizes_.size() == state.shards.size() && now - measured_ < max_age) return {};
+  SIBYL_ASSIGN(sizes_, sizes_of_shards(store_, state));
+  space_ = storage::objects::Blocking(store_).space();
+  measured_ = now;
+  return {};
+}
+
+base::Result<json::object> ClusterObserver::observe() {
+  SIBYL_ASSIGN(const cluster::State state, read_cluster_state(store_));
+  const Clock::time_point now = Clock::now();
+  const base::MutexLock lock(mutex_);
+  std::erase_if(seen_, [&](const auto& one) { return !state.members.contains(one.first); });
+  for (const auto& [name, member] : state.members)
+    if (Seen& seen = seen_[name]; seen.member != member) seen = {member, now};
+  SIBYL_TRY(measure(state, now));
+  json::object status =
+      status_json(storage_, state, space_, [&](const std::string& name, json::object& server) {
+        server["silent_ms"] =
+            std::chrono::duration_cast<std::chrono::milliseconds>(now - seen_.at(name).since).count();
+      });
+  status["own"] = own_;
+  status["shards"] = shards_json(state, sizes_);
+  SIBYL_ASSIGN(status["logs"], logs_json(store_, state));
+  return status;
+}
+
+// --- As text
+
+namespace {
+
+void print_logs(const json::array& logs, std::string& out) {
+  out += fmt::format("\n{:<36} {:>10} {:>17} {:>12} {}\n", "log", "record", "segments", "size", "");
+  for (const json::value& entry : logs) {
+    const json::object& log = entry.as_object();
+    const auto last = log.at("last_segment").to_number<uint64_t>();
+    out += fmt::format(
+        "{:<36} {:>10} {:>17} {:>12} {}\n", text_of(log, "log"), log.at("last_record").to_number<uint64_t>(),
+        last == 0 ? "none" : fmt::format("{} to {}", log.at("first_segment").to_number<uint64_t>(), last),
+        bytes_text(log.at("bytes")), log.at("is_sealed").as_bool() ? "sealed" : "");
+  }
+}
+
+}  // namespace
 
 std::string cluster_status_text(const json::object& status) {
   std::string out = fmt::format("{}: leases of {} ms; {} of {} used\n\n", text_of(status, "storage"),
@@ -130,6 +227,7 @@ std::string cluster_status_text(const json::object& status) {
                        shard.at("files").to_number<int64_t>(),
                        text_of(shard, "owner").empty() ? "(none)" : text_of(shard, "owner"), note);
   }
+  print_logs(status.at("logs").as_array(), out);
   return out;
 }
 

@@ -18,7 +18,7 @@ json::object snapshot_json(const engine::SnapshotInfo& snapshot) {
 
 json::array list_snapshots(const Call& call) {
   json::array out;
-  if (call.settings.data == ":memory:") return out;
+  if (!call.settings.has_directory()) return out;
   const auto snapshots = engine::list_snapshots(call.settings.data);
   if (!snapshots) return out;
   for (const engine::SnapshotInfo& snapshot : *snapshots) out.push_back(snapshot_json(snapshot));
@@ -27,7 +27,9 @@ json::array list_snapshots(const Call& call) {
 
 // A snapshot has the data of all tables, and takes space and time of the disk.
 base::Status check_may_take_snapshots(const Call& call) {
-  if (call.settings.data == ":memory:") return base::invalid("A server in memory has no snapshots");
+  if (!call.settings.has_directory())
+    return base::invalid(call.settings.show_cluster ? "A server of a cluster has no snapshots of its own"
+                                                    : "A server in memory has no snapshots");
   if (call.settings.read_only)
     return base::fail(base::ErrorCode::unauthorized, "This console is read-only (console_read_only)");
   if (call.login() == nullptr) return {};
@@ -55,6 +57,7 @@ Answer show_activity(const Call& call) {
   for (const auto& [name, text] : parts) {
     SIBYL_ASSIGN(out[name], select_objects(call.engine, call.login(), text));
   }
+  out["has_snapshots"] = call.settings.has_directory();
   out["snapshots"] = list_snapshots(call);
   return out;
 }
@@ -63,6 +66,13 @@ Answer list_settings(const Call& call) {
   // The role must be allowed to read system_views.settings, which has the same values.
   SIBYL_TRY(select_objects(call.engine, call.login(), "SELECT * FROM system_views.settings LIMIT 1"));
   return json::object{{"settings", call.settings.settings}};
+}
+
+Answer show_cluster(const Call& call) {
+  SIBYL_TRY(select_objects(call.engine, call.login(), "SELECT * FROM system_views.settings LIMIT 1"));
+  if (!call.settings.show_cluster) return base::invalid("This server is not in a cluster");
+  SIBYL_ASSIGN(json::object status, call.settings.show_cluster());
+  return status;
 }
 
 Answer take_snapshot(const Call& call) {

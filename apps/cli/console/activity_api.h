@@ -7,6 +7,7 @@ namespace sibyl::cli::console {
 
 Answer show_activity(const Call& call);
 Answer list_settings(const Call& call);
+Answer show_cluster(const Call& call);
 Answer take_snapshot(const Call& call);
 Answer verify_snapshot(const Call& call);
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <boost/json.hpp>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -21,6 +22,11 @@ struct Settings {
   bool read_only = false;
   std::string data = ":memory:";
   json::array settings;  // name, value, source
+  // The state of the cluster; empty on a server that is in none. Blocks.
+  std::function<base::Result<json::object>()> show_cluster = {};
+
+  // A server in memory or in a cluster has no data directory of its own.
+  bool has_directory() const { return data != ":memory:" && !show_cluster; }
 };
 
 // The request and the parts of the server that an endpoint uses.

@@ -11,6 +11,7 @@
 #include "cli/console/activity_api.h"
 #include "cli/console/advisor_api.h"
 #include "cli/console/assets.h"
+#include "cli/console/explain_api.h"
 #include "cli/console/layout_api.h"
 #include "cli/console/query_api.h"
 #include "cli/console/schema_api.h"
@@ -55,6 +56,7 @@ int status_of(const base::Error& error) {
     case base::ErrorCode::invalid:
     case base::ErrorCode::config:
     case base::ErrorCode::already_exists:
+    case base::ErrorCode::function_failure:
     case base::ErrorCode::protocol:
       return 400;
     case base::ErrorCode::unauthorized:
@@ -117,13 +119,21 @@ base::Status parse_body(const HttpRequest& request, json::object& body) {
 using Endpoint = Answer (*)(const Call&);
 const std::map<std::string, Endpoint, std::less<>>& endpoints() {
   static const std::map<std::string, Endpoint, std::less<>> all = {
-      {"POST query", run_query},         {"POST cancel", cancel_query},
-      {"POST explain", explain_script},  {"GET schema", list_schema},
-      {"GET describe", describe_object}, {"GET table", show_table},
-      {"GET layout", show_layout},       {"GET advisor", review_live},
-      {"POST review", review_text},      {"POST design", design_text},
-      {"GET activity", show_activity},   {"GET settings", list_settings},
-      {"POST snapshots", take_snapshot}, {"POST snapshots/verify", verify_snapshot},
+      {"POST query", run_query},
+      {"POST cancel", cancel_query},
+      {"POST explain", explain_script},
+      {"GET schema", list_schema},
+      {"GET describe", describe_object},
+      {"GET table", show_table},
+      {"GET layout", show_layout},
+      {"GET advisor", review_live},
+      {"POST review", review_text},
+      {"POST design", design_text},
+      {"GET activity", show_activity},
+      {"GET settings", list_settings},
+      {"GET cluster", show_cluster},
+      {"POST snapshots", take_snapshot},
+      {"POST snapshots/verify", verify_snapshot},
   };
   return all;
 }
@@ -190,6 +200,7 @@ HttpAnswer Console::session_answer(const std::optional<ConsoleSession>& session)
                     {"version", SIBYL_VERSION},
                     {"cassandra", engine::release_version},
                     {"read_only", settings_.read_only},
+                    {"cluster", static_cast<bool>(settings_.show_cluster)},
                     {"role", nullptr},
                     {"csrf", nullptr}};
   if (session) body["csrf"] = session->csrf;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <initializer_list>
 
 #include "base/contain.h"
 #include "base/mutex.h"
@@ -36,6 +37,14 @@ HistogramSnapshot difference(const HistogramSnapshot& before, const HistogramSna
   out.sum = now.sum - before.sum;
   out.max = now.max;
   return out;
+}
+
+uint64_t count_of(const engine::Activity& activity, std::initializer_list<base::ErrorCode> codes) {
+  uint64_t count = 0;
+  for (const base::ErrorCode code : codes)
+    if (const auto found = activity.errors.find(static_cast<int32_t>(code)); found != activity.errors.end())
+      count += found->second;
+  return count;
 }
 
 }  // namespace
@@ -134,6 +143,12 @@ Overview::Sample Overview::compare(const Reading& before, const Reading& now) {
   sample.compacted = rate(before.store.compaction_bytes_written, now.store.compaction_bytes_written);
   sample.connections = now.activity.connections;
   sample.in_flight = now.activity.requests_in_flight;
+  const auto errors = [&](std::initializer_list<base::ErrorCode> codes) {
+    return count_of(now.activity, codes) - count_of(before.activity, codes);
+  };
+  sample.overloaded = errors({base::ErrorCode::overloaded});
+  sample.timed_out = errors({base::ErrorCode::read_timeout, base::ErrorCode::write_timeout});
+  sample.connections_refused = now.activity.connections_refused - before.activity.connections_refused;
   return sample;
 }
 
@@ -182,6 +197,15 @@ json::object Overview::current_state() const {
   now["pending_compaction_bytes"] = store.pending_compaction_bytes;
   now["background_errors"] = store.background_errors;
   now["threads"] = last_->usage.threads;
+  const auto of_last_minute = [&](auto member) {
+    uint64_t sum = 0;
+    for (const Sample& sample : samples_)
+      if (sample.time > last_->time - 60'000) sum += sample.*member;
+    return sum;
+  };
+  now["overloaded_last_minute"] = of_last_minute(&Sample::overloaded);
+  now["timed_out_last_minute"] = of_last_minute(&Sample::timed_out);
+  now["connections_refused_last_minute"] = of_last_minute(&Sample::connections_refused);
   return now;
 }
 

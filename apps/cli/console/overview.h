@@ -43,6 +43,8 @@ class Overview {
     double received = 0, sent = 0;
     double flushed = 0, compacted = 0;  // bytes per second
     uint64_t connections = 0, in_flight = 0;
+    uint64_t overloaded = 0, timed_out = 0,
+             connections_refused = 0;  // requests and connections in the period
   };
   struct Reading;
 

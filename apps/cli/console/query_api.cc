@@ -9,8 +9,6 @@
 #include "base/consistency.h"
 #include "cli/console/result_json.h"
 #include "cli/console/statements.h"
-#include "cql/parser.h"
-#include "cql/script.h"
 #include "types/print.h"
 #include "types/uuid.h"
 
@@ -18,8 +16,6 @@ namespace sibyl::cli::console {
 namespace {
 
 constexpr int64_t default_page_size = 100, max_page_size = 1000;
-constexpr size_t max_explained = 200;  // statements of a script
-constexpr std::string_view explain_word = "EXPLAIN ";
 
 base::Status read_options(const Call& call, StatementRequest& request) {
   request.text = call.text("text");
@@ -55,35 +51,6 @@ json::object trace_json(const engine::RequestTrace& trace) {
           {"steps", std::move(steps)}};
 }
 
-// One statement of a script: its plan as EXPLAIN shows it, its markers, or its error.
-json::object explain_piece(const Call& call, const cql::ScriptPiece& piece, const std::string& keyspace) {
-  json::object out{{"offset", piece.offset}, {"length", piece.text.size()}};
-  const auto parsed = cql::parse_statement(piece.text);
-  if (!parsed) {
-    out["error"] = error_json(parsed.error()).at("error");
-    return out;
-  }
-  const auto plan = call.engine.planner().plan_query(piece.text, keyspace);
-  if (!plan) {
-    out["error"] = error_json(plan.error()).at("error");
-    return out;
-  }
-  json::array& markers = out["markers"].emplace_array();
-  for (const plan::ColumnSpec& marker : (*plan)->markers)
-    markers.push_back({{"name", marker.name}, {"type", marker.type->cql_name()}});
-  StatementRequest request;
-  request.text = std::string(explain_word) + piece.text;
-  request.keyspace = keyspace;
-  const auto result = run_statement(call.engine, call.login(), request);
-  if (result && result->kind == execute::ResultSet::Kind::rows) {
-    out["steps"] = result_json(*result).at("rows");
-  } else if (!result && result.error().code() == base::ErrorCode::unauthorized) {
-    out["error"] = error_json(result.error()).at("error");
-  }
-  if (const auto* use = std::get_if<plan::Use>(&(*plan)->plan)) out["use"] = use->keyspace;
-  return out;
-}
-
 }  // namespace
 
 Answer run_query(const Call& call) {
@@ -110,20 +77,6 @@ Answer run_query(const Call& call) {
 
 Answer cancel_query(const Call& call) {
   return json::object{{"cancelled", call.running.cancel(call.session.id, call.text("id"))}};
-}
-
-// Each statement is explained in the keyspace that the USE before it sets.
-Answer explain_script(const Call& call) {
-  std::string keyspace = call.text("keyspace");
-  json::array statements;
-  for (const cql::ScriptPiece& piece : cql::split_script(call.text("text"))) {
-    if (piece.text.find_first_not_of(" \t\r\n;") == std::string::npos) continue;
-    if (statements.size() == max_explained) break;
-    json::object explained = explain_piece(call, piece, keyspace);
-    if (const json::value* use = explained.if_contains("use")) keyspace = use->get_string();
-    statements.push_back(std::move(explained));
-  }
-  return json::object{{"statements", std::move(statements)}};
 }
 
 }  // namespace sibyl::cli::console

@@ -7,6 +7,5 @@ namespace sibyl::cli::console {
 
 Answer run_query(const Call& call);
 Answer cancel_query(const Call& call);
-Answer explain_script(const Call& call);
 
 }  // namespace sibyl::cli::console

@@ -41,6 +41,13 @@ class Warnings {
       add("error", fmt::format("Only {:.0f}% of the disk is free", 100 * free / total));
     if (const double failed = number(now, "background_errors"); failed > 0)
       add("error", fmt::format("{:.0f} flushes or compactions failed; the log has the reasons", failed));
+    if (const double refused = number(now, "overloaded_last_minute"); refused > 0)
+      add("error", fmt::format("Overload: {:.0f} requests were refused within the last minute", refused));
+    if (const double late = number(now, "timed_out_last_minute"); late > 0)
+      add("warning", fmt::format("{:.0f} requests timed out within the last minute", late));
+    if (const double refused = number(now, "connections_refused_last_minute"); refused > 0)
+      add("warning",
+          fmt::format("{:.0f} connections were refused within the last minute: too many are open", refused));
   }
 
   void look_at_tables() {

@@ -54,7 +54,7 @@ int run(const Arguments& arguments) {
   for (const Problem& problem : reader.problems()) fmt::print(stderr, "sibyl demo: {}\n", problem.text());
   if (!reader.problems().empty()) return exit_refused;
   return run_server(
-      read, [] {},
+      "demo", read, [] {},
       [](const server::Server& server) -> std::shared_ptr<void> {
         auto load = demo::Load::start(server.port());
         if (!load)

@@ -18,7 +18,8 @@
 namespace sibyl::cli::demo {
 namespace {
 
-constexpr int first_rounds = 150;                      // before the server is announced
+constexpr int first_rounds = 150;    // before the server is announced
+constexpr int first_readings = 300;  // enough rows that the advisor objects to reading them all
 constexpr std::chrono::milliseconds round_pause{100};  // between rounds of about ten statements
 constexpr std::array titles = {"Pulp Fiction", "Metropolis", "Stalker", "Ran", "Playtime", "Solaris"};
 constexpr std::array users = {"nicholas", "robert", "matthew", "max", "viola", "alex", "lisa", "dan"};
@@ -52,6 +53,15 @@ class Statements {
                             group, ++day, rest)));
       }
     }
+    return {};
+  }
+
+  // Three statements.
+  base::Status write_readings() {
+    for (int i = 0; i < 3; ++i)
+      SIBYL_TRY(run(fmt::format(
+          "INSERT INTO demo.readings (kind, at, sensor, value) VALUES ('{}', toTimestamp(now()), {}, {:.1f})",
+          pick(kinds), sensor(random_() % 40), 15 + static_cast<double>(random_() % 100) / 10)));
     return {};
   }
 
@@ -96,13 +106,6 @@ class Statements {
         fmt::format("INSERT INTO demo.movies (title, time, rating) VALUES ('{}', toTimestamp(now()), {})",
                     pick(titles), 1 + random_() % 10));
   }
-  base::Status write_readings() {
-    for (int i = 0; i < 3; ++i)
-      SIBYL_TRY(run(fmt::format(
-          "INSERT INTO demo.readings (kind, at, sensor, value) VALUES ('{}', toTimestamp(now()), {}, {:.1f})",
-          pick(kinds), sensor(random_() % 40), 15 + static_cast<double>(random_() % 100) / 10)));
-    return {};
-  }
 
   shell::Session& session_;
   std::mt19937 random_{1};
@@ -120,6 +123,7 @@ base::Status fill(shell::Session& session) {
     if (piece.text.find_first_not_of(" \n;") != std::string::npos) SIBYL_TRY(session.execute(piece.text, {}));
   Statements statements(session);
   SIBYL_TRY(statements.write_users());
+  for (int i = 0; i < first_readings; ++i) SIBYL_TRY(statements.write_readings());
   for (int i = 0; i < first_rounds; ++i) SIBYL_TRY(statements.run_round());
   return {};
 }

@@ -72,6 +72,7 @@ base::Status Copier::copy(const Task& task) {
     if (!*page) break;
     SIBYL_TRY(write_page(task, std::move(**page)));
     if (ranges_.is_stopped()) return {};
+    if (ranges_.is_interrupted()) break;
   }
   SIBYL_TRY(writer_.drain());
   finish_pages(task);

@@ -13,6 +13,7 @@
 #include "cli/command_line/tls_flags.h"
 #include "cli/copy/copy.h"
 #include "cli/migrate/copier.h"
+#include "cli/migrate/interruption.h"
 #include "cli/migrate/plan.h"
 #include "cli/migrate/schema_copier.h"
 #include "cli/migrate/verify.h"
@@ -146,9 +147,13 @@ std::optional<int> copy_data(const MigrateOptions& options, const Servers& serve
   writer.reject = [&report](const std::string& row, const std::string& why) {
     return report.reject(row, why);
   };
-  run_workers(options.jobs, [&] { Copier(reader, writer, plan.parts, ranges, report).run(); });
+  {
+    const Interruption interruption([&] { ranges.interrupt(); });
+    run_workers(options.jobs, [&] { Copier(reader, writer, plan.parts, ranges, report).run(); });
+  }
   auto error = ranges.error();
   if (const base::Status saved = ranges.save(); !saved && !error) error = saved.error();
+  if (!error && ranges.is_interrupted()) error = base::Error(base::ErrorCode::server, "interrupted");
   if (error) return report_stop(progress, ranges, *error, "resume");
   progress.finish(summary("copied", plan, ranges.new_rows(), begin));
   return std::nullopt;

@@ -227,6 +227,34 @@ TEST_F(MigrateCommandTest, AnInterruptedRunResumesWhereItStopped) {
   EXPECT_THAT(migrate().errors, HasSubstr("copied 0 rows"));
 }
 
+// Ctrl-C: what is in flight is completed and recorded, so that nothing is written twice.
+TEST_F(MigrateCommandTest, AnInterruptedRunWritesNoRowTwice) {
+  make_table(*source_);
+  constexpr int row_count = 6'000;
+  for (int i = 0; i < row_count; i += 100) {
+    std::string batch = "BEGIN UNLOGGED BATCH ";
+    for (int j = i; j < i + 100; ++j)
+      batch += "INSERT INTO ks.t (k, c, v) VALUES (" + std::to_string(j % 50) + ", " + std::to_string(j) +
+               ", 'v'); ";
+    run(*source_, batch + "APPLY BATCH");
+  }
+  std::vector<std::string> arguments = command();
+  for (const char* argument : {"--jobs", "4", "--page-size", "20", "--window", "8", "--quiet"})
+    arguments.emplace_back(argument);
+  Process process(arguments);
+  while (contents(path("journal")).find("rows-ks.t ") == std::string::npos ||
+         contents(path("journal")).find("rows-ks.t 0\n") != std::string::npos)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  process.signal(SIGINT);
+  EXPECT_EQ(process.wait(), 3);
+  const auto before = count(*target_, "ks.t");
+  EXPECT_LT(before, row_count);
+  const auto resumed = migrate();
+  EXPECT_EQ(resumed.status, 0) << resumed.errors;
+  EXPECT_THAT(resumed.errors, HasSubstr("copied " + std::to_string(row_count - before) + " rows"));
+  EXPECT_EQ(count(*target_, "ks.t"), row_count);
+}
+
 TEST_F(MigrateCommandTest, TargetsThatRestartAreWaitedFor) {
   make_table(*source_);
   for (int i = 0; i < 300; ++i)

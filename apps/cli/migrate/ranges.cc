@@ -58,7 +58,7 @@ void Ranges::load(size_t part) {
 
 std::optional<Task> Ranges::next() {
   const base::MutexLock lock(mutex_);
-  while (!error_ && next_ < count()) {
+  while (!error_ && !is_interrupted_ && next_ < count()) {
     const size_t part = next_ / ranges_per_part;
     const auto range = static_cast<unsigned>(next_ % ranges_per_part);
     ++next_;

@@ -33,17 +33,20 @@ class Ranges {
  public:
   Ranges(const std::vector<Part>& parts, copy::Journal& journal, copy::Progress& progress);
 
-  // Returns nullopt when no range is left, or after stop().
+  // Returns nullopt when no range is left, or after stop() or interrupt().
   std::optional<Task> next();
   // All rows up to this paging state are acknowledged; without one, the range is complete. `share` is how much of
   // the range lies before it, from 0 to 1.
   void advance(const Task& task, const std::optional<base::Bytes>& paging_state, double share, uint64_t rows,
                uint64_t bytes);
   void stop(const base::Error& error);
+  // Workers complete the pages that they are writing, and end.
+  void interrupt() { is_interrupted_ = true; }
   base::Status save();
 
   std::optional<base::Error> error() const;
   const std::atomic<bool>& is_stopped() const { return is_stopped_; }
+  bool is_interrupted() const { return is_interrupted_; }
   uint64_t rows() const;                                // of this run and those before
   uint64_t new_rows() const;                            // of this run
   uint64_t resumed_ranges() const { return resumed_; }  // that earlier runs had completed
@@ -76,7 +79,7 @@ class Ranges {
   double done_weight_ SIBYL_GUARDED_BY(mutex_) = 0, total_weight_ = 0;
   Clock::time_point saved_ SIBYL_GUARDED_BY(mutex_) = Clock::now();
   std::optional<base::Error> error_ SIBYL_GUARDED_BY(mutex_);
-  std::atomic<bool> is_stopped_ = false;
+  std::atomic<bool> is_stopped_ = false, is_interrupted_ = false;
 };
 
 }  // namespace sibyl::cli::migrate

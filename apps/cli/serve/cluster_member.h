@@ -58,6 +58,8 @@ class ClusterMember {
   cluster::PeerNetwork& network() { return *network_; }
   cluster::OwnerCalls& owner_calls() { return *owner_calls_; }
   base::Executor& timers() { return timers_; }
+  // The cluster's storage.
+  storage::objects::ObjectStore& objects() { return *objects_; }
   // The store over the shards of all servers. It must not outlive the member.
   std::unique_ptr<storage::Store> make_store();
   // Passes the message to all members, and returns when each has received it or has left the cluster, which a member does

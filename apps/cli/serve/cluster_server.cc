@@ -144,6 +144,7 @@ void ClusterServer::begin() {
     if (is_leaving_) return options_.events.on_left();
     former.swap(member_);
   }
+  observer_.reset();
   former.reset();
   auto made = make_member();
   if (!made) {
@@ -152,6 +153,8 @@ void ClusterServer::begin() {
   }
   const base::MutexLock lock(mutex_);
   member_ = std::move(*made);
+  observer_ = std::make_unique<ClusterObserver>(member_->objects(), options_.configuration.cluster.storage,
+                                                name_.unique());
   member_->start();
   if (is_leaving_) member_->member().leave();
 }
@@ -238,6 +241,7 @@ void ClusterServer::serve() {
   RunningServer::Hooks hooks;
   hooks.on_open = [this](engine::Engine& engine) { return on_open(engine); };
   hooks.on_close = [this] { on_close(); };
+  hooks.show_cluster = [this] { return observer_->observe(); };
   auto started = RunningServer::start(configuration_for_cluster(), options_.settings, std::move(hooks));
   if (!started) {
     spdlog::warn("the database cannot be served yet: {}", started.error().error.text());

@@ -21,6 +21,7 @@
 
 #include "base/mutex.h"
 #include "base/result.h"
+#include "cli/cluster/show.h"
 #include "cli/configuration/configuration.h"
 #include "cli/serve/cluster_member.h"
 #include "cli/serve/cluster_name.h"
@@ -106,6 +107,9 @@ class ClusterServer {
   base::Mutex announcements_mutex_;
   engine::Engine* engine_ SIBYL_GUARDED_BY(announcements_mutex_) = nullptr;
   std::vector<base::Bytes> announcements_ SIBYL_GUARDED_BY(announcements_mutex_);
+
+  // Used by jobs_ only, and by the console of running_.
+  std::unique_ptr<ClusterObserver> observer_;  // uses member_
 
   // Used by jobs_ only.
   std::unique_ptr<RunningServer> running_;

@@ -441,6 +441,49 @@ TEST_F(ClusterServerTest, StatusShowsServersAndShards) {
   EXPECT_THAT(cluster_status_text(*status), HasSubstr(servers[0]->server->address()));
 }
 
+// What the console of a server shows.
+TEST_F(ClusterServerTest, AnObserverShowsLogsTokensAndSilentServers) {
+  create(5);
+  const auto servers = start_many(2);
+  const auto client = connect(*servers[0]);
+  make_table(*client);
+  for (int key = 0; key < 20; ++key) run(*client, insert(key, "x"));
+  const auto store = objects_.connect();
+  ClusterObserver observer(*store, "rados:test", servers[0]->server->name());
+  const auto first = observer.observe();
+  ASSERT_TRUE(first) << first.error().text();
+  EXPECT_EQ(first->at("own").as_string(), servers[0]->server->name());
+  const auto& shards = first->at("shards").as_array();
+  EXPECT_EQ(shards.at(0).at("first_token").as_string(), "");
+  EXPECT_EQ(shards.at(1).at("first_token").as_string(), "-9223372036854775808");
+  EXPECT_EQ(shards.at(4).at("last_token").as_string(), "9223372036854775807");
+  int64_t records = 0;
+  ASSERT_EQ(first->at("logs").as_array().size(), 2u);
+  for (const auto& log : first->at("logs").as_array()) {
+    EXPECT_NE(log.at("server").as_string(), "");
+    EXPECT_FALSE(log.at("is_sealed").as_bool());
+    EXPECT_GT(log.at("bytes").to_number<int64_t>(), 0);
+    records += log.at("last_record").to_number<int64_t>();
+  }
+  EXPECT_GE(records, 20);
+
+  // A server that stops renewing its lease becomes silent, and is then gone. Its log is sealed when others have replayed it.
+  set_cut_off(*servers[1], true);
+  const std::string stopped = servers[1]->server->name();
+  const auto longest_silence = [&](const std::string& name) {
+    const auto status = observer.observe();
+    int64_t silence = -1;
+    if (!status) return silence;
+    for (const auto& server : status->at("servers").as_array())
+      if (server.at("name").as_string() == name) silence = server.at("silent_ms").to_number<int64_t>();
+    return silence;
+  };
+  EXPECT_TRUE(wait_for([&] { return longest_silence(stopped) > lease.count() / 2; }));
+  EXPECT_LT(longest_silence(servers[0]->server->name()), lease.count());
+  EXPECT_TRUE(wait_for([&] { return longest_silence(stopped) < 0; }));
+  set_cut_off(*servers[1], false);
+}
+
 TEST_F(ClusterServerTest, WhatCannotServeIsRefusedAtOnce) {
   Started started;
   started.port = free_port();

@@ -76,8 +76,10 @@ void RunningServer::make_console(boost::json::array settings) {
     return;
   }
   console_ = std::make_unique<console::Console>(
-      *engine_,
-      console::Settings{configuration_.console.read_only, configuration_.engine.data, std::move(settings)});
+      *engine_, console::Settings{.read_only = configuration_.console.read_only,
+                                  .data = configuration_.engine.data,
+                                  .settings = std::move(settings),
+                                  .show_cluster = hooks_.show_cluster});
 }
 
 // Its socket is in the data directory, so there is none without one.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
 #include <expected>
 #include <functional>
 #include <memory>
@@ -29,6 +30,8 @@ class RunningServer {
     std::function<base::Status(engine::Engine&)> on_open;
     // Called when no client is served any more, before the database is closed, if on_open was called.
     std::function<void()> on_close;
+    // The state of the cluster, for the console. Empty: this server is not in a cluster.
+    std::function<base::Result<boost::json::object>()> show_cluster;
   };
 
   // Blocks until the server answers. `settings` are those that the console shows.

@@ -104,10 +104,6 @@ base::Status check_descriptor_limit() {
                         .with_hint("raise it with `ulimit -n`, or LimitNOFILE= of its systemd unit"));
 }
 
-int refuse(int status, const base::Error& error) {
-  return cli::refuse("serve", status, error);
-}
-
 // Flags and the settings that they set.
 constexpr std::pair<const char*, const char*> flag_settings[] = {
     {"--data", "data_file_directories"},
@@ -209,10 +205,10 @@ int exit_status_of(const RunningServer::Failure& failure) {
   return failure.error.code() == base::ErrorCode::config ? exit_refused : exit_no_address;
 }
 
-int serve(Configuration configuration, json::array settings, const sigset_t& signals,
+int serve(const char* command, Configuration configuration, json::array settings, const sigset_t& signals,
           const WhileServing& while_serving) {
   auto started = RunningServer::start(std::move(configuration), std::move(settings));
-  if (!started) return refuse(exit_status_of(started.error()), started.error().error);
+  if (!started) return refuse(command, exit_status_of(started.error()), started.error().error);
   RunningServer& running = **started;
   print_line("ready on " + running.server().address());
   notify_service_manager("READY=1");
@@ -240,7 +236,7 @@ int run(const Arguments& arguments) {
     fmt::print("{}", print_configuration(read));
     return 0;
   }
-  return run_server(read, [&] { log_start(arguments, reader, read); }, nullptr);
+  return run_server("serve", read, [&] { log_start(arguments, reader, read); }, nullptr);
 }
 
 void add_tls_flags(CLI::App& command, TlsFlags& flags) {
@@ -256,13 +252,14 @@ void add_tls_flags(CLI::App& command, TlsFlags& flags) {
 
 }  // namespace
 
-int run_server(const Reader::Result& read, const std::function<void()>& announce,
+int run_server(const char* command, const Reader::Result& read, const std::function<void()>& announce,
                const WhileServing& while_serving) {
   const sigset_t signals = block_signals();
   if (const auto started = start_log(read.configuration.log); !started)
-    return refuse(exit_refused, started.error());
+    return refuse(command, exit_refused, started.error());
   raise_descriptor_limit();
-  if (const auto enough = check_descriptor_limit(); !enough) return refuse(exit_refused, enough.error());
+  if (const auto enough = check_descriptor_limit(); !enough)
+    return refuse(command, exit_refused, enough.error());
   base::set_memory_limits({static_cast<int64_t>(read.configuration.heap_bytes),
                            static_cast<int64_t>(read.configuration.statement_memory_bytes),
                            static_cast<int64_t>(read.configuration.resident_bytes)});
@@ -273,7 +270,7 @@ int run_server(const Reader::Result& read, const std::function<void()>& announce
   configuration.server.http_required = read.origins.contains("metrics_address");
   if (!configuration.cluster.storage.empty())
     return serve_cluster(std::move(configuration), settings_with_origins(read), signals);
-  return serve(std::move(configuration), settings_with_origins(read), signals, while_serving);
+  return serve(command, std::move(configuration), settings_with_origins(read), signals, while_serving);
 }
 
 void add_serve_command(CLI::App& app) {

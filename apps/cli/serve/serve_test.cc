@@ -90,6 +90,21 @@ TEST_F(ServeTest, AnAddressInUseIsRefused) {
   const Outcome second = sibyl({"serve", "--data", ":memory:", "--listen", address()});
   EXPECT_EQ(second.status, 3);
   EXPECT_THAT(second.errors, HasSubstr("Cannot listen on " + address() + ": Address already in use"));
+  EXPECT_THAT(second.errors, HasSubstr("--listen"));
+  const Outcome demo = sibyl({"demo", "--listen", address(), "--console", "127.0.0.1:0"});
+  EXPECT_EQ(demo.status, 3);
+  EXPECT_THAT(demo.errors, HasSubstr("sibyl demo: Cannot listen on " + address()));
+}
+
+TEST_F(ServeTest, AFileInThePlaceOfTheDirectoryIsRefusedWithAHint) {
+  const std::string file = write("file", "x");
+  for (const std::string& data : {file, file + "/data"}) {
+    const Outcome refused = sibyl({"serve", "--data", data, "--listen", "127.0.0.1:0"});
+    EXPECT_EQ(refused.status, 2);
+    EXPECT_THAT(refused.errors, HasSubstr("Cannot open the store in"));
+    EXPECT_THAT(refused.errors, HasSubstr("a file has this name; choose another directory (--data)"));
+  }
+  EXPECT_EQ(contents(file), "x");
 }
 
 TEST_F(ServeTest, TheLogNamesTheConfigurationFile) {

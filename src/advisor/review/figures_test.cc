@@ -239,6 +239,40 @@ TEST(ReviewFigures, NoSpanExceedsItsBound) {
   EXPECT_EQ(max_periods(10, 4), 4) << "from 3 to 13: 0, 4, 8, 12";
 }
 
+// Copies of a hot partition help only if other nodes can have them.
+TEST(ReviewFigures, AHotPartitionOnOneServerNeedsNoCopies) {
+  Observation observation;
+  observation.source = "test";
+  observation.definitions = {
+      "CREATE KEYSPACE k WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}",
+      "CREATE TABLE k.t (a text PRIMARY KEY, b text)"};
+  ObservedTable table;
+  table.keyspace = "k";
+  table.name = "t";
+  table.partitions = table.rows = 3;
+  table.bytes = 300;
+  table.reads = 100'000;
+  table.seconds = 1000;
+  table.hottest_read = ObservedTable::HotPartition{"'x'", 0.9};
+  observation.tables = {table};
+  ReviewOptions options;
+  options.observation = &observation;
+  const auto hot = [&](size_t nodes) {
+    observation.nodes = nodes;
+    const auto review = review_workloads({}, options);
+    EXPECT_TRUE(review.has_value());
+    const Finding* finding = find(*review, Verdict::hot_partition);
+    return finding == nullptr ? Finding() : *finding;
+  };
+  const Finding one = hot(1);
+  EXPECT_THAT(one.message, HasSubstr("gets 90% of all requests"));
+  EXPECT_THAT(one.fix, HasSubstr("Nothing needs to change on one server"));
+  EXPECT_EQ(one.proposal, nullptr);
+  const Finding several = hot(3);
+  EXPECT_THAT(several.fix, HasSubstr("Store 3 copies of each row"));
+  EXPECT_NE(several.proposal, nullptr);
+}
+
 TEST(ReviewFigures, GoalsAreComparedWithMeasurements) {
   Observation observation;
   observation.source = "test";

@@ -355,8 +355,13 @@ class TableReviewer {
       finding.cost = "No additional cost.";
     } else if (of_rows) {
       add_split(finding, std::max(least_spread_(), static_cast<double>(model_.target.nodes)));
-    } else {
+    } else if (model_.target.nodes > 1) {
       fix_hot_reads(finding, model_.target.partition_rate * static_cast<double>(model_.target.nodes));
+    } else {
+      finding.fix =
+          "Nothing needs to change on one server. Choose a key that divides these requests before you use "
+          "several.";
+      finding.cost = "None.";
     }
     review_.findings.push_back(std::move(finding));
   }

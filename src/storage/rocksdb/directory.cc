@@ -32,6 +32,10 @@ base::Error refusal(const std::string& path, const char* what, int error) {
         "the server's user must own the directory: `ls -ld` shows its owner, `chown` changes it");
   if (error == EROFS) return refused.with_hint("the file system is mounted read-only");
   if (error == ENOSPC) return refused.with_hint("free some space on the file system");
+  if (error == EEXIST || error == ENOTDIR)
+    return refused.with_hint("a file has this name; choose another directory (--data)");
+  if (error == ENOENT)
+    return refused.with_hint("directories cannot be made there; choose another one (--data)");
   return refused;
 }
 

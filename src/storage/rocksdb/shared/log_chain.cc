@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "storage/objects/files/repeat.h"
 #include "storage/rocksdb/crc32c.h"
@@ -316,6 +317,35 @@ base::Status remove_log_segments(objects::ObjectStore& store, const std::string&
     missing = reply.is_done() || number >= first ? 0 : missing + 1;
   }
   return {};
+}
+
+// --- Watching
+
+namespace {
+
+uint64_t number_of(const ReadReply& found, const char* attribute) {
+  uint64_t number = 0;
+  if (const auto at = found.attributes.find(attribute); at != found.attributes.end())
+    std::from_chars(at->second.data(), at->second.data() + at->second.size(), number);
+  return number;
+}
+
+}  // namespace
+
+base::Result<LogSummary> summarise_segments(objects::ObjectStore& store, const std::string& log,
+                                            uint64_t first) {
+  LogSummary summary;
+  for (uint64_t number = first;; ++number) {
+    const ReadReply found = objects::Blocking(store).read(segment_object(log, number), Read::state());
+    if (found.reply.is_refused(Reason::missing)) return summary;
+    SIBYL_TRY(check_reply(found.reply, "Cannot read the log"));
+    if (number_of(found, "epoch") > 1) summary.is_sealed = true;
+    if (found.attributes.contains(end_attribute)) return summary;
+    if (summary.first_segment == 0) summary.first_segment = number;
+    summary.last_segment = number;
+    summary.last_record = number_of(found, "sequence");
+    summary.bytes += found.size;
+  }
 }
 
 }  // namespace sibyl::storage::rocksdb

@@ -31,6 +31,7 @@
 
 #include "base/bytes.h"
 #include "base/result.h"
+#include "storage/log_summary.h"
 #include "storage/objects/files/repeat.h"
 #include "storage/objects/object_store.h"
 
@@ -104,6 +105,10 @@ base::Result<SealedLog> seal_and_replay(
 // will replay. Without the one before it, a late copy of the mutation that created it could create it again, not sealed. Blocks.
 base::Status remove_log_segments(objects::ObjectStore& store, const std::string& log, uint64_t first,
                                  std::chrono::milliseconds patience);
+
+// Reads how far the segments from `first` on reach, without changing them. Blocks.
+base::Result<LogSummary> summarise_segments(objects::ObjectStore& store, const std::string& log,
+                                            uint64_t first);
 
 base::Error damaged_log(const std::string& object, const std::string& why);
 base::Error group_too_large();

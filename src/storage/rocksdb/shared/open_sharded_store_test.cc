@@ -388,6 +388,40 @@ TEST_F(ShardedStores, ASealedLogReleasesNothing) {
   EXPECT_EQ(objects_of("log"), 2u);
 }
 
+TEST_F(ShardedStores, ASummaryOfALogFollowsItsWriter) {
+  const auto client = objects_.connect(), other = objects_.connect();
+  const auto patience = std::chrono::seconds(5);
+  EXPECT_EQ(summarise_log(*other, "log")->last_segment, 0u);  // there is no log
+  const auto log =
+      *ServerLog::create({.store = client.get(), .name = "log", .segment_bytes = 1000, .patience = patience});
+  EXPECT_EQ(summarise_log(*other, "log")->last_segment, 0u);  // it is empty
+  const auto shard = log->open_shard(1, 1, {});
+  for (int i = 0; i < 9; ++i) {
+    const Bytes group(400, 'g');
+    ASSERT_TRUE(log->append(std::vector<ServerLog::Part>{{1, 1, group}}).has_value());
+  }
+  const LogSummary written = *summarise_log(*other, "log");
+  EXPECT_EQ(written.last_record, 9u);
+  EXPECT_EQ(written.first_segment, 1u);
+  EXPECT_EQ(written.last_segment, 5u);  // two groups in each
+  EXPECT_GT(written.bytes, 9u * 400);
+  EXPECT_LT(written.bytes, 9u * 500);
+  EXPECT_FALSE(written.is_sealed);
+
+  ASSERT_TRUE(shard->release_all().has_value());
+  log->release_unneeded();
+  const LogSummary released = *summarise_log(*other, "log");
+  EXPECT_EQ(released.last_record, 9u);
+  EXPECT_EQ(released.first_segment, 5u);
+  EXPECT_EQ(released.last_segment, 5u);
+  EXPECT_LT(released.bytes, 500u);
+
+  ASSERT_TRUE(seal_and_read(*other, "log", patience).has_value());
+  const LogSummary sealed = *summarise_log(*other, "log");
+  EXPECT_TRUE(sealed.is_sealed);
+  EXPECT_EQ(sealed.last_record, 9u);
+}
+
 // It has been stopped since before it was declared dead, and would begin a new segment. Its client is not fenced.
 TEST_F(ShardedStores, ARemovedLogAcceptsNothing) {
   const auto client = objects_.connect(), other = objects_.connect();

@@ -62,6 +62,16 @@ bool add_parts(BytesView group, uint64_t sequence, DeadLog& log) {
   return true;
 }
 
+// The first segment that may exist, from the head of a log.
+base::Result<uint64_t> first_segment(const std::string& name, const ReadReply& head) {
+  const auto text = head.attributes.find("first");
+  uint64_t first = 0;
+  if (text != head.attributes.end())
+    std::from_chars(text->second.data(), text->second.data() + text->second.size(), first);
+  if (first == 0) return base::fail(damaged_log(head_object(name), "its first segment is unknown"));
+  return first;
+}
+
 // Returns the first segment that may exist.
 base::Result<uint64_t> seal_head(objects::ObjectStore& store, const std::string& name,
                                  std::chrono::milliseconds patience) {
@@ -77,12 +87,7 @@ base::Result<uint64_t> seal_head(objects::ObjectStore& store, const std::string&
   SIBYL_TRY(check_head(reply, "Cannot seal the log of a server"));
   const ReadReply found = objects::repeat_read(store, head_object(name), Read::state(), patience);
   SIBYL_TRY(check_head(found.reply, "Cannot read the log of a server"));
-  const auto text = found.attributes.find("first");
-  uint64_t first = 0;
-  if (text != found.attributes.end())
-    std::from_chars(text->second.data(), text->second.data() + text->second.size(), first);
-  if (first == 0) return base::fail(damaged_log(head_object(name), "its first segment is unknown"));
-  return first;
+  return first_segment(name, found);
 }
 
 }  // namespace
@@ -260,6 +265,23 @@ base::Status remove_log(objects::ObjectStore& store, const std::string& name,
   const Reply reply =
       objects::repeat(store, head_object(name), Mutation().remove().allow_when_full(), patience);
   return reply.is_refused(Reason::missing) ? base::Status() : check_head(reply, "Cannot remove a log");
+}
+
+// The writer may release the first segments after their number was read from the head. Then the head is read again.
+base::Result<LogSummary> summarise_log(objects::ObjectStore& store, const std::string& name) {
+  constexpr int attempts = 3;
+  LogSummary summary;
+  for (int i = 0; i < attempts && summary.last_segment == 0; ++i) {
+    const ReadReply head = objects::Blocking(store).read(head_object(name), Read::state());
+    if (head.reply.is_refused(Reason::missing)) return summary;
+    SIBYL_TRY(check_head(head.reply, "Cannot read the log of a server"));
+    SIBYL_ASSIGN(const uint64_t first, first_segment(name, head));
+    SIBYL_ASSIGN(summary, summarise_segments(store, name, first));
+    const auto epoch = head.attributes.find("epoch");
+    summary.is_sealed |= epoch != head.attributes.end() && epoch->second == ended_epoch;
+    if (first == 1) break;  // nothing was released, so nothing has been written yet
+  }
+  return summary;
 }
 
 }  // namespace sibyl::storage::rocksdb

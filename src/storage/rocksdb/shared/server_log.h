@@ -33,6 +33,7 @@
 #include "base/bytes.h"
 #include "base/mutex.h"
 #include "base/result.h"
+#include "storage/log_summary.h"
 #include "storage/objects/object_store.h"
 #include "storage/rocksdb/shared/log_chain.h"
 #include "storage/rocksdb/write_log.h"
@@ -114,5 +115,8 @@ base::Result<DeadLog> seal_and_read(objects::ObjectStore& store, const std::stri
 // Removes a log that no shard needs, except its end: two empty objects. Run it again after an error. Blocks.
 base::Status remove_log(objects::ObjectStore& store, const std::string& name,
                         std::chrono::milliseconds patience);
+
+// Reads how far a log reaches, without changing it. Its writer may go on meanwhile. A log that does not exist is empty. Blocks.
+base::Result<LogSummary> summarise_log(objects::ObjectStore& store, const std::string& name);
 
 }  // namespace sibyl::storage::rocksdb

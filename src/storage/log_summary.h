@@ -1,0 +1,15 @@
+// How far the log of a server of a cluster reaches.
+#pragma once
+
+#include <cstdint>
+
+namespace sibyl::storage {
+
+struct LogSummary {
+  uint64_t first_segment = 0, last_segment = 0;  // that exist; 0: none
+  uint64_t last_record = 0;  // the number of the last record in these segments; 0: unknown
+  uint64_t bytes = 0;        // of these segments
+  bool is_sealed = false;    // another server has ended the log
+};
+
+}  // namespace sibyl::storage
