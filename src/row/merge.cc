@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/memory.h"
+#include "row/cell_stream.h"
 #include "row/counter.h"
 
 namespace sibyl::row {
@@ -124,12 +125,10 @@ const Marker& reconcile(const Marker& left, const Marker& right) noexcept {
   return order_markers(left, right) >= 0 ? left : right;
 }
 
-void merge(std::span<const BytesView> fragments, Bytes& out) {
-  const base::DeferredMemoryLimit deferred;
-  if (fragments.size() == 1) {
-    out.assign(fragments.front());
-    return;
-  }
+namespace {
+
+// Decodes all fragments. `out` is not a fragment if none of them is.
+void merge_decoded(std::span<const BytesView> fragments, Bytes& out) {
   thread_local Scratch scratch;
   const TrimAtEnd trim{scratch};
   bool some_valid = false;
@@ -148,6 +147,80 @@ void merge(std::span<const BytesView> fragments, Bytes& out) {
     encode(scratch.merged, out);
   else
     out.assign(largest_invalid);
+}
+
+// Collects the parts of a streamed merge. Small fragments are merged with their neighbours first, because each part
+// has a stream of a few hundred bytes.
+class StreamedParts {
+ public:
+  explicit StreamedParts(size_t min_part_bytes) : min_part_bytes_(min_part_bytes) {}
+
+  void add(BytesView bytes) {
+    if (bytes.size() >= min_part_bytes_) return add_part(bytes);
+    group_.push_back(bytes);
+    group_bytes_ += bytes.size();
+    if (group_bytes_ >= min_streamed_bytes) end_group();
+  }
+
+  void end_group() {
+    if (group_.size() == 1) add_part(group_.front());
+    if (group_.size() > 1) {
+      Bytes& merged = merged_groups_.emplace_back();
+      merge_decoded(group_, merged);
+      merged.shrink_to_fit();  // it was allocated for the worst case
+      add_part(merged);
+    }
+    group_.clear();
+    group_bytes_ = 0;
+  }
+
+  const std::vector<BytesView>& valid() const { return valid_; }
+  BytesView largest_invalid() const { return largest_invalid_; }
+
+ private:
+  void add_part(BytesView bytes) {
+    if (is_fragment(bytes))
+      valid_.push_back(bytes);
+    else
+      largest_invalid_ = std::max(largest_invalid_, bytes);
+  }
+
+  const size_t min_part_bytes_;
+  std::vector<BytesView> group_;
+  size_t group_bytes_ = 0;
+  std::deque<Bytes> merged_groups_;
+  std::vector<BytesView> valid_;
+  BytesView largest_invalid_;
+};
+
+}  // namespace
+
+void merge_streamed(std::span<const BytesView> fragments, size_t min_part_bytes, Bytes& out) {
+  StreamedParts parts(min_part_bytes);
+  for (const BytesView bytes : fragments) parts.add(bytes);
+  parts.end_group();
+  if (parts.valid().empty()) {
+    out.assign(parts.largest_invalid());
+  } else if (parts.valid().size() == 1) {
+    out.assign(parts.valid().front());
+  } else {
+    MergedCells cells(parts.valid());
+    encode_stream(cells.head(), cells, out);
+  }
+}
+
+void merge(std::span<const BytesView> fragments, Bytes& out) {
+  const base::DeferredMemoryLimit deferred;
+  if (fragments.size() == 1) {
+    out.assign(fragments.front());
+    return;
+  }
+  size_t bytes = 0;
+  for (const BytesView each : fragments) bytes += each.size();
+  if (bytes < min_streamed_bytes)
+    merge_decoded(fragments, out);
+  else
+    merge_streamed(fragments, min_part_bytes, out);
 }
 
 bool purge(Fragment& fragment, const Deletion& covering, int64_t now_seconds, int64_t gc_before_seconds,

@@ -24,7 +24,15 @@ namespace sibyl::row {
 
 // Merges any number of encoded fragments, in any order, into `out`, which must not alias them. Merging no
 // fragments gives empty bytes; merging one gives the same bytes.
+//
+// The result needs memory for its bytes only: large fragments are merged cell by cell (cell_stream.h). Many small
+// fragments with large contents together need as much again.
 void merge(std::span<const BytesView> fragments, Bytes& out);
+
+// Merges cell by cell, whatever the size. merge() chooses it for 64 KiB and more. Smaller parts than `min_part_bytes`
+// are merged in groups first.
+inline constexpr size_t min_part_bytes = 4 << 10;
+void merge_streamed(std::span<const BytesView> fragments, size_t min_part_bytes, Bytes& out);
 
 // Adds the parts of `from` to `into`, which then borrows the views of `from`. After normalise(), `into` is
 // the merge of both.

@@ -1,0 +1,116 @@
+#include "row/cell_stream.h"
+
+#include <new>
+#include <utility>
+
+#include "row/merge.h"
+
+namespace sibyl::row {
+
+// --- One fragment
+
+CellStream::CellStream(BytesView bytes) : bytes_(bytes), reader_(bytes, head_) {
+  is_valid_ = reader_.read_head();
+}
+
+void CellStream::restart() {
+  head_.clear();
+  std::destroy_at(&reader_);
+  std::construct_at(&reader_, bytes_, head_);
+  has_cells_ = false;
+  is_valid_ = reader_.read_head();
+}
+
+bool CellStream::next(Cell& cell) {
+  if (!is_valid_) return false;
+  if (reader_.at_end()) {
+    is_valid_ = reader_.bases_are_owned(has_cells_ ? &first_ : nullptr);
+    return false;
+  }
+  cell = {};
+  if (!reader_.read_cell(has_cells_ ? &last_ : nullptr, cell)) {
+    is_valid_ = false;
+    return false;
+  }
+  if (!std::exchange(has_cells_, true)) first_ = cell;
+  last_ = cell;
+  return true;
+}
+
+bool is_fragment(BytesView bytes, size_t* cells) {
+  CellStream stream(bytes);
+  size_t count = 0;
+  for (Cell cell; stream.next(cell);) ++count;
+  if (cells != nullptr) *cells = count;
+  return stream.is_valid();
+}
+
+// --- Several fragments
+
+MergedCells::MergedCells(std::span<const BytesView> fragments) {
+  for (const BytesView bytes : fragments) {
+    const CellStream& cells = parts_.emplace_back(bytes).cells;
+    add(cells.head(), head_);
+    may_have_expiring_ |= cells.may_have_expiring();
+    may_have_tombstones_ |= cells.may_have_tombstones();
+  }
+  normalise(head_);
+}
+
+void MergedCells::restart() {
+  next_deletion_ = 0;
+  heap_.clear();
+  for (Part& part : parts_) {
+    part.cells.restart();
+    if (part.cells.next(part.cell)) heap_.push_back(&part);
+  }
+  for (size_t at = heap_.size() / 2; at-- > 0;) sift_down(at);
+}
+
+// While one part has the smallest cells, as a list that was appended to, this compares with two others.
+void MergedCells::sift_down(size_t at) {
+  Part* const part = heap_[at];
+  for (;;) {
+    size_t child = 2 * at + 1;
+    if (child >= heap_.size()) break;
+    if (child + 1 < heap_.size() && codec::precedes(heap_[child + 1]->cell, heap_[child]->cell)) ++child;
+    if (!codec::precedes(heap_[child]->cell, part->cell)) break;
+    heap_[at] = heap_[child];
+    at = child;
+  }
+  heap_[at] = part;
+}
+
+void MergedCells::advance_first() {
+  Part& first = *heap_.front();
+  if (!first.cells.next(first.cell)) {
+    heap_.front() = heap_.back();
+    heap_.pop_back();
+  }
+  if (!heap_.empty()) sift_down(0);
+}
+
+bool MergedCells::next(Cell& cell) {
+  while (!heap_.empty()) {
+    cell = heap_.front()->cell;
+    advance_first();
+    while (!heap_.empty() && !codec::precedes(cell, heap_.front()->cell)) {
+      cell = reconcile(cell, heap_.front()->cell);
+      advance_first();
+    }
+    if (!is_covered(cell)) return true;
+  }
+  return false;
+}
+
+// The winner of several cells is the latest. If it is covered, so are the others.
+bool MergedCells::is_covered(const Cell& cell) {
+  if (head_.deletion.covers(cell.timestamp)) return true;
+  const auto& deletions = head_.column_deletions;
+  while (next_deletion_ < deletions.size() && deletions[next_deletion_].column < cell.column)
+    ++next_deletion_;
+  return next_deletion_ < deletions.size() && deletions[next_deletion_].column == cell.column &&
+         deletions[next_deletion_].deletion.covers(cell.timestamp);
+}
+
+}  // namespace sibyl::row
