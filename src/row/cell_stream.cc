@@ -1,8 +1,11 @@
 #include "row/cell_stream.h"
 
-#include <new>
+#include <algorithm>
+#include <memory>
+#include <optional>
 #include <utility>
 
+#include "base/statement.h"
 #include "row/merge.h"
 
 namespace sibyl::row {
@@ -43,6 +46,79 @@ bool is_fragment(BytesView bytes, size_t* cells) {
   for (Cell cell; stream.next(cell);) ++count;
   if (cells != nullptr) *cells = count;
   return stream.is_valid();
+}
+
+bool decode_head(BytesView bytes, Fragment& head) {
+  CellStream stream(bytes);
+  head = stream.head();
+  for (Cell cell; stream.next(cell);) continue;
+  return stream.is_valid();
+}
+
+namespace {
+
+// Decides for one cell after the other whether decode_columns() keeps it.
+class ColumnFilter {
+ public:
+  explicit ColumnFilter(std::span<const uint32_t> columns) : columns_(columns) {}
+
+  // Returns false for a cell of which only the latest of its column is kept.
+  bool keeps(const Cell& cell) {
+    while (!columns_.empty() && columns_.front() < cell.column) columns_ = columns_.subspan(1);
+    if (!columns_.empty() && columns_.front() == cell.column) return true;
+    return cell.kind == CellKind::tombstone || cell.kind == CellKind::expiring;
+  }
+
+ private:
+  std::span<const uint32_t> columns_;
+};
+
+void insert_sorted(const Cell& cell, std::vector<Cell>& cells) {
+  cells.insert(std::upper_bound(cells.begin(), cells.end(), cell, codec::precedes), cell);
+}
+
+// The most cells that decode_columns() keeps. Returns nullopt if the bytes are not a fragment.
+std::optional<size_t> count_kept(CellStream& cells, std::span<const uint32_t> columns) {
+  ColumnFilter filter(columns);
+  size_t kept = 0;
+  std::optional<uint32_t> skipped_column;
+  for (Cell cell; cells.next(cell);) {
+    if (filter.keeps(cell) || skipped_column != cell.column) ++kept;
+    if (!filter.keeps(cell)) skipped_column = cell.column;
+  }
+  return cells.is_valid() ? std::optional(kept) : std::nullopt;
+}
+
+}  // namespace
+
+bool decode_columns(BytesView bytes, std::span<const uint32_t> columns, Fragment& fragment) {
+  fragment.clear();
+  base::count_work(static_cast<int64_t>(bytes.size()) * scan_nanos_per_byte);
+  CellStream cells(bytes);
+  const auto kept = count_kept(cells, columns);
+  if (!kept) return false;
+  fragment.cells.reserve(*kept);
+  cells.restart();
+  ColumnFilter filter(columns);
+  std::optional<Cell> latest;  // of the cells of one column that are not kept
+  for (Cell cell; cells.next(cell);) {
+    if (latest && latest->column != cell.column) {
+      insert_sorted(*latest, fragment.cells);
+      latest.reset();
+    }
+    if (filter.keeps(cell))
+      fragment.cells.push_back(cell);
+    else if (!latest || cell.timestamp > latest->timestamp)
+      latest = cell;
+  }
+  if (latest) insert_sorted(*latest, fragment.cells);
+  const Fragment& head = cells.head();
+  fragment.marker = head.marker;
+  fragment.deletion = head.deletion;
+  fragment.has_range_deletions = head.has_range_deletions;
+  fragment.original_clustering = head.original_clustering;
+  fragment.column_deletions = head.column_deletions;
+  return true;
 }
 
 // --- Several fragments

@@ -16,6 +16,9 @@ namespace sibyl::row {
 // Fragments with fewer bytes are decoded as a whole, which is faster.
 inline constexpr size_t min_streamed_bytes = 64 << 10;
 
+// Estimates the time to read all cells, for base::count_work().
+inline constexpr int64_t scan_nanos_per_byte = 2;
+
 // The cells of one fragment. The views of cells point into its bytes.
 class CellStream {
  public:
@@ -46,6 +49,14 @@ class CellStream {
 
 // True for the same bytes as decode(). Counts the cells.
 bool is_fragment(BytesView bytes, size_t* cells = nullptr);
+
+// As decode(), but stores no cells.
+bool decode_head(BytesView bytes, Fragment& head);
+
+// As decode(), for a reader that needs the cells of these columns only (sorted ids). Of the others, their tombstones, their
+// expiring cells and the latest of the rest are kept: whether the row exists, and how many tombstones it has, does not
+// change, whatever deletion covers it. The cells are counted first and their memory is allocated at once, as in decode().
+bool decode_columns(BytesView bytes, std::span<const uint32_t> columns, Fragment& fragment);
 
 // The cells of the merge of several fragments.
 class MergedCells {

@@ -5,6 +5,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "row/fragment_generator.h"
+#include "row/fragment_print.h"
 #include "row/merge.h"
 
 namespace sibyl::row {
@@ -70,6 +71,61 @@ RC_GTEST_PROP(CellStreamProperty, AStreamOfOneFragmentEncodesToItself, ()) {
   RC_ASSERT(out == bytes);
 }
 
+int64_t tombstones_of(const Fragment& fragment, int64_t now, const Deletion& covering) {
+  return std::ranges::count_if(fragment.cells, [&](const Cell& cell) {
+    return !covering.covers(cell.timestamp) && !cell.is_live(now);
+  });
+}
+
+// A reader of some columns sees the same of them as a reader of all.
+RC_GTEST_PROP(CellStreamProperty, DecodedColumnsAreVisibleAsInTheWholeRow, ()) {
+  const Bytes bytes = generate::anything();
+  std::vector<uint32_t> columns;
+  for (const uint32_t column : {0u, 1u, 3u, std::numeric_limits<uint32_t>::max()})
+    if (*rc::gen::arbitrary<bool>()) columns.push_back(column);
+  const Deletion covering = *rc::gen::inRange(0, 2) == 0 ? generate::deletion() : Deletion{};
+  const int64_t now = generate::seconds();
+
+  Fragment all, some;
+  const bool valid = decode(bytes, all);
+  RC_ASSERT(decode_columns(bytes, columns, some) == valid);
+  if (!valid) return;
+  RC_ASSERT(tombstones_of(some, now, covering) == tombstones_of(all, now, covering));
+  RC_ASSERT(visible_at(some, covering, now) == visible_at(all, covering, now));
+  for (Fragment* each : {&all, &some})
+    std::erase_if(each->cells,
+                  [&](const Cell& cell) { return !std::ranges::binary_search(columns, cell.column); });
+  RC_ASSERT(print(some) == print(all));
+}
+
+// A streamed purge gives the same bytes as one of the decoded fragment.
+RC_GTEST_PROP(CellStreamProperty, StreamedPurgeEqualsDecodedPurge, ()) {
+  const Bytes bytes = generate::encoded_fragment();
+  PurgeRules rules;
+  if (*rc::gen::inRange(0, 2) == 0) rules.covering = generate::deletion();
+  rules.now_seconds = generate::seconds();
+  if (*rc::gen::inRange(0, 3) != 0) rules.gc_before_seconds = generate::seconds();
+  rules.may_drop_deletion = *rc::gen::arbitrary<bool>();
+  const bool clears_flag = *rc::gen::arbitrary<bool>();
+
+  Fragment decoded;
+  RC_ASSERT(decode(bytes, decoded));
+  if (clears_flag) decoded.has_range_deletions = false;
+  Bytes expected;
+  const bool is_left = purge(decoded, rules);
+  encode(decoded, expected);
+
+  Fragment head;
+  RC_ASSERT(decode_head(bytes, head));
+  RC_ASSERT(head.cells.empty());
+  if (clears_flag) head.has_range_deletions = false;
+  Bytes out;
+  const Purged purged = purge_streamed(bytes, head, rules, out);
+  RC_ASSERT((purged != Purged::removed) == is_left);
+  RC_ASSERT((purged == Purged::unchanged) == (is_left && expected == bytes));
+  if (purged == Purged::changed) RC_ASSERT(base::to_hex(out) == base::to_hex(expected));
+}
+
 // Elements first, first + step, ... of a collection, as one fragment.
 Bytes elements(int first, int count, int step, int64_t timestamp, size_t value_bytes) {
   Fragment fragment;
@@ -104,6 +160,16 @@ TEST(CellStream, LargeCollectionsMergeLikeDecodedOnes) {
   EXPECT_GT(out.size(), min_streamed_bytes);
   EXPECT_TRUE(out == model(fragments));
   EXPECT_EQ(out.capacity(), Bytes(out.size(), ' ').capacity()) << "allocated for the worst case";
+}
+
+TEST(CellStream, ElementsOfOtherColumnsTakeNoMemory) {
+  const Bytes bytes = elements(0, 20'000, 1, 5, 10);
+  Fragment fragment;
+  ASSERT_TRUE(decode_columns(bytes, std::vector<uint32_t>{1, 2, 4}, fragment));
+  EXPECT_EQ(fragment.cells.size(), 1u);
+  EXPECT_EQ(fragment.cells.capacity(), 1u);
+  ASSERT_TRUE(decode_columns(bytes, std::vector<uint32_t>{2, 3}, fragment));
+  EXPECT_EQ(fragment.cells.size(), 20'000u);
 }
 
 TEST(CellStream, ALargeFragmentDecodesWithoutSpareMemory) {

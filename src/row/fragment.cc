@@ -110,8 +110,7 @@ void normalise_cells(Fragment& fragment) {
 // A vector that grows would hold up to three times the memory of the cells for a moment. Returns false if the bytes are not
 // a fragment.
 bool reserve_cells(BytesView bytes, Fragment& fragment) {
-  constexpr int64_t nanos_per_byte = 2;
-  base::count_work(static_cast<int64_t>(bytes.size()) * nanos_per_byte);
+  base::count_work(static_cast<int64_t>(bytes.size()) * scan_nanos_per_byte);
   size_t cells = 0;
   if (!is_fragment(bytes, &cells)) return false;
   fragment.cells.reserve(cells);

@@ -55,10 +55,23 @@ const Marker& reconcile(const Marker& left, const Marker& right) noexcept;
 //    were written before then. REQUIRES: the fragment is the whole record, so that nothing they shadow is
 //    left elsewhere. For a part of a record, pass keep_deletions.
 //
-// `may_drop_deletion` must be false if other records may still need this fragment's own (partition or range)
-// deletion. Returns false if nothing is left.
+// Returns false if nothing is left.
 inline constexpr int64_t keep_deletions = std::numeric_limits<int64_t>::min();
-bool purge(Fragment& fragment, const Deletion& covering, int64_t now_seconds, int64_t gc_before_seconds,
-           bool may_drop_deletion);
+struct PurgeRules {
+  Deletion covering;
+  int64_t now_seconds = 0;
+  int64_t gc_before_seconds = keep_deletions;
+  // Must be false if other records may still need this fragment's own (partition or range) deletion.
+  bool may_drop_deletion = false;
+};
+bool purge(Fragment& fragment, const PurgeRules& rules);
+
+// True for a deleted or expired cell that purge() drops.
+bool is_forgettable(const Cell& cell, int64_t now_seconds, int64_t gc_before_seconds);
+
+// As purge() for the fragment that `bytes` encode, without decoding all cells. `head` holds everything else of it; its
+// has_range_deletions may have been cleared. Replaces `out` only if the result is `changed`.
+enum class Purged : uint8_t { unchanged, changed, removed };
+Purged purge_streamed(BytesView bytes, Fragment& head, const PurgeRules& rules, Bytes& out);
 
 }  // namespace sibyl::row
