@@ -42,7 +42,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   SIBYL_CHECK(merged({a, merged({b, c})}) == all);
   SIBYL_CHECK(merged({all, b}) == all);
   if (sibyl::row::decode(all, fragment)) {
-    sibyl::row::purge(fragment, {0, 0}, 100, 50, true);
+    sibyl::row::purge(fragment, {{0, 0}, 100, 50, true});
     Bytes purged;
     sibyl::row::encode(fragment, purged);
     sibyl::row::Fragment decoded;

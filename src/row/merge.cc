@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/memory.h"
+#include "row/cell_stream.h"
 #include "row/counter.h"
 
 namespace sibyl::row {
@@ -124,12 +125,10 @@ const Marker& reconcile(const Marker& left, const Marker& right) noexcept {
   return order_markers(left, right) >= 0 ? left : right;
 }
 
-void merge(std::span<const BytesView> fragments, Bytes& out) {
-  const base::DeferredMemoryLimit deferred;
-  if (fragments.size() == 1) {
-    out.assign(fragments.front());
-    return;
-  }
+namespace {
+
+// Decodes all fragments. `out` is not a fragment if none of them is.
+void merge_decoded(std::span<const BytesView> fragments, Bytes& out) {
   thread_local Scratch scratch;
   const TrimAtEnd trim{scratch};
   bool some_valid = false;
@@ -150,32 +149,168 @@ void merge(std::span<const BytesView> fragments, Bytes& out) {
     out.assign(largest_invalid);
 }
 
-bool purge(Fragment& fragment, const Deletion& covering, int64_t now_seconds, int64_t gc_before_seconds,
-           bool may_drop_deletion) {
-  normalise(fragment);
+// Collects the parts of a streamed merge. Small fragments are merged with their neighbours first, because each part
+// has a stream of a few hundred bytes.
+class StreamedParts {
+ public:
+  explicit StreamedParts(size_t min_part_bytes) : min_part_bytes_(min_part_bytes) {}
+
+  void add(BytesView bytes) {
+    if (bytes.size() >= min_part_bytes_) return add_part(bytes);
+    group_.push_back(bytes);
+    group_bytes_ += bytes.size();
+    if (group_bytes_ >= min_streamed_bytes) end_group();
+  }
+
+  void end_group() {
+    if (group_.size() == 1) add_part(group_.front());
+    if (group_.size() > 1) {
+      Bytes& merged = merged_groups_.emplace_back();
+      merge_decoded(group_, merged);
+      merged.shrink_to_fit();  // it was allocated for the worst case
+      add_part(merged);
+    }
+    group_.clear();
+    group_bytes_ = 0;
+  }
+
+  const std::vector<BytesView>& valid() const { return valid_; }
+  BytesView largest_invalid() const { return largest_invalid_; }
+
+ private:
+  void add_part(BytesView bytes) {
+    if (is_fragment(bytes))
+      valid_.push_back(bytes);
+    else
+      largest_invalid_ = std::max(largest_invalid_, bytes);
+  }
+
+  const size_t min_part_bytes_;
+  std::vector<BytesView> group_;
+  size_t group_bytes_ = 0;
+  std::deque<Bytes> merged_groups_;
+  std::vector<BytesView> valid_;
+  BytesView largest_invalid_;
+};
+
+}  // namespace
+
+void merge_streamed(std::span<const BytesView> fragments, size_t min_part_bytes, Bytes& out) {
+  StreamedParts parts(min_part_bytes);
+  for (const BytesView bytes : fragments) parts.add(bytes);
+  parts.end_group();
+  if (parts.valid().empty()) {
+    out.assign(parts.largest_invalid());
+  } else if (parts.valid().size() == 1) {
+    out.assign(parts.valid().front());
+  } else {
+    MergedCells cells(parts.valid());
+    encode_stream(cells.head(), cells, out);
+  }
+}
+
+void merge(std::span<const BytesView> fragments, Bytes& out) {
+  const base::DeferredMemoryLimit deferred;
+  if (fragments.size() == 1) {
+    out.assign(fragments.front());
+    return;
+  }
+  size_t bytes = 0;
+  for (const BytesView each : fragments) bytes += each.size();
+  if (bytes < min_streamed_bytes)
+    merge_decoded(fragments, out);
+  else
+    merge_streamed(fragments, min_part_bytes, out);
+}
+
+namespace {
+
+// The same for the marker and the deletions.
+void purge_head(Fragment& fragment, const PurgeRules& rules) {
+  const Deletion& covering = rules.covering;
   Marker& marker = fragment.marker;
   if (covering.covers(marker.timestamp)) marker = {};
-  if (marker.exists() && !marker.is_live(now_seconds) && marker.expires_seconds < gc_before_seconds)
+  if (marker.exists() && !marker.is_live(rules.now_seconds) &&
+      marker.expires_seconds < rules.gc_before_seconds)
     marker = {};
 
   Deletion& deletion = fragment.deletion;
   if (covering.covers(deletion.timestamp)) deletion = {};
-  if (may_drop_deletion && deletion.exists() && deletion.local_seconds < gc_before_seconds) deletion = {};
+  if (rules.may_drop_deletion && deletion.exists() && deletion.local_seconds < rules.gc_before_seconds)
+    deletion = {};
 
   std::erase_if(fragment.column_deletions, [&](const ColumnDeletion& each) {
-    return covering.covers(each.deletion.timestamp) || each.deletion.local_seconds < gc_before_seconds;
+    return covering.covers(each.deletion.timestamp) || each.deletion.local_seconds < rules.gc_before_seconds;
   });
-  std::erase_if(fragment.cells, [&](Cell& cell) {
-    if (covering.covers(cell.timestamp)) return true;
-    if (cell.is_live(now_seconds)) return false;
-    cell.value = {};
-    // As in Cassandra, an expired cell counts as deleted at the time when it was written.
-    int64_t deleted = cell.expires_seconds;
-    if (cell.kind == CellKind::expiring && __builtin_sub_overflow(deleted, cell.time_to_live, &deleted))
-      return false;
-    return deleted < gc_before_seconds;
-  });
+}
+
+// Returns true if the cell must be dropped. Removes the value of an expired one.
+bool purge_cell(Cell& cell, const PurgeRules& rules) {
+  if (rules.covering.covers(cell.timestamp)) return true;
+  if (cell.is_live(rules.now_seconds)) return false;
+  cell.value = {};
+  return is_forgettable(cell, rules.now_seconds, rules.gc_before_seconds);
+}
+
+class PurgedCells {
+ public:
+  PurgedCells(BytesView bytes, const PurgeRules& rules) : cells_(bytes), rules_(rules) {}
+
+  const Fragment& original_head() const { return cells_.head(); }
+  bool may_have_expiring() const { return cells_.may_have_expiring(); }
+  bool may_have_tombstones() const { return cells_.may_have_tombstones(); }
+  void restart() { cells_.restart(); }
+  bool next(Cell& cell) {
+    while (cells_.next(cell)) {
+      const size_t value_bytes = cell.value.size();
+      const bool is_dropped = purge_cell(cell, rules_);
+      is_changed_ |= is_dropped || cell.value.size() != value_bytes;
+      if (!is_dropped) return true;
+    }
+    return false;
+  }
+  // True if a cell was dropped or changed so far.
+  bool is_changed() const { return is_changed_; }
+
+ private:
+  CellStream cells_;
+  const PurgeRules& rules_;
+  bool is_changed_ = false;
+};
+
+}  // namespace
+
+// As in Cassandra, an expired cell counts as deleted at the time when it was written.
+bool is_forgettable(const Cell& cell, int64_t now_seconds, int64_t gc_before_seconds) {
+  if (cell.is_live(now_seconds)) return false;
+  int64_t deleted = cell.expires_seconds;
+  if (cell.kind == CellKind::expiring && __builtin_sub_overflow(deleted, cell.time_to_live, &deleted))
+    return false;
+  return deleted < gc_before_seconds;
+}
+
+bool purge(Fragment& fragment, const PurgeRules& rules) {
+  normalise(fragment);
+  purge_head(fragment, rules);
+  std::erase_if(fragment.cells, [&](Cell& cell) { return purge_cell(cell, rules); });
   return !fragment.empty();
+}
+
+Purged purge_streamed(BytesView bytes, Fragment& head, const PurgeRules& rules, Bytes& out) {
+  purge_head(head, rules);
+  PurgedCells cells(bytes, rules);
+  bool is_empty = head.empty();
+  Cell cell;
+  while (cells.next(cell)) is_empty = false;
+  if (is_empty) return Purged::removed;
+  const Fragment& original = cells.original_head();
+  const bool same_head = head.marker.exists() == original.marker.exists() &&
+                         head.deletion.exists() == original.deletion.exists() &&
+                         head.has_range_deletions == original.has_range_deletions &&
+                         head.column_deletions.size() == original.column_deletions.size();
+  if (same_head && !cells.is_changed()) return Purged::unchanged;
+  encode_stream(head, cells, out);
+  return Purged::changed;
 }
 
 }  // namespace sibyl::row

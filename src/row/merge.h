@@ -24,7 +24,15 @@ namespace sibyl::row {
 
 // Merges any number of encoded fragments, in any order, into `out`, which must not alias them. Merging no
 // fragments gives empty bytes; merging one gives the same bytes.
+//
+// The result needs memory for its bytes only: large fragments are merged cell by cell (cell_stream.h). Many small
+// fragments with large contents together need as much again.
 void merge(std::span<const BytesView> fragments, Bytes& out);
+
+// Merges cell by cell, whatever the size. merge() chooses it for 64 KiB and more. Smaller parts than `min_part_bytes`
+// are merged in groups first.
+inline constexpr size_t min_part_bytes = 4 << 10;
+void merge_streamed(std::span<const BytesView> fragments, size_t min_part_bytes, Bytes& out);
 
 // Adds the parts of `from` to `into`, which then borrows the views of `from`. After normalise(), `into` is
 // the merge of both.
@@ -47,10 +55,23 @@ const Marker& reconcile(const Marker& left, const Marker& right) noexcept;
 //    were written before then. REQUIRES: the fragment is the whole record, so that nothing they shadow is
 //    left elsewhere. For a part of a record, pass keep_deletions.
 //
-// `may_drop_deletion` must be false if other records may still need this fragment's own (partition or range)
-// deletion. Returns false if nothing is left.
+// Returns false if nothing is left.
 inline constexpr int64_t keep_deletions = std::numeric_limits<int64_t>::min();
-bool purge(Fragment& fragment, const Deletion& covering, int64_t now_seconds, int64_t gc_before_seconds,
-           bool may_drop_deletion);
+struct PurgeRules {
+  Deletion covering;
+  int64_t now_seconds = 0;
+  int64_t gc_before_seconds = keep_deletions;
+  // Must be false if other records may still need this fragment's own (partition or range) deletion.
+  bool may_drop_deletion = false;
+};
+bool purge(Fragment& fragment, const PurgeRules& rules);
+
+// True for a deleted or expired cell that purge() drops.
+bool is_forgettable(const Cell& cell, int64_t now_seconds, int64_t gc_before_seconds);
+
+// As purge() for the fragment that `bytes` encode, without decoding all cells. `head` holds everything else of it; its
+// has_range_deletions may have been cleared. Replaces `out` only if the result is `changed`.
+enum class Purged : uint8_t { unchanged, changed, removed };
+Purged purge_streamed(BytesView bytes, Fragment& head, const PurgeRules& rules, Bytes& out);
 
 }  // namespace sibyl::row

@@ -165,7 +165,7 @@ std::string visible(Bytes bytes, const Deletion& covering, int64_t now) {
 Bytes purged(const Bytes& bytes, const Deletion& covering, int64_t now, int64_t gc_before, bool may_drop) {
   Fragment fragment;
   RC_ASSERT(decode(bytes, fragment));
-  const bool left = purge(fragment, covering, now, gc_before, may_drop);
+  const bool left = purge(fragment, {covering, now, gc_before, may_drop});
   RC_ASSERT(left == !fragment.empty());
   Bytes out;
   encode(fragment, out);
@@ -203,15 +203,15 @@ TEST(Purge, DropsTombstonesAfterTheGracePeriod) {
                   cell_of(CellKind::expiring, 10, 121, "alive")};
   for (uint32_t i = 0; i < record.cells.size(); ++i) record.cells[i].column = i + 10;
   Fragment kept = record;
-  ASSERT_TRUE(purge(kept, {}, 120, 100, true));
+  ASSERT_TRUE(purge(kept, {{}, 120, 100, true}));
   EXPECT_EQ(print(kept),
             "column 2 deletion at 6 local 100; cell 11 tombstone at 10 local 100; "
             "cell 13 expiring at 10 ttl 10 expires 110 value -; "
             "cell 14 expiring at 10 ttl 10 expires 121 value 616c697665");
   Fragment scoped;
   scoped.deletion = {5, 99};
-  EXPECT_TRUE(purge(scoped, {}, 120, 100, false));
-  EXPECT_FALSE(purge(scoped, {}, 120, 100, true));
+  EXPECT_TRUE(purge(scoped, {{}, 120, 100, false}));
+  EXPECT_FALSE(purge(scoped, {{}, 120, 100, true}));
 }
 
 TEST(Purge, DropsWhatACoveringDeletionShadows) {
@@ -219,7 +219,7 @@ TEST(Purge, DropsWhatACoveringDeletionShadows) {
   record.marker.timestamp = 10;
   record.deletion = {5, 1000};
   record.cells = {cell_of(CellKind::live, 10, 0, "v")};
-  EXPECT_FALSE(purge(record, {10, 100}, 0, keep_deletions, false));
+  EXPECT_FALSE(purge(record, {{10, 100}, 0, keep_deletions, false}));
 }
 
 }  // namespace

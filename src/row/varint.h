@@ -4,6 +4,7 @@
 // number has exactly one encoding.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <cstring>
 
@@ -18,6 +19,11 @@ inline uint64_t to_zigzag(int64_t value) {
 }
 inline int64_t from_zigzag(uint64_t value) {
   return static_cast<int64_t>((value >> 1) ^ (~(value & 1) + 1));
+}
+
+// The number of bytes that a varint takes.
+inline size_t varint_size(uint64_t value) {
+  return (static_cast<size_t>(std::bit_width(value | 1)) + 6) / 7;
 }
 
 // Writes to memory that the caller has allocated. The memory must be large enough.

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "row/merge.h"
+#include "row/cell_stream.h"
 
 namespace sibyl::storage {
 namespace {
@@ -27,6 +27,15 @@ bool holds_covered(const row::Fragment& fragment, const row::Deletion& deletion)
                      [&](const row::Cell& cell) { return deletion.covers(cell.timestamp); });
 }
 
+// The same for the cells of a large fragment.
+bool large_holds_covered(BytesView value, const row::Deletion& deletion) {
+  if (value.size() < row::min_streamed_bytes) return false;
+  row::CellStream cells(value);
+  for (row::Cell cell; cells.next(cell);)
+    if (deletion.covers(cell.timestamp)) return true;
+  return false;
+}
+
 // Returns true if something in the fragment is old enough to be dropped. Nearly everything with a TTL is not,
 // and checking the view for it would cost one read per record.
 bool holds_forgettable(const row::Fragment& fragment, int64_t now_seconds, int64_t gc_before) {
@@ -39,11 +48,22 @@ bool holds_forgettable(const row::Fragment& fragment, int64_t now_seconds, int64
              fragment.column_deletions.begin(), fragment.column_deletions.end(),
              [&](const row::ColumnDeletion& each) { return each.deletion.local_seconds < gc_before; }) ||
          std::any_of(fragment.cells.begin(), fragment.cells.end(), [&](const row::Cell& cell) {
-           int64_t written = 0;
-           return !cell.is_live(now_seconds) &&
-                  (__builtin_sub_overflow(cell.expires_seconds, cell.time_to_live, &written) ||
-                   written < gc_before);
+           return row::is_forgettable(cell, now_seconds, gc_before);
          });
+}
+
+// The same for the cells of an encoded fragment.
+bool holds_forgettable(BytesView value, int64_t now_seconds, int64_t gc_before) {
+  row::CellStream cells(value);
+  for (row::Cell cell; cells.next(cell);)
+    if (row::is_forgettable(cell, now_seconds, gc_before)) return true;
+  return false;
+}
+
+// Decodes the fragment, or everything except its cells if it is large.
+bool decode_small(BytesView value, row::Fragment& fragment) {
+  return value.size() < row::min_streamed_bytes ? row::decode(value, fragment)
+                                                : row::decode_head(value, fragment);
 }
 
 }  // namespace
@@ -75,7 +95,8 @@ Purger::Verdict Purger::visit(BytesView key, BytesView value, bool whole, Bytes&
 
   enter(key, parsed);
   if (!row::is_perishable(value) && !covering_may_exist(parsed)) return Verdict::keep;
-  if (!row::decode(value, fragment_)) return Verdict::keep;
+  const bool is_streamed = value.size() >= row::min_streamed_bytes;
+  if (!decode_small(value, fragment_)) return Verdict::keep;
   if (parsed.kind == row::RecordKind::range_deletion && is_superseded(parsed)) return Verdict::remove;
   remember(key, parsed);
 
@@ -84,7 +105,8 @@ Purger::Verdict Purger::visit(BytesView key, BytesView value, bool whole, Bytes&
                          !fragment_.marker.is_live(now_seconds_) &&
                          fragment_.marker.expires_seconds < *gc_before_seconds;
   const bool may_forget = whole && row::is_perishable(value) &&
-                          (has_ended || holds_forgettable(fragment_, now_seconds_, *gc_before_seconds)) &&
+                          (has_ended || holds_forgettable(fragment_, now_seconds_, *gc_before_seconds) ||
+                           (is_streamed && holds_forgettable(value, now_seconds_, *gc_before_seconds))) &&
                           view_->is_whole(key, value);
   if (may_forget && has_ended) return Verdict::remove;
   bool may_drop = false;
@@ -98,9 +120,27 @@ Purger::Verdict Purger::visit(BytesView key, BytesView value, bool whole, Bytes&
       fragment_.has_range_deletions = has_records(begin, end);
     }
   }
-  if (!row::purge(fragment_, covering(parsed), now_seconds_,
-                  may_forget ? *gc_before_seconds : row::keep_deletions, may_drop))
-    return Verdict::remove;
+  return purge(value, is_streamed,
+               {.covering = covering(parsed),
+                .now_seconds = now_seconds_,
+                .gc_before_seconds = may_forget ? *gc_before_seconds : row::keep_deletions,
+                .may_drop_deletion = may_drop},
+               changed);
+}
+
+Purger::Verdict Purger::purge(BytesView value, bool is_streamed, const row::PurgeRules& rules,
+                              Bytes& changed) {
+  if (is_streamed) {
+    switch (row::purge_streamed(value, fragment_, rules, changed)) {
+      case row::Purged::unchanged:
+        return Verdict::keep;
+      case row::Purged::changed:
+        return Verdict::change;
+      case row::Purged::removed:
+        return Verdict::remove;
+    }
+  }
+  if (!row::purge(fragment_, rules)) return Verdict::remove;
   row::encode(fragment_, changed);
   return BytesView(changed) == value ? Verdict::keep : Verdict::change;
 }
@@ -142,7 +182,7 @@ void Purger::remember(BytesView key, const row::RecordKey& parsed) {
   if (parsed.kind == row::RecordKind::row || !fragment_.deletion.exists()) return;
   Iterator& records = view_iterator();
   records.seek(key);
-  if (!records.valid() || records.key() != key || !row::decode(records.value(), other_) ||
+  if (!records.valid() || records.key() != key || !decode_small(records.value(), other_) ||
       !is_settled(other_.deletion))
     return;
   if (parsed.kind == row::RecordKind::partition) {
@@ -201,7 +241,7 @@ void Purger::load_wider(const Bytes& begin) {
   };
   Iterator& records = view_iterator();
   records.seek(first);
-  if (records.valid() && records.key() == first && row::decode(records.value(), other_))
+  if (records.valid() && records.key() == first && decode_small(records.value(), other_))
     consider(std::nullopt);
   Bytes begin_of_one;
   std::optional<Bytes> end;
@@ -211,7 +251,7 @@ void Purger::load_wider(const Bytes& begin) {
     if (records.key() == *after) continue;
     if (!records.key().starts_with(first) || records.key() == first) return;
     if (row::parse_record_key(records.key(), parsed) &&
-        row::decode_range_bounds(parsed.rest, begin_of_one, end) && row::decode(records.value(), other_))
+        row::decode_range_bounds(parsed.rest, begin_of_one, end) && decode_small(records.value(), other_))
       consider(end);
   }
 }
@@ -237,8 +277,8 @@ bool Purger::shadows_nothing(BytesView begin, BytesView end, const row::Deletion
   size_t visited = 0;
   for (records.seek(begin); records.valid() && records.key() < end; records.next()) {
     // Records that cannot be read or are beyond the limit may be shadowed.
-    if (++visited > max_records_searched || !row::decode(records.value(), other_)) return false;
-    if (holds_covered(other_, deletion)) return false;
+    if (++visited > max_records_searched || !decode_small(records.value(), other_)) return false;
+    if (holds_covered(other_, deletion) || large_holds_covered(records.value(), deletion)) return false;
   }
   return records.status().has_value();
 }

@@ -36,6 +36,7 @@
 #include <vector>
 
 #include "row/fragment.h"
+#include "row/merge.h"
 #include "row/record_key.h"
 #include "storage/store.h"
 
@@ -73,6 +74,7 @@ class Purger {
   };
 
   Verdict visit(BytesView key, BytesView value, bool whole, Bytes& changed);
+  Verdict purge(BytesView value, bool is_streamed, const row::PurgeRules& rules, Bytes& changed);
   // Returns nullopt if the record must not be changed.
   std::optional<int64_t> gc_before(uint32_t table_id, const PurgePolicy::Table*& table, bool& dropped_table);
   // nullptr: the policy does not have it.

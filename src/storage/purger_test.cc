@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <deque>
+
 namespace sibyl::storage {
 namespace {
 
@@ -25,9 +27,9 @@ class PurgerTest : public testing::Test {
     auto policy = std::make_shared<PurgePolicy>();
     policy->tables = {{table, {grace}}};
     Purger purger(policy, now, std::make_unique<CountingView>(asked_));
-    Bytes value, changed;
+    Bytes value;
     row::encode(fragment, value);
-    return purger.visit_whole(row::row_record_key(row::partition_prefix(table, "k"), "c"), value, changed);
+    return purger.visit_whole(row::row_record_key(row::partition_prefix(table, "k"), "c"), value, changed_);
   }
   static row::Fragment cell(row::CellKind kind, int32_t time_to_live, int64_t expires) {
     row::Fragment fragment;
@@ -40,6 +42,7 @@ class PurgerTest : public testing::Test {
   }
 
   int asked_ = 0;
+  Bytes changed_;
 };
 
 // A compaction must not read anything for records that it keeps anyway.
@@ -70,6 +73,36 @@ TEST_F(PurgerTest, TheViewIsReadOnlyForOldData) {
   row.marker = {1, 50, now - grace - 1};
   EXPECT_EQ(visit(row), Purger::Verdict::remove);
   EXPECT_EQ(asked_, 5);
+}
+
+// Large enough for the cells to be streamed.
+TEST_F(PurgerTest, ALargeCollectionLosesItsOldCells) {
+  row::Fragment collection;
+  std::deque<Bytes> paths;
+  for (uint32_t i = 0; i < 20'000; ++i) {
+    const bool is_old = i % 4 == 0;
+    row::Cell one =
+        cell(is_old ? row::CellKind::tombstone : row::CellKind::live, 0, is_old ? now - grace - 1 : 0)
+            .cells.front();
+    base::append_big_endian(paths.emplace_back(), i);
+    one.path = paths.back();
+    one.value = "value";
+    collection.cells.push_back(one);
+  }
+  row::Fragment expected = collection;
+  ASSERT_TRUE(row::purge(expected, {.now_seconds = now, .gc_before_seconds = now - grace}));
+  Bytes expected_bytes;
+  row::encode(expected, expected_bytes);
+  EXPECT_EQ(expected.cells.size(), 15'000u);
+
+  EXPECT_EQ(visit(collection), Purger::Verdict::change);
+  EXPECT_TRUE(changed_ == expected_bytes);
+  changed_.clear();
+  EXPECT_EQ(visit(expected), Purger::Verdict::keep);
+  EXPECT_EQ(changed_, "");
+  for (row::Cell& one : collection.cells)
+    one = {.column = one.column, .kind = row::CellKind::tombstone, .path = one.path, .timestamp = 1};
+  EXPECT_EQ(visit(collection), Purger::Verdict::remove);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "execute/environment.h"
 #include "execute/row_change.h"
 #include "plan/evaluation/intervals.h"
+#include "row/cell_stream.h"
 #include "row/record_key.h"
 
 namespace sibyl::execute {
@@ -122,6 +123,16 @@ bool is_wholly_visible(BytesView bytes, const Fragment& fragment, const Deletion
          !plan.table->is_view() && (fragment.marker.exists() || !fragment.cells.empty());
 }
 
+// Decodes a row, or a partition's record with its static columns. Elements of a large one that the statement does not
+// select are skipped.
+bool decode_selected(BytesView bytes, const ReadPlan& plan, bool is_static, Fragment& fragment) {
+  if (plan.select == nullptr || bytes.size() < row::min_streamed_bytes) return row::decode(bytes, fragment);
+  std::vector<uint32_t> columns;
+  for (const auto& source : is_static ? plan.select->static_inputs : plan.select->regular_inputs)
+    columns.push_back(source.at);
+  return row::decode_columns(bytes, columns, fragment);
+}
+
 // A partition's own record: its deletion, its static row, and whether range deletions exist.
 struct PartitionRecord {
   Bytes bytes;
@@ -137,7 +148,7 @@ struct PartitionRecord {
   }
   bool load(BytesView value, const ReadPlan& plan) {
     bytes.assign(value);
-    if (!row::decode(bytes, fragment)) return false;
+    if (!decode_selected(bytes, plan, true, fragment)) return false;
     deletion = fragment.deletion;
     has_range_deletions = fragment.has_range_deletions;
     make_visible(fragment, {}, plan);
@@ -201,7 +212,7 @@ class PointReader final : public Reader {
       if (is_continued_ && !is_after_position()) continue;
       const std::optional<Bytes>& value = values_[base_index() + (has_partition_records_ ? 1 : 0) + index];
       if (!value) continue;
-      if (!row::decode(*value, row_)) return base::fail(corrupt_record());
+      if (!decode_selected(*value, plan_, false, row_)) return base::fail(corrupt_record());
       if (is_wholly_visible(*value, row_, record_.deletion, plan_)) return true;
       SIBYL_TRY(tombstones_.add(*value, row_, record_.deletion, plan_));
       if (make_visible(row_, record_.deletion, plan_)) return true;
@@ -245,7 +256,7 @@ class PointReader final : public Reader {
   Result<bool> is_complete() {
     for (size_t i = 0; i < values_.size(); i += plan_.rows.size() + 1) {
       if (!values_[i]) continue;
-      if (!row::decode(*values_[i], row_)) return base::fail(corrupt_record());
+      if (!decode_selected(*values_[i], plan_, true, row_)) return base::fail(corrupt_record());
       if (row_.has_range_deletions) return false;
     }
     return true;
@@ -298,7 +309,7 @@ class SliceReader final : public Reader {
   Result<bool> next_row() override {
     while (move()) {
       row_bytes_ = iterator_->value();
-      if (!row::decode(row_bytes_, row_)) return base::fail(corrupt_record());
+      if (!decode_selected(row_bytes_, plan_, false, row_)) return base::fail(corrupt_record());
       Deletion covering = record_.deletion;
       if (!ranges_.empty()) covering = later(covering, ranges_.covering(clustering_));
       if (is_wholly_visible(row_bytes_, row_, covering, plan_)) return true;

@@ -16,6 +16,7 @@
 #include "plan/evaluation/intervals.h"
 #include "plan/evaluation/partitions.h"
 #include "plan/restrictions/restrictions.h"
+#include "plan/statements/select.h"
 #include "row/fragment.h"
 #include "schema/schema.h"
 #include "storage/store.h"
@@ -53,6 +54,9 @@ struct ReadPlan {
 
   // A read that encounters more deleted rows and cells than this fails (READ_TOO_MANY_TOMBSTONES).
   int64_t max_tombstones = std::numeric_limits<int64_t>::max();
+
+  // Set: the rows need only the cells of the columns from which this statement takes values; borrowed.
+  const plan::Select* select = nullptr;
 
   const Interrupt* interrupt = nullptr;  // polled while invisible rows are skipped; borrowed
 };

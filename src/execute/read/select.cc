@@ -121,6 +121,7 @@ class Selecting {
   base::Result<bool> make_read_plan() {
     const plan::Restrictions& where = *plan_.where;
     read_.table = plan_.table.get();
+    read_.select = &plan_;
     read_.now_seconds = bindings_.now_micros / 1'000'000;
     read_.reversed = plan_.reversed;
     read_.interrupt = request_.interrupt;

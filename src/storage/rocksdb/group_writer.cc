@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/contain.h"
+#include "storage/rocksdb/merging.h"
 #include "storage/rocksdb/reading.h"
 
 namespace sibyl::storage::rocksdb {
@@ -289,10 +290,14 @@ void GroupWriter::merge_hot_keys() {
   hot_.erase(std::unique(hot_.begin(), hot_.end()), hot_.end());
   batch_.Clear();
   Bytes value;
+  // Other writes wait meanwhile. Flushes merge the fragments of larger records.
+  constexpr size_t max_rewritten = 1 << 20, assumed_if_refused = 64 << 20;
+  const MergeLimit limit(max_rewritten);
   for (const Bytes& key : hot_) {
     const auto found = read_record(database_, {}, key, value, damage_);
+    if (!found) hot_keys_.record_merge(key, assumed_if_refused);
     if (!found || !*found) continue;
-    (void)batch_.Put(slice_of(key), slice_of(value));
+    if (value.size() <= max_rewritten) (void)batch_.Put(slice_of(key), slice_of(value));
     hot_keys_.record_merge(key, value.size());
   }
   hot_.clear();

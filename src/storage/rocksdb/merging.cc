@@ -1,9 +1,14 @@
 #include "storage/rocksdb/merging.h"
 
 #include <chrono>
+#include <limits>
 #include <optional>
+#include <span>
+#include <utility>
 
+#include "base/admission.h"
 #include "base/contain.h"
+#include "row/cell_stream.h"
 #include "row/merge.h"
 #include "row/record_key.h"
 #include "storage/purger.h"
@@ -14,7 +19,25 @@ namespace {
 
 using ::rocksdb::Slice;
 
-// Fails only if memory is exhausted. Then a read fails, and a compaction is retried.
+constexpr size_t no_merge_limit = std::numeric_limits<size_t>::max();
+
+thread_local std::optional<base::Error> refused_merge;
+thread_local size_t max_merged_bytes = no_merge_limit;
+
+// Decides whether this thread may merge so many bytes.
+bool is_admitted(size_t bytes) {
+  constexpr int64_t nanos_per_byte = 5;
+  if (bytes < row::min_streamed_bytes) return true;
+  if (bytes > max_merged_bytes) {
+    refused_merge = base::Error(base::ErrorCode::invalid, "The record is too large to be merged now");
+    return false;
+  }
+  const auto admitted = base::admit(bytes, static_cast<int64_t>(bytes) * nanos_per_byte);
+  if (!admitted) refused_merge = admitted.error();
+  return admitted.has_value();
+}
+
+// Fails if is_admitted() does, or if memory is exhausted. Then a read fails, and a compaction is retried.
 class FragmentMerge final : public ::rocksdb::MergeOperator {
  public:
   const char* Name() const override { return "sibyl.row.merge.1"; }
@@ -22,32 +45,32 @@ class FragmentMerge final : public ::rocksdb::MergeOperator {
   bool FullMergeV2(const MergeOperationInput& input, MergeOperationOutput* output) const override {
     if (input.existing_value == nullptr && input.operand_list.size() == 1) {
       output->existing_operand = input.operand_list.front();
-      return true;
+      return is_admitted(output->existing_operand.size());  // readers copy it
     }
-    return merge([&] {
+    return contained([&] {
       thread_local std::vector<BytesView> fragments;
       fragments.clear();
       if (input.existing_value != nullptr) fragments.push_back(view_of(*input.existing_value));
       for (const Slice& operand : input.operand_list) fragments.push_back(view_of(operand));
-      row::merge(fragments, output->new_value);
+      return merge(fragments, output->new_value);
     });
   }
 
   bool PartialMergeMulti(const Slice&, const std::deque<Slice>& operands, std::string* merged,
                          ::rocksdb::Logger*) const override {
-    return merge([&] {
+    return contained([&] {
       std::vector<BytesView> fragments;
       fragments.reserve(operands.size());
       for (const Slice& operand : operands) fragments.push_back(view_of(operand));
-      row::merge(fragments, *merged);
+      return merge(fragments, *merged);
     });
   }
 
   bool PartialMerge(const Slice&, const Slice& left, const Slice& right, std::string* merged,
                     ::rocksdb::Logger*) const override {
-    return merge([&] {
+    return contained([&] {
       const BytesView fragments[] = {view_of(left), view_of(right)};
-      row::merge(fragments, *merged);
+      return merge(fragments, *merged);
     });
   }
 
@@ -55,8 +78,17 @@ class FragmentMerge final : public ::rocksdb::MergeOperator {
   // RocksDB is not exception-safe: an exception would leave it in an inconsistent state, or terminate the
   // process if thrown on one of its threads.
   template <typename Work>
-  static bool merge(const Work& work) {
-    return base::contain(work).has_value();
+  static bool contained(const Work& work) {
+    const auto merged = base::contain(work);
+    return merged.has_value() && *merged;
+  }
+
+  static bool merge(std::span<const BytesView> fragments, std::string& merged) {
+    size_t bytes = 0;
+    for (const BytesView each : fragments) bytes += each.size();
+    if (!is_admitted(bytes)) return false;
+    row::merge(fragments, merged);
+    return true;
   }
 };
 
@@ -172,6 +204,18 @@ ErasingCompactions::ErasingCompactions(Tables tables) {
 
 ErasingCompactions::~ErasingCompactions() {
   erased_tables.reset();
+}
+
+std::optional<base::Error> take_refused_merge() {
+  return std::exchange(refused_merge, std::nullopt);
+}
+
+MergeLimit::MergeLimit(size_t max_bytes) {
+  max_merged_bytes = max_bytes;
+}
+
+MergeLimit::~MergeLimit() {
+  max_merged_bytes = no_merge_limit;
 }
 
 std::shared_ptr<::rocksdb::MergeOperator> make_merge_operator() {

@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -17,7 +18,22 @@
 
 namespace sibyl::storage::rocksdb {
 
+// Merges of 64 KiB and more are refused if the statement on this thread must not have their memory or time. RocksDB then
+// reports corruption, and the reader must call take_refused_merge().
 std::shared_ptr<::rocksdb::MergeOperator> make_merge_operator();
+
+// Returns why a merge on this thread was refused since the last call, and forgets it. Call after every operation that
+// failed.
+std::optional<base::Error> take_refused_merge();
+
+// While one exists, larger merges on this thread are refused as well. They do not nest.
+class MergeLimit {
+ public:
+  explicit MergeLimit(size_t max_bytes);
+  ~MergeLimit();
+  MergeLimit(const MergeLimit&) = delete;
+  MergeLimit& operator=(const MergeLimit&) = delete;
+};
 
 // Tracks the readers of snapshots and iterators. RocksDB's compaction filters do not respect snapshots, so a
 // compaction waits for the readers that started before it. If they remain, it purges nothing.

@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "base/memory.h"
 #include "base/statement.h"
 #include "storage/rocksdb/damage.h"
+#include "storage/rocksdb/merging.h"
 #include "storage/rocksdb/recoverable_files.h"
 
 namespace sibyl::storage::rocksdb {
@@ -46,40 +49,45 @@ class RecordIterator final : public Iterator {
 
   bool valid() const override { return iterator_->Valid(); }
   void seek(BytesView key) override {
-    const base::UnlimitedMemory unlimited;
-    iterator_->Seek(slice_of(within(key)));
+    move([&] { iterator_->Seek(slice_of(within(key))); });
   }
   void seek_for_prev(BytesView key) override {
-    const base::UnlimitedMemory unlimited;
-    if (is_of_token_ && key >= end_) return iterator_->SeekToLast();
-    iterator_->SeekForPrev(slice_of(key));
+    move([&] {
+      if (is_of_token_ && key >= end_) return iterator_->SeekToLast();
+      iterator_->SeekForPrev(slice_of(key));
+    });
   }
   void seek_to_first() override {
-    const base::UnlimitedMemory unlimited;
-    iterator_->SeekToFirst();
+    move([&] { iterator_->SeekToFirst(); });
   }
   void seek_to_last() override {
-    const base::UnlimitedMemory unlimited;
-    iterator_->SeekToLast();
+    move([&] { iterator_->SeekToLast(); });
   }
   void next() override {
-    const base::UnlimitedMemory unlimited;
-    iterator_->Next();
+    move([&] { iterator_->Next(); });
   }
   void prev() override {
-    const base::UnlimitedMemory unlimited;
-    iterator_->Prev();
+    move([&] { iterator_->Prev(); });
   }
   BytesView key() const override { return view_of(iterator_->key()); }
   BytesView value() const override { return view_of(iterator_->value()); }
   base::Status status() const override {
     const auto status = iterator_->status();
     if (status.ok()) return {};
+    if (refused_) return base::fail(*refused_);
     if (damage_ == nullptr) return base::fail(error_of(status, base::ErrorCode::read_failure));
     return base::fail(damage_->read_error(database_, status, begin_));
   }
 
  private:
+  template <typename Move>
+  void move(const Move& move) {
+    const base::UnlimitedMemory unlimited;
+    move();
+    if (!iterator_->Valid()) [[unlikely]]
+      refused_ = take_refused_merge();
+  }
+
   // A key of another token would be sought with the filters of the wrong token.
   BytesView within(BytesView key) const {
     if (!is_of_token_) return key;
@@ -91,22 +99,60 @@ class RecordIterator final : public Iterator {
   const bool is_of_token_;  // uses filters to skip memory tables and files without records of the token
   const Bytes begin_, end_;
   const Slice lower_, upper_;
+  std::optional<base::Error> refused_;  // set if a record was too large for the statement
   std::unique_ptr<::rocksdb::Iterator> iterator_;
+};
+
+// Counts a value that was allocated under UnlimitedMemory, and that the statement will free.
+void count_for_statement(size_t capacity, size_t capacity_before) {
+  base::memory::thread_state.used -= static_cast<int64_t>(capacity_before);
+  base::memory::reserve(capacity);
+  if (capacity >= base::memory::large_block)
+    base::memory::thread_state.used_in_large += static_cast<int64_t>(capacity);
+  if (capacity_before >= base::memory::large_block)
+    base::memory::thread_state.used_in_large -= static_cast<int64_t>(capacity_before);
+}
+
+// Merged values are written to `value` directly. Others are blocks of the cache, and copied.
+class Found {
+ public:
+  explicit Found(Bytes& value) : value_(value), slice_(&value) {}
+  ~Found() {
+    const base::UnlimitedMemory unlimited;  // the block was not allocated by the statement
+    slice_.Reset();
+  }
+  Found(const Found&) = delete;
+  Found& operator=(const Found&) = delete;
+
+  ::rocksdb::Status read(::rocksdb::DB& database, const ::rocksdb::ReadOptions& options, BytesView key) {
+    const base::UnlimitedMemory unlimited;
+    return database.Get(options, database.DefaultColumnFamily(), slice_of(key), &slice_);
+  }
+  size_t size() const { return slice_.size(); }
+  void copy_pinned() {
+    if (slice_.IsPinned()) value_.assign(slice_.data(), slice_.size());
+  }
+
+ private:
+  Bytes& value_;
+  ::rocksdb::PinnableSlice slice_;
 };
 
 }  // namespace
 
 base::Result<bool> read_record(::rocksdb::DB& database, const ::rocksdb::ReadOptions& options, BytesView key,
                                Bytes& value, DamageReport& damage) {
-  ::rocksdb::PinnableSlice found;
-  const auto status = [&] {
-    const base::UnlimitedMemory unlimited;
-    return database.Get(options, database.DefaultColumnFamily(), slice_of(key), &found);
-  }();
+  const size_t capacity_before = value.capacity();
+  Found found(value);
+  const auto status = found.read(database, options, key);
   if (status.IsNotFound()) return false;
-  if (!status.ok()) return base::fail(damage.read_error(database, status, key));
+  if (!status.ok()) {
+    if (auto refused = take_refused_merge()) return base::fail(*std::move(refused));
+    return base::fail(damage.read_error(database, status, key));
+  }
+  count_for_statement(value.capacity(), capacity_before);
   base::count_work(static_cast<int64_t>(found.size()));  // the pages of a large value may be new
-  value.assign(found.data(), found.size());
+  found.copy_pinned();
   return true;
 }
 

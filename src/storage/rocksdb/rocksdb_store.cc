@@ -273,8 +273,7 @@ void RocksStore::make_caches() {
   constexpr uint64_t large_cache = 1 << 30;
   // With more shards, small shards would evict blocks that are in use.
   const int shard_bits = options_.block_cache_bytes < large_cache ? 3 : 5;
-  cache_ = std::make_shared<CountingCache>(
-      ::rocksdb::NewLRUCache(options_.block_cache_bytes, shard_bits, false, 0.5));
+  cache_ = make_block_cache(options_.block_cache_bytes, shard_bits);
   if (options_.row_cache_bytes > 0)
     own_row_cache_ = std::make_unique<RowCache>(options_.row_cache_bytes, partition_records_);
   row_cache_ = own_row_cache_.get();
@@ -478,6 +477,8 @@ base::Status RocksStore::read_many(std::span<const Bytes> keys,
       values[i].emplace(found[i].data(), found[i].size());
     else if (statuses[i].IsNotFound())
       values[i].reset();
+    else if (auto refused = take_refused_merge())
+      return base::fail(*std::move(refused));
     else
       return base::fail(damage_->read_error(*database_, statuses[i], keys[i]));
   }

@@ -1,5 +1,7 @@
 #include "storage/rocksdb/cache/counting_cache.h"
 
+#include "storage/rocksdb/cache/large_blocks.h"
+
 namespace sibyl::storage::rocksdb {
 namespace {
 
@@ -21,6 +23,13 @@ uint64_t CountingCache::sum(std::atomic<uint64_t> Counters::* counter) const {
   uint64_t sum = 0;
   for (const Counters& counters : counters_) sum += (counters.*counter).load(std::memory_order_relaxed);
   return sum;
+}
+
+std::shared_ptr<CountingCache> make_block_cache(uint64_t capacity_bytes, int shard_bits) {
+  constexpr double high_priority_share = 0.5;
+  return std::make_shared<CountingCache>(
+      ::rocksdb::NewLRUCache(capacity_bytes, shard_bits, false, high_priority_share),
+      std::make_shared<LargeBlocks>(capacity_bytes >> shard_bits));
 }
 
 }  // namespace sibyl::storage::rocksdb

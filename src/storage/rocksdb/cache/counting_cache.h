@@ -19,7 +19,9 @@ namespace sibyl::storage::rocksdb {
 // Forwards everything to the wrapped cache. Thread-safe.
 class CountingCache final : public ::rocksdb::Cache {
  public:
-  explicit CountingCache(std::shared_ptr<::rocksdb::Cache> cache) : cache_(std::move(cache)) {}
+  explicit CountingCache(std::shared_ptr<::rocksdb::Cache> cache,
+                         std::shared_ptr<::rocksdb::MemoryAllocator> blocks = nullptr)
+      : Cache(std::move(blocks)), cache_(std::move(cache)) {}
 
   uint64_t hits() const { return sum(&Counters::hits); }
   uint64_t misses() const { return sum(&Counters::misses); }
@@ -85,5 +87,8 @@ class CountingCache final : public ::rocksdb::Cache {
   const std::shared_ptr<::rocksdb::Cache> cache_;
   std::array<Counters, 16> counters_;
 };
+
+// A cache with `1 << shard_bits` shards, and with LargeBlocks for blocks that do not fit one of them.
+std::shared_ptr<CountingCache> make_block_cache(uint64_t capacity_bytes, int shard_bits);
 
 }  // namespace sibyl::storage::rocksdb

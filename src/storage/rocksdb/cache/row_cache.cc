@@ -6,7 +6,7 @@
 
 #include "base/contain.h"
 #include "base/memory.h"
-#include "row/fragment.h"
+#include "row/cell_stream.h"
 #include "row/merge.h"
 #include "row/record_key.h"
 
@@ -42,7 +42,7 @@ bool is_partition_record(BytesView key) {
 bool deletes_rows(BytesView partition_record) {
   if (!row::is_perishable(partition_record)) return false;
   thread_local row::Fragment fragment;
-  return !row::decode(partition_record, fragment) || fragment.deletion.exists() ||
+  return !row::decode_head(partition_record, fragment) || fragment.deletion.exists() ||
          fragment.has_range_deletions;
 }
 
