@@ -71,14 +71,14 @@ std::string ChangeWriter::looked_up(const std::string& column) const {
   bool taken = change_.key.text == plain;
   for (const Assignment& candidate : change_.set) taken = taken || candidate.value.text == plain;
   for (const Connection& candidate : change_.connections) taken = taken || candidate.value.text == plain;
-  return taken ? ":found_" + column : plain;
+  return ":" + cql::print_name((taken ? "found_" : "") + column);
 }
 
 std::string ChangeWriter::value(FieldReference field, bool old, Parameter* parameter) const {
   const std::string& column = table_.column(field);
   const auto written = [&](const Operand& operand) {
     if (parameter != nullptr) parameter->operand = operand.text;
-    return operand.text == "?" ? ":" + column : operand.text;
+    return marker_text(operand, column);
   };
   const MaintenanceUnit::Source& source = unit_.sources[field.node];
   const auto found = [&] {

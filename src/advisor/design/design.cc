@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "advisor/design/assumed.h"
 #include "advisor/design/write.h"
 #include "advisor/review/review_model.h"
 #include "advisor/workload/growth.h"
@@ -17,14 +18,16 @@ constexpr int support_rounds = 2;
 
 class Designer {
  public:
-  Designer(const Workload& workload, const DesignOptions& options)
-      : workload_(workload),
-        model_(workload.model),
+  // `assumed` must outlive the object.
+  Designer(const Assumed& assumed, const DesignOptions& options)
+      : assumed_(assumed),
+        workload_(assumed.workload),
+        model_(workload_.model),
         options_(options),
-        growth_(growth_of(workload)),
-        horizon_(horizon_of(workload)),
-        later_(model_after(workload.model, growth_, horizon_)),
-        candidates_(workload.model) {}
+        growth_(growth_of(workload_)),
+        horizon_(horizon_of(workload_)),
+        later_(model_after(assumed.today, growth_, horizon_)),
+        candidates_(model_) {}
 
   base::Result<Design> run();
 
@@ -48,6 +51,7 @@ class Designer {
   double weight(const Statement& statement) const { return workload_.weight(statement, mix_); }
   size_t group_of(const Statement& statement) const;
 
+  const Assumed& assumed_;
   const Workload& workload_;
   const Model& model_;
   const DesignOptions& options_;
@@ -135,7 +139,7 @@ std::optional<TimeField> Designer::time_of(const Layout& table) const {
   for (const FieldReference field : table.clustering) {
     const size_t entity = table.graph.nodes()[field.node].entity;
     if (!is_creation_time(model_.entities[entity].fields[field.field])) continue;
-    const auto kept = time_kept(model_, growth_, entity, horizon_);
+    const auto kept = time_kept(assumed_.today, growth_, entity, horizon_);
     if (!kept || *kept - horizon_ > longest) continue;
     return TimeField{field, *kept};
   }
@@ -235,7 +239,10 @@ base::Status Designer::check_plans() const {
         base::Error(base::ErrorCode::invalid,
                     fmt::format("{}:{}: no table within the limits answers '{}'", workload_.file,
                                 origins_[i].statement->line, origins_[i].statement->name))
-            .with_hint("Raise @target partition, or reduce the query: fewer fields or a narrower WHERE."));
+            .with_hint(fmt::format(
+                "Raise @target partition, or reduce the query: fewer fields or a narrower WHERE.{}{}",
+                assumed_.notes.empty() ? "" : " Declare what is assumed: ",
+                fmt::join(assumed_.notes, "; "))));
   }
   return {};
 }
@@ -287,6 +294,7 @@ double Designer::stated_cost() const {
 Design Designer::report(const Solution& solution) const {
   Design design = write_design(workload_, later_, options_.cost, mix_, tables_, program_, origins_, solution);
   if (growth_.any()) design.horizon = horizon_;
+  design.assumptions = assumed_.notes;
   design.queries += stated_cost();
   design.bound = solution.bound + stated_cost();
   design.proven = solution.proven;
@@ -338,7 +346,8 @@ base::Result<Design> Designer::run() {
 }  // namespace
 
 base::Result<Design> design_tables(const Workload& workload, const DesignOptions& options) {
-  return Designer(workload, options).run();
+  const Assumed assumed = assume(workload);
+  return Designer(assumed, options).run();
 }
 
 }  // namespace sibyl::advisor

@@ -117,6 +117,7 @@ struct Design {
   double horizon = 0;                   // in seconds; 0: nothing grows
   size_t candidates = 0, plans = 0;
   double seconds = 0;
+  std::vector<std::string> assumptions;  // for numbers that the workload does not declare
 
   double total() const { return queries + updates; }
   double gap() const { return total() > 0 ? std::max(0.0, (total() - bound) / total()) : 0; }

@@ -328,5 +328,44 @@ TEST(ValidDesigns, PreferManyPartitions) {
       << "a partition for each arrival would hold the stays of all hotels";
 }
 
+TEST(AssumedDesigns, AComparedLiteralIsOneOfFewValues) {
+  const auto with = [](const char* distinct) {
+    return design(workload_of(fmt::format(R"(
+-- @entity orders count=40M (id uuid key, status text{}, total decimal)
+-- @query open rate=1/s
+--   SELECT orders.* FROM orders WHERE orders.status = 'open'
+-- @write close rate=5/s
+--   UPDATE orders SET status = 'done' WHERE id = :order
+)",
+                                          distinct)),
+                  {});
+  };
+  const Design unknown = with("");
+  ASSERT_FALSE(unknown.tables.empty());
+  EXPECT_THAT(render_text(unknown),
+              testing::HasSubstr("-- assumed: distinct= of orders.status is not declared"));
+  // Two values, 20M orders each: one partition of each would hold gigabytes.
+  EXPECT_THAT(render_text(unknown), testing::HasSubstr("spread over"));
+  for (const DesignedTable& table : unknown.tables) EXPECT_LE(table.largest_partition_bytes, 100e6);
+  expect_runs(unknown);
+  EXPECT_THAT(render_text(with(" distinct=2")), testing::Not(testing::HasSubstr("assumed")));
+}
+
+TEST(AssumedDesigns, WhatStartsEmptyIsPricedAtTheHorizon) {
+  const Design samples = design(workload_of(R"(
+-- @entity machines count=6000 (serial text key)
+-- @entity samples count=0 growth=3000/s retention=90d (id timeuuid key, celsius double)
+-- @rel samples.machine -> machines.samples
+-- @query newest rate=60/s
+--   SELECT samples.* FROM samples WHERE samples.machine = :m ORDER BY samples.id DESC LIMIT 200
+)"),
+                                {});
+  ASSERT_EQ(samples.tables.size(), 1u);
+  EXPECT_NEAR(samples.tables[0].rows, 3000 * 90 * 86'400.0, 1e6);
+  EXPECT_NEAR(samples.tables[0].horizon_rows, samples.tables[0].rows, 1e6) << "counted once";
+  EXPECT_GE(samples.statements.at(0).steps.at(0).rows, 200) << "a read of an empty table costs nothing";
+  EXPECT_THAT(render_text(samples), testing::HasSubstr("-- assumed: samples starts empty"));
+}
+
 }  // namespace
 }  // namespace sibyl::advisor

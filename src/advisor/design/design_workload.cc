@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "advisor/design/assumed.h"
 #include "advisor/design/design.h"
 #include "advisor/workload/cost.h"
 #include "cql/printer.h"
@@ -62,7 +63,8 @@ std::string statement_text(const PlannedStatement& statement, bool weights_are_r
 
 std::string print_design(const Workload& workload, const Design& design) {
   std::string text;
-  for (const DesignedTable& table : design.tables) text += table_text(workload.model, table);
+  const Assumed assumed = assume(workload);
+  for (const DesignedTable& table : design.tables) text += table_text(assumed.workload.model, table);
   for (const PlannedStatement& statement : design.statements)
     text += statement_text(statement, design.mix.empty());
   if (workload.target.options.empty()) return text;

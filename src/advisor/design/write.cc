@@ -23,10 +23,6 @@ std::string column_of(const DesignedTable& table, const Read& read, FieldReferen
   return {};
 }
 
-std::string marker(const Operand& value, const std::string& column) {
-  return value.text == "?" ? ":" + column : value.text;
-}
-
 class ReadWriter {
  public:
   ReadWriter(const std::vector<DesignedTable>& tables, const std::vector<size_t>& table_of,
@@ -93,7 +89,7 @@ std::string ReadWriter::equal_to(size_t index, FieldReference field, std::set<si
   for (const KnownField& given : need_.given) {
     if (given.field != wanted) continue;
     bind(given.value, wanted, Comparison::equal, step);
-    return fmt::format("{} = {}", cql::print_name(column), marker(given.value, column));
+    return fmt::format("{} = {}", cql::print_name(column), marker_text(given.value, column));
   }
   std::string name = column;
   for (size_t before = index; before-- > 0;) {
@@ -107,7 +103,7 @@ std::string ReadWriter::equal_to(size_t index, FieldReference field, std::set<si
   found.lookup = lookup_;
   found.field = wanted;
   step.parameters.push_back(std::move(found));
-  return fmt::format("{} = :{}", cql::print_name(column), name);
+  return fmt::format("{} = :{}", cql::print_name(column), cql::print_name(name));
 }
 
 void ReadWriter::add_periods(size_t index, std::vector<std::string>& parts, PlannedStep& step) const {
@@ -166,7 +162,7 @@ std::string ReadWriter::where(size_t index, PlannedStep& step) const {
       bind(range.value, range.field, range.comparison, step);
       parts.push_back(fmt::format("{} {} {}", cql::print_name(table(index).column(field)),
                                   to_string(range.comparison),
-                                  marker(range.value, table(index).column(field))));
+                                  marker_text(range.value, table(index).column(field))));
     }
   }
   for (const size_t before : from)
@@ -246,7 +242,7 @@ std::string ReadWriter::filters(size_t index, PlannedStep& step) const {
   const auto add = [&](FieldReference field, Comparison comparison, const Operand& value, bool range) {
     const std::string column = column_of(table(index), plan_.reads[index], field);
     if (column.empty() || earlier(field, range)) return;
-    checks.push_back(fmt::format("{} {} {}", column, to_string(comparison), marker(value, column)));
+    checks.push_back(fmt::format("{} {} {}", column, to_string(comparison), marker_text(value, column)));
     Parameter parameter = domain(field);
     parameter.operand = value.text;
     parameter.comparison = comparison;
@@ -322,6 +318,11 @@ std::vector<PlannedStep> ReadWriter::run() {
 }
 
 }  // namespace
+
+std::string marker_text(const Operand& value, const std::string& column) {
+  if (!value.is_marker()) return value.text;
+  return ":" + cql::print_name(value.is_named() ? value.text.substr(1) : column);
+}
 
 std::vector<PlannedStep> write_reads(const Workload&, const std::vector<DesignedTable>& tables,
                                      const std::vector<size_t>& table_of, const Requirement& need,

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <boost/json.hpp>
+#include <cmath>
 
 #include "advisor/design/design.h"
 #include "advisor/report/measurement_json.h"
@@ -18,16 +19,25 @@ std::string bytes_text(double bytes) {
   if (bytes < 1e3) return fmt::format("{:.0f} B", bytes);
   if (bytes < 1e6) return fmt::format("{:.1f} kB", bytes / 1e3);
   if (bytes < 1e9) return fmt::format("{:.1f} MB", bytes / 1e6);
-  return bytes < 1e12 ? fmt::format("{:.2f} GB", bytes / 1e9) : fmt::format("{:.2f} TB", bytes / 1e12);
+  if (bytes < 1e12) return fmt::format("{:.2f} GB", bytes / 1e9);
+  return bytes < 1e15 ? fmt::format("{:.2f} TB", bytes / 1e12) : size_text(bytes);
 }
 
+// Fractions of large numbers are noise of the estimate.
 std::string number_text(double count) {
-  return count == static_cast<double>(static_cast<int64_t>(count)) ? fmt::format("{:.0f}", count)
-                                                                   : fmt::format("{:.2f}", count);
+  constexpr double large = 1000, nearly = 0.005;
+  const bool whole = count >= large || std::abs(count - std::round(count)) < nearly;
+  return whole ? fmt::format("{:.0f}", count) : fmt::format("{:.2f}", count);
 }
 
 std::string rows_text(double rows) {
-  return rows < 1e9 ? number_text(rows) : fmt::format("{:.3g}", rows);
+  return rows < 1e9 ? number_text(rows) : count_text(rows);
+}
+
+std::string assumptions_text(const Design& design, const char* before) {
+  std::string text;
+  for (const std::string& one : design.assumptions) text += before + ("assumed: " + one) + "\n";
+  return text;
 }
 
 std::string table_text(const Design& design, const DesignedTable& table) {
@@ -184,7 +194,7 @@ json::object statement_json(const Design& design, const PlannedStatement& statem
 std::string render_text(const Design& design, const Measurement* measurement) {
   std::string text;
   for (const std::string& line : summary_lines(design)) text += "-- " + line + "\n";
-  text += "\n";
+  text += assumptions_text(design, "-- ") + "\n";
   for (const DesignedTable& table : design.tables) text += table_text(design, table);
   for (const PlannedStatement& statement : design.statements) text += statement_text(statement);
   return measurement == nullptr ? text : text + commented(render_text(*measurement, {}));
@@ -193,7 +203,7 @@ std::string render_text(const Design& design, const Measurement* measurement) {
 std::string render_markdown(const Design& design, const Measurement* measurement) {
   std::string text = "# Tables designed\n\n";
   for (const std::string& line : summary_lines(design)) text += "- " + line + "\n";
-  text += "\n## Tables\n\n```sql\n";
+  text += assumptions_text(design, "- ") + "\n## Tables\n\n```sql\n";
   for (const DesignedTable& table : design.tables) text += table_text(design, table);
   text.pop_back();
   text += "```\n\n## Statements\n";
@@ -217,6 +227,9 @@ std::string render_json(const Design& design, const Measurement* measurement) {
   object["candidates"] = design.candidates;
   object["plans"] = design.plans;
   object["seconds"] = design.seconds;
+  json::array assumptions;
+  for (const std::string& one : design.assumptions) assumptions.emplace_back(one);
+  object["assumptions"] = std::move(assumptions);
   json::array tables, statements;
   for (const DesignedTable& table : design.tables) tables.push_back(table_json(table));
   for (const PlannedStatement& statement : design.statements)

@@ -210,6 +210,10 @@ TEST(JsonPage, OfADesign) {
 -- @query cheap rate=0.001/s SELECT items.* FROM items WHERE items.shop = :s AND items.price >= :p ORDER BY name
 -- @write price rate=1000/s UPDATE items SET price = :p WHERE id = :i
 -- @write add rate=1000/s INSERT INTO items (id, price, name, shop) VALUES (?, ?, ?, ?)
+)",
+                           R"(
+-- @entity tasks count=10k (id uuid key, state text)
+-- @query open SELECT tasks.* FROM tasks WHERE tasks.state = 'open'
 )"}) {
     const auto workload = parse_workload(text, "test.cql");
     ASSERT_TRUE(workload.has_value()) << workload.error().message();

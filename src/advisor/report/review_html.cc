@@ -184,14 +184,16 @@ class HtmlReport {
         "<div class=\"r-scroll\"><table class=\"r-table\"><tr><th>choice</th><th "
         "class=\"r-number\">partitions per "
         "read</th><th class=\"r-number\">95% of reads</th><th class=\"r-number\">largest</th><th "
-        "class=\"r-number\">hottest</th><th></th></tr>\n";
+        "class=\"r-number\">hottest</th><th class=\"r-number\">cost per second</th><th></th></tr>\n";
     for (const Choice& choice : finding.choices)
       out_ += fmt::format(
           "<tr><td>{}</td><td class=\"r-number\">{}</td><td class=\"r-number\">{}</td><td "
-          "class=\"r-number\">{}</td><td class=\"r-number\">{}</td><td>{}</td></tr>\n",
+          "class=\"r-number\">{}</td><td class=\"r-number\">{}</td><td "
+          "class=\"r-number\">{}</td><td>{}</td></tr>\n",
           choice.chosen ? "<b>" + e(choice.name) + "</b>" : e(choice.name), count_text(choice.partitions),
           count_text(choice.partitions_p95), size_text(choice.largest_bytes),
           choice.hottest_rate > 0 ? rate_text(choice.hottest_rate) : "",
+          choice.cost ? cost_text(*choice.cost) : "",
           choice.chosen ? "chosen"
           : choice.fits ? ""
                         : "misses a target");

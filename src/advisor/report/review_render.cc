@@ -361,7 +361,7 @@ class TextReport {
               : "",
           size_text(choice.largest_bytes),
           choice.hottest_rate > 0 ? ", hottest " + rate_text(choice.hottest_rate) : "",
-          choice.cost ? fmt::format(", {:.3g} per second", *choice.cost) : "",
+          choice.cost ? fmt::format(", cost {} per second", cost_text(*choice.cost)) : "",
           choice.fits ? "" : ", misses a target");
       out_ += "  " + (choice.chosen ? paint("32", line) : choice.fits ? line : paint("2", line)) + "\n";
     }

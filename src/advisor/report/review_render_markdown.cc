@@ -140,7 +140,7 @@ std::string choices_markdown(const Finding& finding) {
   for (const Choice& one : finding.choices)
     text += fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", one.name, count_text(one.partitions),
                         count_text(one.partitions_p95), size_text(one.largest_bytes),
-                        rate_text(one.hottest_rate), one.cost ? fmt::format("{:.3g}", *one.cost) : "?",
+                        rate_text(one.hottest_rate), one.cost ? cost_text(*one.cost) : "?",
                         one.chosen ? "chosen"
                         : one.fits ? ""
                                    : "misses a target");

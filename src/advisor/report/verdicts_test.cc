@@ -76,5 +76,31 @@ TEST(HtmlReport, EscapesNames) {
   EXPECT_EQ(page.find("a<b>"), std::string::npos);
 }
 
+constexpr const char* too_large = R"(
+CREATE TABLE readings (sensor int, at timeuuid, value double, PRIMARY KEY (sensor, at)) WITH CLUSTERING ORDER BY (at DESC);
+-- @table readings growth=3000/s row=200
+-- @column readings.sensor distinct=40
+-- @query latest rate=150/s
+SELECT * FROM readings WHERE sensor = ? LIMIT 100;
+)";
+
+TEST(Figures, OfChoicesAreReadable) {
+  const Review review = review_of(too_large);
+  const std::string text = render_text(review, {}), page = render_html(review);
+  EXPECT_THAT(text, HasSubstr(", cost 41."));
+  EXPECT_THAT(text, testing::Not(testing::ContainsRegex("[0-9]e[+][0-9]"))) << "8.4e+03 instead of 8,400";
+  EXPECT_THAT(page, HasSubstr("cost per second</th>"));
+}
+
+TEST(Figures, DeclaredInputsAreMarkedAsSuch) {
+  const Review review = review_of(too_large);
+  ASSERT_FALSE(review.tables.at(0).inputs.empty());
+  EXPECT_EQ(review.tables.at(0).inputs[0].text, "200 B per row");
+  EXPECT_EQ(review.tables.at(0).inputs[0].origin, Origin::declared);
+  const Review guessed = review_of("CREATE TABLE t (k int PRIMARY KEY, v int);\n-- @table t rows=100\n");
+  ASSERT_EQ(guessed.tables.at(0).inputs.size(), 2u);
+  EXPECT_EQ(guessed.tables.at(0).inputs[1].origin, Origin::estimated);
+}
+
 }  // namespace
 }  // namespace sibyl::advisor

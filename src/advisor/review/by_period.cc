@@ -30,6 +30,22 @@ const schema::Column* time_of_ranges(const TableFacts& table, const cql::Select&
 
 }  // namespace
 
+void propose_periods(const TableFacts& table, double width, Finding& finding) {
+  std::vector<std::string> periods;
+  for (size_t i = 0; i < table.table->partition_key_count; ++i)
+    if (table.column(table.table->partition_key(i)).is_period)
+      periods.push_back(table.table->partition_key(i).name);
+  if (periods.size() != 1 || table.table->is_view()) return;
+  const schema::Column* time = time_column(table);
+  Proposal proposal;
+  proposal.partition.push_back(
+      {"bucket", "timestamp",
+       fmt::format("{} rounded down to a multiple of {}", time != nullptr ? time->name : "the row's time",
+                   duration_text(width)),
+       periods[0], 0, width});
+  finding.proposal = std::make_shared<const Proposal>(std::move(proposal));
+}
+
 bool fix_by_period(const ReviewModel& model, const StatementFacts& statement, const TableFacts& table,
                    Finding& finding) {
   const schema::Column* time = time_of_ranges(table, *statement.select());

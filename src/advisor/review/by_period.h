@@ -11,4 +11,7 @@ namespace sibyl::advisor {
 bool fix_by_period(const ReviewModel& model, const StatementFacts& statement, const TableFacts& table,
                    Finding& finding);
 
+// Replaces the table by one with periods of `width` seconds, if its key has exactly one period.
+void propose_periods(const TableFacts& table, double width, Finding& finding);
+
 }  // namespace sibyl::advisor

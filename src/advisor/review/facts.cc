@@ -51,6 +51,7 @@ void take_table_options(TableFacts& facts, const Options& options) {
     if (name == "rows") facts.rows = read_number(option.value);
     if (name == "partitions") facts.partitions = positive(read_number(option.value));
     if (name == "row") facts.row_bytes = read_bytes(option.value).value_or(0);
+    if (name == "row") facts.row_is_declared = facts.row_bytes > 0;
     if (name == "growth") {
       facts.growth = positive(read_rate(option.value));
       facts.growth_is_declared = true;
@@ -142,6 +143,8 @@ std::string contradiction(const TableFacts& facts) {
 base::Status take(const Workload& workload, const TableStatistics& statistics, ReviewModel& model) {
   TableFacts* facts = find_table(model, statistics.table);
   if (facts == nullptr) {
+    // COUNTER_MIX reports the definition; the statistics belong to the tables that replace it.
+    if (is_mixed(model, statistics.table)) return {};
     std::vector<std::string> names;
     for (const TableFacts& one : model.tables) names.push_back(one.table->name);
     return unknown(workload, statistics, "table", statistics.table, names);
@@ -279,11 +282,13 @@ double partitions_by_quantiles(double rows, const Quantiles& quantiles) {
 void derive_by_quantiles(TableFacts& facts) {
   const Quantiles quantiles{facts.p50, facts.p99, facts.max};
   if (facts.table->clustering_count == 0 || facts.has_period() || !quantiles.p50) return;
-  if (facts.partitions && !facts.rows)
+  facts.rows_are_implied = facts.partitions && !facts.rows;
+  if (facts.rows_are_implied)
     facts.rows = std::max(total_of_quantiles(*facts.partitions, quantiles),
                           quantiles.max.value_or(0) + *facts.partitions - 1);
-  if (positive(facts.rows) && !facts.partitions && facts.origin == Origin::declared)
-    facts.partitions = partitions_by_quantiles(*facts.rows, quantiles);
+  facts.partitions_are_implied =
+      positive(facts.rows) && !facts.partitions && facts.origin == Origin::declared;
+  if (facts.partitions_are_implied) facts.partitions = partitions_by_quantiles(*facts.rows, quantiles);
 }
 
 StoredColumn stored(const schema::Column& column, const TableFacts& facts) {
@@ -425,7 +430,8 @@ base::Status take_statistics(const std::vector<Workload>& workloads, bool observ
     for (const TableStatistics& statistics : workload.statistics) {
       SIBYL_TRY(take(workload, statistics, model));
       // Declared statistics need not match measured ones.
-      const std::string why = observed ? "" : contradiction(*find_table(model, statistics.table));
+      const TableFacts* facts = find_table(model, statistics.table);
+      const std::string why = observed || facts == nullptr ? "" : contradiction(*facts);
       if (!why.empty()) return refuse(workload.file, statistics.line, why);
     }
   }

@@ -21,23 +21,46 @@ std::string joined_by(const StatementFacts& first, const schema::Table& second) 
   return fits ? column->name : std::string();
 }
 
+using Selects = std::vector<const cql::Select*>;
+
+// True unless all SELECTs list other columns only.
+bool reads_column(const Selects& selects, const std::string& column) {
+  const auto names = [&](const cql::Selector& selector) {
+    const auto* name = std::get_if<cql::ColumnReference>(&selector.expression->node);
+    return name == nullptr || name->name == column;
+  };
+  const auto compares = [&](const cql::Relation& one) {
+    return std::find(one.columns.begin(), one.columns.end(), column) != one.columns.end();
+  };
+  return std::any_of(selects.begin(), selects.end(), [&](const cql::Select* select) {
+    return select->selectors.empty() ||
+           std::any_of(select->selectors.begin(), select->selectors.end(), names) ||
+           std::any_of(select->where.begin(), select->where.end(), compares);
+  });
+}
+
 // A table with the key of the first table that also stores the rows that the look-ups find, so that one
 // partition has everything that the group reads.
 class Joined {
  public:
   explicit Joined(const TableFacts& first) : shape(shape_of(*first.table)), facts(first) {}
 
-  // Adds the columns of another table. If a look-up finds several rows, the columns that distinguish them are
-  // added to the key. `by`: see joined_by. Returns pairs of column names: in the joined table, and in the
-  // other table.
-  std::vector<std::pair<std::string, std::string>> add(const TableFacts& other, bool several_rows,
-                                                       const std::string& by) {
+  // Adds the columns of another table that the look-up reads. If it finds several rows, the columns that
+  // distinguish them are added to the key. `by`: see joined_by. Returns pairs of column names: in the joined
+  // table, and in the other table.
+  std::vector<std::pair<std::string, std::string>> add(const TableFacts& other, const Selects& look_ups,
+                                                       bool several_rows, const std::string& by) {
+    std::vector<std::string> left;
     std::vector<std::pair<std::string, std::string>> columns;
     shape.name += (names_++ == 0 ? "_with_" : "_and_") + other.table->name;
     schema::Table table = *facts.table;
     for (const schema::Column& column : other.table->columns) {
       const bool is_key = column.is_primary_key();
       if (is_key && (shape.has(column.name) || (column.is_partition_key() && !by.empty()))) continue;
+      if (!is_key && !reads_column(look_ups, column.name)) {
+        left.push_back(column.name);
+        continue;
+      }
       schema::Column& added = table.columns.emplace_back(column);
       if (shape.has(column.name)) added.name = shape.free_name(other.table->name + "_" + column.name);
       added.kind = schema::ColumnKind::regular;
@@ -50,14 +73,16 @@ class Joined {
     }
     table.finish();
     facts.table = std::make_shared<const schema::Table>(std::move(table));
-    facts.row_bytes += other.row_bytes;
+    facts.row_bytes += bytes_without(other, left);
+    if (!left.empty()) kept_apart.push_back(fmt::format("{} in {}", listed(left), other.name));
     if (facts.rows && other.rows && *other.rows > 0) facts.writes += other.writes * *facts.rows / *other.rows;
     if (several_rows) multiply(other);
     return columns;
   }
 
   Shape shape;
-  TableFacts facts;  // columns from other tables are regular columns here
+  TableFacts facts;                     // columns from other tables are regular columns here
+  std::vector<std::string> kept_apart;  // columns that the group does not read: "body in mails"
 
  private:
   static uint32_t next_id(const schema::Table& table) {
@@ -76,6 +101,17 @@ class Joined {
     if (facts.rows && other.growth && other.partitions && *other.partitions > 0)
       facts.growth = facts.growth.value_or(0) + *facts.rows * *other.growth / *other.partitions;
     for (std::optional<double>* rows : {&facts.rows, &facts.p50, &facts.p99, &facts.max}) multiplied(*rows);
+  }
+
+  // The part of a row that remains without these columns, by the declared and usual sizes of values.
+  static double bytes_without(const TableFacts& table, const std::vector<std::string>& left) {
+    if (left.empty()) return table.row_bytes;
+    Shape kept = shape_of(*table.table);
+    std::erase_if(kept.columns, [&](const Shape::Column& one) {
+      return std::find(left.begin(), left.end(), one.name) != left.end();
+    });
+    const double all = estimated_row_bytes(table);
+    return all > 0 ? table.row_bytes * estimated_row_bytes(facts_of(table, kept)) / all : table.row_bytes;
   }
 
   int names_ = 0;
@@ -217,6 +253,13 @@ void find_source(const StatementFacts& read, const schema::Table& table,
   out.by.clear();
 }
 
+Selects selects_of(const ReviewModel& model, const GroupReads& reads, const TableFacts& table) {
+  Selects out;
+  for (const StatementFacts* read : reads.statements)
+    if (model.find(*read->explanation.uses[0].table) == &table) out.push_back(read->select());
+  return out;
+}
+
 // Joins the first table with all others that the group reads.
 Joined join(const ReviewModel& model, const GroupReads& reads, std::vector<Proposal::LookedUp>& looked_up) {
   Joined joined(*reads.first);
@@ -230,7 +273,7 @@ Joined join(const ReviewModel& model, const GroupReads& reads, std::vector<Propo
     const std::string by =
         is_named_later(met, *table->table) ? "" : joined_by(*reads.statements.front(), *table->table);
     find_source(*read, *table->table, met, by, found);
-    found.columns = joined.add(*table, found.several, by);
+    found.columns = joined.add(*table, selects_of(model, reads, *table), found.several, by);
     met.push_back(table);
   }
   return joined;
@@ -279,6 +322,10 @@ void fix_by_join(const ReviewModel& model, const GroupReads& reads, Finding& fin
   for (const Proposal::LookedUp& one : looked_up) names.push_back(one.table);
   const std::optional<double> rows = joined.facts.rows;
   const double more_bytes = rows.value_or(0) * joined.facts.row_bytes;
+  const std::string apart =
+      joined.kept_apart.empty()
+          ? std::string()
+          : fmt::format(" The group does not read {}: it stays there.", listed(joined.kept_apart));
   const bool split =
       propose_within_target(model, joined.facts, std::move(joined.shape), *reads.statements.front(), finding);
   Proposal proposal = *finding.proposal;
@@ -288,7 +335,7 @@ void fix_by_join(const ReviewModel& model, const GroupReads& reads, Finding& fin
       fmt::format("Store the data looked up in {} together with the rows of {}{}", fmt::join(names, " and "),
                   first.name,
                   split ? ". " + finding.fix : std::string(", so that one partition answers the query.")) +
-      old_table_advice(model, reads.review.name, first);
+      apart + old_table_advice(model, reads.review.name, first);
   if (split) finding.cost += " ";
   finding.cost += "Every change of a row is written to every copy";
   if (rows && reads.last->rows)

@@ -7,6 +7,7 @@
 #include "advisor/review/fix.h"
 #include "advisor/review/judgement/collisions.h"
 #include "advisor/review/judgement/periods.h"
+#include "advisor/review/judgement/short_periods.h"
 #include "advisor/workload/stored_size.h"
 
 namespace sibyl::advisor {
@@ -30,6 +31,7 @@ class KeyReviewer {
   void run() {
     // If every partition has one row, no row overwrites another.
     if (!too_unique() && !review_capacity(model_, facts_, review_)) collisions();
+    review_short_period(model_, facts_, review_);
     large_cells();
   }
 
@@ -60,9 +62,7 @@ class KeyReviewer {
               fmt::format("Every partition holds about one row, so clustering by {} has no effect.",
                           table_.clustering(0).name));
     finding.evidence.push_back(
-        {fmt::format("{} rows, {} distinct {}", count_text(*facts_.rows),
-                     count_text(facts_.column(*unique).distinct.value_or(*facts_.partitions)), unique->name),
-         facts_.origin});
+        {fmt::format("{} rows, {}", count_text(*facts_.rows), keys_text(*unique)), facts_.origin});
     if (!has_one_row_each(*unique)) {
       finding.fix =
           "If rows are needed in order, partition by the column that the query compares with =, and put this "
@@ -80,6 +80,12 @@ class KeyReviewer {
     finding.cost = "None: the partition key already identifies the row.";
     review_.findings.push_back(std::move(finding));
     return true;
+  }
+
+  std::string keys_text(const schema::Column& unique) const {
+    const std::optional<double>& distinct = facts_.column(unique).distinct;
+    return distinct ? fmt::format("{} distinct {}", count_text(*distinct), unique.name)
+                    : fmt::format("{} partitions", count_text(*facts_.partitions));
   }
 
   // As many values as rows, and neither new rows nor an uneven distribution: every value has one row. More
@@ -172,10 +178,11 @@ class KeyReviewer {
   // Rows at regular intervals never collide. Unless random arrival is declared, collisions are likely only if
   // a key gets several rows per second.
   Severity collision_severity(const std::optional<double>& lost) const {
-    if (!lost) return Severity::note;
+    // Less than one row per year.
+    if (!lost || *lost < 1) return Severity::note;
     const double busiest = table_.clustering_count == 0 ? 1 : facts_.hottest_share();
     const bool sure = facts_.arrival || *facts_.growth * busiest > 1;
-    return *lost >= 1 && sure ? Severity::error : Severity::warning;
+    return sure ? Severity::error : Severity::warning;
   }
 
   const char* precision_of(const schema::Column& last) const {
@@ -249,16 +256,9 @@ class KeyReviewer {
     });
     for (Shape::Column& one : shape.columns) one.is_static = false;
     if (column.type->is_collection()) {
-      const bool map = column.type->kind() == Kind::map;
-      std::erase_if(shape.columns, [&](const Shape::Column& one) { return one.name == column.name; });
-      const std::string element = shape.free_name("element");
-      shape.columns.push_back(
-          {element, (map ? column.type->map_key() : column.type->element())->cql_name(), false});
-      if (map)
-        shape.columns.push_back({shape.free_name("value"), column.type->map_value()->cql_name(), false});
-      shape.clustering.push_back({element, false});
       finding.fix =
           "Store each element as a row of a separate table: rows can be read in part and have no size limit.";
+      add_elements(column, shape, finding);
       finding.cost = "One more request if the rest of the row is needed as well.";
     } else {
       const std::string chunk = shape.free_name("chunk");
@@ -280,6 +280,27 @@ class KeyReviewer {
            fmt::format("chunk / {:.0f}, rounded down", std::max(1.0, std::floor(held / chunk_bytes))), ""});
     proposal.beside = std::move(shape);
     finding.proposal = std::make_shared<const Proposal>(std::move(proposal));
+  }
+
+  // One row for each element. Equal elements of a list are different ones, and their order counts.
+  static void add_elements(const schema::Column& column, Shape& shape, Finding& finding) {
+    const Kind kind = column.type->kind();
+    std::erase_if(shape.columns, [&](const Shape::Column& one) { return one.name == column.name; });
+    const auto add = [&](const char* name, const std::string& type, bool in_key) {
+      const std::string free = shape.free_name(name);
+      shape.columns.push_back({free, type, false});
+      if (in_key) shape.clustering.push_back({free, false});
+    };
+    if (kind == Kind::list) {
+      add("added", "timeuuid", true);
+      add("element", column.type->element()->cql_name(), false);
+      finding.fix += " Write now() to added: elements keep their order, and equal ones stay apart.";
+    } else if (kind == Kind::map) {
+      add("element", column.type->map_key()->cql_name(), true);
+      add("value", column.type->map_value()->cql_name(), false);
+    } else {
+      add("element", column.type->element()->cql_name(), true);
+    }
   }
 
   const ReviewModel& model_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "advisor/review/dependents.h"
@@ -125,9 +126,9 @@ class ProposalWriter {
   static std::string add_partition(const std::vector<Proposal::Added>& added, Shape& shape) {
     std::string comments;
     for (const Proposal::Added& one : added) {
-      if (!one.instead_of.empty() && shape.partition.size() > 1) shape.remove_from_partition(one.instead_of);
       const std::string name = shape.free_name(one.name);
       shape.add_to_partition({name, one.type, false});
+      if (!one.instead_of.empty()) shape.remove_from_partition(one.instead_of);
       comments += fmt::format("-- {}: {}\n", name, one.meaning);
     }
     return comments;
@@ -207,10 +208,14 @@ class ProposalWriter {
     std::string text = fmt::format(
         "-- for reads: only the first {:.0f} rows of each key; delete the others when there are {:.0f}\n",
         proposal.first_rows, 2 * proposal.first_rows);
-    if (facts.partitions)
-      text += fmt::format("-- @table {} rows={:.0f} partitions={:.0f} max={:.0f} growth=0/s\n",
-                          qualified(shape), 2 * proposal.first_rows * *facts.partitions, *facts.partitions,
-                          2 * proposal.first_rows);
+    if (facts.partitions) {
+      double rows = 2 * proposal.first_rows * *facts.partitions;
+      if (facts.rows)
+        rows = std::min(rows, std::max(*facts.partitions, facts.rows_after(model_.horizon_of(facts))));
+      text +=
+          fmt::format("-- @table {} rows={:.0f} partitions={:.0f} max={:.0f} growth=0/s\n", qualified(shape),
+                      std::floor(rows), *facts.partitions, std::min(rows, 2 * proposal.first_rows));
+    }
     return text + shape.cql();
   }
 

@@ -57,6 +57,19 @@ const StatementFacts* find_front_read(const ReviewModel& model, const TableFacts
   return nullptr;
 }
 
+// Finds a read of the largest values of a column that is not a time: the first places of a ranking.
+const StatementFacts* find_ranking_read(const ReviewModel& model, const TableFacts& table) {
+  for (const StatementFacts& statement : model.statements) {
+    if (statement.select() == nullptr || statement.error || statement.ad_hoc) continue;
+    if (statement.explanation.uses.empty()) continue;
+    const plan::Explanation::TableUse& use = statement.explanation.uses[0];
+    if (model.find(*use.table) != &table || use.access != Access::partitions || !use.has_limit) continue;
+    const Front front = front_of(use, *statement.select());
+    if (front.column != nullptr && !front.is_bounded && !table.is_time(*front.column)) return &statement;
+  }
+  return nullptr;
+}
+
 // Finds a statement that deletes single rows.
 const StatementFacts* find_delete(const ReviewModel& model, const TableFacts& table) {
   for (const StatementFacts& statement : model.statements) {
@@ -199,6 +212,53 @@ std::optional<double> tombstones_at_front(const TableFacts& table, const Stateme
   return std::min(*all, limit_of_read(read) * go / (come - go));
 }
 
+// A table with one row for each place: a change replaces the row, so it leaves no tombstone. `ranked`: the column
+// that orders the rows.
+Shape places_of(const TableFacts& table, const schema::Column& ranked) {
+  Shape shape = shape_of(*table.table);
+  shape.name = stem_of(shape.name) + "_places";
+  const auto first = std::find_if(shape.clustering.begin(), shape.clustering.end(),
+                                  [&](const Shape::Order& one) { return one.name == ranked.name; });
+  shape.clustering.erase(first, shape.clustering.end());
+  for (Shape::Column& column : shape.columns) column.is_static = false;
+  const std::string place = shape.free_name("place");
+  shape.columns.insert(shape.columns.begin() + static_cast<ptrdiff_t>(shape.partition.size()),
+                       {place, "int", false});
+  shape.clustering.push_back({place, false});
+  return shape;
+}
+
+// Rows change their place in an order: each change deletes a row and inserts another one. The tombstones lie among
+// the first rows as they do among all. Returns true if it reports a read.
+bool review_ranking(const ReviewModel& model, const TableFacts& table, Review& review) {
+  const StatementFacts* read = find_ranking_read(model, table);
+  const StatementFacts* remove = find_delete(model, table);
+  if (read == nullptr || remove == nullptr || table.table->is_view()) return false;
+  const std::optional<double> all = tombstones_of(table, *remove);
+  const auto rows = table.rows_per_partition();
+  if (!all || !rows || rows->max <= 0) return false;
+  const double wanted = limit_of_read(*read), met = *all * std::min(1.0, wanted / rows->max);
+  constexpr double several = 10;
+  if (met < few_tombstones || met < several * wanted) return false;
+  Finding finding = begin(table, read, met > very_many_tombstones);
+  finding.message = "A read of the first rows also reads the tombstones of rows that have left their place.";
+  finding.evidence.push_back(
+      {fmt::format("{} tombstones for {} rows: {} deletes, kept for {}, spread evenly over {} rows",
+                   count_text(met), count_text(wanted), rate_text(remove->rate * remove->times),
+                   duration_text(table.table->options.gc_grace_seconds), count_text(rows->max)),
+       Origin::estimated});
+  Shape shape = places_of(table, *front_of(read->explanation.uses[0], *read->select()).column);
+  finding.fix = fmt::format(
+      "Keep the current values in a table by key, where an UPDATE leaves no tombstone, and write the first "
+      "{} "
+      "places to {} from time to time: each place is one row, which the next one replaces.",
+      count_text(wanted), shape.name);
+  finding.cost = "The order is as old as the last run. Nothing is deleted any more.";
+  propose(finding, std::move(shape));
+  review.findings.push_back(std::move(finding));
+  return true;
+}
+
 // Rows come and go in all places of a partition, and reads take all of it.
 void review_churn(const ReviewModel& model, const TableFacts& table, Review& review) {
   const StatementFacts* read = find_whole_read(model, table);
@@ -230,6 +290,7 @@ void review_queue(const ReviewModel& model, const TableFacts& table, Review& rev
   if (table.table->clustering_count == 0) return;
   const StatementFacts* read = find_front_read(model, table);
   const StatementFacts* remove = find_delete(model, table);
+  if (read == nullptr && review_ranking(model, table, review)) return;
   if (read == nullptr || remove == nullptr) return review_churn(model, table, review);
   const double grace = table.table->options.gc_grace_seconds;
   const std::optional<double> tombstones = tombstones_at_front(table, *read, *remove);
@@ -280,7 +341,10 @@ void review_mixed(const MixedTable& mixed, Review& review) {
   finding.line = mixed.line;
   finding.message = "A table cannot have both counters and other non-key columns.";
   finding.evidence.push_back({"counters: " + names, Origin::declared});
-  finding.fix = "Put the counters into a separate table with the same key.";
+  finding.fix =
+      "Put the counters into a separate table with the same key. Statements on the table are reviewed when "
+      "it is "
+      "divided.";
   finding.cql = plain.cql() + counters.cql();
   finding.cost =
       "Reading both takes two partitions. Counters are changed only by UPDATE, and an update must not be "

@@ -11,23 +11,12 @@
 namespace sibyl::advisor {
 namespace {
 
-constexpr std::array verdict_names = {"FULL_SCAN",
-                                      "ALLOW_FILTERING",
-                                      "MULTI_PARTITION",
-                                      "PARTITION_GROWTH",
-                                      "HOT_PARTITION",
-                                      "LOW_CARDINALITY",
-                                      "TOO_UNIQUE",
-                                      "ORDER_MISMATCH",
-                                      "KEY_COLLISION",
-                                      "TOMBSTONE_SCAN",
-                                      "INDEX_CARDINALITY",
-                                      "COUNTER_MIX",
-                                      "LARGE_CELL",
-                                      "UNSUPPORTED_QUERY",
-                                      "LATENCY_GOAL",
-                                      "UNKNOWN_SIZE",
-                                      "OK"};
+constexpr std::array verdict_names = {"FULL_SCAN",        "ALLOW_FILTERING",   "MULTI_PARTITION",
+                                      "PARTITION_GROWTH", "HOT_PARTITION",     "LOW_CARDINALITY",
+                                      "TOO_UNIQUE",       "ORDER_MISMATCH",    "KEY_COLLISION",
+                                      "TOMBSTONE_SCAN",   "INDEX_CARDINALITY", "COUNTER_MIX",
+                                      "LARGE_CELL",       "UNSUPPORTED_QUERY", "LATENCY_GOAL",
+                                      "UNKNOWN_SIZE",     "AGGREGATE_SCAN",    "OK"};
 
 std::string_view trim(std::string_view text) {
   const size_t first = text.find_first_not_of(" \t\r");

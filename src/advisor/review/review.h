@@ -41,6 +41,7 @@ enum class Verdict {
   unsupported_query,
   latency_goal,
   unknown_size,
+  aggregate_scan,
   ok,
 };
 const char* to_string(Verdict verdict);  // FULL_SCAN, ...

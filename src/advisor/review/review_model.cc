@@ -78,6 +78,10 @@ std::string rate_text(double per_second) {
   return count_text(per_second * 86400) + "/d";
 }
 
+std::string cost_text(double cost) {
+  return cost < 1 ? fmt::format("{:.2g}", cost) : count_text(cost);
+}
+
 bool is_time(const schema::Column& column) {
   const Kind kind = column.type->kind();
   return kind == Kind::timestamp || kind == Kind::date || kind == Kind::timeuuid;
@@ -241,7 +245,9 @@ TableFacts::Rows TableFacts::distribute(double count, double parts) const {
     out.max = fullest(out.mean, parts);
   }
   const double most = std::max(out.mean, capacity_of_partition());
-  for (double* one : {&out.p50, &out.p99, &out.max}) *one = std::min(*one, most);
+  // A partition exists only if it has a row.
+  const double least = std::min(1.0, count);
+  for (double* one : {&out.p50, &out.p99, &out.max}) *one = std::clamp(*one, least, std::max(least, most));
   return out;
 }
 
@@ -353,6 +359,16 @@ double TableFacts::modelled_share() const {
     share *= facts.skew > 0 ? 1 / zipf_sum(*facts.distinct, facts.skew) : 1 / *facts.distinct;
   }
   return share;
+}
+
+bool is_mixed(const ReviewModel& model, const std::string& written) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  std::string folded = written;
+  std::transform(folded.begin(), folded.end(), folded.begin(), lower);
+  return std::any_of(model.mixed.begin(), model.mixed.end(), [&](const MixedTable& mixed) {
+    const cql::QualifiedName& name = std::get<cql::CreateTable>(mixed.tree->node).table;
+    return name.name == written || name.name == folded || name.keyspace + "." + name.name == written;
+  });
 }
 
 Finding begin_finding(const TableFacts& table, Verdict verdict, Severity severity, std::string message) {

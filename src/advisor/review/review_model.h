@@ -41,6 +41,7 @@ struct TableFacts {
 
   // Growth in rows per second, retention in seconds.
   std::optional<double> rows, partitions, growth, retention;
+  bool rows_are_implied = false, partitions_are_implied = false;  // by p50, p99 and max
   Origin growth_origin = Origin::declared;
   bool growth_is_declared = false;            // true also for a declared growth of 0
   std::optional<double> max_rows;             // maximum number of distinct keys
@@ -49,6 +50,7 @@ struct TableFacts {
   std::optional<double> p50, p99, max;        // rows per partition, declared or measured
   std::optional<double> p90;                  // measured
   double row_bytes = 0;
+  bool row_is_declared = false;
   // Static columns: bytes that every partition has once, and their part of `row_bytes`.
   double static_bytes = 0, static_bytes_per_row = 0;
   // Zipf exponent of partition sizes, and of requests if `request_skew` is unknown.
@@ -65,6 +67,8 @@ struct TableFacts {
   std::string read_key, write_key;
   std::optional<double> tombstones_p99, tombstones_max;  // tombstones per read
 
+  Origin rows_origin() const { return rows_are_implied ? Origin::estimated : origin; }
+  Origin partitions_origin() const { return partitions_are_implied ? Origin::estimated : origin; }
   const ColumnFacts& column(const schema::Column& column) const;
   // True if values of the column grow with time: a timestamp, date or timeuuid, or an integer declared so.
   bool is_time(const schema::Column& column) const;
@@ -187,6 +191,8 @@ struct TableRates {
            double rate);
 };
 
+// True if the name is that of a definition that mixes counters with other columns.
+bool is_mixed(const ReviewModel& model, const std::string& written);
 // Finds a table by the name as written, then by the lower-case name that CQL would use. Returns nullptr if
 // there is none.
 TableFacts* find_table(ReviewModel& model, const std::string& written);
@@ -221,6 +227,7 @@ std::string size_text(double bytes);
 std::string time_text(double seconds);
 std::string duration_text(double seconds);
 std::string rate_text(double per_second);
+std::string cost_text(double cost);  // of the cost model: 8,430; 41.4; 0.018
 
 std::vector<ColumnReview> review_columns(const schema::Table& table);
 

@@ -5,30 +5,10 @@
 #include <cmath>
 
 #include "advisor/review/buckets.h"
+#include "advisor/review/by_period.h"
 #include "advisor/review/statement.h"
 
 namespace sibyl::advisor {
-namespace {
-
-// Replaces the table by one with longer periods, if its key has exactly one.
-void propose_periods(const TableFacts& table, double width, Finding& finding) {
-  std::vector<std::string> periods;
-  for (size_t i = 0; i < table.table->partition_key_count; ++i)
-    if (table.column(table.table->partition_key(i)).is_period)
-      periods.push_back(table.table->partition_key(i).name);
-  if (periods.size() != 1 || table.table->is_view()) return;
-  const schema::Column* time = time_column(table);
-  Proposal proposal;
-  proposal.partition.push_back(
-      {"bucket", "timestamp",
-       fmt::format("{} rounded down to a multiple of {}", time != nullptr ? time->name : "the row's time",
-                   duration_text(width)),
-       periods[0], 0, width});
-  finding.proposal = std::make_shared<const Proposal>(std::move(proposal));
-}
-
-}  // namespace
-
 // An interval with a random start touches span / width + 1 periods on average.
 void bound_of_span(const StatementFacts& statement, const TableFacts& table, QueryReview& out) {
   const plan::Explanation::TableUse& use = statement.explanation.uses[0];

@@ -124,17 +124,23 @@ Proposal::Added hash_column(const HashBasis& basis, double modulo) {
           modulo};
 }
 
+// "minute", "10 minutes".
+std::string every_text(double seconds) {
+  const std::string text = duration_text(seconds);
+  return text.starts_with("1 ") ? text.substr(2) : text;
+}
+
 void write_time_fix(const SplitSituation& situation, const TimeChoice& time, Split& split) {
   const std::string& column = time_column(situation.table)->name;
   const std::string width = duration_text(time.width);
-  split.fix = fmt::format(
-      "Split by time{}: one partition for every {} of {}{}{}. {}",
-      time.modulo > 1 ? " and by a hash prefix" : "", width.starts_with("1 ") ? width.substr(2) : width,
-      column, time.modulo > 1 ? fmt::format(" and each of {:.0f} prefixes", time.modulo) : "",
-      situation.period.empty() ? ""
-                               : fmt::format(", instead of one for every {} of {}",
-                                             duration_text(situation.period_seconds), situation.period),
-      describe_reads(situation, time));
+  split.fix = fmt::format("Split by time{}: one partition for every {} of {}{}{}. {}",
+                          time.modulo > 1 ? " and by a hash prefix" : "", every_text(time.width), column,
+                          time.modulo > 1 ? fmt::format(" and each of {:.0f} prefixes", time.modulo) : "",
+                          situation.period.empty()
+                              ? ""
+                              : fmt::format(", instead of one for every {} of {}",
+                                            every_text(situation.period_seconds), situation.period),
+                          describe_reads(situation, time));
   split.proposal.partition.push_back({"bucket", "timestamp",
                                       fmt::format("{} rounded down to a multiple of {}", column, width),
                                       situation.period, 0, time.width});

@@ -134,8 +134,8 @@ void find_period(SplitSituation& situation) {
 void find_added_bytes(SplitSituation& situation) {
   const auto with = [&](bool hash, bool time) {
     Shape shape = shape_of(*situation.table.table);
-    if (time && !situation.period.empty()) shape.remove_from_partition(situation.period);
     if (time) shape.add_to_partition({shape.free_name("bucket"), "timestamp", false});
+    if (time && !situation.period.empty()) shape.remove_from_partition(situation.period);
     if (hash) shape.add_to_partition({shape.free_name("hash_prefix"), "int", false});
     return additional_bytes(situation.table, shape);
   };

@@ -5,6 +5,8 @@
 #include <cmath>
 
 #include "advisor/review/by_period.h"
+#include "advisor/review/judgement/aggregates.h"
+#include "advisor/review/judgement/requests.h"
 #include "advisor/review/judgement/severity.h"
 #include "advisor/review/judgement/supply.h"
 #include "advisor/review/statement.h"
@@ -64,7 +66,7 @@ class StatementReview {
     }
     if (statement_.error) {
       out.bound = "-";
-      if (!statement_.ad_hoc) unsupported();
+      if (!statement_.ad_hoc && !is_mixed(model_, written_table())) unsupported();
     } else if (statement_.ad_hoc) {
       // It is listed, but causes no findings.
     } else if (statement_.select() != nullptr && table_ != nullptr) {
@@ -73,6 +75,7 @@ class StatementReview {
       several_partitions(out);
       order(out);
       index(out);
+      aggregate(out);
     }
     if (!statement_.ad_hoc) review_latency(statement_, table_, out, review_);
     review_.queries.push_back(std::move(out));
@@ -113,6 +116,18 @@ class StatementReview {
     const TableFacts* facts = table != nullptr ? model_.find(*table) : nullptr;
     if (facts != nullptr) return facts->name;
     return statement_.observed ? statement_.observed->keyspace + "." + statement_.observed->table : "";
+  }
+
+  // The name in the statement; empty: a batch.
+  std::string written_table() const {
+    return std::visit(
+        []<typename Node>(const Node& node) -> std::string {
+          if constexpr (requires { node.table.name; })
+            return (node.table.keyspace.empty() ? "" : node.table.keyspace + ".") + node.table.name;
+          else
+            return {};
+        },
+        statement_.tree->node);
   }
 
   bool is_batch() const { return std::holds_alternative<cql::Batch>(statement_.tree->node); }
@@ -218,7 +233,7 @@ class StatementReview {
   void add_rows(Finding& finding, const QueryReview& out) const {
     if (table_->rows)
       finding.evidence.push_back(
-          {fmt::format("{} rows in the table", count_text(*table_->rows)), table_->origin});
+          {fmt::format("{} rows in the table", count_text(*table_->rows)), table_->rows_origin()});
     if (out.rows_read && out.rows_returned)
       finding.evidence.push_back({fmt::format("{} rows read for {} returned",
                                               count_text(std::max(*out.rows_read, *out.rows_returned)),
@@ -242,6 +257,7 @@ class StatementReview {
 
   // Proposes a table that answers the query from one partition, and states the cost of its maintenance.
   void fix_by_table(Finding& finding) const {
+    if (table_ != nullptr && fix_by_requests(statement_, *table_, finding)) return;
     if (fix_by_order(model_, statement_, review_, finding)) return;
     Shape shape;
     if (table_ == nullptr || statement_.select() == nullptr) return;
@@ -323,6 +339,7 @@ class StatementReview {
       finding.cql = fmt::format("{} WHERE token({}) > ? AND token({}) <= ?;\n",
                                 all.substr(0, all.find(" WHERE ")), key_names(), key_names());
       finding.cost = "The same rows are read, but in pieces that do not delay other requests.";
+      if (statement_.select()->distinct) list_keys(finding);
     }
     review_.findings.push_back(std::move(finding));
   }
@@ -332,6 +349,17 @@ class StatementReview {
     const bool grows = table_->growth && table_->growth_origin != Origin::measured;
     if (!grows) return table_->rows;
     return std::max(table_->rows.value_or(0), table_->rows_after(model_.horizon_of(*table_)));
+  }
+
+  // Even a list of the keys reads a row of every partition.
+  void list_keys(Finding& finding) const {
+    finding.fix =
+        "Keep the keys in a table of their own, with a row for each new key. A job that needs them once "
+        "should "
+        "read token ranges.";
+    const size_t star = finding.cql.find('*');
+    finding.cql.replace(star, 1, "DISTINCT " + key_names());
+    finding.cost = "One more write for each new key.";
   }
 
   std::string key_names() const {
@@ -494,6 +522,29 @@ class StatementReview {
     finding.evidence.push_back(
         {fmt::format("{} nodes queried instead of 1", model_.target.nodes), Origin::estimated});
     fix_by_table(finding);
+    if (!finding.fix.empty() && is_only_user_of(index->name))
+      finding.fix += fmt::format(" Then drop the index {}: no other statement uses it.", index->name);
+    review_.findings.push_back(std::move(finding));
+  }
+
+  bool is_only_user_of(const std::string& index) const {
+    return std::none_of(model_.statements.begin(), model_.statements.end(), [&](const StatementFacts& other) {
+      return &other != &statement_ && !other.explanation.uses.empty() &&
+             (" " + other.explanation.uses[0].index + " ").find(" " + index + " ") != std::string::npos;
+    });
+  }
+
+  // An aggregate of given partitions reads all of their rows to return one.
+  void aggregate(const QueryReview& out) {
+    if (use_->access != Access::partitions || !use_->aggregates || use_->groups || !out.rows_read) return;
+    const std::optional<Severity> severity = severity_of_aggregate(statement_, *out.rows_read);
+    // Rows that a filter discards are reported as such.
+    if (!severity || !filters_.empty()) return;
+    Finding finding = begin(Verdict::aggregate_scan, *severity,
+                            fmt::format("Reads {} rows to return one.", count_text(*out.rows_read)));
+    add_rows(finding, out);
+    add_rates(finding);
+    fix_aggregate(statement_, *table_, finding);
     review_.findings.push_back(std::move(finding));
   }
 

@@ -72,14 +72,16 @@ class TableReviewer {
     const auto add = [&](std::string text, Origin origin) {
       out_.inputs.push_back({std::move(text), origin});
     };
-    if (facts_.rows) add(fmt::format("{} rows", count_text(*facts_.rows)), facts_.origin);
+    if (facts_.rows) add(fmt::format("{} rows", count_text(*facts_.rows)), facts_.rows_origin());
     if (facts_.rows || facts_.growth)
-      add(fmt::format("{} per row", size_text(facts_.row_bytes)),
-          facts_.origin == Origin::measured ? Origin::measured : Origin::estimated);
+      add(fmt::format("{} per row", size_text(facts_.row_bytes)), facts_.row_is_declared ? Origin::declared
+                                                                  : facts_.origin == Origin::measured
+                                                                      ? Origin::measured
+                                                                      : Origin::estimated);
     if (facts_.partitions && table_.clustering_count > 0)
       add(fmt::format("{} partitions{}", count_text(*facts_.partitions),
                       facts_.skew > 0 ? fmt::format(", Zipf {:.3g}", facts_.skew) : ""),
-          facts_.origin);
+          facts_.partitions_origin());
     if (facts_.growth) out_.inputs.push_back(growth_evidence(facts_));
     if (facts_.growth && !facts_.rows) add("it starts empty: rows= is not declared", Origin::estimated);
     if (facts_.retention) add("kept for " + duration_text(*facts_.retention), Origin::declared);
@@ -189,7 +191,7 @@ class TableReviewer {
   }
 
   void growth() {
-    const double target = model_.target.partition_bytes;
+    const double target = model_.target.partition_bytes, huge = 10 * target;
     const std::optional<Sizes> last = sizes_after(model_.target.horizon);
     if (!last || last->max <= target) return;
     const bool now = out_.now && out_.now->max > target;
@@ -201,6 +203,7 @@ class TableReviewer {
                             now                 ? Severity::error
                             : young             ? Severity::note
                             : then.p99 > target ? Severity::error
+                            : then.max > huge   ? Severity::error
                                                 : Severity::warning,
                             "");
     finding.message =
@@ -212,13 +215,14 @@ class TableReviewer {
                                                         : std::string("at the horizon"));
     if (facts_.rows)
       finding.evidence.push_back(
-          {fmt::format("{} rows of {}", count_text(*facts_.rows), size_text(facts_.row_bytes)),
-           facts_.origin});
+          {fmt::format("{} rows of {}{}", count_text(*facts_.rows), size_text(facts_.row_bytes),
+                       facts_.rows_are_implied ? ", by the quantiles of partitions" : ""),
+           facts_.rows_origin()});
     if (facts_.partitions)
       finding.evidence.push_back(
           {fmt::format("{} partitions{}", count_text(*facts_.partitions),
                        facts_.skew > 0 ? fmt::format(", Zipf {:.3g}", facts_.skew) : ""),
-           facts_.origin});
+           facts_.partitions_origin()});
     if (facts_.partition_bytes)
       finding.evidence.push_back({fmt::format("p50 {}, p99 {}, largest {} now", size_text(out_.now->p50),
                                               size_text(out_.now->p99), size_text(out_.now->max)),

@@ -30,8 +30,8 @@ std::string shortcomings(const ReviewModel& model, const TableFacts& base, Shape
   for (const Proposal::Added& one : added) {
     // Only the application knows what copies and shards hold.
     if (one.modulo <= 0 && one.width <= 0) return {};
-    if (!one.instead_of.empty() && shape.partition.size() > 1) shape.remove_from_partition(one.instead_of);
     if (!shape.has(one.name)) shape.add_to_partition({one.name, one.type, false});
+    if (!one.instead_of.empty()) shape.remove_from_partition(one.instead_of);
   }
   const TableFacts facts = with_values(base, shape, added);
   Review review;
