@@ -182,7 +182,7 @@ class Parser {
     bool is_set = false;  // as a whole
     std::unordered_set<std::string> fields;
   };
-  using AssignedColumns = std::unordered_map<std::string, Assigned>;  // those of an UPDATE so far
+  using AssignedColumns = std::unordered_map<std::string, Assigned>;  // columns assigned so far
   void check_assignment(const Assignment& last, AssignedColumns& assigned);
   Delete delete_();
   DeleteTarget delete_target();

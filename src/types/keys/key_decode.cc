@@ -286,7 +286,7 @@ bool decode_part(const ComponentType& type, KeyReader& reader, Bytes& out) {
   return true;
 }
 
-// A component of a dynamic composite. Its type is written as a class name, whether it was or not.
+// A component of a dynamic composite. Its type is written as a class name, even if the original had an alias.
 bool decode_dynamic_part(KeyReader& reader, Bytes& out) {
   Bytes name;
   if (!reader.raw(name)) return false;
