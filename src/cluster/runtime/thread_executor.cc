@@ -8,7 +8,8 @@
 
 namespace sibyl::cluster {
 
-// The longest wait without a look at the clock: condition variables do not count time that the machine slept.
+// The longest wait between two reads of the clock: condition variables do not count the time that a machine
+// sleeps.
 constexpr int64_t max_wait_micros = 1'000'000;
 
 ThreadExecutor::ThreadExecutor() : thread_([this] { run(); }) {}

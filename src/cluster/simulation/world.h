@@ -1,4 +1,5 @@
-// Runs a cluster of simulated servers from a seed, injects faults, and checks what its clients saw.
+// Runs a cluster of simulated servers from a seed, injects faults, and checks the responses that its clients
+// received.
 #pragma once
 
 #include <cstdint>
