@@ -124,8 +124,8 @@ struct TokenSpan {
 
 class Iterator;
 // Samples the first partitions of the iterator's table, up to `max_records` records. The rest is extrapolated
-// from the remaining token range. A few partitions are not enough for that: then `share_before` is used,
-// which returns the fraction of records before a key. Without it, all records are read.
+// from the remaining token range. If there are too few partitions for that, `share_before` is used, which
+// returns the fraction of records before a key. Without `share_before`, all records are read.
 PartitionSample scan_partitions(Iterator& records, uint32_t table, size_t max_records,
                                 const std::function<double(BytesView key)>& share_before = {},
                                 const TokenSpan& tokens = {});

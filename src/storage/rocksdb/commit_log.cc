@@ -96,7 +96,7 @@ base::Status CommitLog::recover(const Replay& replay) {
   std::vector<std::string> leftovers;
   SIBYL_TRY(open_segments(headers, leftovers));
   SIBYL_TRY(check_mark());
-  // Not earlier: a missing segment may be among them.
+  // Only now, because a missing segment may be among them.
   for (const std::string& path : leftovers) ::unlink(path.c_str());
   for (size_t i = 0; i < headers.size(); ++i) {
     const bool last = i + 1 == headers.size();
@@ -202,7 +202,7 @@ int CommitLog::write_group(const Segment& segment, uint64_t offset, uint64_t syn
   put_fixed(header, group_crc(segment.salt, offset, header, group));
   const uint64_t end = offset + group_header_size + group.size();
   const uint64_t with_zeros = aligned(end) + group_header_size;
-  constexpr size_t max_copied = 256 << 10;  // larger groups are not copied: another group follows soon
+  constexpr size_t max_copied = 256 << 10;  // larger groups are not copied: another one follows soon
   if (group.size() > max_copied || with_zeros > segment.size)
     return options_.disk->write(segment.file, {header, sizeof header}, group, offset);
   base::Bytes padded;

@@ -86,7 +86,7 @@ TEST_F(CommitLogTest, ReplaysWhatWasAppended) {
   EXPECT_EQ(replayed_, (std::vector<Bytes>{"one", "two", "three"}));
 }
 
-// After a power loss, the device has the third of the unsynced groups but not the second. A group that is
+// After a power loss, the third of the unsynced groups is on the device, but not the second. A group that is
 // then written in place of the second must not make the third reappear after it.
 TEST_F(CommitLogTest, GroupsAfterALostOneNeverReappear) {
   for (const char* group : {"one", "two", "six"}) ASSERT_TRUE(log_->append(group, false).has_value());
@@ -471,7 +471,7 @@ TEST(LogMark, ATornLineLeavesThePreviousOne) {
   EXPECT_EQ(read(), 0u);
 }
 
-// A broken group that was recorded as synced is damage. Otherwise it may be an incomplete write.
+// A broken group is damage if it was recorded as synced. Otherwise it may be an incomplete write.
 TEST_F(MarkedLogTest, DamageToTheLastGroupIsRefusedOnceRecordedAsSynced) {
   for (const bool noted : {false, true}) {
     {
@@ -606,7 +606,7 @@ TEST(CommitLogReuse, OldBytesThatLookLikeGroupsCostNoTime) {
     EXPECT_LT(seconds_used() - before, 10);
     ASSERT_TRUE(log.has_value());
     EXPECT_EQ(replayed, 1u);
-    // A real group that attests a sync must be found among them.
+    // A real group that attests a sync must be found among the old bytes.
     ASSERT_TRUE((*log)->append(Bytes(300'001, 'x'), true).has_value());
   }
   damage(directory.path() + "/000000000003.log", 48 + 16 + 1);

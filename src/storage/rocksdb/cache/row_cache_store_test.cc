@@ -309,7 +309,7 @@ TEST_F(RowCacheStore, FindsPartitionRecordsAfterARestart) {
   const TemporaryDirectory killed;
   std::filesystem::copy(directory_.path(), killed.path(), std::filesystem::copy_options::recursive);
   for (const std::string& path : {killed.path(), directory_.path()}) {
-    store_.reset();  // writes everything to files
+    store_.reset();  // closing writes everything to files
     open(path);
     EXPECT_FALSE(store_->may_have_partition_records(test_table + 1));
     EXPECT_TRUE(store_->may_have_partition_records(test_table + 2));

@@ -31,8 +31,8 @@ struct ShardedStoreOptions {
   Options store;                            // caches are for all shards; write_buffer_bytes is for each
   // An operation whose outcome stays unknown for longer ends the store. Until then, commits wait.
   std::chrono::milliseconds patience{300'000};
-  // Called at most once, on any thread: another server has sealed the log or taken a shard over. This server must give up
-  // everything that it owns. Must not block.
+  // Called at most once, on any thread, when another server has sealed the log or taken a shard over. This
+  // server must then give up everything that it owns. Must not block.
   std::function<void(const std::string& why)> on_lost;
   std::function<void(uint32_t shard, uint64_t groups)> on_replayed;  // for tests
 };
