@@ -41,7 +41,7 @@ struct Guardrails {
   bool vector_type_enabled = true;
   // Cassandra's default is false: there, functions need a patch and views are experimental.
   bool user_defined_functions_enabled = true, materialized_views_enabled = true;
-  // Cassandra warns by default, but never superusers. Without authentication every client is a superuser.
+  // Cassandra warns by default, except superusers. Without authentication every client is a superuser.
   bool zero_ttl_on_twcs_warned = false, zero_ttl_on_twcs_enabled = true;
 
   // --- Reads
