@@ -29,7 +29,7 @@ struct BuildStep {
 // writes maintain the index or view themselves.
 base::Result<BuildStep> next_build_step(const schema::Table& table, const storage::Store& store,
                                         BytesView position);
-// Of a part of the table only, which ends before the key `end`. REQUIRES: the part has whole partitions.
+// The same for a part of the table that ends before the key `end`. REQUIRES: the part has whole partitions.
 base::Result<BuildStep> next_build_step(const storage::Store& store, BytesView position, BytesView end);
 
 // Rows that cannot be in the target.

@@ -141,7 +141,7 @@ class Builder {
     for (const NamedRow& row : targets_.rows) {
       SIBYL_TRY(check_compact_key(row));
       fresh();
-      // The row of a compact table is its one cell.
+      // A row of a compact table is a single cell.
       if (statement_.table->compact == schema::Compact::dense) {
         SIBYL_TRY(cells_.set(statement_.table->columns.back(), ValueView::null()));
       } else {
