@@ -10,14 +10,14 @@
 namespace sibyl::cli {
 namespace {
 
-// A control group's limit; nullopt if the file is missing or says "max".
+// Lowers the memory to a control group's limit. Does nothing if the file is missing or says "max".
 void lower_to(const std::string& path, uint64_t& memory) {
   uint64_t limit = 0;
   if (std::ifstream file(path); file >> limit && limit > 0) memory = std::min(memory, limit);
 }
 
 // Limits on request sizes: the largest request, the requests of one connection, and those of all connections.
-// The ones that were not given are derived from the others.
+// Limits that were not given are derived from the others.
 void derive_in_flight(Reader::Result& result) {
   server::Limits& limits = result.configuration.server.limits;
   const auto is_given = [&](const char* name) { return result.places.contains(name); };

@@ -345,7 +345,7 @@ void add_network(std::vector<Setting>& list) {
       "asked for that"));
 }
 
-// Limits for which Cassandra has no setting.
+// Limits of ours for which Cassandra has no setting.
 void add_own_limits(std::vector<Setting>& list) {
   constexpr const char* section = "Clients";
   constexpr int64_t mebibyte = 1 << 20;

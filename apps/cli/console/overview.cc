@@ -87,7 +87,7 @@ void Overview::stop() {
 
 void Overview::run(const engine::Monitor& monitor) {
   base::MutexLock lock(mutex_);
-  // The first periods are short, so that a page that is opened after the start has something to show.
+  // The first periods are short, so that a page that is opened soon after the start is not empty.
   std::chrono::milliseconds pause{500};
   while (!is_stopping_) {
     lock.unlock();

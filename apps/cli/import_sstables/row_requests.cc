@@ -207,7 +207,8 @@ class RangeSplitter {
   }
 
  private:
-  // The bound on column `index`. What begins with its value is deleted by other pieces, unless the bound ends there.
+  // The bound on column `index`. Other pieces delete the rows that begin with its value, unless the bound
+  // ends there.
   static sstable::Bound cut(const sstable::Bound& bound, size_t index) {
     const auto end = bound.prefix.begin() + static_cast<std::ptrdiff_t>(index + 1);
     return {{bound.prefix.begin(), end}, bound.prefix.size() == index + 1 && bound.is_inclusive};

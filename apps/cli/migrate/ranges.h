@@ -1,5 +1,5 @@
-// Assigns token ranges of parts to workers, and records in a journal what is done, so that the same command
-// resumes. Thread-safe.
+// Assigns token ranges of parts to workers, and records the completed work in a journal, so that the same
+// command resumes. Thread-safe.
 //
 // A range that was interrupted resumes after its last page whose rows were all acknowledged.
 #pragma once
@@ -44,7 +44,7 @@ class Ranges {
 
   std::optional<base::Error> error() const;
   const std::atomic<bool>& is_stopped() const { return is_stopped_; }
-  uint64_t rows() const;                                // of this run and those before
+  uint64_t rows() const;                                // of this run and earlier ones
   uint64_t new_rows() const;                            // of this run
   uint64_t resumed_ranges() const { return resumed_; }  // that earlier runs had completed
   size_t count() const { return parts_.size() * ranges_per_part; }

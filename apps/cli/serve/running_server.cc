@@ -65,7 +65,8 @@ RunningServer::~RunningServer() {
   stop();
 }
 
-// There is none if it is off, or would be reachable over the network without being asked for.
+// There is no console if it is off, or if it would be reachable over the network without a setting that asks
+// for it.
 void RunningServer::make_console(boost::json::array settings) {
   const std::string& mode = configuration_.console.mode;
   const std::string& address = configuration_.server.http_address;
@@ -80,7 +81,7 @@ void RunningServer::make_console(boost::json::array settings) {
       console::Settings{configuration_.console.read_only, configuration_.engine.data, std::move(settings)});
 }
 
-// Its socket is in the data directory, so there is none without one.
+// The control socket is in the data directory. Without a directory there is none.
 void RunningServer::start_control() {
   const std::string& data = configuration_.engine.data;
   if (data == ":memory:" || configuration_.engine.shared) return;
