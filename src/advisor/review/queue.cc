@@ -17,7 +17,7 @@ using Access = plan::Explanation::Access;
 struct Front {
   const schema::Column* column = nullptr;  // nullptr: it names whole rows
   bool from_least = true;
-  bool is_bounded = false;  // the statement gives a bound, so it skips what lies before
+  bool is_bounded = false;  // the statement gives a bound, and skips everything before it
 };
 
 Front front_of(const plan::Explanation::TableUse& use, const cql::Select& select) {
@@ -82,7 +82,7 @@ const StatementFacts* find_worst_read(const ReviewModel& model, const TableFacts
   return worst;
 }
 
-// Finds a read of whole partitions: it meets every tombstone in them.
+// Finds a read of whole partitions, which meets every tombstone in them.
 const StatementFacts* find_whole_read(const ReviewModel& model, const TableFacts& table) {
   for (const StatementFacts& statement : model.statements) {
     if (statement.select() == nullptr || statement.error || statement.ad_hoc) continue;
@@ -185,9 +185,9 @@ double limit_of_read(const StatementFacts& read) {
   return usual;
 }
 
-// The tombstones that a read from the front meets. If far fewer rows are deleted than come, it is no queue that
-// they are taken from: the tombstones lie among the rows that stay. A read of the newest rows meets those
-// among them even if most rows are deleted.
+// The tombstones that a read from the front meets. If far fewer rows are deleted than arrive, the table is
+// not a queue: the tombstones lie among the rows that stay. A read of the newest rows meets the tombstones
+// among them, even if most rows are deleted.
 std::optional<double> tombstones_at_front(const TableFacts& table, const StatementFacts& read,
                                           const StatementFacts& remove) {
   const std::optional<double> all = tombstones_of(table, remove);
@@ -199,7 +199,7 @@ std::optional<double> tombstones_at_front(const TableFacts& table, const Stateme
   return std::min(*all, limit_of_read(read) * go / (come - go));
 }
 
-// Rows come and go in all places of a partition, and reads take all of it.
+// Reviews partitions in which rows are added and deleted everywhere, and which are read as a whole.
 void review_churn(const ReviewModel& model, const TableFacts& table, Review& review) {
   const StatementFacts* read = find_whole_read(model, table);
   const StatementFacts* remove = find_delete(model, table);

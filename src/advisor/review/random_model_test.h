@@ -58,7 +58,7 @@ struct RandomRow {
   int64_t serial = 0;
 };
 
-// What the simulated rows show.
+// The numbers that the simulated rows show.
 struct Truth {
   struct Sizes {
     double p50 = 0, p99 = 0, max = 0, mean = 0, partitions = 0;

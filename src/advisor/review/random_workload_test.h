@@ -1,8 +1,8 @@
 // Random workloads of several shapes with known truth: keys of several uneven columns, static columns,
-// collections, views, queries in two steps, periods read over a span, counters, rows that expire, deletes,
-// coarse times, filters, and clustering columns that
-// every statement gives. A simulation of their rows and requests says what a review must report;
-// it shares no arithmetic with the review.
+// collections, views, queries in two steps, periods read over a span, counters, rows that expire,
+// deletes, coarse times, filters, and clustering columns that every statement gives. A simulation of
+// their rows and requests determines what a review must report. It shares no arithmetic with the
+// review.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The tables and statements of the guides that the advisor's rules are based on, quoted literally, and what
-// those guides say about them.
+// The tables and statements of the guides on which the advisor's rules are based, quoted literally, with the
+// statements of those guides about them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -26,7 +26,7 @@ double value_of(const SplitSituation& situation, const Choice& choice) {
   return known ? *choice.cost : situation.model.cost.read(choice.partitions, 0);
 }
 
-// What the choice changes before it divides time.
+// The name of the choice without its time bucket.
 std::string stem_of_choice(const Choice& choice) {
   return choice.name.substr(0, choice.name.find("time bucket"));
 }
@@ -103,7 +103,8 @@ std::string describe_reads(const SplitSituation& situation, const TimeChoice& ti
              : "A read takes every bucket in its time range.";
 }
 
-// If only the busiest keys need so short a period, most reads need not pay for it.
+// If only the busiest keys need so short a period, advises longer periods for the others, whose reads then
+// cost less.
 std::string own_widths_advice(const SplitSituation& situation, const TimeChoice& time) {
   constexpr double several = 4, day = 86'400;
   if (!time.bounded || time.expected < several || situation.key_growth <= 0) return {};
@@ -248,7 +249,7 @@ struct SplitOption {
   std::function<void(Split&)> write;
 };
 
-// By time and by a hash.
+// Splits by time and by a hash.
 std::vector<SplitOption> added_options(const SplitSituation& situation) {
   std::vector<SplitOption> out;
   const double modulo = least_fitting_modulo(situation);
@@ -336,7 +337,7 @@ Split split(const SplitSituation& situation) {
   return split;
 }
 
-// nullopt: partitions stay below the target, or their size is unknown.
+// Returns nullopt if partitions stay below the target, or if their size is unknown.
 std::optional<Split> split_of_new(const ReviewModel& model, const TableFacts& base, const Shape& shape,
                                   const StatementFacts& statement) {
   TableFacts facts = facts_of(base, shape);

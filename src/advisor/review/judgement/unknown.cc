@@ -1,4 +1,4 @@
-// Reports sizes that cannot be estimated, with the numbers that decide.
+// Reports sizes that cannot be estimated, with the numbers that are missing.
 #include "advisor/review/judgement/unknown.h"
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ std::vector<std::string> unknown_columns(const TableFacts& table) {
   return out;
 }
 
-// Rows of one key keep arriving, in the order of time.
+// True if rows of one key keep arriving, in the order of time.
 bool never_ends(const TableFacts& table) {
   return table.growth && !table.retention && !table.has_period() && time_column(table) != nullptr;
 }
