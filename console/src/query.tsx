@@ -45,7 +45,7 @@ function remember(text: string) {
   localStorage.setItem(historyKey, JSON.stringify(all));
 }
 
-// What a hint suggests as a change of the text.
+// The change of the text that a hint suggests.
 function fixesOf(error: ApiErrorBody, from: number, to: number): Diagnostic['actions'] {
   const better = error.hint.match(/did you mean '?"?([\w.]+)"?'?\?/);
   if (better)
