@@ -22,7 +22,8 @@ base::Mutex& one_at_a_time() {
   return mutex;
 }
 
-// Reads the schema and the statistics of this server. What the role may not read is removed afterwards.
+// Reads the schema and the statistics of this server. Tables that the role may not read are removed
+// afterwards.
 class OwnSession final : public shell::Session {
  public:
   explicit OwnSession(engine::Engine& engine) : engine_(engine) {}

@@ -200,7 +200,7 @@ Answer Overview::show(const Call& call) {
       {"now", std::move(now)}, {"series", std::move(series)}, {"warnings", std::move(warnings)}};
 }
 
-// Finding warnings reads statistics of every table, so pages that poll share what was found.
+// Finding warnings reads statistics of every table, so pages that poll share the result.
 json::array Overview::current_warnings(const json::object& now) {
   constexpr std::chrono::seconds kept{15};
   const base::MutexLock lock(warnings_mutex_);

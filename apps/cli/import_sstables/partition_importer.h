@@ -28,7 +28,7 @@ class PartitionImporter {
 
  private:
   struct PartItems;    // the merged items of a partition of a table with lists or counters
-  class WrittenItem;   // owns what the writes of one item point to
+  class WrittenItem;   // owns the bytes that the writes of one item refer to
   struct PendingList;  // a row's list that waits for the target's value
   struct PendingCounter;
 

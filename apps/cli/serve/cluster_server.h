@@ -65,7 +65,7 @@ class ClusterServer {
 
   // Hands the shards over and leaves the cluster. on_left or on_lost follows.
   void leave();
-  // Reloads certificates, if this server serves. Logs what fails.
+  // Reloads certificates, if this server serves. Logs errors.
   void reload_tls();
   const std::string& name() const { return name_.unique(); }
   // The address at which clients will find this server.
