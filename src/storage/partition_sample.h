@@ -1,6 +1,6 @@
 // Estimates the partitions of a table from samples of its pieces (data files and memory tables).
 //
-// Each piece lists the partitions whose tokens have the smallest hashes among those it has records of, with
+// Each piece hashes the tokens of its partitions, and lists the partitions with the smallest hashes, with
 // their rows and bytes in this piece. All pieces use the same hash. A partition that is spread over several
 // pieces is therefore listed by all of them or by none, and its parts can be added up. Below the lowest bound
 // of all pieces, the listed partitions are a uniform sample of whole partitions. Merging gives the same
@@ -88,7 +88,7 @@ class PartitionSample {
   uint64_t runs_ = 0;  // partitions of each piece, summed over the pieces
   PartitionSize all_;
   PartitionSize largest_run_;  // maximum of rows and maximum of bytes, perhaps of different runs
-  bool is_whole_ = true;       // nothing was left out except above `bound_`
+  bool is_whole_ = true;       // set_share() has not reduced the counts
   uint64_t bound_ = std::numeric_limits<uint64_t>::max();  // every partition with a lower hash is listed
   std::vector<Run> listed_;                                // up to twice `max_listed_`
   std::vector<Run> largest_;

@@ -16,7 +16,7 @@ constexpr size_t max_ranges_remembered = 4096;
 constexpr size_t max_wider_compared = 65'536;
 
 // Deletions and tombstones count as well. The same pass drops them as shadowed. They may hide a later
-// fragment with an earlier timestamp, which would reappear without the covering deletion.
+// fragment with an earlier timestamp. Without the covering deletion it would reappear.
 bool holds_covered(const row::Fragment& fragment, const row::Deletion& deletion) {
   if (fragment.marker.exists() && deletion.covers(fragment.marker.timestamp)) return true;
   if (fragment.deletion.exists() && deletion.covers(fragment.deletion.timestamp)) return true;

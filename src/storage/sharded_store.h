@@ -46,8 +46,8 @@ class ShardedStore : public Store {
   virtual void drop_shard(uint32_t shard) = 0;
 
   // While a Use exists, close_shard() waits, and the shard is not opened again after drop_shard(). A request
-  // holds a Use from before its first read until its commit is done. So it never writes to a later opening of
-  // the shard than it has read.
+  // holds a Use from before its first read until its commit is done. So it never reads from one opening of
+  // the shard and writes to a later one.
   class Use {
    public:
     virtual ~Use() = default;

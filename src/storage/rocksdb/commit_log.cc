@@ -25,7 +25,7 @@ using base::BytesView;
 // The contents of a segment beyond a broken group.
 struct Beyond {
   bool has_groups = false;         // complete groups of this segment
-  bool was_broken_synced = false;  // some group attests that the broken one had been synced
+  bool was_broken_synced = false;  // a later group shows that the broken one had been synced
 };
 
 // Every offset is checked, and the bytes may contain anything that a client has written. Therefore each byte

@@ -436,7 +436,7 @@ TEST_F(MarkedLogTest, NothingIsAcknowledgedWithoutTheMark) {
   disk_.fail_all = true;
   EXPECT_FALSE(log_->append("one", true).has_value());
   disk_.fail_all = false;
-  disk_.fail_sync = 2;  // of the segment, of its directory, then of the mark's directory
+  disk_.fail_sync = 2;  // the segment, its directory, and then the mark's directory
   const auto refused = log_->append("two", true);
   ASSERT_FALSE(refused.has_value());
   EXPECT_NE(refused.error().message().find("failed to write its mark"), std::string::npos)
@@ -620,7 +620,7 @@ TEST(CommitLogReuse, OldBytesThatLookLikeGroupsCostNoTime) {
 // still declares it as needed, so it must not be removed.
 TEST_F(CommitLogTest, ASegmentReleasedBeforeTheNextIsPublishedIsKept) {
   while (log_->segment() < 2) ASSERT_TRUE(log_->append(Bytes(1000, 'a'), true).has_value());
-  disk_.fail_sync = 2;  // of the old segment, of the new header, then of the directory
+  disk_.fail_sync = 2;  // the old segment, the new header, and then the directory
   while (log_->append(Bytes(1000, 'b'), false).has_value()) continue;
   ASSERT_EQ(log_->segment(), 2u);
   log_->release(1);

@@ -100,7 +100,7 @@ class GroupWriter {
 
   // Called once before the first write. REQUIRES: everything that was replayed is in table files.
   base::Status begin_log() { return log_->begin(); }
-  // Writes the whole group or nothing of it.
+  // Writes the whole group, or nothing.
   base::Status write(std::span<Committer::Request> group);
 
   // --- The steps of write(), for stores that share a log. This one starts an empty group. Returns an error

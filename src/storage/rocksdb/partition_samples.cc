@@ -131,7 +131,7 @@ struct ErasedKeys {
 
 // The records of a table in one file, within [begin, end).
 struct Piece {
-  uint64_t newest = 0;  // sequence number; 0 if nothing older is below it
+  uint64_t newest = 0;  // sequence number; 0 if no older record is below
   Bytes begin, end;
   PartitionSample sample;
 };

@@ -97,7 +97,7 @@ bool RowCache::is_unchanged(const Observation& observed) const {
 
 RowCache::Found RowCache::find(BytesView key, const Observation& observed, Bytes& value) {
   if (!observed.is_cacheable) return Found::unknown;
-  const base::DeferredMemoryLimit deferred;  // must not throw here
+  const base::DeferredMemoryLimit deferred;  // nothing below may throw
   Shard& shard = shard_of(observed.hash);
   const std::lock_guard lock(shard.mutex);
   CacheShard::Entry* const entry = shard.entries.find(observed.hash, key);

@@ -100,10 +100,10 @@ base::Result<SealedLog> seal_and_replay(
     std::chrono::milliseconds patience,
     const std::function<base::Status(uint64_t sequence, base::BytesView group)>& group);
 
-// Seals the log, and removes its segments from `first` on, and any left over before `first`. Two stay for
-// ever, without data: the end and the one before it. Without the end, a removed server that still runs could
-// create that segment and acknowledge writes that will never be replayed. Without the segment before it, a
-// late copy of the mutation that created it could create it again, unsealed. Blocks.
+// Seals the log, and removes its segments from `first` on, and any left over before `first`. The last two
+// segments stay for ever, without data. Without the last one, a removed server that still runs could create
+// that segment and acknowledge writes that will never be replayed. Without the one before, a late copy of the
+// mutation that created it could create it again, unsealed. Blocks.
 base::Status remove_log_segments(objects::ObjectStore& store, const std::string& log, uint64_t first,
                                  std::chrono::milliseconds patience);
 

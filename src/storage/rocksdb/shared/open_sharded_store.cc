@@ -419,7 +419,7 @@ class Shards::ShardsSnapshot final : public Snapshot, public std::enable_shared_
  public:
   struct Part {
     OpenShards::Use use;
-    std::shared_ptr<const Snapshot> snapshot;  // destroyed before the use
+    std::shared_ptr<const Snapshot> snapshot;  // destroyed before `use`
   };
   explicit ShardsSnapshot(const Shards& shards) : map_(shards.options_.shards) {}
 
@@ -432,7 +432,7 @@ class Shards::ShardsSnapshot final : public Snapshot, public std::enable_shared_
     return {};
   }
 
-  // The snapshot of one part. It keeps all parts alive.
+  // The snapshot of one part. The result keeps all parts alive.
   std::shared_ptr<const Snapshot> only(uint32_t shard) const {
     return {shared_from_this(), parts_.at(shard).snapshot.get()};
   }

@@ -178,7 +178,7 @@ TEST_F(ShardedStores, ADeadServersShardsGoToSeveralOthersWithoutLoss) {
   ASSERT_GT(objects_of("n-1"), 2u);
   ASSERT_TRUE(left->store->remove_former_log("n-1").has_value());
   ASSERT_TRUE(right->store->remove_former_log("n-1").has_value());
-  EXPECT_LE(objects_of("n-1"), 2u);  // its end
+  EXPECT_LE(objects_of("n-1"), 2u);  // only its end is left
 }
 
 class TestTimestamps final : public Timestamps {
@@ -225,7 +225,7 @@ TEST_F(ShardedStores, RecordsOfDroppedTablesAreFreed) {
   policy->tables.insert_or_assign(table_of_test, {});
   server->store->set_purge_policy(policy);
   std::mt19937_64 random(1);
-  for (uint64_t i = 0; i < 60; ++i) {  // more than what is left where it is
+  for (uint64_t i = 0; i < 60; ++i) {  // enough to be worth freeing
     Bytes value(50'000, 'v');
     for (char& byte : value) byte = static_cast<char>(random());
     ASSERT_TRUE(put(*server, 1, i, value).has_value());
@@ -301,7 +301,7 @@ TEST_F(ShardedStores, TheLogStaysBelowItsLimitAlthoughAShardIsIdle) {
   constexpr uint64_t max_bytes = 256 << 10;
   const auto server = make_server(count, max_bytes);
   open_all(*server, 1);
-  ASSERT_TRUE(put(*server, 4, 1).has_value());  // and never again
+  ASSERT_TRUE(put(*server, 4, 1).has_value());  // the only write to this shard
   uint64_t largest = 0;
   for (uint64_t i = 0; i < 600; ++i) {
     ASSERT_TRUE(put(*server, 1 + i % 2, i, Bytes(4000, 'v')).has_value());
@@ -344,7 +344,7 @@ TEST_F(ShardedStores, ClosingWaitsForRequestsAndThenRefusesThem) {
   });
   while (server->store->use(1) != nullptr) std::this_thread::yield();
   EXPECT_EQ(server->store->open_epoch(1), std::nullopt);
-  EXPECT_TRUE(put(*server, 1, 7).has_value());  // of the request that has begun
+  EXPECT_TRUE(put(*server, 1, 7).has_value());  // the request began before closing
   EXPECT_TRUE(has(*server, 1, 7));
   EXPECT_FALSE(is_closed);
   use.reset();

@@ -201,7 +201,7 @@ TEST_F(ObjectLogs, AnAppendInDoubtIsCancelledWhenTheStorageIsFull) {
 TEST_F(ObjectLogs, AGroupOfSeveralRecordsCountsOnlyWithItsLast) {
   auto owner = open();
   ASSERT_TRUE(owner->log->append("before", true).has_value());
-  int left = 2;  // of the records of 300 bytes, two are stored
+  int left = 2;  // two of the records are stored
   objects_.set_fault_choice([&](const OperationInfo& operation) {
     if (operation.kind == OperationInfo::Kind::mutate && left-- == 0) objects_.set_full(true);
     return std::optional(Fault::none);
@@ -227,7 +227,7 @@ class Writer {
   void join() {
     if (thread_.joinable()) thread_.join();
   }
-  int acknowledged() const { return acknowledged_; }  // the first number that is not
+  int acknowledged() const { return acknowledged_; }  // the first number that is not acknowledged
   bool has_failed() const { return has_failed_; }
 
  private:
@@ -289,7 +289,7 @@ TEST_F(Takeover, DuringFlushesAndCompactionsLosesNothing) {
     Writer writer(*owner, written);
     while (writer.acknowledged() < written + 800 && !writer.has_failed()) std::this_thread::yield();
     ASSERT_FALSE(writer.has_failed());
-    auto next = open(&lost);  // without notifying the owner
+    auto next = open(&lost);  // the owner is not notified
     ASSERT_NE(next, nullptr);
     writer.join();  // its commits fail
     EXPECT_EQ(lost, round + 1);
