@@ -234,7 +234,7 @@ class KeyReviewer {
     }
   }
 
-  // The bytes of an element and of what is stored with it.
+  // The bytes of an element, including its overhead.
   static double element_bytes(const types::Type& type) {
     double bytes = 0;
     constexpr double around = 6;

@@ -16,7 +16,7 @@ struct RandomColumn {
   enum class Kind { id, category, period, timestamp, timeuuid, snowflake, member, unique };
   std::string name;
   Kind kind = Kind::id;
-  double distinct = 0;  // id, category, member
+  double distinct = 0;  // of an id, category or member
   double zipf = 0;      // id
   double width = 0;     // period: seconds
 

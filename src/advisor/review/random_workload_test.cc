@@ -295,7 +295,7 @@ class WorkloadMaker {
     expect("counters", Verdict::key_collision, "t", "", false, "increments do not overwrite");
   }
 
-  // Rows that expire: a partition holds those of one time to live.
+  // Rows that expire: a partition holds the rows of one time to live.
   void expiring() {
     const double keys = between(20, 2000), exponent = skew(), kept = between(3000, 20'000), row = 10000;
     constexpr std::array lives = {600.0, 86'400.0, 30 * 86'400.0};
@@ -315,7 +315,7 @@ class WorkloadMaker {
     add("-- @query newest\nSELECT * FROM t WHERE owner = ? ORDER BY at ASC LIMIT 20;\n");
   }
 
-  // Rows come and go. A read of a whole partition meets the tombstones that are kept.
+  // Rows are added and deleted. A read of a whole partition meets the tombstones that are kept.
   void deletes() {
     const double keys = between(3, 20'000), rate = between(1, 500), grace = between(3600, 864'000);
     const double live = between(2, 100);

@@ -237,9 +237,9 @@ class Reader {
     }
   }
 
-  // True for statements that are not part of the workload: those that ran once or twice, or a few times while
+  // True for statements that are not part of the workload: they ran once or twice, or a few times while
   // thousands of others ran, or only within a few seconds of a long observation (each page of a result is a
-  // call), and scans by token, which tools do.
+  // call), or they scan by token, as tools do.
   bool is_ad_hoc(const ObservedShape& shape, const StatementFacts& facts) const {
     constexpr double few = 3, several = 20, thousands = 2000;
     if (facts.select() == nullptr) return false;

@@ -267,7 +267,7 @@ std::optional<TableFacts::Rows> TableFacts::rows_per_partition() const {
     }
     out = distribute(*growth / periods, keys);
   }
-  if (!out && growth && !rows && partitions && !has_period()) out = Rows{};  // it starts empty
+  if (!out && growth && !rows && partitions && !has_period()) out = Rows{};  // the table starts empty
   if (!out) {
     if (!p50 && !p99 && !max) return std::nullopt;
     const double any = p50 ? *p50 : p99 ? *p99 : *max;

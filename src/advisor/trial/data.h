@@ -99,7 +99,7 @@ class TableData {
   uint64_t rows_ = 1, partitions_ = 1;
   double row_interval_ms_ = 0;
   std::vector<uint32_t> sizes_;  // per partition
-  // Per partition: rows of all earlier partitions, without each one's first row.
+  // Per partition: the rows of all earlier partitions, without the first row of each.
   std::vector<uint64_t> rest_;
   std::vector<uint32_t> deleted_;  // per partition, from its front; empty: none
   std::vector<TableLink> links_;

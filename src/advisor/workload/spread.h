@@ -42,7 +42,7 @@ double zipf_sum(double count, double exponent);
 // distribution gives at least that share.
 double zipf_exponent(double count, double share);
 
-// The amount per key: of the median key, of the 99th percentile, of the largest.
+// The amount of the median key, of the key at the 99th percentile, and of the largest key.
 struct Quantiles {
   std::optional<double> p50, p99, max;
 
