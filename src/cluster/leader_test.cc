@@ -240,7 +240,7 @@ TEST_F(Growth, AServerThatJoinsOrLeavesMovesOnlyItsShareAndItSettles) {
   EXPECT_EQ(settle(), 0u);
   expect_balance();
 
-  const size_t taken_over = settle({name_of(40)});  // it died
+  const size_t taken_over = settle({name_of(40)});  // this one died
   EXPECT_LE(taken_over, shard_count * 12 / 10 / (server_count - 1));
   expect_balance();
 }

@@ -1,7 +1,7 @@
 // One server's membership in a cluster: it joins, renews its lease, observes the others, acts as the leader when it is
 // elected, and leaves.
 //
-// Leases rest on the clocks of the members and on nothing else:
+// Leases depend only on the clocks of the members:
 //
 //  1. A member holds its lease for the duration `lease` by its own clock, counted from before it sent its
 //     last successful renewal.

@@ -66,7 +66,7 @@ struct LogPart {
 
 struct Shard {
   uint64_t epoch = 0;  // increases whenever the owner changes
-  MemberId owner;      // empty: nobody yet
+  MemberId owner;      // empty: not assigned yet
   std::string next;    // the member that the owner must hand it to; empty: none
   // The log parts that the owner must replay before it serves the shard. Empty once they are replayed.
   std::vector<LogPart> logs;

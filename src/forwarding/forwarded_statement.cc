@@ -88,7 +88,7 @@ void ForwardedStatement::find_target() {
   target_ = {};
   for (const execute::BatchItem& item : items_) {
     const Target one = target_of(item, now, of_.shard_of);
-    if (one.kind != Target::Kind::shards) {  // its error must be reported
+    if (one.kind != Target::Kind::shards) {  // this server reports its error
       target_ = Target::here();
       return;
     }
@@ -115,7 +115,7 @@ ForwardedStatement::Owner ForwardedStatement::find_owner() const {
   return found;
 }
 
-// An exception may follow the result.
+// Ignores an exception that is thrown after the result was delivered.
 void ForwardedStatement::finish(Result<ResultSet> result) {
   if (!has_finished_.exchange(true)) done_(std::move(result));
 }

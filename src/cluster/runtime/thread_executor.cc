@@ -41,7 +41,7 @@ void ThreadExecutor::stop() {
   if (thread_.joinable()) thread_.join();
   base::MutexLock lock(mutex_);
   dropped.swap(tasks_);
-  lock.unlock();  // what a task owns may add tasks when it is destroyed
+  lock.unlock();  // destroying a task may add tasks
   dropped.clear();
   lock.lock();
 }

@@ -67,7 +67,7 @@ void NodeLog::send() {
   if (segment_ == 0 || appends_ == appends_per_segment) {
     ++segment_;
     appends_ = 0;
-    sent_.must_not_exist();  // sealing creates the one after the last
+    sent_.must_not_exist();  // sealing creates the next segment
   } else {
     sent_.if_attribute("sequence", number(sequence_));
     if (weakness_ != Weakness::no_fencing) sent_.if_attribute("sealed", "");

@@ -46,7 +46,7 @@ class FrameReader {
     received_.commit(size);
     position_ += size;
   }
-  // True if the memory for receiving is larger than what it holds. shrink() releases the difference.
+  // True if the memory for receiving is larger than its contents. shrink() releases the difference.
   bool has_spare() const { return received_.has_spare(); }
   void shrink() { received_.shrink(); }
   // Releases all memory for receiving, if it holds nothing.

@@ -88,7 +88,7 @@ class MessageHandler {
   void run(InFlightRequest* request);
   void run_on_pool(InFlightRequest* request);
   void record_finished(const InFlightRequest& request);
-  // Counts and logs a finished statement. Not for logins, which have no result.
+  // Counts and logs a finished statement. Not called for logins, because they have no result.
   void count_finished(const InFlightRequest& request);
   void answer_finished(const InFlightRequest& request);
   void answer_result(const InFlightRequest& request, const execute::ResultSet& result);

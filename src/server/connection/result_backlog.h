@@ -76,7 +76,7 @@ class ResultBacklog {
     unsent_.store(bytes, std::memory_order_relaxed);
   }
   size_t unsent() const { return unsent_.load(std::memory_order_relaxed); }
-  // Called when the client has disconnected. Holds nothing any more, so that the requests start and are
+  // Called when the client has disconnected. Releases all held requests, which then start and are
   // cancelled.
   void close();
 
@@ -90,7 +90,7 @@ class ResultBacklog {
   ReactorLoad& own_;
   BlockingPool& pool_;
   BlockingPool::Line line_;
-  size_t pool_requests_ = 0;  // entered and not left
+  size_t pool_requests_ = 0;  // requests that have entered and not left
   bool throws_on_overload_ = false;
   std::atomic<bool> is_closed_{false};
   std::atomic<size_t> unsent_{0};  // written only by the reactor's thread
