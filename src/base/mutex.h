@@ -115,8 +115,8 @@ class SIBYL_THREAD_SAFETY(scoped_lockable) ReaderLock {
 // A condition variable for Mutex. Waiting releases the mutex meanwhile. As always, a wait may end without a
 // notification.
 //
-// Notifying never blocks. That of std::condition_variable may wait until a thread that was woken earlier
-// runs, so a thread with a low priority would delay others.
+// Notifying never blocks. std::condition_variable may wait in it until a thread that was woken earlier runs,
+// so a thread with a low priority would delay others.
 class CondVar {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;

@@ -50,7 +50,7 @@ class SimulatedExecutor final : public Executor {
   struct Moment {
     int64_t micros = 0;
     uint64_t order = 0;   // random among the tasks of one moment
-    uint64_t number = 0;  // distinguishes the rest
+    uint64_t number = 0;  // distinguishes tasks with equal `order`
     auto operator<=>(const Moment&) const = default;
   };
 

@@ -179,7 +179,7 @@ class Parser {
   Assignment assignment();
   void assigned_value(Assignment& result);
   struct Assigned {
-    bool is_set = false;  // as a whole
+    bool is_set = false;  // the column as a whole
     std::unordered_set<std::string> fields;
   };
   using AssignedColumns = std::unordered_map<std::string, Assigned>;  // columns assigned so far

@@ -45,7 +45,7 @@ class SchemaChanges final : public SchemaSource {
   uint64_t subscribe(Listener listener) override;
   void unsubscribe(uint64_t token) override;
 
-  // Runs a definition, except one about roles. `login` created what is created; nullptr: the program itself.
+  // Runs a definition, except one about roles. `login` is the creator; nullptr: the program itself.
   base::Result<execute::ResultSet> define(const cql::Statement& statement, const std::string& keyspace,
                                           const auth::Login* login);
   // Called when an index or view is complete. Queries may use it from now on.

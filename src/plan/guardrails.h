@@ -79,7 +79,7 @@ extern const Guardrails default_guardrails;
 
 // --- Checks. Warnings are added to `warnings`; failures are errors 0x2200 with Cassandra's text.
 
-// Compares a number with a threshold. The texts may contain {what}, {value} and {threshold}.
+// Compares a number with a threshold. {what}, {value} and {threshold} in the texts are replaced.
 struct NumberGuard {
   Threshold Guardrails::* threshold;
   const char* name;

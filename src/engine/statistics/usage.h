@@ -1,4 +1,4 @@
-// Counts what statements do. Per table: reads, writes, the most used partitions, and the tombstones that
+// Counts the work of statements. Per table: reads, writes, the most used partitions, and the tombstones that
 // reads meet. Per shape of a statement (cql/shape.h): calls and their cost.
 //
 // Counting. Threads count in stripes. Each stripe has its own lock, which threads seldom share; readers add

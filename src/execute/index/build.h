@@ -18,7 +18,7 @@ struct BuildTarget {
 // Some whole partitions, or a part of one.
 struct BuildStep {
   static constexpr size_t max_records = 512;
-  static constexpr size_t max_bytes = 4u << 20;  // total, except for the last record
+  static constexpr size_t max_bytes = 4u << 20;  // the last record may exceed it
   std::vector<Bytes> partitions;                 // their prefixes, in order; empty: the table is done
   Bytes from;  // clustering range, if there is only one partition; otherwise everything
   std::optional<Bytes> to;

@@ -187,7 +187,7 @@ class Builder {
     return base::invalid("Invalid empty or null value for column " + table.clustering(0).name);
   }
 
-  // A row of a compact table has no marker. If no value column was declared, the hidden one stands for it.
+  // A row of a compact table has no marker. If no value column was declared, the row has the hidden one.
   base::Status set_compact_value() {
     const schema::Column& column = statement_.table->columns.back();
     if (column.is_hidden) return cells_.set(column, ValueView::of({}));

@@ -42,7 +42,7 @@ struct Explanation {
     bool has_limit = false;
   };
 
-  // The same as text, in the order of execution.
+  // The plan as text, step by step, in the order of execution.
   struct Step {
     std::string action;      // "read partition", "filter", "write row", ...
     std::string target;      // a table, an index or columns

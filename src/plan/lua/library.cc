@@ -164,7 +164,7 @@ int charged(lua_State* lua) {
   return call_original(lua, LUA_MULTRET);
 }
 
-// string.byte, table.unpack: one result for each position from the second argument to the third.
+// string.byte and table.unpack return one result for each position from the second argument to the third.
 int charged_for_range(lua_State* lua) {
   constexpr lua_Integer most = 1'000'000;  // more results do not fit on the stack
   if (lua_isinteger(lua, 3)) {

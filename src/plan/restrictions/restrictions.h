@@ -115,7 +115,7 @@ class Restrictions {
   std::vector<RestrictionPtr> unkeyed_;  // Cassandra would filter by these if no index serves them
   std::vector<IndexUse> index_uses_;
   std::vector<const schema::Index*> unbuilt_indexes_;
-  std::vector<RestrictionPtr> used_;  // the restriction that each of index_uses_ serves
+  std::vector<RestrictionPtr> used_;  // for each of index_uses_, its restriction
   std::vector<const schema::Column*> filtered_columns_;
   std::vector<uint16_t> partition_key_markers_;
 };

@@ -74,7 +74,7 @@ class KeyReader {
 
 bool decode(const Type& type, KeyReader& reader, Bytes& out);
 
-// Decodes what follows a component's header: nothing for an empty value, the value, or foreign bytes.
+// Decodes the bytes after a component's header: nothing for an empty value, the value, or foreign bytes.
 template <typename Decode>
 bool decode_after_header(KeyReader& reader, Bytes& out, Decode decode_present) {
   unsigned char header = 0;
