@@ -63,7 +63,7 @@ inline void reserve(size_t bytes) {
 inline void release(size_t bytes) {
   thread_state.used -= static_cast<int64_t>(bytes);
 }
-// Counts a large block that was allocated or, if negative, freed. Its size may differ from what was reserved.
+// Counts a large block that was allocated or, if negative, freed. Its size may differ from the reserved one.
 void count_large(int64_t bytes);
 
 }  // namespace memory

@@ -28,7 +28,7 @@ class ShardHost {
   using Done = std::move_only_function<void(base::Status)>;
 
   virtual ~ShardHost() = default;
-  // Fences former owners, replays the records of the shard in `logs`, and flushes what it replayed.
+  // Fences former owners, replays the records of the shard in `logs`, and flushes the replayed data.
   // Afterwards the shard can be served, and those parts of the logs are not needed any more. An error leaves
   // the shard closed.
   virtual void open(uint32_t shard, uint64_t epoch, const std::vector<LogPart>& logs, Done done) = 0;

@@ -7,8 +7,8 @@
 //  1. Before it executes anything, the receiver takes ShardedStore::use(shard) and compares ShardedStore::open_epoch(shard) with
 //     the epoch of the request. If they differ, it answers "moved".
 //  2. It holds the use until its commit is done.
-//  3. After it has read, and before it answers with what it read, it asks may_answer(). If not, it answers "moved" as well,
-//     if nothing was written.
+//  3. After it has read, and before it answers with the data, it asks may_answer(). If not, it answers
+//     "moved" as well, if nothing was written.
 //
 // On "moved", and if a call was not sent, the caller calls wait_for_owner() and repeats the request until its
 // deadline.

@@ -95,7 +95,7 @@ struct State {
   std::set<MemberId> logs;
 
   bool is_member(const MemberId& id) const;
-  // Logs of members that are gone, which no shard needs any more. They will never be needed again.
+  // Logs of former members that no shard needs. No shard will need them again.
   std::vector<MemberId> unneeded_logs() const;
 };
 

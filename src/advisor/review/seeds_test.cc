@@ -1,5 +1,5 @@
-// The tables and statements of the guides on which the advisor's rules are based, quoted literally, with the
-// statements of those guides about them.
+// Tables and queries quoted from the guides that the advisor's rules are based on. The advisor must judge
+// them as the guides do.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -86,7 +86,7 @@ void NodeShards::open(uint32_t shard, uint64_t epoch, const std::vector<LogPart>
   fence(std::make_shared<Opening>(Opening{shard, opened, logs, 0, std::move(done)}));
 }
 
-// --- Opening: raise the epoch, load what was flushed, replay the logs, flush
+// --- Opening: raise the epoch, load the flushed data, replay the logs, flush
 
 void NodeShards::fence(std::shared_ptr<Opening> opening) {
   store_.read(shard_object(opening->number), Read::state(),

@@ -15,7 +15,7 @@
 namespace sibyl::engine {
 
 // Installs the guardrail on large partitions. When a data file is written, partitions above the thresholds
-// are logged, as in Cassandra. Whatever `name_of` uses must outlive the store.
+// are logged, as in Cassandra. The objects that `name_of` uses must outlive the store.
 void watch_partition_sizes(storage::Store& store, const plan::Guardrails& guardrails,
                            std::function<std::string(base::BytesView key)> name_of);
 

@@ -309,7 +309,7 @@ TEST_F(ShardedStores, TheLogStaysBelowItsLimitAlthoughAShardIsIdle) {
   }
   EXPECT_LE(largest, max_bytes + (64 << 10));
   EXPECT_GT(largest, max_bytes / 2);
-  // What was released is in tables.
+  // The records of released segments are in tables.
   const auto next = make_server();
   open_all(*next, 2, {{server->log, 1}});
   EXPECT_TRUE(has(*next, 4, 1));

@@ -62,7 +62,7 @@ class Reclaimer {
   void run(::rocksdb::DB& database, const Work& work, uint64_t min_bytes);
 
  private:
-  // Identifies what was written before an erasure: files up to this number, and the listed files.
+  // Identifies the data written before an erasure: files up to this number, and the listed files.
   struct Older {
     uint64_t last_file = 0;
     std::set<uint64_t> files;
