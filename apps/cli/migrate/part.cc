@@ -81,7 +81,7 @@ void add_row_statements(Part& part) {
   }
   const std::string insert = fmt::format("INSERT INTO {} ({}) VALUES ({}) USING TIMESTAMP ? AND TTL ?",
                                          part.quoted_name(), names, markers);
-  // Static columns have no row that an INSERT would make.
+  // An INSERT of static columns makes no row, so they need no UPDATE.
   const bool has_update = !assignments.empty() && !part.is_static;
   const std::string update = fmt::format("UPDATE {} USING TIMESTAMP ? AND TTL ? SET {}{}", part.quoted_name(),
                                          assignments, where_key(part));
