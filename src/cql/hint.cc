@@ -62,7 +62,7 @@ std::string hint_for_other_sql(const Token& at, const std::string& word, const L
         return std::string("did you mean ") + name + "<…>?";
   }
   if (at.kind == TokenKind::comma && words.first == "SELECT" && words.before_name == "FROM")
-    return "CQL has no joins: store what is read together in one table";
+    return "CQL has no joins: store data that is read together in one table";
   if (word == "NULL" && words.last == "IS")
     return "CQL cannot search for null: store a value that stands for it";
   if (word == "VALUES" && words.first == "INSERT")
@@ -129,7 +129,7 @@ std::string Parser::hint_for(const Token& at, const Token& shown) const {
   if (at.kind == TokenKind::kw_or_)
     return "CQL has no OR: use IN for several values of a column, or several statements";
   if (at.kind == TokenKind::identifier && word == "JOIN") {
-    return "CQL has no joins: store what is read together in one table";
+    return "CQL has no joins: store data that is read together in one table";
   }
   if (at.kind == TokenKind::identifier && word == "OFFSET") {
     return "CQL has no OFFSET: continue with the paging state, or after the last key read";

@@ -32,7 +32,7 @@ Completion if_may_answer(const std::function<bool()>& may_answer, Completion don
   return [&may_answer, done = std::move(done)](base::Result<ResultSet> result) mutable {
     if (result && result->kind == ResultSet::Kind::rows && !may_answer())
       return done(base::fail(base::Error(base::ErrorCode::bootstrapping,
-                                         "This server has lost its lease: another one may have taken over")
+                                         "This server has lost its lease: another server may have taken over")
                                  .with_hint("ask another server of the cluster")));
     done(std::move(result));
   };

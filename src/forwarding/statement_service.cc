@@ -114,7 +114,7 @@ cluster::PeerService::Handler StatementService::definitions() {
 bool StatementService::Running::decode() {
   auto request = StatementRequest::decode(call_.message);
   if (!request) {
-    refuse(base::Error(ErrorCode::protocol, "A server has sent a statement that this one cannot read")
+    refuse(base::Error(ErrorCode::protocol, "A server has sent a statement that this server cannot read")
                .with_hint("the servers of a cluster must have compatible versions"));
     return false;
   }

@@ -36,7 +36,7 @@ void begin_console(console::Console* console, server::Server& server, const Conf
   const bool has_logins = configuration.engine.auth.authenticator != auth::Authenticator::allow_all;
   spdlog::warn("the console is reachable over the network without encryption: {}",
                has_logins ? "put a proxy with TLS in front of it, or passwords can be read on the way"
-                          : "everybody who reaches it can read and change all data");
+                          : "everyone who can reach it can read and change all data");
 }
 
 }  // namespace

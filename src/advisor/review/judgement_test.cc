@@ -69,7 +69,7 @@ SELECT * FROM orders WHERE status = 'open' ALLOW FILTERING;
   const Review unknown_review = by_status("");
   const Finding& unknown = must_find(unknown_review, Verdict::full_scan);
   EXPECT_THAT(unknown.fix,
-              testing::StartsWith("How many values status has is not declared: with fewer than 20"));
+              testing::StartsWith("The number of values of status is not declared: with fewer than 20"));
   const Review few_review = by_status("-- @column orders.status distinct=5");
   const Finding& few = must_find(few_review, Verdict::full_scan);
   EXPECT_THAT(few.cql, HasSubstr("PRIMARY KEY ((status, hash_prefix), id)")) << "five partitions of 400 MB";

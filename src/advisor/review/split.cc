@@ -114,9 +114,8 @@ std::string own_widths_advice(const SplitSituation& situation, const TimeChoice&
   const double width = std::min(std::ceil(wanted / day) * day, std::floor(fits / day) * day);
   if (width < several * time.width) return {};
   return fmt::format(
-      " Only the busiest keys need so short a period. If each key has its own, stored in a table of keys, "
-      "the "
-      "median key needs a period of {}, and a read of it {:.1f} partitions.",
+      " Only the busiest keys need so short a period. If each key has its own period, stored in a table of "
+      "keys, the median key needs a period of {}, and a read of it takes {:.1f} partitions.",
       duration_text(width), 1 + time.newest / (situation.key_growth * width));
 }
 
@@ -180,11 +179,11 @@ void write_hash_fix(const SplitSituation& situation, const Choice& choice, Split
   split.proposal.first_rows = first.rows;
   split.proposal.first_reversed = first.reversed;
   split.fix += fmt::format(
-      " Reads outnumber writes, so add a second table with the first {:.0f} rows of each key. Write rows "
-      "that belong among them to it as well, and delete the others when it holds twice as many.",
+      " Reads outnumber writes, so add a second table with the first {:.0f} rows of each key. Also write new "
+      "first rows to it, and delete the others when it holds twice as many.",
       first.rows);
   split.cost = fmt::format(
-      "Rows among the first ones are written twice. A read of them takes 1 partition; if deletes leave too "
+      "First rows are written twice. A read of them takes 1 partition; if deletes leave too "
       "few, they must be copied again from the {} prefixes.",
       number);
 }

@@ -237,7 +237,7 @@ class TableReviewer {
 
   void advise_to_wait(Finding& finding) const {
     finding.fix =
-        fmt::format("Review the table again after a longer observation: {} say little about {}.",
+        fmt::format("Review the table again after a longer observation: {} predict little about {}.",
                     duration_text(facts_.observed_seconds.value_or(0)), duration_text(model_.target.horizon));
     finding.cost = "None yet.";
   }

@@ -43,7 +43,7 @@ bool is_time_of_state(const std::string& name) {
 struct Capacity {
   double values = 1;      // combinations of the columns whose values do not grow
   double per_second = 0;  // new values of the columns that grow with time; 0: there are none
-  std::string time;       // the finest of them
+  std::string time;       // the column with the most new values
 };
 
 // Values per second of a column that grows with time; 0: it does not.
@@ -132,7 +132,7 @@ class CapacityReview {
       add(std::move(finding));
       return true;
     }
-    if (facts_.rows && *facts_.rows > capacity_.values) return false;  // reported as it is now
+    if (facts_.rows && *facts_.rows > capacity_.values) return false;  // another finding reports it
     if (is_meant()) return false;
     if (rows_then() <= capacity_.values * margin)
       return facts_.growth_is_declared && table_.clustering_count == 0 && busiest_report();
@@ -148,7 +148,7 @@ class CapacityReview {
     return true;
   }
 
-  // The share of new rows whose key has no free time left, so that they overwrite other rows.
+  // The share of new rows that overwrite other rows, because all values of their key are in use.
   double overwritten_share() const {
     const std::optional<double> keys = facts_.keys();
     const double skew = facts_.key_skew();
@@ -263,9 +263,9 @@ class CapacityReview {
     if (!keys || *keys <= 0 || writes / *keys < least_repeats(is_unique)) return false;
     Finding finding = begin_finding(
         facts_, Verdict::key_collision, is_of_its_own_key() ? Severity::note : Severity::warning,
-        fmt::format("Each {} replaces the row of its key: a key keeps only the last of the rows that arrive "
-                    "every {}.",
-                    facts_.inserts > 0 ? "INSERT" : "UPDATE", duration_text(*keys / writes)));
+        fmt::format(
+            "Each {} replaces the row of its key: rows arrive every {}, and a key keeps only the last one.",
+            facts_.inserts > 0 ? "INSERT" : "UPDATE", duration_text(*keys / writes)));
     finding.evidence.push_back({fmt::format("{} {} into {} rows", rate_text(writes),
                                             facts_.inserts > 0 ? "inserts" : "updates", count_text(*keys)),
                                 facts_.origin});
