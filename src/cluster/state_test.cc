@@ -95,7 +95,7 @@ TEST_F(StoredStateTest, DamagedAndForeignStatesAreRefused) {
   ASSERT_TRUE(blocking_.mutate(state_object, Mutation().set_entry(shard_entry(1), "?")).is_done());
   EXPECT_EQ(error(), "The state of the cluster is damaged: a shard");
   ASSERT_TRUE(blocking_.mutate(state_object, Mutation().set_attribute("format", "1")).is_done());
-  EXPECT_EQ(error(), "The state of the cluster has format '1', this server reads '2'");
+  EXPECT_EQ(error(), "The state of the cluster has format '1'; this server reads '2'");
 }
 
 }  // namespace
