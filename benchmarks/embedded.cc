@@ -2,9 +2,10 @@
 //
 //   embedded_benchmark [DIRECTORY] [KEYS] [READS] [WRITES]
 //
-// One thread. A row has a 64-bit key and 100 bytes. Reads follow after the files are settled. Writes are synced one by one:
-// Sibyl as by default, SQLite in WAL mode with synchronous=FULL, RocksDB with sync=true. Prints CPU and elapsed time per
-// operation, so that a slow device does not hide the cost of the program.
+// One thread. A row has a 64-bit key and 100 bytes. Reads follow after the files are settled. Writes are
+// synced one by one: Sibyl with its defaults, SQLite in WAL mode with synchronous=FULL, RocksDB with
+// sync=true. Prints CPU and elapsed time per operation, so that a slow device does not hide the cost of the
+// program.
 #include <rocksdb/cache.h>
 #include <rocksdb/db.h>
 #include <rocksdb/filter_policy.h>

@@ -12,7 +12,8 @@ using testing::StartsWith;
 
 class CommandLineTest : public ServeTest {
  protected:
-  // With this as standard output (-1: closed). A reader that has gone is an error, not a signal.
+  // Runs sibyl with this descriptor as standard output (-1: closed). If the reader has closed it, writing is
+  // an error, not a signal.
   static Outcome sibyl_into(int output, std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), sibyl_binary);
     int errors[2];
@@ -100,7 +101,7 @@ TEST_F(CommandLineTest, AServerServesWithoutAnOutput) {
             "--metrics", "off", nullptr);
     ::_exit(127);
   }
-  // The socket of operators' commands is there once it serves.
+  // The socket of operators' commands exists once the server serves.
   while (!std::filesystem::exists(data() + "/control.sock") && ::waitpid(child, nullptr, WNOHANG) == 0)
     ::usleep(1000);
   EXPECT_EQ(sibyl({"flush", "--data", data()}).status, 0);

@@ -36,8 +36,9 @@
 namespace {
 
 // If a standard descriptor is closed, the next file or socket would get its number, and output would go
-// there. So it is opened on /dev/null: standard input and output in the wrong direction, so that reading and
-// printing fail; standard error for writing, so that its output is discarded.
+// there. So closed descriptors are opened on /dev/null. Standard input and output are opened in the wrong
+// direction, so that reading and printing fail. Standard error is opened for writing, so that its output is
+// discarded.
 void hold_standard_descriptors() {
   for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(number, F_GETFD) != -1 || errno != EBADF) continue;

@@ -2,7 +2,8 @@
 
 namespace sibyl::cli {
 
-// The only file that is compiled with the binary's path: all others share ccache's entries between checkouts.
+// Only this file is compiled with the path of the checkout. ccache shares the entries of all others between
+// checkouts.
 const char* const sibyl_binary = SIBYL_BINARY;
 
 }  // namespace sibyl::cli

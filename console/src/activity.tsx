@@ -1,4 +1,4 @@
-// What the server is doing, and how it is configured.
+// The activity of the server, and its configuration.
 import { useMemo, useState } from 'preact/hooks';
 import { get, post } from './api';
 import { bytes, count, moment, percent } from './format';

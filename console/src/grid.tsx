@@ -1,4 +1,4 @@
-// A result as a grid that keeps types and nulls apart.
+// A result as a grid that distinguishes types and nulls.
 import { useState } from 'preact/hooks';
 import type { Cell, Column } from './api';
 import { bytes, count } from './format';

@@ -1,4 +1,4 @@
-// Light, dark, or as the system has it.
+// The theme: light, dark, or that of the system.
 import { useEffect, useState } from 'preact/hooks';
 
 export type Theme = 'auto' | 'light' | 'dark';

@@ -22,7 +22,7 @@ enum class ErrorCode : int32_t {
   unauthorized = 0x2100,
   bad_credentials = 0x0100,
   function_failure = 0x1400,  // a user-defined function failed
-  // It could not be executed now, or only in part.
+  // The statement could not be executed now, or only in part.
   unavailable = 0x1000,
   overloaded = 0x1001,
   bootstrapping = 0x1002,
@@ -69,8 +69,8 @@ class BadResult : public std::bad_expected_access<Error> {
   std::string text_;
 };
 
-// A value or an Error. `*result` and `result->` of a failed call end the program with a message that names the
-// error, and value() throws BadResult. So look first, with `if (!result)`, or be sure.
+// A value or an Error. `*result` and `result->` of a failed call end the program with a message that names
+// the error, and value() throws BadResult. Check `if (!result)` first.
 template <typename T>
 class [[nodiscard]] Result : public std::expected<T, Error> {
   using Base = std::expected<T, Error>;

@@ -11,8 +11,8 @@ namespace {
 // Created in advance, because when it is needed there may be no memory to create it.
 const Error out_of_memory = Error(ErrorCode::server, "Out of memory")
                                 .with_hint(
-                                    "the system has no memory left for this request; set `memory` to what "
-                                    "the process may use");
+                                    "the system has no memory left for this request; set `memory` to the "
+                                    "amount that the process may use");
 
 Error unexpected_exception(const char* what) {
   return Error(ErrorCode::server, std::string("Unexpected exception: ") + what)

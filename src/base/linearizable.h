@@ -74,9 +74,9 @@ class Events {
 
 }  // namespace internal
 
-// An Operation has `called` and `returned`: times of one clock that never returns a value twice. `step(state, operation)`
-// returns true if the operation, executed in this state, gives its recorded result, and then updates the state. States are
-// ordered by operator<.
+// An Operation has `called` and `returned`: times of one clock that never returns a value twice. `step(state,
+// operation)` executes the operation in this state. It returns true, and updates the state, if the result is
+// the recorded one. States are ordered by operator<.
 //
 // Searches for a valid order with Wing and Gong's algorithm and Lowe's memoisation. In the worst case the time is
 // exponential in the number of concurrent operations.

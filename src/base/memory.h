@@ -5,7 +5,7 @@
 //
 //  1. The total counts blocks of 1 KiB and more, in all threads, plus the small blocks of running
 //     statements. Threads report in steps of 64 KiB, so the total lags by up to that much per thread.
-//  2. A statement's use is what its thread has allocated minus what it has freed since the statement began.
+//  2. The memory of a statement is counted as allocations minus releases of its thread since it began.
 //  3. When a statement exceeds its limit, or the total exceeds its own, the statement's next allocation throws
 //     StatementEnded (statement.h). Outside of statements memory is counted but never refused.
 //  4. Freed blocks leave holes in malloc's heaps, so the process may have more memory resident than it uses. When
@@ -63,7 +63,7 @@ inline void reserve(size_t bytes) {
 inline void release(size_t bytes) {
   thread_state.used -= static_cast<int64_t>(bytes);
 }
-// Counts a large block that was allocated or, if negative, freed. Its size may differ from what was reserved.
+// Counts a large block that was allocated or, if negative, freed. Its size may differ from the reserved one.
 void count_large(int64_t bytes);
 
 }  // namespace memory

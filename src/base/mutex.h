@@ -25,7 +25,7 @@
 #define SIBYL_THREAD_SAFETY(attribute)
 #endif
 
-// On members: the mutex that must be held for every use; PT: for every use of what a pointer points to.
+// On members: the mutex that must be held for every use. PT, on pointers: for every use of the target.
 #define SIBYL_GUARDED_BY(mutex) SIBYL_THREAD_SAFETY(guarded_by(mutex))
 #define SIBYL_PT_GUARDED_BY(mutex) SIBYL_THREAD_SAFETY(pt_guarded_by(mutex))
 // On functions: the mutexes that callers must hold, or must not hold.
@@ -115,8 +115,8 @@ class SIBYL_THREAD_SAFETY(scoped_lockable) ReaderLock {
 // A condition variable for Mutex. Waiting releases the mutex meanwhile. As always, a wait may end without a
 // notification.
 //
-// Notifying never blocks. std::condition_variable may wait until a thread that it has woken earlier runs, so one
-// with a low priority would delay others.
+// Notifying never blocks. std::condition_variable may wait in it until a thread that was woken earlier runs,
+// so a thread with a low priority would delay others.
 class CondVar {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;

@@ -214,7 +214,7 @@ class PersistentMap {
       bool is_tree;  // the node with its subtrees; otherwise only its entry
       bool operator==(const Part&) const = default;
     };
-    std::vector<Part> parts_;  // the next one is the last
+    std::vector<Part> parts_;  // a stack: the next part is at the back
   };
 
   template <typename K, typename V, typename Visit>

@@ -117,7 +117,8 @@ double thread_cpu_seconds(int pid, std::string_view prefix) {
 
 ProcessUsage own_usage() {
   ProcessUsage usage = usage_of(::getpid()).value_or(ProcessUsage());
-  usage.open_descriptors -= std::min<uint64_t>(usage.open_descriptors, 1);  // the one that counted them
+  usage.open_descriptors -= std::min<uint64_t>(usage.open_descriptors, 1);  // excludes the listing's
+                                                                            // own
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) usage.max_descriptors = limit.rlim_cur;
   rusage times{};
@@ -182,7 +183,7 @@ constexpr GroupFiles groups_v2 = {"/sys/fs/cgroup", "/memory.max", "/memory.curr
 constexpr GroupFiles groups_v1 = {"/sys/fs/cgroup/memory", "/memory.limit_in_bytes", "/memory.usage_in_bytes",
                                   "total_inactive_file"};
 
-// Pages of files that were not used recently count to the group, but are freed before anything fails.
+// Pages of files that were not used recently count towards the group, but are freed before anything fails.
 std::optional<MachineMemory> memory_of_group(const std::string& directory, const GroupFiles& names) {
   const auto max = number_in(directory + names.max), current = number_in(directory + names.current);
   if (!max || !current) return std::nullopt;

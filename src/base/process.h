@@ -28,8 +28,8 @@ int64_t own_resident_bytes();
 struct MachineMemory {
   uint64_t total_bytes = 0, available_bytes = 0;  // without swapping; caches of files count as available
 };
-// Memory of the machine, or of the control group of this process that has the least available. Returns nullopt if the
-// system does not tell. `root` is the directory that has proc and sys, for tests.
+// Memory of the machine, or of the control group of this process that has the least available. Returns
+// nullopt if it is unknown. `root` is the directory that has proc and sys, for tests.
 std::optional<MachineMemory> machine_memory(const std::string& root = "");
 
 // The memory that this process may use: that of the machine, or the least limit of the control groups that this

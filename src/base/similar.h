@@ -12,8 +12,8 @@ namespace sibyl::base {
 size_t edit_distance(std::string_view left, std::string_view right);
 
 // The candidate with the smallest edit distance, ignoring the case of ASCII letters. Empty if none is close:
-// one edit in words of up to five letters, else one for every three letters. Of equals, the one
-// that begins like the word wins, then the first.
+// one edit in words of up to five letters, else one for every three letters. Among equally close candidates,
+// the one that begins like the word wins, then the first.
 std::string most_similar(std::string_view word, const std::vector<std::string>& candidates);
 
 }  // namespace sibyl::base

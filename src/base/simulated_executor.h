@@ -1,7 +1,7 @@
 // An executor for simulations: one thread, simulated time, and an order that depends only on the seed.
 //
 // Time passes only between tasks: it jumps to the moment of the next one. Tasks that are due at the same
-// moment run in a random order, because nothing may depend on it. The same seed gives the same run.
+// moment run in a random order, because nothing may depend on their order. The same seed gives the same run.
 #pragma once
 
 #include <cstdint>
@@ -50,7 +50,7 @@ class SimulatedExecutor final : public Executor {
   struct Moment {
     int64_t micros = 0;
     uint64_t order = 0;   // random among the tasks of one moment
-    uint64_t number = 0;  // distinguishes the rest
+    uint64_t number = 0;  // distinguishes tasks with equal `order`
     auto operator<=>(const Moment&) const = default;
   };
 

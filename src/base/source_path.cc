@@ -2,7 +2,8 @@
 
 namespace sibyl::base {
 
-// The only file that is compiled with the folder's name: all others share ccache's entries between checkouts.
+// Only this file is compiled with the path of the checkout. ccache shares the entries of all others between
+// checkouts.
 std::string source_path(std::string_view path) {
   return std::string(SIBYL_SOURCE_DIR) + "/" + std::string(path);
 }

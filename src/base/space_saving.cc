@@ -27,8 +27,8 @@ uint64_t SpaceSaving::smallest() const {
   return least;
 }
 
-// Counts only grow. One pass therefore finds every entry with the smallest count; after it that count has
-// grown.
+// Counts only grow, so one pass finds every entry with the smallest count. After the pass, the smallest count
+// is larger.
 uint8_t SpaceSaving::least() {
   for (;;) {
     for (; search_from_ < entries_.size(); ++search_from_)

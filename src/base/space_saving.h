@@ -64,7 +64,7 @@ class SpaceSaving {
   std::array<uint8_t, 256> heads_{};
   std::array<uint8_t, capacity> next_{};
   uint64_t total_ = 0;
-  uint64_t floor_ = 0;       // floor from merges that left entries free
+  uint64_t floor_ = 0;       // floor of merged counters, while entries are free
   uint64_t least_ = 0;       // lower bound of the smallest count
   uint8_t search_from_ = 0;  // least() searches from here
 };

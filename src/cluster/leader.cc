@@ -25,7 +25,8 @@ class Plan {
     std::vector<std::string> preparing;
     for (const auto& [name, member] : live_) {
       if (member.is_leaving) continue;
-      // One that got shards because there was no other member keeps some, or they would move twice.
+      // A preparing member that got shards, because no other could, keeps some. Otherwise they would move
+      // twice.
       const bool is_ready = !member.is_preparing || owners.contains(name);
       (is_ready ? candidates_ : preparing).push_back(name);
     }

@@ -56,7 +56,7 @@ class LeaderTest : public testing::Test {
   int tags_ = 0;
 };
 
-// Its requests would wait until it can serve them.
+// Requests to a preparing member would wait until it can serve them.
 TEST_F(LeaderTest, AMemberThatIsPreparingGetsShardsOnlyIfThereIsNobodyElse) {
   const auto prepare = [&](const std::string& name, bool is_preparing) {
     apply(Mutation()
@@ -71,7 +71,7 @@ TEST_F(LeaderTest, AMemberThatIsPreparingGetsShardsOnlyIfThereIsNobodyElse) {
   prepare("b", false);
   ASSERT_TRUE(lead("a"));
   EXPECT_EQ(std::ranges::count_if(shards(), [](const Shard& shard) { return shard.next == "b"; }), 2);
-  // Now it is the only one. Later, it keeps what it has although it prepares again.
+  // Now "b" is the only member. Later, it keeps its shards although it prepares again.
   prepare("b", true);
   ASSERT_TRUE(lead("b", {"a"}));
   EXPECT_EQ(shards_by_owner(), (std::map<std::string, size_t>{{"b-1", 4}}));
@@ -172,7 +172,7 @@ TEST_F(LeaderTest, BalancingMovesAFewShardsAtATime) {
   EXPECT_EQ(moves, max_balancing_moves);
 }
 
-// A large cluster, by the leader's plans alone: owners hand over at once what they are asked to.
+// A large cluster, simulated by the leader's plans alone: owners hand over shards at once.
 class Growth : public testing::Test {
  protected:
   static constexpr size_t shard_count = 10'000, server_count = 100;
@@ -240,7 +240,7 @@ TEST_F(Growth, AServerThatJoinsOrLeavesMovesOnlyItsShareAndItSettles) {
   EXPECT_EQ(settle(), 0u);
   expect_balance();
 
-  const size_t taken_over = settle({name_of(40)});  // it died
+  const size_t taken_over = settle({name_of(40)});  // this one died
   EXPECT_LE(taken_over, shard_count * 12 / 10 / (server_count - 1));
   expect_balance();
 }

@@ -7,7 +7,7 @@ namespace sibyl::cluster {
 using storage::objects::Mutation;
 using storage::objects::Reply;
 
-// A former leader may remove the same log: that does no harm, because the log stays unneeded.
+// A former leader may remove the same log. That is harmless, because the log stays unneeded.
 void LogCollector::follow(const State& state) {
   if (is_busy_ || state.leader != membership_.id()) return;
   const std::vector<MemberId> unneeded = state.unneeded_logs();
@@ -20,7 +20,7 @@ void LogCollector::follow(const State& state) {
   });
 }
 
-// Only now: what the state does not name is never removed.
+// Called only after the log was removed, because a log without an entry in the state is never removed.
 void LogCollector::forget(const MemberId& log) {
   Mutation mutation;
   mutation.if_entry(log_entry(log), log.encode()).erase_entry(log_entry(log)).allow_when_full();

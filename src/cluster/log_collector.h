@@ -1,4 +1,4 @@
-// Removes the logs of members that are gone, when no shard needs them any more. The leader does it.
+// Removes the logs of members that are gone, when no shard needs them any more. Used by the leader.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@ namespace sibyl::cluster {
 class LogCollector {
  public:
   using Done = std::move_only_function<void(base::Status)>;
-  // Removes a log. May be called again for one that was removed, or removed in part.
+  // Removes a log. May be called again for a log that was removed completely or in part.
   using Remove = std::function<void(const MemberId& log, Done done)>;
 
   // All must outlive this object. `done` of `remove` must be called on the thread, or never.
@@ -23,7 +23,7 @@ class LogCollector {
       : store_(store), membership_(membership), remove_(std::move(remove)) {}
   ~LogCollector() { *alive_ = false; }
 
-  // Follows a newer state. To be called by Membership's on_state.
+  // Follows a newer state. Call it in Membership's on_state.
   void follow(const State& state);
 
  private:

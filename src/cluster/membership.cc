@@ -16,12 +16,12 @@ using storage::objects::Reason;
 using storage::objects::Reply;
 
 namespace {
-// Fractions of a lease: between renewals, until an unanswered request is sent again, between reads of the state.
+// How many times per lease it is renewed, an unanswered request is sent again, and the state is read.
 constexpr int renewals_per_lease = 4;
 constexpr int repeats_per_lease = 10;
 constexpr int polls_per_lease = 10;
 
-// Changes of these concern other members.
+// Changes of these flags concern other members.
 bool has_other_flags(const Member& one, const Member& other) {
   return one.is_leaving != other.is_leaving || one.is_preparing != other.is_preparing;
 }

@@ -1,13 +1,14 @@
 // One server's membership in a cluster: it joins, renews its lease, observes the others, acts as the leader when it is
 // elected, and leaves.
 //
-// Leases rest on the clocks of the members and on nothing else:
+// Leases depend only on the clocks of the members:
 //
-//  1. A member holds its lease for `lease` from before it sent its last successful renewal, by its own clock.
-//  2. An observer considers a lease expired when it has seen the same renewal for `lease` and the drift allowance, by its
-//     own clock, counted from after it read it.
-//  3. Expired members are removed by a mutation that is guarded by that same renewal. So a renewal and a removal exclude
-//     each other, and a member is removed only after the moment when it stopped to rely on its lease.
+//  1. A member holds its lease for the duration `lease` by its own clock, counted from before it sent its
+//     last successful renewal.
+//  2. An observer considers a lease expired when the renewal has not changed for `lease` plus the drift
+//     allowance by its own clock, counted from after the observer read it.
+//  3. Expired members are removed by a mutation that is guarded by that same renewal. So a renewal and a
+//     removal exclude each other, and a member is removed only after it has stopped relying on its lease.
 //
 // The clock must keep running while the process is stopped or the machine sleeps (CLOCK_BOOTTIME). Two
 // members' clocks must not differ in speed by more than `max_drift`. They may show different times.
@@ -40,23 +41,24 @@ class Membership {
     std::string data_center, rack;
     std::string version;
     std::string peer_address;
-    bool is_preparing = false;  // until finish_preparing()
-    bool has_log = false;  // its shards share a log of its own, which a LogCollector removes when it is gone
+    bool is_preparing = false;  // set until finish_preparing()
+    bool has_log = false;       // the member has a log, which a LogCollector removes once the member is gone
     double max_drift = 0.01;
   };
 
   struct Events {
-    // A newer state. Its first call follows joining.
+    // Called with each newer state, for the first time after joining.
     std::function<void(const State&)> on_state;
-    // This member was removed because its lease expired, its storage client was fenced, or it could not join because
-    // the state changed meanwhile. The server must discard everything it owns; it may join again with another
-    // incarnation. Nothing else is called after this.
+    // Called when this member was removed (its lease expired, or its storage client was fenced), or could not
+    // join because the state changed meanwhile. The server must discard everything it owns; it may join again
+    // with another incarnation. Nothing else is called after this.
     std::function<void()> on_removed;
-    // The end of leave(). Nothing else is called after this.
+    // Called when leave() is complete. Nothing else is called after this.
     std::function<void()> on_left;
   };
 
-  // All must outlive this object. Events must not destroy it: after the last one, destroy it in a task of its own.
+  // All must outlive this object. Events must not destroy this object: after the last event, destroy it in a
+  // separate task.
   Membership(storage::objects::ObjectStore& store, base::Executor& executor, Options options, Events events);
   ~Membership();
   Membership(const Membership&) = delete;
@@ -64,14 +66,14 @@ class Membership {
 
   // Joins, and tries again while the storage does not answer.
   void start();
-  // This server can serve requests: it may get shards. Idempotent.
+  // Declares that this server can serve requests, so it may get shards. Idempotent.
   void finish_preparing();
   // Asks the leader to move this member's shards away, and then removes the member. Idempotent.
   void leave();
 
   const MemberId& id() const { return id_; }
   bool is_leaving() const { return is_leaving_; }
-  // True while no other member can own this member's shards. To be checked after a read and before its answer.
+  // True while no other member can own this member's shards. Check it after a read and before its answer.
   // Thread-safe if the executor's clock is.
   bool holds_lease() const;
   // The newest state that was read. Empty before the first.
@@ -79,7 +81,7 @@ class Membership {
   // Requests another read of the state, for example because a request showed that it is outdated.
   void refresh();
 
-  // A new tag, unique in the cluster.
+  // Returns a new tag, unique in the cluster.
   std::string next_tag();
 
  private:

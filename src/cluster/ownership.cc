@@ -38,7 +38,7 @@ std::optional<uint64_t> Ownership::serving_epoch(uint32_t shard) const {
 
 bool Ownership::may_answer(uint32_t shard, uint64_t epoch) const {
   const auto held = held_.find(shard);
-  // While it closes, requests that have started are completed.
+  // While the shard closes, requests that have started are completed.
   if (held == held_.end() || held->second.epoch != epoch || held->second.phase == Phase::closed) return false;
   return membership_.holds_lease();
 }
@@ -59,7 +59,7 @@ void Ownership::follow(const State& state) {
 void Ownership::follow(uint32_t shard, const Shard& entry, const State& state) {
   auto held = held_.find(shard);
   if (held != held_.end() && entry.epoch > held->second.epoch) {
-    // Handed over by a mutation whose outcome was unknown, or reassigned.
+    // The shard was handed over by a mutation whose outcome was unknown, or it was reassigned.
     released_[shard] = held->second.epoch;
     drop(shard);
     held = held_.end();
@@ -82,7 +82,8 @@ void Ownership::follow(uint32_t shard, const Shard& entry, const State& state) {
 
 bool Ownership::should_move(const Shard& entry, const State& state) const {
   if (state.members.contains(entry.next)) return true;
-  // The last member has no other to hand its shards to, but it must close them. `next` may name a member that left first.
+  // The last member must close its shards, although there is no member to hand them to. `next` may name a
+  // member that has left.
   return membership_.is_leaving() &&
          std::ranges::all_of(state.members, [](const auto& member) { return member.second.is_leaving; });
 }
@@ -95,7 +96,7 @@ void Ownership::open(uint32_t shard, const Shard& entry) {
                  held.phase = Phase::serving;
                  membership_.refresh();
                } else {
-                 held_.erase(shard);  // opened again with the next state
+                 held_.erase(shard);  // the next state opens it again
                }
              }));
 }
@@ -104,7 +105,7 @@ void Ownership::prepare_move(uint32_t shard, Held& held) {
   if (std::exchange(held.is_flushed, true)) return close(shard, held);
   held.phase = Phase::flushing;
   host_.flush(shard, guarded(shard, held.epoch, [this](Held& flushed, const base::Status&) {
-                // If it failed, close() has more to flush.
+                // If the flush failed, close() has more to flush.
                 flushed.phase = Phase::serving;
                 membership_.refresh();
               }));
@@ -143,7 +144,7 @@ void Ownership::hand_over(uint32_t shard, Held& held, const Shard& entry, const 
   change_entry(shard, held, entry, changed);
 }
 
-// Guarded by the whole entry, whose epoch never returns. Whatever the outcome, the next state shows it.
+// The guard is the whole entry, whose epoch never recurs. The next state shows the outcome, whatever it is.
 void Ownership::change_entry(uint32_t shard, Held& held, const Shard& entry, const Shard& changed) {
   Mutation mutation;
   mutation.if_entry(shard_entry(shard), entry.encode()).set_entry(shard_entry(shard), changed.encode());

@@ -3,7 +3,7 @@
 //  1. A shard is served by one member at a time. Its epoch increases whenever the owner changes.
 //  2. A member opens a shard only when the state names it as the owner. The state names another member only after the
 //     former owner closed the shard, or was removed because its lease had expired.
-//  3. Whoever opens a shard first makes it impossible for former owners to write it: the host raises the epoch that
+//  3. Before a member uses a shard, it prevents writes of former owners: the host raises the epoch that
 //     guards the shard's files, and seals the logs that it has to replay.
 //  4. A planned move: flush while serving, stop serving, flush the rest, close, and then change the owner.
 #pragma once
@@ -21,14 +21,16 @@
 
 namespace sibyl::cluster {
 
-// What a server implements to hold shards. Calls for one shard do not overlap, except that drop() may follow at any time.
+// A server implements this interface to hold shards. Calls for one shard do not overlap, except that drop()
+// may follow at any time.
 class ShardHost {
  public:
   using Done = std::move_only_function<void(base::Status)>;
 
   virtual ~ShardHost() = default;
-  // Fences former owners, replays the records of the shard in `logs`, and flushes what it replayed. Afterwards the
-  // shard can be served, and nothing needs those parts of the logs any more. An error leaves the shard closed.
+  // Fences former owners, replays the records of the shard in `logs`, and flushes the replayed data.
+  // Afterwards the shard can be served, and those parts of the logs are not needed any more. An error leaves
+  // the shard closed.
   virtual void open(uint32_t shard, uint64_t epoch, const std::vector<LogPart>& logs, Done done) = 0;
   // Flushes an open shard while it serves requests, so that close() will be short.
   virtual void flush(uint32_t shard, Done done) = 0;
@@ -47,15 +49,15 @@ class Ownership {
             ShardHost& host);
   ~Ownership();
 
-  // Follows a newer state. To be called by Membership's on_state.
+  // Follows a newer state. Call it in Membership's on_state.
   void follow(const State& state);
-  // Drops all shards. To be called when the member was removed.
+  // Drops all shards. Call it when the member was removed.
   void drop_all();
 
   // The epoch at which this server may start requests of the shard; nullopt if it does not serve it.
   std::optional<uint64_t> serving_epoch(uint32_t shard) const;
-  // True if a request that started at this epoch may be answered: no other member can have served the shard since.
-  // To be checked after the data was read.
+  // True if a request that started at this epoch may be answered, because no other member can have served the
+  // shard since. Check it after the data was read.
   bool may_answer(uint32_t shard, uint64_t epoch) const;
 
  private:
@@ -63,7 +65,7 @@ class Ownership {
   struct Held {
     uint64_t epoch = 0;
     Phase phase = Phase::opening;
-    bool is_flushed = false;         // since the request to move it
+    bool is_flushed = false;         // flushed since the request to move it
     bool is_changing_entry = false;  // a mutation of its entry is under way
   };
 

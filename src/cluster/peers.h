@@ -1,16 +1,16 @@
 // Calls between the servers of a cluster.
 //
-// A call is a message to one run of one server, and its answer. Both are bytes that the method defines; this interface does
-// not look into them. Refusals, such as "I do not own that shard", are answers like any other.
+// A call is a message to one run of one server, and its answer. Both are bytes that the method defines; this
+// interface does not interpret them. Refusals, such as "I do not own that shard", are answers like any other.
 //
-//  1. A call ends exactly once, in one of three ways: `answered`; `not_sent`, after which the receiver never executes it;
-//     or `unknown`, after which it may have executed it, may still do so, or never will.
-//  2. A call is delivered at most once, only to the incarnation that it names, and by an authenticated server of the
-//     same cluster. Calls are not delivered in their order.
-//  3. A call ends at its deadline at the latest, and as soon as its member leaves the state of the cluster or the
-//     connection breaks. The receiver does not learn about that: what it has begun, it completes.
-//  4. Each method has threads of its own at the receiver, so a handler may block, also for calls of other methods.
-//     Handlers must not form a circle: store calls (read, commit) do not call anybody, reload may call store methods,
+//  1. A call ends exactly once, in one of three ways: `answered`; `not_sent`, if the receiver will never
+//     execute it; or `unknown`, if the receiver may have executed it, may execute it later, or never will.
+//  2. A call is delivered at most once, only to the incarnation that it names, and by an authenticated server
+//     of the same cluster. Calls may be delivered out of order.
+//  3. A call ends at its deadline at the latest, and as soon as its member leaves the state of the cluster or
+//     the connection breaks. The receiver is not notified, and completes a call that it has begun.
+//  4. Each method has threads of its own at the receiver, so a handler may block, also for calls of other
+//     methods. Handlers must not form a cycle: store methods (read, commit) call no other method, reload and
 //     execute may call store methods, and define may call all of these.
 #pragma once
 
@@ -30,7 +30,7 @@ namespace sibyl::cluster {
 // Numbers are part of the protocol between servers: never change the meaning of one.
 enum class Method : uint8_t {
   ping = 0,     // answered by the transport, with the same message
-  execute = 1,  // a statement or a batch on one shard, run whole by its owner
+  execute = 1,  // a statement or a batch on one shard, which the owner of the shard runs
   define = 2,   // a definition or a statement about roles, run by the owner of the meta shard
   reload = 3,   // the schema or the roles have changed: answered once this server uses them
   read = 4,     // of records of one shard: RoutedStore
@@ -39,7 +39,7 @@ enum class Method : uint8_t {
 };
 inline constexpr size_t method_count = 7;
 
-// Larger messages and answers are refused: the call ends as not_sent, and an answer as unknown.
+// Calls with larger messages end as not_sent, and calls with larger answers as unknown.
 inline constexpr size_t max_peer_message_bytes = size_t{256} << 20;
 
 struct CallResult {
@@ -70,8 +70,8 @@ class Peers {
 // Receives the calls of other servers. Thread-safe.
 class PeerService {
  public:
-  // To be called at most once, on any thread, also after the handler has returned. If it is destroyed without having been
-  // called, the call ends as unknown for its caller.
+  // Sends the answer. Call it at most once, on any thread, also after the handler has returned. If it is
+  // destroyed without a call, the caller's call ends as unknown.
   using Answer = std::move_only_function<void(base::Bytes)>;
   struct Call {
     base::Bytes message;
@@ -83,9 +83,10 @@ class PeerService {
 
   virtual ~PeerService() = default;
 
-  // Calls of a method without a handler end as not_sent. `threads` limits how many handlers of this method run at a time;
-  // more calls wait. 0: it runs on the thread that receives, where it must not block and delays all other calls. Replaces the former handler; an empty one ends the method: once this has returned, no
-  // handler of the method runs any more. REQUIRES: not called by a handler of the method.
+  // Calls of a method without a handler end as not_sent. `threads` limits how many handlers of this method
+  // run at a time; more calls wait. 0: handlers run on the thread that receives, so they must not block, and
+  // delay all other calls. Replaces the former handler. An empty handler ends the method: once this has
+  // returned, no handler of the method runs any more. REQUIRES: not called by a handler of the method.
   virtual void handle(Method method, Handler handler, size_t threads) = 0;
 };
 

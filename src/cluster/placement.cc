@@ -7,7 +7,7 @@
 namespace sibyl::cluster {
 namespace {
 
-// FNV-1a, then a finaliser that spreads short names over all bits. Part of no format: it only decides preferences.
+// FNV-1a, then a finaliser that spreads short names over all bits. May change: no format depends on it.
 uint64_t weight_of(const std::string& member, uint32_t shard) {
   uint64_t hash = 0xcbf29ce484222325;
   for (const char byte : member) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
@@ -43,7 +43,7 @@ class Placement {
   }
 
  private:
-  // Those that own most now keep one more than the others.
+  // The members that own most now keep one more than the others.
   void choose_quotas() {
     std::vector<std::pair<size_t, std::string>> by_size;
     for (const auto& [member, shards] : shards_) by_size.emplace_back(shards.size(), member);

@@ -1,15 +1,17 @@
-// Who owns which shard, as this server knows it: for code that sends requests to owners, and for code that answers them.
+// The owners of shards, as far as this server knows: for code that sends requests to owners, and for code
+// that answers them.
 //
 // An answer may be outdated as soon as the caller has it. So a request carries the epoch of its shard, and its receiver
 // decides:
 //
 //  1. Before it executes anything, the receiver takes ShardedStore::use(shard) and compares ShardedStore::open_epoch(shard) with
 //     the epoch of the request. If they differ, it answers "moved".
-//  2. It holds the use until a commit is done.
-//  3. After it has read, and before it answers with what it read, it asks may_answer(). If not, it answers "moved" as well,
-//     if nothing was written.
+//  2. It holds the use until its commit is done.
+//  3. After it has read, and before it answers with the data, it asks may_answer(). If not, it answers
+//     "moved" as well, if nothing was written.
 //
-// On "moved", and if a call was not sent, the caller asks wait_for_owner() and repeats the request, until its deadline.
+// On "moved", and if a call was not sent, the caller calls wait_for_owner() and repeats the request until its
+// deadline.
 #pragma once
 
 #include <chrono>
@@ -37,11 +39,11 @@ class Routing {
   virtual ~Routing() = default;
 
   virtual uint32_t shard_count() const = 0;
-  // By the newest state that this server has read. nullopt: no server owns the shard.
+  // The owner in the newest state that this server has read. nullopt: no server owns the shard.
   virtual std::optional<ShardOwner> owner(uint32_t shard) const = 0;
-  // Requests a newer state, and blocks until the shard has an owner that differs from `outdated`, or until the shard, if it
-  // belongs to this server, is open. Also returns after a short time (of the order of 100 ms) with what owner() returns then,
-  // because a receiver may need a moment for what the state already says. nullopt: the deadline has passed.
+  // Requests a newer state, and blocks until the shard has an owner that differs from `outdated`, or until
+  // the shard is open if this server owns it. Returns after about 100 ms in any case, with the value of
+  // owner(), because a receiver may be a moment behind the state. nullopt: the deadline has passed.
   virtual std::optional<ShardOwner> wait_for_owner(uint32_t shard, const std::optional<ShardOwner>& outdated,
                                                    Time deadline) = 0;
   // Requests a newer state, without waiting for it. Cheap if there was a request just before.

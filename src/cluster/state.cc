@@ -145,7 +145,7 @@ bool State::is_member(const MemberId& id) const {
   return found != members.end() && found->second.incarnation == id.incarnation;
 }
 
-// A dead member may still be named as the owner, while there is nobody else.
+// A dead member stays the owner of its shards while there is no other member.
 std::vector<MemberId> State::unneeded_logs() const {
   std::set<MemberId> unneeded = logs;
   for (const auto& [name, member] : members) unneeded.erase({name, member.incarnation});
@@ -191,7 +191,7 @@ base::Status decode_attributes(const std::map<std::string, Bytes>& attributes, S
   };
   if (value("format") != format_version)
     return base::fail(ErrorCode::server,
-                      fmt::format("The state of the cluster has format '{}', this server reads '{}'",
+                      fmt::format("The state of the cluster has format '{}'; this server reads '{}'",
                                   value("format"), format_version));
   SIBYL_ASSIGN(state.settings, Settings::decode(value("settings")));
   SIBYL_ASSIGN(state.leader, MemberId::decode(value("leader")));
@@ -206,7 +206,7 @@ base::Status decode_entry(const std::string& name, BytesView value, State& state
     SIBYL_ASSIGN(MemberId log, MemberId::decode(value));
     state.logs.insert(std::move(log));
   } else if (name.starts_with(shard_prefix)) {
-    // Entries arrive in their order, which is that of the numbers.
+    // Entries arrive in the order of their names, which is the order of the numbers.
     if (name != shard_entry(static_cast<uint32_t>(state.shards.size())))
       return base::fail(ErrorCode::server, "The state of the cluster is damaged: a shard is missing");
     SIBYL_ASSIGN(Shard shard, Shard::decode(value));

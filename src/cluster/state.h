@@ -27,7 +27,7 @@
 
 namespace sibyl::cluster {
 
-// One run of one server. A server that restarts has another incarnation.
+// Identifies one run of one server. A server that restarts has another incarnation.
 struct MemberId {
   std::string name;  // empty: no member
   uint64_t incarnation = 0;
@@ -44,7 +44,7 @@ struct Member {
   uint64_t incarnation = 0;
   uint64_t renewal = 0;     // increases with each renewal of the lease
   bool is_leaving = false;  // asks to give up its shards
-  // It cannot serve requests yet. It gets shards only if no other member can have them.
+  // The member cannot serve requests yet. It gets shards only if no other member can have them.
   bool is_preparing = false;
   std::string address;  // HOST:PORT for clients, with a numeric host
   std::string data_center, rack;
@@ -66,9 +66,9 @@ struct LogPart {
 
 struct Shard {
   uint64_t epoch = 0;  // increases whenever the owner changes
-  MemberId owner;      // empty: nobody yet
+  MemberId owner;      // empty: not assigned yet
   std::string next;    // the member that the owner must hand it to; empty: none
-  // What the owner must replay before it serves. Empty once it has.
+  // The log parts that the owner must replay before it serves the shard. Empty once they are replayed.
   std::vector<LogPart> logs;
 
   bool operator==(const Shard&) const = default;
@@ -79,7 +79,7 @@ struct Shard {
 struct Settings {
   uint32_t shards = 64;
   std::chrono::milliseconds lease{5'000};
-  // Random bytes with which servers prove to each other that they can read this state. Must not be shown.
+  // Random bytes with which servers prove to each other that they can read this state. Must stay secret.
   base::Bytes secret;
 
   std::string encode() const;
@@ -95,7 +95,7 @@ struct State {
   std::set<MemberId> logs;
 
   bool is_member(const MemberId& id) const;
-  // Logs of members that are gone, which no shard needs any more. They never will be needed again.
+  // Logs of former members that no shard needs. No shard will need them again.
   std::vector<MemberId> unneeded_logs() const;
 };
 

@@ -47,7 +47,7 @@ TEST(State, ALogIsNeededWhileItsMemberLivesOrAShardNamesIt) {
   State state;
   state.logs = {{"live", 2}, {"live", 1}, {"owner", 1}, {"replayed", 1}, {"gone", 1}};
   state.members["live"].incarnation = 2;
-  // It is dead, but there was nobody to take its shard over.
+  // The owner is dead, but no other member could take its shard over.
   state.shards = {{.epoch = 1, .owner = {"owner", 1}},
                   {.epoch = 3, .owner = {"live", 2}, .logs = {{{"replayed", 1}, 2}}}};
   EXPECT_EQ(state.unneeded_logs(), (std::vector<MemberId>{{"gone", 1}, {"live", 1}}));
@@ -95,7 +95,7 @@ TEST_F(StoredStateTest, DamagedAndForeignStatesAreRefused) {
   ASSERT_TRUE(blocking_.mutate(state_object, Mutation().set_entry(shard_entry(1), "?")).is_done());
   EXPECT_EQ(error(), "The state of the cluster is damaged: a shard");
   ASSERT_TRUE(blocking_.mutate(state_object, Mutation().set_attribute("format", "1")).is_done());
-  EXPECT_EQ(error(), "The state of the cluster has format '1', this server reads '2'");
+  EXPECT_EQ(error(), "The state of the cluster has format '1'; this server reads '2'");
 }
 
 }  // namespace

@@ -64,8 +64,8 @@ struct MapLiteral {
 struct UserTypeLiteral {  // `{a: 1}`; in a selector, binding may turn it into a map keyed by columns
   std::vector<std::pair<std::string, ExpressionPtr>> fields;
 };
-// With one element it may also be plain parentheses, as in `(a + b) * 2`. It is a tuple only where one is
-// expected.
+// One element in parentheses is a tuple only where a tuple is expected. Elsewhere, as in `(a + b) * 2`, the
+// parentheses only group.
 struct TupleLiteral {
   std::vector<ExpressionPtr> elements;
 };
@@ -306,9 +306,9 @@ struct CreateTable {
   QualifiedName table;
   bool if_not_exists = false;
   std::vector<ColumnDefinition> columns;
-  std::vector<std::vector<std::string>> partition_keys;  // one entry per PRIMARY KEY (...) clause
-                                                         // normally one; none for `c int PRIMARY KEY`, which
-                                                         // is stored in the column
+  std::vector<std::vector<std::string>> partition_keys;  // one entry per PRIMARY KEY (...) clause, normally
+                                                         // one; none for `c int PRIMARY KEY`, which is stored
+                                                         // in the column
   std::vector<std::string> clustering_columns;
   std::vector<ClusteringOrder> clustering_order;
   bool compact_storage = false;

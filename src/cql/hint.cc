@@ -22,7 +22,7 @@ std::string upper(std::string text) {
   return text;
 }
 
-// The words before a mistake: the last word, the one before the name that ends there, and the first word, in upper
+// The last word before a mistake, the word before the name that ends there, and the first word, in upper
 // case.
 struct LastWords {
   std::string last, before_name, first;

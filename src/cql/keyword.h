@@ -225,17 +225,17 @@ TokenKind keyword_kind(std::string_view word);
 
 // True if a token of this kind may name a column, table or keyspace.
 bool is_name(TokenKind kind);
-// True if it may name a function.
+// True if a token of this kind may name a function.
 bool is_function_name(TokenKind kind);
-// True if it may name a user type.
+// True if a token of this kind may name a user type.
 bool is_type_name(TokenKind kind);
 // True for a keyword that names a built-in type.
 bool is_native_type(TokenKind kind);
 // True for a keyword that may be a name.
 bool is_unreserved_keyword(TokenKind kind);
 
-// True if anything in the grammar may follow a table's name. If not, an error shows the name instead of the
-// token after it.
+// True if some rule of the grammar allows a token of this kind after a table's name. If not, an error shows
+// the name instead of this token.
 bool follows_table_name(TokenKind kind);
 
 // True for a constant that is written without quotes.

@@ -330,7 +330,8 @@ Token Lexer::punctuation(Token token) {
   return fail(token, Problem::character, static_cast<uint32_t>(types::next_character(text_, offset_ + 1)));
 }
 
-// True for digits with hexadecimal letters among the first eight that are not a number with an exponent.
+// True if digits are followed by hexadecimal letters, as in a UUID, and the whole is not a number with an
+// exponent.
 bool Lexer::can_only_be_uuid(uint32_t from) const {
   const uint32_t letter = skip_digits(from);
   uint32_t end = letter;

@@ -1,4 +1,4 @@
-// Any bytes may be parsed. A statement that parses must print as CQL that parses and prints the same.
+// Any bytes may be parsed. A parsed statement is printed and parsed again, and must then print the same.
 #include <cstdint>
 #include <string>
 #include <string_view>

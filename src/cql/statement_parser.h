@@ -179,10 +179,10 @@ class Parser {
   Assignment assignment();
   void assigned_value(Assignment& result);
   struct Assigned {
-    bool is_set = false;  // as a whole
+    bool is_set = false;  // the column as a whole
     std::unordered_set<std::string> fields;
   };
-  using AssignedColumns = std::unordered_map<std::string, Assigned>;  // those of an UPDATE so far
+  using AssignedColumns = std::unordered_map<std::string, Assigned>;  // columns assigned so far
   void check_assignment(const Assignment& last, AssignedColumns& assigned);
   Delete delete_();
   DeleteTarget delete_target();

@@ -450,7 +450,7 @@ TEST(SyntaxError, SuggestsWhatWasMeant) {
   EXPECT_EQ(hint_of("CREATE TABLE t (a int PRIMARY KEY, b lst<int>)"), "did you mean list<…>?");
   EXPECT_EQ(hint_of("CREATE TABLE t (a int NOT NULL, PRIMARY KEY (a))"),
             "columns outside the primary key may always be null: omit NOT NULL");
-  const std::string joins = "CQL has no joins: store what is read together in one table";
+  const std::string joins = "CQL has no joins: store data that is read together in one table";
   EXPECT_EQ(hint_of("SELECT * FROM k.a JOIN k.b ON x = y"), joins);
   EXPECT_EQ(hint_of("SELECT * FROM k.a, k.b"), joins);
   EXPECT_EQ(hint_of("SELECT * FROM a, b"), joins);

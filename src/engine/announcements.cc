@@ -6,7 +6,7 @@ namespace {
 using base::Bytes;
 using base::BytesView;
 
-// The first byte of a message. The version of the schema follows.
+// The first byte of a message. The version of the schema follows it.
 constexpr char changed_message = 'c', settled_message = 's';
 
 }  // namespace
@@ -34,7 +34,7 @@ base::Status Announcements::receive(BytesView message) {
 
 base::Status Announcements::reload() {
   SIBYL_ASSIGN(const bool changed, of_.schema_changes.reload());
-  // Also if another call has reloaded it, which may still wait.
+  // Waits even if another call has reloaded the schema, because that call may still be waiting.
   (void)changed;
   of_.gate.wait();
   return {};

@@ -1,13 +1,15 @@
-// Tells the other servers of a cluster about changes of the schema and of roles, and hears of theirs.
+// Announces changes of the schema and of roles to the other servers of a cluster, and receives their
+// announcements.
 //
 // A change is announced twice by the server that made it, which holds the catalogue:
 //
-//  1. Once it is durable. Every other server reads the schema and the roles again, and waits until its writes with older plans are
-//     with the store. When all have done so, the definition returns.
-//  2. Then that all use it. Only now records of dropped tables may go, and builds of new indexes begin.
+//  1. Once it is durable. Every other server reads the schema and the roles again, and waits until its writes
+//     with older plans have been passed to the store. When all have done so, the definition returns.
+//  2. Once all servers use it. Only then records of dropped tables may be removed, and builds of new indexes
+//     begin.
 //
-// Servers that join later read the newest schema first. If the server that made the change dies in between, the next change or build
-// announces what it could not.
+// Servers that join later read the newest schema first. If the server that made the change dies in between,
+// the next change or build repeats the missing announcement.
 #pragma once
 
 #include <functional>
@@ -31,18 +33,18 @@ class Announcements {
     SchemaChanges& schema_changes;
     Roles& roles;
     WriteGate& gate;
-    std::function<void()> on_settled;  // builds may begin
+    std::function<void()> on_settled;  // called when builds may begin
   };
   explicit Announcements(Parts parts) : of_(std::move(parts)) {}
 
-  // Announces the newest schema, and the roles. Blocks until every live server uses them. Does nothing without a cluster. REQUIRES: the
-  // caller does not hold the catalogue, which the others read.
+  // Announces the newest schema, and the roles. Blocks until every live server uses them. Does nothing
+  // without a cluster. REQUIRES: the caller does not hold the catalogue, because the other servers read it.
   base::Status announce();
-  // An announcement of another server.
+  // Handles an announcement of another server.
   base::Status receive(base::BytesView message);
-  // Uses the newest schema that is durable.
+  // Makes this server use the newest durable schema.
   base::Status reload();
-  // True if no server uses a schema before the newest that this one knows.
+  // True if no server uses an older schema than the newest one that this server knows.
   bool is_settled() const;
 
  private:
@@ -50,7 +52,7 @@ class Announcements {
 
   const Parts of_;
   mutable base::Mutex mutex_;
-  base::Bytes settled_ SIBYL_GUARDED_BY(mutex_);  // the version
+  base::Bytes settled_ SIBYL_GUARDED_BY(mutex_);  // version of the newest settled schema
 };
 
 }  // namespace sibyl::engine

@@ -54,7 +54,7 @@ void warn_of_other_datacenters(const schema::Snapshot& schema, const std::string
   }
 }
 
-// For the server that holds the catalogue to create it.
+// How long to wait until the server that holds the catalogue has created it.
 constexpr std::chrono::seconds start_patience{30};
 constexpr std::chrono::milliseconds start_pause{20};
 
@@ -107,7 +107,7 @@ class Engine::Impl {
             clock_,
             timestamps_,
             locks_,
-            options_.is_in_cluster() ? nullptr : &vectors_,  // it would not hear of other servers' writes
+            options_.is_in_cluster() ? nullptr : &vectors_,  // graphs would miss the writes of other servers
             &options_.guardrails},
         system_tables_(*system_store_, clock_),
         statements_(catalogue.schema(), options_.guardrails),
@@ -137,7 +137,7 @@ class Engine::Impl {
 
   ~Impl() {
     builder_.reset();  // first, because it waits for locks
-    intents_.reset();  // so does this
+    intents_.reset();  // it waits for locks as well
     reserved_timestamps_.reset();
     locks_.stop();
     // Closing the store writes files. These callbacks use the schema, which is destroyed before.
@@ -229,7 +229,7 @@ class Engine::Impl {
  private:
   // Loads the counts of earlier runs. A store in memory has nothing to load or save.
   void keep_usage() {
-    // The servers of a cluster would overwrite each other's.
+    // The servers of a cluster would overwrite each other's counts.
     if (!options_.statistics || options_.data == ":memory:" || options_.is_in_cluster()) return;
     if (const auto status = load_usage(*store_, *schema(), usage_); !status)
       spdlog::warn("statistics of earlier runs cannot be read: {}", status.error().text());
@@ -282,7 +282,7 @@ base::Result<std::unique_ptr<Engine>> Engine::open(const Options& options) {
   if (options.clock == nullptr) own_clock = std::make_shared<base::SystemClock>();
   base::Clock& clock = options.clock ? *options.clock : *own_clock;
   SIBYL_TRY(check_clock(clock));
-  // Of several servers that start, the one that holds the catalogue makes it, and the others wait for it.
+  // If several servers start, the server that holds the catalogue creates it, and the others wait.
   const auto deadline = std::chrono::steady_clock::now() + start_patience;
   while (true) {
     auto impl = Impl::open(options, own_clock, clock);

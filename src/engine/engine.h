@@ -36,22 +36,24 @@ class Engine {
   TraceSink& traces();
   storage::Store& store();
   base::Clock& clock();
-  // The above, and measurements.
+  // All parts above, and measurements.
   Services services();
 
   // --- In a cluster of several servers (SharedData::open_store)
 
-  // A message that another server passed to SharedData::announce. Blocks.
+  // Handles a message that another server passed to SharedData::announce. Blocks.
   base::Status receive(base::BytesView announcement);
-  // Uses the newest schema, which another server may have changed: before a statement runs that was planned for a schema that this
-  // server does not know. Blocks.
+  // Makes this server use the newest schema, which another server may have changed. Call it before running a
+  // statement that was planned for a schema that this server does not know. Blocks.
   base::Status reload();
-  // Makes `executor` run the statements of services(), of which it may pass some to local_executor(). It must outlive the
-  // engine's users. To be called before statements run. Without it, they run here.
+  // Makes `executor` run the statements of services(). It may pass some of them to local_executor(), and must
+  // outlive the engine's users. Call it before statements run. Without this call, the engine runs them
+  // itself.
   void set_executor(Executor& executor);
   Executor& local_executor();
 
-  // A message that another server passed to SharedData::ask_owner, while its shard is kept open. Blocks.
+  // Handles a message that another server passed to SharedData::ask_owner, while its shard is kept open.
+  // Blocks.
   base::Result<base::Bytes> apply(base::BytesView message);
 
   // Shows the servers of the cluster that this one belongs to, in system.local and the tables of peers.

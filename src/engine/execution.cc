@@ -26,13 +26,13 @@ using execute::Request;
 using execute::ResultSet;
 using plan::PreparedPtr;
 
-// Holds rows back that another server may have changed. The check follows the read, because the process may be stopped
-// at any time in between. A write without rows needs none: it is durable, or it would not have succeeded.
+// Holds rows back that another server may have changed. The check follows the read, because the process may
+// be stopped at any time in between. A write without rows needs no check: a write that succeeded is durable.
 Completion if_may_answer(const std::function<bool()>& may_answer, Completion done) {
   return [&may_answer, done = std::move(done)](base::Result<ResultSet> result) mutable {
     if (result && result->kind == ResultSet::Kind::rows && !may_answer())
       return done(base::fail(base::Error(base::ErrorCode::bootstrapping,
-                                         "This server has lost its lease: another one may have taken over")
+                                         "This server has lost its lease: another server may have taken over")
                                  .with_hint("ask another server of the cluster")));
     done(std::move(result));
   };
@@ -52,7 +52,7 @@ bool needs_building(const cql::Statement& statement, const ResultSet& result) {
           std::holds_alternative<cql::CreateView>(statement.node));
 }
 
-// A view's rows are in other shards than those of its table.
+// The rows of a view are not in the same shards as the rows of its table.
 base::Status check_definition_in_cluster(const cql::Statement& statement, const storage::Store& store) {
   if (!std::holds_alternative<cql::CreateView>(statement.node) || store.entry_runs().size() == 1) return {};
   return base::fail(base::Error(base::ErrorCode::invalid,
@@ -94,7 +94,7 @@ void Execution::execute_as(const auth::Login* login, PreparedPtr plan, const Req
   std::visit([&](const auto& what) { run(what, plan, request, login, std::move(done)); }, plan->plan);
 }
 
-// Nobody needs a permission to read these tables.
+// Reading these tables needs no permission.
 void Execution::execute_relayed(const base::Bytes& host_id, const auth::Login* login, PreparedPtr plan,
                                 const Request& request, Completion done) {
   const auto* select = std::get_if<std::shared_ptr<const plan::Select>>(&plan->plan);
@@ -225,8 +225,8 @@ void Execution::run(const plan::Explain& explain, const PreparedPtr& plan, const
   done(explain_result(explain, *plan));
 }
 
-// In a cluster, the server that holds the catalogue runs definitions. It does not hold it while the others read what has changed:
-// it may have to give it up meanwhile.
+// In a cluster, the server that holds the catalogue runs definitions. It releases the catalogue while the
+// other servers read the change, because it may have to give the catalogue up meanwhile.
 base::Result<ResultSet> Execution::define(const cql::Statement& statement, const std::string& keyspace,
                                           const auth::Login* login) {
   if (!of_.options.is_in_cluster()) {
@@ -248,7 +248,7 @@ base::Result<ResultSet> Execution::define(const cql::Statement& statement, const
   return result;
 }
 
-// Its records are left where they are, under ids that no statement uses any more.
+// The table's records stay where they are, under ids that no statement uses any more.
 base::Result<ResultSet> Execution::truncate_in_cluster(const schema::Table& table) {
   auto hold = of_.environment.store.hold({});
   if (!hold) return base::fail(storage::not_here(0));

@@ -30,7 +30,7 @@ std::chrono::milliseconds timeout_of(LockUser user, const LockTimeouts& timeouts
 base::Error lock_timeout_error(LockUser user, const LockTimeouts& timeouts, uint32_t contentions);
 
 // Calls `run` with a completion that forwards to `done`. If `run` throws before the completion was called,
-// `done` gets the error. For threads on which no caller would catch it.
+// `done` gets the error. For threads on which no caller would catch the exception.
 void run_guarded(execute::Completion done, std::move_only_function<void(execute::Completion)> run);
 
 }  // namespace sibyl::engine

@@ -30,34 +30,36 @@ namespace sibyl::engine {
 inline constexpr const char* release_version = "5.0.2";  // the Cassandra release that we are compatible with
 inline constexpr const char* cql_version = "3.4.7";
 
-// A database on storage that several servers share. Either one of them has it open at a time, and opening takes it over. Or, with
-// open_store, several serve it at the same time, each the shards that it has open.
+// A database on storage that several servers share. Without open_store, one server has it open at a time, and
+// opening takes it over. With open_store, several servers serve it at the same time, each the shards that it
+// has open.
 struct SharedData {
-  // Opens the store over the shards of all servers. Its hold() tells what this server may change. Set: connect, name and on_lost are
-  // not used.
+  // Opens the store over the shards of all servers. Its hold() decides what this server may change. If it is
+  // set, connect, name and on_lost are not used.
   std::function<base::Result<std::unique_ptr<storage::Store>>()> open_store;
   // Called with open_store by the server that has changed the schema or roles. Passes the message to Engine::receive() of every other
   // live server, and returns when each has returned from it or has lost its lease. Blocks.
   std::function<base::Status(const base::Bytes& message)> announce;
 
   std::function<base::Result<std::unique_ptr<storage::objects::ObjectStore>>()> connect;
-  // Called with open_store. Passes the message to Engine::apply() of the server that has the shard of the record key, perhaps several
-  // times, and returns its answer. If that is this server, the error is storage::is_not_here(). Blocks. Empty: batches over several
-  // servers are refused.
+  // Called with open_store. Passes the message to Engine::apply() of the server that has the shard of the
+  // record key, perhaps several times, and returns its answer. If this server has the shard, the error is
+  // storage::is_not_here(). Blocks. Empty: batches over several servers are refused.
   std::function<base::Result<base::Bytes>(base::BytesView key, base::Bytes message)> ask_owner;
 
   std::string name;  // of the store's directory
-  // Called at most once, on any thread: another server has taken the store over, or its storage cannot be reached. Reads
-  // may be stale from then on: the process must end. Must not block.
+  // Called at most once, on any thread, when another server has taken the store over or its storage cannot be
+  // reached. Reads may be stale from then on, so the process must end. Must not block.
   std::function<void(const std::string& why)> on_lost;
-  // False if another server may have the store. Asked after rows were read and before they are returned.
+  // Returns false if another server may have the store. Called after rows were read and before they are
+  // returned.
   std::function<bool()> may_answer;
-  base::Bytes host_id;  // of this server, 16 bytes; the store's own is the same for all servers
+  base::Bytes host_id;  // of this server, 16 bytes; the id in the store is the same for all servers
 };
 
 struct Options {
   std::string data = ":memory:";     // a directory, created if missing, or ":memory:"
-  std::optional<SharedData> shared;  // set: the data is there, and `data` only names it in messages
+  std::optional<SharedData> shared;  // if set, the data is there, and `data` only names it in messages
   bool is_in_cluster() const { return shared && shared->open_store; }
   enum class Sync { group, periodic } commitlog_sync = Sync::group;
   uint64_t block_cache_bytes = 32u << 20;

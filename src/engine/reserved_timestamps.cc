@@ -19,7 +19,8 @@ constexpr char reservation_version = 1;
 constexpr std::chrono::seconds renewal_interval{1};
 // How far a reservation is ahead of the clock. If renewals fail for longer, timestamps stop following the clock.
 constexpr int64_t reserved_micros = 10'000'000;
-// When they do, each is one above the one before. Nobody commits a million write sets between two renewals.
+// Then each timestamp is the previous one plus one. Fewer than a million write sets are committed between two
+// renewals.
 constexpr int64_t spare_micros = 1'000'000;
 // A larger distance to the previous owner's clock is reported.
 constexpr int64_t tolerated_skew_micros = 30'000'000;
@@ -30,7 +31,7 @@ Bytes reservation_key() {
   return key;
 }
 
-// 0: there is none.
+// Returns 0 if there is no reservation.
 base::Result<int64_t> read_reservation(const storage::Store& store) {
   Bytes value;
   SIBYL_ASSIGN(const bool found, store.get(reservation_key(), value));
@@ -83,7 +84,7 @@ base::Status ReservedTimestamps::reserve(int64_t after) {
   return {};
 }
 
-// A clock that was set back does not take a reservation back, because the limit must not fall below what was assigned.
+// If the clock is set back, the reservation stays, because the limit must not fall below assigned timestamps.
 void ReservedTimestamps::run() {
   int64_t latest = clock_.now_micros();
   base::MutexLock lock(mutex_);

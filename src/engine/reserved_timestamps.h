@@ -1,8 +1,8 @@
 // Keeps the write timestamps of the successive owners of a shared store in order, although their clocks differ.
 //
-// A write without a timestamp of its client gets one from its server's clock. If the next owner's clock were behind, its
-// writes would lose against older ones, although they were acknowledged. So an owner writes into the store up to which
-// timestamp it may assign some, before it assigns them, and the next owner starts above that.
+// A write without a client timestamp gets one from its server's clock. If the next owner's clock were behind,
+// its acknowledged writes would lose against older ones. So an owner stores the highest timestamp that it may
+// assign before it assigns any, and the next owner starts above it.
 #pragma once
 
 #include <memory>

@@ -133,13 +133,13 @@ void SchemaChanges::settle(const base::Bytes& version) {
   catalogue_.settle(version);
 }
 
-// Another server may have owned the catalogue. Alone, this server knows its own changes.
+// In a cluster, another server may have changed the catalogue. A single server knows its own changes.
 base::Status SchemaChanges::refresh() {
   if (!of_.options.is_in_cluster()) return {};
   const schema::SnapshotPtr before = catalogue_.schema();
   SIBYL_ASSIGN(const bool changed, catalogue_.refresh());
   if (!changed) return {};
-  // Records that were dropped are still there, but reads that began before must not wait for settle() to be complete.
+  // Dropped records still exist, but reads that began before must notice the drop now, not at settle().
   const Dropping dropping(&drops_);
   publish(*before);
   of_.usage.forget_dropped(*catalogue_.schema());

@@ -45,7 +45,7 @@ class SchemaChanges final : public SchemaSource {
   uint64_t subscribe(Listener listener) override;
   void unsubscribe(uint64_t token) override;
 
-  // Runs a definition, except one about roles. `login` created what is created; nullptr: the program itself.
+  // Runs a definition, except one about roles. `login` is the creator; nullptr: the program itself.
   base::Result<execute::ResultSet> define(const cql::Statement& statement, const std::string& keyspace,
                                           const auth::Login* login);
   // Called when an index or view is complete. Queries may use it from now on.
@@ -55,14 +55,14 @@ class SchemaChanges final : public SchemaSource {
 
   // Gives a table, its indexes and views new, empty storage. REQUIRES: the table is not a view.
   base::Status truncate(const schema::Table& table);
-  // Uses the newest schema that another server has made durable. Returns true if it was not known yet. What was dropped stays
-  // readable until settle().
+  // Uses the newest durable schema of another server. Returns true if it was not known yet. Dropped records
+  // stay readable until settle().
   base::Result<bool> reload();
-  // No server uses a schema before this version any more.
+  // Declares that no server uses a schema before this version any more.
   void settle(const base::Bytes& version);
 
-  // Calls `read` until no records were dropped while it ran. For reads through an index: one that was dropped
-  // after planning or during the read has no entries any more, so rows may be missing.
+  // Calls `read` until no records were dropped while it ran. For reads through an index: if the index was
+  // dropped after planning or during the read, its entries are gone, so rows may be missing.
   template <typename Read>
   auto read_between_drops(Read read) {
     while (true) {

@@ -14,7 +14,7 @@
 
 namespace sibyl::engine {
 
-// Definitions for an empty keyspace `f`, which the first of them creates.
+// Definitions in keyspace `f`. The first one creates it.
 inline constexpr std::array generated_schema = {
     "CREATE KEYSPACE f WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}",
     "CREATE TYPE f.pair (a int, b text)",

@@ -18,7 +18,7 @@ namespace sibyl::engine {
 // Rows of system_views.settings: the engine's own settings, overridden by options.settings.
 std::map<std::string, std::string> shown_settings(const Options& options, const Node& node);
 
-// Where the rows come from. Everything must outlive the last read of the tables.
+// The objects whose contents the tables show. They must outlive the last read of the tables.
 struct Sources {
   const Options& options;
   const SchemaSource& schema_source;

@@ -1,4 +1,4 @@
-// Waits until all writes that began before some moment have handed their write sets to the store. After that,
+// Waits until all writes that began before some moment have passed their write sets to the store. After that,
 // no write uses a plan made before that moment.
 #pragma once
 
@@ -29,7 +29,7 @@ class WriteGate {
   };
 
   // The caller must hold the pass until the write set is with the store. If a wait() does not wait for this
-  // pass, the caller sees everything that happened before that wait().
+  // pass, the pass began later, so the caller sees everything that happened before that wait().
   Pass enter() {
     const size_t stripe = std::hash<std::thread::id>{}(std::this_thread::get_id()) % stripes;
     while (true) {

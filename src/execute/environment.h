@@ -62,7 +62,8 @@ class TimestampSource final : public storage::Timestamps {
   int64_t next();
   int64_t last() const override { return last_.load(std::memory_order_relaxed); }
   void start_above(int64_t timestamp) override;
-  // Later timestamps follow the clock only up to this one, and then count on in steps of one. Thread-safe.
+  // Timestamps follow the clock only up to this one. After it, each is larger than the last by one.
+  // Thread-safe.
   void set_limit(int64_t timestamp) { limit_.store(timestamp, std::memory_order_relaxed); }
 
  private:
@@ -92,8 +93,8 @@ class Observer {
   // an index.
   virtual void read(const schema::Table& table, std::span<const Bytes> keys, uint64_t tombstones) = 0;
   // Called before a write is committed, for each statement of a batch, and also if its conditions do not
-  // hold. `prefixes` are prefixes of record keys. (Called before the commit so that the prefixes need not be
-  // kept.)
+  // hold. `prefixes` are prefixes of record keys. The call comes before the commit so that they need not be
+  // kept.
   virtual void written(const schema::Table& table, std::span<const Bytes> prefixes) = 0;
   // Called when a statement succeeded; for a write, when it is durable. REQUIRES: counted.shape is not null.
   virtual void ended(const Counted& counted, const ResultSet& result) = 0;

@@ -8,10 +8,9 @@
 namespace sibyl::execute {
 
 struct SpreadBatch {
-  storage::WriteSet
-      merges;  // of rows, and nothing else: indexes and views are maintained where they are applied
-  int64_t timestamp = 0;  // that the server assigned. It is replaced if it is too low somewhere
-  bool is_logged = true;  // all of it is applied, or nothing
+  storage::WriteSet merges;  // of rows only; the servers that apply them maintain indexes and views
+  int64_t timestamp = 0;     // assigned by this server; replaced if it is too low at another one
+  bool is_logged = true;     // either all of it is applied, or nothing
 };
 
 // Thread-safe.

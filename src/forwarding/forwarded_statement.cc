@@ -20,7 +20,7 @@ using execute::ResultSet;
 
 namespace {
 
-// The pause between attempts doubles up to this: many statements may wait for one shard.
+// The pause between attempts doubles up to this: because many statements may wait for one shard.
 constexpr int64_t max_retry_micros = 40'000;
 // Statements with random partitions are tried again at once: each time they name another one.
 constexpr int max_quick_retries = 100;
@@ -88,7 +88,7 @@ void ForwardedStatement::find_target() {
   target_ = {};
   for (const execute::BatchItem& item : items_) {
     const Target one = target_of(item, now, of_.shard_of);
-    if (one.kind != Target::Kind::shards) {  // its error must be reported, whatever the others are
+    if (one.kind != Target::Kind::shards) {  // this server reports its error
       target_ = Target::here();
       return;
     }
@@ -115,14 +115,14 @@ ForwardedStatement::Owner ForwardedStatement::find_owner() const {
   return found;
 }
 
-// An exception may follow the result.
+// Ignores an exception that is thrown after the result was delivered.
 void ForwardedStatement::finish(Result<ResultSet> result) {
   if (!has_finished_.exchange(true)) done_(std::move(result));
 }
 
 void ForwardedStatement::run() {
   if (target_.kind == Target::Kind::define) target_.shards = {meta_shard};
-  // A statement that names no partition, such as one with IN (), has nothing to do.
+  // A statement that names no partition, such as one with IN (), needs no shard.
   if (target_.kind == Target::Kind::here || target_.kind == Target::Kind::many || target_.shards.empty())
     return give_to_engine(
         [self = shared_from_this()](Result<ResultSet> result) { self->finish(std::move(result)); });
@@ -146,7 +146,7 @@ void ForwardedStatement::give_to_engine(Completion done) {
 
 void ForwardedStatement::run_here(const Shards& shards) {
   std::vector<std::unique_ptr<storage::ShardedStore::Use>> uses;
-  if (!is_definition()) {  // the engine holds the catalogue itself, and not while others read it
+  if (!is_definition()) {  // definitions: the engine holds the catalogue itself
     for (const auto& [shard, epoch] : shards) {
       uses.push_back(of_.shards.use(shard));
       if (!uses.back()) return retry("its partition is being opened");
@@ -170,7 +170,7 @@ void ForwardedStatement::ran_here(Result<ResultSet> result) {
   finish(std::move(result));
 }
 
-// The engine of any server writes partitions of several owners. It refuses counters.
+// Any server's engine can write partitions of several owners, except counters.
 void ForwardedStatement::run_spread() {
   if (batch_ == cql::Batch::Kind::counter) return split();
   give_to_engine(
@@ -266,7 +266,7 @@ void ForwardedStatement::retry(std::string obstacle) {
   run_later(pause, [self = shared_from_this()] { self->run_again(); });
 }
 
-// The caller's thread is not available any more, so the statement must not use what belongs to it.
+// The statement continues on another thread, so it must not use anything that belongs to the caller's.
 void ForwardedStatement::run_later(int64_t micros, std::move_only_function<void()> task) {
   request_.interrupt = nullptr;
   auto in_pool = [self = shared_from_this(), task = std::move(task)]() mutable {
@@ -295,7 +295,8 @@ void ForwardedStatement::reload_and_retry() {
   run_again();
 }
 
-// A prepared statement whose meaning has changed is refused: its values are encoded for the old one.
+// A prepared statement whose meaning has changed is refused, because its values are encoded for the old
+// meaning.
 base::Status ForwardedStatement::plan_again() {
   const auto again = [&](const plan::PreparedPtr& plan) -> Result<plan::PreparedPtr> {
     if (!plan->id.empty()) return of_.planner.find_prepared(plan->id);

@@ -12,10 +12,10 @@ namespace sibyl::forwarding {
 // Thread-safe.
 class SplitBatch : public std::enable_shared_from_this<SplitBatch> {
  public:
-  // `done` is called when all parts are complete: with an error if one of them has failed.
+  // Calls `done` when all parts are complete, with an error if one of them has failed.
   SplitBatch(size_t parts, execute::Completion done) : done_(std::move(done)), missing_(parts) {}
 
-  // The completion of one part.
+  // Returns the completion of one part.
   execute::Completion part();
 
  private:

@@ -29,8 +29,8 @@ struct StatementRequest {
     uint64_t epoch = 0;
     bool operator==(const Shard&) const = default;
   };
-  std::vector<Shard> shards;   // of all partitions that it names; the receiver must own them at these epochs
-  base::Bytes schema_version;  // that the caller has planned it for
+  std::vector<Shard> shards;   // of all named partitions; the receiver must own them at these epochs
+  base::Bytes schema_version;  // of the caller's plan
   std::optional<std::string> role;
   // Without values, trace and interrupt.
   execute::Request parameters;

@@ -1,4 +1,5 @@
-// Decodes the input as a request and as an answer. What decodes is encoded again, and must decode to the same bytes.
+// Decodes the input as a request and as an answer. Every decoded message is encoded again, and must give the
+// same bytes.
 #include <cstdint>
 #include <cstdlib>
 

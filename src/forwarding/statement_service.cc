@@ -25,16 +25,17 @@ class StatementService::Running final : public execute::Interrupt,
     if (--service_.running_ == 0) service_.changed_.notify_all();
   }
 
-  // Returns false if an answer was sent.
+  // Decodes the request. Returns false if it was answered with an error.
   bool decode();
-  // Takes the shards that the statement needs. Returns false if one of them is not here, which was answered.
+  // Takes the shards that the statement needs. Returns false if one of them is not here; that was then
+  // answered.
   bool hold_shards();
   bool has_same_schema() const { return of_.schema.schema()->version == request_.schema_version; }
-  // Plans that need not be made. Returns false if some must be.
+  // Looks up existing plans. Returns false if some must be created.
   bool find_plans();
   bool is_quick() const;
   void execute_at_once();
-  // Whatever is still to be done. Blocks.
+  // Does everything that is still to be done. Blocks.
   void run_whole();
   void execute();
   void refuse(base::Error error) { send({.outcome = Outcome::failed, .error = std::move(error)}); }
@@ -91,7 +92,7 @@ cluster::PeerService::Handler StatementService::statements() {
   return [this](cluster::PeerService::Call call, cluster::PeerService::Answer answer) {
     const auto running = begin(std::move(call), std::move(answer));
     if (!running->decode() || !running->hold_shards()) return;
-    // Plans that are made while the schema changes may be for the newer one.
+    // A plan that is created while the schema changes may be for the newer schema.
     if (running->find_plans() && running->has_same_schema() && running->is_quick())
       return running->execute_at_once();
     TaskPool::Task task = [running] { running->run_whole(); };
@@ -113,7 +114,7 @@ cluster::PeerService::Handler StatementService::definitions() {
 bool StatementService::Running::decode() {
   auto request = StatementRequest::decode(call_.message);
   if (!request) {
-    refuse(base::Error(ErrorCode::protocol, "A server has sent a statement that this one cannot read")
+    refuse(base::Error(ErrorCode::protocol, "A server has sent a statement that this server cannot read")
                .with_hint("the servers of a cluster must have compatible versions"));
     return false;
   }
@@ -161,7 +162,7 @@ void StatementService::Running::execute_at_once() {
   service_.note_read(std::chrono::steady_clock::now() - began);
 }
 
-// The schema is compared after planning: a plan that was made meanwhile may be for a newer one.
+// The schema is compared after planning, because a plan that was created meanwhile may be for a newer schema.
 void StatementService::Running::run_whole() {
   if (!has_same_schema())
     if (const auto reloaded = of_.reload(); !reloaded) return refuse(reloaded.error());
@@ -218,7 +219,7 @@ void StatementService::Running::finish(Result<ResultSet> result) {
   uses_.clear();
   if (result) return send({.outcome = Outcome::done, .result = std::move(*result)});
   if (storage::is_not_here(result.error())) return send({.outcome = Outcome::moved});
-  // It may not own the shards any more.
+  // This server may not own the shards any more.
   if (result.error().code() == ErrorCode::bootstrapping)
     return send({.outcome = writes() ? Outcome::result_unknown : Outcome::moved});
   refuse(std::move(result.error()));

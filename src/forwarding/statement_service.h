@@ -35,10 +35,10 @@ class StatementService {
   // Waits for statements that run. REQUIRES: the handlers are not called any more.
   ~StatementService();
 
-  // For cluster::Method::execute, without threads. Short writes run at once, and so do short reads while they do not wait for the
-  // storage. Everything else runs in the pool.
+  // The handler for cluster::Method::execute, without threads. Short writes run at once, and so do short
+  // reads while they do not wait for the storage. Everything else runs in the pool.
   cluster::PeerService::Handler statements();
-  // For cluster::Method::define, with threads.
+  // The handler for cluster::Method::define, with threads.
   cluster::PeerService::Handler definitions();
 
  private:
@@ -50,7 +50,7 @@ class StatementService {
   std::shared_ptr<Running> begin(cluster::PeerService::Call call, cluster::PeerService::Answer answer);
 
   const Parts of_;
-  // Reads run in the pool until then.
+  // Until this time, reads run in the pool.
   std::atomic<std::chrono::steady_clock::time_point> reads_wait_until_{};
   base::Mutex mutex_;
   base::CondVar changed_;

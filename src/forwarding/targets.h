@@ -17,14 +17,14 @@ inline constexpr uint32_t meta_shard = 0;
 
 struct Target {
   enum class Kind : uint8_t {
-    here,    // needs no shard, or has an error that any server reports
-    shards,  // runs whole where all of `shards` are
+    here,    // needs no shard, or has an error that any server can report
+    shards,  // runs at the owner of all of `shards`
     many,    // reads partitions of any shards
     define,  // changes the schema or roles
   };
   Kind kind = Kind::here;
   std::set<uint32_t> shards;
-  // The statement computes its partitions anew when it runs, with functions such as uuid(), and may name others then.
+  // The statement computes its partitions with functions such as uuid(), so they may differ when it runs.
   bool is_random = false;
 
   static Target here() { return {}; }
@@ -34,7 +34,7 @@ struct Target {
 
 Target target_of(const plan::Prepared& plan, std::span<const types::ValueView> values, int64_t now_micros,
                  const ShardOfToken& shard_of);
-// Of one statement of a batch, whatever errors the batch has.
+// The target of one statement of a batch, whatever errors the batch has.
 Target target_of(const execute::BatchItem& item, int64_t now_micros, const ShardOfToken& shard_of);
 
 }  // namespace sibyl::forwarding

@@ -41,7 +41,7 @@ struct Guardrails {
   bool vector_type_enabled = true;
   // Cassandra's default is false: there, functions need a patch and views are experimental.
   bool user_defined_functions_enabled = true, materialized_views_enabled = true;
-  // Cassandra warns by default, but never superusers. Without authentication every client is a superuser.
+  // Cassandra warns by default, except superusers. Without authentication every client is a superuser.
   bool zero_ttl_on_twcs_warned = false, zero_ttl_on_twcs_enabled = true;
 
   // --- Reads
@@ -79,7 +79,7 @@ extern const Guardrails default_guardrails;
 
 // --- Checks. Warnings are added to `warnings`; failures are errors 0x2200 with Cassandra's text.
 
-// Compares a number with a threshold. The texts may contain {what}, {value} and {threshold}.
+// Compares a number with a threshold. {what}, {value} and {threshold} in the texts are replaced.
 struct NumberGuard {
   Threshold Guardrails::* threshold;
   const char* name;

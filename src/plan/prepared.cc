@@ -160,7 +160,7 @@ bool is_same_index(schema::Index left, const schema::Index& right) {
   return left == right;
 }
 
-// The same index of a table that was truncated, perhaps, and then has other records.
+// Like is_same_index(), but the table may have been truncated, after which the index has other records.
 bool is_same_renewed_index(schema::Index left, const schema::Index& right) {
   left.storage_id = right.storage_id;
   return is_same_index(std::move(left), right);

@@ -110,9 +110,9 @@ enum class Validity : uint8_t {
             // built)
   invalid  // clients must prepare it again: its effect, or how they encode or decode values, may have changed
 };
-// A SELECT, a modification or a batch is invalid in the cases in which Cassandra evicts it: a table was
-// dropped or re-created, its columns, indexes, default_time_to_live or gc_grace_seconds changed, or a
-// function, aggregate or user type that it names changed. Other statements are stale at most.
+// A SELECT, a modification or a batch is invalid in the same cases in which Cassandra evicts it. Its table
+// was dropped or re-created; the table's columns, indexes, default_time_to_live or gc_grace_seconds changed;
+// or a function, aggregate or user type that it names changed. Other statements are at most stale.
 Validity validity(const Prepared& prepared, const schema::Snapshot& schema);
 // True if clients encode values and decode rows of both in the same way.
 bool is_same_for_clients(const Prepared& left, const Prepared& right);

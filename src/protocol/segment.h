@@ -51,7 +51,7 @@ class LargeFrame {
   enum class Progress : uint8_t {
     more,      // the next segment continues the frame
     complete,  // take() returns the frame
-    refused,   // answer step().error on its stream, and continue; the rest of the frame is skipped
+    refused,   // answer step().error on the frame's stream, and continue; the rest is skipped
     fatal,     // answer step().error, then close
   };
   // Adds the payload of the next segment that is not self-contained.

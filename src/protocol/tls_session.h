@@ -16,8 +16,8 @@ class TlsSession {
  public:
   enum class Outcome { done, wants_read, wants_write, closed, failed };
 
-  // Takes ownership of `ssl`, whose socket and role are set. The socket is not owned. nullptr: out of memory;
-  // handshake() fails. `peer` is the name of the other side in errors.
+  // Takes ownership of `ssl`, whose socket and role are set. The socket is not owned. If `ssl` is nullptr
+  // (out of memory), handshake() fails. `peer` is the name of the other side in errors.
   TlsSession(ssl_st* ssl, const char* peer);
   ~TlsSession();
   TlsSession(const TlsSession&) = delete;

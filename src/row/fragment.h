@@ -77,8 +77,8 @@ struct ColumnDeletion {
   Deletion deletion;
 };
 
-// A decoded fragment. Its views point into the bytes that it was decoded from, or into memory owned by its
-// builder.
+// A decoded fragment. Its views point into the bytes that it was decoded from, or into memory of the code
+// that built it.
 struct Fragment {
   Marker marker;
   Deletion deletion;  // of the row, or of the partition in a partition record

@@ -44,7 +44,7 @@ int order_counters(BytesView left, BytesView right) {
   return order(left_counter.value, right_counter.value);
 }
 
-// A total order of everything that is encoded of a cell, so that taking the maximum is a valid merge.
+// Orders cells by everything that is encoded of them, so the maximum of two cells is a valid merge.
 int order_cells(const Cell& left, const Cell& right) {
   if (left.timestamp != right.timestamp) return order(left.timestamp, right.timestamp);
   if (left.kind != right.kind) return order(rank(left.kind), rank(right.kind));
@@ -94,7 +94,7 @@ struct Scratch {
   }
 };
 
-// Also if memory is exhausted during the merge.
+// Trims also if memory is exhausted during the merge.
 struct TrimAtEnd {
   Scratch& scratch;
   ~TrimAtEnd() { scratch.trim(); }

@@ -9,6 +9,6 @@
 namespace sibyl::schema {
 
 std::string encode(const Table& table);                  // without its views, which are separate records
-base::Result<Table> decode_table(base::BytesView text);  // finished
+base::Result<Table> decode_table(base::BytesView text);  // finish() was called
 
 }  // namespace sibyl::schema

@@ -117,8 +117,8 @@ using TablePtr = std::shared_ptr<const Table>;
 // has a value.
 enum class Compact : uint8_t {
   none,
-  // Without declared clustering columns. The declared columns are static. Hidden beside them are a clustering
-  // column and a regular column, which become visible with DROP COMPACT STORAGE.
+  // Without declared clustering columns. The declared columns are static. There are also a clustering column
+  // and a regular column, hidden until DROP COMPACT STORAGE.
   static_,
   // With clustering columns and one other column. If none was declared, it is hidden and has the type empty.
   // The last clustering columns of a row may be null.

@@ -32,7 +32,8 @@ struct LoginAttempt {
   auth::Credentials credentials;
   std::string address;
   bool has_waited = false;                           // delayed with the other attempts of its address
-  std::chrono::steady_clock::time_point give_up_at;  // if too many logins of its address are in the pool
+  std::chrono::steady_clock::time_point give_up_at;  // when a login that waits for its address is
+                                                     // refused
   base::Result<const auth::Login*> result;
 };
 
@@ -91,8 +92,8 @@ struct InFlightRequest final : execute::Interrupt {
   std::unique_ptr<LoginAttempt> login;          // AUTH_RESPONSE only; the fields above are then unused
   const auth::Login* user = nullptr;            // nullptr on servers without logins
 
-  // Fails once the client has disconnected or `deadline` has passed; on a reactor also if the next step would
-  // pass it. Thread-safe.
+  // Fails once the client has disconnected or `deadline` has passed. On a reactor, it also fails if the next
+  // step would pass the deadline. Thread-safe.
   base::Status check() const override;
   static constexpr std::chrono::steady_clock::time_point never = std::chrono::steady_clock::time_point::max();
 

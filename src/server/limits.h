@@ -35,7 +35,8 @@ struct Limits {
   // A request that has waited longer for its reactor or for a pool thread is not run. It is answered
   // OVERLOADED.
   std::chrono::milliseconds queue_timeout{2'000};
-  // The time limit for reading a page: when the statement names its partitions, and when it does not.
+  // The time limits for reading a page: the first if the statement names its partitions, the second if it
+  // does not.
   std::chrono::milliseconds read_timeout{5'000}, range_timeout{10'000};
   std::chrono::milliseconds handshake_timeout{30'000};
   // Closes a connection that in this time reads none of its pending results, or sends less than 64 KiB of an

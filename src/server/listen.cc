@@ -28,7 +28,7 @@ std::string hint_of(const boost::system::error_code& error) {
   if (error == boost::asio::error::access_denied)
     return "Only root may listen on ports below 1024: choose a higher one.";
   if (error == boost::system::errc::address_not_available)
-    return "This machine has no such address: `ip address` shows those that it has.";
+    return "This machine has no such address: `ip address` lists its addresses.";
   return {};
 }
 

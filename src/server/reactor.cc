@@ -282,7 +282,7 @@ void Reactor::arm_timer(std::chrono::steady_clock::time_point deadline) {
 }
 
 void Reactor::arm_sweep(std::chrono::steady_clock::time_point now) {
-  // Deadlines are aligned to a grid. Otherwise those of many connections would cause a sweep every few
+  // Deadlines are aligned to a grid, so that the deadlines of many connections do not cause a sweep every few
   // moments.
   const Limits& limits = shared_.limits;
   const bool has_timeout = limits.idle_timeout.count() > 0;

@@ -67,8 +67,8 @@ struct Shared {
   std::function<bool(const std::string& address)> is_relay;  // empty: no server relays
 
   std::atomic<bool> is_stopping{false};
-  // During shutdown, signalled whenever a connection closes or a request finishes. The mutex guards no data: it
-  // only prevents that a signal is missed.
+  // During shutdown, signalled whenever a connection closes or a request finishes. The mutex guards no data.
+  // It only prevents missed signals.
   base::Mutex shutdown_mutex;
   base::CondVar shutdown_progress;
 
@@ -97,7 +97,7 @@ class Reactor {
   size_t unauthenticated_connections() const {
     return unauthenticated_count_.load(std::memory_order_relaxed);
   }
-  // Closes the oldest of them, if any.
+  // Closes the oldest connection that has not logged in, if there is one.
   void close_oldest_unauthenticated();
   // Refuses the requests that are held until their clients have read earlier results.
   void refuse_held();
@@ -123,7 +123,7 @@ class Reactor {
   InFlightRequest* take_request();
   void recycle(InFlightRequest* request);
   BufferPool& buffers() { return buffers_; }
-  // The request that is inside the executor on this thread, or nullptr.
+  // The request that the executor is running on this thread, or nullptr.
   InFlightRequest* starting = nullptr;
   // Called when a request has finished. `bytes` is the size of its frame.
   void count_finished(size_t bytes);

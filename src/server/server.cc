@@ -149,8 +149,8 @@ void Server::Impl::admit(tcp::socket socket) {
   const tcp::endpoint peer = socket.remote_endpoint(disconnected);
   if (disconnected) return;
   std::string address = peer.address().to_string();
-  // Connections that make_room() closes count until their reactor has closed them. A burst must not take the
-  // descriptors of the store meanwhile.
+  // Connections that make_room() closes count until their reactor has closed them. A burst must not use up
+  // the store's descriptors meanwhile.
   constexpr size_t max_closing = 16;
   const size_t open = shared.connections.load();
   const bool is_full =

@@ -32,8 +32,8 @@ struct Options {
   unsigned blocking_threads = 8;  // bounds how many requests may wait for the disk at once
   Limits limits;
   TlsOptions tls;
-  // True for the addresses of servers that relay connections to this one. Such a connection names the client that it is for
-  // (relay/relay_header.h). Called on any thread. Empty: no server relays.
+  // True for the addresses of servers that relay connections to this one. Such a connection begins with the
+  // address of its client (relay/relay_header.h). Called on any thread. Empty: no server relays.
   std::function<bool(const std::string& address)> is_relay;
   // Requests that take longer than this are logged; 0: no requests are logged.
   std::chrono::milliseconds slow_query{500};

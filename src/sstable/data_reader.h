@@ -103,13 +103,13 @@ class DataReader {
 
   base::Error damaged(const std::string& what) const;
   base::Error damaged_at(uint64_t offset, const std::string& what) const;
-  // The window holds the next `size` bytes afterwards. Fails at the end of the data.
+  // Loads the next `size` bytes into the window. Fails at the end of the data.
   base::Status load(uint64_t size);
   base::Result<base::BytesView> take(uint64_t size);
   base::Result<uint64_t> take_vint();
   base::Result<std::optional<Deletion>> take_partition_deletion();
   base::Result<ClusteringPrefix> take_clustering(size_t size);
-  // The bytes of a row or marker after its size, without the size of the previous one.
+  // Returns the bytes of a row or marker that follow its two sizes: its own and the previous one's.
   base::Result<base::BytesView> take_body();
 
   base::Result<Row> read_row(uint8_t flags, uint8_t extended);

@@ -33,7 +33,8 @@ base::Result<Files> parse_name(const std::string& directory, const std::string& 
     return base::fail(
         base::Error(base::ErrorCode::invalid, fmt::format("{}/{} has the format {} {}, which cannot be read",
                                                           directory, name, files.format, files.version))
-            .with_hint("na, nb and oa of big and da of bti can be read; `nodetool upgradesstables` of "
+            .with_hint("the versions na, nb and oa of big, and da of bti, can be read; `nodetool "
+                       "upgradesstables` of "
                        "Cassandra 4 or 5 rewrites older ones"));
   return files;
 }

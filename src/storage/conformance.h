@@ -422,7 +422,7 @@ TEST_P(StoreConformance, SamplesDescribePartitions) {
   EXPECT_EQ(store.partition_samples(std::array{table}, 10).at(table).summary().rows, 0u);
   put(1000);
   expect(1);
-  // Samples only the first quarter. Tokens are evenly distributed, so that suffices.
+  // Samples only the first quarter. Tokens are evenly distributed, so a quarter is enough.
   const auto some = store.partition_samples(std::array{table}, 200).at(table).summary();
   EXPECT_NEAR(static_cast<double>(some.rows), 848, 200);
   ASSERT_TRUE(store.flush().has_value());

@@ -20,7 +20,7 @@ uint64_t divided(uint64_t value, double share) {
   return static_cast<uint64_t>(std::llround(static_cast<double>(value) / share));
 }
 
-// Returns the smallest value that at least `share` of the sorted values do not exceed.
+// Returns the smallest value v such that at least `share` of the sorted values are <= v.
 uint64_t quantile(const std::vector<uint64_t>& sorted, double share) {
   if (sorted.empty()) return 0;
   const auto wanted = static_cast<size_t>(std::ceil(share * static_cast<double>(sorted.size())));

@@ -1,6 +1,6 @@
 // Estimates the partitions of a table from samples of its pieces (data files and memory tables).
 //
-// Each piece lists the partitions whose tokens have the smallest hashes among those it has records of, with
+// Each piece hashes the tokens of its partitions, and lists the partitions with the smallest hashes, with
 // their rows and bytes in this piece. All pieces use the same hash. A partition that is spread over several
 // pieces is therefore listed by all of them or by none, and its parts can be added up. Below the lowest bound
 // of all pieces, the listed partitions are a uniform sample of whole partitions. Merging gives the same
@@ -88,7 +88,7 @@ class PartitionSample {
   uint64_t runs_ = 0;  // partitions of each piece, summed over the pieces
   PartitionSize all_;
   PartitionSize largest_run_;  // maximum of rows and maximum of bytes, perhaps of different runs
-  bool is_whole_ = true;       // nothing was left out except above `bound_`
+  bool is_whole_ = true;       // set_share() has not reduced the counts
   uint64_t bound_ = std::numeric_limits<uint64_t>::max();  // every partition with a lower hash is listed
   std::vector<Run> listed_;                                // up to twice `max_listed_`
   std::vector<Run> largest_;
@@ -124,8 +124,8 @@ struct TokenSpan {
 
 class Iterator;
 // Samples the first partitions of the iterator's table, up to `max_records` records. The rest is extrapolated
-// from the remaining token range. A few partitions are not enough for that: then `share_before` is used,
-// which returns the fraction of records before a key. Without it, all records are read.
+// from the remaining token range. If there are too few partitions for that, `share_before` is used, which
+// returns the fraction of records before a key. Without `share_before`, all records are read.
 PartitionSample scan_partitions(Iterator& records, uint32_t table, size_t max_records,
                                 const std::function<double(BytesView key)>& share_before = {},
                                 const TokenSpan& tokens = {});

@@ -396,7 +396,7 @@ TEST_P(StorePurge, DroppedTablesGoAndTheCatalogueAndSystemTablesStay) {
   EXPECT_EQ(left.size(), 5u);
 }
 
-// A server may compact with a policy that it made before another one created a table.
+// A server may compact with a policy that is older than a table of another server.
 TEST_P(StorePurge, TablesThatThePolicyCannotKnowStay) {
   auto policy = std::make_shared<PurgePolicy>(*purge_policy());
   policy->next_table_id = 4000;

@@ -15,8 +15,8 @@ constexpr size_t max_ranges_remembered = 4096;
 // Maximum number of range deletions with the same begin to compare.
 constexpr size_t max_wider_compared = 65'536;
 
-// Deletions and tombstones count as well. The same pass drops them as shadowed, and they may hide a later
-// fragment with an earlier timestamp, which would reappear without the covering deletion.
+// Deletions and tombstones count as well. The same pass drops them as shadowed. They may hide a later
+// fragment with an earlier timestamp. Without the covering deletion it would reappear.
 bool holds_covered(const row::Fragment& fragment, const row::Deletion& deletion) {
   if (fragment.marker.exists() && deletion.covers(fragment.marker.timestamp)) return true;
   if (fragment.deletion.exists() && deletion.covers(fragment.deletion.timestamp)) return true;
@@ -177,7 +177,7 @@ void Purger::enter(BytesView key, const row::RecordKey& parsed) {
   wider_begin_.reset();
 }
 
-// A record in the pass may have been erased since. Only the deletion that the view holds counts.
+// A record in the pass may have been erased in the meantime, so only a deletion in the view counts.
 void Purger::remember(BytesView key, const row::RecordKey& parsed) {
   if (parsed.kind == row::RecordKind::row || !fragment_.deletion.exists()) return;
   Iterator& records = view_iterator();
@@ -221,7 +221,7 @@ bool Purger::is_superseded(const row::RecordKey& parsed) {
   if (!fragment_.deletion.exists() || !row::decode_range_bounds(parsed.rest, begin, end) || !end)
     return false;
   if (wider_begin_ != begin) load_wider(begin);
-  // The last range that extends further is the latest of them.
+  // Among the ranges that extend further, the last one has the latest deletion.
   const auto as_far = std::find_if(wider_.begin(), wider_.end(),
                                    [&](const Wider& one) { return one.end && *one.end <= *end; });
   return as_far != wider_.begin() && std::prev(as_far)->timestamp > fragment_.deletion.timestamp;
@@ -257,7 +257,7 @@ void Purger::load_wider(const Bytes& begin) {
 }
 
 bool Purger::may_drop_deletion(BytesView key, const row::RecordKey& parsed, int64_t gc_before_seconds) {
-  if (parsed.kind == row::RecordKind::row) return true;  // it covers only the record itself
+  if (parsed.kind == row::RecordKind::row) return true;  // a row deletion covers only its own record
   if (!fragment_.deletion.exists() || fragment_.deletion.local_seconds >= gc_before_seconds) return false;
   if (parsed.kind == row::RecordKind::partition) {
     // The static row is in the same record. Rows follow it; range deletions contain nothing that could be

@@ -10,7 +10,8 @@
 
 namespace sibyl::storage {
 
-// One shard of an iterator, as of the moment of the snapshot. `owned`: what must outlive the iterators.
+// One shard of an iterator, as of the moment of the snapshot. `owned` is kept alive until the iterators are
+// destroyed.
 struct ShardPart {
   uint32_t shard = 0;
   std::shared_ptr<const Snapshot> snapshot;
@@ -25,7 +26,7 @@ std::unique_ptr<Iterator> iterate_parts(std::vector<ShardPart> parts, bool is_in
 // An iterator that is never valid.
 std::unique_ptr<Iterator> failed_iterator(base::Error error);
 
-// The same iterator, which keeps `owned` alive.
+// Returns the same iterator, which now keeps `owned` alive.
 std::unique_ptr<Iterator> owning_iterator(std::unique_ptr<Iterator> iterator,
                                           std::shared_ptr<const void> owned);
 

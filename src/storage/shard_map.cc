@@ -75,7 +75,7 @@ ShardMap::Range TokenShards::shards_of(BytesView begin, BytesView end) const {
   if (count_ == 1) return {{0}, true};
   const Place from = place_of(begin), to = place_of(end);
   Range range;
-  // An end without a token is before the records of its table.
+  // An end without a token lies before the records of its table.
   const bool ends_before_table = end.size() <= table_size;
   const bool is_one_table =
       !end.empty() && (to.table == from.table || (ends_before_table && to.table == from.table + 1));

@@ -1,4 +1,4 @@
-// Which shard a record belongs to.
+// Maps records to shards.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +24,9 @@ class ShardMap {
   virtual uint32_t shard_of(base::BytesView key) const = 0;
   // An empty end means no upper bound.
   virtual Range shards_of(base::BytesView begin, base::BytesView end) const = 0;
-  // The tokens of its partitions, among which they are spread evenly.
+  // The range of tokens of the shard's partitions, in which they are spread evenly.
   virtual TokenSpan tokens_of(uint32_t shard) const = 0;
-  // Each is in the shard of its partitions.
+  // Each run is in the shard of its partitions.
   virtual const std::vector<EntryRun>& entry_runs() const;
 };
 
@@ -42,9 +42,10 @@ class TokenShards final : public ShardMap {
   Range shards_of(base::BytesView begin, base::BytesView end) const override;
 
   uint32_t shard_of_token(int64_t token) const;
-  // All tokens for the meta shard.
+  // Returns all tokens for the meta shard.
   TokenSpan tokens_of(uint32_t shard) const override;
-  // One for each shard, which has its first token. If there is one shard, that of stores without shards.
+  // One run for each shard, with the shard's first token. A single shard has the run of stores without
+  // shards.
   const std::vector<EntryRun>& entry_runs() const override { return entry_runs_; }
 
  private:

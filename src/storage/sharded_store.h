@@ -2,13 +2,14 @@
 //
 // A server is stateless: another one opens its shards from the storage that they share. Besides the contract of store.h:
 //
-//  1. A record belongs to one shard. What is not open here cannot be read or written: is_not_here() tells such an error,
-//     after which nothing was executed.
-//  2. A write set over several shards is atomic and durable like any other if all of them are open here, and no snapshot,
-//     iterator or get_many() sees a part of it. Otherwise it is refused. There are no intents.
+//  1. A record belongs to one shard. Operations on a shard that is not open here execute nothing and return
+//     an error that is_not_here() recognises.
+//  2. A write set over several shards is atomic and durable like any other if all of them are open here, and
+//     no snapshot, iterator or get_many() sees a part of it. Otherwise it is refused. This store has no
+//     intents.
 //  3. An iterator over several shards visits keys in their order.
-//  4. A shard is opened for an epoch that increases with every owner. An open with a lower one than before is refused, so a slow former
-//     owner cannot take a shard back.
+//  4. A shard is opened for an epoch that increases with every owner. An open with a lower epoch than before
+//     is refused, so a slow former owner cannot take a shard back.
 #pragma once
 
 #include <cstdint>
@@ -36,29 +37,30 @@ class ShardedStore : public Store {
   // Makes former owners unable to write the shard, replays its groups in `logs`, in this order, and flushes them. An error
   // leaves the shard closed. Waits for uses of an earlier opening of it.
   virtual base::Status open_shard(uint32_t shard, uint64_t epoch, const std::vector<FormerLog>& logs) = 0;
-  // Flushes while requests go on, so that close_shard() will be short.
+  // Flushes while requests continue, so that close_shard() will be short.
   virtual base::Status flush_shard(uint32_t shard) = 0;
-  // Refuses new uses, waits for those that exist, flushes, and closes. After an error the shard stays closed to requests, and this is to be
-  // called again.
+  // Refuses new uses, waits for those that exist, flushes, and closes. After an error the shard stays closed
+  // to requests, and this must be called again.
   virtual base::Status close_shard(uint32_t shard) = 0;
   // Gives the shard up at once, without writing. Does not block.
   virtual void drop_shard(uint32_t shard) = 0;
 
-  // While it exists, close_shard() waits, and the shard is not opened again after drop_shard(). A request holds one from
-  // before its first read until its commit is done, so that it never writes into a later opening than it has read.
+  // While a Use exists, close_shard() waits, and the shard is not opened again after drop_shard(). A request
+  // holds a Use from before its first read until its commit is done. So it never reads from one opening of
+  // the shard and writes to a later one.
   class Use {
    public:
     virtual ~Use() = default;
   };
-  // nullptr: the shard is not open here.
+  // Returns nullptr if the shard is not open here.
   virtual std::unique_ptr<Use> use(uint32_t shard) = 0;
   virtual std::optional<uint64_t> open_epoch(uint32_t shard) const = 0;
 
-  // The records of one shard as of now; nullptr if it is not open here.
+  // Returns the records of one shard as of now; nullptr if it is not open here.
   virtual std::shared_ptr<const Snapshot> shard_snapshot(uint32_t shard) const = 0;
-  // As approximate_size(), of one shard; 0 if it is not open here.
+  // Like approximate_size(), for one shard; 0 if it is not open here.
   virtual uint64_t shard_size(uint32_t shard, BytesView begin, BytesView end) const = 0;
-  // As compact(), of the shards that are open here.
+  // Like compact(), for the shards that are open here.
   virtual base::Status compact_here(BytesView begin, BytesView end) = 0;
 
   // Removes the log of a server that is gone, when no shard names it any more. Blocks.
@@ -67,14 +69,15 @@ class ShardedStore : public Store {
   struct LogState {
     std::string name;
     uint64_t bytes = 0;
-    uint64_t shards = 0;  // with groups that are not in their tables
+    uint64_t shards = 0;  // shards with groups that are not in their tables
   };
   virtual LogState log_state() const = 0;
   // The statistics of one shard; nullopt if it is not open. Caches and commits are those of the server.
   virtual std::optional<StoreStatistics> shard_statistics(uint32_t shard) const = 0;
 };
 
-// The error for operations on a shard that is not open here, and a test for it: nothing was executed.
+// The error for operations on a shard that is not open here, and a test for it. After this error, nothing was
+// executed.
 base::Error not_here(uint32_t shard);
 bool is_not_here(const base::Error& error);
 

@@ -95,10 +95,10 @@ class Snapshot {
   virtual std::unique_ptr<Iterator> iterate(BytesView begin, BytesView end) const = 0;
 };
 
-// How long tombstones must be kept, by table id. Unknown ids from first_table_id on and below next_table_id belong to
-// dropped tables, whose records may all be dropped: set a policy with a new table before its first write, unless
-// next_table_id tells that the policy is too old to have it. The catalogue and unknown ids below first_table_id are
-// never purged. Nothing is purged until a policy is set.
+// How long tombstones must be kept, by table id. Unknown ids from first_table_id on and below next_table_id
+// belong to dropped tables, whose records may all be dropped. So set a policy that includes a new table
+// before its first write, unless next_table_id shows that the policy is older than the table. The catalogue
+// and unknown ids below first_table_id are never purged. Nothing is purged until a policy is set.
 struct PurgePolicy {
   static constexpr uint32_t first_table_id = 1024;
   struct Table {
@@ -159,7 +159,8 @@ struct CheckpointFile {
   uint32_t crc32c = 0;
 };
 
-// Index entries are kept in runs: those of the partitions with tokens from `first` to `last` have `token` in their keys.
+// Index entries are stored in runs. The entries of the partitions with tokens from `first` to `last` have
+// `token` in their keys.
 struct EntryRun {
   int64_t token = 0;
   int64_t first = std::numeric_limits<int64_t>::min();
@@ -170,9 +171,9 @@ struct EntryRun {
 class Timestamps {
  public:
   virtual ~Timestamps() = default;
-  // The largest that was assigned.
+  // The largest timestamp that was assigned.
   virtual int64_t last() const = 0;
-  // All later ones are above this one.
+  // Makes all later timestamps larger than this one.
   virtual void start_above(int64_t timestamp) = 0;
 };
 
@@ -202,14 +203,14 @@ class Store {
   virtual std::unique_ptr<Iterator> iterate(BytesView begin, BytesView end) const = 0;
   virtual std::shared_ptr<const Snapshot> snapshot() const = 0;
 
-  // The runs of index entries, in the order of their tokens. Together they have all tokens. An entry is in one shard
-  // with its row. Never changes.
+  // The runs of index entries, in the order of their tokens. Together they cover all tokens. An entry is in
+  // the same shard as its row. Never changes.
   virtual std::span<const EntryRun> entry_runs() const;
   // REQUIRES: `runs` are those of a store.
   static const EntryRun& run_of(std::span<const EntryRun> runs, int64_t token);
 
-  // While the result exists, only this store changes records beside this key: the catalogue's for the empty key, or those of the
-  // partitions with the key's token. nullptr: another server does.
+  // While the result exists, no other server changes the records near this key: the catalogue for the empty
+  // key, otherwise the partitions with the key's token. nullptr: another server may change them.
   virtual std::shared_ptr<const void> hold(BytesView key) const;
 
   // flush() writes memory tables to disk. compact() rewrites [begin, end) and purges expired and shadowed
@@ -218,8 +219,9 @@ class Store {
   virtual base::Status compact(BytesView begin, BytesView end) = 0;
   virtual void set_purge_policy(std::shared_ptr<const PurgePolicy> policy) = 0;
 
-  // Stores whose data moves between servers record the highest timestamp with each group of commits. When they get data
-  // of another server, they call start_above() before it can be read or written. nullptr ends the use of the former object.
+  // Stores whose data moves between servers record the highest timestamp with each group of commits. When
+  // they take over data of another server, they call start_above() before it can be read or written. nullptr
+  // ends the use of the former object.
   virtual void set_timestamps(Timestamps*) {}
 
   // Creates a directory with a copy of the store as of one moment: every write set that was acknowledged

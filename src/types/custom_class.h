@@ -70,8 +70,8 @@ int compare_custom(const Type& type, base::BytesView left, base::BytesView right
 // Dynamic composites order components of different types by their classes. This is a text with that order, which begins
 // with the class's name without package.
 std::string sortable_class_name(const ComponentType& component);
-// The component that a class name denotes: the last line of a sortable name, for example. No type if it is malformed or
-// unknown.
+// Returns the component that a class name denotes, such as the last line of a sortable name. Its type is null
+// if the name is malformed or unknown.
 ComponentType component_of_class(const std::string& name);
 
 }  // namespace sibyl::types

@@ -16,7 +16,7 @@ Bytes encode_varint(const BigInteger& value);
 // The value unscaled * 10^-scale.
 Bytes encode_decimal(const BigInteger& unscaled, int32_t scale);
 
-// The decimal digits of a non-negative number, and their count. Splits numbers in halves, so that one of
+// The decimal digits of a non-negative number, and their count. Splits numbers in halves, so that a number of
 // max_number_bytes takes some tens of milliseconds. Calls count_work() (base/statement.h).
 std::string digits_of(const BigInteger& value);
 int64_t count_digits(const BigInteger& value);

@@ -25,8 +25,8 @@ std::string format_civil(const CivilDate& date) {
   return fmt::format("{}-{:02}-{:02}", format_year(date.year), date.month, date.day);
 }
 
-// d.dddde±xx. Where one digit would be enough, Java still writes the nearer number of two digits: 4.9E-324,
-// not 5.0E-324.
+// d.dddde±xx. Java always writes at least two digits, those of the nearest such number: 4.9E-324, not
+// 5.0E-324.
 template <typename Float>
 std::string shortest_digits(Float value) {
   std::array<char, 64> buffer;
@@ -110,7 +110,7 @@ std::string format_date(int32_t days_since_1970) {
 
 namespace {
 
-// Negative numbers have one zero less than digits before their sign, as in Cassandra.
+// Pads a negative number with one zero less than `digits`, before its sign, as Cassandra does.
 std::string padded_like_cassandra(int64_t number, size_t digits) {
   if (number < 0) return std::string(digits - 1, '0') + std::to_string(number);
   return fmt::format("{:0{}}", number, digits);

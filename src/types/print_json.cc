@@ -34,7 +34,7 @@ char escape_of(char c) {
   }
 }
 
-// Takes a few nanoseconds for each character, whichever it is: texts may have millions.
+// Texts may have millions of characters, so each must take only a few nanoseconds.
 void append_quoted(std::string_view text, std::string& out) {
   constexpr std::string_view digits = "0123456789ABCDEF";
   out += '"';

@@ -303,7 +303,7 @@ TEST(Compare, DecimalsByValue) {
   EXPECT_EQ(compare(type, value_from(Kind::decimal, "1.0"), value_from(Kind::decimal, "1.00")), 0);
   EXPECT_EQ(compare(type, value_from(Kind::decimal, "100"), value_from(Kind::decimal, "1e2")), 0);
   EXPECT_EQ(compare(type, value_from(Kind::decimal, "0"), value_from(Kind::decimal, "0e10")), 0);
-  EXPECT_EQ(compare(type, hex("00000000"), value_from(Kind::decimal, "0.00")), 0);  // only a scale
+  EXPECT_EQ(compare(type, hex("00000000"), value_from(Kind::decimal, "0.00")), 0);  // bytes with only a scale
 }
 
 TEST(Compare, LongDecimals) {

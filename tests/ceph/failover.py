@@ -34,7 +34,7 @@ def free_port():
 
 
 class Connection:
-    """Just enough of protocol version 4, so that nothing is retried behind the test's back."""
+    """Just enough of protocol version 4, so that no driver retries requests."""
 
     def __init__(self, port, timeout=3.0):
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=timeout)
@@ -299,7 +299,7 @@ def run_round(name, action, victim, servers, most_seconds):
 
 
 def driver_round(servers, victim):
-    """The Python driver with its default reconnection: it sees all servers, uses all, and goes on when one is killed."""
+    """The Python driver with its default reconnection: it sees all servers, uses all, and continues when one is killed."""
     from cassandra.cluster import Cluster, NoHostAvailable
     from cassandra import OperationTimedOut, Unavailable, WriteTimeout
     others = [server for server in servers if server is not victim]

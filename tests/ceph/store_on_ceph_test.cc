@@ -50,7 +50,7 @@ std::string key_of(int number) {
   }
 }
 
-// Returns how many commits, from number 0, are there without a gap.
+// Returns how many commits, from number 0, exist without a gap.
 int count_commits(const Store& store) {
   const auto iterator = store.iterate("key", "kez");
   int count = 0;
@@ -80,7 +80,7 @@ TEST(StoreOnCeph, KeepsEveryAcknowledgedCommitOfAProcessThatIsKilled) {
     }
     ::close(pipe[0]);
     ASSERT_GE(acknowledged, written + commits_per_round);
-    // Another process, with nothing but the cluster.
+    // Another process, which has nothing but access to the cluster.
     const pid_t checker = ::fork();
     if (checker == 0) {
       const auto started = std::chrono::steady_clock::now();

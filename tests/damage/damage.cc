@@ -137,7 +137,8 @@ void make_directories(const std::string& stopped, const std::string& killed) {
     fill(**engine);
     copy_directory(stopped, killed);  // as soon as the last write was acknowledged
   }
-  // The server allocates the reserve a tenth of a second after it starts. All cases share these instead.
+  // The server allocates the reserve a tenth of a second after it starts. All cases share the reserves made
+  // here.
   for (const std::string& data : {stopped, killed}) storage::rocksdb::DiskSpace(data).take_reserve(0);
 }
 

@@ -36,7 +36,7 @@ struct Options {
   std::vector<std::string> folders;
 };
 
-// How far the child process is. Shared with the parent.
+// The progress of the child process. Shared with the parent.
 struct Progress {
   uint64_t corpus_files = 0;  // begun
   uint64_t mutations = 0;     // begun
@@ -159,7 +159,7 @@ int main(int argc, char** argv) {
   std::fflush(stdout);
   const pid_t child = ::fork();
   if (child == 0) {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a test that takes too long is ended by killing the parent
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a test that takes too long is ended by killing this child's parent
     run_all(options, corpus, progress);
     return 0;
   }

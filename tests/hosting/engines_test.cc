@@ -74,7 +74,7 @@ TEST_F(Engines, OnlyTheServerWithTheCatalogueDefines) {
   ASSERT_FALSE(refused.has_value());
   EXPECT_TRUE(storage::is_not_here(refused.error())) << refused.error().text();
   engines_.must(0, "CREATE TABLE t (k int PRIMARY KEY)");
-  // Its successor knows everything, and continues.
+  // The successor of the first server has the whole schema, and continues.
   engines_.cluster.move(0, 1);
   const auto former = engine::run_text(engines_.at(0), "CREATE TABLE u (k int PRIMARY KEY)", "e");
   ASSERT_FALSE(former.has_value());
@@ -83,7 +83,7 @@ TEST_F(Engines, OnlyTheServerWithTheCatalogueDefines) {
   engines_.must(2, "INSERT INTO u (k) VALUES (1)");
   engines_.must(2, "INSERT INTO t (k) VALUES (1)");
   expect_same_version();
-  // So does a server that did not hear of it.
+  // A server that missed a definition learns of it when it opens.
   engines_.close(2);
   engines_.cluster.move(2, 0);
   engines_.cluster.move(5, 1);
@@ -134,7 +134,7 @@ TEST_F(Engines, TruncateGivesNewStorage) {
   ASSERT_TRUE(result.has_value());
   EXPECT_EQ(engine::lines_of(*result), std::vector<std::string>{"3"});
   EXPECT_EQ(engines_.rows(1, "SELECT k FROM t WHERE v = 8"), std::vector<std::string>{"3"});
-  // What it held is freed by each owner.
+  // Each owner frees the space of the truncated records.
   for (size_t i = 0; i < engines_.size(); ++i) {
     ASSERT_TRUE(engines_.at(i).flush().has_value());
     ASSERT_TRUE(engines_.at(i).compact().has_value());
@@ -295,7 +295,8 @@ TEST_F(Engines, AnyServerCoordinatesABatch) {
   EXPECT_EQ(*faults, std::vector<std::string>{});
 }
 
-// The server that has the intent dies before it has told the others. The next owner of the intent's shard does.
+// The server that has the intent dies before it has applied the parts. The next owner of the intent's shard
+// applies them.
 TEST_F(Engines, BatchesOverSeveralServersAreCompletedByOthers) {
   start();
   engines_.must(0, "CREATE TABLE t (k int PRIMARY KEY, v int)");
@@ -321,7 +322,7 @@ TEST_F(Engines, BatchesOverSeveralServersAreCompletedByOthers) {
   EXPECT_EQ(*faults, std::vector<std::string>{});
 }
 
-// Rule 14. The server of the batch is behind that of one of its partitions.
+// Rule 14. The clock of the batch's server is behind that of a server that owns one of its partitions.
 TEST_F(Engines, ABatchIsNewerThanWhatItsOwnersWroteBefore) {
   base::ManualClock early(1'700'000'000'000'000), late(1'700'000'020'000'000);
   engines_.clocks = {&early, &late, &late};
@@ -333,7 +334,7 @@ TEST_F(Engines, ABatchIsNewerThanWhatItsOwnersWroteBefore) {
   for (int k = 0; k < 20; ++k)
     EXPECT_EQ(engines_.rows(1, fmt::format("SELECT v FROM t WHERE k = {}", k)),
               std::vector<std::string>{"2"});
-  // And older than what they write afterwards.
+  // The batch is also older than later writes of its owners.
   early.advance_seconds(60);
   ASSERT_TRUE(engine::run_text(engines_.at(0), batch_of("BEGIN UNLOGGED BATCH", 20, 3), "e").has_value());
   for (int k = 0; k < 20; ++k) {
@@ -343,7 +344,7 @@ TEST_F(Engines, ABatchIsNewerThanWhatItsOwnersWroteBefore) {
   }
 }
 
-// Rule 13. A batch that is applied again must not bring back what was deleted after it.
+// Rule 13. A batch that is applied again must not bring back data that was deleted after it.
 TEST_F(Engines, DeletionsStayForIntents) {
   base::ManualClock& clock = engines_.cluster.store_clock;
   engines_.clocks = {&clock, &clock, &clock};

@@ -24,7 +24,7 @@ using forwarding::StatementRequest;
 using forwarding::StatementService;
 using testing::HasSubstr;
 
-// What happens to the next calls. Others are delivered.
+// The fate of the next calls. Later calls are delivered.
 enum class Fate { deliver, not_sent, lose_answer, lose_request };
 
 // Delivers statements to the services of the members.
@@ -152,7 +152,7 @@ TEST_F(ForwardedStatements, RunWhereTheirPartitionsAre) {
   for (int key = 0; key < 40; ++key)
     for (size_t i = 0; i < members; ++i)
       EXPECT_EQ(text_of(i, fmt::format("SELECT v FROM t WHERE k = {}", key)), std::to_string(key));
-  EXPECT_EQ(peers_.calls - before, 40 * (members - 1));  // the owner needs none
+  EXPECT_EQ(peers_.calls - before, 40 * (members - 1));  // the owner itself needs no call
   EXPECT_EQ(text_of(0, "SELECT count(*) FROM t"), "40");
   EXPECT_THAT(text_of(1, "INSERT INTO t (k, v) VALUES (7, 1) IF NOT EXISTS"), testing::EndsWith("|7|7"));
   EXPECT_EQ(text_of(0, "SELECT v FROM missing WHERE k = 1"), text_of(1, "SELECT v FROM missing WHERE k = 1"));
@@ -177,7 +177,7 @@ TEST_F(ForwardedStatements, AreRepeatedOnlyIfNothingWasExecuted) {
   ASSERT_FALSE(unknown);
   EXPECT_EQ(unknown.error().code(), base::ErrorCode::write_timeout);
   EXPECT_EQ(text_of(1, read), "2");
-  // Reads are.
+  // Reads are executed again.
   peers_.expect({Fate::lose_answer, Fate::lose_request, Fate::not_sent});
   EXPECT_EQ(text_of(0, read), "2");
   peers_.expect(std::deque<Fate>(1'000, Fate::not_sent));

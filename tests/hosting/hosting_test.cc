@@ -142,7 +142,7 @@ class Server {
       membership_->start();
     });
   }
-  // Without leave(), a crash as others see it: the shards are not closed first.
+  // Without leave(), this looks like a crash to others: the shards are not closed first.
   ~Server() {
     executor_.run([this] {
       ownership_.reset();
@@ -195,7 +195,7 @@ class Hosting : public testing::Test {
  protected:
   Hosting() {
     const auto client = objects_.connect();
-    // A member that loses its lease does not join again here, so a busy machine must not cost one.
+    // A member that loses its lease does not join again here. So leases are long enough for a busy machine.
     const Settings settings{.shards = shard_count, .lease = std::chrono::milliseconds(5'000)};
     EXPECT_TRUE(storage::objects::Blocking(*client).mutate(state_object, create_state(settings)).is_done());
   }
@@ -236,12 +236,12 @@ TEST_F(Hosting, ServersShareShardsAndTakeThemOver) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   EXPECT_EQ(two->open_shards(), shard_count / 2);
   for (uint32_t i = 50; i < 100; ++i) write({one.get(), two.get()}, i);
-  one.reset();  // it dies; its lease expires
+  one.reset();  // the server dies, and its lease expires
   for (uint32_t i = 100; i < 150; ++i) write({two.get()}, i);
   expect_all({two.get()}, 150);
   auto three = start("three");
   for (uint32_t i = 150; i < 200; ++i) write({two.get(), three.get()}, i);
-  two->leave();  // it hands everything over first
+  two->leave();  // the server hands everything over first
   EXPECT_EQ(two->open_shards(), 0u);
   for (uint32_t i = 200; i < 250; ++i) write({three.get()}, i);
   expect_all({three.get()}, 250);

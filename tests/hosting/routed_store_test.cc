@@ -201,7 +201,7 @@ TEST(RoutedStores, ReadsFollowMovingShards) {
   for (std::thread& reader : readers) reader.join();
 }
 
-// What a server read may be old if it has lost its lease meanwhile.
+// Data that a server read may be old if the server has lost its lease meanwhile.
 TEST(RoutedStores, AnswersOfServersWithoutALeaseAreNotUsed) {
   TestCluster cluster(2, 2);
   cluster.move(0, 1);

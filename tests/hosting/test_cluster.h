@@ -1,4 +1,4 @@
-// Servers in one process that share shards, for tests. The test decides who owns which shard.
+// Servers in one process that share shards, for tests. The test decides which member owns which shard.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ struct TestMember {
   std::unique_ptr<RoutedStore> store;
   std::unique_ptr<OwnerCalls> owner_calls;
   OwnerCalls::Receive receive;  // empty: calls of Method::commit do not arrive
-  std::atomic<int> calls = 0;   // that it has answered
+  std::atomic<int> calls = 0;   // calls that it has answered
 };
 
 class TestCluster {
@@ -67,7 +67,7 @@ class TestCluster {
     owners_[shard] = {to, epoch};
     changed_.notify_all();
   }
-  // Every shard to one of the members, by turns.
+  // Gives the shards to the members in turn.
   void deal() {
     for (uint32_t shard = 0; shard < map_->count(); ++shard) move(shard, shard % members_.size());
   }

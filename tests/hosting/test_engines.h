@@ -69,7 +69,8 @@ class TestEngines {
   engine::Engine& at(size_t member) { return *engines_[member]; }
   size_t size() const { return engines_.size(); }
 
-  // Runs the statement at this member, and if that does not have its shard, at the others, until one has it.
+  // Runs the statement at this member. If the member does not have the shard, tries the others until one has
+  // it.
   base::Result<execute::ResultSet> run(size_t member, const std::string& text,
                                        const execute::Request& request = {}) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);

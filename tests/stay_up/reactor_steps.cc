@@ -1,5 +1,6 @@
-// Measures how long each reactor of a server works between two waits for events: how long its other clients
-// wait. Preload this library into a server (LD_PRELOAD), with REACTOR_STEPS naming the file for the results.
+// Measures how long each reactor of a server works between two waits for events, which is how long its other
+// clients wait. Preload this library into a server (LD_PRELOAD), with REACTOR_STEPS naming the file for the
+// results.
 //
 // A step that takes more than 5 ms of CPU, or that is blocked for more than 5 ms, adds a line to the file:
 //

@@ -2,7 +2,8 @@
 """Draws comments, paragraphs of docs, and texts of logs and errors at random, for a review of their language.
 
 Usage: draw_texts.py SEED [ROOT] prints 70 comments of src, apps and include, 20 paragraphs of docs, README.md and
-CONTRIBUTING.md, and 30 texts of our own (logs, hints, errors, help). The same seed draws the same texts from the same tree.
+CONTRIBUTING.md, and 30 texts of our own (logs, hints, errors, help). Comments are printed with their code in brackets. The
+same seed draws the same texts from the same tree.
 """
 import pathlib
 import random
@@ -21,22 +22,32 @@ def sources(root):
                 yield path
 
 
+def trailing_comment(line):
+    """(column, text) of the comment behind the code of a line, or None."""
+    match = re.search(r"[;{},]\s+(// (.*))$", line)
+    return (match.start(1), match.group(2)) if match else None
+
+
 def comments(root):
-    """Comments of at least four words; successive lines are one comment."""
+    """Comments of at least four words, each with the code that it is about; successive lines are one comment."""
     for path in sources(root):
-        block, begin = [], 0
-        for number, line in enumerate([*path.read_text(encoding="utf-8").splitlines(), ""], 1):
-            text = line.strip()
-            if text.startswith("//"):
-                begin = begin or number
-                block.append(text[2:].strip())
+        lines = path.read_text(encoding="utf-8").splitlines() + [""]
+        place, number = path.relative_to(root), 0
+        while number < len(lines):
+            begin, line = number, lines[number]
+            number += 1
+            trailing = trailing_comment(line)
+            if line.strip().startswith("//"):
+                column, text, code = line.index("//"), line.strip()[2:].strip(), None
+            elif trailing:
+                column, text, code = *trailing, line[:trailing[0]].strip()
+            else:
                 continue
-            if block and len(" ".join(block).split()) >= 4:
-                yield f"{path.relative_to(root)}:{begin}", " ".join(block)
-            block, begin = [], 0
-            trailing = re.search(r"[;{},]\s+// (.*)$", line)
-            if trailing and len(trailing.group(1).split()) >= 4:
-                yield f"{path.relative_to(root)}:{number}", trailing.group(1)
+            while lines[number].startswith(" " * column + "//") and lines[number].strip().startswith("//"):
+                text += " " + lines[number].strip()[2:].strip()
+                number += 1
+            if len(text.split()) >= 4:
+                yield f"{place}:{begin + 1}", f"{text}   [{(code or lines[number].strip())[:100]}]"
 
 
 def paragraphs(root):
@@ -66,6 +77,9 @@ def texts(root):
 
 
 def main():
+    if len(sys.argv) < 2 or not sys.argv[1].isdigit():
+        print(__doc__.strip())
+        sys.exit(0 if sys.argv[1:] in (["-h"], ["--help"]) else 2)
     seed, root = int(sys.argv[1]), pathlib.Path(sys.argv[2] if len(sys.argv) > 2 else ".").resolve()
     draw = random.Random(seed)
     for title, found, count in (("comments", comments, COMMENTS), ("paragraphs", paragraphs, PARAGRAPHS), ("texts", texts, TEXTS)):

@@ -176,7 +176,8 @@ base::Status preload(const Arguments& arguments, Connection& connection, const c
 // Names of threads that flush and compact begin with this.
 constexpr std::string_view background_threads = "rocksdb:";
 
-// The process that serves at this address; 0 if it is not on this machine, or not visible to this user.
+// The id of the process that serves at this address; 0 if it is not on this machine, or not visible to this
+// user.
 int find_server(const std::string& host, uint16_t port) {
   const bool is_local = host == "localhost" || host == "::1" || host.starts_with("127.");
   return is_local ? base::find_listener(port).value_or(0) : 0;
@@ -223,7 +224,7 @@ double micros_per_operation(const Measurement& measurement, double seconds) {
 double cpu_micros_per_operation(const Measurement& measurement) {
   return micros_per_operation(measurement, measurement.cpu_seconds);
 }
-// By flushes and compactions, which may also belong to earlier operations.
+// Time of flushes and compactions, which may also belong to earlier operations.
 double background_micros_per_operation(const Measurement& measurement) {
   return micros_per_operation(measurement, measurement.background_cpu_seconds);
 }

@@ -25,7 +25,8 @@ class Histogram {
   uint64_t count() const { return count_; }
   uint64_t largest() const { return largest_; }
 
-  // Returns the value that this share (0 to 1) of all values does not exceed; 0 if there are no values.
+  // Returns the smallest value that at least `share` (0 to 1) of all values do not exceed; 0 if there are
+  // none.
   uint64_t quantile(double share) const {
     const auto wanted = static_cast<uint64_t>(share * static_cast<double>(count_));
     uint64_t seen = 0;

@@ -120,7 +120,7 @@ void add_cluster_command(CLI::App& app) {
   CLI::App* showing = command->add_subcommand("status", "Show servers, shards, sizes and leases");
   on_run(*showing, show);
   showing->add_flag("--json", arguments->as_json, "As JSON");
-  showing->add_flag("--watch", arguments->watch, "Again every second, until interrupted");
+  showing->add_flag("--watch", arguments->watch, "Repeat every second, until interrupted");
 }
 
 }  // namespace sibyl::cli

@@ -21,7 +21,8 @@ namespace {
 namespace json = boost::json;
 using storage::objects::DirectorySummary;
 
-// Waits until the renewals of all members have changed. Returns the last state, and whose have.
+// Waits until the renewals of all members have changed. Returns whether each member's has, and the last state
+// in `state`.
 base::Result<std::map<std::string, bool>> observe_renewals(storage::objects::ObjectStore& store,
                                                            cluster::State& state) {
   constexpr std::chrono::milliseconds pause{100};

@@ -14,7 +14,7 @@ void add_ssl_flags(CLI::App& command, client::TlsOptions& options, const std::st
   command.add_option(flag("ssl-certificate"), options.certificate_file, "The client's own certificate");
   command.add_option(flag("ssl-key"), options.key_file, "The certificate's key, if it is in a separate file");
   command.add_flag_callback(
-      flag("ssl-no-verify"), [&options] { options.verify = false; }, "Take any certificate of the server's");
+      flag("ssl-no-verify"), [&options] { options.verify = false; }, "Accept any certificate of the server");
 }
 
 }  // namespace sibyl::cli

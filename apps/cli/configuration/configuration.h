@@ -41,7 +41,7 @@ struct Configuration {
   LogOptions log;
   ConsoleOptions console;
   ClusterOptions cluster;
-  bool tls_enabled = false, tls_optional = false;  // become server.tls.mode
+  bool tls_enabled = false, tls_optional = false;  // these two become server.tls.mode
   bool rate_limiting = false;                      // these two become server.limits.requests_per_second
   uint64_t requests_per_second = 1'000'000;
   uint64_t memory_bytes = 0;  // 0: the memory of the machine or its control group

@@ -34,7 +34,7 @@ std::string default_text(const Setting& setting) {
 std::string origin_text(const Reader::Result& result, const Setting& setting) {
   const auto origin = result.origins.find(setting.name);
   if (origin == result.origins.end()) return "default";
-  if (origin->second == Origin::derived) return "from the memory there is";
+  if (origin->second == Origin::derived) return "from the available memory";
   return result.places.find(setting.name)->second;
 }
 

@@ -259,7 +259,7 @@ void add_write_timeouts(std::vector<Setting>& list, const char* section) {
       "write_request_timeout", section, [](auto& c) -> auto& { return c.engine.lock_timeouts.write; }, 10,
       any,
       "How long a write that reads first (lists by index, tables with indexes or views) may wait for other "
-      "writes of its partition; then it is a write timeout"));
+      "writes of its partition; then it fails with a write timeout"));
   list.back().aliases = {{"write_request_timeout_in_ms", "ms"}};
   list.push_back(duration(
       "cas_contention_timeout", section,
@@ -319,7 +319,8 @@ void add_timeouts(std::vector<Setting>& list, const char* section) {
       1000, any, "A request that has waited longer in the queue is answered OVERLOADED"));
   list.push_back(duration(
       "read_request_timeout", section, [](auto& c) -> auto& { return c.server.limits.read_timeout; }, 10, any,
-      "Time limit for reading a page when the statement names its partitions; then it is a read timeout"));
+      "Time limit for reading a page when the statement names its partitions; then the read fails with a "
+      "read timeout"));
   list.back().aliases = {{"read_request_timeout_in_ms", "ms"}};
   list.push_back(duration(
       "range_request_timeout", section, [](auto& c) -> auto& { return c.server.limits.range_timeout; }, 10,
@@ -486,7 +487,7 @@ void add_cluster(std::vector<Setting>& list) {
   list.push_back(text(
       "cluster_server_name", section, [](auto& c) -> auto& { return c.cluster.server_name; },
       "The name of this server within the cluster. Two servers that run at the same time must not have the "
-      "same"));
+      "same name"));
   list.back().is_ours = true;
   list.back().default_note = "HOSTNAME:PORT";
 }

@@ -10,7 +10,7 @@ namespace {
 constexpr const char* key = "client_encryption_options.key";
 constexpr const char* require_client_auth = "client_encryption_options.require_client_auth";
 
-// True if a file or the environment sets it, and no flag does.
+// True if a file or the environment sets the setting, and no flag does.
 bool is_given_elsewhere(const Reader& reader, const char* name) {
   const Reader::Given* given = reader.given(name);
   return given != nullptr && given->origin != Origin::flag;

@@ -22,7 +22,8 @@ base::Mutex& one_at_a_time() {
   return mutex;
 }
 
-// Reads the schema and the statistics of this server. What the role may not read is removed afterwards.
+// Reads the schema and the statistics of this server. Tables that the role may not read are removed
+// afterwards.
 class OwnSession final : public shell::Session {
  public:
   explicit OwnSession(engine::Engine& engine) : engine_(engine) {}
@@ -57,7 +58,7 @@ class OwnSession final : public shell::Session {
   shell::SchemaNames names_;
 };
 
-// Statistics name hot keys, and shapes are statements of others.
+// Statistics contain hot keys, and shapes are statements of other users.
 void remove_unreadable(const Call& call, advisor::Observation& observation,
                        std::vector<std::string>& remarks) {
   if (call.login() == nullptr) return;

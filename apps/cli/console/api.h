@@ -1,6 +1,6 @@
 // Types that the endpoints of the console's JSON API share. docs/console-api.md describes them.
 //
-// An endpoint is a function of a Call. It runs on a thread of Workers and may block. What it returns becomes the
+// An endpoint is a function of a Call. It runs on a thread of Workers and may block. Its result becomes the
 // body of the response. Errors keep their code, hint and position.
 #pragma once
 

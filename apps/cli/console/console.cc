@@ -70,7 +70,7 @@ int status_of(const base::Error& error) {
   }
 }
 
-// Requests of other sites' pages carry their Origin, or Sec-Fetch-Site.
+// Browsers add Origin or Sec-Fetch-Site to requests of other sites' pages.
 bool is_from_own_page(const HttpRequest& request) {
   const std::string_view site = request.header("sec-fetch-site");
   if (!site.empty() && site != "same-origin" && site != "none") return false;

@@ -96,7 +96,7 @@ void Overview::stop() {
 
 void Overview::run(const engine::Monitor& monitor) {
   base::MutexLock lock(mutex_);
-  // The first periods are short, so that a page that is opened after the start has something to show.
+  // The first periods are short, so that a page that is opened soon after the start is not empty.
   std::chrono::milliseconds pause{500};
   while (!is_stopping_) {
     lock.unlock();
@@ -224,7 +224,7 @@ Answer Overview::show(const Call& call) {
       {"now", std::move(now)}, {"series", std::move(series)}, {"warnings", std::move(warnings)}};
 }
 
-// Finding warnings reads statistics of every table, so pages that poll share what was found.
+// Finding warnings reads statistics of every table, so pages that poll share the result.
 json::array Overview::current_warnings(const json::object& now) {
   constexpr std::chrono::seconds kept{15};
   const base::MutexLock lock(warnings_mutex_);

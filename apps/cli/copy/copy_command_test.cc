@@ -282,7 +282,7 @@ TEST_F(CopyCommandTest, OutputFilesNeverOverwriteTheInput) {
   EXPECT_EQ(contents(path("x.csv.rejected")), "two");
 }
 
-// In a directory that others can write to: their links point to files of this user.
+// In a directory that other users can write to, their links point to files of this user.
 TEST_F(CopyCommandTest, FilesBesideTheInputAreNotWrittenThroughLinks) {
   auto server = serve(data());
   auto connection = connect();

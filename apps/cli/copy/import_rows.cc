@@ -299,7 +299,7 @@ base::Status ImportWriter::send_again(InFlightRow row, const base::Error& why) {
   if (++row.attempts > max_write_attempts || state_.is_stopped()) return base::fail(why);
   std::deque<InFlightRow> again;
   if (!connection_->is_connected() || why.code() == base::ErrorCode::unprepared) {
-    again = std::exchange(in_flight_, {});  // all that were in flight on that connection
+    again = std::exchange(in_flight_, {});  // all rows in flight on that connection
     SIBYL_TRY(connect());
   } else {
     std::this_thread::sleep_for(pause_before(row.attempts));

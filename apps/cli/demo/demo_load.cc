@@ -29,7 +29,7 @@ constexpr std::array kinds = {"temperature", "temperature", "temperature",
 constexpr std::array event_types = {"login", "order", "search"};
 constexpr std::array products = {"L-100", "L-200", "C-10", "C-20", "D-1"};
 
-// Statements as an application would send them. The same seed gives the same ones.
+// Statements as an application would send them. The same seed gives the same statements.
 class Statements {
  public:
   explicit Statements(shell::Session& session) : session_(session) {}
@@ -80,7 +80,7 @@ class Statements {
     SIBYL_TRY(run(fmt::format("SELECT * FROM demo.group_members WHERE groupname = '{}'", pick(groups))));
     SIBYL_TRY(run("SELECT name, price FROM demo.products WHERE category = 'lamps'"));
     if (++round_ % 20 != 0) return {};
-    // Reads as an application must on the badly modelled table.
+    // Reads the badly modelled table in the only way that it allows.
     return run(fmt::format("SELECT at, value FROM demo.readings WHERE sensor = {} LIMIT 20 ALLOW FILTERING",
                            sensor(random_() % 4)));
   }

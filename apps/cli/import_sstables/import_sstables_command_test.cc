@@ -38,7 +38,7 @@ class ImportSstablesTest : public ServeTest, public testing::WithParamInterface<
     arguments.insert(arguments.end(), more.begin(), more.end());
     return sibyl(arguments);
   }
-  // The answers to the recorded queries, as the recording has them.
+  // The answers to the recorded queries, in the form of the recording.
   std::string answers() {
     std::string all;
     std::istringstream queries(contents(recorded("queries.cql")));
@@ -74,7 +74,7 @@ TEST_P(EveryFormat, EverySelectAnswersAsInCassandra) {
   const std::string expected = contents(recorded("expected.txt"));
   ASSERT_THAT(expected, HasSubstr("(7 rows)"));
   EXPECT_EQ(answers(), expected);
-  // Nothing is counted or appended twice by another run.
+  // Another run counts and appends nothing twice.
   for (const char* table : {"every", "ranges", "counts", "keys_only"})
     EXPECT_EQ(import(table, recorded(GetParam() + std::string("/") + table)).status, 0);
   EXPECT_EQ(answers(), expected);
@@ -84,7 +84,8 @@ INSTANTIATE_TEST_SUITE_P(All, EveryFormat,
                          testing::Values("nb-lz4", "nb-snappy", "nb-deflate", "nb-zstd", "nb-none", "oa-lz4",
                                          "da-lz4", "da-none"));
 
-// Deletions are stored, not only what they left: they also delete what is written later with older timestamps.
+// Deletions are stored as well as the remaining data. They also delete data that is written later with older
+// timestamps.
 TEST_F(ImportSstablesTest, DeletionsKeepTheirTimestamps) {
   make_tables();
   ASSERT_EQ(import("ranges", recorded("nb-lz4/ranges")).status, 0);
@@ -106,7 +107,7 @@ TEST_F(ImportSstablesTest, DeletionsKeepTheirTimestamps) {
   insert(2, 9, "q", 9, base + 2000);  // the partition
   insert(3, 1, "x", 1, base + 2000);  // the row
   EXPECT_THAT(planted(), HasSubstr("(0 rows)"));
-  // Just outside, or just later.
+  // These rows are just outside of the deletions, or just later.
   insert(1, 1, "x", 0, base + 2000);
   insert(1, 1, "z", 9, base + 3001);
   insert(1, 4, "q", 9, base + 4000);
@@ -116,8 +117,8 @@ TEST_F(ImportSstablesTest, DeletionsKeepTheirTimestamps) {
   EXPECT_THAT(planted(), HasSubstr("(6 rows)"));
 }
 
-// Ranges whose ends have different lengths take several deletions in CQL. The file is not from Cassandra: it has the
-// ranges [(1), (1, 'b')) and [(1, 'b'), (2)], where the second column is descending.
+// Ranges whose ends have different lengths take several deletions in CQL. The file was not written by
+// Cassandra. It has the ranges [(1), (1, 'b')) and [(1, 'b'), (2)], where the second column is descending.
 TEST_F(ImportSstablesTest, RangesThatCqlCannotExpressAreDivided) {
   run(*connection_,
       "CREATE KEYSPACE moving WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}");
@@ -146,7 +147,7 @@ TEST_F(ImportSstablesTest, RangesThatCqlCannotExpressAreDivided) {
   EXPECT_TRUE(live_after(3, "q", 1));
   EXPECT_FALSE(live_after(4, "", 9));  // a deleted row
   EXPECT_TRUE(live_after(4, "", 10));
-  // The static map has an element that is newer than its deletion, and one planted that is older.
+  // The static map has an element that is newer than its deletion. This adds an older one.
   run(*connection_,
       "UPDATE moving.made USING TIMESTAMP " + std::to_string(epoch + 4) + " SET sm['old'] = 1 WHERE k = 1");
   auto found = connection_->query("SELECT DISTINCT sm['k'], sm['old'] FROM moving.made WHERE k = 1");

@@ -1,4 +1,5 @@
-// Visits the partitions of several SSTables in token order, together where several have the same one.
+// Visits the partitions of several SSTables in token order. SSTables with the same partition are visited
+// together.
 #pragma once
 
 #include <memory>
@@ -19,8 +20,8 @@ class Merge {
     sstable::DataReader* reader = nullptr;
     sstable::Partition partition;
   };
-  // Returns the readers that have the next partition; empty after the last. REQUIRES: the items of the members that
-  // were returned before have been read.
+  // Returns the readers that have the next partition; empty after the last. REQUIRES: all items of the
+  // previously returned members have been read.
   base::Result<std::vector<Member>> next();
 
   uint64_t offset() const;       // in all files

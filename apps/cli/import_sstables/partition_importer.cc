@@ -18,7 +18,8 @@ using base::Bytes;
 using Key = std::shared_ptr<const std::vector<Bytes>>;
 using types::ValueView;
 
-// The winner of two cells of one list element: the later, then a deletion, then the larger value.
+// True if `cell` wins over the other cell of the same list element: the later one wins, then a deletion, then
+// the larger value.
 bool replaces(const sstable::Cell& cell, const sstable::Cell& other) {
   if (cell.timestamp != other.timestamp) return cell.timestamp > other.timestamp;
   if (cell.is_deleted != other.is_deleted) return cell.is_deleted;
@@ -71,9 +72,9 @@ struct PartitionImporter::PartItems {
   std::optional<sstable::Deletion> deletion;
   std::vector<sstable::RangeDeletion> ranges;
   std::map<std::pair<bool, sstable::ClusteringPrefix>, MergedRow>
-      rows;  // statics first: true, no clustering key
+      rows;  // static cells first: true, no clustering key
 
-  // True if a deletion of the partition, of a range or of the row covers a cell of this time.
+  // True if a deletion of the partition, of a range or of the row covers a cell with this timestamp.
   bool is_deleted(const std::pair<bool, sstable::ClusteringPrefix>& place, const MergedRow& row,
                   int64_t timestamp) const {
     if (deletes(deletion, timestamp) || deletes(row.deletion, timestamp)) return true;
@@ -117,7 +118,7 @@ class PartitionImporter::WrittenItem : public migrate::WriteSource {
   const std::string table_;
 };
 
-// Sent again only if the target has no more elements than before the request.
+// A list that is sent again only if the target has no more elements than before the request.
 struct PartitionImporter::PendingList : public WrittenItem {
   PendingList(const TablePlan& table, Key key, sstable::Row row, const PartPlan& part_plan,
               size_t column_index)
@@ -319,7 +320,7 @@ base::Status PartitionImporter::flush_lists() {
     const bool is_ordered = requests.size() > 1;
     for (size_t i = 0; i < requests.size(); ++i) {
       SIBYL_TRY(writer.submit(list, i, std::move(requests[i].writes), requests[i].now_seconds));
-      // Elements of another time get their positions after those before.
+      // Elements with a later timestamp must be appended after the earlier ones.
       if (is_ordered) SIBYL_TRY(writer.drain());
     }
   }

@@ -23,12 +23,12 @@ class PartitionImporter {
   // Blocks until everything is acknowledged.
   base::Status finish();
   uint64_t rows() const { return rows_; }
-  // Lists that the table had already, which were left as they are.
+  // The number of lists that the table had already. They were not changed.
   uint64_t kept_lists() const { return kept_lists_; }
 
  private:
-  struct PartItems;    // what several files say about a partition of a table with lists or counters
-  class WrittenItem;   // owns what the writes of one item point to
+  struct PartItems;    // the merged items of a partition of a table with lists or counters
+  class WrittenItem;   // owns the bytes that the writes of one item refer to
   struct PendingList;  // a row's list that waits for the target's value
   struct PendingCounter;
 

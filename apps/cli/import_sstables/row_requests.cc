@@ -109,7 +109,8 @@ class RowRequests {
   static base::Result<size_t> field_of(const sstable::Cell& cell, const migrate::PartColumn& column) {
     const size_t field = cell.path.size() == 2 ? base::read_big_endian<uint16_t>(cell.path) : SIZE_MAX;
     if (field < column.type->parameters().size()) return field;
-    return base::fail(base::ErrorCode::invalid, fmt::format("column {} has a cell of no field", column.name));
+    return base::fail(base::ErrorCode::invalid,
+                      fmt::format("column {} has a cell that belongs to no field", column.name));
   }
 
   // The row's marker is written with the cells of the same time, if there are any.
@@ -207,7 +208,8 @@ class RangeSplitter {
   }
 
  private:
-  // The bound on column `index`. What begins with its value is deleted by other pieces, unless the bound ends there.
+  // The bound on column `index`. Other pieces delete the rows that begin with its value, unless the bound
+  // ends there.
   static sstable::Bound cut(const sstable::Bound& bound, size_t index) {
     const auto end = bound.prefix.begin() + static_cast<std::ptrdiff_t>(index + 1);
     return {{bound.prefix.begin(), end}, bound.prefix.size() == index + 1 && bound.is_inclusive};

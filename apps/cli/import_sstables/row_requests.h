@@ -1,7 +1,7 @@
 // Turns the rows and deletions of SSTables into writes.
 //
-// Cells with the same timestamp and expiry are written together. What expires or was deleted is written with the
-// time at which Cassandra wrote it as the request's time, so that the server stores the same expiry and the same local
+// Cells with the same timestamp and expiry are written together. Expiring and deleted data is written with
+// Cassandra's write time as the request's time, so that the server stores the same expiry and the same local
 // deletion time.
 #pragma once
 
@@ -26,10 +26,10 @@ class RequestMaker {
       : plan_(plan), header_(header), key_(key) {}
 
   Request delete_partition(const sstable::Deletion& deletion) const;
-  // Several requests where one CQL deletion cannot express the range. Fails for a range of all rows of a partition
-  // that also has static columns, which CQL cannot delete without them.
+  // Returns several requests if one CQL deletion cannot express the range. Fails for a range of all rows of a
+  // partition that also has static columns, which CQL cannot delete without them.
   base::Result<std::vector<Request>> delete_range(const sstable::RangeDeletion& range) const;
-  // Everything of the row except the elements of lists. REQUIRES: not a counter table.
+  // Writes everything in the row except the elements of lists. REQUIRES: not a counter table.
   base::Result<std::vector<Request>> write_row(const sstable::Row& row) const;
   // Adds a list's elements, in this order. The requests must be executed one after another.
   std::vector<Request> add_to_list(const sstable::Row& row, const migrate::PartColumn& column,

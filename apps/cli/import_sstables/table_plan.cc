@@ -67,7 +67,7 @@ void add_range_deletions(TablePlan& plan) {
   }
 }
 
-// Equal apart from names of user types and from being frozen.
+// True if the types are equal, apart from names of user types and from being frozen.
 bool have_same_layout(const types::Type& left, const types::Type& right) {
   if (left.kind() != right.kind() || left.dimension() != right.dimension() ||
       left.parameters().size() != right.parameters().size() || left.field_names() != right.field_names())

@@ -1,4 +1,4 @@
-// The table on the server, and the statements that write what SSTables hold.
+// The table on the server, and the statements that write the contents of SSTables.
 #pragma once
 
 #include <map>
@@ -15,16 +15,16 @@ namespace sibyl::cli::import_sstables {
 // Statements for one column of a part.
 struct ColumnPlan {
   size_t part_column = 0;             // index in Part::columns
-  size_t remove = 0;                  // DELETE of the column: timestamp, key
-  size_t remove_element = 0;          // map, set: element, timestamp, key
-  std::vector<size_t> remove_fields;  // user type: timestamp, key
+  size_t remove = 0;                  // DELETE of the column; markers: timestamp, key
+  size_t remove_element = 0;          // of an element of a map or set; markers: element, timestamp, key
+  std::vector<size_t> remove_fields;  // of each field of a user type; markers: timestamp, key
 };
 
 // One half of the table: its rows, or its static columns.
 struct PartPlan {
   migrate::Part part;                         // with all statements
   std::map<std::string, ColumnPlan> columns;  // by name
-  size_t remove_row = 0;                      // rows only: timestamp, key
+  size_t remove_row = 0;                      // rows only; markers: timestamp, key
 };
 
 // DELETE of the rows with an equal prefix of the clustering key, and optionally bounds on the next column.
@@ -42,7 +42,7 @@ struct TablePlan {
   std::vector<types::TypePtr> clustering_types;
   std::optional<PartPlan> static_part;
   std::optional<PartPlan> row_part;
-  std::map<RangeStatement, size_t> ranges;  // in row_part: timestamp, partition key, prefix, bounds
+  std::map<RangeStatement, size_t> ranges;  // in row_part; markers: timestamp, partition key, prefix, bounds
   size_t remove_partition = 0;              // in row_part: timestamp, partition key
 };
 

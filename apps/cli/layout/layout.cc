@@ -122,7 +122,7 @@ void add_layout_command(CLI::App& app) {
   command->add_option("table", arguments->table, "KEYSPACE.TABLE")->required();
   command->add_option("partition", arguments->partition,
                       "Partition key as CQL literals separated by commas (default: the first partitions)");
-  add_data_option(*command, arguments->data, "The data directory, of a running server or of none");
+  add_data_option(*command, arguments->data, "The data directory; a server may be using it");
   command->add_option("--rows", arguments->options.max_rows, "Maximum number of rows per partition")
       ->capture_default_str();
   command->add_option("--partitions", arguments->options.max_partitions, "Maximum number of partitions")

@@ -154,7 +154,7 @@ class RecentSink final : public spdlog::sinks::base_sink<std::mutex> {
   void sink_it_(const spdlog::details::log_msg& message) override {
     const auto since = message.time.time_since_epoch();
     std::string level = base::ascii_upper(level_name(message.level));
-    if (level == "WARNING") level = "WARN";  // as in Cassandra
+    if (level == "WARNING") level = "WARN";  // as Cassandra names it
     lines_.push_back({std::chrono::duration_cast<std::chrono::microseconds>(since).count(), std::move(level),
                       "sibyl", text_of(parts_of(payload_of(message)))});
     if (lines_.size() > kept) lines_.pop_front();

@@ -23,13 +23,13 @@ class PageRows : public WriteSource {
   base::Result<RowWrites> make(size_t row, const client::Row& target) const override {
     return make_writes(part_, page_.rows[row], target);
   }
-  // False for the row that a partition with nothing but static columns has in a result.
+  // Returns false for the result row of a partition that has only static columns.
   bool has_row(size_t row) const {
     for (size_t i = 0; i < part_.key.size(); ++i)
       if (!page_.rows[row][i]) return false;
     return true;
   }
-  // True if the writes of this row depend on what the target has.
+  // True if the writes of this row depend on the target's data.
   bool needs_target(size_t row) const {
     if (part_.read_target.empty() || !has_row(row)) return false;
     for (const PartColumn& column : part_.columns)

@@ -77,7 +77,7 @@ std::string order_text(const SourceTable& table) {
 }
 
 constexpr const char* essential_options[] = {"comment", "default_time_to_live", "gc_grace_seconds"};
-// Those of 3.11 that later versions dropped are not among these.
+// Options of 3.11 that later versions dropped are not in this list.
 constexpr const char* tuning_options[] = {"additional_write_policy",
                                           "allow_auto_snapshot",
                                           "bloom_filter_fp_chance",

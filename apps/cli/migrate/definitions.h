@@ -8,7 +8,7 @@
 namespace sibyl::cli::migrate {
 
 std::string create_keyspace(const SourceKeyspace& keyspace);
-// The same, with one copy of the data in place of the source's replication.
+// Like create_keyspace(), with one copy of the data instead of the source's replication.
 std::string create_keyspace_with_one_copy(const SourceKeyspace& keyspace);
 std::string create_type(const SchemaRow& type);
 std::string create_function(const SchemaRow& function);

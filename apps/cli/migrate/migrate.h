@@ -16,7 +16,7 @@ struct ServerOptions {
 
 struct MigrateOptions {
   ServerOptions from, to;
-  std::vector<std::string> keyspaces;  // empty: all that are not the server's own
+  std::vector<std::string> keyspaces;  // empty: all except the server's own
   std::vector<std::string> tables;     // KEYSPACE.TABLE; empty: all
   std::string consistency = "LOCAL_QUORUM";
   std::string journal;  // empty: named after the two servers

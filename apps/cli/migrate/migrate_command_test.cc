@@ -155,7 +155,7 @@ TEST_F(MigrateCommandTest, ListsAreNotDoubledByASecondRun) {
     ASSERT_EQ(migrate({restart}).status, 0);
     expect_same("SELECT * FROM ks.l");
   }
-  // A list that a client changed on the source meanwhile replaces the target's.
+  // If a client changes a list on the source meanwhile, it replaces the list on the target.
   run(*source_, "UPDATE ks.l SET l = l - ['a'] WHERE k = 1");
   const auto again = migrate({"--restart"});
   ASSERT_EQ(again.status, 0) << again.errors;
@@ -205,7 +205,7 @@ TEST_F(MigrateCommandTest, AnInterruptedRunResumesWhereItStopped) {
     std::vector<std::string> arguments = command();
     arguments.insert(arguments.end(), slowly.begin(), slowly.end());
     Process process(arguments);
-    // Until the journal lists rows that were copied.
+    // Waits until the journal lists rows that were copied.
     while (contents(path("journal")).find("rows-ks.t ") == std::string::npos ||
            contents(path("journal")).find("rows-ks.t 0\n") != std::string::npos)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -81,11 +81,11 @@ void add_row_statements(Part& part) {
   }
   const std::string insert = fmt::format("INSERT INTO {} ({}) VALUES ({}) USING TIMESTAMP ? AND TTL ?",
                                          part.quoted_name(), names, markers);
-  // Static columns have no row that an INSERT would make.
+  // An INSERT of static columns makes no row, so they need no UPDATE.
   const bool has_update = !assignments.empty() && !part.is_static;
   const std::string update = fmt::format("UPDATE {} USING TIMESTAMP ? AND TTL ? SET {}{}", part.quoted_name(),
                                          assignments, where_key(part));
-  // An INSERT of nothing but the partition key is an error. Without static cells there is nothing to insert: the
+  // An INSERT of only the partition key is an error. Without static cells there is nothing to insert, so the
   // SELECT is a placeholder for statements that are never executed.
   if (part.is_static && assignments.empty())
     part.statements = {part.select, part.select};

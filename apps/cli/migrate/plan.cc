@@ -7,8 +7,8 @@
 namespace sibyl::cli::migrate {
 namespace {
 
-// Prepares the select of each part. A source that does not know the write times of collections refuses it; then
-// it is asked for without them.
+// Prepares the SELECT of each part. If the source refuses it because it has no write times of collections,
+// prepares it without them.
 base::Result<std::vector<Part>> parts_of_table(client::Connection& source, const SourceTable& table) {
   base::Error refusal(base::ErrorCode::server, "");
   for (const bool has_element_times : {true, false}) {
@@ -27,7 +27,7 @@ base::Result<std::vector<Part>> parts_of_table(client::Connection& source, const
   return base::fail(refusal);
 }
 
-// Sums the estimates of all ranges. Servers without estimates count every table the same.
+// Sums the estimates of all ranges. If the server has no estimates, every table has the same weight.
 void estimate_weights(client::Connection& source, std::vector<Part>& parts) {
   const auto rows = read_rows(source, "SELECT * FROM system.size_estimates");
   if (!rows) return;

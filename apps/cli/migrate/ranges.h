@@ -1,5 +1,5 @@
-// Assigns token ranges of parts to workers, and records in a journal what is done, so that the same command
-// resumes. Thread-safe.
+// Assigns token ranges of parts to workers, and records the completed work in a journal, so that the same
+// command resumes. Thread-safe.
 //
 // A range that was interrupted resumes after its last page whose rows were all acknowledged.
 #pragma once

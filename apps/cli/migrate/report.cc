@@ -63,15 +63,15 @@ std::string Report::text() const {
   const size_t before = text.size();
   for (const std::string& one : notes_) line(one);
   if (only_key_ > 0)
-    line(fmt::format(
-        "{} rows have only their key. CQL does not tell when they were written or expire: they were "
-        "written with the timestamp 1 and without a TTL",
-        only_key_));
+    line(
+        fmt::format("{} rows have only their key. CQL does not show when they were written or expire, so "
+                    "they were copied with the timestamp 1 and without a TTL",
+                    only_key_));
   if (unknown_times_ > 0)
-    line(fmt::format(
-        "{} unfrozen collections have the write time of their row's newest cell and no TTL, because "
-        "the source does not tell theirs",
-        unknown_times_));
+    line(
+        fmt::format("{} unfrozen collections have the write time of their row's newest cell and no TTL, "
+                    "because the source does not return theirs",
+                    unknown_times_));
   if (replaced_lists_ > 0)
     line(fmt::format("{} lists differed on the target and were replaced", replaced_lists_));
   if (text.size() > before) text.insert(before, "To know:\n");

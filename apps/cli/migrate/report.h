@@ -13,11 +13,11 @@ class Report {
  public:
   explicit Report(uint64_t max_rejected) : max_rejected_(max_rejected) {}
 
-  // Something that was not carried over: the exit status says so.
+  // Adds data that was not carried over, which the exit status shows.
   void add_loss(const std::string& what, const std::string& why) SIBYL_EXCLUDES(mutex_);
-  // Something to know, which loses no data.
+  // Adds a remark. No data was lost.
   void add_note(const std::string& text) SIBYL_EXCLUDES(mutex_);
-  // A row that could not be written. Fails after too many.
+  // Adds a row that could not be written. Fails if there are too many.
   base::Status reject(const std::string& row, const std::string& why) SIBYL_EXCLUDES(mutex_);
   void count_only_key() SIBYL_EXCLUDES(mutex_);
   void count_unknown_times() SIBYL_EXCLUDES(mutex_);

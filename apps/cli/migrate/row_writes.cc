@@ -14,7 +14,7 @@ using base::Bytes;
 using base::BytesView;
 using types::ValueView;
 
-// When cells were written, and how long they still live (0: forever).
+// The write time of cells, and their remaining time to live (0: forever).
 struct Times {
   int64_t timestamp = unknown_time;
   int32_t time_to_live = 0;
@@ -76,7 +76,7 @@ class WriteMaker {
     }
   }
 
-  // The rows's marker lives as long as its longest-living cell, also if that is in a collection.
+  // The row's marker lives as long as its longest-living cell, which may be in a collection.
   std::optional<Times> marker_times() {
     std::optional<Times> longest;
     const auto consider = [&](const Times& times) {
@@ -171,7 +171,8 @@ class WriteMaker {
       times.time_to_live = element.time_to_live;
     }
     result_.replaced_list = true;
-    // A replacement deletes what is older than itself, so it must be younger than the elements that it replaces.
+    // A replacement deletes only older elements, so its timestamp must be later than those of the elements
+    // that it replaces.
     ++times.timestamp;
     add_column(column.statement + 1, times, {ValueView::of(*row_[column.position])});
   }
@@ -245,7 +246,7 @@ int64_t counter_value(const client::Row& row, size_t position) {
   return types::decode_integer(types::Kind::counter, *row[position]);
 }
 
-// Adds the difference to the target's counters, so that a repeated write counts nothing twice.
+// Adds the difference to the target's counters. A repeated write therefore counts nothing twice.
 RowWrites make_increments(const Part& part, const client::Row& row, const client::Row& target) {
   RowWrites result;
   Write write;

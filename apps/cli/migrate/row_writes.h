@@ -1,7 +1,7 @@
 // Turns one row of a source's result into the writes that make the same row on the target.
 //
-// Cells with the same write time and TTL are written together. CQL does not tell when a row itself (its marker)
-// was written: the INSERT that makes the marker has the write time of the cells that live longest.
+// Cells with the same write time and TTL are written together. CQL does not show when the row itself (its
+// marker) was written. So the INSERT that makes the marker has the write time of the cells that live longest.
 #pragma once
 
 #include <cstdint>
@@ -35,8 +35,8 @@ struct RowWrites {
   bool replaced_list = false;      // the target had a different list
 };
 
-// The write time of rows that have only their key. It is older than any deletion that the target may have
-// received from its clients meanwhile.
+// The write time of rows that have only their key. It is older than any deletion that clients may have sent
+// to the target meanwhile.
 inline constexpr int64_t unknown_time = 1;
 
 // `row` is a row of Part::select; `target` is the target's row of Part::read_target, with nulls if there is none

@@ -18,7 +18,8 @@ class SchemaCopier {
   // Keyspaces, types, functions, aggregates and tables. Tables that could not be created are removed from
   // `keyspaces`. Fails if a table exists with other columns, or the connection is lost.
   base::Status copy_tables(std::vector<SourceKeyspace>& keyspaces);
-  // Indexes and views. They are created after the data, which is faster than to maintain them meanwhile.
+  // Indexes and views. They are created after the data, because maintaining them during the copy would take
+  // longer.
   base::Status copy_indexes_and_views(const std::vector<SourceKeyspace>& keyspaces);
   // Blocks until the target has built them.
   base::Status wait_for_builds();

@@ -51,7 +51,7 @@ struct SourceTable {
 
   bool is_view() const { return row.has("base_table_name"); }
   bool is_counter() const;
-  // True for tables with COMPACT STORAGE, and for those of Thrift.
+  // True for tables with COMPACT STORAGE, and for tables of Thrift.
   bool is_compact() const;
   std::string quoted_name() const;
 };
@@ -66,7 +66,7 @@ struct SourceKeyspace {
 // Returns true for keyspaces that every server has for itself.
 bool is_system_keyspace(const std::string& name);
 
-// Reads the named keyspaces, or all that are not the server's own. Unknown names are errors.
+// Reads the named keyspaces, or all except the server's own. Unknown names are errors.
 base::Result<std::vector<SourceKeyspace>> read_schema(client::Connection& source,
                                                       const std::vector<std::string>& names);
 

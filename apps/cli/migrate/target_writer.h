@@ -1,9 +1,9 @@
 // Sends the writes of rows to the target over one connection, with many rows in flight.
 //
-// All writes of a row are one statement or one unlogged batch, so that a row is written as a whole. Writes that
-// fail because the target is busy, or the connection is lost, are repeated; this has no effect if they were
-// executed after all, because their write times are the same. Writes of lists and counters are built again before
-// they are repeated, from what the target has by then. Not thread-safe.
+// All writes of a row are one statement or one unlogged batch, so that a row is written as a whole. Writes
+// that fail because the target is busy, or the connection is lost, are repeated; this has no effect if they
+// were executed after all, because their write times are the same. Writes of lists and counters are built
+// again before they are repeated, from the target's present data. Not thread-safe.
 #pragma once
 
 #include <atomic>
@@ -25,7 +25,8 @@ class WriteSource {
   virtual ~WriteSource() = default;
   // The key of a row, for reports: "shop.orders id = 7".
   virtual std::string describe(size_t row) const = 0;
-  // Markers of the target's read statement, for rows whose writes depend on what the target has; else empty.
+  // Markers of the target's read statement, for rows whose writes depend on the target's data; otherwise
+  // empty.
   virtual std::vector<types::ValueView> target_key(size_t row) const = 0;
   virtual base::Result<RowWrites> make(size_t row, const client::Row& target) const = 0;
 
@@ -39,7 +40,7 @@ struct WriterOptions {
   unsigned window = 512;  // rows in flight
   // Called when a row cannot be written at all. An error ends the run.
   std::function<base::Status(const std::string& row, const std::string& reason)> reject;
-  const std::atomic<bool>* stop = nullptr;  // set when another thread failed: waiting for the server ends
+  const std::atomic<bool>* stop = nullptr;  // set when another thread has failed; ends waiting for the server
 };
 
 class TargetWriter {
@@ -49,7 +50,7 @@ class TargetWriter {
   // Chooses the statements for the following rows. REQUIRES: no row is in flight. The arguments must outlive
   // the writes of these rows.
   base::Status use(const std::vector<std::string>& statements, const std::string& read_statement);
-  // Reads one row per key with the read statement; empty rows where the target has none.
+  // Reads one row per key with the read statement. Returns an empty row if the target has none.
   struct TargetRow {
     std::vector<std::optional<base::Bytes>> values;
     client::Row view() const { return {values.begin(), values.end()}; }

@@ -1,7 +1,7 @@
 // Compares token ranges of source and target by checksums, and finds the rows that differ.
 //
-// A checksum covers keys, values and write times, and which cells expire. It does not cover the remaining time of
-// those that do. Rows that differ are read again, because clients may write to both sides meanwhile.
+// A checksum covers keys, values and write times, and which cells expire. It does not cover their remaining
+// time to live. Rows that differ are read again, because clients may write to both sides meanwhile.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@
 
 namespace sibyl::cli::migrate {
 
-// Rows that differ. Thread-safe.
+// Collects the rows that differ. Thread-safe.
 class Differences {
  public:
   void add(const std::string& row, const std::string& what) SIBYL_EXCLUDES(mutex_);

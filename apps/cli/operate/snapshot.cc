@@ -127,8 +127,8 @@ int run_list(const SnapshotArguments& arguments) {
   return damaged.empty() ? 0 : exit_failed;
 }
 
-// A name is a snapshot of the data directory. Text with a slash is the path of a snapshot, which may have
-// been moved.
+// Finds a snapshot. A name means a snapshot of the data directory. A text with a slash is the path of a
+// snapshot, which may have been moved.
 base::Result<engine::SnapshotInfo> find(const SnapshotArguments& arguments) {
   const bool is_path = arguments.name.find('/') != std::string::npos;
   return engine::read_snapshot(is_path ? arguments.name

@@ -101,7 +101,7 @@ base::Status ClusterMember::open() {
   return {};
 }
 
-// Handlers use the member, and the member's events use the network.
+// Handlers end first, because they use the member. The network ends after the member, whose events use it.
 ClusterMember::~ClusterMember() {
   if (network_) network_->handle(cluster::Method::read, {}, 0);
   member_.reset();
@@ -128,7 +128,7 @@ base::Status ClusterMember::announce(const base::Bytes& message) {
     for (const auto& [name, member] : state.members)
       if (const MemberId id{name, member.incarnation}; !received.contains(id)) missing.insert(id);
     if (missing.empty()) return {};
-    member_->refresh();  // so that the network learns of a member that is new
+    member_->refresh();  // so that the network learns of a new member
     const std::set<MemberId> failed = pass_to_all(*network_, missing, message);
     for (const MemberId& member : missing)
       if (!failed.contains(member)) received.insert(member);

@@ -62,8 +62,8 @@ class ClusterMember {
   storage::objects::ObjectStore& objects() { return *objects_; }
   // The store over the shards of all servers. It must not outlive the member.
   std::unique_ptr<storage::Store> make_store();
-  // Passes the message to all members, and returns when each has received it or has left the cluster, which a member does
-  // at the latest when its lease has expired. Blocks.
+  // Passes the message to all members, and returns when each has received it or has left the cluster. A
+  // member leaves at the latest when its lease has expired. Blocks.
   base::Status announce(const base::Bytes& message);
 
  private:
@@ -72,7 +72,8 @@ class ClusterMember {
 
   const Options options_;
   cluster::ThreadExecutor timers_;
-  // Another connection than the member's: a server that takes a shard over fences that of its former owner.
+  // Not the connection of the member, because a server that takes a shard over fences the one of its former
+  // owner.
   std::unique_ptr<storage::objects::ObjectStore> objects_;
   std::shared_ptr<const storage::TokenShards> shard_map_;
   std::unique_ptr<storage::ShardedStore> shards_;

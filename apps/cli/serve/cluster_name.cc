@@ -17,7 +17,7 @@
 namespace sibyl::cli {
 namespace {
 
-// FNV-1a: the same in every build.
+// FNV-1a, which gives the same hash in every build.
 uint64_t hash_of(std::string_view text, uint64_t seed = 0) {
   uint64_t hash = 14'695'981'039'346'656'037u ^ seed;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1'099'511'628'211u;
@@ -76,7 +76,7 @@ base::Bytes host_id_of(const std::string& unique) {
   base::Bytes id;
   base::append_big_endian(id, hash_of(name));
   base::append_big_endian(id, hash_of(name, 1));
-  id[6] = static_cast<char>((id[6] & 0x0f) | 0x80);  // version 8: made as the program likes
+  id[6] = static_cast<char>((id[6] & 0x0f) | 0x80);  // version 8: defined by the program
   id[8] = static_cast<char>((id[8] & 0x3f) | 0x80);
   return id;
 }

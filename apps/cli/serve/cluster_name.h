@@ -8,8 +8,9 @@
 
 namespace sibyl::cli {
 
-// A name that no other running server of the cluster has, as long as this object lives. A server that joins under the name
-// of an earlier one replaces it at once, without waiting for its lease, so a name must prove that the earlier one has ended:
+// A name that no other running server of the cluster has, as long as this object lives. A server that joins
+// under the name of an earlier one replaces it at once, without waiting for its lease. So a name must prove
+// that the earlier server has ended:
 //
 //   db1:9042#5d0c8e17      "#..." identifies the boot of this machine and its network namespace
 //
@@ -17,7 +18,7 @@ namespace sibyl::cli {
 // again gets another name.
 class ServerName {
  public:
-  // `given`: empty: HOSTNAME:PORT. Fails if a server with this name runs.
+  // An empty `given` means HOSTNAME:PORT. Fails if a server with this name runs.
   static base::Result<ServerName> take(const std::string& storage, const std::string& given, uint16_t port);
   ServerName(ServerName&& other) noexcept;
   ServerName& operator=(ServerName&&) = delete;
@@ -34,7 +35,7 @@ class ServerName {
 
 // The part that stays the same when the machine starts again: "db1:9042".
 std::string lasting_name(const std::string& unique);
-// The host_id that drivers see for it: a UUID of 16 bytes.
+// The host_id that drivers see for the server: a UUID of 16 bytes.
 base::Bytes host_id_of(const std::string& unique);
 
 }  // namespace sibyl::cli

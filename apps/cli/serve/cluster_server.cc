@@ -38,7 +38,7 @@ base::Status check_configuration(const server::Options& options) {
   return {};
 }
 
-// A server must not discover only after it has joined that it cannot serve.
+// Checks, before the server joins, whether it can serve.
 base::Status check_can_serve(const server::Options& options) {
   asio::io_context context;
   asio::ip::tcp::acceptor acceptor(context);
@@ -86,7 +86,7 @@ std::vector<engine::ClusterNode> nodes_of(const cluster::State& state) {
     const auto endpoint = endpoint_of(member.address);
     if (!endpoint || member.is_preparing) continue;
     const auto own = tokens.find({name, member.incarnation});
-    if (member.is_leaving && own == tokens.end()) continue;  // it has handed everything over
+    if (member.is_leaving && own == tokens.end()) continue;  // the member has handed everything over
     nodes.push_back({.host_id = host_id_of(name),
                      .data_center = member.data_center,
                      .rack = member.rack,
@@ -206,7 +206,7 @@ void ClusterServer::leave() {
   if (member_) member_->member().leave();
 }
 
-// Other servers have the shards. What clients have asked before is answered.
+// Other servers have the shards now. Earlier requests of clients are answered.
 void ClusterServer::on_left() {
   running_.reset();
   options_.events.on_left();
@@ -235,7 +235,7 @@ void ClusterServer::follow(const cluster::State& state) {
 
 // --- Serving
 
-// Until the server of the meta shard has made the catalogue, the engine cannot be opened.
+// The engine cannot be opened before the server of the meta shard has created the catalogue.
 void ClusterServer::serve() {
   if (is_stopping_ || running_) return;
   RunningServer::Hooks hooks;
@@ -306,7 +306,7 @@ void ClusterServer::on_close() {
   engine_ = nullptr;
 }
 
-// Answers with nothing, or with why this server does not use the change yet.
+// The answer is empty, or the reason why this server does not use the change yet.
 void ClusterServer::receive(cluster::PeerService::Call call, cluster::PeerService::Answer answer) {
   base::MutexLock lock(announcements_mutex_);
   if (engine_ == nullptr) {
@@ -317,7 +317,7 @@ void ClusterServer::receive(cluster::PeerService::Call call, cluster::PeerServic
   answer(received ? base::Bytes() : base::Bytes(received.error().text()));
 }
 
-// Clients that have registered for events learn of servers that have joined or left.
+// Notifies clients that have registered for events of servers that have joined or left.
 void ClusterServer::show_nodes() {
   if (!running_) return;
   std::vector<engine::ClusterNode> nodes;
@@ -327,7 +327,7 @@ void ClusterServer::show_nodes() {
   }
   if (const auto shown = running_->engine().show_cluster(nodes); !shown)
     spdlog::error("the servers of the cluster cannot be shown: {}", shown.error().text());
-  // Drivers read the tokens of a server when they hear of it, so it must have them by then.
+  // Drivers read the tokens of a new server at the event, so the server must have tokens by then.
   const bool has_ranges = settings_.shards > 1;
   const base::Bytes own = host_id_of(name_.unique());
   const auto knows = [&](const std::vector<engine::ClusterNode>& list, const engine::ClusterNode& node) {

@@ -8,8 +8,8 @@
 //              ▼
 //            the member finishes preparing: it gets shards
 //
-// The member may get shards before that, if no other server can have them: the first server owns all, or no server could make the
-// catalogue.
+// The member may get shards earlier, if no other server can have them. So the first server owns all shards.
+// Otherwise no server could create the catalogue.
 #pragma once
 
 #include <atomic>
@@ -36,12 +36,12 @@ namespace sibyl::cli {
 class ClusterServer {
  public:
   struct Events {  // called on any thread; they must not block, and must not destroy the server
-    // Clients are served at this address from now on.
+    // Called when clients are served at this address.
     std::function<void(const std::string& address)> on_serving;
-    // The shards may belong to other servers now. Nothing more can be written, and what was read is not answered any more.
-    // The process must end.
+    // Called when other servers may have the shards. Nothing more can be written, and data that was read is
+    // not sent any more. The process must end.
     std::function<void(const std::string& why)> on_lost;
-    // The end of leave(): requests in flight have been answered.
+    // Called when leave() is complete: requests in flight have been answered.
     std::function<void()> on_left;
   };
   struct Options {
@@ -66,7 +66,7 @@ class ClusterServer {
 
   // Hands the shards over and leaves the cluster. on_left or on_lost follows.
   void leave();
-  // Reloads certificates, if this server serves. Logs what fails.
+  // Reloads certificates, if this server serves. Logs errors.
   void reload_tls();
   const std::string& name() const { return name_.unique(); }
   // The address at which clients will find this server.
@@ -100,7 +100,7 @@ class ClusterServer {
   mutable base::Mutex mutex_;
   std::vector<engine::ClusterNode> nodes_ SIBYL_GUARDED_BY(mutex_);  // with this one
   bool is_leaving_ SIBYL_GUARDED_BY(mutex_) = false;
-  // Replaced only before it has joined.
+  // Replaced only before the server has joined.
   std::shared_ptr<ClusterMember> member_ SIBYL_GUARDED_BY(mutex_);
 
   // Announcements of other servers go to the engine, and are kept until it is open.

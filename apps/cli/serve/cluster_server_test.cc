@@ -45,7 +45,7 @@ uint16_t free_port() {
   return ntohs(address.sin_port);
 }
 
-// Waits for what another thread does. Fails the test after two minutes.
+// Waits for a condition that another thread makes true. Fails the test after two minutes.
 bool wait_for(const std::function<bool()>& condition) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(120);
   while (!condition()) {
@@ -55,7 +55,7 @@ bool wait_for(const std::function<bool()>& condition) {
   return true;
 }
 
-// A server, and what became of it.
+// A server, and its events.
 struct Started {
   std::unique_ptr<ClusterServer> server;
   uint16_t port = 0;
@@ -72,7 +72,7 @@ struct Started {
 
 class ClusterServerTest : public testing::Test {
  protected:
-  // A busy machine must not cost a lease.
+  // Long enough that a server on a busy machine keeps its lease.
   static constexpr std::chrono::milliseconds lease{5'000};
 
   void create(uint32_t shards) {
@@ -113,7 +113,7 @@ class ClusterServerTest : public testing::Test {
     started->server->join();
     return started;
   }
-  // Waits until the servers have all shards, evenly.
+  // Waits until all shards are spread evenly over the servers.
   void settle(const std::vector<Started*>& servers) {
     EXPECT_TRUE(wait_for([&] {
       size_t all = 0;
@@ -193,7 +193,7 @@ TEST_F(ClusterServerTest, SeveralServersServeOneDatabase) {
   for (const auto& client : clients)
     EXPECT_EQ(number(*client, "SELECT count(*) FROM ks.t", types::Kind::bigint), keys);
 
-  // Each condition holds once, at whichever server.
+  // Each condition holds once, whichever server evaluates it.
   for (int key = 100; key < 110; ++key) {
     const std::string text = fmt::format("INSERT INTO ks.t (k, v) VALUES ({}, 'x') IF NOT EXISTS", key);
     int applied = 0;
@@ -205,7 +205,7 @@ TEST_F(ClusterServerTest, SeveralServersServeOneDatabase) {
   for (const auto& client : clients)
     EXPECT_EQ(number(*client, "SELECT n FROM ks.counts WHERE k = 5", types::Kind::counter), 12);
 
-  // Prepared at one server, run for partitions of all.
+  // Prepared at one server, and run for partitions of all servers.
   auto prepared = clients[0]->prepare("SELECT v FROM ks.t WHERE k = ?");
   ASSERT_TRUE(prepared) << prepared.error().text();
   for (int key = 0; key < keys; ++key) {
@@ -217,7 +217,7 @@ TEST_F(ClusterServerTest, SeveralServersServeOneDatabase) {
     EXPECT_EQ(*row[0], std::to_string(key));
   }
 
-  // A definition is known to all when it returns.
+  // When a definition returns, all servers know it.
   run(*clients[0], "ALTER TABLE ks.t ADD w int");
   for (const auto& client : clients) EXPECT_EQ(value(*client, "SELECT w FROM ks.t WHERE k = 1"), "none");
   run(*clients[2], "TRUNCATE ks.t");
@@ -249,7 +249,7 @@ TEST_F(ClusterServerTest, OthersTakeOverWhatAServerLeaves) {
   const auto client = connect(*servers[0]);
   make_table(*client);
   for (int key = 0; key < 30; ++key) run(*client, insert(key, "before"));
-  // The one that holds the catalogue leaves. Nothing is refused meanwhile.
+  // The server that holds the catalogue leaves. No statement is refused meanwhile.
   size_t meta = 0;
   const cluster::State state = *read_cluster_state(*objects_.connect());
   while (servers[meta]->server->name() != state.shards[0].owner.name) ++meta;
@@ -269,7 +269,7 @@ TEST_F(ClusterServerTest, OthersTakeOverFromAServerThatDies) {
   const auto client = connect(*servers[0]);
   make_table(*client);
   for (int key = 0; key < 60; ++key) run(*client, insert(key, "before"));
-  set_cut_off(*servers[2], true);  // what it has in memory is in its log only
+  set_cut_off(*servers[2], true);  // its data in memory is only in its log
   for (int key = 0; key < 60; ++key) EXPECT_EQ(value(*client, select(key)), "before");
   settle({servers[0].get(), servers[1].get()});
   const auto other = connect(*servers[1]);
@@ -299,11 +299,11 @@ TEST_F(ClusterServerTest, AServerThatIsCutOffAnswersNoReadsOnceItsLeaseHasExpire
   const auto other = connect(*second);
   ASSERT_TRUE(wait_for([&] { return second->server->open_shards() == 1; }));
   run(*other, insert(1, "two"));
-  // The first server is still there, and has the old row.
+  // The first server still runs, and has the old row.
   EXPECT_THAT(value(*connection, select(1)), HasSubstr("lost its lease"));
   EXPECT_EQ(value(*other, select(1)), "two");
 
-  // It learns what happened as soon as it reaches the storage again.
+  // It learns that it was removed as soon as it reaches the storage again.
   set_cut_off(*first, false);
   EXPECT_TRUE(wait_for([&] { return first->is_lost(); }));
 }
@@ -363,7 +363,7 @@ TEST_F(ClusterServerTest, DriversSeeServersAndTheirTokens) {
   EXPECT_EQ(shown(*client), std::vector<int64_t>{first->port});
 }
 
-// The second server's clock is a minute behind. What it acknowledges must win nevertheless.
+// The second server's clock is a minute behind. Its acknowledged writes must win nevertheless.
 TEST_F(ClusterServerTest, ClocksThatDifferDoNotHideLaterWrites) {
   create(4);
   base::ManualClock clock(1'700'000'000'000'000);
@@ -394,7 +394,7 @@ TEST_F(ClusterServerTest, ClocksThatDifferDoNotHideLaterWrites) {
   EXPECT_EQ(value(*connection, select(1)), "two");
 }
 
-// Each changes the state of the cluster while the others try to join.
+// Each server changes the state of the cluster while the others try to join.
 TEST_F(ClusterServerTest, ServersThatStartTogetherAllServe) {
   create(5);
   std::vector<std::unique_ptr<Started>> servers;

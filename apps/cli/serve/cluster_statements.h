@@ -15,7 +15,7 @@ class ClusterStatements {
  public:
   // Both must outlive this object. From now on, the engine's services run statements where their partitions are.
   ClusterStatements(ClusterMember& member, engine::Engine& engine);
-  // Waits for statements of other servers. REQUIRES: statements of own clients are complete.
+  // Waits for statements of other servers. REQUIRES: the statements of this server's clients are complete.
   ~ClusterStatements();
   ClusterStatements(const ClusterStatements&) = delete;
   ClusterStatements& operator=(const ClusterStatements&) = delete;

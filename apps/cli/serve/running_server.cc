@@ -36,7 +36,7 @@ void begin_console(console::Console* console, server::Server& server, const Conf
   const bool has_logins = configuration.engine.auth.authenticator != auth::Authenticator::allow_all;
   spdlog::warn("the console is reachable over the network without encryption: {}",
                has_logins ? "put a proxy with TLS in front of it, or passwords can be read on the way"
-                          : "everybody who reaches it can read and change all data");
+                          : "everyone who can reach it can read and change all data");
 }
 
 }  // namespace
@@ -65,7 +65,8 @@ RunningServer::~RunningServer() {
   stop();
 }
 
-// There is none if it is off, or would be reachable over the network without being asked for.
+// There is no console if it is off, or if it would be reachable over the network without a setting that asks
+// for it.
 void RunningServer::make_console(boost::json::array settings) {
   const std::string& mode = configuration_.console.mode;
   const std::string& address = configuration_.server.http_address;
@@ -82,7 +83,7 @@ void RunningServer::make_console(boost::json::array settings) {
                                   .show_cluster = hooks_.show_cluster});
 }
 
-// Its socket is in the data directory, so there is none without one.
+// The control socket is in the data directory. Without a directory there is none.
 void RunningServer::start_control() {
   const std::string& data = configuration_.engine.data;
   if (data == ":memory:" || configuration_.engine.shared) return;

@@ -46,7 +46,7 @@ class RunningServer {
   engine::Engine& engine() { return *engine_; }
   server::Server& server() { return *server_; }
 
-  // Logs the addresses and what is unsafe about the configuration, and lets the console sample the server. Called once.
+  // Logs the addresses and unsafe settings, and lets the console sample the server. Called once.
   void begin_observing();
   // Answers the requests in flight, flushes, and closes the database. Idempotent.
   void stop();

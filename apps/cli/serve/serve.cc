@@ -128,7 +128,7 @@ void read_listen_flag(const std::string& text, Reader& reader) {
   }
   if (!parsed.host.empty()) reader.set("rpc_address", parsed.host, Origin::flag, "--listen");
   // parse_listen_address() leaves the port unchanged if the text has none. Parsing again with another default
-  // shows whether it has one.
+  // shows whether the text has a port.
   server::Options other;
   other.port = static_cast<uint16_t>(server::Options().port + 1);
   (void)server::parse_listen_address(text, other);

@@ -20,7 +20,8 @@
 namespace sibyl::cli {
 namespace {
 
-// A server that cannot hand its database over in this time ends anyway; others then wait for its lease.
+// A server that cannot hand its shards over in this time ends anyway. The other servers then wait for its
+// lease.
 constexpr std::chrono::seconds leave_timeout{60};
 
 // Ends the process without running destructors: threads that still answer requests must stop at once.

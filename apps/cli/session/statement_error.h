@@ -9,8 +9,8 @@
 
 namespace sibyl::cli::shell {
 
-// Parses an error text from a server: " [hint: ...]" at the end becomes the hint, "line L:C" at the start
-// becomes the position (without an offset), and so does " [position: L:C]" at the end.
+// Parses an error text from a server: " [hint: ...]" at the end becomes the hint. "line L:C" at the start or
+// " [position: L:C]" at the end becomes the position (without an offset).
 base::Error error_from_text(base::ErrorCode code, std::string text);
 
 // The name of the code in drivers and cqlsh: "SyntaxException", "InvalidRequest", ...

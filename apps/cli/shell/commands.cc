@@ -1,4 +1,4 @@
-// Shell: its own commands. They have cqlsh's names and texts, which users and scripts know.
+// Shell: its own commands. Their names and texts are those of cqlsh, so that habits and scripts carry over.
 #include <fmt/format.h>
 #include <unistd.h>
 

@@ -14,8 +14,8 @@ struct CopyStatement {
   std::vector<std::string> ignored;    // options that only tune cqlsh, in upper case
 };
 
-// Parses COPY table [(columns)] FROM | TO 'file' | STDIN | STDOUT [WITH option = value AND …]. `keyspace` is that
-// of a table without one; empty: there is none. Errors have a hint that says what to write.
+// Parses COPY table [(columns)] FROM | TO 'file' | STDIN | STDOUT [WITH option = value AND …]. `keyspace` is
+// used for a table without one; it may be empty. Errors have a hint that says what to write.
 base::Result<CopyStatement> parse_copy(std::string_view text, const std::string& keyspace);
 
 }  // namespace sibyl::cli::shell

@@ -24,7 +24,7 @@ namespace {
 constexpr int history_size = 2000;
 constexpr size_t max_shown = 120;  // candidates listed at once
 
-// The editor decodes input by the locale. Ours is UTF-8 even if the environment sets none.
+// The editor decodes input by the locale. Sets a UTF-8 locale if the environment sets none.
 void use_utf8() {
   std::setlocale(LC_CTYPE, "");
   if (std::strcmp(nl_langinfo(CODESET), "UTF-8") != 0) std::setlocale(LC_CTYPE, "C.UTF-8");

@@ -18,7 +18,8 @@ std::optional<Format> parse_format(std::string_view name);
 // Prints the pages of one result. Column widths never shrink from page to page.
 class ResultPrinter {
  public:
-  // `names` gives the colours of headers by column kind. It is read during the calls below.
+  // `names` gives the colours of headers by column kind. The calls below read it, so it must outlive the
+  // printer.
   ResultPrinter(Format format, const Palette& palette, const SchemaNames& names)
       : format_(format), palette_(palette), names_(names) {}
 

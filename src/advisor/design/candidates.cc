@@ -153,7 +153,7 @@ bool has(const std::vector<FieldReference>& fields, const auto& wanted) {
   return std::any_of(fields.begin(), fields.end(), wanted);
 }
 
-// The table of some values of one entity, by its key.
+// A table with some values of one entity, by the entity's key.
 Layout table_of_values(const Model& model, size_t entity, const std::vector<FieldReference>& values,
                        bool is_chunked) {
   Layout out;
@@ -226,7 +226,7 @@ void Candidates::add_for_part(const Requirement& need, const std::vector<bool>& 
                  [&](FieldReference field) { return field.node == node; });
     if (!some.empty() && some.size() < given.size()) add_entry(need, part, some);
   }
-  // Reached from another table's rows, by the key of a node that both have.
+  // Tables that are reached from another table's rows, by the key of a node that both have.
   const size_t size = static_cast<size_t>(std::count(part.begin(), part.end(), true));
   for (size_t node = 0; node < part.size(); ++node) {
     if (!part[node]) continue;

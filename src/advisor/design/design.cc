@@ -146,7 +146,8 @@ std::optional<TimeField> Designer::time_of(const Layout& table) const {
   return std::nullopt;
 }
 
-// Partitions that are few or large do not spread over nodes: of tables with equal costs, the others are better.
+// Few or large partitions do not spread over nodes. So among tables with equal costs, this prefers the
+// others.
 double Designer::preference_of(const Layout& table) const {
   constexpr double few_bytes = 20e6, per_node = 10, small = 100e3, for_tenfold = 0.1;
   double factor = 1;

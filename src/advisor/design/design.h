@@ -79,7 +79,7 @@ struct PlannedStep {
   std::vector<std::pair<FieldReference, Parameter>> checks;
   std::vector<Term> order;
   std::optional<double> keep;
-  bool sorts = false;  // counts as a sort: rows from several buckets must be merged
+  bool sorts = false;  // rows from several buckets must be merged, which counts as a sort
 };
 
 struct PlannedStatement {

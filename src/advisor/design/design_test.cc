@@ -256,7 +256,7 @@ TEST(ValidDesigns, CountersHaveATableOfTheirOwn) {
   EXPECT_THAT(text, testing::HasSubstr("drop: DELETE FROM posts_counters WHERE id = :post;"));
   EXPECT_THAT(text, testing::Not(testing::HasSubstr("INSERT INTO posts_counters")));
   expect_runs(posts);
-  // It is a model without findings about mixed tables, too.
+  // The result does not mix counters with other columns, so it has no finding about that.
   EXPECT_THAT(ids(review_of(print_design(workload, posts))), testing::Not(testing::HasSubstr("COUNTER_MIX")));
   EXPECT_EQ(parse_workload(print_workload(workload), "again")->statements.size(), workload.statements.size());
   EXPECT_THAT(print_workload(workload), testing::HasSubstr("SET shares = shares - :n"));

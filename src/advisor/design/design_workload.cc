@@ -14,7 +14,7 @@ namespace {
 
 std::string table_text(const Model& model, const DesignedTable& table) {
   const Layout& layout = table.layout;
-  // Only periods that have rows now.
+  // Counts only periods that have rows now.
   const double periods =
       layout.period
           ? std::max(1.0, layout.period->count * table.rows / std::max(table.rows, table.horizon_rows))

@@ -358,14 +358,14 @@ Read::Periods Search::periods_of(const Place& place, const Read& read) const {
   return ranged ? Read::Periods::range : Read::Periods::all;
 }
 
-// The rows of one period that the read finds, given `rows` over all periods.
+// The rows that the read finds in one period, if it finds `rows` in all periods.
 double Search::rows_of_period(const Place& place, double rows) const {
   const Layout& table = tables_[place.table];
   return std::max(1e-9, table.period->rows * rows / rows_per_key(model_, table));
 }
 
-// The factor for periods that were read but did not have enough rows: all of the smaller ones, and half of
-// the last larger one.
+// The factor for periods that are read without finding enough rows: all of the smaller ones, and half of the
+// last larger one.
 double Search::asked_again(const Place& place, double rows) const {
   if (!tables_[place.table].period) return 1;
   const double each = *need_.limit / rows_of_period(place, rows);
@@ -388,7 +388,7 @@ std::string Search::key_text(const Place& place, const Read& read) const {
     for (const KnownField& given : need_.given) {
       if (given.field == field) return given.value.text;
     }
-    // Without predicates, the result depends on the given values only.
+    // Without predicates, the result depends only on the given values.
     const bool simple = need_.ranges.empty() && need_.given.size() == 1 && !need_.limit;
     return simple ? need_.given[0].value.text + ">" + path_text(model_, need_.graph, field)
                   : requirement_text(model_, need_, true) + ">" + path_text(model_, need_.graph, field);
@@ -417,7 +417,7 @@ State Search::apply(const State& before, size_t way) const {
     const FieldReference placed = at(place, field);
     if (state.covered[placed.node]) keys = std::max(keys, state.node_rows[placed.node]);
   }
-  // A given key is a single one, however many rows were found before.
+  // A given key is a single key, however many rows were found before.
   const bool all_given = std::all_of(table.partition.begin(), table.partition.end(),
                                      [&](FieldReference field) { return is_given(at(place, field)); });
   if (all_given) keys = 1;
@@ -470,7 +470,7 @@ void Search::finish(const State& state) {
   plans_.push_back(std::move(plan));
 }
 
-// Independent reads are tried in one order only.
+// True if the last read depends on the one before. Independent reads are tried in only one order.
 bool Search::depends_on_last(const State& state, const Place& place) const {
   const bool first_matters = !need_.order.empty() || need_.limit.has_value();
   if (state.reads.size() <= (first_matters ? 1 : 0)) return true;

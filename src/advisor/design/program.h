@@ -22,7 +22,7 @@ struct Program {
   struct Table {
     double maintenance = 0;  // weighted cost of the writes that keep the table current
     double bytes = 0;
-    // Of otherwise equal choices, the one with the smallest sum of bytes times this factor is taken.
+    // Weights `bytes` between choices of equal cost: the smallest sum of weighted bytes wins.
     double preference = 1;
     bool forced = false;
   };

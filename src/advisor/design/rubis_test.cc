@@ -31,7 +31,7 @@ TEST_F(RubisDesignTest, BiddingIsBelowThePublishedCost) {
   EXPECT_TRUE(unshared.proven);
   EXPECT_LE(unshared.gap(), 1e-6);
   EXPECT_LE(unshared.tables.size(), 12u);
-  // As NoSE counts them.
+  // Bytes as NoSE counts them.
   double bytes = 0;
   for (const DesignedTable& table : unshared.tables) bytes += layout_bytes(workload_.model, table.layout);
   EXPECT_LT(bytes, 96032445);

@@ -129,7 +129,7 @@ class TextReport {
     return line.is_table ? line.name : line.table.empty() ? line.name : line.table + " / " + line.name;
   }
 
-  // The first letters, with a mark for those that are missing.
+  // The first letters, with a mark if some were removed.
   static std::string cut(const std::string& text, size_t letters) {
     std::string out;
     size_t count = 0;
@@ -140,7 +140,7 @@ class TextReport {
     return out;
   }
 
-  // A mark before each statement: fine, or the severity of its worst finding.
+  // The mark before a statement: "fine", or the severity of its worst finding.
   std::string sign(const std::string& table, const std::string& query) const {
     std::optional<Severity> worst;
     for (const Finding& finding : review_.findings) {
@@ -248,7 +248,7 @@ class TextReport {
     }
   }
 
-  // The numbers that the sizes follow from.
+  // Prints the numbers from which the sizes follow.
   void inputs(const TableReview& table) {
     if (table.inputs.empty() || table.growth.empty()) return;
     std::vector<std::string> parts;

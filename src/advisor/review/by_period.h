@@ -6,8 +6,8 @@
 
 namespace sibyl::advisor {
 
-// Proposes a table with a period as partition key, for a SELECT that restricts only a time, by a range. Returns
-// false if it does not.
+// Proposes a table with a period as partition key, for a SELECT that restricts only a time, by a range.
+// Returns false if it proposes nothing.
 bool fix_by_period(const ReviewModel& model, const StatementFacts& statement, const TableFacts& table,
                    Finding& finding);
 

@@ -13,8 +13,8 @@ namespace sibyl::advisor {
 struct Dependents {
   // CREATE INDEX and CREATE MATERIALIZED VIEW statements, one per line.
   std::string cql;
-  std::vector<std::string> indexes, views;  // those of the old table that `cql` recreates
-  std::vector<std::string> left;            // those that `cql` does not recreate
+  std::vector<std::string> indexes, views;  // of the old table, recreated by `cql`
+  std::vector<std::string> left;            // indexes and views that `cql` does not recreate
 };
 
 // `free_name` returns an unused name for a view. The old view keeps its name as long as the old table exists.

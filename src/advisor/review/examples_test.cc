@@ -43,7 +43,7 @@ TEST(Examples, HaveTheStatedFindings) {
   }
 }
 
-// The same model with other units: rows that are seven times as large against a target that is.
+// The same model with other units: both the rows and the target are seven times as large.
 TEST(Examples, FollowFromRatios) {
   for (const Example& example : read_examples()) {
     Workload workload = workload_of(example.model);

@@ -209,7 +209,7 @@ std::optional<double> growth_by_statements(const TableFacts& facts, const TableR
     if (!each) return std::nullopt;
     removed += rates.partitions_removed * each->mean;
   }
-  // A load that has ended says nothing about the future, nor do the first seconds of a server.
+  // Neither a load that has ended nor the first seconds of a server predict the future.
   constexpr double least_seconds = 10;
   if (facts.observed_seconds &&
       (rates.loads_ended.value_or(false) || *facts.observed_seconds < least_seconds))
@@ -224,7 +224,7 @@ std::optional<double> growth_by_statements(const TableFacts& facts, const TableR
   // far already reflect that.
   const bool may_repeat = !has_time_in_key(facts) && !rates.makes_keys;
   if (!net || !facts.rows || !facts.observed_seconds) return may_repeat && facts.rows ? std::nullopt : net;
-  // Growth is at most this: all rows arrived during the observed period, or some were there before.
+  // An upper bound of the growth: all rows arrived during the observed period, or some existed before.
   const double seen = *facts.rows / std::max(1.0, *facts.observed_seconds);
   if (may_repeat && seen > rates.inserts) return std::nullopt;
   return positive(std::min(*net, seen));
@@ -312,8 +312,8 @@ StoredSizes sizes_of(const TableFacts& facts) {
   return stored_sizes(columns, facts.table->options.default_time_to_live > 0);
 }
 
-// The rows over which the static columns of a partition are distributed. A table without rows yet is as large
-// as its rows will be.
+// The rows over which the static columns of a partition are distributed. For a table without rows yet, its
+// future rows count.
 std::optional<double> rows_per_static_record(const TableFacts& facts) {
   constexpr double year = 365 * 86'400.0;
   const auto rows = facts.rows.value_or(0) > 0 || !facts.growth ? facts.rows_per_partition()
@@ -321,7 +321,7 @@ std::optional<double> rows_per_static_record(const TableFacts& facts) {
   return rows ? std::optional(std::max(1.0, rows->mean)) : std::nullopt;
 }
 
-// Static columns are stored once per partition, however many rows it has.
+// Static columns are stored once per partition, whatever its number of rows.
 void take_static_bytes(TableFacts& facts) {
   const std::optional<double> rows = rows_per_static_record(facts);
   facts.static_bytes = sizes_of(facts).partition;
@@ -350,7 +350,7 @@ void derive_statistics(const TableRates& rates, const TableFacts* base, TableFac
   const schema::Table& table = *facts.table;
   if (facts.reads == 0) facts.reads = rates.reads;
   if (facts.writes == 0) facts.writes = rates.writes;
-  // Nor does it load partitions any more.
+  // Writes that have ended do not load partitions any more.
   if (facts.rate_origin == Origin::measured && rates.loads_ended.value_or(false))
     facts.writes = std::max(0.0, facts.writes - rates.inserts);
   if (base != nullptr) inherit(*base, facts);

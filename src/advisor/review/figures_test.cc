@@ -117,7 +117,7 @@ TEST(ReviewFigures, ObservedGrowthIsLimitedByExistingRows) {
   EXPECT_NEAR(more, 1 + 50.0 * jobs.horizon_seconds / 4000, 0.5);
   EXPECT_EQ(find(*review, Verdict::low_cardinality), nullptr)
       << "4,000 rows observed for ten seconds are harmless";
-  // The first seconds say nothing.
+  // The first seconds of observation predict nothing.
   observation.tables[0].seconds = 1;
   const auto early = review_workloads({}, options);
   ASSERT_TRUE(early.has_value()) << early.error().message();

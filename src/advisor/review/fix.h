@@ -70,13 +70,14 @@ struct Proposal {
   // recomputed if other changes make rows longer.
   double least = 0;
 
-  // A table whose rows are stored together with those of the first table that a group reads. In each pair,
+  // A table whose rows are stored together with the rows of the first table that a group reads. In each pair,
   // the first column belongs to the other table, the second to this one.
   struct LookedUp {
     std::string table, from;                              // the table, and the table whose rows lead to it
     std::vector<std::pair<std::string, std::string>> by;  // columns of `from`; empty: unknown
     std::vector<std::pair<std::string, std::string>> columns;  // columns of the new table
-    bool several = false;                                      // more than one row for each row of `from`
+    bool several = false;                                      // there is more than one row for each row of
+                                                               // `from`
   };
   std::vector<LookedUp> looked_up;  // in the order of the reads
 
@@ -158,7 +159,7 @@ struct Split {
 };
 Split split_partitions(const ReviewModel& model, const TableFacts& table, double least,
                        double more_bytes = 0);
-// The columns whose hash is the prefix, as text: "id", "status and id".
+// The columns from whose hash the prefix is computed, as text: "id", "status and id".
 std::string hash_source(const ReviewModel& model, const TableFacts& table, double modulo);
 
 // Proposes an additional table. If its partitions would exceed the target, the table is split, the split is

@@ -136,7 +136,7 @@ bool takes_one(const cql::Select& select) {
   return false;
 }
 
-// Says what to do with the old table: drop it, unless other statements read it.
+// Advises to drop the old table, unless other statements read it.
 std::string old_table_advice(const ReviewModel& model, const std::string& group, const TableFacts& table) {
   for (const StatementFacts& statement : model.statements) {
     if (statement.group == group || statement.select() == nullptr || statement.explanation.uses.empty())
@@ -154,7 +154,7 @@ struct GroupReads {
   double requests = 0, rate = 0;
   const TableFacts *first = nullptr, *last = nullptr;  // nullptr: unknown
 
-  // A statement may run less than once per execution of the group.
+  // True if the group sends one request. A statement may run less than once per execution of the group.
   bool is_one_request() const { return statements.size() < 2 && requests <= 1; }
 };
 
@@ -185,7 +185,7 @@ GroupReads reads_of(const ReviewModel& model, const std::string& group, const Re
   return out;
 }
 
-// Returns true if one table could answer what two tables are read for.
+// Returns true if one table could answer the reads of two tables.
 bool can_be_joined(const ReviewModel& model, const GroupReads& reads) {
   if (reads.first == reads.last || !reads.review.partitions || *reads.review.partitions < 2) return false;
   // A counter table cannot hold other columns, so both reads are needed.
@@ -248,7 +248,7 @@ void find_source(const StatementFacts& read, const schema::Table& table,
     }
     out.from = source->name;
     if (out.by.size() == asked) return;
-    if (!by.empty()) break;  // it belongs to the first table
+    if (!by.empty()) break;  // `by` is a column of the first table
   }
   out.by.clear();
 }
@@ -279,8 +279,8 @@ Joined join(const ReviewModel& model, const GroupReads& reads, std::vector<Propo
   return joined;
 }
 
-// Rows come in the order that the last read asks for, across everything that it looks up: its ORDER BY or,
-// with a LIMIT, its table's order comes first in the clustering key.
+// Rows are stored in the order of the last read, over all keys that it looks up. Its ORDER BY or, with a
+// LIMIT, its table's order comes first in the clustering key.
 void order_like_last(const GroupReads& reads, const std::vector<Proposal::LookedUp>& looked_up,
                      Shape& shape) {
   const StatementFacts& last = *reads.statements.back();
@@ -304,7 +304,7 @@ void order_like_last(const GroupReads& reads, const std::vector<Proposal::Looked
   shape.clustering.insert(shape.clustering.begin(), front.begin(), front.end());
 }
 
-// The number of copies of the looked-up row that is used most; 0: unknown.
+// The number of copies of the looked-up row that has the most; 0: unknown.
 double copies_of_most_popular(const GroupReads& reads, const std::vector<Proposal::LookedUp>& looked_up) {
   const TableFacts& first = *reads.first;
   if (!first.rows || looked_up.empty() || looked_up.back().by.empty()) return 0;

@@ -50,7 +50,7 @@ CREATE TABLE readings (sensor int, at timeuuid, value double, PRIMARY KEY (senso
   EXPECT_THAT(finding.message, HasSubstr("at least 31,536 of them")) << "3.15 TB in partitions of 100 MB";
   EXPECT_THAT(finding.fix, HasSubstr("-- @column readings.sensor distinct=N"));
   EXPECT_THAT(finding.fix, HasSubstr("add a period of at to the partition key"));
-  // Small tables have no large partitions, whatever their number.
+  // Small tables have no large partitions, whatever the number of partitions.
   EXPECT_EQ(
       ids(review_of("CREATE TABLE t (k int, c uuid, PRIMARY KEY (k, c));\n-- @table t rows=1000 row=100\n")),
       "");
@@ -69,7 +69,7 @@ SELECT * FROM orders WHERE status = 'open' ALLOW FILTERING;
   const Review unknown_review = by_status("");
   const Finding& unknown = must_find(unknown_review, Verdict::full_scan);
   EXPECT_THAT(unknown.fix,
-              testing::StartsWith("How many values status has is not declared: with fewer than 20"));
+              testing::StartsWith("The number of values of status is not declared: with fewer than 20"));
   const Review few_review = by_status("-- @column orders.status distinct=5");
   const Finding& few = must_find(few_review, Verdict::full_scan);
   EXPECT_THAT(few.cql, HasSubstr("PRIMARY KEY ((status, hash_prefix), id)")) << "five partitions of 400 MB";
@@ -423,7 +423,7 @@ SELECT * FROM emails WHERE user_id = ? AND folder = ? LIMIT 50;
       HasSubstr("PRIMARY KEY ((user_id, folder), received)\n) WITH CLUSTERING ORDER BY (received DESC)"));
   EXPECT_THAT(finding.fix, HasSubstr("Move folder from the clustering columns to the partition key"));
   EXPECT_THAT(finding.fix, Not(HasSubstr("would itself")));
-  // 200 MB in three folders are too many for one: they are divided further.
+  // 200 MB in three folders are too much for a partition each, so folders are divided further.
   const Review few = model("-- @column emails.folder distinct=2 skew=zipf(1)");
   EXPECT_THAT(must_find(few, Verdict::partition_growth).cql,
               HasSubstr("PRIMARY KEY ((user_id, folder, hash_prefix), received)"));

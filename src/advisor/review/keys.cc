@@ -40,7 +40,7 @@ class KeyReviewer {
     return begin_finding(facts_, verdict, severity, std::move(message));
   }
 
-  // About one row per partition: the clustering key orders nothing.
+  // Reports tables with about one row per partition, whose clustering key orders nothing.
   bool too_unique() {
     // A view's key contains its base table's key; its clustering columns are needed to distinguish rows.
     if (table_.is_view() || table_.clustering_count == 0 || !facts_.rows || *facts_.rows < 100) return false;
@@ -98,13 +98,14 @@ class KeyReviewer {
            std::abs(values - *facts_.rows) <= rounding * *facts_.rows;
   }
 
-  // The rows at the horizon: a table that grows under the same partition keys does not keep one row in each.
+  // The rows at the horizon, because a table that grows under the same partition keys does not keep one row
+  // in each.
   double rows_then() const {
     const double ahead = model_.horizon_of(facts_);
     return std::max(*facts_.rows, facts_.growth ? facts_.rows_after(ahead) : 0);
   }
 
-  // Two rows with the same key: the later one overwrites the earlier one.
+  // Reports rows with the same key, of which the later one overwrites the earlier one.
   void collisions() {
     if (table_.is_counter || table_.is_view()) return;
     double product = 1;
@@ -131,8 +132,8 @@ class KeyReviewer {
       return;
     }
     if (facts_.column(*last).growth) return;
-    // A date is that of a summary, unless its rows are declared to arrive at random; so is a time rounded to a
-    // period.
+    // A date, or a time rounded to a period, belongs to a summary, unless its rows are declared to arrive at
+    // random.
     const bool rounded = last->type->kind() == Kind::date || summaries_per_second(facts_).has_value();
     const bool summary = rounded && facts_.arrival != Arrival::random;
     if (facts_.is_time(*last) && last->type->kind() != Kind::timeuuid && !summary)
@@ -240,7 +241,7 @@ class KeyReviewer {
     }
   }
 
-  // The bytes of an element and of what is stored with it.
+  // The bytes of an element, including its overhead.
   static double element_bytes(const types::Type& type) {
     double bytes = 0;
     constexpr double around = 6;
@@ -272,7 +273,7 @@ class KeyReviewer {
     }
     finding.fix += fmt::format(" Then {} can be dropped from {}.", column.name, facts_.name);
     Proposal proposal;
-    // A value that is larger than a partition may be must be stored in several partitions.
+    // A value that exceeds the limit of a partition must be stored in several partitions.
     const double held = 0.9 * model_.target.partition_bytes;
     if (size > held && !column.type->is_collection())
       proposal.partition.push_back(

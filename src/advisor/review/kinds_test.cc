@@ -1,4 +1,4 @@
-// Judgement by kind: each fault beside a model that looks like it and is good.
+// Tests the judgement by kind: each fault next to a similar model that has no fault.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -272,7 +272,7 @@ INSERT INTO steps (person, {}, n) VALUES (?, ?, ?);
     EXPECT_EQ(ids(review), "") << key;
     EXPECT_NEAR(review.tables.at(0).horizon->p50, 365 * review.tables.at(0).row_bytes, 1000) << key;
   }
-  // These rows are no summaries: they have a time of their own, or a key that tells moments apart.
+  // These rows are not summaries: they have a time of their own, or a key that distinguishes moments.
   EXPECT_EQ(ids(model("day date", ", at timestamp")), "KEY_COLLISION steps\n");
   EXPECT_EQ(ids(model("added_date timestamp", "")), "KEY_COLLISION steps\n");
 }

@@ -9,8 +9,8 @@
 namespace sibyl::advisor {
 namespace {
 
-// The order that a statement needs of the clustering columns: columns compared by =, then a column with a range, and
-// the order of the result.
+// The order of clustering columns that a statement needs: columns compared by =, then a column with a range,
+// and the order of the result.
 struct OrderRequirement {
   std::set<std::string> equal;
   std::string range;

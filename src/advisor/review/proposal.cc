@@ -256,8 +256,8 @@ class ProposalWriter {
     add_dependents(first, *facts->table, shape);
   }
 
-  // A table whose rows no longer overwrite each other keeps all of them, so its partitions may need a split.
-  // Returns the facts of the table as it then grows.
+  // If rows no longer overwrite each other, the table keeps all of them, and its partitions may need a split.
+  // Returns the facts of the table with that growth.
   TableFacts divide_kept_rows(const TableFacts& facts, const Shape& shape,
                               const std::vector<Finding*>& changing, Finding& first,
                               std::vector<Proposal::Added>& added) const {
@@ -268,7 +268,7 @@ class ProposalWriter {
     if (!overwrites) return kept;
     kept.max_rows.reset();
     if (!kept.growth && kept.inserts > 0) kept.growth = kept.inserts;
-    // A history that UPDATEs have overwritten.
+    // The table is a history that UPDATEs have overwritten.
     const schema::Column* time = time_of_rows(facts);
     const auto updates = time != nullptr ? kept.updates.find(time->name) : kept.updates.end();
     if (!kept.growth && updates != kept.updates.end() && updates->second > 0) kept.growth = updates->second;
@@ -287,7 +287,7 @@ class ProposalWriter {
     return kept;
   }
 
-  // Says which findings the new table would still have, other than those that are reported for the old one.
+  // Adds the findings that the new table would still have, except those that are reported for the old one.
   void hold(const TableFacts& facts, Shape unsplit, const std::string& name,
             const std::vector<Proposal::Added>& added, const std::vector<Finding*>& changing,
             Finding& first) {

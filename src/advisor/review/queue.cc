@@ -17,7 +17,7 @@ using Access = plan::Explanation::Access;
 struct Front {
   const schema::Column* column = nullptr;  // nullptr: it names whole rows
   bool from_least = true;
-  bool is_bounded = false;  // the statement gives a bound, so it skips what lies before
+  bool is_bounded = false;  // the statement gives a bound, and skips everything before it
 };
 
 Front front_of(const plan::Explanation::TableUse& use, const cql::Select& select) {
@@ -95,7 +95,7 @@ const StatementFacts* find_worst_read(const ReviewModel& model, const TableFacts
   return worst;
 }
 
-// Finds a read of whole partitions: it meets every tombstone in them.
+// Finds a read of whole partitions, which meets every tombstone in them.
 const StatementFacts* find_whole_read(const ReviewModel& model, const TableFacts& table) {
   for (const StatementFacts& statement : model.statements) {
     if (statement.select() == nullptr || statement.error || statement.ad_hoc) continue;
@@ -198,9 +198,9 @@ double limit_of_read(const StatementFacts& read) {
   return usual;
 }
 
-// The tombstones that a read from the front meets. If far fewer rows are deleted than come, it is no queue that
-// they are taken from: the tombstones lie among the rows that stay. A read of the newest rows meets those
-// among them even if most rows are deleted.
+// The tombstones that a read from the front meets. If far fewer rows are deleted than arrive, the table is
+// not a queue: the tombstones lie among the rows that stay. A read of the newest rows meets the tombstones
+// among them, even if most rows are deleted.
 std::optional<double> tombstones_at_front(const TableFacts& table, const StatementFacts& read,
                                           const StatementFacts& remove) {
   const std::optional<double> all = tombstones_of(table, remove);

@@ -205,7 +205,7 @@ class Simulation {
   Truth run() {
     insert(before(), model_.rows, true);
     truth_.now = sizes(0);
-    // Losses are those of the declared growth, unless the existing rows do not fit at all.
+    // Only rows of the declared growth count as losses, unless even the existing rows do not fit.
     insert({0, model_.horizon}, std::round(model_.growth * model_.horizon), false);
     truth_.horizon = sizes(model_.horizon);
     for (const auto& [key, row] : stored_)
@@ -264,7 +264,7 @@ class Simulation {
     return key;
   }
 
-  // False if a row with this key is still kept.
+  // Returns false if a row with this key is still kept.
   bool place(const Key& key, const RandomRow& row) {
     const auto [found, is_new] = stored_.try_emplace(key, row);
     if (is_new) return true;
@@ -274,7 +274,7 @@ class Simulation {
     return true;
   }
 
-  // Each row is a new one: if its key exists, other values are tried, as far as the key has any.
+  // Each row is a new one: if its key exists, other values are tried, as long as the key has any.
   void insert(std::pair<double, double> interval, double count, bool existing) {
     const std::vector<RandomColumn> all = columns();
     std::vector<double> times;
@@ -311,7 +311,7 @@ class Simulation {
     }
     std::sort(sorted.begin(), sorted.end());
     if (sorted.empty()) return {};
-    // Declared keys without rows count as partitions, unless there are more keys than rows.
+    // Declared keys without rows count as partitions, unless there are more declared keys than rows.
     double keys = 1;
     for (const RandomColumn& column : model_.partition) keys *= std::max(1.0, column.distinct);
     if (!model_.has_period() && keys <= total)
@@ -324,7 +324,7 @@ class Simulation {
             static_cast<double>(sorted.size())};
   }
 
-  // A period takes its rows within its own width.
+  // The rows of a period arrive within the width of the period.
   void rates() {
     double total = 0;
     for (const auto& [key, row] : stored_)

@@ -16,7 +16,7 @@ struct RandomColumn {
   enum class Kind { id, category, period, timestamp, timeuuid, snowflake, member, unique };
   std::string name;
   Kind kind = Kind::id;
-  double distinct = 0;  // id, category, member
+  double distinct = 0;  // of an id, category or member
   double zipf = 0;      // id
   double width = 0;     // period: seconds
 
@@ -58,7 +58,7 @@ struct RandomRow {
   int64_t serial = 0;
 };
 
-// What the simulated rows show.
+// The numbers that the simulated rows show.
 struct Truth {
   struct Sizes {
     double p50 = 0, p99 = 0, max = 0, mean = 0, partitions = 0;

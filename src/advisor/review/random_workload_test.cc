@@ -67,7 +67,7 @@ class WorkloadMaker {
   }
   static double largest(const Counts& counts) { return *std::max_element(counts.begin(), counts.end()); }
 
-  // The rows of each of `keys` keys, if `rows` rows choose one at random.
+  // The rows of each of `keys` keys, if each of `rows` rows has a random key.
   Counts fill(double rows, double keys, double exponent) {
     const Counts weights = sums(keys, exponent);
     Counts out(static_cast<size_t>(keys), 0);
@@ -215,7 +215,7 @@ class WorkloadMaker {
 
   // The rows of one statement are the values of IN ? of the next.
   void two_steps() {
-    // Few owners without members, of which a review cannot know.
+    // Few owners have no members, because a review cannot know of those.
     const double keys = between(200, 3000), exponent = skew(), mean = between(exponent > 0 ? 12 : 3, 60);
     const bool limited = chance(0.3);
     const double limit = between(2, 100);
@@ -238,7 +238,7 @@ class WorkloadMaker {
     expect("open", Verdict::multi_partition, "lists", "page",
            average > 12 ? std::optional<bool>() : std::optional(false), "the group");
     const double noise = 2 + 2 * std::sqrt(average);
-    // A limit cuts the mean of an uneven distribution by an amount that the quantiles do not tell.
+    // A limit reduces the mean of an uneven distribution by an amount that the quantiles do not show.
     if (!limited) figure("two steps", Of::partitions, "items", average, 0.25, noise);
     figure("two steps", Of::partitions_p50, "items", p50, 0.4, noise);
     figure("two steps", Of::partitions_p99, "items", p99, 0.4, 2 + 3 * std::sqrt(p99));
@@ -278,7 +278,7 @@ class WorkloadMaker {
     constexpr double draws = 20'000;
     Counts counts = fill(draws, keys, exponent);
     double hottest = largest(counts) / draws / shards * rate;
-    // The top of an even distribution is chance.
+    // The largest value of an even distribution is random.
     if (exponent == 0) hottest = rate / keys / shards;
     add("CREATE TABLE t (page int, {}views counter, PRIMARY KEY (({}page)));\n", sharded ? "shard int, " : "",
         sharded ? "shard, " : "");
@@ -295,7 +295,7 @@ class WorkloadMaker {
     expect("counters", Verdict::key_collision, "t", "", false, "increments do not overwrite");
   }
 
-  // Rows that expire: a partition holds those of one time to live.
+  // Rows that expire: a partition holds the rows of one time to live.
   void expiring() {
     const double keys = between(20, 2000), exponent = skew(), kept = between(3000, 20'000), row = 10000;
     constexpr std::array lives = {600.0, 86'400.0, 30 * 86'400.0};
@@ -315,7 +315,7 @@ class WorkloadMaker {
     add("-- @query newest\nSELECT * FROM t WHERE owner = ? ORDER BY at ASC LIMIT 20;\n");
   }
 
-  // Rows come and go. A read of a whole partition meets the tombstones that are kept.
+  // Rows are added and deleted. A read of a whole partition meets the tombstones that are kept.
   void deletes() {
     const double keys = between(3, 20'000), rate = between(1, 500), grace = between(3600, 864'000);
     const double live = between(2, 100);
@@ -361,7 +361,7 @@ class WorkloadMaker {
         std::max(1.0, std::ceil(length)));
     add("-- @column t.owner distinct={}{}\n", keys, skew_text(exponent));
     if (*time.unit != 0) add("-- @column t.at time={}\n", time.unit);
-    // A date as the key of a row is a summary of the day, unless rows are far more than days.
+    // A row whose key is a date is a summary of the day, unless there are far more rows than days.
     expect("coarse times", Verdict::key_collision, "t", "", lost > 0.08 ? std::optional(true) : std::nullopt,
            fmt::format("{:.1f}% lost", 100 * lost));
     hot_is_open("t");

@@ -1,8 +1,8 @@
 // Random workloads of several shapes with known truth: keys of several uneven columns, static columns,
-// collections, views, queries in two steps, periods read over a span, counters, rows that expire, deletes,
-// coarse times, filters, and clustering columns that
-// every statement gives. A simulation of their rows and requests says what a review must report;
-// it shares no arithmetic with the review.
+// collections, views, queries in two steps, periods read over a span, counters, rows that expire,
+// deletes, coarse times, filters, and clustering columns that every statement gives. A simulation of
+// their rows and requests determines what a review must report. It shares no arithmetic with the
+// review.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@ namespace sibyl::advisor {
 
 // A finding that must or must not be reported.
 struct Expectation {
-  std::string kind;  // of the score that it counts for
+  std::string kind;  // the score that counts it
   Verdict verdict = Verdict::ok;
   std::string table, query;
-  std::optional<bool> fault;  // none: too close to call
+  std::optional<bool> fault;  // none: either is right
   std::string what;
 };
 
@@ -34,7 +34,7 @@ struct ExpectedFigure {
     rows_read,
     rows_returned,
     split_largest,     // of the chosen split of a table
-    split_partitions,  // that a read of it takes
+    split_partitions,  // partitions per read of that split
   };
   std::string kind;
   Of of = Of::largest;

@@ -109,8 +109,8 @@ bool unite_data_centres(cql::Statement& statement) {
   return united;
 }
 
-// The line that the error is about: that of the last word of its message that the statement has exactly once,
-// otherwise the first line of the statement.
+// The line of an error. If a word of its message occurs exactly once in the statement, it is the line of the
+// last such word, otherwise the first line of the statement.
 uint32_t line_of(const CqlStatement& source, const base::Error& error) {
   std::map<std::string, std::vector<uint32_t>, std::less<>> lines;
   cql::Lexer lexer(source.text);
@@ -237,9 +237,9 @@ class Reader {
     }
   }
 
-  // Statements that are not the workload: those that ran once or twice, those that ran a few times beside
-  // thousands of others, those that ran only within a few seconds of a long observation (each page of a result
-  // is a call), and scans by token, which tools do.
+  // True for statements that are not part of the workload: they ran once or twice, or a few times while
+  // thousands of others ran, or only within a few seconds of a long observation (each page of a result is a
+  // call), or they scan by token, as tools do.
   bool is_ad_hoc(const ObservedShape& shape, const StatementFacts& facts) const {
     constexpr double few = 3, several = 20, thousands = 2000;
     if (facts.select() == nullptr) return false;
@@ -410,12 +410,13 @@ class Reader {
     }
   }
 
-  // True if the statement has stopped for much longer than its calls were apart, like a load of data. In a
-  // longer observation, calls may come once a day, and a pause must be longer than half of it.
+  // True if the statement has paused for much longer than the time between its calls, like a load of data
+  // that has ended. In an observation of more than a day, calls may come once a day, so a pause must be
+  // longer than half of it.
   bool has_ended(const ObservedShape& shape) const {
     constexpr double least = 10, pause = 20, day = 86'400, half = 0.5;
     const double seen = seconds_of(shape).value_or(shape.since_first);
-    // The time in which no server counted does not count.
+    // Time in which no server ran does not count.
     const double idle = shape.since_last - std::max(0.0, shape.since_first - seen);
     if (idle > half * seen) return true;
     const double apart = std::max(0.0, shape.since_first - shape.since_last) / std::max(1.0, shape.calls);

@@ -93,7 +93,7 @@ struct Finding {
   std::string cql;   // the fix as CQL for the reviewed keyspace; may be empty
   std::string cost;  // what the fix costs
   FixKind fix_kind = FixKind::advice;
-  std::string caution;  // what must be known before the fix is applied; part of `fix` in the end
+  std::string caution;  // what must be known before the fix is applied; finally appended to `fix`
   // The table that `cql` replaces; empty if it adds a table. If one replacement table resolves several
   // findings, the first of them has it.
   std::string replaces;
@@ -116,10 +116,10 @@ struct QueryReview {
   bool supported = true;
   // The maximum number of partitions read, proved by the plan: "1", "3", "n", "all", "≤ all" (with a LIMIT).
   std::string bound;
-  bool exact = false;                // the bound is reached whatever is stored
+  bool exact = false;                // the bound is reached, whatever the data
   std::string formula;               // derivation of the bound: "IN of 3", "3 x 4"; may be empty
   std::optional<double> partitions;  // expected number, if known
-  // Of a statement whose values another one supplies: the number at its median and 99th percentile.
+  // For a statement whose values another one supplies: the median and the 99th percentile of that number.
   std::optional<double> partitions_p50, partitions_p99;
   std::optional<double> rows_read, rows_returned;
   // Rows read for each row returned, at least 1; none: unknown, or a write.
@@ -127,7 +127,8 @@ struct QueryReview {
   double rate = 0;   // per second; 0: unknown
   double times = 1;  // executions each time its group runs
   Origin origin = Origin::declared;
-  // Seen too rarely to be part of the workload, or of a tool: shell, COPY. Causes no findings.
+  // The statement was seen too rarely to be part of the workload, or belongs to a tool (shell, COPY). It
+  // causes no findings.
   bool ad_hoc = false;
   // Only for statements that a database has observed.
   std::optional<double> calls, partitions_max;     // partitions_max: by a single call
@@ -164,7 +165,7 @@ struct TableReview {
   std::vector<ColumnReview> columns;
   std::optional<double> rows, partitions, bytes;
   double row_bytes = 0;
-  std::vector<Evidence> inputs;  // the numbers that the sizes follow from
+  std::vector<Evidence> inputs;  // the numbers from which the sizes follow
   std::optional<Sizes> now, horizon;
   double horizon_seconds = 0;       // length of the prediction; limited by the observed period
   std::vector<GrowthPoint> growth;  // evenly spaced from now to the horizon; empty: unknown

@@ -170,7 +170,7 @@ double TableFacts::rows_after(double seconds) const {
   if (!growth) return now;
   if (retention && seconds >= *retention) return *growth * *retention;
   double then = now + *growth * seconds;
-  // Once every key has its row, new rows overwrite old ones.
+  // Once every key has a row, new rows overwrite old ones.
   if (max_rows) then = std::min(then, std::max(now, *max_rows));
   return retention ? std::min(then, std::max(now, *growth * *retention)) : then;
 }
@@ -273,7 +273,7 @@ std::optional<TableFacts::Rows> TableFacts::rows_per_partition() const {
     }
     out = distribute(*growth / periods, keys);
   }
-  if (!out && growth && !rows && partitions && !has_period()) out = Rows{};  // it starts empty
+  if (!out && growth && !rows && partitions && !has_period()) out = Rows{};  // the table starts empty
   if (!out) {
     if (!p50 && !p99 && !max) return std::nullopt;
     const double any = p50 ? *p50 : p99 ? *p99 : *max;
@@ -305,8 +305,8 @@ std::optional<TableFacts::Rows> TableFacts::rows_per_partition_after(double seco
   double factor = rows_after(seconds) / *rows * *partitions / *then_parts;
   if (growth_origin != Origin::measured || !observed_seconds || !write_share)
     return Rows{now->mean * factor, now->p50 * factor, now->p99 * factor, now->max * factor};
-  // The hottest key keeps growing as observed. If all rows arrived during the observed period, so did the
-  // partitions, and their number keeps growing.
+  // The hottest key keeps growing as observed. If all rows arrived during the observed period, the partitions
+  // did as well, and their number keeps growing.
   constexpr double nearly_all = 0.9;
   if (*growth * *observed_seconds >= nearly_all * *rows) factor = 1;
   const double added = std::max(0.0, rows_after(seconds) - *rows);

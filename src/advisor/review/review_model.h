@@ -20,7 +20,7 @@ struct ColumnFacts {
   std::optional<double> elements, max_elements;  // of a collection: mean and maximum
   Origin distinct_origin = Origin::declared;
   double skew = 0;
-  // An integer that grows with time: its steps per second. Of a snowflake, values are unique.
+  // For an integer that grows with time: its steps per second. The values of a snowflake are unique.
   std::optional<double> ticks;
   bool is_snowflake = false;
   bool growth_is_usual = false;  // `growth` follows from the column's type and name; it is not declared
@@ -45,7 +45,8 @@ struct TableFacts {
   Origin growth_origin = Origin::declared;
   bool growth_is_declared = false;            // true also for a declared growth of 0
   std::optional<double> max_rows;             // maximum number of distinct keys
-  std::optional<double> possible_partitions;  // combinations of declared values, if more than there are
+  std::optional<double> possible_partitions;  // combinations of declared values, if more than actual
+                                              // partitions
   std::optional<Arrival> arrival;             // none: not declared
   std::optional<double> p50, p99, max;        // rows per partition, declared or measured
   std::optional<double> p90;                  // measured
@@ -72,23 +73,23 @@ struct TableFacts {
   const ColumnFacts& column(const schema::Column& column) const;
   // True if values of the column grow with time: a timestamp, date or timeuuid, or an integer declared so.
   bool is_time(const schema::Column& column) const;
-  // Values per second that the column can tell apart; infinite for unique values. REQUIRES: is_time().
+  // Values per second that the column can distinguish; infinite for unique values. REQUIRES: is_time().
   double ticks_per_second(const schema::Column& column) const;
   bool has_period() const;  // true if the partition key contains a period
   // Seconds covered by one partition, if the partition key contains a period of known width.
   std::optional<double> period_width() const;
   // Number of distinct partition keys without the period: those that are written at any one time.
   std::optional<double> keys() const;
-  // Zipf exponent of rows over these keys.
+  // Zipf exponent of the distribution of rows over these keys.
   double key_skew() const;
   // Rows per partition: mean and quantiles. Empty if unknown.
   struct Rows {
     double mean = 0, p50 = 0, p99 = 0, max = 0;
   };
   std::optional<Rows> rows_per_partition() const;
-  // The largest partition's share of the rows, if it is declared or measured apart from the others.
+  // The largest partition's share of the rows, if that partition is declared or measured separately.
   std::optional<double> dominant_share() const;
-  // The same after `seconds`.
+  // Rows per partition after `seconds`.
   std::optional<Rows> rows_per_partition_after(double seconds) const;
   double rows_after(double seconds) const;
   // The longest time in seconds for which growth can be predicted; infinite if growth is declared.
@@ -96,7 +97,7 @@ struct TableFacts {
   // The share of writes that the hottest partition receives; 0: unknown.
   double hottest_share() const;
   Sizes bytes_of(const Rows& rows) const;
-  // The most rows of one partition that the clustering key can tell apart; infinite if unknown.
+  // The largest number of rows that the clustering key can distinguish in one partition; infinite if unknown.
   double capacity_of_partition() const;
 
  private:

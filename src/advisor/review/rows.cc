@@ -91,13 +91,13 @@ class Rows {
     const auto each = starts_empty() ? table_.rows_per_partition_after(model_.horizon_of(table_))
                                      : table_.rows_per_partition();
     if (!each) return std::nullopt;
-    // An interval has its share of the rows, whatever the periods are.
+    // An interval has a proportional share of the rows, whatever the periods are.
     if (statement_.span && table_.period_width())
       return each->mean * *statement_.span / *table_.period_width();
     return each->mean * *out_.partitions;
   }
 
-  // A read of a table without rows says nothing: it is estimated at the horizon.
+  // An estimate for a table without rows would be meaningless, so it is made for the horizon.
   bool starts_empty() const { return table_.growth && table_.rows.value_or(0) <= 0; }
   std::optional<double> rows_then() const { return table_.rows_after(model_.horizon_of(table_)); }
 
@@ -113,7 +113,7 @@ class Rows {
     return rows;
   }
 
-  // Returns true if an earlier comparison is a bound of the same range.
+  // Returns true if an earlier comparison bounds the same range.
   bool bounds_again(size_t at) const {
     const cql::Relation& relation = select_.where[at];
     if (relation.op == Operator::equal || relation.op == Operator::in || !bounds_a_range(relation.op))

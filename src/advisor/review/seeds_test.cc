@@ -1,5 +1,5 @@
-// The tables and statements of the guides that the advisor's rules are based on, quoted literally, and what
-// those guides say about them.
+// Tables and queries quoted from the guides that the advisor's rules are based on. The advisor must judge
+// them as the guides do.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

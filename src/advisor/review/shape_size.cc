@@ -87,7 +87,7 @@ TableFacts facts_of(const TableFacts& base, const Shape& shape) {
   for (const schema::Column& column : out.table->columns) {
     const bool is_new = !out.columns.contains(column.name);
     ColumnFacts& known = out.columns[column.name];
-    // Small numbers: their zero bytes count twice in a key.
+    // Values of a new column are small numbers, whose zero bytes count twice in a key.
     if (is_new && column.type->kind() == types::Kind::int_) known.distinct = 2;
   }
   const auto& columns = out.table->columns;

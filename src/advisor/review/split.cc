@@ -26,7 +26,7 @@ double value_of(const SplitSituation& situation, const Choice& choice) {
   return known ? *choice.cost : situation.model.cost.read(choice.partitions, 0);
 }
 
-// What the choice changes before it divides time.
+// The name of the choice without its time bucket.
 std::string stem_of_choice(const Choice& choice) {
   return choice.name.substr(0, choice.name.find("time bucket"));
 }
@@ -103,7 +103,8 @@ std::string describe_reads(const SplitSituation& situation, const TimeChoice& ti
              : "A read takes every bucket in its time range.";
 }
 
-// If only the busiest keys need so short a period, most reads need not pay for it.
+// If only the busiest keys need so short a period, advises longer periods for the others, whose reads then
+// cost less.
 std::string own_widths_advice(const SplitSituation& situation, const TimeChoice& time) {
   constexpr double several = 4, day = 86'400;
   if (!time.bounded || time.expected < several || situation.key_growth <= 0) return {};
@@ -113,9 +114,8 @@ std::string own_widths_advice(const SplitSituation& situation, const TimeChoice&
   const double width = std::min(std::ceil(wanted / day) * day, std::floor(fits / day) * day);
   if (width < several * time.width) return {};
   return fmt::format(
-      " Only the busiest keys need so short a period. If each key has its own, stored in a table of keys, "
-      "the "
-      "median key needs a period of {}, and a read of it {:.1f} partitions.",
+      " Only the busiest keys need so short a period. If each key has its own period, stored in a table of "
+      "keys, the median key needs a period of {}, and a read of it takes {:.1f} partitions.",
       duration_text(width), 1 + time.newest / (situation.key_growth * width));
 }
 
@@ -185,11 +185,11 @@ void write_hash_fix(const SplitSituation& situation, const Choice& choice, Split
   split.proposal.first_rows = first.rows;
   split.proposal.first_reversed = first.reversed;
   split.fix += fmt::format(
-      " Reads outnumber writes, so add a second table with the first {:.0f} rows of each key. Write rows "
-      "that belong among them to it as well, and delete the others when it holds twice as many.",
+      " Reads outnumber writes, so add a second table with the first {:.0f} rows of each key. Also write new "
+      "first rows to it, and delete the others when it holds twice as many.",
       first.rows);
   split.cost = fmt::format(
-      "Rows among the first ones are written twice. A read of them takes 1 partition; if deletes leave too "
+      "First rows are written twice. A read of them takes 1 partition; if deletes leave too "
       "few, they must be copied again from the {} prefixes.",
       number);
 }
@@ -254,7 +254,7 @@ struct SplitOption {
   std::function<void(Split&)> write;
 };
 
-// By time and by a hash.
+// Splits by time and by a hash.
 std::vector<SplitOption> added_options(const SplitSituation& situation) {
   std::vector<SplitOption> out;
   const double modulo = least_fitting_modulo(situation);
@@ -342,7 +342,7 @@ Split split(const SplitSituation& situation) {
   return split;
 }
 
-// nullopt: partitions stay below the target, or their size is unknown.
+// Returns nullopt if partitions stay below the target, or if their size is unknown.
 std::optional<Split> split_of_new(const ReviewModel& model, const TableFacts& base, const Shape& shape,
                                   const StatementFacts& statement) {
   TableFacts facts = facts_of(base, shape);

@@ -20,8 +20,8 @@ bool compares_by_equality(const std::vector<cql::Relation>& where, const std::st
   });
 }
 
-// The conditions of the statements that use the table; INSERTs have none. Nullopt: one of them is unknown, or
-// nothing reads the table by its key.
+// The conditions of the statements that use the table; INSERTs have none. Nullopt: a condition is unknown, or
+// no statement reads the table by its key.
 std::optional<std::vector<const std::vector<cql::Relation>*>> conditions_on(const SplitSituation& situation) {
   using Access = plan::Explanation::Access;
   std::vector<const std::vector<cql::Relation>*> out;

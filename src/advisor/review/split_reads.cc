@@ -195,7 +195,7 @@ void find_reads(SplitSituation& situation) {
   // Without statements, assume a read of all rows of a key.
   if (situation.reads.empty()) {
     situation.reads.emplace_back();
-    // No statement can name a table that is only proposed; a history is read in part.
+    // No statement can name a proposed table. If it is a history, its reads take a part of the rows.
     const bool proposed = situation.model.find(*situation.table.table) != &situation.table;
     if (proposed && time_column(situation.table) != nullptr) {
       situation.reads.back().want = SplitRead::Want::range;

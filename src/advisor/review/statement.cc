@@ -68,7 +68,7 @@ class StatementReview {
       out.bound = "-";
       if (!statement_.ad_hoc && !is_mixed(model_, written_table())) unsupported();
     } else if (statement_.ad_hoc) {
-      // It is listed, but causes no findings.
+      // The statement is listed, but causes no findings.
     } else if (statement_.select() != nullptr && table_ != nullptr) {
       scan(out);
       filtering(out);
@@ -92,8 +92,8 @@ class StatementReview {
   // The bound is proved from the plan that was executed. If a call read more partitions, one of the two is
   // wrong.
   void compare(const QueryReview& out) {
-    // A batch is observed as one statement of each kind, however often it contains it. A statement of a file
-    // may have fewer values than others of the same shape.
+    // In an observed batch, equal statements count as one. A statement of a file may have fewer values than
+    // others of the same shape.
     if (!statement_.observed || statement_.text != statement_.observed->text) return;
     if (is_batch() || !use_->partitions) return;
     const auto proved = static_cast<double>(*use_->partitions);
@@ -241,11 +241,11 @@ class StatementReview {
                                   statement_.observed ? Origin::measured : Origin::estimated});
   }
 
-  // Returns true if one of the columns identifies a row by itself. More values than rows are possible values, of
-  // which some may occur twice.
+  // Returns true if one of the columns identifies a row by itself. If more values than rows are declared,
+  // they are possible values, and some may occur twice.
   bool names_one_row(const std::vector<std::string>& columns) const {
     if (!table_->rows) return false;
-    // New rows may repeat values, and a key must tell them apart.
+    // New rows may repeat values, and a key must distinguish them.
     if (table_->growth) return false;
     return std::any_of(columns.begin(), columns.end(), [&](const std::string& name) {
       const schema::Column* column = table_->table->find(name);
@@ -344,7 +344,7 @@ class StatementReview {
     review_.findings.push_back(std::move(finding));
   }
 
-  // The rows now or at the horizon, whichever are more.
+  // The number of rows now or at the horizon, whichever is larger.
   std::optional<double> rows_in_time() const {
     const bool grows = table_->growth && table_->growth_origin != Origin::measured;
     if (!grows) return table_->rows;
@@ -460,7 +460,7 @@ class StatementReview {
     review_.findings.push_back(std::move(finding));
   }
 
-  // Reads that take several rows in stored order.
+  // The names of reads that take several rows in stored order.
   std::string unordered_reads() const {
     std::vector<std::string> names;
     for (const StatementFacts& other : model_.statements) {

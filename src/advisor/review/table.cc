@@ -67,7 +67,7 @@ class TableReviewer {
     spread();
   }
 
-  // The numbers that the sizes follow from.
+  // Lists the numbers from which the sizes follow.
   void list_inputs() {
     const auto add = [&](std::string text, Origin origin) {
       out_.inputs.push_back({std::move(text), origin});
@@ -103,7 +103,7 @@ class TableReviewer {
     return std::nullopt;
   }
 
-  // The exponent of the partitions after the largest one, if that is known apart.
+  // The Zipf exponent of the other partitions, if the largest one is known separately.
   double skew_of_others() const {
     if (facts_.p50 && facts_.p99 && facts_.rows && facts_.partitions)
       return zipf_of_quantiles(*facts_.rows, *facts_.partitions, {facts_.p50, facts_.p99, {}});
@@ -195,7 +195,7 @@ class TableReviewer {
     const std::optional<Sizes> last = sizes_after(model_.target.horizon);
     if (!last || last->max <= target) return;
     const bool now = out_.now && out_.now->max > target;
-    // An hour of observation says little about a year.
+    // An hour of observation predicts little about a year.
     const bool young = prediction_seconds() < model_.target.horizon, far = out_.horizon->max <= target;
     const Sizes& then = far ? *last : *out_.horizon;
     const double ahead = far ? model_.target.horizon : prediction_seconds();
@@ -241,7 +241,7 @@ class TableReviewer {
 
   void advise_to_wait(Finding& finding) const {
     finding.fix =
-        fmt::format("Review the table again after a longer observation: {} say little about {}.",
+        fmt::format("Review the table again after a longer observation: {} predict little about {}.",
                     duration_text(facts_.observed_seconds.value_or(0)), duration_text(model_.target.horizon));
     finding.cost = "None yet.";
   }
@@ -311,7 +311,7 @@ class TableReviewer {
     review_.findings.push_back(std::move(finding));
   }
 
-  // Rates of a few seconds may be those of a moment.
+  // True if the rates were counted for only a few seconds, and may not last.
   bool counted_briefly() const {
     constexpr double minute = 60;
     return facts_.rate_origin == Origin::measured && facts_.observed_seconds &&
@@ -328,7 +328,7 @@ class TableReviewer {
     return each && rows > 0 ? each->max / rows : 0;
   }
 
-  // One partition with most of the rows or requests: its node works alone, whatever the rates are.
+  // Reports a partition with most of the rows or requests. Its node works alone, whatever the rates are.
   void hot_by_share() {
     constexpr double most = 0.5, few_requests = 10;  // per second
     const double rows = share_of_rows();
@@ -337,7 +337,7 @@ class TableReviewer {
     const double requests = counted && total >= few_requests && facts_.keys().value_or(0) >= 2
                                 ? (hottest(true) + hottest(false)) / total
                                 : 0;
-    // Partitions that are merely few are LOW_CARDINALITY.
+    // If there are only few partitions, LOW_CARDINALITY reports it.
     constexpr double uneven = 1.5;
     if (std::max(rows, requests) < most || std::max(rows, requests) * facts_.keys().value_or(1) < uneven)
       return;
@@ -490,7 +490,7 @@ double least_spread(const ReviewModel& model, const TableFacts& facts) {
   const bool seen = facts.growth_origin == Origin::measured;
   const double bytes =
       (seen ? facts.rows.value_or(0) : facts.rows_after(model.horizon_of(facts))) * facts.row_bytes;
-  // Without rows, only the number of values counts.
+  // Without rows, only the number of values decides.
   const bool unknown = !facts.rows && !facts.growth;
   const bool too_few = all_boolean || *facts.partitions < nodes;
   if (bytes < (too_few ? small_table : small_spread_table) && !(unknown && too_few)) return 1;

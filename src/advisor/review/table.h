@@ -5,13 +5,15 @@
 
 namespace sibyl::advisor {
 
-// The findings by size, load and spread only.
+// Appends only the findings about size, load and spread.
 void review_load_and_size(const ReviewModel& model, const TableFacts& table, Review& review);
 
-// Requests per second to the hottest partition. Statements use their own skew, others that of the table.
+// Requests per second to the hottest partition. Statements with a declared skew use it, others use that of
+// the table.
 double hottest_rate(const ReviewModel& model, const TableFacts& table, bool writes);
 
-// The minimum number of partitions per existing one, so that every node gets some; 1: there are enough.
+// The minimum number of partitions into which each existing one must be split, so that every node gets some;
+// 1: there are enough.
 double least_spread(const ReviewModel& model, const TableFacts& table);
 
 }  // namespace sibyl::advisor

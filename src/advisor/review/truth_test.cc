@@ -16,7 +16,7 @@
 namespace sibyl::advisor {
 namespace {
 
-// How often a kind of verdict was checked, and how often it was wrong.
+// Counts how often a kind of verdict was checked, and how often it was wrong.
 struct Score {
   size_t good = 0, false_alarms = 0, faults = 0, missed = 0;
   std::vector<std::string> examples;
@@ -92,7 +92,7 @@ class Judge {
     const auto rows = [](double bytes) { return bytes / random_row_bytes; };
     const double noise = 3 + 3 * std::sqrt(truth_.horizon.mean);
     figure("sizes", rows(table.horizon->max), truth_.horizon.max, 0.35, noise + 2);
-    // It is random which of many possible keys have rows, and in which order a few large ones come.
+    // It is random which of many possible keys have rows, and what order a few large ones have.
     const bool uneven = model_.partition[0].zipf > 0 || model_.dominant;
     if (truth_.horizon.mean < 3 || (uneven && (truth_.horizon.partitions < 400 || keys() > model_.rows)))
       return;
@@ -103,7 +103,7 @@ class Judge {
   void spread() {
     const TableReview& table = review_.tables[0];
     if (!fits() || !table.spread) return;
-    // With few partitions per node, the nodes of single partitions decide.
+    // With few partitions per node, the result depends on the nodes of single partitions.
     if (truth_.horizon.partitions < 15.0 * static_cast<double>(model_.nodes)) return;
     // The spread is that of today's rows; which node gets several of the largest partitions is random.
     if (model_.has_period() && model_.rows > 0) return;
@@ -116,7 +116,7 @@ class Judge {
     verdict("load", truth_.hottest_rate > model_.target_rate,
             has(Verdict::hot_partition, Severity::warning) && rated(),
             fmt::format("hottest {:.3g}/s, target {:.3g}/s", truth_.hottest_rate, model_.target_rate));
-    // By share, whatever the rates are.
+    // The fault by share, whatever the rates are.
     std::optional<bool> fault;
     if (truth_.largest_share > 0.6) fault = true;
     if (truth_.largest_share < 0.3) fault = false;

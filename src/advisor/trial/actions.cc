@@ -60,7 +60,7 @@ std::optional<double> buckets_of(const Source& source, double width, double want
              : std::min(all, TimeBucket{1000 / data.row_interval_ms(), width, wanted}.expected());
 }
 
-// Reads bucket after bucket until there are enough rows: from now backwards, from the first bucket on, or,
+// Reads bucket after bucket until there are enough rows. Starts from now backwards, from the first bucket or,
 // for a queue, from the position where the last read ended.
 struct BucketReader {
   DataPtr data;

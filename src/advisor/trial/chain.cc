@@ -58,7 +58,8 @@ bool leads_to(const TableData& from, const TableData& to) {
                                      [&](const TableLink& link) { return leads_to(*link.to, to); });
 }
 
-// Returns true if all linked columns are of one kind; key columns and others are numbered differently.
+// Returns true if all linked columns are of one kind, because key columns and others are numbered
+// differently.
 bool are_alike(const TableLink& link, const schema::Table& table) {
   const schema::Column& first = *table.find(link.columns[0].first);
   return std::all_of(link.columns.begin(), link.columns.end(), [&](const auto& one) {
@@ -176,7 +177,7 @@ class Linker {
   // Sets the share of the rows found for which the read runs, so that it runs as often as declared.
   void expect(double times, Chain::Read& read) const {
     read.times = times;
-    double found = 1;  // rows that lead to it per execution of the first read
+    double found = 1;  // rows that lead to the read, per execution of the first read
     for (size_t i = read.from;; i = out_.reads[i].from) {
       const Chain::Read& one = out_.reads[i];
       if (!one.rows_returned) return;

@@ -26,7 +26,7 @@ struct Chain {
     bool several = false;  // finds several rows for each row that leads to it
     bool lists = false;    // asks for all of them in one request: IN ?
     double share = 1;      // share of the rows that lead to it for which it runs
-    double times = 1;      // declared executions per execution of the first read
+    double times = 1;      // executions per execution of the first read, as declared
     std::optional<double> partitions, rows_read, rows_returned;  // expected for one request
   };
   std::vector<Read> reads;

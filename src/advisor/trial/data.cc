@@ -164,8 +164,8 @@ double TableData::mean_tombstones_met() const {
   return sum / static_cast<double>(rows_);
 }
 
-// The number for one key column. The column with the most values makes the key unique; the others have as
-// many values as declared.
+// The number for one key column. The column with the most values makes the key unique. The other columns have
+// as many values as declared.
 uint64_t TableData::key_number(size_t position, size_t first, size_t count, uint64_t whole) const {
   const auto values = [&](size_t column) {
     const auto& distinct = facts_.column(facts_.table->columns[column]).distinct;
@@ -186,7 +186,7 @@ uint64_t TableData::key_number(size_t position, size_t first, size_t count, uint
   return rest;
 }
 
-// For a non-key column: values are numbered from 0 up to this count.
+// The number of values of a non-key column: they are numbered from 0.
 uint64_t TableData::values_of(const schema::Column& column) const {
   const auto position = static_cast<size_t>(&column - facts_.table->columns.data());
   if (column.is_static()) return 1'000'000;

@@ -76,7 +76,7 @@ class TableData {
   }
   // The same for a column whose type has changed.
   base::Bytes cell(const schema::Column& column, const Row& row, const types::Type& type) const;
-  // A value of a non-key column below which about this share of its values lies.
+  // A value of a non-key column. About this share of the column's values lies below it.
   base::Bytes quantile(const schema::Column& column, double share) const;
   // The time when a row was written, in milliseconds after synthetic_epoch().
   double moment(const Row& row) const { return static_cast<double>(row.place) * row_interval_ms_; }
@@ -99,7 +99,7 @@ class TableData {
   uint64_t rows_ = 1, partitions_ = 1;
   double row_interval_ms_ = 0;
   std::vector<uint32_t> sizes_;  // per partition
-  // Per partition: rows of all earlier partitions, without each one's first row.
+  // Per partition: the rows of all earlier partitions, without the first row of each.
   std::vector<uint64_t> rest_;
   std::vector<uint32_t> deleted_;  // per partition, from its front; empty: none
   std::vector<TableLink> links_;

@@ -186,7 +186,7 @@ void estimate_sizes(TableFacts& table) {
   }
 }
 
-// If a partition is too large to load, keep at least this many partitions, each with its latest rows.
+// If partitions are too large to load, at least this many are kept, each with only its latest rows.
 constexpr double least_partitions = 10;
 
 void scale_table(TableFacts& facts, double scale, std::vector<std::string>& notes) {

@@ -45,7 +45,7 @@ struct CopyWriter {
     const bool is_new = !own.has(row);
     if (row.partition >= copies.size() || (is_new && !target.chain->reads[read].several))
       return {};  // no row leads to it yet
-    // A new row is stored with the other rows of its partition.
+    // A new row is stored next to the other rows of its partition.
     const uint64_t beside = is_new ? own.row_at(row.partition, 0).number : row.number;
     std::vector<Cells> rows;
     for (const uint64_t number : copies[row.partition]) {
@@ -76,7 +76,7 @@ void keep_first(const Source& source, const Suggestion& suggestion, Operation& o
   const Chain& chain = *target.chain;
   const bool several =
       std::any_of(chain.reads.begin(), chain.reads.end(), [](const auto& read) { return read.several; });
-  // The key starts with the key of the first table.
+  // The suggested table's key starts with the key of the first table.
   if (is<cql::Delete>(source) || (is<cql::Update>(source) && !several)) {
     const std::string text = print_onto(source.facts->text, target.name);
     actions.push_back(run_split(source, suggestion, text, operation, trial));

@@ -266,7 +266,7 @@ void compare_with_goals(const Review& review, Measurement& measurement) {
         trial.notes.push_back(fmt::format("{}: p99 {} {} its goal of {}", operation.name, time_text(p99),
                                           p99 > *query->goal_p99 ? "is above" : "meets",
                                           time_text(*query->goal_p99)));
-      // The median is at most twice the mean. Nothing more is known about it.
+      // Only the mean is known. The median is at most twice the mean.
       const double mean = operation.latency.value / microseconds;
       if (query->goal_p50 && mean > 2 * *query->goal_p50)
         trial.notes.push_back(fmt::format("{}: the mean is {}, the p50 goal is {}", operation.name,

@@ -85,7 +85,8 @@ TableData::Row Picker::pick(Random& random) const {
   if (new_share_ > 0 && random.unit() < new_share_)
     return data_->new_row((*inserted_)++ % std::max<uint64_t>(1, data_->rows() / grown_by));
   TableData::Row row = pick_any(random);
-  // Rows with these values may be rare. Then use another row, as an application might.
+  // Rows with these values may be rare. After this many tries another row is used, as an application might
+  // do.
   constexpr int tries = 200;
   for (int i = 0; i < tries && !has_literals(row); ++i) row = pick_any(random);
   if (const uint64_t deleted = data_->deleted(row.partition); deletes_rows_ && deleted > 0)

@@ -30,7 +30,7 @@ class Picker {
   std::optional<Ranks> ranks_;  // of partitions, hottest first; none: partitions in proportion to their rows
   std::vector<ColumnLiteral> literals_;
   double exponent_ = 0;
-  uint64_t shift_ = 0;  // the partition that is hottest; a larger shift makes a smaller partition the hottest
+  uint64_t shift_ = 0;  // the hottest partition; a larger shift makes a smaller one the hottest
   double new_share_ = 0;
   bool deletes_rows_ = false;
   std::shared_ptr<uint64_t> inserted_ = std::make_shared<uint64_t>(0);

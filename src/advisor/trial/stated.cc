@@ -79,8 +79,8 @@ ChainRead write_read(const Workload& workload, const Layout& layout, const Desig
   return out;
 }
 
-// The cost of a plan is a sum. With a single constant set to 1, the cost is the number of times that constant
-// counts.
+// The cost of a plan is a sum. With one constant set to 1 and the others to 0, the cost is how often that
+// constant counts.
 Work work_of(const Workload& workload, const StatedPlan& plan) {
   const auto count = [&](double CostModel::* constant) {
     CostModel one;

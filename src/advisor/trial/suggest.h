@@ -23,7 +23,7 @@ struct Suggestion {
   bool has_table() const { return target.data != nullptr; }
 };
 
-// How the table is used as a queue; nullopt if the review has no such finding.
+// The use of the table as a queue; nullopt if the review has no such finding.
 std::optional<Proposal::Queue> queue_of(const Review& review, const std::string& table);
 
 // The data of the table that the finding is about; nullptr if there is none.

@@ -59,7 +59,7 @@ Binding::Range Binding::range(const TableData::Row& row, Random& random) const {
   const double share = std::clamp(shape.range_share, 0.0, 1.0);
   const double wanted = std::round(shape.range_rows.value_or(share * static_cast<double>(all)));
   const auto rows = static_cast<uint64_t>(std::clamp(wanted, 1.0, static_cast<double>(all)));
-  // A range with one bound extends to the end of the data.
+  // A range with only one bound extends to the end of the data.
   const double free = !has(Bound::lower) ? 0 : !has(Bound::upper) ? 1 : random.unit();
   const auto first = static_cast<uint64_t>(free * static_cast<double>(all - rows));
   Range out;
@@ -177,7 +177,7 @@ Cells TrialTable::row_cells(const std::vector<TableData::Row>& together) const {
   return out;
 }
 
-// The columns that identify a row of the data, and those that a fix adds before them.
+// The columns that identify a row of the data, preceded by the columns that a fix adds.
 std::vector<std::string> TrialTable::key() const {
   std::vector<std::string> out;
   for (const SplitColumn& split : splits) out.push_back(split.name);
@@ -206,7 +206,7 @@ TrialTable trial_table(const DataPtr& data) {
   std::vector<std::string> others;
   for (const schema::Column& column : data->table().columns)
     (column.type->is_counter() ? table.columns : others).push_back(column.name);
-  // Counters first, like the markers of an UPDATE.
+  // Counters come first, like the markers of an UPDATE.
   table.columns.insert(table.columns.end(), others.begin(), others.end());
   return table;
 }

@@ -249,7 +249,7 @@ class TrialMaker {
     return queue && queue->read == source.facts->name;
   }
 
-  // Returns true if the statement starts where rows have been deleted.
+  // Returns true if the statement starts its read at deleted rows.
   bool scans_tombstones(const Source& source) const {
     const auto& uses = source.facts->explanation.uses;
     if (source.facts->select() == nullptr || uses.empty() || uses[0].table->is_view()) return false;
@@ -384,12 +384,12 @@ class TrialMaker {
     trial.operations.push_back(std::move(operation));
   }
 
-  // A write to a table that is no longer needed.
+  // True for a write to a table that is no longer needed.
   bool is_skipped(const Source& source) const {
     return !std::holds_alternative<cql::Batch>(source.facts->tree->node) && is_unused(source.data);
   }
 
-  // Adds one read in place of those of a group.
+  // Adds one read that replaces the reads of a group.
   void add_joined(const Source& source, const Suggestion& joined, Trial& trial) const {
     Operation operation = operation_of_group(joined, source);
     Source all = source;

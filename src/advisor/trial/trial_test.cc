@@ -207,7 +207,7 @@ TEST(TrialTest, PeriodsOfADesignAreRead) {
   EXPECT_GT(predicted, 1.2);
   connection.requests = 0;
   for (int i = 0; i < 200; ++i) ASSERT_TRUE(trial.operations[0].run(connection, random));
-  // Depends on the current time: a period may have just begun or be about to end.
+  // A range, because a period may have just begun or be about to end.
   EXPECT_GE(static_cast<double>(connection.requests) / 200, std::floor(predicted));
   EXPECT_LE(static_cast<double>(connection.requests) / 200, std::ceil(predicted) + 0.2);
   run_all(trial, connection, 20);

@@ -1,4 +1,4 @@
-// The distribution of rows over the combinations of several independent columns, of which each may be uneven.
+// The distribution of rows over the combinations of several independent columns, each of which may be uneven.
 // Pure functions.
 #pragma once
 

@@ -316,7 +316,7 @@ TEST(Observation, ToolsAndLooksAtTheDataAreNotTheWorkload) {
   EXPECT_TRUE(review.queries.at(1).ad_hoc);
   EXPECT_TRUE(review.queries.at(2).ad_hoc);
   EXPECT_THAT(render_text(review, {}), HasSubstr("and 2 statements of tools, or seen once or twice"));
-  // A file makes it part of the workload.
+  // A file that has the statement makes it part of the workload.
   observation.shapes[1].rows_read = 2e6;
   EXPECT_NE(find(review_of(observation, "-- @query mine\n" + scan + ";\n"), Verdict::full_scan), nullptr);
 }
@@ -334,7 +334,7 @@ TEST(Observation, AFinishedLoadIsNoGrowth) {
   EXPECT_EQ(joins.growth.back().sizes.max, joins.growth.front().sizes.max);
 }
 
-// A load of two minutes into a table that has been observed for ten, and a look at all of it in 40 pages.
+// A load of two minutes into a table that has been observed for ten, and a read of all of it in 40 pages.
 TEST(Observation, AShortLoadIsNoGrowthAndAPagedLookIsNoWorkload) {
   Observation observation = shop();
   for (ObservedTable& table : observation.tables) table.seconds = 600;
@@ -368,7 +368,7 @@ TEST(Observation, AShortLoadIsNoGrowthAndAPagedLookIsNoWorkload) {
   EXPECT_FALSE(review_of(observation).queries.at(2).ad_hoc);
 }
 
-// Rates of seconds may be those of a moment.
+// Rates that were counted for seconds may not last.
 TEST(Observation, AHotKeyOfAFewSecondsIsANote) {
   for (const auto& [seconds, severity] : {std::pair{20.0, Severity::note}, {2000.0, Severity::error}}) {
     Observation observation = shop();

@@ -179,7 +179,7 @@ double total_of_quantiles(double count, const Quantiles& quantiles) {
   for (size_t i = 1; i < points.size(); ++i) {
     const Point &from = points[i - 1], &to = points[i];
     const double exponent = std::max(0.0, std::log(from.amount / to.amount) / std::log(to.rank / from.rank));
-    // The smallest keys continue the last part.
+    // The smallest keys continue the power law of the last part.
     const double until = i + 1 == points.size() ? std::max(1.0, count) : to.rank;
     const double ranks = zipf_sum(until, exponent) - (counted > 0 ? zipf_sum(counted, exponent) : 0);
     total += from.amount * std::pow(from.rank, exponent) * ranks;

@@ -42,7 +42,7 @@ double zipf_sum(double count, double exponent);
 // distribution gives at least that share.
 double zipf_exponent(double count, double share);
 
-// The amount per key: of the median key, of the 99th percentile, of the largest.
+// The amount of the median key, of the key at the 99th percentile, and of the largest key.
 struct Quantiles {
   std::optional<double> p50, p99, max;
 
@@ -53,8 +53,8 @@ struct Quantiles {
 // the ratio of two quantiles, or one quantile and the total.
 double zipf_of_quantiles(double total, double count, const Quantiles& quantiles);
 
-// The total of `count` keys with these quantiles: a power law between each two of them, so that a few very
-// large keys do not make the others larger. REQUIRES: p50.
+// The total of `count` keys with these quantiles. Assumes a power law between each two quantiles, so that a
+// few very large keys do not make the others larger. REQUIRES: p50.
 double total_of_quantiles(double count, const Quantiles& quantiles);
 
 }  // namespace sibyl::advisor

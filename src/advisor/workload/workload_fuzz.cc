@@ -1,4 +1,4 @@
-// Parses arbitrary bytes. Whatever parses must print as a workload that prints the same again.
+// Parses arbitrary bytes. A parsed workload is printed and parsed again, and must then print the same text.
 #include <cstdint>
 #include <string>
 #include <string_view>

@@ -29,7 +29,7 @@ StoreShardHost::~StoreShardHost() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-// A drop() while this runs finds nothing to drop yet.
+// If drop() is called while this runs, there is nothing to drop yet.
 void StoreShardHost::open(uint32_t shard, uint64_t epoch, const std::vector<LogPart>& logs, Done done) {
   const auto tenure = tenures_[shard] = std::make_shared<Tenure>();
   std::vector<FormerLog> former;

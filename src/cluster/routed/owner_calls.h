@@ -1,4 +1,4 @@
-// Messages to the owner of a shard, which may change meanwhile: Method::commit.
+// Messages to the owner of a shard (Method::commit). The owner may change meanwhile.
 //
 //   message   shard u32, then the caller's message
 //   answer    0 and the answer; 1 if the shard is not here: nothing was done; 2 and an error: code u32, sized message and hint
@@ -19,7 +19,7 @@ namespace sibyl::cluster {
 // Thread-safe.
 class OwnerCalls {
  public:
-  // What the owner does with a message. Blocks. An error that is_not_here() means that nothing was done.
+  // Handles a message at the owner. Blocks. An error that is_not_here() means that nothing was done.
   using Receive = std::function<base::Result<base::Bytes>(base::BytesView message)>;
   struct Parts {
     storage::ShardedStore& here;
@@ -31,13 +31,14 @@ class OwnerCalls {
   // All parts must outlive it.
   explicit OwnerCalls(Parts parts) : of_(std::move(parts)) {}
 
-  // Passes the message to the server that has the shard of the key, and returns its answer. The message may be received several times,
-  // also when the result is a write timeout. If the shard is here, the error is is_not_here(): it is not elsewhere.
+  // Passes the message to the server that has the shard of the key, and returns its answer. The message may
+  // be received several times, also when the result is a write timeout. If this server has the shard, the
+  // error is is_not_here(), because no other server has it.
   base::Result<base::Bytes> ask(base::BytesView key, const base::Bytes& message);
 
   // A handler of Method::commit, which calls `receive` while the shard is kept open.
   PeerService::Handler handler(Receive receive);
-  // The answer to an encoded message.
+  // Returns the answer to an encoded message.
   base::Bytes answer(base::BytesView message, const Receive& receive);
 
  private:

@@ -21,7 +21,8 @@ using storage::ShardMap;
 using storage::ShardPart;
 using storage::Snapshot;
 
-// Of the first part of a shard that is read at once, and of the largest; each is larger than the one before.
+// A shard is read in parts. The sizes of the first part and of the largest, and the factor between one and
+// the next.
 constexpr uint32_t first_part_bytes = 16 << 10, max_part_bytes = 1 << 20, part_growth = 4;
 
 base::Error timed_out(uint32_t shard) {
@@ -38,7 +39,7 @@ base::Error over_several_servers() {
       .with_hint("write one partition, or use BEGIN UNLOGGED BATCH");
 }
 
-// Whether the last read of this thread was, perhaps in part, of another server's shard.
+// True if the last read of this thread read a shard of another server, perhaps besides others.
 bool& has_read_elsewhere() {
   thread_local bool elsewhere = false;
   return elsewhere;
@@ -158,7 +159,7 @@ base::Status RoutedStore::get_many(std::span<const Bytes> keys,
   return {};
 }
 
-// The owner of a shard knows of which tables it has partition records. This server does not know it of other shards.
+// Only the owner of a shard knows which tables have partition records in it.
 bool RoutedStore::may_have_partition_records(uint32_t table_id) const {
   return has_read_elsewhere() || of_.here.may_have_partition_records(table_id);
 }
@@ -264,7 +265,7 @@ class RoutedStore::RemoteIterator final : public Iterator {
   size_t at_ = 0;
 };
 
-// A shard, here or elsewhere, as of each read.
+// A shard, here or at another server. Each read sees its newest state.
 class RoutedStore::ShardView final : public Snapshot {
  public:
   ShardView(const RoutedStore& store, uint32_t shard) : store_(store), shard_(shard) {}
@@ -303,7 +304,7 @@ std::unique_ptr<Iterator> RoutedStore::iterate(BytesView begin, BytesView end) c
   return iterate_shards(of_.shards->shards_of(begin, end), begin, end);
 }
 
-// Shards that are open here are read as of the snapshot.
+// Reads shards that are open here as of the moment of the snapshot.
 class RoutedStore::RoutedSnapshot final : public Snapshot {
  public:
   RoutedSnapshot(const RoutedStore& store, std::shared_ptr<const Snapshot> here)

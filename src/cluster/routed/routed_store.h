@@ -2,15 +2,17 @@
 //
 // It differs from the contract of store.h:
 //
-//  1. Shards that are open here are read and written here. Other shards are read at their owners, again and again while they move,
-//     up to a deadline.
-//  2. A write set is committed only if all of its shards are open here. Otherwise nothing is executed: is_not_here() tells
-//     that the statement belongs to another server. Statements that write run at the owner of their shard.
-//  3. A snapshot or iterator over shards of several servers is of one moment within each part of a shard that is read at
-//     once, not as a whole.
-//  4. Sizes, files, tasks and samples are those of the shards that are open here, except approximate_size().
+//  1. Shards that are open here are read and written here. Other shards are read at their owners. While a
+//     shard moves, the read is repeated until a deadline.
+//  2. A write set is committed only if all of its shards are open here. Otherwise nothing is executed: the
+//     error is is_not_here(), because statements that write must run at the owner of their shard.
+//  3. A snapshot or iterator over shards of several servers is not of one moment as a whole, only within each
+//     part of a shard that is read at once.
+//  4. Except for approximate_size(), all sizes, files, tasks and samples are those of the shards that are
+//     open here.
 //
-// Reads of other servers' shards block for their answer: do not read them on a thread that must not wait.
+// Reads of other servers' shards block until the answer arrives. Do not read them on a thread that must not
+// wait.
 #pragma once
 
 #include <chrono>
@@ -36,7 +38,7 @@ class RoutedStore final : public storage::Store {
     std::shared_ptr<const storage::ShardMap> shards;
     Routing& routing;
     Peers& peers;
-    // After which a read of another server's shard fails with a read timeout.
+    // When this has passed, a read of another server's shard fails with a read timeout.
     std::chrono::milliseconds patience{10'000};
   };
   // All parts must outlive it.

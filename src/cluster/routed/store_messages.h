@@ -54,7 +54,7 @@ struct StoreAnswer {
   static StoreAnswer failed(base::Error error);
 
   Bytes encode() const;
-  // `kind`: of the request.
+  // `kind` is that of the request.
   static base::Result<StoreAnswer> decode(BytesView bytes, StoreRequest::Kind kind);
 };
 

@@ -6,7 +6,7 @@
 namespace sibyl::cluster {
 namespace {
 
-// However much a request wants.
+// The limit of one answer, whatever the request asks for.
 constexpr uint32_t max_scan_bytes = 4 << 20;
 
 base::Error other_shard() {
@@ -61,7 +61,7 @@ Bytes StoreService::answer(BytesView request) const {
   const auto use = store_.use(decoded->shard);
   if (!use) return StoreAnswer::moved().encode();
   const base::Result<StoreAnswer> answer = read_shard(store_, *decoded);
-  // After the read: another server may have changed what was read since.
+  // Checked after the read, because another server may have changed the data in the meantime.
   if (!routing_.may_answer()) return StoreAnswer::moved().encode();
   if (answer) return answer->encode();
   return (storage::is_not_here(answer.error()) ? StoreAnswer::moved() : StoreAnswer::failed(answer.error()))

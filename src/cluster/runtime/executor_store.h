@@ -1,5 +1,5 @@
-// An object store whose callbacks are tasks of an executor: in a server, on its thread; in a simulation, replies wait while
-// the server is paused.
+// An object store whose callbacks are tasks of an executor. In a server they run on its thread. In a
+// simulation they wait while the server is paused.
 #pragma once
 
 #include <atomic>

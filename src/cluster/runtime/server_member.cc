@@ -11,7 +11,7 @@
 namespace sibyl::cluster {
 namespace {
 
-// Brings the callbacks of a host, which may come from any thread, to the member's thread.
+// Runs the callbacks of a host, which may come from any thread, on the member's thread.
 class PostingHost final : public ShardHost {
  public:
   PostingHost(ShardHost& host, std::shared_ptr<base::Executor> executor)
@@ -38,8 +38,8 @@ class PostingHost final : public ShardHost {
 
 }  // namespace
 
-// Everything but holds_lease() is used on the executor's thread only. Members are destroyed in reverse order, after the
-// thread has stopped: the watch of the membership before the store that it belongs to.
+// Everything but holds_lease() is used on the executor's thread only. Data members are destroyed in reverse
+// order, after the thread has stopped, so the membership's watch is destroyed before its store.
 class ServerMember::Parts {
  public:
   Parts(std::unique_ptr<storage::objects::ObjectStore> store, Membership::Options options, ShardHost& host,

@@ -16,12 +16,13 @@ class ServerMember {
   // Called on the member's thread; they must not block and must not destroy the member.
   struct Events {
     std::function<void(const State&)> on_state;
-    // All shards have been dropped. Another server may own them already: nothing that was read may be answered.
+    // All shards have been dropped. Another server may own them already, so no data that was read may be
+    // sent.
     std::function<void()> on_removed;
     std::function<void()> on_left;
   };
 
-  // What removes the log of a member that is gone, if members have logs. Blocks; called on a thread of its own.
+  // Removes the log of a member that is gone, if members have logs. May block; called on a thread of its own.
   using RemoveLog = std::function<base::Status(const MemberId& log)>;
 
   // `host` must outlive this object. It is called on the member's thread and must not block; it may call back on any
@@ -38,7 +39,7 @@ class ServerMember {
 
   // Joins the cluster. REQUIRES: called once.
   void start();
-  // This server can serve requests now, and may get shards. For Membership::Options::is_preparing.
+  // Declares that this server can serve requests and may get shards. For Membership::Options::is_preparing.
   void finish_preparing();
   // Requests a newer state.
   void refresh();

@@ -6,9 +6,9 @@
 namespace sibyl::cluster {
 namespace {
 
-// Between requests for a newer state: one read of the state serves all statements that wait.
+// The minimum time between requests for a newer state. One read of the state serves all waiting statements.
 constexpr std::chrono::milliseconds refresh_pause{10};
-// After which wait_for_owner() returns although nothing has changed.
+// wait_for_owner() returns after this time even if nothing has changed.
 constexpr std::chrono::milliseconds patience{20};
 
 }  // namespace

@@ -14,12 +14,12 @@ namespace sibyl::cluster {
 
 class StateRouting final : public Routing {
  public:
-  // `refresh` requests a newer state, which follow() receives later; `holds_lease` is that of the member. Both are called on any
-  // thread.
+  // `refresh` requests a newer state, which follow() receives later; `holds_lease` is
+  // ServerMember::holds_lease(). Both are called on any thread.
   StateRouting(MemberId own, uint32_t shards, std::function<void()> refresh,
                std::function<bool()> holds_lease);
 
-  // A newer state.
+  // Uses a newer state.
   void follow(const State& state);
 
   uint32_t shard_count() const override { return shards_; }

@@ -8,7 +8,8 @@
 
 namespace sibyl::cluster {
 
-// The longest wait without a look at the clock: condition variables do not count time that the machine slept.
+// The longest wait between two reads of the clock: condition variables do not count the time that a machine
+// sleeps.
 constexpr int64_t max_wait_micros = 1'000'000;
 
 ThreadExecutor::ThreadExecutor() : thread_([this] { run(); }) {}
@@ -40,7 +41,7 @@ void ThreadExecutor::stop() {
   if (thread_.joinable()) thread_.join();
   base::MutexLock lock(mutex_);
   dropped.swap(tasks_);
-  lock.unlock();  // what a task owns may add tasks when it is destroyed
+  lock.unlock();  // destroying a task may add tasks
   dropped.clear();
   lock.lock();
 }

@@ -19,7 +19,7 @@ class ThreadExecutor final : public base::Executor {
   ThreadExecutor(const ThreadExecutor&) = delete;
   ThreadExecutor& operator=(const ThreadExecutor&) = delete;
 
-  // CLOCK_BOOTTIME: it goes on while the process is stopped and while the machine sleeps.
+  // CLOCK_BOOTTIME: it keeps running while the process is stopped and while the machine sleeps.
   int64_t now_micros() const override;
   void run_after(int64_t micros, Task task) override;
 

@@ -18,8 +18,8 @@ bool is_unknown(const Operation& operation) {
   return operation.response.status != Response::Status::done;
 }
 
-// An operation whose outcome is unknown has no result to compare. If it never happened, the order has it at
-// the end, where no other operation sees its effect.
+// An operation whose outcome is unknown has no result to compare. If it was never executed, the order has it
+// at the end, where no other operation sees its effect.
 bool step(Value& state, const Operation& operation) {
   const Request& request = operation.request;
   const bool applies = request.kind == Request::Kind::write || request.kind == Request::Kind::add ||
@@ -30,8 +30,8 @@ bool step(Value& state, const Operation& operation) {
   return true;
 }
 
-// Values are unique, and every response shows what it found. So an unknown write whose value no response
-// shows can be left out, which keeps the search small.
+// Values are unique, and every response contains the value that it found. So a write with unknown outcome can
+// be left out if no response contains its value. That keeps the search small.
 std::vector<Operation> without_unseen(const std::vector<Operation>& operations) {
   std::set<Value> seen;
   for (const Operation& operation : operations)

@@ -25,7 +25,8 @@ class Network {
     }
     world_.run_after(delay(), std::move(message));
   }
-  // The same for a reply, which may also be delivered twice: `message` may be called twice, and must notice it.
+  // Like send(), for a reply, which may be delivered twice: `message` may be called twice, and must ignore
+  // the second call.
   void reply(size_t from, size_t to, const std::function<void()>& message) {
     if (chance(duplicates_)) {
       ++duplicated_;

@@ -2,7 +2,7 @@
 
 namespace sibyl::cluster::simulation {
 
-// Members use each other only after the constructor: nothing calls back before start().
+// Data members use each other only after the constructor, because there are no callbacks before start().
 Node::Node(std::unique_ptr<storage::objects::ObjectStore> store, base::Executor& world,
            const Options& options, Events events)
     : options_(options),

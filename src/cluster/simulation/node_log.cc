@@ -67,7 +67,7 @@ void NodeLog::send() {
   if (segment_ == 0 || appends_ == appends_per_segment) {
     ++segment_;
     appends_ = 0;
-    sent_.must_not_exist();  // sealing creates the one after the last
+    sent_.must_not_exist();  // sealing creates the next segment
   } else {
     sent_.if_attribute("sequence", number(sequence_));
     if (weakness_ != Weakness::no_fencing) sent_.if_attribute("sealed", "");
@@ -112,7 +112,7 @@ void NodeLog::finish(bool durable) {
 
 namespace {
 
-// Seals and reads one segment after the other. Owns itself by its callbacks.
+// Seals and reads one segment after the other. Its callbacks keep it alive.
 class Sealing : public std::enable_shared_from_this<Sealing> {
  public:
   // `end`: the number of the segment that ends the log.
@@ -134,7 +134,7 @@ class Sealing : public std::enable_shared_from_this<Sealing> {
   }
 
  private:
-  // The writer, or another server that seals, may be faster.
+  // The writer, or another server that seals, may have created it first.
   void create_end() {
     Mutation create;
     create.must_not_exist().create().set_attribute("sealed", "1").set_attribute("end", "1").allow_when_full();

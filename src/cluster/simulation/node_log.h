@@ -30,7 +30,7 @@ std::string log_object(const MemberId& id, uint64_t segment);
 
 class NodeLog {
  public:
-  // true: durable. false: the outcome will stay unknown, and the log accepts nothing any more.
+  // true: durable. false: the outcome stays unknown, and the log accepts no more records.
   using Done = std::move_only_function<void(bool)>;
 
   // All must outlive this object.
@@ -62,9 +62,10 @@ class NodeLog {
 void seal_and_read(storage::objects::ObjectStore& store, base::Executor& executor, const MemberId& log,
                    Weakness weakness, std::move_only_function<void(std::vector<Record>)> done);
 
-// Seals the log and removes all segments, the last one first, except two: the end, and the last one before it, which loses its data. Without
-// the end, a server that does not know that it is dead could create that segment and append to it. Without the one
-// before it, a late copy of the mutation that created it could create it again, not sealed. Repeats what is not answered.
+// Seals the log and removes all segments, the last one first, except two: the end, and the last one before
+// it, which loses its data. Without the end, a removed server that still runs could create that segment and
+// append to it. Without the segment before the end, a late copy of the mutation that created it could create
+// it again, unsealed. Repeats requests that are not answered.
 void remove_log(storage::objects::ObjectStore& store, base::Executor& executor, const MemberId& log,
                 Weakness weakness, std::move_only_function<void()> done);
 

@@ -65,14 +65,14 @@ auto NodeShards::guarded(uint32_t shard, const std::shared_ptr<Shard>& opened, F
   };
 }
 
-// The write with the highest timestamp wins, in whatever order they are added.
+// The write with the highest timestamp wins, whatever the order of the calls.
 void NodeShards::add(Shard& shard, const Record& record) {
   Cell& cell = shard.cells[record.key];
   if (record.timestamp > cell.timestamp) cell = {record.timestamp, record.value};
   shard.highest = std::max(shard.highest, record.timestamp);
 }
 
-// Clocks of servers differ and jump: never below what the shard has seen.
+// The result is never below the highest timestamp of the shard, because clocks of servers differ and jump.
 int64_t NodeShards::next_timestamp(Shard& shard) const {
   const int64_t now = wall_clock_();
   if (weakness_ == Weakness::trust_clock) return now;
@@ -86,7 +86,7 @@ void NodeShards::open(uint32_t shard, uint64_t epoch, const std::vector<LogPart>
   fence(std::make_shared<Opening>(Opening{shard, opened, logs, 0, std::move(done)}));
 }
 
-// --- Opening: raise the epoch, load what was flushed, replay the logs, flush
+// --- Opening: raise the epoch, load the flushed data, replay the logs, flush
 
 void NodeShards::fence(std::shared_ptr<Opening> opening) {
   store_.read(shard_object(opening->number), Read::state(),

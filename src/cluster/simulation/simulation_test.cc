@@ -17,7 +17,7 @@ TEST(Simulation, NoSeedViolatesAnything) {
     answered += report.answered;
     owner_changes += report.owner_changes;
   }
-  // The runs were worth something.
+  // Enough requests were answered for the checks to mean something.
   EXPECT_GT(answered, 300u * 100);
   EXPECT_GT(owner_changes, 300u * 10);
   for (const Injected::Kind& kind : injected.kinds()) EXPECT_GT(kind.count, 100u) << kind.name;

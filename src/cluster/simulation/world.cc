@@ -205,7 +205,7 @@ class World {
     });
   }
 
-  // A server executes what it owns and forwards the rest to the owner.
+  // A server executes requests for its own shards and forwards the others to the owner.
   void route(size_t entry, const Request& request, const std::function<void(Response)>& answer) {
     deliver(entry, [this, entry, request, answer](Node& node) {
       const std::string owner = node.owner_of(request.key);
@@ -371,7 +371,7 @@ class World {
             !shard.logs.empty())
           return violate("the assignment of shards does not settle");
       if (!server.node->membership().state()->unneeded_logs().empty())
-        return violate("a log that nobody needs is left over");
+        return violate("a log that no shard needs is left over");
     }
   }
 

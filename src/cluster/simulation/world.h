@@ -1,4 +1,5 @@
-// Runs a cluster of simulated servers from a seed, injects faults, and checks what its clients saw.
+// Runs a cluster of simulated servers from a seed, injects faults, and checks the responses that its clients
+// received.
 #pragma once
 
 #include <cstdint>
@@ -43,8 +44,8 @@ struct Report {
   // Empty if nothing was violated. The checks:
   //  - the operations on each key are linearizable, so no acknowledged write is lost;
   //  - no read is answered at an epoch of a shard after a later epoch has answered one;
-  //  - when all faults have ended, every key can be read and the state settles: each shard has a live owner, no move and no
-  //    log to replay are left, and logs that nobody needs are removed.
+  //  - when all faults have ended, every key can be read and the state settles: each shard has a live owner,
+  //    no move and no log to replay are left, and logs that no shard needs are removed.
   std::string violation;
   Injected injected;
   uint64_t operations = 0, answered = 0, owner_changes = 0;

@@ -21,7 +21,8 @@ namespace {
 constexpr size_t min_read_room = 16 << 10;
 // Buffers that have become larger are released when they are empty.
 constexpr size_t max_kept_buffer = 1 << 20;
-// A machine that vanishes does not close its connections: sent bytes that are not acknowledged for so long end them.
+// A machine that vanishes does not close its connections. They end when sent bytes are not acknowledged for
+// this time.
 constexpr unsigned unacknowledged_ms = 5'000;
 
 }  // namespace
@@ -115,7 +116,7 @@ void Channel::read() {
 void Channel::received(size_t size) {
   filled_ += size;
   size_t begin = 0;
-  is_receiving_ = true;  // what is sent meanwhile leaves together
+  is_receiving_ = true;  // frames appended meanwhile are sent together
   while (!is_closed_) {
     const PeerFrameStep step =
         next_peer_frame(base::BytesView(buffer_).substr(begin, filled_ - begin), max_frame_);

@@ -1,4 +1,4 @@
-// Reads and writes frames on one connection. The base of both of its sides.
+// Reads and writes frames on one connection. The base class of both sides of the connection.
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
@@ -14,7 +14,7 @@
 
 namespace sibyl::cluster {
 
-// Used on one thread. Kept alive by its operations.
+// Used on one thread. Its pending operations keep it alive.
 class Channel : public std::enable_shared_from_this<Channel> {
  public:
   enum class Side : uint8_t { caller, receiver };
@@ -38,14 +38,14 @@ class Channel : public std::enable_shared_from_this<Channel> {
   boost::asio::ip::tcp::socket& socket() { return socket_; }
   // To be called when the socket is connected. on_ready() follows, and then frames.
   void open(Side side);
-  // The connection is closed if set_authenticated() is not called in this time. To be called before open().
+  // Closes the connection if set_authenticated() is not called within this time. Call it before open().
   void limit_handshake(std::chrono::milliseconds time);
-  // The other side has proved who it is: frames of calls may arrive.
+  // Call it once the other side has proved its identity: it may then send calls.
   void set_authenticated();
   bool is_authenticated() const { return is_authenticated_; }
 
   virtual void on_ready() = 0;
-  // False: the frame is invalid, and the connection is closed.
+  // Returns false if the frame is invalid. The connection is then closed.
   virtual bool on_frame(const PeerFrame& frame) = 0;
   virtual void on_closed(const std::string& why) = 0;
 

@@ -31,12 +31,12 @@ struct PeerFrame {
 };
 
 inline constexpr size_t peer_frame_header = 13;
-// Of a frame, until the other side has proved who it is.
+// The limit of a frame's size until the other side has proved its identity.
 inline constexpr size_t max_handshake_frame = 4096;
 
 void append_frame(base::Bytes& out, const PeerFrame& frame);
 
-// What the beginning of the bytes is.
+// The result of parsing the front of a buffer.
 struct PeerFrameStep {
   enum class Outcome : uint8_t { frame, incomplete, invalid };
   Outcome outcome = Outcome::incomplete;

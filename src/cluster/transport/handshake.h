@@ -1,12 +1,12 @@
 // How two servers prove to each other that they belong to the same cluster, before any call.
 //
-//   caller → receiver   Hello: who calls, whom it wants to call, a nonce
+//   caller → receiver   Hello: the caller, the intended receiver, a nonce
 //   receiver → caller   Challenge: a nonce, and MAC("receiver", transcript)
 //   caller → receiver   MAC("caller", transcript)
 //
-// The transcript is Hello and the second nonce. The key of the MACs (HMAC-SHA256) is the secret in the state of the cluster.
-// With TLS (peer_tls.h), the keys of the session come from the same secret. Without, what follows the handshake is neither
-// encrypted nor protected against changes on the way.
+// The transcript is Hello and the second nonce. The key of the MACs (HMAC-SHA256) is the secret in the state
+// of the cluster. With TLS (peer_tls.h), the keys of the session come from the same secret. Without TLS, the
+// bytes after the handshake are neither encrypted nor protected against changes on the way.
 #pragma once
 
 #include <cstddef>

@@ -12,7 +12,7 @@
 
 namespace sibyl::cluster {
 
-// Owned by its users together, because an answer may be given after the connections have gone.
+// Its users share it, because an answer may be given after the connections have been closed.
 class Inbox : public std::enable_shared_from_this<Inbox> {
  public:
   using Task = std::move_only_function<void()>;
@@ -27,10 +27,10 @@ class Inbox : public std::enable_shared_from_this<Inbox> {
 
   // --- On the thread of the context.
 
-  // To be called once, before the others.
+  // Call it once, before the other methods.
   void set_thread() { thread_ = std::this_thread::get_id(); }
   bool is_here() const { return std::this_thread::get_id() == thread_; }
-  // Called by tasks: the channel is flushed after those that wait.
+  // Called by tasks. Flushes the channel after all waiting tasks have run.
   void flush_later(std::shared_ptr<Channel> channel) { dirty_.push_back(std::move(channel)); }
 
  private:

@@ -15,14 +15,14 @@
 
 namespace sibyl::cluster {
 
-// Connects when it is made. Calls that wait for that are not sent if it fails.
+// Connects when it is constructed. If that fails, the calls that wait for it end as not_sent.
 class Outgoing final : public Channel {
  public:
   struct Options {
     MemberId own, member;
     base::Bytes secret;
     boost::asio::ssl::context* tls = nullptr;
-    // Called once, before the calls that are left end.
+    // Called once, before the remaining calls end.
     std::function<void()> on_closed;
   };
 
@@ -39,7 +39,7 @@ class Outgoing final : public Channel {
   struct Call {
     Peers::Reply reply;
     Deadlines::iterator deadline;
-    // Until the connection is ready.
+    // A call that waits until the connection is ready.
     Method method = Method::ping;
     base::Bytes message;
   };
@@ -55,7 +55,7 @@ class Outgoing final : public Channel {
 
   const Options options_;
   const Hello hello_;
-  bool has_proved_ = false;  // to the receiver that this server has the secret
+  bool has_proved_ = false;  // this side has sent its proof
   std::unordered_map<uint64_t, Call> calls_;
   Deadlines deadlines_;
   uint64_t last_number_ = 0;

@@ -1,5 +1,5 @@
-// Splits the input into frames, and decodes what servers send before and after they have proved who they are. What decodes is
-// encoded again, and must give the same bytes.
+// Splits the input into frames, and decodes them as messages that servers send before and after
+// authentication. Every decoded message is encoded again, and must give the same bytes.
 #include <cstdint>
 #include <cstdlib>
 

@@ -127,7 +127,7 @@ void PeerNetwork::Impl::run() {
   }
 }
 
-// Handlers may wait for calls of their own, which end here. Their answers have nowhere to go afterwards.
+// Handlers may wait for calls of their own, which end here. The handlers' answers are then discarded.
 void PeerNetwork::Impl::stop() {
   if (!thread_.joinable()) return;
   add([this] { close_all(); });
@@ -234,7 +234,7 @@ void PeerNetwork::Impl::wake_at(Time time) {
   });
 }
 
-// A reply may add and remove connections.
+// A reply's callback may add and remove connections.
 void PeerNetwork::Impl::expire() {
   const Time now = std::chrono::steady_clock::now();
   std::vector<std::shared_ptr<Outgoing>> all;

@@ -31,7 +31,7 @@ class PeerNetwork final : public Peers, public PeerService {
   // --- Thread-safe.
 
   uint16_t port() const;
-  // To be called with every newer state: members are called at their addresses there. Calls of those that have left end.
+  // Call it with every newer state, which has the members' addresses. Calls to members that have left end.
   void follow(const State& state);
 
   using Peers::call;

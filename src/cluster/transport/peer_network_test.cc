@@ -209,7 +209,7 @@ TEST_P(PeerNetworkTest, HandlersMayCallOtherMethods) {
   EXPECT_EQ(waiting.get().outcome, Outcome::unknown);
 }
 
-// A client without the secret gets no further than the handshake, and disturbs no other connection.
+// A client without the secret cannot complete the handshake, and disturbs no other connection.
 TEST_P(PeerNetworkTest, GarbageIsRefused) {
   const auto a = start(a_), b = start(b_);
   add(b_, *b);

@@ -1,4 +1,4 @@
-// The handlers of calls, and threads that run them.
+// The handlers of calls, and the threads that run them.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ namespace sibyl::cluster {
 class Workers {
  public:
   Workers() = default;
-  // Waits for handlers that run. Calls that wait end uncalled.
+  // Waits for handlers that run. Drops waiting calls without running them.
   ~Workers();
 
   // As in PeerService.

@@ -116,7 +116,7 @@ bool Builder::is_stopping() const {
 void Builder::run() {
   std::chrono::seconds pause = first_pause;
   std::set<uint32_t> failed;   // builds that wait for a retry while others proceed
-  std::set<uint32_t> waiting;  // builds of which other servers have parts
+  std::set<uint32_t> waiting;  // builds in which other servers have parts to do
   base::MutexLock lock(mutex_);
   while (!stopping_) {
     if (considered_ == wanted_) {
@@ -246,7 +246,7 @@ base::Result<bool> Builder::build_in_cluster(const Job& job) {
     is_complete &= built;
   }
   if (!leads) return false;
-  // A server that has joined since does not know that it may begin.
+  // A server that has joined in the meantime does not know yet that it may begin.
   if (!is_complete) SIBYL_TRY(hooks_.announce());
   if (is_complete) SIBYL_TRY(hooks_.finish(job.storage_id));
   return is_complete;

@@ -33,14 +33,14 @@ class Builder {
  public:
   struct Hooks {
     std::function<schema::SnapshotPtr()> schema;
-    // Blocks until every write that was planned with an older schema has been handed to the store.
+    // Blocks until every write that was planned with an older schema has been passed to the store.
     std::function<void()> wait_for_writers;
     // Called when the index or view with this storage id is complete. Makes that durable and visible.
     std::function<base::Status(uint32_t storage_id)> finish;
     // Set in a cluster.
     std::function<bool()> is_settled;  // no server uses a schema before schema()
     std::function<base::Status()>
-        announce;  // the schema to all servers; called by the one that holds the catalogue
+        announce;  // announces the schema to all servers; called where the catalogue is
   };
   struct Progress {
     std::string keyspace, table, name;
@@ -84,7 +84,7 @@ class Builder {
   // Returns false if other servers have to build their parts first.
   base::Result<bool> build(const Job& job);
   base::Result<bool> build_in_cluster(const Job& job);
-  // Returns false if it has to be started again, by this server or another one.
+  // Returns false if the shard has to be built again, by this server or another one.
   base::Result<bool> build_shard(const Job& job, const storage::EntryRun& run);
   // Returns true if a retry cannot succeed.
   bool is_permanent(const Job& job, const base::Error& error);

@@ -89,7 +89,7 @@ TEST(IndexBuild, ExistingRowsAreFound) {
   database.fill();
   const size_t expected = database.count("SELECT k FROM t WHERE v = 0 ALLOW FILTERING");
   database.create_indexes();
-  // Holds whether or not the index has been built yet.
+  // This holds whether or not the index has been built yet.
   EXPECT_EQ(database.count("SELECT k FROM t WHERE v = 0"), expected);
   database.wait_until_built(5);
   EXPECT_EQ(database.count("SELECT k FROM t WHERE v = 0"), expected);
@@ -205,7 +205,7 @@ TEST(IndexBuild, FailedBuildsAreGivenUp) {
   EXPECT_EQ(database.count("SELECT * FROM t WHERE v = 5 AND s = 1 ALLOW FILTERING"), 0u);
   database.must("INSERT INTO t (k, c, v) VALUES (3, 1, 5)");
 
-  // Other indexes are still built, and so is this one once the cause is fixed.
+  // Other indexes are still built. This one is built once the cause is fixed.
   database.must("CREATE TABLE other (k int PRIMARY KEY, v int)");
   database.must("INSERT INTO other (k, v) VALUES (1, 1)");
   database.must("CREATE INDEX ON other (v)");

@@ -1,10 +1,11 @@
-// How far the entries of an index are built in one shard of a cluster.
+// The progress of building an index in one shard of a cluster.
 //
-// A record of the partition of the index's run, beside the entries, holds it, so that it moves with the shard:
+// The progress is a record in the index's run, next to the entries, so it moves with the shard:
 //
 //   index id · token of the run · no partition key · kind 0   a fragment with one cell: the attempt that builds, or "done"
 //
-// An attempt that finds another one in the record gives up: the shard was elsewhere in between, and its entries have been erased.
+// An attempt that finds another one in the record gives up: the shard was on another server in between, which
+// has erased its entries.
 #pragma once
 
 #include <cstdint>

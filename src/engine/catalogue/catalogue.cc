@@ -193,8 +193,8 @@ bool share_elements(const Map& before, Map& next) {
   return all;
 }
 
-// The next schema, with the objects of the one before for everything that has not changed, because plans, statistics and
-// policies compare addresses.
+// Returns the next schema, which shares all unchanged objects with the one before, because plans, statistics
+// and policies compare addresses.
 schema::SnapshotPtr share_unchanged(const Snapshot& before, const Snapshot& next) {
   auto shared = std::make_shared<Snapshot>(next);
   for (const auto& [name, keyspace] : next.keyspaces) {
@@ -233,7 +233,7 @@ base::Result<Catalogue> Catalogue::load(storage::Store& store, Use use) {
   return catalogue;
 }
 
-// Returns false if there is no catalogue, or the one that is known.
+// Returns false if there is no catalogue, or if it has not changed.
 base::Result<bool> Catalogue::read_newer() {
   while (true) {
     Bytes value, after;
@@ -246,7 +246,7 @@ base::Result<bool> Catalogue::read_newer() {
     snapshot->next_storage_id = header.next_storage_id;
     const schema::SnapshotPtr before = std::exchange(schema_, std::move(snapshot));
     base::Status read = read_records();
-    // Another server may have changed the records while they were read, in several parts.
+    // The records are read in several parts, so another server may have changed them meanwhile.
     if (read && use_ == Use::in_cluster) {
       const auto again = store_->get(record_key(RecordType::header), after);
       if (!again) read = base::fail(again.error());
@@ -417,7 +417,7 @@ void erase_policies(const schema::Table& table, storage::PurgePolicy& policy) {
 void Catalogue::set_purge_policy(const Snapshot& before) {
   auto policy = purge_policy_ ? std::make_shared<storage::PurgePolicy>(*purge_policy_)
                               : std::make_shared<storage::PurgePolicy>();
-  // An old batch may be applied again meanwhile.
+  // In a cluster, an old batch may be applied again within this time.
   const int64_t min_grace = use_ == Use::in_cluster ? min_gc_grace_seconds : 0;
   const auto visit = [&](const std::string&, const schema::TablePtr& old, const schema::TablePtr& next) {
     if (old) erase_policies(*old, *policy);

@@ -4,9 +4,9 @@
 // Threads: not thread-safe; the engine serialises definitions. The owner of the catalogue publishes the
 // newest schema.
 //
-// In a cluster, each server has one. The server that holds the records (storage::Store::hold) changes them, and the others
-// read them again with refresh(). Records of dropped tables are not erased with the change, because servers that do not know it yet
-// still read them. The policy keeps them until settle().
+// In a cluster, each server has a Catalogue. The server that holds the records (storage::Store::hold) changes
+// them, and the others read them again with refresh(). A change does not erase the records of dropped tables,
+// because servers that do not know the change yet still read them. The policy keeps them until settle().
 #pragma once
 
 #include <memory>
@@ -19,11 +19,12 @@
 
 namespace sibyl::engine {
 
-// Key of the record that says how far the index or view of this storage id is built (builder.h). The record
-// is deleted together with the index or view.
+// The key of the record with the build progress of the index or view with this storage id (builder.h). The
+// record is deleted together with the index or view.
 base::Bytes build_progress_key(uint32_t storage_id);
 
-// What clusters keep deletions for at least, in seconds: a batch that was interrupted may be applied again (intents.h).
+// The minimum time, in seconds, for which clusters keep deletions, because an interrupted batch may be
+// applied again (intents.h).
 inline constexpr int64_t min_gc_grace_seconds = 3600;
 
 class Catalogue {
@@ -50,7 +51,8 @@ class Catalogue {
   // Reads the records again if another server has changed them. Returns true if so. Unchanged definitions are shared with the
   // former schema.
   base::Result<bool> refresh();
-  // No server uses a schema before this version any more: the records that it dropped may go.
+  // Declares that no server uses a schema before this version any more, so that the records that it dropped
+  // may be removed.
   void settle(const base::Bytes& version);
 
  private:

@@ -17,11 +17,12 @@ struct ShardsData {
   storage::objects::ObjectStore* objects = nullptr;  // must outlive the store
   std::shared_ptr<const storage::ShardMap> shards;
   std::string log;  // the name of the server's log. REQUIRES: never used before
-  // Called at most once, on any thread: another server has taken over what this one owns. Must not block.
+  // Called at most once, on any thread, when another server has taken over what this one owns. Must not
+  // block.
   std::function<void(const std::string& why)> on_lost;
 };
 
-// No shard is open yet. Caches and memory are those that the options give to a store. Blocks.
+// Opens the store without any shard. Caches and memory have the sizes in `options`. Blocks.
 base::Result<std::unique_ptr<storage::ShardedStore>> open_shards(const Options& options, ShardsData data);
 
 }  // namespace sibyl::engine

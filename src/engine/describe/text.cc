@@ -68,7 +68,7 @@ std::string print_column(const SomeColumn& column, bool is_static) {
   return out;
 }
 
-// The columns of a compact table without clustering columns are static without saying so.
+// The columns of a compact table without clustering columns are static, but not printed as static.
 bool shows_static(const Table& table, const Column& column) {
   return column.kind == schema::ColumnKind::static_ && table.compact != schema::Compact::static_;
 }

@@ -18,7 +18,7 @@ base::Error unreadable_part() {
       .with_hint("all servers of a cluster need the same version");
 }
 
-// Encoding sorts nothing by timestamp, so a fragment stays canonical if equal timestamps stay equal.
+// The encoding does not sort by timestamp, so a fragment stays canonical if equal timestamps stay equal.
 void change_timestamp(row::Fragment& fragment, int64_t from, int64_t to) {
   const auto change = [&](int64_t& timestamp) {
     if (timestamp == from) timestamp = to;
@@ -26,7 +26,7 @@ void change_timestamp(row::Fragment& fragment, int64_t from, int64_t to) {
   if (fragment.marker.exists()) change(fragment.marker.timestamp);
   if (fragment.deletion.exists()) change(fragment.deletion.timestamp);
   for (row::ColumnDeletion& column : fragment.column_deletions) {
-    // An assignment of a whole collection deletes what was written before it.
+    // The assignment of a whole collection deletes older elements with the timestamp before its own.
     if (column.deletion.timestamp == from - 1) column.deletion.timestamp = to - 1;
     change(column.deletion.timestamp);
   }

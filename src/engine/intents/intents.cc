@@ -30,7 +30,7 @@ using SteadyClock = std::chrono::steady_clock;
 constexpr size_t worker_count = 4;
 constexpr size_t max_waiting_batches = 4096;
 constexpr std::chrono::milliseconds keeping_interval{500};
-// Its server may still apply it.
+// The server of a younger intent may still be applying it.
 constexpr std::chrono::seconds min_intent_age{3};
 constexpr std::chrono::seconds patience{10};
 constexpr std::chrono::milliseconds retry_pause{20};
@@ -115,7 +115,7 @@ base::Status Intents::write(SpreadBatch batch) {
   const Bytes stored = whole.encode();
   const Parts parts = parts_of(std::move(whole.merges), whole.timestamp);
   if (parts.empty()) return {};
-  // Any shard will do, and one that is here is nearer.
+  // The intent may be in any of the batch's shards. A shard on this server is nearest.
   auto home = std::ranges::find_if(parts, [&](const auto& part) {
     return environment_.store.hold(part.second.merges.operations()[0].key) != nullptr;
   });
@@ -130,7 +130,7 @@ base::Status Intents::write(SpreadBatch batch) {
   base::append_sized(intent, key);
   base::Status status = at_owner(key, intent + stored);
   if (status) status = apply(parts);
-  // Otherwise the owner of the intent applies it again, and erases it.
+  // After a failure, the owner of the intent applies the batch again and erases the intent.
   if (status) (void)at_owner(key, erase_intent + key);
   const base::MutexLock lock(mutex_);
   own_.erase(key);
@@ -227,7 +227,7 @@ base::Result<Bytes> Intents::receive(BytesView message) {
 
 base::Status Intents::apply_here(const BatchPart& part) {
   if (part.merges.empty()) return {};
-  // Until the commit is done, so that the shard is that of which was read.
+  // Held until the commit is done, so that the shard does not move between reading and writing.
   const auto hold = environment_.store.hold(part.merges.operations()[0].key);
   if (!hold) return base::fail(storage::not_here(0));
   environment_.timestamps.start_above(part.timestamp);
@@ -248,7 +248,7 @@ base::Status Intents::apply_here(const BatchPart& part) {
   std::set<const schema::Table*> written;
   for (const WriteSet::Operation& operation : part.merges.operations()) {
     const auto table = tables->find(base::read_big_endian<uint32_t>(BytesView(operation.key)));
-    if (table == tables->end()) continue;  // dropped or truncated since
+    if (table == tables->end()) continue;  // dropped or truncated in the meantime
     written.insert(table->second.get());
     writes.merge(operation.key, operation.value);
   }

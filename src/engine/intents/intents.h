@@ -1,14 +1,14 @@
 // Batches over the shards of several servers.
 //
-// A logged batch is first stored as a whole, as an intent, in one of its shards. Then each part is applied by the owner of
-// its shard, and the intent is erased. If servers fail in between, the owner of the intent's shard applies all parts again. Parts are
-// merges, so that it does not matter how often they are applied. Indexes are maintained by the owner that applies a part, because it
-// depends on what is stored.
+// A logged batch is first stored as a whole, as an intent, in one of its shards. Then each part is applied by
+// the owner of its shard, and the intent is erased. If servers fail in between, the owner of the intent's
+// shard applies all parts again. Parts are merges, so that it does not matter how often they are applied. The
+// owner that applies a part also maintains the indexes, because that depends on the stored data.
 //
 //  1. The timestamp of a batch is above those that the owners of its parts have assigned before, and below those that they assign
 //     afterwards.
-//  2. A part that is sent again must not bring back what was deleted since. Clusters keep deletions for an hour at least
-//     (Catalogue), and intents are applied again after seconds.
+//  2. A part that is sent again must not bring back data that was deleted in the meantime. So clusters keep
+//     deletions for at least an hour (Catalogue), and intents are applied again after seconds.
 //  3. Batches wait for owners on threads of this object. Owners apply parts on other threads, which never wait for other servers.
 //
 // The record of an intent, under a table id of its own, is in the run of the shard: id · token of the run · no partition key · kind 2 ·
@@ -35,7 +35,7 @@
 
 namespace sibyl::engine {
 
-// No table ever gets it.
+// An id that no table gets.
 inline constexpr uint32_t intents_table_id = std::numeric_limits<uint32_t>::max() - 1;
 
 class Intents final : public execute::SpreadWrites {
@@ -48,12 +48,13 @@ class Intents final : public execute::SpreadWrites {
   };
   // Borrows the environment and the gate.
   Intents(execute::Environment& environment, WriteGate& gate, Hooks hooks);
-  // Completes the batches that have begun. What is left of others is an intent.
+  // Completes all submitted batches. The rest of a batch that fails is an intent.
   ~Intents() override;
 
   void commit(execute::SpreadBatch batch, storage::Store::Done done) override;
 
-  // A message of another server's ask_owner. Blocks. If the shard is not here, the error is is_not_here().
+  // Handles a message of another server's ask_owner. Blocks. If the shard is not here, the error is
+  // is_not_here().
   base::Result<base::Bytes> receive(base::BytesView message);
 
  private:
@@ -84,7 +85,7 @@ class Intents final : public execute::SpreadWrites {
 
   base::Mutex mutex_;
   base::CondVar changed_;    // for the workers
-  base::CondVar is_ending_;  // for the keeper, which must not take a wake-up from a worker
+  base::CondVar is_ending_;  // for the keeper, which must not take a notification meant for a worker
   bool is_stopping_ SIBYL_GUARDED_BY(mutex_) = false;
   std::deque<Job> jobs_ SIBYL_GUARDED_BY(mutex_);
   std::set<base::Bytes> own_ SIBYL_GUARDED_BY(mutex_);  // keys of intents that this server is applying

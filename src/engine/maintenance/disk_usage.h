@@ -15,7 +15,7 @@
 namespace sibyl::engine {
 
 // Installs the guardrail on large partitions. When a data file is written, partitions above the thresholds
-// are logged, as in Cassandra. Whatever `name_of` uses must outlive the store.
+// are logged, as in Cassandra. The objects that `name_of` uses must outlive the store.
 void watch_partition_sizes(storage::Store& store, const plan::Guardrails& guardrails,
                            std::function<std::string(base::BytesView key)> name_of);
 
@@ -25,7 +25,7 @@ class DiskUsage {
   // Borrows `guardrails` and `store`. With an empty path or a store in memory the disk is never full.
   DiskUsage(const plan::Guardrails& guardrails, const storage::Store& store, std::string path);
 
-  // To be called by every write. Returns Cassandra's error if the disk is too full; adds a warning if it is
+  // Must be called by every write. Returns Cassandra's error if the disk is too full; adds a warning if it is
   // nearly full.
   base::Status check(std::vector<std::string>& warnings) {
     if (!is_enabled_) return {};

@@ -55,8 +55,8 @@ std::unexpected<base::Error> no_state() {
   return base::fail(base::ErrorCode::protocol, invalid_state_text);
 }
 
-// Cassandra would accept it. An application may pass on states that its users kept, of a statement that has
-// changed since. It must not lose its connections because of that.
+// Cassandra would accept such a state. An application may pass on states that its users kept, for a statement
+// that has changed in the meantime. It must not lose its connections because of that.
 std::unexpected<base::Error> foreign_state() {
   return base::fail(base::Error(base::ErrorCode::invalid, invalid_state_text)
                         .with_hint("a paging state is valid only for the statement that returned it, with "
@@ -78,7 +78,7 @@ base::Result<SealingKey> load_paging_key(storage::Store& store) {
   storage::WriteSet writes;
   writes.put(paging_key_record(), Bytes(1, record_version) + key.bytes());
   const base::Status stored = store.commit(std::move(writes));
-  // Another server of the cluster makes the key.
+  // Another server of the cluster creates the key.
   if (!stored && storage::is_not_here(stored.error())) return base::fail(stored.error());
   if (!stored)
     spdlog::warn("paging states will not survive a restart, because their key cannot be stored: {}",

@@ -9,7 +9,7 @@ namespace {
 
 using testing::ElementsAre;
 
-// What roles see of masked columns, depending on their permissions.
+// The values of masked columns that roles see, depending on their permissions.
 class MasksTest : public RolesTest {
  protected:
   MasksTest() {

@@ -30,7 +30,8 @@ std::unexpected<base::Error> does_not_exist(const std::string& role) {
   return invalid(fmt::format("{} doesn't exist", role));
 }
 
-// The statement was parsed as CREATE USER: users can log in, and are not superusers unless it says so.
+// The statement was parsed as CREATE USER: such users can log in, and are superusers only if the statement
+// says so.
 cql::RoleOptions options_of(const cql::CreateRole& statement) {
   cql::RoleOptions options = statement.options;
   if (!statement.is_user_syntax) return options;

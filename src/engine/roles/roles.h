@@ -84,9 +84,9 @@ class Roles final : public Authenticator {
   std::atomic<uint64_t> generation_{1};
 };
 
-// Returns the change of permissions that follows from a definition. `creator` gets all permissions on what
-// was created (nullptr: no role created it, or permissions are not checked). Permissions on dropped resources
-// are revoked.
+// Returns the change of permissions that follows from a definition. `creator` gets all permissions on a
+// created resource (nullptr: no role created it, or permissions are not checked). Permissions on dropped
+// resources are revoked.
 Roles::Change permission_change_for(const std::vector<schema::Change>& changes, const schema::Snapshot& after,
                                     const auth::Login* creator);
 

@@ -1,12 +1,13 @@
-// Counts what statements do. Per table: reads, writes, the most used partitions, and the tombstones that
+// Counts the work of statements. Per table: reads, writes, the most used partitions, and the tombstones that
 // reads meet. Per shape of a statement (cql/shape.h): calls and their cost.
 //
 // Counting. Threads count in stripes. Each stripe has its own lock, which threads seldom share; readers add
 // up the stripes. Nothing is sampled: calls, partitions, rows and tombstones are exact, quantiles are within
 // 3.2% (base/quantile_sketch.h), and counts of partitions come with bounds (base/space_saving.h). Only
 // successful statements on users' tables are counted. Each page of a result is a call, and each statement of
-// a batch is a write. A write to a partition is counted when it is handed to the store, so the few whose
-// commit fails are included. Latency is the time of execution; for writes it ends when they are durable.
+// a batch is a write. A write to a partition is counted when it is passed to the store, so the few writes
+// whose commit fails are included. Latency is the time of execution; for writes it ends when they are
+// durable.
 //
 // Memory. At most 1,000 shapes are kept; above that, the least used eighth is dropped. The partitions read
 // and the partitions written of a table each take 4 KiB per stripe in which many are counted, plus keys of

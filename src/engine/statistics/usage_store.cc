@@ -260,8 +260,8 @@ base::Status UsageKeeper::save() {
   const std::map<uint32_t, TableCounts> tables = usage_.tables();
   if (shapes.empty() && tables.empty() && saved_.empty()) return {};
   Saving saving(store_, saved_);
-  // Written first, because the other records are not read without it. Written each time, because it has the
-  // time until which statements were counted.
+  // The header is written first, because the other records are not read without it. It is written each time,
+  // because it has the time until which statements were counted.
   SIBYL_TRY(saving.put(record_key(header_record), ++saves_,
                        [&] { return encode_header(usage_, usage_.now_micros()); }));
   for (const Usage::Shape& shape : shapes)

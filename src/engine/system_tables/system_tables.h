@@ -65,12 +65,13 @@ class SystemTables {
   base::Status show_settings(const std::map<std::string, std::string>& settings);
   Node node() const;
 
-  // Shows the servers of a cluster, including this one, in local, peers and peers_v2. The others relay connections to this
-  // server, and their clients expect to see them as local: each gets rows of its own, in a store from `make_store`.
+  // Shows the servers of a cluster, including this one, in local, peers and peers_v2. The other servers relay
+  // connections to this server, and their clients expect to see them as local. So each gets rows of its own,
+  // in a store from `make_store`.
   using StoreFactory = std::function<std::unique_ptr<storage::Store>()>;
   base::Status show_cluster(const std::vector<ClusterNode>& nodes, const StoreFactory& make_store);
-  // The rows of local, peers and peers_v2 as the server `host_id` shows them; nullptr for other tables, and for this server
-  // and unknown ones, which see the rows of the store.
+  // Returns the rows of local, peers and peers_v2 as the server `host_id` shows them. Returns nullptr for
+  // other tables, for this server and for unknown servers: their rows are in the system store.
   std::shared_ptr<storage::Store> view_of(const Bytes& host_id, const schema::Table& table) const;
 
   // Adds rows of system_traces, and deletes the sessions in `evicted`.

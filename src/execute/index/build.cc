@@ -32,7 +32,7 @@ base::Result<BuildStep> next_build_step(const schema::Table& table, const storag
 base::Result<BuildStep> next_build_step(const storage::Store& store, BytesView position, BytesView end) {
   BuildStep step;
   const auto records = store.iterate(position, end);
-  // A row's key if some rows of its partition are done, otherwise the prefix of a partition.
+  // The position is a row's key if some rows of its partition are done, otherwise the prefix of a partition.
   row::RecordKey parsed, begins;
   const bool is_within = row::parse_record_key(position, begins) && begins.kind == row::RecordKind::row;
   size_t count = 0, bytes = 0;

@@ -18,7 +18,7 @@ struct BuildTarget {
 // Some whole partitions, or a part of one.
 struct BuildStep {
   static constexpr size_t max_records = 512;
-  static constexpr size_t max_bytes = 4u << 20;  // total, except for the last record
+  static constexpr size_t max_bytes = 4u << 20;  // the last record may exceed it
   std::vector<Bytes> partitions;                 // their prefixes, in order; empty: the table is done
   Bytes from;  // clustering range, if there is only one partition; otherwise everything
   std::optional<Bytes> to;
@@ -29,7 +29,7 @@ struct BuildStep {
 // writes maintain the index or view themselves.
 base::Result<BuildStep> next_build_step(const schema::Table& table, const storage::Store& store,
                                         BytesView position);
-// Of a part of the table only, which ends before the key `end`. REQUIRES: the part has whole partitions.
+// The same for a part of the table that ends before the key `end`. REQUIRES: the part has whole partitions.
 base::Result<BuildStep> next_build_step(const storage::Store& store, BytesView position, BytesView end);
 
 // Rows that cannot be in the target.

@@ -51,7 +51,7 @@ class Checker {
     for (records->seek_to_first(); records->valid(); records->next()) {
       const Bytes key(records->key());
       row::RecordKey parsed;
-      // Which shards have been built (engine/builds/shard_build.h).
+      // Records of this kind say which shards have been built (engine/builds/shard_build.h).
       if (target.index != nullptr && row::parse_record_key(key, parsed) &&
           parsed.kind == row::RecordKind::partition)
         continue;

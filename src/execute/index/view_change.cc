@@ -86,7 +86,7 @@ class ViewWriter {
     return {};
   }
 
-  // The last clustering columns of a compact table's row may be null, and a view's key may not.
+  // The last clustering columns of a compact table's row may be null. The columns of a view's key may not.
   bool has_whole_key() const { return base_.clustering.size() == change_.table.clustering_count; }
 
   ViewRecord record_of(const Fragment& row) {

@@ -115,8 +115,8 @@ bool make_visible(Fragment& fragment, const Deletion& covering, const ReadPlan& 
   return fragment.marker.is_live(plan.now_seconds) || !fragment.cells.empty();
 }
 
-// True for a row of live cells only: nothing has to be counted or removed. Most rows are. REQUIRES: `fragment` was decoded
-// from `bytes`.
+// True if the row has only live cells, as most rows have. Then nothing has to be counted or removed.
+// REQUIRES: `fragment` was decoded from `bytes`.
 bool is_wholly_visible(BytesView bytes, const Fragment& fragment, const Deletion& covering,
                        const ReadPlan& plan) {
   return !covering.exists() && !row::is_perishable(bytes) && plan.table->dropped_columns.empty() &&
@@ -163,7 +163,7 @@ class PointReader final : public Reader {
  public:
   PointReader(const ReadPlan& plan) : plan_(plan) {}
 
-  // Returns false if range deletions exist. Then only an iterator can read everything as of one moment.
+  // Returns false if range deletions exist. Then only an iterator reads everything as of one moment.
   Result<bool> load(const storage::Store& store) {
     const uint32_t table = plan_.table->storage_id;
     if (!store.may_have_partition_records(table)) {
@@ -411,7 +411,8 @@ class SliceReader final : public Reader {
       prefix_ = row::partition_prefix(plan_.table->storage_id, partition_key_);
       choose_intervals();
       open_partition();
-      // Asked after the iterator has its moment. Without partition records the first seek is that of the first row.
+      // Checked after the iterator was created, which fixes its moment. Without partition records, the first
+      // seek goes to the first row.
       if (store_ != nullptr && !store_->may_have_partition_records(plan_.table->storage_id)) {
         clear_header();
         return true;

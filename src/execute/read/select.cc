@@ -379,7 +379,7 @@ class Selecting {
                     hides_key() ? "****" : fmt::format("{}", types::murmur3_token(last_read_partition_))));
   }
 
-  // The keys of the statement that this page has read. They are read in order.
+  // Those keys of the statement that this page has read: the first ones.
   std::span<const Bytes> named_partitions() const {
     if (partitions_read_ == 0 || !plan_.where->index_uses().empty()) return {};
     const auto last = std::find(read_.keys.begin(), read_.keys.end(), last_read_partition_);

@@ -194,8 +194,8 @@ class SelectingNearest {
     if (!vector.is_present()) return {};
     const std::vector<float> floats = plan::decode_floats(vector.bytes);
     if (floats.size() != query_.size()) return {};
-    // Rows written before the index existed may have vectors that cannot be compared. They are not part of
-    // the order.
+    // Rows written before the index existed may have vectors that cannot be compared. Such rows are left
+    // out.
     if (!plan::check_indexable(plan_.nearest->similarity, floats)) return {};
     RowBuffer row;
     SIBYL_TRY(writer_.write(inputs_.values(), {}, row));

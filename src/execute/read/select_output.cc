@@ -91,7 +91,7 @@ base::Result<bool> Groups::continues(BytesView partition_key, std::optional<Byte
   if (plan_.group_by == nullptr) return true;
   if (partition_key != partition_key_) return false;
   if (!prefix_ || !clustering) return false;
-  // A row whose grouped columns are null at the end is the only row with these values.
+  // A row whose last grouped columns are null is the only row with these values.
   if (is_single_row_ || !clustering->starts_with(*prefix_)) return false;
   if (plan_.group_by->last == nullptr) return true;
   SIBYL_ASSIGN(const Bytes value, function_value(inputs));

@@ -99,8 +99,8 @@ struct VectorIndexes::Graph {
         vectors.erase(change.row);
     }
   }
-  // REQUIRES: settling_mutex is held. Changes committed meanwhile are queued in `pending`. Applying changes
-  // that the iterator has already seen is harmless.
+  // Loads the graph. REQUIRES: settling_mutex is held. Changes committed meanwhile are queued in `pending`.
+  // Applying changes that the iterator has already seen is harmless.
   base::Status load(const storage::Store& store, uint32_t storage_id, int64_t now_seconds) {
     auto records = store.iterate(row::table_begin(storage_id), row::table_end(storage_id));
     row::Fragment entry;

@@ -1,8 +1,8 @@
 // The graphs of vector indexes. A graph is built on the first search and updated by writes.
 //
-// An index's entries are records under its storage id. Their keys are those of the rows except for the table
-// id, and each has the vector as its only cell. The graph of an index is loaded from them once and then
-// follows every committed write set. Thread-safe.
+// An index's entries are records under its storage id. A record has the key of its row, except for the table
+// id, and the vector as its only cell. The graph of an index is loaded from them once and then follows every
+// committed write set. Thread-safe.
 #pragma once
 
 #include <cstdint>

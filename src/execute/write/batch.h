@@ -17,7 +17,7 @@ struct BatchItem {
   std::span<const types::ValueView> values;
 };
 
-// Run a BATCH statement, or a protocol BATCH. `shape` is the batch's, or null. The contract is that of
+// Run a BATCH statement, or a protocol BATCH. `shape` is the batch's, or null. The contract is the one of
 // try_write().
 bool try_batch(const plan::Prepared& prepared, const Request& request, Environment& environment,
                LockAttempt& attempt, Completion& done);

@@ -32,7 +32,7 @@ WriteSet combine(std::vector<Write> operations) {
     }
     Bytes merged;
     row::merge(fragments, merged);
-    merged.shrink_to_fit();  // it was allocated for the worst case
+    merged.shrink_to_fit();  // the buffer was allocated for the worst case
     combined.merge(std::move(operations[begin].key), std::move(merged));
   }
   return combined;

@@ -22,9 +22,9 @@ struct BoundStatement {
 // condition holds, builds the writes of all statements, with or without conditions; otherwise `writes` stays
 // empty. The lock is held until the write is done, so conditional requests on a partition are serialised.
 //
-// All writes of a request have the same timestamp. It is later than everything that they replace, so that an
-// applied write is visible even if clocks went backwards or a client chose a timestamp in the future. If no
-// later timestamp exists, the request fails.
+// All writes of a request have the same timestamp. It is later than the timestamps of all replaced cells, so
+// that an applied write is visible even if clocks went backwards or a client chose a timestamp in the future.
+// If no later timestamp exists, the request fails.
 class ConditionalBuilder {
  public:
   // REQUIRES: all arguments outlive this object; at least one statement has conditions.

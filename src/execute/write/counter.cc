@@ -55,8 +55,8 @@ base::Status CounterTally::add(const plan::Operation& operation, BytesView parti
   return {};
 }
 
-// A counter that does not exist may have been deleted with a clock that was ahead of the current one. The
-// first increment must be later than that deletion.
+// A missing counter may have been deleted when the clock was ahead of the current time. The first increment
+// must be later than that deletion.
 base::Result<int64_t> CounterTally::after_deletions(ReadBefore& reads, const Row& row, int64_t now_micros) {
   SIBYL_ASSIGN(const int64_t latest, row.is_static ? reads.latest_of_statics(row.prefix)
                                                    : reads.latest_of_row(row.prefix, row.named.clustering));

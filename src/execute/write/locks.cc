@@ -29,8 +29,8 @@ struct PartitionLocks::Waiter {
 };
 
 // Taking and releasing a lock without waiters is one atomic exchange. Everything else happens under the mutex
-// of Queues: a stripe enters and leaves the state `waited_for` only there, and is in it while its queue is
-// not empty.
+// of Queues: only there a stripe enters and leaves the state `waited_for`. A stripe is in that state while
+// its queue is not empty.
 struct PartitionLocks::Stripe {
   enum State : uint32_t { is_free, is_held, waited_for };
   alignas(64) std::atomic<uint32_t> state{is_free};
@@ -68,8 +68,8 @@ struct PartitionLocks::Queues {
         stripes(owner.stripes_.get()),
         max_workers(std::clamp(std::thread::hardware_concurrency(), 4u, 16u)) {}
 
-  // --- REQUIRES: the mutex is held.
-  // Takes the free stripes of a waiter. With all of them it is ready, otherwise it waits for the next one.
+  // --- REQUIRES: the mutex is held. Takes the free stripes of a waiter. If it then has all of them it is
+  // ready, otherwise it waits for the next one.
   void advance(List& from, List::iterator waiter);
   // Passes a held stripe to its first waiter, or frees it.
   void hand_over(Stripe& stripe);
@@ -281,7 +281,7 @@ void PartitionLocks::Queues::watch_deadlines() {
     } else if (deadlines.empty() || deadlines.begin()->first == never) {
       has_earlier_deadline.wait(lock);
     } else {
-      const Deadline until = deadlines.begin()->first;  // its waiter may be gone before the wait ends
+      const Deadline until = deadlines.begin()->first;  // copied: its waiter may leave before the wait ends
       has_earlier_deadline.wait_until(lock, until);
     }
   }

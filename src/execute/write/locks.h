@@ -93,7 +93,7 @@ class PartitionLocks {
 // them.
 struct LockAttempt {
   PartitionLocks::Held held;
-  PartitionLocks::Stripes wanted;  // not empty: these were taken; call again with `held` holding them
+  PartitionLocks::Stripes wanted;  // not empty: these were taken; acquire them into `held`, then call again
   std::optional<std::chrono::steady_clock::time_point> started;  // start of the first attempt
   std::optional<PartitionLocks::Deadline> deadline;              // set once the write has waited
 

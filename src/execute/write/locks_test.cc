@@ -84,7 +84,7 @@ TEST(PartitionLocks, MovingKeepsTheLock) {
     EXPECT_TRUE(released);
   });
   asked.get_future().get();
-  // Gives a waiter that wrongly does not wait the time to be detected.
+  // A waiter that wrongly does not wait would finish in this time.
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   released = true;
   other.release();

@@ -141,7 +141,7 @@ class Builder {
     for (const NamedRow& row : targets_.rows) {
       SIBYL_TRY(check_compact_key(row));
       fresh();
-      // The row of a compact table is its one cell.
+      // A row of a compact table is a single cell.
       if (statement_.table->compact == schema::Compact::dense) {
         SIBYL_TRY(cells_.set(statement_.table->columns.back(), ValueView::null()));
       } else {
@@ -187,7 +187,7 @@ class Builder {
     return base::invalid("Invalid empty or null value for column " + table.clustering(0).name);
   }
 
-  // A row of a compact table has no marker. If no value column was declared, the hidden one stands for it.
+  // A row of a compact table has no marker. If no value column was declared, the row has the hidden one.
   base::Status set_compact_value() {
     const schema::Column& column = statement_.table->columns.back();
     if (column.is_hidden) return cells_.set(column, ValueView::of({}));

@@ -14,8 +14,8 @@ base::Status resolve_partitions(const plan::Modification& statement, const plan:
                                 Workspace& space, Targets& targets);
 base::Status resolve_rows(const plan::Modification& statement, const plan::Bindings& bindings,
                           Workspace& space, Targets& targets);
-// Calls both. Returns an error if there are too many targets; `named` accumulates the number for the
-// statements of a batch.
+// Calls both functions above. Returns an error if there are too many targets; `named` accumulates the number
+// for the statements of a batch.
 base::Status resolve_targets(const plan::Modification& statement, const plan::Bindings& bindings,
                              Workspace& space, Targets& targets, size_t& named);
 

@@ -151,7 +151,7 @@ void CellWriter::delete_column(const schema::Column& column, int64_t timestamp) 
 }
 
 base::Status CellWriter::set_multi_cell(const schema::Column& column, const ValueView& value) {
-  // Below the new elements, which are written with the timestamp itself.
+  // The deletion is below the new elements, which are written with the timestamp itself.
   delete_column(column, context_.timestamp - 1);
   if (value.is_null()) return {};
   switch (column.type->kind()) {

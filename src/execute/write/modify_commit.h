@@ -25,7 +25,7 @@ bool is_over_servers(const Environment& environment, const Prefixes& prefixes) {
                              [&](const Bytes& prefix) { return environment.store.hold(prefix) == nullptr; });
 }
 base::Error counters_over_servers();
-// As commit(), for partitions of several servers.
+// Like commit(), for partitions of several servers.
 void commit_spread(Environment& environment, SpreadBatch batch, ResultSet result, Counted counted,
                    Completion done);
 

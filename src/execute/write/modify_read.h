@@ -33,7 +33,7 @@ class ReadBefore {
   // and expired data. A later write wins over all of it. Returns row::no_timestamp if there is nothing.
   base::Result<int64_t> latest_of_statics(BytesView partition_prefix);
   base::Result<int64_t> latest_of_row(BytesView partition_prefix, BytesView clustering);
-  // The same for all rows in the range. Reads them without caching.
+  // Like latest_of_statics(), for all rows in the range. Reads them without caching.
   base::Result<int64_t> latest_of_rows(BytesView partition_prefix, const plan::Interval& range);
 
  private:

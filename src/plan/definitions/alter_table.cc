@@ -203,7 +203,8 @@ class TableChange {
       return base::invalid(fmt::format("Column {} was not found in table '{}'", name, qualified(old_)));
     }
     if (column->is_primary_key()) return base::invalid("Cannot drop PRIMARY KEY column " + name);
-    // Rows of a compact table exist only while this column has a value. Cassandra fails an assertion.
+    // Rows of a compact table exist only while this column has a value. Cassandra fails with an assertion
+    // here.
     if (old_.is_compact() && column->is_regular())
       return base::fail(base::Error(ErrorCode::invalid,
                                     fmt::format("Cannot drop column {} of a COMPACT STORAGE table", name))

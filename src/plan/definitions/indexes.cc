@@ -58,7 +58,7 @@ struct BoundTarget {
   Target target;
 };
 
-// An index on a collection is on its values by default.
+// An index on a collection indexes its values by default.
 base::Result<std::vector<BoundTarget>> bind_targets(const cql::CreateIndex& statement,
                                                     const schema::Table& table) {
   std::vector<BoundTarget> targets;

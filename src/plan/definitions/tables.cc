@@ -404,7 +404,7 @@ base::Result<DefinitionResult> define_table(const cql::DropTable& statement, Dra
   if (!table->views.empty()) {
     std::vector<std::string> views;
     for (const schema::TablePtr& view : table->views) views.push_back(types::quote_identifier(view->name));
-    // Cassandra prints the keyspace's name where this message should list the views.
+    // Like Cassandra, prints the keyspace's name where the message should list the views.
     return refuse(
         fmt::format("Cannot drop a table when materialized views still depend on it ({})", keyspace_name),
         fmt::format("first DROP MATERIALIZED VIEW {}", fmt::join(views, ", ")));

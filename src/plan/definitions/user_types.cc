@@ -32,7 +32,7 @@ base::Status may_change_types(Draft& draft, const std::string& keyspace, const c
   return draft.check_may_change(keyspace, action, fmt::format("<all tables in {}>", keyspace));
 }
 
-// A user type after `changed` has changed; nullptr if it does not use that type.
+// Returns a user type with the new definition of `changed`; nullptr if it does not use that type.
 schema::UserTypePtr updated_user_type(const schema::UserType& type, const schema::UserType& changed) {
   bool uses = false;
   auto updated = std::make_shared<schema::UserType>(type);
@@ -193,7 +193,7 @@ base::Result<schema::UserTypePtr> rename_fields(const cql::AlterType::Rename& re
   }
   std::set<std::string> seen;
   for (const std::string& name : changed->field_names) {
-    // Cassandra prints the keyspace's name where this message should have the type's.
+    // Like Cassandra, prints the keyspace's name where the message should have the type's name.
     if (!seen.insert(name).second)
       return base::invalid(fmt::format("Duplicate field name {} in type {}", name, keyspace.name));
   }

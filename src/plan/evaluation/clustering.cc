@@ -21,8 +21,8 @@ std::optional<Bytes> end_of(BytesView prefix) {
   return prefix.empty() ? std::nullopt : row::after(prefix);
 }
 
-// Rows of `prefix` whose further columns are beyond `bound`. For each column, this is an interval of rows
-// that are equal in the columns before it and differ, in the right direction, in this one.
+// The rows of `prefix` whose further columns are beyond `bound`. There is an interval for each column: the
+// rows that equal the bound in the columns before it and are beyond the bound in this column.
 std::vector<Interval> beyond(const Bytes& prefix, const std::vector<const schema::Column*>& columns,
                              const Row& bound, bool inclusive, bool greater) {
   std::vector<Interval> intervals;

@@ -12,8 +12,8 @@ namespace sibyl::plan {
 base::Result<std::vector<Interval>> clustering_intervals(const Restrictions& where, const Bindings& bindings,
                                                          Scratch& scratch);
 
-// True if the bounds of the clustering columns leave room for rows. This only compares the bounds: for c >
-// 1 AND c < 2 it is true although no value lies between them and there are no intervals.
+// True if the bounds of the clustering columns leave room for rows. Only compares the bounds. For c > 1 AND c
+// < 2 it is true, although no value lies between them.
 base::Result<bool> reaches_rows(const Restrictions& where, const Bindings& bindings, Scratch& scratch);
 
 // One named row: its clustering bytes and, if those are lossy, the original bytes of the values.

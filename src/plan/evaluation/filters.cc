@@ -53,7 +53,7 @@ base::Status bind_like(const schema::Table& table, const Restriction& restrictio
   const auto finds = [&](const schema::Index& index) {
     if (!supports(index, column, cql::Operator::like)) return false;
     if (open_start) return finds_inside(index);
-    // Cassandra refuses it, although the index could find the words.
+    // Cassandra refuses such a LIKE, although the index could find the words.
     const bool is_prefix_of_word = open_end && schema::analysis_of(index, column).has_words();
     return !(is_prefix_of_word && finds_inside(index));
   };
@@ -131,7 +131,7 @@ schema::TextAnalysis analysis_for(const schema::Table& table, const Filter& filt
   return {};
 }
 
-// The terms that match the longest of the words: rows that match have all of them.
+// The terms that match the longest of the words. A matching row has all words, so it has this one.
 Interval words_interval(const TermForm& form, const Filter& filter) {
   Interval interval;
   interval.end = Bytes();

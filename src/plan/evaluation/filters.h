@@ -28,8 +28,8 @@ struct Filter {
 base::Result<std::vector<Filter>> row_filters(const Restrictions& where, const Bindings& bindings,
                                               Scratch& scratch);
 
-// The terms to look up for where.index_uses()[use]: a single term (begin, no end), or all from begin up to before
-// end. An end of no bytes is after all terms.
+// The terms to look up for where.index_uses()[use]: a single term (begin, no end), or all terms in [begin,
+// end). An empty end is after all terms.
 base::Result<Interval> index_interval(const Restrictions& where, size_t use, const Bindings& bindings,
                                       Scratch& scratch);
 

@@ -15,7 +15,7 @@ struct Interval {
   std::optional<base::Bytes> end;
 };
 
-// The bytes in both. REQUIRES: sorted and disjoint, as coalesce() makes them.
+// The bytes that are in both lists. REQUIRES: sorted and disjoint, as coalesce() makes them.
 std::vector<Interval> intersect(const std::vector<Interval>& left, const std::vector<Interval>& right);
 // Sorts, removes empty intervals and joins those that touch.
 void coalesce(std::vector<Interval>& intervals);

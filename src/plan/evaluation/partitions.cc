@@ -57,7 +57,7 @@ base::Result<TokenSet> allowed_tokens(const TokenRestriction& token, const Bindi
   const bool has_end = (token.end || token.equal != nullptr) && !(open_minimum && end == minimum);
   set.wraps = has_end && start != minimum && start > end;
   const bool nothing_before = has_end && end == minimum && !include_end;
-  if (set.wraps && nothing_before) {  // only tokens after the start
+  if (set.wraps && nothing_before) {  // the range has only tokens after the start
     set.wraps = false;
     set.range = {include_start || start == INT64_MAX ? start : start + 1, INT64_MAX};
     return set;

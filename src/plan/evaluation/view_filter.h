@@ -24,8 +24,8 @@ struct ViewFilter {
 };
 
 // The relations in the form that a view stores. Calls of user-defined functions, and of functions such as
-// now(), are evaluated here and replaced by their values: the content of a view depends only on its base
-// table. REQUIRES: the relations are valid in a SELECT.
+// now(), are evaluated here and replaced by their values, because the content of a view may depend only on
+// its base table. REQUIRES: the relations are valid in a SELECT.
 base::Result<std::string> view_clause(const std::vector<cql::Relation>& where, const schema::Snapshot& schema,
                                       const schema::Table& base, int64_t now_micros);
 

@@ -28,8 +28,8 @@ struct Explanation {
     Access access = Access::full_scan;
     std::string index;                   // Access::index: its name
     std::optional<uint64_t> partitions;  // number of named partitions, if known: 1, or the size of an IN
-    // SELECT: true if it always reads exactly this many partitions (a full scan: all of them), whatever is
-    // bound and stored. False: at most this many.
+    // SELECT: true if it always reads exactly this many partitions (a full scan: all of them), whatever the
+    // bound values and the data. False if it may read fewer.
     bool exact = false;
     bool writes = false;
     bool reads = false;                         // SELECT, or a write that reads first
@@ -42,7 +42,7 @@ struct Explanation {
     bool has_limit = false;
   };
 
-  // The same as text, in the order of execution.
+  // The plan as text, step by step, in the order of execution.
   struct Step {
     std::string action;      // "read partition", "filter", "write row", ...
     std::string target;      // a table, an index or columns

@@ -18,8 +18,8 @@ void explain_select(const cql::Select& select, const Select& plan, const Prepare
 // "shop.orders".
 std::string qualified(const schema::Table& table);
 
-// Divides a WHERE clause into relations that select partitions, that bound rows, and that are checked per
-// row.
+// Divides a WHERE clause into relations that select partitions, relations that bound rows, and relations that
+// are checked for each row.
 struct SortedRelations {
   std::vector<std::string> partition, clustering, filters;
   std::optional<uint64_t> partitions = 1;  // number of keys; nullopt if it depends on bound values

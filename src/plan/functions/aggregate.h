@@ -7,7 +7,7 @@ namespace sibyl::plan {
 
 void add_aggregates(FunctionRegistry& registry);
 
-// min, max, sum or avg (as `name` ends) over elements of one type.
+// min, max, sum or avg, chosen by the end of `name`, over elements of one type.
 std::unique_ptr<Accumulator> make_accumulator(std::string_view name, const types::TypePtr& element);
 
 }  // namespace sibyl::plan

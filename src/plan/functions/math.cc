@@ -56,7 +56,7 @@ base::Result<Decimal> on_decimal(const Function& function, const Decimal& input)
   if (leading.unscaled != 0 && (leading.scale > far || leading.scale < -far))
     return on_far_decimal(function, leading);
   const Precise value(text);
-  // For exact results Cassandra's library omits the digits after the point.
+  // Like Cassandra's library, omits the digits after the point of exact results.
   if (function.name == "exp" && value == 0) return Decimal{1, 0};
   if (function.name == "log" && value == 1) return Decimal{0, 0};
   if (function.name == "log10" && value == 1) return Decimal{0, -significant_digits - 1};

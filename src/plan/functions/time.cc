@@ -72,7 +72,7 @@ base::Result<ValueView> random_uuid(const Function&, std::span<const ValueView>,
 // The latest start + n * duration that is not after `time`. REQUIRES: start <= time, and a positive duration.
 int64_t floor_by_calendar(int64_t time, const types::Duration& duration, int64_t start) {
   const int64_t more = duration.days * types::millis_per_day + duration.nanoseconds / 1'000'000;
-  // A value out of range counts as after any time.
+  // A value out of range counts as later than any time.
   const auto is_past = [&](int64_t n) {
     int64_t months = 0, millis = 0;
     if (__builtin_mul_overflow(n, int64_t{duration.months}, &months)) return true;

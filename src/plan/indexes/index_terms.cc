@@ -16,7 +16,7 @@ namespace {
 
 // Longer values may share a term, so readers compare the rows' values.
 constexpr size_t max_term_bytes = 1024;
-// Finding a word, folding it and computing its stem, for each byte of the text.
+// The time to find a word, fold it and compute its stem, for each byte of the text.
 constexpr int64_t nanos_of_byte = 100;
 
 // True if the bytes of values sort in the order of the type.

@@ -205,12 +205,12 @@ class WordScanner {
     Unit after = unit_at(next.end);
     if (!joins(last, next.of, after.of)) return false;
     after.is_joined = true;
-    if (next.of == double_quote) after.of = double_quote;  // only adjacent letters and digits continue
+    if (next.of == double_quote) after.of = double_quote;  // only a letter or digit may follow
     last = after;
     return true;
   }
 
-  // True if `middle` does not end a word between these two.
+  // True if `middle` does not end a word between `before` and the next unit.
   static bool joins(const Unit& before, CharacterClass middle, CharacterClass after) {
     const bool are_letters = is_letter(before.of) && is_letter(after);
     const bool are_numbers = before.of == numeric && after == numeric;

@@ -27,7 +27,7 @@ int protected_call(lua_State* lua) {
   return lua_gettop(lua);
 }
 
-// The handler runs after the failed call has ended, not inside it, because limits are not checked inside.
+// The handler runs after the failed call has ended, because limits are not checked inside the call.
 int protected_call_with_handler(lua_State* lua) {
   luaL_checktype(lua, 2, LUA_TFUNCTION);
   const int arguments = lua_gettop(lua) - 2;
@@ -164,7 +164,7 @@ int charged(lua_State* lua) {
   return call_original(lua, LUA_MULTRET);
 }
 
-// string.byte, table.unpack: one result for each position from the second argument to the third.
+// string.byte and table.unpack return one result for each position from the second argument to the third.
 int charged_for_range(lua_State* lua) {
   constexpr lua_Integer most = 1'000'000;  // more results do not fit on the stack
   if (lua_isinteger(lua, 3)) {
@@ -199,8 +199,8 @@ void add_element(lua_State* lua, luaL_Buffer& text, lua_Integer index) {
   luaL_addvalue(&text);
 }
 
-// Lua's own function does not check the budget between elements, although an element may need a call or be a
-// number to print.
+// Replaces Lua's own function, which does not check the budget between elements. Getting an element may need
+// a call, and converting it takes time.
 int concat(lua_State* lua) {
   check_true_length(lua);
   size_t size = 0;
@@ -229,8 +229,8 @@ int less(lua_State* lua) {
   return 1;
 }
 
-// Only instructions are counted. Lua's sort runs none unless its order is a Lua function, so others are
-// charged for each comparison.
+// Only instructions are counted. Lua's sort runs none unless its order is a Lua function, so every other
+// comparison is charged here.
 int sort(lua_State* lua) {
   luaL_checktype(lua, 1, LUA_TTABLE);
   lua_settop(lua, 2);

@@ -18,7 +18,8 @@ namespace sibyl::plan {
 namespace {
 
 // Instructions between two checks of the budget. One instruction may compare, hash or convert a whole block.
-// So the number is smaller if a block is large: between two checks at most bytes_between_checks are touched.
+// So the number is smaller if there are large blocks: at most bytes_between_checks are touched between two
+// checks.
 constexpr int hook_interval = 1'000;
 constexpr size_t bytes_between_checks = 4u << 20;
 constexpr size_t small_allocation = 4'096;  // larger allocations check the budget themselves
@@ -101,7 +102,7 @@ bool LuaMachine::is_reusable() const {
 
 void* LuaMachine::allocate(void* self, void* block, size_t old_size, size_t new_size) {
   auto& machine = *static_cast<LuaMachine*>(self);
-  if (block == nullptr) old_size = 0;  // then it is the kind of the new object
+  if (block == nullptr) old_size = 0;  // for a new block, Lua passes the kind of object here
   if (new_size > old_size && !machine.may_grow(new_size - old_size)) return nullptr;
   void* moved = new_size == 0 ? nullptr : std::realloc(block, new_size);
   if (new_size == 0) {
@@ -119,7 +120,8 @@ void* LuaMachine::allocate(void* self, void* block, size_t old_size, size_t new_
 
 bool LuaMachine::may_grow(size_t growth) {
   if (growth > limits_.memory_bytes - std::min(memory_used_, limits_.memory_bytes)) {
-    // Lua now collects garbage in all its memory, and a body may catch the error and try again.
+    // After this error Lua collects garbage in all its memory, and the body may catch the error and try
+    // again.
     steps_left_ -= static_cast<int64_t>(memory_used_ / bytes_per_step);
     check_more_often(bytes_between_checks);
     return false;

@@ -14,8 +14,8 @@ namespace sibyl::plan {
 void push_lua_value(lua_State* lua, const types::Type& type, base::BytesView bytes);
 
 // Converts the value on top of the stack to `type`. Returns nullopt for null. Runs no metamethods. Errors
-// name the expected type. `budget` limits the bytes of the result: a small table can contain one large string
-// many times.
+// name the expected type. `budget` limits the bytes of the result, because a small table can contain one
+// large string many times.
 base::Result<std::optional<base::Bytes>> read_lua_value(lua_State* lua, const types::Type& type,
                                                         size_t& budget);
 

@@ -130,7 +130,7 @@ std::string table_for(const Restriction& restriction, bool names_partitions) {
                               : fmt::format("keep a second table that is clustered by {}", column.name);
 }
 
-// Both remedies, if they exist.
+// The hint: an index, a second table, or either.
 std::string remedies(const schema::Table& table, const Restriction& restriction, bool names_partitions) {
   const std::string index = index_for(table, restriction), second = table_for(restriction, names_partitions);
   return index + (index.empty() || second.empty() ? "" : "; or ") + second;

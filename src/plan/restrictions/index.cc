@@ -163,8 +163,8 @@ bool Restrictions::clustering_needs_filtering() const {
 
 namespace {
 
-// A built index that serves the restriction. If one of the candidates folds texts it must be used: the
-// filters fold as well, so the others would miss rows.
+// A built index that serves the restriction. An index that folds texts takes precedence: the filters fold as
+// well, so another index would miss rows.
 const Index* best_index(const schema::Table& table, const Restriction& restriction,
                         const schema::Column& column) {
   const Index* best = nullptr;

@@ -103,7 +103,7 @@ base::Status Restrictions::finish_partition(Purpose purpose, bool may_filter) {
     has_partition_in_ = has_partition_in_ || partition_[i]->kind == Restriction::Kind::in;
   }
   names_partitions_ = missing.empty() && !has_slice && !has_contains;
-  // With token(), components that do not form a complete key are filters.
+  // If there is a token() relation, relations on some components of the key become filters.
   if (token_.exists() && !missing.empty()) has_partition_in_ = false;
   const bool none = missing.size() == partition_.size();
   if (purpose != Purpose::select) {

@@ -50,8 +50,8 @@ class Restrictions {
   bool restricts_regular() const { return restricts_regular_; }
   bool needs_filtering() const { return needs_filtering_; }
   bool is_write() const { return is_write_; }
-  // Refuses clustering restrictions on a scan of partitions, unless ALLOW FILTERING was written. Separate
-  // from bind_restrictions() because Cassandra reports a SELECT's other errors first.
+  // Refuses clustering restrictions on a scan of partitions, unless ALLOW FILTERING was written. Not part of
+  // bind_restrictions(), because Cassandra reports a SELECT's other errors first.
   base::Status check_scan() const;
   bool has_clustering_in() const { return has_clustering_in_; }
   bool is_equal_restricted(const schema::Column& column) const;  // by =
@@ -60,9 +60,9 @@ class Restrictions {
   const std::vector<uint16_t>& partition_key_markers() const { return partition_key_markers_; }
   // True if an index can serve one of the relations, in which case Cassandra would use it.
   bool uses_index() const { return uses_index_; }
-  // How to find the rows: through the first of these, keeping only rows that are in all of them. If empty, by
-  // the partitions and intervals alone. They find all matching rows and perhaps others, so the filters must
-  // still be checked. Contains built indexes only.
+  // The indexes that find the rows: a row must be in all of them. If empty, the partitions and intervals
+  // alone find the rows. The indexes find all matching rows and perhaps others, so the filters must still be
+  // checked. Contains only indexes that are built.
   const std::vector<IndexUse>& index_uses() const { return index_uses_; }
   // Indexes that index_uses() would contain if they were built.
   const std::vector<const schema::Index*>& unbuilt_indexes() const { return unbuilt_indexes_; }
@@ -70,11 +70,11 @@ class Restrictions {
   // --- The relations, for evaluation.
   const std::vector<RestrictionPtr>& partition() const { return partition_; }  // by position
   const TokenRestriction& token() const { return token_; }
-  // Those on clustering columns that give the intervals, in order.
+  // The restrictions of clustering columns that give the intervals, in order.
   const std::vector<RestrictionPtr>& prefix() const { return prefix_; }
-  // Those that are checked row by row.
+  // The restrictions that are checked row by row.
   const std::vector<RestrictionPtr>& filters() const { return filters_; }
-  // The one that index_uses()[use] serves.
+  // The restriction that index_uses()[use] serves.
   const Restriction& served_by(size_t use) const { return *used_[use]; }
 
   // --- Building, during preparation.
@@ -115,7 +115,7 @@ class Restrictions {
   std::vector<RestrictionPtr> unkeyed_;  // Cassandra would filter by these if no index serves them
   std::vector<IndexUse> index_uses_;
   std::vector<const schema::Index*> unbuilt_indexes_;
-  std::vector<RestrictionPtr> used_;  // the restriction that each of index_uses_ serves
+  std::vector<RestrictionPtr> used_;  // for each of index_uses_, its restriction
   std::vector<const schema::Column*> filtered_columns_;
   std::vector<uint16_t> partition_key_markers_;
 };

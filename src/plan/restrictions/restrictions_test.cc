@@ -129,7 +129,7 @@ TEST_F(RestrictionsTest, RefusalsAreCassandras) {
        "The token() function must be applied to all partition key components or none of them"},
       {"v CONTAINS 1 ALLOW FILTERING", "Cannot use CONTAINS on non-collection column v"},
       {"v CONTAINS KEY 1 ALLOW FILTERING", "Cannot use CONTAINS KEY on non-map column v"},
-      // Found when the values are known.
+      // These errors are found when the values are known.
       {"a = null AND b = 1", "Invalid null value in condition for column a"},
       {"a IN (1, null) AND b = 1", "Invalid null value in condition for column a"},
       {"a = 1 AND b = 1 AND c = null", "Invalid null value in condition for column c"},
@@ -170,7 +170,7 @@ TEST_F(RestrictionsTest, WritesNameWholeKeys) {
 TEST_F(RestrictionsTest, SummaryOfRestrictedColumns) {
   const struct {
     const char* where;
-    const char* summary;  // see below
+    const char* summary;  // see the loop below
   } cases[] = {
       {"", "range"},
       {" WHERE token(a, b) > 5", "range partition"},

@@ -116,8 +116,8 @@ class ConditionBinder {
   Condition bound_;
 };
 
-// The columns in the statements' conditions, regular ones of each statement first. Empty if IF [NOT] EXISTS
-// is among them, since it concerns whole rows.
+// The columns in the statements' conditions. For each statement, regular columns come first. Empty if IF
+// [NOT] EXISTS is among them, since it concerns whole rows.
 std::vector<const schema::Column*> condition_columns(
     const std::vector<std::shared_ptr<const Modification>>& statements) {
   std::vector<const schema::Column*> columns;

@@ -51,7 +51,7 @@ class ColumnScope final : public RowScope {
   bool is_aggregate_ = false;
 };
 
-// SELECT f(column, arguments...): the call that the mask stands for.
+// SELECT f(column, arguments...): the call that the mask means.
 base::Result<std::unique_ptr<cql::Statement>> call_of(const cql::ColumnMask& mask,
                                                       const std::string& column) {
   std::string text = "SELECT ";

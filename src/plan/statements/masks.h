@@ -18,8 +18,9 @@ base::Result<schema::ColumnMaskPtr> bind_mask(const cql::ColumnMask& mask, const
 base::Result<TermPtr> apply_mask(Binder& binder, const schema::Column& column, TermPtr value);
 
 struct Modification;  // modify.h
-// Masked columns whose values the outcome of a write reveals: columns that conditions compare or that decide
-// whether an operation fails. If there are any, also the masked key columns that the statement names.
+// The masked columns whose values the outcome of a write reveals: columns that conditions compare, and
+// columns that decide whether an operation fails. If there are any, also the masked key columns that the
+// statement names.
 std::vector<const schema::Column*> revealed_masks(const Modification& statement);
 
 }  // namespace sibyl::plan

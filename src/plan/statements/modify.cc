@@ -126,8 +126,8 @@ class ModificationBuilder {
     return base::invalid("Cannot provide custom timestamp for conditional updates");
   }
 
-  // True if every key column is given exactly once by `=`; clustering columns all or none, as the operations
-  // need.
+  // True if `=` gives every partition key column exactly once, and all or none of the clustering columns, as
+  // the operations require.
   bool names_whole_key(const std::vector<cql::Relation>& where) const {
     std::set<std::string> seen;
     size_t partition = 0, clustering = 0;
@@ -223,7 +223,7 @@ base::Result<std::shared_ptr<Modification>> bind_insert_json(const cql::Insert& 
   auto json = std::make_unique<JsonValues>();
   SIBYL_ASSIGN(json->text, binder.term(*insert.json, receiver));
   json->default_unset = insert.default_unset;
-  // Cassandra writes all columns, and then does not find those that are hidden.
+  // Cassandra writes all columns, and then fails to find the hidden ones.
   if (table.compact == schema::Compact::static_)
     return base::fail(
         base::Error(ErrorCode::invalid, fmt::format("Undefined column name {} in table {}.{}",

@@ -85,8 +85,8 @@ struct Modification {
 
   std::unique_ptr<const Conditions> conditions;          // nullptr: none
   std::unique_ptr<const ConditionalResult> conditional;  // the columns of the result, if there are conditions
-  // Set if there are conditions and masks. For each column, the term to show instead of the value, which is
-  // the term's input 0; nullptr: show the value.
+  // Set if there are conditions and masks. For each column, the term to show instead of the value; nullptr:
+  // show the value. The term's input 0 is the value.
   std::vector<TermPtr> masks;
   // Masked columns whose values the outcome (applied or not, error or not) reveals. The statement needs a
   // permission for them. In the order of the table's columns.

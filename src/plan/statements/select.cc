@@ -308,8 +308,8 @@ std::vector<const schema::Column*> restricted_masks(const schema::Table& table, 
     named.insert(relation.columns.begin(), relation.columns.end());
   for (const cql::Ordering& ordering : select.order_by)
     if (ordering.ann_of) named.insert(ordering.column);
-  // The write time of an element reveals whether the element exists. So do the write times of the whole
-  // collection, read before and after a write of that element.
+  // The write time of an element reveals whether the element exists. The write times of the whole collection,
+  // read before and after a write of that element, reveal it as well.
   for (const Input& input : selection.inputs)
     if (input.part == Input::Part::element || input.part == Input::Part::slice ||
         (input.kind != Input::Kind::value && input.column->type->is_multi_cell() &&

@@ -187,7 +187,7 @@ class CallTerm final : public Term {
       values.push_back(value);
     }
     if (has_null && !function_->takes_nulls) return ValueView::null();
-    // The slowest functions need this time for a byte. Others count what else they do.
+    // The time that the slowest functions take for a byte. Functions that do more count it themselves.
     constexpr int64_t nanos_of_call = 200, nanos_of_byte = 4;
     base::count_work(nanos_of_call + static_cast<int64_t>(bytes) * nanos_of_byte);
     return function_->evaluate(*function_, values, bindings, scratch);
@@ -216,13 +216,14 @@ class CallTerm final : public Term {
 }  // namespace
 
 TermPtr make_call(FunctionPtr function, std::vector<TermPtr> arguments) {
-  // An argument that was not folded, because it fails or is large, is not computed again for each outer call.
+  // If an argument was not folded, because it fails or is large, the outer call is not folded either, so that
+  // the argument is not computed again.
   const bool may_fold = std::all_of(arguments.begin(), arguments.end(), [](const TermPtr& argument) {
     return dynamic_cast<const ConstantTerm*>(argument.get()) != nullptr;
   });
   TermPtr call = std::make_shared<CallTerm>(std::move(function), std::move(arguments));
   if (!may_fold) return call;
-  // A call that fails stays a call: it then fails at execution, as in Cassandra.
+  // A call that fails stays a call. It fails at execution, as in Cassandra.
   auto folded = fold(call);
   return folded ? *folded : call;
 }

@@ -43,7 +43,7 @@ struct Function {
   Accumulate accumulate = nullptr;
   bool is_pure = true;       // same arguments, same result
   bool takes_nulls = false;  // if false, a null argument gives null without a call
-  bool takes_empty = false;  // of any type; if false, empty numbers and the like are treated as null
+  bool takes_empty = false;  // if false, empty arguments of types like int count as null
   bool from_factory = false;
   bool is_monotonic = false;  // preserves the order of its first argument
   std::string keyspace = "system";
@@ -67,8 +67,8 @@ struct FactoryCall {
 };
 using Factory = base::Result<FunctionPtr> (*)(const FactoryCall& call);
 
-// Helpers for factories: they make the function for a call, and the errors. `parameters` are the parameters
-// as written in the function's signature.
+// Helpers for factories make the function for a call, and the errors. `parameters` are the parameters as
+// written in the function's signature.
 std::shared_ptr<Function> make_function(const FactoryCall& call, std::vector<types::TypePtr> arguments,
                                         types::TypePtr returns, Function::Evaluate evaluate);
 std::unexpected<base::Error> wrong_argument_count(const FactoryCall& call, std::string_view parameters);

@@ -28,7 +28,7 @@ base::Result<ValueView> MarkerTerm::evaluate(const Bindings& bindings, Scratch& 
   if (type_->kind() != Kind::set && type_->kind() != Kind::map) return value;
   // Clients may send the elements of sets and maps in any order.
   SIBYL_ASSIGN(types::Elements elements, types::split(*type_, value.bytes));
-  constexpr int64_t nanos_of_element = 400;  // to compare it, and to sort it if they are not sorted
+  constexpr int64_t nanos_of_element = 400;  // for comparing it, and for sorting unsorted ones
   base::count_work(static_cast<int64_t>(elements.size()) * nanos_of_element);
   const size_t step = type_->kind() == Kind::map ? 2 : 1;
   bool sorted = true;

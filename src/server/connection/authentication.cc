@@ -50,7 +50,7 @@ void run_login(InFlightRequest& request) {
       shared.attempts.must_queue(login.address, login.credentials.role, auth::Attempts::Clock::now());
   if (must_queue) {
     login.result = base::fail(too_many_attempts());
-  } else if (!request.connection->backlog().is_full()) {  // connected, and reads its responses
+  } else if (!request.connection->backlog().is_full()) {  // the client is connected, and reads its responses
     login.result = base::contain([&] { return check_password(shared, login); });
   }
   wipe(login.credentials.password);

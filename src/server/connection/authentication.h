@@ -32,7 +32,7 @@ class Authentication {
 
   // Answers, or starts an attempt: a request that the pool of logins completes. `body` is the message's.
   void handle_response(const protocol::FrameStep& step, protocol::BytesView body);
-  // Answers an attempt that has its result.
+  // Sends the response to an attempt that has completed.
   void finish(const InFlightRequest& request);
   // True while an attempt has no result.
   bool is_in_progress() const { return is_in_progress_; }

@@ -200,7 +200,7 @@ size_t Connection::body_limit() const {
   return handler_.session().body_limit(reactor_.shared().limits.frame_body_bytes);
 }
 
-// Lets the other connections have their turns first.
+// Ends this connection's turn. It resumes after the turns of the others.
 void Connection::yield() {
   if (is_yielded_) return;
   is_yielded_ = true;
@@ -231,8 +231,8 @@ void Connection::send() {
   if (writer_.unsent() != backlog_.unsent()) count_unsent();
   if (writer_.unsent() == 0) on_all_sent();
   backlog_.release_if_read();
-  // A starved connection is resumed by the reactor. Others resume in a later round: resuming here would
-  // prolong this round for as long as one client sends requests and reads the responses.
+  // A starved connection is resumed by the reactor. Others resume in a later round: if they resumed here, one
+  // fast client could keep this round from ending.
   if (flow_.is_stopped() && !is_marked_starved_) yield();
 }
 

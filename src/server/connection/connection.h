@@ -59,7 +59,7 @@ class Connection {
   // From now on frames are in segments, in both directions.
   void use_segments(protocol::Compression compression);
 
-  // Says which of its methods are thread-safe.
+  // ResultBacklog says which of its methods are thread-safe.
   ResultBacklog& backlog() { return backlog_; }
   MessageHandler& handler() { return handler_; }
   // True once the client has disconnected. Thread-safe.
@@ -98,7 +98,7 @@ class Connection {
   bool reserve(FrameReader::Progress message);
   // Answers a refused or fatal frame. The connection closes after a fatal one.
   void refuse_frame(const protocol::FrameStep& step);
-  // Position in the stream of bytes on the wire: of the first one that was not parsed.
+  // Position of the first unparsed byte in the stream of bytes on the wire.
   uint64_t parsed_position() const;
   size_t body_limit() const;
   void yield();
@@ -130,9 +130,9 @@ class Connection {
   void watch(TimePoint now);
   void watch_incoming(TimePoint now);
   void watch_unsent(TimePoint now);
-  // Counts the bytes that are to be sent, and starts or stops watching them.
+  // Counts the unsent bytes, and starts or stops watching them.
   void count_unsent();
-  // Records that the bytes received so far wait since now or earlier.
+  // Records that the received bytes have been waiting since now or earlier.
   void mark_waiting();
   void rest();
   void wait_readable();
@@ -142,7 +142,7 @@ class Connection {
   Reactor& reactor_;
   boost::asio::ip::tcp::socket socket_;
   const std::string peer_address_;
-  base::Bytes relay_header_;        // what has been received of it
+  base::Bytes relay_header_;        // the part received so far
   std::unique_ptr<TlsStream> tls_;  // nullptr: not encrypted
   uint32_t references_ = 0;
 
@@ -162,7 +162,7 @@ class Connection {
   TimePoint deadline_;           // of the handshake, or of lingering
   TimePoint last_received_;      // when bytes were last received
   ProgressWatch unsent_watch_;   // progress: bytes that the client has acknowledged
-  ProgressWatch message_watch_;  // progress: bytes received; of the message that began at watched_message_
+  ProgressWatch message_watch_;  // progress: bytes received since watched_message_
   uint64_t watched_message_ = 0;
 
   // The reactor's bookkeeping.

@@ -12,7 +12,7 @@ namespace asio = boost::asio;
 using boost::system::error_code;
 using Outcome = TlsStream::Outcome;
 
-// The first byte decides: no frame and no ClientHello begins like the header of a relay.
+// The first byte decides, because no frame and no ClientHello begins like the header of a relay.
 void Connection::detect_relay() {
   when_readable(&Connection::choose_relay);
 }
@@ -35,7 +35,8 @@ void Connection::choose_relay() {
   begin();
 }
 
-// The first byte decides: the first byte of a ClientHello is not a version of the native protocol.
+// The first byte decides, because a ClientHello begins with a byte that is not a version of the native
+// protocol.
 void Connection::detect_tls() {
   when_readable(&Connection::choose_tls);
 }

@@ -48,9 +48,9 @@ void Connection::watch(TimePoint now) {
   }
 }
 
-// A client that reads at all, however slowly, is not disconnected. The timeout for a client that reads
-// nothing is shorter while all unsent results together hold too much memory. When they hold twice as much,
-// clients that read almost nothing are disconnected as well.
+// A client that reads slowly is not disconnected. The timeout for a client that reads nothing is shorter
+// while all unsent results together hold too much memory. When they hold twice as much, clients that read
+// almost nothing are disconnected as well.
 void Connection::watch_unsent(TimePoint now) {
   const Shared& shared = reactor_.shared();
   const milliseconds timeout = shared.limits.unsent_timeout;
@@ -74,7 +74,7 @@ void Connection::watch_unsent(TimePoint now) {
   reactor_.arm_timer(unsent_watch_.since() + effective_timeout);
 }
 
-// An incomplete message holds memory that others may wait for. So a client that does not send the rest is
+// Other clients may wait for the memory of an incomplete message. So a client that does not send the rest is
 // disconnected.
 void Connection::watch_incoming(TimePoint now) {
   if (flow_.is_stopped() || !reader_.has_begun()) return message_watch_.stop();

@@ -277,7 +277,8 @@ bool is_slow(const plan::Prepared& plan) {
 
 }  // namespace
 
-// The next execution may be fast: other rows, warm caches. Then the pool would only add the cost of two threads' switches.
+// The next execution may be fast, because it reads other rows or finds them in caches. Then the pool would
+// only add two context switches.
 void remember_slow_plan(const plan::Prepared& plan) {
   constexpr std::chrono::seconds period{10};
   SlowPlan& place = place_of(plan);

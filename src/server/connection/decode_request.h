@@ -10,8 +10,8 @@
 namespace sibyl::server {
 
 // Decodes the body of a QUERY, PREPARE, EXECUTE or BATCH, and finds or creates its plans. `keyspace` is the
-// connection's. The request borrows from `body` afterwards. The request's check() may interrupt this; then
-// decode_request() may be called again, on another thread. Thread-safe.
+// connection's. The request borrows from `body` afterwards. If the request's check() interrupts decoding,
+// call decode_request() again on another thread. Thread-safe.
 base::Status decode_request(InFlightRequest& request, protocol::BytesView body, protocol::Version version,
                             const std::string& keyspace);
 

@@ -22,7 +22,7 @@ struct ResponseFormat {
   protocol::Compression compression = protocol::Compression::none;  // of bodies
 };
 
-// `trace` is that of the request, or nullptr.
+// `trace` is the trace of the request, or nullptr.
 void append_error(base::Bytes& out, const ResponseFormat& format, int16_t stream,
                   const protocol::ErrorMessage& error, const engine::RequestTrace* trace);
 void append_ready(base::Bytes& out, const ResponseFormat& format, int16_t stream);

@@ -57,7 +57,7 @@ void describe_failure(const InFlightRequest& request, std::string_view node_addr
   message.consistency = request.engine_request.consistency;
   if (is_write) {
     message.write_type = write_type_of(request);
-    // The part of a conditional write that fails is its proposal, which has the serial consistency.
+    // If a conditional write fails, its proposal has failed. The proposal has the serial consistency.
     if (message.write_type == "CAS") message.consistency = request.engine_request.serial_consistency;
   }
   if (!is_failure) return;

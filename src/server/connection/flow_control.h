@@ -40,7 +40,7 @@ class FlowControl {
   // The reactor's present round.
   struct Round {
     Duration turn;             // the length of one connection's turn
-    bool has_starved = false;  // other connections wait because of a limit of all
+    bool has_starved = false;  // connections wait because of a limit shared by all
   };
 
   // The arguments must outlive this object. `own` is the load of the connection's reactor.
@@ -82,7 +82,7 @@ class FlowControl {
   // `is_late`: events have waited too long for the reactor.
   std::optional<base::Error> refusal(bool is_late, uint64_t position);
 
-  // The waiting time of what the client has sent. Set a mark when check() has stopped the connection.
+  // How long the bytes from the client have waited. Set a mark when check() has stopped the connection.
   WaitingTime& waiting() { return waiting_; }
 
  private:

@@ -150,7 +150,7 @@ TEST_F(FlowControlTest, ClientsThatAskedForErrorsAreRefusedInstead) {
   for (int i = 0; i < 100; ++i) other_.add_request(1);
   EXPECT_EQ(check(), Verdict::proceed);
   EXPECT_THAT(refusal(), HasSubstr("Request breached limit on bytes in flight."));
-  // Even they wait until they read their responses.
+  // Even these clients wait until they have read their responses.
   EXPECT_EQ(check(5000), Verdict::at_limit);
 }
 

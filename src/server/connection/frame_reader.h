@@ -3,7 +3,7 @@
 //
 //   prepare(), commit() ─▶ received bytes ─ open_segment() ─▶ payload ─▶ peek(), frame(), pop()
 //
-// 1. Frames are parsed in place. Whoever keeps a frame keeps a reference to chunk().
+// 1. Frames are parsed in place. A caller that keeps a frame must keep a reference to chunk().
 // 2. The reader looks at one frame at a time, and consumes it only when pop() is called. So the caller may
 //    stop at any frame, and ask for it again later.
 // 3. Memory grows with the bytes received, never with the length that a client claims. The caller bounds the
@@ -46,7 +46,7 @@ class FrameReader {
     received_.commit(size);
     position_ += size;
   }
-  // True if the memory for receiving is larger than what it holds. shrink() releases the difference.
+  // True if the memory for receiving is larger than its contents. shrink() releases the difference.
   bool has_spare() const { return received_.has_spare(); }
   void shrink() { received_.shrink(); }
   // Releases all memory for receiving, if it holds nothing.
@@ -82,7 +82,7 @@ class FrameReader {
 
   // The incomplete frame or segment at the front, after Next::incomplete.
   Progress front() const { return {wanted_ == 0 ? 0 : received_.unread().size(), wanted_}; }
-  // The frame that earlier segments began; its last segment is not opened yet.
+  // The incomplete frame in the segments opened so far.
   Progress split_frame() const {
     if (!split_.is_begun()) return {};
     return {split_.held() + received_.unread().size(), split_.step().size};

@@ -18,15 +18,15 @@ class IncomingReservation {
   IncomingReservation& operator=(const IncomingReservation&) = delete;
 
   // Reserves memory for a message of `size` bytes, of which `held` have been received. Returns false, and
-  // reserves nothing more, if all incomplete messages together would take too much memory: stop reading until
-  // others are complete. A client that has not logged in may use a part of the limit only. A message is always
-  // accepted if no other one has a reservation.
+  // reserves nothing more, if all incomplete messages together would take too much memory. Then stop reading
+  // until other messages are complete. A client that has not logged in may use only a part of the limit. A
+  // message is always accepted if no other message has a reservation.
   bool reserve(size_t held, size_t size, bool has_logged_in);
   // Called when the message is complete, or the connection closes.
   void release();
   bool is_empty() const { return reserved_.bytes() == 0; }
-  // True if others may wait for this message to be complete, because incomplete messages take most of the
-  // memory that they may take.
+  // True if incomplete messages take most of their memory limit, so that others may wait for this
+  // message.
   bool is_contended() const;
 
  private:

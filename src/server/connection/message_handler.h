@@ -62,14 +62,14 @@ class MessageHandler {
   Authentication& authentication() { return authentication_; }
   RedefinedStatements& redefined_statements() { return redefined_statements_; }
 
-  // --- The connection's line in system_views.clients.
+  // --- The connection's row in system_views.clients.
 
   // Numeric, without the port.
   const std::string& address() const { return client_.description.address; }
   void show_connected(uint16_t port);
-  // The connection comes from a relay: its client has that address and believes to be connected to the server `host_id`.
+  // Records that the connection comes from the relay `host_id`, and that its client has this address.
   void show_relayed(const std::string& address, uint16_t port, base::Bytes host_id);
-  // The host_id of the relay; nullptr: the client is connected to this server.
+  // The host_id of the relay, or nullptr if the client is connected directly.
   const base::Bytes* relay() const { return relay_.empty() ? nullptr : &relay_; }
   void show_encrypted(const TlsStream& tls);
   void hide();
@@ -88,11 +88,11 @@ class MessageHandler {
   void run(InFlightRequest* request);
   void run_on_pool(InFlightRequest* request);
   void record_finished(const InFlightRequest& request);
-  // Counts and logs a finished statement. Not for logins, which have no result.
+  // Counts and logs a finished statement. Not called for logins, because they have no result.
   void count_finished(const InFlightRequest& request);
   void answer_finished(const InFlightRequest& request);
   void answer_result(const InFlightRequest& request, const execute::ResultSet& result);
-  // An error of a request that ran, with the protocol's extra fields for failures.
+  // Sends the error of a request that ran, with the protocol's extra fields for failures.
   void answer_failure(const InFlightRequest& request, const base::Error& error);
   void answer_error(int16_t stream, const protocol::ErrorMessage& message, const engine::RequestTrace* trace);
   ResponseFormat format() const { return {session_.version(), session_.compression()}; }

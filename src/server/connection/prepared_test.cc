@@ -143,7 +143,7 @@ TEST_P(PreparedTest, WritesAndBatches) {
 }
 
 // The id is the same for all clients. A client that has not prepared again must not be served because another
-// has.
+// client has.
 TEST_P(PreparedTest, AClientMustPrepareAgainEvenIfAnotherHas) {
   Connection first(*server_), second(*server_);
   const auto before = first.prepare("SELECT * FROM ks.t");

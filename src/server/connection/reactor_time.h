@@ -1,8 +1,8 @@
 // How long one request may occupy its reactor's thread, on which other connections wait.
 //
-// A thread that was not scheduled because the machine is busy has not occupied anything. So when half of the time has
-// passed, the thread's use of CPU is noted; at the end the request must leave the reactor only if the thread has
-// computed or waited (for the device, for a lock) since then.
+// Time in which the thread was not scheduled, because the machine is busy, should not count. So the thread's
+// CPU usage is recorded when half of the time has passed. At the end, the request must leave the reactor only
+// if the thread has computed or waited (for the device, for a lock) since then.
 #pragma once
 
 #include <sys/resource.h>

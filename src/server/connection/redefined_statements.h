@@ -2,8 +2,8 @@
 //
 // Clients share statement ids. After a schema change, the first client that prepares a statement again makes
 // its id valid for all clients, including those that still encode and decode by the old definition. So every
-// connection is answered UNPREPARED once for each redefinition, unless its client has prepared the statement
-// on that connection.
+// connection gets UNPREPARED once for each redefinition, unless its client has prepared the statement on that
+// connection.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ class RedefinedStatements {
  private:
   struct Known {
     std::shared_ptr<const plan::Redefinition> redefinition;  // owned, so that its address is not reused
-    uint64_t prepares;  // how often it had been prepared when this entry was made; it is admitted after more
+    uint64_t prepares;  // Redefinition's count when this entry was made; admitted once it is higher
   };
   // Finds the plan's entry, or creates it with `prepares`.
   const Known& known(const plan::Prepared& plan, uint64_t prepares) SIBYL_REQUIRES(mutex_);

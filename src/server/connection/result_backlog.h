@@ -76,7 +76,8 @@ class ResultBacklog {
     unsent_.store(bytes, std::memory_order_relaxed);
   }
   size_t unsent() const { return unsent_.load(std::memory_order_relaxed); }
-  // The client has disconnected: nothing is held any more, so that its requests start and are cancelled.
+  // Called when the client has disconnected. Releases all held requests, which then start and are
+  // cancelled.
   void close();
 
  private:
@@ -89,13 +90,13 @@ class ResultBacklog {
   ReactorLoad& own_;
   BlockingPool& pool_;
   BlockingPool::Line line_;
-  size_t pool_requests_ = 0;  // entered and not left
+  size_t pool_requests_ = 0;  // requests that have entered and not left
   bool throws_on_overload_ = false;
   std::atomic<bool> is_closed_{false};
   std::atomic<size_t> unsent_{0};  // written only by the reactor's thread
   std::atomic<size_t> waiting_{0};
-  // The number of requests that pool threads have started and that have not left, and the expected size of one
-  // of their results.
+  // The number of requests that pool threads have started and not finished, and the expected size of one
+  // result.
   std::atomic<size_t> producing_{0}, expected_bytes_{0};
 };
 

@@ -133,7 +133,7 @@ void run_blocking(InFlightRequest& request) {
     if (!status) return complete(&request, base::fail(status.error()));
     request.undecoded.reset();
     if (request.opcode == protocol::Opcode::prepare) return complete(&request, execute::ResultSet());
-    // A statement that turns out to be compute-heavy is queued again, among such statements.
+    // A statement that turns out to be compute-heavy is queued again with the compute-heavy ones.
     if (!request.is_compute_heavy && request.plan && request.plan->profile.is_compute_heavy) {
       if (!submit(request)) complete(&request, base::fail(queue_full_error()));
       return;

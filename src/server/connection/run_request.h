@@ -1,7 +1,7 @@
 // Runs decoded requests in the engine, on a reactor or on a pool thread.
 //
-// Every request gets exactly one result, whatever the engine throws, and its reactor then finishes it: at once
-// if the request completed inside run_on_reactor(), otherwise through Reactor::enqueue_completed().
+// Every request gets exactly one result, whatever the engine throws. Its reactor then finishes it: at once if
+// it completed inside run_on_reactor(), otherwise through Reactor::enqueue_completed().
 #pragma once
 
 #include "base/result.h"

@@ -70,7 +70,7 @@ base::Status Session::admit(const Header& header) {
 
 base::Status Session::open_body(const Header& header, size_t limit, BytesView& body,
                                 base::Bytes& decompressed) const {
-  // The flag is ignored in v5, which compresses segments, and when no compression was agreed on.
+  // The flag is ignored if no compression was agreed on, and in v5, where segments are compressed.
   if ((header.flags & protocol::flag::compression) != 0 && compression_ != protocol::Compression::none) {
     SIBYL_ASSIGN(decompressed, protocol::decompress(compression_, body, body_limit(limit)));
     body = decompressed;

@@ -10,7 +10,7 @@ namespace sibyl::server {
 // reads, however slowly.
 uint64_t bytes_acknowledged(int socket);
 
-// Acknowledges what was received now instead of up to 40 ms later. A client that uses Nagle's algorithm, as the
+// Acknowledges received bytes now instead of up to 40 ms later. A client that uses Nagle's algorithm, as the
 // Python driver does, sends the last part of a message only after the parts before it were acknowledged. The
 // kernel delays acknowledgements again soon, so call it whenever a message turns out to be incomplete.
 void acknowledge_now(int socket);

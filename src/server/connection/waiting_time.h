@@ -1,9 +1,9 @@
 // How long the requests that a client has sent have waited to be parsed. Used only on the reactor's thread.
 //
 // The server does not know when bytes arrived in the kernel's buffer. So it sets marks whenever it stops
-// reading: by the time of the mark, all bytes up to its position had arrived. Time during which the client
-// itself was the cause (it read its results slowly), and time that the server spent on this connection, does
-// not count.
+// reading: by the time of the mark, all bytes up to its position had arrived. Two times do not count: when
+// the client caused the wait by reading its results slowly, and when the server worked for this
+// connection.
 #pragma once
 
 #include <chrono>

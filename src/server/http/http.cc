@@ -97,8 +97,8 @@ void Http::Impl::admit(tcp::socket socket) {
   if (connections.size() > max_connections) close_one();
 }
 
-// Closes a connection of the address that has most: the oldest one that waits for a request, or else the
-// oldest. The newest connection is always served.
+// Closes a connection of the address with the most connections: the oldest one that waits for a request, or
+// else the oldest. The newest connection is always served.
 void Http::Impl::close_one() {
   std::map<asio::ip::address, size_t> counts;
   for (const HttpConnection* one : connections)

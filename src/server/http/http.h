@@ -9,7 +9,7 @@
 //   headers       8 KiB, complete within 5 seconds
 //   body          1 MiB, complete within 10 seconds; monitoring pages accept none
 //   answer        read by the client within 30 seconds
-//   connections   32; a further one closes the idlest connection of the address that has most
+//   connections   32; a further one closes the idlest one of the address with the most connections
 //
 // So slow clients cannot keep others out. A connection is kept open after an answer of the handler, and closed
 // after a monitoring page.

@@ -88,7 +88,7 @@ struct HttpConnection::State {
   tcp::socket socket;
   asio::steady_timer timer;
   asio::ip::address address;
-  // Holds one request's headers, and what a client has sent ahead.
+  // Holds one request's headers, and the bytes that the client has sent after them.
   boost::beast::flat_buffer buffer{max_header_bytes + (16 << 10)};
   std::optional<Parser> parser;
   uint64_t number = 0;  // of the current request

@@ -94,7 +94,7 @@ TEST(Http, slow_clients_do_not_block_others) {
   EXPECT_FALSE(slow.back()->has_answer(0));
 }
 
-// Answers with what it was asked, on another thread.
+// Returns the request as the answer, on another thread.
 class Echo final : public HttpHandler {
  public:
   ~Echo() override {

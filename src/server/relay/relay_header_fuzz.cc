@@ -1,4 +1,4 @@
-// Fuzzes the parser of relays' headers: what it accepts, it must encode as the same bytes.
+// Fuzzes the parser of relays' headers: an accepted header must be encoded as the same bytes.
 #include <cstddef>
 #include <cstdint>
 

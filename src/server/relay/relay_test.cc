@@ -62,7 +62,7 @@ TEST_F(RelayTest, PassesRequestsAndResponses) {
   Client client(port, 0, "127.0.0.9");
   client.startup();
   EXPECT_EQ(values_of(client.query("rows 2 3")), (std::vector<std::string>{"vvv", "vvv"}));
-  // The server sees who the client is, not the relay.
+  // The server sees the address of the client, not that of the relay.
   ASSERT_EQ(engine_.clients().size(), 1u);
   EXPECT_EQ(engine_.clients()[0].address, "127.0.0.9");
   EXPECT_EQ(relaying->connections(), 1u);

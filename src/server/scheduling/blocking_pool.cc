@@ -21,9 +21,9 @@ unsigned computing_threads(unsigned waiting) {
   return std::max(waiting / 4, 1u);
 }
 
-// Other threads take precedence when the processors are busy. If the system does not allow it, all are equal. The
-// priority must not be much lower: other threads sometimes wait for a lock that such a thread holds while it is
-// descheduled, for example one of the kernel for the process's memory map.
+// Other threads take precedence when the processors are busy, if the system allows this. The priority must
+// not be much lower. Other threads sometimes wait for a lock of such a thread while it is not scheduled, for
+// example the kernel's lock for the process's memory map.
 void lower_priority() {
   constexpr int low = 5;
   static_cast<void>(setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), low));
@@ -115,8 +115,8 @@ void BlockingPool::count_held(const Line& line, ptrdiff_t change) {
   if (admission_.count_held != nullptr) admission_.count_held(*line.oldest_, change);
 }
 
-// A client may read its results while the line is being marked as held. Its reactor then does not see the
-// mark, so try_start() is called again afterwards.
+// A client may read its results while the line is being marked as held. Then its reactor may miss the mark,
+// so try_start() is called again afterwards.
 bool BlockingPool::may_start(Line& line) {
   if (admission_.try_start == nullptr || stopping_ || admission_.try_start(*line.oldest_)) return true;
   line.is_held_.store(true, std::memory_order_relaxed);
@@ -261,8 +261,8 @@ void BlockingPool::watch() {
   }
 }
 
-// Other threads are woken without the mutex: a reactor that needs it must not wait for a thread that was
-// preempted by the one that it has woken.
+// Other threads are notified after the mutex is released. Otherwise the notified thread may preempt this one,
+// and a reactor would wait for the mutex meanwhile.
 void BlockingPool::work(size_t number, Duty duty) {
   base::CondVar& ready = duty == Duty::waits ? ready_ : computing_ready_;
   base::MutexLock lock(mutex_);

@@ -47,8 +47,8 @@ class BlockingPool {
     Line(const Line&) = delete;
     Line& operator=(const Line&) = delete;
 
-    // A thread that makes a refused request admissible must check this afterwards, and call release() if it
-    // is true. Thread-safe.
+    // A thread that makes a refused request admissible must then check is_held(), and call release() if it is
+    // true. Thread-safe.
     bool is_held() const {
       std::atomic_thread_fence(std::memory_order_seq_cst);
       return is_held_.load(std::memory_order_relaxed);

@@ -68,7 +68,7 @@ class ReactorLoad {
   }
   // Above this number of requests, one more would make others wait too long (pressure.h).
   void set_max_requests(size_t max_requests) { max_requests_ = max_requests; }
-  // True if that number is reached. Held requests do not count, because they delay no others.
+  // True if set_max_requests() is reached. Held requests do not count, because they delay no others.
   bool is_full() const { return requests() >= max_requests_ + held_requests(); }
 
  private:

@@ -269,7 +269,7 @@ TEST_F(PressureTest, IncompleteMessagesTimeOut) {
       ASSERT_TRUE(half.has_answer(10'000)) << sent;
       EXPECT_TRUE(half.is_closed());
     }
-    // So does a client that sends a byte from time to time.
+    // A client that sends a byte from time to time does not block others either.
     Client slow(port());
     slow.startup(version);
     const std::string message = long_query(100'000, version);
@@ -360,7 +360,7 @@ TEST_F(PressureTest, ResultsThatWaitForTheReactorAreLimited) {
   for (int16_t stream = 0; stream < 20; ++stream) burst += Client::query_frame("large 1000000", stream);
   hoarder.send_raw(burst + Client::query_frame("hold gate", 20));
   engine_.await_waiting(2);
-  // The connections take turns. So when the thread runs the last of these requests, it has considered all
+  // The connections take turns. So when the thread runs the last of these requests, it has already tried all
   // requests of the hoarder.
   std::string turns;
   for (int16_t stream = 0; stream < 20; ++stream) turns += Client::query_frame("large 1", stream);
@@ -506,7 +506,7 @@ TEST_F(PressureTest, RestingConnectionsWakeUp) {
     EXPECT_EQ(values_of(client.query("rows 1 100000"))[0].size(), 100'000u);
     await_rest();
   }
-  // The same in the middle of a frame.
+  // The same when the client stops in the middle of a frame.
   const std::string request = Client::query_frame("rows 1 5", 7);
   client.send_raw(std::string_view(request).substr(0, 6));
   await_rest();

@@ -1,5 +1,5 @@
-// Wakes a reactor from any thread. Unlike asio::post(), waking takes no lock that the reactor's thread needs: a
-// thread with a low priority that is descheduled in between does not block the reactor.
+// Wakes a reactor from any thread. Unlike asio::post(), this takes no lock that the reactor's thread needs.
+// So a low-priority thread that is preempted here does not block the reactor.
 #pragma once
 
 #include <boost/asio/io_context.hpp>

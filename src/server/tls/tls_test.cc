@@ -47,7 +47,7 @@ class TlsTest : public testing::Test {
     return options;
   }
 
-  // The identity that the server sees of a client with this certificate (empty: none).
+  // The identity that the server sees for a client with this certificate (empty: no certificate).
   PeerCertificate meet(const TlsOptions& options, const std::string& client) {
     const auto context = TlsContext::load(options);
     EXPECT_TRUE(context) << context.error().message();

@@ -18,7 +18,7 @@ struct Options {
   base::Clock* clock = nullptr;
   // Returns true if the n-th commit (from 1) must fail. Called once for each commit, in order.
   std::function<bool(uint64_t number)> fail_commit;
-  // Those of a store of several shards, for tests. Not empty.
+  // The runs of index entries, for tests of stores with several shards. At least one.
   std::vector<EntryRun> entry_runs = {EntryRun()};
 };
 

@@ -126,8 +126,8 @@ void Cursor::descend(BytesView key, bool equal_is_left) {
   }
 }
 
-// A descent ends next to the position of `key`. The wanted record is the last one on the path at which the
-// descent turned to the other side.
+// A descent ends next to the position of `key`. The record before or after it is the last one on the path at
+// which the descent turned to the other side.
 void Cursor::seek(BytesView key) {
   descend(key, true);
   while (!path_.empty() && BytesView(path_.back()->record->key) < key) path_.pop_back();

@@ -71,7 +71,7 @@ base::Error error_of(Reply reply, const std::string& what) {
   if (reply.reason == Reason::full)
     return error.with_hint("free space in the object store or add storage nodes");
   if (reply.reason == Reason::fenced)
-    return error.with_hint("another server has taken over; restart this one to join again");
+    return error.with_hint("another server has taken over; restart this server to join again");
   return error;
 }
 

@@ -14,10 +14,10 @@
 //       unknown   It may have been applied, may be applied at any later time, or never. The caller gave up
 //                 waiting, or the client was fenced.
 //
-//     After `unknown`, reading the object back is not a proof: a mutation that has not been applied yet can
-//     still arrive. Only a guard that it can no longer pass ends the doubt, or repeating the same
-//     mutation with the same guard until it is done or refused. An unknown mutation may even be applied
-//     more than once; without a guard that its first application invalidates, that matters.
+//     After `unknown`, reading the object proves nothing, because a mutation that has not been applied yet can
+//     still arrive. Two things end the doubt: a guard that the mutation can no longer pass, or repeating the
+//     mutation with the same guard until it is done or refused. An unknown mutation may even be applied more
+//     than once, unless its first application invalidates its guard.
 //  4. Order. Two mutations of one object by one client are applied in the order of the calls if neither is
 //     unknown. Guarded mutations may therefore be pipelined. Nothing orders an unknown mutation.
 //  5. Reads. A read that starts after a mutation was reported as done sees it, from every client. Everything
@@ -26,16 +26,16 @@
 //     operation that this caller starts on the same object. The fenced client's operations fail with
 //     Reason::fenced. A fence lasts at least a day. A client that wants to return connects again, with a new name.
 //  7. Locks expire by the storage's clock. The holder must assume that its lock expired earlier: it counts
-//     the duration from before it sent the request. A lock is a hint about who is alive. Safety of writes
-//     comes from guards.
+//     the duration from before it sent the request. A lock is only a hint that its holder is alive. Guards
+//     make writes safe.
 //  8. Watches are hints. Notifications may be lost, late or repeated. After on_error, a watcher must assume
 //     that it missed notifications, watch again and read the object.
-//  9. Full storage. Mutations are refused with Reason::full. They never block until there is space. Those
+//  9. Full storage. Mutations are refused with Reason::full. They never block until there is space. Mutations
 //     marked allow_when_full() (leases, removals) are applied while any space is left.
 // 10. Threads. All functions are thread-safe and do not block. A callback is called exactly once, on any
 //     thread, perhaps before the function returns; it must not block and may call the store again. Destroying
-//     the store waits for running callbacks and drops the others without calling them. What they
-//     asked for may still happen.
+//     the store waits for running callbacks and drops the others without calling them. Their operations may
+//     still be applied.
 //
 // Names of objects, attributes and entries are non-empty texts without zero bytes, of at most max_name bytes.
 // Those of attributes must not begin with "lock.". A missing attribute or entry is equal to an empty value in a
@@ -60,9 +60,9 @@ using base::Bytes;
 using base::BytesView;
 
 inline constexpr size_t max_name = 512;
-// Bytes of all actions of a mutation. A larger mutation is refused.
+// The limit for the bytes of all actions of a mutation. A larger mutation is refused.
 inline constexpr size_t max_mutation = 16 << 20;
-// Entries that one Read returns at most.
+// The maximum number of entries that one Read returns.
 inline constexpr size_t max_entries_per_read = 1000;
 
 enum class Outcome : uint8_t { done, refused, unknown };
@@ -132,7 +132,7 @@ class Mutation {
   Mutation& write(uint64_t offset, Bytes data) { return act({Kind::write, {}, offset, std::move(data)}); }
   // Replaces all data. Attributes and entries stay.
   Mutation& replace(Bytes data) { return act({Kind::replace, {}, 0, std::move(data)}); }
-  // Removes the object with its attributes, entries and locks. REQUIRES: the only action.
+  // Removes the object with its attributes, entries and locks. REQUIRES: it is the only action.
   Mutation& remove() { return act({Kind::remove, {}, 0, {}}); }
   Mutation& set_attribute(std::string name, Bytes value) {
     return act({Kind::set_attribute, std::move(name), 0, std::move(value)});
@@ -202,8 +202,8 @@ struct Lock {
   std::string owner;                      // distinguishes holders within one client
   std::string description;                // for read_lock()
   std::chrono::milliseconds duration{0};  // 0: does not expire
-  // Extends the lock if this client and owner still hold it, and otherwise refuses as missing: renewing must
-  // never acquire a lock that expired.
+  // Extends the lock if this client and owner still hold it, and otherwise refuses as missing, because
+  // renewing must never acquire an expired lock.
   bool only_renew = false;
 };
 struct LockHolder {
@@ -216,8 +216,8 @@ struct LockReply {
   std::optional<LockHolder> holder;  // nullopt if the lock is free or expired
 };
 
-// Unregisters when destroyed. No callback runs after the destructor returns. REQUIRES: not destroyed in
-// a callback of the store, and before the store.
+// Unregisters when destroyed. No callback runs after the destructor returns. REQUIRES: not destroyed in a
+// callback of the store. Destroyed before the store.
 class Watch {
  public:
   virtual ~Watch() = default;
@@ -227,7 +227,7 @@ struct Watcher {
   std::function<void()> on_error;  // called at most once; no notification follows it
 };
 
-// Bytes of the storage that serves the objects.
+// The size of the storage that serves the objects, in bytes.
 struct Space {
   Reply reply;
   uint64_t total = 0, used = 0;
@@ -246,14 +246,14 @@ class ObjectStore {
   virtual void mutate(std::string object, Mutation mutation, Done done) = 0;
   virtual void read(std::string object, Read what, ReadDone done) = 0;
 
-  // Acquires or renews a lock. A holder that calls it again extends its lock. Creates a missing object. Applies
+  // Acquires or renews a lock. A holder that calls it again extends its lock. Creates a missing object. Works
   // when the storage is full.
   virtual void lock(std::string object, Lock lock, Done done) = 0;
   // Releases a lock of this client. Refused as missing if it is not held.
   virtual void unlock(std::string object, std::string name, std::string owner, Done done) = 0;
   virtual void read_lock(std::string object, std::string name, LockReadDone done) = 0;
-  // Releases the lock of another client, if that client and owner hold it, and otherwise refuses as missing. The
-  // other client is not fenced by this.
+  // Releases the lock of another client, if that client and owner hold it, and otherwise refuses as missing.
+  // Does not fence the other client.
   virtual void break_lock(std::string object, std::string name, LockHolder holder, Done done) = 0;
 
   // REQUIRES: the object exists.

@@ -25,7 +25,7 @@ using base::BytesView;
 // The contents of a segment beyond a broken group.
 struct Beyond {
   bool has_groups = false;         // complete groups of this segment
-  bool was_broken_synced = false;  // some group attests that the broken one had been synced
+  bool was_broken_synced = false;  // a later group shows that the broken one had been synced
 };
 
 // Every offset is checked, and the bytes may contain anything that a client has written. Therefore each byte
@@ -96,7 +96,7 @@ base::Status CommitLog::recover(const Replay& replay) {
   std::vector<std::string> leftovers;
   SIBYL_TRY(open_segments(headers, leftovers));
   SIBYL_TRY(check_mark());
-  // Not earlier: a missing segment may be among them.
+  // Only now, because a missing segment may be among them.
   for (const std::string& path : leftovers) ::unlink(path.c_str());
   for (size_t i = 0; i < headers.size(); ++i) {
     const bool last = i + 1 == headers.size();
@@ -202,7 +202,7 @@ int CommitLog::write_group(const Segment& segment, uint64_t offset, uint64_t syn
   put_fixed(header, group_crc(segment.salt, offset, header, group));
   const uint64_t end = offset + group_header_size + group.size();
   const uint64_t with_zeros = aligned(end) + group_header_size;
-  constexpr size_t max_copied = 256 << 10;  // larger groups are not copied: another group follows soon
+  constexpr size_t max_copied = 256 << 10;  // larger groups are not copied: another one follows soon
   if (group.size() > max_copied || with_zeros > segment.size)
     return options_.disk->write(segment.file, {header, sizeof header}, group, offset);
   base::Bytes padded;

@@ -24,11 +24,11 @@
 //
 // Recovery reads the segments beginning with `oldest` of the last segment. In the last segment it stops at
 // the first incomplete group. Opening is refused as damaged if a segment is missing or ends early, or if a
-// later group attests that the broken group had been synced: acknowledged writes are never dropped silently.
-// If the last segment or all segments are missing, no other segment can show it. A mark outside of the log's
-// directory does (log_mark.h). The mark also records how much of the last segment was synced, because no later
-// group attests that. That note is written before a group is acknowledged, but not synced: only a crash of the
-// machine can lose it.
+// later group attests that the broken group had been synced, because acknowledged writes must never be
+// dropped silently. If the last segment or all segments are missing, no other segment shows it. A mark
+// outside of the log's directory does (log_mark.h). The mark also records how much of the last segment was
+// synced, because no later group attests that. That note is written before a group is acknowledged, but not
+// synced: only a crash of the machine can lose it.
 //
 // A segment whose sync failed is not trusted: the kernel reports such an error once and then treats the
 // unwritten pages as clean. Nothing more is written to that segment. Groups that were not known to be on the
@@ -106,7 +106,7 @@ class CommitLog final : public WriteLog {
     uint64_t size = 0;
     uint64_t written = 0;  // the bytes up to here have been written once; the others are only reserved
     uint64_t salt = 0;
-    uint64_t oldest = 0;  // the first segment that was still needed when this one's header was written
+    uint64_t oldest = 0;  // the first segment still needed when this header was written
     bool sync_failed = false;
   };
 
@@ -137,7 +137,7 @@ class CommitLog final : public WriteLog {
 
   const Options options_;
   Recovered recovered_;
-  // Names the segment that was written to last. Set before any group of that segment is acknowledged.
+  // Names the segment that was written to last. It is set before any group of that segment is acknowledged.
   LogMark mark_;
   std::deque<Segment> segments_;    // the last one is written to; the others are only kept
   std::deque<Segment> spares_;      // to be reused

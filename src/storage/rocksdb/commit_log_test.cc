@@ -86,7 +86,7 @@ TEST_F(CommitLogTest, ReplaysWhatWasAppended) {
   EXPECT_EQ(replayed_, (std::vector<Bytes>{"one", "two", "three"}));
 }
 
-// After a power loss, the device has the third of the unsynced groups but not the second. A group that is
+// After a power loss, the third of the unsynced groups is on the device, but not the second. A group that is
 // then written in place of the second must not make the third reappear after it.
 TEST_F(CommitLogTest, GroupsAfterALostOneNeverReappear) {
   for (const char* group : {"one", "two", "six"}) ASSERT_TRUE(log_->append(group, false).has_value());
@@ -436,7 +436,7 @@ TEST_F(MarkedLogTest, NothingIsAcknowledgedWithoutTheMark) {
   disk_.fail_all = true;
   EXPECT_FALSE(log_->append("one", true).has_value());
   disk_.fail_all = false;
-  disk_.fail_sync = 2;  // of the segment, of its directory, then of the mark's directory
+  disk_.fail_sync = 2;  // the segment, its directory, and then the mark's directory
   const auto refused = log_->append("two", true);
   ASSERT_FALSE(refused.has_value());
   EXPECT_NE(refused.error().message().find("failed to write its mark"), std::string::npos)
@@ -471,7 +471,7 @@ TEST(LogMark, ATornLineLeavesThePreviousOne) {
   EXPECT_EQ(read(), 0u);
 }
 
-// A broken group that was recorded as synced is damage. Otherwise it may be an incomplete write.
+// A broken group is damage if it was recorded as synced. Otherwise it may be an incomplete write.
 TEST_F(MarkedLogTest, DamageToTheLastGroupIsRefusedOnceRecordedAsSynced) {
   for (const bool noted : {false, true}) {
     {
@@ -606,7 +606,7 @@ TEST(CommitLogReuse, OldBytesThatLookLikeGroupsCostNoTime) {
     EXPECT_LT(seconds_used() - before, 10);
     ASSERT_TRUE(log.has_value());
     EXPECT_EQ(replayed, 1u);
-    // A real group that attests a sync must be found among them.
+    // A real group that attests a sync must be found among the old bytes.
     ASSERT_TRUE((*log)->append(Bytes(300'001, 'x'), true).has_value());
   }
   damage(directory.path() + "/000000000003.log", 48 + 16 + 1);
@@ -620,7 +620,7 @@ TEST(CommitLogReuse, OldBytesThatLookLikeGroupsCostNoTime) {
 // still declares it as needed, so it must not be removed.
 TEST_F(CommitLogTest, ASegmentReleasedBeforeTheNextIsPublishedIsKept) {
   while (log_->segment() < 2) ASSERT_TRUE(log_->append(Bytes(1000, 'a'), true).has_value());
-  disk_.fail_sync = 2;  // of the old segment, of the new header, then of the directory
+  disk_.fail_sync = 2;  // the old segment, the new header, and then the directory
   while (log_->append(Bytes(1000, 'b'), false).has_value()) continue;
   ASSERT_EQ(log_->segment(), 2u);
   log_->release(1);

@@ -90,7 +90,7 @@ TEST(CompactionProgress, IsReportedWhileItRuns) {
     ASSERT_TRUE(store->flush().has_value());
   }
   EXPECT_TRUE(store->tasks().empty());
-  files->hold_after(2 << 20);  // of four MiB
+  files->hold_after(2 << 20);  // half of the four MiB
   std::thread compaction([&] { EXPECT_TRUE(store->compact({}, {}).has_value()); });
   files->wait_until_held();
   const std::vector<StoreTask> tasks = store->tasks();

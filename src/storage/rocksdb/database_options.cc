@@ -92,8 +92,8 @@ int max_open_files() {
 
 }  // namespace
 
-// Filters take 10 bits for each key and for each token, and indexes about 24 bytes for each block of 4 KiB: 3% of
-// partitions of one record of 100 bytes.
+// Filters take 10 bits for each key and for each token, and indexes about 24 bytes for each block of 4 KiB.
+// That is 3% of the data if partitions have one record of 100 bytes.
 bool fits_whole(uint64_t data_bytes, uint64_t cache_bytes) {
   constexpr uint64_t percent = 3, share = 4;
   return data_bytes / 100 * percent <= cache_bytes / share;
@@ -123,8 +123,8 @@ bool fits_whole(uint64_t data_bytes, uint64_t cache_bytes) {
 
   database.compaction_style = ::rocksdb::kCompactionStyleLevel;
   database.level_compaction_dynamic_level_bytes = true;
-  // Eight flushed files are merged at once into a level of their size: a third less CPU for compactions than with four.
-  // Filters let reads skip most of the files that wait.
+  // Eight flushed files are merged at once into a level of their size, which takes a third less CPU for
+  // compactions than four. Filters let reads skip most of the waiting files.
   database.level0_file_num_compaction_trigger = 8;
   database.level0_slowdown_writes_trigger = 32;
   database.level0_stop_writes_trigger = 48;

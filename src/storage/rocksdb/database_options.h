@@ -14,7 +14,7 @@ namespace sibyl::storage::rocksdb {
 
 // Memory tables that a flush merges into one file.
 inline constexpr int tables_per_flush = 4;
-// The size of one of them. `write_buffer_bytes` is the size of all.
+// The size of one memory table. `write_buffer_bytes` is the size of all of them.
 inline constexpr uint64_t memory_table_bytes(uint64_t write_buffer_bytes) {
   return write_buffer_bytes / tables_per_flush;
 }

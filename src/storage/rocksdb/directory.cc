@@ -89,7 +89,7 @@ base::Status check_format(const std::string& path, int file) {
   return {};
 }
 
-// Each new directory entry is on the device before it is used.
+// Creates the directory and its parents. Each new entry is on the device before it is used.
 base::Status make_directory(const std::string& path) {
   std::error_code error;
   const auto absolute = std::filesystem::absolute(path, error);
@@ -128,7 +128,7 @@ base::Result<Directory> Directory::open(const std::string& path) {
   return directory;
 }
 
-// RocksDB would create a new database if its files are missing. But if there is a log, those files existed.
+// RocksDB would create a new database if its files are missing. But if there is a log, the files existed.
 base::Status Directory::check_records() const {
   std::error_code error;
   if (std::filesystem::exists(records_path() + "/CURRENT", error)) return {};

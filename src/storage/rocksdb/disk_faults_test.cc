@@ -282,7 +282,7 @@ TEST_F(DamagedBlock, DoesNotStopWrites) {
   EXPECT_GT(store_->statistics().damage_met, 0u);
 }
 
-// Files that cannot be linked are copied. The copy must equal what was written.
+// Files that cannot be linked are copied. The copy must equal the written data.
 TEST_F(DamagedBlock, IsNotCopiedIntoACheckpoint) {
   std::string elsewhere = "/dev/shm/sibyl-checkpoint-XXXXXX";
   if (::mkdtemp(elsewhere.data()) == nullptr) GTEST_SKIP() << "there is no other file system";

@@ -41,7 +41,7 @@ void HotKeys::record_merge(BytesView key, size_t bytes) {
     large_.erase(hash);
     return;
   }
-  if (large_.size() >= max_large) large_.clear();  // causes one early merge for each of them
+  if (large_.size() >= max_large) large_.clear();  // each record is then merged early once
   large_[hash] = rounds;
 }
 
@@ -164,7 +164,7 @@ base::Status GroupWriter::finish_group(const base::Status& logged) {
     (void)log_->undo();
     return status;
   }
-  if (syncs_each_) log_->note_synced();  // not earlier: a group that was noted cannot be undone
+  if (syncs_each_) log_->note_synced();  // only now, because a noted group cannot be undone
   // The group is committed. Failures from here on do not matter.
   (void)base::contain([&] {
     erased_tables_.add(batch_, sequence);
@@ -175,7 +175,7 @@ base::Status GroupWriter::finish_group(const base::Status& logged) {
   return {};
 }
 
-// The log may hold a group that the tables do not have: only a restart shows it.
+// The log may hold a group that the tables do not have. Only a restart shows whether it does.
 base::Status GroupWriter::refuse_from_now_on(const base::Status& status) {
   ended_ = base::Error(base::ErrorCode::server, status.error().message()).with_hint("restart the server");
   spdlog::critical("writes are refused until a restart: {}", status.error().text());

@@ -100,11 +100,11 @@ class GroupWriter {
 
   // Called once before the first write. REQUIRES: everything that was replayed is in table files.
   base::Status begin_log() { return log_->begin(); }
-  // Writes the whole group or nothing of it.
+  // Writes the whole group, or nothing.
   base::Status write(std::span<Committer::Request> group);
 
-  // --- The steps of write(), for stores that share a log
-  // Starts an empty group. Returns an error if writes are refused.
+  // --- The steps of write(), for stores that share a log. This one starts an empty group. Returns an error
+  // if writes are refused.
   base::Status begin_group();
   void add(const WriteSet::Operation& operation);
   // Completes the group with its position in the log. Returns it, or nothing if it is empty. Valid until finish_group().
@@ -114,8 +114,8 @@ class GroupWriter {
 
   // Waits until everything is on the device.
   base::Status sync();
-  // Records how much of the log is on the device, so that damage can be distinguished from an incomplete
-  // write. With `syncs_each`, write() does this before it returns.
+  // Records how much of the log is on the device, to distinguish damage from an incomplete write. With
+  // `syncs_each`, write() does this before it returns.
   void note_synced() { log_->note_synced(); }
   // Starts an empty log. REQUIRES: everything is in table files.
   void release_log() { (void)log_->release_all(); }
@@ -125,7 +125,7 @@ class GroupWriter {
   // Runs `task` on the writing thread before its next group. Thread-safe.
   void post(std::function<void()> task);
 
-  // Tables that were erased in memory only: their records in files do not count. Thread-safe.
+  // Tables that were erased in memory only, so that their records in files do not count. Thread-safe.
   std::set<uint32_t> erased_in_memory() { return erased_tables_.only_in_memory(background_.flushed()); }
   // True once RocksDB threw in the middle of a write and would deadlock on the next one. From then on nothing
   // is written, and the database must not be flushed or closed. Thread-safe.
@@ -133,7 +133,7 @@ class GroupWriter {
   uint64_t log_bytes() const { return log_->bytes(); }
   // Time to write and sync the log, per group.
   base::HistogramSnapshot sync_micros() const { return sync_micros_.snapshot(); }
-  // Recent average of the same; zero if groups are not synced. Thread-safe.
+  // Recent average of sync_micros(); zero if groups are not synced. Thread-safe.
   std::chrono::microseconds sync_time() const { return sync_time_.load(std::memory_order_relaxed); }
 
  private:

@@ -130,8 +130,8 @@ class PurgingFilter final : public ::rocksdb::CompactionFilter {
   Decision FilterV2(int, const Slice& key, ValueType type, const Slice& value, std::string* changed,
                     std::string*) const override {
     Purger::Verdict verdict = Purger::Verdict::keep;
-    // A value replaces everything older, so it is the whole record up to its time. An operand is a part.
-    // RocksDB turns a removed value into a deletion, which still hides everything older.
+    // A value replaces everything older, so it is the whole record up to its time. An operand is only a part
+    // of the record. RocksDB turns a removed value into a deletion, which still hides everything older.
     if (type == ValueType::kValue) verdict = purger_->visit_whole(view_of(key), view_of(value), *changed);
     if (type == ValueType::kMergeOperand)
       verdict = purger_->visit_part(view_of(key), view_of(value), *changed);

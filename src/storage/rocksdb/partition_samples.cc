@@ -131,7 +131,7 @@ struct ErasedKeys {
 
 // The records of a table in one file, within [begin, end).
 struct Piece {
-  uint64_t newest = 0;  // sequence number; 0 if nothing older is below it
+  uint64_t newest = 0;  // sequence number; 0 if no older record is below
   Bytes begin, end;
   PartitionSample sample;
 };
@@ -330,7 +330,7 @@ std::map<uint32_t, PartitionSample> partition_samples(::rocksdb::DB& database,
         },
         tokens));
   }
-  // Read after the memory tables: records flushed in between count twice rather than never.
+  // Files are read after the memory tables. So records flushed in between count twice, not zero times.
   const Pieces pieces = read_files(database, {tables.begin(), tables.end()});
   for (const auto& [table, found] : pieces.tables) {
     if (erased.contains(table)) continue;

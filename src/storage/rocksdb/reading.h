@@ -16,11 +16,11 @@ class DamageReport;
 inline constexpr BytesView position_key("", 0);
 inline constexpr BytesView first_record_key("\0", 1);
 
-// Table id and token, with which record keys begin (row/record_key.h). Filters know which of them a memory table or a file
-// has, so that a slice of one partition skips the others.
+// Table id and token, with which record keys begin (row/record_key.h). Filters contain the prefixes of a
+// memory table or file, so that a slice of one partition skips the others.
 inline constexpr size_t token_prefix_size = 12;
 
-// Both borrow the bytes.
+// The results borrow the bytes.
 inline ::rocksdb::Slice slice_of(BytesView bytes) {
   return {bytes.data(), bytes.size()};
 }

@@ -21,7 +21,7 @@ using ::rocksdb::Slice;
 
 constexpr std::string_view reason_prefix = "real reason: ";
 
-// A fence ends the use of the files: there is nothing to resume.
+// A fence ends the use of the files, so there is nothing to resume.
 IOStatus recoverable(IOStatus status) {
   if (status.ok() || status.IsNoSpace() || status.IsIOFenced()) return status;
   return IOStatus::NoSpace(std::string(reason_prefix) + status.ToString());

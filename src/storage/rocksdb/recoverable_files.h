@@ -28,7 +28,7 @@ class ManifestObserver {
   virtual void appended(uint64_t manifest, base::BytesView bytes) = 0;
   // Everything appended is on the device. RocksDB is not notified until this returns.
   virtual int synced(uint64_t manifest) = 0;
-  // switching: CURRENT is about to name this MANIFEST. switched: CURRENT names it.
+  // Calls switching() before CURRENT names this MANIFEST, and switched() afterwards.
   virtual int switching(uint64_t manifest) = 0;
   virtual int switched(uint64_t manifest) = 0;
 };

@@ -70,7 +70,8 @@ size_t kept_segments(uint64_t total_bytes, uint64_t segment_bytes) {
   return static_cast<size_t>(std::clamp(total_bytes / (parts * segment_bytes), least, most));
 }
 
-// An operation on shared storage costs much more than its bytes: files are large, and compactions read ahead.
+// On shared storage, an operation costs much more than its bytes. So files are large, and compactions read
+// ahead.
 void fit_to_shared_storage(::rocksdb::Options& database) {
   database.target_file_size_base = 64 << 20;
   database.max_bytes_for_level_base = std::max<uint64_t>(database.max_bytes_for_level_base, 256 << 20);
@@ -95,7 +96,7 @@ class RocksStore final : public Store, public Internals, public ShardParts {
   using Store::commit;
   void commit(WriteSet writes, Done done) override {
     if (writes.empty()) return done({});
-    SIBYL_CHECK(committer_ != nullptr);  // the owner of several shards commits to them itself
+    SIBYL_CHECK(committer_ != nullptr);  // otherwise the owner of several shards commits
     if (keeper_->is_tight()) return commit_if_admitted(std::move(writes), std::move(done));
     committer_->submit(std::move(writes), std::move(done));
   }
@@ -144,7 +145,7 @@ class RocksStore final : public Store, public Internals, public ShardParts {
   void abandon() override {
     is_abandoned_ = true;
     database_->DisableManualCompaction();
-    // A flush would fail, and RocksDB waits after that.
+    // Without this, closing would flush. That would fail, and RocksDB would then wait.
     database_->SetDBOptions({{"avoid_flush_during_shutdown", "true"}}).PermitUncheckedError();
   }
   uint64_t cache_entries() const override;
@@ -186,7 +187,7 @@ class RocksStore final : public Store, public Internals, public ShardParts {
 
   uint64_t property(const std::string& name) const;
 
-  // In order of construction; destroyed in reverse.
+  // Members are constructed in this order, and destroyed in reverse.
   const std::optional<Directory> directory_;  // nullopt on shared storage
   DiskSpace space_;
   const Options options_;
@@ -299,7 +300,8 @@ base::Status RocksStore::open_files() {
 void RocksStore::make_keeper(::rocksdb::Options& database) {
   const uint64_t log_bytes = directory_ ? directory_->log_bytes() : 0;
   const bool is_full = space_.available() / 2 < space_.reserve_bytes() + log_bytes;
-  // Blocks must fit the usual size: RocksDB ends the process if one block is more than an empty memory table may take.
+  // Blocks must fit into a memory table of the usual size. RocksDB ends the process if one block is larger
+  // than an empty memory table may be.
   database.arena_block_size = std::min<size_t>(1 << 20, database.write_buffer_size / 8);
   if (is_full) database.write_buffer_size = options_.write_buffer_bytes + 4 * log_bytes;
   keeper_ = std::make_unique<SpaceKeeper>(
@@ -309,7 +311,7 @@ void RocksStore::make_keeper(::rocksdb::Options& database) {
                            .queue_bytes = options_.queue_bytes,
                            .automatic_compaction = options_.automatic_compaction,
                            .has_replay_buffer = is_full});
-  // Off until the keeper has found enough space for them.
+  // Compactions are off until the keeper has found enough space for them.
   if (keeper_->is_tight()) database.disable_auto_compactions = true;
 }
 
@@ -659,7 +661,7 @@ uint64_t RocksStore::cache_entries() const {
   return entries;
 }
 
-// The threads of RocksDB's environment serve all of its databases.
+// The threads of a RocksDB environment serve all databases of the process.
 std::map<uint64_t, uint64_t> RocksStore::task_bytes_read() const {
   using ::rocksdb::ThreadStatus;
   std::map<uint64_t, uint64_t> read;

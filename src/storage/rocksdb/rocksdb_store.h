@@ -41,8 +41,8 @@ struct Options {
   // The clock for expiry. Must outlive the store. nullptr: the system clock.
   base::Clock* clock = nullptr;
 
-  // Set: the store's files and log are there instead of in a directory, and these options' disks are not used. Must
-  // outlive the store.
+  // If set, the store's files and log are there instead of in a directory, and the disks below are not used.
+  // Must outlive the store.
   std::shared_ptr<const SharedStorage> shared;
 
   // For tests: failing files (must outlive the store), and compaction only on request.

@@ -384,7 +384,7 @@ TEST_F(PeriodicSyncs, ComeLater) {
   EXPECT_EQ(get(*store_, "99"), "v");
 }
 
-// After each failure the sync is retried, even though nothing else is written.
+// After each failure the sync is retried, even if nothing else is written.
 TEST_F(PeriodicSyncs, AreRetriedWithoutAnotherWrite) {
   disk_.fail_sync = 0;
   ASSERT_TRUE(put(*store_, "b", "2").has_value());
@@ -495,7 +495,7 @@ TEST_F(LostFiles, AStoreWhoseLogIsMissingIsRefused) {
   std::filesystem::remove(data_ + "/log");
   std::filesystem::rename(data_ + "/elsewhere", data_ + "/log");
   EXPECT_EQ(get(*opened(data_), "a"), "in the log alone");
-  // Closing wrote everything to files, so a missing log loses nothing.
+  // Closing has written everything to files, so a missing log loses nothing.
   std::filesystem::remove_all(data_ + "/log");
   EXPECT_EQ(get(*opened(data_), "a"), "in the log alone");
 }

@@ -39,14 +39,15 @@ class WriteLog {
 
   // Called once, before the first append. REQUIRES: everything that was replayed is in table files.
   virtual base::Status begin() { return {}; }
-  // The position of the next group. It is stored in the tables together with the group, so that the tables tell which
-  // groups they hold. Empty: the log does not need it.
+  // The position of the next group, which is stored in the tables together with the group. So the tables show
+  // which groups they hold. Empty if the log does not need it.
   virtual base::Bytes next_position() const { return {}; }
   // Appends a group and, if `durable`, waits until it is on the device. After an error the group is not in
-  // the log, except with the code write_timeout: then the log is unusable, and whether it has the group shows when it
-  // is opened again.
+  // the log, unless its code is write_timeout: then the log is unusable, and only the next opening shows
+  // whether it has the group.
   virtual base::Status append(base::BytesView group, bool durable) = 0;
-  // Removes the group that was appended last. A log that cannot returns an error, and is unusable from then on.
+  // Removes the group that was appended last. If a log cannot do that, it returns an error and is unusable
+  // from then on.
   virtual base::Status undo() = 0;
   virtual bool can_undo() const { return true; }
   // Waits until everything is on the device.
@@ -70,7 +71,8 @@ class WriteLog {
   virtual uint64_t bytes() const = 0;
 };
 
-// Opens a store's log and replays what it holds beyond `position`, which is from the tables and empty if they have none.
+// Opens a store's log and replays the groups after `position`. That is the position in the tables, or empty
+// if they have none.
 using OpenLog = std::function<base::Result<std::unique_ptr<WriteLog>>(const WriteLog::Replay& replay,
                                                                       base::BytesView position)>;
 

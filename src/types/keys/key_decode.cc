@@ -74,7 +74,7 @@ class KeyReader {
 
 bool decode(const Type& type, KeyReader& reader, Bytes& out);
 
-// Decodes what follows a component's header: nothing for an empty value, the value, or foreign bytes.
+// Decodes the bytes after a component's header: nothing for an empty value, the value, or foreign bytes.
 template <typename Decode>
 bool decode_after_header(KeyReader& reader, Bytes& out, Decode decode_present) {
   unsigned char header = 0;
@@ -286,7 +286,7 @@ bool decode_part(const ComponentType& type, KeyReader& reader, Bytes& out) {
   return true;
 }
 
-// A component of a dynamic composite. Its type is written as a class name, whether it was or not.
+// A component of a dynamic composite. Its type is written as a class name, even if the original had an alias.
 bool decode_dynamic_part(KeyReader& reader, Bytes& out) {
   Bytes name;
   if (!reader.raw(name)) return false;

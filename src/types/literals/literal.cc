@@ -25,7 +25,7 @@ namespace {
 using base::invalid;
 using base::Result;
 
-// The parts of a composite are texts of types that the text itself may name, so the whole is checked as well.
+// The text of a composite may name the types of its parts, so the whole value is checked as well.
 Result<Bytes> parse_valid_custom(const Type& type, std::string_view text) {
   SIBYL_ASSIGN(Bytes value, parse_custom(type, text));
   SIBYL_TRY(validate_custom(type, value));

@@ -14,8 +14,8 @@
 namespace sibyl::types {
 namespace {
 
-// Converts digits to a number by halves, so that long ones cost multiplications instead of one pass per
-// digit.
+// Converts digits to a number, splitting them in halves: long numbers cost a few multiplications instead of
+// one pass per digit.
 class DigitParser {
  public:
   BigInteger parse(std::string_view digits) {

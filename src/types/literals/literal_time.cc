@@ -120,7 +120,7 @@ ZoneOffset parse_spaced_zone(std::string_view text, int64_t local_millis) {
   return zone_offset(text, local_millis);
 }
 
-// Parses what follows date and time: nothing (UTC), an offset, or a blank and a zone.
+// Parses the rest after date and time: nothing (UTC), an offset, or a blank and a zone.
 ZoneOffset parse_zone(std::string_view text, int64_t local_millis, bool seconds_allowed) {
   if (text.empty() || text == "Z") return {0};
   if (text[0] == ' ') return parse_spaced_zone(text.substr(1), local_millis);

@@ -43,7 +43,7 @@ bool is_time_of_state(const std::string& name) {
 struct Capacity {
   double values = 1;      // combinations of the columns whose values do not grow
   double per_second = 0;  // new values of the columns that grow with time; 0: there are none
-  std::string time;       // the finest of them
+  std::string time;       // the column with the most new values
 };
 
 // Values per second of a column that grows with time; 0: it does not.
@@ -113,7 +113,7 @@ class CapacityReview {
     if (growth() <= 0) return false;
     if (capacity_.per_second > 0) {
       const schema::Column& last = table_.columns[columns_ - 1];
-      // Time as the last column is reviewed by how rows arrive.
+      // If the last column is a time, the arrival of rows decides.
       if (last.name == capacity_.time && last.type->kind() != Kind::date && !facts_.column(last).growth)
         return false;
       const double most = capacity_.values * capacity_.per_second;
@@ -132,7 +132,7 @@ class CapacityReview {
       add(std::move(finding));
       return true;
     }
-    if (facts_.rows && *facts_.rows > capacity_.values) return false;  // reported as it is now
+    if (facts_.rows && *facts_.rows > capacity_.values) return false;  // another finding reports it
     if (is_meant()) return false;
     if (rows_then() <= capacity_.values * margin)
       return facts_.growth_is_declared && table_.clustering_count == 0 && busiest_report();
@@ -148,13 +148,13 @@ class CapacityReview {
     return true;
   }
 
-  // The share of the new rows that arrive for a key that already has as many as its times can tell apart.
+  // The share of new rows that overwrite other rows, because all values of their key are in use.
   double overwritten_share() const {
     const std::optional<double> keys = facts_.keys();
     const double skew = facts_.key_skew();
     if (!keys || skew <= 0) return 0;
     constexpr double most_ranks = 1000;
-    // Per second if the key has a time, otherwise of the rows that are kept at a time.
+    // Rates per second if the key has a time, otherwise numbers of rows that are kept.
     const bool timed = capacity_.per_second > 0;
     const double rows = timed ? growth() : rows_then();
     const double each = capacity_.values / *keys * (timed ? capacity_.per_second : 1);
@@ -213,8 +213,8 @@ class CapacityReview {
 
   const schema::Column* time_value() const { return time_of_rows(facts_); }
 
-  // The table of the things that the key names: `orders` by `order_id`, `cities` by `city`. An INSERT adds a
-  // thing or describes it anew.
+  // True if the table holds the things that its key names: `orders` by `order_id`, `cities` by `city`. An
+  // INSERT adds a thing or changes its description.
   bool is_of_its_own_key() const {
     if (columns_ != 1) return false;
     std::string thing = table_.partition_key(0).name;
@@ -224,7 +224,7 @@ class CapacityReview {
         thing.resize(thing.size() - ending.size());
         break;
       }
-    // Prefixes only say more about the thing: `user_events` by `event_id`.
+    // A prefix of the table's name only qualifies the thing: `user_events` by `event_id`.
     const auto names = [&](const std::string& wanted) {
       return table_.name == wanted || table_.name.ends_with("_" + wanted);
     };
@@ -244,7 +244,7 @@ class CapacityReview {
     return facts_.inserts + (updates != facts_.updates.end() ? updates->second : 0);
   }
 
-  // Each write carries a time, but the key has none: only the last one of each key remains.
+  // Each write has a time, but the key has none. So only the last write of each key remains.
   bool latest_report() {
     const schema::Column* time = time_value();
     const double writes = time != nullptr ? writes_of(*time) : 0;
@@ -257,14 +257,15 @@ class CapacityReview {
       if (facts_.is_time(column) || facts_.column(column).is_period) return false;
       is_unique = is_unique || has_unique_type(column);
     }
-    // A uuid names a row of this table, unless it is known to name something else. Then its rows may expire.
+    // A uuid names a row of this table, unless something shows that it names another thing: then its rows may
+    // expire.
     if (is_unique && (is_of_its_own_key() || facts_.retention)) return false;
     if (!keys || *keys <= 0 || writes / *keys < least_repeats(is_unique)) return false;
     Finding finding = begin_finding(
         facts_, Verdict::key_collision, is_of_its_own_key() ? Severity::note : Severity::warning,
-        fmt::format("Each {} replaces the row of its key: a key keeps only the last of the rows that arrive "
-                    "every {}.",
-                    facts_.inserts > 0 ? "INSERT" : "UPDATE", duration_text(*keys / writes)));
+        fmt::format(
+            "Each {} replaces the row of its key: rows arrive every {}, and a key keeps only the last one.",
+            facts_.inserts > 0 ? "INSERT" : "UPDATE", duration_text(*keys / writes)));
     finding.evidence.push_back({fmt::format("{} {} into {} rows", rate_text(writes),
                                             facts_.inserts > 0 ? "inserts" : "updates", count_text(*keys)),
                                 facts_.origin});

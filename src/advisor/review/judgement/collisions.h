@@ -11,8 +11,8 @@ bool review_capacity(const ReviewModel& model, const TableFacts& table, Review& 
 // Makes every row's key unique: `last` is the key's last column.
 void fix_collision(const TableFacts& facts, const schema::Column& last, Finding& finding);
 
-// A non-key column with the time of a row, unless its name says that the row is a state that is replaced; nullptr:
-// there is none.
+// A non-key column with the time of a row. nullptr if there is none, or if its name shows that it is the time
+// of a present state, which is meant to be replaced.
 const schema::Column* time_of_rows(const TableFacts& facts);
 
 }  // namespace sibyl::advisor

@@ -28,7 +28,7 @@ TableFacts with_values(const TableFacts& base, const Shape& shape,
 std::string shortcomings(const ReviewModel& model, const TableFacts& base, Shape shape,
                          const std::vector<Proposal::Added>& added) {
   for (const Proposal::Added& one : added) {
-    // Only the application knows what copies and shards hold.
+    // Only the application knows the values of copies and shards.
     if (one.modulo <= 0 && one.width <= 0) return {};
     if (!shape.has(one.name)) shape.add_to_partition({one.name, one.type, false});
     if (!one.instead_of.empty()) shape.remove_from_partition(one.instead_of);

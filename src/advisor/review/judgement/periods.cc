@@ -36,7 +36,7 @@ constexpr std::array period_words = {
     PeriodWord{"period"},
 };
 
-// Words that end like a period.
+// Words that end like the name of a period, but are not one.
 constexpr std::array other_words = {"candidate", "mandate", "update", "birthday",
                                     "birthdate", "weekday", "holiday"};
 
@@ -60,7 +60,7 @@ bool says(const std::string& word, std::string_view period) {
 
 const PeriodWord* period_of(const std::string& name) {
   std::vector<std::string> words = words_of(name);
-  // Days of a week and months of a year come again; the year of birth is no year of the rows.
+  // Days of a week and months of a year recur. The year of birth is not the time of the row.
   for (const char* not_meant : {"of", "birth"})
     if (std::find(words.begin(), words.end(), not_meant) != words.end()) return nullptr;
   for (size_t i = 0; i + 1 < words.size(); ++i)
@@ -82,7 +82,7 @@ bool is_period(const schema::Table& table, const schema::Column& column, const C
   if (!column.is_partition_key() || column.type->kind() == types::Kind::uuid) return false;
   if (known.growth)
     return !known.distinct || is_time(column) || known.ticks || is_named_like_period(column.name);
-  // A time as the whole key is that of one row.
+  // If a time is the whole key, it belongs to a single row.
   if (table.partition_key_count == 1 && table.clustering_count == 0 && !is_named_like_period(column.name))
     return false;
   return !known.distinct && (is_time(column) || known.ticks || is_named_like_period(column.name));
@@ -103,7 +103,7 @@ std::optional<double> summaries_per_second(const TableFacts& facts) {
     const schema::Column& column = table.columns[i];
     const ColumnFacts& known = facts.column(column);
     const types::Kind kind = column.type->kind();
-    // A timestamp called added_date is that of a moment.
+    // A timestamp called added_date is still a moment, not a day.
     const bool is_moment =
         kind == types::Kind::timeuuid || (column.is_clustering() && kind == types::Kind::timestamp &&
                                           column.name.find("date") != std::string::npos);

@@ -9,17 +9,17 @@ namespace sibyl::advisor {
 // only sound alike (candidate) are not meant.
 bool is_named_like_period(const std::string& name);
 
-// True if the column of a partition key holds a period: it is declared to grow, or its type or name tells so and
-// no number of values is declared.
+// True if the column of a partition key holds a period: it is declared to grow, or its type or name suggests
+// it and no number of values is declared.
 bool is_period(const schema::Table& table, const schema::Column& column, const ColumnFacts& known);
 
-// New periods per second, by the column's name and type: `month` has one every 30 days. Nullopt if they do not
-// tell it, as in `bucket`.
+// New periods per second, by the column's name and type: `month` has one every 30 days. Nullopt if they do
+// not show it, as for `bucket`.
 std::optional<double> usual_growth(const schema::Column& column);
 
-// New keys per second, if the finest time in the key is a period of a minute and more: the key is one of a
-// summary, and INSERTs within the period replace its row. Infinite if the values of another key column are not
-// known. Nullopt: the table is no such summary, or its rows have a time of their own.
+// New keys per second of a summary: the finest time in the key is a period of a minute or more, and INSERTs
+// within the period replace the row. Infinite if the values of another key column are not known. Nullopt: the
+// table is not a summary, or its rows have a time of their own.
 std::optional<double> summaries_per_second(const TableFacts& facts);
 
 }  // namespace sibyl::advisor

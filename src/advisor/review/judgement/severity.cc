@@ -29,7 +29,7 @@ Severity severity_of_scan(const StatementFacts& statement, const std::optional<d
   const std::optional<double> waste = waste_of(query);
   const bool returns_all = use.filters.empty() && !use.aggregates && !use.groups;
   if (returns_all || (waste && *waste < little_waste)) {
-    // Reading everything is a job. It is harmless if it runs rarely.
+    // A read of everything is harmless if it runs rarely, as a batch job.
     const bool rare = statement.rate > 0 && statement.rate <= hourly;
     return rare || (rows && *rows < many_rows) ? Severity::note : Severity::warning;
   }

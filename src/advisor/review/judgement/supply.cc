@@ -23,7 +23,7 @@ const schema::Column* listed_column(const StatementFacts& statement) {
   return nullptr;
 }
 
-// How well the statement supplies values for the column: 2 by its name, 1 by its type, 0 not at all.
+// Returns how well the statement supplies values for the column: 2 by its name, 1 by its type, 0 not at all.
 int fitness(const StatementFacts& source, const schema::Column& column) {
   const cql::Select* select = source.select();
   if (select == nullptr || source.error || source.explanation.uses.empty()) return 0;
@@ -78,7 +78,7 @@ const StatementFacts* source_of(const ReviewModel& model, size_t at, const schem
     const StatementFacts& other = model.statements[i];
     if (i == at || other.group != own.group || (!own.group.empty() && i > at)) continue;
     const int fits = fitness(other, column);
-    // Without a group, a common name is not enough: the statement must return nothing else.
+    // Without a group, a common name is not enough: the statement must also return no other column.
     if (fits == 0 || (own.group.empty() && other.select()->selectors.size() != 1)) continue;
     ++count;
     if (fits >= most) best = &other;

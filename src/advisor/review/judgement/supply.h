@@ -1,4 +1,4 @@
-// Queries in two steps. Internal to src/advisor/review.
+// Queries whose results are the keys of another query. Internal to src/advisor/review.
 #pragma once
 
 #include "advisor/review/review_model.h"

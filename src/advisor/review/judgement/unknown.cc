@@ -1,4 +1,4 @@
-// Reports sizes that cannot be estimated, with the numbers that decide.
+// Reports sizes that cannot be estimated, with the numbers that are missing.
 #include "advisor/review/judgement/unknown.h"
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ std::vector<std::string> unknown_columns(const TableFacts& table) {
   return out;
 }
 
-// Rows of one key keep arriving, in the order of time.
+// True if rows of one key keep arriving, in the order of time.
 bool never_ends(const TableFacts& table) {
   return table.growth && !table.retention && !table.has_period() && time_column(table) != nullptr;
 }
@@ -63,9 +63,8 @@ void review_unknown(const ReviewModel& model, const TableFacts& table, Review& r
       {fmt::format("{} after {}", size_text(bytes), duration_text(ahead)), Origin::estimated});
   if (table.growth) finding.evidence.push_back(growth_evidence(table));
   if (!columns.empty())
-    finding.evidence.push_back({fmt::format("not declared: how many values {} {}", listed(columns),
-                                            columns.size() == 1 ? "has" : "have"),
-                                Origin::declared});
+    finding.evidence.push_back(
+        {fmt::format("not declared: the number of values of {}", listed(columns)), Origin::declared});
   if (!table.rows)
     finding.evidence.push_back({"rows= is not declared: the table starts empty", Origin::estimated});
   fix_unknown(table, columns, finding);
@@ -91,10 +90,9 @@ std::string missing_values(const ReviewModel& model, const TableFacts& base, con
   }
   if (names.empty()) return {};
   return fmt::format(
-      "How many values {} {} is not declared: {}. With few values, add a period of time or a hash prefix to "
-      "its "
-      "partition key.",
-      listed(names), names.size() == 1 ? "has" : "have",
+      "The number of values of {} is not declared: {}. With few values, add a period of time or a hash "
+      "prefix to its partition key.",
+      listed(names),
       sized ? fmt::format("with fewer than {}, partitions of {} exceed the target of {}",
                           count_text(std::ceil(bytes / model.target.partition_bytes)), shape.name,
                           size_text(model.target.partition_bytes))

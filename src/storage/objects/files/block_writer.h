@@ -17,8 +17,8 @@
 
 namespace sibyl::storage::objects {
 
-// Appends to a file that its directory has recorded. Full blocks are written while more is appended. After an error the
-// file is useless, except for what an earlier sync() wrote. Used by one thread at a time.
+// Appends to a file that its directory has recorded. Full blocks are written in the background. After an
+// error the file is useless, except for the bytes that an earlier sync() wrote. Used by one thread at a time.
 class BlockWriter {
  public:
   // `directory` must outlive the writer.
@@ -53,7 +53,7 @@ class BlockWriter {
 
   ObjectDirectory& directory_;
   const std::string id_;
-  uint64_t written_ = 0;  // handed over; less than a block follows in the buffer
+  uint64_t written_ = 0;  // submitted; the buffer has the rest, less than a block
   base::Bytes buffer_;
   Reply error_;
   std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
@@ -62,9 +62,9 @@ class BlockWriter {
 // A read of a complete file, in flight. Several blocks are read at once.
 class BlockRead {
  public:
-  // Starts. `store` must outlive this object.
+  // Starts the read. `store` must outlive this object.
   BlockRead(ObjectStore& store, FileRecord record, uint64_t offset, uint64_t length);
-  // Waits. `data` ends at the end of the file.
+  // Waits for the read to finish. `data` ends at the end of the file.
   Reply finish(std::chrono::milliseconds patience, base::Bytes& data);
 
  private:

@@ -15,7 +15,7 @@ struct DirectorySummary {
   uint64_t trash = 0;             // files whose objects are still to be removed
 };
 
-// Blocks. The owner may change the directory meanwhile, so numbers of different entries may be of different moments.
+// Blocks. The owner may change the directory meanwhile, so the numbers may not be of one moment.
 base::Result<DirectorySummary> summarise_directory(ObjectStore& store, const std::string& name);
 
 }  // namespace sibyl::storage::objects

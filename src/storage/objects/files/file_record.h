@@ -14,15 +14,15 @@ inline constexpr uint64_t block_bytes = 4 << 20;
 inline constexpr uint64_t max_blocks_in_flight = 4;
 
 struct FileRecord {
-  // Unique for ever: the directory, its epoch, and a number. Empty: the content is `inlined`.
+  // Never used again. Consists of the directory, its epoch, and a number. Empty: the content is `inlined`.
   std::string id;
   bool is_complete = false;
-  // True: if the writer crashed, the blocks that it synced are kept. False: an incomplete file is discarded.
+  // If the writer crashes, true: the blocks that it synced are kept; false: the incomplete file is discarded.
   bool is_kept_incomplete = false;
   uint64_t size = 0;    // once complete
   uint64_t blocks = 0;  // once complete: how many objects may exist
   int64_t modified_micros = 0;
-  std::string reference;  // this entry's reference among those of the file's first block, once it has links
+  std::string reference;  // once the file has links: this entry's reference in the file's first block
   base::Bytes inlined;
 
   bool operator==(const FileRecord&) const = default;

@@ -14,7 +14,7 @@ namespace sibyl::storage::objects {
 namespace {
 
 constexpr std::string_view file_prefix = "f:", trash_prefix = "t:", link_prefix = "l:";
-const std::string origin = "origin";  // the reference of an entry that is no link
+const std::string origin = "origin";  // the reference of an entry that is not a link
 
 std::string directory_object(const std::string& name) {
   return "directory/" + name;
@@ -101,7 +101,8 @@ base::Status ObjectDirectory::take_over() {
   return {};
 }
 
-// The attribute `client` lists this client and those that may not be fenced yet, so that a crash in between loses none.
+// The attribute `client` lists this client and the earlier clients that may not be fenced yet. A crash loses
+// none of them.
 Reply ObjectDirectory::claim(const ReadReply& found) {
   const bool exists = found.reply.is_done();
   const std::string me = store().client();
@@ -180,7 +181,7 @@ Reply ObjectDirectory::seal_incomplete_files() {
   return commit(std::move(change));
 }
 
-// Marks every block of the file, and creates the one after the last.
+// Marks every block of the file as sealed, and creates a sealed block after the last one.
 Reply ObjectDirectory::seal(FileRecord& record) {
   record.size = 0;
   for (uint64_t block = 0;; ++block) {
@@ -399,7 +400,7 @@ Reply ObjectDirectory::link(const std::string& name, ObjectDirectory& target,
   return target.commit_link(target_name, std::move(*record));
 }
 
-// The mutex is held throughout, so the reference has the version at which the entry is created.
+// Holds the mutex throughout, so that the reference has the version at which the entry is created.
 Reply ObjectDirectory::commit_link(const std::string& name, FileRecord record) {
   const std::lock_guard lock(mutex_);
   if (files_.contains(name)) return Reply::refused(Reason::exists);
@@ -410,7 +411,7 @@ Reply ObjectDirectory::commit_link(const std::string& name, FileRecord record) {
     const ReadReply found = repeat_read(store(), object, whole_state, options_.patience);
     if (!found.reply.is_done()) return found.reply;
     if (found.entries.contains(record.reference)) break;
-    // The source was removed meanwhile.
+    // The source has been removed in the meantime.
     if (found.attributes.contains("dying") || (!found.entries.empty() && !found.entries.contains(source)))
       return Reply::refused(Reason::missing);
     const uint64_t references = number_in(found.attributes, "references");
@@ -431,7 +432,7 @@ Reply ObjectDirectory::commit_link(const std::string& name, FileRecord record) {
 
 // --- Trash
 
-// Removes a file's blocks if nothing else refers to them. On failure the trash stays for collect().
+// Removes a file's blocks if nothing else refers to them. On failure they stay in the trash until collect().
 Reply ObjectDirectory::discard(const FileRecord& record) {
   if (record.is_complete && record.blocks <= 1 && record.reference.empty()) {
     Mutation remove;
@@ -476,7 +477,7 @@ Reply ObjectDirectory::drop_reference(const FileRecord& record, bool& was_last) 
   }
 }
 
-// Removes the first block last: as long as it exists, others may exist.
+// Removes the first block last: while it exists, other blocks may exist.
 Reply ObjectDirectory::remove_blocks(const FileRecord& record) {
   uint64_t missing_in_a_row = 0;
   const auto is_last = [&](uint64_t block) {
@@ -528,8 +529,8 @@ Reply ObjectDirectory::collect() {
   return commit(std::move(change));
 }
 
-// Drops references of links that were never completed: their directory is past the version at which the entry
-// would have been created, and has no such entry.
+// Drops the references of links that were never completed. The directory of such a link has passed the
+// version at which the entry would have been created, and has no such entry.
 Reply ObjectDirectory::drop_orphans(const FileRecord& record) {
   const ReadReply block = repeat_read(store(), block_name(record.id, 0), whole_state, options_.patience);
   if (block.reply.is_refused(Reason::missing)) return {};

@@ -2,7 +2,7 @@
 //
 // A directory is one object. Its attributes and entries:
 //
-//   epoch      raised by every open. All mutations of the directory name it, so those of an earlier owner fail.
+//   epoch      raised by every open. Every mutation requires it, so mutations of an earlier owner fail.
 //   version    of the directory. Every mutation compares it and adds one: a chain. A mutation whose outcome was unknown
 //              can therefore not be applied late, over newer ones.
 //   cancelled  the last version that was added to cancel a mutation whose outcome was unknown when the storage became full
@@ -13,25 +13,28 @@
 //
 // A file is a run of blocks of 4 MiB, "file/ID/NUMBER". Small files that never grow are in their entries. The rules:
 //
-//  1. A file is recorded before its first block is written, with an id that is never used again. Whatever happens, its
-//     blocks can be found from a directory.
-//  2. Opening takes the directory over: it raises the epoch, fences the client that had it open, and then seals the
-//     files that are kept although they are incomplete: it marks each block, and creates the block after the last one
-//     as sealed. Writers require that a block is not sealed. From then on no file that has a name changes.
+//  1. A file is recorded before its first block is written, with an id that is never used again. So its
+//     blocks can always be found from a directory.
+//  2. Opening takes the directory over: it raises the epoch, fences the client that had it open, and then
+//     seals the files that are kept although they are incomplete. Sealing marks each block, and creates a
+//     sealed block after the last one. Writers require that a block is not sealed, so from then on no file
+//     that has a name changes.
 //  3. Only the owner changes a directory, so it holds the entries in memory and reads nothing after opening.
-//  4. A link first adds its reference to the first block of the file, then its entry. Removing a file works in reverse: it
-//     turns the entry into trash, removes the reference, and removes the blocks if no reference is left, the first one
-//     last. A crash in between leaves too much, never too little; collect() removes it.
-//  5. Nothing lists the pool.
+//  4. A link first adds its reference to the first block of the file, then its entry. Removing a file works
+//     in reverse: it turns the entry into trash, removes the reference, and removes the blocks if no
+//     reference is left, the first one last. After a crash in between, there is too much, never too little;
+//     collect() removes the excess.
+//  5. The objects of the pool are never listed.
 //
-// Those who decide about owners number them (owner_epoch). An open with a lower number than the directory has seen is refused, and
-// changes and fences nothing: a former owner that was slow must not take the directory back.
+// Code that assigns owners numbers them (owner_epoch). An open with a lower number than the directory has
+// seen is refused, and changes and fences nothing, so that a slow former owner cannot take the directory
+// back.
 //
 // Once a mutation is refused because of the epoch, the directory is lost: every later operation fails, and `on_lost` is
 // called. The owner must stop at once. The same holds if the outcome of a mutation is unknown for longer than
 // `patience`.
 //
-// Blocks its callers. Thread-safe.
+// All functions may block. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -67,13 +70,13 @@ class ObjectDirectory {
     bool seals_incomplete_files = true;
   };
 
-  // Creates the directory if it does not exist, and takes it over otherwise.
+  // Creates the directory if it does not exist, otherwise takes it over.
   static base::Result<std::unique_ptr<ObjectDirectory>> open(Options options);
   ObjectDirectory(const ObjectDirectory&) = delete;
   ObjectDirectory& operator=(const ObjectDirectory&) = delete;
 
-  // Gives the directory up. A later owner does not need to fence this client. Nothing else may follow, except another call if the
-  // outcome was unknown.
+  // Gives the directory up, so that a later owner does not need to fence this client. No other call may
+  // follow, except a repetition if the outcome was unknown.
   Reply release();
 
   uint64_t epoch() const { return epoch_; }
@@ -87,18 +90,18 @@ class ObjectDirectory {
   std::optional<FileRecord> find(const std::string& name) const;
   std::vector<std::string> names() const;
 
-  // Records a new file, which replaces one of the same name. `made` is valid if the reply is done.
+  // Records a new file, which replaces any file of the same name. `made` is valid if the reply is done.
   Reply create(const std::string& name, bool kept_incomplete, FileRecord& made);
   Reply create_inline(const std::string& name, base::Bytes content);
-  // Records that all blocks of the file have been written. Refused as missing if it was removed.
+  // Records that all blocks of the file have been written. Refused as missing if the file was removed.
   Reply complete(const std::string& name, const std::string& id, uint64_t size);
   Reply rename(const std::string& from, const std::string& to);
   Reply remove(const std::string& name);
   // Gives a complete file another name, perhaps in another directory.
   Reply link(const std::string& name, ObjectDirectory& target, const std::string& target_name);
 
-  // Removes the blocks of files without a name that earlier owners or failed removals left. Another
-  // directory's links are looked up in that directory.
+  // Removes the blocks of files without a name that earlier owners or failed removals left. Links in other
+  // directories are looked up there.
   Reply collect();
   size_t trash() const;
 

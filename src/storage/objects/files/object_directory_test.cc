@@ -113,7 +113,8 @@ TEST_F(Directories, RemoveAndReplaceLeaveNoObjects) {
 TEST_F(Directories, AreLostWhenAnotherOwnerOpensThem) {
   const auto old_owner = open("d", patience, false);
   ASSERT_EQ(write(*old_owner->directory, "a", "1"), done_reply);
-  // Without sealing, the new owner's first version is the one that the old owner would have made next.
+  // Without sealing, the new owner's first version is the version that the old owner's next mutation would
+  // have.
   const auto new_owner = open("d", patience, false, false);
   EXPECT_EQ(new_owner->directory->epoch(), old_owner->directory->epoch() + 1);
   EXPECT_EQ(old_owner->directory->remove("a"), Reply::refused(Reason::fenced));
@@ -137,7 +138,7 @@ TEST_F(Directories, FenceTheOwnerThatDidNotReleaseThem) {
 
 // A mutation that arrives late would otherwise bring back an entry whose file is gone.
 TEST_F(Directories, LateMutationsAreNotAppliedOverNewerOnes) {
-  for (int round = 0; round < 20; ++round) {  // the late one arrives at a random time
+  for (int round = 0; round < 20; ++round) {  // the late mutation arrives at a random time
     const std::string name = "d" + std::to_string(round);
     const auto owner = open(name);
     bool delays = true;
@@ -270,7 +271,7 @@ TEST_F(Directories, FullStorageRefusesFilesButNotTheirRemoval) {
 
 // A mutation that timed out and was then refused may arrive when there is space again.
 TEST_F(Directories, AMutationInDoubtIsCancelledWhenTheStorageIsFull) {
-  for (int round = 0; round < 20; ++round) {  // when the late one arrives is random
+  for (int round = 0; round < 20; ++round) {  // the late mutation arrives at a random time
     const std::string name = "d" + std::to_string(round);
     const auto owner = open(name);
     int attempts = 0;
@@ -289,14 +290,14 @@ TEST_F(Directories, AMutationInDoubtIsCancelledWhenTheStorageIsFull) {
   }
 }
 
-// It was stopped for a long time before it opened the directory.
+// The slow owner was paused for a long time before it opened the directory.
 TEST_F(Directories, ASlowOwnerDoesNotTakeThemBack) {
   const auto slow = objects_.connect(), newer = objects_.connect();
   const auto current = ObjectDirectory::open({.store = newer.get(), .name = "d", .owner_epoch = 7});
   ASSERT_TRUE(current.has_value());
   EXPECT_FALSE(ObjectDirectory::open({.store = slow.get(), .name = "d", .owner_epoch = 6}).has_value());
   EXPECT_EQ((*current)->create_inline("a", "content"), done_reply);
-  EXPECT_TRUE(Blocking(*newer).mutate("o", Mutation().append("x")).is_done());  // it was not fenced
+  EXPECT_TRUE(Blocking(*newer).mutate("o", Mutation().append("x")).is_done());  // the client was not fenced
 }
 
 // Random operations against a map, while mutations are lost, applied without a reply, late or twice.

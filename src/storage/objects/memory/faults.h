@@ -18,17 +18,17 @@ enum class Fault : uint8_t {
 };
 
 struct Faults {
-  // Probabilities from 0 to 1, of mutations and locks. Reads and the rest can only be lost or slow.
+  // Probabilities from 0 to 1, for mutations and locks. Other operations can only be lost or slow.
   double lost_request = 0, lost_reply = 0, late = 0, duplicated = 0, slow = 0;
-  // Simulated time: to the storage and back, what `slow` adds, and the client's timeout. A late or duplicated
-  // mutation arrives up to max_late after the timeout.
+  // Simulated times: to the storage and back, the delay of `slow`, and the client's timeout. A late or
+  // duplicated mutation arrives up to max_late after the timeout.
   int64_t min_micros = 200, max_micros = 2'000;
   int64_t slow_micros = 500'000;
   int64_t timeout_micros = 10'000'000;
   int64_t max_late_micros = 60'000'000;
 };
 
-// An operation, for tests that choose the fault of a particular one.
+// Describes an operation, for tests that choose the fault of a particular one.
 struct OperationInfo {
   enum class Kind : uint8_t {
     mutate,
@@ -47,7 +47,7 @@ struct OperationInfo {
   const std::string& object;
 };
 
-// The number of times that each happened.
+// The number of times that each fault was injected.
 struct FaultCounts {
   uint64_t operations = 0, lost_request = 0, lost_reply = 0, late = 0, duplicated = 0, slow = 0;
   uint64_t full = 0, fenced = 0;

@@ -1,4 +1,4 @@
-// One object in memory, and what mutations, reads and locks do to it. Not thread-safe.
+// One object in memory, with the effects of mutations, reads and locks. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ class ObjectMap {
   Reply apply(const std::string& name, const Mutation& mutation, int64_t now_micros);
   ReadReply read(const std::string& name, const Read& what) const;
   Reply lock(const std::string& name, const std::string& client, const Lock& lock, int64_t now_micros);
-  // Releases the lock of that holder, if it is held.
+  // Releases the lock if that holder has it.
   Reply unlock(const std::string& name, const std::string& lock, const LockHolder& holder,
                int64_t now_micros);
   LockReply read_lock(const std::string& name, const std::string& lock, int64_t now_micros) const;

@@ -16,7 +16,7 @@ namespace {
 
 using Kind = OperationInfo::Kind;
 
-// Reads and the like change nothing, so a late one is the same as a lost one.
+// Other operations change nothing, so a late one is the same as a lost one.
 bool is_mutation(Kind kind) {
   return kind == Kind::mutate || kind == Kind::lock || kind == Kind::unlock || kind == Kind::break_lock ||
          kind == Kind::fence;

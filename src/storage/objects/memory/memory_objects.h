@@ -1,8 +1,8 @@
 // Objects in memory, and the clients that use them.
 //
-// MemoryObjects is the storage itself: it survives the crash of any client. connect() returns a client, which is
-// an ObjectStore. Destroying a client is its crash: its callbacks are dropped, but mutations that are on their
-// way may still be applied.
+// MemoryObjects is the storage itself: it survives the crash of any client. connect() returns a client, which
+// is an ObjectStore. Destroying a client is its crash: its callbacks are dropped, but mutations in flight may
+// still be applied.
 //
 // With an executor, every operation takes simulated time, callbacks run as tasks of the executor, and the run
 // depends only on the seed. Without one, operations complete before the call returns, which suits tests with
@@ -26,9 +26,9 @@ namespace sibyl::storage::objects {
 class MemoryObjects {
  public:
   struct Options {
-    base::Executor* executor = nullptr;  // must outlive this and its clients
-    // The storage's clock, for locks and modification times. Must outlive this. nullptr: the executor's time, or
-    // else the system's.
+    base::Executor* executor = nullptr;  // must outlive this object and its clients
+    // The storage's clock, for locks and modification times. Must outlive this object. nullptr: the
+    // executor's time, or else the system's.
     base::Clock* clock = nullptr;
     uint64_t seed = 1;
     uint64_t capacity = UINT64_MAX;  // bytes of data and entries; beyond it the storage is full
@@ -43,9 +43,9 @@ class MemoryObjects {
   std::unique_ptr<ObjectStore> connect();
 
   void set_faults(const Faults& faults);
-  // Asked for each operation before the probabilities. nullopt: the probabilities decide.
+  // Called for each operation. If it returns nullopt, the probabilities decide.
   void set_fault_choice(std::function<std::optional<Fault>(const OperationInfo&)> choose);
-  // While a client is cut off, nothing that it sends arrives before it gave up, and its watches fail.
+  // While a client is cut off, its requests arrive only after it has given up, and its watches fail.
   void set_cut_off(const std::string& client, bool cut_off);
   void set_full(bool full);
   // Applies all late and duplicated mutations that have not arrived yet, or drops them.

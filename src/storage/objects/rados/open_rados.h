@@ -15,7 +15,7 @@ struct RadosOptions {
   std::string user = "admin";        // of Ceph: client.USER
   std::string pool;                  // must exist and be replicated
   std::string object_namespace;      // of the objects; empty: the pool's default
-  std::chrono::seconds timeout{30};  // after it an operation's outcome is unknown
+  std::chrono::seconds timeout{30};  // then the outcome of an operation is unknown
   std::string plugin;                // path of the plugin; empty: beside the program, or in ../lib/sibyl
 };
 

@@ -118,7 +118,7 @@ size_t CacheShard::slot_of(const Entry& entry) const {
 void CacheShard::set_capacity(uint64_t capacity_bytes) {
   constexpr uint64_t index_share = 4;
   capacity_ = capacity_bytes;
-  // The index counts as well. Leave room for entries, or all of them would be evicted for an index of nothing.
+  // The index counts as well. Leave room for entries, or the index would evict all of them.
   size_t size = slots_.size();
   while (size > 16 && size * (sizeof(Slot) + sizeof(uint32_t)) > capacity_ / index_share) size /= 2;
   while (4 * entries_ > 3 * size && entries_ > 0)

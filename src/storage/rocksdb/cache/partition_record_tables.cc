@@ -61,8 +61,8 @@ void PartitionRecordTables::add_range(BytesView first_key, BytesView last_key) {
     flag_of(static_cast<uint32_t>(first + i)).store(true, std::memory_order_release);
 }
 
-// The properties are those of one moment. Files that are written later hold only records of these files and of
-// commits, which called add_key().
+// The properties are read as of one moment. Files that are written later hold only records of these files and
+// of commits, which called add_key().
 void PartitionRecordTables::load(::rocksdb::DB& database) {
   if (add_tables_of(database)) is_loaded_.store(true, std::memory_order_release);
 }
@@ -73,7 +73,7 @@ void PartitionRecordTables::load_shard(::rocksdb::DB& database) {
   is_loaded_.store(true, std::memory_order_release);
 }
 
-// Returns false if it does not know the tables of a file: stay careful.
+// Returns false if the tables of some file are unknown. Then every table may have partition records.
 bool PartitionRecordTables::add_tables_of(::rocksdb::DB& database) {
   ::rocksdb::TablePropertiesCollection properties;
   std::vector<::rocksdb::LiveFileMetaData> files;
@@ -90,8 +90,7 @@ bool PartitionRecordTables::add_tables_of(::rocksdb::DB& database) {
       continue;
     }
     const auto range = ranges.find(name);
-    if (range == ranges.end())
-      return false;  // a file without a list and of unknown range: any table may have partition records
+    if (range == ranges.end()) return false;  // the file has no list, and its range is unknown
     add_range(range->second->smallestkey, range->second->largestkey);
   }
   return true;

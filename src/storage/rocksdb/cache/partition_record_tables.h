@@ -27,7 +27,7 @@ using base::BytesView;
 
 class PartitionRecordTables {
  public:
-  // If this is false after a read, the read has missed no partition record of the table. Thread-safe.
+  // If this returns false after a read, the read has missed no partition record of the table. Thread-safe.
   bool may_have(uint32_t table_id) const {
     return !is_loaded_.load(std::memory_order_acquire) || flag_of(table_id).load(std::memory_order_acquire);
   }
@@ -40,8 +40,8 @@ class PartitionRecordTables {
   // Adds the tables that the data files list. A file without a list, which an earlier version has written,
   // adds every table in its range.
   void load(::rocksdb::DB& database);
-  // The same for one of several stores that share this object, before anything reads it. No file means no tables: call it once
-  // for each store.
+  // Like load(), for one of several stores that share this object. Call it once for each store, before the
+  // store is read. A store without files has no tables.
   void load_shard(::rocksdb::DB& database);
 
  private:

@@ -85,7 +85,7 @@ RowCache::Observation RowCache::observe(BytesView key) const {
   return observed;
 }
 
-// Counters only grow, so their sum is unchanged only if both are.
+// Counters only grow, so their sum is unchanged only if both are unchanged.
 bool RowCache::is_unchanged(const Observation& observed) const {
   std::atomic_thread_fence(std::memory_order_acquire);
   return observed.is_cacheable &&
@@ -97,7 +97,7 @@ bool RowCache::is_unchanged(const Observation& observed) const {
 
 RowCache::Found RowCache::find(BytesView key, const Observation& observed, Bytes& value) {
   if (!observed.is_cacheable) return Found::unknown;
-  const base::DeferredMemoryLimit deferred;  // must not throw here
+  const base::DeferredMemoryLimit deferred;  // nothing below may throw
   Shard& shard = shard_of(observed.hash);
   const std::lock_guard lock(shard.mutex);
   CacheShard::Entry* const entry = shard.entries.find(observed.hash, key);
@@ -118,7 +118,8 @@ void RowCache::fill(BytesView key, const Observation& observed, std::optional<By
   const base::UnlimitedMemory unlimited;
   Shard& shard = shard_of(observed.hash);
   const std::lock_guard lock(shard.mutex);
-  // Under the lock: finish() locks the shard after begin(), so it finds every entry whose check came before.
+  // Checked under the lock. finish() locks the shard after begin(), so it finds every entry that passed this
+  // check before.
   if (!is_unchanged(observed)) return;
   (void)base::contain([&] { shard.entries.insert(observed.hash, key, value, observed.epoch); });
 }
@@ -191,7 +192,7 @@ void RowCache::update(const Touched& touched, bool is_committed) noexcept {
   CacheShard::Entry* const entry = shard.entries.find(touched.hash, touched.operation->key);
   if (entry == nullptr) return;
   if (!is_committed) return shard.entries.erase(*entry);
-  // replace() removes the entry before it throws.
+  // If replace() throws, it has removed the entry.
   (void)base::contain([&] { apply(*touched.operation, shard.entries, *entry); });
 }
 

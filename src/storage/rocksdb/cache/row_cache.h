@@ -24,7 +24,7 @@
 //
 //   observe() each key, then find() each key. If all are found, and is_unchanged() holds for all of them
 //   afterwards, then all values were current at one moment: the read is answered from the cache.
-//   Otherwise read all keys from RocksDB, never only the missing ones, and fill() what was read.
+//   Otherwise read all keys from RocksDB, never only the missing ones, and pass the result to fill().
 //   fill() refuses a value if the counters have changed since observe().
 //
 // Compaction purges expired and shadowed data without changing what readers see, and the cache does not
@@ -82,7 +82,7 @@ class RowCache {
   Observation observe(BytesView key) const;
   Found find(BytesView key, const Observation& observed, Bytes& value);
   bool is_unchanged(const Observation& observed) const;
-  // Inserts what RocksDB returned after observe(). nullopt: there is no such record.
+  // Inserts the record that RocksDB returned after observe(). nullopt: there is no such record.
   void fill(BytesView key, const Observation& observed, std::optional<BytesView> value);
   // Fills the records of one read according to rules 2 and 3.
   void fill_all(std::span<const Bytes> keys, std::span<const Observation> observed,

@@ -1,7 +1,7 @@
-// The row cache in a store: concurrent readers and writers, failing disks, and purges. The numbers in the
-// comments are those of the invariants: a read that starts after an acknowledgement sees the write (1),
-// readers agree on one order (2), no reader sees half a batch (3) or a failed write (4), the cache equals the
-// store after purges (5) and TRUNCATE (6).
+// The row cache in a store: concurrent readers and writers, failing disks, and purges. Numbers in the
+// comments refer to these invariants: a read that starts after an acknowledgement sees the write (1), readers
+// agree on one order (2), no reader sees half a batch (3) or a failed write (4), the cache equals the store
+// after purges (5) and TRUNCATE (6).
 #include <gtest/gtest.h>
 
 #include <array>
@@ -309,7 +309,7 @@ TEST_F(RowCacheStore, FindsPartitionRecordsAfterARestart) {
   const TemporaryDirectory killed;
   std::filesystem::copy(directory_.path(), killed.path(), std::filesystem::copy_options::recursive);
   for (const std::string& path : {killed.path(), directory_.path()}) {
-    store_.reset();  // writes everything to files
+    store_.reset();  // closing writes everything to files
     open(path);
     EXPECT_FALSE(store_->may_have_partition_records(test_table + 1));
     EXPECT_TRUE(store_->may_have_partition_records(test_table + 2));

@@ -66,7 +66,8 @@ struct alignas(line) EntryTree::Node {
       nullptr};  // the first entry that is not in this node but on its right; nullptr: none
   std::atomic<Node*> next{nullptr};  // on its right
 
-  // Acquire: what was stored before a slot was filled again, the version above all, is seen by a reader of that slot.
+  // Acquire: a reader of a slot that was filled again also sees everything stored before that, above all the
+  // version.
   const char* entry_at(uint64_t in_order, size_t position) const {
     return entries[slot_at(in_order, position)].load(std::memory_order_acquire);
   }
@@ -124,7 +125,8 @@ size_t EntryTree::shared_bytes(const Key& left, const Key& right) {
   return static_cast<size_t>(std::mismatch(left.data, left.data + size, right.data).first - left.data);
 }
 
-// REQUIRES: the key has the bytes that the node's entries share. It has if a parent or right_of() led to the node.
+// REQUIRES: the key has the bytes that the node's entries share. That is so if a parent or right_of() led to
+// the node.
 template <bool or_equal>
 size_t EntryTree::count(const Node& node, uint64_t order, const Key& key) {
   const uint64_t digits = digits_of(key.data, key.size, node.skip);
@@ -219,7 +221,7 @@ void EntryTree::insert(const char* entry) {
   size_.store(size_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
-// Rule 2.
+// Rule 2 of entry_tree.h.
 void EntryTree::publish_split(Node& left, Node& right, const char* separator, size_t kept) {
   left.next.store(&right, std::memory_order_release);
   left.end.store(separator, std::memory_order_release);
@@ -283,8 +285,8 @@ void EntryTree::split_inner(Path& path, Inner& node, size_t position, const char
 
 // --- Reading
 
-// Rule 4, for a reader that is past the end of the node: the node on its right whose range includes the key. With `or_equal`
-// false, the range that includes what is immediately before the key.
+// Rule 4, for a reader that is past the end of the node: returns the node on its right whose range includes
+// the key. With `or_equal` false, the range must include the position just before the key.
 const EntryTree::Node* EntryTree::right_of(const Node* node, const Key& key, bool or_equal) {
   while (const char* const end = node->end.load(std::memory_order_acquire)) {
     const int compared = compare(key_of(end), key);
@@ -373,7 +375,7 @@ void EntryTree::Cursor::continue_right(const Node& from, const Key& key, bool or
     const int first = compare(key_of(node->entry_at(order, 0)), key);
     size_t position = 0;
     if (first < 0 || (first == 0 && !or_equal)) {
-      // It was split off the node after the caller had searched that.
+      // The node was split after the caller had searched it.
       if (const Node* const right = right_of(node, key, true); right != node) {
         node = right;
         continue;
@@ -443,7 +445,7 @@ void EntryTree::Cursor::seek_to_last() {
 void EntryTree::Cursor::next() {
   if (position_ + 1 == count_of(order_)) return continue_right(*leaf_, key_of(entry_), false);
   if (land(*leaf_, version_, order_, position_ + 1)) return prefetch_next();
-  // The leaf has been split.
+  // The leaf was split, so the entry may be in another one.
   const Key key = key_of(entry_);
   const Node* const node = right_of(leaf_, key, true);
   for (;;) {

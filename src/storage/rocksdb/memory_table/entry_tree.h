@@ -30,7 +30,7 @@ namespace sibyl::storage::rocksdb {
 
 class EntryTree {
  public:
-  // Returns memory that lives as long as the tree. May throw std::bad_alloc; then the tree stays as it was.
+  // Returns memory that lives as long as the tree. May throw std::bad_alloc. The tree is then unchanged.
   using Allocate = std::function<char*(size_t bytes)>;
 
   explicit EntryTree(Allocate allocate);
@@ -106,7 +106,7 @@ class EntryTree {
   static void add(Node& node, size_t position, const char* entry, Node* child);
   static void publish_split(Node& left, Node& right, const char* separator, size_t kept);
 
-  void reserve(size_t bytes);  // the only one that throws
+  void reserve(size_t bytes);  // the only function here that throws
   void reserve_for_split(const Path& path);
   char* take_memory(size_t bytes);
   Node* make_leaf();
@@ -120,7 +120,7 @@ class EntryTree {
   std::atomic<uint64_t> size_ = 0;
   char* free_ = nullptr;  // memory for nodes
   size_t free_bytes_ = 0;
-  // The leaf whose end the last insertion was at: the next may continue an ascending sequence.
+  // The leaf to whose end the last insertion appended. The next one may continue an ascending sequence.
   const Node* ascending_ = nullptr;
 };
 

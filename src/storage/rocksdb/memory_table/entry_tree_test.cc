@@ -50,7 +50,7 @@ std::string key_in(const char* entry) {
 
 class EntryTreeTest : public testing::Test {
  protected:
-  // As in the memory table, user keys in order, and of the same user key the newest first.
+  // As in the memory table: user keys in order, entries of the same user key from the newest to the oldest.
   struct Before {
     bool operator()(const std::string& left, const std::string& right) const {
       const auto user = [](const std::string& key) {
@@ -220,7 +220,7 @@ class EntryTreeThreadsTest : public EntryTreeTest {
     }
   }
 
-  // Some that were inserted must be found: the newest ones are next to the splits.
+  // Entries that were inserted must be found. The newest ones are next to the splits.
   void read_points(const std::vector<std::string>& keys, unsigned seed) {
     std::mt19937 random(seed);
     EntryTree::Cursor cursor(tree_);

@@ -29,7 +29,7 @@ class IteratorMemory {
   static void give_back(void* block) noexcept {
     IteratorMemory& memory = of_thread_;
     if (is_destroyed_) return;  // the thread is ending
-    // Frees another block: this one is in use until its destructor returns.
+    // Frees another block, because this one is in use until its destructor returns.
     if (memory.size_ == memory.free_.size()) ::operator delete(memory.free_[--memory.size_]);
     memory.free_[memory.size_++] = block;
   }
@@ -92,8 +92,8 @@ class TreeTable final : public ::rocksdb::MemTableRep {
     cursor.seek(view_of_key(key));
     return cursor.valid() && ::rocksdb::GetLengthPrefixedSlice(cursor.entry()) == key;
   }
-  // A LookupKey is not part of RocksDB's interface, only the base class can read it. It seeks in the iterator that it gets
-  // from GetDynamicPrefixIterator(), and does not delete it.
+  // LookupKey is not part of RocksDB's interface, so only the base class can read it. The base class seeks in
+  // the iterator of GetDynamicPrefixIterator(), and does not delete the iterator.
   void Get(const ::rocksdb::LookupKey& key, void* arguments, bool (*callback)(void*, const char*)) override {
     TreeIterator iterator(tree_);
     iterator_of_get = &iterator;
@@ -110,7 +110,7 @@ class TreeTable final : public ::rocksdb::MemTableRep {
     return static_cast<uint64_t>(
         std::max(0.0, tree_.rank_of(view_of_key(end)) - tree_.rank_of(view_of_key(begin))));
   }
-  size_t ApproximateMemoryUsage() override { return 0; }  // all of it is RocksDB's allocator's
+  size_t ApproximateMemoryUsage() override { return 0; }  // RocksDB's allocator counts all of it
 
  private:
   static thread_local Iterator* iterator_of_get;

@@ -82,7 +82,7 @@ TEST_F(TreeTableTest, ReadsOldVersionsOfSnapshots) {
   database_->ReleaseSnapshot(options.snapshot);
 }
 
-// RocksDB does not free the iterators of point reads, and only destroys those of its iterators.
+// RocksDB does not free the table's iterators: it forgets those of point reads, and only destroys the others.
 TEST_F(TreeTableTest, ReadsKeepNoMemory) {
   ASSERT_TRUE(database_->Put({}, "key", "value").ok());
   const auto read = [&] {

@@ -101,7 +101,7 @@ Mutation LogChain::mutation_of(uint64_t segment, BytesView part, uint8_t flags) 
   return mutation;
 }
 
-// Returns `unknown` only if the log cannot be used any more.
+// If this returns `unknown`, the log cannot be used any more.
 Reply LogChain::append_record(uint64_t segment, BytesView part, uint8_t flags) {
   Mutation cancel = mutation_of(segment, {}, cancelled_record);
   cancel.set_attribute(cancelled_attribute, std::to_string(sequence_ + 1)).allow_when_full();
@@ -138,7 +138,7 @@ objects::ChainReply LogChain::resolve(uint64_t segment) const {
   return {};
 }
 
-// Nothing waits for it. A segment that is left over is removed when the log is.
+// Nothing waits for the removal. A segment that remains is removed together with the log.
 void LogChain::release(uint64_t number) {
   while (!sizes_.empty() && sizes_.begin()->first <= number && sizes_.begin()->first < segment_) {
     bytes_.fetch_sub(sizes_.begin()->second, std::memory_order_relaxed);
@@ -186,7 +186,7 @@ class Replayer {
     return log;
   }
 
-  // Seals without reading. Returns the number of the end.
+  // Seals without reading. Returns the number of the end segment.
   base::Result<uint64_t> seal_all() {
     for (uint64_t number = start_.segment;; ++number) {
       const std::string object = segment_object(log_, number);
@@ -274,7 +274,7 @@ class Replayer {
       parts.clear();
       return {};
     }
-    if ((flags & first_part) != 0) {  // what precedes it was never completed
+    if ((flags & first_part) != 0) {  // the parts before it were never completed
       parts.clear();
       group_begin_ = sequence_;
     }
@@ -300,8 +300,8 @@ base::Result<SealedLog> seal_and_replay(
   return Replayer(store, log, start, patience, group).run();
 }
 
-// From the last to the first, so that what an interrupted removal leaves is still found from `first` on. Releases that failed have
-// left segments before it.
+// Removes from the last segment to the first, so that the segments that an interrupted removal leaves can
+// still be found from `first` on. Failed releases may have left segments before `first`.
 base::Status remove_log_segments(objects::ObjectStore& store, const std::string& log, uint64_t first,
                                  std::chrono::milliseconds patience) {
   const Replayer::Group nothing;

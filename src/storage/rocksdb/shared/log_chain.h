@@ -14,10 +14,11 @@
 //     refused, the attributes tell whether an earlier attempt was applied or another server has sealed the log.
 //     If the storage is full after an attempt whose outcome is unknown, an empty record, marked as cancelled, takes its number.
 //  3. The first record of a segment creates it, exclusively.
-//  4. Sealing raises the epoch of each segment, and then creates the one after the last as sealed and as the end. If that exists
-//     meanwhile, it is sealed as well. The writer can neither append nor continue with a new segment. Only then is a segment
-//     read. Several servers may seal a log at the same time.
-//  5. A group that is larger than one mutation is several records; it counts only if the last one is there.
+//  4. Sealing raises the epoch of each segment, and then creates a sealed segment after the last one, as the
+//     end. If the writer has created that segment meanwhile, it is sealed as well. The writer can neither
+//     append nor continue with a new segment. Only then is a segment read. Several servers may seal a log at
+//     the same time.
+//  5. A group that is larger than one mutation is several records; it counts only if its last record exists.
 #pragma once
 
 #include <algorithm>
@@ -37,7 +38,7 @@
 
 namespace sibyl::storage::rocksdb {
 
-// Used by one thread at a time, except for what is marked.
+// Used by one thread at a time, except for functions marked as thread-safe.
 class LogChain {
  public:
   struct Options {
@@ -51,10 +52,10 @@ class LogChain {
   explicit LogChain(Options options) : options_(std::move(options)) {}
 
   const std::string& name() const { return options_.name; }
-  // Appends a group, which is durable afterwards. Refused: nothing of it counts. Unknown: the log cannot be used any more, and
-  // whether it has the group shows when it is replayed.
+  // Appends a group, which is durable afterwards. Refused: the group is not in the log. Unknown: the log
+  // cannot be used any more, and only a replay shows whether it has the group.
   objects::Reply append(base::BytesView group);
-  // The number of the next record, and a segment that is not after the one that it will be in.
+  // The number of the next record, and a lower bound of the segment that it will be in.
   uint64_t next_sequence() const { return sequence_ + 1; }
   uint64_t next_segment() const { return std::max<uint64_t>(segment_, 1); }
   // The segment of the last record. Thread-safe.
@@ -82,12 +83,12 @@ class LogChain {
 
 inline constexpr uint64_t max_log_group_bytes = 64 << 20;  // Ceph limits objects to 128 MiB
 
-// Where a replay begins.
+// The position where a replay begins.
 struct LogStart {
   uint64_t segment = 1;
-  uint64_t sequence = 0;         // groups up to the one that begins with this record are left out
-  bool may_be_released = false;  // the segment may be missing, if all that is wanted follows it
-  bool must_follow = true;       // a log whose first record is after `sequence` + 1 is damaged
+  uint64_t sequence = 0;         // groups that begin with this record or an earlier one are skipped
+  bool may_be_released = false;  // the segment may be missing, if all wanted groups are after it
+  bool must_follow = true;       // if the first record is after `sequence` + 1, the log is damaged
 };
 struct SealedLog {
   uint64_t first = 1;     // the first segment that exists
@@ -100,9 +101,10 @@ base::Result<SealedLog> seal_and_replay(
     std::chrono::milliseconds patience,
     const std::function<base::Status(uint64_t sequence, base::BytesView group)>& group);
 
-// Seals the log, and removes all segments of it from `first` on, and those before it that were left over. Two stay for ever, without
-// data. Without the end, a server that does not know that it is dead could create that segment, and acknowledge what nobody
-// will replay. Without the one before it, a late copy of the mutation that created it could create it again, not sealed. Blocks.
+// Seals the log, and removes its segments from `first` on, and any left over before `first`. The last two
+// segments stay for ever, without data. Without the last one, a removed server that still runs could create
+// that segment and acknowledge writes that will never be replayed. Without the one before, a late copy of the
+// mutation that created it could create it again, unsealed. Blocks.
 base::Status remove_log_segments(objects::ObjectStore& store, const std::string& log, uint64_t first,
                                  std::chrono::milliseconds patience);
 

@@ -1,8 +1,8 @@
 // RocksDB's files on an object store.
 //
-// Tables and MANIFEST files are files of an ObjectDirectory. CURRENT is in its entry. OPTIONS, IDENTITY, LOCK, LOG and
-// RocksDB's own log stay in memory: they are created anew by every open, and the directory's epoch does what LOCK is
-// for. So do temporary files, until they are renamed to CURRENT.
+// Tables and MANIFEST files are files of an ObjectDirectory. CURRENT is in its entry. OPTIONS, IDENTITY,
+// LOCK, LOG and RocksDB's own log stay in memory: every open creates them anew, and the directory's epoch
+// replaces LOCK. Temporary files stay in memory as well, until they are renamed to CURRENT.
 //
 // Once the directory is lost, every write fails as fenced (IOStatus::IOFenced), which RocksDB does not recover from.
 #pragma once

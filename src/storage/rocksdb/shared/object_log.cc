@@ -100,7 +100,7 @@ base::Status ObjectLog::recover(const Replay& replay, BytesView position) {
     old_logs_.push_back({record->inlined.substr(begin, end - begin)});
     begin = end + 1;
   }
-  // Only the first one may hold groups that the tables lack.
+  // Only the first of the old logs may hold groups that the tables lack.
   if (known && known->log != old_logs_.front().name) known.reset();
   return replay_log(old_logs_.front(), known, replay);
 }
@@ -109,7 +109,8 @@ base::Status ObjectLog::replay_log(OldLog& old, const std::optional<LogPosition>
                                    const Replay& replay) {
   LogStart start;
   if (position) {
-    // Segments before this one are released, and this one may be, if its last group is in the tables.
+    // Segments before this one are released. This one may be released as well, if its last group is in the
+    // tables.
     start = {.segment = position->segment, .sequence = position->sequence, .may_be_released = true};
   }
   SIBYL_ASSIGN(const SealedLog sealed,
@@ -127,7 +128,7 @@ base::Status ObjectLog::replay_log(OldLog& old, const std::optional<LogPosition>
   return {};
 }
 
-// The file names the old logs until they are removed. So the next owner removes them after a crash.
+// The file names the old logs until they are removed. So after a crash, the next owner removes them.
 base::Status ObjectLog::begin() {
   Bytes names = chain_.name();
   for (const OldLog& old : old_logs_) names += "\n" + old.name;

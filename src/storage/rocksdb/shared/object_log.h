@@ -1,9 +1,9 @@
 // The commit log of one store on an object store: a chain (log_chain.h) that one opening of the store uses.
 //
-// The tables hold the position of the last group that they contain, because every group sets it. Replay applies what follows
-// it, and only records of the log that the shard names.
+// The tables hold the position of the last group that they contain, because every group sets it. Replay
+// applies the groups after that position, and only from the log that the shard names.
 //
-// The shard's directory names its log, in the file SIBYL_LOG: the current one, then those to be removed.
+// The shard's directory names its log, in the file SIBYL_LOG: first the current log, then logs to be removed.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +21,13 @@
 
 namespace sibyl::storage::rocksdb {
 
-// Which groups the tables hold: all up to the one that begins with this record.
+// The groups that the tables hold: all up to the group that begins with this record.
 struct LogPosition {
   std::string log;
-  uint64_t segment = 0;  // not above that of the record
+  uint64_t segment = 0;  // the record's segment or an earlier one
   uint64_t sequence = 0;
   uint64_t shard_epoch = 0;
-  int64_t timestamp = 0;  // not below any that a server assigned to the records; 0: unknown
+  int64_t timestamp = 0;  // at least the highest timestamp that a server assigned to the records; 0: unknown
 
   bool operator==(const LogPosition&) const = default;
 };

@@ -160,7 +160,8 @@ class Shards final : public ShardedStore {
       SIBYL_GUARDED_BY(settings_mutex_);
   mutable base::Mutex timestamps_mutex_;
   Timestamps* timestamps_ SIBYL_GUARDED_BY(timestamps_mutex_) = nullptr;
-  // The highest that the shards have brought, or that the server had assigned when timestamps_ was reset.
+  // The highest timestamp of the opened shards, or the highest that the server had assigned when timestamps_
+  // was reset.
   int64_t known_timestamp_ SIBYL_GUARDED_BY(timestamps_mutex_) = 0;
 
   base::Mutex maintenance_mutex_;
@@ -252,7 +253,7 @@ base::Result<std::unique_ptr<objects::ObjectDirectory>> Shards::open_directory(u
   directory.patience = options_.patience;
   directory.owner_epoch = epoch;
   directory.on_lost = [this, shard](objects::Reply why) {
-    // A shard that was given up is not a loss.
+    // If the shard was given up, losing its directory is expected.
     if (open_.is_open(shard)) lose(objects::to_string(why));
   };
   return objects::ObjectDirectory::open(std::move(directory));
@@ -417,11 +418,11 @@ class Shards::ShardsSnapshot final : public Snapshot, public std::enable_shared_
  public:
   struct Part {
     OpenShards::Use use;
-    std::shared_ptr<const Snapshot> snapshot;  // destroyed before the use
+    std::shared_ptr<const Snapshot> snapshot;  // destroyed before `use`
   };
   explicit ShardsSnapshot(const Shards& shards) : map_(shards.options_.shards) {}
 
-  // REQUIRES: visibility_ is held if there are several.
+  // REQUIRES: visibility_ is held if there are several shards.
   base::Status add(const Shards& shards, uint32_t shard) {
     OpenShards::Use use = shards.find(shard);
     if (!use) return base::fail(storage::not_here(shard));
@@ -430,7 +431,7 @@ class Shards::ShardsSnapshot final : public Snapshot, public std::enable_shared_
     return {};
   }
 
-  // The snapshot of one part, which keeps all alive.
+  // The snapshot of one part. The result keeps all parts alive.
   std::shared_ptr<const Snapshot> only(uint32_t shard) const {
     return {shared_from_this(), parts_.at(shard).snapshot.get()};
   }
@@ -461,7 +462,7 @@ class Shards::ShardsSnapshot final : public Snapshot, public std::enable_shared_
 std::shared_ptr<const Snapshot> Shards::snapshot() const {
   auto snapshot = std::make_shared<ShardsSnapshot>(*this);
   const base::ReaderLock lock(visibility_.mutex());
-  // What is not open fails when it is read.
+  // A shard that is not open fails when it is read.
   for (uint32_t shard = 0; shard < options_.shards->count(); ++shard) (void)snapshot->add(*this, shard);
   return snapshot;
 }
@@ -534,7 +535,7 @@ void Shards::set_purge_policy(std::shared_ptr<const PurgePolicy> policy) {
   }
 }
 
-// All writes of this server to the shard, from now on, have higher timestamps than those of former owners.
+// Gives all later writes of this server to the shard higher timestamps than those of former owners.
 base::Status Shards::take_timestamp(Store& store) {
   Bytes value;
   SIBYL_ASSIGN(const bool has_position, store.get(position_key, value));
@@ -585,7 +586,7 @@ uint64_t Shards::approximate_size(BytesView begin, BytesView end) const {
 
 namespace {
 
-// What belongs to one shard alone; caches and commits are of the whole server.
+// Adds the figures of one shard. Caches and commits belong to the whole server.
 void add_shard(const StoreStatistics& shard, StoreStatistics& sum) {
   sum.bytes_on_disk += shard.bytes_on_disk;
   sum.damage_met += shard.damage_met;
@@ -651,7 +652,7 @@ std::map<uint32_t, uint64_t> Shards::largest_partitions() const {
   return largest;
 }
 
-// Partitions are in one shard each.
+// Each partition is in one shard.
 std::map<uint32_t, PartitionSample> Shards::partition_samples(std::span<const uint32_t> tables,
                                                               size_t max_records) const {
   std::map<uint32_t, PartitionSample> samples;
@@ -704,7 +705,7 @@ void Shards::flush_old_shards() {
     if (!shard || !shard->store->flush()) break;
     release_flushed();
     const std::vector<ServerLog::Need> now = log_->needs();
-    if (!now.empty() && now.front() == needs.front()) break;  // written to meanwhile, within the same segment
+    if (!now.empty() && now.front() == needs.front()) break;  // still the oldest: it was written to meanwhile
   }
   if (log_->bytes() > options_.max_log_bytes / 2) release_flushed();
 }

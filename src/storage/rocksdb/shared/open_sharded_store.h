@@ -3,9 +3,10 @@
 // Each shard is a store on objects (shared_store.h) with files of its own. Its directory is "shard-NUMBER", of 8 digits. The shards of a server
 // share one log (server_log.h), one thread that commits, the caches, and the memory for memory tables.
 //
-// Opening a shard replays what its tables lack from the logs of former owners that died, and flushes it. Closing flushes. So each
-// shard has groups in one log at a time. A write set over several shards is one group of the log. A shard is flushed when its oldest
-// group is so far back in the log that the log would become larger than max_log_bytes; commits wait if flushing does not keep up.
+// Opening a shard replays the groups that its tables lack, from the logs of dead former owners, and flushes.
+// Closing flushes. So each shard has groups in one log at a time. A write set over several shards is one
+// group of the log. A shard is flushed when its oldest group is so far back in the log that the log would
+// become larger than max_log_bytes; commits wait if flushing does not keep up.
 #pragma once
 
 #include <chrono>
@@ -31,8 +32,8 @@ struct ShardedStoreOptions {
   Options store;                            // caches are for all shards; write_buffer_bytes is for each
   // An operation whose outcome stays unknown for longer ends the store. Until then, commits wait.
   std::chrono::milliseconds patience{300'000};
-  // Called at most once, on any thread: another server has sealed the log or taken a shard over. This server must give up
-  // everything that it owns. Must not block.
+  // Called at most once, on any thread, when another server has sealed the log or taken a shard over. This
+  // server must then give up everything that it owns. Must not block.
   std::function<void(const std::string& why)> on_lost;
   std::function<void(uint32_t shard, uint64_t groups)> on_replayed;  // for tests
 };

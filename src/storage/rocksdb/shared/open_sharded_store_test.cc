@@ -113,7 +113,7 @@ TEST_F(ShardedStores, WhatIsNotOpenHereIsRefused) {
   all->seek_to_first();
   EXPECT_FALSE(all->valid());
   ASSERT_FALSE(all->status().has_value());
-  // A write set that is partly elsewhere does nothing.
+  // A write set of which a part belongs elsewhere changes nothing.
   WriteSet writes;
   writes.put(record_in(1, count, 2), "v");
   writes.put(record_in(3, count, 2), "v");
@@ -161,7 +161,7 @@ TEST_F(ShardedStores, ADeadServersShardsGoToSeveralOthersWithoutLoss) {
   const auto left = make_server(), right = make_server();
   for (uint32_t shard = 0; shard < count; ++shard)
     ASSERT_TRUE((shard < 2 ? left : right)->store->open_shard(shard, 2, {{dead->log, 1}}).has_value());
-  // It does not know yet.
+  // The former owner does not know yet that it was removed.
   const auto refused = put(*dead, 3, 9999);
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.error().code(), base::ErrorCode::write_timeout);
@@ -173,12 +173,12 @@ TEST_F(ShardedStores, ADeadServersShardsGoToSeveralOthersWithoutLoss) {
   EXPECT_TRUE(has(*left, 1, 1000));
   EXPECT_TRUE(has(*right, 2, 1000));
   EXPECT_FALSE(has(*right, 3, 9999));
-  // Nothing needs its log any more.
+  // No shard needs its log any more.
   dead.reset();
   ASSERT_GT(objects_of("n-1"), 2u);
   ASSERT_TRUE(left->store->remove_former_log("n-1").has_value());
   ASSERT_TRUE(right->store->remove_former_log("n-1").has_value());
-  EXPECT_LE(objects_of("n-1"), 2u);  // its end
+  EXPECT_LE(objects_of("n-1"), 2u);  // only its end is left
 }
 
 class TestTimestamps final : public Timestamps {
@@ -225,7 +225,7 @@ TEST_F(ShardedStores, RecordsOfDroppedTablesAreFreed) {
   policy->tables.insert_or_assign(table_of_test, {});
   server->store->set_purge_policy(policy);
   std::mt19937_64 random(1);
-  for (uint64_t i = 0; i < 60; ++i) {  // more than what is left where it is
+  for (uint64_t i = 0; i < 60; ++i) {  // enough to be worth freeing
     Bytes value(50'000, 'v');
     for (char& byte : value) byte = static_cast<char>(random());
     ASSERT_TRUE(put(*server, 1, i, value).has_value());
@@ -284,7 +284,7 @@ TEST_F(ShardedStores, GroupsOfAnotherEpochAreNotReplayed) {
   EXPECT_EQ(value, "new");
 }
 
-// It decided to open the shard before it was stopped for a long time.
+// The former owner decided to open the shard before it was paused for a long time.
 TEST_F(ShardedStores, ASlowFormerOwnerDoesNotTakeAShardBack) {
   const auto slow = make_server(), owner = make_server();
   ASSERT_TRUE(slow->store->open_shard(2, 1, {}).has_value());
@@ -301,7 +301,7 @@ TEST_F(ShardedStores, TheLogStaysBelowItsLimitAlthoughAShardIsIdle) {
   constexpr uint64_t max_bytes = 256 << 10;
   const auto server = make_server(count, max_bytes);
   open_all(*server, 1);
-  ASSERT_TRUE(put(*server, 4, 1).has_value());  // and never again
+  ASSERT_TRUE(put(*server, 4, 1).has_value());  // the only write to this shard
   uint64_t largest = 0;
   for (uint64_t i = 0; i < 600; ++i) {
     ASSERT_TRUE(put(*server, 1 + i % 2, i, Bytes(4000, 'v')).has_value());
@@ -309,7 +309,7 @@ TEST_F(ShardedStores, TheLogStaysBelowItsLimitAlthoughAShardIsIdle) {
   }
   EXPECT_LE(largest, max_bytes + (64 << 10));
   EXPECT_GT(largest, max_bytes / 2);
-  // What was released is in tables.
+  // The records of released segments are in tables.
   const auto next = make_server();
   open_all(*next, 2, {{server->log, 1}});
   EXPECT_TRUE(has(*next, 4, 1));
@@ -317,7 +317,8 @@ TEST_F(ShardedStores, TheLogStaysBelowItsLimitAlthoughAShardIsIdle) {
   EXPECT_EQ(next->replayed[4], 0u);
 }
 
-// A server that has been declared dead, and does not know it, must not remove what its successors are about to replay.
+// A server that was declared dead but still runs must not remove groups that its successors are about to
+// replay.
 TEST_F(ShardedStores, DroppedShardsStillNeedTheLog) {
   const auto zombie = make_server(count, 128 << 10);
   open_all(*zombie, 1);
@@ -343,7 +344,7 @@ TEST_F(ShardedStores, ClosingWaitsForRequestsAndThenRefusesThem) {
   });
   while (server->store->use(1) != nullptr) std::this_thread::yield();
   EXPECT_EQ(server->store->open_epoch(1), std::nullopt);
-  EXPECT_TRUE(put(*server, 1, 7).has_value());  // of the request that has begun
+  EXPECT_TRUE(put(*server, 1, 7).has_value());  // the request began before closing
   EXPECT_TRUE(has(*server, 1, 7));
   EXPECT_FALSE(is_closed);
   use.reset();
@@ -470,7 +471,7 @@ class MovingShards : public ShardedStores {
     uint64_t epoch = 1;
   };
 
-  // Writes numbers to a random shard each, until told to stop.
+  // Writes each number to a random shard, until stopped.
   void write(uint64_t first) {
     std::mt19937_64 random(first);
     for (uint64_t number = first; !stop_; ++number) {
@@ -481,7 +482,7 @@ class MovingShards : public ShardedStores {
       }
     }
   }
-  // Asks the owner until it executes the write. False: the outcome is unknown.
+  // Repeats the write until the shard's owner executes it. Returns false if the outcome is unknown.
   bool write_one(uint32_t shard, uint64_t number) {
     for (;;) {
       std::shared_ptr<TestServer> server;
@@ -506,7 +507,7 @@ class MovingShards : public ShardedStores {
     const std::lock_guard lock(mutex_);
     owners_[shard] = {to, from.epoch + 1};
   }
-  // Its shards go to the other one, which takes them over while it still writes. A new server takes its place.
+  // The other server takes its shards over while it still writes. A new server replaces it.
   void kill(size_t dead) {
     const size_t other = 1 - dead;
     const std::string log = members_[dead]->log;
@@ -552,7 +553,7 @@ TEST_F(MovingShards, LoseNothingThatWasAcknowledged) {
   EXPECT_GT(acknowledged_.size(), 1'000u);
   for (const auto& [shard, number] : acknowledged_)
     ASSERT_TRUE(has(*members_[owners_[shard].server], shard, number)) << shard << " " << number;
-  // The end of the log, and perhaps empty segments whose creation was in doubt, or late copies of it.
+  // The end of the log remains, and perhaps empty segments whose creation was in doubt.
   for (const auto& dead : graveyard_) EXPECT_LE(objects_of(dead->log), 6u) << dead->log;
 }
 
@@ -563,7 +564,7 @@ uint64_t resident_bytes() {
   return std::stoull(statm->substr(statm->find(' ') + 1)) * 4096;
 }
 
-// The bar of the design is 2 MiB. Opening them at the same time costs no more.
+// The design allows 2 MiB for each shard. Opening all shards at the same time takes no more.
 TEST_F(ShardedStores, AnIdleShardTakesLittleMemory) {
   constexpr uint32_t shards = 64;
   const auto server = make_server(shards + 1, 256 << 20);

@@ -8,7 +8,7 @@ OpenShards::Use::~Use() {
   if (shard_) table_->finish_use(*shard_);
 }
 
-// The order of the two atomics is what matters: a waiter sets `is_awaited` and then reads `uses`.
+// The order of the two atomics matters: a waiter sets `is_awaited` and then reads `uses`.
 void OpenShards::finish_use(OpenShard& shard) {
   if (shard.uses.fetch_sub(1) > 1 || (!shard.is_awaited.load() && !shard.is_closing.load())) return;
   const base::MutexLock lock(waiting_);

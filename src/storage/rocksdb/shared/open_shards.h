@@ -1,4 +1,4 @@
-// The shards that are open on a server, and who uses them.
+// The shards that are open on a server, and their uses.
 #pragma once
 
 #include <atomic>
@@ -55,16 +55,16 @@ class OpenShards {
     std::shared_ptr<OpenShard> shard_;
   };
 
-  // Empty if the shard is not open, or closed; with `is_request` also if it is closing.
+  // Returns an empty Use if the shard is closed or, with `is_request`, if it is closing.
   Use find(uint32_t shard, bool is_request = false);
-  // All that find() finds.
+  // Returns a Use of every shard that find() would find.
   std::vector<Use> all();
-  // For the one who closes it: nullptr if it is not open. Also while it closes.
+  // Returns the shard, also while it closes; nullptr if it is not open. For the code that closes it.
   std::shared_ptr<OpenShard> at(uint32_t shard) const;
   bool is_open(uint32_t shard) const { return at(shard) != nullptr; }
 
   void add(std::shared_ptr<OpenShard> shard);
-  // Removes the shard. It may still be in use: then it is kept until it is not. nullptr: it was not open.
+  // Removes the shard. If it is in use, it is kept until it is not. Returns nullptr if it was not open.
   std::shared_ptr<OpenShard> retire(uint32_t shard);
   // Refuses new requests at once, and everything else from a moment at which the shard is not in use. So a thread with a use, such as that of
   // an iterator, finds the shard again until it releases the first: refusing it would let both sides wait for each other. If the

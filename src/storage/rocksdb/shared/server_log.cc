@@ -75,7 +75,7 @@ base::Result<uint64_t> first_segment(const std::string& name, const ReadReply& h
 // Returns the first segment that may exist.
 base::Result<uint64_t> seal_head(objects::ObjectStore& store, const std::string& name,
                                  std::chrono::milliseconds patience) {
-  // The log's writer may not have begun; then it never will.
+  // If the log's writer has not begun yet, it never will.
   Mutation create;
   create.must_not_exist().create().set_attribute("epoch", ended_epoch).set_attribute("first", "1");
   create.allow_when_full();
@@ -143,7 +143,8 @@ base::Result<std::unique_ptr<ServerLog>> ServerLog::create(Options options) {
   create.must_not_exist().create().set_attribute("epoch", open_epoch).set_attribute("first", "1");
   const Reply reply =
       objects::repeat(*log->options_.store, head_object(log->name()), create, log->options_.patience);
-  // If it exists, an earlier attempt may have been applied. Names are unique, so only the epoch matters.
+  // If the head exists, an earlier attempt may have been applied. Names are unique, so only the epoch
+  // matters.
   if (reply.is_refused(Reason::exists)) {
     const ReadReply found = objects::repeat_read(*log->options_.store, head_object(log->name()),
                                                  Read::state(), log->options_.patience);
@@ -166,8 +167,8 @@ base::Status ServerLog::append(std::span<const Part> parts) {
   const Bytes group = encode_parts(parts);
   if (group.size() > max_log_group_bytes) return base::fail(group_too_large());
   {
-    // Before the append: a needed segment must not be released by a shard that has flushed everything meanwhile. The group may
-    // still go to the next segment, and then the end of the list is that one.
+    // Done before the append, so that no shard that flushes everything meanwhile releases a needed segment.
+    // If the group goes to the next segment, that segment becomes the end of the list.
     const base::MutexLock lock(mutex_);
     for (const Part& part : parts)
       if (auto& needed = needed_[part.shard]; needed.empty() || needed.back() < chain_.next_segment())
@@ -208,8 +209,8 @@ std::vector<ServerLog::Need> ServerLog::needs() const {
   return needs;
 }
 
-// The head is changed first. A change whose outcome is unknown is repeated before anything else, so no copy of it can arrive
-// after the next one.
+// The head is changed first. A change whose outcome is unknown is repeated first, so that no copy of it can
+// arrive after the next change.
 void ServerLog::release_unneeded() {
   const std::vector<Need> needed = needs();
   const uint64_t first =

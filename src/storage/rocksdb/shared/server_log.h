@@ -11,12 +11,12 @@
 //
 //  1. The writer creates the head, exclusively, before any shard may name the log. Sealing a log without a head creates it sealed,
 //     so that its writer never begins.
-//  2. Sealing seals the head, reads `first`, and then seals the segments from there on. The writer cannot release a segment in
-//     between: a missing segment is always the end.
+//  2. Sealing seals the head, reads `first`, and then seals the segments from there on. The writer cannot
+//     release a segment in between, so a missing segment is always the end.
 //  3. A segment is released when no shard needs it: the groups of each shard in it are in the shard's tables.
 //  4. Replay gives a shard only the parts with its number and the epoch at which the server owned it.
-//  5. A log is removed when its server is gone and no shard names it any more. Two empty
-//     objects stay (remove_log_segments()): the server may not know that it is gone.
+//  5. A log is removed when its server is gone and no shard names it any more. Two empty objects stay
+//     (remove_log_segments()): the server may still run.
 #pragma once
 
 #include <chrono>
@@ -48,9 +48,10 @@ class ServerLog {
     uint64_t segment_bytes = 8 << 20;
     uint64_t record_bytes = 8 << 20;
     std::chrono::milliseconds patience{300'000};
-    // Called at most once, by append(): the log cannot be used any more.
+    // Called at most once, by append(), when the log cannot be used any more.
     std::function<void(objects::Reply)> on_lost;
-    // Not below any timestamp that was assigned to a record before it was submitted. It becomes part of positions. Empty: none.
+    // Returns at least the highest timestamp that was assigned to a submitted record. It becomes part of
+    // positions. May be empty.
     std::function<int64_t()> highest_timestamp;
   };
   struct Part {
@@ -68,9 +69,9 @@ class ServerLog {
   // Removes the segments that no shard needs.
   void release_unneeded();
 
-  // What a shard sees of the log: next_position() and the segments that it needs. append() is not used. `replayed`
-  // is what was recovered from other logs. Must not outlive this. What the shard still needs when it is destroyed stays
-  // needed: another server will replay it.
+  // The log as one shard sees it: next_position() and the segments that the shard needs. append() is not
+  // used. `replayed` describes the recovery from other logs. Must not outlive this log. Segments that the
+  // shard still needs when the result is destroyed stay needed, because another server will replay them.
   std::unique_ptr<WriteLog> open_shard(uint32_t shard, uint64_t epoch, WriteLog::Recovered replayed);
 
   const std::string& name() const { return options_.name; }
@@ -96,11 +97,11 @@ class ServerLog {
   uint64_t first_ = 1;
   bool is_ended_ = false;
   mutable base::Mutex mutex_;
-  // The segments with groups that are perhaps not in the tables of a shard, by shard.
+  // By shard: the segments with groups that may not be in the shard's tables yet.
   std::map<uint32_t, std::deque<uint64_t>> needed_ SIBYL_GUARDED_BY(mutex_);
 };
 
-// What was in the log of a server that is gone.
+// The contents of the log of a server that is gone.
 struct DeadLog {
   struct Group {
     uint64_t sequence = 0;

@@ -1,4 +1,4 @@
-// What the shards of one server have in common: memory, caches, and the thread that commits.
+// The resources that the shards of one server share: memory, caches, and the thread that commits.
 #pragma once
 
 #include <rocksdb/write_buffer_manager.h>

@@ -74,7 +74,7 @@ ShardCommits::Target& ShardCommits::target(uint32_t shard) {
   return added;
 }
 
-// Returns why the write set cannot be written.
+// Assigns the write set to its shards. Returns an error if it cannot be written.
 base::Status ShardCommits::route(const WriteSet& writes) {
   base::Status status;
   std::optional<uint32_t> only;
@@ -135,7 +135,8 @@ base::Status ShardCommits::status_of(const WriteSet& writes) const {
   return status;
 }
 
-// The log has too much that is not in tables. Flushes release it; if they fail, so do commits.
+// Too many bytes of the log are not in tables yet. Flushes release them. If flushes fail, commits fail as
+// well.
 base::Status ShardCommits::wait_for_log() {
   constexpr auto patience = std::chrono::seconds(10);
   constexpr auto pause = std::chrono::milliseconds(5);
@@ -160,7 +161,7 @@ void ShardCommits::record_sync(microseconds taken) {
   sync_time_.store(sync_time() + (taken - sync_time()) / weight, std::memory_order_relaxed);
 }
 
-// Posted tasks are requests without writes.
+// Requests without writes are posted tasks, which do not count.
 void ShardCommits::count(std::span<const Committer::Request> group) {
   const auto commits = static_cast<uint64_t>(std::ranges::count_if(
       group, [](const auto& request) { return !request.writes.empty() && request.status.has_value(); }));

@@ -20,14 +20,15 @@
 
 namespace sibyl::storage::rocksdb {
 
-// Write sets over several shards become visible at once. A reader calls one of these before it reads.
+// Makes write sets over several shards visible at once. A reader calls wait() or locks mutex() before it
+// reads.
 class ShardVisibility {
  public:
-  // For reads of one shard: after it, they see all of what they see a part of.
+  // For reads of one shard. Afterwards, a read sees either all of a write set or nothing of it.
   void wait() const {
     if (is_busy_.load(std::memory_order_acquire)) const base::ReaderLock lock(mutex_);
   }
-  // To be held while the reads of several shards begin.
+  // Hold it while the reads of several shards begin.
   base::SharedMutex& mutex() const { return mutex_; }
 
   void begin() SIBYL_UNCHECKED_LOCKING {  // end() unlocks it

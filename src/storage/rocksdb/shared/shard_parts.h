@@ -9,16 +9,16 @@ namespace sibyl::storage::rocksdb {
 class ShardParts {
  public:
   virtual ~ShardParts() = default;
-  // nullptr: not a store of open_store() with ServerResources.
+  // Returns nullptr if the store was not opened by open_store() with ServerResources.
   static ShardParts* of(Store& store);
   // Used by the thread that commits.
   virtual GroupWriter& writer() = 0;
-  // To be called about once a second, by one thread: resumes after failures and frees erased data. May take as long as a
-  // compaction.
+  // Resumes after failures and frees erased data. Call it about once a second, from one thread. May take as
+  // long as a compaction.
   virtual void maintain() = 0;
-  // The policy has dropped tables whose records were not erased: maintain() frees them.
+  // Declares that the policy has dropped tables whose records were not erased, so that maintain() frees them.
   virtual void reclaim_dropped() = 0;
-  // Cancels running compactions and lets flushes fail. What is not in files stays in the log only.
+  // Cancels running compactions and makes flushes fail. Data that is not in files stays in the log only.
   virtual void abandon() = 0;
 };
 

@@ -14,7 +14,7 @@ namespace sibyl::storage::rocksdb {
 
 struct ServerResources;
 
-// The only path of the files.
+// The path under which RocksDB sees the files.
 inline constexpr const char* object_path = "/objects";
 
 // Derive from it to own what the functions use. Destroyed after the store's tables and log.
@@ -23,7 +23,8 @@ struct SharedStorage {
   std::shared_ptr<::rocksdb::FileSystem> files;
   // Called once by each open, after the tables are open.
   OpenLog open_log;
-  // Set: this is one of several shards, whose owner commits and maintains them (shard_parts.h). Must outlive the store.
+  // If set, this is one of several shards, whose owner commits and maintains them (shard_parts.h). Must
+  // outlive the store.
   ServerResources* server = nullptr;
   TokenSpan tokens;  // of all partitions
 };

@@ -1,15 +1,15 @@
 // Opens the store on an object store: its tables are files of a directory there, its log is a chain of objects.
 //
-// A store is stateless: everything acknowledged is in the object store. Another process opens it under the same name with
-// nothing else, takes it over, and this one stops. What an open does, in this order:
+// A store is stateless: everything acknowledged is in the object store. Another process that opens it under
+// the same name takes it over, and this one stops. An open does this, in order:
 //
-//  1. takes the directory over: raises its epoch, fences the client that had it, seals its MANIFEST;
+//  1. takes the directory over: raises its epoch, fences the client that had it, and seals its MANIFEST;
 //  2. opens the tables;
-//  3. seals the log that the directory names, and replays what the tables lack;
-//  4. flushes, so that nothing needs the old log;
+//  3. seals the log that the directory names, and replays the groups that the tables lack;
+//  4. flushes, so that the old log is not needed any more;
 //  5. names a new log and removes the old one.
 //
-// A crash between any two of them leaves a store that the same steps open.
+// After a crash between any two steps, the same steps open the store.
 #pragma once
 
 #include <chrono>
@@ -29,8 +29,8 @@ struct SharedStoreOptions {
   Options store;     // its disks, environment and `shared` are not used
   // How long commits wait for an operation whose outcome is unknown. After that the store ends.
   std::chrono::milliseconds patience{300'000};
-  // Called at most once, on any thread: another process has taken the store over, or its storage cannot be reached.
-  // Nothing more can be written, and reads may be stale: the process must end. Must not block.
+  // Called at most once, on any thread, when another process has taken the store over or its storage cannot
+  // be reached. Writes fail from now on, and reads may be stale, so the process must end. Must not block.
   std::function<void(const std::string& why)> on_lost;
   std::function<void(uint64_t groups)> on_replayed;  // for tests
 };

@@ -125,7 +125,8 @@ class SpreadShards final : public ShardMap {
   Range shards_of(BytesView, BytesView) const override { return {{0, 1, 2}, false}; }
 };
 
-// One server that owns all shards. It is reopened as another server would take it over, sometimes without a clean stop.
+// One server that owns all shards. It is reopened like a takeover by another server, sometimes without a
+// clean stop.
 class ShardedStoreHarness final : public Harness {
  public:
   explicit ShardedStoreHarness(std::shared_ptr<const ShardMap> shards) : shards_(std::move(shards)) {

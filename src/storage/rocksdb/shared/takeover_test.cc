@@ -141,7 +141,7 @@ TEST_F(ObjectLogs, ATakeoverEndsTheOldWriter) {
     }
     auto new_owner = open({}, false);
     EXPECT_EQ(new_owner->replayed, groups);
-    // It would fit into the last segment, or need a new one.
+    // The group would fit into the last segment, or need a new one.
     const auto refused = old_owner->log->append(Bytes(written % 2 == 0 ? 10 : 990, 'y'), true);
     ASSERT_FALSE(refused.has_value()) << written;
     EXPECT_EQ(refused.error().code(), base::ErrorCode::write_timeout);
@@ -150,7 +150,8 @@ TEST_F(ObjectLogs, ATakeoverEndsTheOldWriter) {
   }
 }
 
-// Appends are on their way while the log is taken over. The takeover decides once which of them count.
+// Appends are in flight while the log is taken over. The takeover decides once and for all which of them
+// count.
 TEST_F(ObjectLogs, AnAppendOnItsWayCountsBeforeTheSealOrNever) {
   for (int round = 0; round < 20; ++round) {
     const auto old_owner = open();
@@ -172,7 +173,7 @@ TEST_F(ObjectLogs, AnAppendOnItsWayCountsBeforeTheSealOrNever) {
 
 // The append has timed out and may arrive at any time. It must neither count after it was refused, nor take the place of the next one.
 TEST_F(ObjectLogs, AnAppendInDoubtIsCancelledWhenTheStorageIsFull) {
-  for (int round = 0; round < 40; ++round) {  // when the late one arrives is random
+  for (int round = 0; round < 40; ++round) {  // the late append arrives at a random time
     const bool is_first = round % 2 == 0;
     auto owner = open();
     if (!is_first) {
@@ -200,7 +201,7 @@ TEST_F(ObjectLogs, AnAppendInDoubtIsCancelledWhenTheStorageIsFull) {
 TEST_F(ObjectLogs, AGroupOfSeveralRecordsCountsOnlyWithItsLast) {
   auto owner = open();
   ASSERT_TRUE(owner->log->append("before", true).has_value());
-  int left = 2;  // of the records of 300 bytes, two are stored
+  int left = 2;  // two of the records are stored
   objects_.set_fault_choice([&](const OperationInfo& operation) {
     if (operation.kind == OperationInfo::Kind::mutate && left-- == 0) objects_.set_full(true);
     return std::optional(Fault::none);
@@ -226,7 +227,7 @@ class Writer {
   void join() {
     if (thread_.joinable()) thread_.join();
   }
-  int acknowledged() const { return acknowledged_; }  // the first number that is not
+  int acknowledged() const { return acknowledged_; }  // the first number that is not acknowledged
   bool has_failed() const { return has_failed_; }
 
  private:
@@ -262,7 +263,7 @@ class Takeover : public testing::Test {
     EXPECT_TRUE(store.has_value()) << store.error().text();
     return store ? std::move(*store) : nullptr;
   }
-  // The tables and the log together hold an unbroken run of commits. Returns its length.
+  // Checks that the tables and the log together hold an unbroken run of commits, and returns its length.
   static int count_commits(const Store& store) {
     Bytes last = "-1", value;
     EXPECT_TRUE(store.get("last", last).has_value());
@@ -288,7 +289,7 @@ TEST_F(Takeover, DuringFlushesAndCompactionsLosesNothing) {
     Writer writer(*owner, written);
     while (writer.acknowledged() < written + 800 && !writer.has_failed()) std::this_thread::yield();
     ASSERT_FALSE(writer.has_failed());
-    auto next = open(&lost);  // without notifying the owner
+    auto next = open(&lost);  // the owner is not notified
     ASSERT_NE(next, nullptr);
     writer.join();  // its commits fail
     EXPECT_EQ(lost, round + 1);
@@ -339,7 +340,7 @@ TEST_F(Takeover, ReplaysExactlyWhatTheTablesLack) {
   EXPECT_EQ(replayed, 7U);
 }
 
-// How many operations an open costs. The bound is half of what it was without a cached directory.
+// Bounds the operations that an open takes. The bound is half of the number before directories were cached.
 TEST_F(Takeover, OpeningTakesFewOperations) {
   auto owner = open();
   for (int i = 0; i < 20; ++i) {

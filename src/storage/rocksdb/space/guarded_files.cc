@@ -40,7 +40,7 @@ class GuardedFile final : public ::rocksdb::FSWritableFileOwnerWrapper {
     if (is_flush_) hooks_.make_room(data.size());
     return FSWritableFileOwnerWrapper::Append(data, options, verification, context);
   }
-  // Only makes files contiguous, so refusing it is not an error.
+  // Allocation only makes files contiguous, so refusing it is not an error.
   IOStatus Allocate(uint64_t offset, uint64_t size, const IOOptions& options,
                     IODebugContext* context) override {
     if (is_refused(size)) return IOStatus::OK();

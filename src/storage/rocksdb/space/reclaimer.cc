@@ -118,7 +118,7 @@ std::vector<Reclaimer::Erasure> Reclaimer::take_pending(::rocksdb::DB& database)
   }
   std::vector<Erasure> erasures;
   for (auto& [id, older] : pending) {
-    if (policy && policy->is_dropped(id)) older = {UINT64_MAX, {}};  // nothing is written to it any more
+    if (policy && policy->is_dropped(id)) older = {UINT64_MAX, {}};  // no writes to a dropped table
     if (!erasures.empty() && erasures.back().last + 1 == id && erasures.back().older == older)
       erasures.back().last = id;
     else
@@ -130,7 +130,8 @@ std::vector<Reclaimer::Erasure> Reclaimer::take_pending(::rocksdb::DB& database)
 
 // Finds tables that were erased before the store was opened.
 void Reclaimer::search(::rocksdb::DB& database, std::vector<Erasure>& erasures) const {
-  // Reads the files before the policy: a table was in the policy before its records were written to files.
+  // Files are read before the policy, because a table is in the policy before its records are written to
+  // files.
   Files files;
   database.GetLiveFilesMetaData(&files);
   const auto policy = purge_.policy();
@@ -162,7 +163,7 @@ void Reclaimer::search(::rocksdb::DB& database, std::vector<Erasure>& erasures) 
 void Reclaimer::put_back(const std::vector<Erasure>& erasures, milliseconds pause) {
   const std::lock_guard lock(mutex_);
   for (const Erasure& erasure : erasures) {
-    // Ranges of dropped tables may be wide. They are searched for again.
+    // Ranges of dropped tables may be wide. They are not remembered, but searched for again.
     if (erasure.older.last_file == UINT64_MAX) {
       must_search_ = true;
       continue;

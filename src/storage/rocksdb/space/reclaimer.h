@@ -51,8 +51,8 @@ class Reclaimer {
   // table file before that. Thread-safe.
   void add(const ::rocksdb::WriteBatch& batch, uint64_t last_file);
 
-  // Looks for records of dropped tables in all files, as after opening: the policy has dropped tables whose records were not erased.
-  // Thread-safe.
+  // Searches all files for records of dropped tables, as after opening. Call it when the policy has dropped
+  // tables whose records were not erased. Thread-safe.
   void search_again();
 
   // Returns true if run() has work to do now.
@@ -62,7 +62,7 @@ class Reclaimer {
   void run(::rocksdb::DB& database, const Work& work, uint64_t min_bytes);
 
  private:
-  // Identifies what was written before an erasure: files up to this number, and the listed files.
+  // Identifies the data written before an erasure: files up to this number, and the listed files.
   struct Older {
     uint64_t last_file = 0;
     std::set<uint64_t> files;

@@ -93,7 +93,7 @@ TEST_F(ReclaimerTest, FreesATableThatWasDroppedBeforeTheStoreWasOpened) {
   expect(kept_table, 0, records, true);
 }
 
-// The policy is older than the table. One with the table follows, and it must still be there.
+// The policy is older than the table. A policy with the table follows, and the table must still exist.
 TEST_F(ReclaimerTest, KeepsTablesThatThePolicyCannotKnow) {
   store_.reset();
   store_ = opened(directory_.path(), options_);

@@ -171,7 +171,7 @@ void SpaceKeeper::switch_compaction(bool on) {
                  space_.directory());
   else if (!is_first)
     spdlog::info("compactions run again: {} bytes are free in {}", space_.free(), space_.directory());
-  // The result is ignored: it may be about the options file, which nothing reads.
+  // The result is ignored, because it may be about the options file, which nothing reads.
   database_->SetOptions({{"disable_auto_compactions", on ? "false" : "true"}}).PermitUncheckedError();
 }
 

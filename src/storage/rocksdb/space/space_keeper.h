@@ -8,10 +8,10 @@
 //   deletions                a quarter of the reserve, and twice the size of waiting commits
 //   TRUNCATE, definitions    nothing: they may use up the reserve
 //
-// A flush therefore always finds space, with the reserve, unless other programs take it. Near the limit, memory tables are
-// flushed early and the log releases its segments. Compactions run only while they leave as much as ordinary
-// commits need. If there is no space for them, they are switched off, so that RocksDB does not stall writes
-// to wait for them, and on again when there is.
+// A flush therefore always finds space, with the reserve, unless other programs take it. Near the limit,
+// memory tables are flushed early and the log releases its segments. Compactions run only while they leave as
+// much as ordinary commits need. If there is no space for them, they are switched off until there is, so that
+// RocksDB does not stall writes to wait for them.
 //
 // A thread checks the file system several times a second and runs the reclaimer. admit(), may_compact()
 // and make_room() are thread-safe.

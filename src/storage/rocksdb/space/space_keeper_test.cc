@@ -96,7 +96,7 @@ TEST_F(FullFileSystem, CanBeOpenedAndEmptiedWhenFull) {
   ASSERT_NO_FATAL_FAILURE(fill());
   ASSERT_NO_FATAL_FAILURE(fill_to_the_brim());
   ASSERT_FALSE(write_record(*store_, watched, next_).has_value());
-  // Opening may flush to the reserve and release the log, so writes may be accepted again.
+  // Opening may flush into the reserve and release log segments, so writes may be accepted again.
   open();
   expect_kept();
   WriteSet deletion;

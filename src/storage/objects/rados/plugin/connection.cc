@@ -38,12 +38,12 @@ base::Status Connection::connect(const RadosOptions& options) {
   const char* const path = options.configuration.empty() ? nullptr : options.configuration.c_str();
   SIBYL_TRY(check(rados_conf_read_file(cluster_, path),
                   fmt::format("Cannot read the configuration of Ceph {}", options.configuration)));
-  // Without these, operations wait for ever for storage that does not answer.
+  // Without these timeouts, operations would wait forever for storage that does not answer.
   const std::string seconds = std::to_string(options.timeout.count());
   for (const char* name : {"rados_osd_op_timeout", "rados_mon_op_timeout", "client_mount_timeout"})
     SIBYL_TRY(check(rados_conf_set(cluster_, name, seconds.c_str()), fmt::format("Cannot set {}", name)));
-  // Several connections of one user would share its path, and connecting waits up to ten seconds for an answer of the process
-  // that has it, for example of a server that hangs while this one takes over.
+  // Several connections of one user would share the socket's path. Then connecting waits up to ten seconds
+  // for the process that has the socket, for example for a server that hangs while this one takes over.
   SIBYL_TRY(check(rados_conf_set(cluster_, "admin_socket", ""), "Cannot set admin_socket"));
   if (const int result = rados_connect(cluster_); result < 0) {
     rados_shutdown(cluster_);

@@ -16,7 +16,8 @@
 
 namespace sibyl::storage::objects::rados {
 
-// Thread-safe. Closing waits for all operations, which end by the timeout; their callbacks do not run.
+// Thread-safe. Closing waits for all operations, which end at the timeout at the latest. Their callbacks do
+// not run.
 class Connection {
  public:
   static base::Result<std::unique_ptr<Connection>> open(const RadosOptions& options);
@@ -26,7 +27,7 @@ class Connection {
 
   rados_t cluster() const { return cluster_; }
   rados_ioctx_t pool() const { return pool_; }
-  // "client.NUMBER@ADDRESS": what breaking a lock and fencing need.
+  // "client.NUMBER@ADDRESS", which is needed to break a lock and to fence a client.
   const std::string& name() const { return name_; }
 
   // Starts an operation: `start` receives the completion to use. `finish` is called once with the result of the

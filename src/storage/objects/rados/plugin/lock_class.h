@@ -74,7 +74,7 @@ inline base::Bytes info_request(const std::string& name) {
   return LockMessage().text(name).as_structure();
 }
 
-// Reads a message; every function returns false or nullopt at its end or if it is not understood.
+// Reads a message. Every function returns false or nullopt if the message has ended or is malformed.
 class LockReader {
  public:
   explicit LockReader(base::BytesView bytes) : bytes_(bytes) {}
@@ -111,7 +111,7 @@ class LockReader {
 struct LockInfo {
   std::optional<Locker> holder;
 };
-// nullopt if the message is not understood.
+// Returns nullopt if the message is malformed.
 inline std::optional<LockInfo> parse_info(base::BytesView reply) {
   std::string whole;
   uint32_t count = 0;

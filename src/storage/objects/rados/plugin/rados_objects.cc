@@ -104,7 +104,7 @@ struct PendingRead {
   rados_xattrs_iter_t attributes = nullptr;
   rados_omap_iter_t named = nullptr, range = nullptr;
   unsigned char has_more = 0;
-  int ignored[5] = {};  // each part's result; the operation fails if one of them does
+  int ignored[5] = {};  // each part's result; unused, because the operation fails if one part fails
 
   ~PendingRead() {
     rados_release_read_op(op);
@@ -356,8 +356,8 @@ void RadosObjects::notify(std::string object, Bytes message, Done done) {
       [answers, done = std::move(done)](int result) mutable { done(reply_of_mutation(result)); });
 }
 
-// Afterwards this client knows the map of the cluster that names the fenced client, and so does every storage node
-// that it sends a later operation to.
+// Afterwards this client has the cluster map that names the fenced client. Every storage node that receives a
+// later operation from it gets that map as well.
 void RadosObjects::fence(std::string client, Done done) {
   const size_t at = client.find('@');
   if (at == std::string::npos) return done(Reply::refused(Reason::invalid));

@@ -76,7 +76,7 @@ class RadosWorld final : public World {
     EXPECT_TRUE(store.has_value()) << store.error().text();
     return std::move(*store);
   }
-  // Storage nodes and clients hear of it at different times.
+  // Storage nodes and clients learn of it at different times.
   void wait_until_full(bool full) {
     const auto store = connect();
     Blocking blocking(*store);

@@ -40,8 +40,8 @@ inline Reason reason_of(int error) {
   }
 }
 
-// An error that the storage does not explain leaves open whether the mutation was applied. So does the fence: the
-// storage checks it before it recognises a mutation that it has applied already.
+// After an unknown error, the outcome of the mutation is unknown. The same holds for a fenced client, because
+// the storage checks the fence before it recognises a mutation that it has already applied.
 inline Reply reply_of_mutation(int error) {
   const Reason reason = reason_of(error);
   switch (reason) {
