@@ -184,7 +184,9 @@ class TextReport {
       const std::string bound =
           query.bound == "n" && query.partitions ? "n=" + count_text(*query.partitions) : query.bound;
       const std::string ratio = query.rows_per_row() ? count_text(*query.rows_per_row()) : "";
-      row({sign(query.table, query.name), query.name, query.table, bound,
+      const std::string mark = sign(query.table, query.name);
+      const bool is_reviewed = query.supported || mark != mark_of(std::nullopt);
+      row({is_reviewed ? mark : "?", query.name, query.table, bound,
            query.write ? "writes" : number(query.rows_read), ratio,
            query.rate > 0 ? rate_text(query.rate) : ""});
     }
@@ -280,8 +282,9 @@ class TextReport {
     for (const TableReview& table : review_.tables) {
       if (!table.spread || !table.spread_doubled) continue;
       if (first)
-        title(fmt::format("spread: load of each node, and fullest node / mean; on {} nodes and on {}",
-                          table.spread->nodes, table.spread_doubled->nodes));
+        title(fmt::format("spread: load of each node, and fullest node / mean; on {} node{} and on {}",
+                          table.spread->nodes, table.spread->nodes == 1 ? "" : "s",
+                          table.spread_doubled->nodes));
       first = false;
       out_ += fmt::format("  {}  bytes     {}   {}\n", padded(table.name, names_),
                           spread_cell(table.spread->byte_shares, table.spread->bytes),

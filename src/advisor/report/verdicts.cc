@@ -132,6 +132,11 @@ std::vector<VerdictLine> verdict_lines(const Review& review) {
     line.name = query.name;
     line.table = query.table;
     line.text = query_text(query);
+    // Its table has a finding instead.
+    if (!query.supported) {
+      line.state = VerdictLine::State::unknown;
+      line.text = "not reviewed: the database rejects it";
+    }
     take_worst(
         review, [&](const Finding& one) { return one.query == query.name && one.table == query.table; },
         line);

@@ -102,5 +102,24 @@ TEST(Figures, DeclaredInputsAreMarkedAsSuch) {
   EXPECT_EQ(guessed.tables.at(0).inputs[1].origin, Origin::estimated);
 }
 
+TEST(Verdicts, AStatementOfAnInvalidTableIsNotOk) {
+  const Review review = review_of(R"(
+CREATE TABLE links (code text PRIMARY KEY, url text, clicks counter);
+-- @query open rate=3000/s
+SELECT url FROM links WHERE code = ?;
+)");
+  const std::vector<VerdictLine> lines = verdict_lines(review);
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(lines[1].state, VerdictLine::State::unknown);
+  EXPECT_EQ(lines[1].text, "not reviewed: the database rejects it");
+  EXPECT_THAT(render_text(review, {}), testing::Not(HasSubstr("✓  open")));
+}
+
+TEST(Figures, OneNodeIsNamedInTheSingular) {
+  const std::string model =
+      "CREATE TABLE t (k int PRIMARY KEY, v int);\n-- @table t rows=100k\n-- @target nodes=1 rf=1\n";
+  EXPECT_THAT(render_text(review_of(model), {}), HasSubstr("on 1 node and on 2"));
+}
+
 }  // namespace
 }  // namespace sibyl::advisor

@@ -303,6 +303,26 @@ SELECT since FROM edges WHERE src = ? AND dst = ?;
       << "more rows than the table has";
 }
 
+TEST(Shapes, WritesThatAreNotDeclaredAreNotFew) {
+  const auto documents = [](const char* write) {
+    return review_of(fmt::format(R"(
+CREATE TABLE documents (tenant uuid, id uuid, body text, PRIMARY KEY (tenant, id));
+-- @table documents rows=30M row=2000 growth=0/s
+-- @column documents.tenant distinct=1000 skew=zipf(1.1)
+-- @query list rate=500/s
+SELECT * FROM documents WHERE tenant = ? LIMIT 50;
+{}
+)",
+                                 write));
+  };
+  const std::string id = "PARTITION_GROWTH documents";
+  EXPECT_THAT(finding_of(documents(""), id).fix,
+              HasSubstr("No writes are declared; if reads outnumber them"));
+  const Review written =
+      documents("-- @write put rate=1/s\nINSERT INTO documents (tenant, id, body) VALUES (?, ?, ?);");
+  EXPECT_THAT(finding_of(written, id).fix, HasSubstr("Reads outnumber writes, so"));
+}
+
 TEST(Shapes, PartitionsOfOneRowAreCountedAsSuch) {
   const Review review = review_of(R"(
 CREATE TABLE sightings (lat double, lon double, at timestamp, PRIMARY KEY ((lat, lon), at));

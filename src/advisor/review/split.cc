@@ -185,8 +185,11 @@ void write_hash_fix(const SplitSituation& situation, const Choice& choice, Split
   split.proposal.first_rows = first.rows;
   split.proposal.first_reversed = first.reversed;
   split.fix += fmt::format(
-      " Reads outnumber writes, so add a second table with the first {:.0f} rows of each key. Also write new "
-      "first rows to it, and delete the others when it holds twice as many.",
+      " {} add a second table with the first {:.0f} rows of each key. Write rows that belong among them to "
+      "it "
+      "as well, and delete the others when it holds twice as many.",
+      situation.table.writes > 0 ? "Reads outnumber writes, so"
+                                 : "No writes are declared; if reads outnumber them,",
       first.rows);
   split.cost = fmt::format(
       "First rows are written twice. A read of them takes 1 partition; if deletes leave too "
