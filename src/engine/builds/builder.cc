@@ -27,6 +27,8 @@ namespace {
 // After a failed step the device may recover. The pause before a retry doubles up to the maximum.
 constexpr std::chrono::seconds first_pause{1}, max_pause{60};
 constexpr std::chrono::milliseconds waiting_pause{100};
+// Shards may arrive with records of views that are built.
+constexpr std::chrono::seconds keeping_pause{5};
 // After this many failed reads in a row the file is considered damaged.
 constexpr int max_failed_reads = 3;
 
@@ -121,7 +123,10 @@ void Builder::run() {
   base::MutexLock lock(mutex_);
   while (!stopping_) {
     if (considered_ == wanted_) {
-      changed_.wait(mutex_);
+      if (wait_for_work()) continue;
+      lock.unlock();
+      (void)base::contain([this] { return erase_old_records(); });
+      lock.lock();
       continue;
     }
     const uint64_t wanted = wanted_;
@@ -168,6 +173,13 @@ void Builder::run() {
     }
     progress_.reset();
   }
+}
+
+// Returns false at intervals in a cluster.
+bool Builder::wait_for_work() {
+  if (hooks_.is_settled) return changed_.wait_for(mutex_, keeping_pause);
+  changed_.wait(mutex_);
+  return true;
 }
 
 std::optional<Builder::Job> Builder::find(const std::function<bool(uint32_t)>& wanted) const {

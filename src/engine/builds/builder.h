@@ -93,6 +93,7 @@ class Builder {
   base::Status renew_view_rows(const Job& job, const execute::BuildStep& step);
   void note_step(const execute::BuildStep& step);
   base::Status erase_old_records();  // of views that are built or were dropped
+  bool wait_for_work() SIBYL_REQUIRES(mutex_);
   // Returns true if a retry cannot succeed.
   bool is_permanent(const Job& job, const base::Error& error);
   void give_up(const Job& job, const base::Error& error) SIBYL_REQUIRES(mutex_);
