@@ -65,10 +65,12 @@ auto NodeShards::guarded(uint32_t shard, const std::shared_ptr<Shard>& opened, F
   };
 }
 
-// The write with the highest timestamp wins, in whatever order they are added.
+// The write with the highest timestamp wins, in whatever order they are added. The end of an intent has the timestamp of its beginning, and
+// wins over that only.
 void NodeShards::add(Shard& shard, const Record& record) {
   Cell& cell = shard.cells[record.key];
-  if (record.timestamp > cell.timestamp) cell = {record.timestamp, record.value};
+  const bool ends = record.timestamp == cell.timestamp && record.key >= first_intent && record.value == 0;
+  if (record.timestamp > cell.timestamp || ends) cell = {record.timestamp, record.value};
   shard.highest = std::max(shard.highest, record.timestamp);
 }
 
@@ -297,7 +299,8 @@ void NodeShards::close_intent(uint32_t shard, Key base, int64_t timestamp) {
   const auto opened = shards_.at(shard);
   const Cell& cell = opened->cells[intent_of(base)];
   if (cell.timestamp != timestamp || cell.value != 1) return;
-  const Record closed{shard, opened->epoch, next_timestamp(*opened), intent_of(base), 0};
+  // Not a newer timestamp: a change of the base row may be on its way to the log.
+  const Record closed{shard, opened->epoch, timestamp, intent_of(base), 0};
   log_.append({closed}, guarded(shard, opened, [opened, closed](bool durable) {
                 if (durable) add(*opened, closed);
               }));
