@@ -12,6 +12,7 @@
 #include "engine/intents/intents.h"
 #include "engine/intents/view_tickets.h"
 #include "execute/index/check.h"
+#include "execute/index/view_records.h"
 #include "hosting/test_engines.h"
 #include "row/record_key.h"
 #include "types/keys/murmur3.h"
@@ -325,7 +326,7 @@ TEST_F(Views, AreNotRenewedWithoutALease) {
   EXPECT_EQ(keys_with(v), Lines{std::to_string(k)});
 }
 
-TEST_F(Views, AreTruncatedWithTheirBase) {
+TEST_F(Views, AreTruncatedAndAlteredWithTheirBase) {
   start_with_view();
   for (int k = 0; k < 40; ++k) write(k, k % 3);
   engines_.must(1, "TRUNCATE t");
@@ -336,6 +337,41 @@ TEST_F(Views, AreTruncatedWithTheirBase) {
   engines_.must(0, "UPDATE t SET y = 'new' WHERE k = 3");
   EXPECT_EQ(engines_.rows(1, "SELECT y FROM w WHERE v = 5 AND k = 3"), Lines{"new"});
   expect_views_equal_base();
+}
+
+// A server that does not know a new column yet would leave it out.
+TEST_F(Views, AreNotDerivedWithAnOldSchema) {
+  start_with_view();
+  const auto table_before = engines_.at(0).schema()->find_table("e", "t");
+  const auto view_before = engines_.at(0).schema()->find_table("e", "w");
+  engines_.must(2, "ALTER TABLE t ADD y text");
+  engines_.must(0, "INSERT INTO t (k, v, x) VALUES (1, 2, 3)");
+  const auto table = engines_.at(0).schema()->find_table("e", "t");
+  const auto view = engines_.at(0).schema()->find_table("e", "w");
+  const storage::Store& store = engines_.at(1).store();
+  const auto first_of = [&](uint32_t id) {
+    const auto records = store.iterate(row::table_begin(id), row::table_end(id));
+    records->seek_to_first();
+    return records->valid() ? std::pair(Bytes(records->key()), Bytes(records->value()))
+                            : std::pair<Bytes, Bytes>();
+  };
+  const execute::ViewRow row{first_of(view->storage_id).first, first_of(table->storage_id).first};
+  const auto derive = [&](const schema::TablePtr& of_view, const schema::TablePtr& of_table) {
+    const execute::DerivedRow derived{row, of_view, of_table};
+    auto records = execute::view_records(store, {&derived, 1});
+    EXPECT_TRUE(records.has_value()) << records.error().text();
+    return records ? std::move(*records) : execute::ViewRecords();
+  };
+  // It has no value in the new column.
+  EXPECT_FALSE(derive(view_before, table_before).needs_newer_schema);
+  engines_.must(0, "UPDATE t SET y = 'new' WHERE k = 1");
+  EXPECT_TRUE(derive(view_before, table_before).needs_newer_schema);
+  const execute::ViewRecords now = derive(view, table);
+  EXPECT_FALSE(now.needs_newer_schema);
+  EXPECT_EQ(now.values, std::vector{std::optional(first_of(view->storage_id).second)});
+  // The row is not in the view any more.
+  engines_.must(0, "DELETE FROM t WHERE k = 1");
+  EXPECT_EQ(derive(view, table).values, std::vector<std::optional<Bytes>>{std::nullopt});
 }
 
 // --- The order of puts
