@@ -136,8 +136,8 @@ class Engine::Impl {
   }
 
   ~Impl() {
-    builder_.reset();  // first, because it waits for locks
-    intents_.reset();  // it waits for locks as well
+    builder_.reset();                // first, because it waits for locks
+    if (intents_) intents_->stop();  // so does this
     reserved_timestamps_.reset();
     locks_.stop();
     // Closing the store writes files. These callbacks use the schema, which is destroyed before.
@@ -179,7 +179,8 @@ class Engine::Impl {
           std::make_unique<Intents>(environment_, gate_,
                                     Intents::Hooks{.schema = [this] { return schema(); },
                                                    .reload = [this] { return announcements_.reload(); },
-                                                   .ask_owner = options_.shared->ask_owner});
+                                                   .ask_owner = options_.shared->ask_owner,
+                                                   .may_answer = options_.shared->may_answer});
       environment_.spread = intents_.get();
     }
     builder_.emplace(environment_, builder_hooks());
@@ -247,6 +248,7 @@ class Engine::Impl {
   execute::PartitionLocks locks_;
   execute::VectorIndexes vectors_;
   Usage usage_{clock_};
+  std::unique_ptr<Intents> intents_;  // nullptr: not in a cluster
   std::unique_ptr<storage::Store> store_, system_store_;
   execute::TimestampSource timestamps_;
   std::unique_ptr<ReservedTimestamps> reserved_timestamps_;  // nullptr: the store is not shared
@@ -267,8 +269,7 @@ class Engine::Impl {
                                   if (builder_) builder_->wake();
                                 }}};
   Execution execution_;
-  std::unique_ptr<Intents> intents_;  // nullptr: not in a cluster
-  Executor* executor_ = nullptr;      // nullptr: execution_
+  Executor* executor_ = nullptr;  // nullptr: execution_
   std::optional<UsageKeeper> usage_keeper_;
   std::optional<Builder> builder_;  // declared last because it uses the other members
 };

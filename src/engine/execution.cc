@@ -52,14 +52,6 @@ bool needs_building(const cql::Statement& statement, const ResultSet& result) {
           std::holds_alternative<cql::CreateView>(statement.node));
 }
 
-// The rows of a view are not in the same shards as the rows of its table.
-base::Status check_definition_in_cluster(const cql::Statement& statement, const storage::Store& store) {
-  if (!std::holds_alternative<cql::CreateView>(statement.node) || store.entry_runs().size() == 1) return {};
-  return base::fail(base::Error(base::ErrorCode::invalid,
-                                "Materialized views are not supported yet in a cluster with several shards")
-                        .with_hint("write to a second table, or use an index"));
-}
-
 }  // namespace
 
 Execution::Execution(SealingKey paging_key, const Parts& parts)
@@ -234,7 +226,6 @@ base::Result<ResultSet> Execution::define(const cql::Statement& statement, const
     if (result && needs_building(statement, *result)) wait_for_builds();
     return result;
   }
-  SIBYL_TRY(check_definition_in_cluster(statement, of_.environment.store));
   auto hold = of_.environment.store.hold({});
   if (!hold) return base::fail(storage::not_here(0));
   const uint64_t roles = of_.roles.generation();

@@ -39,6 +39,15 @@ class Interrupt {
   virtual base::Status check() const = 0;
 };
 
+// Is told how far a write has come. Called on any thread; must not block.
+class WriteProgress {
+ public:
+  virtual ~WriteProgress() = default;
+  // Called at most once, before the request completes: everything is durable, and only view rows in other shards have to follow. The
+  // shards of the write need not be held any more.
+  virtual void committed() = 0;
+};
+
 struct Request {
   std::span<const types::ValueView> values;  // borrowed; must stay valid until the request completes
   int32_t page_size = 0;                     // 0 or less: no paging
@@ -50,6 +59,7 @@ struct Request {
   Trace* trace = nullptr;                // receives the steps of the request if tracing is on; borrowed
   bool unmasked = true;                  // shows the real values of masked columns
   const Interrupt* interrupt = nullptr;  // nullptr: cannot be interrupted; borrowed
+  WriteProgress* progress = nullptr;     // borrowed until the request completes
 };
 
 // Called exactly once, on any thread, perhaps before the function that takes it returns.
@@ -100,7 +110,7 @@ class Observer {
   virtual void ended(const Counted& counted, const ResultSet& result) = 0;
 };
 
-class SpreadWrites;    // spread_writes.h: batches over several servers
+class SpreadWrites;    // spread_writes.h: batches and views over several servers
 class VectorIndexes;   // vector_indexes.h: nearest-neighbour search
 class PartitionLocks;  // locks.h: striped locks for statements that read before they write
 

@@ -1,8 +1,12 @@
-// Batches over the shards of several servers of a cluster.
+// Writes over the shards of several servers of a cluster.
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
+#include "base/bytes.h"
+#include "base/result.h"
+#include "execute/view_row.h"
 #include "storage/store.h"
 
 namespace sibyl::execute {
@@ -13,6 +17,13 @@ struct SpreadBatch {
   bool is_logged = true;     // either all of it is applied, or nothing
 };
 
+// View rows that must be renewed after a write to their base rows. A record that is committed with that write lists them, so that they are
+// renewed even if this server fails.
+struct ViewIntent {
+  base::Bytes key;  // of the record
+  std::vector<ViewRow> rows;
+};
+
 // Thread-safe.
 class SpreadWrites {
  public:
@@ -20,6 +31,22 @@ class SpreadWrites {
   // Returns at once. `done` is called once all of the batch is durable, or with an error. After a timeout, a logged batch is applied
   // later or never, as a whole.
   virtual void commit(SpreadBatch batch, storage::Store::Done done) = 0;
+
+  // Adds the intent to `writes`, which change the base rows of `rows`. Fails if too many wait. REQUIRES: after the commit, the caller
+  // calls one of the other two functions. `rows` is not empty.
+  virtual base::Result<ViewIntent> begin_views(std::vector<ViewRow> rows, storage::WriteSet& writes) = 0;
+  // After a commit that succeeded. Returns at once. `done` is called once the view rows are what their base rows say, or with a write
+  // timeout: then they follow later.
+  virtual void renew_views(ViewIntent intent, storage::Store::Done done) = 0;
+  // After a commit that failed.
+  virtual void abandon_views(const ViewIntent& intent) = 0;
+  // Renews rows without an intent. Blocks.
+  virtual base::Status renew_views(std::vector<ViewRow> rows) = 0;
 };
+
+// Whether view rows may be in other shards than their base rows.
+inline bool has_views_elsewhere(const SpreadWrites* spread, const storage::Store& store) {
+  return spread != nullptr && store.entry_runs().size() > 1;
+}
 
 }  // namespace sibyl::execute

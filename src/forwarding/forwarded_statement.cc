@@ -57,6 +57,12 @@ bool is_lost_lease(const base::Error& error) {
   return error.code() == ErrorCode::bootstrapping;
 }
 
+// A shard may move while views in other shards follow a write.
+struct HeldShards final : execute::WriteProgress {
+  void committed() override { uses.clear(); }
+  std::vector<std::unique_ptr<storage::ShardedStore::Use>> uses;
+};
+
 }  // namespace
 
 ForwardedStatement::ForwardedStatement(const ForwardingParts& parts, const auth::Login* login,
@@ -139,23 +145,27 @@ void ForwardedStatement::run() {
 
 // --- Here
 
-void ForwardedStatement::give_to_engine(Completion done) {
-  if (plan_) return of_.here.execute_as(login_, plan_, request_, std::move(done));
-  of_.here.execute_batch_as(login_, *batch_, items_, request_, std::move(done));
+void ForwardedStatement::give_to_engine(Completion done, execute::WriteProgress* progress) {
+  execute::Request request = request_;
+  request.progress = progress;
+  if (plan_) return of_.here.execute_as(login_, plan_, request, std::move(done));
+  of_.here.execute_batch_as(login_, *batch_, items_, request, std::move(done));
 }
 
 void ForwardedStatement::run_here(const Shards& shards) {
-  std::vector<std::unique_ptr<storage::ShardedStore::Use>> uses;
-  if (!is_definition()) {  // definitions: the engine holds the catalogue itself
+  const auto held = std::make_shared<HeldShards>();
+  if (!is_definition()) {  // the engine holds the catalogue itself, and not while others read it
     for (const auto& [shard, epoch] : shards) {
-      uses.push_back(of_.shards.use(shard));
-      if (!uses.back()) return retry("its partition is being opened");
+      held->uses.push_back(of_.shards.use(shard));
+      if (!held->uses.back()) return retry("its partition is being opened");
     }
   }
-  give_to_engine([self = shared_from_this(), uses = std::move(uses)](Result<ResultSet> result) mutable {
-    uses.clear();
-    self->ran_here(std::move(result));
-  });
+  give_to_engine(
+      [self = shared_from_this(), held](Result<ResultSet> result) {
+        held->uses.clear();
+        self->ran_here(std::move(result));
+      },
+      held.get());
 }
 
 void ForwardedStatement::ran_here(Result<ResultSet> result) {

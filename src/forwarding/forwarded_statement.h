@@ -69,7 +69,7 @@ class ForwardedStatement final : public std::enable_shared_from_this<ForwardedSt
   void finish(base::Result<execute::ResultSet> result);
 
   void run_here(const Shards& shards);
-  void give_to_engine(execute::Completion done);
+  void give_to_engine(execute::Completion done, execute::WriteProgress* progress = nullptr);
   void ran_here(base::Result<execute::ResultSet> result);
   void run_spread();
   void split();

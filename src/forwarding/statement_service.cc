@@ -15,6 +15,7 @@ using Outcome = StatementAnswer::Outcome;
 
 // One statement or batch. It is also the interrupt of what it runs: no caller waits for an answer after the deadline.
 class StatementService::Running final : public execute::Interrupt,
+                                        public execute::WriteProgress,
                                         public std::enable_shared_from_this<Running> {
  public:
   Running(StatementService& service, cluster::PeerService::Call call, cluster::PeerService::Answer answer)
@@ -40,6 +41,8 @@ class StatementService::Running final : public execute::Interrupt,
   void execute();
   void refuse(base::Error error) { send({.outcome = Outcome::failed, .error = std::move(error)}); }
 
+  // A shard may move while views in other shards follow.
+  void committed() override { uses_.clear(); }
   base::Status check() const override {
     if (std::chrono::steady_clock::now() <= call_.deadline) return {};
     return base::fail(
@@ -203,6 +206,7 @@ base::Status StatementService::Running::find_login() {
 void StatementService::Running::execute() {
   execute::Request parameters = request_.parameters;
   parameters.interrupt = this;
+  parameters.progress = this;
   const auto done = [self = shared_from_this()](Result<ResultSet> result) {
     self->finish(std::move(result));
   };

@@ -212,6 +212,8 @@ class Store {
   // While the result exists, no other server changes the records near this key: the catalogue for the empty
   // key, otherwise the partitions with the key's token. nullptr: another server may change them.
   virtual std::shared_ptr<const void> hold(BytesView key) const;
+  // If two calls while the key is held return the same number, then no other server has changed these records in between.
+  virtual uint64_t tenure_of(BytesView /*key*/) const { return 0; }
 
   // flush() writes memory tables to disk. compact() rewrites [begin, end) and purges expired and shadowed
   // data. Both may take long.

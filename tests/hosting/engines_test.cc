@@ -224,14 +224,8 @@ TEST_F(Engines, RolesOfOneServerAreThoseOfAll) {
   EXPECT_FALSE(engines_.at(1).authenticator().log_in("ann", "secret").has_value());
 }
 
-TEST_F(Engines, WhatNeedsSeveralServersIsRefused) {
+TEST_F(Engines, CountersOfSeveralServersAreRefused) {
   start();
-  engines_.must(0, "CREATE TABLE t (k int PRIMARY KEY, v int)");
-  const auto view = engines_.run(0,
-                                 "CREATE MATERIALIZED VIEW w AS SELECT * FROM t WHERE v IS NOT NULL AND k IS "
-                                 "NOT NULL PRIMARY KEY (v, k)");
-  ASSERT_FALSE(view.has_value());
-  EXPECT_EQ(view.error().code(), base::ErrorCode::invalid) << view.error().text();
   engines_.must(0, "CREATE TABLE n (k int PRIMARY KEY, n counter)");
   std::string batch = "BEGIN COUNTER BATCH ";
   for (int k = 0; k < 20; ++k) batch += fmt::format("UPDATE n SET n = n + 1 WHERE k = {}; ", k);

@@ -122,8 +122,8 @@ class ForwardedStatements : public testing::Test {
   int key_of(size_t member) {
     return find_key([&](size_t owner) { return owner == member; });
   }
-  int find_key(const std::function<bool(size_t)>& fits) {
-    for (int key = 0;; ++key)
+  int find_key(const std::function<bool(size_t)>& fits, int from = 0) {
+    for (int key = from;; ++key)
       if (fits(owner_of(key))) return key;
   }
   uint32_t shard_of(int key) {
@@ -186,6 +186,33 @@ TEST_F(ForwardedStatements, AreRepeatedOnlyIfNothingWasExecuted) {
   EXPECT_EQ(unavailable.error().code(), base::ErrorCode::unavailable);
   peers_.expect({});
   EXPECT_EQ(text_of(1, read), "2");
+}
+
+// The partition's shard moves after the write is durable, while its view row waits for the lease.
+TEST_F(ForwardedStatements, DoNotKeepShardsWhileViewsFollow) {
+  must(0, "CREATE TABLE f.b (k int PRIMARY KEY, v int)");
+  must(
+      0,
+      "CREATE MATERIALIZED VIEW f.w AS SELECT * FROM b WHERE v IS NOT NULL AND k IS NOT NULL PRIMARY KEY (v, "
+      "k)");
+  const size_t owner = 1, other = 2;
+  const int key = key_of(owner);
+  for (const size_t client : {owner, other}) {
+    engines_.cluster.move(shard_of(key), owner);
+    const int value = find_key([&](size_t has) { return has != owner; }, client == owner ? 0 : 1000);
+    engines_.cluster.lose_lease(owner, true);
+    const int tickets = engines_.tickets;
+    auto written = std::async(std::launch::async, [&] {
+      return run(client, fmt::format("INSERT INTO b (k, v) VALUES ({}, {})", key, value));
+    });
+    while (engines_.tickets == tickets) std::this_thread::yield();
+    engines_.cluster.move(shard_of(key), 0);  // waits for those that hold the shard
+    EXPECT_EQ(written.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
+    engines_.cluster.lose_lease(owner, false);
+    const auto result = written.get();
+    EXPECT_TRUE(result) << result.error().text();
+    EXPECT_EQ(text_of(0, fmt::format("SELECT k FROM w WHERE v = {}", value)), std::to_string(key));
+  }
 }
 
 // Rule 9.

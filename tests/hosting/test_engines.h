@@ -44,7 +44,13 @@ class TestEngines {
     shared.ask_owner = [this, &of](base::BytesView key, base::Bytes message) -> base::Result<base::Bytes> {
       if (loses_parts && message.starts_with('a'))
         return base::fail(base::ErrorCode::write_timeout, "lost by the test");
-      return of.owner_calls->ask(key, message);
+      if (message.starts_with('v')) ++tickets;
+      if (!message.starts_with('w')) return of.owner_calls->ask(key, message);
+      ++puts;
+      if (loses_puts) return base::fail(base::ErrorCode::write_timeout, "lost by the test");
+      auto answer = of.owner_calls->ask(key, message);
+      if (loses_put_answers) return base::fail(base::ErrorCode::write_timeout, "lost by the test");
+      return answer;
     };
     shared.may_answer = [&of] { return of.routing->may_answer(); };
     shared.host_id = base::Bytes(16, static_cast<char>('a' + member));
@@ -96,7 +102,10 @@ class TestEngines {
   TestCluster cluster;
   std::string keyspace;
   std::atomic<bool> loses_parts = false;  // parts of batches do not reach other servers
-  std::vector<base::Clock*> clocks;       // of members; missing ones have the system's
+  // Messages about view rows to other servers, or the answers to them, are lost.
+  std::atomic<bool> loses_puts = false, loses_put_answers = false;
+  std::atomic<int> tickets = 0, puts = 0;  // such messages so far
+  std::vector<base::Clock*> clocks;        // of members; missing ones have the system's
 
  private:
   std::vector<std::unique_ptr<engine::Engine>> engines_;

@@ -54,6 +54,9 @@ class RoutedStore final : public storage::Store {
   std::span<const storage::EntryRun> entry_runs() const override { return of_.shards->entry_runs(); }
 
   std::shared_ptr<const void> hold(BytesView key) const override { return of_.here.hold(key); }
+  uint64_t tenure_of(BytesView key) const override {
+    return of_.here.open_epoch(of_.shards->shard_of(key)).value_or(0);
+  }
 
   base::Status flush() override { return of_.here.flush(); }
   base::Status compact(BytesView begin, BytesView end) override { return of_.here.compact_here(begin, end); }

@@ -29,10 +29,13 @@ Node::Node(std::unique_ptr<storage::objects::ObjectStore> store, base::Executor&
                        },
                    .on_left = [this] { events_.on_left(); }}),
       ownership_(store_, executor_, membership_, shards_),
-      collector_(store_, membership_, [this](const MemberId& log, LogCollector::Done done) {
-        remove_log(store_, executor_, log, options_.weakness,
-                   [done = std::move(done)]() mutable { done({}); });
-      }) {
+      collector_(store_, membership_,
+                 [this](const MemberId& log, LogCollector::Done done) {
+                   remove_log(store_, executor_, log, options_.weakness,
+                              [done = std::move(done)]() mutable { done({}); });
+                 }),
+      views_({executor_, shards_, membership_, ownership_}, options.send, options.id.incarnation,
+             options.weakness) {
   membership_.start();
 }
 
@@ -51,6 +54,7 @@ void Node::execute(Request request, Respond respond) {
     return respond({.status = Response::Status::moved});
   }
   const bool is_read = request.kind == Request::Kind::read;
+  if (has_view(request.key) && !is_read) respond = after_views(request.key, std::move(respond));
   shards_.execute(
       shard, std::move(request),
       [this, shard, epoch = *epoch, is_read, respond = std::move(respond)](Response response) mutable {
@@ -60,6 +64,16 @@ void Node::execute(Request request, Respond respond) {
                               answer(shard, epoch, is_read, response, std::move(respond));
                             });
       });
+}
+
+Respond Node::after_views(Key base, Respond respond) {
+  return [this, base, respond = std::move(respond)](Response response) mutable {
+    if (response.status != Response::Status::done || !response.applied) return respond(response);
+    views_.renew(base, response.timestamp, [response, respond = std::move(respond)](bool is_renewed) mutable {
+      if (!is_renewed) response.status = Response::Status::unknown;
+      respond(response);
+    });
+  };
 }
 
 void Node::answer(uint32_t shard, uint64_t epoch, bool is_read, Response response, Respond respond) {

@@ -13,6 +13,7 @@
 #include "cluster/simulation/node_executor.h"
 #include "cluster/simulation/node_log.h"
 #include "cluster/simulation/node_shards.h"
+#include "cluster/simulation/node_views.h"
 #include "cluster/simulation/requests.h"
 
 namespace sibyl::cluster::simulation {
@@ -26,6 +27,7 @@ class Node {
     std::function<int64_t()> wall_clock;  // microseconds that may jump
     double max_drift = 0.01;
     Weakness weakness = Weakness::none;
+    NodeViews::Send send;  // to another server, or this one
   };
   struct Events {
     std::function<void()> on_removed, on_left;
@@ -37,8 +39,14 @@ class Node {
 
   // The owner of a key as this server knows it. Its name may be empty.
   std::string owner_of(Key key) const;
-  // Executes the request if this server owns its key, and otherwise answers `moved`.
+  // Executes the request if this server owns its key, and otherwise answers `moved`. A change of a base row is done when its view rows
+  // have been renewed.
   void execute(Request request, Respond respond);
+  void receive(const ViewMessage& message) { views_.receive(message); }
+  // A key of which this server has the shard open.
+  Value value_of(Key key) const {
+    return shards_.value_of(key % static_cast<uint32_t>(membership_.state()->shards.size()), key);
+  }
   void leave() { membership_.leave(); }
   void refresh() { membership_.refresh(); }
 
@@ -49,6 +57,7 @@ class Node {
 
  private:
   void answer(uint32_t shard, uint64_t epoch, bool is_read, Response response, Respond respond);
+  Respond after_views(Key base, Respond respond);
 
   const Options options_;
   Events events_;
@@ -59,6 +68,7 @@ class Node {
   Membership membership_;
   Ownership ownership_;
   LogCollector collector_;
+  NodeViews views_;
 };
 
 }  // namespace sibyl::cluster::simulation

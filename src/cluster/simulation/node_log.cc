@@ -54,9 +54,9 @@ std::string log_object(const MemberId& id, uint64_t segment) {
   return "log/" + to_string(id) + "/" + std::to_string(segment);
 }
 
-void NodeLog::append(const Record& record, Done done) {
+void NodeLog::append(const std::vector<Record>& records, Done done) {
   if (is_sealed_) return done(false);
-  append_record(waiting_, record);
+  for (const Record& record : records) append_record(waiting_, record);
   waiting_done_.push_back(std::move(done));
   if (!is_sending_) send();
 }

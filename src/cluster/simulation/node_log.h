@@ -38,8 +38,8 @@ class NodeLog {
           Weakness weakness)
       : store_(store), executor_(executor), id_(id), weakness_(weakness) {}
 
-  // Records that wait together are appended together. The callback may run within the call.
-  void append(const Record& record, Done done);
+  // Records that wait together are appended together, and those of one call always. The callback may run within the call.
+  void append(const std::vector<Record>& records, Done done);
 
  private:
   void send();

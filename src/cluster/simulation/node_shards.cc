@@ -65,10 +65,12 @@ auto NodeShards::guarded(uint32_t shard, const std::shared_ptr<Shard>& opened, F
   };
 }
 
-// The write with the highest timestamp wins, whatever the order of the calls.
+// The write with the highest timestamp wins, in whatever order they are added. The end of an intent has the timestamp of its beginning, and
+// wins over that only.
 void NodeShards::add(Shard& shard, const Record& record) {
   Cell& cell = shard.cells[record.key];
-  if (record.timestamp > cell.timestamp) cell = {record.timestamp, record.value};
+  const bool ends = record.timestamp == cell.timestamp && record.key >= first_intent && record.value == 0;
+  if (record.timestamp > cell.timestamp || ends) cell = {record.timestamp, record.value};
   shard.highest = std::max(shard.highest, record.timestamp);
 }
 
@@ -216,23 +218,47 @@ void NodeShards::run(uint32_t number, const std::shared_ptr<Shard>& shard, Key k
   const auto cell = shard->cells.find(key);
   Response response;
   if (cell != shard->cells.end()) response.seen = cell->second.value;
-  response.applied = request.kind == Request::Kind::write || request.kind == Request::Kind::add ||
-                     (request.kind == Request::Kind::exchange && response.seen == request.expected);
+  response.applied = applies(*shard, request, response.seen);
   if (!response.applied) return finish(number, shard, key, response);
 
   const int64_t value =
       request.kind == Request::Kind::add ? response.seen.value_or(0) + request.value : request.value;
-  const Record record{number, shard->epoch, next_timestamp(*shard), key, value};
-  auto applied = [this, number, shard, key, response, record](bool durable) mutable {
-    if (durable) add(*shard, record);
-    if (!durable) response.status = Response::Status::unknown;
+  response.timestamp = next_timestamp(*shard);
+  std::vector<Record> records{{number, shard->epoch, response.timestamp, key, value}};
+  if (has_view(key)) records.push_back({number, shard->epoch, response.timestamp, intent_of(key), 1});
+  auto applied = [this, number, shard, key, response, records,
+                  ticket = request.ticket](bool durable) mutable {
+    if (durable) {
+      for (const Record& record : records) add(*shard, record);
+      auto& tickets = shard->tickets[key];
+      tickets.erase(tickets.begin(), tickets.upper_bound(ticket));
+    } else {
+      response.status = Response::Status::unknown;
+    }
     finish(number, shard, key, response);
   };
   if (weakness_ == Weakness::acknowledge_early) {
-    log_.append(record, [](bool) {});
+    log_.append(records, [](bool) {});
     return applied(true);
   }
-  log_.append(record, guarded(number, shard, std::move(applied)));
+  log_.append(records, guarded(number, shard, std::move(applied)));
+}
+
+bool NodeShards::applies(const Shard& shard, const Request& request, Value seen) const {
+  switch (request.kind) {
+    case Request::Kind::read:
+      return false;
+    case Request::Kind::write:
+    case Request::Kind::add:
+      return true;
+    case Request::Kind::exchange:
+      return seen == request.expected;
+    case Request::Kind::put_view_row:
+      break;
+  }
+  const auto tickets = shard.tickets.find(request.key);
+  return weakness_ == Weakness::put_late ||
+         (tickets != shard.tickets.end() && tickets->second.contains(request.ticket));
 }
 
 void NodeShards::finish(uint32_t number, const std::shared_ptr<Shard>& shard, Key key, Response response) {
@@ -245,6 +271,39 @@ void NodeShards::finish(uint32_t number, const std::shared_ptr<Shard>& shard, Ke
   if (!is_idle)
     executor_.run_after(0, guarded(number, shard, [this, number, shard, key] { run(number, shard, key); }));
   close_if_idle(number, shard);
+}
+
+// --- Views
+
+Value NodeShards::value_of(uint32_t shard, Key key) const {
+  const auto& cells = shards_.at(shard)->cells;
+  const auto cell = cells.find(key);
+  return cell == cells.end() ? std::nullopt : Value(cell->second.value);
+}
+
+uint64_t NodeShards::issue_ticket(uint32_t shard, Key row) {
+  Shard& opened = *shards_.at(shard);
+  opened.tickets[row].insert(++opened.last_ticket);
+  return opened.last_ticket;
+}
+
+std::vector<std::pair<Key, int64_t>> NodeShards::open_intents(uint32_t shard) const {
+  std::vector<std::pair<Key, int64_t>> open;
+  const auto& cells = shards_.at(shard)->cells;
+  for (auto cell = cells.lower_bound(first_intent); cell != cells.end(); ++cell)
+    if (cell->second.value == 1) open.emplace_back(cell->first - first_intent, cell->second.timestamp);
+  return open;
+}
+
+void NodeShards::close_intent(uint32_t shard, Key base, int64_t timestamp) {
+  const auto opened = shards_.at(shard);
+  const Cell& cell = opened->cells[intent_of(base)];
+  if (cell.timestamp != timestamp || cell.value != 1) return;
+  // Not a newer timestamp: a change of the base row may be on its way to the log.
+  const Record closed{shard, opened->epoch, timestamp, intent_of(base), 0};
+  log_.append({closed}, guarded(shard, opened, [opened, closed](bool durable) {
+                if (durable) add(*opened, closed);
+              }));
 }
 
 }  // namespace sibyl::cluster::simulation

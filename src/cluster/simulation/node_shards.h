@@ -5,6 +5,8 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "base/executor.h"
@@ -34,6 +36,15 @@ class NodeShards final : public ShardHost {
   // lease before it is sent.
   void execute(uint32_t shard, Request request, Respond respond);
 
+  // --- Views. The shard must be open. A change of a base row opens its intent, in the same append.
+  Value value_of(uint32_t shard, Key key) const;
+  // A view row may be put with this ticket until it is put with a later one, or the shard is opened again.
+  uint64_t issue_ticket(uint32_t shard, Key row);
+  // The base rows with open intents, and the timestamps of their last changes.
+  std::vector<std::pair<Key, int64_t>> open_intents(uint32_t shard) const;
+  // Unless the base row has been changed since.
+  void close_intent(uint32_t shard, Key base, int64_t timestamp);
+
  private:
   struct Cell {
     int64_t timestamp = 0;  // the newer one wins
@@ -48,6 +59,8 @@ class NodeShards final : public ShardHost {
     int64_t highest = 0;  // timestamp
     std::map<Key, Cell> cells;
     std::map<Key, std::deque<Waiting>> queues;  // the first of each is running
+    std::map<Key, std::set<uint64_t>> tickets;  // of view rows
+    uint64_t last_ticket = 0;
     Done closing;
   };
   struct Opening;
@@ -65,6 +78,7 @@ class NodeShards final : public ShardHost {
   void send_flush(std::shared_ptr<Flush> flush);
   void check_flush(std::shared_ptr<Flush> flush);
   void run(uint32_t number, const std::shared_ptr<Shard>& shard, Key key);
+  bool applies(const Shard& shard, const Request& request, Value seen) const;
   void finish(uint32_t number, const std::shared_ptr<Shard>& shard, Key key, Response response);
   void close_if_idle(uint32_t number, const std::shared_ptr<Shard>& shard);
 

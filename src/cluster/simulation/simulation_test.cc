@@ -38,6 +38,16 @@ TEST_P(PlantedFault, IsFound) {
   FAIL() << "300 seeds did not find it";
 }
 
+// The other checks do not read views.
+TEST(Simulation, FaultsOfViewsAreFoundInViews) {
+  for (const Weakness weakness : {Weakness::lose_intents, Weakness::put_late}) {
+    std::string violation;
+    for (uint64_t seed = 1; seed <= 300 && violation.empty(); ++seed)
+      violation = run({.seed = seed, .weakness = weakness}).violation;
+    EXPECT_NE(violation.find("a view row"), std::string::npos) << violation;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Simulation, PlantedFault,
                          testing::Values(std::pair("no_fencing", Weakness::no_fencing),
                                          std::pair("seal_existing_only", Weakness::seal_existing_only),
@@ -47,7 +57,9 @@ INSTANTIATE_TEST_SUITE_P(Simulation, PlantedFault,
                                          std::pair("answer_without_lease", Weakness::answer_without_lease),
                                          std::pair("remove_early", Weakness::remove_early),
                                          std::pair("no_replay", Weakness::no_replay),
-                                         std::pair("hand_over_unflushed", Weakness::hand_over_unflushed)),
+                                         std::pair("hand_over_unflushed", Weakness::hand_over_unflushed),
+                                         std::pair("lose_intents", Weakness::lose_intents),
+                                         std::pair("put_late", Weakness::put_late)),
                          [](const auto& info) { return info.param.first; });
 
 }  // namespace

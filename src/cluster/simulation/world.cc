@@ -46,6 +46,7 @@ class World {
     executor_.run_for(calm_micros);
     read_all_keys();
     check_settled();
+    if (report_.violation.empty()) check_views();
     if (report_.violation.empty()) report_.violation = history_.find_violation();
     report_.operations = history_.size();
     report_.injected.storage = objects_.counts();
@@ -106,10 +107,13 @@ class World {
     Server& server = servers_[i];
     if (server.node) return;
     server.is_stopping = false;
-    const Node::Options options{.id = {fmt::format("n{}", i), ++incarnations_},
-                                .clock_rate = server.clock_rate,
-                                .wall_clock = [this, i] { return wall_clock(i); },
-                                .weakness = scenario_.weakness};
+    const Node::Options options{
+        .id = {fmt::format("n{}", i), ++incarnations_},
+        .clock_rate = server.clock_rate,
+        .wall_clock = [this, i] { return wall_clock(i); },
+        .weakness = scenario_.weakness,
+        .send = [this, i](const std::string& to,
+                          ViewMessage message) { send_about_views(i, to, std::move(message)); }};
     const auto restart = [this, i](int64_t after) {
       executor_.run_after(0, [this, i] { servers_[i].node.reset(); });
       executor_.run_after(after, [this, i] { start(i); });
@@ -224,6 +228,15 @@ class World {
           });
         });
       });
+    });
+  }
+
+  void send_about_views(size_t from, const std::string& to, ViewMessage message) {
+    if (to.empty()) return;
+    message.from = fmt::format("n{}", from);
+    const size_t target = std::stoul(to.substr(1));
+    network_.reply(from, target, [this, target, message] {
+      deliver(target, [message](Node& node) { node.receive(message); });
     });
   }
 
@@ -372,6 +385,30 @@ class World {
           return violate("the assignment of shards does not settle");
       if (!server.node->membership().state()->unneeded_logs().empty())
         return violate("a log that no shard needs is left over");
+    }
+  }
+
+  // After the state has settled: the value of a key at its owner.
+  Value value_at_owner(Key key) const {
+    for (const Server& server : servers_) {
+      const auto& state = server.node->membership().state();
+      if (state->shards[key % state->shards.size()].owner == server.node->membership().id())
+        return server.node->value_of(key);
+    }
+    return std::nullopt;
+  }
+
+  void check_views() {
+    for (Key base = 0; base < keys(); ++base) {
+      if (!has_view(base)) continue;
+      const Value value = value_at_owner(base);
+      for (const bool is_odd : {false, true}) {
+        Value row = value_at_owner(view_row_of(base, is_odd));
+        if (row == no_view_row) row.reset();
+        if (row != view_value(value, is_odd))
+          violate(fmt::format("a view row of key {} has {}, but the key has {}", base, row.value_or(0),
+                              value.value_or(0)));
+      }
     }
   }
 

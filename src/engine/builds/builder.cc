@@ -10,6 +10,7 @@
 #include "base/mutex.h"
 #include "engine/builds/shard_build.h"
 #include "engine/catalogue/catalogue.h"
+#include "execute/spread_writes.h"
 #include "execute/write/locks.h"
 #include "plan/evaluation/keys.h"
 #include "row/record_key.h"
@@ -26,6 +27,8 @@ namespace {
 // After a failed step the device may recover. The pause before a retry doubles up to the maximum.
 constexpr std::chrono::seconds first_pause{1}, max_pause{60};
 constexpr std::chrono::milliseconds waiting_pause{100};
+// Shards may arrive with records of views that are built.
+constexpr std::chrono::seconds keeping_pause{5};
 // After this many failed reads in a row the file is considered damaged.
 constexpr int max_failed_reads = 3;
 
@@ -120,7 +123,10 @@ void Builder::run() {
   base::MutexLock lock(mutex_);
   while (!stopping_) {
     if (considered_ == wanted_) {
-      changed_.wait(mutex_);
+      if (wait_for_work()) continue;
+      lock.unlock();
+      (void)base::contain([this] { return erase_old_records(); });
+      lock.lock();
       continue;
     }
     const uint64_t wanted = wanted_;
@@ -136,7 +142,7 @@ void Builder::run() {
       has_thrown = false;
       if (!built) return base::fail(built.error());
       is_waiting = !*built;
-      return {};
+      return job ? base::Status() : erase_old_records();
     });
     if (has_thrown) is_reading_ = false;  // out of memory is temporary: retry
     lock.lock();
@@ -167,6 +173,13 @@ void Builder::run() {
     }
     progress_.reset();
   }
+}
+
+// Returns false at intervals in a cluster.
+bool Builder::wait_for_work() {
+  if (hooks_.is_settled) return changed_.wait_for(mutex_, keeping_pause);
+  changed_.wait(mutex_);
+  return true;
 }
 
 std::optional<Builder::Job> Builder::find(const std::function<bool(uint32_t)>& wanted) const {
@@ -237,11 +250,10 @@ base::Result<bool> Builder::build_in_cluster(const Job& job) {
     if (is_stopping()) return true;
     const bool is_here = store.hold(shard_build_key(job.storage_id, run)) != nullptr;
     if (!is_here && !leads) continue;
-    SIBYL_ASSIGN(const bool is_built, is_shard_built(store, job.storage_id, run));
-    if (is_built) continue;
-    bool built = false;
+    SIBYL_ASSIGN(bool built, is_built(job, run));
+    if (built) continue;
     if (is_here) {
-      SIBYL_ASSIGN(built, build_shard(job, run));
+      SIBYL_ASSIGN(built, is_spread(job) ? build_view_of_shard(job, run) : build_shard(job, run));
     }
     is_complete &= built;
   }
@@ -280,6 +292,74 @@ base::Result<bool> Builder::build_shard(const Job& job, const storage::EntryRun&
     position = step.next;
   }
   return false;
+}
+
+bool Builder::is_spread(const Job& job) const {
+  return job.target.view && execute::has_views_elsewhere(environment_.spread, environment_.store);
+}
+
+base::Result<bool> Builder::is_built(const Job& job, const storage::EntryRun& run) const {
+  if (!is_spread(job)) return is_shard_built(environment_.store, job.storage_id, run);
+  Bytes value;
+  return environment_.store.get(view_build_key(job.storage_id, run), value);
+}
+
+// A shard that moves meanwhile is built again by its new owner.
+base::Result<bool> Builder::build_view_of_shard(const Job& job, const storage::EntryRun& run) {
+  storage::Store& store = environment_.store;
+  const Bytes key = view_build_key(job.storage_id, run);
+  // Writes with an older schema are with the store, and visible before this commit is.
+  storage::WriteSet nothing_done;
+  nothing_done.erase(key);
+  SIBYL_TRY(store.commit(std::move(nothing_done)));
+  Bytes position = row::token_begin(job.table->storage_id, run.first);
+  const Bytes end = row::token_end(job.table->storage_id, run.last);
+  while (!is_stopping()) {
+    const std::optional<Job> current = find([&](uint32_t id) { return id == job.storage_id; });
+    // A truncated table has other storage ids.
+    if (!current || current->table->storage_id != job.table->storage_id) return true;
+    if (!store.hold(key)) return false;
+    is_reading_ = true;
+    SIBYL_ASSIGN(const execute::BuildStep step, execute::next_build_step(store, position, end));
+    SIBYL_TRY(renew_view_rows(*current, step));
+    position = step.next;
+    if (!position.empty()) continue;
+    storage::WriteSet done;
+    done.put(key, {});
+    SIBYL_TRY(store.commit(std::move(done)));
+    return true;
+  }
+  return false;
+}
+
+// Rows that are written meanwhile are renewed by their writes as well. So the partitions are not locked.
+base::Status Builder::renew_view_rows(const Job& job, const execute::BuildStep& step) {
+  if (step.partitions.empty()) return {};
+  std::vector<execute::ViewRow> rows;
+  SIBYL_ASSIGN(const execute::LeftOut left_out,
+               execute::add_existing_view_rows(*job.table, job.target.view, environment_.store, step, rows));
+  failed_reads_.erase(job.storage_id);
+  is_reading_ = false;
+  SIBYL_TRY(environment_.spread->renew_views(std::move(rows)));
+  if (left_out.rows != 0) log_left_out(*job.table, job.name, left_out);
+  note_step(step);
+  return {};
+}
+
+base::Status Builder::erase_old_records() {
+  if (!hooks_.is_settled) return {};
+  const storage::Store& store = environment_.store;
+  for (const storage::EntryRun& run : store.entry_runs()) {
+    if (!store.hold(view_build_key(0, run))) continue;
+    SIBYL_ASSIGN(const std::vector<uint32_t> recorded, recorded_view_builds(store, run));
+    const uint32_t next_id = hooks_.schema()->next_storage_id;
+    storage::WriteSet writes;
+    for (const uint32_t view : recorded)
+      if (view < next_id && !find([&](uint32_t id) { return id == view; }))
+        writes.erase(view_build_key(view, run));
+    if (!writes.empty()) SIBYL_TRY(environment_.store.commit(std::move(writes)));
+  }
+  return {};
 }
 
 base::Status Builder::erase_progress(const Job& job) {
@@ -323,12 +403,16 @@ base::Status Builder::add_entries(const Job& job, const execute::BuildStep& step
   held.release();
   if (step.partitions.empty()) return {};
   if (left_out.rows != 0) log_left_out(*job.table, job.name, left_out);
+  note_step(step);
+  return {};
+}
+
+void Builder::note_step(const execute::BuildStep& step) {
   row::RecordKey last;
   const base::MutexLock lock(mutex_);
   progress_->partitions += step.partitions.size();
   if (row::parse_record_key(row::partition_record_key(step.partitions.back()), last))
     progress_->last_token = last.token;
-  return {};
 }
 
 schema::SnapshotPtr with_built(const schema::Snapshot& schema, uint32_t storage_id) {

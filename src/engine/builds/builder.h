@@ -6,7 +6,8 @@
 // write to the same partition. Writes that started with an older schema finish before the first step.
 //
 // In a cluster, each server builds the entries of the shards that it owns (shard_build.h), once no server uses a schema without
-// the index. The server that holds the catalogue completes the build.
+// the index. The server that holds the catalogue completes the build. The rows of a view that follow from a shard are in other shards,
+// where they are renewed (intents/view_updates.h).
 //
 // A build that fails because of the data is given up. The failure is logged and reported, and the next
 // process tries the build again. A build that fails because the store cannot write is retried until it
@@ -86,6 +87,13 @@ class Builder {
   base::Result<bool> build_in_cluster(const Job& job);
   // Returns false if the shard has to be built again, by this server or another one.
   base::Result<bool> build_shard(const Job& job, const storage::EntryRun& run);
+  bool is_spread(const Job& job) const;  // a view whose rows are in other shards than its base table
+  base::Result<bool> is_built(const Job& job, const storage::EntryRun& run) const;
+  base::Result<bool> build_view_of_shard(const Job& job, const storage::EntryRun& run);
+  base::Status renew_view_rows(const Job& job, const execute::BuildStep& step);
+  void note_step(const execute::BuildStep& step);
+  base::Status erase_old_records();  // of views that are built or were dropped
+  bool wait_for_work() SIBYL_REQUIRES(mutex_);
   // Returns true if a retry cannot succeed.
   bool is_permanent(const Job& job, const base::Error& error);
   void give_up(const Job& job, const base::Error& error) SIBYL_REQUIRES(mutex_);

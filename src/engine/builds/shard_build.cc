@@ -54,4 +54,24 @@ base::Result<bool> is_shard_built(const storage::Store& store, uint32_t index_id
   return is_shard_build(store, index_id, run, done_value);
 }
 
+Bytes view_build_key(uint32_t view_id, const storage::EntryRun& run) {
+  Bytes id;
+  base::append_big_endian(id, view_id);
+  return row::row_record_key(row::partition_prefix(view_builds_table_id, run.token, {}), id);
+}
+
+base::Result<std::vector<uint32_t>> recorded_view_builds(const storage::Store& store,
+                                                         const storage::EntryRun& run) {
+  std::vector<uint32_t> views;
+  const auto records = store.iterate(row::token_begin(view_builds_table_id, run.token),
+                                     row::token_end(view_builds_table_id, run.token));
+  for (records->seek_to_first(); records->valid(); records->next()) {
+    const BytesView key = records->key();
+    if (key.size() >= sizeof(uint32_t))
+      views.push_back(base::read_big_endian<uint32_t>(key.substr(key.size() - sizeof(uint32_t))));
+  }
+  SIBYL_TRY(records->status());
+  return views;
+}
+
 }  // namespace sibyl::engine

@@ -1,5 +1,6 @@
 #include "execute/index/build.h"
 
+#include <functional>
 #include <limits>
 
 #include "execute/corrupt.h"
@@ -19,6 +20,31 @@ base::Status write_change(const BuildTarget& target, const RowChange& change, co
   SIBYL_ASSIGN(const size_t too_long, write_view_change(target.view, change, writes));
   if (too_long != 0 && left_out.rows++ == 0) left_out.partition_key = Bytes(change.partition_key);
   return {};
+}
+
+// Visits the static rows and the rows of a step.
+base::Status visit_existing(const schema::Table& table, const storage::Store& store, const BuildStep& step,
+                            const std::function<base::Status(const RowChange&)>& visit) {
+  ReadPlan plan;
+  plan.table = &table;
+  // Earlier than any expiry, so nothing has expired.
+  plan.now_seconds = std::numeric_limits<int64_t>::min();
+  for (const Bytes& prefix : step.partitions)
+    if (!row::decode_partition_key(prefix, plan.keys.emplace_back())) return base::fail(corrupt_record());
+  plan.intervals.push_back({step.from, step.to});
+  SIBYL_ASSIGN(const std::unique_ptr<Reader> reader, open_reader(store, plan));
+  const row::Fragment nothing;
+  while (true) {
+    SIBYL_ASSIGN(const bool has_partition, reader->next_partition());
+    if (!has_partition) return {};
+    if (step.from.empty() && exists(reader->static_row()))
+      SIBYL_TRY(visit({table, reader->partition_key(), {}, true, nothing, reader->static_row()}));
+    while (true) {
+      SIBYL_ASSIGN(const bool has_row, reader->next_row());
+      if (!has_row) break;
+      SIBYL_TRY(visit({table, reader->partition_key(), reader->clustering(), false, nothing, reader->row()}));
+    }
+  }
 }
 
 }  // namespace
@@ -71,31 +97,27 @@ base::Result<BuildStep> next_build_step(const storage::Store& store, BytesView p
 base::Result<LeftOut> add_existing(const schema::Table& table, const BuildTarget& target,
                                    const storage::Store& store, const BuildStep& step,
                                    storage::WriteSet& writes) {
-  ReadPlan plan;
-  plan.table = &table;
-  // Earlier than any expiry, so nothing has expired.
-  plan.now_seconds = std::numeric_limits<int64_t>::min();
-  for (const Bytes& prefix : step.partitions)
-    if (!row::decode_partition_key(prefix, plan.keys.emplace_back())) return base::fail(corrupt_record());
-  plan.intervals.push_back({step.from, step.to});
-  SIBYL_ASSIGN(const std::unique_ptr<Reader> reader, open_reader(store, plan));
-  const row::Fragment nothing;
   LeftOut left_out;
-  while (true) {
-    SIBYL_ASSIGN(const bool has_partition, reader->next_partition());
-    if (!has_partition) return left_out;
-    if (step.from.empty() && exists(reader->static_row()))
-      SIBYL_TRY(write_change(target,
-                             {table, reader->partition_key(), {}, true, nothing, reader->static_row()}, store,
-                             writes, left_out));
-    while (true) {
-      SIBYL_ASSIGN(const bool has_row, reader->next_row());
-      if (!has_row) break;
-      SIBYL_TRY(write_change(
-          target, {table, reader->partition_key(), reader->clustering(), false, nothing, reader->row()},
-          store, writes, left_out));
-    }
-  }
+  SIBYL_TRY(visit_existing(table, store, step, [&](const RowChange& change) {
+    return write_change(target, change, store, writes, left_out);
+  }));
+  return left_out;
+}
+
+base::Result<LeftOut> add_existing_view_rows(const schema::Table& table, const schema::TablePtr& view,
+                                             const storage::Store& store, const BuildStep& step,
+                                             std::vector<ViewRow>& rows) {
+  LeftOut left_out;
+  SIBYL_TRY(visit_existing(table, store, step, [&](const RowChange& change) -> base::Status {
+    storage::WriteSet writes;
+    SIBYL_TRY(write_change({.index = nullptr, .view = view}, change, store, writes, left_out));
+    for (storage::WriteSet::Operation& operation : std::move(writes).take())
+      rows.push_back({std::move(operation.key),
+                      row::row_record_key(row::partition_prefix(table.storage_id, change.partition_key),
+                                          change.clustering)});
+    return {};
+  }));
+  return left_out;
 }
 
 }  // namespace sibyl::execute

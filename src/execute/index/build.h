@@ -43,5 +43,9 @@ struct LeftOut {
 base::Result<LeftOut> add_existing(const schema::Table& table, const BuildTarget& target,
                                    const storage::Store& store, const BuildStep& step,
                                    storage::WriteSet& writes);
+// For a view whose rows are in other shards: adds those that the rows of the step have to `rows`. REQUIRES as above.
+base::Result<LeftOut> add_existing_view_rows(const schema::Table& table, const schema::TablePtr& view,
+                                             const storage::Store& store, const BuildStep& step,
+                                             std::vector<ViewRow>& rows);
 
 }  // namespace sibyl::execute

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "execute/corrupt.h"
@@ -85,10 +86,12 @@ base::Error too_long_for(const schema::Table& view, size_t size) {
 // One per thread, so that its memory is reused by the next write.
 class MaintenanceBuilder {
  public:
-  void begin(const storage::Store& store, storage::WriteSet& out, const Interrupt* interrupt,
+  void begin(const storage::Store& store, storage::WriteSet& out, ViewRows* views, const Interrupt* interrupt,
              size_t max_bytes) {
     store_ = &store;
     out_ = &out;
+    views_ = views;
+    view_bytes_ = 0;
     interrupt_ = InterruptCheck(interrupt);
     max_bytes_ = max_bytes;
   }
@@ -270,15 +273,29 @@ class MaintenanceBuilder {
     }
     if (is_static) return {};
     for (const schema::TablePtr& view : table_->views) {
-      SIBYL_ASSIGN(const size_t too_long, write_view_change(view, change, *out_));
-      if (too_long != 0) return base::fail(too_long_for(*view, too_long));
+      SIBYL_ASSIGN(const size_t too_long, write_view_change(view, change, views_ ? view_writes_ : *out_));
+      if (too_long != 0 && !(views_ && views_->leaves_out_long_keys))
+        return base::fail(too_long_for(*view, too_long));
     }
-    const size_t size = out_->byte_size() + out_->operations().size() * sizeof(storage::WriteSet::Operation);
+    if (views_) name_view_rows(clustering);
+    const size_t size =
+        view_bytes_ + out_->byte_size() + out_->operations().size() * sizeof(storage::WriteSet::Operation);
     return size > max_bytes_ ? base::fail(too_much_for(*table_)) : base::Status();
+  }
+
+  void name_view_rows(BytesView clustering) {
+    for (storage::WriteSet::Operation& operation : std::exchange(view_writes_, {}).take()) {
+      views_->rows.push_back({std::move(operation.key), row::row_record_key(prefix_, clustering)});
+      const ViewRow& row = views_->rows.back();
+      view_bytes_ += row.key.size() + row.base_key.size() + sizeof(ViewRow);
+    }
   }
 
   const storage::Store* store_ = nullptr;
   storage::WriteSet* out_ = nullptr;
+  ViewRows* views_ = nullptr;  // nullptr: view rows are added to out_
+  size_t view_bytes_ = 0;
+  storage::WriteSet view_writes_;
   InterruptCheck interrupt_{nullptr};
   size_t max_bytes_ = 0;
 
@@ -317,13 +334,14 @@ void gather(std::span<const schema::Table* const> tables, const storage::WriteSe
 }  // namespace
 
 base::Status add_index_maintenance(std::span<const schema::Table* const> tables, const storage::Store& store,
-                                   storage::WriteSet& writes, const Interrupt* interrupt, size_t max_bytes) {
+                                   storage::WriteSet& writes, const Interrupt* interrupt, ViewRows* views,
+                                   size_t max_bytes) {
   thread_local std::vector<Entry> entries;
   gather(tables, writes, entries);
   // Separate, because the entries borrow from `writes`.
   storage::WriteSet added;
   thread_local MaintenanceBuilder builder;
-  builder.begin(store, added, interrupt, max_bytes);
+  builder.begin(store, added, views, interrupt, max_bytes);
   for (size_t begin = 0; begin < entries.size();) {
     size_t end = begin + 1;
     while (end < entries.size() && entries[end].prefix() == entries[begin].prefix()) ++end;

@@ -12,6 +12,7 @@
 #include "base/bytes.h"
 #include "base/result.h"
 #include "execute/row_change.h"
+#include "execute/view_row.h"
 #include "row/fragment.h"
 #include "schema/schema.h"
 #include "storage/store.h"
@@ -29,10 +30,11 @@ inline constexpr size_t max_index_maintenance_bytes = 256u << 20;
 
 // Adds the operations for the indexes and views of `tables` that follow from the merges in `writes`. Records
 // of other tables are ignored. Fails if more than `max_bytes` would be added. Polls `interrupt`, which may be
-// nullptr. REQUIRES: the partitions are locked from before they were read until the commit.
+// nullptr. With `views`, affected view rows are added there instead, because they are in other shards. REQUIRES: the partitions are
+// locked from before they were read until the commit.
 base::Status add_index_maintenance(std::span<const schema::Table* const> tables, const storage::Store& store,
                                    storage::WriteSet& writes, const Interrupt* interrupt = nullptr,
-                                   size_t max_bytes = max_index_maintenance_bytes);
+                                   ViewRows* views = nullptr, size_t max_bytes = max_index_maintenance_bytes);
 
 // Adds the erasure of all records of the table, its indexes and its views.
 void erase_all(const schema::Table& table, storage::WriteSet& writes);

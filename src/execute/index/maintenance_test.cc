@@ -236,7 +236,7 @@ TEST(Views, MaintenancePerWriteIsBounded) {
                  bytes);
     const schema::Table* const changed = table.get();
     const base::Status status =
-        add_index_maintenance({&changed, 1}, *database.store, writes, nullptr, max_bytes);
+        add_index_maintenance({&changed, 1}, *database.store, writes, nullptr, nullptr, max_bytes);
     if (status) return writes.operations().size();
     EXPECT_EQ(status.error().message(),
               "This changes too much in the indexes and views of e.t for one write");

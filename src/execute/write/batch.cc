@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <set>
 
-#include "execute/index/maintenance.h"
 #include "execute/interrupt_check.h"
 #include "execute/interruptible.h"
 #include "execute/write/combine_merges.h"
@@ -39,8 +38,8 @@ class BatchBuilder {
         interrupt_(request.interrupt),
         now_micros_(environment.clock.now_micros()) {}
 
-  Trace* trace() const { return request_.trace; }
   const Interrupt* interrupt() const { return request_.interrupt; }
+  const Request& request() const { return request_; }
   // If the locks are taken, nothing is built and attempt.must_wait() is true.
   base::Status build(LockAttempt& attempt) {
     if (conditional_) return build_conditional(attempt);
@@ -73,6 +72,7 @@ class BatchBuilder {
   }
 
   storage::WriteSet writes;
+  std::vector<ViewRow> view_rows;  // that the writes affect, in other shards
   ResultSet result;
   bool is_spread = false;  // over several servers
   int64_t server_timestamp = 0;
@@ -83,6 +83,7 @@ class BatchBuilder {
     ConditionalBuilder builder(std::move(items_), *conditional_, true, request_, environment_);
     const base::Status status = builder.build(attempt);
     writes = std::move(builder.writes);
+    view_rows = std::move(builder.view_rows);
     result = std::move(builder.result);
     return status;
   }
@@ -122,7 +123,7 @@ class BatchBuilder {
     std::sort(tables.begin(), tables.end());
     tables.erase(std::unique(tables.begin(), tables.end()), tables.end());
     if (tables.empty()) return {};
-    return execute::add_index_maintenance(tables, environment_.store, writes, request_.interrupt);
+    return maintain_indexes(tables, environment_, request_, writes, view_rows);
   }
 
   std::set<std::string> table_names() const {
@@ -186,8 +187,8 @@ bool run(BatchBuilder builder, Environment& environment, Counted counted, LockAt
                   std::move(builder.result), std::move(counted), std::move(done));
     return true;
   }
-  commit(environment, std::move(builder.writes), std::move(attempt.held), std::move(builder.result),
-         std::move(counted), std::move(done), builder.trace());
+  commit(environment, std::move(builder.writes), std::move(builder.view_rows), std::move(attempt.held),
+         std::move(builder.result), std::move(counted), std::move(done), builder.request());
   return true;
 }
 

@@ -6,8 +6,8 @@
 #include <limits>
 
 #include "base/check.h"
-#include "execute/index/maintenance.h"
 #include "execute/read/reader.h"
+#include "execute/row_change.h"
 #include "execute/trace.h"
 #include "execute/write/combine_merges.h"
 #include "execute/write/modify_commit.h"
@@ -252,7 +252,7 @@ base::Status ConditionalBuilder::write(Before& before) {
   combine_merges(writes);
   const schema::Table* const changed = &table();
   if (!changed->needs_index_maintenance()) return {};
-  return add_index_maintenance({&changed, 1}, environment_.store, writes, request_.interrupt);
+  return maintain_indexes({&changed, 1}, environment_, request_, writes, view_rows);
 }
 
 // --- Not applied

@@ -7,6 +7,7 @@
 
 #include "execute/environment.h"
 #include "execute/interrupt_check.h"
+#include "execute/view_row.h"
 #include "execute/write/conditions.h"
 #include "execute/write/locks.h"
 #include "execute/write/modify_build.h"
@@ -35,7 +36,8 @@ class ConditionalBuilder {
   base::Status build(LockAttempt& attempt);
 
   storage::WriteSet writes;
-  ResultSet result;  // [applied], and the existing values if not applied
+  std::vector<ViewRow> view_rows;  // that the writes affect, in other shards
+  ResultSet result;                // [applied], and the existing values if not applied
 
  private:
   // The conditions that the statements place on one row.

@@ -4,7 +4,6 @@
 
 #include <utility>
 
-#include "execute/index/maintenance.h"
 #include "execute/interruptible.h"
 #include "execute/trace.h"
 #include "execute/vector/vector_indexes.h"
@@ -23,18 +22,20 @@ namespace {
 
 base::Result<storage::WriteSet> build_conditional(const Modification& statement, const Request& request,
                                                   Environment& environment, LockAttempt& attempt,
-                                                  ResultSet& result) {
+                                                  ResultSet& result, std::vector<ViewRow>& view_rows) {
   ConditionalBuilder builder({{&statement, request.values}}, *statement.conditional, false, request,
                              environment);
   const base::Status status = builder.build(attempt);
   result = std::move(builder.result);
   if (!status) return base::fail(status.error());
+  view_rows = std::move(builder.view_rows);
   return std::move(builder.writes);
 }
 
 struct Spread {
   bool is_needed = false;  // is_over_servers()
   int64_t timestamp = 0;   // that this server assigned
+  std::vector<ViewRow> view_rows;
 };
 
 // Performs everything up to the commit. Takes the locks if the statement reads first. If it must wait for
@@ -42,7 +43,8 @@ struct Spread {
 base::Result<storage::WriteSet> build(const Modification& statement, const Request& request,
                                       Environment& environment, LockAttempt& attempt, ResultSet& result,
                                       Spread& spread) {
-  if (statement.conditions) return build_conditional(statement, request, environment, attempt, result);
+  if (statement.conditions)
+    return build_conditional(statement, request, environment, attempt, result, spread.view_rows);
   Workspace& space = workspace();
   space.guardrails = environment.guardrails;
   const plan::Bindings bindings = bindings_of(request.values, environment.clock.now_micros());
@@ -73,7 +75,7 @@ base::Result<storage::WriteSet> build(const Modification& statement, const Reque
   SIBYL_TRY(before.counters.write(before.reads, context.timestamp, writes));
   const schema::Table* const table = statement.table.get();
   if (table->needs_index_maintenance() && !spread.is_needed)
-    SIBYL_TRY(add_index_maintenance({&table, 1}, environment.store, writes, request.interrupt));
+    SIBYL_TRY(maintain_indexes({&table, 1}, environment, request, writes, spread.view_rows));
   observe(environment, statement, targets);
   return writes;
 }
@@ -117,8 +119,8 @@ bool try_modify(const plan::Prepared& prepared, const Request& request, Environm
                   std::move(counted), std::move(done));
     return true;
   }
-  commit(environment, std::move(*writes), std::move(attempt.held), std::move(result), std::move(counted),
-         std::move(done), request.trace);
+  commit(environment, std::move(*writes), std::move(spread.view_rows), std::move(attempt.held),
+         std::move(result), std::move(counted), std::move(done), request);
   return true;
 }
 

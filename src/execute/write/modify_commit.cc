@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/memory.h"
+#include "execute/index/maintenance.h"
 #include "execute/trace.h"
 #include "execute/vector/vector_indexes.h"
 #include "plan/statements/attributes.h"
@@ -21,17 +22,54 @@ void notify_end(Observer* observer, const Counted& counted, const ResultSet& res
 
 }  // namespace
 
-void commit(Environment& environment, storage::WriteSet writes, PartitionLocks::Held held, ResultSet result,
-            Counted counted, Completion done, Trace* trace) {
-  if (trace != nullptr && !writes.empty())
-    trace->step(fmt::format("Committing {} records of {} bytes together", writes.operations().size(),
-                            writes.byte_size()));
+namespace {
+
+// The end of a write whose view rows are in other shards.
+void commit_with_views(Environment& environment, storage::WriteSet writes, std::vector<ViewRow> view_rows,
+                       PartitionLocks::Held held, ResultSet result, Counted counted, Completion done,
+                       WriteProgress* progress) {
+  SpreadWrites& spread = *environment.spread;
+  base::Result<ViewIntent> begun = spread.begin_views(std::move(view_rows), writes);
+  if (!begun) {
+    held.release();
+    return done(base::fail(std::move(begun.error())));
+  }
+  auto renewed = [done = std::move(done), observer = environment.observer, counted = std::move(counted),
+                  result = std::move(result)](base::Status status) mutable {
+    if (!status) return done(base::fail(std::move(status.error())));
+    notify_end(observer, counted, result);
+    done(std::move(result));
+  };
+  environment.store.commit(std::move(writes),
+                           [&spread, intent = std::move(*begun), held = std::move(held), progress,
+                            renewed = std::move(renewed)](base::Status status) mutable {
+                             held.release();
+                             if (!status) {
+                               spread.abandon_views(intent);
+                               return renewed(std::move(status));
+                             }
+                             if (progress != nullptr) progress->committed();
+                             spread.renew_views(std::move(intent), std::move(renewed));
+                           });
+}
+
+}  // namespace
+
+void commit(Environment& environment, storage::WriteSet writes, std::vector<ViewRow> view_rows,
+            PartitionLocks::Held held, ResultSet result, Counted counted, Completion done,
+            const Request& request) {
+  if (request.trace != nullptr && !writes.empty())
+    request.trace->step(fmt::format("Committing {} records of {} bytes together", writes.operations().size(),
+                                    writes.byte_size()));
   if (writes.empty()) {
     held.release();
     notify_end(environment.observer, counted, result);
     done(std::move(result));
     return;
   }
+  if (!view_rows.empty())
+    return commit_with_views(environment, std::move(writes), std::move(view_rows), std::move(held),
+                             std::move(result), std::move(counted), std::move(done), request.progress);
   VectorIndexes* vectors = environment.vectors;
   std::vector<VectorIndexes::Change> changes;
   if (vectors != nullptr) changes = vectors->changes_of(writes);
@@ -48,6 +86,17 @@ void commit(Environment& environment, storage::WriteSet writes, PartitionLocks::
       done(base::fail(std::move(status.error())));
     }
   });
+}
+
+base::Status maintain_indexes(std::span<const schema::Table* const> tables, Environment& environment,
+                              const Request& request, storage::WriteSet& writes,
+                              std::vector<ViewRow>& view_rows) {
+  ViewRows views;
+  const bool are_elsewhere = has_views_elsewhere(environment.spread, environment.store);
+  SIBYL_TRY(add_index_maintenance(tables, environment.store, writes, request.interrupt,
+                                  are_elsewhere ? &views : nullptr));
+  view_rows = std::move(views.rows);
+  return {};
 }
 
 base::Error counters_over_servers() {

@@ -2,19 +2,27 @@
 #pragma once
 
 #include <algorithm>
+#include <span>
 #include <vector>
 
 #include "execute/environment.h"
 #include "execute/spread_writes.h"
+#include "execute/view_row.h"
 #include "execute/write/locks.h"
 #include "execute/write/write_context.h"
 
 namespace sibyl::execute {
 
-// Commits the write set. When it is durable, releases the locks, notifies the observer and calls `done` with
-// `result`.
-void commit(Environment& environment, storage::WriteSet writes, PartitionLocks::Held held, ResultSet result,
-            Counted counted, Completion done, Trace* trace = nullptr);
+// Commits the write set. When it is durable, releases the locks. Once the view rows in other shards that it affects are renewed as well,
+// notifies the observer and calls `done` with `result`.
+void commit(Environment& environment, storage::WriteSet writes, std::vector<ViewRow> view_rows,
+            PartitionLocks::Held held, ResultSet result, Counted counted, Completion done,
+            const Request& request);
+
+// As execute::add_index_maintenance(). Affected view rows that are in other shards are added to `view_rows`.
+base::Status maintain_indexes(std::span<const schema::Table* const> tables, Environment& environment,
+                              const Request& request, storage::WriteSet& writes,
+                              std::vector<ViewRow>& view_rows);
 
 // True if the owners of the partitions must write them: there are several, and some are on another server of the cluster. Then no
 // locks are taken here, and indexes are maintained by the owners.
