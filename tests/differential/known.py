@@ -64,7 +64,7 @@ def explain(statement, cassandra, sibyl):
                 return DELETED_STATIC
             if re.search(r"\bk\d+", statement.text()[0]):
                 return "an index on a static column hides no row, even if clustering columns are restricted"
-        if re.search(r"^SELECT COUNT\(.*\bs\d+ CONTAINS", statement.text()[0]) and cassandra.rows > sibyl.rows:
+        if re.search(r"^SELECT (JSON )?(count|max|min|sum|avg)\(.*\bs\d+ CONTAINS", statement.text()[0], re.I) and cassandra.rows != sibyl.rows:
             return DELETED_STATIC
         reason = explain_columns(cassandra, sibyl)
         if cassandra.rows != sibyl.rows and (reason or cassandra.columns == sibyl.columns):

@@ -107,6 +107,8 @@ def test_counts_of_deleted_static_elements():
     theirs.rows, ours.rows = [[b"\0\2"]], [[b"\0\0"]]
     assert explain(Statement("SELECT COUNT(*) AS n FROM t WHERE s0 CONTAINS KEY 1", "read"), theirs, ours)
     assert explain(Statement("SELECT COUNT(*) AS n FROM t WHERE v0 CONTAINS KEY 1", "read"), theirs, ours) is None
+    ours.rows = [[None]]
+    assert explain(Statement("SELECT max(c0) FROM t WHERE s0 CONTAINS 'a'", "read"), theirs, ours)
 
 
 def test_years_before_year_1():
