@@ -1,6 +1,7 @@
 // The state of a cluster: its members, its leader, and who owns each shard. One object holds all of it.
 //
-//   attribute "format"     version of this encoding
+//   attribute "format"     version of this encoding, and of the protocol between servers. Servers refuse a state with another one, so it
+//                          changes whenever servers of two versions cannot work together
 //   attribute "settings"   number of shards, duration of leases, and a secret; never changes
 //   attribute "leader"     the MemberId of the leader; empty before the first
 //   attribute "tag"        a new unique value whenever the leader, the set of members or a shard changes
@@ -51,6 +52,8 @@ struct Member {
   std::string version;  // of the program
   std::string
       peer_address;  // HOST:PORT for other servers (peers.h), with a numeric host; empty: it cannot be called
+  base::Bytes
+      later_fields;  // that a later version has added: kept as they are, because guards compare whole entries
 
   bool operator==(const Member&) const = default;
   std::string encode() const;
