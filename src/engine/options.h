@@ -27,6 +27,8 @@ class ObjectStore;
 
 namespace sibyl::engine {
 
+class UsageRecords;  // statistics/usage_records.h
+
 inline constexpr const char* release_version = "5.0.2";  // the Cassandra release that we are compatible with
 inline constexpr const char* cql_version = "3.4.7";
 
@@ -52,6 +54,8 @@ struct SharedData {
   std::function<void(const std::string& why)> on_lost;
   // False if another server may have the store. Asked after rows were read and before they are returned.
   std::function<bool()> may_answer;
+  // Where this server keeps its statistics, and those of the others. nullptr: they are not kept.
+  std::shared_ptr<UsageRecords> usage_records;
   base::Bytes host_id;  // of this server, 16 bytes; the store's own is the same for all servers
 };
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "cli/cluster/storage.h"
+#include "cli/serve/cluster_statistics.h"
 #include "server/listen.h"
 #include "server/tls/tls_context.h"
 
@@ -266,6 +267,8 @@ Configuration ClusterServer::configuration_for_cluster() {
   };
   shared.may_answer = [member] { return member->routing().may_answer(); };
   shared.host_id = host_id_of(name_.unique());
+  shared.usage_records =
+      make_cluster_statistics(member->objects(), lasting_name(name_.unique()), member->incarnation());
   return configuration;
 }
 
