@@ -174,13 +174,16 @@ std::string shard_directory(uint32_t shard) {
   return fmt::format("shard-{:08}", shard);
 }
 
-Mutation create_state(const Settings& settings) {
+Mutation create_state(const Settings& settings, const std::vector<uint64_t>& epochs) {
   Mutation mutation;
   mutation.must_not_exist().create();
   mutation.set_attribute("format", format_version).set_attribute("settings", settings.encode());
   mutation.set_attribute("leader", MemberId().encode()).set_attribute("tag", "created");
-  const std::string nobody = Shard().encode();
-  for (uint32_t shard = 0; shard < settings.shards; ++shard) mutation.set_entry(shard_entry(shard), nobody);
+  for (uint32_t shard = 0; shard < settings.shards; ++shard) {
+    Shard unowned;
+    if (shard < epochs.size()) unowned.epoch = epochs[shard];
+    mutation.set_entry(shard_entry(shard), unowned.encode());
+  }
   return mutation;
 }
 

@@ -113,8 +113,9 @@ std::string shard_directory(uint32_t shard);
 // The object that holds the state of the only cluster of a pool's namespace.
 inline constexpr const char* state_object = "cluster";
 
-// Creates the state with shards that have no owner. Refused with Reason::exists if there is one already.
-storage::objects::Mutation create_state(const Settings& settings);
+// Creates the state with shards that have no owner. Their epochs begin after those in `epochs`, by shard, if it is not empty: the files of a
+// shard may name earlier ones. Refused with Reason::exists if there is a state already.
+storage::objects::Mutation create_state(const Settings& settings, const std::vector<uint64_t>& epochs = {});
 
 // Reads the whole state as of one moment. The callback receives an error if there is no state, if it was written
 // by another version, or if the storage did not answer.

@@ -234,6 +234,23 @@ TEST(RoutedStores, ReadsOfShardsWithoutAnOwnerTimeOut) {
 }
 
 // Reads of other servers' shards cannot tell whether the table has partition records.
+TEST(RoutedStores, SamplesHaveThePartitionsOfAllServers) {
+  TestCluster cluster(shard_count, 3);
+  cluster.deal();
+  fill(cluster, 300, 10);
+  for (size_t i = 0; i < cluster.size(); ++i) {
+    if (i == 1) {
+      ASSERT_TRUE(cluster.at(i).shards->flush().has_value());
+    }
+    const std::vector<uint32_t> tables = {users_table, users_table + 1};
+    const auto samples = cluster.at(i).store->partition_samples(tables, 100'000);
+    ASSERT_EQ(samples.size(), 2u);
+    EXPECT_EQ(samples.at(users_table).summary().partitions, 300u);
+    EXPECT_EQ(samples.at(users_table).summary().rows, 300u);
+    EXPECT_EQ(samples.at(users_table + 1).summary().partitions, 0u);
+  }
+}
+
 TEST(RoutedStores, PartitionRecordsOfOtherServersMayExist) {
   TestCluster cluster(3, 2);
   cluster.move(0, 0);

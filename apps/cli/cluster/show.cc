@@ -11,6 +11,7 @@
 #include "cli/cluster/storage.h"
 #include "cluster/state.h"
 #include "storage/objects/files/directory_summary.h"
+#include "storage/rocksdb/shared/log_summary.h"
 
 namespace sibyl::cli {
 namespace {
@@ -51,19 +52,18 @@ int64_t shards_of(const cluster::State& state, const std::string& name, const cl
   return std::ranges::count_if(state.shards, [&](const cluster::Shard& shard) { return shard.owner == id; });
 }
 
-std::string bytes_text(const json::value& value) {
-  auto bytes = value.to_number<double>();
-  static constexpr const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  size_t unit = 0;
-  for (; bytes >= 1024 && unit + 1 < std::size(units); ++unit) bytes /= 1024;
-  return unit == 0 ? fmt::format("{:.0f} B", bytes) : fmt::format("{:.1f} {}", bytes, units[unit]);
-}
-
 std::string text_of(const json::object& object, const char* name) {
   return std::string(object.at(name).as_string());
 }
 
 }  // namespace
+
+std::string bytes_text(double bytes) {
+  static constexpr const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  size_t unit = 0;
+  for (; bytes >= 1024 && unit + 1 < std::size(units); ++unit) bytes /= 1024;
+  return unit == 0 ? fmt::format("{:.0f} B", bytes) : fmt::format("{:.1f} {}", bytes, units[unit]);
+}
 
 base::Result<json::object> cluster_status(storage::objects::ObjectStore& store, const std::string& storage) {
   SIBYL_ASSIGN(cluster::State state, read_cluster_state(store));
@@ -74,7 +74,10 @@ base::Result<json::object> cluster_status(storage::objects::ObjectStore& store, 
                       {"total_bytes", space.total},
                       {"used_bytes", space.used}};
   json::array servers, shards;
-  for (const auto& [name, member] : state.members)
+  for (const auto& [name, member] : state.members) {
+    SIBYL_ASSIGN(
+        const storage::rocksdb::LogSummary log,
+        storage::rocksdb::summarise_log(store, to_string(cluster::MemberId{name, member.incarnation})));
     servers.push_back({{"name", name},
                        {"address", member.address},
                        {"data_center", member.data_center},
@@ -83,7 +86,13 @@ base::Result<json::object> cluster_status(storage::objects::ObjectStore& store, 
                        {"state", state_of(state, name, member)},
                        {"shards", shards_of(state, name, member)},
                        {"is_leader", state.leader == cluster::MemberId{name, member.incarnation}},
-                       {"renews", renewed.at(name)}});
+                       {"renews", renewed.at(name)},
+                       {"log",
+                        {{"first_segment", log.first_segment},
+                         {"last_segment", log.last_segment},
+                         {"bytes", log.bytes},
+                         {"sequence", log.sequence}}}});
+  }
   for (uint32_t number = 0; number < state.shards.size(); ++number) {
     const cluster::Shard& shard = state.shards[number];
     SIBYL_ASSIGN(const auto directory,
@@ -105,15 +114,18 @@ base::Result<json::object> cluster_status(storage::objects::ObjectStore& store, 
 std::string cluster_status_text(const json::object& status) {
   std::string out = fmt::format("{}: leases of {} ms; {} of {} used\n\n", text_of(status, "storage"),
                                 status.at("lease_ms").to_number<int64_t>(),
-                                bytes_text(status.at("used_bytes")), bytes_text(status.at("total_bytes")));
-  out += fmt::format("{:<28} {:<22} {:<12} {:<8} {:<8} {:<8} {:>6} {}\n", "server", "address", "data center",
-                     "rack", "version", "state", "shards", "lease");
+                                bytes_text(status.at("used_bytes").to_number<double>()),
+                                bytes_text(status.at("total_bytes").to_number<double>()));
+  out += fmt::format("{:<28} {:<22} {:<12} {:<8} {:<8} {:<8} {:>6} {:>10} {:>10} {}\n", "server", "address",
+                     "data center", "rack", "version", "state", "shards", "log", "position", "lease");
   for (const json::value& entry : status.at("servers").as_array()) {
     const json::object& server = entry.as_object();
-    out += fmt::format("{:<28} {:<22} {:<12} {:<8} {:<8} {:<8} {:>6} {}{}\n", text_of(server, "name"),
-                       text_of(server, "address"), text_of(server, "data_center"), text_of(server, "rack"),
-                       text_of(server, "version"), text_of(server, "state"),
+    out += fmt::format("{:<28} {:<22} {:<12} {:<8} {:<8} {:<8} {:>6} {:>10} {:>10} {}{}\n",
+                       text_of(server, "name"), text_of(server, "address"), text_of(server, "data_center"),
+                       text_of(server, "rack"), text_of(server, "version"), text_of(server, "state"),
                        server.at("shards").to_number<int64_t>(),
+                       bytes_text(server.at("log").at("bytes").to_number<double>()),
+                       server.at("log").at("sequence").to_number<int64_t>(),
                        server.at("renews").as_bool() ? "renewed" : "not renewed",
                        server.at("is_leader").as_bool() ? ", leader" : "");
   }
@@ -125,10 +137,11 @@ std::string cluster_status_text(const json::object& status) {
     std::string note;
     if (!text_of(shard, "next").empty()) note = "moves to " + text_of(shard, "next");
     if (shard.at("logs_to_replay").to_number<int64_t>() > 0) note += note.empty() ? "recovers" : ", recovers";
-    out += fmt::format("{:>5} {:>6} {:>12} {:>7} {:<28} {}\n", shard.at("shard").to_number<int64_t>(),
-                       shard.at("epoch").to_number<int64_t>(), bytes_text(shard.at("bytes")),
-                       shard.at("files").to_number<int64_t>(),
-                       text_of(shard, "owner").empty() ? "(none)" : text_of(shard, "owner"), note);
+    out +=
+        fmt::format("{:>5} {:>6} {:>12} {:>7} {:<28} {}\n", shard.at("shard").to_number<int64_t>(),
+                    shard.at("epoch").to_number<int64_t>(), bytes_text(shard.at("bytes").to_number<double>()),
+                    shard.at("files").to_number<int64_t>(),
+                    text_of(shard, "owner").empty() ? "(none)" : text_of(shard, "owner"), note);
   }
   return out;
 }

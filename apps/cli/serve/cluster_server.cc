@@ -238,6 +238,7 @@ void ClusterServer::serve() {
   if (is_stopping_ || running_) return;
   RunningServer::Hooks hooks;
   hooks.on_open = [this](engine::Engine& engine) { return on_open(engine); };
+  hooks.on_stop = [this] { operations_.reset(); };
   hooks.on_close = [this] { on_close(); };
   auto started = RunningServer::start(configuration_for_cluster(), options_.settings, std::move(hooks));
   if (!started) {
@@ -249,6 +250,7 @@ void ClusterServer::serve() {
   running_->begin_observing();
   show_nodes();
   const base::MutexLock lock(mutex_);
+  operations_ = std::make_unique<ClusterOperations>(*member_, running_->engine(), running_->server());
   member_->member().finish_preparing();
 }
 
