@@ -34,5 +34,7 @@ if(SIBYL_TESTS)
   add_test(NAME store_on_ceph COMMAND ${PROJECT_SOURCE_DIR}/tests/ceph/with_ceph $<TARGET_FILE:store_on_ceph_test>)
   add_test(NAME cluster_failover COMMAND ${PROJECT_SOURCE_DIR}/tests/ceph/with_ceph ${PROJECT_SOURCE_DIR}/tests/ceph/failover.py
                                          $<TARGET_FILE:sibyl>)
-  set_tests_properties(rados_test store_on_ceph cluster_failover PROPERTIES LABELS ceph TIMEOUT 300 SKIP_RETURN_CODE 77)
+  add_test(NAME cluster_operations COMMAND ${PROJECT_SOURCE_DIR}/tests/ceph/with_ceph ${PROJECT_SOURCE_DIR}/tests/ceph/operations.py
+                                           $<TARGET_FILE:sibyl>)
+  set_tests_properties(rados_test store_on_ceph cluster_failover cluster_operations PROPERTIES LABELS ceph TIMEOUT 300 SKIP_RETURN_CODE 77)
 endif()
