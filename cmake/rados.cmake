@@ -34,7 +34,10 @@ if(SIBYL_TESTS)
   add_test(NAME store_on_ceph COMMAND ${PROJECT_SOURCE_DIR}/tests/ceph/with_ceph $<TARGET_FILE:store_on_ceph_test>)
   add_test(NAME cluster_failover COMMAND ${PROJECT_SOURCE_DIR}/tests/ceph/with_ceph ${PROJECT_SOURCE_DIR}/tests/ceph/failover.py
                                          $<TARGET_FILE:sibyl>)
+  add_test(NAME cluster_operations COMMAND ${PROJECT_SOURCE_DIR}/tests/ceph/with_ceph ${PROJECT_SOURCE_DIR}/tests/ceph/operations.py
+                                           $<TARGET_FILE:sibyl>)
   add_test(NAME console_cluster COMMAND ${PROJECT_SOURCE_DIR}/tests/ceph/with_ceph ${PROJECT_SOURCE_DIR}/tests/console/run.sh
                                         $<TARGET_FILE:sibyl> ${PROJECT_BINARY_DIR}/console_cluster_tests cluster.mjs)
-  set_tests_properties(rados_test store_on_ceph cluster_failover console_cluster PROPERTIES LABELS ceph TIMEOUT 300 SKIP_RETURN_CODE 77)
+  set_tests_properties(rados_test store_on_ceph cluster_failover cluster_operations console_cluster
+                       PROPERTIES LABELS ceph TIMEOUT 300 SKIP_RETURN_CODE 77)
 endif()

@@ -33,7 +33,7 @@ interface Log {
   is_sealed: boolean;
   first_segment: number;
   last_segment: number;
-  last_record: number;
+  sequence: number; // of the last record
   bytes: number;
 }
 interface Answer {
@@ -177,7 +177,7 @@ const Logs = ({ logs }: { logs: Log[] }) => (
     columns={[{ title: 'Server' }, { title: 'Last record', number: true }, { title: 'Segments', number: true }, { title: 'Size', number: true }, { title: 'State' }]}
     rows={logs.map((one) => [
       <Name name={one.server || one.log} />,
-      one.last_record.toLocaleString('en'),
+      one.sequence.toLocaleString('en'),
       one.last_segment === 0 ? '–' : one.first_segment === one.last_segment ? one.last_segment : `${one.first_segment} to ${one.last_segment}`,
       bytes(one.bytes),
       one.server ? one.is_sealed ? <Badge kind="error">ended by another server</Badge> : <Badge kind="ok">in use</Badge> : <Badge>of a server that is gone</Badge>,

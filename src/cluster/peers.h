@@ -36,8 +36,9 @@ enum class Method : uint8_t {
   read = 4,     // of records of one shard: RoutedStore
   commit = 5,   // of a write set on one shard: RoutedStore
   inspect = 6,  // sizes and statistics of one shard: RoutedStore
+  operate = 7,  // a command of an operator (server/http/control.h); calls no other server
 };
-inline constexpr size_t method_count = 7;
+inline constexpr size_t method_count = 8;
 
 // Calls with larger messages end as not_sent, and calls with larger answers as unknown.
 inline constexpr size_t max_peer_message_bytes = size_t{256} << 20;

@@ -77,6 +77,7 @@ std::string Member::encode() const {
   base::append_varint(out, (is_leaving ? leaving_flag : 0) | (is_preparing ? preparing_flag : 0));
   for (const std::string* text : {&address, &data_center, &rack, &version, &peer_address})
     base::append_sized(out, *text);
+  out += later_fields;
   return out;
 }
 
@@ -87,8 +88,9 @@ Result<Member> Member::decode(BytesView bytes) {
   if (!reader.varint(member.incarnation) || !reader.varint(member.renewal) || !reader.varint(flags) ||
       !read_text(reader, member.address) || !read_text(reader, member.data_center) ||
       !read_text(reader, member.rack) || !read_text(reader, member.version) ||
-      !read_text(reader, member.peer_address) || !reader.at_end() || flags > (leaving_flag | preparing_flag))
+      !read_text(reader, member.peer_address) || flags > (leaving_flag | preparing_flag))
     return damaged<Member>("a member");
+  member.later_fields = reader.rest();
   member.is_leaving = (flags & leaving_flag) != 0;
   member.is_preparing = (flags & preparing_flag) != 0;
   return member;
@@ -172,13 +174,16 @@ std::string shard_directory(uint32_t shard) {
   return fmt::format("shard-{:08}", shard);
 }
 
-Mutation create_state(const Settings& settings) {
+Mutation create_state(const Settings& settings, const std::vector<uint64_t>& epochs) {
   Mutation mutation;
   mutation.must_not_exist().create();
   mutation.set_attribute("format", format_version).set_attribute("settings", settings.encode());
   mutation.set_attribute("leader", MemberId().encode()).set_attribute("tag", "created");
-  const std::string nobody = Shard().encode();
-  for (uint32_t shard = 0; shard < settings.shards; ++shard) mutation.set_entry(shard_entry(shard), nobody);
+  for (uint32_t shard = 0; shard < settings.shards; ++shard) {
+    Shard unowned;
+    if (shard < epochs.size()) unowned.epoch = epochs[shard];
+    mutation.set_entry(shard_entry(shard), unowned.encode());
+  }
   return mutation;
 }
 
@@ -190,9 +195,11 @@ base::Status decode_attributes(const std::map<std::string, Bytes>& attributes, S
     return found == attributes.end() ? BytesView() : BytesView(found->second);
   };
   if (value("format") != format_version)
-    return base::fail(ErrorCode::server,
-                      fmt::format("The state of the cluster has format '{}'; this server reads '{}'",
-                                  value("format"), format_version));
+    return base::fail(
+        base::Error(ErrorCode::server,
+                    fmt::format("The state of the cluster has format '{}'; this server reads '{}'",
+                                value("format"), format_version))
+            .with_hint("use the version of Sibyl that the other servers of the cluster have"));
   SIBYL_ASSIGN(state.settings, Settings::decode(value("settings")));
   SIBYL_ASSIGN(state.leader, MemberId::decode(value("leader")));
   state.tag = value("tag");

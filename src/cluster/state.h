@@ -1,6 +1,7 @@
 // The state of a cluster: its members, its leader, and who owns each shard. One object holds all of it.
 //
-//   attribute "format"     version of this encoding
+//   attribute "format"     version of this encoding, and of the protocol between servers. Servers refuse a state with another one, so it
+//                          changes whenever servers of two versions cannot work together
 //   attribute "settings"   number of shards, duration of leases, and a secret; never changes
 //   attribute "leader"     the MemberId of the leader; empty before the first
 //   attribute "tag"        a new unique value whenever the leader, the set of members or a shard changes
@@ -51,6 +52,8 @@ struct Member {
   std::string version;  // of the program
   std::string
       peer_address;  // HOST:PORT for other servers (peers.h), with a numeric host; empty: it cannot be called
+  base::Bytes
+      later_fields;  // that a later version has added: kept as they are, because guards compare whole entries
 
   bool operator==(const Member&) const = default;
   std::string encode() const;
@@ -110,8 +113,9 @@ std::string shard_directory(uint32_t shard);
 // The object that holds the state of the only cluster of a pool's namespace.
 inline constexpr const char* state_object = "cluster";
 
-// Creates the state with shards that have no owner. Refused with Reason::exists if there is one already.
-storage::objects::Mutation create_state(const Settings& settings);
+// Creates the state with shards that have no owner. Their epochs begin after those in `epochs`, by shard, if it is not empty: the files of a
+// shard may name earlier ones. Refused with Reason::exists if there is a state already.
+storage::objects::Mutation create_state(const Settings& settings, const std::vector<uint64_t>& epochs = {});
 
 // Reads the whole state as of one moment. The callback receives an error if there is no state, if it was written
 // by another version, or if the storage did not answer.

@@ -26,6 +26,11 @@ TEST(State, EntriesDecodeToWhatWasEncoded) {
                       .address = "[::1]:9042",
                       .peer_address = "[::1]:7000"};
   EXPECT_EQ(Member::decode(member.encode()).value(), member);
+  // A later version may add fields. Guards compare whole entries, so they are kept.
+  const std::string later = member.encode() + "more";
+  ASSERT_TRUE(Member::decode(later));
+  EXPECT_EQ(Member::decode(later)->peer_address, member.peer_address);
+  EXPECT_EQ(Member::decode(later)->encode(), later);
   const Settings settings{
       .shards = 3, .lease = std::chrono::milliseconds(700), .secret = std::string("\0s", 2)};
   EXPECT_EQ(Settings::decode(settings.encode())->secret, settings.secret);

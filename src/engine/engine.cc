@@ -21,7 +21,9 @@
 #include "engine/roles/roles.h"
 #include "engine/schema_changes.h"
 #include "engine/statistics/usage.h"
+#include "engine/statistics/usage_records.h"
 #include "engine/statistics/usage_store.h"
+#include "engine/statistics/usage_totals.h"
 #include "engine/system_sources.h"
 #include "engine/system_tables/monitor_tables.h"
 #include "engine/system_tables/system_tables.h"
@@ -158,7 +160,7 @@ class Engine::Impl {
                                      .store = *store_,
                                      .host_id = host_id_,
                                      .statements = statements_,
-                                     .usage = usage_,
+                                     .usage = [this] { return usage_totals(); },
                                      .builder = builder_});
     monitor_tables_.install(schema_changes_, measurements_);
     store_->set_key_formatter([this](BytesView key) { return name_of_key(*schema(), key); });
@@ -230,13 +232,30 @@ class Engine::Impl {
  private:
   // Loads the counts of earlier runs. A store in memory has nothing to load or save.
   void keep_usage() {
-    // The servers of a cluster would overwrite each other's counts.
-    if (!options_.statistics || options_.data == ":memory:" || options_.is_in_cluster()) return;
-    if (const auto status = load_usage(*store_, *schema(), usage_); !status)
+    if (!options_.statistics || options_.data == ":memory:") return;
+    if (options_.is_in_cluster())
+      usage_records_ = options_.shared->usage_records;
+    else
+      usage_records_ = make_usage_records(*store_);
+    if (!usage_records_) return;
+    if (const auto status = load_usage(*usage_records_, *schema(), usage_); !status)
       spdlog::warn("statistics of earlier runs cannot be read: {}", status.error().text());
     usage_keeper_.emplace(
-        *store_, usage_, [this] { return schema(); },
+        usage_records_, usage_, [this] { return schema(); },
         [this] { monitor_tables_.update_rates(store_->statistics()); });
+  }
+  // Of this server as of now, and of the others as they have saved them.
+  UsageTotals usage_totals() const {
+    UsageTotals totals = totals_of(usage_);
+    if (!usage_records_) return totals;
+    const auto others = usage_records_->others();
+    if (!others) {
+      spdlog::warn("statistics of other servers cannot be read: {}", others.error().text());
+      return totals;
+    }
+    for (const UsageRecords::Records& records : *others)
+      if (const auto saved = saved_totals(records, *schema())) totals.add(*saved);
+    return totals;
   }
 
   Options options_;
@@ -269,7 +288,8 @@ class Engine::Impl {
                                   if (builder_) builder_->wake();
                                 }}};
   Execution execution_;
-  Executor* executor_ = nullptr;  // nullptr: execution_
+  Executor* executor_ = nullptr;                 // nullptr: execution_
+  std::shared_ptr<UsageRecords> usage_records_;  // nullptr: statistics are not kept
   std::optional<UsageKeeper> usage_keeper_;
   std::optional<Builder> builder_;  // declared last because it uses the other members
 };

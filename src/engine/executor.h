@@ -2,6 +2,8 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -39,6 +41,13 @@ class Executor {
                      const execute::Request& request, execute::Completion done) {
     execute_batch_as(nullptr, kind, std::move(items), request, std::move(done));
   }
+
+  // Statements that a server of a cluster has not run by itself, because their partitions are at others: it sent them to the owner, or
+  // wrote partitions of several owners. nullopt: this executor runs everything itself.
+  struct Routed {
+    uint64_t forwarded = 0, spread = 0;
+  };
+  virtual std::optional<Routed> routed() const { return std::nullopt; }
 
   // Recent time that writes wait for the device; zero if they do not wait. Cheap.
   virtual std::chrono::microseconds sync_time() const = 0;

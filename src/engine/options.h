@@ -27,6 +27,8 @@ class ObjectStore;
 
 namespace sibyl::engine {
 
+class UsageRecords;  // statistics/usage_records.h
+
 inline constexpr const char* release_version = "5.0.2";  // the Cassandra release that we are compatible with
 inline constexpr const char* cql_version = "3.4.7";
 
@@ -54,6 +56,8 @@ struct SharedData {
   // Returns false if another server may have the store. Called after rows were read and before they are
   // returned.
   std::function<bool()> may_answer;
+  // The records of this server's statistics, and those of the other servers. nullptr: statistics are not saved.
+  std::shared_ptr<UsageRecords> usage_records;
   base::Bytes host_id;  // of this server, 16 bytes; the id in the store is the same for all servers
 };
 

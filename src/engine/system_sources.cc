@@ -75,11 +75,11 @@ void install_builds(SystemTables& tables, const Sources& of) {
 
 void install_statistics(SystemTables& tables, const Sources& of) {
   tables.set_source("system_views", "table_statistics",
-                    [of] { return table_statistic_rows(of.store, of.usage, *of.schema_source.schema()); });
+                    [of] { return table_statistic_rows(of.store, of.usage(), *of.schema_source.schema()); });
   tables.set_source("system_views", "hot_partitions",
-                    [of] { return hot_partition_rows(of.usage, *of.schema_source.schema()); });
+                    [of] { return hot_partition_rows(of.usage(), *of.schema_source.schema()); });
   tables.set_source("system_views", "query_shapes",
-                    [of] { return query_shape_rows(of.usage, *of.schema_source.schema()); });
+                    [of] { return query_shape_rows(of.usage(), *of.schema_source.schema()); });
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // they are read.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -10,7 +11,7 @@
 #include "engine/options.h"
 #include "engine/prepared/statements.h"
 #include "engine/schema_source.h"
-#include "engine/statistics/usage.h"
+#include "engine/statistics/usage_totals.h"
 #include "engine/system_tables/system_tables.h"
 
 namespace sibyl::engine {
@@ -25,7 +26,7 @@ struct Sources {
   const storage::Store& store;
   Bytes host_id;
   const Statements& statements;
-  const Usage& usage;
+  std::function<UsageTotals()> usage;     // of all servers of a cluster
   const std::optional<Builder>& builder;  // set before the first read
 };
 

@@ -182,6 +182,7 @@ void ForwardedStatement::ran_here(Result<ResultSet> result) {
 
 // Any server's engine can write partitions of several owners, except counters.
 void ForwardedStatement::run_spread() {
+  count(of_.counts->spread);
   if (batch_ == cql::Batch::Kind::counter) return split();
   give_to_engine(
       [self = shared_from_this()](Result<ResultSet> result) { self->ran_here(std::move(result)); });
@@ -234,6 +235,7 @@ void ForwardedStatement::send(const Owner& to) {
     if (const auto planned = plan_again(); !planned) return finish(base::fail(planned.error()));
     schema = of_.schema.schema();
   }
+  count(of_.counts->forwarded);
   if (request_.trace != nullptr) request_.trace->step("Sending the statement to " + to.owner.member.name);
   of_.peers.call(to.owner.member, is_definition() ? cluster::Method::define : cluster::Method::execute,
                  make_request(to.shards, *schema).encode(), deadline_,

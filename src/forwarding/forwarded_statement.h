@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -23,6 +24,11 @@
 
 namespace sibyl::forwarding {
 
+// Counts each statement once, however often it is sent. Thread-safe.
+struct RoutedCounts {
+  std::atomic<uint64_t> forwarded = 0, spread = 0;
+};
+
 // Borrowed by ForwardingExecutor.
 struct ForwardingParts {
   engine::Executor& here;
@@ -38,6 +44,7 @@ struct ForwardingParts {
   // Uses the newest schema, which another server may have changed. Blocks.
   std::function<base::Status()> reload;
   std::chrono::milliseconds patience{10'000}, definition_patience{120'000};
+  std::shared_ptr<RoutedCounts> counts = std::make_shared<RoutedCounts>();
 };
 
 class ForwardedStatement final : public std::enable_shared_from_this<ForwardedStatement> {
@@ -66,6 +73,9 @@ class ForwardedStatement final : public std::enable_shared_from_this<ForwardedSt
   bool is_definition() const { return target_.kind == Target::Kind::define; }
   void find_target();
   Owner find_owner() const;
+  void count(std::atomic<uint64_t>& counter) {
+    if (!std::exchange(is_counted_, true)) counter.fetch_add(1, std::memory_order_relaxed);
+  }
   void finish(base::Result<execute::ResultSet> result);
 
   void run_here(const Shards& shards);
@@ -99,6 +109,7 @@ class ForwardedStatement final : public std::enable_shared_from_this<ForwardedSt
   cluster::Peers::Time deadline_;
   int64_t retry_micros_ = 5'000;  // the next pause
   int quick_retries_ = 0;
+  bool is_counted_ = false;  // in RoutedCounts
 };
 
 }  // namespace sibyl::forwarding

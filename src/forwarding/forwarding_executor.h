@@ -33,6 +33,10 @@ class ForwardingExecutor final : public engine::Executor {
   void execute_batch_as(const auth::Login* login, cql::Batch::Kind kind,
                         std::vector<execute::BatchItem> items, const execute::Request& request,
                         execute::Completion done) override;
+  std::optional<Routed> routed() const override {
+    return Routed{of_.counts->forwarded.load(std::memory_order_relaxed),
+                  of_.counts->spread.load(std::memory_order_relaxed)};
+  }
   std::chrono::microseconds sync_time() const override { return of_.here.sync_time(); }
 
  private:

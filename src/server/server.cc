@@ -291,6 +291,10 @@ const engine::Monitor& Server::monitor() const {
   return impl_->monitor;
 }
 
+std::string Server::status() const {
+  return impl_->monitor.pages(address()).at("/status")().body;
+}
+
 std::string Server::address() const {
   return to_text(impl_->endpoint);
 }

@@ -64,6 +64,8 @@ class Server {
 
   // The server's own measurements. Valid until stop().
   const engine::Monitor& monitor() const;
+  // What /status shows, as JSON. Valid until stop(). Thread-safe.
+  std::string status() const;
 
   // Stops accepting and reading, and waits at most `timeout` for requests in flight to be answered. Then
   // closes all connections. Blocks until the engine has finished every request.

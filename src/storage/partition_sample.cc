@@ -168,6 +168,42 @@ bool PartitionSample::read_from(base::Reader& in) {
   return true;
 }
 
+void PartitionSample::append_merged_to(Bytes& out) const {
+  for (const uint64_t number : {uint64_t{max_listed_}, runs_, all_.rows, all_.bytes, largest_run_.rows,
+                                largest_run_.bytes, uint64_t{is_whole_}})
+    base::append_varint(out, number);
+  base::append_big_endian(out, bound_);
+  for (const std::vector<Run>* runs : {&listed_, &largest_}) {
+    base::append_varint(out, runs->size());
+    for (const Run& run : *runs) {
+      base::append_big_endian(out, run.hash);
+      for (const uint64_t number : {run.runs, run.size.rows, run.size.bytes})
+        base::append_varint(out, number);
+    }
+  }
+}
+
+bool PartitionSample::read_merged_from(base::Reader& in) {
+  uint64_t max_listed = 0, is_whole = 0;
+  if (!in.varint(max_listed) || max_listed > listed_in_all) return false;
+  *this = PartitionSample(max_listed);
+  for (uint64_t* number :
+       {&runs_, &all_.rows, &all_.bytes, &largest_run_.rows, &largest_run_.bytes, &is_whole})
+    if (!in.varint(*number)) return false;
+  if (is_whole > 1 || !in.big_endian(bound_)) return false;
+  is_whole_ = is_whole == 1;
+  for (std::vector<Run>* runs : {&listed_, &largest_}) {
+    uint64_t size = 0;
+    if (!in.varint(size) || size > in.rest().size()) return false;
+    runs->resize(size);
+    for (Run& run : *runs)
+      if (!in.big_endian(run.hash) || !in.varint(run.runs) || !in.varint(run.size.rows) ||
+          !in.varint(run.size.bytes))
+        return false;
+  }
+  return true;
+}
+
 void PartitionCounter::add(BytesView key, size_t value_size) {
   row::RecordKey parsed;
   if (!row::parse_record_key(key, parsed)) return;

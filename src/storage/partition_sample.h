@@ -72,6 +72,9 @@ class PartitionSample {
   void append_to(Bytes& out) const;
   // Returns false if the bytes are not a sample.
   bool read_from(base::Reader& in);
+  // The same for samples that were merged: read_merged_from() gives a sample that is equal in everything.
+  void append_merged_to(Bytes& out) const;
+  bool read_merged_from(base::Reader& in);
 
  private:
   struct Run {

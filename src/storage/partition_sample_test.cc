@@ -170,6 +170,28 @@ TEST(PartitionSample, is_read_back_and_garbage_is_refused) {
   }));
 }
 
+TEST(PartitionSample, merged_samples_are_read_back_completely) {
+  EXPECT_TRUE(rc::check([] {
+    std::mt19937_64 random(*rc::gen::arbitrary<uint32_t>());
+    PartitionSample sample(PartitionSample::listed_in_all);
+    for (int piece = 0; piece < 3; ++piece)
+      sample.merge(sample_of(random_data(random, random() % 1500, 500)));
+    Bytes bytes;
+    sample.append_merged_to(bytes);
+    base::Reader in(bytes);
+    PartitionSample again;
+    RC_ASSERT(again.read_merged_from(in));
+    RC_ASSERT(in.at_end());
+    RC_ASSERT(numbers(again) == numbers(sample));
+    const PartitionSample more = sample_of(random_data(random, 700, 500));
+    again.merge(more);
+    sample.merge(more);
+    RC_ASSERT(numbers(again) == numbers(sample));
+    base::Reader part(BytesView(bytes).substr(0, *rc::gen::inRange<size_t>(0, bytes.size())));
+    RC_ASSERT(!again.read_merged_from(part));
+  }));
+}
+
 TEST(PartitionCounter, counts_rows_and_bytes_of_partitions) {
   PartitionCounter counter;
   const Bytes first = row::partition_prefix(2000, -5, "a"), second = row::partition_prefix(2000, 7, "b");

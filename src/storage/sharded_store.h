@@ -12,13 +12,18 @@
 //     is refused, so a slow former owner cannot take a shard back.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "storage/partition_sample.h"
 #include "storage/store.h"
 
 namespace sibyl::storage {
@@ -62,6 +67,36 @@ class ShardedStore : public Store {
   virtual uint64_t shard_size(uint32_t shard, BytesView begin, BytesView end) const = 0;
   // Like compact(), for the shards that are open here.
   virtual base::Status compact_here(BytesView begin, BytesView end) = 0;
+  // As compact(), of one shard. Closing the shard ends it: the error is is_not_here().
+  virtual base::Status compact_shard(uint32_t shard, BytesView begin, BytesView end) = 0;
+  // Ends running compactions of the functions above and refuses new ones.
+  virtual void stop_compacting() = 0;
+
+  // Copies the shards that are open here into directories of links, as of one moment, which may be the same on several servers:
+  //
+  //  1. stop() has returned on all of them. Commits wait from now on, and reads go on.
+  //  2. cut() has returned on all of them. All cuts are of one moment, whether or not some server has resumed after its own cut.
+  //  3. link() on all of them.
+  //
+  // Used by one thread at a time. Must not outlive the store. While shards are cut and not linked, they cannot be closed.
+  class Checkpoint {
+   public:
+    struct ShardFiles {
+      uint32_t shard = 0;
+      uint64_t epoch = 0;
+      std::vector<CheckpointFile> files;
+    };
+    virtual ~Checkpoint() = default;
+    // Returns when no commit is made any more. They resume after `limit` by themselves.
+    virtual base::Status stop(std::chrono::milliseconds limit) = 0;
+    // Writes what is in memory only to files, and keeps the files. Fails if commits have resumed meanwhile. Returns the shards, without
+    // files.
+    virtual base::Result<std::vector<ShardFiles>> cut() = 0;
+    // Resumes commits. Links the files of each shard into a directory, whose former content is removed.
+    virtual base::Result<std::vector<ShardFiles>> link(
+        const std::function<std::string(uint32_t shard)>& directory_of) = 0;
+  };
+  virtual std::unique_ptr<Checkpoint> make_checkpoint() = 0;
 
   // Removes the log of a server that is gone, when no shard names it any more. Blocks.
   virtual base::Status remove_former_log(const std::string& log) = 0;
@@ -74,6 +109,10 @@ class ShardedStore : public Store {
   virtual LogState log_state() const = 0;
   // The statistics of one shard; nullopt if it is not open. Caches and commits are those of the server.
   virtual std::optional<StoreStatistics> shard_statistics(uint32_t shard) const = 0;
+  // As partition_samples(), of one shard; nullopt if it is not open.
+  virtual std::optional<std::map<uint32_t, PartitionSample>> shard_samples(uint32_t shard,
+                                                                           std::span<const uint32_t> tables,
+                                                                           size_t max_records) const = 0;
 };
 
 // The error for operations on a shard that is not open here, and a test for it. After this error, nothing was

@@ -6,127 +6,21 @@
 Every acknowledged write must be there afterwards, no read may be older than a write that was acknowledged before it began, and
 conditional writes must apply once. Prints how long it took until all partitions answered again, and how long the load was interrupted.
 """
-import json
-import os
 import random
 import signal
-import socket
 import struct
 import subprocess
 import sys
-import tempfile
 import threading
 import time
+
+from servers import CONF, Connection, Server, end_all, is_settled, print_logs, wait_for
 
 LEASE = 2.0
 SHARDS = 16
 PROBES = 64  # partitions that are read to see that all shards answer
-CONF = os.path.join(os.environ["SIBYL_TEST_CEPH"], "ceph.conf")
-SIBYL = sys.argv[1]
+SIBYL = Server.program = sys.argv[1]
 ROUNDS = int(sys.argv[2]) if len(sys.argv) > 2 else 1
-LOGS = tempfile.mkdtemp(prefix="sibyl-failover-")
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-class Connection:
-    """Just enough of protocol version 4, so that no driver retries requests."""
-
-    def __init__(self, port, timeout=3.0):
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=timeout)
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.call(1, struct.pack(">HH11sH5s", 1, 11, b"CQL_VERSION", 5, b"3.0.0"))
-
-    def send(self, opcode, body):
-        self.socket.sendall(struct.pack(">BBhBI", 4, 0, 1, opcode, len(body)) + body)
-
-    def exactly(self, size):
-        data = b""
-        while len(data) < size:
-            part = self.socket.recv(size - len(data))
-            if not part:
-                raise ConnectionError("closed")
-            data += part
-        return data
-
-    def receive(self):
-        header = self.exactly(9)
-        return header[4], self.exactly(struct.unpack(">I", header[5:])[0])
-
-    def call(self, opcode, body):
-        self.send(opcode, body)
-        return self.receive()
-
-    @staticmethod
-    def query_body(text):
-        return struct.pack(">I", len(text)) + text.encode() + struct.pack(">HB", 1, 0)
-
-    def query(self, text):
-        """Returns the first column of the first row as bytes, None without rows. Raises RuntimeError for errors."""
-        opcode, body = self.call(7, self.query_body(text))
-        return self.result(opcode, body)
-
-    @staticmethod
-    def result(opcode, body):
-        if opcode == 0:
-            code, size = struct.unpack(">IH", body[:6])
-            raise RuntimeError(f"{code:#06x} {body[6:6 + size].decode()}")
-        if struct.unpack(">I", body[:4])[0] != 2:
-            return None
-        # Rows: skip the metadata, which has one keyspace and table for all columns.
-        flags, columns = struct.unpack(">II", body[4:12])
-        at = 12
-        if flags & 1:
-            for _ in range(2):
-                at += 2 + struct.unpack(">H", body[at:at + 2])[0]
-        for _ in range(columns):
-            at += 2 + struct.unpack(">H", body[at:at + 2])[0]
-            assert struct.unpack(">H", body[at:at + 2])[0] < 0x20, "only simple types"
-            at += 2
-        count = struct.unpack(">I", body[at:at + 4])[0]
-        if count == 0:
-            return None
-        size = struct.unpack(">i", body[at + 4:at + 8])[0]
-        return body[at + 8:at + 8 + size]
-
-    def close(self):
-        self.socket.close()
-
-
-class Server:
-    processes = []  # all that were started
-
-    def __init__(self, name):
-        self.name, self.port, self.process = name, free_port(), None
-        self.is_ready = threading.Event()
-
-    def start(self):
-        self.is_ready = threading.Event()
-        log = open(f"{LOGS}/{self.name}.log", "a", encoding="utf-8")
-        self.process = subprocess.Popen(
-            [SIBYL, "serve", "--cluster", "rados:sibyl", "--ceph", CONF, "--listen", f"127.0.0.1:{self.port}", "--metrics", "off"],
-            stdout=subprocess.PIPE, stderr=log, text=True)
-        log.close()
-        Server.processes.append(self.process)
-        assert self.process.stdout.readline() == f"joining as 127.0.0.1:{self.port}\n", self.errors()
-        threading.Thread(target=self.follow, args=(self.process, self.is_ready), daemon=True).start()
-
-    @staticmethod
-    def follow(process, is_ready):
-        for line in process.stdout:
-            if line.startswith("ready on "):
-                is_ready.set()
-
-    def errors(self):
-        with open(f"{LOGS}/{self.name}.log", encoding="utf-8") as log:
-            return log.read()
-
-    def signal(self, number):
-        self.process.send_signal(number)
 
 
 class Load(threading.Thread):
@@ -179,13 +73,6 @@ class Load(threading.Thread):
         if applied != b"\1":
             self.problems.append(f"client {self.number}: nobody else writes the register, but {value} had changed")
         self.register = value + 1
-
-
-def wait_for(what, seconds, condition):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, f"{what}: not within {seconds} s"
-        time.sleep(0.005)
 
 
 def read_all(server):
@@ -252,23 +139,10 @@ def check_rows(server, loads):
     connection.close()
 
 
-def status():
-    shown = subprocess.run([SIBYL, "cluster", "status", "--ceph", CONF, "--pool", "sibyl", "--json"], check=True, capture_output=True)
-    return json.loads(shown.stdout)
-
-
-def is_settled(servers):
-    """Every server has its share, and nothing moves."""
-    found = status()
-    moving = [shard for shard in found["shards"] if shard["next"] or shard["logs_to_replay"] or not shard["owner"]]
-    counts = sorted(server["shards"] for server in found["servers"])
-    return not moving and len(counts) == len(servers) and counts[0] >= SHARDS // len(servers)
-
-
 def start_again(victim, servers):
     victim.start()
     assert victim.is_ready.wait(30), victim.errors()
-    wait_for("an even share of shards", 60, lambda: is_settled(servers))
+    wait_for("an even share of shards", 60, lambda: is_settled(servers, SHARDS))
 
 
 def run_round(name, action, victim, servers, most_seconds):
@@ -344,7 +218,7 @@ def main():
         server.start()
     for server in servers:
         assert server.is_ready.wait(60), server.errors()
-    wait_for("an even share of shards", 60, lambda: is_settled(servers))
+    wait_for("an even share of shards", 60, lambda: is_settled(servers, SHARDS))
     connection = Connection(servers[0].port, timeout=30)
     connection.query("CREATE KEYSPACE ks WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}")
     connection.query("CREATE TABLE ks.rows (k int, c int, v int, PRIMARY KEY (k, c))")
@@ -369,12 +243,7 @@ def main():
 try:
     main()
 except BaseException:
-    for log_name in sorted(os.listdir(LOGS)):
-        with open(f"{LOGS}/{log_name}", encoding="utf-8") as log_file:
-            print(f"--- {log_name}\n{log_file.read()}", file=sys.stderr)
+    print_logs(sys.stderr)
     raise
 finally:
-    for left in Server.processes:
-        if left.poll() is None:
-            left.kill()  # also ends one that is stopped
-            left.wait()
+    end_all()

@@ -37,7 +37,7 @@ test('servers, the ring, moves and logs are shown, and a server that stops', asy
   assert.equal(await logs.count(), 2);
   const { body } = await api.send('GET', 'cluster');
   assert.ok(body.logs.every((log) => log.server && !log.is_sealed));
-  assert.ok(body.logs.reduce((sum, log) => sum + log.last_record, 0) >= 30, JSON.stringify(body.logs));
+  assert.ok(body.logs.reduce((sum, log) => sum + log.sequence, 0) >= 30, JSON.stringify(body.logs));
   assert.deepEqual(await findSeriousViolations(page), []);
   await page.setViewportSize({ width: 390, height: 844 });
   assert.equal(await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth), 0);
@@ -47,7 +47,7 @@ test('servers, the ring, moves and logs are shown, and a server that stops', asy
   await page.getByText('cumae has not renewed its lease').waitFor({ timeout: 30_000 });
   await rows.filter({ hasText: 'cumae' }).waitFor({ state: 'detached', timeout: 60_000 });
   await rows.filter({ hasText: /serving\s*9/ }).waitFor({ timeout: 60_000 });
-  // A cluster has no snapshots of its own, and its page does not offer them.
+  // Snapshots of a cluster are taken by a command, and its page does not offer them.
   await page.goto(`${delphi.url}/#/activity`);
   await page.getByRole('heading', { name: 'Activity' }).waitFor();
   assert.equal(await page.getByRole('button', { name: 'Take a snapshot' }).count(), 0);

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <future>
 #include <map>
+#include <memory>
 #include <random>
 #include <thread>
 
@@ -234,6 +237,69 @@ TEST(RoutedStores, ReadsOfShardsWithoutAnOwnerTimeOut) {
 }
 
 // Reads of other servers' shards cannot tell whether the table has partition records.
+// Commits wait from stop() until link(), whatever happens in between, so several servers can cut their shards at one moment.
+TEST(RoutedStores, CommitsWaitWhileACheckpointIsCut) {
+  using namespace std::chrono_literals;
+  TestCluster cluster(shard_count, 2);
+  cluster.deal();
+  fill(cluster, 50, 10);
+  storage::ShardedStore& shards = *cluster.at(0).shards;
+  uint32_t number = 0;
+  while (!shards.open_epoch(cluster.map().shard_of(key_of(number)))) ++number;
+  const auto put_late = [&] {
+    auto done = std::make_shared<std::promise<base::Status>>();
+    storage::WriteSet writes;
+    writes.put(key_of(number), "late");
+    shards.commit(std::move(writes), [done](base::Status status) { done->set_value(std::move(status)); });
+    return done->get_future();
+  };
+  const auto directory_of = [](uint32_t shard) { return "copy-" + std::to_string(shard); };
+
+  auto checkpoint = shards.make_checkpoint();
+  ASSERT_TRUE(checkpoint->stop(100s));
+  auto late = put_late();
+  const auto cut = checkpoint->cut();
+  ASSERT_TRUE(cut) << cut.error().text();
+  EXPECT_EQ(cut->size(), 4u);  // the shards of this server
+  EXPECT_EQ(late.wait_for(0s), std::future_status::timeout);
+  Bytes value;
+  EXPECT_TRUE(*shards.get(key_of(number), value));
+  EXPECT_NE(value, "late");
+  const auto linked = checkpoint->link(directory_of);
+  ASSERT_TRUE(linked) << linked.error().text();
+  EXPECT_EQ(linked->size(), 4u);
+  for (const auto& shard : *linked) EXPECT_GT(shard.files.size(), 1u);
+  EXPECT_TRUE(late.get());
+  checkpoint.reset();
+  cluster.move(cluster.map().shard_of(key_of(number)), 1);  // nothing holds the shard any more
+
+  // A server that has resumed by itself does not cut.
+  auto slow = shards.make_checkpoint();
+  ASSERT_TRUE(slow->stop(200ms));
+  while (!shards.open_epoch(cluster.map().shard_of(key_of(number)))) ++number;
+  EXPECT_TRUE(put_late().get());  // once it has resumed
+  const auto too_late = slow->cut();
+  ASSERT_FALSE(too_late);
+  EXPECT_EQ(too_late.error().message(), "Commits resumed before all shards were in files");
+}
+
+TEST(RoutedStores, SamplesHaveThePartitionsOfAllServers) {
+  TestCluster cluster(shard_count, 3);
+  cluster.deal();
+  fill(cluster, 300, 10);
+  for (size_t i = 0; i < cluster.size(); ++i) {
+    if (i == 1) {
+      ASSERT_TRUE(cluster.at(i).shards->flush().has_value());
+    }
+    const std::vector<uint32_t> tables = {users_table, users_table + 1};
+    const auto samples = cluster.at(i).store->partition_samples(tables, 100'000);
+    ASSERT_EQ(samples.size(), 2u);
+    EXPECT_EQ(samples.at(users_table).summary().partitions, 300u);
+    EXPECT_EQ(samples.at(users_table).summary().rows, 300u);
+    EXPECT_EQ(samples.at(users_table + 1).summary().partitions, 0u);
+  }
+}
+
 TEST(RoutedStores, PartitionRecordsOfOtherServersMayExist) {
   TestCluster cluster(3, 2);
   cluster.move(0, 0);

@@ -12,18 +12,16 @@
 #include <string>
 #include <thread>
 
+#include "cli/cluster/cluster_snapshots.h"
 #include "cli/cluster/show.h"
 #include "cli/cluster/storage.h"
 #include "cli/command_line/refuse.h"
 #include "cluster/state.h"
-#include "cluster/transport/handshake.h"
 
 namespace sibyl::cli {
 namespace {
 
 using storage::objects::ObjectStore;
-
-constexpr size_t secret_bytes = 32;
 
 struct ClusterArguments {
   ClusterOptions storage;
@@ -46,10 +44,8 @@ base::Result<std::unique_ptr<ObjectStore>> connect(ClusterArguments& arguments) 
 int create(ClusterArguments& arguments) {
   auto store = connect(arguments);
   if (!store) return refuse_cluster(store.error());
-  const cluster::Settings settings{arguments.shards, std::chrono::milliseconds(arguments.lease_ms),
-                                   cluster::random_bytes(secret_bytes)};
-  const auto reply =
-      storage::objects::Blocking(**store).mutate(cluster::state_object, cluster::create_state(settings));
+  const auto reply = storage::objects::Blocking(**store).mutate(
+      cluster::state_object, cluster::create_state(new_settings(arguments.shards, arguments.lease_ms)));
   if (reply.is_refused(storage::objects::Reason::exists))
     return refuse("cluster", exit_failed, fmt::format("{} has a cluster already", arguments.storage.storage),
                   "`sibyl cluster status` shows it; another --namespace holds another cluster");

@@ -56,24 +56,47 @@ int64_t shards_of(const cluster::State& state, const std::string& name, const cl
   return std::ranges::count_if(state.shards, [&](const cluster::Shard& shard) { return shard.owner == id; });
 }
 
-std::string bytes_text(const json::value& value) {
-  auto bytes = value.to_number<double>();
-  static constexpr const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  size_t unit = 0;
-  for (; bytes >= 1024 && unit + 1 < std::size(units); ++unit) bytes /= 1024;
-  return unit == 0 ? fmt::format("{:.0f} B", bytes) : fmt::format("{:.1f} {}", bytes, units[unit]);
-}
-
 std::string text_of(const json::object& object, const char* name) {
   return std::string(object.at(name).as_string());
 }
 
-// Without shards and logs. `add` adds to the entry of a server what is known about its lease.
+using Logs = std::map<cluster::MemberId, storage::LogSummary>;
+
+base::Result<Logs> logs_of(storage::objects::ObjectStore& store, const cluster::State& state) {
+  Logs logs;
+  for (const cluster::MemberId& id : state.logs) {
+    SIBYL_ASSIGN(logs[id], engine::summarise_server_log(store, to_string(id)));
+  }
+  return logs;
+}
+
+json::object log_json(const storage::LogSummary& log) {
+  return {{"is_sealed", log.is_sealed},
+          {"first_segment", log.first_segment},
+          {"last_segment", log.last_segment},
+          {"sequence", log.last_record},
+          {"bytes", log.bytes}};
+}
+
+json::array logs_json(const cluster::State& state, const Logs& logs) {
+  json::array all;
+  for (const auto& [id, log] : logs) {
+    json::object one = log_json(log);
+    one["log"] = to_string(id);
+    one["server"] = state.is_member(id) ? id.name : "";
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
+// Without shards. `add` adds to the entry of a server what is known about its lease.
 json::object status_json(const std::string& storage, const cluster::State& state,
-                         const storage::objects::Space& space,
+                         const storage::objects::Space& space, const Logs& logs,
                          const std::function<void(const std::string& name, json::object& server)>& add) {
   json::array servers;
   for (const auto& [name, member] : state.members) {
+    const cluster::MemberId id{name, member.incarnation};
+    const auto log = logs.find(id);
     json::object server{{"name", name},
                         {"address", member.address},
                         {"data_center", member.data_center},
@@ -81,7 +104,8 @@ json::object status_json(const std::string& storage, const cluster::State& state
                         {"version", member.version},
                         {"state", state_of(state, name, member)},
                         {"shards", shards_of(state, name, member)},
-                        {"is_leader", state.leader == cluster::MemberId{name, member.incarnation}}};
+                        {"is_leader", state.leader == id},
+                        {"log", log_json(log == logs.end() ? storage::LogSummary() : log->second)}};
     add(name, server);
     servers.push_back(std::move(server));
   }
@@ -89,7 +113,8 @@ json::object status_json(const std::string& storage, const cluster::State& state
           {"lease_ms", state.settings.lease.count()},
           {"total_bytes", space.total},
           {"used_bytes", space.used},
-          {"servers", std::move(servers)}};
+          {"servers", std::move(servers)},
+          {"logs", logs_json(state, logs)}};
 }
 
 base::Result<std::vector<DirectorySummary>> sizes_of_shards(storage::objects::ObjectStore& store,
@@ -123,32 +148,17 @@ json::array shards_json(const cluster::State& state, const std::vector<Directory
   return shards;
 }
 
-base::Result<json::array> logs_json(storage::objects::ObjectStore& store, const cluster::State& state) {
-  json::array logs;
-  for (const cluster::MemberId& id : state.logs) {
-    SIBYL_ASSIGN(const storage::LogSummary log, engine::summarise_server_log(store, to_string(id)));
-    logs.push_back({{"log", to_string(id)},
-                    {"server", state.is_member(id) ? id.name : ""},
-                    {"is_sealed", log.is_sealed},
-                    {"first_segment", log.first_segment},
-                    {"last_segment", log.last_segment},
-                    {"last_record", log.last_record},
-                    {"bytes", log.bytes}});
-  }
-  return logs;
-}
-
 }  // namespace
 
 base::Result<json::object> cluster_status(storage::objects::ObjectStore& store, const std::string& storage) {
   SIBYL_ASSIGN(cluster::State state, read_cluster_state(store));
   SIBYL_ASSIGN(const auto renewed, observe_renewals(store, state));
   SIBYL_ASSIGN(const auto sizes, sizes_of_shards(store, state));
+  SIBYL_ASSIGN(const Logs logs, logs_of(store, state));
   json::object status = status_json(
-      storage, state, storage::objects::Blocking(store).space(),
+      storage, state, storage::objects::Blocking(store).space(), logs,
       [&](const std::string& name, json::object& server) { server["renews"] = renewed.at(name); });
   status["shards"] = shards_json(state, sizes);
-  SIBYL_ASSIGN(status["logs"], logs_json(store, state));
   return status;
 }
 
@@ -165,6 +175,7 @@ base::Status ClusterObserver::measure(const cluster::State& state, Clock::time_p
 
 base::Result<json::object> ClusterObserver::observe() {
   SIBYL_ASSIGN(const cluster::State state, read_cluster_state(store_));
+  SIBYL_ASSIGN(const Logs logs, logs_of(store_, state));
   const Clock::time_point now = Clock::now();
   const base::MutexLock lock(mutex_);
   std::erase_if(seen_, [&](const auto& one) { return !state.members.contains(one.first); });
@@ -175,15 +186,21 @@ base::Result<json::object> ClusterObserver::observe() {
   for (const auto& [name, seen] : seen_)
     silent[name] = std::chrono::duration_cast<std::chrono::milliseconds>(now - seen.since).count();
   json::object status = status_json(
-      storage_, state, space_,
+      storage_, state, space_, logs,
       [&](const std::string& name, json::object& server) { server["silent_ms"] = silent.at(name); });
   status["own"] = own_;
   status["shards"] = shards_json(state, sizes_);
-  SIBYL_ASSIGN(status["logs"], logs_json(store_, state));
   return status;
 }
 
 // --- As text
+
+std::string bytes_text(double bytes) {
+  static constexpr const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  size_t unit = 0;
+  for (; bytes >= 1024 && unit + 1 < std::size(units); ++unit) bytes /= 1024;
+  return unit == 0 ? fmt::format("{:.0f} B", bytes) : fmt::format("{:.1f} {}", bytes, units[unit]);
+}
 
 namespace {
 
@@ -193,9 +210,9 @@ void print_logs(const json::array& logs, std::string& out) {
     const json::object& log = entry.as_object();
     const auto last = log.at("last_segment").to_number<uint64_t>();
     out += fmt::format(
-        "{:<36} {:>10} {:>17} {:>12} {}\n", text_of(log, "log"), log.at("last_record").to_number<uint64_t>(),
+        "{:<36} {:>10} {:>17} {:>12} {}\n", text_of(log, "log"), log.at("sequence").to_number<uint64_t>(),
         last == 0 ? "none" : fmt::format("{} to {}", log.at("first_segment").to_number<uint64_t>(), last),
-        bytes_text(log.at("bytes")), log.at("is_sealed").as_bool() ? "sealed" : "");
+        bytes_text(log.at("bytes").to_number<double>()), log.at("is_sealed").as_bool() ? "sealed" : "");
   }
 }
 
@@ -204,7 +221,8 @@ void print_logs(const json::array& logs, std::string& out) {
 std::string cluster_status_text(const json::object& status) {
   std::string out = fmt::format("{}: leases of {} ms; {} of {} used\n\n", text_of(status, "storage"),
                                 status.at("lease_ms").to_number<int64_t>(),
-                                bytes_text(status.at("used_bytes")), bytes_text(status.at("total_bytes")));
+                                bytes_text(status.at("used_bytes").to_number<double>()),
+                                bytes_text(status.at("total_bytes").to_number<double>()));
   out += fmt::format("{:<28} {:<22} {:<12} {:<8} {:<8} {:<8} {:>6} {}\n", "server", "address", "data center",
                      "rack", "version", "state", "shards", "lease");
   for (const json::value& entry : status.at("servers").as_array()) {
@@ -224,10 +242,11 @@ std::string cluster_status_text(const json::object& status) {
     std::string note;
     if (!text_of(shard, "next").empty()) note = "moves to " + text_of(shard, "next");
     if (shard.at("logs_to_replay").to_number<int64_t>() > 0) note += note.empty() ? "recovers" : ", recovers";
-    out += fmt::format("{:>5} {:>6} {:>12} {:>7} {:<28} {}\n", shard.at("shard").to_number<int64_t>(),
-                       shard.at("epoch").to_number<int64_t>(), bytes_text(shard.at("bytes")),
-                       shard.at("files").to_number<int64_t>(),
-                       text_of(shard, "owner").empty() ? "(none)" : text_of(shard, "owner"), note);
+    out +=
+        fmt::format("{:>5} {:>6} {:>12} {:>7} {:<28} {}\n", shard.at("shard").to_number<int64_t>(),
+                    shard.at("epoch").to_number<int64_t>(), bytes_text(shard.at("bytes").to_number<double>()),
+                    shard.at("files").to_number<int64_t>(),
+                    text_of(shard, "owner").empty() ? "(none)" : text_of(shard, "owner"), note);
   }
   print_logs(status.at("logs").as_array(), out);
   return out;

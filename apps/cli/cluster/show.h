@@ -18,17 +18,21 @@ namespace sibyl::cli {
 // Reads the state until each server has renewed its lease, for at most half of the duration of leases. Blocks.
 //
 //   {"storage", "lease_ms", "total_bytes", "used_bytes",
-//    "servers": [{"name", "address", "data_center", "rack", "version", "state", "shards", "is_leader", "renews"}],
+//    "servers": [{"name", "address", "data_center", "rack", "version", "state", "shards", "is_leader", "renews", "log": LOG}],
 //    "shards": [{"shard", "first_token", "last_token", "epoch", "owner", "next", "logs_to_replay", "bytes", "files", "trash"}],
-//    "logs": [{"log", "server", "is_sealed", "first_segment", "last_segment", "last_record", "bytes"}]}
+//    "logs": [{"log", "server", and the fields of LOG}]}
+//   LOG: {"is_sealed", "first_segment", "last_segment", "sequence": of the last record, "bytes"}
 //
 // "state" is "serving", "opening", "joining", "standby" or "leaving". "renews" is false for a server that did not renew its lease
-// in this time; it has probably stopped. Tokens are texts; the shard of the catalogue has none. The "server" of a log is empty
-// if it is not a member any more.
+// in this time; it has probably stopped. Tokens are texts; the shard of the catalogue has none. The logs are those
+// of all servers that had one, also of former members, whose "server" is empty.
 base::Result<boost::json::object> cluster_status(storage::objects::ObjectStore& store,
                                                  const std::string& storage);
 
 std::string cluster_status_text(const boost::json::object& status);
+
+// Such as "1.5 MiB".
+std::string bytes_text(double bytes);
 
 // Follows a cluster without waiting for leases. Thread-safe.
 class ClusterObserver {

@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "cli/configuration/configuration.h"
+
 namespace CLI {
 class App;
 }
@@ -13,5 +15,15 @@ namespace sibyl::cli {
 // configuration file (or SIBYL_CONFIG) and the environment. An invalid configuration ends the command with
 // exit status 2. `data` is set before the command's callback runs, and must outlive it.
 void add_data_option(CLI::App& command, std::string& data, const char* help);
+
+// Where a command finds the database.
+struct DatabasePlace {
+  std::string data;        // a directory
+  ClusterOptions cluster;  // its storage is not empty: the database is there
+  bool is_cluster() const { return !cluster.storage.empty(); }
+};
+// Like add_data_option(), for commands that also work on clusters: adds --cluster, --ceph and --user. Without these and --data, the
+// configuration tells where the database is.
+void add_database_options(CLI::App& command, DatabasePlace& place, const char* help);
 
 }  // namespace sibyl::cli

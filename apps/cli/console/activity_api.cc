@@ -27,9 +27,11 @@ json::array list_snapshots(const Call& call) {
 
 // A snapshot has the data of all tables, and takes space and time of the disk.
 base::Status check_may_take_snapshots(const Call& call) {
-  if (!call.settings.has_directory())
-    return base::invalid(call.settings.show_cluster ? "A server of a cluster has no snapshots of its own"
-                                                    : "A server in memory has no snapshots");
+  if (call.settings.show_cluster)
+    return base::fail(
+        base::Error(base::ErrorCode::invalid, "The console cannot take or verify snapshots of a cluster")
+            .with_hint("`sibyl snapshot` with --cluster can"));
+  if (!call.settings.has_directory()) return base::invalid("A server in memory has no snapshots");
   if (call.settings.read_only)
     return base::fail(base::ErrorCode::unauthorized, "This console is read-only (console_read_only)");
   if (call.login() == nullptr) return {};

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 
+#include "cli/cluster/cluster_calls.h"
 #include "cli/command_line/refuse.h"
 #include "cli/commands.h"
 #include "cli/configuration/data_option.h"
@@ -20,7 +21,7 @@ namespace sibyl::cli {
 namespace {
 
 struct MaintenanceArguments {
-  std::string data = default_data_directory;
+  DatabasePlace place{default_data_directory, {}};
   std::string table;  // "keyspace.table", "keyspace", or empty: everything
 };
 
@@ -29,17 +30,25 @@ base::Status perform(engine::Engine& engine, const std::string& command, const s
   return engine::compact(engine, table);
 }
 
+int run_on_cluster(const std::string& command, const MaintenanceArguments& arguments) {
+  const auto calls = ClusterCalls::connect(arguments.place.cluster);
+  if (!calls) return refuse(command, exit_failed, calls.error());
+  const base::Status done = (*calls)->run_on_shards(command, {{"table", arguments.table}});
+  return done ? 0 : refuse(command, exit_failed, done.error());
+}
+
 int run(const std::string& command, const MaintenanceArguments& arguments) {
-  if (!std::filesystem::exists(arguments.data))
+  if (arguments.place.is_cluster()) return run_on_cluster(command, arguments);
+  const std::string& data = arguments.place.data;
+  if (!std::filesystem::exists(data))
     return refuse(command, exit_refused,
-                  base::Error(base::ErrorCode::invalid, fmt::format("there is no data in {}", arguments.data))
+                  base::Error(base::ErrorCode::invalid, fmt::format("there is no data in {}", data))
                       .with_hint("Name the directory that the server was given with --data."));
-  const auto done = server::call_control(arguments.data, command, {{"table", arguments.table}});
+  const auto done = server::call_control(data, command, {{"table", arguments.table}});
   if (done) return 0;
   if (done.error().code() != base::ErrorCode::unavailable) return refuse(command, exit_failed, done.error());
-  if (const auto owner = become_owner_of(arguments.data); !owner)
-    return refuse(command, exit_refused, owner.error());
-  auto engine = shell::open_engine(arguments.data);
+  if (const auto owner = become_owner_of(data); !owner) return refuse(command, exit_refused, owner.error());
+  auto engine = shell::open_engine(data);
   if (!engine) return refuse(command, exit_refused, engine.error());
   if (const base::Status status = perform(**engine, command, arguments.table); !status)
     return refuse(command, exit_failed, status.error());
@@ -63,7 +72,7 @@ void add_maintenance_commands(CLI::App& app) {
   const auto add = [&](const char* name, const char* help) {
     auto arguments = std::make_shared<MaintenanceArguments>();
     CLI::App* command = app.add_subcommand(name, help);
-    add_data_option(*command, arguments->data, "The data directory of the server");
+    add_database_options(*command, arguments->place, "The data directory of the server");
     command->callback([arguments, name] {
       if (const int status = run(name, *arguments); status != 0) throw CLI::RuntimeError(status);
     });

@@ -1,5 +1,7 @@
 // `sibyl snapshot`: take, list, verify, clear and restore snapshots of a data directory.
 //
+// With --cluster, all of them are about a cluster (cluster_snapshot.h).
+//
 // `take` asks the server that has the directory open, or opens the directory if no server has. The other
 // commands work on files that do not change, so they neither need nor disturb a server.
 #include "cli/operate/snapshot.h"
@@ -18,6 +20,7 @@
 #include "cli/command_line/refuse.h"
 #include "cli/commands.h"
 #include "cli/configuration/data_option.h"
+#include "cli/operate/cluster_snapshot.h"
 #include "cli/operate/owner.h"
 #include "cli/session/embedded.h"
 #include "engine/maintenance/snapshots.h"
@@ -26,30 +29,6 @@ namespace sibyl::cli {
 namespace {
 
 namespace json = boost::json;
-
-struct SnapshotArguments {
-  std::string data = default_data_directory;
-  std::string name;
-  std::string to;
-  bool all = false;
-  bool as_json = false;
-};
-
-int refuse_snapshot(int status, const base::Error& error) {
-  return cli::refuse("snapshot", status, error);
-}
-
-std::string size_text(uint64_t bytes) {
-  if (bytes < 1024) return fmt::format("{} B", bytes);
-  double size = static_cast<double>(bytes);
-  const char* unit = "";
-  for (const char* next : {"KiB", "MiB", "GiB", "TiB"}) {
-    if (size < 1024) break;
-    size /= 1024;
-    unit = next;
-  }
-  return fmt::format("{:.1f} {}", size, unit);
-}
 
 base::Result<engine::SnapshotInfo> take(engine::Engine& engine, const std::string& data,
                                         const std::string& name) {
@@ -70,15 +49,15 @@ base::Status check_data(const std::string& data) {
 }
 
 int run_take(const SnapshotArguments& arguments) {
-  if (const auto there = check_data(arguments.data); !there)
+  if (const auto there = check_data(arguments.place.data); !there)
     return refuse_snapshot(exit_refused, there.error());
-  auto taken = server::call_control(arguments.data, "snapshot take", {{"name", arguments.name}});
+  auto taken = server::call_control(arguments.place.data, "snapshot take", {{"name", arguments.name}});
   if (!taken && taken.error().code() == base::ErrorCode::unavailable) {
-    if (const auto owner = become_owner_of(arguments.data); !owner)
+    if (const auto owner = become_owner_of(arguments.place.data); !owner)
       return refuse_snapshot(exit_refused, owner.error());
-    auto engine = shell::open_engine(arguments.data);
+    auto engine = shell::open_engine(arguments.place.data);
     if (!engine) return refuse_snapshot(exit_refused, engine.error());
-    auto made = take(**engine, arguments.data, arguments.name);
+    auto made = take(**engine, arguments.place.data, arguments.name);
     if (!made) return refuse_snapshot(exit_failed, made.error());
     taken = summary(*made);
   }
@@ -86,7 +65,7 @@ int run_take(const SnapshotArguments& arguments) {
   const json::value summary_json = json::parse(*taken);
   fmt::print("took snapshot {} ({}) in {}\n", summary_json.at("name").as_string().c_str(),
              size_text(summary_json.at("bytes").to_number<uint64_t>()),
-             engine::snapshot_path(arguments.data, summary_json.at("name").as_string().c_str()));
+             engine::snapshot_path(arguments.place.data, summary_json.at("name").as_string().c_str()));
   return 0;
 }
 
@@ -106,15 +85,15 @@ int print_json(const std::vector<engine::SnapshotInfo>& snapshots, const std::ve
 }
 
 int run_list(const SnapshotArguments& arguments) {
-  if (const auto there = check_data(arguments.data); !there)
+  if (const auto there = check_data(arguments.place.data); !there)
     return refuse_snapshot(exit_refused, there.error());
   std::vector<std::string> damaged;
-  const auto snapshots = engine::list_snapshots(arguments.data, &damaged);
+  const auto snapshots = engine::list_snapshots(arguments.place.data, &damaged);
   if (!snapshots) return refuse_snapshot(exit_failed, snapshots.error());
   if (arguments.as_json) return print_json(*snapshots, damaged);
   size_t width = 4;
   for (const auto& snapshot : *snapshots) width = std::max(width, snapshot.name.size());
-  if (snapshots->empty() && damaged.empty()) fmt::print("no snapshots in {}\n", arguments.data);
+  if (snapshots->empty() && damaged.empty()) fmt::print("no snapshots in {}\n", arguments.place.data);
   if (!snapshots->empty())
     fmt::print("{:<{}}  {:<19}  {:>10}  {:>10}  tables\n", "name", width, "taken (UTC)", "size",
                "of its own");
@@ -132,7 +111,7 @@ int run_list(const SnapshotArguments& arguments) {
 base::Result<engine::SnapshotInfo> find(const SnapshotArguments& arguments) {
   const bool is_path = arguments.name.find('/') != std::string::npos;
   return engine::read_snapshot(is_path ? arguments.name
-                                       : engine::snapshot_path(arguments.data, arguments.name));
+                                       : engine::snapshot_path(arguments.place.data, arguments.name));
 }
 
 int run_verify(const SnapshotArguments& arguments) {
@@ -149,17 +128,17 @@ int run_clear(const SnapshotArguments& arguments) {
   std::vector<std::string> names;
   if (arguments.all == !arguments.name.empty())
     return refuse_snapshot(exit_refused, {base::ErrorCode::invalid, "Give a snapshot's name or --all"});
-  if (const auto there = check_data(arguments.data); !there)
+  if (const auto there = check_data(arguments.place.data); !there)
     return refuse_snapshot(exit_refused, there.error());
   if (arguments.all) {
-    const auto snapshots = engine::list_snapshots(arguments.data, &names);
+    const auto snapshots = engine::list_snapshots(arguments.place.data, &names);
     if (!snapshots) return refuse_snapshot(exit_failed, snapshots.error());
     for (const auto& snapshot : *snapshots) names.push_back(snapshot.name);
   } else {
     names.push_back(arguments.name);
   }
   for (const std::string& name : names) {
-    if (const auto cleared = engine::clear_snapshot(arguments.data, name); !cleared)
+    if (const auto cleared = engine::clear_snapshot(arguments.place.data, name); !cleared)
       return refuse_snapshot(exit_failed, cleared.error());
     fmt::print("cleared snapshot {}\n", name);
   }
@@ -198,29 +177,37 @@ void add_snapshot_command(CLI::App& app) {
   auto arguments = std::make_shared<SnapshotArguments>();
   CLI::App* command = app.add_subcommand("snapshot", "Take and restore snapshots of the whole database");
   command->require_subcommand(1);
-  const auto add = [&](const char* name, const char* what, int (*run)(const SnapshotArguments&)) {
+  const auto add = [&](const char* name, const char* what, int (*run)(const SnapshotArguments&),
+                       int (*on_cluster)(const SnapshotArguments&)) {
     CLI::App* sub = command->add_subcommand(name, what);
-    add_data_option(*sub, arguments->data, "The data directory; a server may be using it");
+    add_database_options(*sub, arguments->place, "The data directory; a server may be using it");
     sub->footer(
         "Exit status: 0 done, 1 it failed or a snapshot is damaged, 2 wrong usage or no such directory.");
-    sub->callback([arguments, run] { end_with(run(*arguments)); });
+    sub->callback([arguments, run, on_cluster] {
+      end_with(arguments->place.is_cluster() ? on_cluster(*arguments) : run(*arguments));
+    });
     return sub;
   };
-  CLI::App* take = add("take", "Take a snapshot, with every write that has been acknowledged", run_take);
+  CLI::App* take =
+      add("take", "Take a snapshot, with every write that has been acknowledged", run_take, take_on_cluster);
   take->add_option("name", arguments->name, "The snapshot's name (the current time)");
   take->add_option("--name", arguments->name)->group("");  // the same, for scripts
-  add("list", "Show the snapshots", run_list)
+  add("list", "Show the snapshots", run_list, list_on_cluster)
       ->add_flag("--json", arguments->as_json, "Print one JSON object");
   constexpr const char* which = "A snapshot's name, or the path of its directory";
-  add("verify", "Read a snapshot's files and compare their checksums", run_verify)
+  add("verify", "Read a snapshot's files and compare their checksums", run_verify, verify_on_cluster)
       ->add_option("name", arguments->name, which)
       ->required();
-  CLI::App* clear = add("clear", "Remove a snapshot", run_clear);
+  CLI::App* clear = add("clear", "Remove a snapshot", run_clear, clear_on_cluster);
   clear->add_option("name", arguments->name, "The snapshot's name");
   clear->add_flag("--all", arguments->all, "All of them");
-  CLI::App* restore = add("restore", "Create a new data directory from a snapshot", run_restore);
+  CLI::App* restore =
+      add("restore", "Create a new data directory from a snapshot", run_restore, restore_on_cluster);
   restore->add_option("name", arguments->name, which)->required();
-  restore->add_option("--to", arguments->to, "The new directory")->required();
+  restore
+      ->add_option("--to", arguments->to,
+                   "The new directory; for a cluster, rados:POOL[/NAMESPACE] without one")
+      ->required();
 }
 
 }  // namespace sibyl::cli

@@ -1,4 +1,4 @@
-// `sibyl status`: shows the state of a running server, read over HTTP (metrics_address).
+// `sibyl status`: shows the state of a running server, read over HTTP (metrics_address), or of all servers of a cluster.
 #include "cli/operate/status.h"
 
 #include <fmt/format.h>
@@ -13,6 +13,9 @@
 #include <string>
 
 #include "base/result.h"
+#include "cli/cluster/cluster_calls.h"
+#include "cli/cluster/servers_status.h"
+#include "cli/cluster/show.h"
 #include "cli/command_line/refuse.h"
 #include "cli/commands.h"
 #include "server/server.h"
@@ -25,6 +28,7 @@ namespace json = boost::json;
 
 struct StatusArguments {
   std::string host = default_metrics_address;
+  ClusterOptions cluster;  // its storage is not empty: all servers of this cluster
   bool as_json = false;
 };
 
@@ -54,16 +58,6 @@ base::Result<std::string> get(const std::string& address, const std::string& pat
   if (!answer.starts_with("HTTP/")) return failed("it does not speak HTTP");  // may be the CQL port
   if (!answer.starts_with("HTTP/1.1 200 ")) return failed(answer.substr(0, answer.find("\r\n")));
   return answer.substr(answer.find("\r\n\r\n") + 4);
-}
-
-std::string bytes_text(double bytes) {
-  static constexpr const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  size_t unit = 0;
-  while (bytes >= 1024 && unit + 1 < std::size(units)) {
-    bytes /= 1024;
-    ++unit;
-  }
-  return unit == 0 ? fmt::format("{:.0f} B", bytes) : fmt::format("{:.1f} {}", bytes, units[unit]);
 }
 
 std::string time_text(double seconds) {
@@ -112,7 +106,17 @@ void print_status(const json::object& status) {
                table.at("table").as_string().c_str());
 }
 
+int run_on_cluster(const StatusArguments& arguments) {
+  const auto calls = ClusterCalls::connect(arguments.cluster);
+  if (!calls) return refuse("status", exit_failed, calls.error());
+  const auto status = servers_status(**calls);
+  if (!status) return refuse("status", exit_failed, status.error());
+  fmt::print("{}", arguments.as_json ? json::serialize(*status) + "\n" : servers_status_text(*status));
+  return 0;
+}
+
 int run(const StatusArguments& arguments) {
+  if (!arguments.cluster.storage.empty()) return run_on_cluster(arguments);
   const auto page = get(arguments.host, "/status");
   if (!page) return refuse("status", exit_failed, page.error());
   boost::system::error_code error;
@@ -133,6 +137,12 @@ void add_status_command(CLI::App& app) {
   auto arguments = std::make_shared<StatusArguments>();
   CLI::App* command = app.add_subcommand("status", "Show the state of a running server");
   command->add_option("--host", arguments->host, "The server: HOST[:PORT] of its metrics_address")
+      ->capture_default_str();
+  command->add_option("--cluster", arguments->cluster.storage,
+                      "All servers of a cluster instead: rados:POOL or rados:POOL/NAMESPACE");
+  command->add_option("--ceph", arguments->cluster.configuration, "Ceph's configuration file")
+      ->capture_default_str();
+  command->add_option("--user", arguments->cluster.user, "The user of Ceph, without client.")
       ->capture_default_str();
   command->add_flag("--json", arguments->as_json, "As JSON");
   command->callback([arguments] {

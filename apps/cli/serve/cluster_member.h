@@ -58,8 +58,9 @@ class ClusterMember {
   cluster::PeerNetwork& network() { return *network_; }
   cluster::OwnerCalls& owner_calls() { return *owner_calls_; }
   base::Executor& timers() { return timers_; }
-  // The cluster's storage.
+  // The storage of the cluster, over the connection of the shards.
   storage::objects::ObjectStore& objects() { return *objects_; }
+  uint64_t incarnation() const { return options_.member.incarnation; }
   // The store over the shards of all servers. It must not outlive the member.
   std::unique_ptr<storage::Store> make_store();
   // Passes the message to all members, and returns when each has received it or has left the cluster. A

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "cli/cluster/storage.h"
+#include "cli/serve/cluster_statistics.h"
 #include "server/listen.h"
 #include "server/tls/tls_context.h"
 
@@ -240,6 +241,7 @@ void ClusterServer::serve() {
   if (is_stopping_ || running_) return;
   RunningServer::Hooks hooks;
   hooks.on_open = [this](engine::Engine& engine) { return on_open(engine); };
+  hooks.on_stop = [this] { operations_.reset(); };
   hooks.on_close = [this] { on_close(); };
   hooks.show_cluster = [this] { return observer_->observe(); };
   auto started = RunningServer::start(configuration_for_cluster(), options_.settings, std::move(hooks));
@@ -252,6 +254,7 @@ void ClusterServer::serve() {
   running_->begin_observing();
   show_nodes();
   const base::MutexLock lock(mutex_);
+  operations_ = std::make_unique<ClusterOperations>(*member_, running_->engine(), running_->server());
   member_->member().finish_preparing();
 }
 
@@ -270,6 +273,8 @@ Configuration ClusterServer::configuration_for_cluster() {
   };
   shared.may_answer = [member] { return member->routing().may_answer(); };
   shared.host_id = host_id_of(name_.unique());
+  shared.usage_records =
+      make_cluster_statistics(member->objects(), lasting_name(name_.unique()), member->incarnation());
   return configuration;
 }
 

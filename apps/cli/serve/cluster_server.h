@@ -25,6 +25,7 @@
 #include "cli/configuration/configuration.h"
 #include "cli/serve/cluster_member.h"
 #include "cli/serve/cluster_name.h"
+#include "cli/serve/cluster_operations.h"
 #include "cli/serve/cluster_statements.h"
 #include "cli/serve/running_server.h"
 #include "cluster/runtime/thread_executor.h"
@@ -114,6 +115,7 @@ class ClusterServer {
   // Used by jobs_ only.
   std::unique_ptr<RunningServer> running_;
   std::unique_ptr<ClusterStatements> statements_;
+  std::unique_ptr<ClusterOperations> operations_;
   std::vector<engine::ClusterNode> shown_;  // those that clients know
   cluster::ThreadExecutor jobs_;
 };

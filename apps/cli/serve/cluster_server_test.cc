@@ -14,16 +14,21 @@
 #include <chrono>
 #include <functional>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "cli/cluster/cluster_calls.h"
+#include "cli/cluster/cluster_snapshots.h"
+#include "cli/cluster/servers_status.h"
 #include "cli/cluster/show.h"
 #include "cli/cluster/storage.h"
 #include "client/connection.h"
 #include "cluster/state.h"
 #include "protocol/response.h"
 #include "storage/objects/memory/memory_objects.h"
+#include "storage/rocksdb/shared/object_snapshots.h"
 #include "types/value.h"
 
 namespace sibyl::cli {
@@ -83,13 +88,14 @@ class ClusterServerTest : public testing::Test {
     ASSERT_TRUE(reply.is_done());
   }
 
-  ClusterServer::Options options(Started& started) {
+  ClusterServer::Options options(Started& started) { return options(started, objects_); }
+  static ClusterServer::Options options(Started& started, MemoryObjects& objects) {
     ClusterServer::Options options;
     options.configuration.cluster.storage = "rados:test";
     options.configuration.server.port = started.port;
     options.configuration.server.http_address.clear();
-    options.connect = [this, &started]() -> base::Result<std::unique_ptr<ObjectStore>> {
-      auto store = objects_.connect();
+    options.connect = [&objects, &started]() -> base::Result<std::unique_ptr<ObjectStore>> {
+      auto store = objects.connect();
       const std::lock_guard lock(started.mutex);
       started.clients.push_back(store->client());
       return store;
@@ -103,10 +109,11 @@ class ClusterServerTest : public testing::Test {
     return options;
   }
 
-  std::unique_ptr<Started> start() {
+  std::unique_ptr<Started> start() { return start(objects_); }
+  static std::unique_ptr<Started> start(MemoryObjects& objects, uint16_t port = free_port()) {
     auto started = std::make_unique<Started>();
-    started->port = free_port();
-    auto server = ClusterServer::prepare(options(*started));
+    started->port = port;
+    auto server = ClusterServer::prepare(options(*started, objects));
     EXPECT_TRUE(server) << server.error().text();
     if (!server) return started;
     started->server = std::move(*server);
@@ -136,9 +143,10 @@ class ClusterServerTest : public testing::Test {
     return servers;
   }
 
-  void set_cut_off(Started& started, bool cut_off) {
+  void set_cut_off(Started& started, bool cut_off) { set_cut_off(objects_, started, cut_off); }
+  static void set_cut_off(MemoryObjects& objects, Started& started, bool cut_off) {
     const std::lock_guard lock(started.mutex);
-    for (const std::string& client : started.clients) objects_.set_cut_off(client, cut_off);
+    for (const std::string& client : started.clients) objects.set_cut_off(client, cut_off);
   }
 
   static std::unique_ptr<client::Connection> connect(const Started& started) {
@@ -430,18 +438,22 @@ TEST_F(ClusterServerTest, StatusShowsServersAndShards) {
   ASSERT_TRUE(status) << status.error().text();
   const auto& shown_servers = status->at("servers").as_array();
   ASSERT_EQ(shown_servers.size(), 2u);
+  int64_t records = 0;
   for (const auto& server : shown_servers) {
     EXPECT_TRUE(server.at("renews").as_bool());
     EXPECT_EQ(server.at("state").as_string(), "serving");
     EXPECT_EQ(server.at("shards").to_number<int64_t>(), 2);
+    EXPECT_GE(server.at("log").at("last_segment").to_number<int64_t>(), 0);
+    records += server.at("log").at("sequence").to_number<int64_t>();
   }
+  EXPECT_GT(records, 0);  // the catalogue was made
   ASSERT_EQ(status->at("shards").as_array().size(), 4u);
   const auto& shard = status->at("shards").as_array().at(0).as_object();
   EXPECT_GT(shard.at("files").to_number<int64_t>(), 0);
   EXPECT_THAT(cluster_status_text(*status), HasSubstr(servers[0]->server->address()));
 }
 
-// What the console of a server shows.
+// The console of a server shows these.
 TEST_F(ClusterServerTest, AnObserverShowsLogsTokensAndSilentServers) {
   create(5);
   const auto servers = start_many(2);
@@ -463,7 +475,7 @@ TEST_F(ClusterServerTest, AnObserverShowsLogsTokensAndSilentServers) {
     EXPECT_NE(log.at("server").as_string(), "");
     EXPECT_FALSE(log.at("is_sealed").as_bool());
     EXPECT_GT(log.at("bytes").to_number<int64_t>(), 0);
-    records += log.at("last_record").to_number<int64_t>();
+    records += log.at("sequence").to_number<int64_t>();
   }
   EXPECT_GE(records, 20);
 
@@ -482,6 +494,335 @@ TEST_F(ClusterServerTest, AnObserverShowsLogsTokensAndSilentServers) {
   EXPECT_LT(longest_silence(servers[0]->server->name()), lease.count());
   EXPECT_TRUE(wait_for([&] { return longest_silence(stopped) < 0; }));
   set_cut_off(*servers[1], false);
+}
+
+// --- Operators' commands
+
+TEST_F(ClusterServerTest, FlushAndCompactReachEveryShardAlthoughTheyMove) {
+  create(6);
+  auto servers = start_many(2);
+  const auto client = connect(*servers[0]);
+  make_table(*client);
+  for (int key = 0; key < 60; ++key) run(*client, insert(key, "x"));
+  const auto calls = ClusterCalls::over(objects_.connect());
+  ASSERT_TRUE(calls) << calls.error().text();
+  const auto unflushed_shards = [&] {
+    uint64_t shards = 0;
+    const auto status = servers_status(**calls);
+    EXPECT_TRUE(status) << status.error().text();
+    for (const auto& server : status->at("servers").as_array())
+      shards += server.at("log").at("shards").to_number<uint64_t>();
+    return shards;
+  };
+  EXPECT_GE(unflushed_shards(), 5u);
+  const base::Status flushed = (*calls)->run_on_shards("flush", {});
+  ASSERT_TRUE(flushed) << flushed.error().text();
+  EXPECT_TRUE(wait_for([&] { return unflushed_shards() == 0; }));
+
+  // Half of the shards move to another server meanwhile.
+  servers.push_back(start());
+  const base::Status compacted = (*calls)->run_on_shards("compact", {{"table", "ks.t"}});
+  EXPECT_TRUE(compacted) << compacted.error().text();
+  settle({servers[0].get(), servers[1].get(), servers[2].get()});
+  for (int key = 0; key < 60; ++key) EXPECT_EQ(value(*client, select(key)), "x");
+  const base::Status wrong = (*calls)->run_on_shards("compact", {{"table", "ks.none"}});
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().message(), "Table 'ks.none' does not exist");
+}
+
+TEST_F(ClusterServerTest, StatusAddsUpWhatServersCount) {
+  create(4);
+  const auto servers = start_many(2);
+  const auto client = connect(*servers[0]);
+  make_table(*client);
+  for (int key = 0; key < 40; ++key) run(*client, insert(key, "x"));
+  const auto calls = ClusterCalls::over(objects_.connect());
+  ASSERT_TRUE(calls) << calls.error().text();
+  const auto status = servers_status(**calls);
+  ASSERT_TRUE(status) << status.error().text();
+  EXPECT_EQ(status->at("statements").at("insert").at("count").to_number<uint64_t>(), 40u);
+  // About half of the partitions are at the other server.
+  EXPECT_GT(status->at("forwarded").to_number<uint64_t>(), 5u);
+  EXPECT_LT(status->at("forwarded").to_number<uint64_t>(), 40u);
+  std::set<int64_t> shards;
+  for (const auto& server : status->at("servers").as_array())
+    for (const auto& shard : server.at("shards").as_array()) {
+      EXPECT_TRUE(shards.insert(shard.at("shard").to_number<int64_t>()).second);
+      EXPECT_GT(shard.at("disk_bytes").to_number<int64_t>() + shard.at("memtable_bytes").to_number<int64_t>(),
+                0);
+    }
+  EXPECT_EQ(shards, (std::set<int64_t>{0, 1, 2, 3}));
+  const auto& table = status->at("tables").as_array().at(0);
+  EXPECT_EQ(table.at("table").as_string(), "t");
+  EXPECT_EQ(table.at("partitions").to_number<int64_t>(), 40);
+  EXPECT_THAT(servers_status_text(*status), HasSubstr("ks.t"));
+}
+
+// Each server counts what runs there. What is shown is the sum, also of servers that have stopped since.
+TEST_F(ClusterServerTest, StatisticsAreOfAllServersAndSurviveThem) {
+  create(5);
+  auto servers = start_many(2);
+  const auto counted = [](client::Connection& client, const std::string& column, const std::string& rest) {
+    return number(client, fmt::format("SELECT {} FROM system_views.{}", column, rest), types::Kind::bigint);
+  };
+  const std::string of_table = "table_statistics WHERE keyspace_name = 'ks' AND table_name = 't'";
+  const std::string of_shape = "query_shapes WHERE keyspace_name = 'ks'";
+  {
+    const auto client = connect(*servers[0]);
+    make_table(*client);
+    for (int key = 0; key < 40; ++key) run(*client, insert(key, "x"));
+    EXPECT_EQ(counted(*client, "partitions", of_table), 40);
+    // About half of them were executed elsewhere.
+    EXPECT_LT(counted(*client, "writes", of_table), 40);
+    servers[1]->server->leave();
+    ASSERT_TRUE(wait_for([&] { return servers[1]->has_left.load(); }));
+    EXPECT_EQ(counted(*client, "writes", of_table), 40);
+    EXPECT_EQ(counted(*client, "calls", of_shape), 40);
+    for (int key = 0; key < 10; ++key) run(*client, insert(key, "y"));
+    EXPECT_EQ(counted(*client, "writes", of_table), 50);
+  }
+  const uint16_t port = servers[1]->port;
+  servers.pop_back();
+  servers.push_back(start(objects_, port));
+  settle({servers[0].get(), servers[1].get()});
+  servers[0]->server->leave();
+  ASSERT_TRUE(wait_for([&] { return servers[0]->has_left.load(); }));
+  const auto client = connect(*servers[1]);
+  EXPECT_EQ(counted(*client, "writes", of_table), 50);
+  EXPECT_EQ(counted(*client, "calls", of_shape), 50);
+  EXPECT_EQ(counted(*client, "partitions", of_table), 40);
+}
+
+// Statements of one client over all servers, one after another, until it is destroyed.
+class Writer {
+ public:
+  Writer(std::vector<std::unique_ptr<client::Connection>> clients,
+         std::function<std::string(int number)> statement)
+      : clients_(std::move(clients)), statement_(std::move(statement)), thread_([this] { write(); }) {}
+  ~Writer() {
+    is_stopping_ = true;
+    thread_.join();
+  }
+  // Numbers below it were acknowledged.
+  int acknowledged() const { return acknowledged_; }
+  std::string error() const { return has_failed_ ? error_ : ""; }
+
+ private:
+  void write() {
+    for (int number = 0; !is_stopping_; ++number) {
+      const auto done = clients_[static_cast<size_t>(number) % clients_.size()]->query(statement_(number));
+      if (!done) {
+        error_ = done.error().text();
+        has_failed_ = true;
+        return;
+      }
+      acknowledged_ = number + 1;
+    }
+  }
+
+  const std::vector<std::unique_ptr<client::Connection>> clients_;
+  const std::function<std::string(int number)> statement_;
+  std::atomic<int> acknowledged_ = 0;
+  std::atomic<bool> is_stopping_ = false, has_failed_ = false;
+  std::string error_;
+  std::thread thread_;
+};
+
+std::set<int64_t> keys_of(client::Connection& connection, const std::string& text) {
+  std::set<int64_t> keys;
+  auto result = connection.query(text);
+  EXPECT_TRUE(result) << result.error().text();
+  for (client::Row row; result && result->next(row);)
+    keys.insert(types::decode_integer(types::Kind::int_, *row[0]));
+  return keys;
+}
+
+// One client writes partitions of all servers one after another: a snapshot of one moment has all of them up to some number. Another one
+// writes logged batches over several servers: the restored cluster has each of them completely or not at all.
+TEST_F(ClusterServerTest, ASnapshotIsOfOneMomentAndBecomesAnotherCluster) {
+  create(7);
+  const auto servers = start_many(3);
+  const auto connections = [&] {
+    std::vector<std::unique_ptr<client::Connection>> all;
+    for (const auto& server : servers) all.push_back(connect(*server));
+    return all;
+  };
+  const auto client = connect(*servers[0]);
+  make_table(*client);
+  run(*client, "CREATE TABLE ks.batches (k int PRIMARY KEY, v text)");
+  run(*client, "CREATE INDEX ON ks.t (v)");
+  const auto calls = ClusterCalls::over(objects_.connect());
+  ASSERT_TRUE(calls) << calls.error().text();
+  int acknowledged = 0;
+  {
+    const Writer sequence(connections(), [](int number) { return insert(number, "s"); });
+    const Writer batches(connections(), [](int number) {
+      return fmt::format(
+          "BEGIN BATCH INSERT INTO ks.batches (k, v) VALUES ({0}, ''); INSERT INTO ks.batches (k, v) VALUES "
+          "({1}, ''); INSERT INTO ks.batches (k, v) VALUES ({2}, ''); APPLY BATCH",
+          3 * number, 3 * number + 1, 3 * number + 2);
+    });
+    for (const char* name : {"first", "second"}) {
+      const int before = sequence.acknowledged(), batches_before = batches.acknowledged();
+      ASSERT_TRUE(wait_for([&] {
+        return !sequence.error().empty() || !batches.error().empty() ||
+               (sequence.acknowledged() > before + 50 && batches.acknowledged() > batches_before + 5);
+      }));
+      acknowledged = sequence.acknowledged();
+      const auto taken = take_cluster_snapshot(**calls, name);
+      ASSERT_TRUE(taken) << taken.error().text();
+      EXPECT_EQ(taken->shards.size(), 7u);
+    }
+    EXPECT_EQ(sequence.error(), "");
+    EXPECT_EQ(batches.error(), "");
+  }
+  const auto again = take_cluster_snapshot(**calls, "first");
+  ASSERT_FALSE(again);
+  EXPECT_EQ(again.error().message(), "Snapshot first exists already");
+
+  // What the cluster does later does not reach the snapshot.
+  run(*client, "TRUNCATE ks.t");
+  ASSERT_TRUE((*calls)->run_on_shards("compact", {}));
+  const auto store = objects_.connect();
+  const auto snapshot = storage::rocksdb::read_object_snapshot(*store, "second");
+  ASSERT_TRUE(snapshot) << snapshot.error().text();
+  EXPECT_EQ(snapshot->tables.size(), 2u);
+  const auto intact = storage::rocksdb::verify_object_snapshot(*store, *snapshot);
+  EXPECT_TRUE(intact) << intact.error().text();
+
+  MemoryObjects other{{}};
+  const auto restored_store = other.connect();
+  const auto restored = restore_cluster_snapshot(*store, *snapshot, *restored_store, "rados:other");
+  ASSERT_TRUE(restored) << restored.error().text();
+  EXPECT_THAT(restore_cluster_snapshot(*store, *snapshot, *restored_store, "rados:other").error().text(),
+              HasSubstr("rados:other has a cluster already"));
+  // The log of a server that dies there must be replayed, although the files name positions in logs of the former cluster.
+  const auto first = start(other);
+  settle({first.get()});
+  const auto writer = connect(*first);
+  for (int key = 0; key < 20; ++key) run(*writer, insert(1'000'000 + key, "late"));
+  set_cut_off(other, *first, true);
+  const auto second = start(other);
+  const auto reader = [&] {
+    EXPECT_TRUE(wait_for([&] { return second->serves.load(); }));
+    return connect(*second);
+  }();
+  ASSERT_NE(reader, nullptr);
+  std::set<int64_t> expected;
+  const std::set<int64_t> found = keys_of(*reader, "SELECT k FROM ks.t WHERE v = 's'");
+  for (int64_t key = 0; key < static_cast<int64_t>(found.size()); ++key) expected.insert(key);
+  EXPECT_EQ(found, expected);
+  EXPECT_GE(found.size(), static_cast<size_t>(acknowledged));
+  EXPECT_EQ(keys_of(*reader, "SELECT k FROM ks.t WHERE v = 'late'").size(), 20u);
+  // A batch that was under way is completed after some seconds.
+  const auto batches_are_whole = [&] {
+    const std::set<int64_t> keys = keys_of(*reader, "SELECT k FROM ks.batches");
+    return !keys.empty() && std::ranges::all_of(keys, [&](int64_t key) {
+      const int64_t begin = key / 3 * 3;
+      return keys.contains(begin) && keys.contains(begin + 1) && keys.contains(begin + 2);
+    });
+  };
+  EXPECT_TRUE(wait_for(batches_are_whole));
+  set_cut_off(other, *first, false);
+  EXPECT_TRUE(wait_for([&] { return first->is_lost(); }));
+}
+
+TEST_F(ClusterServerTest, ClearedSnapshotsGiveTheirSpaceBack) {
+  create(4);
+  const auto servers = start_many(2);
+  const auto client = connect(*servers[0]);
+  make_table(*client);
+  for (int key = 0; key < 50; ++key) run(*client, insert(key, std::string(10'000, 'x')));
+  const auto calls = ClusterCalls::over(objects_.connect());
+  ASSERT_TRUE(calls) << calls.error().text();
+  ASSERT_TRUE(take_cluster_snapshot(**calls, "old"));
+  run(*client, "TRUNCATE ks.t");
+  ASSERT_TRUE((*calls)->run_on_shards("flush", {}));
+  ASSERT_TRUE((*calls)->run_on_shards("compact", {}));
+  const auto store = objects_.connect();
+  const auto names_of_snapshot = [&] {
+    size_t count = 0;
+    for (const std::string& name : objects_.names())
+      count += name.find("snapshot-old") != std::string::npos ? 1 : 0;
+    return count;
+  };
+  EXPECT_GT(names_of_snapshot(), 4u);
+  const uint64_t before = objects_.bytes_used();
+  const auto cleared = storage::rocksdb::clear_object_snapshot(*store, "old");
+  ASSERT_TRUE(cleared) << cleared.error().text();
+  EXPECT_EQ(names_of_snapshot(), 0u);
+  EXPECT_LT(objects_.bytes_used() + 5'000, before);
+  EXPECT_TRUE(storage::rocksdb::list_object_snapshots(*store)->empty());
+  EXPECT_THAT(storage::rocksdb::clear_object_snapshot(*store, "old").error().text(),
+              HasSubstr("There is no snapshot old"));
+}
+
+TEST_F(ClusterServerTest, DamagedAndIncompleteSnapshotsAreNotRestored) {
+  create(3);
+  const auto server = start();
+  settle({server.get()});
+  const auto client = connect(*server);
+  make_table(*client);
+  run(*client, insert(1, "x"));
+  const auto calls = ClusterCalls::over(objects_.connect());
+  ASSERT_TRUE(calls) << calls.error().text();
+  const auto taken = take_cluster_snapshot(**calls, "one");
+  ASSERT_TRUE(taken) << taken.error().text();
+  const auto store = objects_.connect();
+  storage::objects::Blocking blocking(*store);
+  // One byte of a file changes.
+  const std::string block = [&] {
+    for (const std::string& name : objects_.names())
+      if (name.starts_with("file/snapshot-one/")) return name;
+    return std::string();
+  }();
+  ASSERT_NE(block, "");
+  storage::objects::Mutation damage;
+  damage.write(3, "!");
+  ASSERT_TRUE(blocking.mutate(block, damage).is_done());
+  const auto verified = storage::rocksdb::verify_object_snapshot(*store, *taken);
+  ASSERT_FALSE(verified);
+  EXPECT_THAT(verified.error().text(), HasSubstr("has the checksum"));
+  MemoryObjects other{{}};
+  const auto target = other.connect();
+  EXPECT_FALSE(restore_cluster_snapshot(*store, *taken, *target, "rados:other"));
+  EXPECT_FALSE(read_cluster_state(*target));
+
+  ASSERT_TRUE(storage::rocksdb::begin_object_snapshot(*store, "two", 3));
+  EXPECT_THAT(storage::rocksdb::read_object_snapshot(*store, "two").error().text(),
+              HasSubstr("Snapshot two is not complete"));
+  EXPECT_TRUE(storage::rocksdb::clear_object_snapshot(*store, "two"));
+  EXPECT_THAT(storage::rocksdb::begin_object_snapshot(*store, "../x", 3).error().text(),
+              HasSubstr("is not a valid snapshot name"));
+}
+
+// A program that dies in the middle of a snapshot must not stop the cluster.
+TEST_F(ClusterServerTest, AnAbandonedSnapshotHoldsNothingUp) {
+  create(3);
+  const auto server = start();
+  settle({server.get()});
+  const auto client = connect(*server);
+  make_table(*client);
+  const auto calls = ClusterCalls::over(objects_.connect());
+  ASSERT_TRUE(calls) << calls.error().text();
+  const auto state = (*calls)->read_state();
+  const cluster::MemberId member = *serving_members(*state).begin();
+  const auto step = [&](const char* command, const char* id) {
+    const auto done = (*calls)->call(member, command, {{"id", id}, {"name", "x"}}, std::chrono::seconds(60));
+    return done ? std::string("done") : done.error().message();
+  };
+  ASSERT_EQ(step("snapshot stop", "a"), "done");
+  EXPECT_EQ(step("snapshot stop", "b"), "Another snapshot is being taken");
+  EXPECT_EQ(step("snapshot cut", "b"), "The snapshot took too long, or was dropped");
+  run(*client, insert(1, "x"));  // waits until the server resumes by itself
+  EXPECT_EQ(step("snapshot cut", "a"), "Commits resumed before all shards were in files");
+  EXPECT_EQ(step("snapshot stop", "c"), "done");
+  EXPECT_EQ(step("snapshot drop", "c"), "done");
+  run(*client, insert(2, "x"));
+  ASSERT_EQ(step("snapshot stop", "d"), "done");
+  ASSERT_EQ(step("snapshot cut", "d"), "done");
+  server->server->leave();  // its shards are free once the attempt has expired
+  EXPECT_TRUE(wait_for([&] { return server->has_left.load(); }));
 }
 
 TEST_F(ClusterServerTest, WhatCannotServeIsRefusedAtOnce) {

@@ -103,6 +103,7 @@ void RunningServer::begin_observing() {
 
 void RunningServer::stop() {
   if (!engine_) return;
+  if (server_ && hooks_.on_stop) hooks_.on_stop();
   engine::stop_compacting(*engine_);  // so that the control socket does not wait for an operator's compaction
   control_.stop();
   if (server_) {

@@ -28,6 +28,8 @@ class RunningServer {
   struct Hooks {
     // Called when the database is open, before clients are served.
     std::function<base::Status(engine::Engine&)> on_open;
+    // Called first by stop(), if clients were served.
+    std::function<void()> on_stop;
     // Called when no client is served any more, before the database is closed, if on_open was called.
     std::function<void()> on_close;
     // The state of the cluster, for the console. Empty: this server is not in a cluster.

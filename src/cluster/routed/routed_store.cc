@@ -1,6 +1,7 @@
 #include "cluster/routed/routed_store.h"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <set>
@@ -367,9 +368,31 @@ uint64_t RoutedStore::approximate_size(BytesView begin, BytesView end) const {
   return size;
 }
 
+// Partitions are in one shard each, so the samples of the shards add up.
 std::map<uint32_t, storage::PartitionSample> RoutedStore::partition_samples(std::span<const uint32_t> tables,
                                                                             size_t max_records) const {
-  return of_.here.partition_samples(tables, max_records);
+  std::map<uint32_t, storage::PartitionSample> samples;
+  for (const uint32_t table : tables)
+    samples.try_emplace(table, storage::PartitionSample(storage::PartitionSample::listed_in_all));
+  std::map<uint32_t, StoreRequest> requests;
+  for (uint32_t shard = 0; shard < of_.shards->count(); ++shard) {
+    StoreRequest& request = requests[shard];
+    request.kind = StoreRequest::Kind::sample;
+    request.shard = shard;
+    request.tables.assign(tables.begin(), tables.end());
+    request.max_records = max_records;
+  }
+  std::map<uint32_t, StoreAnswer> answers = ask_all(requests);
+  for (const auto& [shard, request] : requests) {
+    auto known = answers.find(shard);
+    auto found = known == answers.end() ? read(request) : base::Result<StoreAnswer>(std::move(known->second));
+    if (!found)
+      spdlog::warn("statistics of tables lack shard {}: {}", shard, found.error().text());
+    else
+      for (const auto& [table, sample] : found->samples)
+        if (const auto of = samples.find(table); of != samples.end()) of->second.merge(sample);
+  }
+  return samples;
 }
 
 }  // namespace sibyl::cluster

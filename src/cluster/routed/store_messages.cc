@@ -1,5 +1,7 @@
 #include "cluster/routed/store_messages.h"
 
+#include <algorithm>
+
 namespace sibyl::cluster {
 namespace {
 
@@ -50,6 +52,23 @@ bool read_records(base::Reader& reader, StoreAnswer& answer) {
   return true;
 }
 
+bool read_tables(base::Reader& reader, StoreRequest& request) {
+  uint64_t count = 0;
+  if (!reader.varint(request.max_records) || !read_count(reader, count)) return false;
+  request.tables.resize(count);
+  return std::ranges::all_of(request.tables, [&](uint32_t& table) { return reader.big_endian(table); });
+}
+
+bool read_samples(base::Reader& reader, StoreAnswer& answer) {
+  uint64_t count = 0;
+  if (!read_count(reader, count)) return false;
+  for (uint64_t i = 0; i < count; ++i) {
+    uint32_t table = 0;
+    if (!reader.big_endian(table) || !answer.samples[table].read_merged_from(reader)) return false;
+  }
+  return true;
+}
+
 bool read_error(base::Reader& reader, StoreAnswer& answer) {
   uint32_t code = 0;
   Bytes message, hint;
@@ -68,6 +87,12 @@ Bytes StoreRequest::encode() const {
   if (kind == Kind::get) {
     base::append_varint(out, keys.size());
     for (const Bytes& key : keys) base::append_sized(out, key);
+    return out;
+  }
+  if (kind == Kind::sample) {
+    base::append_varint(out, max_records);
+    base::append_varint(out, tables.size());
+    for (const uint32_t table : tables) base::append_big_endian(out, table);
     return out;
   }
   base::append_sized(out, begin);
@@ -92,6 +117,8 @@ base::Result<StoreRequest> StoreRequest::decode(BytesView bytes) {
     uint64_t count = 0;
     is_good = read_count(reader, count);
     for (uint64_t i = 0; is_good && i < count; ++i) is_good = read_bytes(reader, request.keys.emplace_back());
+  } else if (request.kind == Kind::sample) {
+    is_good = read_tables(reader, request);
   } else if (request.kind == Kind::scan || request.kind == Kind::size) {
     is_good = read_bytes(reader, request.begin) && read_bytes(reader, request.end);
     uint8_t backwards = 0;
@@ -145,6 +172,13 @@ Bytes StoreAnswer::encode() const {
     case StoreRequest::Kind::size:
       base::append_varint(out, size);
       break;
+    case StoreRequest::Kind::sample:
+      base::append_varint(out, samples.size());
+      for (const auto& [table, sample] : samples) {
+        base::append_big_endian(out, table);
+        sample.append_merged_to(out);
+      }
+      break;
   }
   return out;
 }
@@ -171,6 +205,9 @@ base::Result<StoreAnswer> StoreAnswer::decode(BytesView bytes, StoreRequest::Kin
         break;
       case StoreRequest::Kind::size:
         is_good = reader.varint(answer.size);
+        break;
+      case StoreRequest::Kind::sample:
+        is_good = read_samples(reader, answer);
         break;
     }
   }

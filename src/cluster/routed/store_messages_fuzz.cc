@@ -14,7 +14,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const auto again = StoreRequest::decode(request->encode());
     SIBYL_CHECK(again.has_value() && again->keys == request->keys && again->begin == request->begin);
   }
-  for (const auto kind : {StoreRequest::Kind::get, StoreRequest::Kind::scan, StoreRequest::Kind::size})
+  for (const auto kind : {StoreRequest::Kind::get, StoreRequest::Kind::scan, StoreRequest::Kind::size,
+                          StoreRequest::Kind::sample})
     if (const auto answer = StoreAnswer::decode(bytes, kind))
       SIBYL_CHECK(StoreAnswer::decode(answer->encode(), kind).has_value());
   return 0;

@@ -38,6 +38,12 @@ base::Result<StoreAnswer> read_shard(const storage::ShardedStore& store, const S
     SIBYL_TRY(store.get_many(request.keys, answer.values));
     return answer;
   }
+  if (request.kind == StoreRequest::Kind::sample) {
+    auto samples = store.shard_samples(request.shard, request.tables, request.max_records);
+    if (!samples) return base::fail(storage::not_here(request.shard));
+    answer.samples = std::move(*samples);
+    return answer;
+  }
   const auto snapshot = store.shard_snapshot(request.shard);
   if (!snapshot) return base::fail(storage::not_here(request.shard));
   if (request.kind == StoreRequest::Kind::scan) {

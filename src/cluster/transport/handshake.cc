@@ -14,7 +14,8 @@ using base::BytesView;
 
 namespace {
 
-constexpr BytesView magic = "sibyl-peer-1";
+constexpr BytesView magic = "sibyl-peer-1", any_version = "sibyl-peer-";
+constexpr size_t max_version_text = 8;
 
 const unsigned char* unsigned_bytes(BytesView bytes) {
   return reinterpret_cast<const unsigned char*>(bytes.data());
@@ -40,6 +41,16 @@ std::optional<Hello> Hello::decode(BytesView bytes) {
   auto receiver_id = MemberId::decode(receiver);
   if (!caller_id || !receiver_id) return std::nullopt;
   return Hello{std::move(*caller_id), std::move(*receiver_id), Bytes(nonce)};
+}
+
+std::string foreign_protocol(BytesView hello) {
+  if (!hello.starts_with(any_version)) return {};
+  std::string version;
+  for (const char c : hello.substr(any_version.size(), max_version_text)) {
+    if (c < '0' || c > '9') break;
+    version += c;
+  }
+  return version;
 }
 
 std::optional<Challenge> Challenge::decode(BytesView bytes) {

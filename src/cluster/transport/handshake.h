@@ -35,6 +35,10 @@ struct Challenge {
   static std::optional<Challenge> decode(base::BytesView bytes);
 };
 
+// The version of the protocol in a Hello that cannot be decoded; empty if it is none. Servers of other versions are refused with a
+// clear message instead of a closed connection.
+std::string foreign_protocol(base::BytesView hello);
+
 // Random bytes: a nonce, or a new cluster's secret. Ends the program if the system has none.
 base::Bytes random_bytes(size_t size);
 

@@ -78,7 +78,12 @@ void Incoming::on_closed(const std::string&) {
 
 bool Incoming::receive_hello(base::BytesView body) {
   const auto hello = Hello::decode(body);
-  if (!hello) return false;
+  if (!hello) {
+    const std::string version = foreign_protocol(body);
+    if (version.empty()) return false;
+    refuse(fmt::format("it does not speak version {} of the protocol between servers", version));
+    return true;
+  }
   if (hello->receiver != options_.own) {
     refuse(fmt::format("this is {}", to_string(options_.own)));
     return true;

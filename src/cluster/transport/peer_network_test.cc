@@ -209,6 +209,36 @@ TEST_P(PeerNetworkTest, HandlersMayCallOtherMethods) {
   EXPECT_EQ(waiting.get().outcome, Outcome::unknown);
 }
 
+// Sends the bytes over a new connection without encryption, and returns what it receives until it is closed.
+std::string exchange(uint16_t port, const std::string& bytes) {
+  const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  EXPECT_EQ(::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  (void)::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+  ::shutdown(socket, SHUT_WR);
+  std::string answer;
+  char buffer[4096];
+  for (ssize_t size = 0; (size = ::recv(socket, buffer, sizeof buffer, 0)) > 0;)
+    answer.append(buffer, static_cast<size_t>(size));
+  ::close(socket);
+  return answer;
+}
+
+// A server that speaks another version learns why it is refused.
+TEST_P(PeerNetworkTest, OtherVersionsAreRefusedWithAReason) {
+  if (GetParam()) GTEST_SKIP() << "the connection of the test is not encrypted";
+  const auto b = start(b_);
+  std::string hello = Hello{a_, b_, std::string(nonce_size, 'n')}.encode();
+  hello.replace(hello.find('1'), 1, "2");
+  base::Bytes frame;
+  append_frame(frame, {PeerFrame::Kind::hello, 0, hello});
+  EXPECT_THAT(exchange(b->port(), frame),
+              HasSubstr("it does not speak version 2 of the protocol between servers"));
+}
+
 // A client without the secret cannot complete the handshake, and disturbs no other connection.
 TEST_P(PeerNetworkTest, GarbageIsRefused) {
   const auto a = start(a_), b = start(b_);

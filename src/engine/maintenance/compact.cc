@@ -8,35 +8,41 @@
 namespace sibyl::engine {
 namespace {
 
-base::Status compact_storage(Engine& engine, uint32_t storage_id) {
-  return engine.store().compact(row::table_begin(storage_id), row::table_end(storage_id));
-}
+using base::Bytes;
+using Ranges = std::vector<std::pair<Bytes, Bytes>>;
 
-base::Status compact_table(Engine& engine, const schema::Table& table) {
-  SIBYL_TRY(compact_storage(engine, table.storage_id));
-  for (const schema::Index& index : table.indexes) SIBYL_TRY(compact_storage(engine, index.storage_id));
-  return {};
+void add_table(const schema::Table& table, Ranges& ranges) {
+  const auto add = [&](uint32_t storage_id) {
+    ranges.emplace_back(row::table_begin(storage_id), row::table_end(storage_id));
+  };
+  add(table.storage_id);
+  for (const schema::Index& index : table.indexes) add(index.storage_id);
 }
 
 }  // namespace
 
-base::Status compact(Engine& engine, const std::string& name) {
-  if (name.empty()) return engine.compact();
-  const schema::SnapshotPtr schema = engine.schema();
+base::Result<Ranges> compaction_ranges(const schema::Snapshot& schema, const std::string& name) {
+  Ranges ranges;
+  if (name.empty()) {
+    ranges.emplace_back(row::table_begin(row::catalogue_table_id), Bytes(8, '\xff'));
+    return ranges;
+  }
   const size_t dot = name.find('.');
-  const schema::KeyspacePtr keyspace = schema->find_keyspace(name.substr(0, dot));
+  const schema::KeyspacePtr keyspace = schema.find_keyspace(name.substr(0, dot));
   if (!keyspace || keyspace->is_system)
     return base::invalid(fmt::format("Keyspace '{}' does not exist", name.substr(0, dot)));
-  if (dot != std::string::npos) {
-    const std::string table = name.substr(dot + 1);
-    if (const auto found = keyspace->tables.find(table); found != keyspace->tables.end())
-      return compact_table(engine, *found->second);
-    if (const auto found = keyspace->views.find(table); found != keyspace->views.end())
-      return compact_table(engine, *found->second);
+  const std::string wanted = dot == std::string::npos ? "" : name.substr(dot + 1);
+  for (const auto* kind : {&keyspace->tables, &keyspace->views})
+    for (const auto& [table_name, table] : *kind)
+      if (dot == std::string::npos || table_name == wanted) add_table(*table, ranges);
+  if (ranges.empty() && dot != std::string::npos)
     return base::invalid(fmt::format("Table '{}' does not exist", name));
-  }
-  for (const auto& [table_name, table] : keyspace->tables) SIBYL_TRY(compact_table(engine, *table));
-  for (const auto& [view_name, view] : keyspace->views) SIBYL_TRY(compact_table(engine, *view));
+  return ranges;
+}
+
+base::Status compact(Engine& engine, const std::string& name) {
+  SIBYL_ASSIGN(const Ranges ranges, compaction_ranges(*engine.schema(), name));
+  for (const auto& [begin, end] : ranges) SIBYL_TRY(engine.store().compact(begin, end));
   return {};
 }
 

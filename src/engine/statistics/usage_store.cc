@@ -21,13 +21,11 @@ using base::BytesView;
 constexpr auto interval = std::chrono::seconds(60);
 constexpr char format_version = 1;
 
-// Record kinds: the byte of a record key after the storage id.
+// Record kinds: the first byte of a record's key.
 constexpr char header_record = 'h', shape_record = 's', table_record = 't';
 
 Bytes record_key(char record) {
-  Bytes key = row::table_begin(usage_table_id);
-  key.push_back(record);
-  return key;
+  return Bytes(1, record);
 }
 Bytes shape_key(uint64_t id) {
   Bytes key = record_key(shape_record);
@@ -153,16 +151,18 @@ void read_record(BytesView rest, BytesView value, const std::unordered_set<uint3
 // independent, so a crash between two pieces does no harm.
 class Saving {
  public:
-  // Borrows both arguments. `saved`: the records in the store; see UsageKeeper.
-  Saving(storage::Store& store, std::map<Bytes, uint64_t>& saved) : store_(store), saved_(saved) {}
+  // Borrows both arguments. `saved`: the records that exist; see UsageKeeper.
+  Saving(UsageRecords& records, std::map<Bytes, uint64_t>& saved) : records_(records), saved_(saved) {}
 
   template <typename Encode>
   base::Status put(Bytes key, uint64_t changes, Encode encode) {
     met_.insert(key);
     if (const auto known = saved_.find(key); known != saved_.end() && known->second == changes) return {};
-    writes_.put(key, encode());
+    Bytes value = encode();
+    bytes_ += key.size() + value.size();
+    writes_.insert_or_assign(key, std::move(value));
     written_.emplace_back(std::move(key), changes);
-    return writes_.byte_size() < piece_bytes ? base::Status() : commit();
+    return bytes_ < piece_bytes ? base::Status() : commit();
   }
   // Erases the records that were not passed to put().
   base::Status finish() {
@@ -170,8 +170,7 @@ class Saving {
     std::vector<Bytes> gone;
     for (const auto& [key, changes] : saved_)
       if (!met_.contains(key)) gone.push_back(key);
-    for (const Bytes& key : gone) writes_.erase(key);
-    if (!gone.empty()) SIBYL_TRY(store_.commit(std::exchange(writes_, {})));
+    if (!gone.empty()) SIBYL_TRY(records_.write({}, gone));
     for (const Bytes& key : gone) saved_.erase(key);
     return {};
   }
@@ -181,30 +180,37 @@ class Saving {
 
   base::Status commit() {
     if (writes_.empty()) return {};
-    SIBYL_TRY(store_.commit(std::exchange(writes_, {})));
+    bytes_ = 0;
+    SIBYL_TRY(records_.write(std::exchange(writes_, {}), {}));
     for (auto& [key, changes] : written_) saved_[std::move(key)] = changes;
     written_.clear();
     return {};
   }
 
-  storage::Store& store_;
+  UsageRecords& records_;
   std::map<Bytes, uint64_t>& saved_;
   std::set<Bytes> met_;
-  storage::WriteSet writes_;
+  UsageRecords::Records writes_;
+  size_t bytes_ = 0;  // of writes_
   std::vector<std::pair<Bytes, uint64_t>> written_;
 };
 
 }  // namespace
 
-base::Status load_usage(const storage::Store& store, const schema::Snapshot& schema, Usage& usage) {
-  const Bytes begin = row::table_begin(usage_table_id);
-  const Bytes end = row::table_end(usage_table_id);
-  const auto records = store.iterate(begin, end);
+namespace {
+
+Loaded read_records(const UsageRecords::Records& records, const schema::Snapshot& schema) {
   const std::unordered_set<uint32_t> present = schema::table_ids(schema);
   Loaded loaded;
-  for (records->seek_to_first(); records->valid(); records->next())
-    read_record(records->key().substr(begin.size()), records->value(), present, loaded);
-  SIBYL_TRY(records->status());
+  for (const auto& [key, value] : records) read_record(key, value, present, loaded);
+  return loaded;
+}
+
+}  // namespace
+
+base::Status load_usage(UsageRecords& records, const schema::Snapshot& schema, Usage& usage) {
+  SIBYL_ASSIGN(const UsageRecords::Records found, records.load());
+  Loaded loaded = read_records(found, schema);
   if (loaded.since_micros == 0) return {};
   const int64_t now = usage.since_micros();
   if (loaded.saved_micros != 0 && loaded.saved_micros < now)
@@ -214,13 +220,27 @@ base::Status load_usage(const storage::Store& store, const schema::Snapshot& sch
   return {};
 }
 
-UsageKeeper::UsageKeeper(storage::Store& store, Usage& usage, std::function<schema::SnapshotPtr()> schema,
-                         std::function<void()> every_minute)
-    : store_(store), usage_(usage), schema_(std::move(schema)), every_minute_(std::move(every_minute)) {
+base::Status load_usage(storage::Store& store, const schema::Snapshot& schema, Usage& usage) {
+  return load_usage(*make_usage_records(store), schema, usage);
+}
+
+std::optional<UsageTotals> saved_totals(const UsageRecords::Records& records,
+                                        const schema::Snapshot& schema) {
+  Loaded loaded = read_records(records, schema);
+  if (loaded.since_micros == 0) return std::nullopt;
+  return UsageTotals{counted_intervals(loaded.since_micros, loaded.saved_micros, loaded.pauses),
+                     std::move(loaded.shapes), std::move(loaded.tables)};
+}
+
+UsageKeeper::UsageKeeper(std::shared_ptr<UsageRecords> records, Usage& usage,
+                         std::function<schema::SnapshotPtr()> schema, std::function<void()> every_minute)
+    : records_(std::move(records)),
+      usage_(usage),
+      schema_(std::move(schema)),
+      every_minute_(std::move(every_minute)) {
   // Existing records whose counts were not loaded are erased by the first save.
-  const Bytes begin = row::table_begin(usage_table_id), end = row::table_end(usage_table_id);
-  const auto records = store.iterate(begin, end);
-  for (records->seek_to_first(); records->valid(); records->next()) saved_[Bytes(records->key())] = 0;
+  if (const auto existing = records_->load())
+    for (const auto& [key, value] : *existing) saved_[key] = 0;
   thread_ = std::thread([this] { run(); });
 }
 
@@ -259,7 +279,7 @@ base::Status UsageKeeper::save() {
   const std::vector<Usage::Shape> shapes = usage_.shapes();
   const std::map<uint32_t, TableCounts> tables = usage_.tables();
   if (shapes.empty() && tables.empty() && saved_.empty()) return {};
-  Saving saving(store_, saved_);
+  Saving saving(*records_, saved_);
   // The header is written first, because the other records are not read without it. It is written each time,
   // because it has the time until which statements were counted.
   SIBYL_TRY(saving.put(record_key(header_record), ++saves_,

@@ -408,6 +408,34 @@ class UsageKeeping : public testing::Test {
   schema::SnapshotPtr schema_;
 };
 
+TEST_F(UsageKeeping, counts_of_several_servers_add_up) {
+  constexpr int64_t second = 1'000'000;
+  base::ManualClock clock(1000 * second);
+  const auto server = [&](int64_t begin_seconds, int64_t end_seconds, uint64_t tombstones) {
+    clock.set_micros(begin_seconds * second);
+    const auto store = make_system_store(clock);
+    Usage usage(clock);
+    usage.read(*table_, std::vector<base::Bytes>{"a"}, tombstones);
+    clock.set_micros(end_seconds * second);
+    {
+      UsageKeeper keeper(*store, usage, [this] { return schema_; });
+    }
+    const auto records = make_usage_records(*store)->load();
+    EXPECT_TRUE(records);
+    return *saved_totals(*records, *schema_);
+  };
+  UsageTotals totals = server(1000, 1100, 1);
+  totals.add(server(1050, 1120, 5));
+  totals.add(server(1200, 1210, 3));
+  EXPECT_EQ(totals.since_micros(), 1000 * second);
+  EXPECT_EQ(totals.counted_micros(1000 * second), 130u * second);  // nobody counted from 1120 to 1200
+  EXPECT_EQ(totals.counted_micros(1090 * second), 40u * second);
+  EXPECT_EQ(totals.tables.at(2000).reads, 3u);
+  EXPECT_EQ(totals.tables.at(2000).tombstones_per_read.max(), 5u);
+  EXPECT_EQ(totals.tables.at(2000).partitions_read.heaviest(1).at(0).count, 3u);
+  EXPECT_FALSE(saved_totals({}, *schema_));
+}
+
 TEST_F(UsageKeeping, saved_counts_survive_a_crash) {
   Usage usage(clock_);
   UsageKeeper keeper(*store_, usage, [this] { return schema_; });

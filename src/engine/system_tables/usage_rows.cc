@@ -37,7 +37,7 @@ void add_quantiles(SystemRow& row, const std::array<std::string_view, 4>& names,
 }
 
 SystemRow table_row(const schema::Table& table, const storage::PartitionSample::Summary& data,
-                    const TableCounts& counts, const Usage& usage) {
+                    const TableCounts& counts, const UsageTotals& usage) {
   const int64_t since = counts.since_micros != 0 ? counts.since_micros : usage.since_micros();
   SystemRow row = {
       {"keyspace_name", table.keyspace},
@@ -114,12 +114,12 @@ void add_partitions(const schema::Table& table, const base::SpaceSaving& found, 
 
 }  // namespace
 
-std::vector<SystemRow> table_statistic_rows(const storage::Store& store, const Usage& usage,
+std::vector<SystemRow> table_statistic_rows(const storage::Store& store, const UsageTotals& usage,
                                             const schema::Snapshot& schema) {
   std::vector<uint32_t> ids;
   for_each_user_table(schema, [&](const schema::Table& table) { ids.push_back(table.storage_id); });
   const std::map<uint32_t, storage::PartitionSample> samples = store.partition_samples(ids, max_records);
-  std::map<uint32_t, TableCounts> counts = usage.tables();
+  std::map<uint32_t, TableCounts> counts = usage.tables;
   std::vector<SystemRow> rows;
   for_each_user_table(schema, [&](const schema::Table& table) {
     rows.push_back(table_row(table, samples.at(table.storage_id).summary(), counts[table.storage_id], usage));
@@ -127,8 +127,8 @@ std::vector<SystemRow> table_statistic_rows(const storage::Store& store, const U
   return rows;
 }
 
-std::vector<SystemRow> hot_partition_rows(const Usage& usage, const schema::Snapshot& schema) {
-  const std::map<uint32_t, TableCounts> counts = usage.tables();
+std::vector<SystemRow> hot_partition_rows(const UsageTotals& usage, const schema::Snapshot& schema) {
+  const std::map<uint32_t, TableCounts>& counts = usage.tables;
   std::vector<SystemRow> rows;
   for_each_user_table(schema, [&](const schema::Table& table) {
     const auto found = counts.find(table.storage_id);
@@ -139,11 +139,11 @@ std::vector<SystemRow> hot_partition_rows(const Usage& usage, const schema::Snap
   return rows;
 }
 
-std::vector<SystemRow> query_shape_rows(const Usage& usage, const schema::Snapshot& schema) {
+std::vector<SystemRow> query_shape_rows(const UsageTotals& usage, const schema::Snapshot& schema) {
   std::set<uint32_t> present;
   for_each_user_table(schema, [&](const schema::Table& table) { present.insert(table.storage_id); });
   std::vector<SystemRow> rows;
-  for (const Usage::Shape& shape : usage.shapes()) {
+  for (const Usage::Shape& shape : usage.shapes) {
     if (!present.contains(shape.name.tables.front())) continue;
     const ShapeCounts& counts = shape.counts;
     rows.push_back({{"keyspace_name", shape.name.keyspace},

@@ -3,16 +3,16 @@
 
 #include <vector>
 
-#include "engine/statistics/usage.h"
+#include "engine/statistics/usage_totals.h"
 #include "engine/system_rows.h"
 #include "schema/schema.h"
 #include "storage/store.h"
 
 namespace sibyl::engine {
 
-std::vector<SystemRow> table_statistic_rows(const storage::Store& store, const Usage& usage,
+std::vector<SystemRow> table_statistic_rows(const storage::Store& store, const UsageTotals& usage,
                                             const schema::Snapshot& schema);
-std::vector<SystemRow> hot_partition_rows(const Usage& usage, const schema::Snapshot& schema);
-std::vector<SystemRow> query_shape_rows(const Usage& usage, const schema::Snapshot& schema);
+std::vector<SystemRow> hot_partition_rows(const UsageTotals& usage, const schema::Snapshot& schema);
+std::vector<SystemRow> query_shape_rows(const UsageTotals& usage, const schema::Snapshot& schema);
 
 }  // namespace sibyl::engine

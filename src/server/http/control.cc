@@ -247,6 +247,10 @@ void Control::stop() {
   impl_->forget_callers(true);
 }
 
+std::string Control::answer(const std::string& request) const {
+  return impl_->answer_safely(request);
+}
+
 base::Result<std::string> call_control(const std::string& data, const std::string& command,
                                        const ControlArguments& arguments) {
   const File directory(data, O_RDONLY | O_DIRECTORY);
@@ -261,19 +265,26 @@ base::Result<std::string> call_control(const std::string& data, const std::strin
     return base::fail(errno == EACCES ? refused.with_hint("run the command as root or as the server's user")
                                       : refused);
   }
+  std::string line;
+  if (!send_line(socket.number(), control_request(command, arguments)) ||
+      !receive_line(socket.number(), max_answer_bytes, line))
+    return base::fail(base::ErrorCode::server, "The server closed the connection before it answered");
+  return control_result(line);
+}
+
+std::string control_request(const std::string& command, const ControlArguments& arguments) {
   json::object request{{"command", command}};
   json::object& given = request["arguments"].emplace_object();
   for (const auto& [name, value] : arguments) given[name] = value;
-  std::string line;
-  if (!send_line(socket.number(), json::serialize(request)) ||
-      !receive_line(socket.number(), max_answer_bytes, line))
-    return base::fail(base::ErrorCode::server, "The server closed the connection before it answered");
+  return json::serialize(request);
+}
 
+base::Result<std::string> control_result(const std::string& response) {
   boost::system::error_code error;
-  const json::value answer = json::parse(line, error);
+  const json::value answer = json::parse(response, error);
   const json::object* object = error ? nullptr : answer.if_object();
   if (object == nullptr || !object->contains("ok") || !object->at("ok").is_bool())
-    return base::fail(base::ErrorCode::protocol, "The server's response on the control socket is invalid");
+    return base::fail(base::ErrorCode::protocol, "The server's response to a control request is invalid");
   if (object->at("ok").get_bool())
     return object->contains("result") ? json::serialize(object->at("result")) : "null";
   const auto text = [&](const char* name) {

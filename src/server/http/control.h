@@ -41,11 +41,18 @@ class Control {
   base::Status start(const std::string& data);
   // Refuses new requests, waits for the running ones, and removes the socket.
   void stop();
+  // The response to a request, both as above but without the newline: for servers that are reached in another way. Runs the handler, so
+  // it may block. Thread-safe.
+  std::string answer(const std::string& request) const;
 
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+// A request as text, and the result in the text of a response.
+std::string control_request(const std::string& command, const ControlArguments& arguments = {});
+base::Result<std::string> control_result(const std::string& response);
 
 // Sends a command to the server that has the directory open. Returns its result as JSON text, or
 // ErrorCode::unavailable if no server has the directory open.

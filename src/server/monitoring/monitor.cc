@@ -92,6 +92,14 @@ void add_requests(const Activity& activity, PrometheusPage& page) {
     page.numbers(activity.batch_partitions[i], {{"kind", kinds[i]}});
 }
 
+void add_routed(const engine::Executor::Routed& routed, PrometheusPage& page) {
+  page.family("sibyl_statements_elsewhere_total", "counter",
+              "Statements whose partitions other servers of the cluster own: sent to their owner, or spread "
+              "over several");
+  page.sample(static_cast<double>(routed.forwarded), {{"how", "forwarded"}});
+  page.sample(static_cast<double>(routed.spread), {{"how", "spread"}});
+}
+
 void add_connections(const Activity& activity, PrometheusPage& page) {
   page.gauge("sibyl_connections", "Open connections", static_cast<double>(activity.connections));
   page.counter("sibyl_connections_accepted_total", "Connections accepted", activity.connections_accepted);
@@ -305,9 +313,11 @@ std::vector<ServerMonitor::TableSize> ServerMonitor::table_sizes() {
 
 HttpAnswer ServerMonitor::metrics() {
   const Activity now = activity();
+  const auto routed = shared_.engine.executor.routed();
   const engine::PreparedStatistics prepared = shared_.engine.measurements.prepared();
   PrometheusPage page;
   add_requests(now, page);
+  if (routed) add_routed(*routed, page);
   add_connections(now, page);
   page.counter("sibyl_connections_rested_total", "How often an idle connection released its receive memory",
                rests());
@@ -345,6 +355,10 @@ HttpAnswer ServerMonitor::status(const std::string& address) {
                       {"errors", errors},
                       {"bytes_received", now.bytes_received},
                       {"bytes_sent", now.bytes_sent}};
+  if (const auto routed = shared_.engine.executor.routed()) {
+    status["forwarded"] = routed->forwarded;
+    status["spread"] = routed->spread;
+  }
   add_resources(shared_.engine.measurements.store().statistics(), status);
   status["statements"] = latencies_by_kind(now);
   json::array& tables = status["tables"].emplace_array();

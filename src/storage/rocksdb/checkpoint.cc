@@ -139,4 +139,28 @@ base::Result<std::vector<CheckpointFile>> make_checkpoint(::rocksdb::DB& databas
   return added;
 }
 
+base::Result<std::vector<HeldFile>> hold_files(::rocksdb::DB& database) {
+  ::rocksdb::LiveFilesStorageInfoOptions options;
+  options.include_checksum_info = true;
+  options.wal_size_for_flush = std::numeric_limits<uint64_t>::max();
+  if (const auto held = database.DisableFileDeletions(); !held.ok())
+    return base::fail(error_of(held, base::ErrorCode::server));
+  std::vector<::rocksdb::LiveFileStorageInfo> files;
+  if (const auto status = database.GetLiveFilesStorageInfo(options, &files); !status.ok()) {
+    release_files(database);
+    return base::fail(error_of(status, base::ErrorCode::server));
+  }
+  std::vector<HeldFile> held;
+  for (const auto& file : files) {
+    if (file.file_type == ::rocksdb::kWalFile || file.file_type == ::rocksdb::kOptionsFile) continue;
+    held.push_back({file.relative_filename, file.size, file.file_type == ::rocksdb::kTableFile,
+                    known_checksum(file), file.replacement_contents});
+  }
+  return held;
+}
+
+void release_files(::rocksdb::DB& database) {
+  database.EnableFileDeletions(false).PermitUncheckedError();
+}
+
 }  // namespace sibyl::storage::rocksdb

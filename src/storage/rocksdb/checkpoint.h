@@ -4,6 +4,7 @@
 
 #include <rocksdb/db.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,5 +17,18 @@ namespace sibyl::storage::rocksdb {
 // in memory is not included. The returned paths are relative to `directory`.
 base::Result<std::vector<CheckpointFile>> make_checkpoint(::rocksdb::DB& database,
                                                           const std::string& directory);
+
+// A file of the store as of one moment.
+struct HeldFile {
+  std::string name;
+  uint64_t size = 0;               // the file itself may be longer, if it is not a table
+  bool is_table = false;           // it never changes
+  std::optional<uint32_t> crc32c;  // if RocksDB knows it
+  base::Bytes content;             // not empty: instead of that of the file
+};
+// The files that make up the store now, without those that every open makes anew. They are not removed until release_files(). Data that is
+// only in memory is not included.
+base::Result<std::vector<HeldFile>> hold_files(::rocksdb::DB& database);
+void release_files(::rocksdb::DB& database);
 
 }  // namespace sibyl::storage::rocksdb

@@ -113,7 +113,7 @@ class RocksStore final : public Store, public Internals, public ShardParts {
 
   base::Status flush() override;
   base::Status compact(BytesView begin, BytesView end) override;
-  void stop_compacting() { database_->DisableManualCompaction(); }
+  void stop_compacting() override { database_->DisableManualCompaction(); }
   void set_purge_policy(std::shared_ptr<const PurgePolicy> policy) override {
     purge_->set_policy(std::move(policy));
   }
@@ -140,6 +140,8 @@ class RocksStore final : public Store, public Internals, public ShardParts {
   std::vector<StoreTask> tasks() const override;
   bool is_shard() const { return server() != nullptr; }
   GroupWriter& writer() override { return *writer_; }
+  base::Result<std::vector<HeldFile>> hold_files() override { return rocksdb::hold_files(*database_); }
+  void release_files() override { rocksdb::release_files(*database_); }
   void maintain() override { keeper_->run_once(); }
   void reclaim_dropped() override { reclaimer_.search_again(); }
   void abandon() override {

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 
 #include "base/result.h"
+#include "storage/objects/files/file_record.h"
 #include "storage/objects/object_store.h"
 
 namespace sibyl::storage::objects {
@@ -17,5 +19,8 @@ struct DirectorySummary {
 
 // Blocks. The owner may change the directory meanwhile, so the numbers may not be of one moment.
 base::Result<DirectorySummary> summarise_directory(ObjectStore& store, const std::string& name);
+
+// The files by name, also those that are not complete. Empty if the directory does not exist. REQUIRES: nobody changes the directory.
+base::Result<std::map<std::string, FileRecord>> list_directory(ObjectStore& store, const std::string& name);
 
 }  // namespace sibyl::storage::objects

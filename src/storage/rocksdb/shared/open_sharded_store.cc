@@ -24,6 +24,7 @@
 #include "storage/rocksdb/shared/server_log.h"
 #include "storage/rocksdb/shared/server_resources.h"
 #include "storage/rocksdb/shared/shard_commits.h"
+#include "storage/rocksdb/shared/shards_checkpoint.h"
 #include "storage/shard_iterators.h"
 
 namespace sibyl::storage::rocksdb {
@@ -83,11 +84,16 @@ class Shards final : public ShardedStore {
     return use ? use->store->approximate_size(begin, end) : 0;
   }
   base::Status compact_here(BytesView begin, BytesView end) override;
+  base::Status compact_shard(uint32_t shard, BytesView begin, BytesView end) override;
+  void stop_compacting() override;
   base::Status remove_former_log(const std::string& log) override {
     return remove_log(*options_.objects, log, options_.patience);
   }
   LogState log_state() const override { return {log_->name(), log_->bytes(), log_->needs().size()}; }
   std::optional<StoreStatistics> shard_statistics(uint32_t shard) const override;
+  std::optional<std::map<uint32_t, PartitionSample>> shard_samples(uint32_t shard,
+                                                                   std::span<const uint32_t> tables,
+                                                                   size_t max_records) const override;
 
   // --- The store
   using Store::commit;
@@ -111,8 +117,15 @@ class Shards final : public ShardedStore {
   void set_large_partition_callback(uint64_t bytes,
                                     std::function<void(BytesView key, uint64_t size)> callback) override;
   base::Result<std::vector<CheckpointFile>> checkpoint(const std::string&) override {
-    return base::fail(base::ErrorCode::server,
-                      "Snapshots of a store on shared storage are not supported yet");
+    return base::fail(base::ErrorCode::server, "Shards are copied by make_checkpoint()");
+  }
+  std::unique_ptr<Checkpoint> make_checkpoint() override {
+    return std::make_unique<ShardsCheckpoint>(ShardsCheckpoint::Parts{
+        .open = open_,
+        .shards = options_.shards->count(),
+        .objects = *options_.objects,
+        .post_to_committer = [this](std::function<void()> task) { commits_->post(std::move(task)); },
+        .patience = options_.patience});
   }
 
   uint64_t approximate_size(BytesView begin, BytesView end) const override;
@@ -151,7 +164,7 @@ class Shards final : public ShardedStore {
   std::unique_ptr<ServerLog> log_;
   std::unique_ptr<ShardCommits> commits_;
   ShardVisibility visibility_;
-  std::atomic<bool> is_lost_ = false;
+  std::atomic<bool> is_lost_ = false, are_compactions_stopped_ = false;
 
   mutable base::Mutex settings_mutex_;
   std::shared_ptr<const PurgePolicy> policy_ SIBYL_GUARDED_BY(settings_mutex_);
@@ -325,6 +338,8 @@ base::Status Shards::flush_shard(uint32_t shard) {
 base::Status Shards::close_shard(uint32_t shard) {
   const auto open = open_.at(shard);
   if (!open) return base::fail(storage::not_here(shard));
+  open->is_closing = true;  // requests wait meanwhile
+  if (open->parts != nullptr) open->parts->stop_compacting();
   open_.close(*open, closing_patience);
   run_on_committer([] {});  // commits that were submitted before have been completed or refused
   SIBYL_TRY(close(*open));
@@ -495,7 +510,8 @@ std::unique_ptr<Iterator> Shards::iterate(BytesView begin, BytesView end) const 
 // --- All shards
 
 base::Status Shards::flush() {
-  for (const OpenShards::Use& shard : open_.all()) SIBYL_TRY(shard->store->flush());
+  for (uint32_t shard = 0; shard < options_.shards->count(); ++shard)
+    if (auto status = flush_shard(shard); !status && !storage::is_not_here(status.error())) return status;
   return {};
 }
 
@@ -509,8 +525,25 @@ base::Status Shards::compact(BytesView begin, BytesView end) {
 }
 
 base::Status Shards::compact_here(BytesView begin, BytesView end) {
-  for (const OpenShards::Use& shard : open_.all()) SIBYL_TRY(shard->store->compact(begin, end));
+  for (uint32_t shard = 0; shard < options_.shards->count(); ++shard)
+    if (auto status = compact_shard(shard, begin, end); !status && !storage::is_not_here(status.error()))
+      return status;
   return {};
+}
+
+base::Status Shards::compact_shard(uint32_t shard, BytesView begin, BytesView end) {
+  const OpenShards::Use use = open_.find(shard, true);
+  if (!use) return base::fail(storage::not_here(shard));
+  if (are_compactions_stopped_)
+    return base::fail(base::ErrorCode::server, "The compaction was stopped: the server is stopping");
+  base::Status status = use->store->compact(begin, end);
+  if (!status && use->is_closing) return base::fail(storage::not_here(shard));
+  return status;
+}
+
+void Shards::stop_compacting() {
+  are_compactions_stopped_ = true;
+  for (const OpenShards::Use& shard : open_.all()) shard->parts->stop_compacting();
 }
 
 void Shards::apply_settings(Store& store) {
@@ -608,6 +641,13 @@ void add_shard(const StoreStatistics& shard, StoreStatistics& sum) {
 std::optional<StoreStatistics> Shards::shard_statistics(uint32_t shard) const {
   const OpenShards::Use use = find(shard);
   return use ? std::optional(use->store->statistics()) : std::nullopt;
+}
+
+std::optional<std::map<uint32_t, PartitionSample>> Shards::shard_samples(uint32_t shard,
+                                                                         std::span<const uint32_t> tables,
+                                                                         size_t max_records) const {
+  const OpenShards::Use use = find(shard);
+  return use ? std::optional(use->store->partition_samples(tables, max_records)) : std::nullopt;
 }
 
 StoreStatistics Shards::statistics() const {
