@@ -47,7 +47,7 @@ bool is_one_of(const std::string& word, const std::array<const char*, count>& wo
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-constexpr const char* no_joins = "CQL has no joins: store what is read together in one table";
+constexpr const char* no_joins = "CQL has no joins: store data that is read together in one table";
 
 // The word after the name of a table in a SELECT: a misspelt keyword, an alias, or a kind of JOIN.
 std::string hint_after_table(const std::string& word) {
