@@ -182,11 +182,12 @@ base::Result<json::object> ClusterObserver::observe() {
   for (const auto& [name, member] : state.members)
     if (Seen& seen = seen_[name]; seen.member != member) seen = {member, now};
   SIBYL_TRY(measure(state, now));
-  json::object status =
-      status_json(storage_, state, space_, logs, [&](const std::string& name, json::object& server) {
-        server["silent_ms"] =
-            std::chrono::duration_cast<std::chrono::milliseconds>(now - seen_.at(name).since).count();
-      });
+  std::map<std::string, int64_t> silent;
+  for (const auto& [name, seen] : seen_)
+    silent[name] = std::chrono::duration_cast<std::chrono::milliseconds>(now - seen.since).count();
+  json::object status = status_json(
+      storage_, state, space_, logs,
+      [&](const std::string& name, json::object& server) { server["silent_ms"] = silent.at(name); });
   status["own"] = own_;
   status["shards"] = shards_json(state, sizes_);
   return status;

@@ -197,15 +197,16 @@ json::object Overview::current_state() const {
   now["pending_compaction_bytes"] = store.pending_compaction_bytes;
   now["background_errors"] = store.background_errors;
   now["threads"] = last_->usage.threads;
-  const auto of_last_minute = [&](auto member) {
-    uint64_t sum = 0;
-    for (const Sample& sample : samples_)
-      if (sample.time > last_->time - 60'000) sum += sample.*member;
-    return sum;
-  };
-  now["overloaded_last_minute"] = of_last_minute(&Sample::overloaded);
-  now["timed_out_last_minute"] = of_last_minute(&Sample::timed_out);
-  now["connections_refused_last_minute"] = of_last_minute(&Sample::connections_refused);
+  uint64_t overloaded = 0, timed_out = 0, connections_refused = 0;
+  for (const Sample& sample : samples_) {
+    if (sample.time <= last_->time - 60'000) continue;
+    overloaded += sample.overloaded;
+    timed_out += sample.timed_out;
+    connections_refused += sample.connections_refused;
+  }
+  now["overloaded_last_minute"] = overloaded;
+  now["timed_out_last_minute"] = timed_out;
+  now["connections_refused_last_minute"] = connections_refused;
   return now;
 }
 
