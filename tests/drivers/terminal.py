@@ -34,6 +34,13 @@ class Terminal:
     def send(self, text):
         os.write(self.fd, text.encode())
 
+    def wait_until_released(self, seconds=60):
+        """Waits until the editor of lines has restored the terminal, after which Ctrl-C is a signal."""
+        deadline = time.monotonic() + seconds
+        while not termios.tcgetattr(self.fd)[3] & termios.ICANON:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+
     def read(self, deadline):
         if not select.select([self.fd], [], [], max(0, deadline - time.monotonic()))[0]:
             return False

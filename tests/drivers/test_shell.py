@@ -325,8 +325,9 @@ def test_control_characters_of_data_do_not_reach_the_terminal(address, movies, t
 
 
 def interrupt(terminal, answer, attempts=4):
-    """Sends Ctrl-C. It is a signal only after the editor has released the terminal, which is not visible on the screen. The
-    wait is long, because a second signal would end the shell."""
+    """Sends Ctrl-C. It is only noticed once the shell waits for the response, which is not visible on the screen. The wait for the
+    answer is long, because a second signal would end the shell."""
+    terminal.wait_until_released()
     for _ in range(attempts):
         terminal.send("\x03")
         try:

@@ -47,6 +47,12 @@ base::Result<uint64_t> ViewTickets::issue(const std::vector<Bytes>& keys) {
   return ticket;
 }
 
+bool ViewTickets::is_being_put(const std::vector<Bytes>& keys) const {
+  for (const Bytes& key : keys)
+    if (being_put_.contains(key)) return true;
+  return false;
+}
+
 base::Result<std::vector<size_t>> ViewTickets::put(uint64_t ticket, std::vector<Record> records) {
   std::vector<Bytes> keys;
   for (const Record& record : records) keys.push_back(record.key);
@@ -58,8 +64,7 @@ base::Result<std::vector<size_t>> ViewTickets::put(uint64_t ticket, std::vector<
   {
     const base::MutexLock lock(mutex_);
     // Whether a ticket is the last one is known only when earlier puts are done.
-    while (std::ranges::any_of(keys, [&](const Bytes& key) { return being_put_.contains(key); }))
-      changed_.wait(mutex_);
+    while (is_being_put(keys)) changed_.wait(mutex_);
     for (size_t i = 0; i < records.size(); ++i) {
       if (!accepts(keys[i], ticket, tenure) || !accepted.insert(keys[i]).second) {
         refused.push_back(i);

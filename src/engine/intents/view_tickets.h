@@ -54,6 +54,8 @@ class ViewTickets {
 
   // Keeps the shard of the keys here.
   base::Result<std::shared_ptr<const void>> hold(std::span<const base::Bytes> keys) const;
+  // Whether another call is writing one of the keys.
+  bool is_being_put(const std::vector<base::Bytes>& keys) const SIBYL_REQUIRES(mutex_);
   bool accepts(const base::Bytes& key, uint64_t ticket, uint64_t tenure) const SIBYL_REQUIRES(mutex_);
   void end_tickets(const base::Bytes& key, uint64_t last) SIBYL_REQUIRES(mutex_);
   void forget_old(Time now) SIBYL_REQUIRES(mutex_);
