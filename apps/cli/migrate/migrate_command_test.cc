@@ -230,7 +230,7 @@ TEST_F(MigrateCommandTest, AnInterruptedRunResumesWhereItStopped) {
 // Ctrl-C: what is in flight is completed and recorded, so that nothing is written twice.
 TEST_F(MigrateCommandTest, AnInterruptedRunWritesNoRowTwice) {
   make_table(*source_);
-  constexpr int row_count = 6'000;
+  constexpr int row_count = 20'000;
   for (int i = 0; i < row_count; i += 100) {
     std::string batch = "BEGIN UNLOGGED BATCH ";
     for (int j = i; j < i + 100; ++j)
@@ -242,10 +242,11 @@ TEST_F(MigrateCommandTest, AnInterruptedRunWritesNoRowTwice) {
   for (const char* argument : {"--jobs", "4", "--page-size", "20", "--window", "8", "--quiet"})
     arguments.emplace_back(argument);
   Process process(arguments);
-  while (contents(path("journal")).find("rows-ks.t ") == std::string::npos ||
-         contents(path("journal")).find("rows-ks.t 0\n") != std::string::npos)
+  while (!target_->query("SELECT k FROM ks.t LIMIT 1") || count(*target_, "ks.t") < 1)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  target_server_->signal(SIGSTOP);  // so that not all rows are copied before the signal arrives
   process.signal(SIGINT);
+  target_server_->signal(SIGCONT);
   EXPECT_EQ(process.wait(), 3);
   const auto before = count(*target_, "ks.t");
   EXPECT_LT(before, row_count);
