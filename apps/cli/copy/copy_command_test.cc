@@ -188,7 +188,7 @@ TEST_F(CopyCommandTest, AnImportResumesAfterItWasKilled) {
   auto server = serve(data());
   auto connection = connect();
   make_table(*connection);
-  constexpr int rows = 100'000;
+  constexpr int rows = 400'000;  // more than three attempts can import
   {
     std::ofstream file(path("many.csv"));
     for (int i = 0; i < rows; ++i) file << i << "," << i << ",\"value\n" << i << "\"\n";
