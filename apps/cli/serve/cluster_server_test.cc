@@ -12,8 +12,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstdio>
-#include <cstdlib>
 #include <functional>
 #include <mutex>
 #include <set>
@@ -853,12 +851,3 @@ TEST_F(ClusterServerTest, ASecondServerOfTheSameNameIsRefused) {
 
 }  // namespace
 }  // namespace sibyl::cli
-
-// Ends without destroying static objects. Servers that were cut off from the storage are destroyed late, and after one run in
-// many the heap was found damaged while the process was exiting; the cause is not known yet.
-int main(int argc, char** argv) {
-  testing::InitGoogleMock(&argc, argv);
-  const int status = RUN_ALL_TESTS();
-  std::fflush(nullptr);
-  std::_Exit(status);
-}
