@@ -50,16 +50,31 @@ def comments(root):
                 yield f"{place}:{begin + 1}", f"{text}   [{(code or lines[number].strip())[:100]}]"
 
 
+def indented_code(block, content):
+    """True if Markdown shows the block as code, where text of the surrounding list begins at column `content`."""
+    return block.lstrip("\n").startswith(" " * (content + 4))
+
+
+def list_content(block, content):
+    """The column at which text of the list begins after the block; 0 outside of lists."""
+    items = re.findall(r"^ *(?:[-*]|\d+\.) +", block, flags=re.M)
+    if items:
+        return len(items[-1])
+    return content if block.lstrip("\n").startswith(" ") else 0
+
+
 def paragraphs(root):
     """Prose of the pages: no headings, tables, code or single lines of lists."""
     for path in [*sorted((root / "docs").glob("*.md")), root / "README.md", root / "CONTRIBUTING.md"]:
-        line, fenced = 1, False
+        line, fenced, content = 1, False, 0
         for block in path.read_text(encoding="utf-8").split("\n\n"):
             fences = block.count("```")
-            is_prose = not fenced and not fences and not block.lstrip().startswith(("#", "|", "    ", "<", "!"))
+            is_code = fenced or fences or indented_code(block, content)
+            is_prose = not is_code and not block.lstrip().startswith(("#", "|", "<", "!"))
             if is_prose and len(block.split()) >= 12:
-                yield f"{path.relative_to(root)}:{line}", " ".join(block.split())
+                yield f"{path.relative_to(root)}:{line + len(block) - len(block.lstrip(chr(10)))}", " ".join(block.split())
             fenced ^= fences % 2 == 1
+            content = content if is_code else list_content(block, content)
             line += block.count("\n") + 2
 
 
@@ -68,7 +83,7 @@ def texts(root):
     for path in sources(root):
         if path.stem.endswith(("_test", "_fuzz", "_benchmark")) or path.stem.startswith("test_") or path.stem == "stop_words":
             continue
-        code = re.sub(r"^\s*(?://|#).*$", "", path.read_text(encoding="utf-8"), flags=re.M)
+        code = re.sub(r"^[ \t]*(?://|#).*$", "", path.read_text(encoding="utf-8"), flags=re.M)
         for match in LITERAL.finditer(code):
             text = "".join(LITERAL_PART.findall(match.group()))
             words = re.findall(r"[A-Za-z]{2,}", text)
