@@ -328,7 +328,7 @@ void ForwardedStatement::end_as_unknown(const std::string& why) {
   if (is_definition())
     return finish(
         base::fail(base::Error(ErrorCode::server, "The outcome of the definition is unknown: " + why)
-                       .with_hint("look at the schema, and repeat it if it is missing")));
+                       .with_hint("check the schema, and repeat the definition if its change is missing")));
   finish(base::fail(timeout_error(ErrorCode::write_timeout, request_,
                                   why + "; the write may or may not have been applied")));
 }

@@ -82,7 +82,9 @@ void add_design_command(CLI::App& advise) {
   command->add_flag("--ignore-layouts", arguments->from_queries_alone,
                     "Do not consider the tables that the file's @layout directives propose");
   command->add_option("--diagrams", arguments->diagrams, "Draw the tables as SVG files in this directory");
-  command->add_option("--seconds", arguments->seconds, "Time limit of the search for a better choice")
+  command
+      ->add_option("--seconds", arguments->seconds,
+                   "Time limit in seconds for the search for the best design")
       ->check(CLI::Range(0.1, 3600.0));
   add_measure_options(*command, arguments->measure);
   command->add_option("--against", arguments->measure.against,

@@ -241,7 +241,7 @@ void add_memory(std::vector<Setting>& list) {
   list.back().default_note = "1/10 of memory, 24MiB to 192MiB, or to 768MiB if `memory` is set";
   list.push_back(size(
       "commit_queue_size", section, [](auto& c) -> auto& { return c.engine.commit_queue_bytes; }, 1 << 20,
-      any, "Writes that wait for the disk; further ones are answered OVERLOADED"));
+      any, "Maximum size of the writes that wait for the disk; above it, writes are answered OVERLOADED"));
   list.back().is_ours = true;
   list.back().default_note = "1/16 of memory, 8MiB to 64MiB";
   list.push_back(size(
@@ -341,7 +341,7 @@ void add_requests(std::vector<Setting>& list, const char* section) {
   list.push_back(size(
       "native_transport_max_request_data_in_flight", section,
       [](auto& c) -> auto& { return c.server.limits.total_bytes_in_flight; }, mebibyte, any,
-      "Size of the requests in flight of all connections; above this limit nothing more is read"));
+      "Maximum size of the requests in flight on all connections together; above it, nothing more is read"));
   list.back().aliases = {{"native_transport_max_concurrent_requests_in_bytes", "B"}};
   list.back().default_note = "1/10 of memory, 32MiB to 256MiB";
   list.push_back(flag(
@@ -350,8 +350,8 @@ void add_requests(std::vector<Setting>& list, const char* section) {
   list.push_back(integer(
       "native_transport_max_requests_per_second", section,
       [](auto& c) -> auto& { return c.requests_per_second; }, 1, any,
-      "Requests per second of all connections; further ones wait, or are answered OVERLOADED if the client "
-      "asked for that"));
+      "Maximum number of requests per second on all connections together; further requests wait, or are "
+      "answered OVERLOADED if the client asked for that"));
 }
 
 void add_network(std::vector<Setting>& list) {
@@ -369,8 +369,8 @@ void add_own_limits(std::vector<Setting>& list) {
   list.push_back(size(
       "max_unsent_data", section, [](auto& c) -> auto& { return c.server.limits.total_unsent_bytes; },
       mebibyte, any,
-      "Size of the results that clients of all connections have not read yet; above this limit, connections "
-      "with pending results are not served"));
+      "Maximum size of the results that clients have not read yet, on all connections together; above "
+      "it, connections with unread results are not served"));
   list.back().is_ours = true;
   list.back().default_note = "1/10 of memory, 32MiB to 256MiB";
   list.push_back(size(
@@ -381,24 +381,27 @@ void add_own_limits(std::vector<Setting>& list) {
   list.push_back(size(
       "connection_max_request_data_in_flight", section,
       [](auto& c) -> auto& { return c.server.limits.bytes_in_flight; }, mebibyte, any,
-      "Size of the requests in flight of one connection; above this limit nothing more is read from it"));
+      "Maximum size of the requests in flight on one connection; above it, nothing more is read from the "
+      "connection"));
   list.back().is_ours = true;
   list.back().default_note = "`32MiB`, or native_transport_max_frame_size if that is more";
   list.push_back(integer(
       "connection_max_requests_in_flight", section,
       [](auto& c) -> auto& { return c.server.limits.requests_in_flight; }, 1, 32'768,
-      "Requests in flight of one connection; above this limit nothing more is read from it"));
+      "Maximum number of requests in flight on one connection; above it, nothing more is read from the "
+      "connection"));
   list.back().is_ours = true;
   list.push_back(size(
       "connection_max_unsent_data", section,
       [](auto& c) -> auto& { return c.server.limits.unsent_bytes_overload; }, mebibyte, any,
-      "Size of the results that a client has not read yet, at most a quarter of max_unsent_data; above this "
-      "limit its requests wait, or are answered OVERLOADED if the client asked for that"));
+      "Maximum size of the results that one client has not read yet, at most a quarter of "
+      "max_unsent_data; above it, the client's requests wait, or are answered OVERLOADED if the client "
+      "asked for that"));
   list.back().is_ours = true;
   list.push_back(duration(
       "unsent_data_timeout", section, [](auto& c) -> auto& { return c.server.limits.unsent_timeout; }, 1, any,
-      "Closes a connection that reads none of its pending results for this time; a sixth of it while all "
-      "connections together exceed max_unsent_data"));
+      "Closes a connection that reads none of its pending results for this time, or for a sixth of it "
+      "while all connections together exceed max_unsent_data"));
   list.back().is_ours = true;
   list.push_back(integer(
       "reactor_threads", section, [](auto& c) -> auto& { return c.server.threads; }, 0, 1024,
@@ -410,7 +413,8 @@ void add_own_limits(std::vector<Setting>& list) {
   list.back().is_ours = true;
   list.push_back(integer(
       "blocking_queue", section, [](auto& c) -> auto& { return c.server.limits.blocking_queue; }, 1, any,
-      "Requests that may wait for one of the blocking_threads; further ones are answered OVERLOADED"));
+      "Maximum number of requests that wait for one of the blocking_threads; further requests are "
+      "answered OVERLOADED"));
   list.back().is_ours = true;
 }
 
@@ -430,7 +434,7 @@ void add_observing(std::vector<Setting>& list) {
   list.back().is_ours = true;
   list.push_back(flag(
       "console_read_only", section, [](auto& c) -> auto& { return c.console.read_only; },
-      "Refuse every statement of the console that changes something, whatever its role may do"));
+      "Refuse every statement of the console that changes something, whatever permissions its role has"));
   list.back().is_ours = true;
   list.push_back(duration(
       "slow_query_log_timeout", section, [](auto& c) -> auto& { return c.server.slow_query; }, 0, any,

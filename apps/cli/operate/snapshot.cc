@@ -206,7 +206,7 @@ void add_snapshot_command(CLI::App& app) {
   restore->add_option("name", arguments->name, which)->required();
   restore
       ->add_option("--to", arguments->to,
-                   "The new directory; for a cluster, rados:POOL[/NAMESPACE] without one")
+                   "The new directory; for a cluster, a rados:POOL[/NAMESPACE] that has no cluster")
       ->required();
 }
 

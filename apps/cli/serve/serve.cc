@@ -306,7 +306,8 @@ void add_serve_command(CLI::App& app) {
   command->add_flag("--verbose", arguments->verbose, "Log more");
   command->footer(
       "Exit status: 0 stopped by a signal, 2 wrong usage or settings, or the data directory or a certificate "
-      "cannot be used, 3 the address cannot be listened on, 4 another server of the cluster has the database "
+      "cannot be used, 3 the server cannot listen on the address, 4 another server of the cluster has the "
+      "database "
       "now, or its storage does not answer.");
   command->callback([arguments] {
     if (const int status = run(*arguments); status != 0) throw CLI::RuntimeError(status);

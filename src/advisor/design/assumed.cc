@@ -10,7 +10,7 @@
 namespace sibyl::advisor {
 namespace {
 
-// How statements use a field.
+// The ways in which statements use a field.
 struct FieldUse {
   bool compared = false;             // by =
   bool compared_to_literal = false;  // by =
@@ -49,13 +49,13 @@ void assume_values(Assumed& out) {
       if (use.compared_to_literal) {
         field.distinct = std::max(2.0, static_cast<double>(use.literals.size()));
         out.notes.push_back(
-            fmt::format("distinct= of {}.{} is not declared: taken as {:.0f}, because a statement compares "
-                        "it with a literal",
+            fmt::format("distinct= of {}.{} is not declared: {:.0f} are assumed, because a statement "
+                        "compares it with a literal",
                         entity.name, field.name, field.distinct));
       } else if (!identifies) {
-        out.notes.push_back(fmt::format(
-            "distinct= of {}.{} is not declared: every one of {} is taken to have a value of its own",
-            entity.name, field.name, entity.name));
+        out.notes.push_back(
+            fmt::format("distinct= of {}.{} is not declared: a different value for each of {} is assumed",
+                        entity.name, field.name, entity.name));
       }
     }
   }

@@ -107,7 +107,7 @@ std::string take_quantiles(const schema::Column& column, const Options& options,
   }
   if (fanout && table.rows && !facts.distinct) facts.distinct = std::max(1.0, *table.rows / *fanout);
   if (fanout && !facts.distinct)
-    return fmt::format("fanout is the number of rows per value of {}; it needs @table rows= before it",
+    return fmt::format("fanout is the number of rows per value of {}; declare @table rows= before it",
                        column.name);
   if (!quantiles.any()) return {};
   if (column.is_partition_key() && table.table->partition_key_count == 1) {
@@ -118,8 +118,8 @@ std::string take_quantiles(const schema::Column& column, const Options& options,
   }
   if (!table.rows || !facts.distinct)
     return fmt::format(
-        "p50, p99 and max are rows per value of {}; they need @table rows= before this line and distinct= in "
-        "it",
+        "p50, p99 and max are rows per value of {}; declare @table rows= before this line, and distinct= "
+        "in it",
         column.name);
   facts.skew = zipf_of_quantiles(*table.rows, *facts.distinct, quantiles);
   return {};
@@ -215,7 +215,7 @@ std::optional<double> growth_by_statements(const TableFacts& facts, const TableR
       (rates.loads_ended.value_or(false) || *facts.observed_seconds < least_seconds))
     return std::nullopt;
   std::optional<double> net = positive(rates.inserts - removed);
-  // Within a period, INSERTs replace the row of the summary.
+  // INSERTs within a period replace the row of the summary.
   if (const auto most = facts.observed_seconds ? std::nullopt : summaries_per_second(facts)) {
     if (!std::isfinite(*most)) return std::nullopt;
     net = positive(std::min(rates.inserts, *most) - removed);

@@ -95,7 +95,7 @@ const StatementFacts* find_worst_read(const ReviewModel& model, const TableFacts
   return worst;
 }
 
-// Finds a read of whole partitions, which meets every tombstone in them.
+// Finds a read of whole partitions, which scans every tombstone in them.
 const StatementFacts* find_whole_read(const ReviewModel& model, const TableFacts& table) {
   for (const StatementFacts& statement : model.statements) {
     if (statement.select() == nullptr || statement.error || statement.ad_hoc) continue;
@@ -125,7 +125,7 @@ Finding begin(const TableFacts& table, const StatementFacts* read, bool severe) 
   return finding;
 }
 
-// `tombstones`: the number that a read meets; nullopt: unknown.
+// `tombstones`: the number that a read scans; nullopt: unknown.
 void fix_queue(const TableFacts& table, const StatementFacts& read, const StatementFacts& remove,
                std::optional<double> tombstones, Finding& finding) {
   const Front front = front_of(read.explanation.uses[0], *read.select());
@@ -162,7 +162,7 @@ void review_measured(const ReviewModel& model, const TableFacts& table, Review& 
           : "Reads scan many deleted or expired cells.";
   finding.evidence.push_back(
       {fmt::format(
-           "1% of reads meet at least {} tombstones{}", count_text(*table.tombstones_p99),
+           "1% of reads scan at least {} tombstones{}", count_text(*table.tombstones_p99),
            table.tombstones_max ? fmt::format("; the maximum is {}", count_text(*table.tombstones_max)) : ""),
        Origin::measured});
   if (queue) {
@@ -198,8 +198,8 @@ double limit_of_read(const StatementFacts& read) {
   return usual;
 }
 
-// The tombstones that a read from the front meets. If far fewer rows are deleted than arrive, the table is
-// not a queue: the tombstones lie among the rows that stay. A read of the newest rows meets the tombstones
+// The tombstones that a read from the front scans. If far fewer rows are deleted than arrive, the table is
+// not a queue: the tombstones lie among the rows that stay. A read of the newest rows scans the tombstones
 // among them, even if most rows are deleted.
 std::optional<double> tombstones_at_front(const TableFacts& table, const StatementFacts& read,
                                           const StatementFacts& remove) {

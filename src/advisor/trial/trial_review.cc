@@ -84,8 +84,8 @@ class TrialMaker {
       if (queue) no_queue_[facts.name] = make_queue(*queue, *data, assumed_);
       constexpr double many_tombstones = 10;
       if (facts.tombstones_p99.value_or(0) >= many_tombstones && data->mean_tombstones_met() <= 0)
-        assumed_.push_back(fmt::format("{}: reads have met {} tombstones (p99); none are loaded", facts.name,
-                                       count_text(*facts.tombstones_p99)));
+        assumed_.push_back(fmt::format("{}: reads have scanned {} tombstones (p99); none are loaded",
+                                       facts.name, count_text(*facts.tombstones_p99)));
     }
   }
 

@@ -273,7 +273,7 @@ TEST(Observation, TombstonesMetByReads) {
   EXPECT_EQ(queue->severity, Severity::error);
   EXPECT_EQ(queue->query, "by_groupname");
   EXPECT_THAT(measured(*queue),
-              HasSubstr("1% of reads meet at least 5,000 tombstones; the maximum is 20,000"));
+              HasSubstr("1% of reads scan at least 5,000 tombstones; the maximum is 20,000"));
   EXPECT_THAT(queue->cql, HasSubstr("bucket"));
   observation.shapes.pop_back();
   const Review other = review_of(observation);

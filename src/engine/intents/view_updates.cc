@@ -35,7 +35,7 @@ base::Error view_rows_not_renewed(const std::string& why) {
   base::ErrorDetails details;
   details.code = base::ErrorCode::write_timeout;
   details.message = "Operation timed out - received only 0 responses.";
-  details.hint = "the write is stored, and its rows of materialized views follow: " + why;
+  details.hint = "the write is stored, and its rows in materialized views will be written later: " + why;
   return base::Error(std::move(details));
 }
 

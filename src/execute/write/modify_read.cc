@@ -28,7 +28,7 @@ base::Result<bool> ReadBefore::read(BytesView key, Record& record) {
   if (!exists) return false;
   held_bytes_ += record.bytes.size();
   if (held_bytes_ > max_held && held_bytes_ > record.bytes.size())
-    return base::invalid("The rows that have to be read before they are written are too large together");
+    return base::invalid("The existing rows that this write must read first are too large together");
   if (!row::decode(record.bytes, record.fragment)) return base::fail(corrupt_record());
   record.latest = latest_of(record.fragment);
   return true;

@@ -101,8 +101,8 @@ bool fix_by_requests(const StatementFacts& statement, const TableFacts& table, F
       period->name, period->name, period->name);
   finding.cql = select_of_period(statement, period->name);
   finding.cost = fmt::format(
-      "As many requests as the range has periods. Declare its length to have them priced, with the statement "
-      "above: -- @query {} span=30d.",
+      "One request for each period of the range. To see their cost, declare the length of the range for the "
+      "statement above: -- @query {} span=30d.",
       statement.name.starts_with("line ") ? "name" : statement.name);
   return true;
 }
